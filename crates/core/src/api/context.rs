@@ -85,9 +85,9 @@ impl Context {
     pub(crate) fn open(options: ContextOptions, switches: DeviceSwitches) -> Pending<Context> {
         Pending::late(FutureLate(Box::pin(async move {
             let adapter = adapter::choose(&options.adapter).await?;
-            let way = options.recorder.or_variable()?.way(&adapter.get_info());
+            let submit_path = options.recorder.or_variable()?.submit_path(&adapter.get_info());
             let ContextOptions { lateness, kernel_folder, .. } = options;
-            let open = OpenOptions { switches, way, alone: true, lateness, kernel_folder };
+            let open = OpenOptions { switches, submit_path, alone: true, lateness, kernel_folder };
             let device = WgpuDevice::open(&adapter, open).await?;
             let lanes = open_lanes(&device)?;
             let context = Self::on_wgpu(device, lanes, options.policy, AdapterInfo::of(&adapter), true);
@@ -129,14 +129,14 @@ impl Context {
     ) -> Result<Context> {
         let AdoptOptions { policy, recorder, alone, threads, lateness, kernel_folder } = options;
         let chosen = recorder.or_variable()?;
-        let way = if chosen == RecorderChoice::Auto {
+        let submit_path = if chosen == RecorderChoice::Auto {
             SubmitPath::Wgpu
         } else {
-            chosen.way(&device.adapter_info())
+            chosen.submit_path(&device.adapter_info())
         };
-        let native = switches.native && (alone || way != SubmitPath::Wgpu);
+        let native = switches.native && (alone || submit_path != SubmitPath::Wgpu);
         let switches = DeviceSwitches { native, ..switches };
-        let open = OpenOptions { switches, way, alone, lateness, kernel_folder };
+        let open = OpenOptions { switches, submit_path, alone, lateness, kernel_folder };
         let info = AdapterInfo::of_device(&device);
         let device = WgpuDevice::adopt(device, queue, open);
         let lanes = open_lanes(&device)?;

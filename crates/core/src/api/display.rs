@@ -55,12 +55,12 @@ impl Context {
         array: &DeviceArray<T, D>,
         part: &ArrayPart,
     ) -> Result<Vec<T>> {
-        let reading = self.read_aside(array, part, Location::caller());
+        let reading = self.read_on_helper(array, part, Location::caller());
         Pending::late(reading?).wait()
     }
 
     /// Enqueues a read on a helper queue. The queue `behind` then waits for the read.
-    fn read_aside<T: Element, const D: usize>(
+    fn read_on_helper<T: Element, const D: usize>(
         &self,
         array: &DeviceArray<T, D>,
         part: &ArrayPart,
@@ -69,7 +69,7 @@ impl Context {
         same_context(&self.owner, part.owner(), || format!("array `{}`", array.label()))?;
         let engine = self.owner.engine();
         let slot = engine.helper("a look at an array", Priority::Normal)?;
-        engine.come_after_all(slot, at);
+        engine.wait_for_all(slot, at);
         let maker = ArrayOps { owner: &self.owner, by: Admission { slot, what: CommandKind::Look, at } };
         let reading = maker.read_part(part, Vec::new()).and_then(|reading| {
             engine.flush_before_wait(slot)?;

@@ -139,7 +139,7 @@ impl ElapsedTime {
     }
 
     /// Returns the difference when both points are complete. Only then does the host clock learn of the two points.
-    fn told(&mut self) -> Result<f64> {
+    fn report(&mut self) -> Result<f64> {
         self.ends().into_iter().for_each(|end| end.late.report_done(&Ok(())));
         self.seconds()
     }
@@ -167,7 +167,7 @@ impl Late<f64, crate::error::Error> for ElapsedTime {
                 Poll::Ready(result) => result?,
             }
         }
-        Poll::Ready(self.told())
+        Poll::Ready(self.report())
     }
 
     fn wait(&mut self, limit: Option<Duration>) -> Option<Result<f64>> {
@@ -177,6 +177,6 @@ impl Late<f64, crate::error::Error> for ElapsedTime {
                 return Some(Err(error));
             }
         }
-        Some(self.told())
+        Some(self.report())
     }
 }

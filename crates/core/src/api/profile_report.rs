@@ -1,7 +1,7 @@
 //! Building a profile from the notes of a context.
 
 use crate::error::site::CommandKind;
-use crate::profile::clock::{Sighting, TimeAxis};
+use crate::profile::clock::{ClockBounds, ClockFit};
 use crate::profile::row::{Activity, Awaited, Interval, Row, Unmeasured, WaitCause};
 use crate::profile::{Profile, ProfileBatch};
 use crate::runtime::owner::Owner;
@@ -58,7 +58,7 @@ struct Report<'a> {
     clocked: bool,
     notes: &'a ProfileNotes,
     /// Holds the clock of each lane.
-    axes: FxHashMap<usize, TimeAxis>,
+    axes: FxHashMap<usize, ClockFit>,
     /// Holds the index of each batch in `batches`.
     places: FxHashMap<Seq, usize>,
     queues: FxHashMap<QueueKey, QueueRows>,
@@ -116,23 +116,24 @@ impl<'a> Report<'a> {
     }
 
     /// Computes the clock of each lane from the times of its batches.
-    fn axes(&self, looks: &[Arc<TimeSlot>], seconds_a_tick: f64) -> FxHashMap<usize, TimeAxis> {
+    fn axes(&self, looks: &[Arc<TimeSlot>], seconds_a_tick: f64) -> FxHashMap<usize, ClockFit> {
         let commands = self.notes.commands().filter_map(|command| command.time.as_ref());
         let mut spans: FxHashMap<Seq, Ticks> = FxHashMap::default();
         for (batch, ticks) in commands.chain(looks).filter_map(known) {
             let span = spans.entry(batch).or_insert(ticks);
             *span = Ticks { start: span.start.min(ticks.start), end: span.end.max(ticks.end) };
         }
-        let mut sightings: FxHashMap<usize, Vec<Sighting>> = FxHashMap::default();
+        let mut sightings: FxHashMap<usize, Vec<ClockBounds>> = FxHashMap::default();
         for (batch, Ticks { start: first, end: last }) in spans {
             if let Some(times) = self.notes.batches.get(&batch)
                 && let Some(completed) = times.completed
             {
                 let (before, after) = (self.seconds(times.submitted), self.seconds(completed));
-                sightings.entry(times.lane).or_default().push(Sighting { before, after, first, last });
+                sightings.entry(times.lane).or_default().push(ClockBounds { before, after, first, last });
             }
         }
-        let axis = |(lane, seen): (usize, Vec<Sighting>)| Some((lane, TimeAxis::of(&seen, seconds_a_tick)?));
+        let axis =
+            |(lane, seen): (usize, Vec<ClockBounds>)| Some((lane, ClockFit::of(&seen, seconds_a_tick)?));
         sightings.into_iter().filter_map(axis).collect()
     }
 
@@ -176,7 +177,7 @@ impl<'a> Report<'a> {
         let seen =
             self.queues.entry(entry.queue).or_insert_with(|| QueueRows { number, ..QueueRows::default() });
         let (queue_number, free) = (seen.number, seen.end().unwrap_or(enqueued).max(enqueued));
-        let (name, time, awaited) = self.look_at(entry, free);
+        let (name, time, awaited) = self.describe(entry, free);
         let command = if let ProfileEvent::Command(command) = &entry.noted { Some(command) } else { None };
         let batch = command.and_then(|command| self.place(command));
         if let Some(seen) = self.queues.get_mut(&entry.queue) {
@@ -202,7 +203,7 @@ impl<'a> Report<'a> {
 
     /// Returns the name of an entry, its time, and the awaited work or event of a wait. `free` is the time at which the
     /// earlier rows of its queue have ended: a wait starts there.
-    fn look_at(
+    fn describe(
         &self,
         entry: &ProfileEntry,
         free: f64,

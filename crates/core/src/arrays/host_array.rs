@@ -65,13 +65,13 @@ mod sealed {
 /// # Ok::<(), fencepost::Error>(())
 /// ```
 pub struct HostArray<T: Element, Dir: Direction, const D: usize = 1> {
-    pub(crate) place: HostPlace<T>,
+    pub(crate) place: HostMemory<T>,
     shape: [usize; D],
     padded: [usize; D],
     direction: PhantomData<Dir>,
 }
 
-pub(crate) enum HostPlace<T> {
+pub(crate) enum HostMemory<T> {
     /// The array is memory that both sides keep mapped.
     Pinned(ArrayRef),
     Plain(Owner, Mutex<Plain<T>>),
@@ -95,10 +95,10 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
         owner.engine().lock().lost()?;
         let place = if owner.device().pinned() {
             let heap = if <Dir as sealed::Direction>::UPLOADS { Heap::Upload } else { Heap::Download };
-            HostPlace::Pinned(pin::<T>(owner, heap, len, &label)?)
+            HostMemory::Pinned(pin::<T>(owner, heap, len, &label)?)
         } else {
             let plain = Plain { data: Arc::new(ordinary(owner, len, &object)?), coming: None };
-            HostPlace::Plain(owner.clone(), Mutex::new(plain))
+            HostMemory::Plain(owner.clone(), Mutex::new(plain))
         };
         Ok(Self { place, shape, padded, direction: PhantomData })
     }
@@ -162,14 +162,14 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
 
     fn read_by<R>(&self, deadline: Deadline, f: impl FnOnce(&[T]) -> R) -> Result<R> {
         match &self.place {
-            HostPlace::Pinned(array) => {
+            HostMemory::Pinned(array) => {
                 let engine = array.storage.owner.engine();
                 let access =
                     engine.host_access(&array.span(), HostUseKind::Read, deadline)?.ok_or_else(busy)?;
                 access.report_done(array.span().range());
                 Ok(bytes::with(&access, array.offset, array.len, f))
             }
-            HostPlace::Plain(_, plain) => {
+            HostMemory::Plain(_, plain) => {
                 let data = {
                     let mut plain = lock(plain);
                     plain.arrive(deadline)?;
@@ -182,14 +182,14 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
 
     fn write_by<R>(&mut self, deadline: Deadline, f: impl FnOnce(&mut [T]) -> R) -> Result<R> {
         match &mut self.place {
-            HostPlace::Pinned(array) => {
+            HostMemory::Pinned(array) => {
                 let engine = array.storage.owner.engine();
                 let mut access =
                     engine.host_access(&array.span(), HostUseKind::Write, deadline)?.ok_or_else(busy)?;
                 access.report_done(array.span().range());
                 Ok(bytes::with_mut(&mut access, array.offset, array.len, f))
             }
-            HostPlace::Plain(_, plain) => {
+            HostMemory::Plain(_, plain) => {
                 // `&mut self` is the only access to the array, so no lock is held while `f` runs.
                 let plain = plain.get_mut().expect("bug: a thread panicked while it held the lock");
                 plain.arrive(deadline)?;
@@ -200,8 +200,8 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
 
     pub(crate) fn owner(&self) -> &Owner {
         match &self.place {
-            HostPlace::Pinned(array) => &array.storage.owner,
-            HostPlace::Plain(owner, _) => owner,
+            HostMemory::Pinned(array) => &array.storage.owner,
+            HostMemory::Plain(owner, _) => owner,
         }
     }
 }

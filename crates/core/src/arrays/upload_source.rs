@@ -1,7 +1,7 @@
 //! The sources of uploads.
 
 use crate::arrays::device_array::ArrayRef;
-use crate::arrays::host_array::{HostArray, HostPlace, Upload};
+use crate::arrays::host_array::{HostArray, HostMemory, Upload};
 use crate::error::Result;
 use crate::memory::region_iter::PaddedShape;
 use crate::runtime::owner::Owner;
@@ -67,10 +67,10 @@ impl<T: Element, const D: usize> Source<T> for HostArray<T, Upload, D> {
     fn source(&self, f: &mut dyn FnMut(SourceRef<'_, T>) -> Result<()>) -> Result<()> {
         let (owner, frame) = (self.owner(), self.frame());
         match &self.place {
-            HostPlace::Pinned(array) => {
+            HostMemory::Pinned(array) => {
                 f(SourceRef::Host(HostRef { owner, frame, bytes: SourceBytes::Pinned(array) }))
             }
-            HostPlace::Plain(_, plain) => {
+            HostMemory::Plain(_, plain) => {
                 let data = lock(plain).data.clone();
                 f(SourceRef::Host(HostRef { owner, frame, bytes: SourceBytes::Plain(&data) }))
             }

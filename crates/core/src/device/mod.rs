@@ -131,7 +131,7 @@ pub(crate) struct Lane {
     /// itself and still returns at its timeout. If it is `false`, the lane thread submits.
     pub(crate) async_submit: bool,
     /// Says how the scheduler estimates the device time of a command.
-    pub(crate) pace: CostModel,
+    pub(crate) cost_model: CostModel,
 }
 
 /// Names the source of the estimated device time of a lane's commands. The scheduler ends a batch early if the time of

@@ -39,7 +39,7 @@ impl Default for DeviceSwitches {
 pub(crate) struct OpenOptions {
     pub(crate) switches: DeviceSwitches,
     /// Selects what records and submits.
-    pub(crate) way: SubmitPath,
+    pub(crate) submit_path: SubmitPath,
     /// Is `true` if only the context submits to the queue.
     pub(crate) alone: bool,
     /// Bounds the device time by which a result may be late.
@@ -81,30 +81,30 @@ impl WgpuDevice {
     }
 }
 
-/// Makes the device of a context. `told` is the loss flag that a callback raises, or `None` if no callback is
+/// Makes the device of a context. `lost` is the loss flag that a callback raises, or `None` if no callback is
 /// installed.
 fn assemble(
     device: wgpu::Device,
     queue: wgpu::Queue,
     info: &wgpu::AdapterInfo,
-    told: Option<LostFlag>,
+    lost: Option<LostFlag>,
     options: OpenOptions,
 ) -> Arc<WgpuDevice> {
-    let (told, lost) = (told.is_some(), told.unwrap_or_default());
+    let (reports_loss, lost) = (lost.is_some(), lost.unwrap_or_default());
     let gate = GlGate::new(info.backend);
     let native = native_backend(info.backend);
     let hardware = native.and_then(|native| native.address(&device));
     let native = native.filter(|_| options.switches.native);
-    let way = way(&options, native.is_some());
-    let reach = native.map_or(HostReach::Nothing, |native| reach(native, &device, info, way));
+    let submit_path = submit_path(&options, native.is_some());
+    let reach = native.map_or(HostReach::Nothing, |native| reach(native, &device, info, submit_path));
     let reach = if options.switches.shared_memory { reach } else { reach.min(HostReach::Staging) };
     let caps = caps(&device, info, options.switches.immediates);
     let shared = !options.alone;
-    let kernel_folder = kernel_folder(&device, info, way, options.kernel_folder);
+    let kernel_folder = kernel_folder(&device, info, submit_path, options.kernel_folder);
     // GL runs a submission inside the call. On an adopted queue the work of others may come before, behind which some drivers
     // block.
     let async_submit = options.alone && options.switches.native && info.backend != wgpu::Backend::Gl;
-    let pace = match info.backend {
+    let cost_model = match info.backend {
         _ if options.lateness == Duration::MAX => CostModel::Unknown,
         wgpu::Backend::Noop => CostModel::Instant,
         _ => CostModel::Measured(options.lateness),
@@ -114,16 +114,16 @@ fn assemble(
         queue,
         caps,
         lost,
-        told,
+        reports_loss,
         gate,
         reach,
         native,
-        way,
+        submit_path,
         shared,
         hardware,
         kernel_folder,
         async_submit,
-        pace,
+        cost_model,
     }))
 }
 
@@ -131,25 +131,25 @@ fn assemble(
 fn kernel_folder(
     device: &wgpu::Device,
     info: &wgpu::AdapterInfo,
-    way: SubmitPath,
+    submit_path: SubmitPath,
     path: Option<PathBuf>,
 ) -> Option<Arc<KernelFolder>> {
     let path = path.filter(|_| device.features().contains(Features::PIPELINE_CACHE))?;
     let driver = native_backend(info.backend)?.driver_key(device)?;
     // The wgpu recorder's data begin with a header of wgpu. A version of this crate names one exact version of wgpu,
     // and another version of wgpu may compile a kernel to other code.
-    let (past_wgpu, version) = (way != SubmitPath::Wgpu, env!("CARGO_PKG_VERSION"));
+    let (past_wgpu, version) = (submit_path != SubmitPath::Wgpu, env!("CARGO_PKG_VERSION"));
     let device =
         format!("{}|{:x}|{:x}|{driver:x?}|{past_wgpu}|{version}", info.name, info.vendor, info.device);
     Some(Arc::new(KernelFolder::new(path, device)))
 }
 
 /// Returns the submit path that the options name, or the closest one that the device supports.
-fn way(options: &OpenOptions, native: bool) -> SubmitPath {
-    match options.way {
+fn submit_path(options: &OpenOptions, native: bool) -> SubmitPath {
+    match options.submit_path {
         _ if !native => SubmitPath::Wgpu,
         SubmitPath::Direct if !options.alone => SubmitPath::Hal,
-        way => way,
+        submit_path => submit_path,
     }
 }
 
@@ -167,11 +167,11 @@ fn reach(
     native: &dyn NativeBackend,
     device: &wgpu::Device,
     info: &wgpu::AdapterInfo,
-    way: SubmitPath,
+    submit_path: SubmitPath,
 ) -> HostReach {
     let probe = |heap| BufferRequest { heap, mapped: true, size: 256, label: "probe" };
     let reaches = |heap| matches!(native.allocate(device, probe(heap)), Ok(Some(_)));
-    let used = way != SubmitPath::Wgpu || info.backend == wgpu::Backend::Vulkan;
+    let used = submit_path != SubmitPath::Wgpu || info.backend == wgpu::Backend::Vulkan;
     let most = if used { native.reach() } else { HostReach::Nothing };
     if most == HostReach::Nothing || !reaches(Heap::Upload) || !reaches(Heap::Download) {
         return HostReach::Nothing;

@@ -44,19 +44,19 @@ pub(crate) struct WgpuDevice {
     pub(crate) lost: LostFlag,
     /// Is `true` if a callback of this crate reports a loss. On an adopted device the program owns the handlers, and
     /// the field is `false`.
-    told: bool,
+    reports_loss: bool,
     pub(crate) gate: Arc<GlGate>,
     pub(crate) reach: HostReach,
     /// Holds the backend below wgpu, if the options allow its use.
     pub(crate) native: Option<&'static dyn NativeBackend>,
-    pub(crate) way: SubmitPath,
+    pub(crate) submit_path: SubmitPath,
     /// Is `true` if other code submits to the queue.
     shared: bool,
     hardware: Option<usize>,
     kernel_folder: Option<Arc<KernelFolder>>,
     /// Is the `async_submit` of the device's lane.
     pub(crate) async_submit: bool,
-    pub(crate) pace: CostModel,
+    pub(crate) cost_model: CostModel,
     staging: Arc<ByteMeter>,
     uploads: Arena<WgpuMemory>,
     downloads: Arena<WgpuMemory>,
@@ -65,7 +65,7 @@ pub(crate) struct WgpuDevice {
     spares: [Arc<SpareBuffers>; 2],
     groups: Mutex<BindGroups>,
     gone: DroppedBlocks,
-    foreign: Arc<ExternalBlocks>,
+    external: Arc<ExternalBlocks>,
     /// Holds the time of the last probe for device loss.
     probed: Mutex<Option<Instant>>,
 }
@@ -97,17 +97,17 @@ pub(crate) struct Opened {
     pub(crate) queue: wgpu::Queue,
     pub(crate) caps: Caps,
     pub(crate) lost: LostFlag,
-    pub(crate) told: bool,
+    pub(crate) reports_loss: bool,
     pub(crate) gate: Arc<GlGate>,
     pub(crate) reach: HostReach,
     pub(crate) native: Option<&'static dyn NativeBackend>,
-    pub(crate) way: SubmitPath,
+    pub(crate) submit_path: SubmitPath,
     pub(crate) shared: bool,
     /// Holds the address of the native device below wgpu. wgpu's own ids start again in each of its instances.
     pub(crate) hardware: Option<usize>,
     pub(crate) kernel_folder: Option<Arc<KernelFolder>>,
     pub(crate) async_submit: bool,
-    pub(crate) pace: CostModel,
+    pub(crate) cost_model: CostModel,
 }
 
 impl WgpuDevice {
@@ -117,29 +117,29 @@ impl WgpuDevice {
         let (uploads, downloads) = (arena(), arena());
         let spares = [(); 2].map(|()| SpareBuffers::new(&opened.gate, CACHE));
         let (groups, gone, probed) = Default::default();
-        let foreign = ExternalBlocks::new(&gone);
+        let external = ExternalBlocks::new(&gone);
         Self {
             device: opened.device,
             queue: opened.queue,
             caps: opened.caps,
             lost: opened.lost,
-            told: opened.told,
+            reports_loss: opened.reports_loss,
             gate: opened.gate,
             reach: opened.reach,
             native: opened.native,
-            way: opened.way,
+            submit_path: opened.submit_path,
             shared: opened.shared,
             hardware: opened.hardware,
             kernel_folder: opened.kernel_folder,
             async_submit: opened.async_submit,
-            pace: opened.pace,
+            cost_model: opened.cost_model,
             staging,
             uploads,
             downloads,
             spares,
             groups,
             gone,
-            foreign,
+            external,
             probed,
         }
     }
@@ -151,7 +151,7 @@ impl WgpuDevice {
     }
 
     fn past_wgpu(&self) -> bool {
-        self.way != SubmitPath::Wgpu
+        self.submit_path != SubmitPath::Wgpu
     }
 
     /// Returns `true` if other code submits to the queue, as the options said.
@@ -263,8 +263,8 @@ impl WgpuDevice {
     }
 
     /// Returns the blocks of external buffers.
-    pub(crate) fn foreign(&self) -> &ExternalBlocks {
-        &self.foreign
+    pub(crate) fn external(&self) -> &ExternalBlocks {
+        &self.external
     }
 
     /// Makes a wgpu buffer of zeros that the program may use too.
@@ -293,10 +293,10 @@ impl WgpuDevice {
         if let Some(error) = error {
             return Err(Operation { object: &format!("array `{label}`"), bytes: 0 }.failed(&error));
         }
-        Ok(self.foreign.block(buffer, || {
+        Ok(self.external.block(buffer, || {
             let id = BlockId::next();
-            let memory = WgpuMemory::external_on(buffer, id, &self.gate, self.foreign.clone());
-            Arc::new(Block::foreign(id, buffer.size(), Memory::Wgpu(memory), label))
+            let memory = WgpuMemory::external_on(buffer, id, &self.gate, self.external.clone());
+            Arc::new(Block::external(id, buffer.size(), Memory::Wgpu(memory), label))
         }))
     }
 
@@ -347,7 +347,7 @@ impl Device for WgpuDevice {
     }
 
     fn recorder(&self) -> &'static str {
-        self.way.name()
+        self.submit_path.name()
     }
 
     fn hardware(&self) -> Option<usize> {
@@ -416,7 +416,10 @@ impl Device for WgpuDevice {
     fn poll_loss(&self) -> bool {
         let ticked = self.tick();
         let mut probed = lock(&self.probed);
-        if self.told || self.lost.is_raised() || probed.is_some_and(|last| last.elapsed() < BETWEEN_PROBES) {
+        if self.reports_loss
+            || self.lost.is_raised()
+            || probed.is_some_and(|last| last.elapsed() < BETWEEN_PROBES)
+        {
             return ticked;
         }
         *probed = Some(Instant::now());

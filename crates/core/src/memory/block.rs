@@ -105,7 +105,7 @@ impl Block {
     }
 
     /// Returns the block of an external buffer, whose bytes may have any value.
-    pub(crate) fn foreign(id: BlockId, size: u64, memory: Memory, label: &Arc<str>) -> Self {
+    pub(crate) fn external(id: BlockId, size: u64, memory: Memory, label: &Arc<str>) -> Self {
         let block = Self::new(id, Heap::Device, size, memory);
         {
             let mut order = block.order();
@@ -122,13 +122,13 @@ impl Block {
 
     /// Returns `true` if the block is an external buffer.
     pub(crate) fn is_external(&self) -> bool {
-        matches!(&self.memory, Memory::Wgpu(memory) if memory.foreign().is_some())
+        matches!(&self.memory, Memory::Wgpu(memory) if memory.external().is_some())
     }
 
     /// Returns the wgpu buffer if the program has it too.
     pub(crate) fn shared_buffer(&self) -> Option<&wgpu::Buffer> {
         match &self.memory {
-            Memory::Wgpu(memory) if memory.foreign().is_some() => Some(memory.buffer()),
+            Memory::Wgpu(memory) if memory.external().is_some() => Some(memory.buffer()),
             _ => None,
         }
     }

@@ -44,7 +44,7 @@ impl<'a> PaddedShape<'a> {
 
     /// Returns `true` if an array of this shape and one of `other`, with the same number of elements, have the same
     /// layout in memory.
-    pub(crate) fn lies_as(&self, other: PaddedShape<'_>) -> bool {
+    pub(crate) fn has_same_layout(&self, other: PaddedShape<'_>) -> bool {
         self == &other || (self.is_full() && other.is_full())
     }
 
@@ -163,7 +163,7 @@ impl StridedRegion {
     }
 
     /// Returns `true` if no gap is between the elements.
-    pub(crate) fn is_run(&self) -> bool {
+    pub(crate) fn is_contiguous(&self) -> bool {
         let mut longer = self.axes.iter().zip(self.packed().axes).filter(|(axis, _)| axis.count > 1);
         longer.all(|(axis, packed)| axis.stride == packed.stride)
     }
@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn elements_without_gaps_are_a_run_on_any_axes() {
-        let run = |region: Region| StridedRegion::of("x", FRAME, &region).unwrap().is_run();
+        let run = |region: Region| StridedRegion::of("x", FRAME, &region).unwrap().is_contiguous();
         assert!(
             run(region![2]) && run(region![2, 1..3]) && run(region![2, 1, 2..5]) && run(region![1..2, 1..3])
         );

@@ -17,7 +17,7 @@ pub(crate) struct WgpuMemory {
     native: Option<NativeMemory>,
     gate: Erased<Arc<GlGate>>,
     /// Is `Some` if the buffer is an external buffer.
-    foreign: Option<Erased<ExternalBuffer>>,
+    external: Option<Erased<ExternalBuffer>>,
 }
 
 impl WgpuMemory {
@@ -76,13 +76,13 @@ impl WgpuMemory {
         all: Arc<dyn ExternalOwner>,
     ) -> Self {
         let mut memory = Self::new(Some(buffer.clone()), None, gate);
-        memory.foreign = Some(Erased::new(ExternalBuffer::new(id, buffer, all)));
+        memory.external = Some(Erased::new(ExternalBuffer::new(id, buffer, all)));
         memory
     }
 
     fn new(buffer: Option<wgpu::Buffer>, native: Option<NativeMemory>, gate: &Arc<GlGate>) -> Self {
         let (buffer, gate) = (buffer.map(Erased::new), Erased::new(gate.clone()));
-        Self { buffer, native, gate, foreign: None }
+        Self { buffer, native, gate, external: None }
     }
 
     /// # Panics
@@ -92,8 +92,8 @@ impl WgpuMemory {
     }
 
     /// Returns the state of the external buffer, if the memory is one.
-    pub(crate) fn foreign(&self) -> Option<&ExternalBuffer> {
-        self.foreign.as_deref()
+    pub(crate) fn external(&self) -> Option<&ExternalBuffer> {
+        self.external.as_deref()
     }
 
     /// Returns the native memory, if there is any.

@@ -11,7 +11,7 @@ use crate::error::{Error, Kind, Result};
 use crate::memory::read_slot::ReadSlot;
 use crate::memory::staged_bytes::{Payload, Staged};
 use crate::multi::copy_pieces::{CopyBuffers, CopySide, PIECES_IN_FLIGHT, cut, overlaps_itself};
-use crate::multi::event_wait::{enqueueing, wait};
+use crate::multi::event_wait::{lock_enqueueing, wait};
 use crate::runtime::event::{Event, Recording};
 use crate::runtime::owner::Owner;
 use crate::runtime::pending::WakerRegistration;
@@ -150,7 +150,7 @@ fn both(
     (source, read): (&CopyEnd<'_>, Enqueue<'_>),
     (target, write): (&CopyEnd<'_>, Enqueue<'_>),
 ) -> Result<(Vec<Stamp>, Vec<Stamp>)> {
-    let _turn = enqueueing();
+    let _turn = lock_enqueueing();
     match end {
         CopySide::Target => {
             let reads = read().map_err(|error| lost(source.engine, error))?;

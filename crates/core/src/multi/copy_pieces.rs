@@ -81,7 +81,7 @@ impl CopySide {
     }
 
     /// Returns `true` if the rows have no gaps on this side, and they start and end on words.
-    fn is_run(self, rows: &Rows) -> bool {
+    fn is_contiguous(self, rows: &Rows) -> bool {
         let extent = extent(
             rows.row,
             &rows.axes,
@@ -113,7 +113,7 @@ impl CopyBuffers {
     /// # Errors
     /// Those of an allocation.
     pub(crate) fn new(owner: &Owner, by: Admission, end: CopySide, pieces: &[Rows]) -> Result<Self> {
-        let sizes: Vec<u64> = pieces.iter().filter(|rows| !end.is_run(rows)).map(size).collect();
+        let sizes: Vec<u64> = pieces.iter().filter(|rows| !end.is_contiguous(rows)).map(size).collect();
         let Some(&most) = sizes.iter().max() else { return Ok(Self(Vec::new())) };
         let label = Arc::from("a copy between contexts");
         let allocate = || {
@@ -132,7 +132,7 @@ impl CopyBuffers {
 
     /// Returns the span in which the bytes of piece `at` have no gaps: in the array if possible, otherwise in a buffer.
     pub(crate) fn place(&self, end: CopySide, at: usize, rows: &Rows, array: &Arc<Block>) -> Span {
-        let (block, offset) = match end.is_run(rows) {
+        let (block, offset) = match end.is_contiguous(rows) {
             true => (array, end.start(rows)),
             false => (self.0[at % self.0.len()].block(), 0),
         };
@@ -181,14 +181,14 @@ mod tests {
     #[test]
     fn a_run_of_words_is_detected_on_either_side() {
         let wide = rows(&[4, 3], [&[4, 3], &[4, 5]], 4);
-        assert!(CopySide::Source.is_run(&wide) && !CopySide::Target.is_run(&wide));
+        assert!(CopySide::Source.is_contiguous(&wide) && !CopySide::Target.is_contiguous(&wide));
         let halves = rows(&[1, 3], [&[1, 3], &[1, 3]], 2);
-        assert!(!CopySide::Source.is_run(&halves), "it ends within a word");
+        assert!(!CopySide::Source.is_contiguous(&halves), "it ends within a word");
         let strided =
             StridedRegion::of("x", PaddedShape { shape: &[9], padded: &[9] }, &region![1..5]).unwrap();
         let inside = Rows::new((0, &strided), (0, &strided.packed()), 2);
         assert!(
-            !CopySide::Source.is_run(&inside) && CopySide::Target.is_run(&inside),
+            !CopySide::Source.is_contiguous(&inside) && CopySide::Target.is_contiguous(&inside),
             "one starts within a word"
         );
     }

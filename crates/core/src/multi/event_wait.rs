@@ -21,7 +21,7 @@ pub(crate) fn wait(
 ) -> Result<()> {
     let Some((origin, name)) = origin(event)? else { return Ok(()) };
     let signaller = Signaller::new(engine, &name);
-    let make_progress = enqueueing();
+    let make_progress = lock_enqueueing();
     engine.enqueue_user_wait(slot, signaller.state().clone(), at)?;
     drop(make_progress);
     Relay::attach(engine, signaller, origin, None);
@@ -53,7 +53,7 @@ fn origin(event: &Event) -> Result<Option<(RelaySource, String)>> {
 /// Locks the enqueueing of waits and copies between contexts. The lock is held for nothing else. A copy enqueues
 /// commands in two contexts. If another thread enqueued a wait of one context for the other in between, the two
 /// contexts could wait for each other for ever.
-pub(crate) fn enqueueing() -> std::sync::MutexGuard<'static, ()> {
+pub(crate) fn lock_enqueueing() -> std::sync::MutexGuard<'static, ()> {
     static TURN: std::sync::Mutex<()> = std::sync::Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }

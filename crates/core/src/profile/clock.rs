@@ -7,7 +7,7 @@
 
 /// The times of both clocks around a batch.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sighting {
+pub(crate) struct ClockBounds {
     /// Holds the host's clock in seconds, before the submission; `after` holds it after the completion.
     pub(crate) before: f64,
     pub(crate) after: f64,
@@ -18,7 +18,7 @@ pub(crate) struct Sighting {
 
 /// A function from ticks of a device to seconds of the host's clock.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct TimeAxis {
+pub(crate) struct ClockFit {
     origin: u64,
     /// Holds the host seconds at the tick `origin`.
     offset: f64,
@@ -40,15 +40,15 @@ struct Offset {
 /// ten thousand.
 const DRIFT: f64 = 2e-4;
 
-impl TimeAxis {
+impl ClockFit {
     /// Fits the function to the sighting with the smallest error, or to the two best sightings, one of each half of the
     /// time, whichever gives the smaller error. Returns `None` if there is no sighting.
     ///
     /// A tick has the length that the driver reports, unless the two sightings contradict it.
-    pub(crate) fn of(sightings: &[Sighting], seconds_a_tick: f64) -> Option<Self> {
+    pub(crate) fn of(sightings: &[ClockBounds], seconds_a_tick: f64) -> Option<Self> {
         let origin = sightings.iter().map(|sighting| sighting.first).min()?;
         let end = sightings.iter().map(|sighting| sighting.last).max()?;
-        let narrowest = |of: &dyn Fn(&Sighting) -> bool| {
+        let narrowest = |of: &dyn Fn(&ClockBounds) -> bool| {
             let offsets = sightings.iter().filter(|sighting| of(sighting));
             let offsets = offsets.map(|sighting| sighting.offset(origin, seconds_a_tick));
             offsets.min_by(|a, b| a.error.total_cmp(&b.error))
@@ -73,7 +73,7 @@ impl TimeAxis {
     }
 }
 
-impl Sighting {
+impl ClockBounds {
     fn offset(&self, origin: u64, seconds_a_tick: f64) -> Offset {
         let device = |tick: u64| (tick - origin) as f64 * seconds_a_tick;
         let (least, most) = (self.before - device(self.first), self.after - device(self.last));
@@ -102,8 +102,8 @@ mod tests {
 
     const TICK: f64 = 1e-3;
 
-    fn sighting(before: f64, first: u64, last: u64, after: f64) -> Sighting {
-        Sighting { before, after, first, last }
+    fn sighting(before: f64, first: u64, last: u64, after: f64) -> ClockBounds {
+        ClockBounds { before, after, first, last }
     }
 
     fn close(found: f64, expected: f64) {
@@ -112,18 +112,18 @@ mod tests {
 
     #[test]
     fn the_error_of_one_sighting_is_half_of_the_remaining_difference() {
-        let axis = TimeAxis::of(&[sighting(2.0, 100, 300, 2.6)], TICK).expect("a sighting");
+        let axis = ClockFit::of(&[sighting(2.0, 100, 300, 2.6)], TICK).expect("a sighting");
         close(axis.error, 0.2 + 0.2 * DRIFT);
         close(axis.seconds(100), 2.2);
         close(axis.seconds(300), 2.4);
-        assert_eq!(TimeAxis::of(&[], TICK), None);
+        assert_eq!(ClockFit::of(&[], TICK), None);
     }
 
     #[test]
     fn the_sightings_with_the_smallest_errors_are_used() {
         let wide = [sighting(0.0, 100, 200, 9.0), sighting(0.0, 8100, 8200, 20.0)];
         let narrow = [sighting(2.0, 1000, 1010, 2.03), sighting(9.995, 9000, 9010, 10.025)];
-        let axis = TimeAxis::of(&[wide, narrow].concat(), TICK).expect("sightings");
+        let axis = ClockFit::of(&[wide, narrow].concat(), TICK).expect("sightings");
         // The offset is between 1.1 and 1.12 at the start, between 1.095 and 1.115 at the end.
         assert!(axis.error <= 0.02, "{}", axis.error);
         assert!((axis.seconds(1000) - 2.01).abs() <= axis.error);
@@ -133,9 +133,9 @@ mod tests {
     #[test]
     fn a_tick_has_the_reported_length_unless_the_sightings_contradict_it() {
         let at = |host: f64, tick: u64| sighting(host - 0.01, tick, tick, host + 0.01);
-        let same = TimeAxis::of(&[at(1.0, 1000), at(9.005, 9000)], TICK).expect("sightings");
+        let same = ClockFit::of(&[at(1.0, 1000), at(9.005, 9000)], TICK).expect("sightings");
         close(same.seconds(9000) - same.seconds(1000), 8.0);
-        let slow = TimeAxis::of(&[at(1.0, 1000), at(9.8, 9000)], TICK).expect("sightings");
+        let slow = ClockFit::of(&[at(1.0, 1000), at(9.8, 9000)], TICK).expect("sightings");
         close(slow.seconds(9000) - slow.seconds(1000), 8.8);
         close(slow.seconds(5000), 5.4);
         close(slow.error, 0.01);
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn a_wide_sighting_does_not_increase_the_error_of_a_narrow_one() {
-        let found = TimeAxis::of(&[sighting(0.0, 1000, 1000, 5.0), sighting(6.99, 7000, 7000, 7.01)], TICK);
+        let found = ClockFit::of(&[sighting(0.0, 1000, 1000, 5.0), sighting(6.99, 7000, 7000, 7.01)], TICK);
         let axis = found.expect("sightings");
         close(axis.error, 0.01 + 6.0 * DRIFT);
         close(axis.seconds(1000), 1.0);
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn a_tick_before_all_sightings_has_an_earlier_time() {
-        let axis = TimeAxis::of(&[sighting(1.0, 1000, 1000, 1.0)], TICK).expect("a sighting");
+        let axis = ClockFit::of(&[sighting(1.0, 1000, 1000, 1.0)], TICK).expect("a sighting");
         close(axis.seconds(900), 0.9);
     }
 }

@@ -3,13 +3,13 @@
 pub(crate) mod clock;
 #[cfg(feature = "profile")]
 pub(crate) mod file;
-#[cfg(test)]
-pub(crate) mod made_up;
 pub(crate) mod overlap;
 pub(crate) mod path;
 pub(crate) mod row;
 pub(crate) mod spans;
 pub(crate) mod summary;
+#[cfg(test)]
+pub(crate) mod test_profiles;
 #[cfg(feature = "profile")]
 pub(crate) mod timeline;
 #[cfg(feature = "profile")]

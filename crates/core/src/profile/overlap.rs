@@ -128,8 +128,8 @@ impl fmt::Display for Overlap {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::made_up::{profile, row, unmeasured, wait};
     use crate::profile::row::{Activity, Row, Unmeasured};
+    use crate::profile::test_profiles::{profile, row, unmeasured, wait};
 
     #[test]
     fn no_moment_counts_twice_in_the_overlap() {

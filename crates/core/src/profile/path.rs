@@ -85,8 +85,8 @@ fn chains(rows: &[Row]) -> Vec<Chain> {
 
 #[cfg(test)]
 mod tests {
-    use crate::profile::made_up::{profile, row, unmeasured, wait};
     use crate::profile::row::{Activity, Row};
+    use crate::profile::test_profiles::{profile, row, unmeasured, wait};
 
     fn launch(queue: usize, times: (f64, f64)) -> Row {
         row(queue, Activity::Launch, "k", times)

@@ -129,7 +129,7 @@ impl fmt::Display for Summary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::made_up::{profile, row, unmeasured, wait};
+    use crate::profile::test_profiles::{profile, row, unmeasured, wait};
 
     #[test]
     fn each_kernel_has_a_row_and_unmeasured_commands_are_only_counted() {

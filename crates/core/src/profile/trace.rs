@@ -117,8 +117,8 @@ fn micro(seconds: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::made_up::{profile, row, unmeasured, wait};
     use crate::profile::row::Activity;
+    use crate::profile::test_profiles::{profile, row, unmeasured, wait};
 
     fn events(profile: &Profile) -> Vec<Value> {
         let mut out = Vec::new();

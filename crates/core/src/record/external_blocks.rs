@@ -13,7 +13,7 @@ pub(crate) type NamedExternal<'a> = (usize, &'a Arc<Block>);
 /// Returns the external blocks that `steps` use, each once.
 pub(crate) fn named<'a>(device: &WgpuDevice, steps: &'a [Step]) -> Vec<NamedExternal<'a>> {
     let mut named = Vec::new();
-    if !device.foreign().any() {
+    if !device.external().any() {
         return named;
     }
     let mut seen = FxHashSet::default();
@@ -40,7 +40,7 @@ pub(crate) fn buffer(block: &Block) -> &wgpu::Buffer {
 
 /// Attributes the failure of a whole batch to the first step whose external buffer wgpu refuses, if there is one. wgpu
 /// refuses a buffer that is mapped or destroyed.
-pub(crate) fn blame(device: &WgpuDevice, steps: &[Step], failure: Failure) -> Failure {
+pub(crate) fn attribute(device: &WgpuDevice, steps: &[Step], failure: Failure) -> Failure {
     if failure.lost || failure.step.is_some() {
         return failure;
     }

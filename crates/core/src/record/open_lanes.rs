@@ -25,7 +25,7 @@ use std::sync::Arc;
 /// Returns `Device` if the driver cannot make the objects that a native recorder needs.
 pub(crate) fn open_lanes(device: &Arc<WgpuDevice>) -> Result<Vec<Lane>> {
     let (recorder, fence) = recorder(device)?;
-    Ok(vec![Lane { recorder, fence, async_submit: device.async_submit, pace: device.pace }])
+    Ok(vec![Lane { recorder, fence, async_submit: device.async_submit, cost_model: device.cost_model }])
 }
 
 /// Holds a recorder and the fence that reports the completion of its submissions.
@@ -34,7 +34,7 @@ type LaneParts = (Box<dyn Recorder>, Arc<dyn Fence>);
 /// Makes the native recorder of a device, or the wgpu recorder if the device does not use a native one.
 fn recorder(device: &Arc<WgpuDevice>) -> Result<LaneParts> {
     #[cfg(native)]
-    if device.native.is_some() && device.way != SubmitPath::Wgpu {
+    if device.native.is_some() && device.submit_path != SubmitPath::Wgpu {
         let native = with_backend(device.raw().adapter_info().backend, NativeRecorder(device));
         if let Some(recording) = native {
             return recording;
@@ -60,7 +60,7 @@ impl BackendVisitor for NativeRecorder<'_> {
 
     fn visit<A: Backend>(self) -> Result<LaneParts> {
         let device = self.0.clone();
-        if device.way == SubmitPath::Hal {
+        if device.submit_path == SubmitPath::Hal {
             let fence = wgpu_fence(&device);
             let shared = fence.shared();
             return Ok((Box::new(HalRecorder::<A>::through_wgpu(device, fence)), shared));

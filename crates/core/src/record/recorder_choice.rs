@@ -49,7 +49,7 @@ impl RecorderChoice {
 
 impl RecorderChoice {
     /// Returns the path by which batches reach a device of this adapter.
-    pub(crate) fn way(self, adapter: &wgpu::AdapterInfo) -> SubmitPath {
+    pub(crate) fn submit_path(self, adapter: &wgpu::AdapterInfo) -> SubmitPath {
         match self {
             Self::Auto if adapter.backend == wgpu::Backend::Vulkan => SubmitPath::Direct,
             Self::Auto | Self::Wgpu => SubmitPath::Wgpu,

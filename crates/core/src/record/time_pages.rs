@@ -44,7 +44,7 @@ struct QueryPlace {
 }
 
 /// Names the queries that receive the times of a command.
-pub(crate) struct QueryStamps<'a, Q> {
+pub(crate) struct TimeQueries<'a, Q> {
     pub(crate) queries: &'a Q,
     /// Receives the time before the command. `None` if the command is not the first of its level.
     pub(crate) start: Option<u32>,
@@ -75,7 +75,7 @@ impl<Q> TimePages<Q> {
         level: u32,
         time: &Arc<TimeSlot>,
         open: impl FnOnce(Option<Q>) -> Result<Q>,
-    ) -> Option<QueryStamps<'_, Q>> {
+    ) -> Option<TimeQueries<'_, Q>> {
         if let Err(error) = self.make_room(open) {
             self.failed = Some(error);
         }
@@ -88,7 +88,7 @@ impl<Q> TimePages<Q> {
         self.level = Some((level, start));
         self.commands.push(TimedQueries { time: time.clone(), start, end });
         let queries = self.pages[end.page].queries();
-        Some(QueryStamps { queries, start: own.map(|own| own.query), end: end.query })
+        Some(TimeQueries { queries, start: own.map(|own| own.query), end: end.query })
     }
 
     /// Returns the query for the end time of the last started command.

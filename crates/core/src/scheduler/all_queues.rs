@@ -60,7 +60,7 @@ impl Engine {
 
     /// Orders the next commands of `slot` after everything enqueued so far on any queue. Does so only under
     /// `Unchecked`, which orders nothing by itself.
-    pub(crate) fn come_after_all(&self, slot: Slot, at: &'static Location<'static>) {
+    pub(crate) fn wait_for_all(&self, slot: Slot, at: &'static Location<'static>) {
         let mut state = self.lock();
         if state.policy() != Policy::Unchecked || state.lost.is_some() {
             return;

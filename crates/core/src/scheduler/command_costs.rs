@@ -85,8 +85,8 @@ impl Default for CommandCosts {
 }
 
 impl CommandCosts {
-    pub(crate) fn new(pace: CostModel) -> Self {
-        let (source, bound) = match pace {
+    pub(crate) fn new(cost_model: CostModel) -> Self {
+        let (source, bound) = match cost_model {
             CostModel::Measured(bound) => (CostSource::Measured, bound),
             CostModel::Instant => (CostSource::Instant, CostModel::LATENESS),
             CostModel::Drawn(seed) => {

@@ -189,7 +189,7 @@ impl State {
         }
         leaked.push(Box::new(std::mem::take(&mut self.calls)));
         leaked.push(Box::new(std::mem::take(&mut self.pool)));
-        leaked.push(Box::new(std::mem::take(&mut self.foreign)));
+        leaked.push(Box::new(std::mem::take(&mut self.external)));
         (leaked, self.wakers.take_all())
     }
 

@@ -58,7 +58,7 @@ pub(crate) struct EngineLane {
 
 impl Engine {
     pub(crate) fn new(device: Arc<dyn Device>, lanes: Vec<Lane>, policy: Policy, threads: bool) -> Arc<Self> {
-        let mut state = State::new(lanes.iter().map(|lane| lane.pace), policy);
+        let mut state = State::new(lanes.iter().map(|lane| lane.cost_model), policy);
         state.lanes.iter_mut().for_each(|lane| lane.has_thread = threads);
         let engine = |me: &Weak<Engine>| Self {
             state: Mutex::new(state),

@@ -59,7 +59,7 @@ impl Engine {
 
     /// Enqueues the works of one call: all of them or, if one is refused, none. No other command comes between them. A
     /// command that is ordered after one of them is ordered after all of them.
-    pub(crate) fn enqueue_whole(&self, by: Admission, works: Works) -> Result<()> {
+    pub(crate) fn enqueue_all_or_none(&self, by: Admission, works: Works) -> Result<()> {
         let mut state = self.lock();
         state.admit_all(by, &works)?;
         let stamps: SmallVec<[Stamp; 3]> = works.iter().map(|_| state.next_stamp()).collect();

@@ -52,15 +52,15 @@ impl Engine {
             }
             return;
         }
-        state.foreign.push(block);
+        state.external.push(block);
         self.release_external_blocks(state);
     }
 
     /// Drops the external blocks whose uses no later command must be ordered after.
     pub(crate) fn release_external_blocks(&self, mut state: MutexGuard<'_, State>) {
-        let blocks = std::mem::take(&mut state.foreign);
+        let blocks = std::mem::take(&mut state.external);
         let (over, kept): (Vec<_>, Vec<_>) = blocks.into_iter().partition(|block| state.is_over(block));
-        state.foreign = kept;
+        state.external = kept;
         drop(state); // buffers are dropped outside S
         drop(over);
     }

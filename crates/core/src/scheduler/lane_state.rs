@@ -75,8 +75,8 @@ pub(crate) struct LaneState {
 }
 
 impl LaneState {
-    pub(crate) fn new(pace: CostModel) -> Self {
-        Self { costs: CommandCosts::new(pace), ..Self::default() }
+    pub(crate) fn new(cost_model: CostModel) -> Self {
+        Self { costs: CommandCosts::new(cost_model), ..Self::default() }
     }
 
     pub(crate) fn list(&mut self, priority: Priority) -> &mut VecDeque<Batch> {

@@ -56,7 +56,7 @@ pub(crate) struct State {
     pub(crate) batches: Batches,
     pub(crate) pool: Pool,
     /// Holds blocks on the program's own buffers that no array uses any more and the device may still use.
-    pub(crate) foreign: Vec<Arc<Block>>,
+    pub(crate) external: Vec<Arc<Block>>,
     pub(crate) lost: Option<Error>,
     /// Is true once the last handle is gone. The threads end after the remaining work is complete.
     pub(crate) closing: bool,
@@ -101,7 +101,7 @@ impl State {
             lanes: lanes.map(LaneState::new).collect(),
             batches: Batches::default(),
             pool: Pool::default(),
-            foreign: Vec::new(),
+            external: Vec::new(),
             lost: None,
             closing: false,
             calls: VecDeque::new(),

@@ -90,7 +90,7 @@ impl CommandQueue {
     #[track_caller]
     pub fn scope_with<T: Unpin>(&self, options: ScopeOptions, f: impl FnOnce() -> T) -> T {
         if options.wait {
-            self.come_after_current(Location::caller());
+            self.wait_for_current(Location::caller());
         }
         let context = self.owner().address();
         let before = exchange_queue(context, Some(self.downgrade()));
@@ -116,7 +116,7 @@ impl CommandQueue {
         exchange_queue(self.owner().address(), Some(self.downgrade()));
     }
 
-    fn come_after_current(&self, at: &'static Location<'static>) {
+    fn wait_for_current(&self, at: &'static Location<'static>) {
         let before = current_queue(self.owner())
             .map_or_else(|| self.owner().default_slot(), |queue| queue.slot().ok());
         if let (Some(before), Ok(slot)) = (before, self.slot()) {

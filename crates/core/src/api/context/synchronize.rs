@@ -87,15 +87,15 @@ pub fn synchronize_all() -> Pending<()> {
 }
 
 fn all(owners: impl IntoIterator<Item = Owner>) -> Pending<()> {
-    Pending::late(All(owners.into_iter().map(Everything::of).collect()))
+    Pending::late(All(owners.into_iter().map(ContextEnds::of).collect()))
 }
 
 /// Waits for all queues of some contexts. The host clock advances only after all of them have completed, and does not
 /// advance if the wait is refused or times out.
-struct All(Vec<Everything>);
+struct All(Vec<ContextEnds>);
 
 /// Holds the ends of all queues of a context at the time of the call.
-struct Everything {
+struct ContextEnds {
     registration: WakerRegistration,
     owner: Owner,
     ends: Vec<QueueEnd>,
@@ -108,7 +108,7 @@ struct QueueEnd {
     over: Option<Result<()>>,
 }
 
-impl Everything {
+impl ContextEnds {
     fn of(owner: Owner) -> Self {
         let shared = owner.wgpu().is_some_and(|device| device.is_shared());
         let ends = match owner.engine().start_all(shared) {
@@ -119,7 +119,7 @@ impl Everything {
     }
 }
 
-impl Drop for Everything {
+impl Drop for ContextEnds {
     /// Notifies the threads: no caller waits for the ends now, so the completers have to.
     fn drop(&mut self) {
         self.owner.engine().notify_due_threads();
@@ -130,7 +130,7 @@ impl All {
     /// Waits for the ends that are not over. Returns `None` if the deadline comes first.
     fn wait_until(&mut self, deadline: Deadline) -> Option<Result<()>> {
         let mut all = true;
-        for Everything { owner, ends, .. } in &mut self.0 {
+        for ContextEnds { owner, ends, .. } in &mut self.0 {
             for end in ends.iter_mut().filter(|end| end.over.is_none()) {
                 match owner.engine().wait(end.point, deadline) {
                     Ok(false) => all = false,
@@ -145,7 +145,7 @@ impl All {
     /// Returns the first error of all ends, and advances the host clock.
     fn result(&mut self) -> Result<()> {
         let mut first = Ok(());
-        for Everything { owner, ends, .. } in &mut self.0 {
+        for ContextEnds { owner, ends, .. } in &mut self.0 {
             for end in ends {
                 let answer = end.over.take().unwrap_or(Ok(()));
                 owner.engine().report_done(end.point, &end.past.clock, &answer);
@@ -159,7 +159,7 @@ impl All {
 impl Late<(), Error> for All {
     fn poll(&mut self, cx: &mut std::task::Context<'_>) -> Poll<Result<()>> {
         let mut all = true;
-        for Everything { registration, owner, ends } in &mut self.0 {
+        for ContextEnds { registration, owner, ends } in &mut self.0 {
             let waker = registration.waker(owner.engine(), cx.waker());
             for end in ends.iter_mut().filter(|end| end.over.is_none()) {
                 match owner.engine().poll(end.point, waker) {

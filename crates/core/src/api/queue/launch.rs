@@ -205,7 +205,11 @@ fn bound(kernel: &KernelInner, at: usize, array: &ArrayRef, caps: &Caps) -> Resu
     let binding = &kernel.interface.bindings[at];
     let size = bound_size(binding, array);
     let aligned = array.offset.is_multiple_of(caps.binding_alignment);
-    if !aligned || size < binding.min_size || size > caps.max_binding || is_ragged(binding, array) {
+    if !aligned
+        || size < binding.min_size
+        || size > caps.max_binding
+        || ends_inside_shared_word(binding, array)
+    {
         return Err(does_not_fit(kernel, binding, array, caps));
     }
     let block = array.storage.block().clone();
@@ -214,7 +218,7 @@ fn bound(kernel: &KernelInner, at: usize, array: &ArrayRef, caps: &Caps) -> Resu
 
 /// Returns `true` if a kernel, which writes whole words, would also write bytes behind the array in its last word.
 #[inline]
-fn is_ragged(binding: &Binding, array: &ArrayRef) -> bool {
+fn ends_inside_shared_word(binding: &Binding, array: &ArrayRef) -> bool {
     array.followed && binding.declared != Access::Read && !array.bytes().is_multiple_of(4)
 }
 

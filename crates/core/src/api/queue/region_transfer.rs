@@ -3,7 +3,7 @@
 use crate::api::queue::CommandQueue;
 use crate::api::queue::transfer::{ArrayOps, same_shape};
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
-use crate::arrays::host_array::{Download, HostArray, HostPlace};
+use crate::arrays::host_array::{Download, HostArray, HostMemory};
 use crate::arrays::read::Reading;
 use crate::arrays::upload_source::{SOURCE, Source, SourceBytes, SourceRef};
 use crate::error::Result;
@@ -53,7 +53,7 @@ impl ArrayPart {
 
     /// Returns the words of the elements, if the elements have no gaps and share no word with other elements.
     fn words(&self) -> Option<Span> {
-        if self.len() == 0 || !self.strided.is_run() {
+        if self.len() == 0 || !self.strided.is_contiguous() {
             return None;
         }
         let run = self.strided.first..self.strided.first + self.len();
@@ -99,7 +99,7 @@ impl ArrayOps<'_> {
         let shape = src.strided.shape();
         let (between, mut works) = self.gather(src, PaddedShape { shape: &shape, padded: &shape })?;
         works.push(between.copy_to(dst).into());
-        self.enqueue_whole(works)
+        self.enqueue_all_or_none(works)
     }
 
     /// Uploads `bytes`, which are copied at the call, to the elements of `dst`.
@@ -113,7 +113,7 @@ impl ArrayOps<'_> {
         let between = self.between(&dst.array, dst.len(), dst.strided.packed())?;
         let span = between.array.span();
         let src = self.stage(span.size, bytes)?;
-        self.enqueue_whole(smallvec![
+        self.enqueue_all_or_none(smallvec![
             Work::Upload { src: Payload::Here(src), dst: span },
             between.copy_to(dst).into()
         ])
@@ -130,7 +130,7 @@ impl ArrayOps<'_> {
         let one = self.between(array, 1, StridedRegion::repeated(array.len))?;
         let span = one.array.span();
         let src = self.stage(span.size, element)?;
-        self.enqueue_whole(smallvec![
+        self.enqueue_all_or_none(smallvec![
             Work::Upload { src: Payload::Here(src), dst: span },
             one.copy_to(&dst).into()
         ])
@@ -143,11 +143,11 @@ impl ArrayOps<'_> {
             return Ok(false);
         }
         let rows = Rows::new((0, &dst.strided.packed()), dst.place(), dst.size());
-        let Some(access) = self.access_now(&rows.target(block))? else { return Ok(false) };
+        let Some(access) = self.try_host_write(&rows.target(block))? else { return Ok(false) };
         for (from, to) in rows.iter().map(|(from, to)| (from as usize, to)) {
             access.write(to, &bytes[from..from + rows.row as usize]);
         }
-        self.written_now(access, bytes.len() as u64);
+        self.finish_host_write(access, bytes.len() as u64);
         Ok(true)
     }
 
@@ -169,7 +169,7 @@ impl ArrayOps<'_> {
         let over = pinned.words()?;
         let between = self.between(&dst.array, pinned.len, src.strided)?;
         let over = Work::Copy { src: over, dst: between.array.span() };
-        self.enqueue_whole(smallvec![over, between.copy_to(dst).into()])
+        self.enqueue_all_or_none(smallvec![over, between.copy_to(dst).into()])
     }
 
     /// Copies elements to a host array with the layout `like`, and sets its padding to zero.
@@ -177,24 +177,24 @@ impl ArrayOps<'_> {
         &self,
         src: &ArrayPart,
         like: PaddedShape<'_>,
-        dst: &HostPlace<T>,
+        dst: &HostMemory<T>,
     ) -> Result<()> {
         match (dst, src.words().filter(|_| like.is_full())) {
-            (HostPlace::Pinned(pinned), Some(src)) => {
+            (HostMemory::Pinned(pinned), Some(src)) => {
                 self.enqueue(self.by.what, Work::Copy { src, dst: pinned.words()? })
             }
-            (HostPlace::Pinned(pinned), None) => {
+            (HostMemory::Pinned(pinned), None) => {
                 let dst = pinned.words()?;
                 let (between, mut works) = self.gather(src, like)?;
                 works.push(Work::Copy { src: between.array.span(), dst });
-                self.enqueue_whole(works)
+                self.enqueue_all_or_none(works)
             }
-            (HostPlace::Plain(_, plain), words) => {
+            (HostMemory::Plain(_, plain), words) => {
                 let reading = match words {
                     Some(words) => self.read_words(words, src.len(), Vec::new())?,
                     None => {
                         let (between, works) = self.gather(src, like)?;
-                        self.enqueue_whole(works)?;
+                        self.enqueue_all_or_none(works)?;
                         self.read(&between.array, Vec::new())?
                     }
                 };
@@ -215,7 +215,7 @@ impl ArrayOps<'_> {
         }
         let shape = src.strided.shape();
         let (between, works) = self.gather(src, PaddedShape { shape: &shape, padded: &shape })?;
-        self.enqueue_whole(works)?;
+        self.enqueue_all_or_none(works)?;
         self.read(&between.array, out)
     }
 
@@ -310,7 +310,7 @@ impl CommandQueue {
     ) -> Result<()> {
         let (src, dst) = (src.part(from)?, dst.part(to)?);
         same_shape("the target of a copy", &dst.strided.shape(), &src.strided.shape())?;
-        self.by_way_of(src.owner(), dst.owner(), |maker| maker.copy_part(&src, &dst))
+        self.enqueue_copy(src.owner(), dst.owner(), |maker| maker.copy_part(&src, &dst))
     }
 
     /// *Enqueues* a copy of host elements into a region of device memory, as [`upload`](Self::upload) does.

@@ -2,7 +2,7 @@
 
 use crate::api::queue::CommandQueue;
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
-use crate::arrays::host_array::{Download, HostArray, HostPlace, Upload};
+use crate::arrays::host_array::{Download, HostArray, HostMemory, Upload};
 use crate::arrays::read::Reading;
 use crate::arrays::storage::Storage;
 use crate::arrays::upload_source::{HostRef, SOURCE, Source, SourceBytes, SourceRef};
@@ -127,10 +127,10 @@ impl ArrayOps<'_> {
 
     pub(crate) fn upload_words(&self, dst: Span, bytes: &[u8]) -> Result<()> {
         if dst.block.direct()
-            && let Some(access) = self.access_now(&dst)?
+            && let Some(access) = self.try_host_write(&dst)?
         {
             access.write(dst.offset, bytes);
-            self.written_now(access, dst.size);
+            self.finish_host_write(access, dst.size);
             return Ok(());
         }
         let src = self.stage(dst.size, bytes)?;
@@ -144,7 +144,7 @@ impl ArrayOps<'_> {
         host: HostRef<'_, T>,
         dst: &DeviceArray<T, D>,
     ) -> Result<()> {
-        if !host.frame.lies_as(dst.frame()) {
+        if !host.frame.has_same_layout(dst.frame()) {
             return self.upload_to_part(SourceRef::Host(host), &dst.all());
         }
         same_context(self.owner, host.owner, || "a pinned array".into())?;
@@ -183,7 +183,7 @@ impl ArrayOps<'_> {
     }
 
     /// Returns the right to write bytes that the host reaches, or `None` if an enqueued or running command uses them.
-    pub(crate) fn access_now(&self, dst: &Span) -> Result<Option<HostGuard>> {
+    pub(crate) fn try_host_write(&self, dst: &Span) -> Result<Option<HostGuard>> {
         let counts_on_the_program_only = {
             let state = self.owner.engine().lock();
             state.check(self.by.slot)?;
@@ -197,7 +197,7 @@ impl ArrayOps<'_> {
     }
 
     /// Releases the right to write after `bytes` bytes were written, and notes the upload if the queue is timed.
-    pub(crate) fn written_now(&self, access: HostGuard, bytes: u64) {
+    pub(crate) fn finish_host_write(&self, access: HostGuard, bytes: u64) {
         drop(access);
         let mut state = self.owner.engine().lock();
         if state.queue(self.by.slot).timing.is_some() {
@@ -213,8 +213,8 @@ impl ArrayOps<'_> {
     }
 
     /// Enqueues all of the works or none, with no other command between them.
-    pub(crate) fn enqueue_whole(&self, works: Works) -> Result<()> {
-        self.owner.engine().enqueue_whole(self.by, works)
+    pub(crate) fn enqueue_all_or_none(&self, works: Works) -> Result<()> {
+        self.owner.engine().enqueue_all_or_none(self.by, works)
     }
 
     /// Copies `src` to `dst`. The two may overlap, because the recorders handle an overlap. One of them may belong to
@@ -308,7 +308,7 @@ impl CommandQueue {
     /// Enqueues a copy on this queue. If neither array belongs to this context, the copy runs on a queue of the
     /// target's context, in this queue's order.
     #[track_caller]
-    pub(crate) fn by_way_of(
+    pub(crate) fn enqueue_copy(
         &self,
         source: &Owner,
         target: &Owner,
@@ -404,14 +404,14 @@ impl CommandQueue {
         self.own(&src.array)?;
         same_context(self.owner(), dst.owner(), || "a pinned array".into())?;
         let maker = self.by(CommandKind::Download)?;
-        if !dst.frame().lies_as(src.frame()) {
+        if !dst.frame().has_same_layout(src.frame()) {
             return maker.download_from_part(&src.all(), dst);
         }
         same_shape("the target of a download", &[dst.len()], &[src.len()])?;
         match &dst.place {
-            HostPlace::Pinned(pinned) => maker
+            HostMemory::Pinned(pinned) => maker
                 .enqueue(CommandKind::Download, Work::Copy { src: src.array.words()?, dst: pinned.words()? }),
-            HostPlace::Plain(_, plain) => {
+            HostMemory::Plain(_, plain) => {
                 let coming = Pending::late(maker.read(&src.array, Vec::new())?);
                 lock(plain).coming = Some(coming);
                 Ok(())
@@ -510,7 +510,7 @@ impl CommandQueue {
     ) -> Result<()> {
         same_shape("the target of a copy", &dst.shape(), &src.shape())?;
         let (source, target) = (&src.array.storage.owner, &dst.array.storage.owner);
-        self.by_way_of(source, target, |maker| {
+        self.enqueue_copy(source, target, |maker| {
             if !src.frame().is_full() || !dst.frame().is_full() {
                 return maker.copy_part(&src.all(), &dst.all());
             }
@@ -553,11 +553,11 @@ impl CommandQueue {
         let len = [range.len()];
         let (owner, frame) = (src.owner(), PaddedShape { shape: &len, padded: &len });
         match &src.place {
-            HostPlace::Pinned(pinned) => {
+            HostMemory::Pinned(pinned) => {
                 let part = pinned.slice(range)?;
                 maker.upload_host(HostRef { owner, frame, bytes: SourceBytes::Pinned(&part) }, dst)
             }
-            HostPlace::Plain(_, plain) => {
+            HostMemory::Plain(_, plain) => {
                 let data = lock(plain).data.clone();
                 maker.upload_host(HostRef { owner, frame, bytes: SourceBytes::Plain(&data[range]) }, dst)
             }

@@ -143,13 +143,13 @@ pub(crate) fn open_with(options: &CpuOptions, faults: &CpuFaults) -> (Arc<CpuDev
         }),
         fence: Arc::new(CpuFence { world: world.clone(), lane }),
         async_submit: true,
-        pace: pace(options, faults, lane as u64),
+        cost_model: cost_model(options, faults, lane as u64),
     };
     (device, (0..count).map(lane).collect())
 }
 
 /// Returns the cost model of a lane. Without threads, the same calls make the same batches, whatever time they take.
-fn pace(options: &CpuOptions, faults: &CpuFaults, lane: u64) -> CostModel {
+fn cost_model(options: &CpuOptions, faults: &CpuFaults, lane: u64) -> CostModel {
     match options.threads {
         _ if faults.delays => CostModel::Drawn(options.seed.rotate_left(17) ^ lane),
         true => CostModel::Measured(CostModel::LATENESS),

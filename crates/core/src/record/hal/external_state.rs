@@ -49,7 +49,7 @@ impl ExternalStates {
     /// Records in the blocks that the commands were submitted.
     pub(crate) fn done(named: &[NamedExternal<'_>]) {
         for (_, block) in named {
-            memory(&block.memory).and_then(WgpuMemory::foreign).inspect(|foreign| foreign.settle());
+            memory(&block.memory).and_then(WgpuMemory::external).inspect(|external| external.settle());
         }
     }
 
@@ -97,5 +97,5 @@ fn memory(memory: &Memory) -> Option<&WgpuMemory> {
 }
 
 fn unsettled(of: &Memory) -> bool {
-    memory(of).and_then(WgpuMemory::foreign).is_some_and(|foreign| foreign.unsettled())
+    memory(of).and_then(WgpuMemory::external).is_some_and(|external| external.unsettled())
 }

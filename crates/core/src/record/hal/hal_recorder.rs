@@ -15,7 +15,7 @@ use crate::memory::staged_bytes::Staged;
 use crate::memory::staging::StagingPiece;
 use crate::memory::wgpu_memory::WgpuMemory;
 use crate::record::dispatch::{BoundRange, GroupCount};
-use crate::record::external_blocks::{NamedExternal, blame};
+use crate::record::external_blocks::{NamedExternal, attribute};
 use crate::record::fill::fill;
 use crate::record::hal::direct::{Direct, RecordedEncoder};
 use crate::record::hal::encoder::NativeEncoder;
@@ -50,7 +50,7 @@ use wgpu::{BufferUses as Uses, hal};
 
 /// Records and submits the batches of one lane.
 pub(crate) struct HalRecorder<A: Backend> {
-    way: Arc<HalSubmission<A>>,
+    submission: Arc<HalSubmission<A>>,
     order: StepOrder,
     groups: BindGroups<Arc<HalGroup<A>>>,
     transfers: HalTransfers,
@@ -114,9 +114,9 @@ impl<A: Backend> HalRecorder<A> {
         Self::new(HalSubmission::Direct(Direct::new(device, fence)))
     }
 
-    fn new(way: HalSubmission<A>) -> Self {
+    fn new(submission: HalSubmission<A>) -> Self {
         Self {
-            way: Arc::new(way),
+            submission: Arc::new(submission),
             order: StepOrder::default(),
             groups: BindGroups::default(),
             transfers: HalTransfers::default(),
@@ -375,22 +375,24 @@ impl<A: Backend> Recorder for HalRecorder<A> {
         _waits: &[LaneValue], // the device has one lane
         signal: Value,
     ) -> Result<Keep, Failure> {
-        let way = self.way.clone();
+        let submission = self.submission.clone();
         self.order.sort(steps);
         if let Some(commands) = program_commands::of(steps) {
-            return way.send(commands, signal).map_err(|failure| blame(way.device(), steps, failure));
+            return submission
+                .send(commands, signal)
+                .map_err(|failure| attribute(submission.device(), steps, failure));
         }
-        let keep: Box<dyn KeepAlive> = match &*way {
+        let keep: Box<dyn KeepAlive> = match &*submission {
             HalSubmission::Wgpu(submitter) => {
                 let submitted = self.submit_through_wgpu(submitter, steps, signal);
-                let mut kept = submitted.map_err(|failure| blame(submitter.device(), steps, failure))?;
+                let mut kept = submitted.map_err(|failure| attribute(submitter.device(), steps, failure))?;
                 kept.zeroed.settle();
                 Box::new(kept)
             }
             HalSubmission::Direct(direct) => {
                 let submitted = self.submit_direct(direct, steps, signal);
                 let (mut kept, recorded) =
-                    submitted.map_err(|failure| blame(direct.device(), steps, failure))?;
+                    submitted.map_err(|failure| attribute(direct.device(), steps, failure))?;
                 kept.zeroed.settle();
                 Box::new((kept, recorded))
             }

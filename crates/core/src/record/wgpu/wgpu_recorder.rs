@@ -11,7 +11,7 @@ use crate::memory::block::Block;
 use crate::memory::read_slot::ReadSlot;
 use crate::memory::staged_bytes::Staged;
 use crate::record::dispatch::{BoundRange, GroupCount};
-use crate::record::external_blocks::blame;
+use crate::record::external_blocks::attribute;
 use crate::record::fill::fill;
 use crate::record::lane_fence::LaneFence;
 use crate::record::own_kernels::{OwnCommands, OwnKernel, OwnKernels, OwnRange};
@@ -225,7 +225,7 @@ impl Recorder for WgpuRecorder {
             None => self.record(steps, signal).map(|RecordedBatch { commands, kept }| (commands, kept)),
         };
         let submitted = submitter.submit(signal, record, downloads);
-        let kept = submitted.map_err(|failure| blame(submitter.device(), steps, failure))?;
+        let kept = submitted.map_err(|failure| attribute(submitter.device(), steps, failure))?;
         let nothing = kept.0.is_none() && kept.1.is_empty();
         Ok((!nothing).then(|| Box::new(kept) as Box<dyn KeepAlive>))
     }

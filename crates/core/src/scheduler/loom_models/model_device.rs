@@ -40,7 +40,7 @@ impl World {
             recorder: Box::new(Notes { world: self.clone(), lane }),
             fence: self.fences[lane].clone(),
             async_submit: true,
-            pace: CostModel::Unknown,
+            cost_model: CostModel::Unknown,
         };
         (0..self.fences.len()).map(lane).collect()
     }

@@ -49,7 +49,7 @@ fn already(state: &State, slot: Slot, point: Point, clock: &Clock) -> Option<Alr
     }
     let (own, host) = (&state.queue(slot).clock, state.host_clock());
     let ordered = |at, stamp| at == Slot::CONTEXT || at == slot || own.covers(at, stamp);
-    let told = |at, stamp| ordered(at, stamp) || host.covers(at, stamp);
+    let is_reported = |at, stamp| ordered(at, stamp) || host.covers(at, stamp);
     let all = |known: &dyn Fn(Slot, Stamp) -> bool| {
         known(point.slot, point.stamp)
             && clock.entries().all(|(at, stamp)| known(at, stamp))
@@ -57,7 +57,7 @@ fn already(state: &State, slot: Slot, point: Point, clock: &Clock) -> Option<Alr
     };
     match () {
         () if all(&ordered) => Some(Already::Ordered),
-        () if all(&told) => Some(Already::Told),
+        () if all(&is_reported) => Some(Already::Told),
         () => None,
     }
 }
