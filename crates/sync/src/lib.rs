@@ -15,6 +15,7 @@ mod clock;
 mod error;
 mod ids;
 mod pending;
+#[doc(hidden)]
 pub mod prim;
 mod send;
 mod task_waker;
@@ -24,6 +25,6 @@ pub use clock::{Clock, Slot, Stamp};
 pub use error::{Error, Lost};
 pub use ids::{HoldId, Point, Seq};
 pub use pending::{Late, Pending, note_nested};
-pub use send::{MaybeSend, MaybeSync};
+pub use send::MaybeSend;
 pub use task_waker::{InTask, TaskWaker, TasksLater, in_task};
 pub use timeline::{Timeline, Value};
