@@ -46,8 +46,13 @@ pub struct ContextOptions {
 
 impl Default for ContextOptions {
     fn default() -> Self {
-        let (adapter, policy, recorder, kernel_folder) = Default::default();
-        Self { adapter, policy, recorder, lateness: CostModel::LATENESS, kernel_folder }
+        Self {
+            adapter: AdapterChoice::default(),
+            policy: Policy::default(),
+            recorder: RecorderChoice::default(),
+            lateness: CostModel::LATENESS,
+            kernel_folder: None,
+        }
     }
 }
 
@@ -81,8 +86,13 @@ pub struct AdoptOptions {
 
 impl Default for AdoptOptions {
     fn default() -> Self {
-        let (policy, recorder, kernel_folder) = Default::default();
-        let lateness = CostModel::LATENESS;
-        Self { policy, recorder, alone: false, threads: true, lateness, kernel_folder }
+        Self {
+            policy: Policy::default(),
+            recorder: RecorderChoice::default(),
+            alone: false,
+            threads: true,
+            lateness: CostModel::LATENESS,
+            kernel_folder: None,
+        }
     }
 }

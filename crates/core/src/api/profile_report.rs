@@ -101,9 +101,17 @@ impl QueueRows {
 
 impl<'a> Report<'a> {
     fn new(engine: &Engine, taking: &NotesReader, notes: &'a ProfileNotes) -> Self {
-        let (epoch, clocked) = (taking.epoch, engine.device.caps().timestamps);
-        let (axes, places, queues, levels, rows, batches) = Default::default();
-        let mut report = Self { epoch, clocked, notes, axes, places, queues, levels, rows, batches };
+        let mut report = Self {
+            epoch: taking.epoch,
+            clocked: engine.device.caps().timestamps,
+            notes,
+            axes: FxHashMap::default(),
+            places: FxHashMap::default(),
+            queues: FxHashMap::default(),
+            levels: FxHashMap::default(),
+            rows: Vec::new(),
+            batches: Vec::new(),
+        };
         report.axes = report.axes(&taking.looks, engine.device.nanoseconds_a_tick() * 1e-9);
         report.list_batches();
         report.count_levels();

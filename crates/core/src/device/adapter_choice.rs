@@ -15,6 +15,8 @@ use std::str::FromStr;
 /// assert_eq!("llvmpipe".parse(), Ok(AdapterChoice::Name("llvmpipe".into())));
 ///
 /// // A closure checks any other property of an adapter:
+/// let fits = |adapter: &fencepost::AdapterInfo| adapter.max_array >= 1 << 30;
+/// let choice = fencepost::adapters().iter().position(fits).map(AdapterChoice::Index);
 /// # drop(choice);
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -27,8 +27,12 @@ pub(crate) struct BindGroups<G = wgpu::BindGroup> {
 
 impl<G> Default for BindGroups<G> {
     fn default() -> Self {
-        let (groups, keys, users) = Default::default();
-        Self { groups, keys, users, next: 0 }
+        Self {
+            groups: FxHashMap::default(),
+            keys: FxHashMap::default(),
+            users: FxHashMap::default(),
+            next: 0,
+        }
     }
 }
 

@@ -116,7 +116,7 @@ impl WgpuDevice {
         let arena = || Arena::new(CHUNK, CACHE, &staging);
         let (uploads, downloads) = (arena(), arena());
         let spares = [(); 2].map(|()| SpareBuffers::new(&opened.gate, CACHE));
-        let (groups, gone, probed) = Default::default();
+        let gone = DroppedBlocks::default();
         let external = ExternalBlocks::new(&gone);
         Self {
             device: opened.device,
@@ -137,10 +137,10 @@ impl WgpuDevice {
             uploads,
             downloads,
             spares,
-            groups,
+            groups: Mutex::default(),
             gone,
             external,
-            probed,
+            probed: Mutex::default(),
         }
     }
 

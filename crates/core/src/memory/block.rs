@@ -109,7 +109,8 @@ impl Block {
         let block = Self::new(id, Heap::Device, size, memory);
         {
             let mut order = block.order();
-            (order.label, order.fresh) = (label.clone(), false);
+            order.label = label.clone();
+            order.fresh = false;
         }
         block
     }

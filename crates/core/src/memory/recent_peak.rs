@@ -16,7 +16,9 @@ impl RecentPeak {
     pub(crate) fn turn(&mut self, bytes: u64) {
         self.turns += 1;
         if self.turns == WINDOW {
-            (self.before, self.this, self.turns) = (self.this, 0, 0);
+            self.before = self.this;
+            self.this = 0;
+            self.turns = 0;
         }
         self.note(bytes);
     }

@@ -126,7 +126,8 @@ impl<Q> TimePages<Q> {
     pub(crate) fn reset(&mut self) {
         self.pages.clear();
         self.commands.clear();
-        (self.level, self.failed) = (None, None);
+        self.level = None;
+        self.failed = None;
     }
 
     /// Makes sure that the last page has room for the two queries of a command.

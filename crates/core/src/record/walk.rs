@@ -78,7 +78,8 @@ impl StepOrder {
     pub(crate) fn sort(&mut self, steps: &[Step]) {
         self.order.clear();
         self.order.extend(0..steps.len());
-        (self.more_than_launches, self.times) = (false, false);
+        self.more_than_launches = false;
+        self.times = false;
         let mut last = (0, fencepost_sync::Stamp(0));
         let mut sorted = true;
         for step in steps {

@@ -357,7 +357,8 @@ impl Planner<'_> {
     /// Removes the front command of `slot`, which completes when all of `seqs` are complete.
     fn pop_behind(&mut self, slot: Slot, seqs: &[Seq]) {
         seqs.iter().for_each(|&seq| self.state.batches.watch(seq, slot));
-        (self.joined, self.state.after.planned_any) = (None, true);
+        self.joined = None;
+        self.state.after.planned_any = true;
         self.taken += 1;
         self.state.queue_mut(slot).pop_wait(seqs);
     }
@@ -405,7 +406,8 @@ impl Planner<'_> {
             queue.pending.front_mut().map(|front| std::mem::replace(&mut front.op, Op::DueCallback(id)));
         if let Some(Op::Callback(run)) = front {
             self.state.calls.push_back((id, slot, run));
-            (self.state.after.planned_any, self.state.callbacks_announced) = (true, false);
+            self.state.after.planned_any = true;
+            self.state.callbacks_announced = false;
         }
         FrontStep::Held(Hold::Callback(id))
     }
@@ -478,7 +480,8 @@ impl Planner<'_> {
         self.depend(slot, lane);
         let seq = self.open_batch(lane);
         self.state.batches.watch(seq, slot);
-        (self.joined, self.state.after.planned_any) = (Some((slot, seq)), true);
+        self.joined = Some((slot, seq));
+        self.state.after.planned_any = true;
         seq
     }
 

@@ -224,7 +224,8 @@ impl QueueState {
     pub(crate) fn forget_waits(&mut self) {
         if self.is_unused() && self.segments.is_empty() {
             self.pending = ChunkedList::default();
-            (self.planned, self.completed) = (self.enqueued, self.enqueued);
+            self.planned = self.enqueued;
+            self.completed = self.enqueued;
         }
     }
 

@@ -105,7 +105,8 @@ impl QueueState {
             if let (Some(tuned), Work::Launch(_)) = (&mut timing.tuned, &work) {
                 tuned.push(time.clone());
             }
-            (timing.last, clocked) = (Some((stamp, time.clone())), timing.clocked);
+            timing.last = Some((stamp, time.clone()));
+            clocked = timing.clocked;
         }
         (QueueTiming::op(work, &time, clocked), time)
     }

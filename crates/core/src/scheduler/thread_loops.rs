@@ -30,7 +30,8 @@ impl IdleTicks {
     /// Returns `true` if the next park is a tick, in a lane whose next submission has value `pending`.
     fn after(&mut self, pending: Value) -> bool {
         if pending != self.upto {
-            (self.ticks, self.upto) = (0, pending);
+            self.ticks = 0;
+            self.upto = pending;
         }
         self.ticks += 1;
         self.ticks <= TICKS

@@ -114,7 +114,8 @@ impl UserSignal {
             if outcome.result.is_some() {
                 return;
             }
-            (outcome.result, outcome.at) = (Some(result), Some(Instant::now()));
+            outcome.result = Some(result);
+            outcome.at = Some(Instant::now());
         }
         if let Some(owner) = self.owner.upgrade() {
             owner.release(self.hold);

@@ -99,7 +99,8 @@ impl Launch {
 
     /// Drops the references to the kernel and the blocks.
     fn clear(&mut self) {
-        (self.kernel, self.indirect) = (None, None);
+        self.kernel = None;
+        self.indirect = None;
         self.bindings.clear();
     }
 

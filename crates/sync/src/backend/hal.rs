@@ -44,8 +44,14 @@ impl<A: hal::Api> HalFence<A> {
         // SAFETY: the device is alive.
         let made = unsafe { raw.create_fence() };
         let native = Some(made.map_err(|error| refused(error.to_string()))?);
-        let (submitted, passed) = Default::default();
-        Ok(Self { native, device: device.clone(), lost, turn, submitted, passed })
+        Ok(Self {
+            native,
+            device: device.clone(),
+            lost,
+            turn,
+            submitted: AtomicU64::new(0),
+            passed: AtomicU64::new(0),
+        })
     }
 
     /// Returns the fence to signal.

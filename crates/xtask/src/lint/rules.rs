@@ -46,6 +46,7 @@ pub(super) fn check(path: &str, source: &str) -> Vec<Finding> {
     if path.starts_with("crates/") && path.contains("/src/") {
         findings.extend(long_file(source, MAX_FILE_LINES));
         findings.extend(long_functions(&code));
+        findings.extend(hidden_fields(&code));
     }
     if path.strip_prefix("examples/").is_some_and(|name| !name.contains('/')) {
         findings.extend(long_file(source, MAX_EXAMPLE_LINES));
@@ -60,6 +61,23 @@ fn unsafe_code(path: &str, code: &str) -> Vec<Finding> {
     }
     let what = "`unsafe` outside the native files, which ARCHITECTURE.md lists";
     words(code, "unsafe").map(|at| finding(code, at, what.to_owned())).collect()
+}
+
+/// Finds assignments that a search for `.field = ` or `field: ` misses: those of several fields by one tuple, and those of
+/// several variables by one `Default::default()`.
+fn hidden_fields(code: &str) -> Vec<Finding> {
+    let what = |line: &str| {
+        let fields = line.split_once(") = (").map(|(fields, _)| fields);
+        if line.starts_with('(') && fields.is_some_and(|fields| fields.contains('.')) {
+            Some("one tuple assigns several fields: write an assignment for each")
+        } else if line.starts_with("let (") && line.ends_with("= Default::default();") {
+            Some("one `Default::default()` makes several values: write the value of each")
+        } else {
+            None
+        }
+    };
+    let found = code.lines().enumerate().filter_map(|(at, line)| Some((at, what(line.trim())?)));
+    found.map(|(at, what)| Finding { line: at + 1, what: what.to_owned() }).collect()
 }
 
 fn unfinished(code: &str) -> Vec<Finding> {
@@ -139,6 +157,13 @@ mod tests {
         assert_eq!(lines_of("crates/core/src/queue.rs", source), [4]);
         assert_eq!(lines_of("crates/fencepost/tests/a.rs", source), [4]);
         assert!(lines_of("crates/core/src/memory/native_memory.rs", source).is_empty());
+    }
+
+    #[test]
+    fn a_tuple_that_assigns_fields_or_defaults_is_found() {
+        let source =
+            "(self.a, b.c) = (1, 2);\nlet (a, b) = Default::default();\n(a, b) = (b, a);\nself.a = 1;\n";
+        assert_eq!(lines_of("crates/core/src/queue.rs", source), [1, 2]);
     }
 
     #[test]

@@ -179,8 +179,7 @@ impl CpuDevice {
             float32_atomics: true,
             timestamps: true,
         };
-        let (allocated, staging, kernels) = Default::default();
-        Self { caps, memory, allocated, staging, kernels }
+        Self { caps, memory, allocated: Mutex::default(), staging: Arc::default(), kernels: Mutex::default() }
     }
 
     /// Sets the function that replaces the shader entry point `entry`.

@@ -45,8 +45,7 @@ pub(crate) struct BarrierTracker<B> {
 impl<B: Copy> BarrierTracker<B> {
     /// Makes the tracker of a batch. `epoch` is the last epoch of the previous batch.
     pub(crate) fn new(epoch: u64, each: bool) -> Self {
-        let (written, last) = Default::default();
-        Self { epoch: epoch + EPOCH, written, last, reads: BufferUses::empty(), each }
+        Self { epoch: epoch + EPOCH, written: Vec::new(), last: Vec::new(), reads: BufferUses::empty(), each }
     }
 
     /// Ends the epoch. Returns a barrier for the buffers that were written in it, if there are any.

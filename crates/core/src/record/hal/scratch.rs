@@ -29,7 +29,8 @@ impl Scratch {
 
     /// Starts a batch.
     pub(crate) fn reset(&mut self) {
-        (self.at, self.used) = (0, 0);
+        self.at = 0;
+        self.used = 0;
     }
 
     /// Reserves `size` bytes. Returns the page and the offset in it.
@@ -39,7 +40,8 @@ impl Scratch {
     pub(crate) fn place(&mut self, device: &WgpuDevice, size: u64) -> Result<(Arc<Block>, u64)> {
         let size = size.next_multiple_of(ALIGNMENT);
         while self.pages.get(self.at).is_some_and(|page| self.used + size > page.size) {
-            (self.at, self.used) = (self.at + 1, 0);
+            self.at += 1;
+            self.used = 0;
         }
         if self.at == self.pages.len() {
             let page = self.make(device, size.max(PAGE))?;

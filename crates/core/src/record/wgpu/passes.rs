@@ -69,9 +69,19 @@ impl<'a> Passes<'a> {
         groups: &'a mut BindGroups,
         uniforms: &'a mut Uniforms,
     ) -> Self {
-        let (encoder, done) = (encoder(device), CommandBuffers::new());
-        let (pass, pipeline, bound, key, time) = Default::default();
-        Self { device, uniforms, groups, done, encoder, begun: 0, pass, pipeline, bound, key, time }
+        Self {
+            device,
+            uniforms,
+            groups,
+            done: CommandBuffers::new(),
+            encoder: encoder(device),
+            begun: 0,
+            pass: None,
+            pipeline: None,
+            bound: None,
+            key: None,
+            time: None,
+        }
     }
 
     /// Ends the open pass, and returns the encoder.

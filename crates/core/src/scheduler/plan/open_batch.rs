@@ -57,22 +57,20 @@ pub(crate) struct OpenBatch {
 
 impl OpenBatch {
     pub(crate) fn new(seq: Seq, bound: f32) -> Self {
-        let (steps, deps, frontiers, ends, publish, expected) = Default::default();
-        let (base, base_end, busy, returns_to_host, unawaited) = (0, 0.0, 0.0, false, None);
         Self {
             seq,
             bound,
-            steps,
-            deps,
-            frontiers,
-            base,
-            ends,
-            base_end,
-            busy,
-            expected,
-            returns_to_host,
-            unawaited,
-            publish,
+            steps: Vec::new(),
+            deps: SmallVec::new(),
+            frontiers: Vec::new(),
+            base: 0,
+            ends: Vec::new(),
+            base_end: 0.0,
+            busy: 0.0,
+            expected: ExpectedCost::default(),
+            returns_to_host: false,
+            unawaited: None,
+            publish: Vec::new(),
         }
     }
 
@@ -157,7 +155,8 @@ impl OpenBatch {
         expected.seconds = expected.seconds.max(end);
         expected.unknown |= cost == f32::INFINITY;
         let (after, level) = (std::mem::take(&mut frontier.after), frontier.level);
-        (frontier.last, frontier.end) = (Some(at), end);
+        frontier.last = Some(at);
+        frontier.end = end;
         frontier.first.get_or_insert(stamp);
         frontier.level += 1;
         ends.push(end);
@@ -238,7 +237,8 @@ impl OpenBatch {
     fn go_on(&mut self, place: usize, level: u32, end: f32) {
         let frontier = &mut self.frontiers[place].1;
         frontier.last = self.steps.len().checked_sub(1).map(|at| at as u32);
-        (frontier.level, frontier.end) = (level, end);
+        frontier.level = level;
+        frontier.end = end;
         self.expected.seconds = self.expected.seconds.max(end);
     }
 

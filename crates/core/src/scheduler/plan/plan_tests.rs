@@ -533,7 +533,8 @@ fn m06_a_reading_host_holds_writers_and_no_readers() {
     assert_eq!(host_conflict(1, &reads), None);
     assert_eq!(host_conflict(1, &fill(&block)), Some(Hold::Host(block.id)));
     assert_eq!(host_conflict(0, &fill(&block)), None);
-    (block.order().readers, block.order().host) = (0, HostUse::Writing);
+    block.order().readers = 0;
+    block.order().host = HostUse::Writing;
     assert_eq!(host_conflict(1, &reads), Some(Hold::Host(block.id)));
 }
 
