@@ -190,7 +190,7 @@ impl Fault {
     fn allows(self, error: &Error) -> bool {
         match error.kind() {
             Kind::Device { message, .. } => {
-                (self == Fault::Refusals && message.contains("by the seed"))
+                (self == Fault::Refusals && message.contains("by `CpuFaults::refusals`"))
                     || (self.refuses() && unsaved(error))
             }
             Kind::OutOfMemory { object, .. } => {

@@ -72,9 +72,14 @@ fn has_model_tests(tests: &Path) -> bool {
 fn mentions_model(src: &Path) -> bool {
     let entries = fs::read_dir(src).into_iter().flatten().flatten().map(|entry| entry.path());
     entries.into_iter().any(|path| {
-        let declares = |text: String| text.lines().any(|line| line.trim_start().starts_with("mod loom"));
+        let declares = |text: String| text.lines().any(declares_models);
         if path.is_dir() { mentions_model(&path) } else { fs::read_to_string(&path).is_ok_and(declares) }
     })
+}
+
+fn declares_models(line: &str) -> bool {
+    let line = line.trim_start();
+    line.strip_prefix("pub(crate) ").unwrap_or(line).starts_with("mod loom")
 }
 
 #[cfg(test)]
@@ -97,5 +102,12 @@ mod tests {
         assert!(!has_model_tests(dir.path()) && !mentions_model(dir.path()));
         fs::write(dir.path().join("loom_wait.rs"), "#[cfg(test)]\nmod loom_models {}").expect("written");
         assert!(has_model_tests(dir.path()) && mentions_model(dir.path()));
+        assert!(declares_models("    pub(crate) mod loom_models;") && declares_models("mod loom {"));
+    }
+
+    #[test]
+    fn core_has_models() {
+        let workspace = Workspace::find().expect("the tests run in the workspace");
+        assert!(mentions_model(&workspace.path("crates/core/src")));
     }
 }

@@ -20,10 +20,7 @@ use crate::device::{Lane, adapter};
 use crate::error::site::CommandKind;
 use crate::error::{Error, Result};
 #[cfg(cpu)]
-use crate::record::cpu::cpu_recorder as cpu;
-use crate::record::cpu::cpu_recorder::CpuFaults;
-#[cfg(cpu)]
-use crate::record::cpu::cpu_recorder::CpuOptions;
+use crate::record::cpu::cpu_recorder::{self as cpu, CpuFaults, CpuOptions};
 use crate::record::open_lanes::open_lanes;
 use crate::record::recorder_choice::RecorderChoice;
 use crate::runtime::context_registry;

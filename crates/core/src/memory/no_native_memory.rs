@@ -14,10 +14,10 @@ pub(crate) enum NativeMemory {}
 pub(crate) enum HostView {}
 
 /// Is uninhabited: this target never refuses memory here.
-pub(crate) type Refused = std::convert::Infallible;
+pub(crate) type MemoryRefused = std::convert::Infallible;
 
 /// Returns `true` if the driver is out of memory.
-pub(crate) fn out_of_memory(refused: &Refused) -> bool {
+pub(crate) fn out_of_memory(refused: &MemoryRefused) -> bool {
     match *refused {}
 }
 
@@ -31,7 +31,7 @@ impl NativeMemory {
         &self,
         _: &mut StagingClaim,
         _: &mut dyn FnMut(&mut [u8]),
-    ) -> Result<(), Refused> {
+    ) -> Result<(), MemoryRefused> {
         match *self {}
     }
 
@@ -40,7 +40,7 @@ impl NativeMemory {
         _: &StagingClaim,
         _: (&dyn Fence, Value),
         _: &mut dyn FnMut(&[u8]),
-    ) -> Result<(), Refused> {
+    ) -> Result<(), MemoryRefused> {
         match *self {}
     }
 

@@ -60,6 +60,7 @@ pub(crate) struct OwnRange<'e> {
     pub(crate) block: &'e Arc<Block>,
     pub(crate) offset: u64,
     pub(crate) size: u64,
+    #[cfg_attr(not(native), expect(dead_code, reason = "wgpu orders the dispatches itself"))]
     pub(crate) write: bool,
 }
 
