@@ -65,8 +65,11 @@ pub(crate) fn visit<'e>(visitor: &mut impl WorkVisitor<'e>, level: u32, work: &'
 /// Holds the order in which a recorder visits the steps of a batch, and which kinds of work the batch has.
 #[derive(Default)]
 pub(crate) struct StepOrder {
-    /// Keeps its memory from batch to batch.
+    /// Lists the indices of the steps in the order of the visits. It keeps its contents from batch to batch: most
+    /// batches are sorted already, and the indices of a longer batch start with those of a shorter one.
     order: Vec<usize>,
+    /// Is `true` if `order[at] == at` for each index.
+    identity: bool,
     /// Is `true` if the batch has other work than launches.
     pub(crate) more_than_launches: bool,
     /// Is `true` if the batch takes times.
@@ -76,8 +79,6 @@ pub(crate) struct StepOrder {
 impl StepOrder {
     /// Orders the steps by level, then by stamp, which is the order of the program's calls.
     pub(crate) fn sort(&mut self, steps: &[Step]) {
-        self.order.clear();
-        self.order.extend(0..steps.len());
         self.more_than_launches = false;
         self.times = false;
         let mut last = (0, fencepost_sync::Stamp(0));
@@ -89,6 +90,12 @@ impl StepOrder {
             self.more_than_launches |= !matches!(step.work, Work::Launch(_));
             self.times |= matches!(step.work, Work::Start(_));
         }
+        if !self.identity {
+            self.order.clear();
+        }
+        self.order.truncate(steps.len());
+        self.order.extend(self.order.len()..steps.len());
+        self.identity = sorted;
         if !sorted {
             self.order.sort_unstable_by_key(|&at| (steps[at].level, steps[at].stamp, at));
         }

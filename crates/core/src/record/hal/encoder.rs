@@ -141,6 +141,7 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
         unsafe { self.encoder.clear_buffer(buffer, range) };
     }
 
+    #[inline]
     pub(crate) fn dispatch(
         &mut self,
         pipeline: &HalPipeline<A>,
@@ -201,6 +202,7 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
         unsafe { self.encoder.copy_query_results(queries.native(), 0..count, to, offset, each) };
     }
 
+    #[inline]
     fn begin_pass(&mut self) {
         if !std::mem::replace(&mut self.in_pass, true) {
             let desc = hal::ComputePassDescriptor { label: None, timestamp_writes: None };

@@ -12,6 +12,7 @@ use crate::work::kernel_launch::Launch;
 use wgpu::BufferUses as Uses;
 
 impl<'e, A: Backend> HalBatch<'e, A> {
+    #[inline]
     pub(crate) fn launch(&mut self, sizes: &mut IndirectGroups<A>, launch: &'e Launch) -> Result<()> {
         let pipeline = pipeline_of::<A>(launch).form(&launch.bindings)?;
         if launch.indirect.is_none() && launch.groups.contains(&0) {
