@@ -1,11 +1,33 @@
 //! A cache of bind groups that keeps no dropped buffer alive.
 
-use crate::device::bind_layout::LayoutId;
 use crate::memory::heap::BlockId;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Limits the cached groups. When the limit is reached, the cache drops all groups and makes them again on demand.
 const MOST_GROUPS: usize = 8192;
+
+/// Identifies a bind group layout. No two layouts of a process share an id.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct LayoutId(u32);
+
+impl LayoutId {
+    /// Returns an id that no layout has.
+    #[cfg(native)]
+    pub(crate) fn none() -> Self {
+        Self(u32::MAX)
+    }
+
+    pub(crate) fn next() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+
+    #[cfg(test)]
+    pub(crate) fn for_test(id: u32) -> Self {
+        Self(id)
+    }
+}
 
 /// Names the contents of a group: a layout, and for each binding the block, its offset and its size.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

@@ -1,9 +1,10 @@
 //! Pipelines and bind groups of wgpu-hal, on a device that wgpu opened.
 #![allow(unsafe_code, reason = "native objects that wgpu does not track")]
 
-use crate::device::bind_layout::{LayoutId, ParameterPath};
+use crate::device::bind_groups::LayoutId;
 use crate::device::kernel_folder::KernelFile;
 use crate::device::kernel_origin::{CompileTarget, KernelOrigin, check, make_writable};
+use crate::device::parameter_path::ParameterPath;
 use crate::driver::backend::Backend;
 use crate::driver::error_scopes::reasons;
 use crate::driver::gl_gate::GlGate;

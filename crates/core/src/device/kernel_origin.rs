@@ -1,7 +1,7 @@
 //! The source of every form of a kernel, and the check that a device can run the kernel.
 
-use crate::device::bind_layout::ParameterPath;
 use crate::device::kernel_folder::{KernelFile, KernelFolder};
+use crate::device::parameter_path::ParameterPath;
 use crate::driver::caps::Caps;
 use crate::driver::gl_gate::GlGate;
 use crate::error::{Kind, Result};

@@ -7,7 +7,6 @@ pub(crate) mod adapter;
 pub(crate) mod adapter_choice;
 pub(crate) mod adapter_info;
 pub(crate) mod bind_groups;
-pub(crate) mod bind_layout;
 pub(crate) mod driver_remedy;
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) mod gl_instance;
@@ -18,6 +17,7 @@ pub(crate) mod kernel_folder;
 pub(crate) mod kernel_origin;
 pub(crate) mod native_backend;
 pub(crate) mod open;
+pub(crate) mod parameter_path;
 pub(crate) mod pipeline_cache;
 pub(crate) mod recorder;
 pub(crate) mod wgpu_device;

@@ -24,6 +24,7 @@ use crate::work::compiled_kernel::{Pipeline, Recipe};
 use fencepost_sync::backend::{LostFlag, poll};
 use fencepost_sync::prim::{Mutex, lock};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use web_time::Instant;
 use wgpu::BufferUsages as Usages;
@@ -66,6 +67,8 @@ pub(crate) struct WgpuDevice {
     groups: Mutex<BindGroups>,
     gone: DroppedBlocks,
     external: Arc<ExternalBlocks>,
+    /// Is `true` from the first external buffer on. A batch looks for external buffers only then.
+    had_external: AtomicBool,
     /// Holds the time of the last probe for device loss.
     probed: Mutex<Option<Instant>>,
 }
@@ -140,6 +143,7 @@ impl WgpuDevice {
             groups: Mutex::default(),
             gone,
             external,
+            had_external: AtomicBool::new(false),
             probed: Mutex::default(),
         }
     }
@@ -262,6 +266,12 @@ impl WgpuDevice {
         if self.lost.is_raised() { Err(self.refused(object, "")) } else { Ok(()) }
     }
 
+    /// Returns `true` if an array was made on an external buffer of this device.
+    #[cfg(native)]
+    pub(crate) fn had_external_buffers(&self) -> bool {
+        self.had_external.load(Ordering::Relaxed)
+    }
+
     /// Returns the blocks of external buffers.
     pub(crate) fn external(&self) -> &ExternalBlocks {
         &self.external
@@ -293,6 +303,8 @@ impl WgpuDevice {
         if let Some(error) = error {
             return Err(Operation { object: &format!("array `{label}`"), bytes: 0 }.failed(&error));
         }
+        // A command with the block is enqueued later, and the state lock orders this store before its batch.
+        self.had_external.store(true, Ordering::Relaxed);
         Ok(self.external.block(buffer, || {
             let id = BlockId::next();
             let memory = WgpuMemory::external_on(buffer, id, &self.gate, self.external.clone());

@@ -1,7 +1,8 @@
 //! Compute pipelines of wgpu.
 
-use crate::device::bind_layout::{LayoutId, ParameterPath};
+use crate::device::bind_groups::LayoutId;
 use crate::device::kernel_origin::{CompileTarget, KernelOrigin, check, make_writable};
+use crate::device::parameter_path::ParameterPath;
 use crate::device::pipeline_cache::PipelineCache;
 use crate::driver::error_scopes::{Operation, reasons, scoped};
 use crate::driver::gl_gate::GlGate;

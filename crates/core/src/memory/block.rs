@@ -4,6 +4,8 @@ use crate::error::Result;
 use crate::memory::cpu_memory::CpuMemory;
 use crate::memory::heap::{BlockId, Heap, overlap};
 use crate::memory::native_memory::HostView;
+#[cfg(native)]
+use crate::memory::native_memory::NativeMemory;
 use crate::memory::read_slot::ReadParts;
 use crate::memory::uses::BlockUses;
 use crate::memory::wgpu_memory::WgpuMemory;
@@ -33,6 +35,17 @@ pub(crate) enum Memory {
     Wgpu(WgpuMemory),
     /// Holds the bytes that the CPU recorder works on.
     Host(CpuMemory),
+}
+
+impl Memory {
+    /// Returns the memory as memory of the native recorder, if it is.
+    #[cfg(native)]
+    pub(crate) fn native(&self) -> Option<&NativeMemory> {
+        match self {
+            Memory::Wgpu(memory) => memory.native(),
+            Memory::Host(_) => None,
+        }
+    }
 }
 
 /// Holds the uses of a block, which order its commands and host accesses. Only a thread that holds the state lock S

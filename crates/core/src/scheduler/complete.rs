@@ -4,6 +4,7 @@ use crate::device::recorder::KeepAlive;
 use crate::error::{Error, Kind};
 use crate::scheduler::batch::Submitted;
 use crate::scheduler::command_costs::ExpectedCost;
+use crate::scheduler::deferred_calls::wake_all;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::state::State;
 use crate::work::step::Step;
@@ -106,7 +107,9 @@ impl Engine {
                 .for_each(|steps| self.launches.take_back(steps.into_iter().map(Step::launch)));
         }
         self.notify(&wakeups);
-        crate::scheduler::deferred_calls::wake_all(wakers);
+        if !wakers.is_empty() {
+            wake_all(wakers);
+        }
         if surplus {
             self.release_surplus();
         }
@@ -145,7 +148,7 @@ impl Engine {
         log::warn!("{} submissions and everything in them are leaked with the device", leaked.len());
         std::mem::forget(leaked);
         self.notify_due_threads();
-        crate::scheduler::deferred_calls::wake_all(wakers);
+        wake_all(wakers);
     }
 }
 

@@ -4,6 +4,7 @@ use crate::device::recorder::Recorder;
 use crate::device::{Device, Lane};
 use crate::error::Error;
 use crate::error::site::KernelId;
+use crate::scheduler::deferred_calls::{drop_all, wake_all};
 use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::priority::Priority;
 use crate::scheduler::queue_state::Hold;
@@ -116,9 +117,13 @@ impl Engine {
         let wakeups = state.wakeups();
         drop(state);
         drop(times);
-        crate::scheduler::deferred_calls::drop_all(dropped);
+        if !dropped.is_empty() {
+            drop_all(dropped);
+        }
         self.notify(&wakeups);
-        crate::scheduler::deferred_calls::wake_all(wakers);
+        if !wakers.is_empty() {
+            wake_all(wakers);
+        }
     }
 
     /// Releases S for a caller that polls the fence of a lane. The completer of that lane is not woken.

@@ -17,13 +17,8 @@ impl State {
     }
 
     /// Removes and returns the wakers whose point was submitted, or is done.
-    #[inline]
-    pub(crate) fn due_submitted(&mut self) -> Vec<Waker> {
-        if self.wakers.await_submissions() { self.take_submitted() } else { Vec::new() }
-    }
-
     #[cold]
-    fn take_submitted(&mut self) -> Vec<Waker> {
+    pub(crate) fn take_submitted(&mut self) -> Vec<Waker> {
         let mut wakers = std::mem::take(&mut self.wakers);
         let due = wakers.take_submitted(|at| self.reached(at) == Reached::Done || self.is_submitted(at));
         self.wakers = wakers;

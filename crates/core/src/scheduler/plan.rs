@@ -134,7 +134,9 @@ impl Planner<'_> {
     /// Plans in rounds until every root is reached or held, or until a limit is met.
     fn rounds(&mut self, mut roots: Vec<Point>) -> PlanRest {
         loop {
-            self.begin_with_context_commands(&roots);
+            if self.state.has_context_commands() {
+                self.begin_with_context_commands(&roots);
+            }
             roots.retain(|root| !self.reach(PlanGoal { slot: root.slot, upto: root.stamp, needed: false }));
             if roots.is_empty() {
                 self.close_all();

@@ -193,14 +193,9 @@ impl State {
         }
     }
 
-    /// Returns the present time if batches are noted.
-    pub(crate) fn before_submit(&self) -> Option<Instant> {
-        self.log.as_ref().map(|_| Instant::now())
-    }
-
     /// Notes the submission of a batch.
-    pub(crate) fn note_submit(&mut self, seq: Seq, lane: usize, submitted: Option<Instant>) {
-        if let (Some(log), Some(submitted)) = (&mut self.log, submitted) {
+    pub(crate) fn note_submit(&mut self, seq: Seq, lane: usize, submitted: Instant) {
+        if let Some(log) = &mut self.log {
             log.batches.insert(seq, BatchTimes { lane, submitted, completed: None });
         }
     }

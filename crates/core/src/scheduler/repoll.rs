@@ -29,9 +29,6 @@ impl State {
 
     /// Collects the wakers of the tasks that must poll again.
     pub(crate) fn collect_repolls(&mut self) {
-        if self.repolls.is_empty() {
-            return;
-        }
         for (slot, seen) in std::mem::take(&mut self.repolls) {
             let queue = self.queue(slot);
             match queue.hold {

@@ -136,6 +136,21 @@ impl State {
         &mut self.queues[slot.0 as usize]
     }
 
+    /// Returns `true` if a context command is not planned yet.
+    pub(crate) fn has_context_commands(&self) -> bool {
+        !self.queue(Slot::CONTEXT).pending.is_empty()
+    }
+
+    /// Returns the stamp of the first unplanned context command, or the largest stamp if there is none.
+    pub(crate) fn first_context_command(&self) -> Stamp {
+        self.queue(Slot::CONTEXT).pending.front().map_or(Stamp(u64::MAX), |front| front.stamp)
+    }
+
+    /// Returns the index of the first queue that the threads plan: 0 if the context commands are due, else 1.
+    pub(crate) fn first_due_queue(&self) -> usize {
+        usize::from(!self.has_context_commands() || !self.context_commands_are_due())
+    }
+
     pub(crate) fn slots(&self) -> impl Iterator<Item = Slot> + use<> {
         (0..self.queues.len() as u32).map(Slot)
     }
@@ -350,12 +365,16 @@ impl State {
     /// Collects the wakers of the queues that made progress without the completion of a batch, or that have another
     /// hold.
     pub(crate) fn collect_wakers(&mut self) {
-        self.collect_repolls();
+        if !self.repolls.is_empty() {
+            self.collect_repolls();
+        }
         let queues = &self.queues;
         let reached = self.wakers.take_reached(|slot| queues[slot.0 as usize].completed());
         self.after.wakers.extend(reached);
-        let due = self.due_submitted();
-        self.after.wakers.extend(due);
+        if self.wakers.await_submissions() {
+            let due = self.take_submitted();
+            self.after.wakers.extend(due);
+        }
     }
 
     /// Notifies every waker that waits for completion.
@@ -377,7 +396,9 @@ impl State {
                 self.release(|hold| hold == Hold::Drain(slot));
             }
         }
-        wakers.extend(self.due_submitted());
+        if self.wakers.await_submissions() {
+            wakers.extend(self.take_submitted());
+        }
         self.batches.trim();
         self.free_slots();
         wakers

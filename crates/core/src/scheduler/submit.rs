@@ -84,9 +84,13 @@ impl Engine {
                     submitted_at,
                 });
                 state.batches.set(seq, Status::Submitted(value));
-                let submitted_at = state.due_submitted();
-                state.after.wakers.extend(submitted_at);
-                state.note_submit(seq, lane, at);
+                if state.wakers.await_submissions() {
+                    let due = state.take_submitted();
+                    state.after.wakers.extend(due);
+                }
+                if let Some(at) = at {
+                    state.note_submit(seq, lane, at);
+                }
                 if watched && !state.after.has_code() {
                     self.unlock_watched(state, lane);
                 } else {
@@ -124,7 +128,8 @@ impl State {
         self.lanes[lane].token = true;
         self.batches.set(batch.seq, Status::Encoding);
         let waits = self.device_waits(lane, &batch);
-        let (value, at) = (self.lanes[lane].timeline.pending(), self.before_submit());
+        let (value, at) =
+            (self.lanes[lane].timeline.pending(), self.log.as_ref().map(|_| web_time::Instant::now()));
         Some(SubmittingBatch { batch, waits, value, at })
     }
 

@@ -97,8 +97,7 @@ impl State {
         let at = &self.lanes[lane];
         let gathers = |q: &QueueState| !at.ready[q.priority as usize].is_empty();
         let waiting = |q: &QueueState| q.lane == lane && q.hold.is_none() && !gathers(q) && counts(q);
-        let own = usize::from(!self.context_commands_are_due());
-        at.has_room(false) && self.queues.iter().skip(own).any(waiting)
+        at.has_room(false) && self.queues.iter().skip(self.first_due_queue()).any(waiting)
     }
 }
 

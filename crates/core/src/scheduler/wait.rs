@@ -5,6 +5,7 @@ use crate::scheduler::batch::Status;
 use crate::scheduler::callback_cycles::Blocked;
 use crate::scheduler::command::Op;
 use crate::scheduler::deadline::Deadline;
+use crate::scheduler::deferred_calls::{drop_all, wake_all};
 use crate::scheduler::engine::Engine;
 use crate::scheduler::plan::PlanRest;
 use crate::scheduler::plan::due_commands::DueCommands;
@@ -284,8 +285,12 @@ impl Engine {
         let AfterUnlock { dropped, wakers, times, .. } = std::mem::take(&mut state.after);
         drop(state);
         drop(times);
-        crate::scheduler::deferred_calls::drop_all(dropped);
-        crate::scheduler::deferred_calls::wake_all(wakers);
+        if !dropped.is_empty() {
+            drop_all(dropped);
+        }
+        if !wakers.is_empty() {
+            wake_all(wakers);
+        }
     }
 
     /// Starts everything enqueued on a queue, with all its dependencies.
@@ -533,12 +538,13 @@ impl Engine {
     fn plan_and_submit(&self, due: DueCommands) -> bool {
         let mut state = self.lock();
         (0..self.lanes.len()).for_each(|lane| state.plan_lane(lane, due));
-        if state.after.is_empty() {
+        let mut any = if state.after.is_empty() && state.calls.is_empty() {
             drop(state);
+            false
         } else {
             self.unlock(state);
-        }
-        let mut any = self.run_due_callbacks();
+            self.run_due_callbacks()
+        };
         for lane in 0..self.lanes.len() {
             while self.submit_next(lane, self.lock(), Some(due)) {
                 any = true;

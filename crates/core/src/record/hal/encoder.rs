@@ -1,7 +1,7 @@
 //! A native encoder that records each command after the barrier that it needs.
 #![allow(unsafe_code, reason = "commands that wgpu itself does not see")]
 
-use crate::device::bind_layout::LayoutId;
+use crate::device::bind_groups::LayoutId;
 use crate::device::hal_pipeline::{HalGroup, HalPipeline, HalQueries};
 use crate::driver::backend::Backend;
 use crate::memory::block::Block;
@@ -29,7 +29,7 @@ const ANYTHING: Uses = Uses::COPY_SRC
 /// layout of its pipeline.
 pub(crate) struct NativeEncoder<'e, A: Backend> {
     encoder: &'e mut A::CommandEncoder,
-    external: &'e ExternalHandles<A>,
+    external: Option<&'e ExternalHandles<A>>,
     hazards: BarrierTracker<&'e Block>,
     states: BufferStates<&'e Block>,
     in_pass: bool,
@@ -41,7 +41,7 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
     /// Starts a batch. `epoch` is the last epoch of the previous batch's barrier tracker.
     pub(crate) fn new(
         encoder: &'e mut A::CommandEncoder,
-        external: &'e ExternalHandles<A>,
+        external: Option<&'e ExternalHandles<A>>,
         epoch: u64,
     ) -> Self {
         Self {
@@ -223,7 +223,7 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
 /// Orders all earlier commands before all later commands, for the buffers of `barrier`.
 fn order<A: Backend>(
     encoder: &mut A::CommandEncoder,
-    external: &ExternalHandles<A>,
+    external: Option<&ExternalHandles<A>>,
     barrier: &Barrier<&Block>,
 ) {
     let barriers = barrier.iter().map(|&(block, from)| hal::BufferBarrier {
@@ -236,7 +236,7 @@ fn order<A: Backend>(
 
 fn change<A: Backend>(
     encoder: &mut A::CommandEncoder,
-    external: &ExternalHandles<A>,
+    external: Option<&ExternalHandles<A>>,
     changes: &[StateChange<&Block>],
 ) {
     if changes.is_empty() {

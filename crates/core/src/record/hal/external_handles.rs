@@ -24,22 +24,17 @@ pub(crate) struct ExternalHandles<A: Backend> {
 }
 
 impl<A: Backend> ExternalHandles<A> {
-    /// Makes handles of no buffers.
-    pub(crate) fn none() -> Self {
-        Self { buffers: FxHashMap::default(), _guard: None, _lock_thread: None }
-    }
-
-    /// Looks up the buffers of `named`.
+    /// Looks up the buffers of `named`. Returns `None` if there are none.
     ///
     /// # Errors
     /// Returns `Device` for the first step whose buffer was destroyed.
-    pub(crate) fn of(named: &[NamedExternal<'_>]) -> Result<Self, Failure> {
+    pub(crate) fn of(named: &[NamedExternal<'_>]) -> Result<Option<Self>, Failure> {
         match named {
-            [] => Ok(Self::none()),
-            [only] => Self::one(only),
+            [] => Ok(None),
+            [only] => Self::one(only).map(Some),
             [first, ..] => loop {
                 if let Some(all) = Self::several(first, named)? {
-                    return Ok(all);
+                    return Ok(Some(all));
                 }
             },
         }

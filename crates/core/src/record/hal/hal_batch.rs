@@ -1,21 +1,27 @@
 //! The state of a batch while the native recorder records it.
 
+use crate::device::bind_groups::LayoutId;
 use crate::device::bind_groups::{BindGroups, GroupKey};
-use crate::device::bind_layout::{LayoutId, ParameterPath};
 use crate::device::hal_pipeline::{HalBinding, HalGroup, HalPipeline};
+use crate::device::parameter_path::ParameterPath;
 use crate::device::wgpu_device::WgpuDevice;
 use crate::driver::backend::Backend;
 use crate::error::{Kind, Result};
 use crate::memory::block::Block;
+use crate::memory::native_memory::NativeMemory;
 use crate::memory::staging::StagingPiece;
 use crate::memory::wgpu_memory::WgpuMemory;
 use crate::record::dispatch::{BoundRange, GroupCount};
 use crate::record::hal::barriers::BarrierUse;
 use crate::record::hal::encoder::NativeEncoder;
 use crate::record::hal::external_handles::ExternalHandles;
+use crate::record::hal::indirect::IndirectGroups;
 use crate::record::hal::native_buffers::{buffer_of, native, native_of};
 use crate::record::hal::scratch::Scratch;
 use crate::record::hal::zero_fill::ZeroFills;
+use crate::work::compiled_kernel::Pipeline;
+use crate::work::kernel_launch::Launch;
+use fencepost_sync::Value;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use wgpu::{BufferUses as Uses, hal};
@@ -23,13 +29,15 @@ use wgpu::{BufferUses as Uses, hal};
 /// Holds the objects with which a batch is recorded, and the resources that it needs until it is complete.
 pub(crate) struct HalBatch<'e, A: Backend> {
     pub(crate) device: &'e WgpuDevice,
-    pub(crate) external: &'e ExternalHandles<A>,
+    pub(crate) external: Option<&'e ExternalHandles<A>>,
     pub(crate) calls: NativeEncoder<'e, A>,
     pub(crate) groups: &'e mut BindGroups<Arc<HalGroup<A>>>,
     pub(crate) kept: Vec<Arc<HalGroup<A>>>,
     pub(crate) pipelines: Vec<Arc<HalPipeline<A>>>,
     pub(crate) uniforms: Vec<StagingPiece<WgpuMemory>>,
     pub(crate) places: &'e mut Scratch,
+    /// Identifies the batch among those of its lane.
+    pub(crate) signal: Value,
     pub(crate) zeroed: ZeroFills,
     /// Holds the key of the bind group that is looked up. Like `touches`, it keeps its memory for the next command.
     pub(crate) key: GroupKey,
@@ -53,10 +61,10 @@ impl<'p, P: Iterator<Item = BoundRange<'p>> + Clone> BoundRanges<'p> for P {}
 impl<'e, A: Backend> HalBatch<'e, A> {
     pub(crate) fn new(
         device: &'e WgpuDevice,
-        external: &'e ExternalHandles<A>,
+        external: Option<&'e ExternalHandles<A>>,
         calls: NativeEncoder<'e, A>,
         groups: &'e mut BindGroups<Arc<HalGroup<A>>>,
-        places: &'e mut Scratch,
+        (places, signal): (&'e mut Scratch, Value),
     ) -> Self {
         Self {
             device,
@@ -67,6 +75,7 @@ impl<'e, A: Backend> HalBatch<'e, A> {
             pipelines: Vec::new(),
             uniforms: Vec::new(),
             places,
+            signal,
             zeroed: ZeroFills::default(),
             key: GroupKey { layout: LayoutId::none(), parts: Vec::new() },
             touches: Vec::new(),
@@ -98,11 +107,39 @@ impl<'e, A: Backend> HalBatch<'e, A> {
     #[inline]
     pub(crate) fn touch(&mut self, block: &'e Arc<Block>, uses: Uses, write: bool) {
         let touch = BarrierUse { block: block.id, mark: &block.mark, buffer: &**block, uses, write };
-        if self.zeroed.take(block) {
+        if block.memory.native().is_some_and(NativeMemory::take_blank) {
+            self.zeroed.add(block);
             self.calls.admit(&[BarrierUse { uses: Uses::COPY_DST, write: true, ..touch }]);
             self.calls.clear(self.buffer(block), 0..block.size);
         }
         self.touches.push(touch);
+    }
+
+    #[inline]
+    pub(crate) fn launch(&mut self, sizes: &mut IndirectGroups<A>, launch: &'e Launch) -> Result<()> {
+        let pipeline = pipeline_of::<A>(launch).form(&launch.bindings)?;
+        if launch.indirect.is_none() && launch.groups.contains(&0) {
+            return Ok(());
+        }
+        let limited = launch.indirect.as_ref().map(|span| sizes.limit(self, span)).transpose()?;
+        self.touches.clear();
+        for (at, bound) in launch.bindings.iter().enumerate() {
+            if let Some((uses, write)) = pipeline.uses(at, bound) {
+                self.touch(&bound.block, uses, write);
+            }
+        }
+        self.calls.admit(&self.touches);
+        let parts =
+            launch.bindings.iter().map(|b| BoundRange { block: &b.block, offset: b.offset, size: b.size });
+        let size = match &limited {
+            None => GroupCount::Fixed(launch.groups),
+            Some((block, offset)) => GroupCount::Indirect(native_of::<A>(block), *offset),
+        };
+        let done = self.dispatch(&HalDispatch { pipeline, params: launch.params.bytes(), parts, size });
+        if let Some((place, _)) = limited.as_ref().filter(|_| A::EXACT) {
+            self.calls.transition(native_of::<A>(place), Uses::INDIRECT, Uses::STORAGE_READ_WRITE);
+        }
+        done
     }
 
     /// Returns an own kernel, which its first use compiles. The batch keeps the kernel.
@@ -152,7 +189,7 @@ impl<'e, A: Backend> HalBatch<'e, A> {
             self.make(dispatch, Some((staged, piece.offset())))
         } else {
             let size = dispatch.params.len().next_multiple_of(16) as u64;
-            let (page, offset) = self.places.place(self.device, size)?;
+            let (page, offset) = self.places.place(self.device, self.signal, size)?;
             let buffer = native_of::<A>(&page);
             self.calls.copy(staged, piece.offset(), buffer, offset, size);
             self.calls.transition(buffer, Uses::COPY_DST, Uses::UNIFORM);
@@ -203,6 +240,16 @@ impl<'e, A: Backend> HalBatch<'e, A> {
         }
         dispatch.pipeline.group(&binds).map_err(|error| refused(&error).into())
     }
+}
+
+/// # Panics
+/// Panics if the kernel was compiled for another recorder, which is a bug.
+fn pipeline_of<A: Backend>(launch: &Launch) -> &HalPipeline<A> {
+    let found = match &launch.kernel().pipeline {
+        Pipeline::Device(pipeline) => pipeline.downcast_ref(),
+        _ => None,
+    };
+    found.expect("bug: a kernel of another recorder")
 }
 
 fn refused(error: &hal::DeviceError) -> Kind {

@@ -171,7 +171,7 @@ impl<A: Backend> HalRecorder<A> {
         let external_states = self.external_states.commands(device, named);
         let commands = |encoder: &mut A::CommandEncoder| {
             let external = ExternalHandles::of(named)?;
-            self.record_steps(device, encoder, steps, named, &external, read)
+            self.record_steps(device, encoder, steps, named, external.as_ref(), read)
         };
         match hal_encoder::record::<A, _, _>(device.raw(), commands, || ExternalHandles::<A>::check(named)) {
             None => Err(submitter::failure(device, None, true)),
@@ -188,19 +188,21 @@ impl<A: Backend> HalRecorder<A> {
         signal: Value,
     ) -> Result<(HalBatchResources<A>, Option<RecordedEncoder<A>>), Failure> {
         let device = direct.device();
-        let named = external_blocks::named(device, steps);
-        if !named.is_empty() {
-            return self.submit_external_through_wgpu(direct, steps, &named, signal).map(|kept| (kept, None));
+        if device.had_external_buffers() {
+            let named = external_blocks::named(device, steps);
+            if !named.is_empty() {
+                return self
+                    .submit_external_through_wgpu(direct, steps, &named, signal)
+                    .map(|kept| (kept, None));
+            }
         }
         if device.lost().is_raised() {
             return Err(direct.failure(&hal::DeviceError::Lost));
         }
         let _inside = device.gate().enter();
         let read: (Arc<dyn Fence>, Value) = (direct.fence().clone(), signal);
-        let external = ExternalHandles::none();
-        let record = |encoder: &mut A::CommandEncoder| {
-            self.record_steps(device, encoder, steps, &named, &external, &read)
-        };
+        let record =
+            |encoder: &mut A::CommandEncoder| self.record_steps(device, encoder, steps, &[], None, &read);
         let (recorded, kept) = direct.record(record)?;
         direct.submit(Some(&recorded), signal)?;
         Ok((kept, Some(recorded)))
@@ -212,15 +214,14 @@ impl<A: Backend> HalRecorder<A> {
         encoder: &'e mut A::CommandEncoder,
         steps: &'e [Step],
         named: &'e [NamedExternal<'e>],
-        external: &'e ExternalHandles<A>,
+        external: Option<&'e ExternalHandles<A>>,
         read: &'e (Arc<dyn Fence>, Value),
     ) -> Result<HalBatchResources<A>, Failure> {
         device.take_gone(|block| self.groups.forget(block));
-        self.sizes.reset();
-        self.uniforms.reset();
         let (order, epoch) = (&self.order, &mut self.epoch);
         let calls = NativeEncoder::new(encoder, external, *epoch);
-        let mut batch = HalBatch::new(device, external, calls, &mut self.groups, &mut self.uniforms);
+        let mut batch =
+            HalBatch::new(device, external, calls, &mut self.groups, (&mut self.uniforms, read.1));
         named.iter().for_each(|(_, block)| batch.come_after(block));
         let mut visitor = HalVisitor {
             batch,
@@ -377,7 +378,9 @@ impl<A: Backend> Recorder for HalRecorder<A> {
     ) -> Result<Keep, Failure> {
         let submission = self.submission.clone();
         self.order.sort(steps);
-        if let Some(commands) = program_commands::of(steps) {
+        if self.order.more_than_launches
+            && let Some(commands) = program_commands::of(steps)
+        {
             return submission
                 .send(commands, signal)
                 .map_err(|failure| attribute(submission.device(), steps, failure));

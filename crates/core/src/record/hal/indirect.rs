@@ -27,11 +27,6 @@ impl<A: Backend> Default for IndirectGroups<A> {
 }
 
 impl<A: Backend> IndirectGroups<A> {
-    /// Starts a batch. The device executes it after earlier batches, so it reuses their memory.
-    pub(crate) fn reset(&mut self) {
-        self.places.reset();
-    }
-
     /// Records a check of the three words at `span`. Returns the block and the offset of the checked words, which are
     /// all zero if one of them exceeds the limit.
     ///
@@ -42,7 +37,7 @@ impl<A: Backend> IndirectGroups<A> {
         batch: &mut HalBatch<'e, A>,
         span: &'e Span,
     ) -> Result<(Arc<Block>, u64)> {
-        let (place, offset) = self.places.place(batch.device, 16)?;
+        let (place, offset) = self.places.place(batch.device, batch.signal, 16)?;
         let read = if A::EXACT { Uses::STORAGE_READ_ONLY } else { Uses::STORAGE_READ_WRITE };
         batch.admit(&[(&span.block, read, false)]);
         let kernel = batch.own(&mut self.kernel, |device| {

@@ -7,7 +7,6 @@ pub(crate) mod encoder;
 pub(crate) mod external_handles;
 pub(crate) mod external_state;
 pub(crate) mod hal_batch;
-pub(crate) mod hal_launch;
 pub(crate) mod hal_recorder;
 pub(crate) mod hal_times;
 pub(crate) mod hal_transfers;

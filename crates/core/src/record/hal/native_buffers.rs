@@ -9,8 +9,12 @@ use crate::record::hal::external_handles::ExternalHandles;
 ///
 /// # Panics
 /// Panics if the block belongs to another recorder, or is an external block outside the batch, which is a bug.
-pub(crate) fn buffer_of<'a, A: Backend>(block: &'a Block, external: &'a ExternalHandles<A>) -> &'a A::Buffer {
-    external.get(block.id).unwrap_or_else(|| native_of::<A>(block))
+pub(crate) fn buffer_of<'a, A: Backend>(
+    block: &'a Block,
+    external: Option<&'a ExternalHandles<A>>,
+) -> &'a A::Buffer {
+    let found = external.and_then(|external| external.get(block.id));
+    found.unwrap_or_else(|| native_of::<A>(block))
 }
 
 /// # Panics

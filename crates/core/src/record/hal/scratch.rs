@@ -4,6 +4,7 @@ use crate::device::wgpu_device::WgpuDevice;
 use crate::error::Result;
 use crate::memory::block::{Block, Memory};
 use crate::memory::heap::{BlockId, Heap};
+use fencepost_sync::Value;
 use std::sync::Arc;
 
 /// Counts the bytes of an ordinary page.
@@ -17,6 +18,8 @@ pub(crate) struct Scratch {
     /// Is the id of the first page. Later pages count downwards, and no array has such an id.
     first: u64,
     pages: Vec<Arc<Block>>,
+    /// Identifies the batch that has the places up to `at` and `used`.
+    signal: Value,
     at: usize,
     used: u64,
 }
@@ -24,20 +27,25 @@ pub(crate) struct Scratch {
 impl Scratch {
     /// Makes scratch memory without pages. Each `Scratch` of a recorder has a different `kind`.
     pub(crate) fn new(kind: u64, label: &'static str) -> Self {
-        Self { label, first: u64::MAX - (kind << 32), pages: Vec::new(), at: 0, used: 0 }
+        Self { label, first: u64::MAX - (kind << 32), pages: Vec::new(), signal: Value(0), at: 0, used: 0 }
     }
 
-    /// Starts a batch.
-    pub(crate) fn reset(&mut self) {
-        self.at = 0;
-        self.used = 0;
-    }
-
-    /// Reserves `size` bytes. Returns the page and the offset in it.
+    /// Reserves `size` bytes for the batch that ends with `signal`. The first call for a batch reuses the pages from the
+    /// front. Returns the page and the offset in it.
     ///
     /// # Errors
     /// Returns `OutOfMemory`.
-    pub(crate) fn place(&mut self, device: &WgpuDevice, size: u64) -> Result<(Arc<Block>, u64)> {
+    pub(crate) fn place(
+        &mut self,
+        device: &WgpuDevice,
+        signal: Value,
+        size: u64,
+    ) -> Result<(Arc<Block>, u64)> {
+        if self.signal != signal {
+            self.signal = signal;
+            self.at = 0;
+            self.used = 0;
+        }
         let size = size.next_multiple_of(ALIGNMENT);
         while self.pages.get(self.at).is_some_and(|page| self.used + size > page.size) {
             self.at += 1;

@@ -1,6 +1,6 @@
 //! Memory that the device zeroes before its first use.
 
-use crate::memory::block::{Block, Memory};
+use crate::memory::block::Block;
 use crate::memory::native_memory::NativeMemory;
 use std::sync::Arc;
 
@@ -10,13 +10,10 @@ use std::sync::Arc;
 pub(crate) struct ZeroFills(Vec<Arc<Block>>);
 
 impl ZeroFills {
-    /// Returns `true` if the batch must zero `block` before its next use. The block is then marked as zeroed.
-    pub(crate) fn take(&mut self, block: &Arc<Block>) -> bool {
-        let blank = native(block).is_some_and(NativeMemory::take_blank);
-        if blank {
-            self.0.push(block.clone());
-        }
-        blank
+    /// Adds a block that the batch zeroes. The caller has marked it as zeroed.
+    #[cold]
+    pub(crate) fn add(&mut self, block: &Arc<Block>) {
+        self.0.push(block.clone());
     }
 
     /// Keeps the blocks marked as zeroed, because the batch was submitted.
@@ -28,14 +25,7 @@ impl ZeroFills {
 impl Drop for ZeroFills {
     fn drop(&mut self) {
         for block in &self.0 {
-            native(block).into_iter().for_each(NativeMemory::still_blank);
+            block.memory.native().into_iter().for_each(NativeMemory::still_blank);
         }
-    }
-}
-
-fn native(block: &Block) -> Option<&NativeMemory> {
-    match &block.memory {
-        Memory::Wgpu(memory) => memory.native(),
-        Memory::Host(_) => None,
     }
 }

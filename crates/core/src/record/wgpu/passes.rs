@@ -1,7 +1,8 @@
 //! Records the commands of a batch into wgpu encoders and their compute passes.
 
+use crate::device::bind_groups::LayoutId;
 use crate::device::bind_groups::{BindGroups, GroupKey};
-use crate::device::bind_layout::{LayoutId, ParameterPath};
+use crate::device::parameter_path::ParameterPath;
 use crate::device::wgpu_device::WgpuDevice;
 use crate::device::wgpu_pipeline::WgpuPipeline;
 use crate::error::Result;

@@ -10,11 +10,6 @@ use fencepost_sync::{Point, Slot, Stamp};
 pub(crate) const MOST_CONTEXT_COMMANDS: usize = 512;
 
 impl State {
-    /// Returns the stamp of the first unplanned context command, or the largest stamp if there is none.
-    pub(crate) fn first_context_command(&self) -> Stamp {
-        self.queue(Slot::CONTEXT).pending.front().map_or(Stamp(u64::MAX), |front| front.stamp)
-    }
-
     /// Returns `true` if the threads plan the context commands although no other command needs them: the program
     /// requested them, or at least [`MOST_CONTEXT_COMMANDS`] are pending.
     pub(crate) fn context_commands_are_due(&self) -> bool {

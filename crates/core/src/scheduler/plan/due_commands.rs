@@ -22,17 +22,17 @@ impl State {
     pub(crate) fn plan_lane(&mut self, lane: usize, due: DueCommands) {
         let waits = |q: &QueueState| q.lane == lane && q.hold.is_none() && !q.pending.is_empty();
         let mut any = [false; 3];
-        self.queues.iter().skip(1).filter(|q| waits(q)).for_each(|q| any[q.priority as usize] = true);
-        let own = self.queue(Slot::CONTEXT);
-        any[own.priority as usize] |= self.context_commands_are_due() && waits(own);
+        let first = self.first_due_queue();
+        for queue in self.queues.iter().skip(first).filter(|queue| waits(queue)) {
+            any[queue.priority as usize] = true;
+        }
         let except = if let DueCommands::RequestedExcept(slot) = due { Some(slot) } else { None };
         for priority in Priority::ORDER {
             let gathers = except.is_none() && !self.lanes[lane].list(priority).is_empty();
             if gathers || !any[priority as usize] {
                 continue;
             }
-            let queues = self.slots().skip(usize::from(!self.context_commands_are_due()));
-            let queues = queues.map(|slot| (slot, self.queue(slot)));
+            let queues = self.slots().skip(first).map(|slot| (slot, self.queue(slot)));
             let queues = queues.filter(|(_, q)| q.priority == priority && waits(q));
             let roots: Vec<Point> = match due {
                 DueCommands::All => queues.map(|(slot, q)| q.end(slot)).collect(),
