@@ -204,9 +204,11 @@ pub(crate) enum Command {
         args: Vec<String>,
     },
     /// Counts the instructions that a launch costs its caller, on wgpu's noop back end
-    #[command(after_help = "Examples:\n  cargo xtask count\n  cargo xtask count --check\n\n\
+    #[command(
+        after_help = "Examples:\n  cargo xtask count\n  cargo xtask count --check\n  cargo xtask count --files\n\n\
         Installs valgrind through the system's package manager if there is none.\n\
-        The counts are kept in benches/instructions.json.")]
+        The counts are kept in benches/instructions.json."
+    )]
     Count {
         /// Print the counts as JSON instead of a table
         #[arg(long)]
@@ -217,6 +219,9 @@ pub(crate) enum Command {
         /// Store the counts
         #[arg(long, conflicts_with = "check")]
         write: bool,
+        /// Print the source files that one launch passes, with the instructions in each
+        #[arg(long, conflicts_with_all = ["check", "write"])]
+        files: bool,
         /// Fail instead of installing valgrind
         #[arg(long)]
         no_install: bool,

@@ -89,7 +89,10 @@ fn run(command: Command) -> Result<bool> {
             book::book(&workspace, &book::Options { serve, open, may_install: !no_install })
         }
         Command::Bench { args } => bench(&workspace, &args),
-        Command::Count { json, check, write, no_install } => {
+        Command::Count { json, files: true, no_install, .. } => {
+            count::print_files(&workspace, !no_install, json)
+        }
+        Command::Count { json, check, write, no_install, files: false } => {
             count::count(&workspace, &count::Options { json, write, check, may_install: !no_install })
         }
         Command::Versions => versions::versions(&workspace),

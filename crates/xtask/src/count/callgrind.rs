@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::count::files;
+use crate::count::files::Files;
 use crate::packages::Manager;
 use crate::shell::{line, which};
 
@@ -46,7 +48,33 @@ impl Callgrind {
 
     /// Counts the instructions of a launch, for each row.
     pub(super) fn count(&self, contestant: &str) -> Result<BTreeMap<String, f64>> {
-        let dumps = self.dumps.join(contestant.replace(' ', "-"));
+        let (rows, dumps) = (self.run(contestant)?, self.dumps_of(contestant));
+        let counted = rows.lines().enumerate().map(|(row, text)| per_launch(text, &part(&dumps, row + 1)));
+        counted.collect()
+    }
+
+    /// Returns the files that a launch of a row passed.
+    pub(super) fn files(&self, contestant: &str, row: &str, root: &Path) -> Result<Files> {
+        let rows = self.run(contestant)?;
+        for (at, line) in rows.lines().enumerate() {
+            let (name, launches) = counted(line)?;
+            if name == row {
+                let dump = part(&self.dumps_of(contestant), at + 1);
+                let text =
+                    fs::read_to_string(&dump).with_context(|| format!("cannot read {}", dump.display()))?;
+                return files::of(&text, root, launches);
+            }
+        }
+        bail!("contestant `{contestant}` has no row `{row}`")
+    }
+
+    fn dumps_of(&self, contestant: &str) -> PathBuf {
+        self.dumps.join(contestant.replace(' ', "-"))
+    }
+
+    /// Runs all rows of a contestant under callgrind. Returns one line for each row.
+    fn run(&self, contestant: &str) -> Result<String> {
+        let dumps = self.dumps_of(contestant);
         remove_dumps(&dumps)?;
         let run = line(VALGRIND)
             .args(["--tool=callgrind", "--quiet", "--toggle-collect=*count_until_done*"])
@@ -55,9 +83,7 @@ impl Callgrind {
             .arg(&self.program)
             .arg(contestant);
         eprintln!("+ {run}");
-        let rows = run.read()?;
-        let counted = rows.lines().enumerate().map(|(row, text)| per_launch(text, &part(&dumps, row + 1)));
-        counted.collect()
+        run.read()
     }
 }
 
@@ -68,14 +94,20 @@ fn part(dumps: &Path, number: usize) -> PathBuf {
     name.into()
 }
 
-/// Returns the row that a line of the program names, and its instructions per launch.
-fn per_launch(line: &str, dump: &Path) -> Result<(String, f64)> {
+/// Returns the row that a line of the program names, and the number of launches that were counted.
+fn counted(line: &str) -> Result<(String, f64)> {
     let row: serde_json::Value = serde_json::from_str(line).with_context(|| format!("`{line}`"))?;
     let name = row["row"].as_str().with_context(|| format!("no row in `{line}`"))?;
     let launches = row["launches"].as_f64().with_context(|| format!("no launches in `{line}`"))?;
+    Ok((name.to_owned(), launches))
+}
+
+/// Returns the row that a line of the program names, and its instructions per launch.
+fn per_launch(line: &str, dump: &Path) -> Result<(String, f64)> {
+    let (name, launches) = counted(line)?;
     let text = fs::read_to_string(dump).with_context(|| format!("cannot read {}", dump.display()))?;
     let instructions = total(&text).with_context(|| format!("row `{name}`, {}", dump.display()))?;
-    Ok((name.to_owned(), instructions / launches))
+    Ok((name, instructions / launches))
 }
 
 /// Returns the total that callgrind counted in one of its files.

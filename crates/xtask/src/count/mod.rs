@@ -4,6 +4,7 @@
 mod callgrind;
 mod compare;
 mod counts;
+mod files;
 mod table;
 
 use std::path::PathBuf;
@@ -57,6 +58,15 @@ fn compared(counted: &Counts, kept: Option<&Counts>) -> Result<()> {
         Some(failure) => bail!("{failure}"),
         None => Ok(()),
     }
+}
+
+/// Prints the source files that one launch passes, with the instructions in each.
+pub(crate) fn print_files(workspace: &Workspace, may_install: bool, json: bool) -> Result<()> {
+    callgrind::ensure(may_install)?;
+    let callgrind = Callgrind { program: program(workspace)?, dumps: workspace.made("instructions")? };
+    let found = callgrind.files(files::CONTESTANT, files::ROW, workspace.root())?;
+    print!("{}", if json { format!("{:#}\n", serde_json::json!(found)) } else { files::table(&found) });
+    Ok(())
 }
 
 /// Counts every contestant, each in its own process, all at once: counts do not depend on time.
