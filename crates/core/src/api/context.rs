@@ -84,7 +84,7 @@ impl Context {
             let adapter = adapter::choose(&options.adapter).await?;
             let submit_path = options.recorder.or_variable()?.submit_path(&adapter.get_info());
             let ContextOptions { lateness, kernel_folder, .. } = options;
-            let open = OpenOptions { switches, submit_path, alone: true, lateness, kernel_folder };
+            let open = OpenOptions { switches, submit_path, exclusive: true, lateness, kernel_folder };
             let device = WgpuDevice::open(&adapter, open).await?;
             let lanes = open_lanes(&device)?;
             let context = Self::on_wgpu(device, lanes, options.policy, AdapterInfo::of(&adapter), true);
@@ -110,7 +110,7 @@ impl Context {
     /// let ctx = Context::adopt(device.clone(), queue.clone(), AdoptOptions::default())?;
     /// ctx.queue("beside the work of the program").finish().wait()?;
     ///
-    /// let options = AdoptOptions { alone: true, recorder: RecorderChoice::Direct, ..AdoptOptions::default() };
+    /// let options = AdoptOptions { exclusive: true, recorder: RecorderChoice::Direct, ..AdoptOptions::default() };
     /// let ctx = Context::adopt(device, queue, options)?;
     /// # Ok::<(), fencepost::Error>(())
     /// ```
@@ -124,16 +124,16 @@ impl Context {
         options: AdoptOptions,
         switches: DeviceSwitches,
     ) -> Result<Context> {
-        let AdoptOptions { policy, recorder, alone, threads, lateness, kernel_folder } = options;
+        let AdoptOptions { policy, recorder, exclusive, threads, lateness, kernel_folder } = options;
         let chosen = recorder.or_variable()?;
         let submit_path = if chosen == RecorderChoice::Auto {
             SubmitPath::Wgpu
         } else {
             chosen.submit_path(&device.adapter_info())
         };
-        let native = switches.native && (alone || submit_path != SubmitPath::Wgpu);
+        let native = switches.native && (exclusive || submit_path != SubmitPath::Wgpu);
         let switches = DeviceSwitches { native, ..switches };
-        let open = OpenOptions { switches, submit_path, alone, lateness, kernel_folder };
+        let open = OpenOptions { switches, submit_path, exclusive, lateness, kernel_folder };
         let info = AdapterInfo::of_device(&device);
         let device = WgpuDevice::adopt(device, queue, open);
         let lanes = open_lanes(&device)?;

@@ -285,8 +285,8 @@ pub enum Kind {
     )]
     NotShared { array: String },
     /// A file could not be written.
-    #[error("file `{path}` was not written: {reason}")]
-    File { path: String, reason: String },
+    #[error(transparent)]
+    File(#[from] fencepost_profile::FileError),
     /// A picture was not read or written.
     #[error("picture `{path}` was not {done}: {reason}")]
     Image { path: String, done: &'static str, reason: String },

@@ -1,7 +1,7 @@
 //! The summary of a profile: the total time of each kernel and of each kind of command.
 
 use crate::profile::Profile;
-use crate::profile::row::Activity;
+use crate::row::Activity;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -129,7 +129,7 @@ impl fmt::Display for Summary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::test_profiles::{profile, row, unmeasured, wait};
+    use crate::test_profiles::{profile, row, unmeasured, wait};
 
     #[test]
     fn each_kernel_has_a_row_and_unmeasured_commands_are_only_counted() {
