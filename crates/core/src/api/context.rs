@@ -10,6 +10,7 @@ pub(crate) mod wait_listing;
 pub(crate) mod wgpu_arrays;
 
 use crate::api::options::{AdoptOptions, ContextOptions};
+use crate::api::queue::transfer::ArrayOps;
 use crate::api::queue::{CommandQueue, QueueOptions};
 use crate::arrays::device_array::DeviceArray;
 use crate::arrays::host_array::{Direction, HostArray};
@@ -245,17 +246,12 @@ impl Context {
     /// Makes a command queue with options.
     #[track_caller]
     pub fn queue_with(&self, options: QueueOptions) -> CommandQueue {
-        let QueueOptions { label, priority, timing } = &options;
-        let slot = self.owner.engine().new_queue(label, *priority, *timing);
-        CommandQueue::new(self.owner.clone(), slot, options)
+        CommandQueue::new(self.owner.clone(), options)
     }
 
     /// Returns the default queue of the context. Every call returns the same queue.
     pub fn default_queue(&self) -> CommandQueue {
-        let options = QueueOptions { label: "default".into(), ..QueueOptions::default() };
-        let make = || self.owner.engine().new_queue(&options.label, options.priority, options.timing);
-        let slot = self.owner.default_queue(make);
-        CommandQueue::shared(self.owner.clone(), slot, options)
+        CommandQueue::shared(self.owner.clone())
     }
 
     /// Returns an array of zeros. Every later use on any queue comes after the fill.
@@ -274,7 +270,7 @@ impl Context {
     /// ```
     #[track_caller]
     pub fn zeros<T: Element, const D: usize>(&self, shape: [usize; D]) -> Result<DeviceArray<T, D>> {
-        self.own(CommandKind::Fill).zeros(shape)
+        self.zeros_padded(shape, shape)
     }
 
     /// Returns an array whose elements are all `value`. Every later use on any queue comes after the fill.
@@ -283,7 +279,7 @@ impl Context {
     /// Returns the errors of [`zeros`](Self::zeros).
     #[track_caller]
     pub fn full<T: Element, const D: usize>(&self, shape: [usize; D], value: T) -> Result<DeviceArray<T, D>> {
-        self.own(CommandKind::Fill).full(shape, value)
+        self.own(CommandKind::Fill).full(shape, shape, value)
     }
 
     /// Returns an array of ones. Every later use on any queue comes after the fill.
@@ -320,7 +316,7 @@ impl Context {
     /// Returns the errors of [`zeros`](Self::zeros).
     #[track_caller]
     pub fn empty<T: Element, const D: usize>(&self, shape: [usize; D]) -> Result<DeviceArray<T, D>> {
-        self.own(CommandKind::Fill).empty(shape)
+        self.empty_padded(shape, shape)
     }
 
     /// Returns an array of zeros with the shape, padding and type of another. Every later use on any queue comes after
@@ -345,7 +341,7 @@ impl Context {
         &self,
         like: &DeviceArray<T, D>,
     ) -> Result<DeviceArray<T, D>> {
-        self.own(CommandKind::Fill).full_padded(like.shape(), like.padded_shape(), T::ONE)
+        self.own(CommandKind::Fill).full(like.shape(), like.padded_shape(), T::ONE)
     }
 
     /// Returns an array with unspecified elements and the shape, padding and type of another.
@@ -361,9 +357,9 @@ impl Context {
     }
 
     #[track_caller]
-    pub(crate) fn own(&self, what: CommandKind) -> crate::api::queue::transfer::ArrayOps<'_> {
+    pub(crate) fn own(&self, what: CommandKind) -> ArrayOps<'_> {
         let by = Admission { slot: Slot::CONTEXT, what, at: Location::caller() };
-        crate::api::queue::transfer::ArrayOps { owner: &self.owner, by }
+        ArrayOps { owner: &self.owner, by }
     }
 
     /// Returns a zeroed pinned host array; see [`HostArray`].

@@ -108,7 +108,7 @@ impl Context {
             let all = rows(&shape, &padded, edge).into_iter().flatten();
             elements.extend(all.zip(self.snapshot_of(array, &array.all())?));
         } else {
-            let memory = DeviceArray::<T, 1>::new(array.array_ref(), [array.array.len]);
+            let memory = DeviceArray::<T, 1>::new(array.array.clone(), [array.array.len]);
             for range in rows(&shape, &padded, edge) {
                 let bounds = range.start.cast_signed()..range.end.cast_signed();
                 elements.extend(

@@ -3,7 +3,7 @@
 use crate::error::{Kind, Result};
 use crate::runtime::event::{Event, Recording};
 use crate::runtime::owner::Owner;
-use crate::runtime::pending::{Pending, PointLate};
+use crate::runtime::pending::{Pending, PointLate, late_or_error};
 use crate::scheduler::deadline::Deadline;
 use crate::scheduler::handle_points::PointHistory;
 use crate::scheduler::queue_timing::PointTime;
@@ -43,7 +43,7 @@ impl Event {
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     pub fn seconds_since(&self, start: &Event) -> Pending<f64> {
-        between(start, self).map_or_else(|error| Pending::ready(Err(error)), Pending::late)
+        late_or_error(between(start, self))
     }
 
     /// Returns the point of the event and its time, if it has one.
@@ -121,10 +121,7 @@ impl TimedPoint {
 
     /// Returns the tick of the device's clock at the point, which must be complete.
     fn tick(&self) -> Result<u64> {
-        let ticks = self.moment.time.ticks().map_err(|lost| Kind::DeviceLost {
-            device: self.owner().device().caps().adapter.clone(),
-            reason: lost.reason,
-        })?;
+        let ticks = self.moment.time.ticks().map_err(|lost| self.owner().device().caps().lost(lost))?;
         let ticks = ticks.ok_or_else(|| self.not_measured("the work before it never ran"))?;
         if !ticks.are_valid() {
             return Err(self.not_measured("the driver gave no valid time").into());

@@ -86,13 +86,7 @@ pub struct AdoptOptions {
 
 impl Default for AdoptOptions {
     fn default() -> Self {
-        Self {
-            policy: Policy::default(),
-            recorder: RecorderChoice::default(),
-            exclusive: false,
-            threads: true,
-            lateness: CostModel::LATENESS,
-            kernel_folder: None,
-        }
+        let ContextOptions { policy, recorder, lateness, kernel_folder, .. } = ContextOptions::default();
+        Self { policy, recorder, exclusive: false, threads: true, lateness, kernel_folder }
     }
 }

@@ -60,7 +60,7 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
     /// ```
     #[track_caller]
     pub fn map_read(&self) -> Pending<ReadMap<T>> {
-        Pending::late(Mapping { map: Mapper::new(self.array_ref(), false), guard: ReadMap })
+        Pending::late(Mapping { map: Mapper::new(self.array.clone(), false), guard: ReadMap })
     }
 
     /// Maps the array for writing, after the last commands enqueued so far that use it. The map waits for no other
@@ -70,7 +70,7 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
     /// The errors of [`map_read`](Self::map_read).
     #[track_caller]
     pub fn map_write(&self) -> Pending<WriteMap<T>> {
-        Pending::late(Mapping { map: Mapper::new(self.array_ref(), true), guard: WriteMap })
+        Pending::late(Mapping { map: Mapper::new(self.array.clone(), true), guard: WriteMap })
     }
 }
 

@@ -20,7 +20,7 @@ pub(crate) struct Reading<T> {
     pub(crate) registration: WakerRegistration,
     pub(crate) engine: Arc<Engine>,
     /// Keeps the context alive; `None` in a read that the context itself has enqueued.
-    #[expect(dead_code, reason = "held, not read")]
+    #[expect(dead_code, reason = "held, not read: the context lives as long as the read")]
     pub(crate) keep: Option<Owner>,
     pub(crate) point: Point,
     pub(crate) past: Arc<PointHistory>,
@@ -75,10 +75,10 @@ impl<T: Element> Reading<T> {
             return Ok(Some(seq));
         }
         match slot.place() {
-            ReadState::Staged(staging) => engine.checked(staging.copy_out(bytes).map_err(|lost| {
-                let device = engine.device.caps().adapter.clone();
-                Kind::DeviceLost { device, reason: lost.reason }.into()
-            }))?,
+            ReadState::Staged(staging) => {
+                let copied = staging.copy_out(bytes);
+                engine.checked(copied.map_err(|lost| engine.device.caps().lost(lost).into()))?;
+            }
             ReadState::Taken(taken) => bytes.copy_from_slice(&taken[..bytes.len()]),
             ReadState::Lazy => {}
             ReadState::Queued | ReadState::Staging | ReadState::Dropped => return Err(lost_bytes()),

@@ -170,6 +170,11 @@ where
     }
 }
 
+/// Returns the pending form of a late result, or of the error that the call has returned in its place.
+pub(crate) fn late_or_error<T>(late: Result<impl Late<T, Error> + 'static>) -> Pending<T> {
+    late.map_or_else(|error| Pending::ready(Err(error)), Pending::late)
+}
+
 /// Returns a late result that applies `make` to the result of `pending`.
 pub(crate) fn then<T, U>(
     pending: Pending<T>,

@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::runtime::owner::Owner;
 use crate::runtime::pending::may_block;
 use crate::scheduler::deadline::Deadline;
+use crate::scheduler::engine::Engine;
 use crate::scheduler::thread_posts::replace_lane_thread;
 use crate::work::compiled_kernel::KernelInner;
 use fencepost_sync::Late;
@@ -56,7 +57,9 @@ impl CompileSlot {
         let task = state.task.take();
         drop(state);
         self.left.notify_all();
-        task.iter().for_each(Waker::wake_by_ref);
+        if let Some(task) = task {
+            task.wake();
+        }
     }
 }
 
@@ -89,7 +92,7 @@ fn start(owner: &Owner, job: &Arc<Job>) -> Option<Arc<CompileSlot>> {
     }
     let (desk, kernels) = (Arc::<CompileSlot>::default(), owner.kernels().clone());
     let (leave, job) = (desk.clone(), job.clone());
-    let compile = move |engine: &crate::scheduler::engine::Engine| {
+    let compile = move |engine: &Engine| {
         if Arc::strong_count(&leave) == 1 || !leave.begin() {
             return; // the program has dropped its `Pending`, or a waiting thread compiles
         }
