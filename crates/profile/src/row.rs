@@ -76,7 +76,7 @@ impl Row {
 
     /// Returns `true` for a launch, copy, fill, upload or read.
     pub(crate) fn is_work(&self) -> bool {
-        self.activity.computes() || self.activity.moves()
+        self.activity.is_work()
     }
 
     /// Returns `true` if the row has no time for a reason other than [`Unmeasured::InPlace`].
@@ -141,6 +141,10 @@ impl Activity {
     /// Returns `true` for a launch.
     pub fn computes(self) -> bool {
         self == Activity::Launch
+    }
+
+    pub(crate) fn is_work(self) -> bool {
+        self.computes() || self.moves()
     }
 
     /// Returns `true` for an activity that moves bytes: a copy, a fill, an upload or a read.

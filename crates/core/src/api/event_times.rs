@@ -2,15 +2,14 @@
 
 use crate::error::{Kind, Result};
 use crate::runtime::event::{Event, Recording};
+use crate::runtime::event_late::PointLate;
 use crate::runtime::owner::Owner;
-use crate::runtime::pending::{Pending, PointLate, late_or_error};
-use crate::scheduler::deadline::Deadline;
+use crate::runtime::pending::Pending;
+use crate::runtime::wait_mode::{LateSteps, WaitMode, late_or_error};
 use crate::scheduler::handle_points::PointHistory;
 use crate::scheduler::queue_timing::PointTime;
-use fencepost_sync::{Late, Point};
+use fencepost_sync::Point;
 use std::sync::Arc;
-use std::task::{Context, Poll};
-use std::time::Duration;
 
 impl Event {
     /// Returns the seconds from `start` to this event on the device's clock, once both events are complete. The number
@@ -156,21 +155,10 @@ impl ElapsedTime {
     }
 }
 
-impl Late<f64, crate::error::Error> for ElapsedTime {
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<f64>> {
+impl LateSteps<f64> for ElapsedTime {
+    fn advance(&mut self, mode: &WaitMode<'_>) -> Option<Result<f64>> {
         for end in self.ends() {
-            match end.late.poll_unreported(cx) {
-                Poll::Pending => return Poll::Pending,
-                Poll::Ready(result) => result?,
-            }
-        }
-        Poll::Ready(self.report())
-    }
-
-    fn wait(&mut self, limit: Option<Duration>) -> Option<Result<f64>> {
-        let deadline = Deadline::after(limit);
-        for end in self.ends() {
-            if let Err(error) = end.late.wait_unreported(deadline)? {
+            if let Err(error) = end.late.advance_unreported(mode)? {
                 return Some(Err(error));
             }
         }

@@ -26,13 +26,6 @@ impl NotesReader {
     pub(crate) fn engine(&self) -> &Arc<Engine> {
         self.owner.engine()
     }
-
-    /// Returns another reader of the same part, which takes over the clock samples.
-    pub(crate) fn share(&mut self) -> Self {
-        self.engine().join_notes();
-        let (owner, looks) = (self.owner.clone(), std::mem::take(&mut self.looks));
-        Self { owner, epoch: self.epoch, from: self.from, looks }
-    }
 }
 
 impl Drop for NotesReader {
@@ -238,7 +231,9 @@ impl<'a> Report<'a> {
 
     /// Returns the interval in which a device ran a command.
     fn time(&self, lane: usize, command: &NotedCommand) -> Result<Interval, Unmeasured> {
-        let time = command.time.as_ref().ok_or_else(|| untimed(command))?;
+        let time = command.time.as_ref();
+        let foreign = command.what == CommandKind::Encode;
+        let time = time.ok_or(if foreign { Unmeasured::Foreign } else { Unmeasured::InPlace })?;
         self.place(command).ok_or(Unmeasured::NeverRan)?;
         if !self.clocked {
             return Err(Unmeasured::NoClock);
@@ -285,11 +280,6 @@ fn activity(noted: &ProfileEvent) -> Activity {
             CommandKind::Encode => Activity::Encode,
         },
     }
-}
-
-/// Returns the reason why a command has no time slot.
-fn untimed(command: &NotedCommand) -> Unmeasured {
-    if command.what == CommandKind::Encode { Unmeasured::Foreign } else { Unmeasured::InPlace }
 }
 
 fn name(command: &NotedCommand) -> Arc<str> {

@@ -143,7 +143,18 @@ fn enqueue(
     });
     let done = (end == CopySide::Source).then(|| Signaller::new(source.engine, &target.name()));
     let read = || source.reads(&pieces, place.as_ref().map(|(signaller, _)| signaller), done.as_ref());
-    let (reads, writes) = both(end, (source, &read), (target, &|| target.writes(&pieces)))?;
+    let write = || target.writes(&pieces);
+    let turn = lock_enqueueing();
+    let (reads, writes);
+    // The helper queue's side comes first: if it is refused, the program's queue is unchanged.
+    if end == CopySide::Target {
+        reads = read().map_err(|error| lost(source.engine, error))?;
+        writes = write()?;
+    } else {
+        writes = write().map_err(|error| lost(target.engine, error))?;
+        reads = read()?;
+    }
+    drop(turn);
     if let Some((signaller, origin)) = place {
         Relay::attach(source.engine, signaller, origin, None);
     }
@@ -152,28 +163,6 @@ fn enqueue(
     }
     connect(source, target, pieces, &reads, &writes);
     Ok(())
-}
-
-/// A function that enqueues one side of a copy and returns the stamps of its pieces.
-type Enqueue<'a> = &'a dyn Fn() -> Result<Vec<Stamp>>;
-
-/// Enqueues both sides, the helper queue's side first: if that is refused, the program's queue is unchanged.
-fn both(
-    end: CopySide,
-    (source, read): (&CopyEnd<'_>, Enqueue<'_>),
-    (target, write): (&CopyEnd<'_>, Enqueue<'_>),
-) -> Result<(Vec<Stamp>, Vec<Stamp>)> {
-    let _turn = lock_enqueueing();
-    match end {
-        CopySide::Target => {
-            let reads = read().map_err(|error| lost(source.engine, error))?;
-            Ok((reads, write()?))
-        }
-        CopySide::Source => {
-            let writes = write().map_err(|error| lost(target.engine, error))?;
-            Ok((read()?, writes))
-        }
-    }
 }
 
 fn pieces(source: &CopyEnd<'_>, target: &CopyEnd<'_>, rows: Vec<Rows>) -> Vec<CopyPiece> {

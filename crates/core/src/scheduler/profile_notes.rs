@@ -48,13 +48,6 @@ impl Engine {
         (upto, state.ends())
     }
 
-    /// Adds a reader of the notes.
-    pub(crate) fn join_notes(&self) {
-        if let Some(log) = &mut self.lock().log {
-            log.readers += 1;
-        }
-    }
-
     /// Removes a reader of the notes. The last one drops the log.
     pub(crate) fn leave_notes(&self) {
         let mut state = self.lock();

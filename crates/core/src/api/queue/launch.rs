@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 /// Proves that arguments belong to the launched kernel: each kernel has one argument struct.
 #[diagnostic::on_unimplemented(
-    message = "the arguments are a `{Self}`, and the kernel is compiled for `{F}`",
+    message = "the kernel is compiled for `{F}`, and the arguments have the type `{Self}`",
     label = "arguments of another kernel",
     note = "`ctx.kernel::<Args>()` compiles the kernel of the argument struct `Args`"
 )]

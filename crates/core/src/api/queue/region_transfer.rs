@@ -15,7 +15,8 @@ use crate::memory::staged_bytes::Payload;
 use crate::multi::context_copy;
 use crate::runtime::event::same_context;
 use crate::runtime::owner::Owner;
-use crate::runtime::pending::{Pending, late_or_error};
+use crate::runtime::pending::Pending;
+use crate::runtime::wait_mode::{late, late_or_error};
 use crate::work::region_copy::{RegionCopy, Rows, WORD};
 use crate::work::span::{Pattern, Span};
 use crate::work::step::{Work, Works};
@@ -112,12 +113,14 @@ impl ArrayOps<'_> {
             return Ok(());
         }
         let between = self.between(&dst.array, dst.len(), dst.strided.packed())?;
+        self.upload_through(&between, bytes, dst)
+    }
+
+    /// Uploads `bytes` to the temporary memory `between`, and copies its elements to `dst`.
+    fn upload_through(&self, between: &ArrayPart, bytes: &[u8], dst: &ArrayPart) -> Result<()> {
         let span = between.array.span();
-        let src = self.stage(span.size, bytes)?;
-        self.enqueue_all_or_none(smallvec![
-            Work::Upload { src: Payload::Here(src), dst: span },
-            between.copy_to(dst).into()
-        ])
+        let src = Payload::Here(self.stage(span.size, bytes)?);
+        self.enqueue_all_or_none(smallvec![Work::Upload { src, dst: span }, between.copy_to(dst).into()])
     }
 
     /// Copies one staged element to every element of an array.
@@ -126,15 +129,9 @@ impl ArrayOps<'_> {
         if array.len == 0 {
             return Ok(());
         }
-        let shape = [array.len];
-        let dst = ArrayPart::all(array, PaddedShape::full(&shape));
+        let dst = ArrayPart::all(array, PaddedShape::full(&[array.len]));
         let one = self.between(array, 1, StridedRegion::repeated(array.len))?;
-        let span = one.array.span();
-        let src = self.stage(span.size, element)?;
-        self.enqueue_all_or_none(smallvec![
-            Work::Upload { src: Payload::Here(src), dst: span },
-            one.copy_to(&dst).into()
-        ])
+        self.upload_through(&one, element, &dst)
     }
 
     /// Writes the bytes to the elements on the host, and returns `false` if the host cannot do this at once.
@@ -199,7 +196,7 @@ impl ArrayOps<'_> {
                         self.read(&between.array, Vec::new())?
                     }
                 };
-                lock(plain).coming = Some(Pending::late(reading));
+                lock(plain).coming = Some(late(reading));
                 Ok(())
             }
         }

@@ -17,7 +17,8 @@ use crate::memory::staged_bytes::{Payload, Staged};
 use crate::multi::context_copy;
 use crate::runtime::event::same_context;
 use crate::runtime::owner::Owner;
-use crate::runtime::pending::{Pending, WakerRegistration, late_or_error};
+use crate::runtime::pending::{Pending, WakerRegistration};
+use crate::runtime::wait_mode::{late, late_or_error};
 use crate::scheduler::host_guard::HostGuard;
 use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::ordering::policy::Policy;
@@ -395,7 +396,7 @@ impl CommandQueue {
             HostMemory::Pinned(pinned) => maker
                 .enqueue(CommandKind::Download, Work::Copy { src: src.array.words()?, dst: pinned.words()? }),
             HostMemory::Plain(_, plain) => {
-                let coming = Pending::late(maker.read(&src.array, Vec::new())?);
+                let coming = late(maker.read(&src.array, Vec::new())?);
                 lock(plain).coming = Some(coming);
                 Ok(())
             }

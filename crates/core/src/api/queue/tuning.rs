@@ -2,8 +2,10 @@
 
 use crate::api::queue::CommandQueue;
 use crate::error::{Error, Kind, Result};
+use crate::runtime::event_late::PointLate;
 use crate::runtime::owner::Owner;
-use crate::runtime::pending::{Pending, PointLate, then};
+use crate::runtime::pending::{Pending, then};
+use crate::runtime::wait_mode::late;
 use crate::work::time_slot::TimeSlot;
 use std::sync::Arc;
 
@@ -72,7 +74,7 @@ impl CommandQueue {
             Err(error) => return Pending::ready(Err(error)),
         };
         let (owner, queue) = (self.owner().clone(), self.label().to_owned());
-        let ended = Pending::late(PointLate::new(owner.clone(), point, past));
+        let ended = late(PointLate::new(owner.clone(), point, past));
         then(ended, move |()| seconds(&owner, &queue, &launches))
     }
 
