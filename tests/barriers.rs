@@ -60,7 +60,7 @@ fn barriers(subject: &Subject, recorder: RecorderChoice, queues: usize) -> usize
     let (device, queue) = counting_device(subject.place());
     let options = AdoptOptions {
         recorder,
-        alone: recorder == RecorderChoice::Direct,
+        exclusive: recorder == RecorderChoice::Direct,
         lateness: Duration::MAX,
         ..AdoptOptions::default()
     };

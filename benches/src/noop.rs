@@ -72,7 +72,8 @@ fn context(recorder: RecorderChoice, policy: Policy) -> Result<Context> {
         required_limits: Limits { max_immediate_size: 64, ..Limits::default() },
         ..DeviceDescriptor::default()
     }))?;
-    let options = AdoptOptions { recorder, policy, alone: true, threads: false, ..AdoptOptions::default() };
+    let options =
+        AdoptOptions { recorder, policy, exclusive: true, threads: false, ..AdoptOptions::default() };
     Ok(Context::adopt(device, queue, options)?)
 }
 
@@ -92,7 +93,7 @@ mod tests {
             };
             let opened = pollster::block_on(adapter().expect("an adapter").request_device(&descriptor));
             let (device, queue) = opened.expect("a device");
-            let options = AdoptOptions { recorder, alone: true, ..AdoptOptions::default() };
+            let options = AdoptOptions { recorder, exclusive: true, ..AdoptOptions::default() };
             let ctx = Context::adopt(device, queue, options).expect("a context");
             let queue = ctx.queue_with(QueueOptions { timing: true, ..QueueOptions::default() });
             assert!(queue.is_timed());

@@ -54,7 +54,7 @@ impl Beside {
 fn refusing_context(subject: &Subject) -> (Context, Arc<Driver>) {
     let (device, queue, driver) = refusing::open(&raw::adapter(subject.place()));
     let recorder = RecorderChoice::Direct;
-    let options = AdoptOptions { recorder, alone: true, threads: false, ..AdoptOptions::default() };
+    let options = AdoptOptions { recorder, exclusive: true, threads: false, ..AdoptOptions::default() };
     let ctx = Context::adopt(device, queue, options).unwrap();
     subject.watch(&ctx);
     (ctx, driver)

@@ -119,8 +119,8 @@ impl Where {
         seed: u64,
     ) -> fencepost::Result<(Context, Option<Arc<Driver>>)> {
         let (device, queue, driver) = refusing::open(adapter);
-        let (alone, threads) = (recorder == RecorderChoice::Direct, self.threads(seed));
-        let options = AdoptOptions { recorder, alone, threads, ..AdoptOptions::default() };
+        let (exclusive, threads) = (recorder == RecorderChoice::Direct, self.threads(seed));
+        let options = AdoptOptions { recorder, exclusive, threads, ..AdoptOptions::default() };
         let ctx = Context::adopt(device, queue, options)?;
         let mut rng = Rng::with_seed(seed ^ 0xD1CE);
         let lost_after = (rng.u32(0..3) == 0).then(|| rng.u64(0..100));

@@ -16,7 +16,6 @@ mod driver;
 mod error;
 mod memory;
 mod multi;
-mod profile;
 mod record;
 mod runtime;
 mod scheduler;
@@ -62,11 +61,6 @@ pub use crate::arrays::upload_source::Source;
 pub use crate::memory::allocation_report::{Allocation, AllocationReport, AllocationSite};
 pub use crate::memory::pool::PoolStats;
 pub use crate::memory::region::{NewAxis, Region, RegionAxis};
-pub use crate::profile::overlap::{Busy, Gap, Overlap};
-pub use crate::profile::path::CriticalPath;
-pub use crate::profile::row::{Activity, Awaited, Interval, Row, Unmeasured, WaitCause};
-pub use crate::profile::summary::{Summary, SummaryRow};
-pub use crate::profile::{Profile, ProfileBatch};
 #[cfg(feature = "cpu")]
 pub use crate::record::cpu::cpu_recorder::CpuOptions;
 pub use crate::record::recorder_choice::RecorderChoice;
@@ -76,6 +70,12 @@ pub use crate::runtime::user_event::UserEvent;
 pub use crate::scheduler::ordering::policy::Policy;
 pub use crate::scheduler::ordering::wait_report::{AddedWait, Already, RedundantWait, WaitReport};
 pub use crate::scheduler::priority::Priority;
+/// Describes the cause of a [`Kind::File`].
+pub use fencepost_profile::FileError;
+pub use fencepost_profile::{
+    Activity, Awaited, Busy, CriticalPath, Gap, Interval, Overlap, Profile, ProfileBatch, Row, Summary,
+    SummaryRow, Unmeasured, WaitCause,
+};
 /// Describes the cause of a [`Kind::Pending`].
 pub use fencepost_sync::Error as PendingError;
 

@@ -9,8 +9,18 @@ use crate::shell::{cargo, line, which};
 use crate::workspace::Workspace;
 
 /// Lists the libraries that run on the target; the derive runs on the host.
-const LIBRARIES: [&str; 8] =
-    ["-p", "fencepost", "-p", "fencepost-core", "-p", "fencepost-kernels", "-p", "fencepost-sync"];
+const LIBRARIES: [&str; 10] = [
+    "-p",
+    "fencepost",
+    "-p",
+    "fencepost-core",
+    "-p",
+    "fencepost-kernels",
+    "-p",
+    "fencepost-profile",
+    "-p",
+    "fencepost-sync",
+];
 
 /// Names a platform to check for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -38,7 +38,7 @@ pub fn with_threads(s: &Subject) -> Vec<Doomed> {
     }
     let plain = AdoptOptions { recorder: RecorderChoice::Wgpu, ..AdoptOptions::default() };
     let native = AdoptOptions { recorder: RecorderChoice::Hal, ..AdoptOptions::default() };
-    let alone = AdoptOptions { recorder: RecorderChoice::Direct, alone: true, ..AdoptOptions::default() };
+    let alone = AdoptOptions { recorder: RecorderChoice::Direct, exclusive: true, ..AdoptOptions::default() };
     vec![
         own(s),
         adopted(s, "adopted", plain),
@@ -56,7 +56,7 @@ pub fn own(s: &Subject) -> Doomed {
 
 fn adopted(s: &Subject, name: &'static str, options: AdoptOptions) -> Doomed {
     let (device, queue) = raw::open(s);
-    let (threads, by_wgpu) = (options.threads, !options.alone);
+    let (threads, by_wgpu) = (options.threads, !options.exclusive);
     let ctx = Context::adopt(device, queue, options).unwrap();
     s.watch(&ctx);
     Doomed { name, ctx, threads, by_wgpu, breaker: None }

@@ -33,8 +33,8 @@ fn no_call(s: &Subject) {
 fn silent(s: &Subject, adapter: &wgpu::Adapter, recorder: RecorderChoice, threads: bool) {
     let what = format!("{recorder:?}, threads {threads}");
     let (device, queue, driver) = refusing::open(adapter);
-    let alone = recorder == RecorderChoice::Direct;
-    let options = AdoptOptions { recorder, alone, threads, ..AdoptOptions::default() };
+    let exclusive = recorder == RecorderChoice::Direct;
+    let options = AdoptOptions { recorder, exclusive, threads, ..AdoptOptions::default() };
     let ctx = Context::adopt(device, queue, options).unwrap();
     s.watch(&ctx);
     let queue = ctx.queue("q");

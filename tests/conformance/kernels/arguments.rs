@@ -44,7 +44,7 @@ struct ByHand<'a> {
     way: usize,
 }
 
-const WRONG: usize = 5;
+const WRONG: usize = 6;
 
 impl KernelArgs for ByHand<'_> {
     type Family = ByHand<'static>;
@@ -90,6 +90,12 @@ impl KernelArgs for ByHand<'_> {
                 self.mix.bind(binder);
                 bind_buffer(binder, *x);
             }
+            5 => {
+                bind_buffer(binder, *y);
+                bind_buffer(binder, *x);
+                binder.value(&b.to_ne_bytes()[..3]);
+                binder.value(&a.to_ne_bytes());
+            }
             _ => self.mix.bind(binder),
         }
     }
@@ -105,7 +111,19 @@ fn by_hand(s: &Subject) {
     };
     for way in 0..WRONG {
         let error = launch(way).unwrap_err();
-        assert!(matches!(error.kind(), Kind::Kernel(_)), "{way}: {error}");
+        let expected = match way {
+            0 | 1 => None,
+            2 => Some("passed a value of 3 bytes where its `fields` declare a value of 4 bytes"),
+            4 => Some("passed an array where its `fields` declare no further argument"),
+            _ => Some("passed an array where its `fields` declare a value of 4 bytes"), // the first mistake, not the next
+        };
+        match expected {
+            None => assert!(matches!(error.kind(), Kind::Kernel(_)), "{way}: {error}"),
+            Some(text) => {
+                assert!(matches!(error.kind(), Kind::MisplacedArgument { .. }), "{way}: {error}");
+                assert!(error.to_string().contains(text), "{way}: {error}");
+            }
+        }
     }
     launch(WRONG).unwrap();
     assert_eq!(queue.read(&y).wait().unwrap(), [38, 69, 100]);

@@ -102,8 +102,8 @@ fn given(s: &Subject) {
         let folder = Temporary::new(s, "given");
         let given = || {
             let (device, queue, name) = cached::open(s.place());
-            let (alone, kernel_folder) = (recorder == RecorderChoice::Direct, Some(folder.0.clone()));
-            let options = AdoptOptions { recorder, alone, kernel_folder, ..AdoptOptions::default() };
+            let (exclusive, kernel_folder) = (recorder == RecorderChoice::Direct, Some(folder.0.clone()));
+            let options = AdoptOptions { recorder, exclusive, kernel_folder, ..AdoptOptions::default() };
             let ctx = Context::adopt(device, queue, options).unwrap();
             s.watch(&ctx);
             ctx.kernel::<Mix>().unwrap();

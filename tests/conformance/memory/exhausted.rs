@@ -184,7 +184,7 @@ fn across(s: &Subject) {
 fn refusing_context(s: &Subject, threads: bool, policy: Policy) -> (Context, Arc<Driver>) {
     let (device, queue, driver) = refusing::open(&raw::adapter(s.place()));
     let recorder = RecorderChoice::Direct;
-    let options = AdoptOptions { recorder, alone: true, threads, policy, ..AdoptOptions::default() };
+    let options = AdoptOptions { recorder, exclusive: true, threads, policy, ..AdoptOptions::default() };
     let ctx = Context::adopt(device, queue, options).unwrap();
     s.watch(&ctx);
     (ctx, driver)

@@ -84,6 +84,7 @@ fn tries(s: &Subject) {
     assert!(source.try_read(<[u32]>::len).is_ok(), "the device only reads the source");
     let error = target.try_read(<[u32]>::to_vec).unwrap_err();
     assert!(matches!(error.kind(), Kind::Busy { .. }), "{error}");
+    assert!(error.to_string().contains("pinned u32 [64], line"), "the error names the array: {error}");
     gate.signal();
     assert_eq!(target.read(<[u32]>::to_vec).unwrap(), [1; 64]);
     assert_eq!(target.try_read(<[u32]>::to_vec).unwrap(), [1; 64]);

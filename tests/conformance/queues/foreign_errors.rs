@@ -123,7 +123,7 @@ fn destroyed_meanwhile(subject: &Subject) {
     // The contexts have no threads, so a flush has submitted when it returns.
     let of_the_variable = AdoptOptions { threads: false, ..AdoptOptions::default() };
     let direct = AdoptOptions {
-        alone: true,
+        exclusive: true,
         recorder: RecorderChoice::Direct,
         threads: false,
         ..AdoptOptions::default()

@@ -113,8 +113,8 @@ fn no_queries(subject: &Subject) {
     let recorders = [RecorderChoice::Wgpu, RecorderChoice::Hal, RecorderChoice::Direct];
     for recorder in recorders.into_iter().filter(|&recorder| not_tried(recorder).is_none()) {
         let (device, queue, driver) = refusing::open(&adapter);
-        let alone = recorder == RecorderChoice::Direct;
-        let options = AdoptOptions { recorder, alone, ..AdoptOptions::default() };
+        let exclusive = recorder == RecorderChoice::Direct;
+        let options = AdoptOptions { recorder, exclusive, ..AdoptOptions::default() };
         let ctx = Context::adopt(device, queue, options).unwrap();
         subject.watch(&ctx);
         let expected = exercise(&ctx, &ctx.queue("plain"));

@@ -38,7 +38,7 @@ fn boundaries_alone(subject: &Subject) {
     let (device, queue) = raw::open_timed(subject);
     assert!(!device.features().contains(wgpu::Features::TIMESTAMP_QUERY_INSIDE_ENCODERS));
     for recorder in [RecorderChoice::Wgpu, RecorderChoice::Hal, RecorderChoice::Direct] {
-        let options = AdoptOptions { recorder, alone: true, ..AdoptOptions::default() };
+        let options = AdoptOptions { recorder, exclusive: true, ..AdoptOptions::default() };
         let ctx = Context::adopt(device.clone(), queue.clone(), options).unwrap();
         subject.watch(&ctx);
         each_kind(&ctx);

@@ -4,7 +4,7 @@ use super::{Beside, timed};
 use crate::common::kernels::{Iota, Mix};
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
-use fencepost::{Activity, Kind, Profile, Row, WaitCause};
+use fencepost::{Activity, Error, Kind, Profile, Row, WaitCause};
 use serde_json::Value;
 use std::time::{Duration, Instant};
 
@@ -64,10 +64,10 @@ fn every_command(subject: &Subject) {
     let expected = verbs(&ctx);
     let profile = profiler.finish().wait().unwrap();
     let after = ctx.queue("after").full([N], 1_u32).unwrap();
-    let of_queues = profile.rows.iter().filter(|row| !row.by_context && !is_birth(row));
+    let of_queues = profile.rows.iter().filter(|row| !row.by_context && !is_of_new_queue(row));
     let found: Vec<_> = of_queues.map(|row| (&*row.queue, row.activity, row.name.to_string())).collect();
     assert_eq!(found, expected);
-    let of_queues = || profile.rows.iter().filter(|row| !is_birth(row));
+    let of_queues = || profile.rows.iter().filter(|row| !is_of_new_queue(row));
     let mut lines: Vec<u32> = of_queues().map(|row| row.location.line()).collect();
     assert!(of_queues().all(|row| row.location.file().ends_with("profiles.rs")));
     lines.sort_unstable();
@@ -76,8 +76,8 @@ fn every_command(subject: &Subject) {
     drop((before, after));
 }
 
-fn is_birth(row: &Row) -> bool {
-    row.awaited.as_ref().is_some_and(|awaited| awaited.cause == WaitCause::Birth)
+fn is_of_new_queue(row: &Row) -> bool {
+    row.awaited.as_ref().is_some_and(|awaited| awaited.cause == WaitCause::QueueCreation)
 }
 
 /// Profiles work on three queues that wait for each other, with flushes and waits of the host between.
@@ -181,7 +181,7 @@ fn causes(subject: &Subject) {
             wait("b", WaitCause::Queue),
             wait("b", WaitCause::Host),
             row("b", Activity::Callback),
-            wait("c", WaitCause::Birth),
+            wait("c", WaitCause::QueueCreation),
             row("c", Activity::Fill),
         ]
     );
@@ -264,7 +264,7 @@ fn written(subject: &Subject) {
     let data: Value = serde_json::from_str(data.split_once("</script>").unwrap().0).unwrap();
     assert_eq!(data["rows"].as_array().unwrap().len(), profile.rows.len());
     assert!(data["queues"].as_array().unwrap().iter().any(|queue| queue["label"] == "</script><b>"));
-    let error = profile.write(file("page.txt")).unwrap_err();
+    let error = Error::from(profile.write(file("page.txt")).unwrap_err());
     assert!(matches!(error.kind(), Kind::File { .. }) && error.to_string().contains("page.txt"), "{error}");
     assert!(profile.write(folder.path().join("none").join("page.html")).is_err());
 }

@@ -10,6 +10,7 @@ pub(crate) mod wait_listing;
 pub(crate) mod wgpu_arrays;
 
 use crate::api::options::{AdoptOptions, ContextOptions};
+use crate::api::queue::transfer::ArrayOps;
 use crate::api::queue::{CommandQueue, QueueOptions};
 use crate::arrays::device_array::DeviceArray;
 use crate::arrays::host_array::{Direction, HostArray};
@@ -84,7 +85,7 @@ impl Context {
             let adapter = adapter::choose(&options.adapter).await?;
             let submit_path = options.recorder.or_variable()?.submit_path(&adapter.get_info());
             let ContextOptions { lateness, kernel_folder, .. } = options;
-            let open = OpenOptions { switches, submit_path, alone: true, lateness, kernel_folder };
+            let open = OpenOptions { switches, submit_path, exclusive: true, lateness, kernel_folder };
             let device = WgpuDevice::open(&adapter, open).await?;
             let lanes = open_lanes(&device)?;
             let context = Self::on_wgpu(device, lanes, options.policy, AdapterInfo::of(&adapter), true);
@@ -110,7 +111,7 @@ impl Context {
     /// let ctx = Context::adopt(device.clone(), queue.clone(), AdoptOptions::default())?;
     /// ctx.queue("beside the work of the program").finish().wait()?;
     ///
-    /// let options = AdoptOptions { alone: true, recorder: RecorderChoice::Direct, ..AdoptOptions::default() };
+    /// let options = AdoptOptions { exclusive: true, recorder: RecorderChoice::Direct, ..AdoptOptions::default() };
     /// let ctx = Context::adopt(device, queue, options)?;
     /// # Ok::<(), fencepost::Error>(())
     /// ```
@@ -124,16 +125,16 @@ impl Context {
         options: AdoptOptions,
         switches: DeviceSwitches,
     ) -> Result<Context> {
-        let AdoptOptions { policy, recorder, alone, threads, lateness, kernel_folder } = options;
+        let AdoptOptions { policy, recorder, exclusive, threads, lateness, kernel_folder } = options;
         let chosen = recorder.or_variable()?;
         let submit_path = if chosen == RecorderChoice::Auto {
             SubmitPath::Wgpu
         } else {
             chosen.submit_path(&device.adapter_info())
         };
-        let native = switches.native && (alone || submit_path != SubmitPath::Wgpu);
+        let native = switches.native && (exclusive || submit_path != SubmitPath::Wgpu);
         let switches = DeviceSwitches { native, ..switches };
-        let open = OpenOptions { switches, submit_path, alone, lateness, kernel_folder };
+        let open = OpenOptions { switches, submit_path, exclusive, lateness, kernel_folder };
         let info = AdapterInfo::of_device(&device);
         let device = WgpuDevice::adopt(device, queue, open);
         let lanes = open_lanes(&device)?;
@@ -245,17 +246,12 @@ impl Context {
     /// Makes a command queue with options.
     #[track_caller]
     pub fn queue_with(&self, options: QueueOptions) -> CommandQueue {
-        let QueueOptions { label, priority, timing } = &options;
-        let slot = self.owner.engine().new_queue(label, *priority, *timing);
-        CommandQueue::new(self.owner.clone(), slot, options)
+        CommandQueue::new(self.owner.clone(), options)
     }
 
     /// Returns the default queue of the context. Every call returns the same queue.
     pub fn default_queue(&self) -> CommandQueue {
-        let options = QueueOptions { label: "default".into(), ..QueueOptions::default() };
-        let make = || self.owner.engine().new_queue(&options.label, options.priority, options.timing);
-        let slot = self.owner.default_queue(make);
-        CommandQueue::shared(self.owner.clone(), slot, options)
+        CommandQueue::shared(self.owner.clone())
     }
 
     /// Returns an array of zeros. Every later use on any queue comes after the fill.
@@ -274,7 +270,7 @@ impl Context {
     /// ```
     #[track_caller]
     pub fn zeros<T: Element, const D: usize>(&self, shape: [usize; D]) -> Result<DeviceArray<T, D>> {
-        self.own(CommandKind::Fill).zeros(shape)
+        self.zeros_padded(shape, shape)
     }
 
     /// Returns an array whose elements are all `value`. Every later use on any queue comes after the fill.
@@ -283,7 +279,7 @@ impl Context {
     /// Returns the errors of [`zeros`](Self::zeros).
     #[track_caller]
     pub fn full<T: Element, const D: usize>(&self, shape: [usize; D], value: T) -> Result<DeviceArray<T, D>> {
-        self.own(CommandKind::Fill).full(shape, value)
+        self.own(CommandKind::Fill).full(shape, shape, value)
     }
 
     /// Returns an array of ones. Every later use on any queue comes after the fill.
@@ -320,7 +316,7 @@ impl Context {
     /// Returns the errors of [`zeros`](Self::zeros).
     #[track_caller]
     pub fn empty<T: Element, const D: usize>(&self, shape: [usize; D]) -> Result<DeviceArray<T, D>> {
-        self.own(CommandKind::Fill).empty(shape)
+        self.empty_padded(shape, shape)
     }
 
     /// Returns an array of zeros with the shape, padding and type of another. Every later use on any queue comes after
@@ -345,7 +341,7 @@ impl Context {
         &self,
         like: &DeviceArray<T, D>,
     ) -> Result<DeviceArray<T, D>> {
-        self.own(CommandKind::Fill).full_padded(like.shape(), like.padded_shape(), T::ONE)
+        self.own(CommandKind::Fill).full(like.shape(), like.padded_shape(), T::ONE)
     }
 
     /// Returns an array with unspecified elements and the shape, padding and type of another.
@@ -361,9 +357,9 @@ impl Context {
     }
 
     #[track_caller]
-    pub(crate) fn own(&self, what: CommandKind) -> crate::api::queue::transfer::ArrayOps<'_> {
+    pub(crate) fn own(&self, what: CommandKind) -> ArrayOps<'_> {
         let by = Admission { slot: Slot::CONTEXT, what, at: Location::caller() };
-        crate::api::queue::transfer::ArrayOps { owner: &self.owner, by }
+        ArrayOps { owner: &self.owner, by }
     }
 
     /// Returns a zeroed pinned host array; see [`HostArray`].

@@ -4,12 +4,11 @@ use crate::api::context::Context;
 use crate::api::queue::region_transfer::ArrayPart;
 use crate::api::queue::transfer::ArrayOps;
 use crate::arrays::device_array::DeviceArray;
-use crate::arrays::read::Reading;
 use crate::error::Result;
 use crate::error::site::CommandKind;
 use crate::memory::region::Region;
 use crate::runtime::event::same_context;
-use crate::runtime::pending::Pending;
+use crate::runtime::wait_mode::late;
 use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::priority::Priority;
 use fencepost_kernels::Element;
@@ -55,19 +54,8 @@ impl Context {
         array: &DeviceArray<T, D>,
         part: &ArrayPart,
     ) -> Result<Vec<T>> {
-        let reading = self.read_on_helper(array, part, Location::caller());
-        Pending::late(reading?).wait()
-    }
-
-    /// Enqueues a read on a helper queue. The queue `behind` then waits for the read.
-    fn read_on_helper<T: Element, const D: usize>(
-        &self,
-        array: &DeviceArray<T, D>,
-        part: &ArrayPart,
-        at: &'static Location<'static>,
-    ) -> Result<Reading<T>> {
         same_context(&self.owner, part.owner(), || format!("array `{}`", array.label()))?;
-        let engine = self.owner.engine();
+        let (engine, at) = (self.owner.engine(), Location::caller());
         let slot = engine.helper("a look at an array", Priority::Normal)?;
         engine.wait_for_all(slot, at);
         let maker = ArrayOps { owner: &self.owner, by: Admission { slot, what: CommandKind::Look, at } };
@@ -76,7 +64,7 @@ impl Context {
             Ok(reading)
         });
         engine.release_helper(slot);
-        reading
+        late(reading?).wait()
     }
 
     /// Blocks as [`to_vec`](Self::to_vec) does, until the elements to print are on the host. The result prints them as
@@ -108,7 +96,7 @@ impl Context {
             let all = rows(&shape, &padded, edge).into_iter().flatten();
             elements.extend(all.zip(self.snapshot_of(array, &array.all())?));
         } else {
-            let memory = DeviceArray::<T, 1>::new(array.array_ref(), [array.array.len]);
+            let memory = DeviceArray::<T, 1>::new(array.array.clone(), [array.array.len]);
             for range in rows(&shape, &padded, edge) {
                 let bounds = range.start.cast_signed()..range.end.cast_signed();
                 elements.extend(

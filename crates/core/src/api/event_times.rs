@@ -2,15 +2,14 @@
 
 use crate::error::{Kind, Result};
 use crate::runtime::event::{Event, Recording};
+use crate::runtime::event_late::PointLate;
 use crate::runtime::owner::Owner;
-use crate::runtime::pending::{Pending, PointLate};
-use crate::scheduler::deadline::Deadline;
+use crate::runtime::pending::Pending;
+use crate::runtime::wait_mode::{LateSteps, WaitMode, late_or_error};
 use crate::scheduler::handle_points::PointHistory;
 use crate::scheduler::queue_timing::PointTime;
-use fencepost_sync::{Late, Point};
+use fencepost_sync::Point;
 use std::sync::Arc;
-use std::task::{Context, Poll};
-use std::time::Duration;
 
 impl Event {
     /// Returns the seconds from `start` to this event on the device's clock, once both events are complete. The number
@@ -43,7 +42,7 @@ impl Event {
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     pub fn seconds_since(&self, start: &Event) -> Pending<f64> {
-        between(start, self).map_or_else(|error| Pending::ready(Err(error)), Pending::late)
+        late_or_error(between(start, self))
     }
 
     /// Returns the point of the event and its time, if it has one.
@@ -121,10 +120,7 @@ impl TimedPoint {
 
     /// Returns the tick of the device's clock at the point, which must be complete.
     fn tick(&self) -> Result<u64> {
-        let ticks = self.moment.time.ticks().map_err(|lost| Kind::DeviceLost {
-            device: self.owner().device().caps().adapter.clone(),
-            reason: lost.reason,
-        })?;
+        let ticks = self.moment.time.ticks().map_err(|lost| self.owner().device().caps().lost(lost))?;
         let ticks = ticks.ok_or_else(|| self.not_measured("the work before it never ran"))?;
         if !ticks.are_valid() {
             return Err(self.not_measured("the driver gave no valid time").into());
@@ -159,21 +155,10 @@ impl ElapsedTime {
     }
 }
 
-impl Late<f64, crate::error::Error> for ElapsedTime {
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<f64>> {
+impl LateSteps<f64> for ElapsedTime {
+    fn advance(&mut self, mode: &WaitMode<'_>) -> Option<Result<f64>> {
         for end in self.ends() {
-            match end.late.poll_unreported(cx) {
-                Poll::Pending => return Poll::Pending,
-                Poll::Ready(result) => result?,
-            }
-        }
-        Poll::Ready(self.report())
-    }
-
-    fn wait(&mut self, limit: Option<Duration>) -> Option<Result<f64>> {
-        let deadline = Deadline::after(limit);
-        for end in self.ends() {
-            if let Err(error) = end.late.wait_unreported(deadline)? {
+            if let Err(error) = end.late.advance_unreported(mode)? {
                 return Some(Err(error));
             }
         }

@@ -63,11 +63,6 @@ impl<'a> Grid<'a> {
 )]
 pub trait GridNumber: sealed::GridValue {}
 
-impl GridNumber for usize {}
-impl GridNumber for u32 {}
-impl GridNumber for u64 {}
-impl GridNumber for i32 {}
-
 pub(crate) mod sealed {
     pub trait GridValue: Copy {
         /// Returns the bits of a `u64`, or of an `i64` if the number is negative.
@@ -78,7 +73,9 @@ pub(crate) mod sealed {
 
     macro_rules! numbers {
         ($($number:ty),*) => {
-            $(impl GridValue for $number {
+            $(impl super::GridNumber for $number {}
+
+            impl GridValue for $number {
                 fn bits(self) -> u64 {
                     self as u64
                 }

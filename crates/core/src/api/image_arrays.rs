@@ -100,17 +100,16 @@ impl Context {
     /// Blocks until the pixels are on the host, as [`to_vec`](Self::to_vec) does, and returns them as a picture.
     ///
     /// # Errors
-    /// [`Kind::TooLarge`] for more than 2^32 - 1 pixels along an axis; the errors of [`to_vec`](Self::to_vec).
+    /// [`Kind::PictureTooLarge`] for more than 2^32 - 1 pixels along an axis; the errors of [`to_vec`](Self::to_vec).
     #[track_caller]
     pub fn to_image<P: Pixel>(&self, array: &DeviceArray<P, 2>) -> Result<DynamicImage> {
-        let [height, width] = array.shape().map(u32::try_from);
-        let pixels = self.to_vec(array)?;
-        let image = width.ok().zip(height.ok()).and_then(|(width, height)| P::image(width, height, &pixels));
-        image.ok_or_else(|| {
-            let object = format!("the picture of array `{}`", array.label());
-            let bytes = size_of_val(&pixels[..]) as u64;
-            Kind::TooLarge { object, bytes, limit: u64::from(u32::MAX) }.into()
-        })
+        let [height, width] = array.shape();
+        let (Ok(rows), Ok(columns)) = (u32::try_from(height), u32::try_from(width)) else {
+            let array = array.label().to_owned();
+            return Err(Kind::PictureTooLarge { array, height, width, limit: u32::MAX }.into());
+        };
+        let image = P::image(columns, rows, &self.to_vec(array)?);
+        Ok(image.expect("bug: a read returns fewer elements than its array has"))
     }
 
     /// Blocks until the pixels are on the host, and writes them to a file. The extension of the name decides the
@@ -175,6 +174,15 @@ mod tests {
         ctx.save_image(&y, file("colours.jpg")).unwrap();
         assert_eq!(ctx.load_image::<[u8; 4]>(file("colours.jpg")).unwrap().shape(), [5, 7]);
         std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn an_array_with_too_long_an_axis_is_no_picture() {
+        let ctx = Context::on_cpu(CpuOptions::default());
+        let x = ctx.zeros::<u8, 2>([0, 1 << 32]).unwrap().named("x");
+        let error = ctx.to_image(&x).unwrap_err();
+        assert!(matches!(error.kind(), Kind::PictureTooLarge { .. }), "{error}");
+        assert!(error.to_string().contains("at most 4294967295 pixels along an axis"), "{error}");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::api::context::Context;
 use crate::api::queue::CommandQueue;
+use crate::api::queue::transfer::same_shape;
 use crate::arrays::device_array::DeviceArray;
 use crate::error::Result;
 use crate::error::site::CommandKind;
@@ -65,7 +66,7 @@ impl CommandQueue {
     where
         Dim<[Ix; D]>: Dimension,
     {
-        crate::api::queue::transfer::same_shape("the target of an upload", &dst.shape(), &shape(src))?;
+        same_shape("the target of an upload", &dst.shape(), &shape(src))?;
         self.upload(&elements(src)[..], dst)
     }
 

@@ -62,7 +62,7 @@ impl Default for ContextOptions {
 /// ```
 /// use fencepost::AdoptOptions;
 /// let options = AdoptOptions::default();
-/// assert!(!options.alone && options.threads);
+/// assert!(!options.exclusive && options.threads);
 /// ```
 #[derive(Clone, Debug)]
 pub struct AdoptOptions {
@@ -73,7 +73,7 @@ pub struct AdoptOptions {
     /// Is true if the program itself submits nothing to the queue while the context exists. The context may then submit
     /// past wgpu, with a native fence. The context submits the commands that the program passes to
     /// [`submit_foreign`](crate::CommandQueue::submit_foreign).
-    pub alone: bool,
+    pub exclusive: bool,
     /// Is true if the context has threads. Without threads, a call that flushes or waits does the work of the threads
     /// itself, so that the same calls have the same effects in each run.
     pub threads: bool,
@@ -86,13 +86,7 @@ pub struct AdoptOptions {
 
 impl Default for AdoptOptions {
     fn default() -> Self {
-        Self {
-            policy: Policy::default(),
-            recorder: RecorderChoice::default(),
-            alone: false,
-            threads: true,
-            lateness: CostModel::LATENESS,
-            kernel_folder: None,
-        }
+        let ContextOptions { policy, recorder, lateness, kernel_folder, .. } = ContextOptions::default();
+        Self { policy, recorder, exclusive: false, threads: true, lateness, kernel_folder }
     }
 }

@@ -33,7 +33,7 @@ impl Context {
         shape: [usize; D],
         padded_shape: [usize; D],
     ) -> Result<DeviceArray<T, D>> {
-        self.own(CommandKind::Fill).zeros_padded(shape, padded_shape)
+        self.own(CommandKind::Fill).zeros(shape, padded_shape)
     }
 
     /// Returns an array as [`zeros_padded`](Self::zeros_padded) does, but with unspecified contents.
@@ -46,7 +46,7 @@ impl Context {
         shape: [usize; D],
         padded_shape: [usize; D],
     ) -> Result<DeviceArray<T, D>> {
-        self.own(CommandKind::Fill).empty_padded(shape, padded_shape)
+        self.own(CommandKind::Fill).empty(shape, padded_shape)
     }
 
     /// Returns a zeroed pinned host array whose memory is larger than its shape. Its `read` and `write` give access to
@@ -100,7 +100,7 @@ impl CommandQueue {
         shape: [usize; D],
         padded_shape: [usize; D],
     ) -> Result<DeviceArray<T, D>> {
-        self.by(CommandKind::Fill)?.zeros_padded(shape, padded_shape)
+        self.by(CommandKind::Fill)?.zeros(shape, padded_shape)
     }
 
     /// *Returns* an array with unspecified contents whose memory is larger than its shape, for use in this queue's
@@ -114,6 +114,6 @@ impl CommandQueue {
         shape: [usize; D],
         padded_shape: [usize; D],
     ) -> Result<DeviceArray<T, D>> {
-        self.by(CommandKind::Fill)?.empty_padded(shape, padded_shape)
+        self.by(CommandKind::Fill)?.empty(shape, padded_shape)
     }
 }

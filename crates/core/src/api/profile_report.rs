@@ -1,15 +1,13 @@
 //! Building a profile from the notes of a context.
 
 use crate::error::site::CommandKind;
-use crate::profile::clock::{ClockBounds, ClockFit};
-use crate::profile::row::{Activity, Awaited, Interval, Row, Unmeasured, WaitCause};
-use crate::profile::{Profile, ProfileBatch};
 use crate::runtime::owner::Owner;
 use crate::scheduler::engine::Engine;
-use crate::scheduler::profile_log::{
-    NotedCommand, ProfileEntry, ProfileEvent, ProfileNotes, ProfiledCause, QueueKey,
-};
+use crate::scheduler::profile_log::{NotedCommand, ProfileEntry, ProfileEvent, ProfileNotes, QueueKey};
 use crate::work::time_slot::{Ticks, TimeSlot};
+use fencepost_profile::{
+    Activity, Awaited, ClockBounds, ClockFit, Interval, Profile, ProfileBatch, Row, Unmeasured, WaitCause,
+};
 use fencepost_sync::{Point, Seq, Slot, Stamp};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -28,13 +26,6 @@ impl NotesReader {
     pub(crate) fn engine(&self) -> &Arc<Engine> {
         self.owner.engine()
     }
-
-    /// Returns another reader of the same part, which takes over the clock samples.
-    pub(crate) fn share(&mut self) -> Self {
-        self.engine().join_notes();
-        let (owner, looks) = (self.owner.clone(), std::mem::take(&mut self.looks));
-        Self { owner, epoch: self.epoch, from: self.from, looks }
-    }
 }
 
 impl Drop for NotesReader {
@@ -49,7 +40,7 @@ pub(crate) fn of(engine: &Engine, taking: &NotesReader, notes: &ProfileNotes, se
     notes.entries.iter().for_each(|entry| report.add(entry));
     let adapter = format!("{}, recorder {}", engine.device.caps().adapter, engine.device.recorder());
     let clock_error = report.axes.values().map(|axis| axis.error).reduce(f64::max);
-    Profile { adapter, rows: report.rows, batches: report.batches, seconds, clock_error }
+    Profile::new(adapter, report.rows, report.batches, seconds, clock_error)
 }
 
 /// A profile under construction, to which `add` appends one row for each note.
@@ -159,8 +150,7 @@ impl<'a> Report<'a> {
         for (place, (submitted, batch, rows)) in all.into_iter().enumerate() {
             let times = self.notes.batches[&batch];
             let completed = times.completed.map(|completed| self.seconds(completed));
-            let (lane, submitted) = (times.lane, self.seconds(submitted));
-            self.batches.push(ProfileBatch { lane, submitted, completed, rows });
+            self.batches.push(ProfileBatch::new(times.lane, self.seconds(submitted), completed, rows));
             self.places.insert(batch, place);
         }
     }
@@ -191,22 +181,18 @@ impl<'a> Report<'a> {
         if let Some(seen) = self.queues.get_mut(&entry.queue) {
             seen.push(entry.stamp, self.rows.len(), time);
         }
-        self.rows.push(Row {
-            queue: entry.label.clone(),
-            by_context: entry.queue.slot == Slot::CONTEXT,
-            queue_number,
-            lane: entry.lane,
-            activity: activity(&entry.noted),
-            name,
-            bytes: command.and_then(|command| command.bytes),
-            location: entry.at,
-            enqueued,
-            submitted: batch.map(|at| self.batches[at].submitted),
-            batch,
-            level_peers: command.map_or(0, |command| self.level_peers(command)),
-            time,
-            awaited,
-        });
+        let mut row = Row::new(entry.label.clone(), activity(&entry.noted), name, entry.at);
+        row.by_context = entry.queue.slot == Slot::CONTEXT;
+        row.queue_number = queue_number;
+        row.lane = entry.lane;
+        row.bytes = command.and_then(|command| command.bytes);
+        row.enqueued = enqueued;
+        row.submitted = batch.map(|at| self.batches[at].submitted);
+        row.batch = batch;
+        row.level_peers = command.map_or(0, |command| self.level_peers(command));
+        row.time = time;
+        row.awaited = awaited;
+        self.rows.push(row);
     }
 
     /// Returns the name of an entry, its time, and the awaited work or event of a wait. `free` is the time at which the
@@ -226,15 +212,14 @@ impl<'a> Report<'a> {
                 let label: Arc<str> = event.label().into();
                 let ended = event.ended().map(|ended| self.seconds(ended));
                 let time = ended.map(|end| Interval { start: free, end: end.max(free) });
-                let awaited = Awaited { label: Some(label.clone()), row: None, cause: WaitCause::Host };
+                let awaited = Awaited::new(Some(label.clone()), None, WaitCause::Host);
                 (label, time.ok_or(Unmeasured::NeverRan), Some(awaited))
             }
             ProfileEvent::Wait { point, label, cause } => {
                 let past = self.last_before(*point);
                 let end = past.and_then(|past| past.end).map(|end| end.max(free));
                 let time = end.map(|end| Interval { start: free, end }).ok_or(Unmeasured::NoTime);
-                let row = past.map(|past| past.row);
-                let awaited = Awaited { label: label.clone(), row, cause: wait_cause(*cause) };
+                let awaited = Awaited::new(label.clone(), past.map(|past| past.row), *cause);
                 (label.clone().unwrap_or_else(|| "(gone)".into()), time, Some(awaited))
             }
         }
@@ -246,7 +231,9 @@ impl<'a> Report<'a> {
 
     /// Returns the interval in which a device ran a command.
     fn time(&self, lane: usize, command: &NotedCommand) -> Result<Interval, Unmeasured> {
-        let time = command.time.as_ref().ok_or_else(|| untimed(command))?;
+        let time = command.time.as_ref();
+        let foreign = command.what == CommandKind::Encode;
+        let time = time.ok_or(if foreign { Unmeasured::Foreign } else { Unmeasured::InPlace })?;
         self.place(command).ok_or(Unmeasured::NeverRan)?;
         if !self.clocked {
             return Err(Unmeasured::NoClock);
@@ -295,23 +282,10 @@ fn activity(noted: &ProfileEvent) -> Activity {
     }
 }
 
-/// Returns the reason why a command has no time slot.
-fn untimed(command: &NotedCommand) -> Unmeasured {
-    if command.what == CommandKind::Encode { Unmeasured::Foreign } else { Unmeasured::InPlace }
-}
-
 fn name(command: &NotedCommand) -> Arc<str> {
     match (&command.kernel, command.bytes) {
         (Some(kernel), _) => kernel.clone(),
         (None, Some(bytes)) => format!("{bytes} bytes").into(),
         (None, None) => "commands of the program".into(),
-    }
-}
-
-fn wait_cause(cause: ProfiledCause) -> WaitCause {
-    match cause {
-        ProfiledCause::Program => WaitCause::Queue,
-        ProfiledCause::Policy => WaitCause::Policy,
-        ProfiledCause::Birth => WaitCause::Birth,
     }
 }

@@ -4,25 +4,23 @@ use crate::api::context::Context;
 use crate::api::profile_report as report;
 use crate::api::profile_report::NotesReader;
 use crate::error::{Kind, Result};
-use crate::profile::Profile;
-use crate::runtime::pending::{Pending, may_block};
-use crate::scheduler::deadline::Deadline;
-use fencepost_sync::{Late, Point};
-use std::task::Poll;
-use std::time::Duration;
+use crate::runtime::pending::{Pending, WakerRegistration};
+use crate::runtime::wait_mode::{LateSteps, WaitMode, late};
+use fencepost_profile::Profile;
+use fencepost_sync::Point;
 use web_time::Instant;
 
 /// A recorder of everything that is enqueued on the queues of a context, from [`Context::profile`] until the profiler
 /// is finished or dropped.
 #[must_use = "a profiler that is dropped at once records nothing"]
 pub struct Profiler {
-    notes: NotesReader,
-    /// Is true until the profiler is finished.
-    running: bool,
+    /// Is `None` once the profiler is finished.
+    notes: Option<NotesReader>,
 }
 
 /// The notes of a finished profiler, which are complete once the queues have reached `points`.
 struct Finishing {
+    registration: WakerRegistration,
     notes: NotesReader,
     upto: usize,
     seconds: f64,
@@ -54,7 +52,7 @@ impl Context {
         let engine = owner.engine();
         let from = engine.start_notes();
         let looks = engine.sample_clock().map(|(_, look)| look).into_iter().collect();
-        Profiler { notes: NotesReader { owner, epoch, from, looks }, running: true }
+        Profiler { notes: Some(NotesReader { owner, epoch, from, looks }) }
     }
 }
 
@@ -65,18 +63,18 @@ impl Profiler {
     /// # Errors
     /// [`Kind::DeviceLost`]. Failed work is in the profile, without times.
     pub fn finish(mut self) -> Pending<Profile> {
-        self.running = false;
-        let notes = self.notes.share();
+        let notes = self.notes.take().expect("bug: a profiler is finished twice");
         let (upto, points) = notes.engine().stop_notes();
         let seconds = notes.epoch.elapsed().as_secs_f64();
-        Pending::late(Finishing { notes, upto, seconds, points, looked: false })
+        let registration = WakerRegistration::default();
+        late(Finishing { registration, notes, upto, seconds, points, looked: false })
     }
 }
 
 impl Drop for Profiler {
     fn drop(&mut self) {
-        if self.running {
-            self.notes.engine().stop_notes();
+        if let Some(notes) = &self.notes {
+            notes.engine().stop_notes();
         }
     }
 }
@@ -117,31 +115,12 @@ fn over(result: Result<()>) -> Result<()> {
     }
 }
 
-impl Late<Profile, crate::error::Error> for Finishing {
-    fn poll(&mut self, cx: &mut std::task::Context<'_>) -> Poll<Result<Profile>> {
+impl LateSteps<Profile> for Finishing {
+    fn advance(&mut self, mode: &WaitMode<'_>) -> Option<Result<Profile>> {
         while let Some(point) = self.next() {
-            match self.notes.engine().poll(point, cx.waker()) {
-                None => return Poll::Pending,
-                Some(result) => over(result)?,
-            }
-            self.points.pop();
-        }
-        Poll::Ready(self.report())
-    }
-
-    fn wait(&mut self, limit: Option<Duration>) -> Option<Result<Profile>> {
-        if let Err(error) = may_block() {
-            return Some(Err(error));
-        }
-        let deadline = Deadline::after(limit);
-        while let Some(point) = self.next() {
-            match self.notes.engine().wait(point, deadline) {
-                Ok(false) => return None,
-                result => {
-                    if let Err(error) = over(result.map(|_| ())) {
-                        return Some(Err(error));
-                    }
-                }
+            let result = mode.for_point(self.notes.engine(), point, &mut self.registration)?;
+            if let Err(error) = over(result) {
+                return Some(Err(error));
             }
             self.points.pop();
         }

@@ -9,9 +9,12 @@ pub(crate) mod transfer;
 pub(crate) mod tuning;
 
 use crate::error::{Error, Result};
+use crate::multi::event_wait;
 use crate::runtime::event::{Event, EventOptions, Events, Recording, same_context};
+use crate::runtime::event_late::PointLate;
 use crate::runtime::owner::Owner;
-use crate::runtime::pending::{Pending, PointLate};
+use crate::runtime::pending::Pending;
+use crate::runtime::wait_mode::late_or_error;
 use crate::scheduler::priority::Priority;
 use fencepost_sync::Slot;
 use std::fmt;
@@ -89,12 +92,19 @@ impl WeakQueue {
 }
 
 impl CommandQueue {
-    pub(crate) fn new(owner: Owner, slot: Result<Slot>, options: QueueOptions) -> Self {
+    /// Makes a queue, which ends with its last handle.
+    #[track_caller]
+    pub(crate) fn new(owner: Owner, options: QueueOptions) -> Self {
+        let QueueOptions { label, priority, timing } = &options;
+        let slot = owner.engine().new_queue(label, *priority, *timing);
         Self { inner: Arc::new(Inner { owner, slot, options, closes: true }) }
     }
 
     /// Returns a handle of the context's default queue.
-    pub(crate) fn shared(owner: Owner, slot: Result<Slot>, options: QueueOptions) -> Self {
+    pub(crate) fn shared(owner: Owner) -> Self {
+        let options = QueueOptions { label: "default".into(), ..QueueOptions::default() };
+        let make = || owner.engine().new_queue(&options.label, options.priority, options.timing);
+        let slot = owner.default_queue(make);
         Self { inner: Arc::new(Inner { owner, slot, options, closes: false }) }
     }
 
@@ -220,7 +230,7 @@ impl CommandQueue {
         let (slot, engine, at) = (self.slot()?, self.owner().engine(), Location::caller());
         events.for_each(&mut |event| {
             if !event.owner.is(self.owner()) {
-                return crate::multi::event_wait::wait(engine, slot, event, at);
+                return event_wait::wait(engine, slot, event, at);
             }
             match event.recording() {
                 Recording::Never => Ok(()),
@@ -258,8 +268,7 @@ impl CommandQueue {
     #[track_caller]
     pub fn fork(&self, label: &str) -> CommandQueue {
         let options = QueueOptions { label: label.into(), ..self.inner.options.clone() };
-        let slot = self.owner().engine().new_queue(label, options.priority, options.timing);
-        CommandQueue::new(self.owner().clone(), slot, options)
+        CommandQueue::new(self.owner().clone(), options)
     }
 
     /// *Enqueues* a host function. It runs on the context's callback thread after everything enqueued before it, and
@@ -321,7 +330,7 @@ impl CommandQueue {
             engine.flush_before_wait(slot)?;
             Ok(PointLate::new(self.owner().clone(), point, past))
         });
-        late.map_or_else(|error| Pending::ready(Err(error)), Pending::late)
+        late_or_error(late)
     }
 
     /// Returns `true` if everything enqueued so far is complete. The call flushes first, so a loop that repeats the

@@ -2,8 +2,7 @@
 
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
 use crate::error::{Kind, Result};
-use crate::memory::region_iter::PaddedShape;
-use crate::memory::shape::count;
+use crate::memory::array_shape::ArrayShape;
 use fencepost_kernels::{BufferArg, DType, Element};
 use std::any::Any;
 use std::fmt;
@@ -23,15 +22,10 @@ use std::fmt;
 #[derive(Clone)]
 pub struct AnyArray {
     array: ArrayRef,
-    shape: Vec<usize>,
-    padded: Vec<usize>,
+    shape: ArrayShape<Vec<usize>>,
 }
 
 impl AnyArray {
-    pub(crate) fn new(array: ArrayRef, frame: PaddedShape<'_>) -> Self {
-        Self { array, shape: frame.shape.into(), padded: frame.padded.into() }
-    }
-
     /// Returns the type of the elements.
     pub fn dtype(&self) -> DType {
         self.array.dtype
@@ -39,17 +33,17 @@ impl AnyArray {
 
     /// Returns the number of elements in each dimension.
     pub fn shape(&self) -> &[usize] {
-        &self.shape
+        &self.shape.shape
     }
 
     /// Returns the shape of the memory, as [`DeviceArray::padded_shape`] does.
     pub fn padded_shape(&self) -> &[usize] {
-        &self.padded
+        &self.shape.padded
     }
 
     /// Returns the number of elements, without padding.
     pub fn len(&self) -> usize {
-        count(&self.shape)
+        self.shape.frame().len()
     }
 
     /// Returns `true` if there are no elements.
@@ -68,11 +62,11 @@ impl AnyArray {
         let ranked = |shape: &[usize]| {
             <[usize; D]>::try_from(shape).map_err(|_| Kind::Rank {
                 array: self.array.storage.label().to_string(),
-                found: self.shape.len(),
+                found: self.shape().len(),
                 asked: D,
             })
         };
-        Ok(DeviceArray::padded(self.array.clone(), ranked(&self.shape)?, ranked(&self.padded)?))
+        Ok(DeviceArray::padded(self.array.clone(), ranked(self.shape())?, ranked(self.padded_shape())?))
     }
 }
 
@@ -92,13 +86,14 @@ impl BufferArg for AnyArray {
 
 impl fmt::Debug for AnyArray {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "AnyArray `{}` of {} {:?}", self.array.storage.label(), self.dtype(), self.shape)
+        write!(f, "AnyArray `{}` of {} {:?}", self.array.storage.label(), self.dtype(), self.shape())
     }
 }
 
 impl<T: Element, const D: usize> DeviceArray<T, D> {
     /// Returns the array with its type and shape known at run time only.
     pub fn any(&self) -> AnyArray {
-        AnyArray::new(self.array.clone(), self.frame())
+        let shape = ArrayShape::new(self.shape().into(), self.padded_shape().into());
+        AnyArray { array: self.array.clone(), shape }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::arrays::storage::Storage;
 use crate::error::{Kind, Result};
+use crate::memory::array_shape::ArrayShape;
 use crate::memory::region_iter::PaddedShape;
 use crate::memory::shape::count;
 use crate::work::span::Span;
@@ -90,8 +91,7 @@ impl ArrayRef {
 pub struct DeviceArray<T: Element, const D: usize = 1> {
     /// Holds the memory, including the padding.
     pub(crate) array: ArrayRef,
-    shape: [usize; D],
-    padded: [usize; D],
+    shape: ArrayShape<[usize; D]>,
     element: PhantomData<fn() -> T>,
 }
 
@@ -102,12 +102,12 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
     }
 
     pub(crate) fn padded(array: ArrayRef, shape: [usize; D], padded: [usize; D]) -> Self {
-        Self { array, shape, padded, element: PhantomData }
+        Self { array, shape: ArrayShape::new(shape, padded), element: PhantomData }
     }
 
     /// Returns the number of elements in each dimension.
     pub fn shape(&self) -> [usize; D] {
-        self.shape
+        self.shape.shape
     }
 
     /// Returns the shape of the memory in C order: the shape of the array, or a larger one. Element `[i, j]` of the
@@ -123,22 +123,22 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     pub fn padded_shape(&self) -> [usize; D] {
-        self.padded
+        self.shape.padded
     }
 
     pub(crate) fn frame(&self) -> PaddedShape<'_> {
-        PaddedShape { shape: &self.shape, padded: &self.padded }
+        self.shape.frame()
     }
 
     /// Returns the number of elements, without padding.
     #[allow(clippy::len_without_is_empty, reason = "is_empty follows")]
     pub fn len(&self) -> usize {
-        count(&self.shape)
+        self.frame().len()
     }
 
     /// Returns `true` if there are no elements.
     pub fn is_empty(&self) -> bool {
-        self.shape.contains(&0)
+        self.len() == 0
     }
 
     /// Returns the name of the array in messages.
@@ -169,7 +169,7 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
     /// Returns another handle of the same memory. With `&mut y.handle()`, a kernel writes to memory that other handles
     /// share; launches compare memory and ranges, so that no written bytes are bound twice.
     pub fn handle(&self) -> Self {
-        Self::padded(self.array.clone(), self.shape, self.padded)
+        Self { array: self.array.clone(), ..*self }
     }
 
     /// Returns the part of the array with these indices in the first dimension. The part shares the memory of the
@@ -181,12 +181,12 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
     /// [`Context::binding_alignment`](crate::Context::binding_alignment) bytes; for copies and uploads, on a multiple
     /// of 4 bytes.
     pub fn slice(&self, range: Range<usize>) -> Result<Self> {
-        let rows = self.shape.first().copied().unwrap_or(1);
-        let row = count(self.padded.get(1..).unwrap_or_default());
+        let ArrayShape { mut shape, mut padded } = self.shape;
+        let rows = shape.first().copied().unwrap_or(1);
+        let row = count(padded.get(1..).unwrap_or_default());
         if range.start > range.end || range.end > rows || (D == 0 && range.is_empty()) {
             return Err(Kind::Range { array: self.array.label(), range, len: rows }.into());
         }
-        let (mut shape, mut padded) = (self.shape, self.padded);
         if let (Some(shape), Some(padded)) = (shape.first_mut(), padded.first_mut()) {
             (*shape, *padded) = (range.len(), range.len());
         }
@@ -203,15 +203,11 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
         let elements = shape.iter().try_fold(1_usize, |all, &n| all.checked_mul(n));
         if elements != Some(self.len()) {
             let object = format!("array `{}`", self.label());
-            let (found, expected) = (self.shape.into(), shape.into());
+            let (found, expected) = (self.shape().into(), shape.into());
             let remedy = "a reshape keeps the number of elements";
             return Err(Kind::Shape { object, found, expected, remedy }.into());
         }
         Ok(DeviceArray::new(self.array.clone(), shape))
-    }
-
-    pub(crate) fn array_ref(&self) -> ArrayRef {
-        self.array.clone()
     }
 }
 
@@ -235,7 +231,7 @@ impl<T: Element, const D: usize> TypedBuffer for DeviceArray<T, D> {
 
 impl<T: Element, const D: usize> fmt::Debug for DeviceArray<T, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "DeviceArray `{}` of {} {:?}", self.label(), T::DTYPE, self.shape)?;
-        if self.frame().is_full() { Ok(()) } else { write!(f, " in {:?}", self.padded) }
+        write!(f, "DeviceArray `{}` of {} {:?}", self.label(), T::DTYPE, self.shape())?;
+        if self.frame().is_full() { Ok(()) } else { write!(f, " in {:?}", self.padded_shape()) }
     }
 }

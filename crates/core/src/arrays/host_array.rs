@@ -5,10 +5,12 @@ use crate::arrays::host_elements as bytes;
 use crate::arrays::storage::Storage;
 use crate::error::site::CommandKind;
 use crate::error::{Error, Kind, Result};
+use crate::memory::array_shape::ArrayShape;
 use crate::memory::heap::Heap;
 use crate::memory::host_access::HostUseKind;
 use crate::memory::region_iter::PaddedShape;
-use crate::memory::shape::count;
+use crate::memory::shape::elements;
+use crate::runtime::event::same_context;
 use crate::runtime::owner::Owner;
 use crate::runtime::pending::Pending;
 use crate::scheduler::deadline::Deadline;
@@ -66,8 +68,9 @@ mod sealed {
 /// ```
 pub struct HostArray<T: Element, Dir: Direction, const D: usize = 1> {
     pub(crate) place: HostMemory<T>,
-    shape: [usize; D],
-    padded: [usize; D],
+    /// Names the array in messages.
+    label: Arc<str>,
+    shape: ArrayShape<[usize; D]>,
     direction: PhantomData<Dir>,
 }
 
@@ -91,7 +94,7 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
             format!("pinned {} {shape:?}, line {}", T::DTYPE, Location::caller().line()).into();
         let object = format!("array `{label}`");
         PaddedShape::new(&object, &shape, &padded)?;
-        let len = crate::memory::shape::elements::<T>(&object, &padded)?;
+        let len = elements::<T>(&object, &padded)?;
         owner.engine().lock().lost()?;
         let place = if owner.device().pinned() {
             let heap = if <Dir as sealed::Direction>::UPLOADS { Heap::Upload } else { Heap::Download };
@@ -100,32 +103,32 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
             let plain = Plain { data: Arc::new(ordinary(owner, len, &object)?), coming: None };
             HostMemory::Plain(owner.clone(), Mutex::new(plain))
         };
-        Ok(Self { place, shape, padded, direction: PhantomData })
+        Ok(Self { place, label, shape: ArrayShape::new(shape, padded), direction: PhantomData })
     }
 
     /// Returns the number of elements in each dimension.
     pub fn shape(&self) -> [usize; D] {
-        self.shape
+        self.shape.shape
     }
 
     /// Returns the shape of the memory in C order, as
     /// [`DeviceArray::padded_shape`](crate::DeviceArray::padded_shape) does.
     pub fn padded_shape(&self) -> [usize; D] {
-        self.padded
+        self.shape.padded
     }
 
     pub(crate) fn frame(&self) -> PaddedShape<'_> {
-        PaddedShape { shape: &self.shape, padded: &self.padded }
+        self.shape.frame()
     }
 
     /// Returns the number of elements, without padding.
     pub fn len(&self) -> usize {
-        count(&self.shape)
+        self.frame().len()
     }
 
     /// Returns `true` if there are no elements.
     pub fn is_empty(&self) -> bool {
-        self.shape.contains(&0)
+        self.len() == 0
     }
 
     /// Waits for the device's last write to the elements, then calls `f` with them, including the padding.
@@ -164,15 +167,15 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
         match &self.place {
             HostMemory::Pinned(array) => {
                 let engine = array.storage.owner.engine();
-                let access =
-                    engine.host_access(&array.span(), HostUseKind::Read, deadline)?.ok_or_else(busy)?;
+                let access = engine.host_access(&array.span(), HostUseKind::Read, deadline)?;
+                let access = access.ok_or_else(|| busy(&self.label))?;
                 access.report_done(array.span().range());
                 Ok(bytes::with(&access, array.offset, array.len, f))
             }
             HostMemory::Plain(_, plain) => {
                 let data = {
                     let mut plain = lock(plain);
-                    plain.arrive(deadline)?;
+                    plain.arrive(deadline, &self.label)?;
                     plain.data.clone()
                 };
                 Ok(f(&data))
@@ -184,18 +187,27 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
         match &mut self.place {
             HostMemory::Pinned(array) => {
                 let engine = array.storage.owner.engine();
-                let mut access =
-                    engine.host_access(&array.span(), HostUseKind::Write, deadline)?.ok_or_else(busy)?;
+                let access = engine.host_access(&array.span(), HostUseKind::Write, deadline)?;
+                let mut access = access.ok_or_else(|| busy(&self.label))?;
                 access.report_done(array.span().range());
                 Ok(bytes::with_mut(&mut access, array.offset, array.len, f))
             }
             HostMemory::Plain(_, plain) => {
                 // `&mut self` is the only access to the array, so no lock is held while `f` runs.
                 let plain = plain.get_mut().expect("bug: a thread panicked while it held the lock");
-                plain.arrive(deadline)?;
+                plain.arrive(deadline, &self.label)?;
                 Ok(f(Arc::make_mut(&mut plain.data).as_mut_slice()))
             }
         }
+    }
+
+    pub(crate) fn label(&self) -> &str {
+        &self.label
+    }
+
+    /// Checks that the array belongs to a context.
+    pub(crate) fn check_owner(&self, owner: &Owner) -> Result<()> {
+        same_context(owner, self.owner(), || "a pinned array".into())
     }
 
     pub(crate) fn owner(&self) -> &Owner {
@@ -207,22 +219,22 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
 }
 
 impl<T: Element> Plain<T> {
-    /// Waits for a download to this memory and stores its elements.
-    fn arrive(&mut self, deadline: Deadline) -> Result<()> {
+    /// Waits for a download to this memory, the array `label`, and stores its elements.
+    fn arrive(&mut self, deadline: Deadline, label: &str) -> Result<()> {
         let Some(mut coming) = self.coming.take() else { return Ok(()) };
         match coming.wait_timeout(deadline.left())? {
             Some(data) => self.data = Arc::new(data),
             None => {
                 self.coming = Some(coming);
-                return Err(busy());
+                return Err(busy(label));
             }
         }
         Ok(())
     }
 }
 
-fn busy() -> Error {
-    Kind::Busy { array: "pinned".into() }.into()
+fn busy(label: &str) -> Error {
+    Kind::Busy { array: label.into() }.into()
 }
 
 /// Allocates zeroed ordinary memory, within the limits of pinned memory.
@@ -266,6 +278,6 @@ fn clear<T: Element>(array: &ArrayRef) -> Result<()> {
 
 impl<T: Element, Dir: Direction, const D: usize> fmt::Debug for HostArray<T, Dir, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "HostArray of {} {:?}", T::DTYPE, self.shape)
+        write!(f, "HostArray of {} {:?}", T::DTYPE, self.shape())
     }
 }

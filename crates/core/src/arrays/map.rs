@@ -3,24 +3,21 @@
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
 use crate::arrays::host_elements as bytes;
 use crate::arrays::read::Reading;
+use crate::error::Result;
 use crate::error::site::CommandKind;
-use crate::error::{Error, Result};
 use crate::memory::host_access::HostUseKind;
 use crate::memory::staged_bytes::Payload;
-use crate::runtime::owner::Owner;
-use crate::runtime::pending::{Pending, WakerRegistration, may_block};
-use crate::scheduler::deadline::Deadline;
+use crate::runtime::pending::{Pending, WakerRegistration};
+use crate::runtime::wait_mode::{LateSteps, WaitMode, late};
 use crate::scheduler::handle_points::PointHistory;
 use crate::scheduler::host_guard::{HostClaim, HostGuard};
 use crate::scheduler::ordering::admission::Admission;
 use crate::work::step::Work;
 use fencepost_kernels::Element;
-use fencepost_sync::{Late, Slot};
+use fencepost_sync::Slot;
 use std::ops::{Deref, DerefMut, Range};
 use std::panic::Location;
 use std::sync::Arc;
-use std::task::{Context, Poll};
-use std::time::Duration;
 
 /// A guard that gives read access to the elements of a mapped array. The array cannot be enqueued until the guard is
 /// dropped.
@@ -60,7 +57,7 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
     /// ```
     #[track_caller]
     pub fn map_read(&self) -> Pending<ReadMap<T>> {
-        Pending::late(Mapping { map: Mapper::new(self.array_ref(), false), guard: ReadMap })
+        late(Mapping::new(self.array.clone(), false, ReadMap))
     }
 
     /// Maps the array for writing, after the last commands enqueued so far that use it. The map waits for no other
@@ -70,19 +67,15 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
     /// The errors of [`map_read`](Self::map_read).
     #[track_caller]
     pub fn map_write(&self) -> Pending<WriteMap<T>> {
-        Pending::late(Mapping { map: Mapper::new(self.array_ref(), true), guard: WriteMap })
+        late(Mapping::new(self.array.clone(), true, WriteMap))
     }
 }
 
 /// The pending result of a map call.
 struct Mapping<T: Element, G> {
-    map: Mapper<T>,
-    guard: fn(MapGuard<T>) -> G,
-}
-
-struct Mapper<T: Element> {
     array: ArrayRef,
     write: bool,
+    guard: fn(MapGuard<T>) -> G,
     at: &'static Location<'static>,
     /// Holds the host access, and the read that copies memory which the host cannot access directly.
     copying: Option<(HostGuard, Reading<T>)>,
@@ -94,13 +87,14 @@ struct Mapper<T: Element> {
     past: Arc<PointHistory>,
 }
 
-impl<T: Element> Mapper<T> {
+impl<T: Element, G> Mapping<T, G> {
     #[track_caller]
-    fn new(array: ArrayRef, write: bool) -> Self {
+    fn new(array: ArrayRef, write: bool, guard: fn(MapGuard<T>) -> G) -> Self {
         let past = array.storage.owner.engine().await_uses(&array.span(), write);
         Self {
             array,
             write,
+            guard,
             at: Location::caller(),
             copying: None,
             registration: WakerRegistration::default(),
@@ -108,21 +102,39 @@ impl<T: Element> Mapper<T> {
         }
     }
 
-    fn owner(&self) -> &Owner {
-        &self.array.storage.owner
-    }
-
-    fn want(&self) -> HostUseKind {
-        HostUseKind::Map { write: self.write }
-    }
-
-    fn mapped(&self, access: HostGuard, copy: Option<Vec<T>>) -> MapGuard<T> {
+    fn mapped(&self, access: HostGuard, copy: Option<Vec<T>>) -> G {
         access.report_done(self.array.span().range());
-        MapGuard { array: self.array.clone(), access: Some(access), copy, write: self.write }
+        let array = self.array.clone();
+        (self.guard)(MapGuard { array, access: Some(access), copy, write: self.write })
+    }
+
+    /// Returns the host access to the memory, as [`LateSteps::advance`] does.
+    fn access(&mut self, mode: &WaitMode<'_>) -> Option<Result<HostGuard>> {
+        let (span, want) = (self.array.span(), HostUseKind::Map { write: self.write });
+        let engine = self.array.storage.owner.engine();
+        let task = match mode {
+            WaitMode::Block(deadline) => return engine.host_access(&span, want, *deadline).transpose(),
+            WaitMode::Poll(task) => task,
+        };
+        loop {
+            match engine.claim(&span, want) {
+                Err(error) => return Some(Err(error)),
+                Ok(HostClaim::Granted(access)) => return Some(Ok(access)),
+                Ok(HostClaim::After(point)) => {
+                    if let Err(error) = mode.for_point(engine, point, &mut self.registration)? {
+                        return Some(Err(error));
+                    }
+                }
+                Ok(HostClaim::Shared) => {
+                    task.wake_by_ref();
+                    return None;
+                }
+            }
+        }
     }
 
     /// Maps the memory if the host can access it; otherwise enqueues a read and returns `None`.
-    fn given(&mut self, access: HostGuard) -> Result<Option<MapGuard<T>>> {
+    fn given(&mut self, access: HostGuard) -> Result<Option<G>> {
         self.array.words()?;
         let block = access.block().clone();
         if block.view().is_some() {
@@ -132,75 +144,25 @@ impl<T: Element> Mapper<T> {
             let copy = bytes::copied(&access, self.array.offset, self.array.len);
             return Ok(Some(self.mapped(access, Some(copy))));
         }
-        let reading = self.owner().read_for_context(&self.array, self.at)?;
+        let reading = self.array.storage.owner.read_for_context(&self.array, self.at)?;
         self.copying = Some((access, reading));
         Ok(None)
     }
+}
 
-    /// Returns the guard for the elements that the read has copied.
-    fn copied(&mut self, copy: Vec<T>) -> Option<MapGuard<T>> {
+impl<T: Element, G> LateSteps<G> for Mapping<T, G> {
+    fn advance(&mut self, mode: &WaitMode<'_>) -> Option<Result<G>> {
+        if self.copying.is_none() {
+            let given = self.access(mode)?.and_then(|access| self.given(access));
+            if let Some(given) = given.transpose() {
+                return Some(given);
+            }
+        }
+        let (_, reading) = self.copying.as_mut()?;
+        let copy = reading.advance(mode)?;
         let (access, _) = self.copying.take()?;
-        Some(self.mapped(access, Some(copy)))
+        Some(copy.map(|copy| self.mapped(access, Some(copy))))
     }
-}
-
-impl<T: Element, G> Late<G, Error> for Mapping<T, G> {
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<G>> {
-        loop {
-            if let Some((_, reading)) = &mut self.map.copying {
-                let Poll::Ready(copy) = reading.poll(cx) else { return Poll::Pending };
-                let mapped = copy.map(|copy| self.map.copied(copy).map(self.guard));
-                return Poll::Ready(mapped.and_then(|guard| guard.ok_or_else(bug)));
-            }
-            let owner = self.map.owner().clone();
-            let engine = owner.engine();
-            match engine.claim(&self.map.array.span(), self.map.want()) {
-                Err(error) => return Poll::Ready(Err(error)),
-                Ok(HostClaim::Granted(access)) => match self.map.given(access) {
-                    Err(error) => return Poll::Ready(Err(error)),
-                    Ok(Some(mapped)) => return Poll::Ready(Ok((self.guard)(mapped))),
-                    Ok(None) => {}
-                },
-                Ok(HostClaim::After(point)) => {
-                    match engine.poll(point, self.map.registration.waker(engine, cx.waker())) {
-                        None => return Poll::Pending,
-                        Some(Err(error)) => return Poll::Ready(Err(error)),
-                        Some(Ok(())) => {}
-                    }
-                }
-                Ok(HostClaim::Shared) => {
-                    cx.waker().wake_by_ref();
-                    return Poll::Pending;
-                }
-            }
-        }
-    }
-
-    fn wait(&mut self, limit: Option<Duration>) -> Option<Result<G>> {
-        let deadline = Deadline::after(limit);
-        if let Err(error) = may_block() {
-            return Some(Err(error));
-        }
-        if self.map.copying.is_none() {
-            let owner = self.map.owner().clone();
-            match owner.engine().host_access(&self.map.array.span(), self.map.want(), deadline) {
-                Err(error) => return Some(Err(error)),
-                Ok(None) => return None,
-                Ok(Some(access)) => match self.map.given(access) {
-                    Err(error) => return Some(Err(error)),
-                    Ok(Some(mapped)) => return Some(Ok((self.guard)(mapped))),
-                    Ok(None) => {}
-                },
-            }
-        }
-        let (_, reading) = self.map.copying.as_mut()?;
-        let copy = reading.wait(limit.map(|_| deadline.left()))?;
-        Some(copy.and_then(|copy| self.map.copied(copy).map(self.guard).ok_or_else(bug)))
-    }
-}
-
-fn bug() -> Error {
-    unreachable!("bug: a map has no host access")
 }
 
 impl<T: Element> MapGuard<T> {

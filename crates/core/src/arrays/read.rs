@@ -4,23 +4,22 @@ use crate::error::{Error, Kind, Result};
 use crate::memory::read_slot::{ReadSlot, ReadState};
 use crate::runtime::owner::Owner;
 use crate::runtime::pending::{WakerRegistration, may_block};
+use crate::runtime::wait_mode::{LateSteps, WaitMode};
 use crate::scheduler::deadline::Deadline;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::handle_points::PointHistory;
 use crate::work::span::Span;
 use fencepost_kernels::Element;
-use fencepost_sync::{Late, Point, Seq};
+use fencepost_sync::{Point, Seq};
 use std::ops::Range;
 use std::sync::Arc;
-use std::task::{Context, Poll};
-use std::time::Duration;
 
 /// A read whose bytes are in the array itself, in staging memory, or already copied to the host.
 pub(crate) struct Reading<T> {
     pub(crate) registration: WakerRegistration,
     pub(crate) engine: Arc<Engine>,
     /// Keeps the context alive; `None` in a read that the context itself has enqueued.
-    #[expect(dead_code, reason = "held, not read")]
+    #[expect(dead_code, reason = "held, not read: the context lives as long as the read")]
     pub(crate) keep: Option<Owner>,
     pub(crate) point: Point,
     pub(crate) past: Arc<PointHistory>,
@@ -75,10 +74,10 @@ impl<T: Element> Reading<T> {
             return Ok(Some(seq));
         }
         match slot.place() {
-            ReadState::Staged(staging) => engine.checked(staging.copy_out(bytes).map_err(|lost| {
-                let device = engine.device.caps().adapter.clone();
-                Kind::DeviceLost { device, reason: lost.reason }.into()
-            }))?,
+            ReadState::Staged(staging) => {
+                let copied = staging.copy_out(bytes);
+                engine.checked(copied.map_err(|lost| engine.device.caps().lost(lost).into()))?;
+            }
             ReadState::Taken(taken) => bytes.copy_from_slice(&taken[..bytes.len()]),
             ReadState::Lazy => {}
             ReadState::Queued | ReadState::Staging | ReadState::Dropped => return Err(lost_bytes()),
@@ -130,46 +129,20 @@ fn lost_bytes() -> Error {
     Kind::Device { object, message }.into()
 }
 
-impl<T: Element> Late<Vec<T>, Error> for Reading<T> {
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Vec<T>>> {
+impl<T: Element> LateSteps<Vec<T>> for Reading<T> {
+    fn advance(&mut self, mode: &WaitMode<'_>) -> Option<Result<Vec<T>>> {
         let engine = self.engine.clone();
-        match engine.poll(self.point, self.registration.waker(&engine, cx.waker())) {
-            None => return Poll::Pending,
-            Some(Err(error)) => return Poll::Ready(Err(self.failed(error))),
-            Some(Ok(())) => {}
+        if let Err(error) = mode.for_point(&engine, self.point, &mut self.registration)? {
+            return Some(Err(self.failed(error)));
         }
         loop {
-            match self.fetch() {
-                Err(error) => return Poll::Ready(Err(error)),
-                Ok(Fetched::Here(out)) => return Poll::Ready(Ok(out)),
-                Ok(Fetched::After(seq)) => {
-                    match engine.poll_batch(seq, self.registration.waker(&engine, cx.waker())) {
-                        Ok(true) => {}
-                        Ok(false) => return Poll::Pending,
-                        Err(error) => return Poll::Ready(Err(error)),
-                    }
-                }
-            }
-        }
-    }
-
-    fn wait(&mut self, limit: Option<Duration>) -> Option<Result<Vec<T>>> {
-        let deadline = Deadline::after(limit);
-        let engine = self.engine.clone();
-        match may_block().and_then(|()| engine.wait(self.point, deadline)) {
-            Ok(false) => return None,
-            Err(error) => return Some(Err(self.failed(error))),
-            Ok(true) => {}
-        }
-        loop {
-            match self.fetch() {
+            let seq = match self.fetch() {
                 Err(error) => return Some(Err(error)),
                 Ok(Fetched::Here(out)) => return Some(Ok(out)),
-                Ok(Fetched::After(seq)) => match engine.wait_batch(seq, deadline) {
-                    Ok(true) => {}
-                    Ok(false) => return None,
-                    Err(error) => return Some(Err(error)),
-                },
+                Ok(Fetched::After(seq)) => seq,
+            };
+            if let Err(error) = mode.for_batch(&engine, seq, &mut self.registration)? {
+                return Some(Err(error));
             }
         }
     }

@@ -4,9 +4,11 @@ use crate::arrays::device_array::ArrayRef;
 use crate::arrays::host_array::{HostArray, HostMemory, Upload};
 use crate::error::Result;
 use crate::memory::region_iter::PaddedShape;
+use crate::memory::shape::count;
 use crate::runtime::owner::Owner;
 use fencepost_kernels::Element;
 use fencepost_sync::prim::lock;
+use std::ops::Range;
 
 /// The name of the source in messages.
 pub(crate) const SOURCE: &str = "the source of an upload";
@@ -65,14 +67,28 @@ impl<T: Element> Source<T> for Vec<T> {
 
 impl<T: Element, const D: usize> Source<T> for HostArray<T, Upload, D> {
     fn source(&self, f: &mut dyn FnMut(SourceRef<'_, T>) -> Result<()>) -> Result<()> {
-        let (owner, frame) = (self.owner(), self.frame());
+        let frame = self.frame();
+        self.with_part(0..count(frame.padded), frame, |host| f(SourceRef::Host(host)))
+    }
+}
+
+impl<T: Element, const D: usize> HostArray<T, Upload, D> {
+    /// Calls `f` with a reference to the elements `range` of the memory, which have the layout `frame`.
+    pub(crate) fn with_part(
+        &self,
+        range: Range<usize>,
+        frame: PaddedShape<'_>,
+        f: impl FnOnce(HostRef<'_, T>) -> Result<()>,
+    ) -> Result<()> {
+        let owner = self.owner();
         match &self.place {
             HostMemory::Pinned(array) => {
-                f(SourceRef::Host(HostRef { owner, frame, bytes: SourceBytes::Pinned(array) }))
+                let part = array.slice(range)?;
+                f(HostRef { owner, frame, bytes: SourceBytes::Pinned(&part) })
             }
             HostMemory::Plain(_, plain) => {
                 let data = lock(plain).data.clone();
-                f(SourceRef::Host(HostRef { owner, frame, bytes: SourceBytes::Plain(&data) }))
+                f(HostRef { owner, frame, bytes: SourceBytes::Plain(&data[range]) })
             }
         }
     }

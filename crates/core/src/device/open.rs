@@ -41,7 +41,7 @@ pub(crate) struct OpenOptions {
     /// Selects what records and submits.
     pub(crate) submit_path: SubmitPath,
     /// Is `true` if only the context submits to the queue.
-    pub(crate) alone: bool,
+    pub(crate) exclusive: bool,
     /// Bounds the device time by which a result may be late.
     pub(crate) lateness: Duration,
     /// Keeps compiled kernels for the next run.
@@ -99,11 +99,11 @@ fn assemble(
     let reach = native.map_or(HostReach::Nothing, |native| reach(native, &device, info, submit_path));
     let reach = if options.switches.shared_memory { reach } else { reach.min(HostReach::Staging) };
     let caps = caps(&device, info, options.switches.immediates);
-    let shared = !options.alone;
+    let shared = !options.exclusive;
     let kernel_folder = kernel_folder(&device, info, submit_path, options.kernel_folder);
     // GL runs a submission inside the call. On an adopted queue the work of others may come before, behind which some drivers
     // block.
-    let async_submit = options.alone && options.switches.native && info.backend != wgpu::Backend::Gl;
+    let async_submit = options.exclusive && options.switches.native && info.backend != wgpu::Backend::Gl;
     let cost_model = match info.backend {
         _ if options.lateness == Duration::MAX => CostModel::Unknown,
         wgpu::Backend::Noop => CostModel::Instant,
@@ -148,7 +148,7 @@ fn kernel_folder(
 fn submit_path(options: &OpenOptions, native: bool) -> SubmitPath {
     match options.submit_path {
         _ if !native => SubmitPath::Wgpu,
-        SubmitPath::Direct if !options.alone => SubmitPath::Hal,
+        SubmitPath::Direct if !options.exclusive => SubmitPath::Hal,
         submit_path => submit_path,
     }
 }

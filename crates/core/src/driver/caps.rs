@@ -1,5 +1,8 @@
 //! The limits and abilities of a device.
 
+use crate::error::Kind;
+use fencepost_sync::Lost;
+
 /// Holds the limits and abilities that the checks of enqueuing calls need.
 #[derive(Clone, Debug)]
 pub(crate) struct Caps {
@@ -32,4 +35,11 @@ pub(crate) struct Caps {
     pub(crate) float32_atomics: bool,
     /// Is `true` if commands can read the device's clock.
     pub(crate) timestamps: bool,
+}
+
+impl Caps {
+    /// Returns the error for the loss of the device.
+    pub(crate) fn lost(&self, lost: Lost) -> Kind {
+        Kind::DeviceLost { device: self.adapter.clone(), reason: lost.reason }
+    }
 }

@@ -97,6 +97,12 @@ pub enum Kind {
         wait: String,
         gone: bool,
     },
+    /// An implementation of `KernelArgs` by hand passes an argument which its `fields` do not declare in that place.
+    #[error(
+        "kernel `{kernel}`: `KernelArgs::bind` passed {found} where its `fields` declare {declared}: pass each field \
+         once, in the order of `fields`"
+    )]
+    MisplacedArgument { kernel: String, found: String, declared: String },
     /// Two arguments of a launch overlap, and one of them is written.
     #[error(
         "kernel `{kernel}`: arguments `{first}` and `{second}` overlap in array `{array}`, and one of them is \
@@ -285,11 +291,17 @@ pub enum Kind {
     )]
     NotShared { array: String },
     /// A file could not be written.
-    #[error("file `{path}` was not written: {reason}")]
-    File { path: String, reason: String },
+    #[error(transparent)]
+    File(#[from] fencepost_profile::FileError),
     /// A picture was not read or written.
     #[error("picture `{path}` was not {done}: {reason}")]
     Image { path: String, done: &'static str, reason: String },
+    /// An array has more elements along an axis than a picture has pixels.
+    #[error(
+        "array `{array}` of {height} rows and {width} columns is too large for a picture, which has at most {limit} \
+         pixels along an axis: make pictures of parts of the array, which `slice` returns"
+    )]
+    PictureTooLarge { array: String, height: usize, width: usize, limit: u32 },
     /// A call requests elements of another type than the array has.
     #[error("the array has elements of type `{found}`, and the call requests `{asked}`: request `{found}`")]
     Type { found: String, asked: String },

@@ -2,6 +2,7 @@
 
 pub(crate) mod allocation_book;
 pub(crate) mod allocation_report;
+pub(crate) mod array_shape;
 pub(crate) mod block;
 pub(crate) mod byte_meter;
 pub(crate) mod cpu_memory;

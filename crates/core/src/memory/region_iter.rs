@@ -28,18 +28,32 @@ pub(crate) struct StridedAxis {
 }
 
 impl<'a> PaddedShape<'a> {
+    /// Returns the shape of an array without padding.
+    pub(crate) fn full(shape: &'a [usize]) -> Self {
+        Self { shape, padded: shape }
+    }
+
     /// Returns the pair of a shape and a padded shape.
     ///
     /// # Errors
     /// Returns [`Kind::Padding`] if the memory is shorter on an axis.
     pub(crate) fn new(object: &str, shape: &'a [usize], padded: &'a [usize]) -> Result<Self> {
         let frame = Self { shape, padded };
-        let fits = shape.iter().zip(padded).all(|(shape, padded)| shape <= padded);
-        if fits {
+        if frame.fits() {
             Ok(frame)
         } else {
             Err(frame.refused(object.into(), "a padded shape that is nowhere smaller"))
         }
+    }
+
+    /// Returns `true` if the memory is at least as long on every axis.
+    pub(crate) fn fits(&self) -> bool {
+        self.shape.iter().zip(self.padded).all(|(shape, padded)| shape <= padded)
+    }
+
+    /// Returns the number of elements, without padding.
+    pub(crate) fn len(&self) -> usize {
+        count(self.shape)
     }
 
     /// Returns `true` if an array of this shape and one of `other`, with the same number of elements, have the same
@@ -150,7 +164,7 @@ impl StridedRegion {
     /// Returns the same shape without gaps between elements.
     pub(crate) fn packed(&self) -> Self {
         let shape = self.shape();
-        Self::all(PaddedShape { shape: &shape, padded: &shape })
+        Self::all(PaddedShape::full(&shape))
     }
 
     pub(crate) fn shape(&self) -> SmallVec<[usize; 4]> {

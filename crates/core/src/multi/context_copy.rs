@@ -20,7 +20,6 @@ use crate::scheduler::engine::Engine;
 use crate::scheduler::handle_points::PointHistory;
 use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::ordering::policy::Policy;
-use crate::scheduler::priority::Priority;
 use crate::scheduler::relay::{Relay, RelaySource};
 use crate::scheduler::signaller::Signaller;
 use crate::work::region_copy::{RegionCopy, Rows};
@@ -65,14 +64,10 @@ pub(crate) fn copy(
     copy: &RegionCopy,
 ) -> Result<()> {
     let (end, other) = if given.is(source) { (CopySide::Source, target) } else { (CopySide::Target, source) };
-    let (label, priority) = given.engine().about(by.slot);
-    let helper = other.engine().helper(&format!("{label}, copy across"), priority);
-    let helper = helper.map_err(|error| lost(other.engine(), error))?;
-    let theirs = Admission { slot: helper, what: CommandKind::BetweenContexts, at: by.at };
-    let (read_by, written_by) = if end == CopySide::Source { (by, theirs) } else { (theirs, by) };
-    let enqueued = enqueue(end, copy, (source, read_by), (target, written_by));
-    other.engine().release_helper(helper);
-    enqueued
+    on_helper((given, by), other, "copy across", |theirs| {
+        let (read_by, written_by) = if end == CopySide::Source { (by, theirs) } else { (theirs, by) };
+        enqueue(end, copy, (source, read_by), (target, written_by))
+    })
 }
 
 /// Enqueues a copy on a queue of the context `given`, although neither array belongs to that context. `copy` enqueues
@@ -87,15 +82,31 @@ pub(crate) fn elsewhere(
     copy: impl FnOnce(Admission) -> Result<()>,
 ) -> Result<()> {
     given.engine().lock().check(by.slot)?;
-    let (label, priority) = given.engine().about(by.slot);
-    let helper = other.engine().helper(&format!("{label}, copy elsewhere"), priority);
+    on_helper((given, by), other, "copy elsewhere", |theirs| {
+        wait(other.engine(), theirs.slot, &end(given, by.slot), by.at)
+            .and_then(|()| copy(theirs))
+            .map_err(|error| lost(other.engine(), error))?;
+        wait(given.engine(), by.slot, &end(other, theirs.slot), by.at)
+    })
+}
+
+/// Calls `f` with a helper queue of the context `other`, which is named after the queue `by` and `what`.
+fn on_helper(
+    (given, by): (&Owner, Admission),
+    other: &Owner,
+    what: &str,
+    f: impl FnOnce(Admission) -> Result<()>,
+) -> Result<()> {
+    let (label, priority) = {
+        let state = given.engine().lock();
+        let queue = state.queue(by.slot);
+        (queue.label.clone(), queue.priority)
+    };
+    let helper = other.engine().helper(&format!("{label}, {what}"), priority);
     let helper = helper.map_err(|error| lost(other.engine(), error))?;
-    let theirs = Admission { slot: helper, what: CommandKind::BetweenContexts, at: by.at };
-    let copied = wait(other.engine(), helper, &end(given, by.slot), by.at).and_then(|()| copy(theirs));
-    let copied = copied.map_err(|error| lost(other.engine(), error));
-    let joined = copied.and_then(|()| wait(given.engine(), by.slot, &end(other, helper), by.at));
+    let result = f(Admission { slot: helper, what: CommandKind::BetweenContexts, at: by.at });
     other.engine().release_helper(helper);
-    joined
+    result
 }
 
 /// Returns the event of all commands enqueued so far on a queue.
@@ -126,41 +137,32 @@ fn enqueue(
     let target = &CopyEnd::new(CopySide::Target, target, written_by, &copy.dst, &rows)?;
     let pieces = pieces(source, target, rows);
     // An `Unchecked` context adds no waits. There the source is read after the program's queue has reached this copy.
-    let place = (end == CopySide::Target && source.engine.lock().policy() == Policy::Unchecked)
-        .then(|| PieceArrival::of(target.engine.marker(target.by.slot).0, target, source));
+    let place = (end == CopySide::Target && source.engine.lock().policy() == Policy::Unchecked).then(|| {
+        let reached = target.engine.marker(target.by.slot).0;
+        (Signaller::new(source.engine, &target.name()), target.origin(reached.stamp))
+    });
     let done = (end == CopySide::Source).then(|| Signaller::new(source.engine, &target.name()));
-    let read = || source.reads(&pieces, &place, &done);
-    let (reads, writes) = both(end, (source, &read), (target, &|| target.writes(&pieces)))?;
-    if let Some(place) = place {
-        place.attach();
+    let read = || source.reads(&pieces, place.as_ref().map(|(signaller, _)| signaller), done.as_ref());
+    let write = || target.writes(&pieces);
+    let turn = lock_enqueueing();
+    let (reads, writes);
+    // The helper queue's side comes first: if it is refused, the program's queue is unchanged.
+    if end == CopySide::Target {
+        reads = read().map_err(|error| lost(source.engine, error))?;
+        writes = write()?;
+    } else {
+        writes = write().map_err(|error| lost(target.engine, error))?;
+        reads = read()?;
+    }
+    drop(turn);
+    if let Some((signaller, origin)) = place {
+        Relay::attach(source.engine, signaller, origin, None);
     }
     if let (Some(done), Some(&last)) = (done, writes.last()) {
         Relay::attach(source.engine, done, target.origin(last), None);
     }
     connect(source, target, pieces, &reads, &writes);
     Ok(())
-}
-
-/// A function that enqueues one side of a copy and returns the stamps of its pieces.
-type Enqueue<'a> = &'a dyn Fn() -> Result<Vec<Stamp>>;
-
-/// Enqueues both sides, the helper queue's side first: if that is refused, the program's queue is unchanged.
-fn both(
-    end: CopySide,
-    (source, read): (&CopyEnd<'_>, Enqueue<'_>),
-    (target, write): (&CopyEnd<'_>, Enqueue<'_>),
-) -> Result<(Vec<Stamp>, Vec<Stamp>)> {
-    let _turn = lock_enqueueing();
-    match end {
-        CopySide::Target => {
-            let reads = read().map_err(|error| lost(source.engine, error))?;
-            Ok((reads, write()?))
-        }
-        CopySide::Source => {
-            let writes = write().map_err(|error| lost(target.engine, error))?;
-            Ok((read()?, writes))
-        }
-    }
 }
 
 fn pieces(source: &CopyEnd<'_>, target: &CopyEnd<'_>, rows: Vec<Rows>) -> Vec<CopyPiece> {
@@ -232,14 +234,14 @@ impl CopyEnd<'_> {
         apart.then(|| Op::Work(self.end.between(rows, &self.span.block, &place.block)))
     }
 
-    /// Enqueues the reads and returns their stamps.
+    /// Enqueues the reads, after a wait for `place` and before a wait for `done`, and returns their stamps.
     fn reads(
         &self,
         pieces: &[CopyPiece],
-        place: &Option<PieceArrival<'_>>,
-        done: &Option<Signaller>,
+        place: Option<&Signaller>,
+        done: Option<&Signaller>,
     ) -> Result<Vec<Stamp>> {
-        let mut ops: Vec<Op> = place.iter().map(|place| place.signaller.wait()).collect();
+        let mut ops: Vec<Op> = place.map(Signaller::wait).into_iter().collect();
         let mut ends = Vec::new();
         for piece in pieces {
             ops.extend(piece.free.as_ref().map(Signaller::wait));
@@ -247,7 +249,7 @@ impl CopyEnd<'_> {
             ends.push(ops.len());
             ops.push(Op::Work(Work::Read { src: piece.src.clone(), slot: piece.read.clone() }));
         }
-        ops.extend(done.as_ref().map(Signaller::wait));
+        ops.extend(done.map(Signaller::wait));
         self.enqueue(Work::Read { src: self.span.clone(), slot: ReadSlot::new() }, ops, ends)
     }
 
@@ -276,24 +278,6 @@ impl CopyEnd<'_> {
         let (engine, keep, point) = (self.engine.clone(), None, self.point(stamp));
         let (registration, past) = (WakerRegistration::default(), Arc::<PointHistory>::default());
         Reading { registration, engine, keep, point, past, span, slot, len: 0, out: Vec::new() }
-    }
-}
-
-/// An event that one side waits for: the queue of the other side has reached a point.
-struct PieceArrival<'a> {
-    signaller: Signaller,
-    origin: RelaySource,
-    waiter: &'a Arc<Engine>,
-}
-
-impl<'a> PieceArrival<'a> {
-    fn of(point: Point, side: &CopyEnd<'_>, waiter: &CopyEnd<'a>) -> Self {
-        let signaller = Signaller::new(waiter.engine, &side.name());
-        Self { signaller, origin: side.origin(point.stamp), waiter: waiter.engine }
-    }
-
-    fn attach(self) {
-        Relay::attach(self.waiter, self.signaller, self.origin, None);
     }
 }
 
@@ -327,14 +311,5 @@ impl PieceBytes {
                 return Poll::Pending;
             }
         }
-    }
-}
-
-impl Engine {
-    /// Returns the label and the priority of a queue.
-    fn about(&self, slot: Slot) -> (Arc<str>, Priority) {
-        let state = self.lock();
-        let queue = state.queue(slot);
-        (queue.label.clone(), queue.priority)
     }
 }

@@ -193,7 +193,7 @@ mod tests {
     /// Returns the rows of a copy between two regions of arrays of one shape. The destination starts 64 bytes later. An
     /// element has `size` bytes.
     fn rows(shape: &[usize], (from, to): (Region, Region), size: u64) -> Rows {
-        let frame = PaddedShape { shape, padded: shape };
+        let frame = PaddedShape::full(shape);
         let pick = |region| StridedRegion::of("x", frame, &region).unwrap();
         Rows::new((0, &pick(from)), (64, &pick(to)), size)
     }

@@ -1,8 +1,10 @@
 //! Events: points in the work of a queue, and signals of the host.
 
 use crate::error::{Error, Kind, Result};
+use crate::runtime::event_late::{PointLate, UserLate};
 use crate::runtime::owner::Owner;
-use crate::runtime::pending::{Pending, PointLate, UserLate};
+use crate::runtime::pending::Pending;
+use crate::runtime::wait_mode::late;
 use crate::scheduler::handle_points::PointHistory;
 use crate::scheduler::queue_timing::PointTime;
 use crate::scheduler::user_signal::UserSignal;
@@ -128,8 +130,8 @@ impl Event {
 fn of_recording(owner: Owner, recording: Recording) -> Pending<()> {
     match recording {
         Recording::Never => Pending::ready(Ok(())),
-        Recording::Point(point, past, _) => Pending::late(PointLate::new(owner, point, past)),
-        Recording::User(event) => Pending::late(UserLate::new(owner, event)),
+        Recording::Point(point, past, _) => late(PointLate::new(owner, point, past)),
+        Recording::User(event) => late(UserLate::new(owner, event)),
         Recording::Failed(error) => Pending::ready(Err(error)),
     }
 }

@@ -8,9 +8,11 @@ pub(crate) mod context_registry;
 pub(crate) mod context_threads;
 pub(crate) mod context_watch;
 pub(crate) mod event;
+pub(crate) mod event_late;
 pub(crate) mod kernel_cache;
 pub(crate) mod owner;
 pub(crate) mod pending;
 pub(crate) mod user_event;
+pub(crate) mod wait_mode;
 #[cfg(all(not(target_arch = "wasm32"), not(fencepost_loom)))]
 pub(crate) mod watchdog;

@@ -1,13 +1,8 @@
 //! The late results of this crate.
 
 use crate::error::{Error, Result};
-use crate::runtime::owner::Owner;
-use crate::scheduler::deadline::Deadline;
 use crate::scheduler::engine::Engine;
-use crate::scheduler::handle_points::PointHistory;
-use crate::scheduler::thread_posts::replace_lane_thread;
-use crate::scheduler::user_signal::UserSignal;
-use fencepost_sync::{Late, Point, TaskWaker};
+use fencepost_sync::{Late, TaskWaker};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
@@ -40,116 +35,6 @@ impl Drop for WakerRegistration {
     fn drop(&mut self) {
         if let (Some(waker), Some(engine)) = (self.task_waker.waker(), self.engine.upgrade()) {
             engine.forget(waker);
-        }
-    }
-}
-
-/// Completes at a point of a queue.
-pub(crate) struct PointLate {
-    registration: WakerRegistration,
-    pub(crate) owner: Owner,
-    pub(crate) point: Point,
-    past: Arc<PointHistory>,
-}
-
-impl PointLate {
-    pub(crate) fn new(owner: Owner, point: Point, past: Arc<PointHistory>) -> Self {
-        Self { registration: WakerRegistration::default(), owner, point, past }
-    }
-}
-
-impl PointLate {
-    /// Polls as [`Late::poll`] does, but does not advance the host clock.
-    pub(crate) fn poll_unreported(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>> {
-        let engine = self.owner.engine();
-        engine
-            .poll(self.point, self.registration.waker(engine, cx.waker()))
-            .map_or(Poll::Pending, Poll::Ready)
-    }
-
-    /// Waits as [`Late::wait`] does, but does not advance the host clock.
-    pub(crate) fn wait_unreported(&self, deadline: Deadline) -> Option<Result<()>> {
-        match may_block().and_then(|()| self.owner.engine().wait(self.point, deadline)) {
-            Ok(false) => None,
-            result => Some(result.map(|_| ())),
-        }
-    }
-
-    /// Reports `answer` to the program, which advances the host clock.
-    pub(crate) fn report_done(&self, answer: &Result<()>) {
-        self.owner.engine().report_done(self.point, &self.past.clock, answer);
-    }
-}
-
-impl Late<(), Error> for PointLate {
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>> {
-        let answer = self.poll_unreported(cx);
-        if let Poll::Ready(answer) = &answer {
-            self.report_done(answer);
-        }
-        answer
-    }
-
-    fn wait(&mut self, limit: Option<Duration>) -> Option<Result<()>> {
-        let answer = self.wait_unreported(Deadline::after(limit));
-        answer.iter().for_each(|answer| self.report_done(answer));
-        answer
-    }
-}
-
-impl Drop for PointLate {
-    /// Notifies the threads of the lanes: no waiter polls the point any more, so the completer waits for its fence.
-    fn drop(&mut self) {
-        self.owner.engine().notify_due_threads();
-    }
-}
-
-/// Completes when a user event is signalled or abandoned.
-pub(crate) struct UserLate {
-    registration: WakerRegistration,
-    owner: Owner,
-    event: Arc<UserSignal>,
-}
-
-impl UserLate {
-    pub(crate) fn new(owner: Owner, event: Arc<UserSignal>) -> Self {
-        Self { registration: WakerRegistration::default(), owner, event }
-    }
-}
-
-impl Late<(), Error> for UserLate {
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>> {
-        let engine = self.owner.engine();
-        engine
-            .await_user(&self.event, self.registration.waker(engine, cx.waker()))
-            .map_or(Poll::Pending, Poll::Ready)
-    }
-
-    fn wait(&mut self, limit: Option<Duration>) -> Option<Result<()>> {
-        if let Err(error) = may_block() {
-            return Some(Err(error));
-        }
-        let (engine, deadline) = (self.owner.engine(), Deadline::after(limit));
-        let mut turned = false;
-        replace_lane_thread();
-        loop {
-            let state = engine.lock();
-            if let Some(result) = self.event.result() {
-                return Some(result);
-            }
-            if let Err(lost) = state.lost() {
-                return Some(Err(lost));
-            }
-            if turned && deadline.over() {
-                return None;
-            }
-            turned = true;
-            if engine.threads || !state.busy() {
-                engine.park(state, deadline.slice());
-            } else {
-                drop(state);
-                engine.make_progress(deadline.slice());
-            }
         }
     }
 }

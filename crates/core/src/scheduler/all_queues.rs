@@ -6,9 +6,9 @@ use crate::scheduler::engine::Engine;
 use crate::scheduler::handle_points::PointHistory;
 use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::priority::Priority;
-use crate::scheduler::profile_log::ProfiledCause;
 use crate::scheduler::state::State;
 use crate::work::step::Work;
+use fencepost_profile::WaitCause;
 use fencepost_sync::prim::MutexGuard;
 use fencepost_sync::{Clock, Point, Slot};
 use std::panic::Location;
@@ -67,7 +67,7 @@ impl Engine {
         }
         let ends: Vec<Point> = state.ends().into_iter().filter(|end| end.slot != slot).collect();
         for point in ends {
-            state.note_wait(slot, point, ProfiledCause::Policy, at);
+            state.note_wait(slot, point, WaitCause::Policy, at);
             state.push_wait(slot, point);
         }
     }
@@ -78,7 +78,7 @@ impl Engine {
         if state.lost.is_none() && slot != before {
             let (point, past) = state.marker(before);
             state.queue_mut(slot).clock.join(&past.clock);
-            state.note_wait(slot, point, ProfiledCause::Program, at);
+            state.note_wait(slot, point, WaitCause::Queue, at);
             state.push_wait(slot, point);
             state.queue_mut(slot).stay_failed();
         }

@@ -10,11 +10,11 @@ use crate::scheduler::lane_state::ThreadRest;
 use crate::scheduler::ordering;
 use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::ordering::policy::Policy;
-use crate::scheduler::profile_log::ProfiledCause;
 use crate::scheduler::queue_state::Reached;
 use crate::scheduler::state::State;
 use crate::scheduler::user_signal::{UserSignal, UserWait};
 use crate::work::step::{Work, Works};
+use fencepost_profile::WaitCause;
 use fencepost_sync::prim::MutexGuard;
 use fencepost_sync::{Clock, Point, Slot, Stamp};
 use smallvec::SmallVec;
@@ -123,7 +123,7 @@ impl Engine {
             ordering::note_waits::note_requested_wait(&mut state, slot, at, point, clock);
         }
         state.queue_mut(slot).clock.join(clock);
-        state.note_wait(slot, point, ProfiledCause::Program, at);
+        state.note_wait(slot, point, WaitCause::Queue, at);
         state.push_wait(slot, point);
         Ok(())
     }
@@ -235,7 +235,7 @@ impl State {
     fn add_waits(&mut self, by: Admission, work: &Work, waits: &[Point]) {
         ordering::note_waits::note_added(self, by, work, waits);
         for &point in waits {
-            self.note_wait(by.slot, point, ProfiledCause::Policy, by.at);
+            self.note_wait(by.slot, point, WaitCause::Policy, by.at);
             self.push_wait(by.slot, point);
         }
     }

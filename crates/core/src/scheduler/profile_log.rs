@@ -3,6 +3,7 @@
 use crate::error::site::CommandKind;
 use crate::scheduler::user_signal::UserSignal;
 use crate::work::time_slot::TimeSlot;
+use fencepost_profile::WaitCause;
 use fencepost_sync::prim::{Mutex, lock};
 use fencepost_sync::{Point, Seq, Slot, Stamp};
 use rustc_hash::FxHashMap;
@@ -33,7 +34,7 @@ pub(crate) struct ProfileEntry {
 /// Describes the noted event.
 pub(crate) enum ProfileEvent {
     Command(NotedCommand),
-    Wait { point: Point, label: Option<Arc<str>>, cause: ProfiledCause },
+    Wait { point: Point, label: Option<Arc<str>>, cause: WaitCause },
     UserWait(Arc<UserSignal>),
     Callback(Arc<CallTime>),
 }
@@ -46,15 +47,6 @@ pub(crate) struct NotedCommand {
     pub(crate) bytes: Option<u64>,
     /// Holds the device times of the command, or `None` if the host executes it.
     pub(crate) time: Option<Arc<TimeSlot>>,
-}
-
-/// Names the cause of a wait.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum ProfiledCause {
-    Program,
-    Policy,
-    /// The wait was added when the queue was made.
-    Birth,
 }
 
 /// Identifies one of the queues that use a slot in turn: the queue born at this stamp.

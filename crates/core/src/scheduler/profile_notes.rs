@@ -5,14 +5,14 @@ use crate::scheduler::engine::Engine;
 use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::priority::Priority;
 use crate::scheduler::profile_log::{
-    BatchTimes, CallTime, NotedCommand, ProfileEntry, ProfileEvent, ProfileLog, ProfileNotes, ProfiledCause,
-    QueueKey,
+    BatchTimes, CallTime, NotedCommand, ProfileEntry, ProfileEvent, ProfileLog, ProfileNotes, QueueKey,
 };
 use crate::scheduler::queue_timing::QueueTiming;
 use crate::scheduler::state::State;
 use crate::scheduler::user_signal::UserSignal;
 use crate::work::step::Work;
 use crate::work::time_slot::TimeSlot;
+use fencepost_profile::WaitCause;
 use fencepost_sync::prim::lock;
 use fencepost_sync::{Point, Seq, Slot, Stamp};
 use rustc_hash::FxHashMap;
@@ -46,13 +46,6 @@ impl Engine {
             queue.timing.take_if(|timing| timing.for_notes_only());
         }
         (upto, state.ends())
-    }
-
-    /// Adds a reader of the notes.
-    pub(crate) fn join_notes(&self) {
-        if let Some(log) = &mut self.lock().log {
-            log.readers += 1;
-        }
     }
 
     /// Removes a reader of the notes. The last one drops the log.
@@ -136,7 +129,7 @@ impl State {
         &mut self,
         slot: Slot,
         point: Point,
-        cause: ProfiledCause,
+        cause: WaitCause,
         at: &'static Location<'static>,
     ) {
         if self.log.is_some() && point.slot != slot {

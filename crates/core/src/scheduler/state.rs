@@ -14,10 +14,11 @@ use crate::scheduler::lane_state::LaneState;
 use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::ordering::wait_log::WaitLog;
 use crate::scheduler::priority::Priority;
-use crate::scheduler::profile_log::{ProfileLog, ProfiledCause};
+use crate::scheduler::profile_log::ProfileLog;
 use crate::scheduler::queue_state::{Hold, QueueState, Reached};
 use crate::scheduler::queue_timing::QueueTiming;
 use crate::scheduler::wakers::{WakeCondition, Wakers};
+use fencepost_profile::WaitCause;
 use fencepost_sync::{Clock, HoldId, Point, Seq, Slot, Stamp};
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -207,7 +208,7 @@ impl State {
         let queue = QueueState::new(label, lane, priority, clock, stamp);
         let slot = self.place(queue);
         for point in born_after {
-            self.note_wait(slot, point, ProfiledCause::Birth, at);
+            self.note_wait(slot, point, WaitCause::QueueCreation, at);
             self.push_wait(slot, point);
         }
         self.queue_mut(slot).unused = true;

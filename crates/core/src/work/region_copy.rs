@@ -140,7 +140,7 @@ mod tests {
     use crate::region;
 
     fn collapsed(shape: &[usize], from: Region, to: Region) -> (u64, Vec<(u64, u64, u64)>) {
-        let frame = PaddedShape { shape, padded: shape };
+        let frame = PaddedShape::full(shape);
         let pick = |region| StridedRegion::of("x", frame, &region).unwrap();
         let (row, axes) = collapse(&pick(from), &pick(to), 4);
         (row, axes.iter().map(|axis| (axis.count, axis.src, axis.dst)).collect())

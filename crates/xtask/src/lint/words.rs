@@ -39,7 +39,10 @@ impl Words {
         }
         let code = code_only(source);
         findings.extend(self.functions(&code));
-        if ["crates/core/src/", "crates/sync/src/"].iter().any(|of| path.starts_with(of)) {
+        if ["crates/core/src/", "crates/sync/src/", "crates/profile/src/"]
+            .iter()
+            .any(|of| path.starts_with(of))
+        {
             findings.extend(self.identifiers(&code));
         }
         findings

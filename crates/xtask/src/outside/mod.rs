@@ -40,11 +40,12 @@ serde = { version = "*", features = ["derive"] }
 
 /// Lists the crates that a program must have in one version only: two versions would have equal names for different
 /// types.
-const SINGLE: [&str; 12] = [
+const SINGLE: [&str; 13] = [
     "bytemuck",
     "fencepost",
     "fencepost-core",
     "fencepost-kernels",
+    "fencepost-profile",
     "fencepost-sync",
     "half",
     "image",

@@ -207,6 +207,10 @@ fn exchange_queue(context: usize, queue: Option<WeakQueue>) -> Option<WeakQueue>
         let at = queues.iter().position(|(of, _)| *of == context);
         let before = at.map(|at| queues.swap_remove(at).1);
         queues.retain(|(_, queue)| queue.lives());
+        debug_assert!(
+            queues.iter().all(|(of, _)| *of != context),
+            "bug: a context has two current queues on a thread"
+        );
         queues.extend(queue.map(|queue| (context, queue)));
         before
     });

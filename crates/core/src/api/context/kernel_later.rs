@@ -1,17 +1,15 @@
 //! Kernels that a thread compiles while the program continues.
 
 use crate::api::context::compile_job::Job;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::runtime::owner::Owner;
-use crate::runtime::pending::may_block;
-use crate::scheduler::deadline::Deadline;
+use crate::runtime::wait_mode::{LateSteps, WaitMode};
+use crate::scheduler::engine::Engine;
 use crate::scheduler::thread_posts::replace_lane_thread;
 use crate::work::compiled_kernel::KernelInner;
-use fencepost_sync::Late;
 use fencepost_sync::prim::{Condvar, Mutex, lock, sleep_for};
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
-use std::time::Duration;
+use std::task::Waker;
 
 /// Makes the program's kernel from a compiled one.
 type Make<K> = Box<dyn FnOnce(&Owner, Arc<KernelInner>) -> Result<K> + Send>;
@@ -52,11 +50,14 @@ impl CompileSlot {
     #[cfg(not(target_arch = "wasm32"))]
     fn leave(&self, outcome: CompileOutcome) {
         let mut state = lock(&self.state);
+        debug_assert!(state.begun, "bug: a compilation ends that no thread has begun");
         state.outcome = Some(outcome);
         let task = state.task.take();
         drop(state);
         self.left.notify_all();
-        task.iter().for_each(Waker::wake_by_ref);
+        if let Some(task) = task {
+            task.wake();
+        }
     }
 }
 
@@ -89,7 +90,7 @@ fn start(owner: &Owner, job: &Arc<Job>) -> Option<Arc<CompileSlot>> {
     }
     let (desk, kernels) = (Arc::<CompileSlot>::default(), owner.kernels().clone());
     let (leave, job) = (desk.clone(), job.clone());
-    let compile = move |engine: &crate::scheduler::engine::Engine| {
+    let compile = move |engine: &Engine| {
         if Arc::strong_count(&leave) == 1 || !leave.begin() {
             return; // the program has dropped its `Pending`, or a waiting thread compiles
         }
@@ -105,41 +106,36 @@ fn start(_: &Owner, _: &Arc<Job>) -> Option<Arc<CompileSlot>> {
     None
 }
 
-impl<K> Late<K, Error> for KernelLate<K> {
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<K>> {
-        let Some(desk) = &self.desk else { return Poll::Ready(self.finish_here()) };
-        let mut state = lock(&desk.state);
-        if let Some(outcome) = state.outcome.take() {
-            drop(state);
-            return Poll::Ready(self.finish(outcome));
-        }
-        let before = state.task.replace(cx.waker().clone());
-        drop(state);
-        drop(before); // a waker of the program: its drop must not run under the lock
-        Poll::Pending
-    }
-
-    fn wait(&mut self, limit: Option<Duration>) -> Option<Result<K>> {
-        if let Err(error) = may_block() {
-            return Some(Err(error));
-        }
-        let Some(desk) = &self.desk else { return Some(self.finish_here()) };
-        if limit.is_none() && desk.begin() {
-            // All compiler threads may be in wakers that wait for kernels, so the waiting thread compiles.
-            return Some(self.finish_here());
-        }
-        replace_lane_thread();
-        let deadline = Deadline::after(limit);
-        let mut state = lock(&desk.state);
-        loop {
-            if let Some(outcome) = state.outcome.take() {
+impl<K> LateSteps<K> for KernelLate<K> {
+    fn advance(&mut self, mode: &WaitMode<'_>) -> Option<Result<K>> {
+        let Some(desk) = self.desk.clone() else { return Some(self.finish_here()) };
+        match mode {
+            WaitMode::Poll(task) => {
+                let mut state = lock(&desk.state);
+                let outcome = state.outcome.take();
+                let before = if outcome.is_none() { state.task.replace((*task).clone()) } else { None };
                 drop(state);
-                return Some(self.finish(outcome));
+                drop(before); // a waker of the program: its drop must not run under the lock
+                outcome.map(|outcome| self.finish(outcome))
             }
-            if deadline.over() {
-                return None;
+            WaitMode::Block(deadline) if deadline.is_endless() && desk.begin() => {
+                // All compiler threads may be in wakers that wait for kernels, so the waiting thread compiles.
+                Some(self.finish_here())
             }
-            state = sleep_for(&desk.left, state, deadline.slice());
+            WaitMode::Block(deadline) => {
+                replace_lane_thread();
+                let mut state = lock(&desk.state);
+                loop {
+                    if let Some(outcome) = state.outcome.take() {
+                        drop(state);
+                        return Some(self.finish(outcome));
+                    }
+                    if deadline.over() {
+                        return None;
+                    }
+                    state = sleep_for(&desk.left, state, deadline.slice());
+                }
+            }
         }
     }
 }

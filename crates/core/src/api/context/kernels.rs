@@ -9,6 +9,7 @@ use crate::error::Kind;
 use crate::error::Result;
 use crate::runtime::owner::Owner;
 use crate::runtime::pending::Pending;
+use crate::runtime::wait_mode::late;
 use crate::work::compiled_kernel::KernelInner;
 #[cfg(cpu)]
 use fencepost_kernels::HostKernel;
@@ -160,7 +161,7 @@ impl Context {
         job: Job,
         make: impl FnOnce(&Owner, Arc<KernelInner>) -> Result<K> + Send + 'static,
     ) -> Pending<K> {
-        Pending::late(KernelLate::new(&self.owner, job, Box::new(make)))
+        late(KernelLate::new(&self.owner, job, Box::new(make)))
     }
 
     /// Gives the CPU recorder the function that it runs for the entry point `entry`. Existing kernels keep their

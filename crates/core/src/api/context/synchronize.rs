@@ -4,13 +4,12 @@ use crate::api::context::Context;
 use crate::error::{Error, Kind, Result};
 use crate::runtime::context_registry;
 use crate::runtime::owner::Owner;
-use crate::runtime::pending::{Pending, WakerRegistration, may_block};
+use crate::runtime::pending::{Pending, WakerRegistration};
+use crate::runtime::wait_mode::{LateSteps, WaitMode, late};
 use crate::scheduler::deadline::Deadline;
 use crate::scheduler::handle_points::PointHistory;
-use fencepost_sync::{Late, Point};
+use fencepost_sync::Point;
 use std::sync::Arc;
-use std::task::Poll;
-use std::time::Duration;
 
 impl Context {
     /// Starts the work of all queues, and returns.
@@ -87,7 +86,7 @@ pub fn synchronize_all() -> Pending<()> {
 }
 
 fn all(owners: impl IntoIterator<Item = Owner>) -> Pending<()> {
-    Pending::late(All(owners.into_iter().map(ContextEnds::of).collect()))
+    late(All(owners.into_iter().map(ContextEnds::of).collect()))
 }
 
 /// Waits for all queues of some contexts. The host clock advances only after all of them have completed, and does not
@@ -127,16 +126,16 @@ impl Drop for ContextEnds {
 }
 
 impl All {
-    /// Waits for the ends that are not over. Returns `None` if the deadline comes first.
-    fn wait_until(&mut self, deadline: Deadline) -> Option<Result<()>> {
+    /// Waits for the ends that are not over. Returns `None` as [`LateSteps::advance`] does.
+    fn pass(&mut self, mode: &WaitMode<'_>) -> Option<Result<()>> {
         let mut all = true;
-        for ContextEnds { owner, ends, .. } in &mut self.0 {
+        for ContextEnds { registration, owner, ends } in &mut self.0 {
             for end in ends.iter_mut().filter(|end| end.over.is_none()) {
-                match owner.engine().wait(end.point, deadline) {
-                    Ok(false) => all = false,
-                    Err(error) if would_deadlock(&error) => return Some(Err(error)),
-                    result => end.over = Some(result.map(|_| ())),
+                match mode.for_point(owner.engine(), end.point, registration) {
+                    Some(Err(error)) if would_deadlock(&error) => return Some(Err(error)),
+                    over => end.over = over,
                 }
+                all &= end.over.is_some();
             }
         }
         all.then(|| self.result())
@@ -156,29 +155,14 @@ impl All {
     }
 }
 
-impl Late<(), Error> for All {
-    fn poll(&mut self, cx: &mut std::task::Context<'_>) -> Poll<Result<()>> {
-        let mut all = true;
-        for ContextEnds { registration, owner, ends } in &mut self.0 {
-            let waker = registration.waker(owner.engine(), cx.waker());
-            for end in ends.iter_mut().filter(|end| end.over.is_none()) {
-                match owner.engine().poll(end.point, waker) {
-                    Some(Err(error)) if would_deadlock(&error) => return Poll::Ready(Err(error)),
-                    over => end.over = over,
-                }
-                all &= end.over.is_some();
-            }
-        }
-        if all { Poll::Ready(self.result()) } else { Poll::Pending }
-    }
-
-    fn wait(&mut self, limit: Option<Duration>) -> Option<Result<()>> {
-        if let Err(error) = may_block() {
-            return Some(Err(error));
-        }
-        let deadline = Deadline::after(limit);
-        // The first pass only polls, so a wait that can never end is refused before any wait blocks.
-        self.wait_until(Deadline::now()).or_else(|| self.wait_until(deadline))
+impl LateSteps<()> for All {
+    fn advance(&mut self, mode: &WaitMode<'_>) -> Option<Result<()>> {
+        let polled = match mode {
+            WaitMode::Poll(_) => None,
+            // This pass only polls, so a wait that can never end is refused before any wait blocks.
+            WaitMode::Block(_) => self.pass(&WaitMode::Block(Deadline::now())),
+        };
+        polled.or_else(|| self.pass(mode))
     }
 }
 

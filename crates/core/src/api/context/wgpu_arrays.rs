@@ -63,15 +63,10 @@ impl Context {
         buffer: &wgpu::Buffer,
         shape: [usize; D],
     ) -> Result<DeviceArray<T, D>> {
-        let line = Location::caller().line();
-        let label: Arc<str> = format!("{} {shape:?} on a buffer, line {line}", T::DTYPE).into();
-        let len = elements::<T>(&format!("array `{label}`"), &shape)?;
-        let device = device_of(&self.owner, || format!("array `{label}`"))?;
-        let end = len as u64 * T::DTYPE.size() as u64;
-        check(buffer, end.next_multiple_of(4), &label)?;
-        let storage = lay(&self.owner, device, buffer, label)?;
-        let array = ArrayRef { storage, offset: 0, len, dtype: T::DTYPE, followed: end < buffer.size() };
-        Ok(DeviceArray::new(array, shape))
+        self.external(shape, "on a buffer", |_, bytes, label| {
+            check(buffer, bytes.next_multiple_of(4), label)?;
+            Ok((buffer.clone(), bytes < buffer.size()))
+        })
     }
 
     /// Returns an array of zeros on a new wgpu buffer. The elements are zero before every later use on any queue.
@@ -100,24 +95,33 @@ impl Context {
         shape: [usize; D],
         usage: Usages,
     ) -> Result<DeviceArray<T, D>> {
+        self.external(shape, "shared with wgpu", |device, bytes, label| {
+            Ok((device.shared_buffer(bytes, NEEDED | usage, label)?, false))
+        })
+    }
+
+    /// Returns an array on the buffer that `buffer` returns for its bytes and its label. The result of `buffer` also
+    /// says whether bytes of the buffer follow the array.
+    #[track_caller]
+    fn external<T: Element, const D: usize>(
+        &self,
+        shape: [usize; D],
+        place: &str,
+        buffer: impl FnOnce(&WgpuDevice, u64, &str) -> Result<(wgpu::Buffer, bool)>,
+    ) -> Result<DeviceArray<T, D>> {
         let line = Location::caller().line();
-        let label: Arc<str> = format!("{} {shape:?} shared with wgpu, line {line}", T::DTYPE).into();
+        let label: Arc<str> = format!("{} {shape:?} {place}, line {line}", T::DTYPE).into();
         let len = elements::<T>(&format!("array `{label}`"), &shape)?;
         let device = device_of(&self.owner, || format!("array `{label}`"))?;
-        let buffer = device.shared_buffer(len as u64 * T::DTYPE.size() as u64, NEEDED | usage, &label)?;
-        let storage = lay(&self.owner, device, &buffer, label)?;
-        Ok(DeviceArray::new(ArrayRef { storage, offset: 0, len, dtype: T::DTYPE, followed: false }, shape))
+        let (buffer, followed) = buffer(device, len as u64 * T::DTYPE.size() as u64, &label)?;
+        let engine = self.owner.engine();
+        let block = engine.checked(device.block_on(&buffer, &label))?;
+        let state = engine.lock();
+        state.lost()?;
+        engine.release_external_blocks(state);
+        let storage = Storage::new(block, label, self.owner.clone());
+        Ok(DeviceArray::new(ArrayRef { storage, offset: 0, len, dtype: T::DTYPE, followed }, shape))
     }
-}
-
-/// Makes the storage of arrays on a buffer.
-fn lay(owner: &Owner, device: &WgpuDevice, buffer: &wgpu::Buffer, label: Arc<str>) -> Result<Arc<Storage>> {
-    let engine = owner.engine();
-    let block = engine.checked(device.block_on(buffer, &label))?;
-    let state = engine.lock();
-    state.lost()?;
-    engine.release_external_blocks(state);
-    Ok(Storage::new(block, label, owner.clone()))
 }
 
 /// Returns the wgpu device of a context.

@@ -21,9 +21,9 @@ use std::sync::Arc;
 
 /// Proves that arguments belong to the launched kernel: each kernel has one argument struct.
 #[diagnostic::on_unimplemented(
-    message = "these are the arguments of the kernel of `{Self}`, and the kernel is the one of `{F}`",
-    label = "the arguments of another kernel",
-    note = "`Context::kernel` makes the kernel of a struct of arguments"
+    message = "the kernel is compiled for `{F}`, and the arguments have the type `{Self}`",
+    label = "arguments of another kernel",
+    note = "`ctx.kernel::<Args>()` compiles the kernel of the argument struct `Args`"
 )]
 pub trait SameKernel<F> {}
 
@@ -185,16 +185,20 @@ impl Binder for LaunchArguments<'_> {
         }
         self.error = match slot {
             Some(&Slot::Buffer(at)) => self.bind(at, buffer).err(),
-            _ => Some(misplaced(self.launch.kernel(), "an array".into())),
+            slot => Some(misplaced(self.launch.kernel(), "an array".into(), slot)),
         };
     }
 
     fn value(&mut self, bytes: &[u8]) {
-        match self.slots.next() {
+        let slot = self.slots.next();
+        if self.error.is_some() {
+            return;
+        }
+        match slot {
             Some(&slot @ Slot::Value { size, .. }) if size as usize == bytes.len() => {
                 self.launch.params.set(slot, bytes);
             }
-            _ => self.error = Some(misplaced(self.launch.kernel(), format!("{} bytes", bytes.len()))),
+            slot => self.error = Some(misplaced(self.launch.kernel(), value(bytes.len()), slot)),
         }
     }
 }
@@ -248,12 +252,21 @@ fn does_not_fit(kernel: &KernelInner, binding: &Binding, array: &ArrayRef, caps:
     }
 }
 
-/// Returns the error for a hand-written `KernelArgs` that passes an argument which its fields do not declare.
+/// Returns the error for a hand-written `KernelArgs` that passes an argument which its fields do not declare in the
+/// place of `slot`.
 #[cold]
-fn misplaced(kernel: &KernelInner, found: String) -> Error {
-    let (kernel, known) = (&kernel.interface.entry, kernel.interface.argument_names().collect());
-    let (kernel, arg, position) = (kernel.clone(), "out of place".into(), None);
-    fencepost_kernels::Error::ExtraArgument { kernel, arg, position, found, known }.into()
+fn misplaced(kernel: &KernelInner, found: String, slot: Option<&Slot>) -> Error {
+    let declared = match slot {
+        Some(Slot::Buffer(_)) => "an array".into(),
+        Some(&Slot::Value { size, .. }) => value(size as usize),
+        None => "no further argument".into(),
+    };
+    Kind::MisplacedArgument { kernel: kernel.interface.entry.clone(), found, declared }.into()
+}
+
+/// Describes a parameter of this size in messages.
+fn value(size: usize) -> String {
+    format!("a value of {size} bytes")
 }
 
 /// Returns the error for a hand-written `KernelArgs` that does not pass all the arguments that its fields declare.

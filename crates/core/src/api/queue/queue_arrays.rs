@@ -14,7 +14,7 @@ impl CommandQueue {
     /// queue's own error.
     #[track_caller]
     pub fn zeros<T: Element, const D: usize>(&self, shape: [usize; D]) -> Result<DeviceArray<T, D>> {
-        self.by(CommandKind::Fill)?.zeros(shape)
+        self.zeros_padded(shape, shape)
     }
 
     /// *Enqueues* an array whose elements are all `value`, in this queue's order.
@@ -23,7 +23,7 @@ impl CommandQueue {
     /// Returns the errors of [`zeros`](Self::zeros).
     #[track_caller]
     pub fn full<T: Element, const D: usize>(&self, shape: [usize; D], value: T) -> Result<DeviceArray<T, D>> {
-        self.by(CommandKind::Fill)?.full(shape, value)
+        self.by(CommandKind::Fill)?.full(shape, shape, value)
     }
 
     /// *Enqueues* an array of ones, in this queue's order.
@@ -54,7 +54,7 @@ impl CommandQueue {
         &self,
         like: &DeviceArray<T, D>,
     ) -> Result<DeviceArray<T, D>> {
-        self.by(CommandKind::Fill)?.zeros_padded(like.shape(), like.padded_shape())
+        self.zeros_padded(like.shape(), like.padded_shape())
     }
 
     /// *Enqueues* an array of ones with the shape, padding and type of another, in this queue's order.
@@ -66,7 +66,7 @@ impl CommandQueue {
         &self,
         like: &DeviceArray<T, D>,
     ) -> Result<DeviceArray<T, D>> {
-        self.by(CommandKind::Fill)?.full_padded(like.shape(), like.padded_shape(), T::ONE)
+        self.by(CommandKind::Fill)?.full(like.shape(), like.padded_shape(), T::ONE)
     }
 
     /// *Returns* an array with unspecified elements and the shape, padding and type of another, for use in this queue's
@@ -79,7 +79,7 @@ impl CommandQueue {
         &self,
         like: &DeviceArray<T, D>,
     ) -> Result<DeviceArray<T, D>> {
-        self.by(CommandKind::Fill)?.empty_padded(like.shape(), like.padded_shape())
+        self.empty_padded(like.shape(), like.padded_shape())
     }
 
     /// *Enqueues* an array with the elements of a slice, which is copied at the call, in this queue's order.
@@ -97,6 +97,6 @@ impl CommandQueue {
     /// Returns the errors of [`zeros`](Self::zeros).
     #[track_caller]
     pub fn empty<T: Element, const D: usize>(&self, shape: [usize; D]) -> Result<DeviceArray<T, D>> {
-        self.by(CommandKind::Fill)?.empty(shape)
+        self.empty_padded(shape, shape)
     }
 }

@@ -12,9 +12,11 @@ use crate::memory::region::Region;
 use crate::memory::region_iter::{PaddedShape, StridedRegion};
 use crate::memory::shape::count;
 use crate::memory::staged_bytes::Payload;
+use crate::multi::context_copy;
 use crate::runtime::event::same_context;
 use crate::runtime::owner::Owner;
 use crate::runtime::pending::Pending;
+use crate::runtime::wait_mode::{late, late_or_error};
 use crate::work::region_copy::{RegionCopy, Rows, WORD};
 use crate::work::span::{Pattern, Span};
 use crate::work::step::{Work, Works};
@@ -91,13 +93,13 @@ impl ArrayOps<'_> {
         }
         let copy = src.copy_to(dst);
         if !src.owner().is(dst.owner()) {
-            return crate::multi::context_copy::copy(self.owner, self.by, (src.owner(), dst.owner()), &copy);
+            return context_copy::copy(self.owner, self.by, (src.owner(), dst.owner()), &copy);
         }
         if !copy.overlaps_itself() {
             return self.enqueue(self.by.what, copy.into());
         }
         let shape = src.strided.shape();
-        let (between, mut works) = self.gather(src, PaddedShape { shape: &shape, padded: &shape })?;
+        let (between, mut works) = self.gather(src, PaddedShape::full(&shape))?;
         works.push(between.copy_to(dst).into());
         self.enqueue_all_or_none(works)
     }
@@ -111,12 +113,14 @@ impl ArrayOps<'_> {
             return Ok(());
         }
         let between = self.between(&dst.array, dst.len(), dst.strided.packed())?;
+        self.upload_through(&between, bytes, dst)
+    }
+
+    /// Uploads `bytes` to the temporary memory `between`, and copies its elements to `dst`.
+    fn upload_through(&self, between: &ArrayPart, bytes: &[u8], dst: &ArrayPart) -> Result<()> {
         let span = between.array.span();
-        let src = self.stage(span.size, bytes)?;
-        self.enqueue_all_or_none(smallvec![
-            Work::Upload { src: Payload::Here(src), dst: span },
-            between.copy_to(dst).into()
-        ])
+        let src = Payload::Here(self.stage(span.size, bytes)?);
+        self.enqueue_all_or_none(smallvec![Work::Upload { src, dst: span }, between.copy_to(dst).into()])
     }
 
     /// Copies one staged element to every element of an array.
@@ -125,15 +129,9 @@ impl ArrayOps<'_> {
         if array.len == 0 {
             return Ok(());
         }
-        let shape = [array.len];
-        let dst = ArrayPart::all(array, PaddedShape { shape: &shape, padded: &shape });
+        let dst = ArrayPart::all(array, PaddedShape::full(&[array.len]));
         let one = self.between(array, 1, StridedRegion::repeated(array.len))?;
-        let span = one.array.span();
-        let src = self.stage(span.size, element)?;
-        self.enqueue_all_or_none(smallvec![
-            Work::Upload { src: Payload::Here(src), dst: span },
-            one.copy_to(&dst).into()
-        ])
+        self.upload_through(&one, element, &dst)
     }
 
     /// Writes the bytes to the elements on the host, and returns `false` if the host cannot do this at once.
@@ -198,7 +196,7 @@ impl ArrayOps<'_> {
                         self.read(&between.array, Vec::new())?
                     }
                 };
-                lock(plain).coming = Some(Pending::late(reading));
+                lock(plain).coming = Some(late(reading));
                 Ok(())
             }
         }
@@ -214,7 +212,7 @@ impl ArrayOps<'_> {
             return self.read_words(words, src.len(), out);
         }
         let shape = src.strided.shape();
-        let (between, works) = self.gather(src, PaddedShape { shape: &shape, padded: &shape })?;
+        let (between, works) = self.gather(src, PaddedShape::full(&shape))?;
         self.enqueue_all_or_none(works)?;
         self.read(&between.array, out)
     }
@@ -234,7 +232,7 @@ impl ArrayOps<'_> {
     /// Allocates temporary memory for `len` elements, of which `strided` selects some.
     fn between(&self, like: &ArrayRef, len: usize, strided: StridedRegion) -> Result<ArrayPart> {
         let words = (len * like.dtype.size()).div_ceil(WORD as usize);
-        let memory = self.empty::<u32, 1>([words])?.array_ref();
+        let memory = self.empty::<u32, 1>([words], [words])?.array;
         Ok(ArrayPart { array: ArrayRef { len, dtype: like.dtype, ..memory }, strided })
     }
 
@@ -364,13 +362,7 @@ impl CommandQueue {
         src: &DeviceArray<T, D>,
         from: impl Into<Region>,
     ) -> Pending<Vec<T>> {
-        let reading = self.by(CommandKind::Read).and_then(|maker| {
-            self.own(&src.array)?;
-            let reading = maker.read_part(&src.part(from)?, Vec::new())?;
-            self.owner().engine().flush_before_wait(maker.by.slot)?;
-            Ok(reading)
-        });
-        reading.map_or_else(|error| Pending::ready(Err(error)), Pending::late)
+        late_or_error(self.enqueue_read(&src.array, |maker| maker.read_part(&src.part(from)?, Vec::new())))
     }
 
     /// *Enqueues* a copy of a region into a pinned host array, as [`download`](Self::download) does.
@@ -401,7 +393,7 @@ impl CommandQueue {
         dst: &mut HostArray<T, Download, E>,
     ) -> Result<()> {
         self.own(&src.array)?;
-        same_context(self.owner(), dst.owner(), || "a pinned array".into())?;
+        dst.check_owner(self.owner())?;
         let part = src.part(from)?;
         self.by(CommandKind::Download)?.download_from_part(&part, dst)
     }
@@ -418,7 +410,7 @@ fn host_frame<'a>(object: &str, host: PaddedShape<'a>, shape: &'a [usize]) -> Re
         return same_shape(object, host.shape, shape).map(|()| host);
     }
     same_shape(object, &[count(host.shape)], &[count(shape)])?;
-    Ok(PaddedShape { shape, padded: shape })
+    Ok(PaddedShape::full(shape))
 }
 
 /// Returns the elements of `data`, which have the layout `frame`, without the gaps between them.

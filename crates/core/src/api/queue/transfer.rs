@@ -14,9 +14,11 @@ use crate::memory::read_slot::{ReadSlot, ReadState};
 use crate::memory::region_iter::PaddedShape;
 use crate::memory::shape::elements;
 use crate::memory::staged_bytes::{Payload, Staged};
+use crate::multi::context_copy;
 use crate::runtime::event::same_context;
 use crate::runtime::owner::Owner;
 use crate::runtime::pending::{Pending, WakerRegistration};
+use crate::runtime::wait_mode::{late, late_or_error};
 use crate::scheduler::host_guard::HostGuard;
 use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::ordering::policy::Policy;
@@ -37,11 +39,7 @@ pub(crate) struct ArrayOps<'a> {
 }
 
 impl ArrayOps<'_> {
-    pub(crate) fn empty<T: Element, const D: usize>(&self, shape: [usize; D]) -> Result<DeviceArray<T, D>> {
-        self.empty_padded(shape, shape)
-    }
-
-    pub(crate) fn empty_padded<T: Element, const D: usize>(
+    pub(crate) fn empty<T: Element, const D: usize>(
         &self,
         shape: [usize; D],
         padded: [usize; D],
@@ -57,16 +55,12 @@ impl ArrayOps<'_> {
         Ok(DeviceArray::padded(array, shape, padded))
     }
 
-    pub(crate) fn zeros<T: Element, const D: usize>(&self, shape: [usize; D]) -> Result<DeviceArray<T, D>> {
-        self.zeros_padded(shape, shape)
-    }
-
-    pub(crate) fn zeros_padded<T: Element, const D: usize>(
+    pub(crate) fn zeros<T: Element, const D: usize>(
         &self,
         shape: [usize; D],
         padded: [usize; D],
     ) -> Result<DeviceArray<T, D>> {
-        let array = self.empty_padded(shape, padded)?;
+        let array = self.empty(shape, padded)?;
         let fresh = {
             let state = self.owner.engine().lock();
             // Under `Checked`, the call fills fresh memory too: hazards must not depend on the memory that the pool
@@ -83,24 +77,16 @@ impl ArrayOps<'_> {
     pub(crate) fn full<T: Element, const D: usize>(
         &self,
         shape: [usize; D],
-        value: T,
-    ) -> Result<DeviceArray<T, D>> {
-        self.full_padded(shape, shape, value)
-    }
-
-    pub(crate) fn full_padded<T: Element, const D: usize>(
-        &self,
-        shape: [usize; D],
         padded: [usize; D],
         value: T,
     ) -> Result<DeviceArray<T, D>> {
-        let array = self.empty_padded(shape, padded)?;
+        let array = self.empty(shape, padded)?;
         self.fill(&array.array, bytemuck::bytes_of(&value))?;
         Ok(array)
     }
 
     pub(crate) fn array<T: Element>(&self, elements: &[T]) -> Result<DeviceArray<T>> {
-        let array = self.empty([elements.len()])?;
+        let array = self.empty([elements.len()], [elements.len()])?;
         self.upload(&array.array, bytemuck::cast_slice(elements))?;
         Ok(array)
     }
@@ -227,7 +213,7 @@ impl ArrayOps<'_> {
         if source.is(target) || dst.size == 0 {
             return self.enqueue(self.by.what, Work::Copy { src, dst });
         }
-        crate::multi::context_copy::copy(self.owner, self.by, (source, target), &RegionCopy::run(src, dst))
+        context_copy::copy(self.owner, self.by, (source, target), &RegionCopy::run(src, dst))
     }
 
     pub(crate) fn read<T: Element>(&self, array: &ArrayRef, out: Vec<T>) -> Result<Reading<T>> {
@@ -318,9 +304,7 @@ impl CommandQueue {
         if [source, target].iter().any(|side| side.is(self.owner())) {
             return copy(&maker);
         }
-        crate::multi::context_copy::elsewhere((self.owner(), maker.by), target, |by| {
-            copy(&ArrayOps { owner: target, by })
-        })
+        context_copy::elsewhere((self.owner(), maker.by), target, |by| copy(&ArrayOps { owner: target, by }))
     }
 
     /// *Enqueues* a fill: every element becomes `value`.
@@ -402,7 +386,7 @@ impl CommandQueue {
         dst: &mut HostArray<T, Download, E>,
     ) -> Result<()> {
         self.own(&src.array)?;
-        same_context(self.owner(), dst.owner(), || "a pinned array".into())?;
+        dst.check_owner(self.owner())?;
         let maker = self.by(CommandKind::Download)?;
         if !dst.frame().has_same_layout(src.frame()) {
             return maker.download_from_part(&src.all(), dst);
@@ -412,7 +396,7 @@ impl CommandQueue {
             HostMemory::Pinned(pinned) => maker
                 .enqueue(CommandKind::Download, Work::Copy { src: src.array.words()?, dst: pinned.words()? }),
             HostMemory::Plain(_, plain) => {
-                let coming = Pending::late(maker.read(&src.array, Vec::new())?);
+                let coming = late(maker.read(&src.array, Vec::new())?);
                 lock(plain).coming = Some(coming);
                 Ok(())
             }
@@ -451,13 +435,21 @@ impl CommandQueue {
         array: &DeviceArray<T, D>,
         storage: Vec<T>,
     ) -> Pending<Vec<T>> {
-        let reading = self.by(CommandKind::Read).and_then(|maker| {
-            self.own(&array.array)?;
-            let reading = maker.read_array(array, storage)?;
-            self.owner().engine().flush_before_wait(maker.by.slot)?;
-            Ok(reading)
-        });
-        reading.map_or_else(|error| Pending::ready(Err(error)), Pending::late)
+        late_or_error(self.enqueue_read(&array.array, |maker| maker.read_array(array, storage)))
+    }
+
+    /// Enqueues a read of an array of this context, and flushes the queue.
+    #[track_caller]
+    pub(crate) fn enqueue_read<T: Element>(
+        &self,
+        array: &ArrayRef,
+        read: impl FnOnce(&ArrayOps<'_>) -> Result<Reading<T>>,
+    ) -> Result<Reading<T>> {
+        let maker = self.by(CommandKind::Read)?;
+        self.own(array)?;
+        let reading = read(&maker)?;
+        self.owner().engine().flush_before_wait(maker.by.slot)?;
+        Ok(reading)
     }
 
     /// Blocks until the elements are in `out`. The call fails in the browser, where no call blocks.
@@ -472,11 +464,7 @@ impl CommandQueue {
         out: &mut [T],
     ) -> Result<()> {
         same_shape("the target of a read", &[out.len()], &[array.len()])?;
-        self.own(&array.array)?;
-        let maker = self.by(CommandKind::Read)?;
-        let mut reading = maker.read_array(array, Vec::new())?;
-        self.owner().engine().flush_before_wait(maker.by.slot)?;
-        reading.wait_into(out)
+        self.enqueue_read(&array.array, |maker| maker.read_array(array, Vec::new()))?.wait_into(out)
     }
 
     /// *Enqueues* a copy from one array to another, or between parts of one array, which may overlap.
@@ -543,24 +531,14 @@ impl CommandQueue {
         dst: &mut DeviceArray<T, E>,
     ) -> Result<()> {
         self.own(&dst.array)?;
-        same_context(self.owner(), src.owner(), || "a pinned array".into())?;
+        src.check_owner(self.owner())?;
         let maker = self.by(CommandKind::Upload)?;
         if range.start > range.end || range.end > src.len() {
-            return Err(Kind::Range { array: "pinned".into(), range, len: src.len() }.into());
+            return Err(Kind::Range { array: src.label().into(), range, len: src.len() }.into());
         }
         same_shape(SOURCE, &[range.len()], &[dst.len()])?;
-        src.frame().check_full(|| "a pinned array".into())?;
+        src.frame().check_full(|| format!("array `{}`", src.label()))?;
         let len = [range.len()];
-        let (owner, frame) = (src.owner(), PaddedShape { shape: &len, padded: &len });
-        match &src.place {
-            HostMemory::Pinned(pinned) => {
-                let part = pinned.slice(range)?;
-                maker.upload_host(HostRef { owner, frame, bytes: SourceBytes::Pinned(&part) }, dst)
-            }
-            HostMemory::Plain(_, plain) => {
-                let data = lock(plain).data.clone();
-                maker.upload_host(HostRef { owner, frame, bytes: SourceBytes::Plain(&data[range]) }, dst)
-            }
-        }
+        src.with_part(range, PaddedShape::full(&len), |part| maker.upload_host(part, dst))
     }
 }

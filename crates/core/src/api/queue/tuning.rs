@@ -2,13 +2,12 @@
 
 use crate::api::queue::CommandQueue;
 use crate::error::{Error, Kind, Result};
-use crate::runtime::pending::{Pending, PointLate};
-use crate::scheduler::deadline::Deadline;
+use crate::runtime::event_late::PointLate;
+use crate::runtime::owner::Owner;
+use crate::runtime::pending::{Pending, then};
+use crate::runtime::wait_mode::late;
 use crate::work::time_slot::TimeSlot;
-use fencepost_sync::Late;
 use std::sync::Arc;
-use std::task::{Context, Poll};
-use std::time::Duration;
 
 impl CommandQueue {
     /// Starts to time each launch that is enqueued on this queue, until [`stop_tuning`](Self::stop_tuning). The times
@@ -68,12 +67,15 @@ impl CommandQueue {
     pub fn stop_tuning(&self) -> Pending<f64> {
         let tuned = self.slot().and_then(|slot| {
             let tuned = self.owner().engine().stop_tuning(slot);
-            let (point, past, launches) =
-                tuned.ok_or_else(|| self.tuning("is not being tuned: call `start_tuning` first"))?;
-            let late = PointLate::new(self.owner().clone(), point, past);
-            Ok(Tuned { queue: self.label().into(), late, launches })
+            tuned.ok_or_else(|| self.tuning("is not being tuned: call `start_tuning` first"))
         });
-        tuned.map_or_else(|error| Pending::ready(Err(error)), Pending::late)
+        let (point, past, launches) = match tuned {
+            Ok(tuned) => tuned,
+            Err(error) => return Pending::ready(Err(error)),
+        };
+        let (owner, queue) = (self.owner().clone(), self.label().to_owned());
+        let ended = late(PointLate::new(owner.clone(), point, past));
+        then(ended, move |()| seconds(&owner, &queue, &launches))
     }
 
     fn tuning(&self, problem: &'static str) -> Error {
@@ -81,42 +83,17 @@ impl CommandQueue {
     }
 }
 
-/// Completes with the seconds that the launches of a tuning took.
-struct Tuned {
-    queue: String,
-    late: PointLate,
-    launches: Vec<Arc<TimeSlot>>,
-}
-
-impl Tuned {
-    fn seconds(&self) -> Result<f64> {
-        let device = self.late.owner.device();
-        let mut sum = 0;
-        for time in &self.launches {
-            let ticks = time.ticks().map_err(|lost| Kind::DeviceLost {
-                device: device.caps().adapter.clone(),
-                reason: lost.reason,
-            })?;
-            let Some(ticks) = ticks.filter(|ticks| ticks.are_valid()) else {
-                let object = format!("a launch of queue `{}`", self.queue);
-                return Err(
-                    Kind::NotMeasured { object, reason: "the driver gave no valid time".into() }.into()
-                );
-            };
-            sum += ticks.end - ticks.start;
-        }
-        Ok(sum as f64 * device.nanoseconds_a_tick() * 1e-9)
+/// Returns the sum of the times of complete launches.
+fn seconds(owner: &Owner, queue: &str, launches: &[Arc<TimeSlot>]) -> Result<f64> {
+    let device = owner.device();
+    let mut sum = 0;
+    for time in launches {
+        let ticks = time.ticks().map_err(|lost| device.caps().lost(lost))?;
+        let Some(ticks) = ticks.filter(|ticks| ticks.are_valid()) else {
+            let object = format!("a launch of queue `{queue}`");
+            return Err(Kind::NotMeasured { object, reason: "the driver gave no valid time".into() }.into());
+        };
+        sum += ticks.end - ticks.start;
     }
-}
-
-impl Late<f64, Error> for Tuned {
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<f64>> {
-        self.late.poll(cx).map(|done| done.and_then(|()| self.seconds()))
-    }
-
-    fn wait(&mut self, limit: Option<Duration>) -> Option<Result<f64>> {
-        let done = self.late.wait_unreported(Deadline::after(limit))?;
-        self.late.report_done(&done);
-        Some(done.and_then(|()| self.seconds()))
-    }
+    Ok(sum as f64 * device.nanoseconds_a_tick() * 1e-9)
 }

@@ -1,7 +1,8 @@
 //! The overlap of commands in a profile.
 
-use crate::profile::row::Interval;
-use crate::profile::{Profile, spans};
+use crate::profile::Profile;
+use crate::row::Interval;
+use crate::spans;
 use std::fmt;
 use std::sync::Arc;
 
@@ -128,8 +129,8 @@ impl fmt::Display for Overlap {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::row::{Activity, Row, Unmeasured};
-    use crate::profile::test_profiles::{profile, row, unmeasured, wait};
+    use crate::row::{Activity, Row, Unmeasured};
+    use crate::test_profiles::{profile, row, unmeasured, wait};
 
     #[test]
     fn no_moment_counts_twice_in_the_overlap() {

@@ -3,7 +3,7 @@
 //! Intervals are sorted and swept once: V. Klee, Can the measure of a union of intervals be computed in less than
 //! O(n log n) steps?, 1977; J. L. Bentley's sweep.
 
-use crate::profile::row::Interval;
+use crate::row::Interval;
 
 /// Returns the union of the intervals, as sorted intervals that do not touch.
 pub(crate) fn union(intervals: impl IntoIterator<Item = Interval>) -> Vec<Interval> {

@@ -1,7 +1,7 @@
 //! The critical path of a profile: the longest chain of ordered commands.
 
 use crate::profile::Profile;
-use crate::profile::row::Row;
+use crate::row::Row;
 use std::collections::HashMap;
 
 /// The longest chain of rows in which each row is ordered after the row before it: [`Profile::critical_path`] returns
@@ -70,7 +70,7 @@ fn chains(rows: &[Row]) -> Vec<Chain> {
     let (mut last, mut context) = (HashMap::new(), None);
     for (at, row) in rows.iter().enumerate() {
         // A command that the context enqueues comes before all commands that any queue enqueues later.
-        let awaited = row.awaited.as_ref().and_then(|awaited| awaited.row);
+        let awaited = row.awaited_row();
         let own = last.insert(row.queue_number, at);
         let before = [context, awaited, own].into_iter().flatten();
         let before = before.max_by(|&a, &b| chains[a].seconds.total_cmp(&chains[b].seconds));
@@ -85,8 +85,8 @@ fn chains(rows: &[Row]) -> Vec<Chain> {
 
 #[cfg(test)]
 mod tests {
-    use crate::profile::row::{Activity, Row};
-    use crate::profile::test_profiles::{profile, row, unmeasured, wait};
+    use crate::row::{Activity, Row};
+    use crate::test_profiles::{profile, row, unmeasured, wait};
 
     fn launch(queue: usize, times: (f64, f64)) -> Row {
         row(queue, Activity::Launch, "k", times)

@@ -1,7 +1,7 @@
 //! The summary of a profile: the total time of each kernel and of each kind of command.
 
 use crate::profile::Profile;
-use crate::profile::row::Activity;
+use crate::row::Activity;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -64,12 +64,11 @@ impl Profile {
             *count += 1;
             seconds.extend(row.time.ok().map(|time| time.seconds()));
         }
-        let by_device = |activity: Activity| activity.computes() || activity.moves();
-        let all = times.iter().filter(|((activity, _), _)| by_device(*activity));
+        let all = times.iter().filter(|((activity, _), _)| activity.is_work());
         let all: f64 = all.flat_map(|(_, (_, seconds))| seconds).sum();
         let mut rows: Vec<SummaryRow> =
             times.into_iter().map(|(what, (count, seconds))| SummaryRow::of(what, count, &seconds)).collect();
-        for row in rows.iter_mut().filter(|row| by_device(row.activity)) {
+        for row in rows.iter_mut().filter(|row| row.activity.is_work()) {
             row.share = row.total.map(|total| total / all);
         }
         rows.sort_by(|a, b| b.total.unwrap_or(0.0).total_cmp(&a.total.unwrap_or(0.0)));
@@ -129,7 +128,7 @@ impl fmt::Display for Summary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::test_profiles::{profile, row, unmeasured, wait};
+    use crate::test_profiles::{profile, row, unmeasured, wait};
 
     #[test]
     fn each_kernel_has_a_row_and_unmeasured_commands_are_only_counted() {

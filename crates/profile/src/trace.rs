@@ -1,7 +1,7 @@
 //! The Trace Event format, which Perfetto and chrome://tracing open.
 
 use crate::profile::Profile;
-use crate::profile::row::Row;
+use crate::row::Row;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
@@ -77,7 +77,7 @@ impl Profile {
 
     /// Returns the arrow from the end of the awaited row to the end of the wait.
     fn arrow(&self, at: usize, row: &Row) -> Option<[Value; 2]> {
-        let from = &self.rows[row.awaited.as_ref()?.row?];
+        let from = &self.rows[row.awaited_row()?];
         let wait = row.time.ok()?;
         let awaited = from.time.unwrap_or(wait); // an awaited row without a time ended no later than the wait
         let end = |ph: &str, row: &Row, ts: f64| json!({ "ph": ph, "cat": "wait", "id": at, "name": "wait", "bp": "e", "pid": row.lane + 1, "tid": row.queue_number, "ts": micro(ts) });
@@ -117,8 +117,8 @@ fn micro(seconds: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::row::Activity;
-    use crate::profile::test_profiles::{profile, row, unmeasured, wait};
+    use crate::row::Activity;
+    use crate::test_profiles::{profile, row, unmeasured, wait};
 
     fn events(profile: &Profile) -> Vec<Value> {
         let mut out = Vec::new();

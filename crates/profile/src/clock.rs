@@ -7,24 +7,26 @@
 
 /// The times of both clocks around a batch.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ClockBounds {
-    /// Holds the host's clock in seconds, before the submission; `after` holds it after the completion.
-    pub(crate) before: f64,
-    pub(crate) after: f64,
-    /// Holds the tick of the device's clock at the start of the first command; `last`, at the end of the last command.
-    pub(crate) first: u64,
-    pub(crate) last: u64,
+pub struct ClockBounds {
+    /// Holds the host's clock in seconds, before the submission.
+    pub before: f64,
+    /// Holds the host's clock in seconds, after the completion.
+    pub after: f64,
+    /// Holds the tick of the device's clock at the start of the first command.
+    pub first: u64,
+    /// Holds the tick of the device's clock at the end of the last command.
+    pub last: u64,
 }
 
 /// A function from ticks of a device to seconds of the host's clock.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct ClockFit {
+pub struct ClockFit {
     origin: u64,
     /// Holds the host seconds at the tick `origin`.
     offset: f64,
     seconds_a_tick: f64,
     /// Holds the largest possible error in seconds.
-    pub(crate) error: f64,
+    pub error: f64,
 }
 
 /// The offset between host seconds and device seconds at the device second `at`: `middle`, with an error of at most
@@ -45,7 +47,7 @@ impl ClockFit {
     /// time, whichever gives the smaller error. Returns `None` if there is no sighting.
     ///
     /// A tick has the length that the driver reports, unless the two sightings contradict it.
-    pub(crate) fn of(sightings: &[ClockBounds], seconds_a_tick: f64) -> Option<Self> {
+    pub fn of(sightings: &[ClockBounds], seconds_a_tick: f64) -> Option<Self> {
         let origin = sightings.iter().map(|sighting| sighting.first).min()?;
         let end = sightings.iter().map(|sighting| sighting.last).max()?;
         let narrowest = |of: &dyn Fn(&ClockBounds) -> bool| {
@@ -68,7 +70,7 @@ impl ClockFit {
     }
 
     /// Returns the host's time of a tick.
-    pub(crate) fn seconds(&self, tick: u64) -> f64 {
+    pub fn seconds(&self, tick: u64) -> f64 {
         self.offset + tick.wrapping_sub(self.origin) as i64 as f64 * self.seconds_a_tick
     }
 }

@@ -1,24 +1,9 @@
-//! Profiles: the commands and waits of each queue of a context, with their times.
+//! The profile: the rows and batches of the queues of a context.
 
-pub(crate) mod clock;
-#[cfg(feature = "profile")]
-pub(crate) mod file;
-pub(crate) mod overlap;
-pub(crate) mod path;
-pub(crate) mod row;
-pub(crate) mod spans;
-pub(crate) mod summary;
-#[cfg(test)]
-pub(crate) mod test_profiles;
-#[cfg(feature = "profile")]
-pub(crate) mod timeline;
-#[cfg(feature = "profile")]
-pub(crate) mod trace;
+use crate::row::{Interval, Row};
 
-use crate::profile::row::{Interval, Row};
-
-/// A record of everything that was enqueued on the queues of a context between
-/// [`Context::profile`](crate::Context::profile) and [`Profiler::finish`](crate::Profiler::finish).
+/// A record of everything that was enqueued on the queues of a context between `Context::profile` and
+/// `Profiler::finish`.
 ///
 /// The device's clock is read between commands. Its times are converted to the host's clock with readings of both
 /// clocks around the batches. Commands of several queues that nothing orders are on one *level*: the device may run
@@ -70,13 +55,33 @@ pub struct ProfileBatch {
 }
 
 impl Profile {
+    /// Makes a profile of `rows`, which are in the order of the calls, and of `batches`, in the order of submission.
+    #[doc(hidden)]
+    pub fn new(
+        adapter: String,
+        rows: Vec<Row>,
+        batches: Vec<ProfileBatch>,
+        seconds: f64,
+        clock_error: Option<f64>,
+    ) -> Self {
+        debug_assert!(
+            rows.iter().all(|row| row.batch.is_none_or(|batch| batch < batches.len())),
+            "bug: a row names a batch that is not in the profile"
+        );
+        debug_assert!(
+            rows.iter().enumerate().all(|(at, row)| row.awaited_row().is_none_or(|awaited| awaited < at)),
+            "bug: a wait is for a later row"
+        );
+        Self { adapter, rows, batches, seconds, clock_error }
+    }
+
     /// Returns the rows that have a time, with their times.
-    fn measured(&self) -> impl Iterator<Item = (&Row, Interval)> {
+    pub(crate) fn measured(&self) -> impl Iterator<Item = (&Row, Interval)> {
         self.rows.iter().filter_map(|row| Some((row, row.time.ok()?)))
     }
 
     /// Returns the labels and lanes of the queues, indexed by their numbers.
-    fn queues(&self) -> Vec<(&str, usize)> {
+    pub(crate) fn queues(&self) -> Vec<(&str, usize)> {
         let mut queues: Vec<(&str, usize)> = Vec::new();
         for row in self.rows.iter() {
             if row.queue_number == queues.len() {
@@ -84,5 +89,13 @@ impl Profile {
             }
         }
         queues
+    }
+}
+
+impl ProfileBatch {
+    /// Makes a batch.
+    #[doc(hidden)]
+    pub fn new(lane: usize, submitted: f64, completed: Option<f64>, rows: usize) -> Self {
+        Self { lane, submitted, completed, rows }
     }
 }

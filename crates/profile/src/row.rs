@@ -4,7 +4,7 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// A command, a wait or a callback in a [`Profile`](super::Profile). Times are seconds since the start of the profiler,
+/// A command, a wait or a callback in a [`Profile`](crate::Profile). Times are seconds since the start of the profiler,
 /// on the host's clock.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -31,7 +31,7 @@ pub struct Row {
     /// Holds the time before the batch of the row was recorded and submitted; `None` if it was never submitted, or if
     /// the host executes the row.
     pub submitted: Option<f64>,
-    /// Holds the batch of the row, as an index into [`Profile::batches`](super::Profile::batches).
+    /// Holds the batch of the row, as an index into [`Profile::batches`](crate::Profile::batches).
     pub batch: Option<usize>,
     /// Counts the other commands on the level of this command, which started with it. If there are any, the command may
     /// have taken less time than `time`.
@@ -43,9 +43,40 @@ pub struct Row {
 }
 
 impl Row {
+    /// Makes a row without a time. All other fields are those of a command that the host executes alone on lane 0.
+    #[doc(hidden)]
+    pub fn new(
+        queue: Arc<str>,
+        activity: Activity,
+        name: Arc<str>,
+        location: &'static Location<'static>,
+    ) -> Self {
+        Self {
+            queue,
+            by_context: false,
+            queue_number: 0,
+            lane: 0,
+            activity,
+            name,
+            bytes: None,
+            location,
+            enqueued: 0.0,
+            submitted: None,
+            batch: None,
+            level_peers: 0,
+            time: Err(Unmeasured::NeverRan),
+            awaited: None,
+        }
+    }
+
+    /// Returns the index of the awaited row, if the row is a wait and the awaited row is in the profile.
+    pub(crate) fn awaited_row(&self) -> Option<usize> {
+        self.awaited.as_ref()?.row
+    }
+
     /// Returns `true` for a launch, copy, fill, upload or read.
     pub(crate) fn is_work(&self) -> bool {
-        self.activity.computes() || self.activity.moves()
+        self.activity.is_work()
     }
 
     /// Returns `true` if the row has no time for a reason other than [`Unmeasured::InPlace`].
@@ -112,6 +143,10 @@ impl Activity {
         self == Activity::Launch
     }
 
+    pub(crate) fn is_work(self) -> bool {
+        self.computes() || self.moves()
+    }
+
     /// Returns `true` for an activity that moves bytes: a copy, a fill, an upload or a read.
     pub fn moves(self) -> bool {
         matches!(self, Activity::Copy | Activity::Fill | Activity::Upload | Activity::Read)
@@ -137,6 +172,14 @@ pub struct Awaited {
     pub cause: WaitCause,
 }
 
+impl Awaited {
+    /// Makes the description of an awaited queue or event.
+    #[doc(hidden)]
+    pub fn new(label: Option<Arc<str>>, row: Option<usize>, cause: WaitCause) -> Self {
+        Self { label, row, cause }
+    }
+}
+
 /// The cause of a wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -145,10 +188,10 @@ pub enum WaitCause {
     Queue,
     /// The program enqueued a wait for an event of the host.
     Host,
-    /// The policy [`Ordered`](crate::Policy::Ordered) added the wait, because both queues use the same bytes.
+    /// The policy `Ordered` added the wait, because both queues use the same bytes.
     Policy,
     /// The queue was made: a new queue comes after everything enqueued before.
-    Birth,
+    QueueCreation,
 }
 
 /// The reason why a row has no time. A time of 0 would look like a very short one.

@@ -1,7 +1,7 @@
 //! The timeline: a self-contained HTML page.
 
 use crate::profile::Profile;
-use crate::profile::row::Row;
+use crate::row::Row;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 

@@ -1,0 +1,96 @@
+//! The late results that come at a point of a queue, or with a user event.
+
+use crate::error::Result;
+use crate::runtime::owner::Owner;
+use crate::runtime::pending::WakerRegistration;
+use crate::runtime::wait_mode::{LateSteps, WaitMode};
+use crate::scheduler::handle_points::PointHistory;
+use crate::scheduler::thread_posts::replace_lane_thread;
+use crate::scheduler::user_signal::UserSignal;
+use fencepost_sync::Point;
+use std::sync::Arc;
+
+/// Completes at a point of a queue.
+pub(crate) struct PointLate {
+    registration: WakerRegistration,
+    pub(crate) owner: Owner,
+    pub(crate) point: Point,
+    past: Arc<PointHistory>,
+}
+
+impl PointLate {
+    pub(crate) fn new(owner: Owner, point: Point, past: Arc<PointHistory>) -> Self {
+        Self { registration: WakerRegistration::default(), owner, point, past }
+    }
+
+    /// Waits as [`LateSteps::advance`] does, but does not advance the host clock.
+    pub(crate) fn advance_unreported(&mut self, mode: &WaitMode<'_>) -> Option<Result<()>> {
+        mode.for_point(self.owner.engine(), self.point, &mut self.registration)
+    }
+
+    /// Reports `answer` to the program, which advances the host clock.
+    pub(crate) fn report_done(&self, answer: &Result<()>) {
+        self.owner.engine().report_done(self.point, &self.past.clock, answer);
+    }
+}
+
+impl LateSteps<()> for PointLate {
+    fn advance(&mut self, mode: &WaitMode<'_>) -> Option<Result<()>> {
+        let answer = self.advance_unreported(mode)?;
+        self.report_done(&answer);
+        Some(answer)
+    }
+}
+
+impl Drop for PointLate {
+    /// Notifies the threads of the lanes: no waiter polls the point any more, so the completer waits for its fence.
+    fn drop(&mut self) {
+        self.owner.engine().notify_due_threads();
+    }
+}
+
+/// Completes when a user event is signalled or abandoned.
+pub(crate) struct UserLate {
+    registration: WakerRegistration,
+    owner: Owner,
+    event: Arc<UserSignal>,
+}
+
+impl UserLate {
+    pub(crate) fn new(owner: Owner, event: Arc<UserSignal>) -> Self {
+        Self { registration: WakerRegistration::default(), owner, event }
+    }
+}
+
+impl LateSteps<()> for UserLate {
+    fn advance(&mut self, mode: &WaitMode<'_>) -> Option<Result<()>> {
+        let engine = self.owner.engine();
+        let deadline = match mode {
+            WaitMode::Poll(task) => {
+                return engine.await_user(&self.event, self.registration.waker(engine, task));
+            }
+            WaitMode::Block(deadline) => deadline,
+        };
+        let mut turned = false;
+        replace_lane_thread();
+        loop {
+            let state = engine.lock();
+            if let Some(result) = self.event.result() {
+                return Some(result);
+            }
+            if let Err(lost) = state.lost() {
+                return Some(Err(lost));
+            }
+            if turned && deadline.over() {
+                return None;
+            }
+            turned = true;
+            if engine.threads || !state.busy() {
+                engine.park(state, deadline.slice());
+            } else {
+                drop(state);
+                engine.make_progress(deadline.slice());
+            }
+        }
+    }
+}
