@@ -3,8 +3,7 @@
 use crate::error::{Kind, Result};
 use crate::runtime::event::{Event, Recording};
 use crate::runtime::owner::Owner;
-use crate::runtime::pending::{Pending, PointLate};
-use crate::scheduler::deadline::Deadline;
+use crate::runtime::pending::{Pending, PointLate, block};
 use crate::scheduler::handle_points::PointHistory;
 use crate::scheduler::queue_timing::PointTime;
 use fencepost_sync::{Late, Point};
@@ -171,12 +170,13 @@ impl Late<f64, crate::error::Error> for ElapsedTime {
     }
 
     fn wait(&mut self, limit: Option<Duration>) -> Option<Result<f64>> {
-        let deadline = Deadline::after(limit);
-        for end in self.ends() {
-            if let Err(error) = end.late.wait_unreported(deadline)? {
-                return Some(Err(error));
+        block(limit, |deadline| {
+            for end in self.ends() {
+                if end.late.wait_unreported(deadline)?.is_none() {
+                    return Ok(None);
+                }
             }
-        }
-        Some(self.report())
+            self.report().map(Some)
+        })
     }
 }

@@ -5,8 +5,7 @@ use crate::api::profile_report as report;
 use crate::api::profile_report::NotesReader;
 use crate::error::{Kind, Result};
 use crate::profile::Profile;
-use crate::runtime::pending::{Pending, may_block};
-use crate::scheduler::deadline::Deadline;
+use crate::runtime::pending::{Pending, block};
 use fencepost_sync::{Late, Point};
 use std::task::Poll;
 use std::time::Duration;
@@ -130,21 +129,15 @@ impl Late<Profile, crate::error::Error> for Finishing {
     }
 
     fn wait(&mut self, limit: Option<Duration>) -> Option<Result<Profile>> {
-        if let Err(error) = may_block() {
-            return Some(Err(error));
-        }
-        let deadline = Deadline::after(limit);
-        while let Some(point) = self.next() {
-            match self.notes.engine().wait(point, deadline) {
-                Ok(false) => return None,
-                result => {
-                    if let Err(error) = over(result.map(|_| ())) {
-                        return Some(Err(error));
-                    }
+        block(limit, |deadline| {
+            while let Some(point) = self.next() {
+                match self.notes.engine().wait(point, deadline) {
+                    Ok(false) => return Ok(None),
+                    result => over(result.map(|_| ()))?,
                 }
+                self.points.pop();
             }
-            self.points.pop();
-        }
-        Some(self.report())
+            self.report().map(Some)
+        })
     }
 }

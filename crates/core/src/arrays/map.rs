@@ -8,8 +8,7 @@ use crate::error::{Error, Result};
 use crate::memory::host_access::HostUseKind;
 use crate::memory::staged_bytes::Payload;
 use crate::runtime::owner::Owner;
-use crate::runtime::pending::{Pending, WakerRegistration, may_block};
-use crate::scheduler::deadline::Deadline;
+use crate::runtime::pending::{Pending, WakerRegistration, block};
 use crate::scheduler::handle_points::PointHistory;
 use crate::scheduler::host_guard::{HostClaim, HostGuard};
 use crate::scheduler::ordering::admission::Admission;
@@ -177,25 +176,19 @@ impl<T: Element, G> Late<G, Error> for Mapping<T, G> {
     }
 
     fn wait(&mut self, limit: Option<Duration>) -> Option<Result<G>> {
-        let deadline = Deadline::after(limit);
-        if let Err(error) = may_block() {
-            return Some(Err(error));
-        }
-        if self.map.copying.is_none() {
-            let owner = self.map.owner().clone();
-            match owner.engine().host_access(&self.map.array.span(), self.map.want(), deadline) {
-                Err(error) => return Some(Err(error)),
-                Ok(None) => return None,
-                Ok(Some(access)) => match self.map.given(access) {
-                    Err(error) => return Some(Err(error)),
-                    Ok(Some(mapped)) => return Some(Ok((self.guard)(mapped))),
-                    Ok(None) => {}
-                },
+        block(limit, |deadline| {
+            if self.map.copying.is_none() {
+                let owner = self.map.owner().clone();
+                let access = owner.engine().host_access(&self.map.array.span(), self.map.want(), deadline)?;
+                let Some(access) = access else { return Ok(None) };
+                if let Some(mapped) = self.map.given(access)? {
+                    return Ok(Some((self.guard)(mapped)));
+                }
             }
-        }
-        let (_, reading) = self.map.copying.as_mut()?;
-        let copy = reading.wait(limit.map(|_| deadline.left()))?;
-        Some(copy.and_then(|copy| self.map.copied(copy).map(self.guard).ok_or_else(bug)))
+            let Some((_, reading)) = &mut self.map.copying else { return Ok(None) };
+            let copy = reading.wait(limit.map(|_| deadline.left())).transpose()?;
+            copy.map(|copy| self.map.copied(copy).map(self.guard).ok_or_else(bug)).transpose()
+        })
     }
 }
 

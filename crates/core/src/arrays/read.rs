@@ -3,10 +3,11 @@
 use crate::error::{Error, Kind, Result};
 use crate::memory::read_slot::{ReadSlot, ReadState};
 use crate::runtime::owner::Owner;
-use crate::runtime::pending::{WakerRegistration, may_block};
+use crate::runtime::pending::{WakerRegistration, block, may_block};
 use crate::scheduler::deadline::Deadline;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::handle_points::PointHistory;
+use crate::scheduler::wait::WaitTarget;
 use crate::work::span::Span;
 use fencepost_kernels::Element;
 use fencepost_sync::{Late, Point, Seq};
@@ -117,7 +118,7 @@ impl<T: Element> Reading<T> {
         let engine = self.engine.clone();
         engine.wait(self.point, Deadline::after(None)).map_err(|error| self.failed(error))?;
         while let Some(seq) = self.fetch_into(into)? {
-            engine.wait_batch(seq, Deadline::after(None))?;
+            engine.wait_for(WaitTarget::Batch(seq), Deadline::after(None))?;
         }
         Ok(())
     }
@@ -154,24 +155,22 @@ impl<T: Element> Late<Vec<T>, Error> for Reading<T> {
     }
 
     fn wait(&mut self, limit: Option<Duration>) -> Option<Result<Vec<T>>> {
-        let deadline = Deadline::after(limit);
-        let engine = self.engine.clone();
-        match may_block().and_then(|()| engine.wait(self.point, deadline)) {
-            Ok(false) => return None,
-            Err(error) => return Some(Err(self.failed(error))),
-            Ok(true) => {}
-        }
-        loop {
-            match self.fetch() {
-                Err(error) => return Some(Err(error)),
-                Ok(Fetched::Here(out)) => return Some(Ok(out)),
-                Ok(Fetched::After(seq)) => match engine.wait_batch(seq, deadline) {
-                    Ok(true) => {}
-                    Ok(false) => return None,
-                    Err(error) => return Some(Err(error)),
-                },
+        block(limit, |deadline| {
+            let engine = self.engine.clone();
+            if !engine.wait(self.point, deadline).map_err(|error| self.failed(error))? {
+                return Ok(None);
             }
-        }
+            loop {
+                match self.fetch()? {
+                    Fetched::Here(out) => return Ok(Some(out)),
+                    Fetched::After(seq) => {
+                        if !engine.wait_for(WaitTarget::Batch(seq), deadline)? {
+                            return Ok(None);
+                        }
+                    }
+                }
+            }
+        })
     }
 }
 

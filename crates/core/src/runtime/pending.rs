@@ -5,8 +5,8 @@ use crate::runtime::owner::Owner;
 use crate::scheduler::deadline::Deadline;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::handle_points::PointHistory;
-use crate::scheduler::thread_posts::replace_lane_thread;
 use crate::scheduler::user_signal::UserSignal;
+use crate::scheduler::wait::WaitTarget;
 use fencepost_sync::{Late, Point, TaskWaker};
 use std::future::Future;
 use std::pin::Pin;
@@ -67,12 +67,10 @@ impl PointLate {
             .map_or(Poll::Pending, Poll::Ready)
     }
 
-    /// Waits as [`Late::wait`] does, but does not advance the host clock.
-    pub(crate) fn wait_unreported(&self, deadline: Deadline) -> Option<Result<()>> {
-        match may_block().and_then(|()| self.owner.engine().wait(self.point, deadline)) {
-            Ok(false) => None,
-            result => Some(result.map(|_| ())),
-        }
+    /// Blocks until the point is complete, but does not advance the host clock. Returns `None` if the deadline comes
+    /// first.
+    pub(crate) fn wait_unreported(&self, deadline: Deadline) -> Result<Option<()>> {
+        self.owner.engine().wait(self.point, deadline).map(|done| done.then_some(()))
     }
 
     /// Reports `answer` to the program, which advances the host clock.
@@ -91,8 +89,10 @@ impl Late<(), Error> for PointLate {
     }
 
     fn wait(&mut self, limit: Option<Duration>) -> Option<Result<()>> {
-        let answer = self.wait_unreported(Deadline::after(limit));
-        answer.iter().for_each(|answer| self.report_done(answer));
+        let answer = block(limit, |deadline| self.wait_unreported(deadline));
+        if let Some(answer) = &answer {
+            self.report_done(answer);
+        }
         answer
     }
 }
@@ -126,31 +126,10 @@ impl Late<(), Error> for UserLate {
     }
 
     fn wait(&mut self, limit: Option<Duration>) -> Option<Result<()>> {
-        if let Err(error) = may_block() {
-            return Some(Err(error));
-        }
-        let (engine, deadline) = (self.owner.engine(), Deadline::after(limit));
-        let mut turned = false;
-        replace_lane_thread();
-        loop {
-            let state = engine.lock();
-            if let Some(result) = self.event.result() {
-                return Some(result);
-            }
-            if let Err(lost) = state.lost() {
-                return Some(Err(lost));
-            }
-            if turned && deadline.over() {
-                return None;
-            }
-            turned = true;
-            if engine.threads || !state.busy() {
-                engine.park(state, deadline.slice());
-            } else {
-                drop(state);
-                engine.make_progress(deadline.slice());
-            }
-        }
+        block(limit, |deadline| {
+            let done = self.owner.engine().wait_for(WaitTarget::User(&self.event), deadline)?;
+            Ok(done.then_some(()))
+        })
     }
 }
 
@@ -165,8 +144,8 @@ where
         self.0.as_mut().poll(cx)
     }
 
-    fn wait(&mut self, _: Option<Duration>) -> Option<Result<T>> {
-        Some(may_block().and_then(|()| pollster::block_on(self.0.as_mut())))
+    fn wait(&mut self, limit: Option<Duration>) -> Option<Result<T>> {
+        block(limit, |_| pollster::block_on(self.0.as_mut()).map(Some))
     }
 }
 
@@ -217,4 +196,16 @@ where
 /// Returns `WouldBlock` in the browser.
 pub(crate) fn may_block() -> Result<()> {
     if cfg!(target_arch = "wasm32") { Err(fencepost_sync::Error::WouldBlock.into()) } else { Ok(()) }
+}
+
+/// Runs `wait`, which blocks until a late result is available, or returns `None` after the deadline. Every blocking
+/// wait of the crate begins here.
+///
+/// # Errors
+/// Returns the error of `wait`, or `WouldBlock` in the browser.
+pub(crate) fn block<T>(
+    limit: Option<Duration>,
+    wait: impl FnOnce(Deadline) -> Result<Option<T>>,
+) -> Option<Result<T>> {
+    may_block().and_then(|()| wait(Deadline::after(limit))).transpose()
 }

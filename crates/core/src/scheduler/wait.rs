@@ -5,7 +5,7 @@ use crate::scheduler::batch::Status;
 use crate::scheduler::callback_cycles::Blocked;
 use crate::scheduler::command::Op;
 use crate::scheduler::deadline::Deadline;
-use crate::scheduler::engine::Engine;
+use crate::scheduler::engine::{Engine, SLICE};
 use crate::scheduler::plan::PlanRest;
 use crate::scheduler::plan::due_commands::DueCommands;
 use crate::scheduler::priority::Priority;
@@ -25,9 +25,19 @@ pub(crate) mod plan_ahead;
 
 /// Names the target of a wait.
 #[derive(Clone, Copy)]
-pub(crate) enum WaitTarget {
+pub(crate) enum WaitTarget<'event> {
     Point(Point),
     Batch(Seq),
+    User(&'event UserSignal),
+}
+
+impl WaitTarget<'_> {
+    /// Returns the longest native wait for this target in a context without threads. Another thread may signal an event
+    /// meanwhile. For other targets the long limit makes the result independent of how long this thread sleeps on a
+    /// busy machine.
+    fn longest_slice(self) -> Duration {
+        if let WaitTarget::User(_) = self { SLICE } else { LONGEST_WAIT_SLICE }
+    }
 }
 
 /// Describes the progress of a target.
@@ -49,14 +59,14 @@ enum WaitStep {
     Sleep,
 }
 
-/// Limits one native wait in a context without threads.
+/// Limits one native wait for a point or a batch in a context without threads.
 const LONGEST_WAIT_SLICE: Duration = Duration::from_secs(10);
 
 /// Limits the steps of a batch that a waiting caller encodes itself, so that the encoding takes negligible time.
 const SMALL_BATCH: usize = 64;
 
 impl State {
-    fn find(&self, target: WaitTarget) -> TargetState {
+    fn find(&self, target: WaitTarget<'_>) -> TargetState {
         match target {
             WaitTarget::Batch(seq) if self.batches.is_done(seq) => TargetState::Done(Ok(())),
             WaitTarget::Batch(seq) => TargetState::In(seq),
@@ -65,11 +75,12 @@ impl State {
                 Reached::Planned(seq) => TargetState::In(seq),
                 Reached::Unplanned => TargetState::Unplanned,
             },
+            WaitTarget::User(event) => event.result().map_or(TargetState::Unplanned, TargetState::Done),
         }
     }
 
     /// Returns the next step for a target that cannot be planned yet.
-    fn elsewhere(&self, target: WaitTarget) -> WaitStep {
+    fn elsewhere(&self, target: WaitTarget<'_>) -> WaitStep {
         let relay = if let WaitTarget::Point(point) = target { self.held_by(point) } else { None };
         relay.map_or(WaitStep::Sleep, WaitStep::OtherContext)
     }
@@ -121,12 +132,8 @@ impl Engine {
         self.wait_for(WaitTarget::Point(point), deadline)
     }
 
-    /// Blocks until batch `seq` is complete. Returns `false` if the deadline passes first.
-    pub(crate) fn wait_batch(&self, seq: Seq, deadline: Deadline) -> Result<bool> {
-        self.wait_for(WaitTarget::Batch(seq), deadline)
-    }
-
-    fn wait_for(&self, target: WaitTarget, deadline: Deadline) -> Result<bool> {
+    /// Blocks until `target` is complete. Returns `false` if the deadline passes first.
+    pub(crate) fn wait_for(&self, target: WaitTarget<'_>, deadline: Deadline) -> Result<bool> {
         // A wait with a zero limit also takes one turn, so that repeated waits finish.
         let (mut turned, mut blocked, mut planned) = (false, None, PlanRest::default());
         let _waits = crate::scheduler::thread_state::Signals::set(false);
@@ -166,14 +173,14 @@ impl Engine {
                     }
                 },
             };
-            self.take_turn(state, make_progress, deadline)?;
+            self.take_turn(state, make_progress, deadline, target.longest_slice())?;
             turned = true;
         }
     }
 
     /// Returns the result of the target if it has one. Otherwise plans the target, as far as the result `planned` of
     /// the earlier planning allows.
-    fn over(&self, state: &mut State, target: WaitTarget, planned: &mut PlanRest) -> Option<Result<()>> {
+    fn over(&self, state: &mut State, target: WaitTarget<'_>, planned: &mut PlanRest) -> Option<Result<()>> {
         if let TargetState::Done(result) = state.find(target) {
             return Some(result);
         }
@@ -188,7 +195,7 @@ impl Engine {
     /// threads can detect a cycle.
     fn check_wait(
         &self,
-        target: WaitTarget,
+        target: WaitTarget<'_>,
         deadline: Deadline,
         blocked: &mut Option<Blocked>,
     ) -> Result<()> {
@@ -222,6 +229,7 @@ impl Engine {
         mut state: MutexGuard<'_, State>,
         make_progress: WaitStep,
         deadline: Deadline,
+        longest_slice: Duration,
     ) -> Result<()> {
         let slice = deadline.slice();
         match make_progress {
@@ -255,9 +263,8 @@ impl Engine {
             }
             _ => {
                 self.unlock(state);
-                // No other thread makes progress meanwhile. The long limit makes the result independent of how long
-                // this thread sleeps on a busy machine.
-                self.make_progress(deadline.left().min(LONGEST_WAIT_SLICE));
+                // No other thread makes progress meanwhile.
+                self.make_progress(deadline.left().min(longest_slice));
             }
         }
         Ok(())

@@ -3,8 +3,7 @@
 use crate::api::context::compile_job::Job;
 use crate::error::{Error, Result};
 use crate::runtime::owner::Owner;
-use crate::runtime::pending::may_block;
-use crate::scheduler::deadline::Deadline;
+use crate::runtime::pending::block;
 use crate::scheduler::thread_posts::replace_lane_thread;
 use crate::work::compiled_kernel::KernelInner;
 use fencepost_sync::Late;
@@ -120,26 +119,24 @@ impl<K> Late<K, Error> for KernelLate<K> {
     }
 
     fn wait(&mut self, limit: Option<Duration>) -> Option<Result<K>> {
-        if let Err(error) = may_block() {
-            return Some(Err(error));
-        }
-        let Some(desk) = &self.desk else { return Some(self.finish_here()) };
-        if limit.is_none() && desk.begin() {
-            // All compiler threads may be in wakers that wait for kernels, so the waiting thread compiles.
-            return Some(self.finish_here());
-        }
-        replace_lane_thread();
-        let deadline = Deadline::after(limit);
-        let mut state = lock(&desk.state);
-        loop {
-            if let Some(outcome) = state.outcome.take() {
-                drop(state);
-                return Some(self.finish(outcome));
+        block(limit, |deadline| {
+            let Some(desk) = &self.desk else { return self.finish_here().map(Some) };
+            if limit.is_none() && desk.begin() {
+                // All compiler threads may be in wakers that wait for kernels, so the waiting thread compiles.
+                return self.finish_here().map(Some);
             }
-            if deadline.over() {
-                return None;
+            replace_lane_thread();
+            let mut state = lock(&desk.state);
+            loop {
+                if let Some(outcome) = state.outcome.take() {
+                    drop(state);
+                    return self.finish(outcome).map(Some);
+                }
+                if deadline.over() {
+                    return Ok(None);
+                }
+                state = sleep_for(&desk.left, state, deadline.slice());
             }
-            state = sleep_for(&desk.left, state, deadline.slice());
-        }
+        })
     }
 }

@@ -4,7 +4,7 @@ use crate::api::context::Context;
 use crate::error::{Error, Kind, Result};
 use crate::runtime::context_registry;
 use crate::runtime::owner::Owner;
-use crate::runtime::pending::{Pending, WakerRegistration, may_block};
+use crate::runtime::pending::{Pending, WakerRegistration, block};
 use crate::scheduler::deadline::Deadline;
 use crate::scheduler::handle_points::PointHistory;
 use fencepost_sync::{Late, Point};
@@ -128,18 +128,18 @@ impl Drop for ContextEnds {
 
 impl All {
     /// Waits for the ends that are not over. Returns `None` if the deadline comes first.
-    fn wait_until(&mut self, deadline: Deadline) -> Option<Result<()>> {
+    fn wait_until(&mut self, deadline: Deadline) -> Result<Option<()>> {
         let mut all = true;
         for ContextEnds { owner, ends, .. } in &mut self.0 {
             for end in ends.iter_mut().filter(|end| end.over.is_none()) {
                 match owner.engine().wait(end.point, deadline) {
                     Ok(false) => all = false,
-                    Err(error) if would_deadlock(&error) => return Some(Err(error)),
+                    Err(error) if would_deadlock(&error) => return Err(error),
                     result => end.over = Some(result.map(|_| ())),
                 }
             }
         }
-        all.then(|| self.result())
+        if all { self.result().map(Some) } else { Ok(None) }
     }
 
     /// Returns the first error of all ends, and advances the host clock.
@@ -173,12 +173,11 @@ impl Late<(), Error> for All {
     }
 
     fn wait(&mut self, limit: Option<Duration>) -> Option<Result<()>> {
-        if let Err(error) = may_block() {
-            return Some(Err(error));
-        }
-        let deadline = Deadline::after(limit);
-        // The first pass only polls, so a wait that can never end is refused before any wait blocks.
-        self.wait_until(Deadline::now()).or_else(|| self.wait_until(deadline))
+        block(limit, |deadline| {
+            // The first pass only polls, so a wait that can never end is refused before any wait blocks.
+            let done = self.wait_until(Deadline::now())?;
+            if done.is_some() { Ok(done) } else { self.wait_until(deadline) }
+        })
     }
 }
 

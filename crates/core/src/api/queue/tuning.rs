@@ -3,7 +3,6 @@
 use crate::api::queue::CommandQueue;
 use crate::error::{Error, Kind, Result};
 use crate::runtime::pending::{Pending, PointLate};
-use crate::scheduler::deadline::Deadline;
 use crate::work::time_slot::TimeSlot;
 use fencepost_sync::Late;
 use std::sync::Arc;
@@ -115,8 +114,7 @@ impl Late<f64, Error> for Tuned {
     }
 
     fn wait(&mut self, limit: Option<Duration>) -> Option<Result<f64>> {
-        let done = self.late.wait_unreported(Deadline::after(limit))?;
-        self.late.report_done(&done);
+        let done = self.late.wait(limit)?;
         Some(done.and_then(|()| self.seconds()))
     }
 }

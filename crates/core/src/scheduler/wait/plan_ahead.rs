@@ -13,7 +13,7 @@ const MOST_OWN_PLANNINGS: u32 = 1;
 impl State {
     /// Plans the target of a wait if it is unplanned and the queue is not waiting for a batch whose costs are being
     /// measured.
-    pub(crate) fn plan_target(&mut self, target: WaitTarget, planned: &mut PlanRest) {
+    pub(crate) fn plan_target(&mut self, target: WaitTarget<'_>, planned: &mut PlanRest) {
         if let (WaitTarget::Point(point), TargetState::Unplanned) = (target, self.find(target)) {
             // Repeated short waits plan no more than one long wait.
             if let Some(seq) = self.queue(point.slot).ahead.filter(|&seq| !self.batches.is_done(seq)) {

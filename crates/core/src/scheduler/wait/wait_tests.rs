@@ -279,7 +279,7 @@ fn d03_every_wait_returns_the_device_loss() {
             assert!(matches!(engine.poll(point, Waker::noop()), Some(Err(_))));
             assert!(matches!(engine.register_waker(point, Waker::noop()), Some(Err(_))));
         }
-        assert!(engine.wait_batch(seq, Deadline::after(None)).is_err());
+        assert!(engine.wait_for(WaitTarget::Batch(seq), Deadline::after(None)).is_err());
         assert!(engine.register_batch_waker(seq, Waker::noop()).is_err());
         assert!(engine.poll_batch(seq, Waker::noop()).is_err());
         assert!(engine.flush(slot).is_err() && engine.flush_before_wait(slot).is_err());
