@@ -12,6 +12,7 @@ use crate::runtime::event::same_context;
 use crate::runtime::pending::Pending;
 use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::priority::Priority;
+use crate::scheduler::wait::Caller;
 use fencepost_kernels::Element;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -72,7 +73,7 @@ impl Context {
         engine.wait_for_all(slot, at);
         let maker = ArrayOps { owner: &self.owner, by: Admission { slot, what: CommandKind::Look, at } };
         let reading = maker.read_part(part, Vec::new()).and_then(|reading| {
-            engine.flush_before_wait(slot)?;
+            engine.flush(slot, Caller::Waits)?;
             Ok(reading)
         });
         engine.release_helper(slot);

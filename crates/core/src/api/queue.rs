@@ -13,6 +13,7 @@ use crate::runtime::event::{Event, EventOptions, Events, Recording, same_context
 use crate::runtime::owner::Owner;
 use crate::runtime::pending::{Pending, PointLate};
 use crate::scheduler::priority::Priority;
+use crate::scheduler::wait::Caller;
 use fencepost_sync::Slot;
 use std::fmt;
 use std::panic::Location;
@@ -292,7 +293,7 @@ impl CommandQueue {
     /// # Errors
     /// Returns the queue's own error.
     pub fn flush(&self) -> Result<()> {
-        self.owner().engine().flush(self.slot()?)
+        self.owner().engine().flush(self.slot()?, Caller::Continues)
     }
 
     /// *Flushes*; the result comes when everything enqueued so far on this queue is complete. The work of other queues
@@ -318,7 +319,7 @@ impl CommandQueue {
         let engine = self.owner().engine();
         let late = self.slot().and_then(|slot| {
             let (point, past) = engine.marker(slot);
-            engine.flush_before_wait(slot)?;
+            engine.flush(slot, Caller::Waits)?;
             Ok(PointLate::new(self.owner().clone(), point, past))
         });
         late.map_or_else(|error| Pending::ready(Err(error)), Pending::late)

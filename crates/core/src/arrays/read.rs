@@ -144,10 +144,10 @@ impl<T: Element> Late<Vec<T>, Error> for Reading<T> {
                 Err(error) => return Poll::Ready(Err(error)),
                 Ok(Fetched::Here(out)) => return Poll::Ready(Ok(out)),
                 Ok(Fetched::After(seq)) => {
-                    match engine.poll_batch(seq, self.registration.waker(&engine, cx.waker())) {
-                        Ok(true) => {}
-                        Ok(false) => return Poll::Pending,
-                        Err(error) => return Poll::Ready(Err(error)),
+                    let waker = self.registration.waker(&engine, cx.waker());
+                    match engine.poll_unflushed(WaitTarget::Batch(seq), waker) {
+                        None => return Poll::Pending,
+                        Some(done) => done?,
                     }
                 }
             }

@@ -121,7 +121,7 @@ impl Late<(), Error> for UserLate {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>> {
         let engine = self.owner.engine();
         engine
-            .await_user(&self.event, self.registration.waker(engine, cx.waker()))
+            .poll_unflushed(WaitTarget::User(&self.event), self.registration.waker(engine, cx.waker()))
             .map_or(Poll::Pending, Poll::Ready)
     }
 

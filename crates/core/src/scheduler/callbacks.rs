@@ -50,8 +50,11 @@ impl Engine {
             return false;
         }
         let engine = self.me.clone();
-        let later =
-            move || engine.upgrade().into_iter().for_each(|engine| engine.make_progress(Duration::ZERO));
+        let later = move || {
+            if let Some(engine) = engine.upgrade() {
+                engine.make_progress(Duration::ZERO);
+            }
+        };
         if !state.calls.is_empty() && defer_calls(later) {
             return false;
         }
@@ -129,20 +132,15 @@ impl State {
 #[cfg(all(test, not(fencepost_loom)))]
 mod tests {
     use super::*;
-    use crate::record::cpu::cpu_recorder as cpu;
-    use crate::record::cpu::cpu_recorder::CpuOptions;
-    use crate::scheduler::ordering::policy::Policy;
     use crate::scheduler::priority::Priority;
-    use crate::scheduler::signaller::Signaller;
-    use std::panic::Location;
+    use crate::scheduler::test_engine::{engine, enqueue_callback, hold, queue};
 
     #[test]
     fn r01_a_queue_that_failed_during_a_callback_is_unchanged_by_its_end() {
         for panicked in [false, true] {
-            let (device, lanes) = cpu::open(&CpuOptions { threads: false, ..CpuOptions::default() });
-            let engine = Engine::new(device, lanes, Policy::Unchecked, false);
-            let slot = engine.new_queue("q", Priority::Normal, false).expect("the device is there");
-            engine.enqueue_callback(slot, Box::new(|| ()), Location::caller()).expect("nothing has failed");
+            let engine = engine(false);
+            let slot = queue(&engine);
+            enqueue_callback(&engine, slot, || ());
             let mut state = engine.lock();
             let callback = state.queue(slot).end(slot);
             state.plan([callback], Priority::Normal);
@@ -151,8 +149,7 @@ mod tests {
             state.plan([callback], Priority::Normal);
             drop(state);
             engine.take_queue_error(slot).expect("the queue has failed");
-            let gate = Signaller::new(&engine, "gate");
-            engine.enqueue_user_wait(slot, gate.state().clone(), Location::caller()).expect("no error left");
+            let gate = hold(&engine, slot);
             let mut state = engine.lock();
             state.finish_callback(id, slot, panicked);
             let behind = state.queue(slot).end(slot);

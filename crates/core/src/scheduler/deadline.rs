@@ -25,7 +25,7 @@ impl Deadline {
 
     /// Returns the time that is left, [`SLICE`] at most.
     pub(crate) fn slice(self) -> Duration {
-        self.0.map_or(SLICE, |end| end.saturating_duration_since(Instant::now()).min(SLICE))
+        self.left().min(SLICE)
     }
 
     pub(crate) fn is_endless(self) -> bool {

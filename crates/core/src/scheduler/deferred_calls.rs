@@ -112,24 +112,14 @@ fn woken<R>(look: impl FnOnce(&mut Option<VecDeque<Arc<dyn Deferred>>>) -> R) ->
 #[cfg(all(test, not(fencepost_loom)))]
 mod tests {
     use super::*;
-    use crate::record::cpu::cpu_recorder as cpu;
-    use crate::record::cpu::cpu_recorder::CpuOptions;
-    use crate::scheduler::engine::Engine;
-    use crate::scheduler::ordering::policy::Policy;
-    use crate::scheduler::priority::Priority;
     use crate::scheduler::relay::{Relay, RelaySource};
     use crate::scheduler::signaller::Signaller;
+    use crate::scheduler::test_engine::{engine, enqueue_callback, queue};
     use crate::scheduler::user_signal::UserSignal;
     use fencepost_sync::TaskWaker;
-    use std::panic::Location;
     use std::sync::Mutex;
     use std::task::{Wake, Waker};
     use std::time::Duration;
-
-    fn engine() -> Arc<Engine> {
-        let (device, lanes) = cpu::open(&CpuOptions { threads: false, ..CpuOptions::default() });
-        Engine::new(device, lanes, Policy::Unchecked, false)
-    }
 
     type Notes = Arc<Mutex<Vec<&'static str>>>;
 
@@ -160,14 +150,12 @@ mod tests {
 
     #[test]
     fn relays_run_before_drops_and_drops_before_tasks_and_tasks_before_callbacks() {
-        let (near, far, notes) = (engine(), engine(), Notes::default());
+        let (near, far, notes) = (engine(false), engine(false), Notes::default());
         let (from, to) = (Signaller::new(&near, "from"), Signaller::new(&far, "to"));
         let signalled = to.state().clone();
         Relay::attach(&far, to, RelaySource::User(Arc::downgrade(&near), from.state().clone()), None);
-        let slot = far.new_queue("q", Priority::Normal, false).expect("the device is there");
         let noting = notes.clone();
-        let callback = Box::new(move || noting.lock().expect("no panic").push("callback"));
-        far.enqueue_callback(slot, callback, Location::caller()).expect("nothing has failed");
+        enqueue_callback(&far, queue(&far), move || noting.lock().expect("no panic").push("callback"));
         let mut task_waker = TaskWaker::default();
         let dropped = Dropped(Task(notes.clone(), signalled.clone()));
         let task = task_waker.set(&Waker::from(Arc::new(Task(notes.clone(), signalled)))).clone();

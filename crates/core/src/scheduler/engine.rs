@@ -4,11 +4,14 @@ use crate::device::recorder::Recorder;
 use crate::device::{Device, Lane};
 use crate::error::Error;
 use crate::error::site::KernelId;
+use crate::scheduler::deferred_calls;
 use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::priority::Priority;
 use crate::scheduler::queue_state::Hold;
 use crate::scheduler::queue_timing::QueueTiming;
 use crate::scheduler::state::{AfterUnlock, State};
+use crate::scheduler::thread_wakeups::ThreadWakeups;
+use crate::scheduler::wait::Caller;
 use crate::scheduler::wakers::WakeCondition;
 use crate::work::kernel_launch::LaunchPool;
 use fencepost_sync::backend::Fence;
@@ -112,13 +115,8 @@ impl Engine {
 
     /// Releases S, then drops and wakes everything that was deferred until the release.
     pub(crate) fn unlock(&self, mut state: MutexGuard<'_, State>) {
-        let AfterUnlock { dropped, wakers, times, planned_any: _ } = std::mem::take(&mut state.after);
         let wakeups = state.wakeups();
-        drop(state);
-        drop(times);
-        crate::scheduler::deferred_calls::drop_all(dropped);
-        self.notify(&wakeups);
-        crate::scheduler::deferred_calls::wake_all(wakers);
+        self.unlock_with(state, &wakeups);
     }
 
     /// Releases S for a caller that polls the fence of a lane. The completer of that lane is not woken.
@@ -126,10 +124,17 @@ impl Engine {
         state.lanes[lane].watchers += 1;
         let wakeups = state.wakeups();
         state.lanes[lane].watchers -= 1;
-        let AfterUnlock { times, .. } = std::mem::take(&mut state.after);
+        self.unlock_with(state, &wakeups);
+    }
+
+    /// Releases S as [`unlock`](Self::unlock) does, and notifies only the threads of `wakeups`.
+    pub(crate) fn unlock_with(&self, mut state: MutexGuard<'_, State>, wakeups: &ThreadWakeups) {
+        let AfterUnlock { dropped, wakers, times, planned_any: _ } = std::mem::take(&mut state.after);
         drop(state);
         drop(times);
-        self.notify(&wakeups);
+        deferred_calls::drop_all(dropped);
+        self.notify(wakeups);
+        deferred_calls::wake_all(wakers);
     }
 
     pub(crate) fn new_hold(&self) -> HoldId {
@@ -183,7 +188,7 @@ impl Engine {
             return self.unlock(state);
         }
         if self.threads {
-            return self.start(state, slot);
+            return self.flush_locked(state, slot, Caller::Continues);
         }
         let (end, priority) = (state.queue(slot).end(slot), state.queue(slot).priority);
         state.plan([end], priority);

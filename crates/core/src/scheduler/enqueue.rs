@@ -123,8 +123,7 @@ impl Engine {
             ordering::note_waits::note_requested_wait(&mut state, slot, at, point, clock);
         }
         state.queue_mut(slot).clock.join(clock);
-        state.note_wait(slot, point, ProfiledCause::Program, at);
-        state.push_wait(slot, point);
+        state.push_wait(slot, point, ProfiledCause::Program, at);
         Ok(())
     }
 
@@ -235,16 +234,22 @@ impl State {
     fn add_waits(&mut self, by: Admission, work: &Work, waits: &[Point]) {
         ordering::note_waits::note_added(self, by, work, waits);
         for &point in waits {
-            self.note_wait(by.slot, point, ProfiledCause::Policy, by.at);
-            self.push_wait(by.slot, point);
+            self.push_wait(by.slot, point, ProfiledCause::Policy, by.at);
         }
     }
 
-    /// Adds a wait to the end of a queue. Later commands of the queue are known to come after `point`.
-    pub(crate) fn push_wait(&mut self, slot: Slot, point: Point) {
+    /// Adds a wait to the end of a queue, and notes it. Later commands of the queue are known to come after `point`.
+    pub(crate) fn push_wait(
+        &mut self,
+        slot: Slot,
+        point: Point,
+        cause: ProfiledCause,
+        at: &'static Location<'static>,
+    ) {
         if point.slot == slot {
             return;
         }
+        self.note_wait(slot, point, cause, at);
         let (stamp, done) = (self.next_stamp(), self.reached(point) == Reached::Done);
         self.queue_mut(point.slot).note_use();
         self.queue_mut(slot).clock.see(point.slot, point.stamp);

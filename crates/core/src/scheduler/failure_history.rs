@@ -22,7 +22,9 @@ pub(crate) struct FailureHistory {
     failed: Vec<(RangeInclusive<Stamp>, Error)>,
     /// Lists the earlier stretches that a watch refers to, in ascending order.
     before: Vec<(RangeInclusive<Stamp>, Weak<()>)>,
+    /// Is the watch of the current stretch.
     now: FailureWatch,
+    /// Holds the first stamp of the current stretch. Every stretch of `before` ends before it.
     first: Stamp,
     /// Counts the entries that were left after the last [`tidy`](Self::tidy).
     kept: usize,
@@ -50,6 +52,8 @@ impl FailureHistory {
             self.before.push((stamps, Arc::downgrade(&ended)));
         }
         self.first = first;
+        let earlier = self.before.last().is_none_or(|(stamps, _)| *stamps.end() < first);
+        debug_assert!(earlier, "bug: a stretch begins inside an earlier one");
         drop(ended);
         self.tidy();
     }

@@ -58,18 +58,14 @@ impl State {
 mod tests {
     use super::*;
     use crate::error::{Error, Kind};
-    use crate::record::cpu::cpu_recorder as cpu;
-    use crate::record::cpu::cpu_recorder::CpuOptions;
     use crate::scheduler::ordering::policy::Policy;
-    use crate::scheduler::priority::Priority;
+    use crate::scheduler::test_engine::{engine_with, queues};
     use fencepost_sync::{Slot, Stamp};
     use std::sync::Arc;
 
     fn engine() -> (Arc<Engine>, Slot, Slot) {
-        let (device, lanes) = cpu::open(&CpuOptions::default());
-        let engine = Engine::new(device, lanes, Policy::Checked, false);
-        let [one, two] = ["one", "two"]
-            .map(|label| engine.new_queue(label, Priority::Normal, false).expect("the device is there"));
+        let engine = engine_with(Policy::Checked, false);
+        let [one, two] = queues(&engine);
         (engine, one, two)
     }
 

@@ -96,20 +96,18 @@ impl State {
     /// held, and so is every queue that needs it here.
     pub(crate) fn plan(&mut self, roots: impl IntoIterator<Item = Point>, priority: Priority) -> PlanRest {
         let open = self.lanes.iter().map(|_| None).collect();
-        let (round, taken, cuts, together) = (PlanRound::Short, 0, 0, false);
-        let (unseen, middle, costs, joined) = (SmallVec::new(), None, Vec::new(), None);
         let mut planner = Planner {
             state: self,
             priority,
             open,
-            round,
-            taken,
-            cuts,
-            together,
-            unseen,
-            middle,
-            costs,
-            joined,
+            round: PlanRound::Short,
+            taken: 0,
+            cuts: 0,
+            together: false,
+            unseen: SmallVec::new(),
+            middle: None,
+            costs: Vec::new(),
+            joined: None,
         };
         let mut roots: Vec<Point> = roots.into_iter().collect();
         // Commands that were enqueued first are planned first. The root of the context queue comes last because the

@@ -3,7 +3,6 @@ use crate::error::site::CommandKind;
 use crate::scheduler::command::{Callback, Command};
 use crate::scheduler::engine::Engine;
 use crate::scheduler::ordering::admission::Admission;
-use crate::scheduler::priority::Priority;
 use crate::scheduler::profile_log::{
     BatchTimes, CallTime, NotedCommand, ProfileEntry, ProfileEvent, ProfileLog, ProfileNotes, ProfiledCause,
     QueueKey,
@@ -11,6 +10,7 @@ use crate::scheduler::profile_log::{
 use crate::scheduler::queue_timing::QueueTiming;
 use crate::scheduler::state::State;
 use crate::scheduler::user_signal::UserSignal;
+use crate::scheduler::wait::Caller;
 use crate::work::step::Work;
 use crate::work::time_slot::TimeSlot;
 use fencepost_sync::prim::lock;
@@ -60,6 +60,7 @@ impl Engine {
         let mut state = self.lock();
         let Some(log) = &mut state.log else { return };
         log.readers -= 1;
+        debug_assert!(log.profilers <= log.readers, "bug: a profiler stops reading before it stops noting");
         let over = if log.readers == 0 { state.log.take() } else { None };
         drop(state);
         drop(over);
@@ -87,11 +88,7 @@ impl Engine {
         let op = QueueTiming::op(Work::Nothing, &time, true);
         state.queue_mut(Slot::CONTEXT).push(Command { stamp, op });
         let point = Point { slot: Slot::CONTEXT, stamp };
-        state.plan([point], Priority::Normal);
-        self.unlock(state);
-        if !self.threads {
-            self.make_progress(std::time::Duration::ZERO);
-        }
+        self.submit_up_to(state, point, Caller::Continues);
         Some((point, time))
     }
 }
@@ -118,7 +115,7 @@ impl State {
         if !self.is_noting() {
             return;
         }
-        let kernel = if let CommandKind::Launch(id) = by.what { Some(self.kernel_name(id)) } else { None };
+        let kernel = if let CommandKind::Launch(id) = by.what { Some(self.kernels.get(id)) } else { None };
         let noted = NotedCommand { what: by.what, kernel, bytes, time: time.cloned() };
         self.note(by.slot, by.at, stamp, || ProfileEvent::Command(noted));
     }
@@ -139,7 +136,7 @@ impl State {
         cause: ProfiledCause,
         at: &'static Location<'static>,
     ) {
-        if self.log.is_some() && point.slot != slot {
+        if self.log.is_some() {
             let (stamp, label) = (self.next_stamp(), self.label_of(point));
             self.note(slot, at, stamp, || ProfileEvent::Wait { point, label, cause });
         }

@@ -39,17 +39,20 @@ struct Segment {
     seq: Seq,
 }
 
-/// Holds the state of one queue, with `completed <= planned <= enqueued`. A free slot keeps its stamps.
+/// Holds the state of one queue. A free slot keeps its stamps.
+#[derive(Default)]
 pub(crate) struct QueueState {
     pub(crate) label: Arc<str>,
     pub(crate) lane: usize,
     pub(crate) priority: Priority,
     pub(crate) pending: ChunkedList<Command>,
-    /// Counts the pending commands that return something to the host.
+    /// Counts the pending commands that return something to the host: `returns_to_host <= pending.len()`.
     returns_to_host: usize,
-    /// Pending commands up to this stamp have failed. Planning drops them, except waits for other queues.
+    /// Pending commands up to this stamp have failed: `born <= failed_upto <= enqueued`. Planning drops them, except
+    /// waits for other queues.
     failed_upto: Stamp,
     pub(crate) hold: Option<Hold>,
+    /// Holds the first failure since the program last took the error. Every call that enqueues returns it.
     pub(crate) error: Option<Error>,
     /// Holds the points that the next command is ordered after.
     pub(crate) clock: Clock,
@@ -61,7 +64,7 @@ pub(crate) struct QueueState {
     pub(crate) born: Stamp,
     /// Is true while a handle of the queue exists.
     pub(crate) open: bool,
-    /// Is true if a new queue can take the slot.
+    /// Is true if a new queue can take the slot. A free queue is closed and has no incomplete command.
     pub(crate) free: bool,
     /// Is true while the queue has only the waits it was made with, and nothing waits for a point of it.
     pub(crate) unused: bool,
@@ -70,11 +73,16 @@ pub(crate) struct QueueState {
     pub(crate) helper: bool,
     /// Holds the stamp of the last command that the program requested with a flush or a wait.
     requested: Stamp,
+    /// Holds the stamp of the last command. The stamps of a queue only grow.
     enqueued: Stamp,
+    /// Holds the stamp of the last command that is planned: `completed <= planned <= enqueued`.
     planned: Stamp,
+    /// Holds the stamp up to which every command is complete: `born <= completed`.
     completed: Stamp,
+    /// Lists the runs in the order of their stamps. The last run ends at `planned`. Without a run, `completed` is
+    /// `planned`.
     segments: VecDeque<Segment>,
-    /// Names the last incomplete batch that contains work of this queue.
+    /// Names the last incomplete batch that contains work of this queue. It is the batch of a segment.
     own: Option<Seq>,
     /// Names the batch that must complete before a waiting caller plans more of this queue.
     pub(crate) ahead: Option<Seq>,
@@ -102,29 +110,15 @@ impl QueueState {
             label,
             lane,
             priority,
-            pending: ChunkedList::default(),
-            returns_to_host: 0,
-            failed_upto: stamp,
-            hold: None,
-            error: None,
             clock,
-            learned: 0,
-            timing: None,
+            failed_upto: stamp,
             born: stamp,
             open: true,
-            free: false,
-            unused: false,
-            helper: false,
             requested: stamp,
             enqueued: stamp,
             planned: stamp,
             completed: stamp,
-            segments: VecDeque::new(),
-            own: None,
-            ahead: None,
-            awaited: HandlePoints::default(),
-            behind: SmallVec::new(),
-            failures: FailureHistory::default(),
+            ..Self::default()
         }
     }
 
@@ -226,11 +220,23 @@ impl QueueState {
             self.pending = ChunkedList::default();
             self.planned = self.enqueued;
             self.completed = self.enqueued;
+            self.debug_check();
         }
+    }
+
+    /// Checks the order of the stamps.
+    fn debug_check(&self) {
+        debug_assert!(self.born <= self.completed, "bug: a command of an earlier queue is not complete");
+        debug_assert!(self.completed <= self.planned, "bug: a command is complete before it is planned");
+        debug_assert!(self.planned <= self.enqueued, "bug: a command is planned before it is enqueued");
+        let last = self.segments.back().map_or(self.completed, |segment| segment.last);
+        debug_assert_eq!(last, self.planned, "bug: the segments do not end at the last planned command");
+        debug_assert!(self.returns_to_host <= self.pending.len(), "bug: a command is counted twice");
     }
 
     #[inline]
     pub(crate) fn push(&mut self, command: Command) {
+        debug_assert!(self.enqueued < command.stamp, "bug: the stamps of a queue only grow");
         self.unused = false;
         self.enqueued = command.stamp;
         self.returns_to_host += usize::from(command.op.returns_to_host());
@@ -274,6 +280,7 @@ impl QueueState {
             (Some(last), Some(seq)) if last.seq == seq => last.last = stamp,
             (_, Some(seq)) => self.segments.push_back(Segment { last: stamp, seq }),
         }
+        self.debug_check();
     }
 
     /// Moves the front command into the plan. It completes when all of `seqs` and the commands before it are complete.
@@ -331,6 +338,7 @@ impl QueueState {
             self.segments.pop_front();
         }
         self.awaited.settle(self.completed);
+        self.debug_check();
     }
 
     /// Returns the batches that contain planned work or waits of this queue. The queue's next work follows them.

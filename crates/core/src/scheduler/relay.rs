@@ -7,6 +7,7 @@ use crate::scheduler::engine::Engine;
 use crate::scheduler::failure_history::FailureWatch;
 use crate::scheduler::signaller::Signaller;
 use crate::scheduler::user_signal::{SignalSource, UserSignal};
+use crate::scheduler::wait::{Caller, WaitTarget};
 use fencepost_sync::Point;
 use fencepost_sync::prim::{Mutex, MutexGuard, lock};
 use std::any::Any;
@@ -34,8 +35,9 @@ pub(crate) struct Relay {
 
 /// Holds the progress of a relay.
 struct RelayProgress {
+    /// Is `None` if there is no step, or if the relay is over.
     then: Option<RelayStep>,
-    /// Is true once the signal is sent or about to be sent.
+    /// Is true once the signal is sent or about to be sent. It never becomes false again.
     over: bool,
 }
 
@@ -62,7 +64,7 @@ impl RelaySource {
     fn register_waker(&self, waker: &Waker) -> Option<Result<()>> {
         match self {
             RelaySource::Point(engine, point, _) => match engine.upgrade() {
-                Some(engine) => engine.register_waker(*point, waker),
+                Some(engine) => engine.register_waker(WaitTarget::Point(*point), waker),
                 None => {
                     Some(Err(Kind::Abandoned { event: "a point of a context that has ended".into() }.into()))
                 }
@@ -171,7 +173,7 @@ impl Relay {
         if let RelaySource::Point(engine, point, _) = &self.origin
             && let Some(engine) = engine.upgrade()
         {
-            engine.start_point(*point);
+            engine.submit_up_to(engine.lock(), *point, Caller::Continues);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Holds the data that the state lock guards.
 
 use crate::device::CostModel;
-use crate::error::site::{CommandKind, KernelId, Site};
+use crate::error::site::{CommandKind, Site};
 use crate::error::{Error, Result};
 use crate::memory::block::Block;
 use crate::memory::pool::Pool;
@@ -49,18 +49,22 @@ impl AfterUnlock {
 }
 
 /// Holds the bookkeeping of a context.
+#[derive(Default)]
 pub(crate) struct State {
+    /// Holds the last stamp of the context. No queue has a larger one.
     stamp: Stamp,
+    /// Holds the queues by slot. The first one is the context's own, which is never closed.
     pub(crate) queues: Vec<QueueState>,
     pub(crate) lanes: Vec<LaneState>,
     pub(crate) batches: Batches,
     pub(crate) pool: Pool,
     /// Holds blocks on the program's own buffers that no array uses any more and the device may still use.
     pub(crate) external: Vec<Arc<Block>>,
+    /// Holds the error of a lost device. Then no work and no waker is left here, and no call is made to the device.
     pub(crate) lost: Option<Error>,
     /// Is true once the last handle is gone. The threads end after the remaining work is complete.
     pub(crate) closing: bool,
-    /// Holds the callbacks that are due, in order, for the callback thread.
+    /// Holds the callbacks that are due, in order, for the callback thread. Each holds its queue.
     pub(crate) calls: VecDeque<(HoldId, Slot, Callback)>,
     /// Is true if the tasks of a context without threads were notified that callbacks are due.
     pub(crate) callbacks_announced: bool,
@@ -88,40 +92,16 @@ pub(crate) struct State {
     policy: Policy,
     /// Counts the commands that were compared with the earlier uses of their bytes.
     pub(crate) compared: Cell<u64>,
+    /// Covers the work that the program was told is complete, and no work that is not done.
     pub(crate) host_clock: Clock,
+    /// Holds the number of the last hold.
     holds: u64,
 }
 
 impl State {
     pub(crate) fn new(lanes: impl Iterator<Item = CostModel>, policy: Policy) -> Self {
         let own = QueueState::new("context".into(), 0, Priority::Normal, Clock::default(), Stamp(0));
-        Self {
-            stamp: Stamp(0),
-            queues: vec![own],
-            lanes: lanes.map(LaneState::new).collect(),
-            batches: Batches::default(),
-            pool: Pool::default(),
-            external: Vec::new(),
-            lost: None,
-            closing: false,
-            calls: VecDeque::new(),
-            callbacks_announced: false,
-            callbacks: Callbacks::default(),
-            repolls: Vec::new(),
-            wakers: Wakers::default(),
-            drop_error: None,
-            after: AfterUnlock::default(),
-            host_uses: 0,
-            callers_asleep: 0,
-            calls_idle: false,
-            log: None,
-            wait_log: None,
-            kernels: KernelNames::default(),
-            policy,
-            compared: Cell::new(0),
-            host_clock: Clock::default(),
-            holds: 0,
-        }
+        Self { queues: vec![own], lanes: lanes.map(LaneState::new).collect(), policy, ..Self::default() }
     }
 
     pub(crate) fn policy(&self) -> Policy {
@@ -160,10 +140,6 @@ impl State {
         HoldId(self.holds)
     }
 
-    pub(crate) fn kernel_name(&self, id: KernelId) -> Arc<str> {
-        self.kernels.get(id)
-    }
-
     /// Returns `true` if `known` holds for every command that the current queues enqueued up to `upto`.
     pub(crate) fn known_upto(&self, upto: Stamp, known: &dyn Fn(Slot, Stamp) -> bool) -> bool {
         self.slots().all(|slot| {
@@ -192,8 +168,7 @@ impl State {
         let queue = QueueState::new(label, lane, priority, clock, stamp);
         let slot = self.place(queue);
         for point in born_after {
-            self.note_wait(slot, point, ProfiledCause::Birth, at);
-            self.push_wait(slot, point);
+            self.push_wait(slot, point, ProfiledCause::Birth, at);
         }
         self.queue_mut(slot).unused = true;
         slot

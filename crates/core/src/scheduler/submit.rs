@@ -4,7 +4,6 @@ use crate::device::recorder::LaneValue;
 use crate::error::Kind;
 use crate::scheduler::batch::{Batch, Status, Submitted};
 use crate::scheduler::engine::Engine;
-use crate::scheduler::failed_batch::RefusedBatch;
 use crate::scheduler::plan::due_commands::DueCommands;
 use crate::scheduler::priority::Priority;
 use crate::scheduler::state::State;
@@ -52,14 +51,16 @@ impl Engine {
     /// Submits the next batch of a lane, if it can be submitted, for a caller that waits for its completion.
     pub(crate) fn pump_watched(&self, lane: usize) {
         let going = self.lock().next_batch(lane);
-        going.into_iter().for_each(|going| self.submit(lane, going, true));
+        if let Some(going) = going {
+            self.submit(lane, going, true);
+        }
     }
 
     /// Encodes and submits one batch without holding S.
     fn submit(&self, lane: usize, going: SubmittingBatch, watched: bool) {
-        let SubmittingBatch { batch, waits, value, at } = going;
-        let Batch { seq, steps, deps, expected, cut: _, refused } = batch;
-        let (steps, submitted_at) = (Arc::new(steps), web_time::Instant::now());
+        let SubmittingBatch { mut batch, waits, value, at } = going;
+        let Batch { seq, expected, .. } = batch;
+        let (steps, submitted_at) = (Arc::new(std::mem::take(&mut batch.steps)), web_time::Instant::now());
         let submit = || lock(&self.lanes[lane].recorder).submit(&steps, &waits, value);
         let outcome = submit().or_else(|failure| {
             // If memory is exhausted, the second attempt follows a release of free blocks.
@@ -83,6 +84,7 @@ impl Engine {
                     expected,
                     submitted_at,
                 });
+                state.lanes[lane].debug_check();
                 state.batches.set(seq, Status::Submitted(value));
                 let submitted_at = state.due_submitted();
                 state.after.wakers.extend(submitted_at);
@@ -93,9 +95,7 @@ impl Engine {
                     self.unlock(state);
                 }
             }
-            Err(failure) => {
-                self.fail_batch(lane, RefusedBatch { seq, steps, deps, expected, before: refused }, failure)
-            }
+            Err(failure) => self.fail_batch(lane, batch, steps, failure),
         }
     }
 }

@@ -61,5 +61,6 @@ pub(crate) fn enter_callback() {
 
 /// Ends the count of [`enter_callback`].
 pub(crate) fn leave_callback() {
+    debug_assert!(inside(), "bug: a callback ends that has not begun");
     DEPTH.with(|depth| depth.set(depth.get() - 1));
 }

@@ -11,8 +11,9 @@ use crate::scheduler::plan::due_commands::DueCommands;
 use crate::scheduler::priority::Priority;
 use crate::scheduler::queue_state::{Hold, Reached};
 use crate::scheduler::relay::Relay;
-use crate::scheduler::state::{AfterUnlock, State};
+use crate::scheduler::state::State;
 use crate::scheduler::thread_posts::{replace_lane_thread, replace_lane_thread_in_task};
+use crate::scheduler::thread_wakeups::ThreadWakeups;
 use crate::scheduler::user_signal::UserSignal;
 use crate::scheduler::wakers::WakeCondition;
 use fencepost_sync::prim::MutexGuard;
@@ -38,6 +39,22 @@ impl WaitTarget<'_> {
     fn longest_slice(self) -> Duration {
         if let WaitTarget::User(_) = self { SLICE } else { LONGEST_WAIT_SLICE }
     }
+
+    /// Returns the condition of a waker that waits for this target.
+    fn wake_condition(self) -> WakeCondition {
+        match self {
+            WaitTarget::Point(point) => WakeCondition::point(point),
+            WaitTarget::Batch(seq) => WakeCondition::Batch(seq),
+            WaitTarget::User(event) => WakeCondition::User(event.hold),
+        }
+    }
+}
+
+/// States what the caller of a flush does next.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Caller {
+    Continues,
+    Waits,
 }
 
 /// Describes the progress of a target.
@@ -94,16 +111,6 @@ impl State {
         })
     }
 
-    /// Registers `waker` to be called when `point` is complete.
-    fn register_waker(&mut self, point: Point, waker: &Waker) {
-        self.wakers.register(WakeCondition::point(point), waker);
-    }
-
-    /// Registers `waker` to be called when batch `seq` is complete.
-    fn register_batch_waker(&mut self, seq: Seq, waker: &Waker) {
-        self.wakers.register(WakeCondition::Batch(seq), waker);
-    }
-
     /// Returns `true` if a lane is idle and has a batch that depends on submitted batches only.
     fn can_submit(&self, lane: usize) -> bool {
         let at = &self.lanes[lane];
@@ -117,10 +124,38 @@ impl State {
         open.next().is_none_or(|first| open.all(|other| other == first))
     }
 
-    /// Returns `true` if a caller may submit the next batch of a lane itself: the lane is idle and the batch is small.
-    fn quick(&mut self, lane: usize, priority: Priority) -> bool {
-        let can = self.can_submit(lane);
-        can && self.lanes[lane].list(priority).front().is_some_and(|batch| batch.steps.len() <= SMALL_BATCH)
+    /// Requests everything up to a point, and plans it unless the lane thread will. Returns `true` if it has planned.
+    fn plan_up_to(&mut self, point: Point) -> bool {
+        if self.lost.is_some() || self.reached(point) != Reached::Unplanned {
+            return false;
+        }
+        self.queue_mut(point.slot).request(point.stamp);
+        if self.will_be_planned(point.slot) {
+            return false;
+        }
+        let (lane, priority) = (self.queue(point.slot).lane, self.queue(point.slot).priority);
+        self.plan([point], priority);
+        if self.lanes[lane].has_thread {
+            self.note_own_planning(point.slot);
+        }
+        true
+    }
+
+    /// Returns `true` if the thread of a queue's lane plans the queue as soon as there is room. Commands that are
+    /// flushed behind a planned batch of their priority gather into one batch. The context queue does not count
+    /// because no lane thread plans it for its own sake.
+    fn will_be_planned(&self, slot: Slot) -> bool {
+        let queue = self.queue(slot);
+        let lane = &self.lanes[queue.lane];
+        lane.has_thread && slot != Slot::CONTEXT && !lane.ready[queue.priority as usize].is_empty()
+    }
+
+    /// Returns `true` if a caller may submit the next batch of a queue's lane and priority itself: the lane is idle and
+    /// the batch is small.
+    fn has_quick_batch(&self, slot: Slot) -> bool {
+        let queue = self.queue(slot);
+        let front = self.lanes[queue.lane].ready[queue.priority as usize].front();
+        self.can_submit(queue.lane) && front.is_some_and(|batch| batch.steps.len() <= SMALL_BATCH)
     }
 }
 
@@ -241,7 +276,7 @@ impl Engine {
                 let next = Value(state.lanes[lane].timeline.completed().0 + 1);
                 let watch = u32::from(value == next);
                 state.lanes[lane].watchers += watch;
-                self.unlock_quietly(state);
+                self.unlock_with(state, &ThreadWakeups::default());
                 self.wait_watched(lane, value, slice, watch);
                 self.notify_due_threads();
             }
@@ -270,86 +305,45 @@ impl Engine {
         Ok(())
     }
 
-    /// Submits the next batch of a lane for a caller that is about to wait for it. If the caller does not wait, the
-    /// completer takes over: at once, or at the next tick of the lane thread.
-    fn submit_soon_waited(&self, state: MutexGuard<'_, State>, lane: usize) {
-        let state = self.submit_watched(state, lane);
-        if state.lanes[lane].rest.is_deep() {
-            self.unlock(state);
-        }
-    }
-
     /// Submits the next batch of a lane for a caller that waits for its completion itself. The completer is not
     /// notified.
     fn submit_watched<'a>(&'a self, state: MutexGuard<'a, State>, lane: usize) -> MutexGuard<'a, State> {
-        self.unlock_quietly(state);
+        self.unlock_with(state, &ThreadWakeups::default());
         self.pump_watched(lane);
         self.lock()
     }
 
-    fn unlock_quietly(&self, mut state: MutexGuard<'_, State>) {
-        let AfterUnlock { dropped, wakers, times, .. } = std::mem::take(&mut state.after);
-        drop(state);
-        drop(times);
-        crate::scheduler::deferred_calls::drop_all(dropped);
-        crate::scheduler::deferred_calls::wake_all(wakers);
-    }
-
     /// Starts everything enqueued on a queue, with all its dependencies.
-    pub(crate) fn flush(&self, slot: Slot) -> Result<()> {
+    pub(crate) fn flush(&self, slot: Slot, caller: Caller) -> Result<()> {
         let state = self.lock();
         state.check(slot)?;
-        self.start(state, slot);
+        self.flush_locked(state, slot, caller);
         Ok(())
     }
 
-    /// Requests everything on a queue, so that it is planned, and releases S.
-    pub(crate) fn start(&self, mut state: MutexGuard<'_, State>, slot: Slot) {
+    /// Flushes as [`flush`](Self::flush) does, and releases S.
+    pub(crate) fn flush_locked<'a>(&'a self, mut state: MutexGuard<'a, State>, slot: Slot, caller: Caller) {
         let end = state.queue(slot).end(slot);
-        if self.threads && state.one_priority() {
+        if caller == Caller::Continues && self.threads && state.one_priority() {
             state.queue_mut(slot).request(end.stamp);
             // The lane thread plans the queue, so that commands flushed together share a batch.
             self.notify_lane(state, slot);
         } else {
-            self.flush_to(state, end);
+            self.submit_up_to(state, end, caller);
         }
     }
 
-    /// Flushes as [`flush`](Self::flush) does. If the lane is idle and the batch is small, this thread submits the
-    /// batch, because the caller is about to wait for it.
-    pub(crate) fn flush_before_wait(&self, slot: Slot) -> Result<()> {
-        let mut state = self.lock();
-        state.check(slot)?;
-        let queue = state.queue(slot);
-        let (end, lane, priority) = (queue.end(slot), queue.lane, queue.priority);
-        if self.threads && self.lanes[lane].async_submit && !self.will_be_planned(&mut state, slot) {
-            state.plan([end], priority);
-            state.note_own_planning(slot);
-            if state.quick(lane, priority) {
-                self.submit_soon_waited(state, lane);
-                return Ok(());
-            }
-        }
-        self.flush_to(state, end);
-        Ok(())
-    }
-
-    /// Returns `true` if the thread of a queue's lane plans the queue as soon as there is room. Commands that are
-    /// flushed behind a planned batch of their priority gather into one batch. The context queue does not count
-    /// because no lane thread plans it for its own sake.
-    fn will_be_planned(&self, state: &mut State, slot: Slot) -> bool {
-        let queue = state.queue(slot);
-        let (lane, priority) = (queue.lane, queue.priority);
-        self.threads && slot != Slot::CONTEXT && !state.lanes[lane].list(priority).is_empty()
-    }
-
-    fn flush_to(&self, mut state: MutexGuard<'_, State>, point: Point) {
-        state.queue_mut(point.slot).request(point.stamp);
-        if !self.will_be_planned(&mut state, point.slot) {
-            let priority = state.queue(point.slot).priority;
-            state.plan([point], priority);
-            if self.threads {
-                state.note_own_planning(point.slot);
+    /// Starts everything up to a point, with all its dependencies, and releases S. Plans the point on this thread,
+    /// unless the lane thread will. For a caller that waits, this thread also submits the batch, if the lane is idle
+    /// and the batch is small.
+    pub(crate) fn submit_up_to<'a>(&'a self, mut state: MutexGuard<'a, State>, point: Point, caller: Caller) {
+        let planned = state.plan_up_to(point);
+        let lane = state.queue(point.slot).lane;
+        let submits = planned && caller == Caller::Waits && self.threads && self.lanes[lane].async_submit;
+        if submits && state.has_quick_batch(point.slot) {
+            state = self.submit_watched(state, lane);
+            if !state.lanes[lane].rest.is_deep() {
+                return; // if the caller does not wait, the completer takes over at the next tick of the lane thread
             }
         }
         self.unlock(state);
@@ -363,7 +357,7 @@ impl Engine {
         let state = self.lock();
         if state.reached(point) != Reached::Done {
             state.lost()?;
-            self.flush_to(state, point);
+            self.submit_up_to(state, point, Caller::Continues);
             self.poll_lanes();
             if let Some(relay) = self.held_by(point) {
                 relay.poll(Waker::noop());
@@ -383,14 +377,14 @@ impl Engine {
     /// Returns the result of a point if it is complete. Otherwise flushes it and registers `waker` to be called on
     /// completion.
     pub(crate) fn poll(&self, point: Point, waker: &Waker) -> Option<Result<()>> {
-        let state = match self.registered(point, waker) {
+        let state = match self.registered(WaitTarget::Point(point), waker) {
             Ok(state) => state,
             Err(over) => return Some(over),
         };
         if crate::scheduler::thread_state::inside() {
             return self.poll_inside(state, point, waker);
         }
-        self.flush_to(state, point);
+        self.submit_up_to(state, point, Caller::Continues);
         self.lock().register_repoll(point);
         self.drive(point, waker).map(Err)
     }
@@ -407,33 +401,36 @@ impl Engine {
         None
     }
 
-    /// Polls as [`poll`](Self::poll) does, without a flush.
-    pub(crate) fn register_waker(&self, point: Point, waker: &Waker) -> Option<Result<()>> {
-        self.registered(point, waker).err()
+    /// Returns the result of a target if it is complete. Otherwise registers `waker` to be called on completion.
+    pub(crate) fn register_waker(&self, target: WaitTarget<'_>, waker: &Waker) -> Option<Result<()>> {
+        self.registered(target, waker).err()
     }
 
-    /// Registers `waker` for a point and returns S. If the point has a result, returns the result as the error
-    /// instead.
-    fn registered(&self, point: Point, waker: &Waker) -> Result<MutexGuard<'_, State>, Result<()>> {
+    /// Registers `waker` for a target and returns S. If the target has a result, or the device is lost, returns that as
+    /// the error instead.
+    fn registered(&self, target: WaitTarget<'_>, waker: &Waker) -> Result<MutexGuard<'_, State>, Result<()>> {
         replace_lane_thread_in_task();
         let mut state = self.lock();
-        if state.reached(point) == Reached::Done {
-            return Err(state.queue(point.slot).result(point.stamp));
+        if let TargetState::Done(result) = state.find(target) {
+            return Err(result);
         }
         state.lost().map_err(Err)?;
-        state.register_waker(point, waker);
+        state.wakers.register(target.wake_condition(), waker);
         Ok(state)
     }
 
-    /// Starts everything up to a point, with all its dependencies.
-    pub(crate) fn start_point(&self, point: Point) {
-        let state = self.lock();
-        if state.lost.is_none() && state.reached(point) == Reached::Unplanned {
-            self.flush_to(state, point);
-        } else if !self.threads {
-            drop(state);
+    /// Polls as [`poll`](Self::poll) does, for a batch or an event: without a flush.
+    pub(crate) fn poll_unflushed(&self, target: WaitTarget<'_>, waker: &Waker) -> Option<Result<()>> {
+        let state = match self.registered(target, waker) {
+            Ok(state) => state,
+            Err(over) => return Some(over),
+        };
+        self.unlock(state);
+        if !self.threads {
             self.make_progress(Duration::ZERO);
         }
+        self.repoll(waker);
+        None
     }
 
     /// Returns the relay that holds a point, if another context holds it.
@@ -465,22 +462,6 @@ impl Engine {
         }
     }
 
-    /// Returns the result of `event`, or an error if the device is lost. Otherwise registers `waker` for either.
-    pub(crate) fn await_user(&self, event: &UserSignal, waker: &Waker) -> Option<Result<()>> {
-        replace_lane_thread_in_task();
-        let mut state = self.lock();
-        if let Some(result) = event.result().or_else(|| state.lost().err().map(Err)) {
-            return Some(result);
-        }
-        state.wakers.register(WakeCondition::User(event.hold), waker);
-        self.unlock(state);
-        if !self.threads {
-            self.make_progress(Duration::ZERO);
-        }
-        self.repoll(waker);
-        None
-    }
-
     /// Registers `waker` for the end of `event`, which belongs to this context. Returns the result if the event has
     /// ended.
     pub(crate) fn register_signal_waker(&self, event: &UserSignal, waker: &Waker) -> Option<Result<()>> {
@@ -505,34 +486,6 @@ impl Engine {
             Some(result) => result.map(|()| true),
             None => self.lock().lost().map(|()| false),
         }
-    }
-
-    /// Polls as [`poll_batch`](Self::poll_batch) does, without driving any work.
-    pub(crate) fn register_batch_waker(&self, seq: Seq, waker: &Waker) -> Result<bool> {
-        let mut state = self.lock();
-        let done = state.batches.is_done(seq);
-        if !done {
-            state.lost()?;
-            state.register_batch_waker(seq, waker);
-        }
-        Ok(done)
-    }
-
-    /// Returns `true` if batch `seq` is complete. Otherwise registers `waker` to be called on completion.
-    pub(crate) fn poll_batch(&self, seq: Seq, waker: &Waker) -> Result<bool> {
-        replace_lane_thread_in_task();
-        let mut state = self.lock();
-        if state.batches.is_done(seq) {
-            return Ok(true);
-        }
-        state.lost()?;
-        state.register_batch_waker(seq, waker);
-        drop(state);
-        if !self.threads {
-            self.make_progress(Duration::ZERO);
-        }
-        self.repoll(waker);
-        Ok(false)
     }
 
     /// Plans the due commands of all lanes, runs the callbacks that are due and submits batches. Returns `true` if it

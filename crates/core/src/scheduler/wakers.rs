@@ -53,13 +53,14 @@ impl WakerName {
 }
 
 /// Stores the wakers of a context. A waker is registered once for each condition, and all its registrations are
-/// removed together. `places` holds exactly the keys of `left`.
+/// removed together.
 ///
 /// No method here calls, clones or drops code of the program: a waker belongs to a [`TaskWaker`](fencepost_sync::TaskWaker) or
 /// to a relay, and removed wakers are dropped outside S.
 #[derive(Default)]
 pub(crate) struct Wakers {
     left: BTreeMap<(WakeCondition, WakerName), Waker>,
+    /// Holds exactly the keys of `left`, by waker.
     places: BTreeSet<(WakerName, WakeCondition)>,
     /// Holds the other contexts that a waker is registered with on behalf of this one.
     beyond: BTreeMap<WakerName, Vec<Weak<dyn WakerOwner>>>,
@@ -73,6 +74,7 @@ impl Wakers {
         {
             self.left.insert((place, name), waker.clone());
         }
+        debug_assert_eq!(self.left.len(), self.places.len(), "bug: a registration has no waker");
     }
 
     /// Records that `waker` is registered with another context too.
@@ -177,7 +179,9 @@ impl Wakers {
 
     fn take_one(&mut self, place: WakeCondition, name: WakerName) -> Option<Waker> {
         self.places.remove(&(name, place));
-        self.left.remove(&(place, name))
+        let waker = self.left.remove(&(place, name));
+        debug_assert_eq!(self.left.len(), self.places.len(), "bug: a registration has no waker");
+        waker
     }
 }
 

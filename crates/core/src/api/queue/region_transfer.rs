@@ -15,6 +15,7 @@ use crate::memory::staged_bytes::Payload;
 use crate::runtime::event::same_context;
 use crate::runtime::owner::Owner;
 use crate::runtime::pending::Pending;
+use crate::scheduler::wait::Caller;
 use crate::work::region_copy::{RegionCopy, Rows, WORD};
 use crate::work::span::{Pattern, Span};
 use crate::work::step::{Work, Works};
@@ -367,7 +368,7 @@ impl CommandQueue {
         let reading = self.by(CommandKind::Read).and_then(|maker| {
             self.own(&src.array)?;
             let reading = maker.read_part(&src.part(from)?, Vec::new())?;
-            self.owner().engine().flush_before_wait(maker.by.slot)?;
+            self.owner().engine().flush(maker.by.slot, Caller::Waits)?;
             Ok(reading)
         });
         reading.map_or_else(|error| Pending::ready(Err(error)), Pending::late)

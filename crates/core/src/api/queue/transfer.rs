@@ -20,6 +20,7 @@ use crate::runtime::pending::{Pending, WakerRegistration};
 use crate::scheduler::host_guard::HostGuard;
 use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::ordering::policy::Policy;
+use crate::scheduler::wait::Caller;
 use crate::work::region_copy::RegionCopy;
 use crate::work::span::{Pattern, Span};
 use crate::work::step::{Work, Works};
@@ -454,7 +455,7 @@ impl CommandQueue {
         let reading = self.by(CommandKind::Read).and_then(|maker| {
             self.own(&array.array)?;
             let reading = maker.read_array(array, storage)?;
-            self.owner().engine().flush_before_wait(maker.by.slot)?;
+            self.owner().engine().flush(maker.by.slot, Caller::Waits)?;
             Ok(reading)
         });
         reading.map_or_else(|error| Pending::ready(Err(error)), Pending::late)
@@ -475,7 +476,7 @@ impl CommandQueue {
         self.own(&array.array)?;
         let maker = self.by(CommandKind::Read)?;
         let mut reading = maker.read_array(array, Vec::new())?;
-        self.owner().engine().flush_before_wait(maker.by.slot)?;
+        self.owner().engine().flush(maker.by.slot, Caller::Waits)?;
         reading.wait_into(out)
     }
 

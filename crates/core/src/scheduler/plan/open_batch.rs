@@ -37,7 +37,7 @@ pub(crate) struct OpenBatch {
     frontiers: Vec<(Slot, QueueFrontier)>,
     /// Holds the lowest level of a queue's steps, which is one level behind the context commands.
     base: u32,
-    /// Holds the expected end of each step.
+    /// Holds the expected end of each step: `ends.len() == steps.len()` until the batch is closed.
     ends: Vec<f32>,
     /// Holds the expected end of the context commands.
     base_end: f32,
@@ -161,6 +161,7 @@ impl OpenBatch {
         frontier.level += 1;
         ends.push(end);
         steps.push(Step { slot, stamp, level, after, work });
+        debug_assert_eq!(ends.len(), steps.len(), "bug: a step has no expected end");
     }
 
     /// Adds a command. A read of host-accessible memory copies nothing. A writer first saves the bytes of the reads
