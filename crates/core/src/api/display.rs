@@ -71,7 +71,7 @@ impl Context {
         let engine = self.owner.engine();
         let slot = engine.helper("a look at an array", Priority::Normal)?;
         engine.wait_for_all(slot, at);
-        let maker = ArrayOps { owner: &self.owner, by: Admission { slot, what: CommandKind::Look, at } };
+        let maker = ArrayOps { owner: &self.owner, by: Admission { slot, what: CommandKind::Inspect, at } };
         let reading = maker.read_part(part, Vec::new()).and_then(|reading| {
             engine.flush(slot, Caller::Waits)?;
             Ok(reading)

@@ -107,7 +107,13 @@ impl Event {
     /// # Errors
     /// Returns the errors of [`wait`](Self::wait).
     pub fn done(&self) -> Pending<()> {
-        of_recording(self.owner.clone(), self.recording())
+        let owner = self.owner.clone();
+        match self.recording() {
+            Recording::Never => Pending::ready(Ok(())),
+            Recording::Point(point, past, _) => Pending::late(PointLate::new(owner, point, past)),
+            Recording::User(event) => Pending::late(UserLate::new(owner, event)),
+            Recording::Failed(error) => Pending::ready(Err(error)),
+        }
     }
 
     /// Returns `true` if everything before this event is complete. Flushes first, so a loop of calls ends.
@@ -121,16 +127,6 @@ impl Event {
             Recording::User(user) => self.owner.engine().is_signalled(&user),
             Recording::Failed(error) => Err(error),
         }
-    }
-}
-
-/// Returns the completion of a recording as a late result.
-fn of_recording(owner: Owner, recording: Recording) -> Pending<()> {
-    match recording {
-        Recording::Never => Pending::ready(Ok(())),
-        Recording::Point(point, past, _) => Pending::late(PointLate::new(owner, point, past)),
-        Recording::User(event) => Pending::late(UserLate::new(owner, event)),
-        Recording::Failed(error) => Pending::ready(Err(error)),
     }
 }
 

@@ -56,9 +56,7 @@ impl PointLate {
     pub(crate) fn new(owner: Owner, point: Point, past: Arc<PointHistory>) -> Self {
         Self { registration: WakerRegistration::default(), owner, point, past }
     }
-}
 
-impl PointLate {
     /// Polls as [`Late::poll`] does, but does not advance the host clock.
     pub(crate) fn poll_unreported(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>> {
         let engine = self.owner.engine();

@@ -72,13 +72,13 @@ impl Engine {
     }
 
     /// Orders the next commands of `slot` after everything enqueued so far on `before`, even if `slot` has failed.
-    pub(crate) fn come_after(&self, slot: Slot, before: Slot, at: &'static Location<'static>) {
+    pub(crate) fn order_after(&self, slot: Slot, before: Slot, at: &'static Location<'static>) {
         let mut state = self.lock();
         if state.lost.is_none() && slot != before {
             let (point, past) = state.marker(before);
             state.queue_mut(slot).clock.join(&past.clock);
             state.push_wait(slot, point, ProfiledCause::Program, at);
-            state.queue_mut(slot).stay_failed();
+            state.queue_mut(slot).extend_failure();
         }
     }
 }

@@ -80,9 +80,7 @@ impl Blocked {
     pub(crate) fn note(engine: &Engine, point: Point) -> Self {
         Self(waits().push(engine, point, None))
     }
-}
 
-impl Blocked {
     /// Records the wait again if it was removed. A callback that ran on this thread meanwhile may have been
     /// [refused](refuse) a wait, which removes all waits of the thread.
     pub(crate) fn renew(&mut self, engine: &Engine, point: Point) {

@@ -157,7 +157,7 @@ impl State {
         while self.lanes[lane].submitted.front().is_some_and(|batch| batch.value <= completed) {
             let Some(batch) = self.lanes[lane].submitted.pop_front() else { break };
             self.note_complete(batch.seq);
-            wakers.extend(self.settle(batch.seq));
+            wakers.extend(self.complete_batch(batch.seq));
             done.push(batch);
         }
         self.lanes[lane].debug_check();

@@ -32,7 +32,7 @@ impl Deadline {
         self.0.is_none()
     }
 
-    pub(crate) fn over(self) -> bool {
+    pub(crate) fn has_passed(self) -> bool {
         self.0.is_some_and(|end| Instant::now() >= end)
     }
 }

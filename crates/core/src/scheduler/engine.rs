@@ -25,7 +25,7 @@ use std::time::Duration;
 pub(crate) const SLICE: Duration = Duration::from_millis(100);
 
 /// Limits how often a thread yields so that others can take S.
-const TURNS: usize = 1000;
+const MOST_YIELDS: usize = 1000;
 
 /// Holds the state that the threads, queues and arrays of a context share.
 pub(crate) struct Engine {
@@ -105,7 +105,7 @@ impl Engine {
     /// Yields while other threads wait for S. A mutex goes to the thread that asks first, which is mostly the one that
     /// has just released it. A thread that plans in short pieces would starve all others.
     pub(crate) fn yield_lock(&self) {
-        for _ in 0..TURNS {
+        for _ in 0..MOST_YIELDS {
             if self.waiting.load(Ordering::Relaxed) == 0 {
                 return;
             }
@@ -184,7 +184,7 @@ impl Engine {
         queue.open = false;
         queue.forget_waits();
         state.free_slots();
-        if state.lost.is_some() || state.queue(slot).spent() {
+        if state.lost.is_some() || state.queue(slot).is_finished() {
             return self.unlock(state);
         }
         if self.threads {

@@ -54,8 +54,11 @@ impl Engine {
 /// Returns the queues that fail, each with the first of its commands in the batch.
 fn firsts(steps: &[Step], blamed: Option<Slot>) -> Vec<(Slot, Stamp)> {
     let mut firsts: Vec<(Slot, Stamp)> = Vec::new();
-    let looks = |step: &Step| matches!(step.work, Work::Start(_) | Work::End(_)); // timestamps are not work of the queue
-    for step in steps.iter().filter(|step| step.stamp != Stamp(u64::MAX) && is_own(step) && !looks(step)) {
+    // Timestamps are not work of the queue.
+    let is_timestamp = |step: &Step| matches!(step.work, Work::Start(_) | Work::End(_));
+    for step in
+        steps.iter().filter(|step| step.stamp != Stamp(u64::MAX) && is_own(step) && !is_timestamp(step))
+    {
         if blamed.is_none_or(|slot| slot == step.slot) && !firsts.iter().any(|(slot, _)| *slot == step.slot) {
             firsts.push((step.slot, step.stamp));
         }
@@ -165,7 +168,7 @@ impl State {
                 before.iter().for_each(|&dep| self.batches.watch(dep, at));
             }
         }
-        let wakers = self.settle(seq);
+        let wakers = self.complete_batch(seq);
         self.after.wakers.extend(wakers);
     }
 }

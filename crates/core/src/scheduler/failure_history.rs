@@ -77,7 +77,7 @@ impl FailureHistory {
     }
 
     /// Extends the last failure up to `last`.
-    pub(crate) fn go_on(&mut self, last: Stamp) {
+    pub(crate) fn extend_last(&mut self, last: Stamp) {
         if let Some((stamps, _)) = self.failed.last_mut() {
             *stamps = *stamps.start()..=last.max(*stamps.end());
         }

@@ -19,7 +19,7 @@ impl State {
     /// Removes and returns the wakers whose point was submitted, or is done.
     #[inline]
     pub(crate) fn due_submitted(&mut self) -> Vec<Waker> {
-        if self.wakers.await_submissions() { self.take_submitted() } else { Vec::new() }
+        if self.wakers.has_submission_wakers() { self.take_submitted() } else { Vec::new() }
     }
 
     #[cold]

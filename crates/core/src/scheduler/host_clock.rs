@@ -30,20 +30,20 @@ impl State {
             Err(error) => self.queue(point.slot).result(point.stamp).is_err_and(|own| own.is(error)),
         };
         if outcome {
-            self.note_over(point, Some(clock));
+            self.note_done(point, Some(clock));
         }
     }
 
     /// Adds completed uses of an array to the host clock.
     pub(crate) fn report_uses_done<'a>(&mut self, uses: impl Iterator<Item = &'a Use>) {
         uses.for_each(|earlier| {
-            self.note_over(earlier.point(), earlier.origin.as_ref().map(|origin| &origin.clock))
+            self.note_done(earlier.point(), earlier.origin.as_ref().map(|origin| &origin.clock))
         });
     }
 
     /// Adds a point to the host clock if it is done. Every report to the program ends here, so the clock never covers
     /// work that is not done.
-    fn note_over(&mut self, point: Point, clock: Option<&Clock>) {
+    fn note_done(&mut self, point: Point, clock: Option<&Clock>) {
         if self.reached(point) != Reached::Done {
             return;
         }

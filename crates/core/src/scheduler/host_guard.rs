@@ -117,7 +117,7 @@ impl Engine {
             return true;
         }
         self.park(state, deadline.slice());
-        !deadline.over()
+        !deadline.has_passed()
     }
 }
 

@@ -81,6 +81,7 @@ pub(crate) struct BatchTimes {
 }
 
 /// Holds the notes between two positions of the log.
+#[derive(Default)]
 pub(crate) struct ProfileNotes {
     pub(crate) entries: Vec<Arc<ProfileEntry>>,
     pub(crate) batches: FxHashMap<Seq, BatchTimes>,

@@ -4,8 +4,7 @@ use crate::scheduler::command::{Callback, Command};
 use crate::scheduler::engine::Engine;
 use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::profile_log::{
-    BatchTimes, CallTime, NotedCommand, ProfileEntry, ProfileEvent, ProfileLog, ProfileNotes, ProfiledCause,
-    QueueKey,
+    BatchTimes, CallTime, NotedCommand, ProfileEntry, ProfileEvent, ProfileNotes, ProfiledCause, QueueKey,
 };
 use crate::scheduler::queue_timing::QueueTiming;
 use crate::scheduler::state::State;
@@ -15,7 +14,6 @@ use crate::work::step::Work;
 use crate::work::time_slot::TimeSlot;
 use fencepost_sync::prim::lock;
 use fencepost_sync::{Point, Seq, Slot, Stamp};
-use rustc_hash::FxHashMap;
 use std::panic::Location;
 use std::sync::Arc;
 use web_time::Instant;
@@ -69,12 +67,8 @@ impl Engine {
     /// Returns the notes from `from` to `upto` and the times of the batches.
     pub(crate) fn notes(&self, from: usize, upto: usize) -> ProfileNotes {
         let state = self.lock();
-        match &state.log {
-            Some(log) => {
-                ProfileNotes { entries: log.entries[from..upto].to_vec(), batches: log.batches.clone() }
-            }
-            None => ProfileNotes { entries: Vec::new(), batches: FxHashMap::default() },
-        }
+        let Some(log) = &state.log else { return ProfileNotes::default() };
+        ProfileNotes { entries: log.entries[from..upto].to_vec(), batches: log.batches.clone() }
     }
 
     /// Makes the device read its clock before any command planned from now on, and flushes that command. Returns
@@ -97,11 +91,6 @@ impl State {
     /// Returns `true` if enqueued commands are noted.
     pub(crate) fn is_noting(&self) -> bool {
         self.log.as_ref().is_some_and(|log| log.profilers > 0)
-    }
-
-    /// Returns the log that notes enqueued commands, if there is one.
-    fn noting(&mut self) -> Option<&mut ProfileLog> {
-        self.log.as_deref_mut().filter(|log| log.profilers > 0)
     }
 
     /// Notes a command.
@@ -162,7 +151,7 @@ impl State {
         callback: Callback,
         at: &'static Location<'static>,
     ) -> Callback {
-        if self.noting().is_none() {
+        if !self.is_noting() {
             return callback;
         }
         let (stamp, time) = (self.next_stamp(), Arc::<CallTime>::default());
@@ -183,7 +172,7 @@ impl State {
     ) {
         let queue = self.queue(slot);
         let (label, lane, born) = (queue.label.clone(), queue.lane, queue.born);
-        if let Some(log) = self.noting() {
+        if let Some(log) = self.log.as_deref_mut().filter(|log| log.profilers > 0) {
             let (queue, enqueued) = (QueueKey { slot, born }, Instant::now());
             let entry = ProfileEntry { queue, label, lane, stamp, at, enqueued, noted: noted() };
             log.entries.push(Arc::new(entry));

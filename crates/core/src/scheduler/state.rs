@@ -219,7 +219,7 @@ impl State {
     /// Marks the slots of closed and completed queues as free.
     pub(crate) fn free_slots(&mut self) {
         for queue in self.queues.iter_mut().skip(1).filter(|q| !q.open && !q.free) {
-            queue.free = queue.spent();
+            queue.free = queue.is_finished();
             if queue.free {
                 self.after.times.extend(queue.timing.take().map(|timing| *timing));
             }
@@ -272,7 +272,7 @@ impl State {
     }
 
     /// Returns `true` if the program has no handle of the queue of a point.
-    pub(crate) fn is_gone(&self, point: Point) -> bool {
+    pub(crate) fn has_no_handle(&self, point: Point) -> bool {
         !self.queue(point.slot).open || self.label_of(point).is_none()
     }
 
@@ -293,7 +293,7 @@ impl State {
             CommandKind::Encode => "commands of the program".into(),
             CommandKind::Map => "a map".into(),
             CommandKind::BetweenContexts => "a copy between contexts".into(),
-            CommandKind::Look => "a read by the context".into(),
+            CommandKind::Inspect => "a read by the context".into(),
         };
         Site { queue, command, location }
     }
@@ -336,19 +336,19 @@ impl State {
     /// Notifies every waker that waits for completion.
     pub(crate) fn wake_all_waiters(&mut self) {
         // A callback may signal the event that tasks wait for, and that callback may be able to run now.
-        self.after.wakers.extend(self.wakers.take_of_ends());
+        self.after.wakers.extend(self.wakers.take_completion_wakers());
     }
 
     /// Records that a batch is complete and updates its queues. Returns the wakers to call.
-    pub(crate) fn settle(&mut self, seq: Seq) -> Vec<Waker> {
+    pub(crate) fn complete_batch(&mut self, seq: Seq) -> Vec<Waker> {
         let slots = self.batches.finish(seq);
         let mut wakers = self.wakers.take(WakeCondition::Batch(seq));
         for slot in slots {
             let batches = &self.batches;
             let queue = &mut self.queues[slot.0 as usize];
-            queue.settle(|seq| batches.is_done(seq));
+            queue.advance_completed(|seq| batches.is_done(seq));
             wakers.extend(self.wakers.take_upto(slot, queue.completed()));
-            if queue.drained() {
+            if queue.is_drained() {
                 self.release(|hold| hold == Hold::Drain(slot));
             }
         }

@@ -13,6 +13,7 @@ use crate::scheduler::queue_state::{Hold, Reached};
 use crate::scheduler::relay::Relay;
 use crate::scheduler::state::State;
 use crate::scheduler::thread_posts::{replace_lane_thread, replace_lane_thread_in_task};
+use crate::scheduler::thread_state::{SignallingMark, is_inside_callback};
 use crate::scheduler::thread_wakeups::ThreadWakeups;
 use crate::scheduler::user_signal::UserSignal;
 use crate::scheduler::wakers::WakeCondition;
@@ -83,7 +84,7 @@ const LONGEST_WAIT_SLICE: Duration = Duration::from_secs(10);
 const SMALL_BATCH: usize = 64;
 
 impl State {
-    fn find(&self, target: WaitTarget<'_>) -> TargetState {
+    fn target_state(&self, target: WaitTarget<'_>) -> TargetState {
         match target {
             WaitTarget::Batch(seq) if self.batches.is_done(seq) => TargetState::Done(Ok(())),
             WaitTarget::Batch(seq) => TargetState::In(seq),
@@ -97,7 +98,7 @@ impl State {
     }
 
     /// Returns the next step for a target that cannot be planned yet.
-    fn elsewhere(&self, target: WaitTarget<'_>) -> WaitStep {
+    fn step_of_unplanned(&self, target: WaitTarget<'_>) -> WaitStep {
         let relay = if let WaitTarget::Point(point) = target { self.held_by(point) } else { None };
         relay.map_or(WaitStep::Sleep, WaitStep::OtherContext)
     }
@@ -170,53 +171,58 @@ impl Engine {
     /// Blocks until `target` is complete. Returns `false` if the deadline passes first.
     pub(crate) fn wait_for(&self, target: WaitTarget<'_>, deadline: Deadline) -> Result<bool> {
         // A wait with a zero limit also takes one turn, so that repeated waits finish.
-        let (mut turned, mut blocked, mut planned) = (false, None, PlanRest::default());
-        let _waits = crate::scheduler::thread_state::Signals::set(false);
+        let (mut stepped, mut blocked, mut planned) = (false, None, PlanRest::default());
+        let _mark = SignallingMark::set(false);
         replace_lane_thread();
         loop {
             let mut state = self.lock();
-            if let Some(result) = self.over(&mut state, target, &mut planned) {
+            if let Some(result) = self.result_or_plan(&mut state, target, &mut planned) {
                 self.unlock(state);
                 return result.map(|()| true);
             }
-            if turned && deadline.over() {
+            if stepped && deadline.has_passed() {
                 self.unlock(state);
                 if !self.threads {
                     self.poll_loss(); // no other thread polls
                 }
                 return Ok(false);
             }
-            if crate::scheduler::thread_state::inside() {
+            if is_inside_callback() {
                 self.unlock(state);
                 self.check_wait(target, deadline, &mut blocked)?;
                 state = self.lock();
             }
-            let make_progress = match state.find(target) {
+            let step = match state.target_state(target) {
                 TargetState::Done(_) => {
                     self.unlock(state);
                     continue;
                 }
-                TargetState::In(seq) => self.turn_for(&mut state, seq),
+                TargetState::In(seq) => self.next_step(&mut state, seq),
                 TargetState::Unplanned => match planned.after {
-                    Some(seq) => self.turn_for(&mut state, seq),
-                    None if planned.roots.is_empty() => state.elsewhere(target),
+                    Some(seq) => self.next_step(&mut state, seq),
+                    None if planned.roots.is_empty() => state.step_of_unplanned(target),
                     None => {
                         self.unlock(state);
                         self.yield_lock();
-                        turned = true;
+                        stepped = true;
                         continue;
                     }
                 },
             };
-            self.take_turn(state, make_progress, deadline, target.longest_slice())?;
-            turned = true;
+            self.take_step(state, step, deadline, target.longest_slice())?;
+            stepped = true;
         }
     }
 
     /// Returns the result of the target if it has one. Otherwise plans the target, as far as the result `planned` of
     /// the earlier planning allows.
-    fn over(&self, state: &mut State, target: WaitTarget<'_>, planned: &mut PlanRest) -> Option<Result<()>> {
-        if let TargetState::Done(result) = state.find(target) {
+    fn result_or_plan(
+        &self,
+        state: &mut State,
+        target: WaitTarget<'_>,
+        planned: &mut PlanRest,
+    ) -> Option<Result<()>> {
+        if let TargetState::Done(result) = state.target_state(target) {
             return Some(result);
         }
         if let Err(lost) = state.lost() {
@@ -243,7 +249,7 @@ impl Engine {
 
     /// Returns the next step for a planned batch. A wait for a queue of low priority lifts the batch and its
     /// dependencies to normal priority.
-    fn turn_for(&self, state: &mut State, seq: Seq) -> WaitStep {
+    fn next_step(&self, state: &mut State, seq: Seq) -> WaitStep {
         let Some(lane) = state.batches.get(seq).map(|info| info.lane) else { return WaitStep::Sleep };
         match state.batches.status(seq) {
             Status::Submitted(value) => WaitStep::Native(lane, value),
@@ -259,15 +265,15 @@ impl Engine {
         }
     }
 
-    fn take_turn(
+    fn take_step(
         &self,
         mut state: MutexGuard<'_, State>,
-        make_progress: WaitStep,
+        step: WaitStep,
         deadline: Deadline,
         longest_slice: Duration,
     ) -> Result<()> {
         let slice = deadline.slice();
-        match make_progress {
+        match step {
             // Code of the program runs before this caller watches the lane, because it may take long or wait for this
             // lane.
             WaitStep::Native(..) if state.after.has_code() => self.unlock(state),
@@ -303,14 +309,6 @@ impl Engine {
             }
         }
         Ok(())
-    }
-
-    /// Submits the next batch of a lane for a caller that waits for its completion itself. The completer is not
-    /// notified.
-    fn submit_watched<'a>(&'a self, state: MutexGuard<'a, State>, lane: usize) -> MutexGuard<'a, State> {
-        self.unlock_with(state, &ThreadWakeups::default());
-        self.pump_watched(lane);
-        self.lock()
     }
 
     /// Starts everything enqueued on a queue, with all its dependencies.
@@ -379,9 +377,9 @@ impl Engine {
     pub(crate) fn poll(&self, point: Point, waker: &Waker) -> Option<Result<()>> {
         let state = match self.registered(WaitTarget::Point(point), waker) {
             Ok(state) => state,
-            Err(over) => return Some(over),
+            Err(result) => return Some(result),
         };
-        if crate::scheduler::thread_state::inside() {
+        if is_inside_callback() {
             return self.poll_inside(state, point, waker);
         }
         self.submit_up_to(state, point, Caller::Continues);
@@ -411,7 +409,7 @@ impl Engine {
     fn registered(&self, target: WaitTarget<'_>, waker: &Waker) -> Result<MutexGuard<'_, State>, Result<()>> {
         replace_lane_thread_in_task();
         let mut state = self.lock();
-        if let TargetState::Done(result) = state.find(target) {
+        if let TargetState::Done(result) = state.target_state(target) {
             return Err(result);
         }
         state.lost().map_err(Err)?;
@@ -423,7 +421,7 @@ impl Engine {
     pub(crate) fn poll_unflushed(&self, target: WaitTarget<'_>, waker: &Waker) -> Option<Result<()>> {
         let state = match self.registered(target, waker) {
             Ok(state) => state,
-            Err(over) => return Some(over),
+            Err(result) => return Some(result),
         };
         self.unlock(state);
         if !self.threads {

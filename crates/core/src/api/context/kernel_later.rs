@@ -132,7 +132,7 @@ impl<K> Late<K, Error> for KernelLate<K> {
                     drop(state);
                     return self.finish(outcome).map(Some);
                 }
-                if deadline.over() {
+                if deadline.has_passed() {
                     return Ok(None);
                 }
                 state = sleep_for(&desk.left, state, deadline.slice());

@@ -67,7 +67,8 @@ fn queues_on_two_lanes_wait_for_each_other_and_both_finish() {
         let returned = model.enqueue_behind(pong, served);
         let end = model.enqueue_behind(ping, returned);
         model.finish(end);
-        let lanes_in_order: Vec<usize> = model.world.given().iter().map(|given| given.at.lane).collect();
+        let submissions = model.world.submissions();
+        let lanes_in_order: Vec<usize> = submissions.iter().map(|submission| submission.at.lane).collect();
         assert_eq!(lanes_in_order, [0, 1, 0]);
     });
 }

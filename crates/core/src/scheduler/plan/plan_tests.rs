@@ -1,7 +1,7 @@
 //! Tests the batches that a planning adds to the lists of the lanes, before any submission.
 
-mod late;
-mod own;
+mod context_plans;
+mod late_results;
 
 use crate::device::CostModel;
 use crate::memory::block::Block;
@@ -83,12 +83,12 @@ fn q10_launches_planned_together_do_not_exceed_the_largest_batch() {
 fn q01_one_planning_makes_a_limited_number_of_batches() {
     let engine = paced(0.5);
     let slot = queue(&engine);
-    let ends = enqueue_many(&engine, slot, CUTS + 6, launch);
+    let ends = enqueue_many(&engine, slot, MOST_CUTS + 6, launch);
     let mut state = engine.lock();
     let rest = state.plan(ends.last().copied(), Priority::Normal);
-    assert_eq!(lengths(&mut state), [1; CUTS]);
-    let middle = state.lanes[0].list(Priority::Normal)[CUTS / 2].seq;
-    assert_eq!((rest.after, &rest.roots[..]), (Some(middle), &ends[CUTS + 5..]));
+    assert_eq!(lengths(&mut state), [1; MOST_CUTS]);
+    let middle = state.lanes[0].list(Priority::Normal)[MOST_CUTS / 2].seq;
+    assert_eq!((rest.after, &rest.roots[..]), (Some(middle), &ends[MOST_CUTS + 5..]));
     assert!(state.plan(rest.roots, Priority::Normal).roots.is_empty());
 }
 
@@ -166,12 +166,12 @@ fn e02_commands_of_unknown_cost_are_planned_a_few_at_a_time() {
     let ends = enqueue_many(&engine, slot, 2000, launch);
     let mut state = engine.lock();
     let rest = state.plan(ends.last().copied(), Priority::Normal);
-    assert_eq!(lengths(&mut state), [1; UNSEEN]);
+    assert_eq!(lengths(&mut state), [1; MOST_UNSEEN]);
     let first = batch_of(&state, ends[0]);
     assert_eq!((rest.after, rest.roots.len()), (Some(first), 1));
     state.lanes[0].costs.expect(&launch(&block()), 0.0);
     assert!(state.plan(rest.roots, Priority::Normal).roots.is_empty());
-    assert_eq!(lengths(&mut state)[UNSEEN..], [2000 - UNSEEN]);
+    assert_eq!(lengths(&mut state)[MOST_UNSEEN..], [2000 - MOST_UNSEEN]);
 }
 
 /// Returns a launch that never runs because it has no kernel.
@@ -416,7 +416,7 @@ fn e05_a_task_is_woken_when_planning_alone_completes_its_point() {
     engine.register_waker(WaitTarget::Point(end), &TestTask::new().1);
     engine.lock().plan([point], Priority::Normal);
     while engine.lock().reached(point) != Reached::Done {
-        engine.pump(0);
+        engine.submit_one(0);
         engine.poll_lane(0);
     }
     let mut state = engine.lock();

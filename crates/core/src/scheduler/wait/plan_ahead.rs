@@ -14,7 +14,7 @@ impl State {
     /// Plans the target of a wait if it is unplanned and the queue is not waiting for a batch whose costs are being
     /// measured.
     pub(crate) fn plan_target(&mut self, target: WaitTarget<'_>, planned: &mut PlanRest) {
-        if let (WaitTarget::Point(point), TargetState::Unplanned) = (target, self.find(target)) {
+        if let (WaitTarget::Point(point), TargetState::Unplanned) = (target, self.target_state(target)) {
             // Repeated short waits plan no more than one long wait.
             if let Some(seq) = self.queue(point.slot).ahead.filter(|&seq| !self.batches.is_done(seq)) {
                 *planned = PlanRest { roots: vec![point], after: Some(seq) };
@@ -74,7 +74,7 @@ mod tests {
         drop(state);
         let middle = planned.after.expect("the planning leaves commands for later");
         for _ in 0..at_once {
-            engine.pump(0);
+            engine.submit_one(0);
             engine.poll_lane(0);
             let mut state = engine.lock();
             let left = state.lanes[0].ready_len();
@@ -139,7 +139,7 @@ mod tests {
             request(&engine, end);
             let left = engine.lock().queue(long).pending.len();
             assert!(left > 0, "the command is planned with the last ones of the long queue");
-            engine.pump(0);
+            engine.submit_one(0);
             engine.poll_lane(0);
         }
     }

@@ -75,13 +75,13 @@ fn e07_a_task_is_woken_when_a_context_without_threads_holds_its_queue() {
         if let Some(gate) = gate {
             gate.signal();
         }
-        while near.pump(0) {}
+        while near.submit_one(0) {}
         plan_all(&near);
         assert!(task.woken() > 0, "held at first: {held_first}");
         // Each turn does the work of the lane thread and of the completer.
         for _ in 0..TURNS {
             plan_all(&near);
-            while near.pump(0) {}
+            while near.submit_one(0) {}
             near.poll_lane(0);
             if near.poll(point, &waker).is_some() {
                 break;
@@ -125,7 +125,7 @@ fn e05_without_threads_a_task_is_woken_when_another_thread_releases_its_queue() 
     let holds: [Hold; 2] = [
         |engine, slot| {
             // This thread runs the callback in place of the callback thread.
-            enqueue_callback(&engine, slot, || ());
+            enqueue_callback(engine, slot, || ());
             let mut state = engine.lock();
             state.plan_lane(0, DueCommands::All);
             let (id, slot, run) = state.calls.pop_front().expect("the callback is due");

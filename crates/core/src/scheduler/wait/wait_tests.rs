@@ -80,7 +80,7 @@ pub(crate) fn reached_by_planning(engine: &Engine) -> (Slot, Point) {
     let there = engine.lock().queue(second).end(second);
     engine.lock().plan([point], Priority::Normal);
     while engine.lock().reached(point) != Reached::Done {
-        engine.pump(0);
+        engine.submit_one(0);
         engine.poll_lane(0);
     }
     (second, there)
@@ -190,7 +190,7 @@ fn e05_a_caller_watches_only_the_next_value_of_a_lane() {
     for (batches, expected) in [(2, [0]), (1, [1])] {
         let points: Vec<Point> = (0..batches).map(|_| enqueue(&engine, slot)).collect();
         points.iter().for_each(|&point| drop(engine.lock().plan([point], Priority::Normal)));
-        (0..batches).for_each(|_| assert!(engine.pump(0)));
+        (0..batches).for_each(|_| assert!(engine.submit_one(0)));
         finish(&engine, points[batches - 1]);
         assert_eq!(std::mem::take(&mut *lock(&fence.watchers)), expected, "{batches} batches");
         assert_eq!(engine.lock().lanes[0].watchers, 0);
@@ -309,7 +309,7 @@ fn q10_a_wait_for_a_low_queue_lifts_planned_and_unplanned_commands() {
         let seq = batch_of(&state, point);
         let at_first = if planned { Priority::Low } else { Priority::Normal };
         assert_eq!(state.batches.status(seq), Status::Ready(at_first));
-        engine.turn_for(&mut state, seq);
+        engine.next_step(&mut state, seq);
         assert_eq!(state.batches.status(seq), Status::Ready(Priority::Normal), "planned: {planned}");
     }
 }

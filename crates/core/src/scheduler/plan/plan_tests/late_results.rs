@@ -40,31 +40,31 @@ fn e02_a_batch_may_be_longer_up_to_the_first_awaited_point() {
 }
 
 /// Makes a result awaited that a long batch would make late.
-type Look = fn(&Engine, Slot, Point);
+type MakeAwaited = fn(&Engine, Slot, Point);
 
 #[test]
 fn e02_a_batch_is_not_longer_if_another_result_is_awaited() {
-    let urgent: Look = |engine, _, _| _ = queue_of(engine, Priority::High);
-    let read: Look = |engine, slot, _| {
+    let urgent: MakeAwaited = |engine, _, _| _ = queue_of(engine, Priority::High);
+    let read: MakeAwaited = |engine, slot, _| {
         let read = Work::Read { src: span(&block()), slot: ReadSlot::new() };
         enqueue_work(engine, slot, read);
     };
-    let awaited: Look =
+    let awaited: MakeAwaited =
         |engine, _, first| engine.lock().wakers.register(Awaited::point(first), &TestTask::new().1);
-    let behind: Look = |engine, _, first| {
+    let behind: MakeAwaited = |engine, _, first| {
         let other = queue(engine);
         enqueue_wait(engine, other, first);
         let read = Work::Read { src: span(&block()), slot: ReadSlot::new() };
         enqueue_work(engine, other, read);
     };
-    let looks: [(Look, &[usize]); 4] =
+    let cases: [(MakeAwaited, &[usize]); 4] =
         [(urgent, &[3, 3, 3]), (read, &[3, 3, 3]), (awaited, &[3, 6]), (behind, &[3, 3, 3])];
-    for (at, (look, expected)) in looks.into_iter().enumerate() {
+    for (at, (make_awaited, expected)) in cases.into_iter().enumerate() {
         let engine = paced(0.3 * BOUND);
         let slot = queue(&engine);
         let points = enqueue_many(&engine, slot, 9, launch);
-        look(&engine, slot, points[0]);
-        assert_eq!(planned(&engine, [points[8]]), expected, "look {at}");
+        make_awaited(&engine, slot, points[0]);
+        assert_eq!(planned(&engine, [points[8]]), expected, "case {at}");
     }
 }
 
