@@ -65,7 +65,7 @@ impl MappedBuffers {
 
     fn take(&self, size: u64) -> Result<FillingBuffer> {
         let (buffer, count) = match self.spares.take(size..=(4 * size).max(SMALLEST)) {
-            Some(SpareBuffer { buffer, count, mapped }) => {
+            Some((count, SpareBuffer { buffer, mapped })) => {
                 if mapped && self.mode == MapMode::Read {
                     buffer.unmap(); // the read of an earlier batch left it mapped
                 }
@@ -134,7 +134,7 @@ impl Drop for SubmittedUpload {
         let back = buffer.clone();
         let mapped = move |result: Result<(), wgpu::BufferAsyncError>| {
             if result.is_ok() {
-                pool.spares.keep(SpareBuffer { buffer: back, count, mapped: true });
+                pool.spares.keep(count, SpareBuffer { buffer: back, mapped: true });
             }
         };
         let ((), error) = scoped(&device, || buffer.slice(..).map_async(MapMode::Write, mapped));
@@ -202,7 +202,7 @@ impl Drop for MappedDownload {
             && !self.pool.lost.is_raised()
         {
             let (buffer, mapped) = (self.buffer.clone(), self.mapped.load(Ordering::Acquire));
-            self.pool.spares.keep(SpareBuffer { buffer, count, mapped });
+            self.pool.spares.keep(count, SpareBuffer { buffer, mapped });
         }
     }
 }

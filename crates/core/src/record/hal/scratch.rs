@@ -12,6 +12,7 @@ const PAGE: u64 = 64 << 10;
 const ALIGNMENT: u64 = 256;
 
 /// Gives a batch places in pages, from front to back. The device executes the next batch later, which reuses the pages.
+/// So no page is ever free, and no free list holds it.
 pub(crate) struct Scratch {
     label: &'static str,
     /// Is the id of the first page. Later pages count downwards, and no array has such an id.
