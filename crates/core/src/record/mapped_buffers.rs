@@ -90,8 +90,7 @@ impl MappedBuffers {
         };
         let (size, mapped_at_creation) = (size.max(SMALLEST), self.mode == MapMode::Write);
         let desc = wgpu::BufferDescriptor { label: Some(label), size, usage, mapped_at_creation };
-        let (buffer, error) = scoped(&self.device, || self.device.create_buffer(&desc));
-        error.map_or(Ok(buffer), |error| Err(Operation { object: label, bytes: size }.failed(&error)))
+        Operation { object: label, bytes: size }.run(&self.device, || self.device.create_buffer(&desc))
     }
 }
 

@@ -1,11 +1,10 @@
 //! Submissions of command buffers, each followed by a lane's fence.
 
-use crate::device::Device as _;
 use crate::device::bind_groups::BindGroups;
 use crate::device::recorder::Failure;
 use crate::device::wgpu_device::WgpuDevice;
 use crate::driver::error_scopes::{Operation, scoped};
-use crate::error::{Error, Kind};
+use crate::error::Kind;
 use crate::record::lane_fence::LaneFence;
 use crate::record::mapped_buffers::DownloadBuffer;
 use fencepost_sync::Value;
@@ -97,18 +96,12 @@ pub(crate) fn submit<K>(
 
 /// Builds the failure that the scheduler receives. `gone` means that wgpu no longer records for the device.
 pub(crate) fn failure(device: &WgpuDevice, error: Option<&wgpu::Error>, gone: bool) -> Failure {
-    let lost = device.lost();
     if gone {
-        lost.raise("wgpu no longer records for the device");
+        device.lost().raise("wgpu no longer records for the device");
     }
-    let error: Error = match (lost.check(), error) {
-        (Err(lost), _) => {
-            Kind::DeviceLost { device: device.caps().adapter.clone(), reason: lost.reason }.into()
-        }
-        (Ok(()), Some(error)) => Operation { object: "a submission", bytes: 0 }.failed(error),
-        (Ok(()), None) => {
-            Kind::Device { object: "a submission".into(), message: "wgpu reported no reason".into() }.into()
-        }
-    };
-    Failure { step: None, error, lost: lost.is_raised() }
+    let object = "a submission";
+    device.failure(|| match error {
+        Some(error) => Operation { object, bytes: 0 }.failed(error),
+        None => Kind::Device { object: object.into(), message: "wgpu reported no reason".into() }.into(),
+    })
 }

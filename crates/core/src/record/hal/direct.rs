@@ -1,11 +1,9 @@
 //! Submissions without wgpu, in the recorder's own encoders.
 #![allow(unsafe_code, reason = "submissions that wgpu itself does not see")]
 
-use crate::device::Device as _;
 use crate::device::recorder::Failure;
 use crate::device::wgpu_device::WgpuDevice;
 use crate::driver::backend::Backend;
-use crate::error::{Error, Kind};
 use crate::memory::free_list::{FreeList, ListedItem};
 use crate::memory::wgpu_memory::refused;
 use fencepost_sync::Value;
@@ -130,16 +128,9 @@ impl<A: Backend> Direct<A> {
 
     /// Builds the failure that the scheduler receives.
     pub(crate) fn failure(&self, error: &DeviceError) -> Failure {
-        let lost = self.device.lost();
         if matches!(error, DeviceError::Lost) {
-            lost.raise(&error.to_string());
+            self.device.lost().raise(&error.to_string());
         }
-        let error: Error = match lost.check() {
-            Ok(()) => refused(error, "a submission", 0),
-            Err(lost) => {
-                Kind::DeviceLost { device: self.device.caps().adapter.clone(), reason: lost.reason }.into()
-            }
-        };
-        Failure { step: None, error, lost: lost.is_raised() }
+        self.device.failure(|| refused(error, "a submission", 0))
     }
 }

@@ -1,7 +1,8 @@
 //! Memory that the device zeroes before its first use.
 
-use crate::memory::block::{Block, Memory};
+use crate::memory::block::Block;
 use crate::memory::native_memory::NativeMemory;
+use crate::memory::wgpu_memory::WgpuMemory;
 use std::sync::Arc;
 
 /// Lists the blocks that a batch zeroes before it uses them. The drop marks them as not zeroed, unless the batch was
@@ -28,14 +29,13 @@ impl ZeroFills {
 impl Drop for ZeroFills {
     fn drop(&mut self) {
         for block in &self.0 {
-            native(block).into_iter().for_each(NativeMemory::still_blank);
+            if let Some(memory) = native(block) {
+                memory.still_blank();
+            }
         }
     }
 }
 
 fn native(block: &Block) -> Option<&NativeMemory> {
-    match &block.memory {
-        Memory::Wgpu(memory) => memory.native(),
-        Memory::Host(_) => None,
-    }
+    block.memory.wgpu().and_then(WgpuMemory::native)
 }

@@ -5,7 +5,6 @@ use crate::device::bind_layout::{LayoutId, ParameterPath};
 use crate::device::wgpu_device::WgpuDevice;
 use crate::device::wgpu_pipeline::WgpuPipeline;
 use crate::error::Result;
-use crate::memory::block::{Block, Memory};
 use crate::record::dispatch::{BoundRange, GroupCount};
 use crate::record::submitter::CommandBuffers;
 use crate::record::wgpu::uniforms::{UniformSlot, Uniforms};
@@ -74,7 +73,7 @@ impl<'a> Passes<'a> {
             uniforms,
             groups,
             done: CommandBuffers::new(),
-            encoder: encoder(device),
+            encoder: device.encoder("batch"),
             begun: 0,
             pass: None,
             pipeline: None,
@@ -155,7 +154,7 @@ impl<'a> Passes<'a> {
     /// Counts a new pass. Begins another encoder if the current one has the most passes.
     fn count_pass(&mut self) {
         if self.begun == MOST_PASSES {
-            let full = std::mem::replace(&mut self.encoder, encoder(self.device));
+            let full = std::mem::replace(&mut self.encoder, self.device.encoder("batch"));
             self.done.push(full.finish());
             self.begun = 0;
         }
@@ -224,7 +223,7 @@ impl<'a> Passes<'a> {
             let mut entries: SmallVec<[_; 8]> = SmallVec::new();
             for (at, part) in dispatch.parts.iter().enumerate() {
                 let index = dispatch.pipeline.binding(at).0;
-                entries.push(entry(index, buffer_of(part.block), part.offset, part.size));
+                entries.push(entry(index, part.block.wgpu_buffer(), part.offset, part.size));
             }
             if let (Some(slot), ParameterPath::Uniform { index, size }) = (slot, dispatch.pipeline.carry()) {
                 entries.push(entry(index, uniforms.page(slot), 0, u64::from(size)));
@@ -233,10 +232,6 @@ impl<'a> Passes<'a> {
             device.raw().create_bind_group(&desc)
         })
     }
-}
-
-fn encoder(device: &WgpuDevice) -> wgpu::CommandEncoder {
-    device.raw().create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("batch") })
 }
 
 fn timed(set: &wgpu::QuerySet, beginning: Option<u32>, end: Option<u32>) -> wgpu::ComputePassDescriptor<'_> {
@@ -254,15 +249,4 @@ const PASS: wgpu::ComputePassDescriptor<'static> =
 fn entry(binding: u32, buffer: &wgpu::Buffer, offset: u64, size: u64) -> wgpu::BindGroupEntry<'_> {
     let bound = wgpu::BufferBinding { buffer, offset, size: NonZeroU64::new(size) };
     wgpu::BindGroupEntry { binding, resource: wgpu::BindingResource::Buffer(bound) }
-}
-
-/// Returns the wgpu buffer of a block.
-///
-/// # Panics
-/// Panics if the block belongs to the CPU recorder, which is a bug.
-pub(crate) fn buffer_of(block: &Block) -> &wgpu::Buffer {
-    match &block.memory {
-        Memory::Wgpu(memory) => memory.buffer(),
-        Memory::Host(_) => unreachable!("bug: {block:?} belongs to the CPU recorder"),
-    }
 }

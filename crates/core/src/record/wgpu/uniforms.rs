@@ -1,7 +1,7 @@
 //! The uniform pages: the parameters of kernels that do not take them as immediates.
 
 use crate::device::wgpu_device::WgpuDevice;
-use crate::driver::error_scopes::{Operation, scoped};
+use crate::driver::error_scopes::Operation;
 use crate::error::Result;
 use crate::memory::heap::BlockId;
 
@@ -87,8 +87,7 @@ fn new_page(device: &WgpuDevice) -> Result<wgpu::Buffer> {
     let label = "parameters";
     let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
     let desc = wgpu::BufferDescriptor { label: Some(label), size: PAGE, usage, mapped_at_creation: false };
-    let (page, error) = scoped(device.raw(), || device.raw().create_buffer(&desc));
-    error.map_or(Ok(page), |error| Err(Operation { object: label, bytes: PAGE }.failed(&error)))
+    Operation { object: label, bytes: PAGE }.run(device.raw(), || device.raw().create_buffer(&desc))
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use crate::record::program_commands;
 use crate::record::region_kernels::copy_region;
 use crate::record::submitter::{CommandBuffers, Submitter};
 use crate::record::walk::{StepOrder, WorkVisitor};
-use crate::record::wgpu::passes::{Passes, WgpuDispatch, buffer_of};
+use crate::record::wgpu::passes::{Passes, WgpuDispatch};
 use crate::record::wgpu::uniforms::Uniforms;
 use crate::record::wgpu::wgpu_times;
 use crate::record::wgpu::wgpu_times::{WgpuTimePage, WgpuTimePages};
@@ -159,7 +159,7 @@ impl<'e> WorkVisitor<'e> for WgpuVisitor<'e> {
     }
 
     fn publish(&mut self, block: &'e Arc<Block>) {
-        self.published.extend(block.view().map(|_| buffer_of(block)));
+        self.published.extend(block.view().map(|_| block.wgpu_buffer()));
     }
 
     fn start_time(&mut self, level: u32, time: &'e Arc<TimeSlot>) {
@@ -178,11 +178,11 @@ impl<'e> OwnCommands<'e> for WgpuVisitor<'e> {
 
     fn clear(&mut self, block: &'e Arc<Block>, range: Range<u64>) {
         let size = range.end - range.start;
-        self.passes.encoder().clear_buffer(buffer_of(block), range.start, Some(size));
+        self.passes.encoder().clear_buffer(block.wgpu_buffer(), range.start, Some(size));
     }
 
     fn copy_rows(&mut self, copy: &'e RegionCopy) {
-        let (src, dst) = (buffer_of(&copy.src.block), buffer_of(&copy.dst.block));
+        let (src, dst) = (copy.src.block.wgpu_buffer(), copy.dst.block.wgpu_buffer());
         for (from, to) in copy.rows.iter() {
             self.passes.encoder().copy_buffer_to_buffer(src, from, dst, to, Some(copy.rows.row));
         }
@@ -252,7 +252,7 @@ fn record_launch(passes: &mut Passes<'_>, transfers: &mut WgpuTransfers, launch:
             aside = transfers.aside(passes, span)?;
             GroupCount::Indirect(&aside, 0)
         }
-        Some(span) => GroupCount::Indirect(buffer_of(&span.block), span.offset),
+        Some(span) => GroupCount::Indirect(span.block.wgpu_buffer(), span.offset),
     };
     let bindings = launch.bindings.iter();
     let parts: SmallVec<[BoundRange<'_>; 8]> =
@@ -281,7 +281,7 @@ fn writes(launch: &Launch, pipeline: &WgpuPipeline, span: &Span) -> bool {
 /// Returns `true` if the device can read group counts from `span`. The program may have created an external buffer
 /// without this usage.
 fn readable(span: &Span) -> bool {
-    buffer_of(&span.block).usage().contains(wgpu::BufferUsages::INDIRECT)
+    span.block.wgpu_buffer().usage().contains(wgpu::BufferUsages::INDIRECT)
 }
 
 /// Returns `true` if the launch binds one block both to a readable and to a writable binding.
@@ -312,8 +312,7 @@ fn load_parameters(
         return Ok(None);
     }
     let (staging, offset) = transfers.parameters(device, uniforms.bytes())?;
-    let mut encoder =
-        device.raw().create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("parameters") });
+    let mut encoder = device.encoder("parameters");
     uniforms.load(&mut encoder, &staging, offset);
     Ok(Some(encoder.finish()))
 }

@@ -1,7 +1,7 @@
 //! Records copies between blocks, uploads from staging memory, and reads to staging memory.
 
 use crate::device::wgpu_device::WgpuDevice;
-use crate::driver::error_scopes::{Operation, scoped};
+use crate::driver::error_scopes::Operation;
 use crate::error::Result;
 use crate::memory::read_slot::{ReadSlot, ReadState};
 use crate::memory::staged_bytes::Staged;
@@ -10,7 +10,7 @@ use crate::memory::wgpu_memory::WgpuMemory;
 use crate::record::lane_fence::LaneFence;
 use crate::record::mapped_buffers::{DownloadBuffer, FillingBuffer, MappedBuffers, SubmittedUpload};
 use crate::record::staged_copy::{DETOUR, PinnedRead, detour_pieces, words};
-use crate::record::wgpu::passes::{Passes, buffer_of};
+use crate::record::wgpu::passes::Passes;
 use crate::work::span::Span;
 use fencepost_sync::Value;
 use std::sync::Arc;
@@ -62,7 +62,7 @@ impl WgpuTransfers {
     /// Returns `OutOfMemory` for the intermediate buffer.
     pub(crate) fn copy(&mut self, passes: &mut Passes<'_>, src: &Span, dst: &Span) -> Result<()> {
         let size = words(src.size);
-        let (from, to) = (buffer_of(&src.block), buffer_of(&dst.block));
+        let (from, to) = (src.block.wgpu_buffer(), dst.block.wgpu_buffer());
         if !Arc::ptr_eq(&src.block, &dst.block) {
             passes.encoder().copy_buffer_to_buffer(from, src.offset, to, dst.offset, Some(size));
             return Ok(());
@@ -84,7 +84,7 @@ impl WgpuTransfers {
     pub(crate) fn aside(&mut self, passes: &mut Passes<'_>, span: &Span) -> Result<wgpu::Buffer> {
         let detour = self.detour(passes.device)?;
         let size = Some(words(span.size));
-        passes.encoder().copy_buffer_to_buffer(buffer_of(&span.block), span.offset, &detour, 0, size);
+        passes.encoder().copy_buffer_to_buffer(span.block.wgpu_buffer(), span.offset, &detour, 0, size);
         Ok(detour)
     }
 
@@ -93,7 +93,7 @@ impl WgpuTransfers {
     /// # Errors
     /// Returns `OutOfMemory`.
     pub(crate) fn upload(&mut self, passes: &mut Passes<'_>, src: &Staged, dst: &Span) -> Result<()> {
-        let (to, size) = (buffer_of(&dst.block), words(dst.size));
+        let (to, size) = (dst.block.wgpu_buffer(), words(dst.size));
         match src {
             Staged::Wgpu(piece) => {
                 let from = piece.memory().buffer();
@@ -135,7 +135,7 @@ impl WgpuTransfers {
         slot: &Arc<ReadSlot>,
         read: (&LaneFence, Value),
     ) -> Result<()> {
-        self.fetch(passes, (buffer_of(&src.block), src.offset), words(src.size), slot, read)
+        self.fetch(passes, (src.block.wgpu_buffer(), src.offset), words(src.size), slot, read)
     }
 
     /// Records a read of `size` bytes of a buffer, starting at an offset.
@@ -194,10 +194,8 @@ impl WgpuTransfers {
             wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::INDIRECT;
         let desc =
             wgpu::BufferDescriptor { label: Some(label), size: DETOUR, usage, mapped_at_creation: false };
-        let (made, error) = scoped(device.raw(), || device.raw().create_buffer(&desc));
-        if let Some(error) = error {
-            return Err(Operation { object: label, bytes: DETOUR }.failed(&error));
-        }
+        let operation = Operation { object: label, bytes: DETOUR };
+        let made = operation.run(device.raw(), || device.raw().create_buffer(&desc))?;
         Ok(self.detour.insert(made).clone())
     }
 }
