@@ -136,8 +136,8 @@ impl WgpuDevice {
     }
 
     /// Returns `true` if wgpu still records for the device, or if there is no way to check that.
-    pub(crate) fn is_known(&self) -> bool {
-        self.parts.native.is_none_or(|native| native.knows(&self.parts.device))
+    pub(crate) fn still_records(&self) -> bool {
+        self.parts.native.is_none_or(|native| native.still_records(&self.parts.device))
     }
 
     pub(crate) fn raw(&self) -> &wgpu::Device {
@@ -233,7 +233,7 @@ impl WgpuDevice {
     }
 
     /// Returns the error for memory that the device does not give. A lost device gives none.
-    fn no_memory(&self, label: &str) -> Error {
+    pub(crate) fn no_memory(&self, label: &str) -> Error {
         let message = format!("device `{}` is lost", self.parts.caps.adapter);
         self.alive().err().unwrap_or_else(|| Kind::Device { object: label.into(), message }.into())
     }
@@ -243,7 +243,8 @@ impl WgpuDevice {
     /// # Errors
     /// Returns `DeviceLost`.
     pub(crate) fn alive(&self) -> Result<()> {
-        let lost = |lost: Lost| Kind::DeviceLost { device: self.parts.caps.adapter.clone(), reason: lost.reason };
+        let lost =
+            |lost: Lost| Kind::DeviceLost { device: self.parts.caps.adapter.clone(), reason: lost.reason };
         Ok(self.parts.lost.check().map_err(lost)?)
     }
 
@@ -418,10 +419,10 @@ impl Device for WgpuDevice {
 }
 
 impl WgpuDevice {
-    /// Checks for device loss with [`answers`](Self::answers). The caller holds the device's gate.
+    /// Checks for device loss with [`responds`](Self::responds). The caller holds the device's gate.
     pub(crate) fn probe(&self) {
-        let (answers, reason) = scoped(&self.parts.device, || self.answers());
-        if !answers && reason.is_none() {
+        let (responds, reason) = scoped(&self.parts.device, || self.responds());
+        if !responds && reason.is_none() {
             self.parts.lost.raise("a mapped buffer could not be made, and no error was reported");
         }
     }
@@ -432,7 +433,7 @@ impl WgpuDevice {
     /// wgpu counts a submission to a lost device as complete, and an adopted device has no loss callback of this crate,
     /// so this probe is the only sign of the loss. The caller opens an error scope, so that another error is not taken
     /// for a loss.
-    pub(crate) fn answers(&self) -> bool {
+    pub(crate) fn responds(&self) -> bool {
         let usage = wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC;
         let (label, mapped_at_creation) = (Some("is it there"), true);
         let desc = wgpu::BufferDescriptor { label, size: 16, usage, mapped_at_creation };
@@ -450,7 +451,8 @@ impl Allocate for WgpuDevice {
             return Err(Kind::TooLarge { object, bytes: size, limit }.into());
         }
         let needed = if heap == Heap::Device { HostReach::All } else { HostReach::Staging };
-        let (plain, mapped) = (BufferRequest { heap, mapped: false, size, label }, self.parts.reach >= needed);
+        let (plain, mapped) =
+            (BufferRequest { heap, mapped: false, size, label }, self.parts.reach >= needed);
         let _inside = self.parts.gate.enter();
         if mapped && let Some(memory) = self.native(BufferRequest { mapped, ..plain })? {
             return Ok(Memory::Wgpu(memory));

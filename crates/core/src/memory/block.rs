@@ -43,6 +43,7 @@ pub(crate) struct BlockState {
     /// Names the array that has the block now.
     pub(crate) label: Arc<str>,
     pub(crate) uses: BlockUses,
+    /// Is `Writing` only while `readers` is 0. An access that maps the bytes to read leaves `readers` as it is.
     pub(crate) host: HostUse,
     /// Counts the host reads that are under way.
     pub(crate) readers: u32,

@@ -52,7 +52,7 @@ impl WgpuMemory {
         wanted: BufferRequest<'_>,
     ) -> Result<Option<Self>> {
         let make = || {
-            let buffer = native::lend(device, &native, wanted)?;
+            let buffer = native::share_with_wgpu(device, &native, wanted)?;
             Some(Self::new(Some(buffer), Some(native), gate))
         };
         Operation { object: wanted.label, bytes: wanted.size }.run(device, make)

@@ -31,6 +31,7 @@ pub(crate) struct MappedBuffers {
 pub(crate) struct FillingBuffer {
     pub(crate) buffer: wgpu::Buffer,
     count: MeteredBytes,
+    /// Counts the bytes in use from the front, at most the size of the buffer.
     used: u64,
     pool: MappedBuffers,
 }
@@ -47,7 +48,7 @@ impl MappedBuffers {
     ///
     /// # Errors
     /// Returns `OutOfMemory`.
-    pub(crate) fn room<'a>(
+    pub(crate) fn reserve<'a>(
         &self,
         filling: &'a mut Vec<FillingBuffer>,
         size: u64,
@@ -60,6 +61,7 @@ impl MappedBuffers {
         let last = &mut filling[at];
         let offset = last.used;
         last.used = (offset + size).next_multiple_of(MAPPED_ALIGNMENT);
+        debug_assert!(last.used <= last.buffer.size(), "bug: a piece ends after its buffer");
         Ok((last, offset))
     }
 

@@ -64,7 +64,7 @@ pub(crate) fn submit<K>(
     let submit = || {
         let (commands, kept) = record()?;
         device.queue().submit(commands);
-        Ok((kept, device.answers()))
+        Ok((kept, device.responds()))
     };
     let (outcome, error) = scoped(device.raw(), submit);
     if error.is_some() {
@@ -73,11 +73,11 @@ pub(crate) fn submit<K>(
     if error.is_some() || outcome.is_err() {
         device.probe(); // a lost device reports many different errors
     }
-    let (kept, answers) = match outcome {
+    let (kept, responds) = match outcome {
         Err(_) if device.lost().is_raised() => return Err(failure(device, None, false)),
         outcome => outcome?,
     };
-    let gone = !answers && error.is_none(); // wgpu then dropped the submission
+    let gone = !responds && error.is_none(); // wgpu then dropped the submission
     let failed = if gone || error.is_some() || device.lost().is_raised() {
         Err(failure(device, error.as_ref(), gone))
     } else {

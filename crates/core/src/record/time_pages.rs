@@ -12,7 +12,10 @@ pub(crate) const QUERIES_A_PAGE: u32 = 1024;
 /// Holds the queries of the batch that is being recorded.
 pub(crate) struct TimePages<Q> {
     idle: FreeList<Q>,
+    /// Lists the pages of the batch. Only the last page has room for more queries, and every page has
+    /// `used <= QUERIES_A_PAGE`.
     pages: Vec<TimePage<Q>>,
+    /// Lists the timed commands of the batch. Their queries are in `pages`.
     commands: Vec<TimedQueries>,
     /// Holds the level that is being recorded, with the query of its start time.
     level: Option<(u32, QueryPlace)>,
@@ -50,13 +53,7 @@ pub(crate) struct TimeQueries<'a, Q> {
 
 impl<Q> Default for TimePages<Q> {
     fn default() -> Self {
-        Self {
-            idle: FreeList::default(),
-            pages: Vec::new(),
-            commands: Vec::new(),
-            level: None,
-            failed: None,
-        }
+        Self { idle: FreeList::default(), pages: Vec::new(), commands: Vec::new(), level: None, failed: None }
     }
 }
 
@@ -141,6 +138,7 @@ impl<Q> TimePages<Q> {
         let page = self.pages.len() - 1;
         let used = &mut self.pages[page].used;
         *used += 1;
+        debug_assert!(*used <= QUERIES_A_PAGE, "bug: a page with too many queries");
         QueryPlace { page, query: *used - 1 }
     }
 }

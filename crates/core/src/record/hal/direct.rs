@@ -80,7 +80,8 @@ impl<A: Backend> Direct<A> {
         // SAFETY: the queue is only used to submit, and only wgpu destroys it.
         let queue = unsafe { self.device.queue().as_hal::<A>() };
         let queue = queue.ok_or_else(|| self.failure(&DeviceError::Lost))?;
-        let buffers: SmallVec<[_; 1]> = recorded.and_then(|encoder| encoder.recorded.as_ref()).into_iter().collect();
+        let buffers: SmallVec<[_; 1]> =
+            recorded.and_then(|encoder| encoder.recorded.as_ref()).into_iter().collect();
         // SAFETY: an encoder of this device recorded the commands. They, and all that they use, are kept until the
         // fence reaches `signal`. The values of a lane grow, so the fence's values grow from submission to submission.
         let submitted = unsafe { queue.submit(&buffers, &[], (self.fence.native(), signal.0)) };

@@ -48,7 +48,7 @@ impl<A: Backend> ExternalHandles<A> {
     fn one(&(at, block): &NamedExternal<'_>) -> Result<Self, Failure> {
         // SAFETY: the buffer is only used to record, and only wgpu destroys it.
         let guard = unsafe { block.wgpu_buffer().as_hal::<A>() };
-        let guard = guard.ok_or_else(|| gone(at, &block.order().label))?;
+        let guard = guard.ok_or_else(|| destroyed(at, &block.order().label))?;
         let buffers = [(block.id, NonNull::from(&*guard))].into_iter().collect();
         Ok(Self { buffers, _guard: Some(Box::new(guard)), _lock_thread: None })
     }
@@ -66,7 +66,7 @@ impl<A: Backend> ExternalHandles<A> {
         for &(at, block) in named {
             // SAFETY: the buffer is only used to record, and only wgpu destroys it.
             let guard = unsafe { block.wgpu_buffer().as_hal::<A>() };
-            let guard = guard.ok_or_else(|| gone(at, &block.order().label))?;
+            let guard = guard.ok_or_else(|| destroyed(at, &block.order().label))?;
             buffers.insert(block.id, NonNull::from(&*guard));
         }
         Ok(guard.keep().then_some(Self { buffers, _guard: None, _lock_thread: Some(guard) }))
@@ -80,7 +80,7 @@ impl<A: Backend> ExternalHandles<A> {
         for &(at, block) in named {
             // SAFETY: the buffer is not used.
             if unsafe { block.wgpu_buffer().as_hal::<A>() }.is_none() {
-                return Err(gone(at, &block.order().label));
+                return Err(destroyed(at, &block.order().label));
             }
         }
         Ok(())
@@ -99,7 +99,7 @@ fn no_thread(&(at, block): &NamedExternal<'_>, error: &io::Error) -> Failure {
     Failure { step: Some(at), error: Kind::Device { object, message: error.to_string() }.into(), lost: false }
 }
 
-fn gone(at: usize, label: &str) -> Failure {
+fn destroyed(at: usize, label: &str) -> Failure {
     let (object, message) = (format!("array `{label}`"), "its buffer was destroyed".into());
     Failure { step: Some(at), error: Kind::Device { object, message }.into(), lost: false }
 }

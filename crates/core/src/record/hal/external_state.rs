@@ -35,9 +35,8 @@ impl ExternalStates {
             return None;
         }
         let mut encoder = device.encoder("foreign");
-        let unsettled = |named: &&NamedExternal<'_>| {
-            named.1.external_buffer().is_some_and(ExternalBuffer::unsettled)
-        };
+        let unsettled =
+            |named: &&NamedExternal<'_>| named.1.external_buffer().is_some_and(ExternalBuffer::unsettled);
         let (new, known): (Vec<_>, Vec<_>) = named.iter().partition(unsettled);
         for (_, block) in new {
             self.settle(device, &mut encoder, block.wgpu_buffer());

@@ -3,17 +3,16 @@
 use crate::device::hal_pipeline::HalPipeline;
 use crate::driver::backend::Backend;
 use crate::error::Result;
-use crate::record::dispatch::{BoundRange, GroupCount};
+use crate::record::dispatch::{BoundRange, GroupCount, pipeline_of};
 use crate::record::hal::hal_batch::{HalBatch, HalDispatch};
 use crate::record::hal::indirect::IndirectGroups;
 use crate::record::hal::native_buffers::native_of;
-use crate::work::compiled_kernel::Pipeline;
 use crate::work::kernel_launch::Launch;
 use wgpu::BufferUses as Uses;
 
 impl<'e, A: Backend> HalBatch<'e, A> {
     pub(crate) fn launch(&mut self, sizes: &mut IndirectGroups<A>, launch: &'e Launch) -> Result<()> {
-        let pipeline = pipeline_of::<A>(launch).form(&launch.bindings)?;
+        let pipeline = pipeline_of::<HalPipeline<A>>(launch).form(&launch.bindings)?;
         if launch.indirect.is_none() && launch.groups.contains(&0) {
             return Ok(());
         }
@@ -37,14 +36,4 @@ impl<'e, A: Backend> HalBatch<'e, A> {
         }
         done
     }
-}
-
-/// # Panics
-/// Panics if the kernel was compiled for another recorder, which is a bug.
-fn pipeline_of<A: Backend>(launch: &Launch) -> &HalPipeline<A> {
-    let found = match &launch.kernel().pipeline {
-        Pipeline::Device(pipeline) => pipeline.downcast_ref(),
-        _ => None,
-    };
-    found.expect("bug: a kernel of another recorder")
 }

@@ -18,6 +18,8 @@ pub(crate) struct Scratch {
     /// Is the id of the first page. Later pages count downwards, and no array has such an id.
     first: u64,
     pages: Vec<Arc<Block>>,
+    /// Is the index of the page from which the next place is taken. Its first `used` bytes are taken, and all bytes of
+    /// the pages before it.
     at: usize,
     used: u64,
 }
@@ -49,6 +51,7 @@ impl Scratch {
             self.pages.push(Arc::new(page));
         }
         self.used += size;
+        debug_assert!(self.used <= self.pages[self.at].size, "bug: a place ends after its page");
         Ok((self.pages[self.at].clone(), self.used - size))
     }
 

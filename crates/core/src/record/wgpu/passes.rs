@@ -26,7 +26,8 @@ pub(crate) struct Passes<'a> {
     /// Counts the passes of `encoder`. It is at most [`MOST_PASSES`].
     begun: usize,
     pass: Option<wgpu::ComputePass<'static>>,
-    /// Identifies the pipeline that is set in the open pass. `bound` identifies the bind group.
+    /// Identifies the pipeline that is set in the open pass. `bound` identifies the bind group. Both are `None` while no
+    /// pass is open.
     pipeline: Option<LayoutId>,
     bound: Option<GroupKey>,
     /// Holds the key of the dispatch that is recorded. It keeps its memory for the next dispatch.
@@ -95,6 +96,7 @@ impl<'a> Passes<'a> {
             self.pipeline = None;
             self.key = self.bound.take().or(self.key.take());
         }
+        debug_assert!(self.pipeline.is_none() && self.bound.is_none(), "bug: state of a closed pass");
     }
 
     pub(crate) fn finish(mut self) -> CommandBuffers {
@@ -159,6 +161,7 @@ impl<'a> Passes<'a> {
             self.begun = 0;
         }
         self.begun += 1;
+        debug_assert!(self.begun <= MOST_PASSES, "bug: an encoder with too many passes");
     }
 
     /// Records a dispatch.

@@ -13,7 +13,7 @@ const PAGE: u64 = 64 << 10;
 pub(crate) struct Uniforms {
     alignment: u64,
     pages: Vec<wgpu::Buffer>,
-    /// Holds the parameters of the batch that is recorded, page after page.
+    /// Holds the parameters of the batch that is recorded, page after page. The pages have room for all of them.
     bytes: Vec<u8>,
 }
 
@@ -55,6 +55,7 @@ impl Uniforms {
         self.bytes.resize(start, 0);
         self.bytes.extend_from_slice(params);
         self.bytes.resize(start + size as usize, 0);
+        debug_assert!(self.bytes.len() <= self.pages.len() * PAGE as usize, "bug: parameters without a page");
         Ok(UniformSlot { page, offset: offset as u32 })
     }
 
