@@ -13,6 +13,7 @@ mod padded;
 mod pinned;
 mod pool;
 mod reads;
+mod region_forms;
 mod region_order;
 mod regions;
 mod single;
@@ -27,6 +28,7 @@ pub fn cases() -> Vec<Case> {
         pinned::cases(),
         copies::cases(),
         regions::cases(),
+        region_forms::cases(),
         region_order::cases(),
         padded::cases(),
         maps::cases(),

@@ -8,6 +8,7 @@ mod overlap;
 mod profiles;
 mod relations;
 mod single_events;
+mod summaries;
 mod unmeasured;
 
 use crate::common::refusing::{self, Driver, Rule};
@@ -20,7 +21,7 @@ use std::sync::Arc;
 pub fn cases() -> Vec<Case> {
     let timing = [choosing::cases(), intervals::cases(), relations::cases(), unmeasured::cases()];
     let timing = timing.into_iter().chain([host_clock::cases(), single_events::cases()]);
-    let profiles = [profiles::cases(), measured::cases(), overlap::cases()];
+    let profiles = [profiles::cases(), summaries::cases(), measured::cases(), overlap::cases()];
     timing.chain(profiles).flatten().collect()
 }
 

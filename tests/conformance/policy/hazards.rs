@@ -1,6 +1,7 @@
 //! P02: the error that `Checked` returns for a missing wait, which does not depend on the device.
 
 use super::checked::{self, Verb};
+use crate::common::kernels::Saxpy;
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
 use fencepost::{Error, Kind};
@@ -18,18 +19,10 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-#[derive(KernelArgs)]
-#[kernel(source = "saxpy.wgsl")]
-struct Saxpy<'a> {
-    a: f32,
-    x: &'a DeviceArray<f32>,
-    y: &'a mut DeviceArray<f32>,
-}
-
 /// Launches on two queues without an order between them; returns the lines of both launches, the label of `y`, and the
 /// error of the second launch.
 fn unsynchronised(ctx: &Context, one: &CommandQueue, two: &CommandQueue) -> ([u32; 2], String, Error) {
-    let saxpy = ctx.kernel::<Saxpy>().unwrap();
+    let saxpy = ctx.kernel::<Saxpy<f32>>().unwrap();
     let x = ctx.full([1000], 1.0).unwrap();
     let (mut y, mut z) = (ctx.zeros([1000]).unwrap(), ctx.zeros([1000]).unwrap());
     let line = line!() + 1;

@@ -23,6 +23,7 @@ pub fn cases() -> Vec<Case> {
         case("q07_synchronize_all_keeps_no_context_alive", weak),
         case("q07_synchronize_waits_for_the_owner_of_an_adopted_device", owner)
             .gpu_only("there is no wgpu device"),
+        case("q07_synchronizing_an_idle_context_is_no_error", idle),
     ]
 }
 
@@ -249,4 +250,14 @@ fn owner(subject: &Subject) {
         ours.synchronize().wait().unwrap();
         assert!(end.is_complete().unwrap(), "the first poll finds the work complete");
     }
+}
+
+/// Follows Warp's `test_stream_synchronize_cpu`.
+fn idle(subject: &Subject) {
+    let ctx = subject.ctx();
+    ctx.synchronize().wait().unwrap();
+    ctx.default_queue().finish().wait().unwrap();
+    ctx.event().wait().unwrap();
+    ctx.current_queue().marker().wait().unwrap();
+    ctx.synchronize().wait().unwrap();
 }
