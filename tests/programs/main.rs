@@ -42,6 +42,7 @@ use case::{Adapter, Cpu, Matching, run_all};
 use common::full::{full, seeds};
 use common::refusing;
 use common::results::{self, CPU, NOTHING, On};
+use common::seeds::asked;
 use common::subject::Place;
 use faults::{Faulty, Where};
 use fencepost::{AdapterChoice, ContextOptions, Policy, RecorderChoice};
@@ -100,18 +101,6 @@ fn trial(
         let on = On { adapter: &adapter, backend: &backend };
         Ok(results::noted(&name, on, run)?)
     })
-}
-
-/// Returns the seeds of the environment variables, if they are set.
-fn asked() -> Option<Range<u64>> {
-    let number = |text: &str| text.parse::<u64>().expect("a seed is a number");
-    if let Ok(seed) = std::env::var("FENCEPOST_SEED") {
-        let seed = number(&seed);
-        return Some(seed..seed + 1);
-    }
-    let seeds = std::env::var("FENCEPOST_SEEDS").ok()?;
-    let (from, to) = seeds.split_once("..").expect("FENCEPOST_SEEDS is <from>..<to>");
-    Some(number(from)..number(to))
 }
 
 /// Returns one half of the seeds of the environment variables, or of `2 * count` seeds.

@@ -36,6 +36,7 @@ mod common;
 
 use common::full::{full, seeds};
 use common::results::{self, CPU, On};
+use common::seeds::asked;
 use common::subject::Place;
 use common::{adapters, one_place, validation};
 use libtest_mimic::Trial;
@@ -92,16 +93,4 @@ fn own_seeds(cpu: bool) -> Range<u64> {
 fn times() -> u64 {
     std::env::var("FENCEPOST_STORM_TIMES")
         .map_or(1, |times| times.parse().expect("FENCEPOST_STORM_TIMES is a number"))
-}
-
-/// Returns the seeds of the environment variables, if they are set.
-fn asked() -> Option<Range<u64>> {
-    let number = |text: &str| text.parse::<u64>().expect("a seed is a number");
-    if let Ok(seed) = std::env::var("FENCEPOST_SEED") {
-        let seed = number(&seed);
-        return Some(seed..seed + 1);
-    }
-    let seeds = std::env::var("FENCEPOST_SEEDS").ok()?;
-    let (from, to) = seeds.split_once("..").expect("FENCEPOST_SEEDS is <from>..<to>");
-    Some(number(from)..number(to))
 }

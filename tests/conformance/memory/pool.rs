@@ -2,7 +2,7 @@
 
 use crate::common::partners::every_pair;
 use crate::common::{Case, Subject, case};
-use fencepost::{Context, Download, HostArray, Policy, Upload};
+use fencepost::{CommandQueue, Context, Download, HostArray, Pending, Policy, Upload, UserEvent};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -28,6 +28,24 @@ fn free(ctx: &Context) -> u64 {
     ctx.pool_stats().free
 }
 
+/// Holds a queue behind a gate, and a read of an array of ones that is dropped already.
+struct Held {
+    queue: CommandQueue,
+    gate: UserEvent,
+    read: Pending<Vec<u32>>,
+}
+
+impl Held {
+    fn new(ctx: &Context) -> Self {
+        let queue = ctx.queue("q");
+        let gate = ctx.user_event("gate");
+        queue.wait_for(&gate.event()).unwrap();
+        let first = queue.full([N], 1_u32).unwrap();
+        let read = queue.read(&first);
+        Self { queue, gate, read }
+    }
+}
+
 fn never_waits(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
@@ -51,12 +69,8 @@ fn never_waits(s: &Subject) {
 
 fn same_queue(s: &Subject) {
     let ctx = s.ctx();
-    let (queue, _other) = (ctx.queue("q"), ctx.queue("other"));
-    let gate = ctx.user_event("gate");
-    queue.wait_for(&gate.event()).unwrap();
-    let first = queue.full([N], 1_u32).unwrap();
-    let read = queue.read(&first);
-    drop(first);
+    let _other = ctx.queue("other");
+    let Held { queue, gate, read } = Held::new(&ctx);
     let kept = free(&ctx);
     assert!(kept >= 4 * N as u64);
     let second = queue.full([N], 2_u32).unwrap();
@@ -70,12 +84,8 @@ fn same_queue(s: &Subject) {
 fn another_queue(s: &Subject) {
     for policy in [Policy::Ordered, Policy::Checked, Policy::Unchecked] {
         let ctx = s.ctx_with(policy);
-        let (queue, other) = (ctx.queue("q"), ctx.queue("other"));
-        let gate = ctx.user_event("gate");
-        queue.wait_for(&gate.event()).unwrap();
-        let first = queue.full([N], 1_u32).unwrap();
-        let read = queue.read(&first);
-        drop(first);
+        let other = ctx.queue("other");
+        let Held { queue, gate, read } = Held::new(&ctx);
         let kept = free(&ctx);
         let second = other.full([N], 2_u32).unwrap();
         assert_eq!(free(&ctx), kept, "the other queue may run before the read, so it gets other memory");
@@ -91,12 +101,7 @@ fn another_queue(s: &Subject) {
 
 fn the_context(s: &Subject) {
     let ctx = s.ctx();
-    let queue = ctx.queue("q");
-    let gate = ctx.user_event("gate");
-    queue.wait_for(&gate.event()).unwrap();
-    let first = queue.full([N], 1_u32).unwrap();
-    let read = queue.read(&first);
-    drop(first);
+    let Held { queue, gate, read } = Held::new(&ctx);
     let second = ctx.full([N], 2_u32).unwrap();
     let other = ctx.queue("other, made after the held work");
     gate.signal();

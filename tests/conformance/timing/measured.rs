@@ -1,14 +1,13 @@
 //! T04, T05: each row has a time, or a reason for the missing time, on every device.
 
-use super::{no_memory, refusing_context, timed};
+use super::{no_memory, refusing_context, refusing_on_the_cpu, timed};
 use crate::common::full::full;
 use crate::common::kernels::{Iota, Spin};
 use crate::common::refusing::Rule;
 use crate::common::{Case, Subject, case, raw};
 use crate::devices::losing::{doomed, lost as noticed, own};
 use fencepost::prelude::*;
-use fencepost::testing::{self, CpuFaults};
-use fencepost::{Activity, AdoptOptions, CpuOptions, Kind, RecorderChoice, Unmeasured};
+use fencepost::{Activity, AdoptOptions, Kind, RecorderChoice, Unmeasured};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -145,12 +144,7 @@ fn no_timestamps(subject: &Subject) {
 }
 
 fn failed(subject: &Subject) {
-    let ctx = testing::on_cpu(
-        CpuOptions { threads: false, ..CpuOptions::default() },
-        CpuFaults { refusals: 1.0, ..CpuFaults::default() },
-        Policy::default(),
-    );
-    subject.watch(&ctx);
+    let ctx = refusing_on_the_cpu(subject);
     let queue = ctx.queue("q");
     let profiler = ctx.profile();
     queue.full([N], 1_u32).unwrap();
