@@ -32,5 +32,5 @@ fn main() {
         timing::cases,
     ];
     let cases = modules.into_iter().flat_map(|cases| cases()).chain(host_side(hangs::cases())).collect();
-    common::one_place::run(common::trials(cases)).exit();
+    common::place_filter::run(common::trials(cases)).exit();
 }

@@ -87,7 +87,7 @@ fn main() {
         trials.extend(regressions::trials());
     }
     trials.extend(on_adapters());
-    common::one_place::run_beside(trials, AT_ONCE).exit();
+    common::place_filter::run_beside(trials, AT_ONCE).exit();
 }
 
 /// Returns a test that writes its result to the file of results.

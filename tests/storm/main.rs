@@ -9,7 +9,6 @@
 #![allow(unreachable_pub, reason = "modules of a test program")]
 
 mod array;
-mod board;
 mod bursts;
 mod bytes;
 mod callbacks;
@@ -17,19 +16,20 @@ mod contexts;
 mod end;
 mod events;
 mod failures;
-mod hands;
-mod keeper;
+mod handover;
+mod helper_threads;
 mod maps;
 mod pinned;
+mod progress;
 mod queues;
 mod regions;
 mod run;
 mod seed;
+mod shared;
 mod steps;
 mod temporary;
 mod waits;
 mod worker;
-mod world;
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -38,7 +38,7 @@ use common::full::{full, seeds};
 use common::results::{self, CPU, On};
 use common::seeds::asked;
 use common::subject::Place;
-use common::{adapters, one_place, validation};
+use common::{adapters, place_filter, validation};
 use libtest_mimic::Trial;
 use std::ops::Range;
 use std::sync::Arc;
@@ -56,7 +56,7 @@ fn main() {
     let mut trials = vec![trial(CPU, None)];
     let places = adapters::find().places;
     trials.extend(places.iter().filter(|place| !place.is_cpu()).map(|place| trial(place.on(), Some(place))));
-    one_place::run(trials).exit();
+    place_filter::run(trials).exit();
 }
 
 /// Returns the trial of one place. It fails if the validation layers report a message.

@@ -1,7 +1,7 @@
 //! D02: several contexts at once, on one adapter and on several.
 
+use crate::common::early_results::{self, RUNS};
 use crate::common::kernels::{Iota, Mix, Spin, mixed};
-use crate::common::later::{self, RUNS};
 use crate::common::partners::{each_pair, every_pair, partners, without_threads};
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
@@ -83,7 +83,7 @@ fn while_held(s: &Subject) {
 }
 
 fn later_kernel(s: &Subject) {
-    later::on_its_queue(
+    early_results::on_its_queue(
         s,
         &[
             ("a wait of a context on the same adapter", |at| elsewhere(&at.subject.ctx(), at)),
@@ -94,7 +94,7 @@ fn later_kernel(s: &Subject) {
     );
 }
 
-fn elsewhere<'a>(other: &Context, at: &later::Short<'a>) -> later::Look<'a> {
+fn elsewhere<'a>(other: &Context, at: &early_results::Short<'a>) -> early_results::Look<'a> {
     let queue = other.queue("elsewhere");
     queue.wait_for(&at.queue.marker()).unwrap();
     Box::new(move || queue.finish().wait().unwrap())

@@ -1,8 +1,8 @@
 //! M06: device memory that is mapped for the host.
 
 use crate::common::clock::Clock;
+use crate::common::early_results::{self, RUNS, VALUE};
 use crate::common::kernels::Iota;
-use crate::common::later::{self, RUNS, VALUE};
 use crate::common::{Case, Subject, case};
 use crate::kernels::shaders;
 use fencepost::{
@@ -38,13 +38,13 @@ const NOW: Duration = Duration::ZERO;
 /// Maps memory that the host reaches, for which nothing has to be submitted.
 fn map_later(s: &Subject) {
     let ctx = s.switched(|switches| switches.shared_memory = true);
-    later::on_its_queue_of(
+    early_results::on_its_queue_of(
         s,
         &ctx,
         &[
             ("a read map", |at| {
                 let x = at.x.handle();
-                Box::new(move || assert_eq!(x.map_read().wait().unwrap()[..], [VALUE; later::N]))
+                Box::new(move || assert_eq!(x.map_read().wait().unwrap()[..], [VALUE; early_results::N]))
             }),
             ("a write map", |at| {
                 let x = at.x.handle();

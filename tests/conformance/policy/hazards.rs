@@ -12,8 +12,8 @@ pub fn cases() -> Vec<Case> {
         case("p02_the_error_of_a_missing_wait_names_both_uses_the_bytes_and_the_call_to_add", message),
         case("p02_messages_use_the_name_of_the_array", named),
         case("p02_every_pair_of_verbs_with_a_writer_is_a_hazard", pairs),
-        case("p02_the_answer_does_not_depend_on_the_progress_of_the_device", however_far),
-        case("p02_the_answer_is_the_same_after_the_device_has_done_the_work", long_done),
+        case("p02_a_hazard_does_not_depend_on_the_progress_of_the_device", however_far),
+        case("p02_a_hazard_is_the_same_after_the_device_has_done_the_work", long_done),
         case("p02_a_refused_call_enqueues_nothing", enqueues_nothing),
         case("p02_the_call_in_the_message_removes_the_hazard", remedy),
     ]

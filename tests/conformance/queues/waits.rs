@@ -1,8 +1,8 @@
 //! Q05, Q06: polls, and waits with a limit.
 
 use crate::common::busy::{Setup, Verb, each_returns};
+use crate::common::early_results::{self, RUNS};
 use crate::common::kernels::Mix;
-use crate::common::later::{self, RUNS};
 use crate::common::{Case, Subject, case, dump};
 use fencepost::{CommandQueue, Context, DeviceArray, Grid, Kind, Pending};
 use std::thread;
@@ -78,7 +78,7 @@ fn empty_is_complete(subject: &Subject) {
 }
 
 fn complete_beside_a_kernel(subject: &Subject) {
-    later::on_a_later_queue(
+    early_results::on_a_later_queue(
         subject,
         &[("a queue that is polled", |at| {
             let queue = at.queue;
@@ -233,7 +233,7 @@ fn running(subject: &Subject) {
     let ctx = subject.ctx();
     let (queue, event) = (ctx.queue("main"), ctx.event());
     for _ in 0..3 {
-        later::each_length("the answer that an event and its queue are incomplete", |milliseconds| {
+        early_results::each_length("the answer that an event and its queue are incomplete", |milliseconds| {
             subject.spin(&ctx, &queue, milliseconds);
             queue.record(&event).unwrap();
             let incomplete = !queue.is_complete().unwrap() && !event.is_complete().unwrap();

@@ -80,7 +80,7 @@ fn too_much(peak: Option<u64>, limit: u64) -> Option<String> {
     Some(format!("the process took {peak} MiB, the limit is {limit} MiB"))
 }
 
-/// Returns the peak memory of a test program in MiB, if it printed that: `tests/common/one_place.rs`.
+/// Returns the peak memory of a test program in MiB, if it printed that: `tests/common/place_filter.rs`.
 fn peak(said: &str) -> Option<u64> {
     let words = said.lines().rev().find_map(|line| line.strip_prefix("peak memory: "))?;
     words.strip_suffix(" MiB")?.parse().ok()

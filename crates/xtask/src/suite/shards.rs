@@ -11,7 +11,7 @@ use crate::shell::Line;
 
 /// Names the variable with the file of results, as in `tests/common/results.rs`.
 const RESULTS: &str = "FENCEPOST_TEST_RESULTS";
-/// Names the variable that limits a program to the tests of one place, as in `tests/common/places.rs`.
+/// Names the variable that limits a program to the tests of one place, as in `tests/common/place_filter.rs`.
 const PLACE: &str = "FENCEPOST_TEST_PLACE";
 /// Names the variable of the full suite, as in `tests/common/full.rs`.
 const FULL: &str = "FENCEPOST_TEST_FULL";
