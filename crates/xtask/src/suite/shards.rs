@@ -47,6 +47,9 @@ pub(crate) struct Shard {
     pub(super) line: Line,
 }
 
+/// Limits the memory of a process, in MiB, except for the refusals.
+pub(crate) const MEMORY: u64 = 1536;
+
 /// Names the tests of a program that one process runs.
 enum Part {
     All,
@@ -59,7 +62,7 @@ enum Part {
 impl Shard {
     /// Returns the limit of its process's memory, in MiB.
     pub(super) fn memory(&self) -> u64 {
-        if self.program == BY_TEST { 2560 } else { 1536 }
+        if self.program == BY_TEST { 2560 } else { MEMORY }
     }
 
     /// Makes a shard of a whole program.
