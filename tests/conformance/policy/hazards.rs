@@ -78,32 +78,45 @@ fn message(s: &Subject) {
     assert_eq!(error.to_string(), expected);
 }
 
-/// Tries every verb as the earlier and as the later use.
-fn pairs(s: &Subject) {
+/// Holds two queues, and an array that the first queue has used.
+struct Used<'a> {
+    bench: &'a checked::Bench,
+    one: CommandQueue,
+    two: CommandQueue,
+    x: DeviceArray<u32>,
+}
+
+/// Gives `check` every verb as the earlier use, which one queue has enqueued, and every verb as the later use.
+fn each_pair(s: &Subject, check: impl Fn(Verb, Verb, &Used<'_>)) {
     let ctx = s.ctx_with(Policy::Checked);
     let bench = checked::Bench::new(s, &ctx);
     for earlier in Verb::ALL {
         for later in Verb::ALL {
             let (one, two) = (ctx.queue("one"), ctx.queue("two"));
-            let x = ctx.zeros([64]).unwrap();
-            earlier.run(&bench, &one, &x).unwrap();
-            let found = later.run(&bench, &two, &x);
-            let readers = !earlier.writes() && !later.writes();
-            if readers || earlier.tells_the_host() {
-                found.unwrap_or_else(|error| panic!("{later:?} after {earlier:?}: {error}"));
-                continue;
-            }
-            let Err(error) = found else { panic!("{later:?} after {earlier:?} is accepted") };
-            let Kind::Hazard { earlier: before, later: after, range, access, later_access, .. } =
-                error.kind()
-            else {
-                panic!("{later:?} after {earlier:?}: {error}")
-            };
-            assert_eq!([&*before.command, &*after.command], [earlier.command(), later.command()], "{error}");
-            let called = |verb: Verb| if verb.writes() { "write" } else { "read" };
-            assert_eq!((range.clone(), *access, *later_access), (0..256, called(earlier), called(later)));
+            let used = Used { bench: &bench, one, two, x: ctx.zeros([64]).unwrap() };
+            earlier.run(&bench, &used.one, &used.x).unwrap();
+            check(earlier, later, &used);
         }
     }
+}
+
+fn pairs(s: &Subject) {
+    each_pair(s, |earlier, later, used| {
+        let found = later.run(used.bench, &used.two, &used.x);
+        let readers = !earlier.writes() && !later.writes();
+        if readers || earlier.tells_the_host() {
+            found.unwrap_or_else(|error| panic!("{later:?} after {earlier:?}: {error}"));
+            return;
+        }
+        let Err(error) = found else { panic!("{later:?} after {earlier:?} is accepted") };
+        let Kind::Hazard { earlier: before, later: after, range, access, later_access, .. } = error.kind()
+        else {
+            panic!("{later:?} after {earlier:?}: {error}")
+        };
+        assert_eq!([&*before.command, &*after.command], [earlier.command(), later.command()], "{error}");
+        let called = |verb: Verb| if verb.writes() { "write" } else { "read" };
+        assert_eq!((range.clone(), *access, *later_access), (0..256, called(earlier), called(later)));
+    });
 }
 
 /// Uses the array on a second queue while the first queue is held, and while its work runs or is done.
@@ -165,15 +178,8 @@ fn enqueues_nothing(s: &Subject) {
 }
 
 fn remedy(s: &Subject) {
-    let ctx = s.ctx_with(Policy::Checked);
-    let bench = checked::Bench::new(s, &ctx);
-    for earlier in Verb::ALL {
-        for later in Verb::ALL {
-            let (one, two) = (ctx.queue("one"), ctx.queue("two"));
-            let x = ctx.zeros([64]).unwrap();
-            earlier.run(&bench, &one, &x).unwrap();
-            two.wait_for_queue(&one).unwrap();
-            later.run(&bench, &two, &x).unwrap();
-        }
-    }
+    each_pair(s, |_, later, used| {
+        used.two.wait_for_queue(&used.one).unwrap();
+        later.run(used.bench, &used.two, &used.x).unwrap();
+    });
 }

@@ -116,10 +116,13 @@ fn diamond(subject: &Subject, after: After) {
     }
 }
 
+/// Counts the elements in cases with many launches.
+const SMALL: usize = 1000;
+
 /// Follows CuPy's `test_del`.
 fn dropped_handle(subject: &Subject) {
     let ctx = subject.ctx();
-    let mut x = ctx.zeros([N]).unwrap();
+    let mut x = ctx.zeros([SMALL]).unwrap();
     let queue = ctx.queue("main");
     let other = queue.clone();
     queue.scope(|| {
@@ -129,7 +132,7 @@ fn dropped_handle(subject: &Subject) {
     });
     drop(queue);
     ctx.synchronize().wait().unwrap();
-    assert_eq!(ctx.current_queue().read(&x).wait().unwrap(), [3; N]);
+    assert_eq!(ctx.current_queue().read(&x).wait().unwrap(), [3; SMALL]);
 }
 
 /// Follows CuPy's `test_stream_thread`.
@@ -141,7 +144,7 @@ fn two_threads(subject: &Subject) {
             let ctx = ctx.clone();
             thread::spawn(move || {
                 queue.make_current();
-                let mut x = ctx.zeros([N]).unwrap();
+                let mut x = ctx.zeros([SMALL]).unwrap();
                 ctx.current_queue().fill(&mut x, 6_u32).unwrap();
                 let read = ctx.current_queue().read(&x);
                 drop(queue);
@@ -149,7 +152,7 @@ fn two_threads(subject: &Subject) {
             })
         });
         for handle in handles {
-            assert_eq!(handle.join().unwrap(), [6; N]);
+            assert_eq!(handle.join().unwrap(), [6; SMALL]);
         }
     }
 }
@@ -159,20 +162,20 @@ fn two_threads(subject: &Subject) {
 /// Follows Taichi, which has one compute stream a thread.
 fn threads(subject: &Subject) {
     let ctx = subject.ctx();
-    let (mix, ones) = (&ctx.kernel::<Mix>().unwrap(), &ctx.full([N], 1_u32).unwrap());
+    let (mix, ones) = (&ctx.kernel::<Mix>().unwrap(), &ctx.full([SMALL], 1_u32).unwrap());
     thread::scope(|scope| {
         for id in 0..4_u32 {
             let ctx = &ctx;
             scope.spawn(move || {
                 let queue = ctx.queue(&format!("of thread {id}"));
                 queue.make_current();
-                let mut y = ctx.full([N], id).unwrap();
+                let mut y = ctx.full([SMALL], id).unwrap();
                 for _ in 0..50 {
                     ctx.current_queue()
-                        .launch(mix, Grid::threads([N]), Mix { a: 1, b: id, x: ones, y: &mut y })
+                        .launch(mix, Grid::threads([SMALL]), Mix { a: 1, b: id, x: ones, y: &mut y })
                         .unwrap();
                 }
-                assert_eq!(ctx.current_queue().read(&y).wait().unwrap(), [id + 50 * (id + 1); N]);
+                assert_eq!(ctx.current_queue().read(&y).wait().unwrap(), [id + 50 * (id + 1); SMALL]);
             });
         }
     });
