@@ -4,10 +4,10 @@
 #[path = "../common/mod.rs"]
 mod common;
 
-mod flat;
 mod futures;
 mod heap;
 mod queues;
+mod retained;
 mod verbs;
 
 use common::full::full;

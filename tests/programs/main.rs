@@ -10,9 +10,9 @@ mod awaiting;
 mod bounds;
 mod case;
 mod checked;
+mod coverage;
 mod draw;
 mod draw_memory;
-mod drawn;
 mod faults;
 mod generate;
 mod held;
@@ -20,6 +20,7 @@ mod kernels;
 mod kinds;
 mod legal;
 mod machine;
+mod memory_operations;
 mod names;
 mod op;
 mod open_order;
@@ -32,7 +33,6 @@ mod run;
 mod shrink;
 mod touch;
 mod waiting;
-mod working;
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -82,7 +82,7 @@ fn main() {
         run_all(asked().unwrap_or(0..REPEATED), &repeat::Repeated)
     }));
     if asked().is_none() {
-        trials.push(trial("p08_programs_have_operations_of_every_kind", CPU, drawn::run));
+        trials.push(trial("p08_programs_have_operations_of_every_kind", CPU, coverage::run));
         trials.push(trial("r02_unordered_work_runs_in_any_order", CPU, open_order::run));
         trials.extend(regressions::trials());
     }
