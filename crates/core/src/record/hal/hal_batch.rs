@@ -10,16 +10,14 @@ use crate::memory::block::Block;
 use crate::memory::native_memory::NativeMemory;
 use crate::memory::staging::StagingPiece;
 use crate::memory::wgpu_memory::{WgpuMemory, refused};
-use crate::record::dispatch::{BoundRange, GroupCount, pipeline_of};
+use crate::record::dispatch::{BoundRange, GroupCount};
 use crate::record::hal::barriers::BarrierUse;
 use crate::record::hal::encoder::NativeEncoder;
 use crate::record::hal::external_handles::ExternalHandles;
-use crate::record::hal::indirect::IndirectGroups;
 use crate::record::hal::native_buffers::{buffer_of, native, native_of};
 use crate::record::hal::scratch::Scratch;
 use crate::record::hal::zero_fill::ZeroFills;
 use crate::record::own_kernels::{OwnKernel, OwnKernels};
-use crate::work::kernel_launch::Launch;
 use fencepost_sync::Value;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -112,33 +110,6 @@ impl<'e, A: Backend> HalBatch<'e, A> {
             self.calls.clear(self.buffer(block), 0..block.size);
         }
         self.touches.push(touch);
-    }
-
-    #[inline]
-    pub(crate) fn launch(&mut self, sizes: &mut IndirectGroups<A>, launch: &'e Launch) -> Result<()> {
-        let pipeline = pipeline_of::<HalPipeline<A>>(launch).form(&launch.bindings)?;
-        if launch.indirect.is_none() && launch.groups.contains(&0) {
-            return Ok(());
-        }
-        let limited = launch.indirect.as_ref().map(|span| sizes.limit(self, span)).transpose()?;
-        self.touches.clear();
-        for (at, bound) in launch.bindings.iter().enumerate() {
-            if let Some((uses, write)) = pipeline.uses(at, bound) {
-                self.touch(&bound.block, uses, write);
-            }
-        }
-        self.calls.admit(&self.touches);
-        let parts =
-            launch.bindings.iter().map(|b| BoundRange { block: &b.block, offset: b.offset, size: b.size });
-        let size = match &limited {
-            None => GroupCount::Fixed(launch.groups),
-            Some((block, offset)) => GroupCount::Indirect(native_of::<A>(block), *offset),
-        };
-        let done = self.dispatch(&HalDispatch { pipeline, params: launch.params.bytes(), parts, size });
-        if let Some((place, _)) = limited.as_ref().filter(|_| A::EXACT) {
-            self.calls.transition(native_of::<A>(place), Uses::INDIRECT, Uses::STORAGE_READ_WRITE);
-        }
-        done
     }
 
     /// Returns an own kernel, which its first use compiles. The batch keeps the kernel.

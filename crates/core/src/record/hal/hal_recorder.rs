@@ -290,7 +290,30 @@ impl<A: Backend> HalVisitor<'_, A> {
 impl<'e, A: Backend> WorkVisitor<'e> for HalVisitor<'e, A> {
     #[inline]
     fn launch(&mut self, launch: &'e Launch) -> Result<()> {
-        self.batch.launch(self.sizes, launch)
+        let batch = &mut self.batch;
+        let pipeline = pipeline_of::<HalPipeline<A>>(launch).form(&launch.bindings)?;
+        if launch.indirect.is_none() && launch.groups.contains(&0) {
+            return Ok(());
+        }
+        let limited = launch.indirect.as_ref().map(|span| self.sizes.limit(batch, span)).transpose()?;
+        batch.touches.clear();
+        for (at, bound) in launch.bindings.iter().enumerate() {
+            if let Some((uses, write)) = pipeline.uses(at, bound) {
+                batch.touch(&bound.block, uses, write);
+            }
+        }
+        batch.calls.admit(&batch.touches);
+        let parts =
+            launch.bindings.iter().map(|b| BoundRange { block: &b.block, offset: b.offset, size: b.size });
+        let size = match &limited {
+            None => GroupCount::Fixed(launch.groups),
+            Some((block, offset)) => GroupCount::Indirect(native_of::<A>(block), *offset),
+        };
+        let done = batch.dispatch(&HalDispatch { pipeline, params: launch.params.bytes(), parts, size });
+        if let Some((place, _)) = limited.as_ref().filter(|_| A::EXACT) {
+            batch.calls.transition(native_of::<A>(place), Uses::INDIRECT, Uses::STORAGE_READ_WRITE);
+        }
+        done
     }
 
     fn copy(&mut self, src: &'e Span, dst: &'e Span) -> Result<()> {
