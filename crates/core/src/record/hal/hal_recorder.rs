@@ -14,7 +14,7 @@ use crate::memory::read_slot::ReadSlot;
 use crate::memory::staged_bytes::Staged;
 use crate::memory::staging::StagingPiece;
 use crate::memory::wgpu_memory::WgpuMemory;
-use crate::record::dispatch::GroupCount;
+use crate::record::dispatch::{BoundRange, GroupCount, pipeline_of};
 use crate::record::external_blocks::{NamedExternal, attribute};
 use crate::record::fill::fill;
 use crate::record::hal::direct::{Direct, RecordedEncoder};
