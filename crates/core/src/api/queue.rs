@@ -13,7 +13,7 @@ use crate::runtime::event::{Event, EventOptions, Events, Recording, same_context
 use crate::runtime::owner::Owner;
 use crate::runtime::pending::{Pending, PointLate};
 use crate::scheduler::priority::Priority;
-use crate::scheduler::wait::Caller;
+use crate::scheduler::wait_target::Caller;
 use fencepost_sync::Slot;
 use std::fmt;
 use std::panic::Location;

@@ -6,7 +6,7 @@ use crate::scheduler::deadline::Deadline;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::handle_points::PointHistory;
 use crate::scheduler::user_signal::UserSignal;
-use crate::scheduler::wait::WaitTarget;
+use crate::scheduler::wait_target::WaitTarget;
 use fencepost_sync::{Late, Point, TaskWaker};
 use std::future::Future;
 use std::pin::Pin;

@@ -15,7 +15,7 @@ use crate::memory::staged_bytes::Payload;
 use crate::runtime::event::same_context;
 use crate::runtime::owner::Owner;
 use crate::runtime::pending::Pending;
-use crate::scheduler::wait::Caller;
+use crate::scheduler::wait_target::Caller;
 use crate::work::region_copy::{RegionCopy, Rows, WORD};
 use crate::work::span::{Pattern, Span};
 use crate::work::step::{Work, Works};

@@ -20,7 +20,7 @@ use crate::runtime::pending::{Pending, WakerRegistration};
 use crate::scheduler::host_guard::HostGuard;
 use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::ordering::policy::Policy;
-use crate::scheduler::wait::Caller;
+use crate::scheduler::wait_target::Caller;
 use crate::work::region_copy::RegionCopy;
 use crate::work::span::{Pattern, Span};
 use crate::work::step::{Work, Works};
