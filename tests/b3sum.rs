@@ -6,10 +6,11 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::thread::{sleep, spawn};
-use std::time::{Duration, Instant};
+use std::thread::spawn;
+use std::time::Duration;
 
 use common::adapters::{self, Found};
+use common::example::{program, within};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use serde_json::Value;
 
@@ -142,14 +143,7 @@ fn default_piece(adapter: usize) -> Result<(), Failed> {
 
 /// Returns a command that runs the program on one adapter.
 fn b3sum(adapter: usize) -> Result<Command, Failed> {
-    let own = std::env::current_exe()?;
-    let folder = own.ancestors().nth(2).ok_or("this test has no folder")?;
-    let program = folder.join("examples/b3sum").with_extension(std::env::consts::EXE_EXTENSION);
-    if !program.is_file() {
-        let hint = "`cargo test` builds it, `cargo test --test b3sum` does not";
-        return Err(format!("{} is missing: {hint}", program.display()).into());
-    }
-    let mut command = Command::new(program);
+    let mut command = Command::new(program("b3sum")?);
     command.env("FENCEPOST_ADAPTER", adapter.to_string());
     Ok(command)
 }
@@ -168,20 +162,6 @@ fn start(mut command: Command) -> Result<Child, Failed> {
 /// Runs the program to its end and returns its output.
 fn ended(command: Command) -> Result<Output, Failed> {
     within(LIMIT, start(command)?)
-}
-
-/// Waits for a program that prints little, and kills it after `limit`.
-fn within(limit: Duration, mut child: Child) -> Result<Output, Failed> {
-    let start = Instant::now();
-    while child.try_wait()?.is_none() {
-        if start.elapsed() > limit {
-            child.kill()?;
-            let output = child.wait_with_output()?;
-            return Err(format!("not over within {limit:?}; {output:?}").into());
-        }
-        sleep(Duration::from_millis(5));
-    }
-    Ok(child.wait_with_output()?)
 }
 
 /// Returns the text that the program printed, if it ended with the exit code `code`.

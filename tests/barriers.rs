@@ -7,7 +7,7 @@ mod common;
 use ash::vk;
 use common::kernels::{Mix, mixed};
 use common::subject::{Place, Subject};
-use common::{adapters, raw, spied, watchdog};
+use common::{adapters, function_tables, raw, watchdog};
 use fencepost::prelude::*;
 use fencepost::{AdoptOptions, RecorderChoice};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
@@ -136,7 +136,7 @@ unsafe extern "system" fn count(
 /// Opens a device of `place` that counts its barriers. One static holds the driver's function: all devices of one
 /// adapter have the same driver, and the adapters are tested one after the other.
 fn counting_device(place: &Place) -> (wgpu::Device, wgpu::Queue) {
-    spied::open(&raw::adapter(place), wgpu::Features::empty(), with_count)
+    function_tables::open(&raw::adapter(place), wgpu::Features::empty(), with_count)
 }
 
 /// Returns the same device with [`count`] in its function table.

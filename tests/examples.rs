@@ -3,12 +3,13 @@
 mod common;
 
 use common::adapters::{self, Found};
+use common::example::{program, within};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use serde_json::Value;
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 /// An example has a name, a last line that begins with `last`, and perhaps a picture that it writes.
 #[derive(Clone, Copy)]
@@ -175,30 +176,4 @@ fn run(command: &mut Command, last: &str, index: usize) -> Result<(), Failed> {
         return Ok(());
     }
     Err(format!("{}; it printed\n{out}{err}and should have ended with\n{last}", output.status).into())
-}
-
-/// Returns the path of an example's program, which lies beside the folder of this test.
-fn program(name: &str) -> Result<PathBuf, Failed> {
-    let own = std::env::current_exe()?;
-    let folder = own.ancestors().nth(2).ok_or("this test has no folder")?;
-    let program = folder.join("examples").join(name).with_extension(std::env::consts::EXE_EXTENSION);
-    let hint = format!(
-        "{} is missing: `cargo test` builds it, `cargo test --test examples` does not",
-        program.display()
-    );
-    if program.is_file() { Ok(program) } else { Err(hint.into()) }
-}
-
-/// Waits for a program that prints little, and kills it after `limit`.
-fn within(limit: Duration, mut child: Child) -> Result<Output, Failed> {
-    let start = Instant::now();
-    while child.try_wait()?.is_none() {
-        if start.elapsed() > limit {
-            child.kill()?;
-            let output = child.wait_with_output()?;
-            return Err(format!("not over within {limit:?}; {output:?}").into());
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    Ok(child.wait_with_output()?)
 }

@@ -176,9 +176,10 @@ impl Bed {
 
 impl Drop for Bed {
     fn drop(&mut self) {
-        let buffer = self.buffer.take();
-        // SAFETY: the commands that use the buffer were never submitted, and are discarded.
-        on(&self.device, |raw| buffer.into_iter().for_each(|buffer| unsafe { raw.destroy_buffer(buffer) }));
+        if let Some(buffer) = self.buffer.take() {
+            // SAFETY: the commands that use the buffer were never submitted, and are discarded.
+            on(&self.device, |raw| unsafe { raw.destroy_buffer(buffer) });
+        }
     }
 }
 

@@ -25,7 +25,9 @@ pub(crate) trait Implementation {
     }
 
     /// Times all launches of `job`, one flush, and the wait.
-    fn launch(&mut self, job: &Job) -> Result<LaunchTime>;
+    fn launch(&mut self, _job: &Job) -> Result<LaunchTime> {
+        bail!("{} launches nothing", self.name())
+    }
 
     /// Times all launches of `job` and the wait, without a flush where the wait flushes.
     fn launch_and_wait(&mut self, job: &Job) -> Result<Duration> {
@@ -33,7 +35,9 @@ pub(crate) trait Implementation {
     }
 
     /// Returns the current contents of one output.
-    fn output(&mut self, index: usize) -> Result<Vec<f32>>;
+    fn output(&mut self, _index: usize) -> Result<Vec<f32>> {
+        bail!("{} has no outputs", self.name())
+    }
 
     /// Makes the device buffer of the transfer rows, in place of the last one. 0 drops it.
     fn allocate(&mut self, bytes: usize) -> Result<()>;

@@ -1,14 +1,9 @@
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use wgpu::{Adapter, Buffer, BufferUsages, Features, MapMode};
 
-use crate::{
-    ground::Ground,
-    implementation::{Implementation, LaunchTime},
-    job::Job,
-    part::Part,
-};
+use crate::{ground::Ground, implementation::Implementation, part::Part};
 
 /// Does the expert's transfers where the adapter can map its own buffers, without staging or submission.
 pub(crate) struct ExpertMapped {
@@ -37,10 +32,6 @@ impl Implementation for ExpertMapped {
 
     fn reset(&mut self, outputs: usize) -> Result<()> {
         self.ground.reset(outputs)
-    }
-
-    fn launch(&mut self, _job: &Job) -> Result<LaunchTime> {
-        bail!("expert-mapped launches as expert does")
     }
 
     fn output(&mut self, index: usize) -> Result<Vec<f32>> {

@@ -1,12 +1,8 @@
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 
-use crate::{
-    implementation::{Implementation, LaunchTime},
-    job::Job,
-    part::Part,
-};
+use crate::{implementation::Implementation, part::Part};
 
 /// Copies from host memory to host memory without a device. This is the limit of every transfer through the host.
 #[derive(Default)]
@@ -25,14 +21,6 @@ impl Implementation for Memcpy {
 
     fn reset(&mut self, _outputs: usize) -> Result<()> {
         Ok(())
-    }
-
-    fn launch(&mut self, _job: &Job) -> Result<LaunchTime> {
-        bail!("memcpy launches nothing")
-    }
-
-    fn output(&mut self, _index: usize) -> Result<Vec<f32>> {
-        bail!("memcpy has no outputs")
     }
 
     fn allocate(&mut self, bytes: usize) -> Result<()> {

@@ -222,7 +222,9 @@ impl Implementation for Vulkan {
 
 impl Drop for Vulkan {
     fn drop(&mut self) {
-        self.transfer.take().into_iter().for_each(|old| old.destroy(&self.device));
+        if let Some(old) = self.transfer.take() {
+            old.destroy(&self.device);
+        }
         self.arrays.destroy(&self.device);
         self.program.destroy(&self.device);
         // SAFETY: no submission runs; see the head of the file.

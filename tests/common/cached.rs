@@ -2,7 +2,7 @@
 #![allow(unsafe_code, reason = "a device with a counting function table is made without wgpu")]
 
 use super::subject::Place;
-use super::{raw, spied};
+use super::{function_tables, raw};
 use ash::vk;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -15,15 +15,16 @@ static NOTED: Mutex<BTreeMap<vk::Device, Noted>> = Mutex::new(BTreeMap::new());
 /// Opens a device of `place` with its queue. Returns also the handle that [`given`] takes.
 pub fn open(place: &Place) -> (wgpu::Device, wgpu::Queue, vk::Device) {
     let mut name = vk::Device::null();
-    let (device, queue) = spied::open(&raw::adapter(place), wgpu::Features::PIPELINE_CACHE, |device| {
-        let mut table = device.fp_v1_0().clone();
-        name = device.handle();
-        let noted = (table.create_pipeline_cache, Vec::new());
-        NOTED.lock().unwrap_or_else(PoisonError::into_inner).insert(name, noted);
-        table.create_pipeline_cache = create;
-        let (v1, v2, v3) = (device.fp_v1_1().clone(), device.fp_v1_2().clone(), device.fp_v1_3().clone());
-        ash::Device::from_parts_1_3(name, table, v1, v2, v3)
-    });
+    let (device, queue) =
+        function_tables::open(&raw::adapter(place), wgpu::Features::PIPELINE_CACHE, |device| {
+            let mut table = device.fp_v1_0().clone();
+            name = device.handle();
+            let noted = (table.create_pipeline_cache, Vec::new());
+            NOTED.lock().unwrap_or_else(PoisonError::into_inner).insert(name, noted);
+            table.create_pipeline_cache = create;
+            let (v1, v2, v3) = (device.fp_v1_1().clone(), device.fp_v1_2().clone(), device.fp_v1_3().clone());
+            ash::Device::from_parts_1_3(name, table, v1, v2, v3)
+        });
     (device, queue, name)
 }
 

@@ -1,7 +1,7 @@
 //! Defines the kernels that cases launch.
 
 use fencepost::prelude::*;
-use fencepost::{DynKernel, HostBuffer};
+use fencepost::{DynKernel, Element, HostBuffer};
 use std::sync::Arc;
 
 /// Writes to `out[i]` the state after `rounds` steps of a generator that starts at `out[i] + i`.
@@ -20,6 +20,15 @@ pub struct Mix<'a> {
     pub b: u32,
     pub x: &'a DeviceArray<u32>,
     pub y: &'a mut DeviceArray<u32>,
+}
+
+/// Computes `y[i] = a * x[i] + y[i]`.
+#[derive(KernelArgs)]
+#[kernel(source = "saxpy.wgsl", T = [u32, i32, f32])]
+pub struct Saxpy<'a, T: Element> {
+    pub a: T,
+    pub x: &'a DeviceArray<T>,
+    pub y: &'a mut DeviceArray<T>,
 }
 
 /// Writes `out[i] = start + i * step`.

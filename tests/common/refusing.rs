@@ -4,7 +4,7 @@
 //! never reaches the driver.
 #![allow(unsafe_code, reason = "functions of this file stand between wgpu and a driver")]
 
-use super::spied;
+use super::function_tables;
 use ash::vk::{self, Handle};
 use fastrand::Rng;
 use fencepost::RecorderChoice;
@@ -75,7 +75,7 @@ fn features(adapter: &wgpu::Adapter) -> wgpu::Features {
 /// Opens a device of a Vulkan adapter. Returns also its queue, and the driver, which fails nothing yet.
 pub fn open(adapter: &wgpu::Adapter) -> (wgpu::Device, wgpu::Queue, Arc<Driver>) {
     let mut driver = None;
-    let (device, queue) = spied::open(adapter, features(adapter), |device| {
+    let (device, queue) = function_tables::open(adapter, features(adapter), |device| {
         let (made, changed) = Driver::under(device);
         driver = Some(made);
         changed

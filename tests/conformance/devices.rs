@@ -1,13 +1,13 @@
 //! Holds the tests of the rules of devices.
 
 mod adapters;
+mod driver_calls;
 mod lanes;
 pub(crate) mod losing;
 mod lost;
 mod same_results;
 mod scopes;
 mod several;
-mod silent;
 
 use crate::common::{Case, host_side};
 
@@ -19,7 +19,7 @@ pub fn cases() -> Vec<Case> {
         same_results::cases(),
         host_side(scopes::cases()),
         several::cases(),
-        silent::cases(),
+        driver_calls::cases(),
     ];
     parts.concat()
 }

@@ -1,9 +1,9 @@
 //! Holds the tests of the rules of events.
 
-mod across;
+mod between_contexts;
 mod destructors;
+mod early_results;
 mod executors;
-mod late;
 mod markers;
 mod one_device;
 mod pipelines;
@@ -17,13 +17,13 @@ pub fn cases() -> Vec<Case> {
     [
         markers::cases(),
         waiting::cases(),
-        late::cases(),
+        early_results::cases(),
         host_side(executors::cases()),
         host_side(destructors::cases()),
         host_side(recording::cases()),
         host_side(user::cases()),
         pipelines::cases(),
-        across::cases(),
+        between_contexts::cases(),
         one_device::cases(),
     ]
     .concat()

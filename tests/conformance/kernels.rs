@@ -5,7 +5,7 @@ mod arguments;
 mod compiling;
 mod elements;
 mod grids;
-mod kept;
+mod kernel_folder;
 mod results;
 pub mod shaders;
 mod workgroups;
@@ -16,7 +16,7 @@ pub fn cases() -> Vec<Case> {
     let parts = [
         host_side(arguments::cases()),
         compiling::cases(),
-        kept::cases(),
+        kernel_folder::cases(),
         elements::cases(),
         workgroups::cases(),
         grids::cases(),

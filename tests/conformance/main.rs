@@ -6,24 +6,15 @@
 #[path = "../common/mod.rs"]
 mod common;
 
-mod cupy;
 mod devices;
 mod events;
-mod gstaichi;
 mod hangs;
-mod katsdpsigproc;
-mod katsdpsigproc_memory;
 mod kernels;
 mod memory;
-mod peers_memory;
-mod peers_timing;
 mod policy;
 mod queues;
 mod robustness;
-mod taichi;
 mod timing;
-mod warp;
-mod warp_copy;
 
 use common::host_side;
 
@@ -35,20 +26,11 @@ fn main() {
         events::cases,
         devices::cases,
         memory::cases,
-        peers_memory::cases,
         policy::cases,
         kernels::cases,
         robustness::cases,
         timing::cases,
-        taichi::cases,
-        katsdpsigproc::cases,
-        cupy::cases,
-        gstaichi::cases,
-        warp::cases,
-        katsdpsigproc_memory::cases,
-        warp_copy::cases,
-        peers_timing::cases,
     ];
     let cases = modules.into_iter().flat_map(|cases| cases()).chain(host_side(hangs::cases())).collect();
-    common::one_place::run(common::trials(cases)).exit();
+    common::place_filter::run(common::trials(cases)).exit();
 }

@@ -1,9 +1,7 @@
 //! Holds the tests of the rules of memory: bytes arrive in the right place and order, and no read returns a stale byte.
 
-mod across;
-mod across_parts;
+mod between_contexts;
 mod copies;
-mod elsewhere;
 mod exhausted;
 mod limits;
 mod making;
@@ -13,9 +11,12 @@ mod padded;
 mod pinned;
 mod pool;
 mod reads;
+mod region_forms;
 mod region_order;
 mod regions;
-mod single;
+mod regions_between_contexts;
+mod single_elements;
+mod third_context;
 mod tracker;
 
 use crate::common::{Case, host_side};
@@ -27,16 +28,17 @@ pub fn cases() -> Vec<Case> {
         pinned::cases(),
         copies::cases(),
         regions::cases(),
+        region_forms::cases(),
         region_order::cases(),
         padded::cases(),
         maps::cases(),
         pool::cases(),
         host_side(limits::cases()),
         host_side(tracker::cases()),
-        across::cases(),
-        across_parts::cases(),
-        elsewhere::cases(),
-        single::cases(),
+        between_contexts::cases(),
+        regions_between_contexts::cases(),
+        third_context::cases(),
+        single_elements::cases(),
         exhausted::cases(),
     ]
     .concat()

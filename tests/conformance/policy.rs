@@ -2,12 +2,12 @@
 
 mod access;
 mod checked;
-mod gone;
+mod completions;
+mod dropped_queues;
 mod hazards;
-mod host;
+mod host_access;
 mod ordered;
 mod report;
-mod told;
 
 use crate::common::{Case, host_side};
 
@@ -17,10 +17,10 @@ pub fn cases() -> Vec<Case> {
         host_side(hazards::cases()),
         host_side(checked::cases()),
         host_side(access::cases()),
-        host::cases(),
+        host_access::cases(),
         host_side(report::cases()),
-        told::cases(),
-        host_side(gone::cases()),
+        completions::cases(),
+        host_side(dropped_queues::cases()),
     ];
     parts.into_iter().flatten().collect()
 }

@@ -14,6 +14,7 @@ mod foreign_errors;
 mod fork_join;
 mod order;
 mod priorities;
+mod scopes;
 mod synchronize;
 mod threads;
 mod verbs;
@@ -29,12 +30,13 @@ pub fn cases() -> Vec<Case> {
         waits::cases(),
         synchronize::cases(),
         host_side(current::cases()),
+        scopes::cases(),
         host_side(verbs::cases()),
         host_side(priorities::cases()),
         host_side(callbacks::cases()),
         host_side(callback_waits::cases()),
         host_side(callback_cycles::cases()),
-        host_side(fork_join::cases()),
+        fork_join::cases(),
         adopted::cases(),
         foreign::cases(),
         foreign_errors::cases(),

@@ -7,8 +7,8 @@ mod dropping;
 mod foreign;
 mod launching;
 mod panics;
+mod shader_errors;
 mod table;
-mod texts;
 mod waiting;
 
 use crate::common::{Case, host_side};
@@ -18,7 +18,7 @@ pub fn cases() -> Vec<Case> {
         host_side(arrays::cases()),
         bounds::cases(),
         host_side(foreign::cases()),
-        host_side(texts::cases()),
+        host_side(shader_errors::cases()),
         host_side(launching::cases()),
         panics::cases(),
         host_side(waiting::cases()),

@@ -8,19 +8,21 @@ mod overlap;
 mod profiles;
 mod relations;
 mod single_events;
+mod summaries;
 mod unmeasured;
 
 use crate::common::refusing::{self, Driver, Rule};
 use crate::common::{Case, Subject, raw};
 use fastrand::Rng;
 use fencepost::prelude::*;
-use fencepost::{AdoptOptions, CommandQueue, QueueOptions, RecorderChoice};
+use fencepost::testing::{self, CpuFaults};
+use fencepost::{AdoptOptions, CommandQueue, CpuOptions, QueueOptions, RecorderChoice};
 use std::sync::Arc;
 
 pub fn cases() -> Vec<Case> {
     let timing = [choosing::cases(), intervals::cases(), relations::cases(), unmeasured::cases()];
     let timing = timing.into_iter().chain([host_clock::cases(), single_events::cases()]);
-    let profiles = [profiles::cases(), measured::cases(), overlap::cases()];
+    let profiles = [profiles::cases(), summaries::cases(), measured::cases(), overlap::cases()];
     timing.chain(profiles).flatten().collect()
 }
 
@@ -63,4 +65,15 @@ fn refusing_context(subject: &Subject) -> (Context, Arc<Driver>) {
 /// Returns the rule by which the driver has no memory for any call, whatever is released.
 fn no_memory() -> Rule {
     Rule::Seeded(Rng::with_seed(0), 1000, None)
+}
+
+/// Returns a context of the CPU recorder that refuses every submission.
+fn refusing_on_the_cpu(subject: &Subject) -> Context {
+    let ctx = testing::on_cpu(
+        CpuOptions { threads: false, ..CpuOptions::default() },
+        CpuFaults { refusals: 1.0, ..CpuFaults::default() },
+        Policy::default(),
+    );
+    subject.watch(&ctx);
+    ctx
 }

@@ -2,7 +2,7 @@
 
 use crate::Case;
 use crate::common::Subject;
-use crate::flat::{flat, tables};
+use crate::retained::{retains_nothing, tables};
 use fencepost::prelude::*;
 use fencepost::{Pending, UserEvent};
 use std::pin::Pin;
@@ -55,11 +55,11 @@ fn polled(subject: &Subject) {
     let held = Held::new(&ctx);
     let (mut event, mut end, mut all) = (held.gate.event().done(), held.queue.finish(), ctx.synchronize());
     let (mut read, mut map) = (held.queue.read(&held.array), held.array.map_read());
-    flat("an event of the host", &ctx, POLLS, |_| poll(&mut event));
-    flat("the end of a queue", &ctx, POLLS, |_| poll(&mut end));
-    flat("all queues", &ctx, POLLS, |_| poll(&mut all));
-    flat("a read", &ctx, POLLS, |_| poll(&mut read));
-    flat("a map", &ctx, POLLS, |_| poll(&mut map));
+    retains_nothing("an event of the host", &ctx, POLLS, |_| poll(&mut event));
+    retains_nothing("the end of a queue", &ctx, POLLS, |_| poll(&mut end));
+    retains_nothing("all queues", &ctx, POLLS, |_| poll(&mut all));
+    retains_nothing("a read", &ctx, POLLS, |_| poll(&mut read));
+    retains_nothing("a map", &ctx, POLLS, |_| poll(&mut map));
     assert!(tables(&ctx)[0] < 20, "wakers: {:?}", tables(&ctx));
     held.gate.signal();
     pollster::block_on(async {
@@ -75,10 +75,10 @@ fn dropped(subject: &Subject) {
     let ctx = subject.ctx();
     let held = Held::new(&ctx);
     let event = held.gate.event();
-    flat("an event of the host", &ctx, POLLS, |_| poll(&mut event.done()));
-    flat("the end of a queue", &ctx, POLLS, |_| poll(&mut held.queue.finish()));
-    flat("all queues", &ctx, POLLS, |_| poll(&mut ctx.synchronize()));
-    flat("a map", &ctx, POLLS, |_| poll(&mut held.array.map_read()));
+    retains_nothing("an event of the host", &ctx, POLLS, |_| poll(&mut event.done()));
+    retains_nothing("the end of a queue", &ctx, POLLS, |_| poll(&mut held.queue.finish()));
+    retains_nothing("all queues", &ctx, POLLS, |_| poll(&mut ctx.synchronize()));
+    retains_nothing("a map", &ctx, POLLS, |_| poll(&mut held.array.map_read()));
     assert_eq!(tables(&ctx)[0], 0, "wakers");
     held.gate.signal();
     held.queue.finish().wait().unwrap();
@@ -90,8 +90,8 @@ fn across(subject: &Subject) {
     let near = contexts[0].queue("near");
     near.wait_for_queue(&held.queue).unwrap();
     let mut future = near.finish();
-    flat("polled", &contexts[1], POLLS, |_| poll(&mut future));
-    flat("dropped", &contexts[1], POLLS, |_| poll(&mut near.finish()));
+    retains_nothing("polled", &contexts[1], POLLS, |_| poll(&mut future));
+    retains_nothing("dropped", &contexts[1], POLLS, |_| poll(&mut near.finish()));
     drop(future);
     let wakers = contexts.each_ref().map(|ctx| tables(ctx)[0]);
     assert!(wakers[0] == 0 && wakers[1] <= 2, "besides the wait itself: {wakers:?}");
@@ -103,11 +103,11 @@ fn timed_out(subject: &Subject) {
     let ctx = subject.ctx();
     let held = Held::new(&ctx);
     let mut end = held.queue.finish();
-    flat("a wait", &ctx, POLLS, |_| assert!(end.wait_timeout(Duration::ZERO).unwrap().is_none()));
-    flat("a new wait", &ctx, POLLS, |_| {
+    retains_nothing("a wait", &ctx, POLLS, |_| assert!(end.wait_timeout(Duration::ZERO).unwrap().is_none()));
+    retains_nothing("a new wait", &ctx, POLLS, |_| {
         assert!(held.queue.finish().wait_timeout(Duration::ZERO).unwrap().is_none());
     });
-    flat("a look", &ctx, POLLS, |_| assert!(!held.queue.is_complete().unwrap()));
+    retains_nothing("a look", &ctx, POLLS, |_| assert!(!held.queue.is_complete().unwrap()));
     held.gate.signal();
     end.wait().unwrap();
 }

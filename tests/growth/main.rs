@@ -4,10 +4,10 @@
 #[path = "../common/mod.rs"]
 mod common;
 
-mod flat;
 mod futures;
 mod heap;
 mod queues;
+mod retained;
 mod verbs;
 
 use common::full::full;
@@ -39,7 +39,7 @@ fn main() {
         }
     }
     // All trials share the heap of the process, so they run one after the other.
-    common::one_place::run(trials).exit();
+    common::place_filter::run(trials).exit();
 }
 
 fn trial(&(name, run): &Case, place: &Arc<Place>) -> Trial {

@@ -1,8 +1,8 @@
 //! Makes and drops queues, contexts and events, and makes queues fail.
 
 use crate::common::Subject;
-use crate::flat::{flat, tables};
 use crate::heap;
+use crate::retained::{retains_nothing, tables};
 use crate::{Case, rounds};
 use fencepost::prelude::*;
 use fencepost::{Kind, Policy};
@@ -29,7 +29,7 @@ fn failures(subject: &Subject) {
     fail(&ctx, &queue);
     let first = queue.marker();
     queue.take_error().unwrap();
-    flat("a failure", &ctx, 4000, |_| {
+    retains_nothing("a failure", &ctx, 4000, |_| {
         fail(&ctx, &queue);
         queue.take_error().unwrap();
         queue.finish().wait().unwrap();
@@ -57,7 +57,7 @@ fn failed_across(subject: &Subject) {
     let (queue, gate) = (contexts[0].queue("queue"), contexts[1].user_event("open"));
     let far = contexts[1].queue("held");
     far.wait_for(&gate.event()).unwrap();
-    flat("a failure", &contexts[1], 2000, |_| {
+    retains_nothing("a failure", &contexts[1], 2000, |_| {
         let abandoned = contexts[0].user_event("abandoned");
         queue.wait_for(&abandoned.event()).unwrap();
         queue.wait_for(&[gate.event(), far.marker()]).unwrap();
@@ -141,22 +141,22 @@ fn many(subject: &Subject) {
 
 fn made(subject: &Subject) {
     let ctx = subject.ctx();
-    flat("a queue", &ctx, 2000, |_| drop(ctx.queue("short")));
-    flat("a queue that works", &ctx, rounds(subject, 500, 100), |_| {
+    retains_nothing("a queue", &ctx, 2000, |_| drop(ctx.queue("short")));
+    retains_nothing("a queue that works", &ctx, rounds(subject, 500, 100), |_| {
         let queue = ctx.queue("short");
         drop(queue.array(&[1_u32; 64]).unwrap());
         queue.finish().wait().unwrap();
     });
-    flat("many queues at once", &ctx, 24, |_| {
+    retains_nothing("many queues at once", &ctx, 24, |_| {
         let queues: Vec<CommandQueue> = (0..40).map(|_| ctx.queue("short")).collect();
         queues.windows(2).for_each(|pair| pair[1].wait_for_queue(&pair[0]).unwrap());
     });
-    flat("an event of the host", &ctx, 2000, |_| {
+    retains_nothing("an event of the host", &ctx, 2000, |_| {
         let gate = ctx.user_event("gate");
         gate.signal();
         gate.event().wait().unwrap();
     });
-    flat("a context", &ctx, rounds(subject, 80, 8), |_| {
+    retains_nothing("a context", &ctx, rounds(subject, 80, 8), |_| {
         let ctx = subject.ctx();
         ctx.queue("queue").make_current();
         ctx.current_queue().array(&[1_u32; 64]).unwrap();
@@ -172,7 +172,7 @@ fn waits(subject: &Subject) {
         let [a, b] = ["a", "b"].map(|label| ctx.queue(label));
         let (mut x, mut y) = (a.array(&[1_u32; 64]).unwrap(), b.array(&[2_u32; 64]).unwrap());
         let [turn, back] = [ctx.event(), ctx.event()];
-        flat(&format!("{policy:?}: two queues in turn"), &ctx, rounds(subject, 1000, 160), |at| {
+        retains_nothing(&format!("{policy:?}: two queues in turn"), &ctx, rounds(subject, 1000, 160), |at| {
             a.fill(&mut x, at as u32).unwrap();
             a.record(&turn).unwrap();
             b.wait_for(&turn).unwrap();

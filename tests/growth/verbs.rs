@@ -2,7 +2,7 @@
 
 use crate::common::Subject;
 use crate::common::kernels::Mix;
-use crate::flat::flat;
+use crate::retained::retains_nothing;
 use crate::{Case, rounds};
 use fencepost::prelude::*;
 use fencepost::region;
@@ -22,40 +22,40 @@ fn verbs(subject: &Subject) {
     let kernel = ctx.kernel::<Mix>().unwrap();
     let (mut x, mut y) = (queue.array(&[1_u32; 64]).unwrap(), queue.array(&[2_u32; 64]).unwrap());
     let wait = || queue.finish().wait().unwrap();
-    flat("launch", &ctx, count, |_| {
+    retains_nothing("launch", &ctx, count, |_| {
         queue.launch(&kernel, Grid::threads([64]), Mix { a: 3, b: 1, x: &x, y: &mut y }).unwrap();
         wait();
     });
-    flat("fill", &ctx, count, |_| {
+    retains_nothing("fill", &ctx, count, |_| {
         queue.fill(&mut x, 7).unwrap();
         wait();
     });
-    flat("copy", &ctx, count, |_| {
+    retains_nothing("copy", &ctx, count, |_| {
         queue.copy(&x, &mut y).unwrap();
         wait();
     });
-    flat("copy_region", &ctx, count, |_| {
+    retains_nothing("copy_region", &ctx, count, |_| {
         queue.copy_region(&x, region![0..32], &mut y, region![16..48]).unwrap();
         wait();
     });
-    flat("upload", &ctx, count, |at| {
+    retains_nothing("upload", &ctx, count, |at| {
         queue.upload(&[at as u32; 64], &mut x).unwrap();
         wait();
     });
-    flat("read", &ctx, count, |_| drop(queue.read(&x).wait().unwrap()));
-    flat("a read that is dropped", &ctx, count, |_| {
+    retains_nothing("read", &ctx, count, |_| drop(queue.read(&x).wait().unwrap()));
+    retains_nothing("a read that is dropped", &ctx, count, |_| {
         drop(queue.read(&x));
         queue.fill(&mut x, 7).unwrap();
         wait();
     });
     let called = Arc::new(AtomicUsize::new(0));
-    flat("callback", &ctx, count, |at| {
+    retains_nothing("callback", &ctx, count, |at| {
         let count = called.clone();
         queue.callback(move || _ = count.fetch_add(1, Ordering::Relaxed)).unwrap();
         wait();
         assert_eq!(called.load(Ordering::Relaxed), at + 1);
     });
-    flat("flush", &ctx, count, |_| {
+    retains_nothing("flush", &ctx, count, |_| {
         queue.fill(&mut y, 8).unwrap();
         queue.flush().unwrap();
         ctx.flush().unwrap();
@@ -68,15 +68,15 @@ fn host(subject: &Subject) {
     let (queue, count) = (ctx.queue("queue"), rounds(subject, 1000, 160));
     let mut x = queue.array(&[1_u32; 64]).unwrap();
     let mut pinned = ctx.pinned::<u32, Download, 1>([64]).unwrap();
-    flat("map to read", &ctx, count, |_| {
+    retains_nothing("map to read", &ctx, count, |_| {
         queue.fill(&mut x, 7).unwrap();
         assert_eq!(x.map_read().wait().unwrap()[0], 7);
     });
-    flat("map to write", &ctx, count, |at| {
+    retains_nothing("map to write", &ctx, count, |at| {
         queue.fill(&mut x, 7).unwrap();
         x.map_write().wait().unwrap()[0] = at as u32;
     });
-    flat("download", &ctx, count, |_| {
+    retains_nothing("download", &ctx, count, |_| {
         queue.download(&x, &mut pinned).unwrap();
         queue.finish().wait().unwrap();
     });
@@ -85,26 +85,26 @@ fn host(subject: &Subject) {
 fn made(subject: &Subject) {
     let ctx = subject.ctx();
     let queue = ctx.queue("queue");
-    flat("array of a queue", &ctx, rounds(subject, 1000, 160), |_| {
+    retains_nothing("array of a queue", &ctx, rounds(subject, 1000, 160), |_| {
         drop(queue.full([64], 1_u32).unwrap());
         queue.finish().wait().unwrap();
     });
-    flat("array of the context", &ctx, rounds(subject, 1000, 160), |_| {
+    retains_nothing("array of the context", &ctx, rounds(subject, 1000, 160), |_| {
         drop(ctx.zeros::<u32, 1>([64]).unwrap());
         ctx.synchronize().wait().unwrap();
     });
-    flat("kernel", &ctx, rounds(subject, 80, 16), |_| drop(ctx.kernel::<Mix>().unwrap()));
+    retains_nothing("kernel", &ctx, rounds(subject, 80, 16), |_| drop(ctx.kernel::<Mix>().unwrap()));
 }
 
 fn across(subject: &Subject) {
     let contexts = [subject.ctx(), subject.ctx()];
     let [near, far] = contexts.each_ref().map(|ctx| ctx.queue("queue"));
     let (x, mut y) = (near.array(&[1_u32; 64]).unwrap(), far.array(&[2_u32; 64]).unwrap());
-    flat("copy between contexts", &contexts[0], rounds(subject, 400, 80), |_| {
+    retains_nothing("copy between contexts", &contexts[0], rounds(subject, 400, 80), |_| {
         far.copy(&x, &mut y).unwrap();
         far.finish().wait().unwrap();
     });
-    flat("wait for another context", &contexts[1], rounds(subject, 400, 80), |_| {
+    retains_nothing("wait for another context", &contexts[1], rounds(subject, 400, 80), |_| {
         far.fill(&mut y, 7).unwrap();
         near.wait_for_queue(&far).unwrap();
         near.finish().wait().unwrap();

@@ -246,7 +246,9 @@ impl Faults {
         for (at, mark) in marks {
             self.entries[at].done = Some(mark.wait());
         }
-        self.driver.iter().for_each(|driver| drop(driver.set(Rule::Nothing)));
+        if let Some(driver) = &self.driver {
+            driver.set(Rule::Nothing);
+        }
         if self.fault == Fault::Loss || (self.fault.refuses() && self.ends_lost()?) {
             return self.check_loss();
         }

@@ -1,20 +1,12 @@
 //! Holds the kernels that programs launch. They are compiled when first needed.
 
+use super::common::kernels::{Mix, Saxpy};
 use super::held::Held;
 use super::op;
 use fencepost::prelude::*;
 use fencepost::{DynKernel, Element, HostBuffer, Kernel, Result};
 use std::cell::OnceCell;
 use std::sync::Arc;
-
-#[derive(KernelArgs)]
-#[kernel(source = "mix.wgsl")]
-pub struct Mix<'a> {
-    pub a: u32,
-    pub b: u32,
-    pub x: &'a DeviceArray<u32>,
-    pub y: &'a mut DeviceArray<u32>,
-}
 
 #[derive(KernelArgs)]
 #[kernel(source = "histogram.wgsl")]
@@ -29,14 +21,6 @@ pub struct Add<'a, T: Element> {
     pub x: &'a DeviceArray<T>,
     pub y: &'a DeviceArray<T>,
     pub z: &'a mut DeviceArray<T>,
-}
-
-#[derive(KernelArgs)]
-#[kernel(source = "saxpy.wgsl", T = [u32, i32, f32])]
-pub struct Saxpy<'a, T: Element> {
-    pub a: T,
-    pub x: &'a DeviceArray<T>,
-    pub y: &'a mut DeviceArray<T>,
 }
 
 #[derive(KernelArgs)]

@@ -10,9 +10,9 @@ mod awaiting;
 mod bounds;
 mod case;
 mod checked;
+mod coverage;
 mod draw;
 mod draw_memory;
-mod drawn;
 mod faults;
 mod generate;
 mod held;
@@ -20,6 +20,7 @@ mod kernels;
 mod kinds;
 mod legal;
 mod machine;
+mod memory_operations;
 mod names;
 mod op;
 mod open_order;
@@ -32,7 +33,6 @@ mod run;
 mod shrink;
 mod touch;
 mod waiting;
-mod working;
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -42,6 +42,7 @@ use case::{Adapter, Cpu, Matching, run_all};
 use common::full::{full, seeds};
 use common::refusing;
 use common::results::{self, CPU, NOTHING, On};
+use common::seeds::asked;
 use common::subject::Place;
 use faults::{Faulty, Where};
 use fencepost::{AdapterChoice, ContextOptions, Policy, RecorderChoice};
@@ -81,12 +82,12 @@ fn main() {
         run_all(asked().unwrap_or(0..REPEATED), &repeat::Repeated)
     }));
     if asked().is_none() {
-        trials.push(trial("p08_programs_have_operations_of_every_kind", CPU, drawn::run));
+        trials.push(trial("p08_programs_have_operations_of_every_kind", CPU, coverage::run));
         trials.push(trial("r02_unordered_work_runs_in_any_order", CPU, open_order::run));
         trials.extend(regressions::trials());
     }
     trials.extend(on_adapters());
-    common::one_place::run_beside(trials, AT_ONCE).exit();
+    common::place_filter::run_beside(trials, AT_ONCE).exit();
 }
 
 /// Returns a test that writes its result to the file of results.
@@ -100,18 +101,6 @@ fn trial(
         let on = On { adapter: &adapter, backend: &backend };
         Ok(results::noted(&name, on, run)?)
     })
-}
-
-/// Returns the seeds of the environment variables, if they are set.
-fn asked() -> Option<Range<u64>> {
-    let number = |text: &str| text.parse::<u64>().expect("a seed is a number");
-    if let Ok(seed) = std::env::var("FENCEPOST_SEED") {
-        let seed = number(&seed);
-        return Some(seed..seed + 1);
-    }
-    let seeds = std::env::var("FENCEPOST_SEEDS").ok()?;
-    let (from, to) = seeds.split_once("..").expect("FENCEPOST_SEEDS is <from>..<to>");
-    Some(number(from)..number(to))
 }
 
 /// Returns one half of the seeds of the environment variables, or of `2 * count` seeds.

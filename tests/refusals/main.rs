@@ -1,23 +1,23 @@
 //! Tests rule M10 on real drivers: if any call of the driver runs out of memory, the program gets an error and
 //! continues.
 //!
-//! Every deed runs on a Vulkan device whose driver fails the first allocating call, then the second, and so on to the
-//! last. `FENCEPOST_REFUSALS=all` also tries more failures that lose the device, and runs every deed with and without
+//! Every action runs on a Vulkan device whose driver fails the first allocating call, then the second, and so on to the
+//! last. `FENCEPOST_REFUSALS=all` also tries more failures that lose the device, and runs every action with and without
 //! threads.
 #![allow(unreachable_pub, reason = "modules of a test program")]
 
-mod bed;
-mod deeds;
+mod actions;
+mod failing_device;
 
 #[path = "../common/mod.rs"]
 mod common;
 
+use actions::Action;
 use ash::vk;
-use bed::Bed;
 use common::refusing::{Call, Rule, Seen, leaked_by_hal, not_tried};
 use common::subject::{Place, Subject};
 use common::{adapters, results, validation, watchdog};
-use deeds::Deed;
+use failing_device::FailingDevice;
 use fencepost::{Context, Error, Kind, RecorderChoice};
 use libtest_mimic::{Completion, Failed, Trial};
 use std::sync::Arc;
@@ -36,7 +36,7 @@ fn main() {
     if trials.is_empty() {
         trials.push(none());
     }
-    common::one_place::run(trials).exit();
+    common::place_filter::run(trials).exit();
 }
 
 fn none() -> Trial {
@@ -47,13 +47,14 @@ fn none() -> Trial {
     })
 }
 
-/// Returns a trial for each recorder and deed.
+/// Returns a trial for each recorder and action.
 fn trials_on(place: &Arc<Place>) -> Vec<Trial> {
     let mut trials = Vec::new();
     for recorder in RECORDERS {
-        for deed in &deeds::ALL {
-            let name = format!("m10_{}_without_memory_are_an_error_and_the_context_stays_usable", deed.name);
-            trials.push(trial(place, recorder, name, |bed| each_allocation(bed, deed)));
+        for action in &actions::ALL {
+            let name =
+                format!("m10_{}_without_memory_are_an_error_and_the_context_stays_usable", action.name);
+            trials.push(trial(place, recorder, name, |device| each_allocation(device, action)));
         }
         let name = "m10_a_failed_submission_is_a_device_loss_and_no_hang".to_owned();
         trials.push(trial(place, recorder, name, each_submission));
@@ -69,7 +70,7 @@ fn trial(
     place: &Arc<Place>,
     recorder: RecorderChoice,
     name: String,
-    run: impl FnOnce(&mut Bed) + Send + 'static,
+    run: impl FnOnce(&mut FailingDevice) + Send + 'static,
 ) -> Trial {
     let (place, name) = (place.clone(), format!("{name}_{recorder:?}").to_lowercase());
     let id = format!("{name}::{}", place.name());
@@ -79,7 +80,7 @@ fn trial(
             return Ok(Completion::ignored_with(reason));
         }
         let subject = Subject::new(place.clone());
-        let run = move |subject: &Subject| run(&mut Bed::new(subject, recorder));
+        let run = move |subject: &Subject| run(&mut FailingDevice::new(subject, recorder));
         let watched = || {
             validation::forget();
             watchdog::guard(&id, LIMIT, &subject, run)?;
@@ -99,20 +100,20 @@ fn short_of(n: u64) -> vk::Result {
     }
 }
 
-/// Runs a deed once for each allocating call, and fails that call. The runs alternate between contexts with
+/// Runs an action once for each allocating call, and fails that call. The runs alternate between contexts with
 /// and without threads.
-fn each_allocation(bed: &mut Bed, deed: &Deed) {
+fn each_allocation(device: &mut FailingDevice, action: &Action) {
     let turns = if everything() { 2 } else { 1 };
     // If wgpu runs out of memory, the device is lost most times, and opening another takes time.
-    let step = if bed.by_wgpu() && !everything() { 4 } else { 1 };
+    let step = if device.by_wgpu() && !everything() { 4 } else { 1 };
     for turn in 0..turns {
         let (mut n, mut spared) = (0, 0);
         while spared < 2 {
             let threads = (n + turn) % 2 == 1;
-            let refused = refused_at(bed, deed, threads, Rule::Nth(n, short_of(n / 2)));
+            let refused = refused_at(device, action, threads, Rule::Nth(n, short_of(n / 2)));
             if refused == Some(Call::AllocateMemory) {
                 // wgpu-hal reports one of the two errors as a loss.
-                refused_at(bed, deed, threads, Rule::Nth(n, short_of(n / 2 + 1)));
+                refused_at(device, action, threads, Rule::Nth(n, short_of(n / 2 + 1)));
             }
             spared = if refused.is_some() { 0 } else { spared + 1 }; // with threads there may be fewer calls
             n += step;
@@ -126,39 +127,39 @@ fn everything() -> bool {
     std::env::var("FENCEPOST_REFUSALS").is_ok_and(|value| value == "all")
 }
 
-/// Returns the deeds for failures that lose the device each time, and the number of calls to fail in each.
-fn costly() -> (impl Iterator<Item = &'static Deed>, u64) {
+/// Returns the actions for failures that lose the device each time, and the number of calls to fail in each.
+fn costly() -> (impl Iterator<Item = &'static Action>, u64) {
     let (each, calls) = if everything() { (1, 8) } else { (4, 2) };
-    (deeds::ALL.iter().step_by(each), calls)
+    (actions::ALL.iter().step_by(each), calls)
 }
 
-/// Runs the deed under the rule, then again without it. Returns the call that failed.
-fn refused_at(bed: &mut Bed, deed: &Deed, threads: bool, rule: Rule) -> Option<Call> {
-    let what = format!("{} with threads {threads} under {rule:?}", deed.name);
-    let ctx = bed.context(threads).expect("a context");
-    let (outcome, seen) = bed.under(rule, || (deed.run)(&ctx));
+/// Runs the action under the rule, then again without it. Returns the call that failed.
+fn refused_at(device: &mut FailingDevice, action: &Action, threads: bool, rule: Rule) -> Option<Call> {
+    let what = format!("{} with threads {threads} under {rule:?}", action.name);
+    let ctx = device.context(threads).expect("a context");
+    let (outcome, seen) = device.under(rule, || (action.run)(&ctx));
     match &outcome {
         Ok(()) => {}
-        Err(error) => check(bed, &ctx, error, &seen, deed, &what),
+        Err(error) => check(device, &ctx, error, &seen, action, &what),
     }
     if lost(&ctx) {
         drop(ctx);
-        bed.renew();
+        device.renew();
     } else {
-        works_on(&ctx, deed, &what);
+        works_on(&ctx, action, &what);
     }
     seen.refused.first().map(|&(call, _)| call)
 }
 
 /// Checks that the error is one that this failure may cause.
-fn check(bed: &Bed, ctx: &Context, error: &Error, seen: &Seen, deed: &Deed, what: &str) {
+fn check(device: &FailingDevice, ctx: &Context, error: &Error, seen: &Seen, action: &Action, what: &str) {
     let last = seen.refused.last();
     let right = match error.kind() {
         Kind::OutOfMemory { object, .. } => !object.is_empty(),
         // wgpu gives the device up if it has no memory for most of its own objects, but not for a buffer.
         Kind::DeviceLost { .. } if last.is_some_and(|(call, _)| *call == Call::CreateBuffer) => false,
-        Kind::DeviceLost { .. } => bed.by_wgpu() || deed.by_wgpu || submitted(seen),
-        Kind::OtherContext { error, .. } => return check(bed, ctx, error, seen, deed, what),
+        Kind::DeviceLost { .. } => device.by_wgpu() || action.by_wgpu || submitted(seen),
+        Kind::OtherContext { error, .. } => return check(device, ctx, error, seen, action, what),
         _ => false,
     };
     assert!(right && last.is_some(), "{what}: {last:?} gives: {error}\n{}", ctx.state_dump());
@@ -181,10 +182,10 @@ fn lost(ctx: &Context) -> bool {
     }
 }
 
-/// Checks that the deed succeeds the second time, and that both runs retain no memory.
-fn works_on(ctx: &Context, deed: &Deed, what: &str) {
+/// Checks that the action succeeds the second time, and that both runs retain no memory.
+fn works_on(ctx: &Context, action: &Action, what: &str) {
     ctx.take_error();
-    let again = (deed.run)(ctx);
+    let again = (action.run)(ctx);
     assert!(again.is_ok(), "{what}, then again: {}", again.unwrap_err());
     ctx.synchronize().wait().expect("it works");
     let left = || {
@@ -201,7 +202,7 @@ fn works_on(ctx: &Context, deed: &Deed, what: &str) {
 }
 
 /// Checks that every call after a loss reports it, and that a new context works.
-fn gone(bed: &mut Bed, ctx: Context, what: &str) {
+fn gone(device: &mut FailingDevice, ctx: Context, what: &str) {
     let says_so =
         |result: Result<(), Error>| result.is_err_and(|e| matches!(e.kind(), Kind::DeviceLost { .. }));
     let queue = ctx.queue("late");
@@ -209,48 +210,50 @@ fn gone(bed: &mut Bed, ctx: Context, what: &str) {
     assert!(says_so(queue.flush()), "{what}: flush");
     assert!(says_so(ctx.zeros::<u32, 1>([1]).map(drop)), "{what}: zeros");
     drop((queue, ctx));
-    bed.renew();
-    let fresh = bed.context(true).expect("a context");
+    device.renew();
+    let fresh = device.context(true).expect("a context");
     let queue = fresh.queue("fresh");
     let read = queue.read(&queue.full([3], 7_u32).expect("an array")).wait();
     assert_eq!(read.expect("its elements"), [7; 3]);
 }
 
 /// Returns `true` if the rule caused a loss, after checking the loss.
-fn loses(bed: &mut Bed, deed: &Deed, threads: bool, rule: Rule) -> bool {
-    let what = format!("{} with threads {threads} under {rule:?}", deed.name);
-    let ctx = bed.context(threads).expect("a context");
-    let (outcome, seen) = bed.under(rule, || (deed.run)(&ctx));
+fn loses(device: &mut FailingDevice, action: &Action, threads: bool, rule: Rule) -> bool {
+    let what = format!("{} with threads {threads} under {rule:?}", action.name);
+    let ctx = device.context(threads).expect("a context");
+    let (outcome, seen) = device.under(rule, || (action.run)(&ctx));
     if seen.refused.is_empty() {
         outcome.expect("nothing was refused");
         return false;
     }
-    outcome.err().into_iter().for_each(|error| check(bed, &ctx, &error, &seen, deed, &what));
+    if let Err(error) = &outcome {
+        check(device, &ctx, error, &seen, action, &what);
+    }
     assert!(lost(&ctx), "{what}: the context is still usable\n{}", ctx.state_dump());
-    gone(bed, ctx, &what);
+    gone(device, ctx, &what);
     true
 }
 
-fn each_submission(bed: &mut Bed) {
+fn each_submission(device: &mut FailingDevice) {
     let memory = [vk::Result::ERROR_OUT_OF_DEVICE_MEMORY, vk::Result::ERROR_OUT_OF_HOST_MEMORY];
-    let (deeds, calls) = costly();
-    for deed in deeds {
+    let (actions, calls) = costly();
+    for action in actions {
         for error in memory.into_iter().chain([vk::Result::ERROR_DEVICE_LOST]) {
             let threads = error == memory[0];
             let mut n = 0;
-            while n < calls && loses(bed, deed, threads, Rule::Submission(n, error)) {
+            while n < calls && loses(device, action, threads, Rule::Submission(n, error)) {
                 n += 1;
             }
         }
     }
 }
 
-fn each_look(bed: &mut Bed) {
-    let (deeds, calls) = costly();
-    for deed in deeds {
+fn each_look(device: &mut FailingDevice) {
+    let (actions, calls) = costly();
+    for action in actions {
         for threads in [false, true] {
             let mut n = 0;
-            while n < calls && loses(bed, deed, threads, Rule::Look(n)) {
+            while n < calls && loses(device, action, threads, Rule::Look(n)) {
                 n += 1;
             }
         }
@@ -258,13 +261,13 @@ fn each_look(bed: &mut Bed) {
 }
 
 /// Opens a context once for each allocating call, and fails that call.
-fn each_opening(bed: &mut Bed) {
-    let opened = |bed: &Bed, n| bed.under(Rule::Nth(n, short_of(n)), || bed.context(true));
+fn each_opening(device: &mut FailingDevice) {
+    let opened = |device: &FailingDevice, n| device.under(Rule::Nth(n, short_of(n)), || device.context(true));
     for n in 0.. {
-        let (ctx, seen) = opened(bed, n);
+        let (ctx, seen) = opened(device, n);
         match ctx {
-            Ok(ctx) if lost(&ctx) => bed.renew(),
-            Ok(ctx) => works_on(&ctx, &deeds::ALL[1], &format!("opened under {n}")),
+            Ok(ctx) if lost(&ctx) => device.renew(),
+            Ok(ctx) => works_on(&ctx, &actions::ALL[1], &format!("opened under {n}")),
             Err(error) => {
                 let right = matches!(error.kind(), Kind::OutOfMemory { .. } | Kind::Device { .. });
                 assert!(right, "{:?} gives: {error}", seen.refused);

@@ -1,6 +1,6 @@
 //! Defines an array with its expected words, and the last uses that later uses must wait for.
 
-use super::world::Lane;
+use super::shared::Lane;
 use fastrand::Rng;
 use fencepost::prelude::*;
 use fencepost::{Policy, Result};

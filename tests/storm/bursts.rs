@@ -10,10 +10,10 @@ impl Worker<'_> {
     /// waits once.
     pub fn burst(&mut self) -> Done {
         let home = self.some_home();
-        let policy = self.world.homes[home].policy;
+        let policy = self.shared.homes[home].policy;
         for _ in 0..self.rng.usize(1..=3) {
             let (lane, value) = (self.lane_at(home), self.rng.u32(..));
-            let array = self.world.homes[home].ctx.full([64], value)?;
+            let array = self.shared.homes[home].ctx.full([64], value)?;
             let mut owned = Owned::of_context(array, home, policy, vec![value; 64]);
             for turn in 0..self.rng.u32(10..60) {
                 lane.queue.fill(&mut owned.array, turn)?;
@@ -36,7 +36,7 @@ impl Worker<'_> {
     /// Flushes the enqueued work of a context, and gives it up to 400 microseconds.
     fn start(&mut self, home: usize) -> Done {
         match self.rng.u32(..4) {
-            0 | 1 => self.world.homes[home].ctx.flush()?,
+            0 | 1 => self.shared.homes[home].ctx.flush()?,
             2 => self.lane_at(home).queue.flush()?,
             _ => {}
         }

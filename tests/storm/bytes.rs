@@ -2,9 +2,9 @@
 
 use super::array::{Access, Owned};
 use super::common::kernels::{Iota, Mix, mixed};
+use super::shared::{CONSTANTS, Lane};
 use super::waits::{Coming, Done};
 use super::worker::Worker;
-use super::world::{CONSTANTS, Lane};
 use fencepost::prelude::*;
 use wgpu::BufferUsages as Usages;
 
@@ -20,10 +20,10 @@ impl Worker<'_> {
             return self.drop_array();
         }
         let home = self.some_home();
-        let policy = self.world.homes[home].policy;
+        let policy = self.shared.homes[home].policy;
         let len = self.some_len();
         let (words, lane) = (self.some_words(len), self.lane_at(home));
-        let (ctx, value) = (&self.world.homes[home].ctx, words[0]);
+        let (ctx, value) = (&self.shared.homes[home].ctx, words[0]);
         let of_context = |array, words| Owned::of_context(array, home, policy, words);
         let (mut owned, by_queue) = match self.rng.u32(..8) {
             0 => (of_context(ctx.zeros([len])?, vec![0; len]), false),
@@ -52,7 +52,7 @@ impl Worker<'_> {
     /// Draws a number of elements, which is mostly small.
     fn some_len(&mut self) -> usize {
         64 * match self.rng.u32(..20) {
-            0 if self.world.drawn.large => LARGE,
+            0 if self.shared.drawn.large => LARGE,
             0 | 1 => self.rng.usize(1..=512),
             _ => self.rng.usize(1..=12),
         }
@@ -79,7 +79,7 @@ impl Worker<'_> {
         let (range, value) = (self.some_range(self.arrays[at].len()), self.rng.u32(..));
         let mut part = self.arrays[at].array.slice(range.clone())?;
         if self.rng.u32(..6) == 0 {
-            let ctx = &self.world.homes[lane.home].ctx;
+            let ctx = &self.shared.homes[lane.home].ctx;
             lane.queue.scope(|| ctx.current_queue().fill(&mut part, value))?;
         } else {
             lane.queue.fill(&mut part, value)?;
@@ -121,7 +121,7 @@ impl Worker<'_> {
                 )
             }
             None => {
-                let home = &self.world.homes[src_home];
+                let home = &self.shared.homes[src_home];
                 (home.constants.slice(range.clone())?, home.words[range.clone()].to_vec())
             }
         };
@@ -151,7 +151,7 @@ impl Worker<'_> {
 
     pub fn launch(&mut self) -> Done {
         let Some((to, lane)) = self.chosen(Access::Write, |_| true)? else { return Ok(()) };
-        let home = &self.world.homes[lane.home];
+        let home = &self.shared.homes[lane.home];
         let from = self.some_array(|owned| owned.home == lane.home && !owned.part).filter(|from| *from != to);
         let (a, b) = (self.rng.u32(..), self.rng.u32(..));
         let range = self.some_range(self.arrays[to].len());
@@ -224,7 +224,7 @@ impl Worker<'_> {
 
     pub fn read_constants(&mut self) -> Done {
         let lane = self.some_lane();
-        let home = &self.world.homes[lane.home];
+        let home = &self.shared.homes[lane.home];
         let (reading, expected) = (lane.queue.read(&home.constants), home.words.clone());
         self.comings.push(Coming { reading, expected, from: self.on(&lane) });
         Ok(())

@@ -2,9 +2,9 @@
 
 use super::array::{Access, Owned};
 use super::failures::unless_planned;
+use super::shared::Lane;
 use super::waits::{Coming, Done, Way, Wrong};
 use super::worker::Worker;
-use super::world::Lane;
 use fastrand::Rng;
 use fencepost::{Event, Kind, Result};
 use std::collections::BTreeMap;
@@ -90,7 +90,7 @@ impl Worker<'_> {
             })
         }
         match self.rng.u32(..4) {
-            _ if !self.world.drawn.callbacks_wait => None,
+            _ if !self.shared.drawn.callbacks_wait => None,
             0 => Some(|lane| unless_refused(lane.queue.finish().wait())),
             1 => Some(|lane| unless_refused(pollster::block_on(lane.queue.finish()))),
             _ => None,
@@ -123,7 +123,7 @@ impl Worker<'_> {
 
     /// Synchronizes every context, and checks that every callback has run with the right results.
     pub fn end_callbacks(&mut self) -> Done {
-        for (at, home) in self.world.homes.iter().enumerate() {
+        for (at, home) in self.shared.homes.iter().enumerate() {
             self.say(|| format!("synchronizes context {at} at the end"));
             unless_planned(home.ctx.synchronize().wait())?;
         }

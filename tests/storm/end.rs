@@ -2,8 +2,8 @@
 
 use super::array::{Access, Owned};
 use super::contexts::{Watches, until};
+use super::shared::Shared;
 use super::waits::{Coming, Done, Wrong, compare};
-use super::world::World;
 use fastrand::Rng;
 use fencepost::{Context, Policy};
 use std::time::Duration;
@@ -12,15 +12,15 @@ use std::time::Duration;
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// Checks the arrays and reads that no thread has taken, drops everything, and checks that nothing is retained.
-pub fn end(world: World, watches: &Watches) -> Done {
-    let (arrays, comings) = world.hands.empty();
+pub fn end(shared: Shared, watches: &Watches) -> Done {
+    let (arrays, comings) = shared.handover.empty();
     for Coming { reading, expected, from } in comings {
         compare(&reading.wait()?, &expected, || format!("the read of {from}, which no thread has taken"))?;
     }
     for owned in arrays {
-        check(&world, owned)?;
+        check(&shared, owned)?;
     }
-    let contexts: Vec<Context> = world.homes.iter().map(|home| home.ctx.clone()).collect();
+    let contexts: Vec<Context> = shared.homes.iter().map(|home| home.ctx.clone()).collect();
     for ctx in &contexts {
         ctx.set_release_threshold(None);
         ctx.synchronize().wait()?;
@@ -28,7 +28,7 @@ pub fn end(world: World, watches: &Watches) -> Done {
             return Err(Wrong(format!("a context has an error: {error}")));
         }
     }
-    drop(world);
+    drop(shared);
     contexts.iter().try_for_each(nothing_is_left)?;
     drop(contexts);
     if watches.have_ended(LIMIT) {
@@ -37,8 +37,8 @@ pub fn end(world: World, watches: &Watches) -> Done {
     Err(Wrong(format!("a context does not end after its last handle:\n{}", watches.shown())))
 }
 
-fn check(world: &World, owned: Owned) -> Done {
-    let lane = world.queues.iter().find(|lane| lane.home == owned.home).expect("each context has a queue");
+fn check(shared: &Shared, owned: Owned) -> Done {
+    let lane = shared.queues.iter().find(|lane| lane.home == owned.home).expect("each context has a queue");
     // Wait under every policy. An unneeded wait is no error.
     let owned = Owned { policy: Policy::Unchecked, ..owned };
     owned.order(lane, Access::Read, &mut Rng::with_seed(0))?;

@@ -1,6 +1,6 @@
 //! Defines the steps with events: markers, recorded events, and user events.
 
-use super::keeper::Order;
+use super::helper_threads::Order;
 use super::waits::{Done, Way, Wrong};
 use super::worker::Worker;
 use fencepost::prelude::*;
@@ -28,7 +28,7 @@ impl Worker<'_> {
             1 => {
                 let known = self.events.iter().position(|kept| kept.again && kept.home == lane.home);
                 let event = known.map_or_else(
-                    || self.world.homes[lane.home].ctx.event(),
+                    || self.shared.homes[lane.home].ctx.event(),
                     |at| self.events.swap_remove(at).event,
                 );
                 lane.queue.record(&event)?;
@@ -93,14 +93,14 @@ impl Worker<'_> {
     /// next wait.
     pub fn user_event(&mut self) -> Done {
         let (lane, home) = (self.some_lane(), self.some_home());
-        let event = self.world.homes[home].ctx.user_event(&format!("of thread {}", self.me));
+        let event = self.shared.homes[home].ctx.user_event(&format!("of thread {}", self.me));
         lane.queue.wait_for(&event.event())?;
         if self.rng.bool() {
             self.keep(Kept { event: event.event(), home, again: false });
         }
         // A thread that does the work of a context may run a callback that waits in any of its calls, so it holds no
         // unsignalled event.
-        if self.rng.bool() && !self.world.drawn.callbacks_wait {
+        if self.rng.bool() && !self.shared.drawn.callbacks_wait {
             self.held.push(event);
         } else {
             let after = Duration::from_micros(self.rng.u64(..2000));

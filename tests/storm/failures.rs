@@ -1,6 +1,6 @@
 //! Defines the steps in which a thread's own queue fails and works again after its error is taken.
 
-use super::keeper::Order;
+use super::helper_threads::Order;
 use super::waits::{Done, Way, Wrong, compare};
 use super::worker::Worker;
 use fencepost::prelude::*;
@@ -14,7 +14,7 @@ impl Worker<'_> {
     pub fn fail(&mut self) -> Done {
         let home = self.some_home();
         let urgency = self.rng.i32(-1..=1);
-        let lane = self.world.queue(home, urgency);
+        let lane = self.shared.queue(home, urgency);
         let words = self.some_words(64);
         let mut array = lane.queue.array(&words)?;
         let abandoned = self.rng.bool();
@@ -49,7 +49,7 @@ impl Worker<'_> {
 
     /// Makes a queue wait for an event that is never signalled.
     fn abandon(&mut self, queue: &CommandQueue, home: usize) -> Done {
-        let event = self.world.homes[home].ctx.user_event("to be abandoned");
+        let event = self.shared.homes[home].ctx.user_event("to be abandoned");
         queue.wait_for(&event.event())?;
         if self.rng.bool() {
             let after = Duration::from_micros(self.rng.u64(..1000));

@@ -9,7 +9,6 @@
 #![allow(unreachable_pub, reason = "modules of a test program")]
 
 mod array;
-mod board;
 mod bursts;
 mod bytes;
 mod callbacks;
@@ -17,27 +16,29 @@ mod contexts;
 mod end;
 mod events;
 mod failures;
-mod hands;
-mod keeper;
+mod handover;
+mod helper_threads;
 mod maps;
 mod pinned;
+mod progress;
 mod queues;
 mod regions;
 mod run;
 mod seed;
+mod shared;
 mod steps;
 mod temporary;
 mod waits;
 mod worker;
-mod world;
 
 #[path = "../common/mod.rs"]
 mod common;
 
 use common::full::{full, seeds};
 use common::results::{self, CPU, On};
+use common::seeds::asked;
 use common::subject::Place;
-use common::{adapters, one_place, validation};
+use common::{adapters, place_filter, validation};
 use libtest_mimic::Trial;
 use std::ops::Range;
 use std::sync::Arc;
@@ -55,7 +56,7 @@ fn main() {
     let mut trials = vec![trial(CPU, None)];
     let places = adapters::find().places;
     trials.extend(places.iter().filter(|place| !place.is_cpu()).map(|place| trial(place.on(), Some(place))));
-    one_place::run(trials).exit();
+    place_filter::run(trials).exit();
 }
 
 /// Returns the trial of one place. It fails if the validation layers report a message.
@@ -92,16 +93,4 @@ fn own_seeds(cpu: bool) -> Range<u64> {
 fn times() -> u64 {
     std::env::var("FENCEPOST_STORM_TIMES")
         .map_or(1, |times| times.parse().expect("FENCEPOST_STORM_TIMES is a number"))
-}
-
-/// Returns the seeds of the environment variables, if they are set.
-fn asked() -> Option<Range<u64>> {
-    let number = |text: &str| text.parse::<u64>().expect("a seed is a number");
-    if let Ok(seed) = std::env::var("FENCEPOST_SEED") {
-        let seed = number(&seed);
-        return Some(seed..seed + 1);
-    }
-    let seeds = std::env::var("FENCEPOST_SEEDS").ok()?;
-    let (from, to) = seeds.split_once("..").expect("FENCEPOST_SEEDS is <from>..<to>");
-    Some(number(from)..number(to))
 }

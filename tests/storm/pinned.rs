@@ -28,7 +28,7 @@ impl Worker<'_> {
         let fitting: Vec<usize> =
             (0..self.uploads.len()).filter(|&at| self.uploads[at].home == lane.home).collect();
         let at = if fitting.is_empty() || (fitting.len() < MOST && self.rng.bool()) {
-            let host = self.world.homes[lane.home].ctx.pinned([LEN])?;
+            let host = self.shared.homes[lane.home].ctx.pinned([LEN])?;
             self.uploads.push(Upload { host, home: lane.home });
             self.uploads.len() - 1
         } else {
@@ -58,7 +58,7 @@ impl Worker<'_> {
     pub fn download(&mut self) -> Done {
         let Some((from, lane)) = self.chosen(Access::Read, |_| true)? else { return Ok(()) };
         let range = self.some_range(self.arrays[from].len());
-        let mut host = self.world.homes[lane.home].ctx.pinned([range.len()])?;
+        let mut host = self.shared.homes[lane.home].ctx.pinned([range.len()])?;
         lane.queue.download(&self.arrays[from].array.slice(range.clone())?, &mut host)?;
         self.used(from, &lane, Access::Read);
         let expected = self.arrays[from].words[range].to_vec();

@@ -13,7 +13,7 @@ impl Worker<'_> {
     pub fn flush(&mut self) -> Done {
         let lane = self.some_lane();
         match self.rng.u32(..3) {
-            0 => self.world.homes[lane.home].ctx.flush()?,
+            0 => self.shared.homes[lane.home].ctx.flush()?,
             _ => lane.queue.flush()?,
         }
         if self.rng.bool() {
@@ -42,7 +42,7 @@ impl Worker<'_> {
 
     pub fn synchronize(&mut self) -> Done {
         let (home, all) = (self.some_home(), self.rng.u32(..6) == 0);
-        let pending = if all { synchronize_all() } else { self.world.homes[home].ctx.synchronize() };
+        let pending = if all { synchronize_all() } else { self.shared.homes[home].ctx.synchronize() };
         let way = self.way();
         self.say(|| {
             format!(
@@ -64,9 +64,9 @@ impl Worker<'_> {
         let lane = match self.rng.u32(..3) {
             0 => {
                 let from = self.lane_at(home);
-                self.world.lane(from.queue.fork("forked"), home)
+                self.shared.lane(from.queue.fork("forked"), home)
             }
-            _ => self.world.queue(home, urgency),
+            _ => self.shared.queue(home, urgency),
         };
         if self.rng.u32(..4) == 0 {
             lane.queue.make_current();
@@ -78,7 +78,7 @@ impl Worker<'_> {
     /// Calls the reports of a context, releases free memory, or limits it.
     pub fn look(&mut self) -> Done {
         let home = self.some_home();
-        let ctx = &self.world.homes[home].ctx;
+        let ctx = &self.shared.homes[home].ctx;
         match self.rng.u32(..7) {
             0 => drop(ctx.state_dump()),
             1 => drop(ctx.trim()),

@@ -1,15 +1,15 @@
 //! Runs the storm of one seed under a watchdog.
 
-use super::board::Board;
 use super::common::subject::Place;
 use super::common::watchdog::{Ended, within};
 use super::contexts::Watches;
 use super::end;
-use super::keeper::{Order, drive, keep};
+use super::helper_threads::{Order, drive, keep};
+use super::progress::Progress;
 use super::seed::{Drawn, THREADS};
+use super::shared::Shared;
 use super::waits::{Done, Wrong};
 use super::worker::Worker;
-use super::world::World;
 use std::any::Any;
 use std::env;
 use std::sync::Arc;
@@ -25,9 +25,9 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// the process, because hanging threads cannot be ended otherwise.
 pub fn run(seed: u64, place: Option<Arc<Place>>) -> Result<(), String> {
     let drawn = Drawn::new(seed, place.clone());
-    let (watches, board) = (Watches::default(), Arc::new(Board::new(drawn.threads)));
-    let (own, shown) = (watches.clone(), board.clone());
-    let what = match within("storm", LIMIT, move || storm(drawn, own, board)) {
+    let (watches, progress) = (Watches::default(), Arc::new(Progress::new(drawn.threads)));
+    let (own, shown) = (watches.clone(), progress.clone());
+    let what = match within("storm", LIMIT, move || storm(drawn, own, progress)) {
         Ok(Ok(())) => return Ok(()),
         Ok(Err(Wrong(what))) => what,
         Err(Ended::Panicked(message)) => format!("panic: {message}"),
@@ -50,36 +50,36 @@ pub fn explain(seed: u64, place: Option<&Arc<Place>>, what: &str) -> String {
 }
 
 /// Runs the threads, then checks the remaining arrays and contexts.
-fn storm(drawn: Drawn, watches: Watches, board: Arc<Board>) -> Done {
-    let world = World::open(drawn, watches.clone(), board)?;
+fn storm(drawn: Drawn, watches: Watches, progress: Arc<Progress>) -> Done {
+    let shared = Shared::open(drawn, watches.clone(), progress)?;
     let (keeper, orders) = channel();
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
         let kept = scope.spawn(move || keep(&orders));
-        let driver = world.drawn.driven.then(|| scope.spawn(|| drive(&world, &over)));
-        let ended = threads(&world, keeper);
+        let driver = shared.drawn.driven.then(|| scope.spawn(|| drive(&shared, &over)));
+        let ended = threads(&shared, keeper);
         over.store(true, Ordering::Relaxed);
         for helper in [Some(kept), driver].into_iter().flatten() {
             helper.join().map_err(|panic| Wrong(format!("panic of a helper: {}", text(&*panic))))?;
         }
         ended
     })?;
-    end::end(world, &watches)
+    end::end(shared, &watches)
 }
 
 /// Runs every thread. Returns the errors of the threads that failed.
-fn threads(world: &World, keeper: Sender<Order>) -> Done {
+fn threads(shared: &Shared, keeper: Sender<Order>) -> Done {
     thread::scope(|scope| {
         let run = |me: usize| {
             let keeper = keeper.clone();
-            scope.spawn(move || Worker::new(world, me, keeper)?.run())
+            scope.spawn(move || Worker::new(shared, me, keeper)?.run())
         };
-        let threads: Vec<_> = (0..world.drawn.threads).map(run).collect();
+        let threads: Vec<_> = (0..shared.drawn.threads).map(run).collect();
         drop(keeper);
         let ended = threads.into_iter().enumerate().map(|(me, thread)| {
             let panicked = |panic: Box<dyn Any + Send>| Err(Wrong(format!("panic: {}", text(&*panic))));
             let ended = thread.join().unwrap_or_else(panicked);
-            ended.map_err(|Wrong(what)| format!("thread {me}, {}: {what}", world.board.of(me)))
+            ended.map_err(|Wrong(what)| format!("thread {me}, {}: {what}", shared.progress.of(me)))
         });
         let failed: Vec<String> = ended.filter_map(Result::err).collect();
         if failed.is_empty() { Ok(()) } else { Err(Wrong(failed.join("\n"))) }

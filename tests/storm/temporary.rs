@@ -1,9 +1,9 @@
 //! Defines a step that opens a context and drops it with work in flight.
 
 use super::array::{Access, Owned};
+use super::shared::Lane;
 use super::waits::Done;
 use super::worker::Worker;
-use super::world::Lane;
 use fencepost::testing::{self, CpuFaults};
 use fencepost::{Context, CpuOptions, Policy};
 
@@ -11,9 +11,9 @@ impl Worker<'_> {
     /// Copies an array to a new context and back, and drops all handles of that context at once.
     pub fn temporary(&mut self) -> Done {
         let Some(at) = self.some_array(|owned| !owned.part) else { return Ok(()) };
-        let (ctx, home) = (self.guest(), self.world.homes.len());
+        let (ctx, home) = (self.guest(), self.shared.homes.len());
         let (len, value) = (self.arrays[at].len(), self.rng.u32(..));
-        let guest = self.world.lane(ctx.queue("guest"), home);
+        let guest = self.shared.lane(ctx.queue("guest"), home);
         let mut there = Owned::of_context(ctx.zeros([len])?, home, Policy::Ordered, vec![0; len]);
 
         let lane = self.either(&guest, at);
@@ -44,7 +44,7 @@ impl Worker<'_> {
         let faults = CpuFaults { delays: self.rng.u32(..4) == 0, ..CpuFaults::default() };
         let ctx =
             testing::on_cpu(CpuOptions { seed, lanes, ..CpuOptions::default() }, faults, Policy::Ordered);
-        self.world.watches.add(&ctx);
+        self.shared.watches.add(&ctx);
         ctx
     }
 }

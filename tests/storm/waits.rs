@@ -86,7 +86,7 @@ impl Worker<'_> {
     /// Awaits a result on an executor. Without threads in every context, no thread would wake the task, so it is polled
     /// in a loop.
     pub fn awaited<T: Unpin + 'static>(&self, mut pending: Pending<T>) -> fencepost::Result<T> {
-        if self.world.drawn.all_have_threads() {
+        if self.shared.drawn.all_have_threads() {
             return pollster::block_on(pending);
         }
         let mut task = Task::from_waker(Waker::noop());

@@ -3,10 +3,10 @@
 use super::array::{Access, Owned};
 use super::callbacks::Callbacks;
 use super::events::Kept;
-use super::keeper::Order;
+use super::helper_threads::Order;
 use super::pinned::{Download, Upload};
+use super::shared::{Lane, PART, Shared};
 use super::waits::{Coming, Done, Way};
-use super::world::{Lane, PART, World};
 use fastrand::Rng;
 use fencepost::UserEvent;
 use std::ops::Range;
@@ -14,7 +14,7 @@ use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 pub struct Worker<'w> {
-    pub world: &'w World,
+    pub shared: &'w Shared,
     pub me: usize,
     /// Holds the number of the step.
     pub at: usize,
@@ -34,12 +34,12 @@ pub struct Worker<'w> {
 }
 
 impl<'w> Worker<'w> {
-    pub fn new(world: &'w World, me: usize, keeper: Sender<Order>) -> Done<Self> {
+    pub fn new(shared: &'w Shared, me: usize, keeper: Sender<Order>) -> Done<Self> {
         let mut worker = Self {
-            world,
+            shared,
             me,
             at: 0,
-            rng: world.drawn.step(me, 0),
+            rng: shared.drawn.step(me, 0),
             arrays: Vec::new(),
             comings: Vec::new(),
             events: Vec::new(),
@@ -50,7 +50,7 @@ impl<'w> Worker<'w> {
             downloads: Vec::new(),
             keeper,
         };
-        for home in 0..world.homes.len() {
+        for home in 0..shared.homes.len() {
             worker.take_part(home)?;
         }
         Ok(worker)
@@ -58,7 +58,7 @@ impl<'w> Worker<'w> {
 
     /// Takes this thread's part of the divided array.
     fn take_part(&mut self, home: usize) -> Done {
-        let at = &self.world.homes[home];
+        let at = &self.shared.homes[home];
         let array = at.parts.slice(self.me * PART..(self.me + 1) * PART)?;
         let words = vec![home as u32; PART];
         self.arrays.push(Owned { part: true, ..Owned::of_context(array, home, at.policy, words) });
@@ -67,9 +67,9 @@ impl<'w> Worker<'w> {
 
     /// Runs the whole program.
     pub fn run(mut self) -> Done {
-        for at in 1..=self.world.drawn.steps {
+        for at in 1..=self.shared.drawn.steps {
             self.at = at;
-            self.rng = self.world.drawn.step(self.me, at);
+            self.rng = self.shared.drawn.step(self.me, at);
             self.step()?;
         }
         self.at += 1;
@@ -80,7 +80,7 @@ impl<'w> Worker<'w> {
 
     /// Records the action of the thread, for the message of a hang.
     pub fn say(&self, what: impl Fn() -> String) {
-        self.world.board.note(self.me, format!("step {}: {}", self.at, what()));
+        self.shared.progress.note(self.me, format!("step {}: {}", self.at, what()));
     }
 
     /// Returns the name of this step for messages.
@@ -106,19 +106,19 @@ impl<'w> Worker<'w> {
 
     /// Draws a queue of a context, either a shared queue or one of this thread.
     pub fn lane_at(&mut self, home: usize) -> Lane {
-        let all = self.world.queues.iter().chain(&self.own).filter(|lane| lane.home == home);
+        let all = self.shared.queues.iter().chain(&self.own).filter(|lane| lane.home == home);
         let lanes: Vec<&Lane> = all.collect();
         lanes[self.rng.usize(..lanes.len())].clone()
     }
 
     /// Draws a queue of any context.
     pub fn some_lane(&mut self) -> Lane {
-        let home = self.rng.usize(..self.world.homes.len());
+        let home = self.rng.usize(..self.shared.homes.len());
         self.lane_at(home)
     }
 
     pub fn some_home(&mut self) -> usize {
-        self.rng.usize(..self.world.homes.len())
+        self.rng.usize(..self.shared.homes.len())
     }
 
     /// Draws a part of an array that is not empty. It starts at a multiple of 64, where kernels can bind it.

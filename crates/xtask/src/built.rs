@@ -4,10 +4,9 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use serde_json::Value;
 
 use crate::shell::{Line, line};
-use crate::suite::tests;
+use crate::suite::{self, tests};
 use crate::workspace::Workspace;
 
 /// Holds copies of test programs, which are removed when this is dropped.
@@ -21,12 +20,13 @@ impl Built {
     pub(crate) fn new(workspace: &Workspace, names: &[&str]) -> Result<Self> {
         let names_of_tests = names.iter().flat_map(|name| ["--test", name]);
         let line = tests().arg("--no-run").args(names_of_tests).dir(workspace.root());
-        line.run_aside()?;
-        let messages = line.args(["--message-format", "json"]).read()?;
+        let messages = suite::messages_of(line)?;
         let folder = workspace.made(&format!("built/{}", std::process::id()))?;
         let mut built = Self { folder, paths: Vec::new() };
         for name in names {
-            let (program, copy) = (executable(&messages, name)?, built.folder.join(name));
+            let program = suite::executable(&messages, (name, "test"))
+                .with_context(|| format!("cargo's messages do not name the test program `{name}`"))?;
+            let copy = built.folder.join(name);
             fs::copy(&program, &copy).with_context(|| format!("cannot copy {}", program.display()))?;
             built.paths.push(copy);
         }
@@ -43,29 +43,5 @@ impl Drop for Built {
     fn drop(&mut self) {
         // A folder that cannot be removed stays below `target`.
         let _ = fs::remove_dir_all(&self.folder);
-    }
-}
-
-/// Returns the path of the test program `name` from cargo's messages.
-fn executable(messages: &str, name: &str) -> Result<PathBuf> {
-    let found = messages.lines().find_map(|line| {
-        let message: Value = serde_json::from_str(line).ok()?;
-        let is = message["target"]["name"] == name && message["target"]["kind"][0] == "test";
-        message["executable"].as_str().filter(|_| is).map(PathBuf::from)
-    });
-    found.with_context(|| format!("cargo's messages do not name the test program `{name}`"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_test_program_is_found_among_the_messages() {
-        let messages = r#"{"reason":"compiler-artifact","target":{"name":"b","kind":["lib"]},"executable":null}
-{"reason":"compiler-artifact","target":{"name":"b","kind":["test"]},"executable":"/x/b-12"}
-not a message"#;
-        assert_eq!(executable(messages, "b").expect("it is there"), PathBuf::from("/x/b-12"));
-        assert!(executable(messages, "c").is_err());
     }
 }

@@ -60,16 +60,29 @@ pub(crate) fn set_up(workspace: &Workspace, request: Request) -> Result<SetUp> {
     Ok(SetUp { vars, missing })
 }
 
+/// Does the same as [`set_up`], prints the requested drivers that are not available, and returns the variables.
+pub(crate) fn set_up_reported(workspace: &Workspace, request: Request) -> Result<Vars> {
+    set_up(workspace, request).map(SetUp::reported)
+}
+
+impl SetUp {
+    /// Prints the requested drivers that are not available, and returns the variables.
+    fn reported(self) -> Vars {
+        if let Some(missing) = self.missing {
+            eprintln!("xtask: without {missing}");
+        }
+        self.vars
+    }
+}
+
 /// Returns the variables for measurements on the available adapters, without validation layers. Missing adapters are
 /// reported.
 pub(crate) fn unwatched(workspace: &Workspace) -> Result<Vars> {
     ensure_adapter(true)?;
     let found = set_up(workspace, Request { wanted: Wanted::AllThereAre, may_install: true });
-    let SetUp { mut vars, missing } =
+    let found =
         found.unwrap_or_else(|error| SetUp { missing: Some(format!("{error:#}")), ..SetUp::default() });
-    if let Some(missing) = missing {
-        eprintln!("xtask: without {missing}");
-    }
+    let mut vars = found.reported();
     vars.retain(|(name, _)| name != VALIDATION);
     Ok(vars)
 }

@@ -1,6 +1,6 @@
 //! `cargo xtask features`: compiles the libraries with each feature alone, and with none.
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 
 use crate::shell::line;
 use crate::steps::Done;
@@ -8,17 +8,6 @@ use crate::tool::Tool;
 use crate::workspace::Workspace;
 
 const CARGO_HACK: Tool = Tool { name: "cargo-hack", version: "0.6.46" };
-
-/// Runs [`features`]; a skipped check is an error.
-///
-/// # Errors
-/// Those of [`features`]; cargo-hack is missing.
-pub(crate) fn command(workspace: &Workspace, may_install: bool) -> Result<()> {
-    match features(workspace, may_install)? {
-        Done::Skipped(why) => bail!("{why}"),
-        Done::Yes | Done::Partly(_) => Ok(()),
-    }
-}
 
 /// Compiles the facade, which has the features of all libraries, with each feature alone, with none and with all. A
 /// warning of the compiler is an error. Skipped if cargo-hack is missing and may not be installed.

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, text_of};
 
 /// Begins the links to pages that are not in the guide.
 const REPOSITORY: &str = "https://github.com/fencepost-rs/fencepost/blob/main/docs/";
@@ -62,16 +62,14 @@ fn wrong(root: &Path, wanted: &BTreeMap<String, String>) -> Result<Vec<String>> 
 /// Returns the wanted text of each file, by its path relative to the root.
 fn wanted(docs: &Path) -> Result<BTreeMap<String, String>> {
     let mut wanted = BTreeMap::new();
-    let read =
-        |path: &Path| fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()));
     for entry in fs::read_dir(docs.join("guide"))? {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        wanted.insert(format!("{COPIES}/{name}"), page(&read(&path)?));
+        wanted.insert(format!("{COPIES}/{name}"), page(&text_of(&path)?));
     }
     let modules = modules(wanted.keys().filter_map(|path| path.strip_prefix(COPIES)));
     wanted.insert(MODULES.to_owned(), modules);
-    wanted.insert(format!("{COPIES}/index.md"), index(&read(&docs.join("SUMMARY.md"))?));
+    wanted.insert(format!("{COPIES}/index.md"), index(&text_of(&docs.join("SUMMARY.md"))?));
     Ok(wanted)
 }
 

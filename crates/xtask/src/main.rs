@@ -44,6 +44,7 @@ use anyhow::Result;
 use clap::Parser;
 
 use crate::cli::{Cli, Command};
+use crate::steps::Done;
 use crate::workspace::Workspace;
 
 fn main() -> ExitCode {
@@ -98,9 +99,11 @@ fn run(command: Command) -> Result<bool> {
         Command::Versions => versions::versions(&workspace),
         Command::Weigh { json, filter } => weigh::weigh(&workspace, json, &filter),
         Command::Guide { write } => guide::guide(&workspace, write),
-        Command::Msrv { no_install } => msrv::command(&workspace, !no_install),
-        Command::Outside => outside::command(&workspace),
-        Command::Features { no_install } => features::command(&workspace, !no_install),
+        Command::Msrv { no_install } => msrv::msrv(&workspace, !no_install).and_then(Done::required),
+        Command::Outside => outside::outside(&workspace, true).and_then(Done::required),
+        Command::Features { no_install } => {
+            features::features(&workspace, !no_install).and_then(Done::required)
+        }
         Command::Env { adapters } => env(&workspace, adapters.request(false)),
         Command::Doctor => doctor(),
     }
@@ -115,11 +118,7 @@ fn bench(workspace: &Workspace, args: &[String]) -> Result<()> {
 
 /// Prints the variables of a test run.
 fn env(workspace: &Workspace, request: environment::Request) -> Result<()> {
-    let found = environment::set_up(workspace, request)?;
-    if let Some(missing) = found.missing {
-        eprintln!("xtask: without {missing}");
-    }
-    environment::print_exports(&found.vars);
+    environment::print_exports(&environment::set_up_reported(workspace, request)?);
     Ok(())
 }
 

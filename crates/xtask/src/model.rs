@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::{Result, bail};
 
 use crate::shell::{Line, cargo};
+use crate::suite;
 use crate::workspace::Workspace;
 
 /// Lists the crates that may have models, by folder and package name.
@@ -50,7 +51,7 @@ fn run(tests: &Line, all: &str, filter: &[String]) -> Result<usize> {
 /// Returns the names in a terse list of tests that contain a word of `filter`, or all without a filter.
 fn chosen<'l>(list: &'l str, filter: &[String]) -> Vec<&'l str> {
     let meant = |name: &&str| filter.is_empty() || filter.iter().any(|word| name.contains(word.as_str()));
-    list.lines().filter_map(|line| line.strip_suffix(": test")).filter(meant).collect()
+    suite::listed(list).filter(meant).collect()
 }
 
 fn models(workspace: &Workspace, package: &str) -> Line {

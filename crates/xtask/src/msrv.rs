@@ -1,23 +1,12 @@
 //! `cargo xtask msrv`: compiles the library with the oldest Rust that the manifests promise.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use serde_json::Value;
 
 use crate::package::published;
 use crate::shell::{cargo, line, which};
 use crate::steps::Done;
 use crate::workspace::Workspace;
-
-/// Runs [`msrv`]; a skipped check is an error.
-///
-/// # Errors
-/// Those of [`msrv`]; the toolchain is missing.
-pub(crate) fn command(workspace: &Workspace, may_install: bool) -> Result<()> {
-    match msrv(workspace, may_install)? {
-        Done::Skipped(why) => bail!("{why}"),
-        Done::Yes | Done::Partly(_) => Ok(()),
-    }
-}
 
 /// Type-checks the published crates with all features, with the toolchain that `rust-version` names and the versions of
 /// Cargo.lock. Skipped if rustup or the toolchain is missing and may not be installed.

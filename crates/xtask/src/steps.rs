@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 /// Names the result of a step.
 enum Outcome {
@@ -48,6 +48,16 @@ pub(crate) enum Done {
     Partly(String),
     /// The step could not be done here; the text gives the reason.
     Skipped(String),
+}
+
+impl Done {
+    /// Returns an error for a step that was skipped. The command that consists of the step alone uses this.
+    pub(crate) fn required(self) -> Result<()> {
+        match self {
+            Self::Skipped(why) => bail!("{why}"),
+            Self::Yes | Self::Partly(_) => Ok(()),
+        }
+    }
 }
 
 /// Holds the steps so far.

@@ -12,14 +12,12 @@ use crate::built::Built;
 use crate::environment::{self, Request, Vars, Wanted};
 use crate::progress;
 use crate::shell::Line;
-use crate::suite::{MODES, Mode};
+use crate::suite::{self, MEMORY, Mode, peak, too_much};
 use crate::workspace::Workspace;
 
 /// Counts the seeds that one process runs: few, so that the bar moves, and so that memory which a device keeps is freed
 /// soon.
 const PIECE: u64 = 20;
-/// Limits the memory of a process, in MiB, as the test command does.
-const MEMORY: u64 = 1536;
 /// Names the place that needs no driver.
 const CPU: &str = "cpu";
 
@@ -67,7 +65,7 @@ struct Ended {
 /// # Errors
 /// An adapter or mode does not exist, or the program does not build.
 pub(crate) fn storm(workspace: &Workspace, options: &Options) -> Result<bool> {
-    let modes = chosen(&options.modes)?;
+    let modes = suite::modes_named(&options.modes)?;
     let vars = vars(workspace, options)?;
     let built = Built::new(workspace, &["storm"])?;
     let Some(line) = built.lines(workspace).next() else { bail!("cargo names no storm") };
@@ -132,11 +130,8 @@ fn run(line: &Line, at: &At, options: &Options, turn: u64) -> Result<Ended> {
     let begun = Instant::now();
     let (passed, said) = line.said()?;
     let seconds = begun.elapsed().as_secs_f64();
-    Ok(match peak(&said).filter(|peak| *peak > MEMORY) {
-        Some(peak) => {
-            let said = format!("{said}\nthe process took {peak} MiB, the limit is {MEMORY} MiB");
-            Ended { passed: false, said, seconds }
-        }
+    Ok(match too_much(peak(&said), MEMORY) {
+        Some(reason) => Ended { passed: false, said: format!("{said}\n{reason}"), seconds },
         None => Ended { passed, said, seconds },
     })
 }
@@ -172,27 +167,13 @@ fn vars(workspace: &Workspace, options: &Options) -> Result<Vars> {
         return Ok(vec![("FENCEPOST_TEST_ADAPTERS".to_owned(), "none".to_owned())]);
     }
     let request = Request { wanted: Wanted::AllThereAre, may_install: options.may_install };
-    let found = environment::set_up(workspace, request)?;
-    if let Some(missing) = found.missing {
-        eprintln!("xtask: without {missing}");
-    }
-    Ok(found.vars)
-}
-
-/// Returns the modes of these names; all modes if no name is given.
-fn chosen(names: &[String]) -> Result<Vec<&'static Mode>> {
-    let all = || MODES.iter().map(|mode| mode.name).collect::<Vec<_>>().join(", ");
-    if let Some(unknown) = names.iter().find(|name| !MODES.iter().any(|mode| mode.name == **name)) {
-        bail!("there is no mode `{unknown}`: there are {}", all());
-    }
-    Ok(MODES.iter().filter(|mode| names.is_empty() || names.iter().any(|name| name == mode.name)).collect())
+    environment::set_up_reported(workspace, request)
 }
 
 /// Returns the requested places of the program's tests.
 fn places(line: &Line, asked: &[String]) -> Result<Vec<String>> {
     let list = line.clone().arg("--list").read()?;
-    let ids = list.lines().filter_map(|line| line.strip_suffix(": test"));
-    let found: Vec<&str> = ids.filter_map(|id| Some(id.rsplit_once("::")?.1)).collect();
+    let found: Vec<&str> = suite::listed(&list).filter_map(|id| Some(id.rsplit_once("::")?.1)).collect();
     if let Some(unknown) = asked.iter().find(|name| !found.contains(&name.as_str())) {
         bail!("there is no adapter `{unknown}`: there are {}", found.join(", "));
     }
@@ -207,12 +188,6 @@ fn everywhere(places: &[String], modes: &[&'static Mode]) -> Vec<At> {
         differing.map(|mode| At { place: place.clone(), mode }).collect::<Vec<_>>()
     };
     places.iter().flat_map(at).collect()
-}
-
-/// Returns the peak memory of a process in MiB, if it printed that.
-fn peak(said: &str) -> Option<u64> {
-    let words = said.lines().rev().find_map(|line| line.strip_prefix("peak memory: "))?;
-    words.strip_suffix(" MiB")?.parse().ok()
 }
 
 #[cfg(test)]
@@ -237,17 +212,9 @@ mod tests {
         let shown = |modes: &[&'static Mode]| {
             everywhere(&places, modes).iter().map(At::to_string).collect::<Vec<_>>()
         };
-        let all = chosen(&[]).expect("no name is unknown");
+        let all = suite::modes_named(&[]).expect("no name is unknown");
         assert_eq!(shown(&all), ["cpu", "llvmpipe_gl", "llvmpipe_gl hal", "llvmpipe_gl direct"]);
-        let hal = chosen(&["hal".to_owned()]).expect("a mode");
+        let hal = suite::modes_named(&["hal".to_owned()]).expect("a mode");
         assert_eq!(shown(&hal), ["llvmpipe_gl hal"]);
-        let unknown = chosen(&["hall".to_owned()]).err().map(|error| error.to_string());
-        assert!(unknown.is_some_and(|error| error.contains("`hall`") && error.contains("discrete")));
-    }
-
-    #[test]
-    fn the_peak_is_the_last_one_that_the_process_printed() {
-        assert_eq!(peak("peak memory: 7 MiB\nx\npeak memory: 9 MiB\n"), Some(9));
-        assert_eq!(peak("nothing"), None);
     }
 }

@@ -1,9 +1,18 @@
 //! The paths of the working tree.
 
 use std::env;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+
+/// Returns the text of a file.
+///
+/// # Errors
+/// The file cannot be read; the error names it.
+pub(crate) fn text_of(file: &Path) -> Result<String> {
+    fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))
+}
 
 /// Holds the workspace's root directory.
 #[derive(Clone, Debug)]
@@ -43,12 +52,12 @@ impl Workspace {
     /// shared.
     pub(crate) fn made(&self, below: &str) -> Result<PathBuf> {
         let dir = self.root.join("target").join(below);
-        std::fs::create_dir_all(&dir).with_context(|| format!("cannot make {}", dir.display()))?;
+        fs::create_dir_all(&dir).with_context(|| format!("cannot make {}", dir.display()))?;
         Ok(dir)
     }
 
     /// Returns the directory of the downloaded tools.
     pub(crate) fn tools(&self, name: &str) -> Result<PathBuf> {
-        self.made("tools").and_then(|_| self.made(&format!("tools/{name}")))
+        self.made(&format!("tools/{name}"))
     }
 }

@@ -1,7 +1,7 @@
 //! D02: several contexts at once, on one adapter and on several.
 
+use crate::common::early_results::{self, RUNS};
 use crate::common::kernels::{Iota, Mix, Spin, mixed};
-use crate::common::later::{self, RUNS};
 use crate::common::partners::{each_pair, every_pair, partners, without_threads};
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
@@ -26,6 +26,8 @@ pub fn cases() -> Vec<Case> {
         case("d02_a_pipeline_over_three_contexts_is_exact", pipeline),
         case("d02_contexts_are_opened_and_dropped_by_several_threads_at_once", opened_and_dropped),
         case("d02_dropping_a_context_leaves_the_results_of_others_right", ends),
+        case("d02_arrays_stay_on_the_context_that_made_them", stay),
+        case("d02_two_contexts_take_turns_with_synchronize", turns_with_synchronize),
     ]
 }
 
@@ -81,7 +83,7 @@ fn while_held(s: &Subject) {
 }
 
 fn later_kernel(s: &Subject) {
-    later::on_its_queue(
+    early_results::on_its_queue(
         s,
         &[
             ("a wait of a context on the same adapter", |at| elsewhere(&at.subject.ctx(), at)),
@@ -92,7 +94,7 @@ fn later_kernel(s: &Subject) {
     );
 }
 
-fn elsewhere<'a>(other: &Context, at: &later::Short<'a>) -> later::Look<'a> {
+fn elsewhere<'a>(other: &Context, at: &early_results::Short<'a>) -> early_results::Look<'a> {
     let queue = other.queue("elsewhere");
     queue.wait_for(&at.queue.marker()).unwrap();
     Box::new(move || queue.finish().wait().unwrap())
@@ -276,4 +278,38 @@ fn ends(s: &Subject) {
         }
         assert_eq!(queue.read(&x).wait().unwrap(), [round; N]);
     }
+}
+
+/// Follows Warp's multi-device test `set_device`.
+fn stay(s: &Subject) {
+    every_pair(s, |names, one, two| {
+        let used = |ctx: &Context| ctx.pool_stats().used;
+        let x = one.zeros::<u32, 1>([1 << 18]).unwrap();
+        assert_eq!((used(one), used(two)), (1 << 20, 0), "{names}");
+        let like = one.zeros_like(&x).unwrap();
+        let mut there = two.empty::<u32, 1>([1 << 18]).unwrap();
+        two.queue("q").copy(&like, &mut there).unwrap();
+        assert_eq!((used(one), used(two)), (2 << 20, 1 << 20), "{names}");
+    });
+}
+
+/// Follows Warp's multi-device test `pingpong`. No call names a queue.
+fn turns_with_synchronize(subject: &Subject) {
+    let contexts = [subject.ctx(), subject.ctx()];
+    let mut arrays = contexts.each_ref().map(|ctx| ctx.zeros::<u32, 1>([N]).unwrap());
+    let mut host = vec![0; N];
+    for _ in 0..10 {
+        for (ctx, x) in contexts.iter().zip(&mut arrays) {
+            ctx.scope(|| {
+                let ctx = Context::current().unwrap();
+                ctx.current_queue().upload(&host, x).unwrap();
+                let (mix, zero) = (ctx.kernel::<Mix>().unwrap(), ctx.zeros([N]).unwrap());
+                let args = Mix { a: 1, b: 1, x: &zero, y: x };
+                ctx.current_queue().launch(&mix, Grid::threads([N]), args).unwrap();
+                ctx.synchronize().wait().unwrap();
+                ctx.current_queue().read_into(x, &mut host).unwrap();
+            });
+        }
+    }
+    assert_eq!(host, [20; N]);
 }

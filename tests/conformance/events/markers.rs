@@ -1,6 +1,6 @@
 //! E01, E02: the commands that a marker covers, and the moment at which a wait for a marker returns.
 
-use crate::common::later::{self, RUNS, VALUE};
+use crate::common::early_results::{self, RUNS, VALUE};
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
 use std::time::Duration;
@@ -41,7 +41,7 @@ fn exactly(subject: &Subject) {
 }
 
 fn before_a_kernel(subject: &Subject) {
-    later::on_its_queue(
+    early_results::on_its_queue(
         subject,
         &[("a marker between two pieces of work", |at| {
             let mut x = at.x.handle();

@@ -1,9 +1,11 @@
-//! E10, E11: the diamond and the double buffer, whose values are exact only if every wait holds.
+//! E09, E10, E11: the diamond, the double buffer and a resource with several holders, whose values are exact only if
+//! every wait holds.
 
 use crate::common::kernels::{Mix, mixed};
 use crate::common::{Case, Subject, case};
 use fencepost::Kernel;
 use fencepost::prelude::*;
+use std::thread;
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -15,6 +17,7 @@ pub fn cases() -> Vec<Case> {
         }),
         case("e10_checked_accepts_a_diamond_with_events", |s| diamond(s, Policy::Checked, by_event)),
         case("e11_a_double_buffer_over_1000_blocks_is_exact", double_buffer),
+        case("e09_queues_use_an_array_in_the_order_in_which_they_acquire_it", acquired),
     ]
 }
 
@@ -118,4 +121,37 @@ fn double_buffer(subject: &Subject) {
     let fold = |i| (0..BLOCKS).fold(0, |sum, block| mixed(sum, 31, element(block, i), block));
     let expected: Vec<u32> = (0..BLOCK).map(fold).collect();
     assert_eq!(compute.read(&sum).wait().unwrap(), expected);
+}
+
+/// Passes one array between five holders. A holder that acquires the array gets the event of the holder before and an
+/// event to signal. The holders work in the order in which they acquire it, though the last one starts first.
+///
+/// Follows katsdpsigproc's `test_resource`.
+fn acquired(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Unchecked);
+    let (mix, ones) = (ctx.kernel::<Mix>().unwrap(), ctx.full([BLOCK], 1_u32).unwrap());
+    let x = ctx.zeros([BLOCK]).unwrap();
+    let queues: Vec<CommandQueue> = (0..5).map(|at| ctx.queue(&format!("holder {at}"))).collect();
+    let (mut before, mut tickets) = (ctx.event(), Vec::new());
+    for (holder, queue) in queues.iter().enumerate() {
+        let ready = ctx.user_event("ready");
+        let event = ready.event();
+        tickets.push((holder as u32, queue, std::mem::replace(&mut before, event), ready));
+    }
+    thread::scope(|scope| {
+        for (holder, queue, before, ready) in tickets.into_iter().rev() {
+            let (mix, ones, mut x) = (&mix, &ones, x.handle());
+            scope.spawn(move || {
+                queue.wait_for(&before).unwrap();
+                queue
+                    .launch(mix, Grid::threads([BLOCK]), Mix { a: 3, b: holder, x: ones, y: &mut x })
+                    .unwrap();
+                queue.callback(move || ready.signal()).unwrap();
+                queue.flush().unwrap();
+            });
+        }
+    });
+    before.wait().unwrap();
+    let expected = (0..5).fold(0, |y, holder| mixed(y, 3, 1, holder));
+    assert_eq!(queues[0].read(&x).wait().unwrap(), [expected; BLOCK]);
 }

@@ -7,7 +7,7 @@ use std::thread;
 pub fn cases() -> Vec<Case> {
     vec![
         case("e09_work_waits_until_the_host_signals", waits),
-        case("e09_no_other_queue_is_held_up_meanwhile", others_go_on),
+        case("e09_a_wait_for_a_user_event_holds_up_no_other_queue", others_go_on),
         case("e09_a_wait_that_is_enqueued_after_the_signal_ends", signalled_before),
         case("e09_dropping_the_last_signaller_abandons_the_event", abandoned),
         case("e09_a_clone_of_the_signaller_can_signal_after_the_first_is_dropped", clones),

@@ -1,6 +1,7 @@
 //! K01: arguments are checked by name, type and access; messages show both sides.
 
 use super::shaders::{self, SPREADS};
+use crate::common::kernels::Saxpy;
 use crate::common::{Case, Subject, case};
 use fencepost::__private::{ArgField, Binder, ShaderSource, bind_buffer};
 use fencepost::prelude::*;
@@ -19,14 +20,6 @@ pub fn cases() -> Vec<Case> {
         case("k01_an_untyped_array_is_checked_at_the_launch", any_arrays),
         case("k01_arguments_bound_by_hand_in_a_wrong_number_or_order_are_an_error", by_hand),
     ]
-}
-
-#[derive(KernelArgs)]
-#[kernel(source = "saxpy.wgsl", T = [f32, u32, i32])]
-struct Saxpy<'a, T: Element> {
-    a: T,
-    x: &'a DeviceArray<T>,
-    y: &'a mut DeviceArray<T>,
 }
 
 #[derive(KernelArgs)]

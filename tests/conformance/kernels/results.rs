@@ -1,6 +1,7 @@
 //! D04, except for the browser: every adapter gives the same results, integers exactly and floats within the tolerance
 //! that the kernel states.
 
+use crate::common::kernels::{Mix, Saxpy};
 use crate::common::{Case, Subject, case};
 use fencepost::RecorderChoice;
 use fencepost::prelude::*;
@@ -11,23 +12,6 @@ pub fn cases() -> Vec<Case> {
         case("d04_integers_are_exact", integers),
         case("d04_every_way_of_opening_an_adapter_gives_the_same_bits", ways),
     ]
-}
-
-#[derive(KernelArgs)]
-#[kernel(source = "saxpy.wgsl")]
-struct Saxpy<'a> {
-    a: f32,
-    x: &'a DeviceArray<f32>,
-    y: &'a mut DeviceArray<f32>,
-}
-
-#[derive(KernelArgs)]
-#[kernel(source = "mix.wgsl")]
-struct Mix<'a> {
-    a: u32,
-    b: u32,
-    x: &'a DeviceArray<u32>,
-    y: &'a mut DeviceArray<u32>,
 }
 
 const N: usize = 10_007;
@@ -44,7 +28,7 @@ fn floats(s: &Subject) {
     let (x, y): (Vec<f32>, Vec<f32>) = (0..N).map(|_| (positive(&mut rng), positive(&mut rng))).unzip();
     let a = positive(&mut rng);
     let (dx, mut dy) = (ctx.array(&x).unwrap(), ctx.array(&y).unwrap());
-    let saxpy = ctx.kernel::<Saxpy>().unwrap();
+    let saxpy = ctx.kernel::<Saxpy<f32>>().unwrap();
     queue.launch(&saxpy, Grid::threads([N]), Saxpy { a, x: &dx, y: &mut dy }).unwrap();
     for (i, found) in queue.read(&dy).wait().unwrap().into_iter().enumerate() {
         let expected = a * x[i] + y[i];

@@ -1,7 +1,8 @@
 //! M06: device memory that is mapped for the host.
 
 use crate::common::clock::Clock;
-use crate::common::later::{self, RUNS, VALUE};
+use crate::common::early_results::{self, RUNS, VALUE};
+use crate::common::kernels::Iota;
 use crate::common::{Case, Subject, case};
 use crate::kernels::shaders;
 use fencepost::{
@@ -25,6 +26,7 @@ pub fn cases() -> Vec<Case> {
         case("m06_a_map_of_shared_memory_does_not_wait_for_later_work", map_later)
             .vulkan_only(RUNS)
             .host_side(),
+        case("m06_a_map_shows_the_writes_of_a_kernel_without_any_wait", host_reads),
     ]
 }
 
@@ -36,13 +38,13 @@ const NOW: Duration = Duration::ZERO;
 /// Maps memory that the host reaches, for which nothing has to be submitted.
 fn map_later(s: &Subject) {
     let ctx = s.switched(|switches| switches.shared_memory = true);
-    later::on_its_queue_of(
+    early_results::on_its_queue_of(
         s,
         &ctx,
         &[
             ("a read map", |at| {
                 let x = at.x.handle();
-                Box::new(move || assert_eq!(x.map_read().wait().unwrap()[..], [VALUE; later::N]))
+                Box::new(move || assert_eq!(x.map_read().wait().unwrap()[..], [VALUE; early_results::N]))
             }),
             ("a write map", |at| {
                 let x = at.x.handle();
@@ -273,5 +275,21 @@ fn add_often(_: &Context, x: &DeviceArray<u32>) {
                 std::thread::yield_now();
             }
         }
+    }
+}
+
+/// Follows `test_kernel_sync` of Taichi.
+fn host_reads(s: &Subject) {
+    const LEN: usize = 1000;
+    let ctx = s.ctx();
+    let (iota, mut x) = (ctx.kernel::<Iota>().unwrap(), ctx.zeros([LEN]).unwrap());
+    for start in 0..5 {
+        ctx.current_queue()
+            .launch(&iota, Grid::threads([LEN]), Iota { start, step: 2, out: &mut x })
+            .unwrap();
+        let expected: Vec<u32> = (0..LEN as u32).map(|i| start + 2 * i).collect();
+        assert_eq!(*x.map_read().wait().unwrap(), expected);
+        x.map_write().wait().unwrap()[0] = 77;
+        assert_eq!(ctx.current_queue().read(&x.slice(0..2).unwrap()).wait().unwrap(), [77, expected[1]]);
     }
 }

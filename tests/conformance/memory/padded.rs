@@ -17,6 +17,10 @@ pub fn cases() -> Vec<Case> {
         case("m05_an_untyped_array_keeps_its_padding", untyped),
         case("m05_reshaping_a_padded_array_and_padding_to_less_are_errors", refused),
         case("m05_an_upload_of_halves_leaves_the_padding", halves),
+        case("m05_an_array_has_a_shape_and_a_padded_shape", properties),
+        case("m05_an_upload_and_a_read_do_not_touch_the_padding", set_get),
+        case("m05_an_upload_of_the_same_padding_copies_the_padding", like),
+        case("m05_each_fill_reaches_the_padding", zero),
     ]
 }
 
@@ -265,5 +269,53 @@ fn halves(s: &Subject) {
         let (row, column) = (at / 7, at % 7);
         let expected = if row < 4 && column < 3 { elements[3 * row + column] } else { half(99) };
         assert_eq!(found, expected, "row {row}, column {column}");
+    }
+}
+
+/// Follows katsdpsigproc's `test_properties`.
+fn properties(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let mut x = ctx.zeros_padded::<u32, 2>(SHAPE, PADDED).unwrap();
+    assert_eq!((x.shape(), x.padded_shape()), (SHAPE, PADDED));
+    queue.upload_region(&[7], &mut x, region![2, 3]).unwrap();
+    assert_eq!(
+        memory(&x).iter().position(|&element| element == 7),
+        Some(2 * 16 + 3),
+        "the strides are 64 and 4 bytes"
+    );
+}
+
+/// Follows katsdpsigproc's `test_set_get`.
+fn set_get(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let (mut x, all) = (ctx.zeros_padded::<u32, 2>(SHAPE, PADDED).unwrap(), counted(LEN));
+    queue.upload(&all, &mut x).unwrap();
+    assert_eq!(memory(&x), laid_out(&all, 0));
+    assert_eq!(queue.read(&x).wait().unwrap(), all);
+}
+
+/// Follows katsdpsigproc's `test_empty_like`.
+fn like(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let x = ctx.zeros_padded::<u32, 2>(SHAPE, PADDED).unwrap();
+    let mut like = ctx.empty_like(&x).unwrap();
+    assert_eq!((like.shape(), like.padded_shape()), (SHAPE, PADDED));
+    let mut up: HostArray<u32, Upload, 2> = ctx.pinned_padded(like.shape(), like.padded_shape()).unwrap();
+    up.write(|memory| memory.copy_from_slice(&counted(512))).unwrap();
+    queue.upload(&up, &mut like).unwrap();
+    assert_eq!(memory(&like), counted(512));
+}
+
+/// Follows katsdpsigproc's `test_zero` and `test_fill`.
+fn zero(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let mut x = ctx.empty_padded::<u32, 2>([75, 63], [80, 70]).unwrap();
+    for value in [0xDEAD_BEEF, 0] {
+        queue.fill(&mut x, value).unwrap();
+        assert_eq!(memory(&x), vec![value; 80 * 70]);
     }
 }

@@ -1,7 +1,8 @@
 //! M03: pinned host arrays, for uploads and for downloads.
 
 use crate::common::{Case, Subject, case};
-use fencepost::{Context, Download, HostArray, Kind, Upload};
+use fencepost::{Context, Download, HostArray, Kind, Upload, region};
+use std::sync::mpsc::channel;
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -11,6 +12,10 @@ pub fn cases() -> Vec<Case> {
         case("m03_a_try_never_waits_and_never_changes_bytes_in_flight", tries),
         case("m03_a_range_of_a_pinned_array_is_uploaded", ranges),
         case("m03_dropping_a_pinned_array_in_flight_is_safe", dropped),
+        case("m03_ordinary_and_pinned_memory_give_the_same_bytes", pageable_and_pinned),
+        case("m03_ordinary_and_pinned_memory_give_a_region_the_same_bytes", regions),
+        case("m03_an_upload_and_a_download_return_before_they_are_done", in_their_turn),
+        case("m03_each_of_a_hundred_downloads_is_complete_in_the_callback_behind_it", callbacks),
     ]
 }
 
@@ -121,4 +126,79 @@ fn dropped(s: &Subject) {
     next.write(|host| host.fill(6)).unwrap();
     gate.signal();
     assert_eq!(queue.read(&x).wait().unwrap(), [5; 1000]);
+}
+
+/// Follows Warp's `test_pinned`.
+fn pageable_and_pinned(s: &Subject) {
+    const LEN: usize = 1 << 18;
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let elements: Vec<u32> = (0..LEN as u32).map(|i| i ^ 0x5555).collect();
+    let mut pinned = upload(&ctx, LEN);
+    pinned.write(|host| host.copy_from_slice(&elements)).unwrap();
+    let (mut x, mut y) = (ctx.zeros([LEN]).unwrap(), ctx.zeros([LEN]).unwrap());
+    queue.upload(&pinned, &mut x).unwrap();
+    queue.upload(&elements[..], &mut y).unwrap();
+    let mut back = download(&ctx, LEN);
+    queue.download(&x, &mut back).unwrap();
+    assert_eq!(back.read(|host| host.to_vec()).unwrap(), elements);
+    assert_eq!(queue.read(&y).wait().unwrap(), elements);
+}
+
+/// Follows Warp's `test_pinned`.
+fn regions(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let elements: Vec<u32> = (0..24).collect();
+    let mut up: HostArray<u32, Upload, 2> = ctx.pinned([4, 6]).unwrap();
+    up.write(|host| host.copy_from_slice(&elements)).unwrap();
+    let (mut a, mut b) = (ctx.zeros::<u32, 2>([9, 9]).unwrap(), ctx.zeros::<u32, 2>([9, 9]).unwrap());
+    let place = region![1..9; 2, 2..8];
+    queue.upload_region(&up, &mut a, &place).unwrap();
+    queue.upload_region(&elements, &mut b, &place).unwrap();
+    assert_eq!(queue.read(&a).wait().unwrap(), queue.read(&b).wait().unwrap());
+    let mut down: HostArray<u32, Download, 2> = ctx.pinned([4, 6]).unwrap();
+    queue.download_region(&a, &place, &mut down).unwrap();
+    assert_eq!(down.read(<[u32]>::to_vec).unwrap(), queue.read_region(&b, &place).wait().unwrap());
+}
+
+/// Checks that both transfers return before they are done, and that they are done once the download can be read.
+///
+/// Follows `set_async` and `get_async` of katsdpsigproc's `test_set_get`.
+fn in_their_turn(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let gate = ctx.user_event("gate");
+    let mut up: HostArray<u32, Upload, 2> = ctx.pinned_padded([17, 13], [32, 16]).unwrap();
+    up.write(|memory| memory.fill(5)).unwrap();
+    let mut down: HostArray<u32, Download, 2> = ctx.pinned_padded([17, 13], [32, 16]).unwrap();
+    let mut x = ctx.zeros_padded([17, 13], [32, 16]).unwrap();
+    queue.wait_for(&gate.event()).unwrap();
+    queue.upload(&up, &mut x).unwrap();
+    queue.download(&x, &mut down).unwrap();
+    assert!(!queue.is_complete().unwrap(), "the gate is closed");
+    gate.signal();
+    assert_eq!(down.read(<[u32]>::to_vec).unwrap(), [5; 512]);
+}
+
+/// Follows CuPy's `test_get_and_add_callback` and `test_launch_host_func`.
+fn callbacks(s: &Subject) {
+    const LEN: usize = 100;
+    let ctx = s.ctx();
+    let (queue, (sender, receiver)) = (ctx.queue("main"), channel());
+    let mut x = ctx.zeros([LEN]).unwrap();
+    for turn in 0..100_u32 {
+        let mut host = download(&ctx, LEN);
+        queue.fill(&mut x, turn).unwrap();
+        queue.download(&x, &mut host).unwrap();
+        let sender = sender.clone();
+        let look = move || {
+            let bytes = host.try_read(<[u32]>::to_vec).expect("the download before the callback is complete");
+            sender.send((turn, bytes)).unwrap();
+        };
+        queue.callback(look).unwrap();
+    }
+    queue.finish().wait().unwrap();
+    let ran: Vec<_> = receiver.try_iter().collect();
+    assert_eq!(ran, (0..100).map(|turn| (turn, vec![turn; LEN])).collect::<Vec<_>>());
 }

@@ -1,7 +1,8 @@
-//! M07: dropped arrays, and the reuse of their memory.
+//! M07, M08: dropped arrays, the reuse of their memory, and the statistics of the pool.
 
+use crate::common::partners::every_pair;
 use crate::common::{Case, Subject, case};
-use fencepost::{Context, Policy};
+use fencepost::{CommandQueue, Context, Download, HostArray, Pending, Policy, Upload, UserEvent};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -12,6 +13,12 @@ pub fn cases() -> Vec<Case> {
         case("m07_memory_of_an_array_of_the_context_is_used_again_by_any_queue", made_by_the_context),
         case("m07_zeros_never_show_stale_bytes", zeros),
         case("m07_zeros_are_zero_in_memory_that_the_driver_hands_out_again", given_back),
+        case("m08_a_free_block_of_another_size_is_not_used", other_size),
+        case("m08_a_queue_may_be_dropped_before_its_arrays", queue_goes_first),
+        case("m08_memory_freed_by_one_thread_is_used_by_another", other_thread),
+        case("m08_a_trim_without_free_memory_releases_nothing", nothing_to_trim),
+        case("m08_pinned_memory_is_used_again_by_size_and_direction", pinned_again),
+        case("m08_memory_goes_back_to_the_context_that_made_it", right_context),
     ]
 }
 
@@ -19,6 +26,24 @@ const N: usize = 5000;
 
 fn free(ctx: &Context) -> u64 {
     ctx.pool_stats().free
+}
+
+/// Holds a queue behind a gate, and a read of an array of ones that is dropped already.
+struct Held {
+    queue: CommandQueue,
+    gate: UserEvent,
+    read: Pending<Vec<u32>>,
+}
+
+impl Held {
+    fn new(ctx: &Context) -> Self {
+        let queue = ctx.queue("q");
+        let gate = ctx.user_event("gate");
+        queue.wait_for(&gate.event()).unwrap();
+        let first = queue.full([N], 1_u32).unwrap();
+        let read = queue.read(&first);
+        Self { queue, gate, read }
+    }
 }
 
 fn never_waits(s: &Subject) {
@@ -44,12 +69,8 @@ fn never_waits(s: &Subject) {
 
 fn same_queue(s: &Subject) {
     let ctx = s.ctx();
-    let (queue, _other) = (ctx.queue("q"), ctx.queue("other"));
-    let gate = ctx.user_event("gate");
-    queue.wait_for(&gate.event()).unwrap();
-    let first = queue.full([N], 1_u32).unwrap();
-    let read = queue.read(&first);
-    drop(first);
+    let _other = ctx.queue("other");
+    let Held { queue, gate, read } = Held::new(&ctx);
     let kept = free(&ctx);
     assert!(kept >= 4 * N as u64);
     let second = queue.full([N], 2_u32).unwrap();
@@ -63,12 +84,8 @@ fn same_queue(s: &Subject) {
 fn another_queue(s: &Subject) {
     for policy in [Policy::Ordered, Policy::Checked, Policy::Unchecked] {
         let ctx = s.ctx_with(policy);
-        let (queue, other) = (ctx.queue("q"), ctx.queue("other"));
-        let gate = ctx.user_event("gate");
-        queue.wait_for(&gate.event()).unwrap();
-        let first = queue.full([N], 1_u32).unwrap();
-        let read = queue.read(&first);
-        drop(first);
+        let other = ctx.queue("other");
+        let Held { queue, gate, read } = Held::new(&ctx);
         let kept = free(&ctx);
         let second = other.full([N], 2_u32).unwrap();
         assert_eq!(free(&ctx), kept, "the other queue may run before the read, so it gets other memory");
@@ -84,12 +101,7 @@ fn another_queue(s: &Subject) {
 
 fn the_context(s: &Subject) {
     let ctx = s.ctx();
-    let queue = ctx.queue("q");
-    let gate = ctx.user_event("gate");
-    queue.wait_for(&gate.event()).unwrap();
-    let first = queue.full([N], 1_u32).unwrap();
-    let read = queue.read(&first);
-    drop(first);
+    let Held { queue, gate, read } = Held::new(&ctx);
     let second = ctx.full([N], 2_u32).unwrap();
     let other = ctx.queue("other, made after the held work");
     gate.signal();
@@ -119,7 +131,7 @@ fn zeros(s: &Subject) {
             let own = queue.zeros::<u32, 1>([n]).unwrap();
             drop(ctx.full([n], u32::MAX).unwrap());
             let shared = ctx.zeros::<u32, 1>([n]).unwrap();
-            let pinned = ctx.pinned::<u32, fencepost::Download, 1>([n]).unwrap();
+            let pinned = ctx.pinned::<u32, Download, 1>([n]).unwrap();
             assert_eq!(queue.read(&own).wait().unwrap(), vec![0; n], "round {round}");
             assert_eq!(queues[round / 2 % 2].read(&shared).wait().unwrap(), vec![0; n], "round {round}");
             drop(pinned);
@@ -147,4 +159,99 @@ fn given_back(s: &Subject) {
             }
         }
     }
+}
+
+/// Counts the words of an array of one MiB.
+const WORDS: usize = 1 << 18;
+const MIB: u64 = 1 << 20;
+
+/// Follows `alloc_split` and `free_different_size` of CuPy's memory pool.
+fn other_size(s: &Subject) {
+    let ctx = s.ctx();
+    drop(ctx.zeros::<u32, 1>([WORDS]).unwrap());
+    let small = ctx.zeros::<u32, 1>([WORDS / 4]).unwrap();
+    assert_eq!((ctx.pool_stats().free, ctx.pool_stats().blocks), (MIB, 2));
+    // An array of nearly the same size uses the free block.
+    let near = ctx.zeros::<u32, 1>([WORDS - 100]).unwrap();
+    assert_eq!((ctx.pool_stats().free, ctx.pool_stats().blocks), (0, 2));
+    drop((small, near));
+}
+
+/// Follows CuPy's `TestMallocAsync`.
+fn queue_goes_first(s: &Subject) {
+    let ctx = s.ctx();
+    let arrays: Vec<_> = (0..4_u32).map(|i| ctx.queue("short-lived").full([WORDS], i).unwrap()).collect();
+    let queue = ctx.queue("q");
+    for (i, array) in arrays.iter().enumerate() {
+        assert_eq!(queue.read(array).wait().unwrap(), [i as u32; WORDS]);
+    }
+    drop(arrays);
+    assert_eq!(ctx.pool_stats().free, 4 * MIB);
+    let again = queue.full([WORDS], 9_u32).unwrap();
+    assert_eq!((ctx.pool_stats().free, ctx.pool_stats().blocks), (3 * MIB, 4));
+    assert_eq!(queue.read(&again).wait().unwrap(), [9; WORDS]);
+}
+
+/// Follows CuPy's `TestMallocAsync`.
+fn other_thread(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    for round in 0..5_u32 {
+        let array = queue.full([WORDS], round).unwrap();
+        let read = queue.read(&array);
+        std::thread::scope(|scope| {
+            scope.spawn(move || drop(array)).join().unwrap();
+            let next = scope.spawn(|| queue.full([WORDS], 77_u32).unwrap()).join().unwrap();
+            assert_eq!(ctx.pool_stats().blocks, 1, "the same queue uses the freed block at once");
+            assert_eq!(queue.read(&next).wait().unwrap(), [77; WORDS]);
+        });
+        assert_eq!(read.wait().unwrap(), [round; WORDS]);
+    }
+}
+
+/// Follows CuPy's `free_all_blocks_without_malloc`.
+fn nothing_to_trim(s: &Subject) {
+    let ctx = s.ctx();
+    assert_eq!(ctx.trim(), 0);
+    let empty = ctx.zeros::<u32, 1>([0]).unwrap();
+    assert_eq!(ctx.trim(), 0);
+    assert!(ctx.queue("q").read(&empty).wait().unwrap().is_empty());
+    drop((empty.handle(), empty));
+    ctx.trim();
+    assert_eq!(ctx.trim(), 0);
+}
+
+/// Follows the tests of CuPy's pinned pool.
+fn pinned_again(s: &Subject) {
+    let ctx = s.ctx();
+    let up = |n: usize| ctx.pinned::<u32, Upload, 1>([n]).unwrap();
+    let mut first = up(WORDS);
+    first.write(|host| host.fill(u32::MAX)).unwrap();
+    drop(first);
+    let blocks = ctx.pool_stats().blocks;
+    let again = up(WORDS);
+    assert_eq!(again.read(|host| host.to_vec()).unwrap(), [0; WORDS], "the array has no stale byte");
+    assert_eq!(ctx.pool_stats().blocks, blocks);
+    let (down, other): (HostArray<u32, Download>, _) = (ctx.pinned([WORDS]).unwrap(), up(WORDS / 4));
+    assert_eq!(
+        ctx.pool_stats().blocks,
+        3 * blocks,
+        "another direction and another size need blocks of their own"
+    );
+    drop((again, down, other));
+    assert_eq!(ctx.pool_stats().pinned, 0);
+    ctx.trim();
+    assert_eq!(ctx.pool_stats().blocks, 0);
+    assert_eq!(up(0).len(), 0);
+}
+
+/// Follows cudarc's `test_slice_is_freed_with_correct_context` and `test_post_alloc_memory`.
+fn right_context(s: &Subject) {
+    every_pair(s, |names, one, two| {
+        let (x, y) = (one.zeros::<u32, 1>([WORDS]).unwrap(), two.zeros::<u32, 1>([WORDS]).unwrap());
+        std::thread::scope(|scope| drop(scope.spawn(move || drop((x, y)))));
+        for ctx in [one, two] {
+            assert_eq!((ctx.pool_stats().used, ctx.pool_stats().free), (0, MIB), "{names}");
+        }
+    });
 }

@@ -7,7 +7,7 @@ use fencepost::{Access, Grid, Kind, Policy, args};
 pub fn cases() -> Vec<Case> {
     vec![
         case("p04_a_writable_binding_that_is_only_read_counts_as_read", only_read),
-        case("p04_a_binding_that_is_not_touched_is_no_use", not_touched),
+        case("p04_a_binding_that_the_kernel_does_not_access_counts_as_no_use", not_touched),
         case("p04_a_write_in_a_called_function_counts_as_a_write", written_below),
         case("p04_a_binding_that_is_only_written_comes_after_its_readers", only_written),
         case("p04_the_interface_lists_the_declared_and_the_actual_access", interface),

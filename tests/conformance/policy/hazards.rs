@@ -1,6 +1,7 @@
 //! P02: the error that `Checked` returns for a missing wait, which does not depend on the device.
 
 use super::checked::{self, Verb};
+use crate::common::kernels::Saxpy;
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
 use fencepost::{Error, Kind};
@@ -11,25 +12,17 @@ pub fn cases() -> Vec<Case> {
         case("p02_the_error_of_a_missing_wait_names_both_uses_the_bytes_and_the_call_to_add", message),
         case("p02_messages_use_the_name_of_the_array", named),
         case("p02_every_pair_of_verbs_with_a_writer_is_a_hazard", pairs),
-        case("p02_the_answer_does_not_depend_on_the_progress_of_the_device", however_far),
-        case("p02_the_answer_is_the_same_after_the_device_has_done_the_work", long_done),
+        case("p02_a_hazard_does_not_depend_on_the_progress_of_the_device", however_far),
+        case("p02_a_hazard_is_the_same_after_the_device_has_done_the_work", long_done),
         case("p02_a_refused_call_enqueues_nothing", enqueues_nothing),
         case("p02_the_call_in_the_message_removes_the_hazard", remedy),
     ]
 }
 
-#[derive(KernelArgs)]
-#[kernel(source = "saxpy.wgsl")]
-struct Saxpy<'a> {
-    a: f32,
-    x: &'a DeviceArray<f32>,
-    y: &'a mut DeviceArray<f32>,
-}
-
 /// Launches on two queues without an order between them; returns the lines of both launches, the label of `y`, and the
 /// error of the second launch.
 fn unsynchronised(ctx: &Context, one: &CommandQueue, two: &CommandQueue) -> ([u32; 2], String, Error) {
-    let saxpy = ctx.kernel::<Saxpy>().unwrap();
+    let saxpy = ctx.kernel::<Saxpy<f32>>().unwrap();
     let x = ctx.full([1000], 1.0).unwrap();
     let (mut y, mut z) = (ctx.zeros([1000]).unwrap(), ctx.zeros([1000]).unwrap());
     let line = line!() + 1;
@@ -85,32 +78,45 @@ fn message(s: &Subject) {
     assert_eq!(error.to_string(), expected);
 }
 
-/// Tries every verb as the earlier and as the later use.
-fn pairs(s: &Subject) {
+/// Holds two queues, and an array that the first queue has used.
+struct Used<'a> {
+    bench: &'a checked::Bench,
+    one: CommandQueue,
+    two: CommandQueue,
+    x: DeviceArray<u32>,
+}
+
+/// Gives `check` every verb as the earlier use, which one queue has enqueued, and every verb as the later use.
+fn each_pair(s: &Subject, check: impl Fn(Verb, Verb, &Used<'_>)) {
     let ctx = s.ctx_with(Policy::Checked);
     let bench = checked::Bench::new(s, &ctx);
     for earlier in Verb::ALL {
         for later in Verb::ALL {
             let (one, two) = (ctx.queue("one"), ctx.queue("two"));
-            let x = ctx.zeros([64]).unwrap();
-            earlier.run(&bench, &one, &x).unwrap();
-            let found = later.run(&bench, &two, &x);
-            let readers = !earlier.writes() && !later.writes();
-            if readers || earlier.tells_the_host() {
-                found.unwrap_or_else(|error| panic!("{later:?} after {earlier:?}: {error}"));
-                continue;
-            }
-            let Err(error) = found else { panic!("{later:?} after {earlier:?} is accepted") };
-            let Kind::Hazard { earlier: before, later: after, range, access, later_access, .. } =
-                error.kind()
-            else {
-                panic!("{later:?} after {earlier:?}: {error}")
-            };
-            assert_eq!([&*before.command, &*after.command], [earlier.command(), later.command()], "{error}");
-            let called = |verb: Verb| if verb.writes() { "write" } else { "read" };
-            assert_eq!((range.clone(), *access, *later_access), (0..256, called(earlier), called(later)));
+            let used = Used { bench: &bench, one, two, x: ctx.zeros([64]).unwrap() };
+            earlier.run(&bench, &used.one, &used.x).unwrap();
+            check(earlier, later, &used);
         }
     }
+}
+
+fn pairs(s: &Subject) {
+    each_pair(s, |earlier, later, used| {
+        let found = later.run(used.bench, &used.two, &used.x);
+        let readers = !earlier.writes() && !later.writes();
+        if readers || earlier.tells_the_host() {
+            found.unwrap_or_else(|error| panic!("{later:?} after {earlier:?}: {error}"));
+            return;
+        }
+        let Err(error) = found else { panic!("{later:?} after {earlier:?} is accepted") };
+        let Kind::Hazard { earlier: before, later: after, range, access, later_access, .. } = error.kind()
+        else {
+            panic!("{later:?} after {earlier:?}: {error}")
+        };
+        assert_eq!([&*before.command, &*after.command], [earlier.command(), later.command()], "{error}");
+        let called = |verb: Verb| if verb.writes() { "write" } else { "read" };
+        assert_eq!((range.clone(), *access, *later_access), (0..256, called(earlier), called(later)));
+    });
 }
 
 /// Uses the array on a second queue while the first queue is held, and while its work runs or is done.
@@ -172,15 +178,8 @@ fn enqueues_nothing(s: &Subject) {
 }
 
 fn remedy(s: &Subject) {
-    let ctx = s.ctx_with(Policy::Checked);
-    let bench = checked::Bench::new(s, &ctx);
-    for earlier in Verb::ALL {
-        for later in Verb::ALL {
-            let (one, two) = (ctx.queue("one"), ctx.queue("two"));
-            let x = ctx.zeros([64]).unwrap();
-            earlier.run(&bench, &one, &x).unwrap();
-            two.wait_for_queue(&one).unwrap();
-            later.run(&bench, &two, &x).unwrap();
-        }
-    }
+    each_pair(s, |_, later, used| {
+        used.two.wait_for_queue(&used.one).unwrap();
+        later.run(used.bench, &used.two, &used.x).unwrap();
+    });
 }

@@ -1,6 +1,7 @@
 //! P01: under `Ordered` an unsynchronised program is right. P07: a context with one queue adds no waits and compares
 //! nothing.
 
+use crate::common::kernels::Mix;
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
 
@@ -14,15 +15,6 @@ pub fn cases() -> Vec<Case> {
         case("p07_one_queue_compares_no_command_with_earlier_uses", no_looks),
         case("p07_a_second_queue_costs_only_the_waits_it_needs", two_queues),
     ]
-}
-
-#[derive(KernelArgs)]
-#[kernel(source = "mix.wgsl")]
-struct Mix<'a> {
-    a: u32,
-    b: u32,
-    x: &'a DeviceArray<u32>,
-    y: &'a mut DeviceArray<u32>,
 }
 
 const N: usize = 1000;

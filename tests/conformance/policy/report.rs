@@ -1,5 +1,6 @@
 //! P06: the report lists the waits that the policy added and the waits that were not needed.
 
+use crate::common::kernels::Mix;
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
 use fencepost::{Already, CommandQueue};
@@ -14,15 +15,6 @@ pub fn cases() -> Vec<Case> {
         case("p06_no_wait_is_recorded_unless_recording_is_on", off),
         case("p06_the_printed_report_shows_both_tables", table),
     ]
-}
-
-#[derive(KernelArgs)]
-#[kernel(source = "mix.wgsl")]
-struct Mix<'a> {
-    a: u32,
-    b: u32,
-    x: &'a DeviceArray<u32>,
-    y: &'a mut DeviceArray<u32>,
 }
 
 fn recording(s: &Subject, policy: Policy) -> (Context, CommandQueue, CommandQueue) {

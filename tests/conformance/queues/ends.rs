@@ -1,8 +1,8 @@
 //! Q04, Q15: flush, finish, and the ends of queues and contexts.
 
 use crate::common::counted::Counted;
+use crate::common::early_results::{self, RUNS};
 use crate::common::kernels::Mix;
-use crate::common::later::{self, RUNS};
 use crate::common::program::Program;
 use crate::common::{Case, Subject, case, dump};
 use fencepost::ContextWatch;
@@ -131,21 +131,21 @@ fn finish_is_of_one_queue(subject: &Subject) {
     assert_eq!(free.read(&x).wait().unwrap(), [1; N]);
 }
 
-const FINISH: [(&str, later::Way); 1] = [("the end of the queue", |at| {
+const FINISH: [(&str, early_results::Way); 1] = [("the end of the queue", |at| {
     let end = at.queue.finish();
     Box::new(move || end.wait().unwrap())
 })];
 
 fn finish_before_a_kernel(subject: &Subject) {
-    later::on_its_queue(subject, &FINISH);
+    early_results::on_its_queue(subject, &FINISH);
 }
 
 fn finish_beside_a_kernel(subject: &Subject) {
-    let late: later::Way = |at| {
+    let late: early_results::Way = |at| {
         let queue = at.queue;
         Box::new(move || queue.finish().wait().unwrap())
     };
-    later::on_a_later_queue(subject, &[FINISH[0], ("a finish that is called after the flush", late)]);
+    early_results::on_a_later_queue(subject, &[FINISH[0], ("a finish that is called after the flush", late)]);
 }
 
 /// Enqueues 50 launches, and returns the marker behind them.

@@ -10,6 +10,7 @@ pub fn cases() -> Vec<Case> {
         case("q12_a_fork_comes_after_the_earlier_work_of_its_queue", fork),
         case("q12_a_join_waits_for_the_earlier_work_of_the_other_queue", join),
         case("q12_a_tree_of_forks_and_joins_gives_exact_values", tree),
+        case("q12_loops_of_two_forks_run_in_order_and_join", branches),
     ]
 }
 
@@ -76,4 +77,29 @@ fn tree(subject: &Subject) {
         }
     }
     assert_eq!(root.read(&sum).wait().unwrap(), [expected; N]);
+}
+
+/// Runs two loops on each branch, the second on the results of the first; the launch behind the joins sees both
+/// branches.
+///
+/// Follows `stream_parallel_multiple_loops_per_stream` of Quadrants.
+fn branches(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Unchecked);
+    let (queue, mix) = (ctx.queue("main"), ctx.kernel::<Mix>().unwrap());
+    let ones = ctx.full([N], 1_u32).unwrap();
+    let mut arrays = [0; 2].map(|_| queue.zeros([N]).unwrap());
+    for (at, y) in arrays.iter_mut().enumerate() {
+        let branch = queue.fork(&format!("branch {at}"));
+        for a in [1, 10] {
+            for _ in 0..3 {
+                branch.launch(&mix, Grid::threads([N]), Mix { a, b: at as u32, x: &ones, y }).unwrap();
+            }
+        }
+        queue.wait_for_queue(&branch).unwrap();
+    }
+    let [x, y] = &mut arrays;
+    queue.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x, y }).unwrap();
+    // Branch 0 computes 3 in its first loop and 31, 311, 3111 in its second; branch 1 computes 6 and then 62, 622,
+    // 6222.
+    assert_eq!(queue.read(y).wait().unwrap(), [3111 + 6222; N]);
 }

@@ -12,6 +12,8 @@ pub fn cases() -> Vec<Case> {
         case("q03_the_policy_orders_two_queues_that_share_an_array", ordered_by_policy),
         case("q03_an_event_orders_two_queues", ordered_by_event),
         case("q03_a_new_queue_comes_after_everything_enqueued_before_it", born_after),
+        case("q03_the_default_queue_waits_and_is_awaited_as_any_queue", default_queue),
+        case("q03_a_queue_adds_the_results_of_slow_work_of_two_queues", slow_kernels),
     ]
 }
 
@@ -124,4 +126,38 @@ fn born_after(subject: &Subject) {
     first.fill(&mut x, 3).unwrap();
     second.finish().wait().unwrap();
     late.signal();
+}
+
+/// Follows `event_synchronization` and `default_stream_kernel` of Quadrants.
+fn default_queue(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Unchecked);
+    let (default, queue, gate) = (ctx.default_queue(), ctx.queue("other"), ctx.user_event("gate"));
+    let (mut x, mut y) = (ctx.zeros([N]).unwrap(), ctx.zeros([N]).unwrap());
+    queue.wait_for(&gate.event()).unwrap();
+    queue.fill(&mut x, 4_u32).unwrap();
+    // The default queue does not wait for other queues unless it is told to.
+    assert_eq!(default.read(&x).wait().unwrap(), [0; N]);
+    default.wait_for(&queue.marker()).unwrap();
+    default.copy(&x, &mut y).unwrap();
+    queue.wait_for(&ctx.default_queue().marker()).unwrap();
+    let read = queue.read(&y);
+    gate.signal();
+    assert_eq!(read.wait().unwrap(), [4; N]);
+}
+
+/// Fills an array with 5 on one queue and another with 7 on a second, each after slow work; a third queue adds them.
+///
+/// Follows `concurrent_streams_with_events` of Quadrants, without its speed-up.
+fn slow_kernels(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Unchecked);
+    let queues = ["one", "two", "three"].map(|label| ctx.queue(label));
+    let mix = ctx.kernel::<Mix>().unwrap();
+    let [mut x, mut y] = [0; 2].map(|_| ctx.zeros([N]).unwrap());
+    for (queue, array, value) in [(&queues[0], &mut x, 5_u32), (&queues[1], &mut y, 7)] {
+        subject.spin(&ctx, queue, 20);
+        queue.fill(array, value).unwrap();
+        queues[2].wait_for(&queue.marker()).unwrap();
+    }
+    queues[2].launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x: &x, y: &mut y }).unwrap();
+    assert_eq!(queues[2].read(&y).wait().unwrap(), [12; N]);
 }

@@ -16,8 +16,8 @@ pub fn cases() -> Vec<Case> {
         case("q10_high_work_is_first_whichever_queue_was_made_or_filled_first", high_first)
             .one_lane(ONE_LANE),
         case("q10_high_work_overtakes_low_work_that_is_flushed", high_overtakes).one_lane(ONE_LANE),
-        case("q10_low_work_that_high_work_waits_for_is_lifted", needed_is_lifted).one_lane(ONE_LANE),
-        case("q10_waiting_for_a_low_queue_lifts_it", waited_for_is_lifted),
+        case("q10_a_wait_of_high_work_raises_the_priority_of_low_work", needed_is_lifted).one_lane(ONE_LANE),
+        case("q10_a_wait_for_a_low_queue_raises_its_priority", waited_for_is_lifted),
         case("q10_low_work_is_never_starved", not_starved)
             .gpu_only("on the CPU recorder the waiting thread runs the work"),
     ]

@@ -1,6 +1,6 @@
 //! Q04, Q07: flushes and waits for all queues of a context, and waits for all contexts of the process.
 
-use crate::common::later::{self, RUNS};
+use crate::common::early_results::{self, RUNS};
 use crate::common::{Case, Subject, case, dump, raw};
 use fencepost::prelude::*;
 use fencepost::{AdoptOptions, Kind, synchronize_all};
@@ -16,13 +16,14 @@ pub fn cases() -> Vec<Case> {
         case("q07_synchronize_does_not_wait_for_a_later_kernel", kernel_behind).vulkan_only(RUNS).host_side(),
         case("q07_synchronize_waits_for_the_work_of_a_dropped_queue", gone),
         case("q07_synchronize_returns_the_first_error_and_waits_for_all_other_queues", errors),
-        case("q07_synchronize_tells_the_host_that_all_work_is_over", known),
-        case("q07_a_synchronize_that_has_timed_out_tells_the_host_nothing", not_known),
+        case("q07_synchronize_orders_all_work_before_later_calls", known),
+        case("q07_a_synchronize_that_has_timed_out_orders_nothing", not_known),
         case("q07_synchronize_in_a_callback_returns_would_deadlock_at_once", would_deadlock),
         case("q07_synchronize_all_waits_for_every_context", every_context),
         case("q07_synchronize_all_keeps_no_context_alive", weak),
         case("q07_synchronize_waits_for_the_owner_of_an_adopted_device", owner)
             .gpu_only("there is no wgpu device"),
+        case("q07_synchronizing_an_idle_context_is_no_error", idle),
     ]
 }
 
@@ -96,7 +97,7 @@ fn not_later(subject: &Subject) {
 }
 
 fn kernel_behind(subject: &Subject) {
-    later::on_its_queue(
+    early_results::on_its_queue(
         subject,
         &[("the end of a context", |at| {
             let all = at.ctx.synchronize();
@@ -249,4 +250,14 @@ fn owner(subject: &Subject) {
         ours.synchronize().wait().unwrap();
         assert!(end.is_complete().unwrap(), "the first poll finds the work complete");
     }
+}
+
+/// Follows Warp's `test_stream_synchronize_cpu`.
+fn idle(subject: &Subject) {
+    let ctx = subject.ctx();
+    ctx.synchronize().wait().unwrap();
+    ctx.default_queue().finish().wait().unwrap();
+    ctx.event().wait().unwrap();
+    ctx.current_queue().marker().wait().unwrap();
+    ctx.synchronize().wait().unwrap();
 }

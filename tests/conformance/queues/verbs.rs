@@ -12,7 +12,7 @@ pub fn cases() -> Vec<Case> {
         case("q09_a_read_without_a_queue_is_in_the_order_of_the_current_queue", reads),
         case("q09_a_marker_without_a_queue_covers_the_current_queue", marker),
         case("q09_record_and_wait_for_without_a_queue_go_to_the_current_queue", record_and_wait),
-        case("q09_an_explicit_queue_wins", explicit_wins),
+        case("q09_a_verb_of_a_queue_does_not_use_the_current_queue", explicit_wins),
         case("q09_verbs_without_a_queue_refuse_objects_of_another_context", foreign),
         case("q09_arrays_made_by_the_context_do_not_use_the_current_queue", making),
     ]

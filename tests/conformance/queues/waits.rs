@@ -1,9 +1,10 @@
 //! Q05, Q06: polls, and waits with a limit.
 
 use crate::common::busy::{Setup, Verb, each_returns};
-use crate::common::later::{self, RUNS};
+use crate::common::early_results::{self, RUNS};
+use crate::common::kernels::Mix;
 use crate::common::{Case, Subject, case, dump};
-use fencepost::{CommandQueue, Context, DeviceArray, Kind, Pending};
+use fencepost::{CommandQueue, Context, DeviceArray, Grid, Kind, Pending};
 use std::thread;
 use std::time::Duration;
 
@@ -21,6 +22,10 @@ pub fn cases() -> Vec<Case> {
             .gpu_only("on the CPU recorder the waiting thread runs the work"),
         case("q06_repeated_waits_of_no_time_end", no_time_ends),
         case("q06_a_wait_of_no_time_does_the_work_of_a_context_without_threads", no_time_without_threads),
+        case("q05_an_event_and_its_queue_are_incomplete_until_the_work_of_each_turn_is_over", each_turn),
+        case("q05_an_event_and_its_queue_are_complete_only_after_a_running_kernel", running)
+            .vulkan_only(RUNS)
+            .host_side(),
     ]
 }
 
@@ -73,7 +78,7 @@ fn empty_is_complete(subject: &Subject) {
 }
 
 fn complete_beside_a_kernel(subject: &Subject) {
-    later::on_a_later_queue(
+    early_results::on_a_later_queue(
         subject,
         &[("a queue that is polled", |at| {
             let queue = at.queue;
@@ -202,4 +207,39 @@ fn asked_of(ctx: &Context) {
     polled(event.done());
     queue.fill(&mut x, 6).unwrap();
     assert_eq!(polled(x.map_read())[..], [6; N]);
+}
+
+/// Follows Warp's `test_stream_event_is_complete`, with a user event for its long kernel.
+fn each_turn(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (queue, event) = (ctx.queue("main"), ctx.event());
+    assert!(queue.is_complete().unwrap() && event.is_complete().unwrap());
+    let (mix, zero, mut x) = (ctx.kernel::<Mix>().unwrap(), ctx.zeros([N]).unwrap(), ctx.zeros([N]).unwrap());
+    for _ in 0..5 {
+        let gate = ctx.user_event("gate");
+        queue.wait_for(&gate.event()).unwrap();
+        queue.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 1, x: &zero, y: &mut x }).unwrap();
+        queue.record(&event).unwrap();
+        assert!(!queue.is_complete().unwrap() && !event.is_complete().unwrap());
+        gate.signal();
+        ctx.synchronize().wait().unwrap();
+        assert!(queue.is_complete().unwrap() && event.is_complete().unwrap());
+    }
+    assert_eq!(queue.read(&x).wait().unwrap(), [5; N]);
+}
+
+/// Follows Warp's `test_stream_event_is_complete`.
+fn running(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (queue, event) = (ctx.queue("main"), ctx.event());
+    for _ in 0..3 {
+        early_results::each_length("the answer that an event and its queue are incomplete", |milliseconds| {
+            subject.spin(&ctx, &queue, milliseconds);
+            queue.record(&event).unwrap();
+            let incomplete = !queue.is_complete().unwrap() && !event.is_complete().unwrap();
+            event.wait().unwrap();
+            assert!(queue.is_complete().unwrap() && event.is_complete().unwrap());
+            incomplete
+        });
+    }
 }

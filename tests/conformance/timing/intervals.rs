@@ -18,6 +18,7 @@ pub fn cases() -> Vec<Case> {
         case("t02_a_time_can_be_awaited_or_waited_for_with_a_limit", late),
         case("t02_recording_again_moves_the_time_and_no_earlier_result", recorded_again),
         case("t02_all_markers_between_two_commands_have_the_same_time", same_point),
+        case("t02_every_repeat_of_a_benchmark_has_a_time", repeats),
     ]
 }
 
@@ -159,4 +160,24 @@ fn same_point(subject: &Subject) {
     assert_eq!(seconds(&fresh[0], &fresh[1]), 0.0);
     assert_eq!(seconds(&later[0], &later[1]), 0.0);
     assert!(seconds(&fresh[1], &later[0]) > 0.0);
+}
+
+/// Follows CuPy's `benchmark`, which puts two events around each repeat and calls `get_elapsed_time`.
+fn repeats(subject: &Subject) {
+    let ctx = subject.ctx();
+    let queue = timed(&ctx, "watched");
+    let spin = ctx.kernel::<Spin>().unwrap();
+    let mut out = queue.full([64], 1_u32).unwrap();
+    let repeats: Vec<_> = (0..8)
+        .map(|_| {
+            let start = queue.marker();
+            queue.launch(&spin, Grid::threads([64]), Spin { rounds: 50, out: &mut out }).unwrap();
+            (start, queue.marker())
+        })
+        .collect();
+    let times: Vec<f64> =
+        repeats.iter().map(|(start, end)| end.seconds_since(start).wait().unwrap()).collect();
+    assert!(times.iter().all(|&time| time > 0.0), "{times:?}");
+    let whole = repeats[7].1.seconds_since(&repeats[0].0).wait().unwrap();
+    assert!(times.iter().sum::<f64>() <= whole * (1.0 + 1e-6), "{times:?} {whole}");
 }

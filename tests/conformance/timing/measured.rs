@@ -1,14 +1,13 @@
 //! T04, T05: each row has a time, or a reason for the missing time, on every device.
 
-use super::{no_memory, refusing_context, timed};
+use super::{no_memory, refusing_context, refusing_on_the_cpu, timed};
 use crate::common::full::full;
-use crate::common::kernels::Spin;
+use crate::common::kernels::{Iota, Spin};
 use crate::common::refusing::Rule;
 use crate::common::{Case, Subject, case, raw};
 use crate::devices::losing::{doomed, lost as noticed, own};
 use fencepost::prelude::*;
-use fencepost::testing::{self, CpuFaults};
-use fencepost::{Activity, AdoptOptions, CpuOptions, Kind, RecorderChoice, Unmeasured};
+use fencepost::{Activity, AdoptOptions, Kind, RecorderChoice, Unmeasured};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -24,6 +23,7 @@ pub fn cases() -> Vec<Case> {
         case("t05_work_that_a_driver_refuses_is_in_the_profile_without_a_time", refused)
             .vulkan_only("the test can replace driver functions on Vulkan only"),
         case("t05_a_profile_of_a_lost_device_is_the_error_device_lost", lost),
+        case("t04_a_launch_of_no_workgroups_completes_and_its_time_is_not_zero", no_workgroups),
     ]
 }
 
@@ -144,12 +144,7 @@ fn no_timestamps(subject: &Subject) {
 }
 
 fn failed(subject: &Subject) {
-    let ctx = testing::on_cpu(
-        CpuOptions { threads: false, ..CpuOptions::default() },
-        CpuFaults { refusals: 1.0, ..CpuFaults::default() },
-        Policy::default(),
-    );
-    subject.watch(&ctx);
+    let ctx = refusing_on_the_cpu(subject);
     let queue = ctx.queue("q");
     let profiler = ctx.profile();
     queue.full([N], 1_u32).unwrap();
@@ -188,5 +183,22 @@ fn lost(subject: &Subject) {
         noticed(&doomed);
         let error = profiler.finish().wait().unwrap_err();
         assert!(matches!(error.kind(), Kind::DeviceLost { .. }), "{}: {error}", doomed.name);
+    }
+}
+
+/// Covers two bugs of wgpu-native: in #624 a submission with timestamps never completes, and in #625 a pass without a
+/// dispatch gives zeros.
+fn no_workgroups(subject: &Subject) {
+    let ctx = subject.ctx();
+    let queue = ctx.queue("queue");
+    let iota = ctx.kernel::<Iota>().unwrap();
+    let (groups, mut out) = (queue.array(&[0_u32; 3]).unwrap(), queue.full([64], 1_u32).unwrap());
+    let profiler = ctx.profile();
+    queue.launch(&iota, Grid::indirect(&groups, 0), Iota { start: 5, step: 1, out: &mut out }).unwrap();
+    let profile = profiler.finish().wait().unwrap();
+    assert_eq!(queue.read(&out).wait().unwrap(), [1; 64]);
+    match profile.rows[0].time {
+        Ok(time) => assert!(time.seconds() > 0.0),
+        Err(reason) => assert_eq!(reason, Unmeasured::TooShort),
     }
 }

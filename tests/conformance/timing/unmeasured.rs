@@ -1,11 +1,10 @@
 //! T03: a time that was not measured is an error, never a number.
 
-use super::{no_memory, refusing_context, timed};
+use super::{no_memory, refusing_context, refusing_on_the_cpu, timed};
 use crate::common::refusing::Rule;
 use crate::common::{Case, Subject, case, raw};
 use fencepost::prelude::*;
-use fencepost::testing::{self, CpuFaults};
-use fencepost::{AdoptOptions, CpuOptions, Event, Kind, QueueOptions, RecorderChoice};
+use fencepost::{AdoptOptions, Event, Kind, QueueOptions, RecorderChoice};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -62,12 +61,7 @@ fn no_work(subject: &Subject) {
 }
 
 fn failed(subject: &Subject) {
-    let ctx = testing::on_cpu(
-        CpuOptions { threads: false, ..CpuOptions::default() },
-        CpuFaults { refusals: 1.0, ..CpuFaults::default() },
-        Policy::default(),
-    );
-    subject.watch(&ctx);
+    let ctx = refusing_on_the_cpu(subject);
     let queue = timed(&ctx, "watched");
     let start = queue.marker();
     queue.full([4], 1_u32).unwrap();

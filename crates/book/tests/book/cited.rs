@@ -1,4 +1,4 @@
-//! Checks that the tests named in `testing.md` exist.
+//! Checks that the tests named in `peers-tests.md` exist.
 
 use crate::pages::{book, root};
 use pulldown_cmark::Event;
@@ -57,7 +57,7 @@ fn all_sources() -> BTreeMap<PathBuf, String> {
 fn the_tests_that_the_book_names_exist() {
     let sources = all_sources();
     let page =
-        book().into_iter().find(|page| page.path == Path::new("docs/testing.md")).expect("it is there");
+        book().into_iter().find(|page| page.path == Path::new("docs/peers-tests.md")).expect("it is there");
     let codes = page.events().filter_map(|event| match event {
         Event::Code(code) => Some(code.into_string()),
         _ => None,

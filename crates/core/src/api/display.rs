@@ -11,6 +11,7 @@ use crate::runtime::event::same_context;
 use crate::runtime::wait_mode::late;
 use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::priority::Priority;
+use crate::scheduler::wait::Caller;
 use fencepost_kernels::Element;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -58,9 +59,9 @@ impl Context {
         let (engine, at) = (self.owner.engine(), Location::caller());
         let slot = engine.helper("a look at an array", Priority::Normal)?;
         engine.wait_for_all(slot, at);
-        let maker = ArrayOps { owner: &self.owner, by: Admission { slot, what: CommandKind::Look, at } };
+        let maker = ArrayOps { owner: &self.owner, by: Admission { slot, what: CommandKind::Inspect, at } };
         let reading = maker.read_part(part, Vec::new()).and_then(|reading| {
-            engine.flush_before_wait(slot)?;
+            engine.flush(slot, Caller::Waits)?;
             Ok(reading)
         });
         engine.release_helper(slot);

@@ -274,7 +274,7 @@ fn activity(noted: &ProfileEvent) -> Activity {
             CommandKind::Copy | CommandKind::BetweenContexts => Activity::Copy,
             CommandKind::Fill => Activity::Fill,
             CommandKind::Upload => Activity::Upload,
-            CommandKind::Read | CommandKind::Download | CommandKind::Map | CommandKind::Look => {
+            CommandKind::Read | CommandKind::Download | CommandKind::Map | CommandKind::Inspect => {
                 Activity::Read
             }
             CommandKind::Encode => Activity::Encode,

@@ -16,6 +16,7 @@ use crate::runtime::owner::Owner;
 use crate::runtime::pending::Pending;
 use crate::runtime::wait_mode::late_or_error;
 use crate::scheduler::priority::Priority;
+use crate::scheduler::wait::Caller;
 use fencepost_sync::Slot;
 use std::fmt;
 use std::panic::Location;
@@ -301,7 +302,7 @@ impl CommandQueue {
     /// # Errors
     /// Returns the queue's own error.
     pub fn flush(&self) -> Result<()> {
-        self.owner().engine().flush(self.slot()?)
+        self.owner().engine().flush(self.slot()?, Caller::Continues)
     }
 
     /// *Flushes*; the result comes when everything enqueued so far on this queue is complete. The work of other queues
@@ -327,7 +328,7 @@ impl CommandQueue {
         let engine = self.owner().engine();
         let late = self.slot().and_then(|slot| {
             let (point, past) = engine.marker(slot);
-            engine.flush_before_wait(slot)?;
+            engine.flush(slot, Caller::Waits)?;
             Ok(PointLate::new(self.owner().clone(), point, past))
         });
         late_or_error(late)

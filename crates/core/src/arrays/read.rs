@@ -8,6 +8,7 @@ use crate::runtime::wait_mode::{LateSteps, WaitMode};
 use crate::scheduler::deadline::Deadline;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::handle_points::PointHistory;
+use crate::scheduler::wait::WaitTarget;
 use crate::work::span::Span;
 use fencepost_kernels::Element;
 use fencepost_sync::{Point, Seq};
@@ -116,7 +117,7 @@ impl<T: Element> Reading<T> {
         let engine = self.engine.clone();
         engine.wait(self.point, Deadline::after(None)).map_err(|error| self.failed(error))?;
         while let Some(seq) = self.fetch_into(into)? {
-            engine.wait_batch(seq, Deadline::after(None))?;
+            engine.wait_for(WaitTarget::Batch(seq), Deadline::after(None))?;
         }
         Ok(())
     }
@@ -141,7 +142,7 @@ impl<T: Element> LateSteps<Vec<T>> for Reading<T> {
                 Ok(Fetched::Here(out)) => return Some(Ok(out)),
                 Ok(Fetched::After(seq)) => seq,
             };
-            if let Err(error) = mode.for_batch(&engine, seq, &mut self.registration)? {
+            if let Err(error) = mode.for_target(&engine, WaitTarget::Batch(seq), &mut self.registration)? {
                 return Some(Err(error));
             }
         }

@@ -1,7 +1,8 @@
 //! The memory that the handles of an array share.
 
 use crate::error::{Kind, Result};
-use crate::memory::allocation_book::{AllocationBook, AllocationEntries, NewAllocation};
+use crate::memory::allocation_book::{AllocationBook, AllocationEntries};
+use crate::memory::allocation_report::Allocation;
 use crate::memory::block::Block;
 use crate::memory::heap::{BlockId, Heap};
 use crate::memory::pool::size_for;
@@ -78,10 +79,9 @@ impl Storage {
             None => Self::make(owner, heap, size, label)?,
         };
         let entries = tracked.map_or_else(AllocationEntries::default, |(books, queue)| {
-            AllocationEntries::new(
-                books,
-                &NewAllocation { label, bytes, pinned: heap != Heap::Device, queue, at: by.at },
-            )
+            let (label, pinned, location) = (label.clone(), heap != Heap::Device, by.at);
+            let made = Allocation { label, bytes, pinned, queue, location, scope: String::new() };
+            AllocationEntries::new(books, &made)
         });
         Ok(Storage::tracked(block, label.clone(), owner.clone(), entries))
     }

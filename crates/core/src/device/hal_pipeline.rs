@@ -13,6 +13,7 @@ use crate::memory::wgpu_memory::refused;
 use crate::work::compiled_kernel::Recipe;
 use crate::work::kernel_launch::BoundArray;
 use std::num::NonZeroU64;
+use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 use wgpu::BufferUses as Uses;
 use wgpu::hal::{self, Device as _};
@@ -37,28 +38,33 @@ pub(crate) struct HalPipeline<A: Backend> {
     origin: Arc<KernelOrigin>,
     /// Holds the form with every storage binding writable. A launch that binds one buffer both to a readable and to a
     /// writable binding uses it, on a backend where a buffer must be in exactly one state.
-    both_ways: OnceLock<Box<Self>>,
+    writable_form: OnceLock<Box<Self>>,
     gate: Arc<GlGate>,
     /// Is `Some` until the drop.
     parts: Option<PipelineParts<A>>,
 }
 
-/// Holds the native objects of a pipeline that are made so far.
+/// Holds the native objects of a pipeline. The drop destroys them in this order.
 struct PipelineParts<A: Backend> {
+    pipeline: NativeObject<A, A::ComputePipeline>,
+    layout: NativeObject<A, A::PipelineLayout>,
+    _shader: NativeObject<A, A::ShaderModule>,
+    groups: Arc<GroupLayout<A>>,
+}
+
+/// Holds an object of wgpu-hal. The drop destroys it.
+struct NativeObject<A: Backend, T> {
+    /// Is `Some` until the drop.
+    native: Option<T>,
     device: wgpu::Device,
-    pipeline: Option<A::ComputePipeline>,
-    layout: Option<A::PipelineLayout>,
-    groups: Option<Arc<GroupLayout<A>>>,
-    shader: Option<A::ShaderModule>,
+    destroy: unsafe fn(&A::Device, T),
 }
 
 /// Holds the layout of a bind group. A group holds a reference to its layout, so no group outlives it.
-struct GroupLayout<A: Backend> {
-    native: Option<A::BindGroupLayout>,
-    device: wgpu::Device,
-}
+type GroupLayout<A> = NativeObject<A, <A as hal::Api>::BindGroupLayout>;
 
-/// Holds a bind group. The group refers to buffers and keeps none of them alive.
+/// Holds a bind group. The group refers to buffers and keeps none of them alive. It is no [`NativeObject`], because
+/// some launches make a group each, and the group uses the device of its layout.
 pub(crate) struct HalGroup<A: Backend> {
     native: Option<A::BindGroup>,
     layout: Arc<GroupLayout<A>>,
@@ -66,9 +72,35 @@ pub(crate) struct HalGroup<A: Backend> {
 
 /// Holds timestamp queries.
 pub(crate) struct HalQueries<A: Backend> {
-    native: Option<A::QuerySet>,
+    native: NativeObject<A, A::QuerySet>,
     count: u32,
-    device: wgpu::Device,
+}
+
+impl<A: Backend, T> NativeObject<A, T> {
+    /// Holds `native`, an object of `device`. `destroy` is the function of wgpu-hal for the type of the object.
+    fn new(device: &wgpu::Device, native: T, destroy: unsafe fn(&A::Device, T)) -> Self {
+        Self { native: Some(native), device: device.clone(), destroy }
+    }
+}
+
+impl<A: Backend, T> Deref for NativeObject<A, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.native.as_ref().expect("the native object lives until the drop")
+    }
+}
+
+impl<A: Backend, T> Drop for NativeObject<A, T> {
+    fn drop(&mut self) {
+        // SAFETY: the code uses the handle only to destroy the object of this type.
+        let raw = unsafe { self.device.as_hal::<A>() };
+        if let (Some(raw), Some(native)) = (raw, self.native.take()) {
+            // SAFETY: `destroy` fits the object. A submission keeps the kernels and the queries that it uses until it
+            // is complete, each group keeps its layout, and a pipeline is destroyed before its layout and its shader.
+            unsafe { (self.destroy)(&raw, native) };
+        }
+    }
 }
 
 impl<'a, A: Backend> HalBinding<'a, A> {
@@ -96,18 +128,16 @@ impl<A: Backend> HalPipeline<A> {
     ) -> Result<Self> {
         let indices = origin.bindings.iter().map(|&(index, ..)| index).collect();
         let writable = origin.bindings.iter().map(|&(_, _, writable)| writable || all_writable).collect();
-        let (id, carry, device, gate) = (LayoutId::next(), origin.carry, device.clone(), gate.clone());
-        let mut parts = PipelineParts { device, pipeline: None, layout: None, groups: None, shader: None };
-        // If a later object fails, the drop of `parts` destroys the earlier ones.
-        parts.make(&origin, all_writable).map_err(|unmade| unmade.error(&origin.kernel))?;
+        let parts = PipelineParts::new(device, &origin, all_writable);
+        let parts = parts.map_err(|failure| failure.error(&origin.kernel))?;
         Ok(Self {
-            id,
-            carry,
+            id: LayoutId::next(),
+            carry: origin.carry,
             indices,
             writable,
             origin,
-            both_ways: OnceLock::new(),
-            gate,
+            writable_form: OnceLock::new(),
+            gate: gate.clone(),
             parts: Some(parts),
         })
     }
@@ -117,20 +147,14 @@ impl<A: Backend> HalPipeline<A> {
     /// # Errors
     /// Returns `Compile` if this call makes the form and the driver rejects it.
     pub(crate) fn form(&self, bindings: &[BoundArray]) -> Result<&Self> {
-        if !A::EXACT || !self.mixes(bindings) {
+        if !A::EXACT || !self.origin.mixes(bindings) {
             return Ok(self);
         }
-        if let Some(made) = self.both_ways.get() {
+        if let Some(made) = self.writable_form.get() {
             return Ok(made);
         }
-        let made = Self::of(&self.parts().device, &self.gate, self.origin.clone(), true)?;
-        Ok(self.both_ways.get_or_init(|| Box::new(made)))
-    }
-
-    /// Returns `true` if one block is bound both to a readable and to a writable binding.
-    fn mixes(&self, bindings: &[BoundArray]) -> bool {
-        let same = |a: usize, b: usize| Arc::ptr_eq(&bindings[a].block, &bindings[b].block);
-        (0..bindings.len()).any(|a| (0..a).any(|b| self.writable[a] != self.writable[b] && same(a, b)))
+        let made = Self::of(&self.origin.device, &self.gate, self.origin.clone(), true)?;
+        Ok(self.writable_form.get_or_init(|| Box::new(made)))
     }
 
     fn parts(&self) -> &PipelineParts<A> {
@@ -147,11 +171,11 @@ impl<A: Backend> HalPipeline<A> {
     }
 
     pub(crate) fn pipeline(&self) -> &A::ComputePipeline {
-        self.parts().pipeline.as_ref().expect("bug: an unfinished pipeline is in use")
+        &self.parts().pipeline
     }
 
     pub(crate) fn layout(&self) -> &A::PipelineLayout {
-        self.parts().layout.as_ref().expect("bug: an unfinished pipeline is in use")
+        &self.parts().layout
     }
 
     /// Makes a group of these buffers, each of which is longer than its binding's smallest size.
@@ -163,8 +187,8 @@ impl<A: Backend> HalPipeline<A> {
         binds: &[HalBinding<'_, A>],
     ) -> std::result::Result<Arc<HalGroup<A>>, hal::DeviceError> {
         // SAFETY: the code uses the handle only to make a group that `HalGroup` destroys.
-        let raw = unsafe { self.parts().device.as_hal::<A>() }.ok_or(hal::DeviceError::Lost)?;
-        let layout = self.parts().groups.clone().expect("bug: an unfinished pipeline is in use");
+        let raw = unsafe { self.origin.device.as_hal::<A>() }.ok_or(hal::DeviceError::Lost)?;
+        let layout = self.parts().groups.clone();
         let mut order: Vec<usize> = (0..binds.len()).collect();
         order.sort_unstable_by_key(|&at| binds[at].index);
         let entry = |&at: &usize| hal::BindGroupEntry {
@@ -176,7 +200,7 @@ impl<A: Backend> HalPipeline<A> {
         let buffers: Vec<_> = binds.iter().map(HalBinding::native).collect();
         let desc = hal::BindGroupDescriptor {
             label: None,
-            layout: layout.native(),
+            layout: &**layout,
             buffers: &buffers,
             samplers: &[],
             textures: &[],
@@ -192,37 +216,35 @@ impl<A: Backend> HalPipeline<A> {
 }
 
 impl<A: Backend> PipelineParts<A> {
-    fn make(
-        &mut self,
+    fn new(
+        device: &wgpu::Device,
         origin: &KernelOrigin,
         all_writable: bool,
-    ) -> std::result::Result<(), PipelineFailure> {
-        let device = self.device.clone();
+    ) -> std::result::Result<Self, PipelineFailure> {
         // SAFETY: the code uses the handle only to make objects that this type destroys.
         let raw = unsafe { device.as_hal::<A>() }.ok_or(hal::DeviceError::Lost)?;
         let label = Some(origin.kernel.as_str());
-        let shader = naga_shader(&device, origin, all_writable)?;
+        let shader = naga_shader(device, origin, all_writable)?;
         let entries = origin.entries(all_writable);
         let flags = hal::BindGroupLayoutFlags::empty();
         let desc = hal::BindGroupLayoutDescriptor { label, flags, entries: &entries };
         // SAFETY: the entries are in the order of their indices and within the device's limits.
         let groups = unsafe { raw.create_bind_group_layout(&desc) }?;
-        let layout = GroupLayout { native: Some(groups), device: device.clone() };
-        let groups = self.groups.insert(Arc::new(layout));
+        let groups = GroupLayout::<A>::new(device, groups, A::Device::destroy_bind_group_layout);
         let desc = hal::PipelineLayoutDescriptor {
             label,
             flags: hal::PipelineLayoutFlags::NUM_WORK_GROUPS,
-            bind_group_layouts: &[Some(groups.native())],
+            bind_group_layouts: &[Some(&*groups)],
             immediate_size: origin.immediates,
         };
         // SAFETY: the group layout belongs to this device, and the immediates are within its limit.
         let layout = unsafe { raw.create_pipeline_layout(&desc) }?;
-        let layout = self.layout.insert(layout);
+        let layout = NativeObject::new(device, layout, A::Device::destroy_pipeline_layout);
         let runtime_checks = wgpu::ShaderRuntimeChecks::checked();
         let desc = hal::ShaderModuleDescriptor { label, runtime_checks };
         // SAFETY: the module is validated and keeps all its runtime checks.
-        let shader = unsafe { raw.create_shader_module(&desc, hal::ShaderInput::Naga(shader)) };
-        let shader = self.shader.insert(shader?);
+        let shader = unsafe { raw.create_shader_module(&desc, hal::ShaderInput::Naga(shader)) }?;
+        let shader = NativeObject::new(device, shader, A::Device::destroy_shader_module);
         let constants = origin.constants.iter().map(|(name, value)| (name.clone(), *value)).collect();
         let stage = hal::ProgrammableStage {
             module: &*shader,
@@ -246,8 +268,8 @@ impl<A: Backend> PipelineParts<A> {
             // SAFETY: the pipeline is made, and no other code uses the cache.
             unsafe { raw.destroy_pipeline_cache(cache) };
         }
-        self.pipeline = Some(pipeline?);
-        Ok(())
+        let pipeline = NativeObject::new(device, pipeline?, A::Device::destroy_compute_pipeline);
+        Ok(Self { pipeline, layout, _shader: shader, groups: Arc::new(groups) })
     }
 }
 
@@ -328,40 +350,9 @@ impl<A: Backend> Drop for HalGroup<A> {
     }
 }
 
-impl<A: Backend> GroupLayout<A> {
-    fn native(&self) -> &A::BindGroupLayout {
-        self.native.as_ref().expect("the native layout lives until the drop")
-    }
-}
-
-impl<A: Backend> Drop for GroupLayout<A> {
-    fn drop(&mut self) {
-        // SAFETY: the code uses the handle only to destroy the layout of this type.
-        let raw = unsafe { self.device.as_hal::<A>() };
-        if let (Some(raw), Some(native)) = (raw, self.native.take()) {
-            // SAFETY: each group keeps its layout, so all groups of this layout are destroyed.
-            unsafe { raw.destroy_bind_group_layout(native) };
-        }
-    }
-}
-
 impl<A: Backend> Drop for HalPipeline<A> {
     fn drop(&mut self) {
         self.gate.drop_in_turn(self.parts.take());
-    }
-}
-
-impl<A: Backend> Drop for PipelineParts<A> {
-    fn drop(&mut self) {
-        // SAFETY: the code uses the handle only to destroy the objects of this type.
-        let Some(raw) = (unsafe { self.device.as_hal::<A>() }) else { return };
-        let Self { pipeline, layout, shader, .. } = self;
-        // SAFETY: a launch keeps its kernel until its submission is complete, so no submission uses the pipeline.
-        pipeline.take().into_iter().for_each(|pipeline| unsafe { raw.destroy_compute_pipeline(pipeline) });
-        // SAFETY: as above, and the pipeline that used the layout is destroyed.
-        layout.take().into_iter().for_each(|layout| unsafe { raw.destroy_pipeline_layout(layout) });
-        // SAFETY: as above.
-        shader.take().into_iter().for_each(|shader| unsafe { raw.destroy_shader_module(shader) });
     }
 }
 
@@ -379,26 +370,15 @@ impl<A: Backend> HalQueries<A> {
         // SAFETY: the device has the timestamp feature, because only such a device records times.
         let made = raw.ok_or_else(gone).and_then(|raw| unsafe { raw.create_query_set(&desc) });
         let native = made.map_err(|error| refused(&error, "queries for times", 8 * u64::from(count)))?;
-        Ok(Self { native: Some(native), count, device: device.clone() })
+        Ok(Self { native: NativeObject::new(device, native, A::Device::destroy_query_set), count })
     }
 
     pub(crate) fn native(&self) -> &A::QuerySet {
-        self.native.as_ref().expect("the native queries live until the drop")
+        &self.native
     }
 
     pub(crate) fn count(&self) -> u32 {
         self.count
-    }
-}
-
-impl<A: Backend> Drop for HalQueries<A> {
-    fn drop(&mut self) {
-        // SAFETY: the code uses the handle only to destroy the queries of this type.
-        let raw = unsafe { self.device.as_hal::<A>() };
-        if let (Some(raw), Some(native)) = (raw, self.native.take()) {
-            // SAFETY: a submission keeps the queries that it uses until it is complete, so no submission uses these.
-            unsafe { raw.destroy_query_set(native) };
-        }
     }
 }
 

@@ -6,6 +6,7 @@ use crate::driver::caps::Caps;
 use crate::driver::gl_gate::GlGate;
 use crate::error::{Kind, Result};
 use crate::work::compiled_kernel::Recipe;
+use crate::work::kernel_launch::BoundArray;
 use fencepost_kernels::{Access, Interface, Module, Needs};
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -78,6 +79,13 @@ impl KernelOrigin {
         }
         entries.sort_by_key(|entry| entry.binding);
         entries
+    }
+
+    /// Returns `true` if one block is bound both to a readable and to a writable binding.
+    pub(crate) fn mixes(&self, bound: &[BoundArray]) -> bool {
+        let writable = |at: usize| self.bindings[at].2;
+        let same = |a: usize, b: usize| Arc::ptr_eq(&bound[a].block, &bound[b].block);
+        (0..bound.len()).any(|a| (0..a).any(|b| writable(a) != writable(b) && same(a, b)))
     }
 }
 

@@ -6,7 +6,7 @@ use crate::device::kernel_origin::CompileTarget;
 #[cfg(native)]
 use crate::driver::backend::{Backend, BackendVisitor, with_backend};
 #[cfg(native)]
-use crate::driver::hal_encoder::knows;
+use crate::driver::hal_encoder::still_records;
 use crate::driver::reach::HostReach;
 use crate::error::Result;
 use crate::memory::heap::BufferRequest;
@@ -40,7 +40,7 @@ pub(crate) trait NativeBackend: Send + Sync {
 
     /// Returns `true` if wgpu still records for the device. wgpu accepts submissions for a lost device and reports no
     /// error.
-    fn knows(&self, device: &wgpu::Device) -> bool;
+    fn still_records(&self, device: &wgpu::Device) -> bool;
 
     /// Returns the address of the native device below wgpu, while that exists.
     fn address(&self, device: &wgpu::Device) -> Option<usize>;
@@ -91,8 +91,8 @@ impl<A: Backend> NativeBackend for NativeBackendOf<A> {
         Ok(Pipeline::Device(Box::new(made)))
     }
 
-    fn knows(&self, device: &wgpu::Device) -> bool {
-        knows::<A>(device)
+    fn still_records(&self, device: &wgpu::Device) -> bool {
+        still_records::<A>(device)
     }
 
     fn address(&self, device: &wgpu::Device) -> Option<usize> {

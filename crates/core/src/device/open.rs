@@ -3,7 +3,7 @@
 use crate::device::CostModel;
 use crate::device::kernel_folder::KernelFolder;
 use crate::device::native_backend::{NativeBackend, native_backend};
-use crate::device::wgpu_device::{Opened, SubmitPath, WgpuDevice};
+use crate::device::wgpu_device::{DeviceParts, SubmitPath, WgpuDevice};
 use crate::driver::caps::Caps;
 use crate::driver::error_scopes::reasons;
 use crate::driver::gl_gate::GlGate;
@@ -109,7 +109,7 @@ fn assemble(
         wgpu::Backend::Noop => CostModel::Instant,
         _ => CostModel::Measured(options.lateness),
     };
-    Arc::new(WgpuDevice::new(Opened {
+    Arc::new(WgpuDevice::new(DeviceParts {
         device,
         queue,
         caps,

@@ -4,13 +4,14 @@ use crate::device::bind_groups::BindGroups;
 use crate::device::kernel_folder::KernelFolder;
 use crate::device::kernel_origin::CompileTarget;
 use crate::device::native_backend::NativeBackend;
+use crate::device::recorder::Failure;
 use crate::device::wgpu_pipeline::WgpuPipeline;
 use crate::device::{CostModel, Device};
 use crate::driver::caps::Caps;
 use crate::driver::error_scopes::{Operation, scoped, scoped_memory};
 use crate::driver::gl_gate::GlGate;
 use crate::driver::reach::HostReach;
-use crate::error::{Kind, Result};
+use crate::error::{Error, Kind, Result};
 use crate::memory::block::{Allocate, Block, Memory};
 use crate::memory::byte_meter::{ByteMeter, MeteredVec};
 use crate::memory::external_blocks_by_buffer::{DroppedBlocks, ExternalBlocks};
@@ -21,6 +22,7 @@ use crate::memory::staged_bytes::Staged;
 use crate::memory::staging::{Arena, StagingPiece};
 use crate::memory::wgpu_memory::{WgpuMemory, refused};
 use crate::work::compiled_kernel::{Pipeline, Recipe};
+use fencepost_sync::Lost;
 use fencepost_sync::backend::{LostFlag, poll};
 use fencepost_sync::prim::{Mutex, lock};
 use std::sync::Arc;
@@ -39,25 +41,7 @@ const BETWEEN_PROBES: Duration = Duration::from_millis(50);
 
 /// Holds a wgpu device with its one queue.
 pub(crate) struct WgpuDevice {
-    pub(crate) device: wgpu::Device,
-    pub(crate) queue: wgpu::Queue,
-    pub(crate) caps: Caps,
-    pub(crate) lost: LostFlag,
-    /// Is `true` if a callback of this crate reports a loss. On an adopted device the program owns the handlers, and
-    /// the field is `false`.
-    reports_loss: bool,
-    pub(crate) gate: Arc<GlGate>,
-    pub(crate) reach: HostReach,
-    /// Holds the backend below wgpu, if the options allow its use.
-    pub(crate) native: Option<&'static dyn NativeBackend>,
-    pub(crate) submit_path: SubmitPath,
-    /// Is `true` if other code submits to the queue.
-    shared: bool,
-    hardware: Option<usize>,
-    kernel_folder: Option<Arc<KernelFolder>>,
-    /// Is the `async_submit` of the device's lane.
-    pub(crate) async_submit: bool,
-    pub(crate) cost_model: CostModel,
+    pub(crate) parts: DeviceParts,
     staging: Arc<ByteMeter>,
     uploads: Arena<WgpuMemory>,
     downloads: Arena<WgpuMemory>,
@@ -94,48 +78,40 @@ impl SubmitPath {
     }
 }
 
-/// Holds the parts of an opened device.
-pub(crate) struct Opened {
+/// Holds the parts of an opened device, which do not change.
+pub(crate) struct DeviceParts {
     pub(crate) device: wgpu::Device,
     pub(crate) queue: wgpu::Queue,
     pub(crate) caps: Caps,
     pub(crate) lost: LostFlag,
+    /// Is `true` if a callback of this crate reports a loss. On an adopted device the program owns the handlers, and
+    /// the field is `false`.
     pub(crate) reports_loss: bool,
     pub(crate) gate: Arc<GlGate>,
     pub(crate) reach: HostReach,
+    /// Holds the backend below wgpu, if the options allow its use.
     pub(crate) native: Option<&'static dyn NativeBackend>,
     pub(crate) submit_path: SubmitPath,
+    /// Is `true` if other code submits to the queue.
     pub(crate) shared: bool,
     /// Holds the address of the native device below wgpu. wgpu's own ids start again in each of its instances.
     pub(crate) hardware: Option<usize>,
     pub(crate) kernel_folder: Option<Arc<KernelFolder>>,
+    /// Is the `async_submit` of the device's lane.
     pub(crate) async_submit: bool,
     pub(crate) cost_model: CostModel,
 }
 
 impl WgpuDevice {
-    pub(crate) fn new(opened: Opened) -> Self {
+    pub(crate) fn new(parts: DeviceParts) -> Self {
         let staging = Arc::default();
         let arena = || Arena::new(CHUNK, CACHE, &staging);
         let (uploads, downloads) = (arena(), arena());
-        let spares = [(); 2].map(|()| SpareBuffers::new(&opened.gate, CACHE));
+        let spares = [(); 2].map(|()| SpareBuffers::new(&parts.gate, CACHE));
         let gone = DroppedBlocks::default();
         let external = ExternalBlocks::new(&gone);
         Self {
-            device: opened.device,
-            queue: opened.queue,
-            caps: opened.caps,
-            lost: opened.lost,
-            reports_loss: opened.reports_loss,
-            gate: opened.gate,
-            reach: opened.reach,
-            native: opened.native,
-            submit_path: opened.submit_path,
-            shared: opened.shared,
-            hardware: opened.hardware,
-            kernel_folder: opened.kernel_folder,
-            async_submit: opened.async_submit,
-            cost_model: opened.cost_model,
+            parts,
             staging,
             uploads,
             downloads,
@@ -150,38 +126,43 @@ impl WgpuDevice {
 
     /// Returns the parts that a compiler needs.
     pub(crate) fn compile_target(&self) -> CompileTarget<'_> {
-        let folder = self.kernel_folder.as_ref();
-        CompileTarget { device: &self.device, gate: &self.gate, caps: &self.caps, folder }
+        let folder = self.parts.kernel_folder.as_ref();
+        CompileTarget { device: &self.parts.device, gate: &self.parts.gate, caps: &self.parts.caps, folder }
     }
 
     fn past_wgpu(&self) -> bool {
-        self.submit_path != SubmitPath::Wgpu
+        self.parts.submit_path != SubmitPath::Wgpu
     }
 
     /// Returns `true` if other code submits to the queue, as the options said.
     pub(crate) fn is_shared(&self) -> bool {
-        self.shared
+        self.parts.shared
     }
 
     /// Returns `true` if wgpu still records for the device, or if there is no way to check that.
-    pub(crate) fn is_known(&self) -> bool {
-        self.native.is_none_or(|native| native.knows(&self.device))
+    pub(crate) fn still_records(&self) -> bool {
+        self.parts.native.is_none_or(|native| native.still_records(&self.parts.device))
     }
 
     pub(crate) fn raw(&self) -> &wgpu::Device {
-        &self.device
+        &self.parts.device
+    }
+
+    /// Makes a command encoder of wgpu.
+    pub(crate) fn encoder(&self, label: &str) -> wgpu::CommandEncoder {
+        self.raw().create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some(label) })
     }
 
     pub(crate) fn queue(&self) -> &wgpu::Queue {
-        &self.queue
+        &self.parts.queue
     }
 
     pub(crate) fn lost(&self) -> &LostFlag {
-        &self.lost
+        &self.parts.lost
     }
 
     pub(crate) fn gate(&self) -> &Arc<GlGate> {
-        &self.gate
+        &self.parts.gate
     }
 
     /// Runs `work` with the bind groups, after the groups of dropped blocks are removed. Only the thread that holds the
@@ -233,37 +214,48 @@ impl WgpuDevice {
         size: u64,
         label: &str,
     ) -> Result<Option<StagingPiece<WgpuMemory>>> {
-        let mapped = self.reach >= HostReach::Staging;
+        let mapped = self.parts.reach >= HostReach::Staging;
         if !mapped && !self.past_wgpu() {
             return Ok(None);
         }
         let chunk = |size| {
             let made = self.native(BufferRequest { heap, mapped, size, label })?;
-            made.ok_or_else(|| self.refused(label, "the device is lost"))
+            made.ok_or_else(|| self.no_memory(label))
         };
         arena.take(size, chunk).map(Some)
     }
 
     /// Allocates memory below wgpu, or returns `None` if the device has no such memory.
     fn native(&self, wanted: BufferRequest<'_>) -> Result<Option<WgpuMemory>> {
-        let Some(backend) = self.native else { return Ok(None) };
-        let made = backend.allocate(&self.device, wanted);
+        let Some(backend) = self.parts.native else { return Ok(None) };
+        let made = backend.allocate(&self.parts.device, wanted);
         match made.map_err(|error| refused(&error, wanted.label, wanted.size))? {
             None => Ok(None),
-            Some(native) if self.past_wgpu() => Ok(Some(WgpuMemory::bare(native, &self.gate))),
-            Some(native) => WgpuMemory::of_native(&self.device, &self.gate, native, wanted),
+            Some(native) if self.past_wgpu() => Ok(Some(WgpuMemory::bare(native, &self.parts.gate))),
+            Some(native) => WgpuMemory::of_native(&self.parts.device, &self.parts.gate, native, wanted),
         }
     }
 
-    fn refused(&self, object: &str, message: &str) -> crate::error::Error {
-        match self.lost.check() {
-            Ok(()) => Kind::Device { object: object.into(), message: message.into() }.into(),
-            Err(lost) => Kind::DeviceLost { device: self.caps.adapter.clone(), reason: lost.reason }.into(),
-        }
+    /// Returns the error for memory that the device does not give. A lost device gives none.
+    pub(crate) fn no_memory(&self, label: &str) -> Error {
+        let message = format!("device `{}` is lost", self.parts.caps.adapter);
+        self.alive().err().unwrap_or_else(|| Kind::Device { object: label.into(), message }.into())
     }
 
-    fn alive(&self, object: &str) -> Result<()> {
-        if self.lost.is_raised() { Err(self.refused(object, "")) } else { Ok(()) }
+    /// Returns `Ok` unless the device is known to be lost.
+    ///
+    /// # Errors
+    /// Returns `DeviceLost`.
+    pub(crate) fn alive(&self) -> Result<()> {
+        let lost =
+            |lost: Lost| Kind::DeviceLost { device: self.parts.caps.adapter.clone(), reason: lost.reason };
+        Ok(self.parts.lost.check().map_err(lost)?)
+    }
+
+    /// Returns the failure of a whole batch: the loss of the device if it is lost, and `error` otherwise.
+    pub(crate) fn failure(&self, error: impl FnOnce() -> Error) -> Failure {
+        let error = self.alive().err().unwrap_or_else(error);
+        Failure { step: None, error, lost: self.parts.lost.is_raised() }
     }
 
     /// Returns `true` if an array was made on an external buffer of this device.
@@ -282,14 +274,13 @@ impl WgpuDevice {
     /// # Errors
     /// Returns `TooLarge`, `OutOfMemory`, the error that wgpu reports, or `DeviceLost`.
     pub(crate) fn shared_buffer(&self, bytes: u64, usage: Usages, label: &str) -> Result<wgpu::Buffer> {
-        self.alive(label)?;
-        let (object, limit) = (format!("array `{label}`"), self.caps.max_block);
+        self.alive()?;
+        let (object, limit) = (format!("array `{label}`"), self.parts.caps.max_block);
         let size = bytes.max(1).checked_next_multiple_of(16).filter(|&size| size <= limit);
         let Some(size) = size else { return Err(Kind::TooLarge { object, bytes, limit }.into()) };
         let desc = wgpu::BufferDescriptor { label: Some(label), size, usage, mapped_at_creation: false };
-        let _inside = self.gate.enter();
-        let (buffer, error) = scoped(&self.device, || self.device.create_buffer(&desc));
-        error.map_or(Ok(buffer), |error| Err(Operation { object: &object, bytes }.failed(&error)))
+        let _inside = self.parts.gate.enter();
+        Operation { object: &object, bytes }.run(self.raw(), || self.raw().create_buffer(&desc))
     }
 
     /// Returns the block of an external buffer, which keeps its bytes.
@@ -297,38 +288,34 @@ impl WgpuDevice {
     /// # Errors
     /// Returns `Device` if wgpu treats the buffer as one of another device, or `DeviceLost`.
     pub(crate) fn block_on(&self, buffer: &wgpu::Buffer, label: &Arc<str>) -> Result<Arc<Block>> {
-        self.alive(label)?;
-        let _inside = self.gate.enter();
-        let (_, error) = scoped(&self.device, || self.using(buffer));
-        if let Some(error) = error {
-            return Err(Operation { object: &format!("array `{label}`"), bytes: 0 }.failed(&error));
-        }
+        self.alive()?;
+        let _inside = self.parts.gate.enter();
+        let operation = Operation { object: &format!("array `{label}`"), bytes: 0 };
+        operation.run(self.raw(), || self.using(buffer))?;
         // A command with the block is enqueued later, and the state lock orders this store before its batch.
         self.had_external.store(true, Ordering::Relaxed);
         Ok(self.external.block(buffer, || {
             let id = BlockId::next();
-            let memory = WgpuMemory::external_on(buffer, id, &self.gate, self.external.clone());
+            let memory = WgpuMemory::external_on(buffer, id, &self.parts.gate, self.external.clone());
             Arc::new(Block::external(id, buffer.size(), Memory::Wgpu(memory), label))
         }))
     }
 
     /// Returns the error that wgpu reports for work on an external buffer now, if there is one.
-    pub(crate) fn refusal(&self, buffer: &wgpu::Buffer, label: &str) -> Option<crate::error::Error> {
-        let _inside = self.gate.enter();
-        let (_, error) = scoped(&self.device, || self.queue.submit([self.using(buffer)]));
-        error.map(|error| Operation { object: &format!("array `{label}`"), bytes: 0 }.failed(&error))
+    pub(crate) fn refusal(&self, buffer: &wgpu::Buffer, label: &str) -> Option<Error> {
+        let _inside = self.parts.gate.enter();
+        let operation = Operation { object: &format!("array `{label}`"), bytes: 0 };
+        operation.run(self.raw(), || self.queue().submit([self.using(buffer)])).err()
     }
 
     /// Returns commands that use the buffer and do no other work.
     fn using(&self, buffer: &wgpu::Buffer) -> wgpu::CommandBuffer {
-        let mut encoder =
-            self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("foreign") });
+        let mut encoder = self.encoder("foreign");
         transition_external(&mut encoder, std::iter::once(buffer));
         encoder.finish()
     }
 
     /// Calls `forget` for each dropped block.
-    #[cfg(native)]
     pub(crate) fn take_gone(&self, forget: impl FnMut(BlockId)) {
         std::mem::take(&mut *lock(&self.gone)).into_iter().for_each(forget);
     }
@@ -340,38 +327,36 @@ impl WgpuDevice {
     #[cfg(native)]
     pub(crate) fn scratch(&self, size: u64, label: &str) -> Result<WgpuMemory> {
         let made = self.native(BufferRequest { heap: Heap::Device, mapped: false, size, label })?;
-        made.ok_or_else(|| self.refused(label, "the device is lost"))
+        made.ok_or_else(|| self.no_memory(label))
     }
 
     fn sweep(&self, groups: &mut BindGroups) {
         if self.past_wgpu() {
             return; // the recorder holds the groups, and removes those of dropped blocks
         }
-        for block in std::mem::take(&mut *lock(&self.gone)) {
-            groups.forget(block);
-        }
+        self.take_gone(|block| groups.forget(block));
     }
 }
 
 impl Device for WgpuDevice {
     fn caps(&self) -> &Caps {
-        &self.caps
+        &self.parts.caps
     }
 
     fn recorder(&self) -> &'static str {
-        self.submit_path.name()
+        self.parts.submit_path.name()
     }
 
     fn hardware(&self) -> Option<usize> {
-        self.hardware
+        self.parts.hardware
     }
 
     fn pinned(&self) -> bool {
-        self.reach >= HostReach::Staging
+        self.parts.reach >= HostReach::Staging
     }
 
     fn stage(&self, size: u64, fill: &mut dyn FnMut(&mut [u8])) -> Result<Staged> {
-        self.alive("an upload")?;
+        self.alive()?;
         if self.pinned()
             && let Some(piece) = self.staged(size, fill)?
         {
@@ -394,16 +379,16 @@ impl Device for WgpuDevice {
     }
 
     fn compile(&self, recipe: &Recipe<'_>) -> Result<Pipeline> {
-        self.alive(&recipe.interface.entry)?;
-        let _inside = self.gate.enter();
-        if let Some(native) = self.native.filter(|_| self.past_wgpu()) {
+        self.alive()?;
+        let _inside = self.parts.gate.enter();
+        if let Some(native) = self.parts.native.filter(|_| self.past_wgpu()) {
             return native.compile(self.compile_target(), recipe);
         }
         WgpuPipeline::new(self.compile_target(), recipe).map(|made| Pipeline::Device(Box::new(made)))
     }
 
     fn nanoseconds_a_tick(&self) -> f64 {
-        f64::from(self.queue.get_timestamp_period())
+        f64::from(self.parts.queue.get_timestamp_period())
     }
 
     fn forget(&self, block: &Block) {
@@ -414,13 +399,13 @@ impl Device for WgpuDevice {
     }
 
     fn tick(&self) -> bool {
-        self.gate.try_inside(|| {
+        self.parts.gate.try_inside(|| {
             if let Ok(mut groups) = self.groups.try_lock() {
                 self.sweep(&mut groups);
             }
         });
-        poll(&self.device, &self.lost, self.gate.turn()).unwrap_or_else(|lost| {
-            log::debug!("device `{}`: {lost}", self.caps.adapter);
+        poll(&self.parts.device, &self.parts.lost, self.parts.gate.turn()).unwrap_or_else(|lost| {
+            log::debug!("device `{}`: {lost}", self.parts.caps.adapter);
             true
         })
     }
@@ -428,29 +413,29 @@ impl Device for WgpuDevice {
     fn poll_loss(&self) -> bool {
         let ticked = self.tick();
         let mut probed = lock(&self.probed);
-        if self.reports_loss
-            || self.lost.is_raised()
+        if self.parts.reports_loss
+            || self.parts.lost.is_raised()
             || probed.is_some_and(|last| last.elapsed() < BETWEEN_PROBES)
         {
             return ticked;
         }
         *probed = Some(Instant::now());
-        self.gate.try_inside(|| self.probe());
+        self.parts.gate.try_inside(|| self.probe());
         ticked
     }
 
     fn is_gone(&self) -> bool {
-        self.gate.try_inside(|| self.probe());
-        self.lost.is_raised()
+        self.parts.gate.try_inside(|| self.probe());
+        self.parts.lost.is_raised()
     }
 }
 
 impl WgpuDevice {
-    /// Checks for device loss with [`answers`](Self::answers). The caller holds the device's gate.
+    /// Checks for device loss with [`responds`](Self::responds). The caller holds the device's gate.
     pub(crate) fn probe(&self) {
-        let (answers, reason) = scoped(&self.device, || self.answers());
-        if !answers && reason.is_none() {
-            self.lost.raise("a mapped buffer could not be made, and no error was reported");
+        let (responds, reason) = scoped(&self.parts.device, || self.responds());
+        if !responds && reason.is_none() {
+            self.parts.lost.raise("a mapped buffer could not be made, and no error was reported");
         }
     }
 
@@ -460,32 +445,33 @@ impl WgpuDevice {
     /// wgpu counts a submission to a lost device as complete, and an adopted device has no loss callback of this crate,
     /// so this probe is the only sign of the loss. The caller opens an error scope, so that another error is not taken
     /// for a loss.
-    pub(crate) fn answers(&self) -> bool {
+    pub(crate) fn responds(&self) -> bool {
         let usage = wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC;
         let (label, mapped_at_creation) = (Some("is it there"), true);
         let desc = wgpu::BufferDescriptor { label, size: 16, usage, mapped_at_creation };
-        let mapped = || self.device.create_buffer(&desc).get_mapped_range(..).is_ok();
-        let (mapped, no_memory) = scoped_memory(&self.device, mapped);
+        let mapped = || self.parts.device.create_buffer(&desc).get_mapped_range(..).is_ok();
+        let (mapped, no_memory) = scoped_memory(&self.parts.device, mapped);
         mapped || no_memory
     }
 }
 
 impl Allocate for WgpuDevice {
     fn allocate(&self, heap: Heap, size: u64, label: &str) -> Result<Memory> {
-        self.alive(label)?;
-        if size > self.caps.max_block {
-            let (object, limit) = (label.to_owned(), self.caps.max_block);
+        self.alive()?;
+        if size > self.parts.caps.max_block {
+            let (object, limit) = (label.to_owned(), self.parts.caps.max_block);
             return Err(Kind::TooLarge { object, bytes: size, limit }.into());
         }
         let needed = if heap == Heap::Device { HostReach::All } else { HostReach::Staging };
-        let (plain, mapped) = (BufferRequest { heap, mapped: false, size, label }, self.reach >= needed);
-        let _inside = self.gate.enter();
+        let (plain, mapped) =
+            (BufferRequest { heap, mapped: false, size, label }, self.parts.reach >= needed);
+        let _inside = self.parts.gate.enter();
         if mapped && let Some(memory) = self.native(BufferRequest { mapped, ..plain })? {
             return Ok(Memory::Wgpu(memory));
         }
         if !self.past_wgpu() {
-            return WgpuMemory::plain(&self.device, &self.gate, plain).map(Memory::Wgpu);
+            return WgpuMemory::plain(&self.parts.device, &self.parts.gate, plain).map(Memory::Wgpu);
         }
-        self.native(plain)?.map(Memory::Wgpu).ok_or_else(|| self.refused(label, "the device is lost"))
+        self.native(plain)?.map(Memory::Wgpu).ok_or_else(|| self.no_memory(label))
     }
 }

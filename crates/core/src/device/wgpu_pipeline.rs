@@ -8,6 +8,7 @@ use crate::driver::error_scopes::{Operation, reasons, scoped};
 use crate::driver::gl_gate::GlGate;
 use crate::error::{Kind, Result};
 use crate::work::compiled_kernel::Recipe;
+use crate::work::kernel_launch::BoundArray;
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
@@ -18,7 +19,8 @@ pub(crate) struct WgpuPipeline {
     /// writable binding uses it.
     writable: OnceLock<Arc<Variant>>,
     gate: Arc<GlGate>,
-    both_ways: bool,
+    /// Is `true` if some bindings are writable and some are not.
+    has_both: bool,
     origin: Box<KernelOrigin>,
 }
 
@@ -38,10 +40,10 @@ impl WgpuPipeline {
     pub(crate) fn new(target: CompileTarget<'_>, recipe: &Recipe<'_>) -> Result<Self> {
         check(target.caps, recipe.interface)?;
         let origin = Box::new(KernelOrigin::new(target, recipe));
-        let both_ways =
+        let has_both =
             [true, false].iter().all(|way| origin.bindings.iter().any(|(_, _, writable)| writable == way));
         let (plain, writable) = (origin.make(false)?, OnceLock::new());
-        Ok(Self { plain, writable, gate: target.gate.clone(), both_ways, origin })
+        Ok(Self { plain, writable, gate: target.gate.clone(), has_both, origin })
     }
 
     /// Returns the form for a launch. `mixed` is `true` if the launch binds one buffer both to a readable and to a
@@ -71,9 +73,9 @@ impl WgpuPipeline {
         (index, writable)
     }
 
-    /// Returns `true` if some bindings are writable and some are not.
-    pub(crate) fn both_ways(&self) -> bool {
-        self.both_ways
+    /// Returns `true` if one block is bound both to a readable and to a writable binding.
+    pub(crate) fn mixes(&self, bound: &[BoundArray]) -> bool {
+        self.has_both && self.origin.mixes(bound)
     }
 }
 

@@ -1,6 +1,6 @@
 //! wgpu's errors as return values.
 
-use crate::error::{Error, Kind};
+use crate::error::{Error, Kind, Result};
 #[cfg(not(target_arch = "wasm32"))]
 use std::task::{Context, Poll, Waker};
 
@@ -12,6 +12,15 @@ pub(crate) struct Operation<'a> {
 }
 
 impl Operation<'_> {
+    /// Runs `work` inside error scopes, and returns its result or the error that a scope caught.
+    ///
+    /// # Errors
+    /// Returns [`failed`](Self::failed) of the caught error.
+    pub(crate) fn run<T>(&self, device: &wgpu::Device, work: impl FnOnce() -> T) -> Result<T> {
+        let (made, error) = scoped(device, work);
+        error.map_or(Ok(made), |error| Err(self.failed(&error)))
+    }
+
     /// Returns this crate's error for a wgpu error.
     pub(crate) fn failed(&self, error: &wgpu::Error) -> Error {
         let object = self.object.to_owned();

@@ -18,6 +18,6 @@ pub(crate) fn record<A: hal::Api, T, E>(
 }
 
 /// Returns `true` if wgpu still records commands for the device.
-pub(crate) fn knows<A: hal::Api>(device: &wgpu::Device) -> bool {
+pub(crate) fn still_records<A: hal::Api>(device: &wgpu::Device) -> bool {
     crate::driver::hal_encoder::record::<A, _, ()>(device, |_| Ok(()), || Ok(())).is_some()
 }

@@ -22,7 +22,7 @@ pub(crate) enum CommandKind {
     /// One side of a copy between contexts, which the context itself enqueues.
     BetweenContexts,
     /// A read that the context itself enqueues, for `to_vec` and `display`.
-    Look,
+    Inspect,
 }
 
 /// The place of a command in the program: its queue, its kind, and the line that enqueued it.

@@ -4,7 +4,6 @@ use crate::memory::allocation_report::{Allocation, AllocationReport, AllocationS
 use fencepost_sync::prim::{Mutex, lock};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::panic::Location;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -27,22 +26,13 @@ pub(crate) struct AllocationPages {
     sites: Vec<AllocationSite>,
 }
 
-/// Describes an array that is made.
-pub(crate) struct NewAllocation<'a> {
-    pub(crate) label: &'a Arc<str>,
-    pub(crate) bytes: u64,
-    pub(crate) pinned: bool,
-    pub(crate) queue: Arc<str>,
-    pub(crate) at: &'static Location<'static>,
-}
-
 /// Holds the entries of an array in the books. The drop removes the array from each book.
 #[derive(Default)]
 pub(crate) struct AllocationEntries(Vec<(Arc<AllocationBook>, u64)>);
 
 impl AllocationEntries {
-    /// Adds an array to all `books`.
-    pub(crate) fn new(books: Vec<Arc<AllocationBook>>, made: &NewAllocation<'_>) -> Self {
+    /// Adds an array to all `books`, each with the scope of the book.
+    pub(crate) fn new(books: Vec<Arc<AllocationBook>>, made: &Allocation) -> Self {
         let enter = |book: Arc<AllocationBook>| {
             let id = book.enter(made);
             (book, id)
@@ -82,11 +72,8 @@ impl AllocationBook {
         drop(before);
     }
 
-    fn enter(self: &Arc<Self>, made: &NewAllocation<'_>) -> u64 {
-        let scope = scope_in(self);
-        let NewAllocation { label, bytes, pinned, queue, at } = made;
-        let (label, queue) = (Arc::clone(label), queue.clone());
-        let entry = Allocation { label, bytes: *bytes, pinned: *pinned, queue, location: at, scope };
+    fn enter(&self, made: &Allocation) -> u64 {
+        let entry = Allocation { scope: scope_in(self), ..made.clone() };
         lock(&self.pages).enter(entry)
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::memory::cpu_memory::CpuMemory;
+use crate::memory::external_buffers::ExternalBuffer;
 use crate::memory::heap::{BlockId, Heap, overlap};
 use crate::memory::native_memory::HostView;
 #[cfg(native)]
@@ -37,17 +38,6 @@ pub(crate) enum Memory {
     Host(CpuMemory),
 }
 
-impl Memory {
-    /// Returns the memory as memory of the native recorder, if it is.
-    #[cfg(native)]
-    pub(crate) fn native(&self) -> Option<&NativeMemory> {
-        match self {
-            Memory::Wgpu(memory) => memory.native(),
-            Memory::Host(_) => None,
-        }
-    }
-}
-
 /// Holds the uses of a block, which order its commands and host accesses. Only a thread that holds the state lock S
 /// reads or writes it.
 #[derive(Default)]
@@ -55,6 +45,7 @@ pub(crate) struct BlockState {
     /// Names the array that has the block now.
     pub(crate) label: Arc<str>,
     pub(crate) uses: BlockUses,
+    /// Is `Writing` only while `readers` is 0. An access that maps the bytes to read leaves `readers` as it is.
     pub(crate) host: HostUse,
     /// Counts the host reads that are under way.
     pub(crate) readers: u32,
@@ -79,6 +70,23 @@ pub(crate) enum HostUse {
     Writing,
     /// A guard maps the bytes, or is about to map them.
     Mapped,
+}
+
+impl Memory {
+    /// Returns the memory on a wgpu device, or `None` for memory of the CPU recorder.
+    #[inline]
+    pub(crate) fn wgpu(&self) -> Option<&WgpuMemory> {
+        match self {
+            Memory::Wgpu(memory) => Some(memory),
+            Memory::Host(_) => None,
+        }
+    }
+
+    /// Returns the memory as memory of the native recorder, if it is.
+    #[cfg(native)]
+    pub(crate) fn native(&self) -> Option<&NativeMemory> {
+        self.wgpu().and_then(WgpuMemory::native)
+    }
 }
 
 impl BlockState {
@@ -136,31 +144,38 @@ impl Block {
 
     /// Returns `true` if the block is an external buffer.
     pub(crate) fn is_external(&self) -> bool {
-        matches!(&self.memory, Memory::Wgpu(memory) if memory.external().is_some())
+        self.external_buffer().is_some()
+    }
+
+    /// Returns the external buffer with its state, if the block is one.
+    pub(crate) fn external_buffer(&self) -> Option<&ExternalBuffer> {
+        self.memory.wgpu().and_then(WgpuMemory::external)
     }
 
     /// Returns the wgpu buffer if the program has it too.
     pub(crate) fn shared_buffer(&self) -> Option<&wgpu::Buffer> {
+        self.is_external().then(|| self.wgpu_buffer())
+    }
+
+    /// Returns the wgpu buffer of the block.
+    ///
+    /// # Panics
+    /// Panics if the block belongs to the CPU recorder, which is a bug.
+    pub(crate) fn wgpu_buffer(&self) -> &wgpu::Buffer {
         match &self.memory {
-            Memory::Wgpu(memory) if memory.external().is_some() => Some(memory.buffer()),
-            _ => None,
+            Memory::Wgpu(memory) => memory.buffer(),
+            Memory::Host(_) => unreachable!("bug: {self:?} belongs to the CPU recorder"),
         }
     }
 
     /// Returns `true` if the host can access the bytes in place.
     pub(crate) fn direct(&self) -> bool {
-        match &self.memory {
-            Memory::Wgpu(memory) => memory.view().is_some(),
-            Memory::Host(_) => true,
-        }
+        self.memory.wgpu().is_none_or(|memory| memory.view().is_some())
     }
 
     /// Returns the host's view of native memory, if the block has one.
     pub(crate) fn view(&self) -> Option<&HostView> {
-        match &self.memory {
-            Memory::Wgpu(memory) => memory.view(),
-            Memory::Host(_) => None,
-        }
+        self.memory.wgpu().and_then(WgpuMemory::view)
     }
 }
 

@@ -80,7 +80,7 @@ impl HostAccess {
     /// Panics if the host cannot access the block. The caller has checked [`Block::direct`].
     pub(crate) fn read(&self, offset: u64, out: &mut [u8]) {
         match (&self.block.memory, self.block.view()) {
-            (Memory::Host(cells), _) => cells.read(offset, out),
+            (Memory::Host(memory), _) => memory.read(offset, out),
             (_, Some(view)) => view.read(offset, out, &self.right),
             _ => unreachable!("bug: the host cannot reach {:?}", self.block),
         }
@@ -92,7 +92,7 @@ impl HostAccess {
     /// Panics as [`read`](Self::read) does.
     pub(crate) fn write(&self, offset: u64, bytes: &[u8]) {
         match (&self.block.memory, self.block.view()) {
-            (Memory::Host(cells), _) => cells.write(offset, bytes),
+            (Memory::Host(memory), _) => memory.write(offset, bytes),
             (_, Some(view)) => view.write(offset, bytes, &self.right),
             _ => unreachable!("bug: the host cannot reach {:?}", self.block),
         }
@@ -115,6 +115,10 @@ impl BlockState {
             HostUseKind::Write => self.host = HostUse::Writing,
             HostUseKind::Map { .. } => self.host = HostUse::Mapped,
         }
+        debug_assert!(
+            self.host != HostUse::Writing || self.readers == 0,
+            "bug: the host reads while it writes"
+        );
         free
     }
 

@@ -8,6 +8,7 @@ pub(crate) mod byte_meter;
 pub(crate) mod cpu_memory;
 pub(crate) mod external_blocks_by_buffer;
 pub(crate) mod external_buffers;
+pub(crate) mod free_list;
 pub(crate) mod heap;
 pub(crate) mod host_access;
 pub(crate) mod host_right;

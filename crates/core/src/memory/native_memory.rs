@@ -102,7 +102,7 @@ pub(crate) fn device_memory(_: &wgpu::Adapter) -> Option<u64> {
 
 /// Makes a wgpu buffer with the handle of `memory`. The wgpu buffer keeps the memory until wgpu drops it.
 #[cfg(vulkan)]
-pub(crate) fn lend(
+pub(crate) fn share_with_wgpu(
     device: &wgpu::Device,
     memory: &NativeMemory,
     wanted: BufferRequest<'_>,
@@ -126,7 +126,11 @@ pub(crate) fn lend(
 
 /// Returns `None`: wgpu takes only Vulkan buffers without ownership.
 #[cfg(not(vulkan))]
-pub(crate) fn lend(_: &wgpu::Device, _: &NativeMemory, _: BufferRequest<'_>) -> Option<wgpu::Buffer> {
+pub(crate) fn share_with_wgpu(
+    _: &wgpu::Device,
+    _: &NativeMemory,
+    _: BufferRequest<'_>,
+) -> Option<wgpu::Buffer> {
     None
 }
 

@@ -22,7 +22,11 @@ pub(crate) fn out_of_memory(refused: &MemoryRefused) -> bool {
 }
 
 /// Is never called on this target.
-pub(crate) fn lend(_: &wgpu::Device, memory: &NativeMemory, _: BufferRequest<'_>) -> Option<wgpu::Buffer> {
+pub(crate) fn share_with_wgpu(
+    _: &wgpu::Device,
+    memory: &NativeMemory,
+    _: BufferRequest<'_>,
+) -> Option<wgpu::Buffer> {
     match *memory {}
 }
 

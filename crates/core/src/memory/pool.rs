@@ -42,7 +42,7 @@ impl PoolStats {
 const MIN_KEPT: u64 = 16 << 20;
 
 /// Holds the free blocks by heap and size, and the statistics of all blocks. `stats.free` is the sum of the sizes in
-/// `free`.
+/// `free`, `stats.blocks` counts the free blocks and those of arrays, and `stats.used <= stats.high_water`.
 #[derive(Default)]
 pub(crate) struct Pool {
     free: FxHashMap<(Heap, u64), Vec<Free>>,
@@ -51,7 +51,7 @@ pub(crate) struct Pool {
     recent_peak: RecentPeak,
     stats: PoolStats,
     /// Limits the bytes that the driver allocates for the pool.
-    limit: Option<u64>,
+    pub(crate) limit: Option<u64>,
     /// Limits the free bytes that are kept, if the program sets a threshold.
     pub(crate) threshold: Option<u64>,
     /// Lists the books that record each new array.
@@ -109,6 +109,7 @@ impl Pool {
         self.recent_peak.turn(self.stats.used + self.stats.pinned);
         self.unused(block.heap, block.size);
         self.stats.free += block.size;
+        debug_assert!(self.stats.arrays < self.stats.blocks, "bug: more arrays than blocks");
         self.turn += 1;
         let free = Free { since: self.turn, block };
         self.free.entry((free.block.heap, free.block.size)).or_default().push(free);
@@ -198,14 +199,6 @@ impl Pool {
 
     pub(crate) fn reset_high_water(&mut self) {
         self.stats.high_water = self.stats.used;
-    }
-
-    pub(crate) fn set_limit(&mut self, limit: Option<u64>) {
-        self.limit = limit;
-    }
-
-    pub(crate) fn set_threshold(&mut self, threshold: Option<u64>) {
-        self.threshold = threshold;
     }
 }
 

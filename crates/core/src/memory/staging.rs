@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::memory::byte_meter::{ByteMeter, MeteredBytes};
+use crate::memory::free_list::FreeMemory;
 use fencepost_sync::prim::{Mutex, lock};
 use std::ops::Range;
 use std::sync::{Arc, Weak};
@@ -14,25 +15,22 @@ pub(crate) struct Arena<T> {
     /// Counts the bytes of an ordinary chunk. A larger piece has a chunk of its own.
     chunk: u64,
     meter: Arc<ByteMeter>,
-    shared: Arc<SharedArena<T>>,
+    open: Mutex<Option<OpenChunk<T>>>,
+    free: Arc<FreeMemory<T>>,
 }
 
-struct SharedArena<T> {
-    /// Limits the bytes kept for later use.
-    cache: u64,
-    state: Mutex<ArenaState<T>>,
-}
-
-struct ArenaState<T> {
-    open: Option<(Arc<Chunk<T>>, u64)>,
-    idle: Vec<(MeteredBytes, T)>,
+/// Holds the chunk from which small pieces are cut. No piece has bytes from `used` on, and `used <= chunk.size`.
+struct OpenChunk<T> {
+    chunk: Arc<Chunk<T>>,
+    used: u64,
 }
 
 /// Holds one allocation. The drop of its last piece returns the memory to the arena.
 struct Chunk<T> {
     size: u64,
+    /// Is `Some` until the drop.
     memory: Option<(MeteredBytes, T)>,
-    arena: Weak<SharedArena<T>>,
+    free: Weak<FreeMemory<T>>,
 }
 
 /// Permits access to a range of a chunk. No two claims on one chunk overlap.
@@ -46,8 +44,8 @@ pub(crate) struct StagingPiece<T> {
 
 impl<T> Arena<T> {
     pub(crate) fn new(chunk: u64, cache: u64, meter: &Arc<ByteMeter>) -> Self {
-        let state = Mutex::new(ArenaState { open: None, idle: Vec::new() });
-        Self { chunk, meter: meter.clone(), shared: Arc::new(SharedArena { cache, state }) }
+        let free = Arc::new(FreeMemory::new(cache));
+        Self { chunk, meter: meter.clone(), open: Mutex::new(None), free }
     }
 
     /// Returns a piece of at least `size` bytes. `make` makes a new chunk of a given size.
@@ -56,47 +54,36 @@ impl<T> Arena<T> {
     /// Returns the error of `make`.
     pub(crate) fn take(&self, size: u64, make: impl FnOnce(u64) -> Result<T>) -> Result<StagingPiece<T>> {
         let size = size.max(1).next_multiple_of(PIECE_ALIGNMENT);
-        if let Some(piece) = lock(&self.shared.state).cut(size) {
+        if let Some(piece) = lock(&self.open).as_mut().and_then(|open| open.cut(size)) {
             return Ok(piece);
         }
         let rounded = self.chunk_for(size);
-        let used = lock(&self.shared.state).reuse(rounded);
-        let (count, memory) = match used {
-            Some((count, memory)) => (count.set_free(false), memory),
+        let (count, memory) = match self.free.take(rounded..=rounded.saturating_mul(2)) {
+            Some(free) => free,
             None => {
                 let memory = make(rounded)?;
                 (self.meter.count(rounded), memory)
             }
         };
-        let arena = Arc::downgrade(&self.shared);
-        let chunk = Arc::new(Chunk { size: count.bytes, memory: Some((count, memory)), arena });
+        let free = Arc::downgrade(&self.free);
+        let chunk = Arc::new(Chunk { size: count.bytes, memory: Some((count, memory)), free });
         if size <= self.chunk / 2 {
-            // The old open chunk is dropped without the lock, because the drop of its last piece takes the lock.
-            let before = lock(&self.shared.state).open.replace((chunk.clone(), size));
-            drop(before);
+            let before = lock(&self.open).replace(OpenChunk { chunk: chunk.clone(), used: size });
+            drop(before); // without the lock: the drop may free memory of the device
         }
         Ok(StagingPiece { chunk, claim: StagingClaim(0..size) })
     }
 
     /// Returns the bytes of the open chunk if it has no pieces, and 0 otherwise.
     pub(crate) fn open(&self) -> u64 {
-        let state = lock(&self.shared.state);
-        state
-            .open
-            .as_ref()
-            .filter(|(chunk, _)| Arc::strong_count(chunk) == 1)
-            .map_or(0, |(chunk, _)| chunk.size)
+        lock(&self.open).as_ref().filter(|open| open.has_no_pieces()).map_or(0, |open| open.chunk.size)
     }
 
     /// Drops the memory that no piece uses, and returns its bytes.
     pub(crate) fn trim(&self) -> u64 {
-        let open = {
-            let mut state = lock(&self.shared.state);
-            state.open.take_if(|(chunk, _)| Arc::strong_count(chunk) == 1)
-        };
-        drop(open); // the drop makes it an idle chunk
-        let idle = std::mem::take(&mut lock(&self.shared.state).idle);
-        idle.iter().map(|(count, _)| count.bytes).sum()
+        let open = lock(&self.open).take_if(|open| open.has_no_pieces());
+        drop(open); // the drop makes its memory free
+        self.free.drain().1
     }
 
     /// Returns the size of a chunk for a piece: the size of an ordinary chunk, or the next of eight steps to the next
@@ -107,34 +94,30 @@ impl<T> Arena<T> {
     }
 }
 
-impl<T> ArenaState<T> {
-    /// Returns a piece of the open chunk if the chunk has room.
+impl<T> OpenChunk<T> {
+    /// Returns a piece of the chunk if the chunk has room.
     fn cut(&mut self, size: u64) -> Option<StagingPiece<T>> {
-        let (chunk, used) = self.open.as_mut()?;
-        if Arc::strong_count(chunk) == 1 {
-            *used = 0; // all its pieces are dropped
+        if self.has_no_pieces() {
+            self.used = 0;
         }
-        let start = *used;
-        if chunk.size - start < size {
+        let start = self.used;
+        if self.chunk.size - start < size {
             return None;
         }
-        *used += size;
-        Some(StagingPiece { chunk: chunk.clone(), claim: StagingClaim(start..start + size) })
+        self.used += size;
+        debug_assert!(self.used <= self.chunk.size, "bug: a piece ends after its chunk");
+        Some(StagingPiece { chunk: self.chunk.clone(), claim: StagingClaim(start..start + size) })
     }
 
-    /// Takes the smallest idle chunk with at least `size` and at most twice `size` bytes.
-    fn reuse(&mut self, size: u64) -> Option<(MeteredBytes, T)> {
-        let fits = |bytes: u64| (size..=size.saturating_mul(2)).contains(&bytes);
-        let fitting = self.idle.iter().enumerate().filter(|(_, (count, _))| fits(count.bytes));
-        let (at, _) = fitting.min_by_key(|(_, (count, _))| count.bytes)?;
-        Some(self.idle.swap_remove(at))
+    fn has_no_pieces(&self) -> bool {
+        Arc::strong_count(&self.chunk) == 1
     }
 }
 
 impl<T> StagingPiece<T> {
     /// Returns the memory of the chunk.
     pub(crate) fn memory(&self) -> &T {
-        &self.chunk.memory.as_ref().expect("bug: a chunk was dropped before its pieces").1
+        self.chunk.memory()
     }
 
     /// Returns the offset of the piece in that memory.
@@ -149,8 +132,7 @@ impl<T> StagingPiece<T> {
 
     /// Returns the memory and the claim for a caller with exclusive access to the piece.
     pub(crate) fn claim_mut(&mut self) -> (&T, &mut StagingClaim) {
-        let (_, memory) = self.chunk.memory.as_ref().expect("bug: a chunk was dropped before its pieces");
-        (memory, &mut self.claim)
+        (self.chunk.memory(), &mut self.claim)
     }
 }
 
@@ -161,16 +143,16 @@ impl StagingClaim {
     }
 }
 
+impl<T> Chunk<T> {
+    fn memory(&self) -> &T {
+        &self.memory.as_ref().expect("bug: a chunk was dropped before its pieces").1
+    }
+}
+
 impl<T> Drop for Chunk<T> {
     fn drop(&mut self) {
-        let (Some(arena), Some(memory)) = (self.arena.upgrade(), self.memory.take()) else { return };
-        let mut state = lock(&arena.state);
-        let idle: u64 = state.idle.iter().map(|(count, _)| count.bytes).sum();
-        if idle + self.size <= arena.cache {
-            state.idle.push((memory.0.set_free(true), memory.1));
-        } else {
-            drop(state);
-            drop(memory);
+        if let (Some(free), Some((count, memory))) = (self.free.upgrade(), self.memory.take()) {
+            drop(free.keep(count, memory));
         }
     }
 }
@@ -231,7 +213,7 @@ mod tests {
         let (arena, made) = arena();
         let pieces: Vec<_> = (0..6).map(|_| take(&arena, &made, 64 * KIB)).collect();
         drop(pieces);
-        assert_eq!(lock(&arena.shared.state).idle.len(), 4);
+        assert_eq!(arena.free.len(), 4);
     }
 
     #[test]

@@ -51,6 +51,7 @@ const USES_BEFORE_SWEEP: usize = 16;
 /// Holds the uses that a later use may have to wait for.
 #[derive(Default)]
 pub(crate) struct BlockUses {
+    /// No write in the list covers the range of a use that is ordered before the write.
     uses: SmallVec<[Use; 2]>,
 }
 

@@ -1,7 +1,7 @@
 //! Memory on a wgpu device, with the host's view if it is mapped.
 
 use crate::driver::erased::Erased;
-use crate::driver::error_scopes::{Operation, reasons, scoped};
+use crate::driver::error_scopes::{Operation, reasons};
 use crate::driver::gl_gate::GlGate;
 use crate::error::{Kind, Result};
 use crate::memory::external_buffers::{ExternalBuffer, ExternalOwner};
@@ -37,12 +37,8 @@ impl WgpuMemory {
             usage: usages(heap),
             mapped_at_creation: false,
         };
-        let (buffer, error) = scoped(device, || device.create_buffer(&desc));
-        let memory = Self::new(Some(buffer), None, gate);
-        match error {
-            Some(error) => Err(Operation { object: label, bytes: size }.failed(&error)),
-            None => Ok(memory),
-        }
+        let make = || Self::new(Some(device.create_buffer(&desc)), None, gate);
+        Operation { object: label, bytes: size }.run(device, make)
     }
 
     /// Makes a wgpu buffer with the handle of native memory. Returns `None` if wgpu cannot take the handle.
@@ -55,12 +51,11 @@ impl WgpuMemory {
         native: NativeMemory,
         wanted: BufferRequest<'_>,
     ) -> Result<Option<Self>> {
-        let (buffer, error) = scoped(device, || native::lend(device, &native, wanted));
-        let memory = buffer.map(|buffer| Self::new(Some(buffer), Some(native), gate));
-        match error {
-            Some(error) => Err(Operation { object: wanted.label, bytes: wanted.size }.failed(&error)),
-            None => Ok(memory),
-        }
+        let make = || {
+            let buffer = native::share_with_wgpu(device, &native, wanted)?;
+            Some(Self::new(Some(buffer), Some(native), gate))
+        };
+        Operation { object: wanted.label, bytes: wanted.size }.run(device, make)
     }
 
     /// Holds native memory without a wgpu buffer.

@@ -22,6 +22,7 @@ use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::relay::{Relay, RelaySource};
 use crate::scheduler::signaller::Signaller;
+use crate::scheduler::wait::WaitTarget;
 use crate::work::region_copy::{RegionCopy, Rows};
 use crate::work::span::{Pattern, Span};
 use crate::work::step::{Work, Works};
@@ -307,8 +308,9 @@ impl PieceBytes {
                 self.staged.get_or_init(|| staged);
                 return Poll::Ready(Ok(()));
             };
-            if !source.register_batch_waker(seq, waker).map_err(|error| lost(source, error))? {
-                return Poll::Pending;
+            match source.register_waker(WaitTarget::Batch(seq), waker) {
+                None => return Poll::Pending,
+                Some(done) => done.map_err(|error| lost(source, error))?,
             }
         }
     }

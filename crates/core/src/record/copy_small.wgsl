@@ -5,17 +5,6 @@
 // Workgroup  [64, 1, 1]
 // Barriers   none
 // Tolerance  exact
-struct Params {
-    counts: vec4<u32>,
-    src_strides: vec4<u32>,
-    dst_strides: vec4<u32>,
-    src_first: u32,
-    dst_first: u32,
-    total: u32,
-    bits: u32, // 8 or 16 bits in a unit
-}
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read_write> src: array<u32>;
 @group(0) @binding(2) var<storage, read_write> dst: array<atomic<u32>>;
 
 @compute @workgroup_size(64)
@@ -24,16 +13,11 @@ fn copy_small(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(num_workgr
     let each = 32u / params.bits;
     let mask = (1u << params.bits) - 1u;
     for (var n = gid.x; n < params.total; n += stride) {
-        let z = n / params.counts.w;
-        let y = z / params.counts.z;
-        let x = y / params.counts.y;
-        let i = vec4(x, y % params.counts.y, z % params.counts.z, n % params.counts.w);
-        let here = params.src_first + dot(i, params.src_strides);
-        let there = params.dst_first + dot(i, params.dst_strides);
-        let unit = (src[here / each] >> (params.bits * (here % each))) & mask;
+        let at = unit_places(n);
+        let unit = (src[at.x / each] >> (params.bits * (at.x % each))) & mask;
         // Other invocations may write the rest of the word. Neither operation changes those bits.
-        let shift = params.bits * (there % each);
-        atomicAnd(&dst[there / each], ~(mask << shift));
-        atomicOr(&dst[there / each], unit << shift);
+        let shift = params.bits * (at.y % each);
+        atomicAnd(&dst[at.y / each], ~(mask << shift));
+        atomicOr(&dst[at.y / each], unit << shift);
     }
 }

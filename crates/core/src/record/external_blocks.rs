@@ -2,7 +2,7 @@
 
 use crate::device::recorder::Failure;
 use crate::device::wgpu_device::WgpuDevice;
-use crate::memory::block::{Block, Memory};
+use crate::memory::block::Block;
 use crate::work::step::Step;
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
@@ -27,17 +27,6 @@ pub(crate) fn named<'a>(device: &WgpuDevice, steps: &'a [Step]) -> Vec<NamedExte
     named
 }
 
-/// Returns wgpu's buffer of an external block.
-///
-/// # Panics
-/// Panics if the block belongs to the CPU recorder, which is a bug.
-pub(crate) fn buffer(block: &Block) -> &wgpu::Buffer {
-    match &block.memory {
-        Memory::Wgpu(memory) => memory.buffer(),
-        Memory::Host(_) => unreachable!("bug: {block:?} belongs to the CPU recorder"),
-    }
-}
-
 /// Attributes the failure of a whole batch to the first step whose external buffer wgpu refuses, if there is one. wgpu
 /// refuses a buffer that is mapped or destroyed.
 pub(crate) fn attribute(device: &WgpuDevice, steps: &[Step], failure: Failure) -> Failure {
@@ -46,7 +35,7 @@ pub(crate) fn attribute(device: &WgpuDevice, steps: &[Step], failure: Failure) -
     }
     let refused = |&(at, block): &NamedExternal<'_>| {
         let label = block.order().label.clone();
-        device.refusal(buffer(block), &label).map(|error| (at, error))
+        device.refusal(block.wgpu_buffer(), &label).map(|error| (at, error))
     };
     match named(device, steps).iter().find_map(refused) {
         Some((at, error)) => Failure { step: Some(at), error, lost: false },

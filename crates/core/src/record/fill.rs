@@ -1,7 +1,7 @@
 //! Fills: the encoder writes zeros, and a kernel writes other patterns.
 
 use crate::error::Result;
-use crate::record::own_kernels::{OwnCommands, OwnKernel, OwnRange};
+use crate::record::own_kernels::{OwnCommands, OwnDispatch, OwnKernel, OwnRange};
 use crate::work::span::{Pattern, Span};
 
 /// Limits the bytes that one dispatch fills. The number of workgroups stays below 65536, which every device allows.
@@ -32,7 +32,8 @@ pub(crate) fn fill<'e>(commands: &mut impl OwnCommands<'e>, dst: &'e Span, patte
     for piece in pieces(dst.offset, size, caps.binding_alignment, PIECE.min(caps.max_binding)) {
         let groups = u64::from(piece.count).div_ceil(WORKGROUP * WORDS_EACH) as u32;
         let range = OwnRange { block: &dst.block, offset: piece.offset, size: piece.size, write: true };
-        commands.dispatch_own(OwnKernel::FillWords, &params(pattern, piece), &[range], groups)?;
+        let (kernel, params) = (OwnKernel::FillWords, &params(pattern, piece));
+        commands.dispatch_own(&OwnDispatch { kernel, params, ranges: &[range], groups })?;
     }
     Ok(())
 }

@@ -31,6 +31,7 @@ pub(crate) struct MappedBuffers {
 pub(crate) struct FillingBuffer {
     pub(crate) buffer: wgpu::Buffer,
     count: MeteredBytes,
+    /// Counts the bytes in use from the front, at most the size of the buffer.
     used: u64,
     pool: MappedBuffers,
 }
@@ -47,7 +48,7 @@ impl MappedBuffers {
     ///
     /// # Errors
     /// Returns `OutOfMemory`.
-    pub(crate) fn room<'a>(
+    pub(crate) fn reserve<'a>(
         &self,
         filling: &'a mut Vec<FillingBuffer>,
         size: u64,
@@ -60,12 +61,13 @@ impl MappedBuffers {
         let last = &mut filling[at];
         let offset = last.used;
         last.used = (offset + size).next_multiple_of(MAPPED_ALIGNMENT);
+        debug_assert!(last.used <= last.buffer.size(), "bug: a piece ends after its buffer");
         Ok((last, offset))
     }
 
     fn take(&self, size: u64) -> Result<FillingBuffer> {
         let (buffer, count) = match self.spares.take(size..=(4 * size).max(SMALLEST)) {
-            Some(SpareBuffer { buffer, count, mapped }) => {
+            Some((count, SpareBuffer { buffer, mapped })) => {
                 if mapped && self.mode == MapMode::Read {
                     buffer.unmap(); // the read of an earlier batch left it mapped
                 }
@@ -90,8 +92,7 @@ impl MappedBuffers {
         };
         let (size, mapped_at_creation) = (size.max(SMALLEST), self.mode == MapMode::Write);
         let desc = wgpu::BufferDescriptor { label: Some(label), size, usage, mapped_at_creation };
-        let (buffer, error) = scoped(&self.device, || self.device.create_buffer(&desc));
-        error.map_or(Ok(buffer), |error| Err(Operation { object: label, bytes: size }.failed(&error)))
+        Operation { object: label, bytes: size }.run(&self.device, || self.device.create_buffer(&desc))
     }
 }
 
@@ -134,7 +135,7 @@ impl Drop for SubmittedUpload {
         let back = buffer.clone();
         let mapped = move |result: Result<(), wgpu::BufferAsyncError>| {
             if result.is_ok() {
-                pool.spares.keep(SpareBuffer { buffer: back, count, mapped: true });
+                pool.spares.keep(count, SpareBuffer { buffer: back, mapped: true });
             }
         };
         let ((), error) = scoped(&device, || buffer.slice(..).map_async(MapMode::Write, mapped));
@@ -202,7 +203,7 @@ impl Drop for MappedDownload {
             && !self.pool.lost.is_raised()
         {
             let (buffer, mapped) = (self.buffer.clone(), self.mapped.load(Ordering::Acquire));
-            self.pool.spares.keep(SpareBuffer { buffer, count, mapped });
+            self.pool.spares.keep(count, SpareBuffer { buffer, mapped });
         }
     }
 }

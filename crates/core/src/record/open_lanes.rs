@@ -25,7 +25,8 @@ use std::sync::Arc;
 /// Returns `Device` if the driver cannot make the objects that a native recorder needs.
 pub(crate) fn open_lanes(device: &Arc<WgpuDevice>) -> Result<Vec<Lane>> {
     let (recorder, fence) = recorder(device)?;
-    Ok(vec![Lane { recorder, fence, async_submit: device.async_submit, cost_model: device.cost_model }])
+    let parts = &device.parts;
+    Ok(vec![Lane { recorder, fence, async_submit: parts.async_submit, cost_model: parts.cost_model }])
 }
 
 /// Holds a recorder and the fence that reports the completion of its submissions.
@@ -34,7 +35,7 @@ type LaneParts = (Box<dyn Recorder>, Arc<dyn Fence>);
 /// Makes the native recorder of a device, or the wgpu recorder if the device does not use a native one.
 fn recorder(device: &Arc<WgpuDevice>) -> Result<LaneParts> {
     #[cfg(native)]
-    if device.native.is_some() && device.submit_path != SubmitPath::Wgpu {
+    if device.parts.native.is_some() && device.parts.submit_path != SubmitPath::Wgpu {
         let native = with_backend(device.raw().adapter_info().backend, NativeRecorder(device));
         if let Some(recording) = native {
             return recording;
@@ -46,8 +47,7 @@ fn recorder(device: &Arc<WgpuDevice>) -> Result<LaneParts> {
 }
 
 fn wgpu_fence(device: &WgpuDevice) -> LaneFence {
-    let (lost, turn) = (device.lost.clone(), device.gate.turn().clone());
-    LaneFence::new(PortableFence::new(&device.device, lost, turn))
+    LaneFence::new(PortableFence::new(device.raw(), device.lost().clone(), device.gate().turn().clone()))
 }
 
 /// Makes the native recorder of a device.
@@ -60,13 +60,12 @@ impl BackendVisitor for NativeRecorder<'_> {
 
     fn visit<A: Backend>(self) -> Result<LaneParts> {
         let device = self.0.clone();
-        if device.submit_path == SubmitPath::Hal {
+        if device.parts.submit_path == SubmitPath::Hal {
             let fence = wgpu_fence(&device);
             let shared = fence.shared();
             return Ok((Box::new(HalRecorder::<A>::through_wgpu(device, fence)), shared));
         }
-        let (lost, turn) = (device.lost().clone(), device.gate().turn().clone());
-        let made = HalFence::<A>::new(device.raw(), lost, turn);
+        let made = HalFence::<A>::new(device.raw(), device.lost().clone(), device.gate().turn().clone());
         let refused = |error: fencepost_sync::Error| Kind::Device {
             object: "a fence".into(),
             message: error.to_string(),

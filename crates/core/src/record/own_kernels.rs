@@ -3,6 +3,7 @@
 use crate::driver::caps::Caps;
 use crate::error::Result;
 use crate::memory::block::Block;
+use crate::record::dispatch::BoundRange;
 use crate::work::compiled_kernel::Recipe;
 use crate::work::region_copy::RegionCopy;
 use std::ops::Range;
@@ -14,24 +15,32 @@ pub(crate) enum OwnKernel {
     FillWords,
     CopyWords,
     CopySmall,
+    #[cfg(native)]
+    LimitGroups,
 }
 
 impl OwnKernel {
     fn source(self) -> (&'static str, &'static str) {
         match self {
             OwnKernel::FillWords => ("fill_words", include_str!("fill_words.wgsl")),
-            OwnKernel::CopyWords => ("copy_words", include_str!("copy_words.wgsl")),
-            OwnKernel::CopySmall => ("copy_small", include_str!("copy_small.wgsl")),
+            OwnKernel::CopyWords => {
+                ("copy_words", concat!(include_str!("copy_units.wgsl"), include_str!("copy_words.wgsl")))
+            }
+            OwnKernel::CopySmall => {
+                ("copy_small", concat!(include_str!("copy_units.wgsl"), include_str!("copy_small.wgsl")))
+            }
+            #[cfg(native)]
+            OwnKernel::LimitGroups => ("limit_groups", include_str!("hal/limit_groups.wgsl")),
         }
     }
 }
 
 /// Holds the own kernels of one recorder. The first use of a kernel compiles it.
-pub(crate) struct OwnKernels<P>([Option<Arc<P>>; 3]);
+pub(crate) struct OwnKernels<P>([Option<Arc<P>>; 4]);
 
 impl<P> Default for OwnKernels<P> {
     fn default() -> Self {
-        Self([None, None, None])
+        Self([None, None, None, None])
     }
 }
 
@@ -64,6 +73,21 @@ pub(crate) struct OwnRange<'e> {
     pub(crate) write: bool,
 }
 
+impl<'e> OwnRange<'e> {
+    pub(crate) fn bound(&self) -> BoundRange<'e> {
+        BoundRange { block: self.block, offset: self.offset, size: self.size }
+    }
+}
+
+/// Describes a dispatch of an own kernel.
+pub(crate) struct OwnDispatch<'a, 'e> {
+    pub(crate) kernel: OwnKernel,
+    pub(crate) params: &'a [u8],
+    pub(crate) ranges: &'a [OwnRange<'e>],
+    /// Counts the workgroups along the first dimension. The other dimensions have one.
+    pub(crate) groups: u32,
+}
+
 /// Records the commands of fills and of copies of regions.
 pub(crate) trait OwnCommands<'e> {
     fn caps(&self) -> &'e Caps;
@@ -74,17 +98,11 @@ pub(crate) trait OwnCommands<'e> {
     /// Copies the rows one by one.
     fn copy_rows(&mut self, copy: &'e RegionCopy);
 
-    /// Dispatches an own kernel with `groups` workgroups along one dimension.
+    /// Records a dispatch of an own kernel.
     ///
     /// # Errors
     /// Returns `Compile` at the first use of the kernel, or `OutOfMemory`.
-    fn dispatch_own(
-        &mut self,
-        kernel: OwnKernel,
-        params: &[u8],
-        ranges: &[OwnRange<'e>],
-        groups: u32,
-    ) -> Result<()>;
+    fn dispatch_own(&mut self, dispatch: &OwnDispatch<'_, 'e>) -> Result<()>;
 }
 
 #[cfg(test)]

@@ -30,5 +30,9 @@ pub(crate) fn send(device: &WgpuDevice, commands: CommandBuffers) -> Result<Comm
         Failure { step: None, error: Kind::Device { object, message }.into(), lost: false }
     };
     catch_unwind(submit).map_err(panicked)?;
-    if device.is_known() { Ok(CommandBuffers::new()) } else { Err(submitter::failure(device, None, true)) }
+    if device.still_records() {
+        Ok(CommandBuffers::new())
+    } else {
+        Err(submitter::failure(device, None, true))
+    }
 }

@@ -45,9 +45,7 @@ impl RecorderChoice {
             chosen => Ok(chosen),
         }
     }
-}
 
-impl RecorderChoice {
     /// Returns the path by which batches reach a device of this adapter.
     pub(crate) fn submit_path(self, adapter: &wgpu::AdapterInfo) -> SubmitPath {
         match self {

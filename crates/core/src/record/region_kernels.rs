@@ -2,7 +2,7 @@
 
 use crate::driver::caps::Caps;
 use crate::error::Result;
-use crate::record::own_kernels::{OwnCommands, OwnKernel, OwnRange};
+use crate::record::own_kernels::{OwnCommands, OwnDispatch, OwnKernel, OwnRange};
 use crate::work::region_copy::{RegionCopy, RowAxis, Rows, WORD, extent};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -31,11 +31,12 @@ pub(crate) fn copy_region<'e>(commands: &mut impl OwnCommands<'e>, copy: &'e Reg
         commands.copy_rows(copy);
         return Ok(());
     }
-    let kernel = RegionUnit::of(&copy.rows).kernel();
+    let kernel = if copy.rows.is_words() { OwnKernel::CopyWords } else { OwnKernel::CopySmall };
     pieces(&copy.rows, caps, &mut |piece| {
         let range = |block, RegionBinding { offset, size }, write| OwnRange { block, offset, size, write };
         let ranges = [range(&copy.src.block, piece.src, false), range(&copy.dst.block, piece.dst, true)];
-        commands.dispatch_own(kernel, bytemuck::cast_slice(&piece.params), &ranges, piece.groups)
+        let (params, groups) = (bytemuck::cast_slice(&piece.params), piece.groups);
+        commands.dispatch_own(&OwnDispatch { kernel, params, ranges: &ranges, groups })
     })
 }
 
@@ -46,37 +47,10 @@ fn row_by_row(copy: &RegionCopy, caps: &Caps) -> bool {
     cheap && rows.is_words() && !Arc::ptr_eq(&copy.src.block, &copy.dst.block)
 }
 
-/// Names the unit that a kernel copies: the largest one on which all offsets, strides and rows are aligned.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum RegionUnit {
-    Word,
-    Half,
-    Byte,
-}
-
-impl RegionUnit {
-    pub(crate) fn of(rows: &Rows) -> Self {
-        match rows.alignment() {
-            0..2 => RegionUnit::Byte,
-            2..4 => RegionUnit::Half,
-            _ => RegionUnit::Word,
-        }
-    }
-
-    fn bytes(self) -> u64 {
-        match self {
-            RegionUnit::Word => WORD,
-            RegionUnit::Half => WORD / 2,
-            RegionUnit::Byte => 1,
-        }
-    }
-
-    fn kernel(self) -> OwnKernel {
-        match self {
-            RegionUnit::Word => OwnKernel::CopyWords,
-            RegionUnit::Half | RegionUnit::Byte => OwnKernel::CopySmall,
-        }
-    }
+/// Returns the bytes of the unit that a kernel copies: the largest one, up to a word, on which all offsets, strides and
+/// rows are aligned.
+fn unit_bytes(rows: &Rows) -> u64 {
+    rows.alignment().min(WORD)
 }
 
 /// Describes one dispatch of a kernel.
@@ -107,8 +81,8 @@ struct RegionPart {
 /// # Errors
 /// Returns the first error of `dispatch`.
 fn pieces(rows: &Rows, caps: &Caps, dispatch: &mut impl FnMut(&RegionPiece) -> Result<()>) -> Result<()> {
-    let unit = RegionUnit::of(rows);
-    let whole = |bytes: u64| bytes / unit.bytes();
+    let unit = unit_bytes(rows);
+    let whole = |bytes: u64| bytes / unit;
     let axes = rows.axes.iter().map(|axis| RowAxis {
         count: axis.count,
         src: whole(axis.src),
@@ -122,7 +96,7 @@ fn pieces(rows: &Rows, caps: &Caps, dispatch: &mut impl FnMut(&RegionPiece) -> R
 
 fn split(
     part: RegionPart,
-    unit: RegionUnit,
+    unit: u64,
     caps: &Caps,
     dispatch: &mut impl FnMut(&RegionPiece) -> Result<()>,
 ) -> Result<()> {
@@ -149,28 +123,30 @@ impl RegionPart {
         Self { from, to, axes: kept.into_iter().chain(self.axes[1..].iter().copied()).collect() }
     }
 
-    fn bindings(&self, unit: RegionUnit, alignment: u64) -> (RegionBinding, RegionBinding) {
+    fn bindings(&self, unit: u64, alignment: u64) -> (RegionBinding, RegionBinding) {
         let binding = |first: u64, stride| {
-            let (start, units) = (first * unit.bytes(), extent(1, &self.axes, stride));
+            let (start, units) = (first * unit, extent(1, &self.axes, stride));
             let offset = start / alignment * alignment;
-            let end = (start + units * unit.bytes()).next_multiple_of(WORD);
+            let end = (start + units * unit).next_multiple_of(WORD);
             RegionBinding { offset, size: end - offset }
         };
         (binding(self.from, |axis| axis.src), binding(self.to, |axis| axis.dst))
     }
 
-    fn piece(&self, src: RegionBinding, dst: RegionBinding, unit: RegionUnit, caps: &Caps) -> RegionPiece {
+    fn piece(&self, src: RegionBinding, dst: RegionBinding, unit: u64, caps: &Caps) -> RegionPiece {
         let mut words = [0; 16];
         let missing = AXES - self.axes.len();
         words[..missing].fill(1);
         for (at, axis) in self.axes.iter().enumerate().map(|(at, axis)| (at + missing, axis)) {
-            (words[at], words[4 + at], words[8 + at]) = (axis.count as u32, axis.src as u32, axis.dst as u32);
+            words[at] = axis.count as u32;
+            words[AXES + at] = axis.src as u32;
+            words[2 * AXES + at] = axis.dst as u32;
         }
         let total: u64 = self.axes.iter().map(|axis| axis.count).product();
-        words[12] = (self.from - src.offset / unit.bytes()) as u32;
-        words[13] = (self.to - dst.offset / unit.bytes()) as u32;
+        words[12] = (self.from - src.offset / unit) as u32;
+        words[13] = (self.to - dst.offset / unit) as u32;
         words[14] = total as u32;
-        words[15] = 8 * unit.bytes() as u32;
+        words[15] = 8 * unit as u32;
         let groups = total.div_ceil(WORKGROUP * EACH).min(u64::from(caps.max_groups)) as u32;
         RegionPiece { src, dst, params: words, groups }
     }
@@ -232,7 +208,7 @@ mod tests {
             (vec![999], everything(), 2, 256),
         ] {
             let rows = rows(&shape, regions, size);
-            let unit = RegionUnit::of(&rows).bytes();
+            let unit = unit_bytes(&rows);
             let (mut found, caps) = (Vec::new(), caps(max));
             let take = &mut |piece: &RegionPiece| {
                 assert!(piece.src.size.max(piece.dst.size) <= max && piece.src.offset.is_multiple_of(32));

@@ -1,5 +1,7 @@
 //! Copies through intermediate memory: within one block, and to staging memory that the host reads.
 
+use crate::device::wgpu_device::WgpuDevice;
+use crate::error::Result;
 use crate::memory::read_slot::Readback;
 use crate::memory::staging::StagingPiece;
 use crate::memory::wgpu_memory::WgpuMemory;
@@ -8,17 +10,59 @@ use fencepost_sync::{Lost, Value};
 use std::sync::Arc;
 
 /// Counts the bytes of the intermediate buffer for copies within one block.
-pub(crate) const DETOUR: u64 = 16 << 20;
+pub(crate) const INTERMEDIATE: u64 = 16 << 20;
+
+/// Holds the staging memory of a batch, which the submission needs until it is complete.
+#[derive(Default)]
+pub(crate) struct BatchStaging {
+    /// Holds the bytes that the batch copies to the device.
+    uploads: Vec<StagingPiece<WgpuMemory>>,
+    reads: Vec<Arc<PinnedRead>>,
+}
+
+impl BatchStaging {
+    /// Keeps a piece that the batch copies to the device.
+    pub(crate) fn keep(&mut self, piece: StagingPiece<WgpuMemory>) -> &StagingPiece<WgpuMemory> {
+        self.uploads.push(piece);
+        &self.uploads[self.uploads.len() - 1]
+    }
+
+    /// Reserves memory that the batch writes and the host reads. Returns `None` if the device has no such memory.
+    ///
+    /// # Errors
+    /// Returns `OutOfMemory`.
+    pub(crate) fn reserve(
+        &mut self,
+        device: &WgpuDevice,
+        size: u64,
+        fence: &Arc<dyn Fence>,
+        value: Value,
+    ) -> Result<Option<Arc<PinnedRead>>> {
+        let Some(piece) = device.download_piece(size)? else { return Ok(None) };
+        let read = Arc::new(PinnedRead { piece, fence: fence.clone(), value });
+        self.reads.push(read.clone());
+        Ok(Some(read))
+    }
+
+    /// Returns the memory that the batch writes and the host reads.
+    pub(crate) fn published(&self) -> impl Iterator<Item = &WgpuMemory> {
+        self.reads.iter().map(|read| read.piece.memory())
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.uploads.is_empty() && self.reads.is_empty()
+    }
+}
 
 /// Holds the bytes of a read in memory that the host keeps mapped.
 pub(crate) struct PinnedRead {
     pub(crate) piece: StagingPiece<WgpuMemory>,
-    pub(crate) fence: Arc<dyn Fence>,
-    pub(crate) value: Value,
+    fence: Arc<dyn Fence>,
+    value: Value,
 }
 
 impl Readback for PinnedRead {
-    fn copy_out(&self, out: &mut [u8]) -> Result<(), Lost> {
+    fn copy_out(&self, out: &mut [u8]) -> std::result::Result<(), Lost> {
         let end = out.len();
         self.piece.read(&*self.fence, self.value, &mut |bytes| out.copy_from_slice(&bytes[..end]))
     }
@@ -31,11 +75,11 @@ pub(crate) fn words(size: u64) -> u64 {
 }
 
 /// Returns the start and the size of each piece of a copy through the intermediate buffer.
-pub(crate) fn detour_pieces(size: u64, from_the_end: bool) -> impl Iterator<Item = (u64, u64)> {
-    let count = size.div_ceil(DETOUR);
+pub(crate) fn intermediate_pieces(size: u64, from_the_end: bool) -> impl Iterator<Item = (u64, u64)> {
+    let count = size.div_ceil(INTERMEDIATE);
     (0..count).map(move |at| {
-        let start = if from_the_end { count - 1 - at } else { at } * DETOUR;
-        (start, DETOUR.min(size - start))
+        let start = if from_the_end { count - 1 - at } else { at } * INTERMEDIATE;
+        (start, INTERMEDIATE.min(size - start))
     })
 }
 
@@ -44,12 +88,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn detour_pieces_cover_the_range_once_in_either_direction() {
-        let size = 2 * DETOUR + 4;
-        let forth: Vec<_> = detour_pieces(size, false).collect();
-        assert_eq!(forth, [(0, DETOUR), (DETOUR, DETOUR), (2 * DETOUR, 4)]);
-        let mut back: Vec<_> = detour_pieces(size, true).collect();
-        back.reverse();
-        assert_eq!(back, forth);
+    fn pieces_cover_the_range_once_in_either_direction() {
+        let size = 2 * INTERMEDIATE + 4;
+        let forward: Vec<_> = intermediate_pieces(size, false).collect();
+        assert_eq!(forward, [(0, INTERMEDIATE), (INTERMEDIATE, INTERMEDIATE), (2 * INTERMEDIATE, 4)]);
+        let mut backward: Vec<_> = intermediate_pieces(size, true).collect();
+        backward.reverse();
+        assert_eq!(backward, forward);
     }
 }

@@ -1,11 +1,10 @@
 //! Submissions of command buffers, each followed by a lane's fence.
 
-use crate::device::Device as _;
 use crate::device::bind_groups::BindGroups;
 use crate::device::recorder::Failure;
 use crate::device::wgpu_device::WgpuDevice;
 use crate::driver::error_scopes::{Operation, scoped};
-use crate::error::{Error, Kind};
+use crate::error::Kind;
 use crate::record::lane_fence::LaneFence;
 use crate::record::mapped_buffers::DownloadBuffer;
 use fencepost_sync::Value;
@@ -65,7 +64,7 @@ pub(crate) fn submit<K>(
     let submit = || {
         let (commands, kept) = record()?;
         device.queue().submit(commands);
-        Ok((kept, device.answers()))
+        Ok((kept, device.responds()))
     };
     let (outcome, error) = scoped(device.raw(), submit);
     if error.is_some() {
@@ -74,11 +73,11 @@ pub(crate) fn submit<K>(
     if error.is_some() || outcome.is_err() {
         device.probe(); // a lost device reports many different errors
     }
-    let (kept, answers) = match outcome {
+    let (kept, responds) = match outcome {
         Err(_) if device.lost().is_raised() => return Err(failure(device, None, false)),
         outcome => outcome?,
     };
-    let gone = !answers && error.is_none(); // wgpu then dropped the submission
+    let gone = !responds && error.is_none(); // wgpu then dropped the submission
     let failed = if gone || error.is_some() || device.lost().is_raised() {
         Err(failure(device, error.as_ref(), gone))
     } else {
@@ -97,18 +96,12 @@ pub(crate) fn submit<K>(
 
 /// Builds the failure that the scheduler receives. `gone` means that wgpu no longer records for the device.
 pub(crate) fn failure(device: &WgpuDevice, error: Option<&wgpu::Error>, gone: bool) -> Failure {
-    let lost = device.lost();
     if gone {
-        lost.raise("wgpu no longer records for the device");
+        device.lost().raise("wgpu no longer records for the device");
     }
-    let error: Error = match (lost.check(), error) {
-        (Err(lost), _) => {
-            Kind::DeviceLost { device: device.caps().adapter.clone(), reason: lost.reason }.into()
-        }
-        (Ok(()), Some(error)) => Operation { object: "a submission", bytes: 0 }.failed(error),
-        (Ok(()), None) => {
-            Kind::Device { object: "a submission".into(), message: "wgpu reported no reason".into() }.into()
-        }
-    };
-    Failure { step: None, error, lost: lost.is_raised() }
+    let object = "a submission";
+    device.failure(|| match error {
+        Some(error) => Operation { object, bytes: 0 }.failed(error),
+        None => Kind::Device { object: object.into(), message: "wgpu reported no reason".into() }.into(),
+    })
 }

@@ -1,21 +1,21 @@
 //! The timestamp queries of a batch, in pages that later batches reuse.
 
 use crate::error::{Error, Result};
+use crate::memory::free_list::{FreeList, ListedItem};
 use crate::memory::read_slot::ReadSlot;
 use crate::work::time_slot::{TickAt, TickPage, TimeSlot};
-use fencepost_sync::prim::{Mutex, lock};
 use std::sync::Arc;
 
 /// Counts the queries of a page. Metal has room for 32 such pages. Two of the largest batches in flight need six.
 pub(crate) const QUERIES_A_PAGE: u32 = 1024;
 
-/// Holds the pages that no batch uses.
-type IdlePages<Q> = Arc<Mutex<Vec<Q>>>;
-
 /// Holds the queries of the batch that is being recorded.
 pub(crate) struct TimePages<Q> {
-    idle: IdlePages<Q>,
+    idle: FreeList<Q>,
+    /// Lists the pages of the batch. Only the last page has room for more queries, and every page has
+    /// `used <= QUERIES_A_PAGE`.
     pages: Vec<TimePage<Q>>,
+    /// Lists the timed commands of the batch. Their queries are in `pages`.
     commands: Vec<TimedQueries>,
     /// Holds the level that is being recorded, with the query of its start time.
     level: Option<(u32, QueryPlace)>,
@@ -23,11 +23,10 @@ pub(crate) struct TimePages<Q> {
     failed: Option<Error>,
 }
 
-/// Holds the queries of one batch. The drop returns them to the idle pages, so the batch must be complete by then.
+/// Holds the queries of one batch. The drop returns them to the free list, so the batch must be complete by then.
 pub(crate) struct TimePage<Q> {
-    queries: Option<Q>,
+    queries: ListedItem<Q>,
     used: u32,
-    home: IdlePages<Q>,
 }
 
 struct TimedQueries {
@@ -54,13 +53,7 @@ pub(crate) struct TimeQueries<'a, Q> {
 
 impl<Q> Default for TimePages<Q> {
     fn default() -> Self {
-        Self {
-            idle: IdlePages::default(),
-            pages: Vec::new(),
-            commands: Vec::new(),
-            level: None,
-            failed: None,
-        }
+        Self { idle: FreeList::default(), pages: Vec::new(), commands: Vec::new(), level: None, failed: None }
     }
 }
 
@@ -87,7 +80,7 @@ impl<Q> TimePages<Q> {
         let (start, end) = (begun.or(own)?, self.next());
         self.level = Some((level, start));
         self.commands.push(TimedQueries { time: time.clone(), start, end });
-        let queries = self.pages[end.page].queries();
+        let queries = &*self.pages[end.page].queries;
         Some(TimeQueries { queries, start: own.map(|own| own.query), end: end.query })
     }
 
@@ -95,7 +88,7 @@ impl<Q> TimePages<Q> {
     #[cfg(native)]
     pub(crate) fn end(&self) -> Option<(&Q, u32)> {
         let last = self.commands.last().filter(|_| self.failed.is_none())?;
-        Some((self.pages[last.end.page].queries(), last.end.query))
+        Some((&self.pages[last.end.page].queries, last.end.query))
     }
 
     /// Stores in every command's slot where its times are. `read` must arrange for the given number of queries of a
@@ -112,7 +105,7 @@ impl<Q> TimePages<Q> {
         }
         let mut ticks = Vec::with_capacity(self.pages.len());
         for page in &self.pages {
-            ticks.push(TickPage::new(read(page.queries(), page.used)?, page.used));
+            ticks.push(TickPage::new(read(&page.queries, page.used)?, page.used));
         }
         let at = |at: QueryPlace| TickAt { page: ticks[at.page].clone(), query: at.query };
         for TimedQueries { time, start, end } in self.commands.drain(..) {
@@ -135,8 +128,8 @@ impl<Q> TimePages<Q> {
         if self.pages.last().is_some_and(|page| page.used + 2 <= QUERIES_A_PAGE) {
             return Ok(());
         }
-        let idle = lock(&self.idle).pop();
-        self.pages.push(TimePage { queries: Some(open(idle)?), used: 0, home: self.idle.clone() });
+        let queries = self.idle.lend(open(self.idle.take())?);
+        self.pages.push(TimePage { queries, used: 0 });
         Ok(())
     }
 
@@ -145,19 +138,8 @@ impl<Q> TimePages<Q> {
         let page = self.pages.len() - 1;
         let used = &mut self.pages[page].used;
         *used += 1;
+        debug_assert!(*used <= QUERIES_A_PAGE, "bug: a page with too many queries");
         QueryPlace { page, query: *used - 1 }
-    }
-}
-
-impl<Q> TimePage<Q> {
-    fn queries(&self) -> &Q {
-        self.queries.as_ref().expect("bug: only the drop takes the queries")
-    }
-}
-
-impl<Q> Drop for TimePage<Q> {
-    fn drop(&mut self) {
-        lock(&self.home).extend(self.queries.take());
     }
 }
 

@@ -35,6 +35,7 @@ impl CompilerThreads {
             return;
         }
         waiting.threads += 1;
+        debug_assert!(waiting.threads <= MOST_COMPILER_THREADS);
         drop(waiting);
         let compilers = self.clone();
         let work = move |engine: &Engine| compilers.work(engine);

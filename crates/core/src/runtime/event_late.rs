@@ -5,8 +5,8 @@ use crate::runtime::owner::Owner;
 use crate::runtime::pending::WakerRegistration;
 use crate::runtime::wait_mode::{LateSteps, WaitMode};
 use crate::scheduler::handle_points::PointHistory;
-use crate::scheduler::thread_posts::replace_lane_thread;
 use crate::scheduler::user_signal::UserSignal;
+use crate::scheduler::wait::WaitTarget;
 use fencepost_sync::Point;
 use std::sync::Arc;
 
@@ -64,33 +64,6 @@ impl UserLate {
 
 impl LateSteps<()> for UserLate {
     fn advance(&mut self, mode: &WaitMode<'_>) -> Option<Result<()>> {
-        let engine = self.owner.engine();
-        let deadline = match mode {
-            WaitMode::Poll(task) => {
-                return engine.await_user(&self.event, self.registration.waker(engine, task));
-            }
-            WaitMode::Block(deadline) => deadline,
-        };
-        let mut turned = false;
-        replace_lane_thread();
-        loop {
-            let state = engine.lock();
-            if let Some(result) = self.event.result() {
-                return Some(result);
-            }
-            if let Err(lost) = state.lost() {
-                return Some(Err(lost));
-            }
-            if turned && deadline.over() {
-                return None;
-            }
-            turned = true;
-            if engine.threads || !state.busy() {
-                engine.park(state, deadline.slice());
-            } else {
-                drop(state);
-                engine.make_progress(deadline.slice());
-            }
-        }
+        mode.for_target(self.owner.engine(), WaitTarget::User(&self.event), &mut self.registration)
     }
 }

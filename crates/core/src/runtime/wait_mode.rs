@@ -4,7 +4,8 @@ use crate::error::{Error, Result};
 use crate::runtime::pending::{Pending, WakerRegistration, may_block};
 use crate::scheduler::deadline::Deadline;
 use crate::scheduler::engine::Engine;
-use fencepost_sync::{Late, MaybeSend, Point, Seq};
+use crate::scheduler::wait::WaitTarget;
+use fencepost_sync::{Late, MaybeSend, Point};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -62,17 +63,17 @@ impl WaitMode<'_> {
         }
     }
 
-    /// Waits for a batch as [`for_point`](Self::for_point) does for a point.
-    pub(crate) fn for_batch(
+    /// Waits for a batch or for an event of the host, as [`for_point`](Self::for_point) does for a point.
+    pub(crate) fn for_target(
         &self,
         engine: &Arc<Engine>,
-        seq: Seq,
+        target: WaitTarget<'_>,
         registration: &mut WakerRegistration,
     ) -> Option<Result<()>> {
-        reached(match self {
-            Self::Poll(task) => engine.poll_batch(seq, registration.waker(engine, task)),
-            Self::Block(deadline) => engine.wait_batch(seq, *deadline),
-        })
+        match self {
+            Self::Poll(task) => engine.poll_unflushed(target, registration.waker(engine, task)),
+            Self::Block(deadline) => reached(engine.wait_for(target, *deadline)),
+        }
     }
 }
 

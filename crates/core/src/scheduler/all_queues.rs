@@ -24,7 +24,7 @@ impl Engine {
         let state = self.lock();
         state.lost()?;
         let ends = state.ends();
-        self.start_each(state, &ends);
+        self.submit_all_up_to(state, &ends);
         Ok(())
     }
 
@@ -34,7 +34,7 @@ impl Engine {
     ///
     /// # Errors
     /// `DeviceLost`.
-    pub(crate) fn start_all(&self, behind: bool) -> Result<Vec<(Point, Arc<PointHistory>)>> {
+    pub(crate) fn finish_all(&self, behind: bool) -> Result<Vec<(Point, Arc<PointHistory>)>> {
         let mut state = self.lock();
         state.lost()?;
         if behind {
@@ -42,11 +42,11 @@ impl Engine {
             state.queue_mut(Slot::CONTEXT).push(Command { stamp, op: Op::Work(Work::QueueFence) });
         }
         let ends = state.all_ends();
-        self.start_each(state, &ends.iter().map(|(end, _)| *end).collect::<Vec<_>>());
+        self.submit_all_up_to(state, &ends.iter().map(|(end, _)| *end).collect::<Vec<_>>());
         Ok(ends)
     }
 
-    fn start_each(&self, mut state: MutexGuard<'_, State>, ends: &[Point]) {
+    fn submit_all_up_to(&self, mut state: MutexGuard<'_, State>, ends: &[Point]) {
         for priority in Priority::ORDER {
             let roots = ends.iter().copied().filter(|end| state.queue(end.slot).priority == priority);
             let roots: Vec<Point> = roots.collect();
@@ -67,20 +67,18 @@ impl Engine {
         }
         let ends: Vec<Point> = state.ends().into_iter().filter(|end| end.slot != slot).collect();
         for point in ends {
-            state.note_wait(slot, point, WaitCause::Policy, at);
-            state.push_wait(slot, point);
+            state.push_wait(slot, point, WaitCause::Policy, at);
         }
     }
 
     /// Orders the next commands of `slot` after everything enqueued so far on `before`, even if `slot` has failed.
-    pub(crate) fn come_after(&self, slot: Slot, before: Slot, at: &'static Location<'static>) {
+    pub(crate) fn order_after(&self, slot: Slot, before: Slot, at: &'static Location<'static>) {
         let mut state = self.lock();
         if state.lost.is_none() && slot != before {
             let (point, past) = state.marker(before);
             state.queue_mut(slot).clock.join(&past.clock);
-            state.note_wait(slot, point, WaitCause::Queue, at);
-            state.push_wait(slot, point);
-            state.queue_mut(slot).stay_failed();
+            state.push_wait(slot, point, WaitCause::Queue, at);
+            state.queue_mut(slot).extend_failure();
         }
     }
 }

@@ -15,7 +15,7 @@ pub(crate) struct Batch {
     pub(crate) seq: Seq,
     pub(crate) steps: Vec<Step>,
     /// Names the batches that must be submitted first. Those on other lanes must also complete before this batch
-    /// starts.
+    /// starts. All of them were closed before this batch, so no cycle exists.
     pub(crate) deps: SmallVec<[Seq; 4]>,
     pub(crate) expected: ExpectedCost,
     /// Is true if the same planning pass closed an earlier batch so that results in that batch do not come late.
@@ -35,7 +35,7 @@ pub(crate) struct Submitted {
     pub(crate) submitted_at: Instant,
 }
 
-/// Names the stage of a batch.
+/// Names the stage of a batch. A batch passes the stages in this order, but a refused batch becomes ready again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Status {
     /// The planner still adds commands to the batch.
@@ -47,6 +47,20 @@ pub(crate) enum Status {
     Submitted(Value),
     /// The batch has completed or failed.
     Done,
+}
+
+impl Status {
+    /// Returns `true` if `next` may follow this stage. A batch changes its priority while it is ready, and it fails in
+    /// any stage.
+    fn may_become(self, next: Self) -> bool {
+        match next {
+            Self::Open => false,
+            Self::Ready(_) => matches!(self, Self::Open | Self::Ready(_) | Self::Encoding),
+            Self::Encoding => matches!(self, Self::Ready(_)),
+            Self::Submitted(_) => self == Self::Encoding,
+            Self::Done => self != Self::Done,
+        }
+    }
 }
 
 /// Describes a batch until [`Batches::trim`] drops the entry.
@@ -68,11 +82,12 @@ impl Info {
     }
 }
 
-/// Holds the state of every batch that is not done, by number. `infos[i]` belongs to batch `first + i`, and every batch
-/// below `first` is done.
+/// Holds the state of every batch that is not done, by number.
 #[derive(Default)]
 pub(crate) struct Batches {
+    /// Counts the oldest batches without an entry. All of them are done.
     first: u64,
+    /// Holds one entry for each number: `infos[i]` belongs to batch `first + i`.
     infos: VecDeque<Info>,
 }
 
@@ -96,6 +111,7 @@ impl Batches {
         if let Some(at) = seq.0.checked_sub(self.first)
             && let Some(info) = self.infos.get_mut(at as usize)
         {
+            debug_assert!(info.status.may_become(status), "bug: {:?} becomes {status:?}", info.status);
             info.status = status;
         }
     }

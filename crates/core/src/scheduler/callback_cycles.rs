@@ -80,9 +80,7 @@ impl Blocked {
     pub(crate) fn note(engine: &Engine, point: Point) -> Self {
         Self(waits().push(engine, point, None))
     }
-}
 
-impl Blocked {
     /// Records the wait again if it was removed. A callback that ran on this thread meanwhile may have been
     /// [refused](refuse) a wait, which removes all waits of the thread.
     pub(crate) fn renew(&mut self, engine: &Engine, point: Point) {
@@ -249,19 +247,11 @@ fn refuse(cycle: &[WaitLink]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::cpu::cpu_recorder as cpu;
-    use crate::record::cpu::cpu_recorder::CpuOptions;
     use crate::scheduler::callbacks::Inside;
-    use crate::scheduler::ordering::policy::Policy;
-    use crate::scheduler::priority::Priority;
+    use crate::scheduler::test_engine::{TestTask, engine, queue};
     use fencepost_sync::HoldId;
     use std::sync::mpsc::channel;
     use std::thread;
-
-    fn engine() -> Arc<Engine> {
-        let (device, lanes) = cpu::open(&CpuOptions::default());
-        Engine::new(device, lanes, Policy::Unchecked, false)
-    }
 
     fn link(wait: u64) -> WaitLink {
         let (queue, thread) = ("q".into(), Some(this_thread()));
@@ -270,7 +260,7 @@ mod tests {
 
     #[test]
     fn q11_one_of_two_threads_that_find_the_same_cycle_is_refused() {
-        let (engine, (report_done, told), (go, gone)) = (engine(), channel(), channel());
+        let (engine, (report_done, told), (go, gone)) = (engine(false), channel(), channel());
         let own = Blocked::note(&engine, Point::START);
         let (number, other) = (own.0, engine.clone());
         let second = thread::spawn(move || {
@@ -286,7 +276,7 @@ mod tests {
 
     #[test]
     fn q11_renew_records_a_wait_that_a_refusal_removed() {
-        let engine = engine();
+        let engine = engine(false);
         let mut wait = Blocked::note(&engine, Point::START);
         assert!(refuse(&[]) && waits_of(this_thread()).is_empty());
         wait.renew(&engine, Point::START);
@@ -297,11 +287,10 @@ mod tests {
 
     #[test]
     fn q11_the_end_of_a_callback_removes_its_recorded_polls() {
-        let engine = engine();
-        let slot = engine.new_queue("q", Priority::Normal, false).expect("the device is there");
-        let point = engine.marker(slot).0;
+        let engine = engine(false);
+        let point = engine.marker(queue(&engine)).0;
         let inside = Inside::enter();
-        let waker = Waker::from(Arc::new(Silent));
+        let waker = TestTask::new().1;
         assert!(engine.check_poll(point, &waker).is_none());
         assert!(engine.check_poll(point, &waker).is_none());
         assert_eq!(waits_of(this_thread()).len(), 1);
@@ -311,20 +300,13 @@ mod tests {
 
     #[test]
     fn q11_a_future_dropped_in_a_callback_removes_its_recorded_poll() {
-        let engine = engine();
-        let slot = engine.new_queue("q", Priority::Normal, false).expect("the device is there");
-        let (point, _inside) = (engine.marker(slot).0, Inside::enter());
-        let wakers = [(); 2].map(|()| Waker::from(Arc::new(Silent)));
+        let engine = engine(false);
+        let (point, _inside) = (engine.marker(queue(&engine)).0, Inside::enter());
+        let wakers = [(); 2].map(|()| TestTask::new().1);
         wakers.iter().for_each(|waker| assert!(engine.check_poll(point, waker).is_none()));
         engine.forget(&wakers[0]);
         assert_eq!(waits_of(this_thread()).len(), 1);
         engine.forget(&wakers[1]);
         assert!(waits_of(this_thread()).is_empty());
-    }
-
-    struct Silent;
-
-    impl std::task::Wake for Silent {
-        fn wake(self: Arc<Self>) {}
     }
 }

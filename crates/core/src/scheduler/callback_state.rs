@@ -7,6 +7,7 @@ use std::sync::Arc;
 /// Names the callbacks that run at this moment, each with its thread, and the callback thread of the context.
 #[derive(Default)]
 pub(crate) struct Callbacks {
+    /// Lists each running callback once. A callback inside a wait of another one runs on the same thread.
     pub(crate) running: Vec<(HoldId, ThreadId)>,
     /// Is `None` in a context without threads. There, any thread that makes progress runs the due callbacks.
     pub(crate) thread: Option<ThreadId>,

@@ -9,13 +9,13 @@ use crate::scheduler::engine::Engine;
 use crate::scheduler::queue_state::{Hold, Reached};
 use crate::scheduler::state::State;
 use crate::scheduler::thread_posts::is_thread_of_a_lane;
-use crate::scheduler::thread_state::{enter_callback, leave_callback, signals, this_thread};
+use crate::scheduler::thread_state::{enter_callback, is_signalling, leave_callback, this_thread};
 use fencepost_sync::prim::MutexGuard;
 use fencepost_sync::{HoldId, Point, Slot};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-/// Marks this thread as one that [runs a callback](crate::scheduler::thread_state::inside) until it is dropped.
+/// Marks this thread until it is dropped: it [runs a callback](crate::scheduler::thread_state::is_inside_callback).
 pub(crate) struct Inside(());
 
 impl Inside {
@@ -41,7 +41,7 @@ impl Engine {
     /// relays runs the callbacks after it has polled all of them.
     pub(crate) fn run_due_callbacks(&self) -> bool {
         let mut state = self.lock();
-        if is_thread_of_a_lane() || signals() {
+        if is_thread_of_a_lane() || is_signalling() {
             // The waiters are woken once, because a woken relay calls this function again on the same thread.
             if !state.calls.is_empty() && !std::mem::replace(&mut state.callbacks_announced, true) {
                 state.wake_all_waiters();
@@ -50,17 +50,25 @@ impl Engine {
             return false;
         }
         let engine = self.me.clone();
-        let later =
-            move || engine.upgrade().into_iter().for_each(|engine| engine.make_progress(Duration::ZERO));
+        let later = move || {
+            if let Some(engine) = engine.upgrade() {
+                engine.make_progress(Duration::ZERO);
+            }
+        };
         if !state.calls.is_empty() && defer_calls(later) {
             return false;
         }
-        let mut any = false;
+        let any = !state.calls.is_empty();
+        drop(self.run_callbacks(state));
+        any
+    }
+
+    /// Runs the callbacks that are due, also those that become due meanwhile.
+    pub(crate) fn run_callbacks<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         while let Some((id, slot, run)) = state.calls.pop_front() {
             state = self.run_callback(state, id, slot, run);
-            any = true;
         }
-        any
+        state
     }
 
     pub(crate) fn run_callback<'a>(
@@ -96,9 +104,8 @@ impl State {
         }
         let front = self.queue(slot).pending.front();
         // A queue that failed meanwhile has dropped the callback already.
-        let finish_callback = front
-            .filter(|front| matches!(front.op, Op::DueCallback(finish_callback) if finish_callback == id));
-        if let Some(first) = finish_callback.map(|front| front.stamp) {
+        let due = front.filter(|front| matches!(front.op, Op::DueCallback(due) if due == id));
+        if let Some(first) = due.map(|front| front.stamp) {
             if panicked {
                 let queue = self.queue(slot).label.to_string();
                 self.fail_queue(slot, first, Kind::CallbackPanicked { queue }.into());
@@ -116,9 +123,9 @@ impl State {
         if self.reached(point) != Reached::Unplanned {
             return None;
         }
-        let finish_callback = |op: &Op| matches!(op, Op::DueCallback(id) if *id == callback);
+        let is_due = |op: &Op| matches!(op, Op::DueCallback(id) if *id == callback);
         let mut queues = self.queues.iter();
-        let of = queues.find(|queue| queue.pending.front().is_some_and(|front| finish_callback(&front.op)));
+        let of = queues.find(|queue| queue.pending.front().is_some_and(|front| is_due(&front.op)));
         let queue = of.map(|queue| queue.label.clone()).unwrap_or_default();
         let running = self.callbacks.running.iter().find(|(id, _)| *id == callback);
         let thread = running.map(|(_, thread)| *thread).or(self.callbacks.thread);
@@ -129,20 +136,15 @@ impl State {
 #[cfg(all(test, not(fencepost_loom)))]
 mod tests {
     use super::*;
-    use crate::record::cpu::cpu_recorder as cpu;
-    use crate::record::cpu::cpu_recorder::CpuOptions;
-    use crate::scheduler::ordering::policy::Policy;
     use crate::scheduler::priority::Priority;
-    use crate::scheduler::signaller::Signaller;
-    use std::panic::Location;
+    use crate::scheduler::test_engine::{engine, enqueue_callback, hold, queue};
 
     #[test]
     fn r01_a_queue_that_failed_during_a_callback_is_unchanged_by_its_end() {
         for panicked in [false, true] {
-            let (device, lanes) = cpu::open(&CpuOptions { threads: false, ..CpuOptions::default() });
-            let engine = Engine::new(device, lanes, Policy::Unchecked, false);
-            let slot = engine.new_queue("q", Priority::Normal, false).expect("the device is there");
-            engine.enqueue_callback(slot, Box::new(|| ()), Location::caller()).expect("nothing has failed");
+            let engine = engine(false);
+            let slot = queue(&engine);
+            enqueue_callback(&engine, slot, || ());
             let mut state = engine.lock();
             let callback = state.queue(slot).end(slot);
             state.plan([callback], Priority::Normal);
@@ -151,8 +153,7 @@ mod tests {
             state.plan([callback], Priority::Normal);
             drop(state);
             engine.take_queue_error(slot).expect("the queue has failed");
-            let gate = Signaller::new(&engine, "gate");
-            engine.enqueue_user_wait(slot, gate.state().clone(), Location::caller()).expect("no error left");
+            let gate = hold(&engine, slot);
             let mut state = engine.lock();
             state.finish_callback(id, slot, panicked);
             let behind = state.queue(slot).end(slot);

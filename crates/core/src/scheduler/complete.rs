@@ -102,9 +102,9 @@ impl Engine {
         // The memory of the completed batches is free before a waiter is woken.
         for Submitted { steps, keep, .. } in done {
             drop(keep);
-            Arc::into_inner(steps)
-                .into_iter()
-                .for_each(|steps| self.launches.take_back(steps.into_iter().map(Step::launch)));
+            if let Some(steps) = Arc::into_inner(steps) {
+                self.launches.take_back(steps.into_iter().map(Step::launch));
+            }
         }
         self.notify(&wakeups);
         if !wakers.is_empty() {
@@ -160,9 +160,10 @@ impl State {
         while self.lanes[lane].submitted.front().is_some_and(|batch| batch.value <= completed) {
             let Some(batch) = self.lanes[lane].submitted.pop_front() else { break };
             self.note_complete(batch.seq);
-            wakers.extend(self.settle(batch.seq));
+            wakers.extend(self.complete_batch(batch.seq));
             done.push(batch);
         }
+        self.lanes[lane].debug_check();
         (done, wakers)
     }
 
@@ -208,22 +209,16 @@ mod tests {
     use crate::device::recorder::{Failure, Keep, LaneValue, Recorder};
     use crate::device::{Device, Lane};
     use crate::driver::caps::Caps;
-    use crate::error::site::CommandKind;
     use crate::memory::block::{Allocate, Block, Memory};
-    use crate::memory::cpu_memory::CpuMemory;
-    use crate::memory::heap::{BlockId, Heap};
+    use crate::memory::heap::Heap;
     use crate::memory::staged_bytes::Staged;
     use crate::record::cpu::cpu_recorder as cpu;
     use crate::record::cpu::cpu_recorder::CpuOptions;
     use crate::runtime::context_threads::ContextThreads;
-    use crate::scheduler::deadline::Deadline;
-    use crate::scheduler::ordering::admission::Admission;
     use crate::scheduler::ordering::policy::Policy;
-    use crate::scheduler::priority::Priority;
+    use crate::scheduler::test_engine::{enqueue, finish, queue};
     use crate::work::compiled_kernel::{Pipeline, Recipe};
-    use crate::work::step::{Step, Work};
-    use fencepost_sync::Point;
-    use std::panic::Location;
+    use crate::work::step::Step;
     use std::sync::{Condvar, Mutex, MutexGuard};
     use std::time::Duration;
 
@@ -356,11 +351,7 @@ mod tests {
         let lanes = lanes.into_iter().map(keeping).collect();
         let engine = Engine::new(Arc::new(Tidied(device, seen.clone())), lanes, Policy::Ordered, true);
         let threads = ContextThreads::start(&engine);
-        let slot = engine.new_queue("q", Priority::Normal, false).expect("a queue");
-        let block = Block::new(BlockId::next(), Heap::Device, 16, Memory::Host(CpuMemory::zeroed(16)));
-        let by = Admission { slot, what: CommandKind::Fill, at: Location::caller() };
-        let stamp = engine.enqueue(by, Work::Publish(Arc::new(block))).expect("nothing has failed");
-        engine.wait(Point { slot, stamp }, Deadline::after(None)).expect("nothing has failed");
+        finish(&engine, enqueue(&engine, queue(&engine)));
         let tidied = |sight: &Sight| sight.dropped_after.is_some_and(|before| sight.ticks > before);
         assert!(seen.wait(Duration::from_secs(10), tidied), "the driver did not tick after the drop");
         threads.end(&engine, &Arc::default());

@@ -25,14 +25,14 @@ impl Deadline {
 
     /// Returns the time that is left, [`SLICE`] at most.
     pub(crate) fn slice(self) -> Duration {
-        self.0.map_or(SLICE, |end| end.saturating_duration_since(Instant::now()).min(SLICE))
+        self.left().min(SLICE)
     }
 
     pub(crate) fn is_endless(self) -> bool {
         self.0.is_none()
     }
 
-    pub(crate) fn over(self) -> bool {
+    pub(crate) fn has_passed(self) -> bool {
         self.0.is_some_and(|end| Instant::now() >= end)
     }
 }

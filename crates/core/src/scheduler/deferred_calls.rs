@@ -27,14 +27,14 @@ thread_local! {
 /// recursively, as a chain of relays may be long. Code of the program runs last: destructors, then tasks, then
 /// callbacks. That code may wait for any of the relays.
 pub(crate) fn run_with_deferred<R>(first: impl FnOnce() -> R) -> R {
-    let outermost = woken(|list| {
+    let outermost = with_relays(|list| {
         let outermost = list.is_none();
         list.get_or_insert_default();
         outermost
     });
     let later = TasksLater::enter();
     let result = first();
-    while let Some(relay) = outermost.then(next).flatten() {
+    while let Some(relay) = outermost.then(next_relay).flatten() {
         relay.run();
     }
     let tasks = later.end();
@@ -62,41 +62,38 @@ pub(crate) fn drop_all<T: 'static>(things: Vec<T>) {
     if things.is_empty() {
         return;
     }
-    if let Some(things) = defer_drops(things) {
-        for thing in things {
-            let _in = InTask::enter();
-            catch_panic("a destructor", || drop(thing));
-        }
+    if is_polling_relays() {
+        DROPS.with(|drops| drops.borrow_mut().push(Box::new(|| drop_all(things))));
+        return;
+    }
+    for thing in things {
+        let _in = InTask::enter();
+        catch_panic("a destructor", || drop(thing));
     }
 }
 
 /// Defers `run`, which runs the callbacks of a context, until this thread has polled all relays. Returns `false`
 /// without deferring it if the thread polls none.
 pub(crate) fn defer_calls(run: impl FnOnce() + 'static) -> bool {
-    let is_at_relays = woken(|list| list.is_some());
-    if is_at_relays {
+    let deferred = is_polling_relays();
+    if deferred {
         CALLBACKS.with(|left| left.borrow_mut().push(Box::new(run)));
     }
-    is_at_relays
-}
-
-/// Defers the drop of `things` until this thread has polled all relays. Returns `things` if the thread polls none.
-pub(crate) fn defer_drops<T: 'static>(things: Vec<T>) -> Option<Vec<T>> {
-    if !woken(|list| list.is_some()) {
-        return Some(things);
-    }
-    DROPS.with(|drops| drops.borrow_mut().push(Box::new(|| drop_all(things))));
-    None
+    deferred
 }
 
 /// Defers a relay until this thread has polled the relays before it. Returns `false` if the thread polls none.
 pub(crate) fn defer_relay(relay: &Arc<impl Deferred + 'static>) -> bool {
-    woken(|list| list.as_mut().map(|list| list.push_back(relay.clone())).is_some())
+    with_relays(|list| list.as_mut().map(|list| list.push_back(relay.clone())).is_some())
+}
+
+fn is_polling_relays() -> bool {
+    with_relays(|list| list.is_some())
 }
 
 /// Removes and returns the relay that was woken first. If there is none, the thread no longer counts as polling relays.
-fn next() -> Option<Arc<dyn Deferred>> {
-    woken(|list| {
+fn next_relay() -> Option<Arc<dyn Deferred>> {
+    with_relays(|list| {
         let first = list.as_mut().and_then(VecDeque::pop_front);
         if first.is_none() {
             *list = None;
@@ -105,31 +102,21 @@ fn next() -> Option<Arc<dyn Deferred>> {
     })
 }
 
-fn woken<R>(look: impl FnOnce(&mut Option<VecDeque<Arc<dyn Deferred>>>) -> R) -> R {
+fn with_relays<R>(look: impl FnOnce(&mut Option<VecDeque<Arc<dyn Deferred>>>) -> R) -> R {
     RELAYS.with(|woken| look(&mut woken.borrow_mut()))
 }
 
 #[cfg(all(test, not(fencepost_loom)))]
 mod tests {
     use super::*;
-    use crate::record::cpu::cpu_recorder as cpu;
-    use crate::record::cpu::cpu_recorder::CpuOptions;
-    use crate::scheduler::engine::Engine;
-    use crate::scheduler::ordering::policy::Policy;
-    use crate::scheduler::priority::Priority;
     use crate::scheduler::relay::{Relay, RelaySource};
     use crate::scheduler::signaller::Signaller;
+    use crate::scheduler::test_engine::{engine, enqueue_callback, queue};
     use crate::scheduler::user_signal::UserSignal;
     use fencepost_sync::TaskWaker;
-    use std::panic::Location;
     use std::sync::Mutex;
     use std::task::{Wake, Waker};
     use std::time::Duration;
-
-    fn engine() -> Arc<Engine> {
-        let (device, lanes) = cpu::open(&CpuOptions { threads: false, ..CpuOptions::default() });
-        Engine::new(device, lanes, Policy::Unchecked, false)
-    }
 
     type Notes = Arc<Mutex<Vec<&'static str>>>;
 
@@ -160,14 +147,12 @@ mod tests {
 
     #[test]
     fn relays_run_before_drops_and_drops_before_tasks_and_tasks_before_callbacks() {
-        let (near, far, notes) = (engine(), engine(), Notes::default());
+        let (near, far, notes) = (engine(false), engine(false), Notes::default());
         let (from, to) = (Signaller::new(&near, "from"), Signaller::new(&far, "to"));
         let signalled = to.state().clone();
         Relay::attach(&far, to, RelaySource::User(Arc::downgrade(&near), from.state().clone()), None);
-        let slot = far.new_queue("q", Priority::Normal, false).expect("the device is there");
         let noting = notes.clone();
-        let callback = Box::new(move || noting.lock().expect("no panic").push("callback"));
-        far.enqueue_callback(slot, callback, Location::caller()).expect("nothing has failed");
+        enqueue_callback(&far, queue(&far), move || noting.lock().expect("no panic").push("callback"));
         let mut task_waker = TaskWaker::default();
         let dropped = Dropped(Task(notes.clone(), signalled.clone()));
         let task = task_waker.set(&Waker::from(Arc::new(Task(notes.clone(), signalled)))).clone();

@@ -4,12 +4,14 @@ use crate::device::recorder::Recorder;
 use crate::device::{Device, Lane};
 use crate::error::Error;
 use crate::error::site::KernelId;
-use crate::scheduler::deferred_calls::{drop_all, wake_all};
+use crate::scheduler::deferred_calls;
 use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::priority::Priority;
 use crate::scheduler::queue_state::Hold;
 use crate::scheduler::queue_timing::QueueTiming;
 use crate::scheduler::state::{AfterUnlock, State};
+use crate::scheduler::thread_wakeups::ThreadWakeups;
+use crate::scheduler::wait::Caller;
 use crate::scheduler::wakers::WakeCondition;
 use crate::work::kernel_launch::LaunchPool;
 use fencepost_sync::backend::Fence;
@@ -23,7 +25,7 @@ use std::time::Duration;
 pub(crate) const SLICE: Duration = Duration::from_millis(100);
 
 /// Limits how often a thread yields so that others can take S.
-const TURNS: usize = 1000;
+const MOST_YIELDS: usize = 1000;
 
 /// Holds the state that the threads, queues and arrays of a context share.
 pub(crate) struct Engine {
@@ -103,7 +105,7 @@ impl Engine {
     /// Yields while other threads wait for S. A mutex goes to the thread that asks first, which is mostly the one that
     /// has just released it. A thread that plans in short pieces would starve all others.
     pub(crate) fn yield_lock(&self) {
-        for _ in 0..TURNS {
+        for _ in 0..MOST_YIELDS {
             if self.waiting.load(Ordering::Relaxed) == 0 {
                 return;
             }
@@ -113,17 +115,8 @@ impl Engine {
 
     /// Releases S, then drops and wakes everything that was deferred until the release.
     pub(crate) fn unlock(&self, mut state: MutexGuard<'_, State>) {
-        let AfterUnlock { dropped, wakers, times, planned_any: _ } = std::mem::take(&mut state.after);
         let wakeups = state.wakeups();
-        drop(state);
-        drop(times);
-        if !dropped.is_empty() {
-            drop_all(dropped);
-        }
-        self.notify(&wakeups);
-        if !wakers.is_empty() {
-            wake_all(wakers);
-        }
+        self.unlock_with(state, &wakeups);
     }
 
     /// Releases S for a caller that polls the fence of a lane. The completer of that lane is not woken.
@@ -131,10 +124,21 @@ impl Engine {
         state.lanes[lane].watchers += 1;
         let wakeups = state.wakeups();
         state.lanes[lane].watchers -= 1;
-        let AfterUnlock { times, .. } = std::mem::take(&mut state.after);
+        self.unlock_with(state, &wakeups);
+    }
+
+    /// Releases S as [`unlock`](Self::unlock) does, and notifies only the threads of `wakeups`.
+    pub(crate) fn unlock_with(&self, mut state: MutexGuard<'_, State>, wakeups: &ThreadWakeups) {
+        let AfterUnlock { dropped, wakers, times, planned_any: _ } = std::mem::take(&mut state.after);
         drop(state);
         drop(times);
-        self.notify(&wakeups);
+        if !dropped.is_empty() {
+            deferred_calls::drop_all(dropped);
+        }
+        self.notify(wakeups);
+        if !wakers.is_empty() {
+            deferred_calls::wake_all(wakers);
+        }
     }
 
     pub(crate) fn new_hold(&self) -> HoldId {
@@ -184,11 +188,11 @@ impl Engine {
         queue.open = false;
         queue.forget_waits();
         state.free_slots();
-        if state.lost.is_some() || state.queue(slot).spent() {
+        if state.lost.is_some() || state.queue(slot).is_finished() {
             return self.unlock(state);
         }
         if self.threads {
-            return self.start(state, slot);
+            return self.flush_locked(state, slot, Caller::Continues);
         }
         let (end, priority) = (state.queue(slot).end(slot), state.queue(slot).priority);
         state.plan([end], priority);

@@ -32,19 +32,19 @@ impl Engine {
         if state.host_uses > 0 {
             check_maps(&work)?;
         }
-        self.admit(state, by, work)
+        self.check_and_push(state, by, work)
     }
 
     /// Enqueues work for the guard of a map, which has exclusive use of the bytes. The check for mapped arrays is
     /// skipped.
     pub(crate) fn enqueue_mapped(&self, by: Admission, work: Work) -> Result<Stamp> {
-        self.admit(self.lock(), by, work)
+        self.check_and_push(self.lock(), by, work)
     }
 
     #[inline]
-    fn admit(&self, mut state: MutexGuard<'_, State>, by: Admission, work: Work) -> Result<Stamp> {
+    fn check_and_push(&self, mut state: MutexGuard<'_, State>, by: Admission, work: Work) -> Result<Stamp> {
         state.check(by.slot)?;
-        let waits = ordering::admit::admit(&state, by, &work)?;
+        let waits = ordering::admit::missing_waits(&state, by, &work)?;
         if !waits.is_empty() {
             state.add_waits(by, &work, &waits);
         }
@@ -61,7 +61,7 @@ impl Engine {
     /// command that is ordered after one of them is ordered after all of them.
     pub(crate) fn enqueue_all_or_none(&self, by: Admission, works: Works) -> Result<()> {
         let mut state = self.lock();
-        state.admit_all(by, &works)?;
+        state.check_all(by, &works)?;
         let stamps: SmallVec<[Stamp; 3]> = works.iter().map(|_| state.next_stamp()).collect();
         if let Some(&last) = stamps.last() {
             works.iter().for_each(|work| ordering::admit::record(&state, by, last, work));
@@ -77,7 +77,7 @@ impl Engine {
     /// of each.
     pub(crate) fn enqueue_all(&self, by: Admission, whole: &[Work], ops: Vec<Op>) -> Result<Vec<Stamp>> {
         let mut state = self.lock();
-        state.admit_all(by, whole)?;
+        state.check_all(by, whole)?;
         let (mut stamps, mut last) = (Vec::new(), None);
         for op in ops {
             let stamp = state.next_stamp();
@@ -123,8 +123,7 @@ impl Engine {
             ordering::note_waits::note_requested_wait(&mut state, slot, at, point, clock);
         }
         state.queue_mut(slot).clock.join(clock);
-        state.note_wait(slot, point, WaitCause::Queue, at);
-        state.push_wait(slot, point);
+        state.push_wait(slot, point, WaitCause::Queue, at);
         Ok(())
     }
 
@@ -192,19 +191,19 @@ impl State {
     pub(crate) fn marker(&mut self, slot: Slot) -> (Point, Arc<PointHistory>) {
         let queue = self.queue_mut(slot);
         let past = Arc::new(PointHistory { clock: queue.clock.clone(), stretch: queue.failures.stretch() });
-        queue.await_end(&past);
+        queue.await_result(queue.enqueued(), &past);
         (queue.end(slot), past)
     }
 
     /// Checks works that are enqueued together, and adds the waits that the policy requires.
-    fn admit_all(&mut self, by: Admission, works: &[Work]) -> Result<()> {
+    fn check_all(&mut self, by: Admission, works: &[Work]) -> Result<()> {
         self.check(by.slot)?;
         let mut waits: SmallVec<[SmallVec<[Point; 2]>; 3]> = SmallVec::new();
         for work in works {
             if self.host_uses > 0 {
                 check_maps(work)?;
             }
-            waits.push(ordering::admit::admit(self, by, work)?);
+            waits.push(ordering::admit::missing_waits(self, by, work)?);
         }
         for (work, waits) in works.iter().zip(&waits).filter(|(_, waits)| !waits.is_empty()) {
             self.add_waits(by, work, waits);
@@ -235,16 +234,22 @@ impl State {
     fn add_waits(&mut self, by: Admission, work: &Work, waits: &[Point]) {
         ordering::note_waits::note_added(self, by, work, waits);
         for &point in waits {
-            self.note_wait(by.slot, point, WaitCause::Policy, by.at);
-            self.push_wait(by.slot, point);
+            self.push_wait(by.slot, point, WaitCause::Policy, by.at);
         }
     }
 
-    /// Adds a wait to the end of a queue. Later commands of the queue are known to come after `point`.
-    pub(crate) fn push_wait(&mut self, slot: Slot, point: Point) {
+    /// Adds a wait to the end of a queue, and notes it. Later commands of the queue are known to come after `point`.
+    pub(crate) fn push_wait(
+        &mut self,
+        slot: Slot,
+        point: Point,
+        cause: WaitCause,
+        at: &'static Location<'static>,
+    ) {
         if point.slot == slot {
             return;
         }
+        self.note_wait(slot, point, cause, at);
         let (stamp, done) = (self.next_stamp(), self.reached(point) == Reached::Done);
         self.queue_mut(point.slot).note_use();
         self.queue_mut(slot).clock.see(point.slot, point.stamp);

@@ -4,7 +4,6 @@ use crate::device::recorder::Failure;
 use crate::error::Error;
 use crate::scheduler::batch::{Batch, Status};
 use crate::scheduler::command::{Command, Op};
-use crate::scheduler::command_costs::ExpectedCost;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::priority::Priority;
 use crate::scheduler::state::State;
@@ -13,24 +12,13 @@ use fencepost_sync::{Point, Seq, Slot, Stamp};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Holds a batch whose submission failed.
-pub(crate) struct RefusedBatch {
-    pub(crate) seq: Seq,
-    pub(crate) steps: Arc<Vec<Step>>,
-    pub(crate) deps: SmallVec<[Seq; 4]>,
-    pub(crate) expected: ExpectedCost,
-    /// Is true if an earlier submission of the batch failed too.
-    pub(crate) before: bool,
-}
-
 impl Engine {
     /// Fails the queue whose command could not be encoded, and puts the commands of the other queues back to be
-    /// submitted. All queues in the batch fail if the failure names no command, or if the batch was refused before.
+    /// submitted. The submission has taken `steps` from `batch`. All queues in the batch fail if the failure names no command, or if the batch was refused before.
     ///
     /// A removed command leaves [`Work::Nothing`] in its place, since other commands may depend on the waits of that
     /// place.
-    pub(crate) fn fail_batch(&self, lane: usize, batch: RefusedBatch, failure: Failure) {
-        let RefusedBatch { seq, steps, deps, expected, before } = batch;
+    pub(crate) fn fail_batch(&self, lane: usize, batch: Batch, steps: Arc<Vec<Step>>, failure: Failure) {
         if failure.lost {
             self.lose(&failure.error.to_string());
             std::mem::forget(steps);
@@ -41,20 +29,21 @@ impl Engine {
             panic!("bug: a recorder kept a batch that it refused")
         };
         steps.iter().for_each(unstage);
-        let blamed = failure.step.filter(|_| !before).and_then(|at| steps.get(at)).map(|step| step.slot);
+        let blamed =
+            failure.step.filter(|_| !batch.refused).and_then(|at| steps.get(at)).map(|step| step.slot);
         let mut state = self.lock();
         state.lanes[lane].token = false;
         for (slot, first) in state.with_followers(firsts(&steps, blamed)) {
             state.fail_queue(slot, first, failure.error.clone());
             state.after.dropped.extend(undo(&mut steps, slot, first));
         }
-        if before || steps.iter().all(|step| matches!(step.work, Work::Nothing)) {
+        if batch.refused || steps.iter().all(|step| matches!(step.work, Work::Nothing)) {
             steps.iter().for_each(unpublish);
-            state.remove_unsubmitted(lane, seq, &deps);
+            state.remove_unsubmitted(lane, batch.seq, &batch.deps);
         } else {
-            state.batches.set(seq, Status::Ready(Priority::High));
+            state.batches.set(batch.seq, Status::Ready(Priority::High));
             let steps = std::mem::take(&mut steps);
-            let again = Batch { seq, steps, deps, expected, cut: false, refused: true };
+            let again = Batch { steps, cut: false, refused: true, ..batch };
             state.lanes[lane].list(Priority::High).push_front(again);
         }
         self.unlock(state);
@@ -65,8 +54,11 @@ impl Engine {
 /// Returns the queues that fail, each with the first of its commands in the batch.
 fn firsts(steps: &[Step], blamed: Option<Slot>) -> Vec<(Slot, Stamp)> {
     let mut firsts: Vec<(Slot, Stamp)> = Vec::new();
-    let looks = |step: &Step| matches!(step.work, Work::Start(_) | Work::End(_)); // timestamps are not work of the queue
-    for step in steps.iter().filter(|step| step.stamp != Stamp(u64::MAX) && is_own(step) && !looks(step)) {
+    // Timestamps are not work of the queue.
+    let is_timestamp = |step: &Step| matches!(step.work, Work::Start(_) | Work::End(_));
+    for step in
+        steps.iter().filter(|step| step.stamp != Stamp(u64::MAX) && is_own(step) && !is_timestamp(step))
+    {
         if blamed.is_none_or(|slot| slot == step.slot) && !firsts.iter().any(|(slot, _)| *slot == step.slot) {
             firsts.push((step.slot, step.stamp));
         }
@@ -176,7 +168,7 @@ impl State {
                 before.iter().for_each(|&dep| self.batches.watch(dep, at));
             }
         }
-        let wakers = self.settle(seq);
+        let wakers = self.complete_batch(seq);
         self.after.wakers.extend(wakers);
     }
 }
@@ -185,58 +177,32 @@ impl State {
 mod tests {
     use super::*;
     use crate::error::Kind;
-    use crate::error::site::CommandKind;
-    use crate::memory::block::{Block, Memory};
-    use crate::memory::cpu_memory::CpuMemory;
-    use crate::memory::heap::{BlockId, Heap};
-    use crate::record::cpu::cpu_recorder as cpu;
-    use crate::record::cpu::cpu_recorder::CpuOptions;
-    use crate::scheduler::ordering::admission::Admission;
-    use crate::scheduler::ordering::policy::Policy;
-    use crate::work::span::{Pattern, Span};
-    use std::panic::Location;
-
-    fn engine() -> Arc<Engine> {
-        let (device, lanes) = cpu::open(&CpuOptions::default());
-        Engine::new(device, lanes, Policy::Unchecked, false)
-    }
-
-    fn block() -> Arc<Block> {
-        let memory = Memory::Host(CpuMemory::zeroed(16));
-        Arc::new(Block::new(BlockId::next(), Heap::Device, 16, memory))
-    }
-
-    fn fill(engine: &Engine, slot: Slot, block: &Arc<Block>) -> Point {
-        let dst = Span { block: block.clone(), offset: 0, size: 16 };
-        let by = Admission { slot, what: CommandKind::Fill, at: Location::caller() };
-        let work = Work::Fill { dst, pattern: Pattern::ZERO };
-        Point { slot, stamp: engine.enqueue(by, work).expect("nothing has failed") }
-    }
+    use crate::scheduler::test_engine::{block, engine, enqueue_work, fill, queue, queues};
 
     /// Plans up to `point` and lets the device refuse a step of the batch. `before` states that the batch was refused
     /// before.
     fn refuse(engine: &Engine, point: Point, step: usize, before: bool) {
         let mut state = engine.lock();
         state.plan([point], Priority::Normal);
-        let batch = state.lanes[0].take(Priority::Normal).expect("the batch is planned");
+        let mut batch = state.lanes[0].take(Priority::Normal).expect("the batch is planned");
+        batch.refused = before;
         state.lanes[0].token = true;
         drop(state);
-        let Batch { seq, steps, deps, expected, .. } = batch;
+        let steps = Arc::new(std::mem::take(&mut batch.steps));
         let (object, message) = ("a step".into(), "refused by the test".into());
         let failure =
             Failure { step: Some(step), error: Kind::Device { object, message }.into(), lost: false };
-        engine.fail_batch(0, RefusedBatch { seq, steps: Arc::new(steps), deps, expected, before }, failure);
+        engine.fail_batch(0, batch, steps, failure);
     }
 
     #[test]
     fn r01_a_queue_fails_alone_but_all_queues_fail_with_the_contexts_own_work() {
         for (step, failed) in [(0, [true; 3]), (1, [false, true, false])] {
-            let engine = engine();
-            let [one, two] = ["one", "two"]
-                .map(|label| engine.new_queue(label, Priority::Normal, false).expect("the device is there"));
+            let engine = engine(false);
+            let [one, two] = queues(&engine);
             let array = block();
             let slots = [Slot::CONTEXT, one, two];
-            let points = slots.map(|slot| fill(&engine, slot, &array));
+            let points = slots.map(|slot| enqueue_work(&engine, slot, fill(&array)));
             refuse(&engine, points[1], step, false);
             let state = engine.lock();
             assert_eq!(slots.map(|slot| state.queue(slot).error.is_some()), failed, "step {step}");
@@ -245,11 +211,11 @@ mod tests {
 
     #[test]
     fn m02_a_refused_batch_makes_no_bytes_visible_to_the_host() {
-        let engine = engine();
-        let slot = engine.new_queue("queue", Priority::Normal, false).expect("the device is there");
+        let engine = engine(false);
+        let slot = queue(&engine);
         let array = block();
         array.order().host_reads = true;
-        let point = fill(&engine, slot, &array);
+        let point = enqueue_work(&engine, slot, fill(&array));
         refuse(&engine, point, 0, true);
         assert!(engine.lock().queue(slot).error.is_some());
         assert!(!array.order().visible);

@@ -22,7 +22,9 @@ pub(crate) struct FailureHistory {
     failed: Vec<(RangeInclusive<Stamp>, Error)>,
     /// Lists the earlier stretches that a watch refers to, in ascending order.
     before: Vec<(RangeInclusive<Stamp>, Weak<()>)>,
+    /// Is the watch of the current stretch.
     now: FailureWatch,
+    /// Holds the first stamp of the current stretch. Every stretch of `before` ends before it.
     first: Stamp,
     /// Counts the entries that were left after the last [`tidy`](Self::tidy).
     kept: usize,
@@ -50,6 +52,8 @@ impl FailureHistory {
             self.before.push((stamps, Arc::downgrade(&ended)));
         }
         self.first = first;
+        let earlier = self.before.last().is_none_or(|(stamps, _)| *stamps.end() < first);
+        debug_assert!(earlier, "bug: a stretch begins inside an earlier one");
         drop(ended);
         self.tidy();
     }
@@ -73,7 +77,7 @@ impl FailureHistory {
     }
 
     /// Extends the last failure up to `last`.
-    pub(crate) fn go_on(&mut self, last: Stamp) {
+    pub(crate) fn extend_last(&mut self, last: Stamp) {
         if let Some((stamps, _)) = self.failed.last_mut() {
             *stamps = *stamps.start()..=last.max(*stamps.end());
         }

@@ -56,7 +56,7 @@ impl HandlePoints {
     }
 
     /// Removes points that are done, [`HANDLES_PER_CALL`] at most, so that the call stays short.
-    pub(crate) fn settle(&mut self, completed: Stamp) {
+    pub(crate) fn remove_completed(&mut self, completed: Stamp) {
         let over = self.points.partition_point(|(stamp, _)| *stamp <= completed);
         self.points.drain(..over.min(HANDLES_PER_CALL));
     }
@@ -108,10 +108,10 @@ mod tests {
         let mut handles = HandlePoints::default();
         let kept: Vec<_> = (0..2 * HANDLES_PER_CALL).map(|_| add(&mut handles, 1)).collect();
         let later = add(&mut handles, 5);
-        handles.settle(Stamp(1));
+        handles.remove_completed(Stamp(1));
         assert_eq!((handles.points.len(), kept.len()), (HANDLES_PER_CALL + 1, 2 * HANDLES_PER_CALL));
         assert_eq!(handles.first(Stamp(2)), Some(Stamp(5)));
-        handles.settle(Stamp(1));
+        handles.remove_completed(Stamp(1));
         assert_eq!(handles.points.len(), 1);
         drop(later);
         assert_eq!(handles.first(Stamp(2)), None);

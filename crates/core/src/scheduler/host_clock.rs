@@ -30,20 +30,20 @@ impl State {
             Err(error) => self.queue(point.slot).result(point.stamp).is_err_and(|own| own.is(error)),
         };
         if outcome {
-            self.note_over(point, Some(clock));
+            self.note_done(point, Some(clock));
         }
     }
 
     /// Adds completed uses of an array to the host clock.
     pub(crate) fn report_uses_done<'a>(&mut self, uses: impl Iterator<Item = &'a Use>) {
         uses.for_each(|earlier| {
-            self.note_over(earlier.point(), earlier.origin.as_ref().map(|origin| &origin.clock))
+            self.note_done(earlier.point(), earlier.origin.as_ref().map(|origin| &origin.clock))
         });
     }
 
     /// Adds a point to the host clock if it is done. Every report to the program ends here, so the clock never covers
     /// work that is not done.
-    fn note_over(&mut self, point: Point, clock: Option<&Clock>) {
+    fn note_done(&mut self, point: Point, clock: Option<&Clock>) {
         if self.reached(point) != Reached::Done {
             return;
         }
@@ -58,18 +58,14 @@ impl State {
 mod tests {
     use super::*;
     use crate::error::{Error, Kind};
-    use crate::record::cpu::cpu_recorder as cpu;
-    use crate::record::cpu::cpu_recorder::CpuOptions;
     use crate::scheduler::ordering::policy::Policy;
-    use crate::scheduler::priority::Priority;
+    use crate::scheduler::test_engine::{engine_with, queues};
     use fencepost_sync::{Slot, Stamp};
     use std::sync::Arc;
 
     fn engine() -> (Arc<Engine>, Slot, Slot) {
-        let (device, lanes) = cpu::open(&CpuOptions::default());
-        let engine = Engine::new(device, lanes, Policy::Checked, false);
-        let [one, two] = ["one", "two"]
-            .map(|label| engine.new_queue(label, Priority::Normal, false).expect("the device is there"));
+        let engine = engine_with(Policy::Checked, false);
+        let [one, two] = queues(&engine);
         (engine, one, two)
     }
 

@@ -117,7 +117,7 @@ impl Engine {
             return true;
         }
         self.park(state, deadline.slice());
-        !deadline.over()
+        !deadline.has_passed()
     }
 }
 
@@ -210,18 +210,11 @@ impl Drop for HostGuard {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::block::Memory;
-    use crate::memory::cpu_memory::CpuMemory;
-    use crate::memory::heap::{BlockId, Heap};
-    use crate::record::cpu::cpu_recorder as cpu;
-    use crate::record::cpu::cpu_recorder::CpuOptions;
-    use crate::scheduler::ordering::policy::Policy;
+    use crate::scheduler::test_engine::{block, engine};
 
     #[test]
     fn m02_a_dropped_read_is_removed_from_its_block() {
-        let (device, lanes) = cpu::open(&CpuOptions::default());
-        let engine = Engine::new(device, lanes, Policy::Unchecked, false);
-        let block = Block::new(BlockId::next(), Heap::Device, 16, Memory::Host(CpuMemory::zeroed(16)));
+        let (engine, block) = (engine(false), block());
         let (dropped, kept) = (ReadSlot::new(), ReadSlot::new());
         block.order().lazy =
             vec![(0..8, dropped.clone()), (8..16, dropped.part(8..16)), (0..16, kept.clone())];

@@ -11,7 +11,9 @@ const GONE: u32 = 1024;
 #[derive(Default)]
 pub(crate) struct KernelNames {
     ids: FxHashMap<Arc<str>, KernelId>,
+    /// Holds the same pairs as `ids`, by number.
     names: FxHashMap<KernelId, Arc<str>>,
+    /// Holds the number of the next name. Every number in the tables is smaller.
     next: u32,
     /// Counts the names that were left after the last [`tidy`](Self::tidy).
     kept: usize,
@@ -29,6 +31,7 @@ impl KernelNames {
         self.next += 1;
         self.ids.insert(name.clone(), id);
         self.names.insert(id, name.clone());
+        debug_assert_eq!(self.ids.len(), self.names.len(), "bug: a name has no number");
         (id, name)
     }
 

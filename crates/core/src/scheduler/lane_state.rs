@@ -43,11 +43,13 @@ impl ThreadRest {
 /// Holds the bookkeeping of a lane.
 #[derive(Default)]
 pub(crate) struct LaneState {
+    /// Lists the planned batches of each priority in the order in which they are submitted. Their status is `Ready`.
     pub(crate) ready: [VecDeque<Batch>; 3],
-    /// Is true while a thread submits on the lane.
+    /// Is true while a thread submits on the lane. At most one batch of the lane has the status `Encoding`.
     pub(crate) token: bool,
     pub(crate) timeline: Timeline,
-    /// Lists the batches in flight, oldest first.
+    /// Lists the batches in flight, oldest first, with one value each: its length is `timeline.in_flight()`, unless the
+    /// device is lost.
     pub(crate) submitted: VecDeque<Submitted>,
     /// States how the lane thread rests.
     pub(crate) rest: ThreadRest,
@@ -60,7 +62,7 @@ pub(crate) struct LaneState {
     /// Counts the plans in a row that were submitted while a batch of lower priority waited. The batches that one plan
     /// was cut into count once.
     streak: u32,
-    /// Is true while a batch may stand in front of older batches.
+    /// Is true while a batch may stand in front of older batches. Then a batch is ready.
     pub(crate) mixed: bool,
     /// Counts for each priority the batches in a row that were submitted before an older batch of the same priority.
     overtaken: [u32; 3],
@@ -145,9 +147,16 @@ impl LaneState {
         for (list, _) in self.ready.iter_mut().zip(self.overtaken).filter(|(_, often)| *often >= OVERTAKEN) {
             let ready = list.iter().enumerate().filter(|(_, batch)| can_go(batch));
             let oldest = ready.min_by_key(|(_, batch)| batch.seq).map(|(at, _)| at);
-            let batch = oldest.and_then(|at| list.remove(at));
-            batch.into_iter().for_each(|batch| list.push_front(batch));
+            if let Some(batch) = oldest.and_then(|at| list.remove(at)) {
+                list.push_front(batch);
+            }
         }
+    }
+
+    /// Checks that each batch in flight has one value of the timeline.
+    pub(crate) fn debug_check(&self) {
+        let batches = self.submitted.len() as u64;
+        debug_assert_eq!(batches, self.timeline.in_flight(), "bug: a value of the lane has no batch");
     }
 
     /// Returns the planned batches of all priorities.

@@ -74,6 +74,8 @@ pub(crate) mod signaller;
 pub(crate) mod state;
 pub(crate) mod state_dump;
 pub(crate) mod submit;
+#[cfg(test)]
+pub(crate) mod test_engine;
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) mod thread_loops;
 pub(crate) mod thread_posts;

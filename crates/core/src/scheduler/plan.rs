@@ -22,9 +22,9 @@ use smallvec::SmallVec;
 /// Limits the steps of one batch and the commands of one planning. Later commands are encoded while this batch runs.
 const LARGEST_BATCH: usize = 4096;
 /// Limits the batches with commands of unknown cost in one planning. Their measured times improve the next planning.
-const UNSEEN: usize = 8;
+const MOST_UNSEEN: usize = 8;
 /// Limits how often one planning closes its batches early to keep results from being late.
-const CUTS: usize = 16;
+const MOST_CUTS: usize = 16;
 
 /// Names a queue and the stamp up to which it is planned.
 #[derive(Clone, Copy)]
@@ -78,7 +78,7 @@ struct Planner<'s> {
     /// queue.
     together: bool,
     /// Holds the closed batches that contain commands of unknown cost.
-    unseen: SmallVec<[Seq; UNSEEN]>,
+    unseen: SmallVec<[Seq; MOST_UNSEEN]>,
     /// Names the batch that was closed halfway through the allowed cuts.
     middle: Option<Seq>,
     /// Holds the expected costs of the launches that are being moved. The planner reuses its memory.
@@ -89,27 +89,25 @@ struct Planner<'s> {
 
 impl State {
     /// Plans the queues in `roots` up to their stamps, with all their dependencies, into batches of `priority`. One
-    /// call takes at most [`LARGEST_BATCH`] commands, which bounds the time that S is held, and at most [`UNSEEN`] batches
-    /// of unknown cost.
+    /// call takes at most [`LARGEST_BATCH`] commands, which bounds the time that S is held, and at most
+    /// [`MOST_UNSEEN`] batches of unknown cost.
     ///
     /// A wait refers only to a smaller stamp, so the stack of goals is finite. A queue that waits for the host is
     /// held, and so is every queue that needs it here.
     pub(crate) fn plan(&mut self, roots: impl IntoIterator<Item = Point>, priority: Priority) -> PlanRest {
         let open = self.lanes.iter().map(|_| None).collect();
-        let (round, taken, cuts, together) = (PlanRound::Short, 0, 0, false);
-        let (unseen, middle, costs, joined) = (SmallVec::new(), None, Vec::new(), None);
         let mut planner = Planner {
             state: self,
             priority,
             open,
-            round,
-            taken,
-            cuts,
-            together,
-            unseen,
-            middle,
-            costs,
-            joined,
+            round: PlanRound::Short,
+            taken: 0,
+            cuts: 0,
+            together: false,
+            unseen: SmallVec::new(),
+            middle: None,
+            costs: Vec::new(),
+            joined: None,
         };
         let mut roots: Vec<Point> = roots.into_iter().collect();
         // Commands that were enqueued first are planned first. The root of the context queue comes last because the
@@ -151,10 +149,10 @@ impl Planner<'_> {
             self.close_all();
             self.cuts += 1;
             self.round = PlanRound::Short;
-            if self.unseen.len() >= UNSEEN {
+            if self.unseen.len() >= MOST_UNSEEN {
                 return PlanRest { roots, after: self.unseen.first().copied() };
             }
-            if self.taken >= LARGEST_BATCH || self.cuts >= CUTS {
+            if self.taken >= LARGEST_BATCH || self.cuts >= MOST_CUTS {
                 return PlanRest { roots, after: self.middle };
             }
             if stuck {
@@ -165,10 +163,10 @@ impl Planner<'_> {
 
     /// Returns `true` if the program may be waiting for a result of a command in the open batches.
     fn is_awaited(&self) -> bool {
-        let looks = |open: &OpenBatch| {
+        let awaited = |open: &OpenBatch| {
             open.returns_to_host || open.firsts().any(|(slot, first)| self.state.is_awaited(slot, first))
         };
-        self.open.iter().flatten().any(looks)
+        self.open.iter().flatten().any(awaited)
     }
 
     fn close_all(&mut self) {
@@ -211,10 +209,10 @@ impl Planner<'_> {
             return FrontStep::Later;
         }
         if goal.slot == Slot::CONTEXT {
-            return self.own(goal.upto);
+            return self.plan_context_commands(goal.upto);
         }
         let host_uses = self.state.host_uses;
-        let own = self.state.first_context_command();
+        let first_context = self.state.first_context_command();
         let queue = self.state.queue_mut(goal.slot);
         if queue.pending.front().is_none_or(|front| front.stamp > goal.upto) {
             return FrontStep::Reached;
@@ -223,17 +221,17 @@ impl Planner<'_> {
             return FrontStep::Held(hold);
         }
         if queue.front_has_failed() {
-            return self.discard(goal);
+            return self.discard_failed(goal);
         }
         let Some(front) = queue.pending.front_mut() else { return FrontStep::Reached };
-        if own < front.stamp {
+        if first_context < front.stamp {
             let upto = front.stamp;
-            return self.own(upto);
+            return self.plan_context_commands(upto);
         }
         match &mut front.op {
             Op::Wait(point) => {
                 let point = *point;
-                self.wait(goal.slot, point)
+                self.plan_wait(goal.slot, point)
             }
             Op::WaitUser(event) => match event.result() {
                 None => {
@@ -247,23 +245,25 @@ impl Planner<'_> {
                     front.op = Op::Work(Work::QueueFence);
                     FrontStep::Again
                 }
-                Some(Ok(())) => self.skip(goal.slot),
+                Some(Ok(())) => self.skip_front(goal.slot),
                 Some(Err(error)) => {
                     let stamp = front.stamp;
                     self.state.fail_queue(goal.slot, stamp, error);
                     FrontStep::Again
                 }
             },
-            Op::Callback(_) => self.call(goal.slot),
+            Op::Callback(_) => self.start_callback(goal.slot),
             Op::DueCallback(id) => FrontStep::Held(Hold::Callback(*id)),
-            Op::Work(Work::Read { src, slot: read }) if read_in_place(src, read) => self.leave(goal.slot),
+            Op::Work(Work::Read { src, slot: read }) if read_in_place(src, read) => {
+                self.plan_read_in_place(goal.slot)
+            }
             Op::Work(work) => {
                 let hold = host_conflict(host_uses, work);
-                self.take(goal, hold)
+                self.move_front(goal, hold)
             }
             Op::Timed(timed) => {
                 let hold = host_conflict(host_uses, &timed.work);
-                self.take(goal, hold)
+                self.move_front(goal, hold)
             }
         }
     }
@@ -297,7 +297,7 @@ impl Planner<'_> {
     }
 
     /// Moves the work at the front into a batch, with the launches behind it, unless the host accesses its bytes.
-    fn take(&mut self, goal: PlanGoal, hold: Option<Hold>) -> FrontStep {
+    fn move_front(&mut self, goal: PlanGoal, hold: Option<Hold>) -> FrontStep {
         if let Some(hold) = hold {
             return FrontStep::Held(hold);
         }
@@ -312,7 +312,7 @@ impl Planner<'_> {
         FrontStep::Again
     }
 
-    fn skip(&mut self, slot: Slot) -> FrontStep {
+    fn skip_front(&mut self, slot: Slot) -> FrontStep {
         self.state.after.planned_any = true;
         self.taken += 1;
         let skipped = self.state.queue_mut(slot).pop(None);
@@ -324,7 +324,7 @@ impl Planner<'_> {
 
     /// Removes the failed commands at the front. They are dropped after S is released because the drop may drop
     /// arrays.
-    fn discard(&mut self, goal: PlanGoal) -> FrontStep {
+    fn discard_failed(&mut self, goal: PlanGoal) -> FrontStep {
         let room = LARGEST_BATCH.saturating_sub(self.taken).max(1);
         let failed_upto = self.state.queue_mut(goal.slot).pop_failed(goal.upto, room);
         self.taken += failed_upto.len();
@@ -338,13 +338,13 @@ impl Planner<'_> {
     /// completion would free the slot.
     fn free_if_closed(&mut self, slot: Slot) {
         let queue = self.state.queue(slot);
-        if !queue.open && queue.spent() {
+        if !queue.open && queue.is_finished() {
             self.state.free_slots();
         }
     }
 
     /// Plans a read that stays in place. It completes with the commands before it and with the context commands.
-    fn leave(&mut self, slot: Slot) -> FrontStep {
+    fn plan_read_in_place(&mut self, slot: Slot) -> FrontStep {
         let seqs = self.open_before(self.state.queue(Slot::CONTEXT).end(Slot::CONTEXT), Stamp(0));
         self.pop_behind(slot, &seqs);
         FrontStep::Again
@@ -365,14 +365,14 @@ impl Planner<'_> {
         self.state.queue_mut(slot).pop_wait(seqs);
     }
 
-    fn wait(&mut self, slot: Slot, point: Point) -> FrontStep {
+    fn plan_wait(&mut self, slot: Slot, point: Point) -> FrontStep {
         match self.state.reached(point) {
             Reached::Unplanned => return FrontStep::Needs(point),
-            Reached::Done => return self.skip(slot),
+            Reached::Done => return self.skip_front(slot),
             Reached::Planned(_) => {
-                let since = self.state.queue_mut(slot).come_after(point);
+                let since = self.state.queue_mut(slot).follow(point);
                 let seqs = self.open_before(point, since);
-                seqs.iter().for_each(|&seq| self.edge(slot, point, seq));
+                seqs.iter().for_each(|&seq| self.add_edge(slot, point, seq));
                 self.pop_behind(slot, &seqs);
             }
         }
@@ -380,9 +380,9 @@ impl Planner<'_> {
     }
 
     /// Records that the next step of `slot` follows `point` if `point` is in an open batch. All later steps of `slot`
-    /// in that batch follow it, and so do the steps of queues that wait for `slot` there. [`Planner::depend`] orders
-    /// the batches.
-    fn edge(&mut self, slot: Slot, point: Point, seq: Seq) {
+    /// in that batch follow it, and so do the steps of queues that wait for `slot` there.
+    /// [`Planner::add_dependencies`] orders the batches.
+    fn add_edge(&mut self, slot: Slot, point: Point, seq: Seq) {
         let Some(open) = self.open.iter_mut().flatten().find(|open| open.seq == seq) else { return };
         let (after, level) = open.before(point);
         let mut all = std::mem::take(&mut open.frontier(slot).after);
@@ -397,8 +397,8 @@ impl Planner<'_> {
     }
 
     /// Passes the callback at the front to the callback thread once every earlier command of the queue is complete.
-    fn call(&mut self, slot: Slot) -> FrontStep {
-        if !self.state.queue(slot).drained() {
+    fn start_callback(&mut self, slot: Slot) -> FrontStep {
+        if !self.state.queue(slot).is_drained() {
             return FrontStep::Held(Hold::Drain(slot));
         }
         let id = self.state.new_hold();
@@ -417,12 +417,12 @@ impl Planner<'_> {
     /// Moves the command at the front of `slot`, which takes `cost` seconds, into the open batch of its lane.
     fn append(&mut self, slot: Slot, cost: f32) {
         let queue = self.state.queue(slot);
-        let (lane, alone) = (queue.lane, queue.goes_alone());
+        let (lane, alone) = (queue.lane, queue.front_needs_own_batch());
         let full = self.open[lane].as_ref().is_some_and(|open| open.steps.len() >= LARGEST_BATCH);
         if (full || alone) && slot != Slot::CONTEXT {
             self.close(lane);
         }
-        let seq = self.join(slot, lane);
+        let seq = self.join_batch(slot, lane);
         self.taken += 1;
         let begins = self.open[lane].as_ref().is_some_and(|open| open.steps.is_empty());
         let unawaited = if begins { self.state.unawaited_upto(slot) } else { None };
@@ -443,11 +443,11 @@ impl Planner<'_> {
     /// Moves the launches at the front into the same batch as long as they make no result in it late. They follow a
     /// command of their own queue, so the planner checks no dependency for them.
     fn append_launches(&mut self, goal: PlanGoal) {
-        let own = self.state.first_context_command();
+        let first_context = self.state.first_context_command();
         let State { queues, lanes, .. } = &mut *self.state;
         let queue = &mut queues[goal.slot.0 as usize];
         let Some(open) = self.open[queue.lane].as_mut() else { return };
-        let is_due = |stamp: Stamp| stamp <= goal.upto && stamp < own;
+        let is_due = |stamp: Stamp| stamp <= goal.upto && stamp < first_context;
         let costs = &lanes[queue.lane].costs;
         let room = LARGEST_BATCH.saturating_sub(open.steps.len().max(self.taken));
         let mut late = open.late(0.0);
@@ -472,14 +472,14 @@ impl Planner<'_> {
 
     /// Returns the open batch of `lane` after it has every dependency of the next command of `slot`. Between two
     /// commands of one queue without a wait no dependency is added.
-    fn join(&mut self, slot: Slot, lane: usize) -> Seq {
+    fn join_batch(&mut self, slot: Slot, lane: usize) -> Seq {
         if let (Some((last, seq)), Some(open)) = (self.joined, &self.open[lane])
             && last == slot
             && seq == open.seq
         {
             return seq;
         }
-        self.depend(slot, lane);
+        self.add_dependencies(slot, lane);
         let seq = self.open_batch(lane);
         self.state.batches.watch(seq, slot);
         self.joined = Some((slot, seq));
@@ -496,7 +496,7 @@ impl Planner<'_> {
     ///
     /// An open batch never depends on another open batch: an open batch of another lane is closed first. So every
     /// dependency of a batch was closed before the batch, and no cycle can be built.
-    fn depend(&mut self, slot: Slot, lane: usize) {
+    fn add_dependencies(&mut self, slot: Slot, lane: usize) {
         let state = &*self.state;
         let follows = |seq: &Seq| self.must_follow(*seq, lane);
         let mut deps: SmallVec<[Seq; 4]> = state.queue(Slot::CONTEXT).batches().filter(follows).collect();
@@ -546,7 +546,7 @@ impl Planner<'_> {
         self.state.batches.set(open.seq, Status::Ready(self.priority));
         let OpenBatch { seq, steps, deps, expected, .. } = open;
         self.unseen.extend(expected.unknown.then_some(seq));
-        if self.cuts == CUTS / 2 {
+        if self.cuts == MOST_CUTS / 2 {
             self.middle = Some(seq);
         }
         let batch = Batch { seq, steps, deps, expected, cut: self.cuts > 0, refused: false };

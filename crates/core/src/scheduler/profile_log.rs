@@ -14,7 +14,9 @@ use web_time::Instant;
 /// Holds the notes of a context while a profiler or a reader of them exists.
 #[derive(Default)]
 pub(crate) struct ProfileLog {
+    /// Counts the profilers that note commands: `profilers <= readers`, because each is a reader too.
     pub(crate) profilers: usize,
+    /// Counts the readers of the notes. The last one drops the log.
     pub(crate) readers: usize,
     pub(crate) entries: Vec<Arc<ProfileEntry>>,
     pub(crate) batches: FxHashMap<Seq, BatchTimes>,
@@ -71,6 +73,7 @@ pub(crate) struct BatchTimes {
 }
 
 /// Holds the notes between two positions of the log.
+#[derive(Default)]
 pub(crate) struct ProfileNotes {
     pub(crate) entries: Vec<Arc<ProfileEntry>>,
     pub(crate) batches: FxHashMap<Seq, BatchTimes>,

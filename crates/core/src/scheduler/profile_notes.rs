@@ -3,19 +3,18 @@ use crate::error::site::CommandKind;
 use crate::scheduler::command::{Callback, Command};
 use crate::scheduler::engine::Engine;
 use crate::scheduler::ordering::admission::Admission;
-use crate::scheduler::priority::Priority;
 use crate::scheduler::profile_log::{
-    BatchTimes, CallTime, NotedCommand, ProfileEntry, ProfileEvent, ProfileLog, ProfileNotes, QueueKey,
+    BatchTimes, CallTime, NotedCommand, ProfileEntry, ProfileEvent, ProfileNotes, QueueKey,
 };
 use crate::scheduler::queue_timing::QueueTiming;
 use crate::scheduler::state::State;
 use crate::scheduler::user_signal::UserSignal;
+use crate::scheduler::wait::Caller;
 use crate::work::step::Work;
 use crate::work::time_slot::TimeSlot;
 use fencepost_profile::WaitCause;
 use fencepost_sync::prim::lock;
 use fencepost_sync::{Point, Seq, Slot, Stamp};
-use rustc_hash::FxHashMap;
 use std::panic::Location;
 use std::sync::Arc;
 use web_time::Instant;
@@ -53,6 +52,7 @@ impl Engine {
         let mut state = self.lock();
         let Some(log) = &mut state.log else { return };
         log.readers -= 1;
+        debug_assert!(log.profilers <= log.readers, "bug: a profiler stops reading before it stops noting");
         let over = if log.readers == 0 { state.log.take() } else { None };
         drop(state);
         drop(over);
@@ -61,12 +61,8 @@ impl Engine {
     /// Returns the notes from `from` to `upto` and the times of the batches.
     pub(crate) fn notes(&self, from: usize, upto: usize) -> ProfileNotes {
         let state = self.lock();
-        match &state.log {
-            Some(log) => {
-                ProfileNotes { entries: log.entries[from..upto].to_vec(), batches: log.batches.clone() }
-            }
-            None => ProfileNotes { entries: Vec::new(), batches: FxHashMap::default() },
-        }
+        let Some(log) = &state.log else { return ProfileNotes::default() };
+        ProfileNotes { entries: log.entries[from..upto].to_vec(), batches: log.batches.clone() }
     }
 
     /// Makes the device read its clock before any command planned from now on, and flushes that command. Returns
@@ -80,11 +76,7 @@ impl Engine {
         let op = QueueTiming::op(Work::Nothing, &time, true);
         state.queue_mut(Slot::CONTEXT).push(Command { stamp, op });
         let point = Point { slot: Slot::CONTEXT, stamp };
-        state.plan([point], Priority::Normal);
-        self.unlock(state);
-        if !self.threads {
-            self.make_progress(std::time::Duration::ZERO);
-        }
+        self.submit_up_to(state, point, Caller::Continues);
         Some((point, time))
     }
 }
@@ -93,11 +85,6 @@ impl State {
     /// Returns `true` if enqueued commands are noted.
     pub(crate) fn is_noting(&self) -> bool {
         self.log.as_ref().is_some_and(|log| log.profilers > 0)
-    }
-
-    /// Returns the log that notes enqueued commands, if there is one.
-    fn noting(&mut self) -> Option<&mut ProfileLog> {
-        self.log.as_deref_mut().filter(|log| log.profilers > 0)
     }
 
     /// Notes a command.
@@ -111,7 +98,7 @@ impl State {
         if !self.is_noting() {
             return;
         }
-        let kernel = if let CommandKind::Launch(id) = by.what { Some(self.kernel_name(id)) } else { None };
+        let kernel = if let CommandKind::Launch(id) = by.what { Some(self.kernels.get(id)) } else { None };
         let noted = NotedCommand { what: by.what, kernel, bytes, time: time.cloned() };
         self.note(by.slot, by.at, stamp, || ProfileEvent::Command(noted));
     }
@@ -132,7 +119,7 @@ impl State {
         cause: WaitCause,
         at: &'static Location<'static>,
     ) {
-        if self.log.is_some() && point.slot != slot {
+        if self.log.is_some() {
             let (stamp, label) = (self.next_stamp(), self.label_of(point));
             self.note(slot, at, stamp, || ProfileEvent::Wait { point, label, cause });
         }
@@ -158,7 +145,7 @@ impl State {
         callback: Callback,
         at: &'static Location<'static>,
     ) -> Callback {
-        if self.noting().is_none() {
+        if !self.is_noting() {
             return callback;
         }
         let (stamp, time) = (self.next_stamp(), Arc::<CallTime>::default());
@@ -179,7 +166,7 @@ impl State {
     ) {
         let queue = self.queue(slot);
         let (label, lane, born) = (queue.label.clone(), queue.lane, queue.born);
-        if let Some(log) = self.noting() {
+        if let Some(log) = self.log.as_deref_mut().filter(|log| log.profilers > 0) {
             let (queue, enqueued) = (QueueKey { slot, born }, Instant::now());
             let entry = ProfileEntry { queue, label, lane, stamp, at, enqueued, noted: noted() };
             log.entries.push(Arc::new(entry));

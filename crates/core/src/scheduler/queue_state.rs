@@ -39,17 +39,20 @@ struct Segment {
     seq: Seq,
 }
 
-/// Holds the state of one queue, with `completed <= planned <= enqueued`. A free slot keeps its stamps.
+/// Holds the state of one queue. A free slot keeps its stamps.
+#[derive(Default)]
 pub(crate) struct QueueState {
     pub(crate) label: Arc<str>,
     pub(crate) lane: usize,
     pub(crate) priority: Priority,
     pub(crate) pending: ChunkedList<Command>,
-    /// Counts the pending commands that return something to the host.
+    /// Counts the pending commands that return something to the host: `returns_to_host <= pending.len()`.
     returns_to_host: usize,
-    /// Pending commands up to this stamp have failed. Planning drops them, except waits for other queues.
+    /// Pending commands up to this stamp have failed: `born <= failed_upto <= enqueued`. Planning drops them, except
+    /// waits for other queues.
     failed_upto: Stamp,
     pub(crate) hold: Option<Hold>,
+    /// Holds the first failure since the program last took the error. Every call that enqueues returns it.
     pub(crate) error: Option<Error>,
     /// Holds the points that the next command is ordered after.
     pub(crate) clock: Clock,
@@ -61,7 +64,7 @@ pub(crate) struct QueueState {
     pub(crate) born: Stamp,
     /// Is true while a handle of the queue exists.
     pub(crate) open: bool,
-    /// Is true if a new queue can take the slot.
+    /// Is true if a new queue can take the slot. A free queue is closed and has no incomplete command.
     pub(crate) free: bool,
     /// Is true while the queue has only the waits it was made with, and nothing waits for a point of it.
     pub(crate) unused: bool,
@@ -70,12 +73,17 @@ pub(crate) struct QueueState {
     pub(crate) helper: bool,
     /// Holds the stamp of the last command that the program requested with a flush or a wait.
     requested: Stamp,
+    /// Holds the stamp of the last command. The stamps of a queue only grow.
     enqueued: Stamp,
+    /// Holds the stamp of the last command that is planned: `completed <= planned <= enqueued`.
     planned: Stamp,
+    /// Holds the stamp up to which every command is complete: `born <= completed`.
     completed: Stamp,
+    /// Lists the runs in the order of their stamps. The last run ends at `planned`. Without a run, `completed` is
+    /// `planned`.
     segments: VecDeque<Segment>,
-    /// Names the last incomplete batch that contains work of this queue.
-    own: Option<Seq>,
+    /// Names the last incomplete batch that contains work of this queue. It is the batch of a segment.
+    last_work: Option<Seq>,
     /// Names the batch that must complete before a waiting caller plans more of this queue.
     pub(crate) ahead: Option<Seq>,
     /// Holds the unplanned points that handles of the program stand for.
@@ -102,29 +110,15 @@ impl QueueState {
             label,
             lane,
             priority,
-            pending: ChunkedList::default(),
-            returns_to_host: 0,
-            failed_upto: stamp,
-            hold: None,
-            error: None,
             clock,
-            learned: 0,
-            timing: None,
+            failed_upto: stamp,
             born: stamp,
             open: true,
-            free: false,
-            unused: false,
-            helper: false,
             requested: stamp,
             enqueued: stamp,
             planned: stamp,
             completed: stamp,
-            segments: VecDeque::new(),
-            own: None,
-            ahead: None,
-            awaited: HandlePoints::default(),
-            behind: SmallVec::new(),
-            failures: FailureHistory::default(),
+            ..Self::default()
         }
     }
 
@@ -158,13 +152,8 @@ impl QueueState {
     }
 
     /// Returns `true` if the front command needs a batch of its own.
-    pub(crate) fn goes_alone(&self) -> bool {
+    pub(crate) fn front_needs_own_batch(&self) -> bool {
         self.pending.front().is_some_and(|front| matches!(front.op, Op::Work(Work::WgpuCommands(_))))
-    }
-
-    /// Registers a handle of the queue's last point, which counts as long as `past` lives.
-    pub(crate) fn await_end(&mut self, past: &Arc<PointHistory>) {
-        self.await_result(self.enqueued, past);
     }
 
     /// Registers a handle of a point, which counts as long as `past` lives.
@@ -193,12 +182,12 @@ impl QueueState {
     }
 
     /// Returns `true` if every planned command is complete.
-    pub(crate) fn drained(&self) -> bool {
+    pub(crate) fn is_drained(&self) -> bool {
         self.segments.is_empty()
     }
 
     /// Returns `true` if the queue has no incomplete command.
-    pub(crate) fn spent(&self) -> bool {
+    pub(crate) fn is_finished(&self) -> bool {
         self.pending.is_empty() && self.segments.is_empty()
     }
 
@@ -226,11 +215,23 @@ impl QueueState {
             self.pending = ChunkedList::default();
             self.planned = self.enqueued;
             self.completed = self.enqueued;
+            self.debug_check();
         }
+    }
+
+    /// Checks the order of the stamps.
+    fn debug_check(&self) {
+        debug_assert!(self.born <= self.completed, "bug: a command of an earlier queue is not complete");
+        debug_assert!(self.completed <= self.planned, "bug: a command is complete before it is planned");
+        debug_assert!(self.planned <= self.enqueued, "bug: a command is planned before it is enqueued");
+        let last = self.segments.back().map_or(self.completed, |segment| segment.last);
+        debug_assert_eq!(last, self.planned, "bug: the segments do not end at the last planned command");
+        debug_assert!(self.returns_to_host <= self.pending.len(), "bug: a command is counted twice");
     }
 
     #[inline]
     pub(crate) fn push(&mut self, command: Command) {
+        debug_assert!(self.enqueued < command.stamp, "bug: the stamps of a queue only grow");
         self.unused = false;
         self.enqueued = command.stamp;
         self.returns_to_host += usize::from(command.op.returns_to_host());
@@ -248,7 +249,7 @@ impl QueueState {
 
     /// Moves the front command into batch `seq` as work of this queue.
     pub(crate) fn pop_work(&mut self, seq: Seq) -> Option<Command> {
-        self.own = Some(seq);
+        self.last_work = Some(seq);
         self.pop(Some(seq))
     }
 
@@ -259,7 +260,7 @@ impl QueueState {
         seq: Seq,
     ) -> impl Iterator<Item = (Stamp, Option<Box<Launch>>)> {
         if let Some(last) = count.checked_sub(1) {
-            self.own = Some(seq);
+            self.last_work = Some(seq);
             let upto = self.pending.piece()[last].stamp;
             self.advance_plan(upto, Some(seq));
         }
@@ -274,6 +275,7 @@ impl QueueState {
             (Some(last), Some(seq)) if last.seq == seq => last.last = stamp,
             (_, Some(seq)) => self.segments.push_back(Segment { last: stamp, seq }),
         }
+        self.debug_check();
     }
 
     /// Moves the front command into the plan. It completes when all of `seqs` and the commands before it are complete.
@@ -289,7 +291,7 @@ impl QueueState {
 
     /// Records a wait for `point`, all of whose batches are among the segments. Returns the stamp up to which this
     /// queue followed the queue of `point` before.
-    pub(crate) fn come_after(&mut self, point: Point) -> Stamp {
+    pub(crate) fn follow(&mut self, point: Point) -> Stamp {
         match self.behind.iter_mut().find(|(slot, _)| *slot == point.slot) {
             Some((_, stamp)) => std::mem::replace(stamp, point.stamp.max(*stamp)),
             None => {
@@ -319,18 +321,19 @@ impl QueueState {
     }
 
     /// Updates `completed` when batches are done.
-    pub(crate) fn settle(&mut self, done: impl Fn(Seq) -> bool) {
+    pub(crate) fn advance_completed(&mut self, done: impl Fn(Seq) -> bool) {
         while let Some(front) = self.segments.front() {
             if !done(front.seq) {
                 break;
             }
             self.completed = front.last;
-            if self.own == Some(front.seq) {
-                self.own = None; // a later wait may name the same batch again
+            if self.last_work == Some(front.seq) {
+                self.last_work = None; // a later wait may name the same batch again
             }
             self.segments.pop_front();
         }
-        self.awaited.settle(self.completed);
+        self.awaited.remove_completed(self.completed);
+        self.debug_check();
     }
 
     /// Returns the batches that contain planned work or waits of this queue. The queue's next work follows them.
@@ -341,8 +344,8 @@ impl QueueState {
     /// Returns the entries of [`batches`](Self::batches) from the first segment of the last batch with work of this
     /// queue on. That batch follows all earlier ones.
     pub(crate) fn batches_since_work(&self) -> impl Iterator<Item = Seq> {
-        let own = self.segments.iter().position(|segment| Some(segment.seq) == self.own);
-        self.batches().skip(own.unwrap_or(0))
+        let at = self.segments.iter().position(|segment| Some(segment.seq) == self.last_work);
+        self.batches().skip(at.unwrap_or(0))
     }
 
     /// Fails the queue from `first` on. Planning [drops](Self::pop_failed) the pending commands in small portions. Waits
@@ -374,9 +377,9 @@ impl QueueState {
     }
 
     /// Extends the failure to everything enqueued so far if the queue has an error that was not taken.
-    pub(crate) fn stay_failed(&mut self) {
+    pub(crate) fn extend_failure(&mut self) {
         if self.error.is_some() {
-            self.failures.go_on(self.enqueued);
+            self.failures.extend_last(self.enqueued);
         }
     }
 
@@ -420,7 +423,7 @@ mod tests {
         assert_eq!(q.reached(Stamp(1)), Reached::Unplanned);
         q.pop(Some(Seq(7)));
         assert_eq!(q.reached(Stamp(1)), Reached::Planned(Seq(7)));
-        q.settle(|seq| seq == Seq(7));
+        q.advance_completed(|seq| seq == Seq(7));
         assert_eq!(q.reached(Stamp(1)), Reached::Done);
         assert_eq!(q.reached(Stamp(2)), Reached::Unplanned);
     }
@@ -431,7 +434,7 @@ mod tests {
         q.pop(Some(Seq(7)));
         q.pop(None);
         assert_eq!(q.reached(Stamp(2)), Reached::Planned(Seq(7)));
-        q.settle(|_| true);
+        q.advance_completed(|_| true);
         assert_eq!(q.completed(), Stamp(2));
     }
 
@@ -442,7 +445,7 @@ mod tests {
         q.fail(Stamp(2), crate::error::Kind::Busy { array: "x".into() }.into());
         assert_eq!(q.pop_failed(Stamp(3), 10).len(), 2);
         assert_eq!(q.reached(Stamp(3)), Reached::Planned(Seq(1)));
-        q.settle(|_| true);
+        q.advance_completed(|_| true);
         assert!(q.result(Stamp(1)).is_ok() && q.result(Stamp(3)).is_err());
     }
 
@@ -467,7 +470,7 @@ mod tests {
         q.pop_wait(&[Seq(3), Seq(4)]);
         assert_eq!(q.batches_since_work().collect::<Vec<_>>(), [Seq(2), Seq(3), Seq(4)]);
         assert_eq!(q.reached(Stamp(3)), Reached::Planned(Seq(4)));
-        q.settle(|seq| seq != Seq(3));
+        q.advance_completed(|seq| seq != Seq(3));
         assert_eq!(q.completed(), Stamp(2));
     }
 
@@ -477,14 +480,14 @@ mod tests {
         q.pop_work(Seq(5));
         q.pop_wait(&[Seq(4)]);
         q.pop_wait(&[Seq(5)]); // another queue has work in the same batch
-        q.settle(|seq| seq == Seq(5));
+        q.advance_completed(|seq| seq == Seq(5));
         assert_eq!(q.batches_since_work().collect::<Vec<_>>(), [Seq(4), Seq(5)]);
     }
 
     #[test]
     fn the_stamp_up_to_which_a_queue_follows_another_never_decreases() {
         let mut q = queue(0);
-        let came = [5, 3, 4, 6, 1].map(|stamp| q.come_after(Point { slot: Slot(2), stamp: Stamp(stamp) }).0);
+        let came = [5, 3, 4, 6, 1].map(|stamp| q.follow(Point { slot: Slot(2), stamp: Stamp(stamp) }).0);
         assert_eq!(came, [0, 5, 5, 5, 6]);
     }
 
@@ -501,7 +504,7 @@ mod tests {
         assert!(matches!(q.pending.front().map(|c| &c.op), Some(Op::Wait(point)) if *point == waited));
         q.pop_wait(&[]);
         assert_eq!(q.pop_failed(Stamp(2), 10).len(), 0, "only commands up to the stamp are removed");
-        assert_eq!((q.pop_failed(Stamp(9), 10).len(), q.spent()), (1, true));
+        assert_eq!((q.pop_failed(Stamp(9), 10).len(), q.is_finished()), (1, true));
         assert!(q.result(Stamp(1)).is_err() && q.result(Stamp(3)).is_err() && q.result(Stamp(4)).is_ok());
     }
 
@@ -519,9 +522,9 @@ mod tests {
         q.pop_work(Seq(1));
         q.pop_work(Seq(2));
         assert!(q.replace_batch(Seq(2), &[Seq(8), Seq(9)]) && !q.replace_batch(Seq(3), &[Seq(8)]));
-        q.settle(|seq| seq.0 < 9);
+        q.advance_completed(|seq| seq.0 < 9);
         assert_eq!(q.completed(), Stamp(1));
-        q.settle(|_| true);
+        q.advance_completed(|_| true);
         assert_eq!(q.completed(), Stamp(2));
     }
 }

@@ -72,9 +72,7 @@ impl State {
         let queue = self.queue(slot);
         PointTime { queue: queue.label.clone(), lane: queue.lane, stamp, time }
     }
-}
 
-impl State {
     /// Appends work to a timed queue.
     #[cold]
     pub(crate) fn push_timed(&mut self, by: Admission, stamp: Stamp, work: Work) {

@@ -7,6 +7,7 @@ use crate::scheduler::engine::Engine;
 use crate::scheduler::failure_history::FailureWatch;
 use crate::scheduler::signaller::Signaller;
 use crate::scheduler::user_signal::{SignalSource, UserSignal};
+use crate::scheduler::wait::{Caller, WaitTarget};
 use fencepost_sync::Point;
 use fencepost_sync::prim::{Mutex, MutexGuard, lock};
 use std::any::Any;
@@ -16,7 +17,7 @@ use std::task::{Poll, Wake, Waker};
 use std::time::Duration;
 
 /// Sets how often a caller polls for a change that it is not notified of.
-const BRIEFLY: Duration = Duration::from_millis(1);
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 /// Signals an event of the waiter's context when another context reaches a point, or when that context has submitted
 /// everything up to the point to a hardware queue that both contexts share.
@@ -34,9 +35,10 @@ pub(crate) struct Relay {
 
 /// Holds the progress of a relay.
 struct RelayProgress {
+    /// Is `None` if there is no step, or if the relay is finished.
     then: Option<RelayStep>,
-    /// Is true once the signal is sent or about to be sent.
-    over: bool,
+    /// Is true once the signal is sent or about to be sent. It never becomes false again.
+    finished: bool,
 }
 
 /// Names the source that a relay waits for.
@@ -62,7 +64,7 @@ impl RelaySource {
     fn register_waker(&self, waker: &Waker) -> Option<Result<()>> {
         match self {
             RelaySource::Point(engine, point, _) => match engine.upgrade() {
-                Some(engine) => engine.register_waker(*point, waker),
+                Some(engine) => engine.register_waker(WaitTarget::Point(*point), waker),
                 None => {
                     Some(Err(Kind::Abandoned { event: "a point of a context that has ended".into() }.into()))
                 }
@@ -106,7 +108,7 @@ impl Relay {
         origin: RelaySource,
         then: Option<RelayStep>,
     ) {
-        let progress = Mutex::new(RelayProgress { then, over: false });
+        let progress = Mutex::new(RelayProgress { then, finished: false });
         let abandoned = AtomicBool::new(false);
         let relay = Arc::new(Self { waiter: waiter.clone(), signaller, origin, progress, abandoned });
         let source: Arc<dyn SignalSource> = relay.clone();
@@ -114,7 +116,7 @@ impl Relay {
         relay.poll_in_turn();
     }
 
-    /// Polls the source and signals the event if it is reached. Returns `true` if the relay is over.
+    /// Polls the source and signals the event if it is reached. Returns `true` if the relay is finished.
     fn poll_in_turn(self: &Arc<Self>) -> bool {
         run_with_deferred(|| self.poll_source())
     }
@@ -123,7 +125,7 @@ impl Relay {
         let waker = Waker::from(self.clone());
         // A concurrent poll waits here because it may see a change that this poll did not.
         let mut progress = lock(&self.progress);
-        if progress.over || self.abandoned.load(Ordering::Relaxed) {
+        if progress.finished || self.abandoned.load(Ordering::Relaxed) {
             return true;
         }
         let Some(arrived) = self.origin.register_waker(&waker) else {
@@ -136,7 +138,7 @@ impl Relay {
             },
             (arrived, _) => arrived.map_err(|error| self.failed(error)),
         };
-        progress.over = true;
+        progress.finished = true;
         let then = progress.then.take();
         drop(progress);
         drop(then);
@@ -148,7 +150,7 @@ impl Relay {
     /// Returns `true` if the signal was sent.
     fn poll_submitted(&self, mut progress: MutexGuard<'_, RelayProgress>, waker: &Waker) -> bool {
         let submitted = progress.then.is_none() && self.origin.is_submitted(&self.waiter, waker);
-        progress.over = submitted;
+        progress.finished = submitted;
         drop(progress);
         if submitted {
             self.signaller.send();
@@ -171,7 +173,7 @@ impl Relay {
         if let RelaySource::Point(engine, point, _) = &self.origin
             && let Some(engine) = engine.upgrade()
         {
-            engine.start_point(*point);
+            engine.submit_up_to(engine.lock(), *point, Caller::Continues);
         }
     }
 
@@ -209,7 +211,7 @@ impl Relay {
                     Ok(false) => {}
                     Ok(true) | Err(_) if last.poll_in_turn() => last.await_signal(limit),
                     // The remaining step waits for a batch that saves the bytes it needs.
-                    Ok(true) | Err(_) if engine.threads => engine.park(engine.lock(), BRIEFLY),
+                    Ok(true) | Err(_) if engine.threads => engine.park(engine.lock(), POLL_INTERVAL),
                     Ok(true) | Err(_) => engine.make_progress(limit),
                 }
             }
@@ -274,9 +276,7 @@ impl Relay {
         }
         None
     }
-}
 
-impl Relay {
     pub(crate) fn poll_or_start(self: &Arc<Self>) {
         if !self.poll_source() {
             self.start();

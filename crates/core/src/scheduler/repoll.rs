@@ -64,9 +64,7 @@ impl Engine {
         let error = self.check_poll(point, waker).or_else(|| self.drive(point, waker));
         error.map(Err)
     }
-}
 
-impl Engine {
     /// Removes `waker` from this context and from the contexts that it was forwarded to.
     pub(crate) fn forget(&self, waker: &Waker) {
         forget_polls_of(waker);

@@ -1,7 +1,7 @@
 //! Holds the data that the state lock guards.
 
 use crate::device::CostModel;
-use crate::error::site::{CommandKind, KernelId, Site};
+use crate::error::site::{CommandKind, Site};
 use crate::error::{Error, Result};
 use crate::memory::block::Block;
 use crate::memory::pool::Pool;
@@ -50,18 +50,22 @@ impl AfterUnlock {
 }
 
 /// Holds the bookkeeping of a context.
+#[derive(Default)]
 pub(crate) struct State {
+    /// Holds the last stamp of the context. No queue has a larger one.
     stamp: Stamp,
+    /// Holds the queues by slot. The first one is the context's own, which is never closed.
     pub(crate) queues: Vec<QueueState>,
     pub(crate) lanes: Vec<LaneState>,
     pub(crate) batches: Batches,
     pub(crate) pool: Pool,
     /// Holds blocks on the program's own buffers that no array uses any more and the device may still use.
     pub(crate) external: Vec<Arc<Block>>,
+    /// Holds the error of a lost device. Then no work and no waker is left here, and no call is made to the device.
     pub(crate) lost: Option<Error>,
     /// Is true once the last handle is gone. The threads end after the remaining work is complete.
     pub(crate) closing: bool,
-    /// Holds the callbacks that are due, in order, for the callback thread.
+    /// Holds the callbacks that are due, in order, for the callback thread. Each holds its queue.
     pub(crate) calls: VecDeque<(HoldId, Slot, Callback)>,
     /// Is true if the tasks of a context without threads were notified that callbacks are due.
     pub(crate) callbacks_announced: bool,
@@ -89,40 +93,16 @@ pub(crate) struct State {
     policy: Policy,
     /// Counts the commands that were compared with the earlier uses of their bytes.
     pub(crate) compared: Cell<u64>,
+    /// Covers the work that the program was told is complete, and no work that is not done.
     pub(crate) host_clock: Clock,
+    /// Holds the number of the last hold.
     holds: u64,
 }
 
 impl State {
     pub(crate) fn new(lanes: impl Iterator<Item = CostModel>, policy: Policy) -> Self {
         let own = QueueState::new("context".into(), 0, Priority::Normal, Clock::default(), Stamp(0));
-        Self {
-            stamp: Stamp(0),
-            queues: vec![own],
-            lanes: lanes.map(LaneState::new).collect(),
-            batches: Batches::default(),
-            pool: Pool::default(),
-            external: Vec::new(),
-            lost: None,
-            closing: false,
-            calls: VecDeque::new(),
-            callbacks_announced: false,
-            callbacks: Callbacks::default(),
-            repolls: Vec::new(),
-            wakers: Wakers::default(),
-            drop_error: None,
-            after: AfterUnlock::default(),
-            host_uses: 0,
-            callers_asleep: 0,
-            calls_idle: false,
-            log: None,
-            wait_log: None,
-            kernels: KernelNames::default(),
-            policy,
-            compared: Cell::new(0),
-            host_clock: Clock::default(),
-            holds: 0,
-        }
+        Self { queues: vec![own], lanes: lanes.map(LaneState::new).collect(), policy, ..Self::default() }
     }
 
     pub(crate) fn policy(&self) -> Policy {
@@ -176,10 +156,6 @@ impl State {
         HoldId(self.holds)
     }
 
-    pub(crate) fn kernel_name(&self, id: KernelId) -> Arc<str> {
-        self.kernels.get(id)
-    }
-
     /// Returns `true` if `known` holds for every command that the current queues enqueued up to `upto`.
     pub(crate) fn known_upto(&self, upto: Stamp, known: &dyn Fn(Slot, Stamp) -> bool) -> bool {
         self.slots().all(|slot| {
@@ -208,8 +184,7 @@ impl State {
         let queue = QueueState::new(label, lane, priority, clock, stamp);
         let slot = self.place(queue);
         for point in born_after {
-            self.note_wait(slot, point, WaitCause::QueueCreation, at);
-            self.push_wait(slot, point);
+            self.push_wait(slot, point, WaitCause::QueueCreation, at);
         }
         self.queue_mut(slot).unused = true;
         slot
@@ -260,7 +235,7 @@ impl State {
     /// Marks the slots of closed and completed queues as free.
     pub(crate) fn free_slots(&mut self) {
         for queue in self.queues.iter_mut().skip(1).filter(|q| !q.open && !q.free) {
-            queue.free = queue.spent();
+            queue.free = queue.is_finished();
             if queue.free {
                 self.after.times.extend(queue.timing.take().map(|timing| *timing));
             }
@@ -313,7 +288,7 @@ impl State {
     }
 
     /// Returns `true` if the program has no handle of the queue of a point.
-    pub(crate) fn is_gone(&self, point: Point) -> bool {
+    pub(crate) fn has_no_handle(&self, point: Point) -> bool {
         !self.queue(point.slot).open || self.label_of(point).is_none()
     }
 
@@ -334,7 +309,7 @@ impl State {
             CommandKind::Encode => "commands of the program".into(),
             CommandKind::Map => "a map".into(),
             CommandKind::BetweenContexts => "a copy between contexts".into(),
-            CommandKind::Look => "a read by the context".into(),
+            CommandKind::Inspect => "a read by the context".into(),
         };
         Site { queue, command, location }
     }
@@ -372,7 +347,7 @@ impl State {
         let queues = &self.queues;
         let reached = self.wakers.take_reached(|slot| queues[slot.0 as usize].completed());
         self.after.wakers.extend(reached);
-        if self.wakers.await_submissions() {
+        if self.wakers.has_submission_wakers() {
             let due = self.take_submitted();
             self.after.wakers.extend(due);
         }
@@ -381,23 +356,23 @@ impl State {
     /// Notifies every waker that waits for completion.
     pub(crate) fn wake_all_waiters(&mut self) {
         // A callback may signal the event that tasks wait for, and that callback may be able to run now.
-        self.after.wakers.extend(self.wakers.take_of_ends());
+        self.after.wakers.extend(self.wakers.take_completion_wakers());
     }
 
     /// Records that a batch is complete and updates its queues. Returns the wakers to call.
-    pub(crate) fn settle(&mut self, seq: Seq) -> Vec<Waker> {
+    pub(crate) fn complete_batch(&mut self, seq: Seq) -> Vec<Waker> {
         let slots = self.batches.finish(seq);
         let mut wakers = self.wakers.take(WakeCondition::Batch(seq));
         for slot in slots {
             let batches = &self.batches;
             let queue = &mut self.queues[slot.0 as usize];
-            queue.settle(|seq| batches.is_done(seq));
+            queue.advance_completed(|seq| batches.is_done(seq));
             wakers.extend(self.wakers.take_upto(slot, queue.completed()));
-            if queue.drained() {
+            if queue.is_drained() {
                 self.release(|hold| hold == Hold::Drain(slot));
             }
         }
-        if self.wakers.await_submissions() {
+        if self.wakers.has_submission_wakers() {
             wakers.extend(self.take_submitted());
         }
         self.batches.trim();

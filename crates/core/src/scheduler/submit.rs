@@ -4,10 +4,10 @@ use crate::device::recorder::LaneValue;
 use crate::error::Kind;
 use crate::scheduler::batch::{Batch, Status, Submitted};
 use crate::scheduler::engine::Engine;
-use crate::scheduler::failed_batch::RefusedBatch;
 use crate::scheduler::plan::due_commands::DueCommands;
 use crate::scheduler::priority::Priority;
 use crate::scheduler::state::State;
+use crate::scheduler::thread_wakeups::ThreadWakeups;
 use fencepost_sync::Value;
 use fencepost_sync::prim::{MutexGuard, lock};
 use std::sync::Arc;
@@ -38,28 +38,37 @@ impl Engine {
             self.unlock(state);
             state = self.lock();
         }
-        let going = state.next_batch(lane);
+        let submitting = state.next_batch(lane);
         drop(state);
-        going.map(|going| self.submit(lane, going, false)).is_some()
+        submitting.map(|submitting| self.submit(lane, submitting, false)).is_some()
     }
 
     /// Submits the next planned batch.
     #[cfg(test)]
-    pub(crate) fn pump(&self, lane: usize) -> bool {
+    pub(crate) fn submit_one(&self, lane: usize) -> bool {
         self.submit_next(lane, self.lock(), None)
     }
 
-    /// Submits the next batch of a lane, if it can be submitted, for a caller that waits for its completion.
-    pub(crate) fn pump_watched(&self, lane: usize) {
-        let going = self.lock().next_batch(lane);
-        going.into_iter().for_each(|going| self.submit(lane, going, true));
+    /// Submits the next batch of a lane, if it can be submitted, for a caller that waits for its completion itself. The
+    /// completer is not notified.
+    pub(crate) fn submit_watched<'a>(
+        &'a self,
+        state: MutexGuard<'a, State>,
+        lane: usize,
+    ) -> MutexGuard<'a, State> {
+        self.unlock_with(state, &ThreadWakeups::default());
+        let submitting = self.lock().next_batch(lane);
+        if let Some(submitting) = submitting {
+            self.submit(lane, submitting, true);
+        }
+        self.lock()
     }
 
     /// Encodes and submits one batch without holding S.
-    fn submit(&self, lane: usize, going: SubmittingBatch, watched: bool) {
-        let SubmittingBatch { batch, waits, value, at } = going;
-        let Batch { seq, steps, deps, expected, cut: _, refused } = batch;
-        let (steps, submitted_at) = (Arc::new(steps), web_time::Instant::now());
+    fn submit(&self, lane: usize, submitting: SubmittingBatch, watched: bool) {
+        let SubmittingBatch { mut batch, waits, value, at } = submitting;
+        let Batch { seq, expected, .. } = batch;
+        let (steps, submitted_at) = (Arc::new(std::mem::take(&mut batch.steps)), web_time::Instant::now());
         let submit = || lock(&self.lanes[lane].recorder).submit(&steps, &waits, value);
         let outcome = submit().or_else(|failure| {
             // If memory is exhausted, the second attempt follows a release of free blocks.
@@ -83,8 +92,9 @@ impl Engine {
                     expected,
                     submitted_at,
                 });
+                state.lanes[lane].debug_check();
                 state.batches.set(seq, Status::Submitted(value));
-                if state.wakers.await_submissions() {
+                if state.wakers.has_submission_wakers() {
                     let due = state.take_submitted();
                     state.after.wakers.extend(due);
                 }
@@ -97,9 +107,7 @@ impl Engine {
                     self.unlock(state);
                 }
             }
-            Err(failure) => {
-                self.fail_batch(lane, RefusedBatch { seq, steps, deps, expected, before: refused }, failure)
-            }
+            Err(failure) => self.fail_batch(lane, batch, steps, failure),
         }
     }
 }

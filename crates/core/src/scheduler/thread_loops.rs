@@ -149,9 +149,7 @@ impl Engine {
         let mut state = self.lock();
         state.callbacks.thread = Some(this_thread());
         loop {
-            while let Some((id, slot, run)) = state.calls.pop_front() {
-                state = self.run_callback(state, id, slot, run);
-            }
+            state = self.run_callbacks(state);
             if state.finished() {
                 state.callbacks.thread = None;
                 return;

@@ -17,7 +17,7 @@ impl LanePost {
 }
 
 thread_local! {
-    /// Holds the post of this thread if it is a lane thread.
+    /// Holds the post of this thread if it is a lane thread that no other thread has replaced.
     static POST: RefCell<Option<LanePost>> = RefCell::default();
     /// Is true if another thread has replaced this one.
     static REPLACED: Cell<bool> = Cell::default();
@@ -26,6 +26,7 @@ thread_local! {
 /// Registers this thread as a lane thread with `post`.
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) fn set_post(post: LanePost) {
+    debug_assert!(!is_replaced(), "bug: a replaced thread takes a post");
     POST.with(|own| own.replace(Some(post)));
 }
 

@@ -19,21 +19,21 @@ thread_local! {
 
 /// Signals an event of the program. Contexts that make progress from that run no callbacks on this thread.
 pub(crate) fn signal(run: impl FnOnce()) {
-    let _signals = Signals::set(true);
+    let _signals = SignallingMark::set(true);
     run();
 }
 
 /// Sets the signalling mark of this thread until this value is dropped. A wait inside a signal clears the mark, so
 /// that the wait runs callbacks: the thread makes no progress before the wait ends.
-pub(crate) struct Signals(bool);
+pub(crate) struct SignallingMark(bool);
 
-impl Signals {
+impl SignallingMark {
     pub(crate) fn set(now: bool) -> Self {
         Self(SIGNALS.with(|signals| signals.replace(now)))
     }
 }
 
-impl Drop for Signals {
+impl Drop for SignallingMark {
     fn drop(&mut self) {
         SIGNALS.with(|signals| signals.set(self.0));
     }
@@ -45,12 +45,12 @@ pub(crate) fn this_thread() -> ThreadId {
 
 /// Returns `true` if callbacks must wait until the current call returns: the callback running on this thread, or the
 /// callbacks of a context whose callback thread this is.
-pub(crate) fn inside() -> bool {
+pub(crate) fn is_inside_callback() -> bool {
     DEPTH.with(Cell::get) > 0
 }
 
 /// Returns `true` while this thread signals an event for the program.
-pub(crate) fn signals() -> bool {
+pub(crate) fn is_signalling() -> bool {
     SIGNALS.with(Cell::get)
 }
 
@@ -61,5 +61,6 @@ pub(crate) fn enter_callback() {
 
 /// Ends the count of [`enter_callback`].
 pub(crate) fn leave_callback() {
+    debug_assert!(is_inside_callback(), "bug: a callback ends that has not begun");
     DEPTH.with(|depth| depth.set(depth.get() - 1));
 }

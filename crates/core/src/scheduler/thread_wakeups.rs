@@ -50,9 +50,7 @@ impl State {
         wakeups.callers = self.callers_asleep > 0;
         wakeups
     }
-}
 
-impl State {
     /// Returns `true` if the threads have no further work: the device is lost or the context is closing.
     pub(crate) fn finished(&self) -> bool {
         self.lost.is_some() || self.closing
@@ -77,7 +75,7 @@ impl State {
     /// Returns `true` if a task waits while nothing is in flight. The thread of lane 0 then polls for device loss.
     pub(crate) fn needs_loss_poll(&self, lane: usize) -> bool {
         let idle = || self.lanes.iter().all(|lane| lane.timeline.in_flight() == 0);
-        lane == 0 && self.wakers.await_ends() && idle()
+        lane == 0 && self.wakers.has_completion_wakers() && idle()
     }
 
     fn work_for(&self, lane: usize, counts: impl Fn(&QueueState) -> bool) -> bool {

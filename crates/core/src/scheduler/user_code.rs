@@ -1,6 +1,6 @@
 //! Runs code of the program inside library calls. A panic in that code ends nothing else, and the code may wait.
 
-use crate::scheduler::thread_state::Signals;
+use crate::scheduler::thread_state::SignallingMark;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Waker;
 
@@ -13,7 +13,7 @@ pub(crate) fn wake_each(wakers: Vec<Waker>) {
 
 /// Runs code of the program and logs its panic. While it runs, the thread does not count as one that signals an event.
 pub(crate) fn catch_panic(what: &str, run: impl FnOnce()) {
-    let _signals = Signals::set(false);
+    let _signals = SignallingMark::set(false);
     if catch_unwind(AssertUnwindSafe(run)).is_err() {
         log::error!("{what} of the program panicked");
     }

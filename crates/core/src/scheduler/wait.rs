@@ -5,15 +5,16 @@ use crate::scheduler::batch::Status;
 use crate::scheduler::callback_cycles::Blocked;
 use crate::scheduler::command::Op;
 use crate::scheduler::deadline::Deadline;
-use crate::scheduler::deferred_calls::{drop_all, wake_all};
-use crate::scheduler::engine::Engine;
+use crate::scheduler::engine::{Engine, SLICE};
 use crate::scheduler::plan::PlanRest;
 use crate::scheduler::plan::due_commands::DueCommands;
 use crate::scheduler::priority::Priority;
 use crate::scheduler::queue_state::{Hold, Reached};
 use crate::scheduler::relay::Relay;
-use crate::scheduler::state::{AfterUnlock, State};
+use crate::scheduler::state::State;
 use crate::scheduler::thread_posts::{replace_lane_thread, replace_lane_thread_in_task};
+use crate::scheduler::thread_state::{SignallingMark, is_inside_callback};
+use crate::scheduler::thread_wakeups::ThreadWakeups;
 use crate::scheduler::user_signal::UserSignal;
 use crate::scheduler::wakers::WakeCondition;
 use fencepost_sync::prim::MutexGuard;
@@ -26,9 +27,35 @@ pub(crate) mod plan_ahead;
 
 /// Names the target of a wait.
 #[derive(Clone, Copy)]
-pub(crate) enum WaitTarget {
+pub(crate) enum WaitTarget<'event> {
     Point(Point),
     Batch(Seq),
+    User(&'event UserSignal),
+}
+
+impl WaitTarget<'_> {
+    /// Returns the longest native wait for this target in a context without threads. Another thread may signal an event
+    /// meanwhile. For other targets the long limit makes the result independent of how long this thread sleeps on a
+    /// busy machine.
+    fn longest_slice(self) -> Duration {
+        if let WaitTarget::User(_) = self { SLICE } else { LONGEST_WAIT_SLICE }
+    }
+
+    /// Returns the condition of a waker that waits for this target.
+    fn wake_condition(self) -> WakeCondition {
+        match self {
+            WaitTarget::Point(point) => WakeCondition::point(point),
+            WaitTarget::Batch(seq) => WakeCondition::Batch(seq),
+            WaitTarget::User(event) => WakeCondition::User(event.hold),
+        }
+    }
+}
+
+/// States what the caller of a flush does next.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Caller {
+    Continues,
+    Waits,
 }
 
 /// Describes the progress of a target.
@@ -50,14 +77,14 @@ enum WaitStep {
     Sleep,
 }
 
-/// Limits one native wait in a context without threads.
+/// Limits one native wait for a point or a batch in a context without threads.
 const LONGEST_WAIT_SLICE: Duration = Duration::from_secs(10);
 
 /// Limits the steps of a batch that a waiting caller encodes itself, so that the encoding takes negligible time.
 const SMALL_BATCH: usize = 64;
 
 impl State {
-    fn find(&self, target: WaitTarget) -> TargetState {
+    fn target_state(&self, target: WaitTarget<'_>) -> TargetState {
         match target {
             WaitTarget::Batch(seq) if self.batches.is_done(seq) => TargetState::Done(Ok(())),
             WaitTarget::Batch(seq) => TargetState::In(seq),
@@ -66,11 +93,12 @@ impl State {
                 Reached::Planned(seq) => TargetState::In(seq),
                 Reached::Unplanned => TargetState::Unplanned,
             },
+            WaitTarget::User(event) => event.result().map_or(TargetState::Unplanned, TargetState::Done),
         }
     }
 
     /// Returns the next step for a target that cannot be planned yet.
-    fn elsewhere(&self, target: WaitTarget) -> WaitStep {
+    fn step_of_unplanned(&self, target: WaitTarget<'_>) -> WaitStep {
         let relay = if let WaitTarget::Point(point) = target { self.held_by(point) } else { None };
         relay.map_or(WaitStep::Sleep, WaitStep::OtherContext)
     }
@@ -82,16 +110,6 @@ impl State {
             Op::WaitUser(event) if event.hold == hold => Relay::of(event),
             _ => None,
         })
-    }
-
-    /// Registers `waker` to be called when `point` is complete.
-    fn register_waker(&mut self, point: Point, waker: &Waker) {
-        self.wakers.register(WakeCondition::point(point), waker);
-    }
-
-    /// Registers `waker` to be called when batch `seq` is complete.
-    fn register_batch_waker(&mut self, seq: Seq, waker: &Waker) {
-        self.wakers.register(WakeCondition::Batch(seq), waker);
     }
 
     /// Returns `true` if a lane is idle and has a batch that depends on submitted batches only.
@@ -107,10 +125,38 @@ impl State {
         open.next().is_none_or(|first| open.all(|other| other == first))
     }
 
-    /// Returns `true` if a caller may submit the next batch of a lane itself: the lane is idle and the batch is small.
-    fn quick(&mut self, lane: usize, priority: Priority) -> bool {
-        let can = self.can_submit(lane);
-        can && self.lanes[lane].list(priority).front().is_some_and(|batch| batch.steps.len() <= SMALL_BATCH)
+    /// Requests everything up to a point, and plans it unless the lane thread will. Returns `true` if it has planned.
+    fn plan_up_to(&mut self, point: Point) -> bool {
+        if self.lost.is_some() || self.reached(point) != Reached::Unplanned {
+            return false;
+        }
+        self.queue_mut(point.slot).request(point.stamp);
+        if self.will_be_planned(point.slot) {
+            return false;
+        }
+        let (lane, priority) = (self.queue(point.slot).lane, self.queue(point.slot).priority);
+        self.plan([point], priority);
+        if self.lanes[lane].has_thread {
+            self.note_own_planning(point.slot);
+        }
+        true
+    }
+
+    /// Returns `true` if the thread of a queue's lane plans the queue as soon as there is room. Commands that are
+    /// flushed behind a planned batch of their priority gather into one batch. The context queue does not count
+    /// because no lane thread plans it for its own sake.
+    fn will_be_planned(&self, slot: Slot) -> bool {
+        let queue = self.queue(slot);
+        let lane = &self.lanes[queue.lane];
+        lane.has_thread && slot != Slot::CONTEXT && !lane.ready[queue.priority as usize].is_empty()
+    }
+
+    /// Returns `true` if a caller may submit the next batch of a queue's lane and priority itself: the lane is idle and
+    /// the batch is small.
+    fn has_quick_batch(&self, slot: Slot) -> bool {
+        let queue = self.queue(slot);
+        let front = self.lanes[queue.lane].ready[queue.priority as usize].front();
+        self.can_submit(queue.lane) && front.is_some_and(|batch| batch.steps.len() <= SMALL_BATCH)
     }
 }
 
@@ -122,60 +168,61 @@ impl Engine {
         self.wait_for(WaitTarget::Point(point), deadline)
     }
 
-    /// Blocks until batch `seq` is complete. Returns `false` if the deadline passes first.
-    pub(crate) fn wait_batch(&self, seq: Seq, deadline: Deadline) -> Result<bool> {
-        self.wait_for(WaitTarget::Batch(seq), deadline)
-    }
-
-    fn wait_for(&self, target: WaitTarget, deadline: Deadline) -> Result<bool> {
+    /// Blocks until `target` is complete. Returns `false` if the deadline passes first.
+    pub(crate) fn wait_for(&self, target: WaitTarget<'_>, deadline: Deadline) -> Result<bool> {
         // A wait with a zero limit also takes one turn, so that repeated waits finish.
-        let (mut turned, mut blocked, mut planned) = (false, None, PlanRest::default());
-        let _waits = crate::scheduler::thread_state::Signals::set(false);
+        let (mut stepped, mut blocked, mut planned) = (false, None, PlanRest::default());
+        let _mark = SignallingMark::set(false);
         replace_lane_thread();
         loop {
             let mut state = self.lock();
-            if let Some(result) = self.over(&mut state, target, &mut planned) {
+            if let Some(result) = self.result_or_plan(&mut state, target, &mut planned) {
                 self.unlock(state);
                 return result.map(|()| true);
             }
-            if turned && deadline.over() {
+            if stepped && deadline.has_passed() {
                 self.unlock(state);
                 if !self.threads {
                     self.poll_loss(); // no other thread polls
                 }
                 return Ok(false);
             }
-            if crate::scheduler::thread_state::inside() {
+            if is_inside_callback() {
                 self.unlock(state);
                 self.check_wait(target, deadline, &mut blocked)?;
                 state = self.lock();
             }
-            let make_progress = match state.find(target) {
+            let step = match state.target_state(target) {
                 TargetState::Done(_) => {
                     self.unlock(state);
                     continue;
                 }
-                TargetState::In(seq) => self.turn_for(&mut state, seq),
+                TargetState::In(seq) => self.next_step(&mut state, seq),
                 TargetState::Unplanned => match planned.after {
-                    Some(seq) => self.turn_for(&mut state, seq),
-                    None if planned.roots.is_empty() => state.elsewhere(target),
+                    Some(seq) => self.next_step(&mut state, seq),
+                    None if planned.roots.is_empty() => state.step_of_unplanned(target),
                     None => {
                         self.unlock(state);
                         self.yield_lock();
-                        turned = true;
+                        stepped = true;
                         continue;
                     }
                 },
             };
-            self.take_turn(state, make_progress, deadline)?;
-            turned = true;
+            self.take_step(state, step, deadline, target.longest_slice())?;
+            stepped = true;
         }
     }
 
     /// Returns the result of the target if it has one. Otherwise plans the target, as far as the result `planned` of
     /// the earlier planning allows.
-    fn over(&self, state: &mut State, target: WaitTarget, planned: &mut PlanRest) -> Option<Result<()>> {
-        if let TargetState::Done(result) = state.find(target) {
+    fn result_or_plan(
+        &self,
+        state: &mut State,
+        target: WaitTarget<'_>,
+        planned: &mut PlanRest,
+    ) -> Option<Result<()>> {
+        if let TargetState::Done(result) = state.target_state(target) {
             return Some(result);
         }
         if let Err(lost) = state.lost() {
@@ -189,7 +236,7 @@ impl Engine {
     /// threads can detect a cycle.
     fn check_wait(
         &self,
-        target: WaitTarget,
+        target: WaitTarget<'_>,
         deadline: Deadline,
         blocked: &mut Option<Blocked>,
     ) -> Result<()> {
@@ -202,7 +249,7 @@ impl Engine {
 
     /// Returns the next step for a planned batch. A wait for a queue of low priority lifts the batch and its
     /// dependencies to normal priority.
-    fn turn_for(&self, state: &mut State, seq: Seq) -> WaitStep {
+    fn next_step(&self, state: &mut State, seq: Seq) -> WaitStep {
         let Some(lane) = state.batches.get(seq).map(|info| info.lane) else { return WaitStep::Sleep };
         match state.batches.status(seq) {
             Status::Submitted(value) => WaitStep::Native(lane, value),
@@ -218,14 +265,15 @@ impl Engine {
         }
     }
 
-    fn take_turn(
+    fn take_step(
         &self,
         mut state: MutexGuard<'_, State>,
-        make_progress: WaitStep,
+        step: WaitStep,
         deadline: Deadline,
+        longest_slice: Duration,
     ) -> Result<()> {
         let slice = deadline.slice();
-        match make_progress {
+        match step {
             // Code of the program runs before this caller watches the lane, because it may take long or wait for this
             // lane.
             WaitStep::Native(..) if state.after.has_code() => self.unlock(state),
@@ -234,7 +282,7 @@ impl Engine {
                 let next = Value(state.lanes[lane].timeline.completed().0 + 1);
                 let watch = u32::from(value == next);
                 state.lanes[lane].watchers += watch;
-                self.unlock_quietly(state);
+                self.unlock_with(state, &ThreadWakeups::default());
                 self.wait_watched(lane, value, slice, watch);
                 self.notify_due_threads();
             }
@@ -256,98 +304,44 @@ impl Engine {
             }
             _ => {
                 self.unlock(state);
-                // No other thread makes progress meanwhile. The long limit makes the result independent of how long
-                // this thread sleeps on a busy machine.
-                self.make_progress(deadline.left().min(LONGEST_WAIT_SLICE));
+                // No other thread makes progress meanwhile.
+                self.make_progress(deadline.left().min(longest_slice));
             }
         }
         Ok(())
     }
 
-    /// Submits the next batch of a lane for a caller that is about to wait for it. If the caller does not wait, the
-    /// completer takes over: at once, or at the next tick of the lane thread.
-    fn submit_soon_waited(&self, state: MutexGuard<'_, State>, lane: usize) {
-        let state = self.submit_watched(state, lane);
-        if state.lanes[lane].rest.is_deep() {
-            self.unlock(state);
-        }
-    }
-
-    /// Submits the next batch of a lane for a caller that waits for its completion itself. The completer is not
-    /// notified.
-    fn submit_watched<'a>(&'a self, state: MutexGuard<'a, State>, lane: usize) -> MutexGuard<'a, State> {
-        self.unlock_quietly(state);
-        self.pump_watched(lane);
-        self.lock()
-    }
-
-    fn unlock_quietly(&self, mut state: MutexGuard<'_, State>) {
-        let AfterUnlock { dropped, wakers, times, .. } = std::mem::take(&mut state.after);
-        drop(state);
-        drop(times);
-        if !dropped.is_empty() {
-            drop_all(dropped);
-        }
-        if !wakers.is_empty() {
-            wake_all(wakers);
-        }
-    }
-
     /// Starts everything enqueued on a queue, with all its dependencies.
-    pub(crate) fn flush(&self, slot: Slot) -> Result<()> {
+    pub(crate) fn flush(&self, slot: Slot, caller: Caller) -> Result<()> {
         let state = self.lock();
         state.check(slot)?;
-        self.start(state, slot);
+        self.flush_locked(state, slot, caller);
         Ok(())
     }
 
-    /// Requests everything on a queue, so that it is planned, and releases S.
-    pub(crate) fn start(&self, mut state: MutexGuard<'_, State>, slot: Slot) {
+    /// Flushes as [`flush`](Self::flush) does, and releases S.
+    pub(crate) fn flush_locked<'a>(&'a self, mut state: MutexGuard<'a, State>, slot: Slot, caller: Caller) {
         let end = state.queue(slot).end(slot);
-        if self.threads && state.one_priority() {
+        if caller == Caller::Continues && self.threads && state.one_priority() {
             state.queue_mut(slot).request(end.stamp);
             // The lane thread plans the queue, so that commands flushed together share a batch.
             self.notify_lane(state, slot);
         } else {
-            self.flush_to(state, end);
+            self.submit_up_to(state, end, caller);
         }
     }
 
-    /// Flushes as [`flush`](Self::flush) does. If the lane is idle and the batch is small, this thread submits the
-    /// batch, because the caller is about to wait for it.
-    pub(crate) fn flush_before_wait(&self, slot: Slot) -> Result<()> {
-        let mut state = self.lock();
-        state.check(slot)?;
-        let queue = state.queue(slot);
-        let (end, lane, priority) = (queue.end(slot), queue.lane, queue.priority);
-        if self.threads && self.lanes[lane].async_submit && !self.will_be_planned(&mut state, slot) {
-            state.plan([end], priority);
-            state.note_own_planning(slot);
-            if state.quick(lane, priority) {
-                self.submit_soon_waited(state, lane);
-                return Ok(());
-            }
-        }
-        self.flush_to(state, end);
-        Ok(())
-    }
-
-    /// Returns `true` if the thread of a queue's lane plans the queue as soon as there is room. Commands that are
-    /// flushed behind a planned batch of their priority gather into one batch. The context queue does not count
-    /// because no lane thread plans it for its own sake.
-    fn will_be_planned(&self, state: &mut State, slot: Slot) -> bool {
-        let queue = state.queue(slot);
-        let (lane, priority) = (queue.lane, queue.priority);
-        self.threads && slot != Slot::CONTEXT && !state.lanes[lane].list(priority).is_empty()
-    }
-
-    fn flush_to(&self, mut state: MutexGuard<'_, State>, point: Point) {
-        state.queue_mut(point.slot).request(point.stamp);
-        if !self.will_be_planned(&mut state, point.slot) {
-            let priority = state.queue(point.slot).priority;
-            state.plan([point], priority);
-            if self.threads {
-                state.note_own_planning(point.slot);
+    /// Starts everything up to a point, with all its dependencies, and releases S. Plans the point on this thread,
+    /// unless the lane thread will. For a caller that waits, this thread also submits the batch, if the lane is idle
+    /// and the batch is small.
+    pub(crate) fn submit_up_to<'a>(&'a self, mut state: MutexGuard<'a, State>, point: Point, caller: Caller) {
+        let planned = state.plan_up_to(point);
+        let lane = state.queue(point.slot).lane;
+        let submits = planned && caller == Caller::Waits && self.threads && self.lanes[lane].async_submit;
+        if submits && state.has_quick_batch(point.slot) {
+            state = self.submit_watched(state, lane);
+            if !state.lanes[lane].rest.is_deep() {
+                return; // if the caller does not wait, the completer takes over at the next tick of the lane thread
             }
         }
         self.unlock(state);
@@ -361,7 +355,7 @@ impl Engine {
         let state = self.lock();
         if state.reached(point) != Reached::Done {
             state.lost()?;
-            self.flush_to(state, point);
+            self.submit_up_to(state, point, Caller::Continues);
             self.poll_lanes();
             if let Some(relay) = self.held_by(point) {
                 relay.poll(Waker::noop());
@@ -381,14 +375,14 @@ impl Engine {
     /// Returns the result of a point if it is complete. Otherwise flushes it and registers `waker` to be called on
     /// completion.
     pub(crate) fn poll(&self, point: Point, waker: &Waker) -> Option<Result<()>> {
-        let state = match self.registered(point, waker) {
+        let state = match self.registered(WaitTarget::Point(point), waker) {
             Ok(state) => state,
-            Err(over) => return Some(over),
+            Err(result) => return Some(result),
         };
-        if crate::scheduler::thread_state::inside() {
+        if is_inside_callback() {
             return self.poll_inside(state, point, waker);
         }
-        self.flush_to(state, point);
+        self.submit_up_to(state, point, Caller::Continues);
         self.lock().register_repoll(point);
         self.drive(point, waker).map(Err)
     }
@@ -405,33 +399,36 @@ impl Engine {
         None
     }
 
-    /// Polls as [`poll`](Self::poll) does, without a flush.
-    pub(crate) fn register_waker(&self, point: Point, waker: &Waker) -> Option<Result<()>> {
-        self.registered(point, waker).err()
+    /// Returns the result of a target if it is complete. Otherwise registers `waker` to be called on completion.
+    pub(crate) fn register_waker(&self, target: WaitTarget<'_>, waker: &Waker) -> Option<Result<()>> {
+        self.registered(target, waker).err()
     }
 
-    /// Registers `waker` for a point and returns S. If the point has a result, returns the result as the error
-    /// instead.
-    fn registered(&self, point: Point, waker: &Waker) -> Result<MutexGuard<'_, State>, Result<()>> {
+    /// Registers `waker` for a target and returns S. If the target has a result, or the device is lost, returns that as
+    /// the error instead.
+    fn registered(&self, target: WaitTarget<'_>, waker: &Waker) -> Result<MutexGuard<'_, State>, Result<()>> {
         replace_lane_thread_in_task();
         let mut state = self.lock();
-        if state.reached(point) == Reached::Done {
-            return Err(state.queue(point.slot).result(point.stamp));
+        if let TargetState::Done(result) = state.target_state(target) {
+            return Err(result);
         }
         state.lost().map_err(Err)?;
-        state.register_waker(point, waker);
+        state.wakers.register(target.wake_condition(), waker);
         Ok(state)
     }
 
-    /// Starts everything up to a point, with all its dependencies.
-    pub(crate) fn start_point(&self, point: Point) {
-        let state = self.lock();
-        if state.lost.is_none() && state.reached(point) == Reached::Unplanned {
-            self.flush_to(state, point);
-        } else if !self.threads {
-            drop(state);
+    /// Polls as [`poll`](Self::poll) does, for a batch or an event: without a flush.
+    pub(crate) fn poll_unflushed(&self, target: WaitTarget<'_>, waker: &Waker) -> Option<Result<()>> {
+        let state = match self.registered(target, waker) {
+            Ok(state) => state,
+            Err(result) => return Some(result),
+        };
+        self.unlock(state);
+        if !self.threads {
             self.make_progress(Duration::ZERO);
         }
+        self.repoll(waker);
+        None
     }
 
     /// Returns the relay that holds a point, if another context holds it.
@@ -463,22 +460,6 @@ impl Engine {
         }
     }
 
-    /// Returns the result of `event`, or an error if the device is lost. Otherwise registers `waker` for either.
-    pub(crate) fn await_user(&self, event: &UserSignal, waker: &Waker) -> Option<Result<()>> {
-        replace_lane_thread_in_task();
-        let mut state = self.lock();
-        if let Some(result) = event.result().or_else(|| state.lost().err().map(Err)) {
-            return Some(result);
-        }
-        state.wakers.register(WakeCondition::User(event.hold), waker);
-        self.unlock(state);
-        if !self.threads {
-            self.make_progress(Duration::ZERO);
-        }
-        self.repoll(waker);
-        None
-    }
-
     /// Registers `waker` for the end of `event`, which belongs to this context. Returns the result if the event has
     /// ended.
     pub(crate) fn register_signal_waker(&self, event: &UserSignal, waker: &Waker) -> Option<Result<()>> {
@@ -503,34 +484,6 @@ impl Engine {
             Some(result) => result.map(|()| true),
             None => self.lock().lost().map(|()| false),
         }
-    }
-
-    /// Polls as [`poll_batch`](Self::poll_batch) does, without driving any work.
-    pub(crate) fn register_batch_waker(&self, seq: Seq, waker: &Waker) -> Result<bool> {
-        let mut state = self.lock();
-        let done = state.batches.is_done(seq);
-        if !done {
-            state.lost()?;
-            state.register_batch_waker(seq, waker);
-        }
-        Ok(done)
-    }
-
-    /// Returns `true` if batch `seq` is complete. Otherwise registers `waker` to be called on completion.
-    pub(crate) fn poll_batch(&self, seq: Seq, waker: &Waker) -> Result<bool> {
-        replace_lane_thread_in_task();
-        let mut state = self.lock();
-        if state.batches.is_done(seq) {
-            return Ok(true);
-        }
-        state.lost()?;
-        state.register_batch_waker(seq, waker);
-        drop(state);
-        if !self.threads {
-            self.make_progress(Duration::ZERO);
-        }
-        self.repoll(waker);
-        Ok(false)
     }
 
     /// Plans the due commands of all lanes, runs the callbacks that are due and submits batches. Returns `true` if it

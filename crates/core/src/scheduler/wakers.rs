@@ -53,32 +53,34 @@ impl WakerName {
 }
 
 /// Stores the wakers of a context. A waker is registered once for each condition, and all its registrations are
-/// removed together. `places` holds exactly the keys of `left`.
+/// removed together.
 ///
 /// No method here calls, clones or drops code of the program: a waker belongs to a [`TaskWaker`](fencepost_sync::TaskWaker) or
 /// to a relay, and removed wakers are dropped outside S.
 #[derive(Default)]
 pub(crate) struct Wakers {
-    left: BTreeMap<(WakeCondition, WakerName), Waker>,
-    places: BTreeSet<(WakerName, WakeCondition)>,
+    registered: BTreeMap<(WakeCondition, WakerName), Waker>,
+    /// Holds exactly the keys of `registered`, by waker.
+    conditions: BTreeSet<(WakerName, WakeCondition)>,
     /// Holds the other contexts that a waker is registered with on behalf of this one.
-    beyond: BTreeMap<WakerName, Vec<Weak<dyn WakerOwner>>>,
+    forwarded: BTreeMap<WakerName, Vec<Weak<dyn WakerOwner>>>,
 }
 
 impl Wakers {
-    /// Registers `waker` for the condition `place`. The waker that does nothing is not stored.
-    pub(crate) fn register(&mut self, place: WakeCondition, waker: &Waker) {
+    /// Registers `waker` for `condition`. The waker that does nothing is not stored.
+    pub(crate) fn register(&mut self, condition: WakeCondition, waker: &Waker) {
         if let Some(name) = WakerName::of(waker)
-            && self.places.insert((name, place))
+            && self.conditions.insert((name, condition))
         {
-            self.left.insert((place, name), waker.clone());
+            self.registered.insert((condition, name), waker.clone());
         }
+        debug_assert_eq!(self.registered.len(), self.conditions.len(), "bug: a registration has no waker");
     }
 
     /// Records that `waker` is registered with another context too.
     pub(crate) fn forward_waker(&mut self, waker: &Waker, to: &Arc<dyn WakerOwner>) {
         let Some(name) = WakerName::of(waker) else { return };
-        let known = self.beyond.entry(name).or_default();
+        let known = self.forwarded.entry(name).or_default();
         if !known.iter().any(|known| std::ptr::eq(known.as_ptr(), Arc::as_ptr(to))) {
             known.push(Arc::downgrade(to));
         }
@@ -88,15 +90,15 @@ impl Wakers {
     /// registered with.
     pub(crate) fn remove(&mut self, waker: &Waker) -> (Vec<Waker>, Vec<Weak<dyn WakerOwner>>) {
         let Some(name) = WakerName::of(waker) else { return Default::default() };
-        let places = self.places.range((name, WakeCondition::FIRST)..).take_while(|at| at.0 == name);
-        let at: Vec<WakeCondition> = places.map(|at| at.1).collect();
-        let removed = at.into_iter().filter_map(|place| self.take_one(place, name)).collect();
-        (removed, self.beyond.remove(&name).unwrap_or_default())
+        let conditions = self.conditions.range((name, WakeCondition::FIRST)..).take_while(|at| at.0 == name);
+        let at: Vec<WakeCondition> = conditions.map(|at| at.1).collect();
+        let removed = at.into_iter().filter_map(|condition| self.take_one(condition, name)).collect();
+        (removed, self.forwarded.remove(&name).unwrap_or_default())
     }
 
     /// Removes and returns the wakers of one condition.
-    pub(crate) fn take(&mut self, place: WakeCondition) -> Vec<Waker> {
-        self.take_within((place, WakerName::FIRST)..=(place, WakerName::LAST))
+    pub(crate) fn take(&mut self, condition: WakeCondition) -> Vec<Waker> {
+        self.take_within((condition, WakerName::FIRST)..=(condition, WakerName::LAST))
     }
 
     /// Removes and returns the wakers of a queue's points up to `upto`.
@@ -116,7 +118,7 @@ impl Wakers {
     }
 
     fn first_slot(&self, from: Slot) -> Option<Slot> {
-        match self.left.range((WakeCondition::Point(from, Stamp(0)), WakerName::FIRST)..).next()?.0.0 {
+        match self.registered.range((WakeCondition::Point(from, Stamp(0)), WakerName::FIRST)..).next()?.0.0 {
             WakeCondition::Point(slot, _) => Some(slot),
             _ => None,
         }
@@ -125,36 +127,43 @@ impl Wakers {
     /// Removes and returns the wakers that wait for the submission of a point for which `due` holds.
     pub(crate) fn take_submitted(&mut self, due: impl Fn(Point) -> bool) -> Vec<Waker> {
         let waiting =
-            self.left.range((WakeCondition::FIRST_SUBMITTED, WakerName::FIRST)..).map(|(&at, _)| at);
-        let is_due =
-            |place| matches!(place, WakeCondition::Submitted(slot, stamp) if due(Point { slot, stamp }));
-        let at: Vec<(WakeCondition, WakerName)> = waiting.filter(|&(place, _)| is_due(place)).collect();
-        at.into_iter().filter_map(|(place, name)| self.take_one(place, name)).collect()
+            self.registered.range((WakeCondition::FIRST_SUBMITTED, WakerName::FIRST)..).map(|(&at, _)| at);
+        let is_due = |condition| match condition {
+            WakeCondition::Submitted(slot, stamp) => due(Point { slot, stamp }),
+            _ => false,
+        };
+        let at: Vec<(WakeCondition, WakerName)> =
+            waiting.filter(|&(condition, _)| is_due(condition)).collect();
+        at.into_iter().filter_map(|(condition, name)| self.take_one(condition, name)).collect()
     }
 
     /// Returns `true` if a waker waits for a submission.
-    pub(crate) fn await_submissions(&self) -> bool {
-        self.left.last_key_value().is_some_and(|((place, _), _)| *place >= WakeCondition::FIRST_SUBMITTED)
+    pub(crate) fn has_submission_wakers(&self) -> bool {
+        self.registered
+            .last_key_value()
+            .is_some_and(|((condition, _), _)| *condition >= WakeCondition::FIRST_SUBMITTED)
     }
 
     /// Returns `true` if a waker waits for a condition other than a submission.
-    pub(crate) fn await_ends(&self) -> bool {
-        self.left.first_key_value().is_some_and(|((place, _), _)| *place < WakeCondition::FIRST_SUBMITTED)
+    pub(crate) fn has_completion_wakers(&self) -> bool {
+        self.registered
+            .first_key_value()
+            .is_some_and(|((condition, _), _)| *condition < WakeCondition::FIRST_SUBMITTED)
     }
 
     /// Removes and returns the wakers that wait for a condition other than a submission.
-    pub(crate) fn take_of_ends(&mut self) -> Vec<Waker> {
+    pub(crate) fn take_completion_wakers(&mut self) -> Vec<Waker> {
         self.take_within(..(WakeCondition::FIRST_SUBMITTED, WakerName::FIRST))
     }
 
     /// Returns `true` if a waker waits for a point of a queue from `first` on.
-    pub(crate) fn await_point(&self, slot: Slot, first: Stamp) -> bool {
+    pub(crate) fn awaits_point(&self, slot: Slot, first: Stamp) -> bool {
         self.first_awaited(slot, first).is_some()
     }
 
     /// Returns the first point of a queue from `first` on that a waker waits for.
     pub(crate) fn first_awaited(&self, slot: Slot, first: Stamp) -> Option<Stamp> {
-        match self.left.range((WakeCondition::Point(slot, first), WakerName::FIRST)..).next()?.0.0 {
+        match self.registered.range((WakeCondition::Point(slot, first), WakerName::FIRST)..).next()?.0.0 {
             WakeCondition::Point(of, stamp) if of == slot => Some(stamp),
             _ => None,
         }
@@ -167,17 +176,19 @@ impl Wakers {
 
     /// Returns the number of registrations.
     pub(crate) fn len(&self) -> usize {
-        self.left.len()
+        self.registered.len()
     }
 
     fn take_within(&mut self, range: impl RangeBounds<(WakeCondition, WakerName)>) -> Vec<Waker> {
-        let at: Vec<(WakeCondition, WakerName)> = self.left.range(range).map(|(&at, _)| at).collect();
-        at.into_iter().filter_map(|(place, name)| self.take_one(place, name)).collect()
+        let at: Vec<(WakeCondition, WakerName)> = self.registered.range(range).map(|(&at, _)| at).collect();
+        at.into_iter().filter_map(|(condition, name)| self.take_one(condition, name)).collect()
     }
 
-    fn take_one(&mut self, place: WakeCondition, name: WakerName) -> Option<Waker> {
-        self.places.remove(&(name, place));
-        self.left.remove(&(place, name))
+    fn take_one(&mut self, condition: WakeCondition, name: WakerName) -> Option<Waker> {
+        self.conditions.remove(&(name, condition));
+        let waker = self.registered.remove(&(condition, name));
+        debug_assert_eq!(self.registered.len(), self.conditions.len(), "bug: a registration has no waker");
+        waker
     }
 }
 
@@ -205,7 +216,7 @@ mod tests {
             && expected.iter().all(|waker| taken.iter().any(|taken| taken.will_wake(waker)))
     }
 
-    const PLACES: [WakeCondition; 4] = [
+    const CONDITIONS: [WakeCondition; 4] = [
         WakeCondition::Point(Slot(1), Stamp(5)),
         WakeCondition::Batch(Seq(0)),
         WakeCondition::User(HoldId(0)),
@@ -215,25 +226,27 @@ mod tests {
     #[test]
     fn a_waker_is_registered_once_for_each_condition() {
         let ([first, second], mut all) = (wakers(), Wakers::default());
-        for place in PLACES {
-            [&first, &second, &first, Waker::noop()].into_iter().for_each(|waker| all.register(place, waker));
+        for condition in CONDITIONS {
+            [&first, &second, &first, Waker::noop()]
+                .into_iter()
+                .for_each(|waker| all.register(condition, waker));
         }
         assert_eq!(all.len(), 8);
-        for place in PLACES {
-            assert!(same(&all.take(place), &[&first, &second]), "{place:?}");
+        for condition in CONDITIONS {
+            assert!(same(&all.take(condition), &[&first, &second]), "{condition:?}");
         }
-        assert!(all.left.is_empty() && all.places.is_empty());
+        assert!(all.registered.is_empty() && all.conditions.is_empty());
     }
 
     #[test]
     fn removing_a_waker_removes_all_its_registrations_and_no_other_waker() {
         let ([first, second], mut all) = (wakers(), Wakers::default());
-        for place in PLACES {
-            [&first, &second].into_iter().for_each(|waker| all.register(place, waker));
+        for condition in CONDITIONS {
+            [&first, &second].into_iter().for_each(|waker| all.register(condition, waker));
         }
         assert!(same(&all.remove(&first).0, &[&first; 4]));
         assert!(all.remove(&first).0.is_empty());
-        assert!(same(&all.take_all(), &[&second; 4]) && all.places.is_empty());
+        assert!(same(&all.take_all(), &[&second; 4]) && all.conditions.is_empty());
     }
 
     #[test]
@@ -251,17 +264,17 @@ mod tests {
     #[test]
     fn wakers_of_completions_are_separate_from_wakers_of_submissions() {
         let ([a, b, c, d], mut all) = (wakers(), Wakers::default());
-        all.register(PLACES[3], &d);
-        assert!(all.await_submissions() && !all.await_ends());
-        for (place, waker) in PLACES.into_iter().zip([&a, &b, &c]) {
-            all.register(place, waker);
+        all.register(CONDITIONS[3], &d);
+        assert!(all.has_submission_wakers() && !all.has_completion_wakers());
+        for (condition, waker) in CONDITIONS.into_iter().zip([&a, &b, &c]) {
+            all.register(condition, waker);
         }
-        assert!(all.await_ends());
-        assert!(all.await_point(Slot(1), Stamp(5)) && !all.await_point(Slot(1), Stamp(6)));
-        assert!(!all.await_point(Slot(0), Stamp(0)) && !all.await_point(Slot(2), Stamp(0)));
-        assert!(same(&all.take_of_ends(), &[&a, &b, &c]));
+        assert!(all.has_completion_wakers());
+        assert!(all.awaits_point(Slot(1), Stamp(5)) && !all.awaits_point(Slot(1), Stamp(6)));
+        assert!(!all.awaits_point(Slot(0), Stamp(0)) && !all.awaits_point(Slot(2), Stamp(0)));
+        assert!(same(&all.take_completion_wakers(), &[&a, &b, &c]));
         assert!(all.take_submitted(|_| false).is_empty());
         assert!(same(&all.take_submitted(|point| point.stamp == Stamp(5)), &[&d]));
-        assert!(!all.await_submissions() && all.take_all().is_empty());
+        assert!(!all.has_submission_wakers() && all.take_all().is_empty());
     }
 }

@@ -37,7 +37,8 @@ pub(crate) struct BoundArray {
     pub(crate) used: Option<Access>,
 }
 
-/// Keeps the boxes of completed launches for later launches.
+/// Keeps the boxes of completed launches for later launches. It is no
+/// [`FreeList`](crate::memory::free_list::FreeList), because a whole batch of boxes returns under one lock.
 #[derive(Default)]
 #[allow(clippy::vec_box, reason = "the pool keeps the boxes themselves")]
 pub(crate) struct LaunchPool(Mutex<Vec<Box<Launch>>>);

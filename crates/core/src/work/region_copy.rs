@@ -78,7 +78,9 @@ impl Rows {
             let (mut from, mut to) = (self.from, self.to);
             for axis in self.axes.iter().rev() {
                 let at = row % axis.count;
-                (from, to, row) = (from + at * axis.src, to + at * axis.dst, row / axis.count);
+                from += at * axis.src;
+                to += at * axis.dst;
+                row /= axis.count;
             }
             (from, to)
         })

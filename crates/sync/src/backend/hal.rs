@@ -1,18 +1,16 @@
 //! wgpu-hal's own fence, for submissions that bypass wgpu.
 #![allow(unsafe_code, reason = "a native fence on the device that wgpu opened")]
 
-use super::{Fence, LostFlag};
+use super::{Fence, LostFlag, PollSleep, poll_until};
 use crate::prim::{Mutex, lock};
 use crate::{Error, Lost, Value};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use wgpu::hal::{self, Device as _};
 
 /// Limits one native wait. Between two native waits the fence checks the lost flag.
 const SLICE: Duration = Duration::from_millis(100);
-/// Limits the sleep between two polls on GL, where calls take turns and a native wait would keep the other threads out.
-const LONGEST_SLEEP: Duration = Duration::from_millis(1);
 /// Limits the wait of a dropped fence for its last value. After the limit the fence and the device are leaked.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -113,20 +111,15 @@ impl<A: hal::Api> Fence for HalFence<A> {
 
     // `value` has to be submitted: some backends fail for other values.
     fn wait(&self, value: Value, limit: Duration) -> Result<Value, Lost> {
-        let (start, mut sleep) = (Instant::now(), Duration::from_micros(20));
-        loop {
-            let completed = self.completed()?;
-            let left = limit.saturating_sub(start.elapsed());
-            if completed >= value || left.is_zero() {
-                return Ok(completed);
+        let mut sleep = PollSleep::new();
+        let pause = |left: Duration| {
+            if !one_at_a_time::<A>() {
+                return self.wait_slice(value, left.min(SLICE));
             }
-            if one_at_a_time::<A>() {
-                std::thread::sleep(sleep.min(left));
-                sleep = (sleep * 2).min(LONGEST_SLEEP);
-            } else {
-                self.wait_slice(value, left.min(SLICE))?;
-            }
-        }
+            sleep.sleep(left); // calls take turns, and a native wait would keep the other threads out
+            Ok(())
+        };
+        poll_until(value, limit, || self.completed(), pause)
     }
 }
 

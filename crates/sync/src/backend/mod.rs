@@ -13,7 +13,44 @@ pub use manual::ManualFence;
 pub use portable::{Arrival, PortableFence, poll};
 
 use crate::{Lost, Value};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+const FIRST_SLEEP: Duration = Duration::from_micros(20);
+const LONGEST_SLEEP: Duration = Duration::from_millis(1);
+
+/// Sleeps between two polls, longer each time.
+struct PollSleep(Duration);
+
+impl PollSleep {
+    fn new() -> Self {
+        Self(FIRST_SLEEP)
+    }
+
+    /// Sleeps for the next time, `left` at most.
+    fn sleep(&mut self, left: Duration) {
+        std::thread::sleep(self.0.min(left));
+        self.0 = (self.0 * 2).min(LONGEST_SLEEP);
+    }
+}
+
+/// Calls `poll` until it returns at least `value`, or until `limit` has passed. Between two calls it calls `pause` with
+/// the time that is left.
+fn poll_until(
+    value: Value,
+    limit: Duration,
+    poll: impl Fn() -> Result<Value, Lost>,
+    mut pause: impl FnMut(Duration) -> Result<(), Lost>,
+) -> Result<Value, Lost> {
+    let start = Instant::now();
+    loop {
+        let passed = poll()?;
+        let left = limit.saturating_sub(start.elapsed());
+        if passed >= value || left.is_zero() {
+            return Ok(passed);
+        }
+        pause(left)?;
+    }
+}
 
 /// Reports the progress of one hardware queue.
 ///

@@ -1,14 +1,11 @@
 //! A fence for any wgpu device: a value is passed once every callback of its submission has arrived.
 
-use super::{Fence, LostFlag};
+use super::{Fence, LostFlag, PollSleep, poll_until};
 use crate::prim::{Mutex, lock};
 use crate::{Lost, Value};
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
-
-const FIRST_SLEEP: Duration = Duration::from_micros(20);
-const LONGEST_SLEEP: Duration = Duration::from_millis(1);
+use std::time::Duration;
 
 /// A [`Fence`] on wgpu's callbacks. It works on every device; on all but the browser's the device has to be polled.
 ///
@@ -104,16 +101,13 @@ impl Fence for PortableFence {
         if cfg!(target_arch = "wasm32") {
             return self.completed();
         }
-        let (start, mut sleep) = (Instant::now(), FIRST_SLEEP);
-        loop {
-            poll(&self.device, &self.lost, &self.gate)?;
-            let (passed, left) = (self.passed(), limit.saturating_sub(start.elapsed()));
-            if passed >= value || left.is_zero() {
-                return Ok(passed);
-            }
-            std::thread::sleep(sleep.min(left));
-            sleep = (sleep * 2).min(LONGEST_SLEEP);
-        }
+        let mut sleep = PollSleep::new();
+        let poll = || poll(&self.device, &self.lost, &self.gate).map(|_| self.passed());
+        let pause = |left: Duration| {
+            sleep.sleep(left);
+            Ok(())
+        };
+        poll_until(value, limit, poll, pause)
     }
 
     fn on_move(&self, moved: Moved) {

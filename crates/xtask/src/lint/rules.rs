@@ -24,7 +24,7 @@ const UNSAFE_FILES: [&str; 14] = [
     "tests/common/cached.rs",
     "tests/common/held.rs",
     "tests/common/refusing.rs",
-    "tests/common/spied.rs",
+    "tests/common/function_tables.rs",
     "tests/growth/heap.rs",
     "tests/planted_hazard.rs",
 ];

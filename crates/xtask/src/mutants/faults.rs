@@ -8,6 +8,8 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
+use crate::workspace::text_of;
+
 /// Names the list.
 pub(super) const LIST: &str = "tests/faults.json";
 
@@ -52,7 +54,7 @@ impl Placed {
 
 /// Reads the list.
 pub(super) fn read(path: &Path) -> Result<Vec<Fault>> {
-    let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let text = text_of(path)?;
     let faults = listed(&text).with_context(|| path.display().to_string())?;
     let mut names = BTreeSet::new();
     for fault in &faults {

@@ -12,6 +12,7 @@ use super::scratch::Scratch;
 use super::watch::{Seen, watch};
 use super::weave::{VARIABLE, meet};
 use crate::shell::cargo;
+use crate::suite;
 
 /// Lists the variables that would change the tests.
 const UNSET: [&str; 5] = [
@@ -85,12 +86,12 @@ impl Proofs {
         let line = line.args(["--message-format", "json"]).dir(scratch.root());
         let line = line.var("CARGO_TARGET_DIR", scratch.target()).var("CARGO_PROFILE_DEV_DEBUG", "0");
         let (built, said) = line.run_quietly()?;
-        let messages: Vec<Value> = said.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        let messages = suite::messages(&said);
         if !built {
             return Ok(Err(RefusedBuild::of(&messages, &said)));
         }
         let proof = |&(what, target, dir, args, seeds): &Plan| {
-            let program = executable(&messages, target)
+            let program = suite::executable(&messages, target)
                 .with_context(|| format!("cargo's messages do not name the test program of {what}"))?;
             Ok(Proof { what, program, dir: scratch.root().join(dir), args, seeds, limit })
         };
@@ -166,15 +167,6 @@ impl Proof {
     }
 }
 
-/// Returns the path of a target's test program from cargo's messages.
-fn executable(messages: &[Value], (name, kind): (&str, &str)) -> Option<PathBuf> {
-    messages.iter().find_map(|message| {
-        let target = &message["target"];
-        let is = target["name"] == name && target["kind"][0] == kind && message["profile"]["test"] == true;
-        message["executable"].as_str().filter(|_| is).map(PathBuf::from)
-    })
-}
-
 impl RefusedBuild {
     fn of(messages: &[Value], said: &str) -> Self {
         let errors = messages.iter().map(|message| &message["message"]).filter(|m| m["level"] == "error");
@@ -205,16 +197,6 @@ mod tests {
     use super::super::faults::tests::fault;
     use super::*;
     use serde_json::json;
-
-    #[test]
-    fn the_test_program_of_a_library_is_not_the_library() {
-        let messages = [
-            json!({"target": {"name": "a", "kind": ["lib"]}, "profile": {"test": false}, "executable": null}),
-            json!({"target": {"name": "a", "kind": ["lib"]}, "profile": {"test": true}, "executable": "/x/a-1"}),
-        ];
-        assert_eq!(executable(&messages, ("a", "lib")), Some(PathBuf::from("/x/a-1")));
-        assert_eq!(executable(&messages, ("a", "test")), None);
-    }
 
     #[test]
     fn the_compiler_points_at_the_fault_that_does_not_build() {

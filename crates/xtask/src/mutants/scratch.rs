@@ -1,7 +1,6 @@
 //! A copy of the sources that holds the faults. The working tree stays as it is.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -9,7 +8,7 @@ use anyhow::{Context, Result};
 use super::faults::Placed;
 use super::weave::{weave, with_choice};
 use crate::sources::copy;
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, text_of};
 
 /// Holds the copy and its build.
 pub(super) struct Scratch {
@@ -42,10 +41,7 @@ impl Scratch {
 
     /// Returns the files with faults, and the roots of their crates.
     fn woven(&self, faults: &[&Placed]) -> Result<BTreeMap<PathBuf, String>> {
-        let read = |file: &Path| {
-            let path = self.source.join(file);
-            fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))
-        };
+        let read = |file: &Path| text_of(&self.source.join(file));
         let mut texts = BTreeMap::new();
         let names: BTreeSet<&str> = faults.iter().map(|placed| placed.fault.file.as_str()).collect();
         for name in names {
@@ -71,6 +67,8 @@ fn crate_root(file: &Path) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::super::faults::tests::fault;
     use super::super::faults::{Fault, place_all};
     use super::*;

@@ -56,14 +56,6 @@ const SINGLE: [&str; 13] = [
     "wgpu-types",
 ];
 
-/// Runs [`outside`]; a skipped run is an error.
-///
-/// # Errors
-/// Those of [`outside`].
-pub(crate) fn command(workspace: &Workspace) -> Result<()> {
-    outside(workspace, true).map(|_| ())
-}
-
 /// Packs the crates, puts the packages into a registry that is a folder, and builds and runs a program that takes the
 /// library from there. Skipped if downloads are not allowed.
 ///

@@ -6,16 +6,15 @@ mod run;
 mod table;
 
 use std::collections::BTreeSet;
-use std::fs;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
 use self::outcome::{Ended, Outcome, Remarked};
 use self::rules::{Rule, gaps, parse, rule_of};
 use self::run::{Programs, models};
-use crate::environment::{Request, set_up};
-use crate::suite::{self, MODES, Mode, Plan};
-use crate::workspace::Workspace;
+use crate::environment::{Request, set_up_reported};
+use crate::suite::{self, Plan};
+use crate::workspace::{Workspace, text_of};
 
 /// Holds the arguments of the command `semantics`.
 pub(crate) struct Options {
@@ -28,14 +27,11 @@ pub(crate) struct Options {
 
 /// Runs every test that proves a rule, and prints the results; returns `true` if no test failed.
 pub(crate) fn semantics(workspace: &Workspace, options: &Options) -> Result<bool> {
-    let rules = parse(&fs::read_to_string(workspace.path("docs/semantics.md")).context("docs/semantics.md")?);
-    let modes = chosen(&options.modes)?;
-    let found = set_up(workspace, options.request)?;
-    if let Some(missing) = found.missing {
-        eprintln!("semantics: without {missing}");
-    }
+    let rules = parse(&text_of(&workspace.path("docs/semantics.md"))?);
+    let modes = suite::modes_named(&options.modes)?;
+    let vars = set_up_reported(workspace, options.request)?;
     let programs = Programs::build(workspace)?;
-    let ids = programs.ids(&found.vars)?;
+    let ids = programs.ids(&vars)?;
     let named = ids.values().flatten().filter_map(|id| rule_of(id));
     let gaps = gaps(&rules, &named.chain(["R03".to_owned()]).collect::<BTreeSet<_>>());
     if !gaps.is_empty() {
@@ -43,7 +39,7 @@ pub(crate) fn semantics(workspace: &Workspace, options: &Options) -> Result<bool
     }
     let (results, filter) =
         (suite::no_results(workspace, "semantics")?, Vec::from_iter(options.filter.clone()));
-    let plan = Plan { vars: &found.vars, modes: &modes, full: true, filter: &filter, results: &results };
+    let plan = Plan { vars: &vars, modes: &modes, full: true, filter: &filter, results: &results };
     let (mut outcomes, failed) = programs.run(&plan, &ids)?;
     if options.models && options.filter.as_deref().is_none_or(|part| "r03_models".contains(part)) {
         outcomes.push(models(workspace.root())?);
@@ -55,18 +51,6 @@ pub(crate) fn semantics(workspace: &Workspace, options: &Options) -> Result<bool
     print(&shown, &outcomes, options.json)?;
     failed.iter().for_each(|error| eprintln!("semantics: {error:#}"));
     Ok(failed.is_none() && outcomes.iter().all(|outcome| outcome.result != Ended::Fail))
-}
-
-/// Returns the modes with these names; all modes if no name is given.
-fn chosen(names: &[String]) -> Result<Vec<&'static Mode>> {
-    if names.is_empty() {
-        return Ok(MODES.iter().collect());
-    }
-    let mode = |name: &String| {
-        let known = || MODES.each_ref().map(|mode| mode.name).join(", ");
-        MODES.iter().find(|mode| mode.name == name).with_context(|| format!("no mode `{name}`: {}", known()))
-    };
-    names.iter().map(mode).collect()
 }
 
 /// Returns the rules that have an outcome: a filter leaves out the tests of the others, so they are not shown as
@@ -100,14 +84,5 @@ mod tests {
         let rules = parse("**Q01. One.**\n**Q02. Two.**\n**G01 (not yet). Three.**\n");
         let shown = of_outcomes(rules, &[outcome("Q02", "lavapipe", Ended::Pass, None)]);
         assert_eq!(shown.iter().map(|rule| rule.number.as_str()).collect::<Vec<_>>(), ["Q02"]);
-    }
-
-    #[test]
-    fn modes_are_chosen_by_name() {
-        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-        assert_eq!(chosen(&[]).expect("all").len(), MODES.len());
-        assert_eq!(chosen(&names(&["hal"])).expect("it is known")[0].name, "hal");
-        let error = chosen(&names(&["hale"])).expect_err("it is not known").to_string();
-        assert!(error.contains("hale") && error.contains("discrete"), "{error}");
     }
 }

@@ -1,7 +1,6 @@
 //! Runs the test programs that prove rules, and reads the results that they write.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Error, Result};
@@ -10,7 +9,7 @@ use super::outcome::{Ended, Outcome, parse, unended};
 use crate::environment::Vars;
 use crate::shell::line;
 use crate::suite::{self, Mode, Plan, Program, Shard};
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, text_of};
 
 /// Lists the programs whose tests are named after rules and write their results.
 const PROGRAMS: [&str; 3] = ["conformance", "programs", "refusals"];
@@ -50,8 +49,7 @@ impl Programs {
 
 /// Returns the outcomes of a mode; a test that its program did not reach is a failure.
 fn of_mode(mode: &Mode, plan: &Plan<'_>, shards: &[Shard], ids: &Ids) -> Result<Vec<Outcome>> {
-    let file = suite::results(plan.results, mode);
-    let noted = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+    let noted = text_of(&suite::results(plan.results, mode))?;
     let outcomes = parse(&noted, mode.name)?;
     let shards = shards.iter().filter(|shard| shard.mode == mode.name);
     let due: Vec<String> = shards.flat_map(|shard| due(shard, &ids[&shard.program], plan.filter)).collect();

@@ -12,10 +12,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-pub(crate) use self::modes::{MODES, Mode};
+pub(crate) use self::modes::{MODES, Mode, modes_named};
 use self::pool::Summary;
-pub(crate) use self::programs::{Program, tests};
-pub(crate) use self::shards::{Shard, results};
+pub(crate) use self::pool::{peak, too_much};
+pub(crate) use self::programs::{Program, executable, listed, messages, messages_of, tests};
+pub(crate) use self::shards::{MEMORY, Shard, results};
 use crate::environment::Vars;
 use crate::workspace::Workspace;
 

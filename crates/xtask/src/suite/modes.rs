@@ -1,5 +1,7 @@
 //! The modes of the device tests: other recorders, other memory.
 
+use anyhow::{Result, bail};
+
 /// Describes a mode of the device tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mode {
@@ -28,6 +30,17 @@ pub(crate) static MODES: [Mode; 5] = [
     Mode { name: "discrete", var: Some(("FENCEPOST_TEST_MEMORY", "discrete")), places: Places::Native },
 ];
 
+/// Returns the modes with these names, in their own order; all modes if no name is given.
+pub(crate) fn modes_named(names: &[String]) -> Result<Vec<&'static Mode>> {
+    if let Some(unknown) = names.iter().find(|name| MODES.iter().all(|mode| mode.name != **name)) {
+        bail!(
+            "there is no mode `{unknown}`: there are {}",
+            MODES.each_ref().map(|mode| mode.name).join(", ")
+        );
+    }
+    Ok(MODES.iter().filter(|mode| names.is_empty() || names.iter().any(|name| name == mode.name)).collect())
+}
+
 impl Mode {
     /// Returns `true` if the mode differs from the default mode at the place of this name.
     pub(crate) fn differs_at(&self, place: &str) -> bool {
@@ -54,5 +67,14 @@ mod tests {
         assert_eq!(modes_at("cpu_3"), ["default"]);
         assert_eq!(modes_at("lavapipe"), ["default", "wgpu", "hal", "discrete"]);
         assert_eq!(modes_at("llvmpipe_gl"), ["default", "hal", "direct"]);
+    }
+
+    #[test]
+    fn modes_are_chosen_by_name() {
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        assert_eq!(modes_named(&[]).expect("all").len(), MODES.len());
+        assert_eq!(modes_named(&names(&["hal"])).expect("it is known")[0].name, "hal");
+        let error = modes_named(&names(&["hale"])).expect_err("it is not known").to_string();
+        assert!(error.contains("hale") && error.contains("discrete"), "{error}");
     }
 }

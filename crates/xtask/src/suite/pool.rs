@@ -74,14 +74,14 @@ fn verdict(passed: bool, counts: Option<[usize; 3]>, tests: Option<usize>) -> Op
     }
 }
 
-/// Returns the reason why a shard failed whose process used more memory than its limit.
-fn too_much(peak: Option<u64>, limit: u64) -> Option<String> {
+/// Returns the failure of a process that used more memory than its limit, in MiB.
+pub(crate) fn too_much(peak: Option<u64>, limit: u64) -> Option<String> {
     let peak = peak.filter(|peak| *peak > limit)?;
     Some(format!("the process took {peak} MiB, the limit is {limit} MiB"))
 }
 
-/// Returns the peak memory of a test program in MiB, if it printed that: `tests/common/one_place.rs`.
-fn peak(said: &str) -> Option<u64> {
+/// Returns the peak memory of a test program in MiB, if it printed that: `tests/common/place_filter.rs`.
+pub(crate) fn peak(said: &str) -> Option<u64> {
     let words = said.lines().rev().find_map(|line| line.strip_prefix("peak memory: "))?;
     words.strip_suffix(" MiB")?.parse().ok()
 }
@@ -122,6 +122,7 @@ mod tests {
     fn a_process_that_takes_too_much_memory_fails_its_shard() {
         let said = |mebibytes: u64| format!("test result: ok\npeak memory: {mebibytes} MiB\n");
         assert_eq!(peak(&said(900)), Some(900));
+        assert_eq!(peak(&(said(7) + &said(9))), Some(9), "the last one counts");
         assert_eq!(too_much(peak(&said(1536)), 1536), None);
         let wrong = too_much(peak(&said(1537)), 1536);
         assert!(wrong.is_some_and(|wrong| wrong.contains("1537") && wrong.contains("1536")));

@@ -44,19 +44,40 @@ pub(crate) fn tests() -> Line {
 /// # Errors
 /// A program does not compile, or cargo names none.
 pub(crate) fn build(workspace: &Workspace) -> Result<Vec<Program>> {
-    let build = tests().arg("--no-run").dir(workspace.root());
-    build.run_aside()?; // prints the compiler's errors; the second run below returns messages in JSON
-    let found = parse(&build.args(["--message-format", "json"]).read()?);
+    let messages = messages_of(tests().arg("--no-run").dir(workspace.root()))?;
+    let found: Vec<Program> = messages.iter().filter_map(program).collect();
     if found.is_empty() {
         bail!("cargo names no test program");
     }
     Ok(found)
 }
 
-/// Returns the test programs that cargo's messages name.
-fn parse(messages: &str) -> Vec<Program> {
-    let messages = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    messages.filter_map(|message| program(&message)).collect()
+/// Runs a build twice: the first run prints the errors of the compiler, the second returns cargo's messages.
+///
+/// # Errors
+/// The build fails.
+pub(crate) fn messages_of(build: Line) -> Result<Vec<Value>> {
+    build.run_aside()?;
+    Ok(messages(&build.args(["--message-format", "json"]).read()?))
+}
+
+/// Returns cargo's messages in JSON among the lines of its output.
+pub(crate) fn messages(said: &str) -> Vec<Value> {
+    said.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
+/// Returns the path of the test program of a target, given by name and kind, from cargo's messages.
+pub(crate) fn executable(messages: &[Value], (name, kind): (&str, &str)) -> Option<PathBuf> {
+    messages.iter().find_map(|message| {
+        let target = &message["target"];
+        let is = target["name"] == name && target["kind"][0] == kind && message["profile"]["test"] == true;
+        message["executable"].as_str().filter(|_| is).map(PathBuf::from)
+    })
+}
+
+/// Returns the names of tests in the output of a test program that lists them.
+pub(crate) fn listed(list: &str) -> impl Iterator<Item = &str> {
+    list.lines().filter_map(|line| line.strip_suffix(": test"))
 }
 
 fn program(message: &Value) -> Option<Program> {
@@ -94,12 +115,14 @@ impl Program {
     pub(crate) fn ids(&self, vars: &[(String, String)]) -> Result<Vec<String>> {
         let list = self.line().vars(vars).arg("--list").read();
         let list = list.with_context(|| format!("the tests of `{}`", self.name))?;
-        Ok(list.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect())
+        Ok(listed(&list).map(str::to_owned).collect())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     const MESSAGES: &str = r#"{"reason":"compiler-artifact","package_id":"path+file:///w/crates/core#fencepost-core@0.1.0","manifest_path":"/w/crates/core/Cargo.toml","target":{"name":"fencepost_core","kind":["lib"]},"profile":{"test":false},"executable":null}
@@ -112,7 +135,7 @@ no message
 
     #[test]
     fn only_test_programs_are_found() {
-        let found = parse(MESSAGES);
+        let found: Vec<Program> = messages(MESSAGES).iter().filter_map(program).collect();
         let names: Vec<_> = found.iter().map(|program| program.name.as_str()).collect();
         assert_eq!(names, ["fencepost-core unit", "xtask unit", "conformance"]);
         assert_eq!(found[2].dir, Path::new("/w/crates/fencepost"));
@@ -121,7 +144,17 @@ no message
 
     #[test]
     fn a_program_starts_where_its_package_is() {
-        let line = parse(MESSAGES)[2].line().to_string();
+        let line = program(&messages(MESSAGES)[3]).expect("a test program").line().to_string();
         assert!(line.contains("CARGO_MANIFEST_DIR=/w/crates/fencepost"), "{line}");
+    }
+
+    #[test]
+    fn the_test_program_of_a_library_is_not_the_library() {
+        let messages = [
+            json!({"target": {"name": "a", "kind": ["lib"]}, "profile": {"test": false}, "executable": null}),
+            json!({"target": {"name": "a", "kind": ["lib"]}, "profile": {"test": true}, "executable": "/x/a-1"}),
+        ];
+        assert_eq!(executable(&messages, ("a", "lib")), Some(PathBuf::from("/x/a-1")));
+        assert_eq!(executable(&messages, ("a", "test")), None);
     }
 }

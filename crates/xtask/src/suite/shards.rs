@@ -11,7 +11,7 @@ use crate::shell::Line;
 
 /// Names the variable with the file of results, as in `tests/common/results.rs`.
 const RESULTS: &str = "FENCEPOST_TEST_RESULTS";
-/// Names the variable that limits a program to the tests of one place, as in `tests/common/places.rs`.
+/// Names the variable that limits a program to the tests of one place, as in `tests/common/place_filter.rs`.
 const PLACE: &str = "FENCEPOST_TEST_PLACE";
 /// Names the variable of the full suite, as in `tests/common/full.rs`.
 const FULL: &str = "FENCEPOST_TEST_FULL";
@@ -47,6 +47,9 @@ pub(crate) struct Shard {
     pub(super) line: Line,
 }
 
+/// Limits the memory of a process, in MiB, except for the refusals.
+pub(crate) const MEMORY: u64 = 1536;
+
 /// Names the tests of a program that one process runs.
 enum Part {
     All,
@@ -59,7 +62,7 @@ enum Part {
 impl Shard {
     /// Returns the limit of its process's memory, in MiB.
     pub(super) fn memory(&self) -> u64 {
-        if self.program == BY_TEST { 2560 } else { 1536 }
+        if self.program == BY_TEST { 2560 } else { MEMORY }
     }
 
     /// Makes a shard of a whole program.

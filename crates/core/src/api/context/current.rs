@@ -120,7 +120,7 @@ impl CommandQueue {
         let before = current_queue(self.owner())
             .map_or_else(|| self.owner().default_slot(), |queue| queue.slot().ok());
         if let (Some(before), Ok(slot)) = (before, self.slot()) {
-            self.owner().engine().come_after(slot, before, at);
+            self.owner().engine().order_after(slot, before, at);
         }
     }
 }

@@ -131,7 +131,7 @@ impl<K> LateSteps<K> for KernelLate<K> {
                         drop(state);
                         return Some(self.finish(outcome));
                     }
-                    if deadline.over() {
+                    if deadline.has_passed() {
                         return None;
                     }
                     state = sleep_for(&desk.left, state, deadline.slice());

@@ -57,7 +57,7 @@ impl Context {
     /// # drop(queue);
     /// ```
     pub fn set_pool_limit(&self, bytes: Option<u64>) {
-        self.owner.engine().lock().pool.set_limit(bytes);
+        self.owner.engine().lock().pool.limit = bytes;
     }
 
     /// Limits the free bytes that the pool keeps for later arrays. The pool returns the surplus to the driver as soon
@@ -77,7 +77,7 @@ impl Context {
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     pub fn set_release_threshold(&self, bytes: Option<u64>) {
-        self.owner.engine().lock().pool.set_threshold(bytes);
+        self.owner.engine().lock().pool.threshold = bytes;
         self.owner.engine().release_surplus();
     }
 

@@ -110,7 +110,7 @@ struct QueueEnd {
 impl ContextEnds {
     fn of(owner: Owner) -> Self {
         let shared = owner.wgpu().is_some_and(|device| device.is_shared());
-        let ends = match owner.engine().start_all(shared) {
+        let ends = match owner.engine().finish_all(shared) {
             Ok(ends) => ends.into_iter().map(|(point, past)| QueueEnd { point, past, over: None }).collect(),
             Err(lost) => vec![QueueEnd { point: Point::START, past: Arc::default(), over: Some(Err(lost)) }],
         };

@@ -22,6 +22,7 @@ use crate::runtime::wait_mode::{late, late_or_error};
 use crate::scheduler::host_guard::HostGuard;
 use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::ordering::policy::Policy;
+use crate::scheduler::wait::Caller;
 use crate::work::region_copy::RegionCopy;
 use crate::work::span::{Pattern, Span};
 use crate::work::step::{Work, Works};
@@ -448,7 +449,7 @@ impl CommandQueue {
         let maker = self.by(CommandKind::Read)?;
         self.own(array)?;
         let reading = read(&maker)?;
-        self.owner().engine().flush_before_wait(maker.by.slot)?;
+        self.owner().engine().flush(maker.by.slot, Caller::Waits)?;
         Ok(reading)
     }
 

@@ -30,8 +30,7 @@ fn made(pool: &mut Pool, heap: Heap, size: u64) -> Arc<Block> {
 
 #[test]
 fn m08_the_pool_allocates_up_to_its_limit_and_no_more() {
-    let mut pool = Pool::default();
-    pool.set_limit(Some(1024));
+    let mut pool = Pool { limit: Some(1024), ..Pool::default() };
     let device = made(&mut pool, Heap::Device, 512);
     let pinned = made(&mut pool, Heap::Upload, 256);
     let refused = pool.reserve(Heap::Download, 512).expect_err("768 and 512 are more than 1024");
@@ -99,7 +98,7 @@ fn m08_a_surplus_is_more_than_the_threshold() {
     pool.give(block);
     assert!(!pool.has_surplus() && !pool.over_threshold(), "without a threshold the pool keeps a minimum");
     for (threshold, surplus) in [(256, false), (255, true), (0, true)] {
-        pool.set_threshold(Some(threshold));
+        pool.threshold = Some(threshold);
         assert_eq!((pool.has_surplus(), pool.over_threshold()), (surplus, surplus), "threshold {threshold}");
     }
 }

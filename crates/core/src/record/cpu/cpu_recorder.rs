@@ -104,14 +104,14 @@ struct CpuLane {
 }
 
 struct CpuRecorder {
-    world: Arc<Mutex<CpuDevices>>,
+    devices: Arc<Mutex<CpuDevices>>,
     lane: usize,
     rng: fastrand::Rng,
     refusals: f64,
 }
 
 struct CpuFence {
-    world: Arc<Mutex<CpuDevices>>,
+    devices: Arc<Mutex<CpuDevices>>,
     lane: usize,
 }
 
@@ -125,7 +125,7 @@ pub(crate) fn open(options: &CpuOptions) -> (Arc<CpuDevice>, Vec<Lane>) {
 pub(crate) fn open_with(options: &CpuOptions, faults: &CpuFaults) -> (Arc<CpuDevice>, Vec<Lane>) {
     let count = options.lanes.max(1);
     let device = Arc::new(CpuDevice::new(options.memory));
-    let world = Arc::new(Mutex::new(CpuDevices {
+    let devices = Arc::new(Mutex::new(CpuDevices {
         rng: fastrand::Rng::with_seed(options.seed),
         delays: faults.delays,
         steps_left: faults.lost_after,
@@ -136,12 +136,12 @@ pub(crate) fn open_with(options: &CpuOptions, faults: &CpuFaults) -> (Arc<CpuDev
     }));
     let lane = |lane: usize| Lane {
         recorder: Box::new(CpuRecorder {
-            world: world.clone(),
+            devices: devices.clone(),
             lane,
             rng: fastrand::Rng::with_seed(options.seed ^ (lane as u64 + 1) << 32),
             refusals: faults.refusals,
         }),
-        fence: Arc::new(CpuFence { world: world.clone(), lane }),
+        fence: Arc::new(CpuFence { devices: devices.clone(), lane }),
         async_submit: true,
         cost_model: cost_model(options, faults, lane as u64),
     };
@@ -281,7 +281,7 @@ impl Recorder for CpuRecorder {
             return Err(Failure { step, error: Kind::Device { object, message }.into(), lost: false });
         }
         let running = Running::new(steps, waits, signal);
-        lock(&self.world).lanes[self.lane].batches.push_back(running);
+        lock(&self.devices).lanes[self.lane].batches.push_back(running);
         Ok(None)
     }
 }
@@ -338,24 +338,24 @@ impl CpuDevices {
 
 impl Fence for CpuFence {
     fn completed(&self) -> Result<Value, Lost> {
-        let mut world = lock(&self.world);
-        for _ in 0..world.rng.usize(0..3) {
-            world.step();
+        let mut devices = lock(&self.devices);
+        for _ in 0..devices.rng.usize(0..3) {
+            devices.step();
         }
-        world.progress(self.lane)
+        devices.progress(self.lane)
     }
 
     fn wait(&self, value: Value, limit: Duration) -> Result<Value, Lost> {
         let deadline = Instant::now() + limit;
         loop {
-            let mut world = lock(&self.world);
-            let reached = world.progress(self.lane)?;
+            let mut devices = lock(&self.devices);
+            let reached = devices.progress(self.lane)?;
             if reached >= value || Instant::now() >= deadline {
                 return Ok(reached);
             }
-            let moved = world.step();
-            let delay = world.delays.then(|| world.rng.u64(0..200)).filter(|&us| us > 150);
-            drop(world);
+            let moved = devices.step();
+            let delay = devices.delays.then(|| devices.rng.u64(0..200)).filter(|&us| us > 150);
+            drop(devices);
             match delay {
                 Some(us) => std::thread::sleep(Duration::from_micros(us)),
                 None if !moved => std::thread::sleep(Duration::from_micros(20)),
@@ -381,9 +381,9 @@ impl Readback for CpuBytes {
     }
 }
 
-fn cells(block: &Block) -> &CpuMemory {
+fn memory_of(block: &Block) -> &CpuMemory {
     match &block.memory {
-        Memory::Host(cells) => cells,
+        Memory::Host(memory) => memory,
         Memory::Wgpu(_) => unreachable!("bug: {block:?} does not belong to the CPU recorder"),
     }
 }
@@ -415,7 +415,7 @@ impl<'e> WorkVisitor<'e> for CpuVisitor<'_> {
     }
 
     fn copy(&mut self, src: &'e Span, dst: &'e Span) -> Result<()> {
-        cells(&dst.block).write(dst.offset, &cells(&src.block).copy(src.range()));
+        memory_of(&dst.block).write(dst.offset, &memory_of(&src.block).copy(src.range()));
         Ok(())
     }
 
@@ -427,7 +427,7 @@ impl<'e> WorkVisitor<'e> for CpuVisitor<'_> {
     fn fill(&mut self, dst: &'e Span, pattern: &'e Pattern) -> Result<()> {
         let size = dst.size as usize;
         let bytes = pattern.bytes().repeat(size.div_ceil(pattern.bytes().len()));
-        cells(&dst.block).write(dst.offset, &bytes[..size]);
+        memory_of(&dst.block).write(dst.offset, &bytes[..size]);
         Ok(())
     }
 
@@ -435,12 +435,12 @@ impl<'e> WorkVisitor<'e> for CpuVisitor<'_> {
         let Staged::Host(bytes) = src else {
             unreachable!("bug: device staging in a batch of the CPU recorder")
         };
-        cells(&dst.block).write(dst.offset, bytes);
+        memory_of(&dst.block).write(dst.offset, bytes);
         Ok(())
     }
 
     fn read(&mut self, src: &'e Span, slot: &'e Arc<ReadSlot>) -> Result<()> {
-        let bytes = MeteredVec::new(cells(&src.block).copy(src.range()), self.staging);
+        let bytes = MeteredVec::new(memory_of(&src.block).copy(src.range()), self.staging);
         slot.set(ReadState::Staged(Arc::new(CpuBytes(bytes))));
         Ok(())
     }
@@ -457,7 +457,7 @@ impl<'e> WorkVisitor<'e> for CpuVisitor<'_> {
 }
 
 fn run_region(copy: &RegionCopy) {
-    let (src, dst) = (cells(&copy.src.block), cells(&copy.dst.block));
+    let (src, dst) = (memory_of(&copy.src.block), memory_of(&copy.dst.block));
     for (from, to) in copy.rows.iter() {
         dst.write(to, &src.copy(from..from + copy.rows.row));
     }
@@ -466,7 +466,7 @@ fn run_region(copy: &RegionCopy) {
 fn run_launch(launch: &Launch) {
     let Pipeline::Host(kernel) = &launch.kernel().pipeline else { return };
     let mut copies: Vec<Vec<u8>> =
-        launch.bindings.iter().map(|b| cells(&b.block).copy(b.offset..b.offset + b.size)).collect();
+        launch.bindings.iter().map(|b| memory_of(&b.block).copy(b.offset..b.offset + b.size)).collect();
     let writes = |at: usize| launch.kernel().interface.bindings[at].declared.writes();
     let mut buffers: Vec<HostBuffer<'_>> = copies
         .iter_mut()
@@ -477,7 +477,7 @@ fn run_launch(launch: &Launch) {
     drop(buffers);
     for (bound, bytes) in launch.bindings.iter().zip(&copies) {
         if bound.used.is_some_and(|used| used.writes()) {
-            cells(&bound.block).write(bound.offset, bytes);
+            memory_of(&bound.block).write(bound.offset, bytes);
         }
     }
 }
@@ -485,7 +485,7 @@ fn run_launch(launch: &Launch) {
 /// Returns the workgroup counts of a launch. If one of them is 0 all are 0, because host kernels check only the first.
 fn groups(launch: &Launch) -> [u32; 3] {
     let groups = launch.indirect.as_ref().map_or(launch.groups, |span| {
-        let bytes = cells(&span.block).copy(span.range());
+        let bytes = memory_of(&span.block).copy(span.range());
         std::array::from_fn(|i| bytemuck::pod_read_unaligned(&bytes[4 * i..4 * i + 4]))
     });
     if groups.contains(&0) { [0; 3] } else { groups }

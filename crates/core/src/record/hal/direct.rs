@@ -1,44 +1,37 @@
 //! Submissions without wgpu, in the recorder's own encoders.
 #![allow(unsafe_code, reason = "submissions that wgpu itself does not see")]
 
-use crate::device::Device as _;
 use crate::device::recorder::Failure;
 use crate::device::wgpu_device::WgpuDevice;
 use crate::driver::backend::Backend;
-use crate::error::{Error, Kind};
+use crate::memory::free_list::{FreeList, ListedItem};
 use crate::memory::wgpu_memory::refused;
 use fencepost_sync::Value;
 use fencepost_sync::backend::HalFence;
-use fencepost_sync::prim::{Mutex, lock};
 use smallvec::SmallVec;
 use std::sync::Arc;
 use wgpu::hal::{self, CommandEncoder as _, Device as _, DeviceError, Queue as _};
-
-/// Holds the encoders whose commands are complete on the device.
-type IdleEncoders<A> = Arc<Mutex<Vec<Encoder<A>>>>;
 
 /// Submits for the one lane of a device. Only the thread that holds the lane's token uses it.
 pub(crate) struct Direct<A: Backend> {
     device: Arc<WgpuDevice>,
     fence: Arc<HalFence<A>>,
-    idle: IdleEncoders<A>,
+    /// Holds the encoders whose commands are complete on the device.
+    idle: FreeList<Encoder<A>>,
 }
 
 /// Holds an encoder, and the commands that it recorded last.
-struct Encoder<A: Backend> {
+pub(crate) struct Encoder<A: Backend> {
     native: A::CommandEncoder,
     recorded: Option<A::CommandBuffer>,
 }
 
 /// Holds recorded commands. The drop returns the encoder to the idle ones, so the commands must be complete by then.
-pub(crate) struct RecordedEncoder<A: Backend> {
-    encoder: Option<Encoder<A>>,
-    idle: IdleEncoders<A>,
-}
+pub(crate) type RecordedEncoder<A> = ListedItem<Encoder<A>>;
 
 impl<A: Backend> Direct<A> {
     pub(crate) fn new(device: Arc<WgpuDevice>, fence: Arc<HalFence<A>>) -> Self {
-        Self { device, fence, idle: IdleEncoders::default() }
+        Self { device, fence, idle: FreeList::default() }
     }
 
     pub(crate) fn device(&self) -> &Arc<WgpuDevice> {
@@ -58,7 +51,7 @@ impl<A: Backend> Direct<A> {
         commands: impl FnOnce(&mut A::CommandEncoder) -> Result<T, Failure>,
     ) -> Result<(RecordedEncoder<A>, T), Failure> {
         let mut recorded = self.encoder().map_err(|error| self.failure(&error))?;
-        let encoder = recorded.encoder.as_mut().expect("bug: only the drop takes the encoder");
+        let encoder = &mut *recorded;
         // SAFETY: the encoder is closed, and the commands that it recorded before were reset.
         unsafe { encoder.native.begin_encoding(None) }.map_err(|error| self.failure(&error))?;
         match commands(&mut encoder.native) {
@@ -87,7 +80,8 @@ impl<A: Backend> Direct<A> {
         // SAFETY: the queue is only used to submit, and only wgpu destroys it.
         let queue = unsafe { self.device.queue().as_hal::<A>() };
         let queue = queue.ok_or_else(|| self.failure(&DeviceError::Lost))?;
-        let buffers: SmallVec<[_; 1]> = recorded.and_then(RecordedEncoder::commands).into_iter().collect();
+        let buffers: SmallVec<[_; 1]> =
+            recorded.and_then(|encoder| encoder.recorded.as_ref()).into_iter().collect();
         // SAFETY: an encoder of this device recorded the commands. They, and all that they use, are kept until the
         // fence reaches `signal`. The values of a lane grow, so the fence's values grow from submission to submission.
         let submitted = unsafe { queue.submit(&buffers, &[], (self.fence.native(), signal.0)) };
@@ -106,8 +100,7 @@ impl<A: Backend> Direct<A> {
 
     /// Returns an idle encoder, or makes one.
     fn encoder(&self) -> Result<RecordedEncoder<A>, DeviceError> {
-        let idle = lock(&self.idle).pop();
-        let encoder = match idle {
+        let encoder = match self.idle.take() {
             Some(mut encoder) => {
                 // SAFETY: the encoder is idle, so the device has completed the commands that it recorded.
                 unsafe { encoder.native.reset_all(encoder.recorded.take().into_iter()) };
@@ -115,7 +108,7 @@ impl<A: Backend> Direct<A> {
             }
             None => Encoder { native: self.new_encoder()?, recorded: None },
         };
-        Ok(RecordedEncoder { encoder: Some(encoder), idle: self.idle.clone() })
+        Ok(self.idle.lend(encoder))
     }
 
     fn new_encoder(&self) -> Result<A::CommandEncoder, DeviceError> {
@@ -136,28 +129,9 @@ impl<A: Backend> Direct<A> {
 
     /// Builds the failure that the scheduler receives.
     pub(crate) fn failure(&self, error: &DeviceError) -> Failure {
-        let lost = self.device.lost();
         if matches!(error, DeviceError::Lost) {
-            lost.raise(&error.to_string());
+            self.device.lost().raise(&error.to_string());
         }
-        let error: Error = match lost.check() {
-            Ok(()) => refused(error, "a submission", 0),
-            Err(lost) => {
-                Kind::DeviceLost { device: self.device.caps().adapter.clone(), reason: lost.reason }.into()
-            }
-        };
-        Failure { step: None, error, lost: lost.is_raised() }
-    }
-}
-
-impl<A: Backend> RecordedEncoder<A> {
-    fn commands(&self) -> Option<&A::CommandBuffer> {
-        self.encoder.as_ref().and_then(|encoder| encoder.recorded.as_ref())
-    }
-}
-
-impl<A: Backend> Drop for RecordedEncoder<A> {
-    fn drop(&mut self) {
-        lock(&self.idle).extend(self.encoder.take());
+        self.device.failure(|| refused(error, "a submission", 0))
     }
 }

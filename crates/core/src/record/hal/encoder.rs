@@ -112,14 +112,11 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
     }
 
     pub(crate) fn copy(&mut self, src: &A::Buffer, from: u64, dst: &A::Buffer, to: u64, size: u64) {
-        self.end_pass();
-        let Some(size) = wgpu::BufferSize::new(size) else { return };
-        let region = hal::BufferCopy { src_offset: from, dst_offset: to, size };
-        // SAFETY: the ranges are in bounds and on words, and ranges of one buffer do not overlap.
-        unsafe { self.encoder.copy_buffer_to_buffer(src, dst, std::iter::once(region)) };
+        self.copy_rows(src, dst, size, std::iter::once((from, to)));
     }
 
-    /// Copies rows of `size` bytes. Each item of `rows` holds the offsets of a row in `src` and in `dst`.
+    /// Copies rows of `size` bytes. Each item of `rows` holds the offsets of a row in `src` and in `dst`. The ranges are
+    /// on words, and those of one buffer do not overlap.
     pub(crate) fn copy_rows(
         &mut self,
         src: &A::Buffer,

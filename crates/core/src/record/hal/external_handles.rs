@@ -5,7 +5,7 @@ use crate::device::recorder::Failure;
 use crate::driver::backend::Backend;
 use crate::error::Kind;
 use crate::memory::heap::BlockId;
-use crate::record::external_blocks::{NamedExternal, buffer};
+use crate::record::external_blocks::NamedExternal;
 use crate::record::hal::snatch_guard::SnatchGuard;
 use rustc_hash::FxHashMap;
 use std::io;
@@ -42,8 +42,8 @@ impl<A: Backend> ExternalHandles<A> {
 
     fn one(&(at, block): &NamedExternal<'_>) -> Result<Self, Failure> {
         // SAFETY: the buffer is only used to record, and only wgpu destroys it.
-        let guard = unsafe { buffer(block).as_hal::<A>() };
-        let guard = guard.ok_or_else(|| gone(at, &block.order().label))?;
+        let guard = unsafe { block.wgpu_buffer().as_hal::<A>() };
+        let guard = guard.ok_or_else(|| destroyed(at, &block.order().label))?;
         let buffers = [(block.id, NonNull::from(&*guard))].into_iter().collect();
         Ok(Self { buffers, _guard: Some(Box::new(guard)), _lock_thread: None })
     }
@@ -51,7 +51,7 @@ impl<A: Backend> ExternalHandles<A> {
     /// Returns `None` if the other thread released the lock to let a waiting thread destroy a buffer. The caller
     /// repeats.
     fn several(first: &NamedExternal<'_>, named: &[NamedExternal<'_>]) -> Result<Option<Self>, Failure> {
-        let held = buffer(first.1).clone();
+        let held = first.1.wgpu_buffer().clone();
         // SAFETY: the buffer is not used, and the guard stays on the thread that took it.
         let guard = SnatchGuard::start(move || unsafe { held.as_hal::<A>() });
         let Some(guard) = guard.map_err(|error| no_thread(first, &error))? else {
@@ -60,8 +60,8 @@ impl<A: Backend> ExternalHandles<A> {
         let mut buffers = FxHashMap::default();
         for &(at, block) in named {
             // SAFETY: the buffer is only used to record, and only wgpu destroys it.
-            let guard = unsafe { buffer(block).as_hal::<A>() };
-            let guard = guard.ok_or_else(|| gone(at, &block.order().label))?;
+            let guard = unsafe { block.wgpu_buffer().as_hal::<A>() };
+            let guard = guard.ok_or_else(|| destroyed(at, &block.order().label))?;
             buffers.insert(block.id, NonNull::from(&*guard));
         }
         Ok(guard.keep().then_some(Self { buffers, _guard: None, _lock_thread: Some(guard) }))
@@ -74,8 +74,8 @@ impl<A: Backend> ExternalHandles<A> {
     pub(crate) fn check(named: &[NamedExternal<'_>]) -> Result<(), Failure> {
         for &(at, block) in named {
             // SAFETY: the buffer is not used.
-            if unsafe { buffer(block).as_hal::<A>() }.is_none() {
-                return Err(gone(at, &block.order().label));
+            if unsafe { block.wgpu_buffer().as_hal::<A>() }.is_none() {
+                return Err(destroyed(at, &block.order().label));
             }
         }
         Ok(())
@@ -94,7 +94,7 @@ fn no_thread(&(at, block): &NamedExternal<'_>, error: &io::Error) -> Failure {
     Failure { step: Some(at), error: Kind::Device { object, message: error.to_string() }.into(), lost: false }
 }
 
-fn gone(at: usize, label: &str) -> Failure {
+fn destroyed(at: usize, label: &str) -> Failure {
     let (object, message) = (format!("array `{label}`"), "its buffer was destroyed".into());
     Failure { step: Some(at), error: Kind::Device { object, message }.into(), lost: false }
 }

@@ -8,10 +8,8 @@
 
 use crate::device::Device as _;
 use crate::device::wgpu_device::WgpuDevice;
-use crate::memory::block::Memory;
-use crate::memory::external_buffers::transition_external;
-use crate::memory::wgpu_memory::WgpuMemory;
-use crate::record::external_blocks::{NamedExternal, buffer};
+use crate::memory::external_buffers::{ExternalBuffer, transition_external};
+use crate::record::external_blocks::NamedExternal;
 use std::num::NonZeroU64;
 
 /// Writes nothing, because no workgroup runs. wgpu counts a bound buffer as written, and zeroes unwritten bytes first.
@@ -36,20 +34,23 @@ impl ExternalStates {
         if named.is_empty() {
             return None;
         }
-        let desc = wgpu::CommandEncoderDescriptor { label: Some("foreign") };
-        let mut encoder = device.raw().create_command_encoder(&desc);
-        let (new, known): (Vec<_>, Vec<_>) = named.iter().partition(|(_, block)| unsettled(&block.memory));
+        let mut encoder = device.encoder("foreign");
+        let unsettled =
+            |named: &&NamedExternal<'_>| named.1.external_buffer().is_some_and(ExternalBuffer::unsettled);
+        let (new, known): (Vec<_>, Vec<_>) = named.iter().partition(unsettled);
         for (_, block) in new {
-            self.settle(device, &mut encoder, buffer(block));
+            self.settle(device, &mut encoder, block.wgpu_buffer());
         }
-        transition_external(&mut encoder, known.into_iter().map(|(_, block)| buffer(block)));
+        transition_external(&mut encoder, known.into_iter().map(|(_, block)| block.wgpu_buffer()));
         Some(encoder.finish())
     }
 
     /// Records in the blocks that the commands were submitted.
     pub(crate) fn done(named: &[NamedExternal<'_>]) {
         for (_, block) in named {
-            memory(&block.memory).and_then(WgpuMemory::external).inspect(|external| external.settle());
+            if let Some(external) = block.external_buffer() {
+                external.settle();
+            }
         }
     }
 
@@ -87,15 +88,4 @@ fn compile(device: &wgpu::Device) -> wgpu::ComputePipeline {
         compilation_options: Default::default(),
         cache: None,
     })
-}
-
-fn memory(memory: &Memory) -> Option<&WgpuMemory> {
-    match memory {
-        Memory::Wgpu(memory) => Some(memory),
-        Memory::Host(_) => None,
-    }
-}
-
-fn unsettled(of: &Memory) -> bool {
-    memory(of).and_then(WgpuMemory::external).is_some_and(|external| external.unsettled())
 }

@@ -1,30 +1,27 @@
 //! The state of a batch while the native recorder records it.
 
-use crate::device::bind_groups::LayoutId;
-use crate::device::bind_groups::{BindGroups, GroupKey};
+use crate::device::bind_groups::{BindGroups, GroupKey, LayoutId};
 use crate::device::hal_pipeline::{HalBinding, HalGroup, HalPipeline};
 use crate::device::parameter_path::ParameterPath;
 use crate::device::wgpu_device::WgpuDevice;
 use crate::driver::backend::Backend;
-use crate::error::{Kind, Result};
+use crate::error::Result;
 use crate::memory::block::Block;
 use crate::memory::native_memory::NativeMemory;
 use crate::memory::staging::StagingPiece;
-use crate::memory::wgpu_memory::WgpuMemory;
+use crate::memory::wgpu_memory::{WgpuMemory, refused};
 use crate::record::dispatch::{BoundRange, GroupCount};
 use crate::record::hal::barriers::BarrierUse;
 use crate::record::hal::encoder::NativeEncoder;
 use crate::record::hal::external_handles::ExternalHandles;
-use crate::record::hal::indirect::IndirectGroups;
 use crate::record::hal::native_buffers::{buffer_of, native, native_of};
 use crate::record::hal::scratch::Scratch;
 use crate::record::hal::zero_fill::ZeroFills;
-use crate::work::compiled_kernel::Pipeline;
-use crate::work::kernel_launch::Launch;
+use crate::record::own_kernels::{OwnKernel, OwnKernels};
 use fencepost_sync::Value;
 use smallvec::SmallVec;
 use std::sync::Arc;
-use wgpu::{BufferUses as Uses, hal};
+use wgpu::BufferUses as Uses;
 
 /// Holds the objects with which a batch is recorded, and the resources that it needs until it is complete.
 pub(crate) struct HalBatch<'e, A: Backend> {
@@ -115,45 +112,16 @@ impl<'e, A: Backend> HalBatch<'e, A> {
         self.touches.push(touch);
     }
 
-    #[inline]
-    pub(crate) fn launch(&mut self, sizes: &mut IndirectGroups<A>, launch: &'e Launch) -> Result<()> {
-        let pipeline = pipeline_of::<A>(launch).form(&launch.bindings)?;
-        if launch.indirect.is_none() && launch.groups.contains(&0) {
-            return Ok(());
-        }
-        let limited = launch.indirect.as_ref().map(|span| sizes.limit(self, span)).transpose()?;
-        self.touches.clear();
-        for (at, bound) in launch.bindings.iter().enumerate() {
-            if let Some((uses, write)) = pipeline.uses(at, bound) {
-                self.touch(&bound.block, uses, write);
-            }
-        }
-        self.calls.admit(&self.touches);
-        let parts =
-            launch.bindings.iter().map(|b| BoundRange { block: &b.block, offset: b.offset, size: b.size });
-        let size = match &limited {
-            None => GroupCount::Fixed(launch.groups),
-            Some((block, offset)) => GroupCount::Indirect(native_of::<A>(block), *offset),
-        };
-        let done = self.dispatch(&HalDispatch { pipeline, params: launch.params.bytes(), parts, size });
-        if let Some((place, _)) = limited.as_ref().filter(|_| A::EXACT) {
-            self.calls.transition(native_of::<A>(place), Uses::INDIRECT, Uses::STORAGE_READ_WRITE);
-        }
-        done
-    }
-
     /// Returns an own kernel, which its first use compiles. The batch keeps the kernel.
-    pub(crate) fn own(
+    pub(crate) fn own_kernel(
         &mut self,
-        kernel: &mut Option<Arc<HalPipeline<A>>>,
-        compile: impl FnOnce(&WgpuDevice) -> Result<HalPipeline<A>>,
+        kernels: &mut OwnKernels<HalPipeline<A>>,
+        kernel: OwnKernel,
     ) -> Result<Arc<HalPipeline<A>>> {
-        let made = match kernel.take() {
-            Some(made) => made,
-            None => Arc::new(compile(self.device)?),
-        };
+        let target = self.device.compile_target();
+        let made = kernels.get(kernel, |recipe| HalPipeline::new(target, recipe))?;
         self.pipelines.push(made.clone());
-        Ok(kernel.insert(made).clone())
+        Ok(made)
     }
 
     pub(crate) fn dispatch<'p, P: BoundRanges<'p>>(
@@ -238,35 +206,12 @@ impl<'e, A: Backend> HalBatch<'e, A> {
         {
             binds.push(HalBinding { index, buffer, offset, size: u64::from(size) });
         }
-        dispatch.pipeline.group(&binds).map_err(|error| refused(&error).into())
-    }
-}
-
-/// # Panics
-/// Panics if the kernel was compiled for another recorder, which is a bug.
-fn pipeline_of<A: Backend>(launch: &Launch) -> &HalPipeline<A> {
-    let found = match &launch.kernel().pipeline {
-        Pipeline::Device(pipeline) => pipeline.downcast_ref(),
-        _ => None,
-    };
-    found.expect("bug: a kernel of another recorder")
-}
-
-fn refused(error: &hal::DeviceError) -> Kind {
-    let object = "a bind group".to_owned();
-    match error {
-        hal::DeviceError::OutOfMemory => Kind::OutOfMemory { object, bytes: 0, limit: None },
-        other => Kind::Device { object, message: other.to_string() },
+        dispatch.pipeline.group(&binds).map_err(|error| refused(&error, "a bind group", 0))
     }
 }
 
 /// Copies bytes to staging memory, followed by zeros up to the next multiple of 16.
 pub(crate) fn staged(device: &WgpuDevice, bytes: &[u8]) -> Result<StagingPiece<WgpuMemory>> {
     let piece = device.staged(bytes.len() as u64, &mut |to| to.copy_from_slice(bytes))?;
-    Ok(piece.ok_or_else(gone)?)
-}
-
-pub(crate) fn gone() -> Kind {
-    let message = "the device has no memory that the host can keep mapped".into();
-    Kind::Device { object: "staging memory".into(), message }
+    piece.ok_or_else(|| device.no_memory("upload staging"))
 }

@@ -14,7 +14,7 @@ use crate::memory::read_slot::ReadSlot;
 use crate::memory::staged_bytes::Staged;
 use crate::memory::staging::StagingPiece;
 use crate::memory::wgpu_memory::WgpuMemory;
-use crate::record::dispatch::{BoundRange, GroupCount};
+use crate::record::dispatch::{BoundRange, GroupCount, pipeline_of};
 use crate::record::external_blocks::{NamedExternal, attribute};
 use crate::record::fill::fill;
 use crate::record::hal::direct::{Direct, RecordedEncoder};
@@ -24,14 +24,15 @@ use crate::record::hal::external_state::ExternalStates;
 use crate::record::hal::hal_batch::{HalBatch, HalDispatch};
 use crate::record::hal::hal_times;
 use crate::record::hal::hal_times::{HalTimePage, HalTimePages};
-use crate::record::hal::hal_transfers::{HalTransferResources, HalTransfers};
+use crate::record::hal::hal_transfers::HalTransfers;
 use crate::record::hal::indirect::IndirectGroups;
 use crate::record::hal::native_buffers::native_of;
 use crate::record::hal::scratch::Scratch;
 use crate::record::hal::zero_fill::ZeroFills;
 use crate::record::lane_fence::LaneFence;
-use crate::record::own_kernels::{OwnCommands, OwnKernel, OwnKernels, OwnRange};
+use crate::record::own_kernels::{OwnCommands, OwnDispatch, OwnKernels, OwnRange};
 use crate::record::region_kernels::copy_region;
+use crate::record::staged_copy::BatchStaging;
 use crate::record::submitter::{CommandBuffers, Submitter};
 use crate::record::walk::{StepOrder, WorkVisitor};
 use crate::record::{external_blocks, program_commands, submitter};
@@ -95,7 +96,7 @@ impl<A: Backend> HalSubmission<A> {
 /// Holds the resources that a submission needs until it is complete.
 struct HalBatchResources<A: Backend> {
     _groups: Vec<Arc<HalGroup<A>>>,
-    _transfers: Option<HalTransferResources>,
+    _transfers: Option<BatchStaging>,
     _times: Vec<HalTimePage<A>>,
     /// Holds the own kernels that the batch dispatches.
     _pipelines: Vec<Arc<HalPipeline<A>>>,
@@ -289,7 +290,30 @@ impl<A: Backend> HalVisitor<'_, A> {
 impl<'e, A: Backend> WorkVisitor<'e> for HalVisitor<'e, A> {
     #[inline]
     fn launch(&mut self, launch: &'e Launch) -> Result<()> {
-        self.batch.launch(self.sizes, launch)
+        let batch = &mut self.batch;
+        let pipeline = pipeline_of::<HalPipeline<A>>(launch).form(&launch.bindings)?;
+        if launch.indirect.is_none() && launch.groups.contains(&0) {
+            return Ok(());
+        }
+        let limited = launch.indirect.as_ref().map(|span| self.sizes.limit(batch, span)).transpose()?;
+        batch.touches.clear();
+        for (at, bound) in launch.bindings.iter().enumerate() {
+            if let Some((uses, write)) = pipeline.uses(at, bound) {
+                batch.touch(&bound.block, uses, write);
+            }
+        }
+        batch.calls.admit(&batch.touches);
+        let parts =
+            launch.bindings.iter().map(|b| BoundRange { block: &b.block, offset: b.offset, size: b.size });
+        let size = match &limited {
+            None => GroupCount::Fixed(launch.groups),
+            Some((block, offset)) => GroupCount::Indirect(native_of::<A>(block), *offset),
+        };
+        let done = batch.dispatch(&HalDispatch { pipeline, params: launch.params.bytes(), parts, size });
+        if let Some((place, _)) = limited.as_ref().filter(|_| A::EXACT) {
+            batch.calls.transition(native_of::<A>(place), Uses::INDIRECT, Uses::STORAGE_READ_WRITE);
+        }
+        done
     }
 
     fn copy(&mut self, src: &'e Span, dst: &'e Span) -> Result<()> {
@@ -344,27 +368,17 @@ impl<'e, A: Backend> OwnCommands<'e> for HalVisitor<'e, A> {
 
     /// Orders each dispatch after the one before, even in one copy. The dispatches of a copy share no word, but the
     /// ranges that they bind may overlap.
-    fn dispatch_own(
-        &mut self,
-        kernel: OwnKernel,
-        params: &[u8],
-        ranges: &[OwnRange<'e>],
-        groups: u32,
-    ) -> Result<()> {
+    fn dispatch_own(&mut self, dispatch: &OwnDispatch<'_, 'e>) -> Result<()> {
+        let ranges = dispatch.ranges.iter();
         let uses: SmallVec<[_; 2]> =
-            ranges.iter().map(|range| (range.block, Uses::STORAGE_READ_WRITE, range.write)).collect();
+            ranges.clone().map(|range| (range.block, Uses::STORAGE_READ_WRITE, range.write)).collect();
         self.batch.admit(&uses);
-        let device = self.batch.device;
-        let pipeline =
-            self.kernels.get(kernel, |recipe| HalPipeline::new(device.compile_target(), recipe))?;
-        self.batch.pipelines.push(pipeline.clone());
-        let bound =
-            |range: &OwnRange<'e>| BoundRange { block: range.block, offset: range.offset, size: range.size };
+        let pipeline = self.batch.own_kernel(self.kernels, dispatch.kernel)?;
         self.batch.dispatch(&HalDispatch {
             pipeline: &pipeline,
-            params,
-            parts: ranges.iter().map(bound),
-            size: GroupCount::Fixed([groups, 1, 1]),
+            params: dispatch.params,
+            parts: ranges.map(OwnRange::bound),
+            size: GroupCount::Fixed([dispatch.groups, 1, 1]),
         })
     }
 }

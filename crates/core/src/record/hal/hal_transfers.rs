@@ -8,9 +8,9 @@ use crate::memory::read_slot::{ReadSlot, ReadState};
 use crate::memory::staged_bytes::Staged;
 use crate::memory::staging::StagingPiece;
 use crate::memory::wgpu_memory::WgpuMemory;
-use crate::record::hal::hal_batch::{HalBatch, gone, staged};
+use crate::record::hal::hal_batch::{HalBatch, staged};
 use crate::record::hal::native_buffers::native;
-use crate::record::staged_copy::{DETOUR, PinnedRead, detour_pieces, words};
+use crate::record::staged_copy::{BatchStaging, INTERMEDIATE, PinnedRead, intermediate_pieces, words};
 use crate::work::span::Span;
 use fencepost_sync::Value;
 use fencepost_sync::backend::Fence;
@@ -21,15 +21,8 @@ use wgpu::BufferUses as Uses;
 #[derive(Default)]
 pub(crate) struct HalTransfers {
     /// Holds the intermediate buffer for a copy that overlaps itself.
-    detour: Option<WgpuMemory>,
-    pieces: Vec<Arc<StagingPiece<WgpuMemory>>>,
-    reads: Vec<Arc<PinnedRead>>,
-}
-
-/// Holds the transfer resources that a submission needs until it is complete.
-pub(crate) struct HalTransferResources {
-    _pieces: Vec<Arc<StagingPiece<WgpuMemory>>>,
-    _reads: Vec<Arc<PinnedRead>>,
+    intermediate: Option<WgpuMemory>,
+    staging: BatchStaging,
 }
 
 impl HalTransfers {
@@ -48,12 +41,12 @@ impl HalTransfers {
             batch.calls.copy(from, src.offset, to, dst.offset, size);
             return Ok(());
         }
-        let detour = native::<A>(self.detour(batch.device)?);
-        for (start, size) in detour_pieces(size, dst.offset > src.offset) {
-            batch.calls.copy(from, src.offset + start, detour, 0, size);
-            batch.calls.transition(detour, Uses::COPY_DST, Uses::COPY_SRC);
-            batch.calls.copy(detour, 0, to, dst.offset + start, size);
-            batch.calls.transition(detour, Uses::COPY_SRC, Uses::COPY_DST);
+        let intermediate = native::<A>(self.intermediate(batch.device)?);
+        for (start, size) in intermediate_pieces(size, dst.offset > src.offset) {
+            batch.calls.copy(from, src.offset + start, intermediate, 0, size);
+            batch.calls.transition(intermediate, Uses::COPY_DST, Uses::COPY_SRC);
+            batch.calls.copy(intermediate, 0, to, dst.offset + start, size);
+            batch.calls.transition(intermediate, Uses::COPY_SRC, Uses::COPY_DST);
         }
         Ok(())
     }
@@ -67,14 +60,9 @@ impl HalTransfers {
     ) -> Result<()> {
         let (to, size) = (batch.buffer(&dst.block), words(dst.size));
         batch.admit(&[(&dst.block, Uses::COPY_DST, true)]);
-        let made;
-        let piece = match src {
+        let piece: &StagingPiece<WgpuMemory> = match src {
             Staged::Wgpu(piece) => piece,
-            Staged::Host(bytes) => {
-                made = Arc::new(staged(batch.device, bytes)?);
-                self.pieces.push(made.clone());
-                &made
-            }
+            Staged::Host(bytes) => self.staging.keep(staged(batch.device, bytes)?),
         };
         batch.calls.copy(native::<A>(piece.memory()), piece.offset(), to, dst.offset, size);
         Ok(())
@@ -89,7 +77,7 @@ impl HalTransfers {
         read: &(Arc<dyn Fence>, Value),
     ) -> Result<()> {
         let (from, size) = (batch.buffer(&src.block), words(src.size));
-        let staged = self.room(batch.device, size, read)?;
+        let staged = self.reserve_read(batch.device, size, read)?;
         batch.admit(&[(&src.block, Uses::COPY_SRC, false)]);
         let (to, offset) = (native::<A>(staged.piece.memory()), staged.piece.offset());
         batch.calls.copy(from, src.offset, to, offset, size);
@@ -101,36 +89,31 @@ impl HalTransfers {
     ///
     /// # Errors
     /// Returns `OutOfMemory`.
-    pub(crate) fn room(
+    pub(crate) fn reserve_read(
         &mut self,
         device: &WgpuDevice,
         size: u64,
         (fence, value): &(Arc<dyn Fence>, Value),
     ) -> Result<Arc<PinnedRead>> {
-        let piece = device.download_piece(size)?.ok_or_else(gone)?;
-        let read = Arc::new(PinnedRead { piece, fence: fence.clone(), value: *value });
-        self.reads.push(read.clone());
-        Ok(read)
+        let reserved = self.staging.reserve(device, size, fence, *value)?;
+        reserved.ok_or_else(|| device.no_memory("download staging"))
     }
 
     /// Returns the staging buffers that the batch writes and the host reads.
     pub(crate) fn published<A: Backend>(&self) -> impl Iterator<Item = &A::Buffer> {
-        self.reads.iter().map(|read| native::<A>(read.piece.memory()))
+        self.staging.published().map(native::<A>)
     }
 
     /// Ends the recording of a batch. Returns the resources that it needs until it is complete.
-    pub(crate) fn finish(&mut self) -> HalTransferResources {
-        HalTransferResources {
-            _pieces: std::mem::take(&mut self.pieces),
-            _reads: std::mem::take(&mut self.reads),
-        }
+    pub(crate) fn finish(&mut self) -> BatchStaging {
+        std::mem::take(&mut self.staging)
     }
 
-    fn detour(&mut self, device: &WgpuDevice) -> Result<&WgpuMemory> {
-        let made = match self.detour.take() {
+    fn intermediate(&mut self, device: &WgpuDevice) -> Result<&WgpuMemory> {
+        let made = match self.intermediate.take() {
             Some(made) => made,
-            None => device.scratch(DETOUR, "a copy within one array")?,
+            None => device.scratch(INTERMEDIATE, "a copy within one array")?,
         };
-        Ok(self.detour.insert(made))
+        Ok(self.intermediate.insert(made))
     }
 }

@@ -9,20 +9,20 @@ use crate::record::dispatch::{BoundRange, GroupCount};
 use crate::record::hal::hal_batch::{HalBatch, HalDispatch};
 use crate::record::hal::native_buffers::native_of;
 use crate::record::hal::scratch::Scratch;
-use crate::work::compiled_kernel::Recipe;
+use crate::record::own_kernels::{OwnKernel, OwnKernels};
 use crate::work::span::Span;
 use std::sync::Arc;
 use wgpu::BufferUses as Uses;
 
 /// Holds the checking kernel and the memory for checked group counts.
 pub(crate) struct IndirectGroups<A: Backend> {
-    kernel: Option<Arc<HalPipeline<A>>>,
+    kernels: OwnKernels<HalPipeline<A>>,
     places: Scratch,
 }
 
 impl<A: Backend> Default for IndirectGroups<A> {
     fn default() -> Self {
-        Self { kernel: None, places: Scratch::new(0, "sizes of launches") }
+        Self { kernels: OwnKernels::default(), places: Scratch::new(0, "sizes of launches") }
     }
 }
 
@@ -40,10 +40,7 @@ impl<A: Backend> IndirectGroups<A> {
         let (place, offset) = self.places.place(batch.device, batch.signal, 16)?;
         let read = if A::EXACT { Uses::STORAGE_READ_ONLY } else { Uses::STORAGE_READ_WRITE };
         batch.admit(&[(&span.block, read, false)]);
-        let kernel = batch.own(&mut self.kernel, |device| {
-            let compile = |recipe: &Recipe<'_>| HalPipeline::new(device.compile_target(), recipe);
-            Recipe::own("limit_groups", include_str!("limit_groups.wgsl"), compile)
-        })?;
+        let kernel = batch.own_kernel(&mut self.kernels, OwnKernel::LimitGroups)?;
         let caps = batch.device.caps();
         let start = span.offset / caps.binding_alignment * caps.binding_alignment;
         let params = [((span.offset - start) / 4) as u32, caps.max_groups];

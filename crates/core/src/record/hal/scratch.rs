@@ -13,6 +13,7 @@ const PAGE: u64 = 64 << 10;
 const ALIGNMENT: u64 = 256;
 
 /// Gives a batch places in pages, from front to back. The device executes the next batch later, which reuses the pages.
+/// So no page is ever free, and no free list holds it.
 pub(crate) struct Scratch {
     label: &'static str,
     /// Is the id of the first page. Later pages count downwards, and no array has such an id.
@@ -20,6 +21,8 @@ pub(crate) struct Scratch {
     pages: Vec<Arc<Block>>,
     /// Identifies the batch that has the places up to `at` and `used`.
     signal: Value,
+    /// Is the index of the page from which the next place is taken. Its first `used` bytes are taken, and all bytes of
+    /// the pages before it.
     at: usize,
     used: u64,
 }
@@ -56,6 +59,7 @@ impl Scratch {
             self.pages.push(Arc::new(page));
         }
         self.used += size;
+        debug_assert!(self.used <= self.pages[self.at].size, "bug: a place ends after its page");
         Ok((self.pages[self.at].clone(), self.used - size))
     }
 

@@ -55,8 +55,9 @@ impl SnatchGuard {
 impl Drop for SnatchGuard {
     fn drop(&mut self) {
         self.shared.set(GuardStage::Over);
-        // A thread that has panicked has released the value.
-        self.thread.take().into_iter().for_each(|thread| drop(thread.join()));
+        if let Some(thread) = self.thread.take() {
+            drop(thread.join()); // a thread that has panicked has released the value
+        }
     }
 }
 

@@ -1,7 +1,6 @@
 //! Memory that the device zeroes before its first use.
 
 use crate::memory::block::Block;
-use crate::memory::native_memory::NativeMemory;
 use std::sync::Arc;
 
 /// Lists the blocks that a batch zeroes before it uses them. The drop marks them as not zeroed, unless the batch was
@@ -25,7 +24,9 @@ impl ZeroFills {
 impl Drop for ZeroFills {
     fn drop(&mut self) {
         for block in &self.0 {
-            block.memory.native().into_iter().for_each(NativeMemory::still_blank);
+            if let Some(memory) = block.memory.native() {
+                memory.still_blank();
+            }
         }
     }
 }

@@ -6,7 +6,6 @@ use crate::device::parameter_path::ParameterPath;
 use crate::device::wgpu_device::WgpuDevice;
 use crate::device::wgpu_pipeline::WgpuPipeline;
 use crate::error::Result;
-use crate::memory::block::{Block, Memory};
 use crate::record::dispatch::{BoundRange, GroupCount};
 use crate::record::submitter::CommandBuffers;
 use crate::record::wgpu::uniforms::{UniformSlot, Uniforms};
@@ -28,7 +27,8 @@ pub(crate) struct Passes<'a> {
     /// Counts the passes of `encoder`. It is at most [`MOST_PASSES`].
     begun: usize,
     pass: Option<wgpu::ComputePass<'static>>,
-    /// Identifies the pipeline that is set in the open pass. `bound` identifies the bind group.
+    /// Identifies the pipeline that is set in the open pass. `bound` identifies the bind group. Both are `None` while no
+    /// pass is open.
     pipeline: Option<LayoutId>,
     bound: Option<GroupKey>,
     /// Holds the key of the dispatch that is recorded. It keeps its memory for the next dispatch.
@@ -75,7 +75,7 @@ impl<'a> Passes<'a> {
             uniforms,
             groups,
             done: CommandBuffers::new(),
-            encoder: encoder(device),
+            encoder: device.encoder("batch"),
             begun: 0,
             pass: None,
             pipeline: None,
@@ -97,6 +97,7 @@ impl<'a> Passes<'a> {
             self.pipeline = None;
             self.key = self.bound.take().or(self.key.take());
         }
+        debug_assert!(self.pipeline.is_none() && self.bound.is_none(), "bug: state of a closed pass");
     }
 
     pub(crate) fn finish(mut self) -> CommandBuffers {
@@ -156,11 +157,12 @@ impl<'a> Passes<'a> {
     /// Counts a new pass. Begins another encoder if the current one has the most passes.
     fn count_pass(&mut self) {
         if self.begun == MOST_PASSES {
-            let full = std::mem::replace(&mut self.encoder, encoder(self.device));
+            let full = std::mem::replace(&mut self.encoder, self.device.encoder("batch"));
             self.done.push(full.finish());
             self.begun = 0;
         }
         self.begun += 1;
+        debug_assert!(self.begun <= MOST_PASSES, "bug: an encoder with too many passes");
     }
 
     /// Records a dispatch.
@@ -225,7 +227,7 @@ impl<'a> Passes<'a> {
             let mut entries: SmallVec<[_; 8]> = SmallVec::new();
             for (at, part) in dispatch.parts.iter().enumerate() {
                 let index = dispatch.pipeline.binding(at).0;
-                entries.push(entry(index, buffer_of(part.block), part.offset, part.size));
+                entries.push(entry(index, part.block.wgpu_buffer(), part.offset, part.size));
             }
             if let (Some(slot), ParameterPath::Uniform { index, size }) = (slot, dispatch.pipeline.carry()) {
                 entries.push(entry(index, uniforms.page(slot), 0, u64::from(size)));
@@ -234,10 +236,6 @@ impl<'a> Passes<'a> {
             device.raw().create_bind_group(&desc)
         })
     }
-}
-
-fn encoder(device: &WgpuDevice) -> wgpu::CommandEncoder {
-    device.raw().create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("batch") })
 }
 
 fn timed(set: &wgpu::QuerySet, beginning: Option<u32>, end: Option<u32>) -> wgpu::ComputePassDescriptor<'_> {
@@ -255,15 +253,4 @@ const PASS: wgpu::ComputePassDescriptor<'static> =
 fn entry(binding: u32, buffer: &wgpu::Buffer, offset: u64, size: u64) -> wgpu::BindGroupEntry<'_> {
     let bound = wgpu::BufferBinding { buffer, offset, size: NonZeroU64::new(size) };
     wgpu::BindGroupEntry { binding, resource: wgpu::BindingResource::Buffer(bound) }
-}
-
-/// Returns the wgpu buffer of a block.
-///
-/// # Panics
-/// Panics if the block belongs to the CPU recorder, which is a bug.
-pub(crate) fn buffer_of(block: &Block) -> &wgpu::Buffer {
-    match &block.memory {
-        Memory::Wgpu(memory) => memory.buffer(),
-        Memory::Host(_) => unreachable!("bug: {block:?} belongs to the CPU recorder"),
-    }
 }

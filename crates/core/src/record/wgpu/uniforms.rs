@@ -1,7 +1,7 @@
 //! The uniform pages: the parameters of kernels that do not take them as immediates.
 
 use crate::device::wgpu_device::WgpuDevice;
-use crate::driver::error_scopes::{Operation, scoped};
+use crate::driver::error_scopes::Operation;
 use crate::error::Result;
 use crate::memory::heap::BlockId;
 
@@ -13,7 +13,7 @@ const PAGE: u64 = 64 << 10;
 pub(crate) struct Uniforms {
     alignment: u64,
     pages: Vec<wgpu::Buffer>,
-    /// Holds the parameters of the batch that is recorded, page after page.
+    /// Holds the parameters of the batch that is recorded, page after page. The pages have room for all of them.
     bytes: Vec<u8>,
 }
 
@@ -55,6 +55,7 @@ impl Uniforms {
         self.bytes.resize(start, 0);
         self.bytes.extend_from_slice(params);
         self.bytes.resize(start + size as usize, 0);
+        debug_assert!(self.bytes.len() <= self.pages.len() * PAGE as usize, "bug: parameters without a page");
         Ok(UniformSlot { page, offset: offset as u32 })
     }
 
@@ -87,8 +88,7 @@ fn new_page(device: &WgpuDevice) -> Result<wgpu::Buffer> {
     let label = "parameters";
     let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
     let desc = wgpu::BufferDescriptor { label: Some(label), size: PAGE, usage, mapped_at_creation: false };
-    let (page, error) = scoped(device.raw(), || device.raw().create_buffer(&desc));
-    error.map_or(Ok(page), |error| Err(Operation { object: label, bytes: PAGE }.failed(&error)))
+    Operation { object: label, bytes: PAGE }.run(device.raw(), || device.raw().create_buffer(&desc))
 }
 
 #[cfg(test)]

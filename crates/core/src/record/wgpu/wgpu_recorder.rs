@@ -10,21 +10,21 @@ use crate::error::Result;
 use crate::memory::block::Block;
 use crate::memory::read_slot::ReadSlot;
 use crate::memory::staged_bytes::Staged;
-use crate::record::dispatch::{BoundRange, GroupCount};
+use crate::record::dispatch::{BoundRange, GroupCount, pipeline_of};
 use crate::record::external_blocks::attribute;
 use crate::record::fill::fill;
 use crate::record::lane_fence::LaneFence;
-use crate::record::own_kernels::{OwnCommands, OwnKernel, OwnKernels, OwnRange};
+use crate::record::own_kernels::{OwnCommands, OwnDispatch, OwnKernels, OwnRange};
 use crate::record::program_commands;
 use crate::record::region_kernels::copy_region;
 use crate::record::submitter::{CommandBuffers, Submitter};
 use crate::record::walk::{StepOrder, WorkVisitor};
-use crate::record::wgpu::passes::{Passes, WgpuDispatch, buffer_of};
+use crate::record::wgpu::passes::{Passes, WgpuDispatch};
 use crate::record::wgpu::uniforms::Uniforms;
 use crate::record::wgpu::wgpu_times;
 use crate::record::wgpu::wgpu_times::{WgpuTimePage, WgpuTimePages};
 use crate::record::wgpu::wgpu_transfers::{WgpuTransferResources, WgpuTransfers};
-use crate::work::compiled_kernel::Pipeline;
+use crate::work::compiled_kernel::Recipe;
 use crate::work::kernel_launch::Launch;
 use crate::work::region_copy::RegionCopy;
 use crate::work::span::{Pattern, Span};
@@ -45,13 +45,6 @@ pub(crate) struct WgpuRecorder {
     kernels: OwnKernels<WgpuPipeline>,
 }
 
-/// Holds a recorded batch.
-struct RecordedBatch {
-    /// Lists the copies of parameters first, if there are any, and then the steps.
-    commands: CommandBuffers,
-    kept: WgpuBatchResources,
-}
-
 /// Holds the resources that a submission needs until it is complete, if there are any.
 type WgpuBatchResources = (Option<WgpuTransferResources>, Vec<WgpuTimePage>);
 
@@ -68,7 +61,12 @@ impl WgpuRecorder {
         }
     }
 
-    fn record(&mut self, steps: &[Step], signal: Value) -> Result<RecordedBatch, Failure> {
+    /// Records a batch. Returns the command buffers: the copies of parameters first, if there are any, then the steps.
+    fn record(
+        &mut self,
+        steps: &[Step],
+        signal: Value,
+    ) -> Result<(CommandBuffers, WgpuBatchResources), Failure> {
         self.order.sort(steps);
         self.uniforms.reset();
         self.times.reset();
@@ -76,7 +74,7 @@ impl WgpuRecorder {
         let recorded = device.with_groups(|groups| self.record_steps(&device, groups, steps, signal));
         let kept = self.transfers.finish();
         let (commands, pages) = recorded?;
-        Ok(RecordedBatch { commands, kept: (kept, pages) })
+        Ok((commands, (kept, pages)))
     }
 
     fn record_steps(
@@ -159,7 +157,7 @@ impl<'e> WorkVisitor<'e> for WgpuVisitor<'e> {
     }
 
     fn publish(&mut self, block: &'e Arc<Block>) {
-        self.published.extend(block.view().map(|_| buffer_of(block)));
+        self.published.extend(block.view().map(|_| block.wgpu_buffer()));
     }
 
     fn start_time(&mut self, level: u32, time: &'e Arc<TimeSlot>) {
@@ -178,35 +176,27 @@ impl<'e> OwnCommands<'e> for WgpuVisitor<'e> {
 
     fn clear(&mut self, block: &'e Arc<Block>, range: Range<u64>) {
         let size = range.end - range.start;
-        self.passes.encoder().clear_buffer(buffer_of(block), range.start, Some(size));
+        self.passes.encoder().clear_buffer(block.wgpu_buffer(), range.start, Some(size));
     }
 
     fn copy_rows(&mut self, copy: &'e RegionCopy) {
-        let (src, dst) = (buffer_of(&copy.src.block), buffer_of(&copy.dst.block));
+        let (src, dst) = (copy.src.block.wgpu_buffer(), copy.dst.block.wgpu_buffer());
         for (from, to) in copy.rows.iter() {
             self.passes.encoder().copy_buffer_to_buffer(src, from, dst, to, Some(copy.rows.row));
         }
     }
 
-    fn dispatch_own(
-        &mut self,
-        kernel: OwnKernel,
-        params: &[u8],
-        ranges: &[OwnRange<'e>],
-        groups: u32,
-    ) -> Result<()> {
+    fn dispatch_own(&mut self, dispatch: &OwnDispatch<'_, 'e>) -> Result<()> {
         let device = self.passes.device;
-        let pipeline =
-            self.kernels.get(kernel, |recipe| WgpuPipeline::new(device.compile_target(), recipe))?;
-        let bound =
-            |range: &OwnRange<'e>| BoundRange { block: range.block, offset: range.offset, size: range.size };
-        let parts: SmallVec<[BoundRange<'_>; 2]> = ranges.iter().map(bound).collect();
+        let compile = |recipe: &Recipe<'_>| WgpuPipeline::new(device.compile_target(), recipe);
+        let pipeline = self.kernels.get(dispatch.kernel, compile)?;
+        let parts: SmallVec<[BoundRange<'_>; 2]> = dispatch.ranges.iter().map(OwnRange::bound).collect();
         self.passes.dispatch(&WgpuDispatch {
             pipeline: &pipeline,
             mixed: false, // every binding of these kernels is writable
-            params,
+            params: dispatch.params,
             parts: &parts,
-            size: GroupCount::Fixed([groups, 1, 1]),
+            size: GroupCount::Fixed([dispatch.groups, 1, 1]),
         })
     }
 }
@@ -222,7 +212,7 @@ impl Recorder for WgpuRecorder {
         let record = || match program_commands::of(steps) {
             Some(commands) => program_commands::send(submitter.device(), commands)
                 .map(|rest| (rest, WgpuBatchResources::default())),
-            None => self.record(steps, signal).map(|RecordedBatch { commands, kept }| (commands, kept)),
+            None => self.record(steps, signal),
         };
         let submitted = submitter.submit(signal, record, downloads);
         let kept = submitted.map_err(|failure| attribute(submitter.device(), steps, failure))?;
@@ -243,54 +233,35 @@ fn several_queues(steps: &[Step]) -> bool {
 }
 
 fn record_launch(passes: &mut Passes<'_>, transfers: &mut WgpuTransfers, launch: &Launch) -> Result<()> {
-    let pipeline = pipeline_of(launch);
-    let aside;
+    let pipeline = pipeline_of::<WgpuPipeline>(launch);
+    let counts;
     let size = match &launch.indirect {
         None if launch.groups.contains(&0) => return Ok(()),
         None => GroupCount::Fixed(launch.groups),
         Some(span) if writes(launch, pipeline, span) || !readable(span) => {
-            aside = transfers.aside(passes, span)?;
-            GroupCount::Indirect(&aside, 0)
+            counts = transfers.copy_group_counts(passes, span)?;
+            GroupCount::Indirect(&counts, 0)
         }
-        Some(span) => GroupCount::Indirect(buffer_of(&span.block), span.offset),
+        Some(span) => GroupCount::Indirect(span.block.wgpu_buffer(), span.offset),
     };
     let bindings = launch.bindings.iter();
     let parts: SmallVec<[BoundRange<'_>; 8]> =
         bindings.map(|b| BoundRange { block: &b.block, offset: b.offset, size: b.size }).collect();
-    let mixed = pipeline.both_ways() && mixed(launch, pipeline);
+    let mixed = pipeline.mixes(&launch.bindings);
     passes.dispatch(&WgpuDispatch { pipeline, mixed, params: launch.params.bytes(), parts: &parts, size })
-}
-
-/// # Panics
-/// Panics if the kernel was compiled for another recorder, which is a bug.
-fn pipeline_of(launch: &Launch) -> &WgpuPipeline {
-    let found = match &launch.kernel().pipeline {
-        Pipeline::Device(pipeline) => pipeline.downcast_ref(),
-        Pipeline::Host(_) => None,
-    };
-    found.expect("bug: a kernel of another recorder")
 }
 
 /// Returns `true` if the launch binds the block of its group counts to a writable binding.
 fn writes(launch: &Launch, pipeline: &WgpuPipeline, span: &Span) -> bool {
     let bindings = launch.bindings.iter().enumerate();
     let mut same = bindings.filter(|(_, bound)| Arc::ptr_eq(&bound.block, &span.block));
-    same.any(|(at, _)| pipeline.binding(at).1 || mixed(launch, pipeline))
+    same.any(|(at, _)| pipeline.binding(at).1 || pipeline.mixes(&launch.bindings))
 }
 
 /// Returns `true` if the device can read group counts from `span`. The program may have created an external buffer
 /// without this usage.
 fn readable(span: &Span) -> bool {
-    buffer_of(&span.block).usage().contains(wgpu::BufferUsages::INDIRECT)
-}
-
-/// Returns `true` if the launch binds one block both to a readable and to a writable binding.
-fn mixed(launch: &Launch, pipeline: &WgpuPipeline) -> bool {
-    let bindings = &launch.bindings;
-    (0..bindings.len()).any(|a| {
-        let differs = |b: usize| pipeline.binding(a).1 != pipeline.binding(b).1;
-        (0..a).any(|b| differs(b) && Arc::ptr_eq(&bindings[a].block, &bindings[b].block))
-    })
+    span.block.wgpu_buffer().usage().contains(wgpu::BufferUsages::INDIRECT)
 }
 
 /// Makes the writes to these buffers visible to the host.
@@ -312,8 +283,7 @@ fn load_parameters(
         return Ok(None);
     }
     let (staging, offset) = transfers.parameters(device, uniforms.bytes())?;
-    let mut encoder =
-        device.raw().create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("parameters") });
+    let mut encoder = device.encoder("parameters");
     uniforms.load(&mut encoder, &staging, offset);
     Ok(Some(encoder.finish()))
 }

@@ -1,7 +1,7 @@
 //! The times of a batch, recorded by its compute passes.
 
 use crate::device::wgpu_device::WgpuDevice;
-use crate::driver::error_scopes::{Operation, scoped};
+use crate::driver::error_scopes::Operation;
 use crate::error::Result;
 use crate::memory::read_slot::ReadSlot;
 use crate::record::lane_fence::LaneFence;
@@ -62,6 +62,5 @@ fn make(device: &WgpuDevice) -> Result<WgpuQueries> {
     let results = wgpu::BufferDescriptor { label: Some(label), size, usage, mapped_at_creation: false };
     let raw = device.raw();
     let make = || WgpuQueries { set: raw.create_query_set(&set), results: raw.create_buffer(&results) };
-    let (made, error) = scoped(raw, make);
-    error.map_or(Ok(made), |error| Err(Operation { object: "queries for times", bytes: size }.failed(&error)))
+    Operation { object: "queries for times", bytes: size }.run(raw, make)
 }

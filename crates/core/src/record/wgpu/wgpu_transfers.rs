@@ -1,16 +1,15 @@
 //! Records copies between blocks, uploads from staging memory, and reads to staging memory.
 
 use crate::device::wgpu_device::WgpuDevice;
-use crate::driver::error_scopes::{Operation, scoped};
+use crate::driver::error_scopes::Operation;
 use crate::error::Result;
 use crate::memory::read_slot::{ReadSlot, ReadState};
 use crate::memory::staged_bytes::Staged;
-use crate::memory::staging::StagingPiece;
 use crate::memory::wgpu_memory::WgpuMemory;
 use crate::record::lane_fence::LaneFence;
 use crate::record::mapped_buffers::{DownloadBuffer, FillingBuffer, MappedBuffers, SubmittedUpload};
-use crate::record::staged_copy::{DETOUR, PinnedRead, detour_pieces, words};
-use crate::record::wgpu::passes::{Passes, buffer_of};
+use crate::record::staged_copy::{BatchStaging, INTERMEDIATE, intermediate_pieces, words};
+use crate::record::wgpu::passes::Passes;
 use crate::work::span::Span;
 use fencepost_sync::Value;
 use std::sync::Arc;
@@ -20,22 +19,20 @@ use wgpu::MapMode;
 pub(crate) struct WgpuTransfers {
     uploads: MappedBuffers,
     downloads: MappedBuffers,
-    detour: Option<wgpu::Buffer>,
+    intermediate: Option<wgpu::Buffer>,
     /// Holds the upload buffers of the batch that is recorded, for devices without permanently mapped memory. `reading`
     /// holds the download buffers.
     sending: Vec<FillingBuffer>,
     reading: Vec<FillingBuffer>,
     /// Lists the reads in `reading`: the index of the buffer, the offset in it, and the slot.
     readers: Vec<(usize, u64, Arc<ReadSlot>)>,
-    /// Holds parameters in staging memory until the batch is complete. `reads` holds its reads to staging memory.
-    pieces: Vec<StagingPiece<WgpuMemory>>,
-    reads: Vec<Arc<PinnedRead>>,
+    /// Holds the staging memory of the batch, on devices that have such memory.
+    staging: BatchStaging,
 }
 
 /// Holds the transfer resources that a submission needs until it is complete.
 pub(crate) struct WgpuTransferResources {
-    _pieces: Vec<StagingPiece<WgpuMemory>>,
-    _reads: Vec<Arc<PinnedRead>>,
+    _staging: BatchStaging,
     _sent: Vec<SubmittedUpload>,
     pub(crate) downloads: Vec<DownloadBuffer>,
 }
@@ -46,12 +43,11 @@ impl WgpuTransfers {
         Self {
             uploads: buffers(MapMode::Write),
             downloads: buffers(MapMode::Read),
-            detour: None,
+            intermediate: None,
             sending: Vec::new(),
             reading: Vec::new(),
             readers: Vec::new(),
-            pieces: Vec::new(),
-            reads: Vec::new(),
+            staging: BatchStaging::default(),
         }
     }
 
@@ -62,16 +58,16 @@ impl WgpuTransfers {
     /// Returns `OutOfMemory` for the intermediate buffer.
     pub(crate) fn copy(&mut self, passes: &mut Passes<'_>, src: &Span, dst: &Span) -> Result<()> {
         let size = words(src.size);
-        let (from, to) = (buffer_of(&src.block), buffer_of(&dst.block));
+        let (from, to) = (src.block.wgpu_buffer(), dst.block.wgpu_buffer());
         if !Arc::ptr_eq(&src.block, &dst.block) {
             passes.encoder().copy_buffer_to_buffer(from, src.offset, to, dst.offset, Some(size));
             return Ok(());
         }
-        let detour = self.detour(passes.device)?;
+        let intermediate = self.intermediate(passes.device)?;
         let encoder = passes.encoder();
-        for (start, size) in detour_pieces(size, dst.offset > src.offset) {
-            encoder.copy_buffer_to_buffer(from, src.offset + start, &detour, 0, Some(size));
-            encoder.copy_buffer_to_buffer(&detour, 0, to, dst.offset + start, Some(size));
+        for (start, size) in intermediate_pieces(size, dst.offset > src.offset) {
+            encoder.copy_buffer_to_buffer(from, src.offset + start, &intermediate, 0, Some(size));
+            encoder.copy_buffer_to_buffer(&intermediate, 0, to, dst.offset + start, Some(size));
         }
         Ok(())
     }
@@ -81,11 +77,11 @@ impl WgpuTransfers {
     ///
     /// # Errors
     /// Returns `OutOfMemory`.
-    pub(crate) fn aside(&mut self, passes: &mut Passes<'_>, span: &Span) -> Result<wgpu::Buffer> {
-        let detour = self.detour(passes.device)?;
+    pub(crate) fn copy_group_counts(&mut self, passes: &mut Passes<'_>, span: &Span) -> Result<wgpu::Buffer> {
+        let intermediate = self.intermediate(passes.device)?;
         let size = Some(words(span.size));
-        passes.encoder().copy_buffer_to_buffer(buffer_of(&span.block), span.offset, &detour, 0, size);
-        Ok(detour)
+        passes.encoder().copy_buffer_to_buffer(span.block.wgpu_buffer(), span.offset, &intermediate, 0, size);
+        Ok(intermediate)
     }
 
     /// Records an upload of staged bytes.
@@ -93,14 +89,14 @@ impl WgpuTransfers {
     /// # Errors
     /// Returns `OutOfMemory`.
     pub(crate) fn upload(&mut self, passes: &mut Passes<'_>, src: &Staged, dst: &Span) -> Result<()> {
-        let (to, size) = (buffer_of(&dst.block), words(dst.size));
+        let (to, size) = (dst.block.wgpu_buffer(), words(dst.size));
         match src {
             Staged::Wgpu(piece) => {
                 let from = piece.memory().buffer();
                 passes.encoder().copy_buffer_to_buffer(from, piece.offset(), to, dst.offset, Some(size));
             }
             Staged::Host(bytes) => {
-                let (filling, offset) = self.uploads.room(&mut self.sending, size)?;
+                let (filling, offset) = self.uploads.reserve(&mut self.sending, size)?;
                 filling.write(offset, bytes)?;
                 passes.encoder().copy_buffer_to_buffer(&filling.buffer, offset, to, dst.offset, Some(size));
             }
@@ -115,13 +111,12 @@ impl WgpuTransfers {
     pub(crate) fn parameters(&mut self, device: &WgpuDevice, bytes: &[u8]) -> Result<(wgpu::Buffer, u64)> {
         let copied = device.staged(bytes.len() as u64, &mut |to| to.copy_from_slice(bytes))?;
         let Some(piece) = copied else {
-            let (filling, offset) = self.uploads.room(&mut self.sending, bytes.len() as u64)?;
+            let (filling, offset) = self.uploads.reserve(&mut self.sending, bytes.len() as u64)?;
             filling.write(offset, bytes)?;
             return Ok((filling.buffer.clone(), offset));
         };
-        let at = (piece.memory().buffer().clone(), piece.offset());
-        self.pieces.push(piece);
-        Ok(at)
+        let piece = self.staging.keep(piece);
+        Ok((piece.memory().buffer().clone(), piece.offset()))
     }
 
     /// Records a read to staging memory, and stores the place in the slot.
@@ -135,7 +130,7 @@ impl WgpuTransfers {
         slot: &Arc<ReadSlot>,
         read: (&LaneFence, Value),
     ) -> Result<()> {
-        self.fetch(passes, (buffer_of(&src.block), src.offset), words(src.size), slot, read)
+        self.fetch(passes, (src.block.wgpu_buffer(), src.offset), words(src.size), slot, read)
     }
 
     /// Records a read of `size` bytes of a buffer, starting at an offset.
@@ -150,15 +145,13 @@ impl WgpuTransfers {
         slot: &Arc<ReadSlot>,
         (fence, value): (&LaneFence, Value),
     ) -> Result<()> {
-        if let Some(piece) = passes.device.download_piece(size)? {
-            let to = piece.memory().buffer();
-            passes.encoder().copy_buffer_to_buffer(from, at, to, piece.offset(), Some(size));
-            let read = Arc::new(PinnedRead { piece, fence: fence.shared(), value });
-            slot.set(ReadState::Staged(read.clone()));
-            self.reads.push(read);
+        if let Some(read) = self.staging.reserve(passes.device, size, &fence.shared(), value)? {
+            let (to, offset) = (read.piece.memory().buffer(), read.piece.offset());
+            passes.encoder().copy_buffer_to_buffer(from, at, to, offset, Some(size));
+            slot.set(ReadState::Staged(read));
             return Ok(());
         }
-        let (filling, offset) = self.downloads.room(&mut self.reading, size)?;
+        let (filling, offset) = self.downloads.reserve(&mut self.reading, size)?;
         passes.encoder().copy_buffer_to_buffer(from, at, &filling.buffer, offset, Some(size));
         self.readers.push((self.reading.len() - 1, offset, slot.clone()));
         Ok(())
@@ -166,7 +159,7 @@ impl WgpuTransfers {
 
     /// Returns the staging buffers that the batch writes and the host reads.
     pub(crate) fn published(&self) -> impl Iterator<Item = &wgpu::Buffer> {
-        self.reads.iter().map(|read| read.piece.memory().buffer())
+        self.staging.published().map(WgpuMemory::buffer)
     }
 
     /// Ends the recording of a batch. Returns the resources that it needs until it is complete, if there are any.
@@ -176,28 +169,29 @@ impl WgpuTransfers {
             slot.set(ReadState::Staged(downloads[at].read(offset)));
         }
         let kept = WgpuTransferResources {
-            _pieces: std::mem::take(&mut self.pieces),
-            _reads: std::mem::take(&mut self.reads),
+            _staging: std::mem::take(&mut self.staging),
             _sent: self.sending.drain(..).map(SubmittedUpload::new).collect(),
             downloads,
         };
-        let nothing = kept._pieces.is_empty() && kept._reads.is_empty() && kept._sent.is_empty();
-        (!nothing || !kept.downloads.is_empty()).then_some(kept)
+        let empty = kept._staging.is_empty() && kept._sent.is_empty() && kept.downloads.is_empty();
+        (!empty).then_some(kept)
     }
 
-    fn detour(&mut self, device: &WgpuDevice) -> Result<wgpu::Buffer> {
-        if let Some(made) = &self.detour {
+    fn intermediate(&mut self, device: &WgpuDevice) -> Result<wgpu::Buffer> {
+        if let Some(made) = &self.intermediate {
             return Ok(made.clone());
         }
         let label = "a copy within one array";
         let usage =
             wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::INDIRECT;
-        let desc =
-            wgpu::BufferDescriptor { label: Some(label), size: DETOUR, usage, mapped_at_creation: false };
-        let (made, error) = scoped(device.raw(), || device.raw().create_buffer(&desc));
-        if let Some(error) = error {
-            return Err(Operation { object: label, bytes: DETOUR }.failed(&error));
-        }
-        Ok(self.detour.insert(made).clone())
+        let desc = wgpu::BufferDescriptor {
+            label: Some(label),
+            size: INTERMEDIATE,
+            usage,
+            mapped_at_creation: false,
+        };
+        let operation = Operation { object: label, bytes: INTERMEDIATE };
+        let made = operation.run(device.raw(), || device.raw().create_buffer(&desc))?;
+        Ok(self.intermediate.insert(made).clone())
     }
 }

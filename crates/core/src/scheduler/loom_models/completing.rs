@@ -1,8 +1,11 @@
 //! Checks that each completion reaches every thread and task that waits for it.
 
 use crate::scheduler::engine::Engine;
-use crate::scheduler::loom_models::{Model, enqueue, explore, here, join, wait};
+use crate::scheduler::loom_models::ContextThread::{Callbacks, Completer, Lane};
+use crate::scheduler::loom_models::{BY_HAND, Model, QUICK};
 use crate::scheduler::queue_state::Reached;
+use crate::scheduler::test_engine::enqueue_callback;
+use crate::scheduler::wait::Caller;
 use fencepost_sync::Slot;
 use fencepost_sync::prim::{Condvar, Mutex, lock, sleep};
 use std::sync::Arc;
@@ -11,89 +14,70 @@ use std::task::{Wake, Waker};
 
 #[test]
 fn a_waiter_and_the_completer_both_observe_the_completion() {
-    explore(|| {
-        let model = Model::by_hand(1);
-        let queue = model.queue();
-        let completer = model.completer(0);
+    BY_HAND.with(&[Completer(0)]).explore(|model, queue| {
         let world = model.world.clone();
-        let device = model.thread(move |_| world.work_through(2));
+        model.thread(move |_| world.work_through(2));
         for _ in 0..2 {
-            let point = enqueue(&model.engine, queue);
-            wait(&model.engine, point).expect("the work is done");
+            let point = model.enqueue(queue);
+            model.finish(point);
         }
-        join([device]);
-        model.stop([completer]);
     });
 }
 
 #[test]
 fn a_future_is_woken() {
-    explore(|| {
-        let model = Model::quick(1);
-        let queue = model.queue();
-        let threads = [model.lane_thread(0), model.completer(0)];
-        let point = enqueue(&model.engine, queue);
+    QUICK.with(&[Lane(0), Completer(0)]).explore(|model, queue| {
+        let point = model.enqueue(queue);
         let task_waker = Arc::new(TaskWaker::default());
         while model.engine.poll(point, &Waker::from(task_waker.clone())).is_none() {
             task_waker.sleep();
         }
-        model.stop(threads);
     });
 }
 
 #[test]
 fn a_callback_runs_after_earlier_commands_and_before_later_ones() {
-    explore(|| {
-        let model = Model::quick(1);
-        let queue = model.queue();
-        let threads = [model.completer(0), model.thread(|engine| engine.callback_thread())];
-        enqueue(&model.engine, queue);
+    QUICK.with(&[Completer(0), Callbacks]).explore(|model, queue| {
+        model.enqueue(queue);
         let (world, seen) = (model.world.clone(), Arc::new(AtomicUsize::new(0)));
         let note = seen.clone();
-        let callback = Box::new(move || note.store(world.steps(), Ordering::SeqCst));
-        model.engine.enqueue_callback(queue, callback, here()).expect("nothing has failed");
-        let behind = enqueue(&model.engine, queue);
-        model.engine.flush_before_wait(queue).expect("nothing has failed");
-        wait(&model.engine, behind).expect("the work is done");
+        enqueue_callback(&model.engine, queue, move || note.store(world.steps(), Ordering::SeqCst));
+        let behind = model.enqueue(queue);
+        model.engine.flush(queue, Caller::Waits).expect("nothing has failed");
+        model.finish(behind);
         assert_eq!((seen.load(Ordering::SeqCst), model.world.steps()), (1, 2));
-        model.stop(threads);
     });
 }
 
 #[test]
 fn a_callback_runs_without_a_waiter() {
-    explore(|| run_a_callback(|_, _| ()));
+    QUICK.with(&[Lane(0), Completer(0)]).explore(|model, queue| run_a_callback(model, queue, |_| ()));
 }
 
 #[test]
 fn a_callback_runs_if_the_caller_flushes_for_a_wait_and_does_not_wait() {
-    explore(|| run_a_callback(|engine, queue| engine.flush_before_wait(queue).expect("nothing has failed")));
+    QUICK.with(&[Lane(0), Completer(0)]).explore(|model, queue| {
+        run_a_callback(model, queue, |engine| {
+            engine.flush(queue, Caller::Waits).expect("nothing has failed");
+        });
+    });
 }
 
-fn run_a_callback(start: impl FnOnce(&Engine, Slot)) {
-    let model = Model::quick(1);
-    let queue = model.queue();
-    let threads = [model.lane_thread(0), model.completer(0)];
-    enqueue(&model.engine, queue);
+fn run_a_callback(model: &Model, queue: Slot, start: impl FnOnce(&Engine)) {
+    model.enqueue(queue);
     let engine = model.engine.clone();
-    let callback = Box::new(move || engine.lock().closing = true);
-    model.engine.enqueue_callback(queue, callback, here()).expect("nothing has failed");
-    start(&model.engine, queue);
+    enqueue_callback(&model.engine, queue, move || engine.lock().closing = true);
+    start(&model.engine);
     // The callback sets `closing`, so this call returns only after the callback ran.
     model.engine.callback_thread();
-    model.stop(threads);
 }
 
 #[test]
 fn closing_a_context_waits_for_its_work_and_ends_its_threads() {
-    explore(|| {
-        let model = Model::quick(1);
-        let queue = model.queue();
-        let threads =
-            [model.lane_thread(0), model.completer(0), model.thread(|engine| engine.callback_thread())];
-        let end = enqueue(&model.engine, queue);
+    QUICK.with(&[Lane(0), Completer(0), Callbacks]).explore(|model, queue| {
+        let end = model.enqueue(queue);
         model.engine.close();
-        join(threads);
+        model.join_ended();
         assert_eq!(model.engine.lock().reached(end), Reached::Done);
     });
 }

@@ -1,70 +1,53 @@
 //! Checks that a wait returns the error when the device is lost.
 
 use crate::error::Kind;
-use crate::scheduler::loom_models::{Model, enqueue, enqueue_wait, explore, here, join, wait};
+use crate::scheduler::loom_models::ContextThread::{Completer, Lane};
+use crate::scheduler::loom_models::{BY_HAND, QUICK, wait};
 
 #[test]
 fn a_wait_ends_when_the_device_is_lost() {
-    explore(|| {
-        let model = Model::by_hand(1);
-        let queue = model.queue();
-        let threads = [model.lane_thread(0), model.completer(0)];
-        let world = model.world.clone();
-        let driver = model.thread(move |_| world.lose());
-        let point = enqueue(&model.engine, queue);
-        expect_lost(wait(&model.engine, point));
-        join([driver]);
-        join(threads);
+    BY_HAND.with(&[Lane(0), Completer(0)]).explore(|model, queue| {
+        model.lose();
+        let point = model.enqueue(queue);
+        expect_lost(model.wait(point));
+        model.join_ended();
     });
 }
 
 #[test]
 fn a_wait_for_another_lane_ends_when_the_device_is_lost() {
-    explore(|| {
-        let model = Model::by_hand(2);
-        let (first, second) = (model.queue(), model.queue());
-        let served = enqueue(&model.engine, first);
-        enqueue_wait(&model.engine, second, served);
-        let end = enqueue(&model.engine, second);
-        let world = model.world.clone();
-        let driver = model.thread(move |_| world.lose());
-        let other = model.thread(move |engine| expect_lost(wait(engine, served)));
-        expect_lost(wait(&model.engine, end));
-        join([driver, other]);
+    BY_HAND.lanes(2).explore(|model, first| {
+        let second = model.queue();
+        let served = model.enqueue(first);
+        let end = model.enqueue_behind(second, served);
+        model.lose();
+        model.thread(move |engine| expect_lost(wait(engine, served)));
+        expect_lost(model.wait(end));
     });
 }
 
 #[test]
 fn a_wait_during_a_loss_ends_with_success_or_device_lost() {
-    explore(|| {
-        let model = Model::quick(1);
-        let queue = model.queue();
-        let lane = model.lane_thread(0);
-        let point = enqueue(&model.engine, queue);
-        let world = model.world.clone();
-        let driver = model.thread(move |_| world.lose());
-        if let Err(error) = wait(&model.engine, point) {
+    QUICK.with(&[Lane(0)]).explore(|model, queue| {
+        let point = model.enqueue(queue);
+        model.lose();
+        if let Err(error) = model.wait(point) {
             assert!(matches!(error.kind(), Kind::DeviceLost { .. }), "{error}");
         }
-        join([driver]);
-        model.stop([lane]);
     });
 }
 
 #[test]
 fn a_wait_for_the_host_ends_with_device_lost_when_the_device_is_lost() {
-    explore(|| {
-        let model = Model::by_hand(1);
-        let (queue, gated) = (model.queue(), model.queue());
-        let gate = crate::scheduler::signaller::Signaller::new(&model.engine, "gate");
-        model.engine.enqueue_user_wait(gated, gate.state().clone(), here()).expect("nothing has failed");
-        let behind = enqueue(&model.engine, gated);
-        let running = enqueue(&model.engine, queue);
-        let world = model.world.clone();
-        let driver = model.thread(move |_| world.lose());
-        let other = model.thread(move |engine| expect_lost(wait(engine, running)));
-        expect_lost(wait(&model.engine, behind));
-        join([driver, other]);
+    BY_HAND.explore(|model, queue| {
+        let gated = model.queue();
+        let _gate = model.hold(gated);
+        let behind = model.enqueue(gated);
+        let running = model.enqueue(queue);
+        model.lose();
+        model.thread(move |engine| expect_lost(wait(engine, running)));
+        expect_lost(model.wait(behind));
+        model.join();
     });
 }
 

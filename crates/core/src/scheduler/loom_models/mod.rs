@@ -12,22 +12,18 @@ mod submitting;
 
 use crate::device::Device;
 use crate::error::Result;
-use crate::error::site::CommandKind;
-use crate::memory::block::{Block, Memory};
-use crate::memory::cpu_memory::CpuMemory;
-use crate::memory::heap::{BlockId, Heap};
 use crate::record::cpu::cpu_recorder as cpu;
 use crate::record::cpu::cpu_recorder::CpuOptions;
 use crate::scheduler::deadline::Deadline;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::loom_models::model_device::World;
-use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::ordering::policy::Policy;
-use crate::scheduler::priority::Priority;
+use crate::scheduler::signaller::Signaller;
+use crate::scheduler::test_engine;
 use crate::work::step::Work;
-use fencepost_sync::{Clock, Point, Slot};
+use fencepost_sync::{Point, Slot};
 use loom::thread::{self, JoinHandle};
-use std::panic::Location;
+use std::cell::RefCell;
 use std::sync::Arc;
 
 /// Runs `program` in every order of its threads that takes at most two preemptions, or as many as the variable
@@ -39,94 +35,156 @@ fn explore(program: impl Fn() + Send + Sync + 'static) {
     explorer.check(program);
 }
 
-/// Holds an engine on a model device.
+/// Describes the context of a model.
+#[derive(Clone, Copy)]
+struct Setup {
+    /// Is true if the device completes a submission at once. Otherwise the model completes it.
+    quick: bool,
+    lanes: usize,
+    threads: &'static [ContextThread],
+}
+
+/// Names a thread of a context.
+#[derive(Clone, Copy)]
+enum ContextThread {
+    Lane(usize),
+    Completer(usize),
+    Callbacks,
+}
+
+/// Describes a context with one lane and without threads, on a device that completes a submission at once.
+const QUICK: Setup = Setup { quick: true, lanes: 1, threads: &[] };
+
+/// Describes a context with one lane and without threads, on a device that the model drives.
+const BY_HAND: Setup = Setup { quick: false, ..QUICK };
+
+impl Setup {
+    const fn lanes(self, lanes: usize) -> Self {
+        Self { lanes, ..self }
+    }
+
+    const fn with(self, threads: &'static [ContextThread]) -> Self {
+        Self { threads, ..self }
+    }
+
+    /// Explores a program of this context, which has one queue.
+    fn explore(self, program: fn(&Model, Slot)) {
+        explore(move || {
+            let model = self.with(&[]).model();
+            let queue = model.queue(); // before the threads, so that loom has fewer orders to explore
+            self.threads.iter().for_each(|&thread| model.start(thread));
+            program(&model, queue);
+        });
+    }
+
+    /// Makes the context and starts its threads.
+    fn model(self) -> Model {
+        self.model_on(cpu::open(&CpuOptions::default()).0)
+    }
+
+    fn model_on(self, device: Arc<dyn Device>) -> Model {
+        let world = World::new(self.lanes, self.quick);
+        let engine = Engine::new(device, world.lanes(), Policy::Ordered, true);
+        let (programs, threads) = (RefCell::default(), RefCell::default());
+        let model = Model { engine, world, programs, threads };
+        self.threads.iter().for_each(|&thread| model.start(thread));
+        model
+    }
+}
+
+/// Holds a context on a model device. The drop joins the threads of the program, and then ends those of the context.
 struct Model {
     engine: Arc<Engine>,
     world: Arc<World>,
+    /// Holds the threads that run parts of the model.
+    programs: RefCell<Vec<JoinHandle<()>>>,
+    /// Holds the threads of the context.
+    threads: RefCell<Vec<JoinHandle<()>>>,
 }
 
 impl Model {
-    /// Returns a model on a device whose lanes complete a submission at once.
-    fn quick(lanes: usize) -> Self {
-        Self::on(World::new(lanes, true))
-    }
-
-    /// Returns a model on a device that completes a submission only when the model requests it.
-    fn by_hand(lanes: usize) -> Self {
-        Self::on(World::new(lanes, false))
-    }
-
-    fn on(world: Arc<World>) -> Self {
-        let (device, _) = cpu::open(&CpuOptions::default());
-        Self::with(device, world)
-    }
-
-    /// Returns another context on the device of this one, with lanes that complete a submission at once.
-    fn sharing_device(&self) -> Self {
-        Self::with(self.engine.device.clone(), World::new(1, true))
-    }
-
-    fn with(device: Arc<dyn Device>, world: Arc<World>) -> Self {
-        let engine = Engine::new(device, world.lanes(), Policy::Ordered, true);
-        Self { engine, world }
-    }
-
-    /// Makes a queue on the lane with the fewest queues.
     fn queue(&self) -> Slot {
-        self.engine.new_queue("model", Priority::Normal, false).expect("the device is there")
+        test_engine::queue(&self.engine)
+    }
+
+    fn enqueue(&self, queue: Slot) -> Point {
+        enqueue(&self.engine, queue)
+    }
+
+    /// Enqueues one command behind a point.
+    fn enqueue_behind(&self, queue: Slot, point: Point) -> Point {
+        test_engine::enqueue_wait(&self.engine, queue, point);
+        self.enqueue(queue)
+    }
+
+    fn hold(&self, queue: Slot) -> Signaller {
+        test_engine::hold(&self.engine, queue)
+    }
+
+    fn wait(&self, point: Point) -> Result<()> {
+        wait(&self.engine, point)
+    }
+
+    /// Waits for work that succeeds.
+    fn finish(&self, point: Point) {
+        test_engine::finish(&self.engine, point);
     }
 
     /// Starts a thread of the context.
-    fn thread(&self, run: impl FnOnce(&Engine) + 'static) -> JoinHandle<()> {
+    fn start(&self, thread: ContextThread) {
         let engine = self.engine.clone();
-        thread::spawn(move || run(&engine))
+        self.threads.borrow_mut().push(thread::spawn(move || match thread {
+            ContextThread::Lane(lane) => engine.lane_thread(lane),
+            ContextThread::Completer(lane) => engine.completer(lane),
+            ContextThread::Callbacks => engine.callback_thread(),
+        }));
     }
 
-    fn lane_thread(&self, lane: usize) -> JoinHandle<()> {
-        self.thread(move |engine| engine.lane_thread(lane))
+    /// Starts a thread of the program.
+    fn thread(&self, run: impl FnOnce(&Engine) + 'static) {
+        let engine = self.engine.clone();
+        self.programs.borrow_mut().push(thread::spawn(move || run(&engine)));
     }
 
-    fn completer(&self, lane: usize) -> JoinHandle<()> {
-        self.thread(move |engine| engine.completer(lane))
+    /// Starts a thread that marks the device as lost.
+    fn lose(&self) {
+        let world = self.world.clone();
+        self.thread(move |_| world.lose());
     }
 
-    /// Ends the threads, even if work is left.
-    fn stop(&self, threads: impl IntoIterator<Item = JoinHandle<()>>) {
+    /// Joins the threads of the program.
+    fn join(&self) {
+        join(&self.programs);
+    }
+
+    /// Joins the threads of the context, which the context itself has ended.
+    fn join_ended(&self) {
+        join(&self.threads);
+    }
+}
+
+impl Drop for Model {
+    /// Ends the threads of the context, even if work is left.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            return; // loom has stopped the threads
+        }
+        self.join();
         self.engine.lock().closing = true;
         self.engine.notify_due_threads();
-        join(threads);
+        self.join_ended();
     }
 }
 
-fn join(threads: impl IntoIterator<Item = JoinHandle<()>>) {
-    threads.into_iter().for_each(|thread| thread.join().expect("the thread of the model ends"));
+fn join(threads: &RefCell<Vec<JoinHandle<()>>>) {
+    threads.take().into_iter().for_each(|thread| thread.join().expect("the thread of the model ends"));
 }
 
-/// Enqueues one command and returns its point.
+/// Enqueues a command that uses no bytes, and returns its point.
 fn enqueue(engine: &Engine, slot: Slot) -> Point {
-    enqueue_work(engine, slot, Work::Publish(block()))
-}
-
-fn enqueue_work(engine: &Engine, slot: Slot, work: Work) -> Point {
-    let by = Admission { slot, what: CommandKind::Fill, at: here() };
-    let stamp = engine.enqueue(by, work).expect("nothing has failed");
-    Point { slot, stamp }
-}
-
-fn enqueue_wait(engine: &Engine, slot: Slot, point: Point) {
-    let waited = engine.enqueue_wait(slot, point, &Clock::default(), here());
-    waited.expect("nothing has failed");
-}
-
-fn block() -> Arc<Block> {
-    Arc::new(Block::new(BlockId(1), Heap::Device, 16, Memory::Host(CpuMemory::zeroed(16))))
+    test_engine::enqueue_work(engine, slot, Work::Publish(test_engine::block()))
 }
 
 fn wait(engine: &Engine, point: Point) -> Result<()> {
     engine.wait(point, Deadline::after(None)).map(|done| assert!(done, "a wait without limit ended early"))
-}
-
-/// Returns the location of all calls of the models.
-fn here() -> &'static Location<'static> {
-    Location::caller()
 }

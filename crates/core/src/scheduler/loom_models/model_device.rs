@@ -13,18 +13,18 @@ pub(crate) struct World {
     fences: Vec<Arc<ManualFence>>,
     /// Is true if a submission completes at once.
     quick: bool,
-    given: Mutex<Vec<Given>>,
+    submissions: Mutex<Vec<Submission>>,
     more: Condvar,
 }
 
 /// Describes a submission.
 #[derive(Clone, Copy)]
-pub(crate) struct Given {
+pub(crate) struct Submission {
     pub(crate) at: LaneValue,
     pub(crate) steps: usize,
 }
 
-struct Notes {
+struct ModelRecorder {
     world: Arc<World>,
     lane: usize,
 }
@@ -32,12 +32,12 @@ struct Notes {
 impl World {
     pub(crate) fn new(lanes: usize, quick: bool) -> Arc<Self> {
         let fences = (0..lanes).map(|_| Arc::default()).collect();
-        Arc::new(Self { fences, quick, given: Mutex::new(Vec::new()), more: Condvar::new() })
+        Arc::new(Self { fences, quick, submissions: Mutex::new(Vec::new()), more: Condvar::new() })
     }
 
     pub(crate) fn lanes(self: &Arc<Self>) -> Vec<Lane> {
         let lane = |lane: usize| Lane {
-            recorder: Box::new(Notes { world: self.clone(), lane }),
+            recorder: Box::new(ModelRecorder { world: self.clone(), lane }),
             fence: self.fences[lane].clone(),
             async_submit: true,
             cost_model: CostModel::Unknown,
@@ -46,20 +46,20 @@ impl World {
     }
 
     /// Returns all submissions so far, in order.
-    pub(crate) fn given(&self) -> Vec<Given> {
-        lock(&self.given).clone()
+    pub(crate) fn submissions(&self) -> Vec<Submission> {
+        lock(&self.submissions).clone()
     }
 
     /// Counts the commands submitted so far.
     pub(crate) fn steps(&self) -> usize {
-        steps(&lock(&self.given))
+        steps(&lock(&self.submissions))
     }
 
     /// Blocks until `count` commands are submitted.
     pub(crate) fn wait_for(&self, count: usize) {
-        let mut given = lock(&self.given);
-        while steps(&given) < count {
-            given = sleep(&self.more, given);
+        let mut submissions = lock(&self.submissions);
+        while steps(&submissions) < count {
+            submissions = sleep(&self.more, submissions);
         }
     }
 
@@ -68,9 +68,9 @@ impl World {
         let mut done = 0;
         while done < count {
             self.wait_for(done + 1);
-            let given = self.given();
-            given.iter().for_each(|given| self.pass(given.at));
-            done = steps(&given);
+            let submissions = self.submissions();
+            submissions.iter().for_each(|submission| self.pass(submission.at));
+            done = steps(&submissions);
         }
     }
 
@@ -84,11 +84,11 @@ impl World {
     }
 }
 
-fn steps(given: &[Given]) -> usize {
-    given.iter().map(|given| given.steps).sum()
+fn steps(submissions: &[Submission]) -> usize {
+    submissions.iter().map(|submission| submission.steps).sum()
 }
 
-impl Recorder for Notes {
+impl Recorder for ModelRecorder {
     fn submit(
         &mut self,
         steps: &Arc<Vec<Step>>,
@@ -96,11 +96,11 @@ impl Recorder for Notes {
         signal: Value,
     ) -> Result<Keep, Failure> {
         let at = LaneValue { lane: self.lane, value: signal };
-        let mut given = lock(&self.world.given);
-        let earlier = |wait: &LaneValue| given.iter().any(|g| g.at == *wait);
+        let mut submissions = lock(&self.world.submissions);
+        let earlier = |wait: &LaneValue| submissions.iter().any(|submission| submission.at == *wait);
         assert!(waits.iter().all(earlier), "a submission waits for one that was not made: {waits:?}");
-        given.push(Given { at, steps: steps.len() });
-        drop(given);
+        submissions.push(Submission { at, steps: steps.len() });
+        drop(submissions);
         if self.world.quick {
             self.world.pass(at);
         }

@@ -1,140 +1,106 @@
 //! Checks that each enqueued command is submitted once, in an order without deadlock.
-use crate::scheduler::engine::Engine;
-use crate::scheduler::loom_models::{Model, enqueue, enqueue_wait, explore, join, wait};
+
+use crate::scheduler::loom_models::ContextThread::{Completer, Lane};
+use crate::scheduler::loom_models::{BY_HAND, QUICK, enqueue};
+use crate::scheduler::test_engine::{enqueue_wait, finish};
+use crate::scheduler::wait::Caller;
 use fencepost_sync::prim::{Condvar, Mutex, lock, sleep};
-use fencepost_sync::{Clock, Point, Slot};
+use fencepost_sync::{Clock, Point};
 use loom::thread;
 use std::sync::Arc;
 
 #[test]
 fn an_enqueued_command_is_submitted_without_a_waiter() {
-    explore(|| {
-        let model = Model::quick(1);
-        let queue = model.queue();
-        let lane = model.lane_thread(0);
-        enqueue(&model.engine, queue);
+    QUICK.with(&[Lane(0)]).explore(|model, queue| {
+        model.enqueue(queue);
         model.world.wait_for(1);
-        model.stop([lane]);
     });
 }
 
 #[test]
 fn commands_of_two_threads_on_one_queue_are_both_submitted() {
-    explore(|| {
-        let model = Model::quick(1);
-        let queue = model.queue();
-        let lane = model.lane_thread(0);
-        let other = model.thread(move |engine| _ = enqueue(engine, queue));
-        enqueue(&model.engine, queue);
+    QUICK.with(&[Lane(0)]).explore(|model, queue| {
+        model.thread(move |engine| _ = enqueue(engine, queue));
+        model.enqueue(queue);
         model.world.wait_for(2);
-        join([other]);
-        model.stop([lane]);
     });
 }
 
 #[test]
 fn a_full_lane_submits_again_once_it_has_room() {
-    explore(|| {
-        let model = Model::by_hand(1);
-        let queue = model.queue();
-        let threads = [model.lane_thread(0), model.completer(0)];
+    BY_HAND.with(&[Lane(0), Completer(0)]).explore(|model, queue| {
         for commands in 1..=3 {
-            enqueue(&model.engine, queue);
+            model.enqueue(queue);
             if commands < 3 {
                 model.world.wait_for(commands);
             }
         }
         model.world.work_through(3);
-        model.stop(threads);
     });
 }
 
 #[test]
 fn a_waiter_and_the_lane_thread_do_not_both_submit() {
-    explore(|| {
-        let model = Model::quick(1);
-        let queue = model.queue();
-        let lane = model.lane_thread(0);
-        let point = enqueue(&model.engine, queue);
-        wait(&model.engine, point).expect("the work is done");
+    QUICK.with(&[Lane(0)]).explore(|model, queue| {
+        let point = model.enqueue(queue);
+        model.finish(point);
         assert_eq!(model.world.steps(), 1);
-        model.stop([lane]);
     });
 }
 
 #[test]
 fn two_waiters_submit_on_one_lane_without_its_thread() {
-    explore(|| {
-        let model = Model::quick(1);
-        let (first, second) = (model.queue(), model.queue());
-        let other = model.thread(move |engine| {
-            let point = enqueue(engine, second);
-            wait(engine, point).expect("the work is done");
-        });
-        let point = enqueue(&model.engine, first);
-        wait(&model.engine, point).expect("the work is done");
-        join([other]);
+    QUICK.explore(|model, first| {
+        let second = model.queue();
+        model.thread(move |engine| finish(engine, enqueue(engine, second)));
+        model.finish(model.enqueue(first));
+        model.join();
         assert_eq!(model.world.steps(), 2);
     });
 }
 
 #[test]
 fn queues_on_two_lanes_wait_for_each_other_and_both_finish() {
-    explore(|| {
-        let model = Model::quick(2);
-        let (ping, pong) = (model.queue(), model.queue());
-        let lanes = [model.lane_thread(0), model.lane_thread(1)];
-        let served = after(&model.engine, ping, None);
-        let returned = after(&model.engine, pong, Some(served));
-        let end = after(&model.engine, ping, Some(returned));
-        wait(&model.engine, end).expect("the work is done");
-        let lanes_in_order: Vec<usize> = model.world.given().iter().map(|given| given.at.lane).collect();
+    QUICK.lanes(2).with(&[Lane(0), Lane(1)]).explore(|model, ping| {
+        let pong = model.queue();
+        let served = model.enqueue(ping);
+        let returned = model.enqueue_behind(pong, served);
+        let end = model.enqueue_behind(ping, returned);
+        model.finish(end);
+        let submissions = model.world.submissions();
+        let lanes_in_order: Vec<usize> = submissions.iter().map(|submission| submission.at.lane).collect();
         assert_eq!(lanes_in_order, [0, 1, 0]);
-        model.stop(lanes);
     });
 }
 
 #[test]
 fn two_threads_whose_queues_wait_for_each_other_both_finish() {
-    explore(|| {
-        let model = Model::quick(2);
-        let (ping, pong) = (model.queue(), model.queue());
+    QUICK.lanes(2).explore(|model, ping| {
+        let pong = model.queue();
         let (served, returned) = (Arc::new(Slip::default()), Arc::new(Slip::default()));
         let (to_pong, from_pong) = (served.clone(), returned.clone());
-        let other = model.thread(move |engine| {
-            from_pong.hand(after(engine, pong, None));
-            let end = after(engine, pong, Some(to_pong.take()));
-            wait(engine, end).expect("the work is done");
+        model.thread(move |engine| {
+            from_pong.hand(enqueue(engine, pong));
+            enqueue_wait(engine, pong, to_pong.take());
+            finish(engine, enqueue(engine, pong));
         });
-        served.hand(after(&model.engine, ping, None));
-        let end = after(&model.engine, ping, Some(returned.take()));
-        wait(&model.engine, end).expect("the work is done");
-        join([other]);
+        served.hand(model.enqueue(ping));
+        let end = model.enqueue_behind(ping, returned.take());
+        model.finish(end);
+        model.join();
         assert_eq!(model.world.steps(), 4);
     });
 }
 
 #[test]
 fn repeated_polling_ends() {
-    explore(|| {
-        let model = Model::quick(1);
-        let queue = model.queue();
-        let lane = model.lane_thread(0);
-        let point = enqueue(&model.engine, queue);
-        model.engine.flush(queue).expect("nothing has failed");
+    QUICK.with(&[Lane(0)]).explore(|model, queue| {
+        let point = model.enqueue(queue);
+        model.engine.flush(queue, Caller::Continues).expect("nothing has failed");
         while !model.engine.is_complete(point, &Clock::default()).expect("the device is there") {
             thread::yield_now();
         }
-        model.stop([lane]);
     });
-}
-
-/// Enqueues one command behind `point`, if one is given.
-fn after(engine: &Engine, slot: Slot, point: Option<Point>) -> Point {
-    if let Some(point) = point {
-        enqueue_wait(engine, slot, point);
-    }
-    enqueue(engine, slot)
 }
 
 /// Passes a point from one thread to another.

@@ -18,15 +18,15 @@ use std::sync::Arc;
 /// # Errors
 /// [`Kind::Hazard`] under [`Policy::Checked`] if a wait is missing.
 #[inline]
-pub(crate) fn admit(state: &State, by: Admission, work: &Work) -> Result<SmallVec<[Point; 2]>> {
+pub(crate) fn missing_waits(state: &State, by: Admission, work: &Work) -> Result<SmallVec<[Point; 2]>> {
     // A single queue, besides the context's own, is in order without waits.
     if state.single_queue() || state.policy() == Policy::Unchecked || by.slot == Slot::CONTEXT {
         return Ok(SmallVec::new());
     }
-    missing_waits(state, by, work)
+    find_missing_waits(state, by, work)
 }
 
-fn missing_waits(state: &State, by: Admission, work: &Work) -> Result<SmallVec<[Point; 2]>> {
+fn find_missing_waits(state: &State, by: Admission, work: &Work) -> Result<SmallVec<[Point; 2]>> {
     state.compared.set(state.compared.get() + 1);
     let mut waits = SmallVec::new();
     for touch in work.touches() {
@@ -38,7 +38,7 @@ fn missing_waits(state: &State, by: Admission, work: &Work) -> Result<SmallVec<[
             // Some commands are internal: one half of a copy between contexts, and the read that displays an array. The
             // error could not name a call that orders them, so the missing wait is added.
             let is_unnamed =
-                |what: CommandKind| matches!(what, CommandKind::BetweenContexts | CommandKind::Look);
+                |what: CommandKind| matches!(what, CommandKind::BetweenContexts | CommandKind::Inspect);
             let across = is_unnamed(by.what) || is_unnamed(earlier.what);
             if state.policy() == Policy::Checked && !across {
                 return Err(hazard(state, by, &touch, earlier, &order.label));
@@ -69,7 +69,7 @@ fn need(waits: &mut SmallVec<[Point; 2]>, earlier: &Use) {
 fn hazard(state: &State, by: Admission, touch: &Touch<'_>, earlier: &Use, array: &str) -> Error {
     let earlier_site = state.site(label(state, earlier), earlier.what, earlier.at);
     let later = state.site(state.queue(by.slot).label.clone(), by.what, by.at);
-    let gone = state.is_gone(earlier.point());
+    let gone = state.has_no_handle(earlier.point());
     let wait = match gone {
         false => format!("{}.wait_for_queue(&{})?", later.queue, earlier_site.queue),
         true => "ctx.synchronize().wait()?".into(),

@@ -7,7 +7,7 @@ impl State {
     /// Returns `true` if the program may be waiting for a result of a command of a queue from `first` on: it has a
     /// handle of a point there, or waits for one, or has a pending command that returns something to the host.
     pub(crate) fn is_awaited(&self, slot: Slot, first: Stamp) -> bool {
-        self.queue(slot).has_handles(first) || self.wakers.await_point(slot, first)
+        self.queue(slot).has_handles(first) || self.wakers.awaits_point(slot, first)
     }
 
     /// Returns the first pending point of a queue that the program may be waiting for, or `Stamp(u64::MAX)` if there

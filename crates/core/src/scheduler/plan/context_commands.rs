@@ -31,7 +31,7 @@ impl Planner<'_> {
 
     /// Plans the context commands up to a stamp. While an open batch contains other commands, returns
     /// [`FrontStep::Later`]: that batch ends first because its results need no context command.
-    pub(crate) fn own(&mut self, upto: Stamp) -> FrontStep {
+    pub(crate) fn plan_context_commands(&mut self, upto: Stamp) -> FrontStep {
         if self.state.first_context_command() > upto {
             return FrontStep::Reached;
         }
@@ -52,7 +52,11 @@ impl Planner<'_> {
         let (mut left, mut count) = (seconds, 0);
         while self.taken < LARGEST_BATCH && self.state.first_context_command() <= upto {
             if self.state.queue(Slot::CONTEXT).front_has_failed() {
-                self.discard(crate::scheduler::plan::PlanGoal { slot: Slot::CONTEXT, upto, needed: false });
+                self.discard_failed(crate::scheduler::plan::PlanGoal {
+                    slot: Slot::CONTEXT,
+                    upto,
+                    needed: false,
+                });
                 continue;
             }
             let cost = self.cost(Slot::CONTEXT);
@@ -68,7 +72,7 @@ impl Planner<'_> {
             }
         }
         if let Some(open) = self.open[0].as_mut().filter(|_| count > 0) {
-            open.come_behind();
+            open.end_context_commands();
         }
     }
 }

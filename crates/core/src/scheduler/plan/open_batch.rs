@@ -37,7 +37,7 @@ pub(crate) struct OpenBatch {
     frontiers: Vec<(Slot, QueueFrontier)>,
     /// Holds the lowest level of a queue's steps, which is one level behind the context commands.
     base: u32,
-    /// Holds the expected end of each step.
+    /// Holds the expected end of each step: `ends.len() == steps.len()` until the batch is closed.
     ends: Vec<f32>,
     /// Holds the expected end of the context commands.
     base_end: f32,
@@ -80,7 +80,7 @@ impl OpenBatch {
     }
 
     /// Orders every later step behind the steps so far, which are the context commands.
-    pub(crate) fn come_behind(&mut self) {
+    pub(crate) fn end_context_commands(&mut self) {
         self.base = self.frontiers.iter().map(|(_, frontier)| frontier.level).max().unwrap_or(0);
         self.base_end = self.ends.iter().copied().fold(0.0, f32::max);
     }
@@ -161,6 +161,7 @@ impl OpenBatch {
         frontier.level += 1;
         ends.push(end);
         steps.push(Step { slot, stamp, level, after, work });
+        debug_assert_eq!(ends.len(), steps.len(), "bug: a step has no expected end");
     }
 
     /// Adds a command. A read of host-accessible memory copies nothing. A writer first saves the bytes of the reads
@@ -218,7 +219,7 @@ impl OpenBatch {
         for ((stamp, launch), &cost) in launches.zip(costs) {
             let Some(launch) = launch else { continue };
             if launch.touches().any(|touch| touch.write && is_read(&touch)) {
-                self.go_on(place, level, end);
+                self.set_frontier(place, level, end);
                 for touch in launch.touches().filter(|touch| touch.write) {
                     self.write(slot, stamp, &touch);
                 }
@@ -230,11 +231,11 @@ impl OpenBatch {
             self.steps.push(Step { slot, stamp, level, after: SmallVec::new(), work: Work::Launch(launch) });
             level += 1;
         }
-        self.go_on(place, level, end);
+        self.set_frontier(place, level, end);
     }
 
     /// Orders the next step of the queue whose frontier is at `place` behind the last step of the batch.
-    fn go_on(&mut self, place: usize, level: u32, end: f32) {
+    fn set_frontier(&mut self, place: usize, level: u32, end: f32) {
         let frontier = &mut self.frontiers[place].1;
         frontier.last = self.steps.len().checked_sub(1).map(|at| at as u32);
         frontier.level = level;

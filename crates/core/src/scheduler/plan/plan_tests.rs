@@ -1,33 +1,31 @@
 //! Tests the batches that a planning adds to the lists of the lanes, before any submission.
 
-mod late;
-mod own;
+mod context_plans;
+mod late_results;
 
 use crate::device::CostModel;
-use crate::error::site::CommandKind;
-use crate::memory::block::{Block, Memory};
-use crate::memory::cpu_memory::CpuMemory;
-use crate::memory::heap::{BlockId, Heap};
+use crate::memory::block::Block;
+use crate::memory::heap::Heap;
 use crate::memory::read_slot::{ReadSlot, ReadState};
 use crate::record::cpu::cpu_recorder as cpu;
 use crate::record::cpu::cpu_recorder::CpuOptions;
 use crate::scheduler::command_costs::CommandCosts;
 use crate::scheduler::engine::Engine;
-use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::plan::context_commands::MOST_CONTEXT_COMMANDS;
 use crate::scheduler::plan::due_commands::DueCommands;
 use crate::scheduler::plan::*;
-use crate::scheduler::signaller::Signaller;
+use crate::scheduler::test_engine::{
+    TestTask, batch_of, block, block_in, enqueue, enqueue_wait, enqueue_work, fill, hold, queue, queue_of,
+    queues, span,
+};
+use crate::scheduler::wait::WaitTarget;
 use crate::work::kernel_launch::{BoundArray, Launch};
-use crate::work::span::{Pattern, Span};
 use crate::work::step::Step;
 use fencepost_kernels::Access;
-use fencepost_sync::Clock;
+use fencepost_sync::prim::MutexGuard;
 use std::ops::RangeBounds;
-use std::panic::Location;
 use std::sync::Arc;
-use std::task::{Wake, Waker};
 
 /// Returns an engine without threads, so that work is planned and submitted only by the test.
 fn engine(lanes: usize) -> Arc<Engine> {
@@ -52,10 +50,10 @@ fn paced(seconds: f32) -> Arc<Engine> {
 /// Enqueues works on one queue, plans them, and returns the number of steps of each batch. A marker follows each work
 /// whose index is in `marked`.
 fn cut(engine: &Engine, works: &[fn(&Arc<Block>) -> Work], marked: impl RangeBounds<usize>) -> Vec<usize> {
-    let slot = queue(engine, Priority::Normal);
+    let slot = queue(engine);
     let mut markers = Vec::new();
     let enqueued = works.iter().enumerate().map(|(at, work)| {
-        let point = enqueue(engine, slot, work(&block()));
+        let point = enqueue_work(engine, slot, work(&block()));
         markers.extend(marked.contains(&at).then(|| engine.marker(slot)));
         point
     });
@@ -63,57 +61,57 @@ fn cut(engine: &Engine, works: &[fn(&Arc<Block>) -> Work], marked: impl RangeBou
     let mut state = engine.lock();
     let rest = state.plan(points.last().copied(), Priority::Normal);
     assert!(rest.roots.is_empty() && state.queue(slot).pending.is_empty());
-    lengths(&mut state, 0, Priority::Normal)
+    lengths(&mut state)
 }
 
 #[test]
 fn q10_launches_planned_together_do_not_exceed_the_largest_batch() {
     let engine = paced(0.0);
-    let [first, second] = [(); 2].map(|()| queue(&engine, Priority::Normal));
+    let [first, second] = queues(&engine);
     let block = block();
     let ends = [(first, 100), (second, LARGEST_BATCH)].map(|(slot, count)| {
-        let points: Vec<Point> = (0..count).map(|_| enqueue(&engine, slot, launch(&block))).collect();
+        let points: Vec<Point> = (0..count).map(|_| enqueue_work(&engine, slot, launch(&block))).collect();
         points[count - 1]
     });
     let mut state = engine.lock();
     let rest = state.plan(ends, Priority::Normal);
-    assert_eq!(lengths(&mut state, 0, Priority::Normal), [LARGEST_BATCH]);
+    assert_eq!(lengths(&mut state), [LARGEST_BATCH]);
     assert_eq!(rest.roots, ends[1..]);
 }
 
 #[test]
 fn q01_one_planning_makes_a_limited_number_of_batches() {
     let engine = paced(0.5);
-    let slot = queue(&engine, Priority::Normal);
-    let ends: Vec<Point> = (0..CUTS + 6).map(|_| enqueue(&engine, slot, launch(&block()))).collect();
+    let slot = queue(&engine);
+    let ends = enqueue_many(&engine, slot, MOST_CUTS + 6, launch);
     let mut state = engine.lock();
     let rest = state.plan(ends.last().copied(), Priority::Normal);
-    assert_eq!(lengths(&mut state, 0, Priority::Normal), [1; CUTS]);
-    let middle = state.lanes[0].list(Priority::Normal)[CUTS / 2].seq;
-    assert_eq!((rest.after, &rest.roots[..]), (Some(middle), &ends[CUTS + 5..]));
+    assert_eq!(lengths(&mut state), [1; MOST_CUTS]);
+    let middle = state.lanes[0].list(Priority::Normal)[MOST_CUTS / 2].seq;
+    assert_eq!((rest.after, &rest.roots[..]), (Some(middle), &ends[MOST_CUTS + 5..]));
     assert!(state.plan(rest.roots, Priority::Normal).roots.is_empty());
 }
 
 #[test]
 fn e02_a_waited_batch_goes_before_batches_planned_earlier() {
     let engine = paced(0.5);
-    let [other, one, two] = [(); 3].map(|()| queue(&engine, Priority::Normal));
+    let [other, one, two] = queues(&engine);
     let plan = |slot: Slot| {
-        let point = enqueue(&engine, slot, launch(&block()));
+        let point = enqueue_work(&engine, slot, launch(&block()));
         engine.lock().plan([point], Priority::Normal);
         point
     };
     let others = [(); 3].map(|()| plan(other).stamp);
     let first = plan(one);
-    wait_for(&engine, two, first);
+    enqueue_wait(&engine, two, first);
     let second = plan(two);
     let mut state = engine.lock();
-    let Reached::Planned(seq) = state.reached(second) else { panic!("the point is not planned") };
+    let seq = batch_of(&state, second);
     state.hurry(seq);
     let expected = [&[first.stamp, second.stamp][..], &others].concat();
-    assert_eq!(firsts(&mut state, 0, Priority::Normal), expected);
+    assert_eq!(firsts(&mut state), expected);
     state.hurry(seq);
-    assert_eq!(firsts(&mut state, 0, Priority::Normal), expected, "the batch is already in front");
+    assert_eq!(firsts(&mut state), expected, "the batch is already in front");
 }
 
 /// The batches of the two lanes wait for each other in turn. Every batch can be submitted, for each point that a
@@ -122,23 +120,23 @@ fn e02_a_waited_batch_goes_before_batches_planned_earlier() {
 fn e02_a_hurried_batch_brings_forward_its_dependencies_on_other_lanes() {
     for waited in 0..4 {
         let engine = engine(2);
-        let slots = [(); 4].map(|()| queue(&engine, Priority::Normal)); // in turn on the two lanes
+        let slots: [Slot; 4] = queues(&engine); // in turn on the two lanes
         let mut last: Option<Point> = None;
         let points = slots.map(|slot| {
-            last.iter().for_each(|&point| wait_for(&engine, slot, point));
-            let point = enqueue(&engine, slot, fill(&block()));
-            let mut state = engine.lock();
-            state.plan([point], Priority::Normal);
+            if let Some(point) = last {
+                enqueue_wait(&engine, slot, point);
+            }
+            let point = enqueue(&engine, slot);
+            drop(plan(&engine, [point]));
             // Another command separates the batches on each lane.
-            drop(state);
             for slot in [slots[0], slots[1]] {
-                let other = enqueue(&engine, slot, fill(&block()));
+                let other = enqueue(&engine, slot);
                 engine.lock().plan([other], Priority::Normal);
             }
             *last.insert(point)
         });
         let mut state = engine.lock();
-        let Reached::Planned(seq) = state.reached(points[waited]) else { panic!("the point is not planned") };
+        let seq = batch_of(&state, points[waited]);
         state.hurry(seq);
         drop(state);
         (0..64).for_each(|_| engine.make_progress(std::time::Duration::ZERO));
@@ -150,8 +148,9 @@ fn e02_a_hurried_batch_brings_forward_its_dependencies_on_other_lanes() {
 #[test]
 fn q01_one_planning_takes_a_limited_number_of_commands() {
     let engine = engine(1);
-    let (slot, block) = (queue(&engine, Priority::Normal), block());
-    let points: Vec<Point> = (0..LARGEST_BATCH + 5).map(|_| enqueue(&engine, slot, fill(&block))).collect();
+    let (slot, block) = (queue(&engine), block());
+    let points: Vec<Point> =
+        (0..LARGEST_BATCH + 5).map(|_| enqueue_work(&engine, slot, fill(&block))).collect();
     let mut state = engine.lock();
     let end = points.last().copied();
     let rest = state.plan(end, Priority::Normal);
@@ -163,32 +162,16 @@ fn q01_one_planning_takes_a_limited_number_of_commands() {
 #[test]
 fn e02_commands_of_unknown_cost_are_planned_a_few_at_a_time() {
     let engine = paced(f32::INFINITY);
-    let slot = queue(&engine, Priority::Normal);
-    let ends: Vec<Point> = (0..2000).map(|_| enqueue(&engine, slot, launch(&block()))).collect();
+    let slot = queue(&engine);
+    let ends = enqueue_many(&engine, slot, 2000, launch);
     let mut state = engine.lock();
     let rest = state.plan(ends.last().copied(), Priority::Normal);
-    assert_eq!(lengths(&mut state, 0, Priority::Normal), [1; UNSEEN]);
-    let Reached::Planned(first) = state.reached(ends[0]) else { panic!("the point is not planned") };
+    assert_eq!(lengths(&mut state), [1; MOST_UNSEEN]);
+    let first = batch_of(&state, ends[0]);
     assert_eq!((rest.after, rest.roots.len()), (Some(first), 1));
     state.lanes[0].costs.expect(&launch(&block()), 0.0);
     assert!(state.plan(rest.roots, Priority::Normal).roots.is_empty());
-    assert_eq!(lengths(&mut state, 0, Priority::Normal)[UNSEEN..], [2000 - UNSEEN]);
-}
-
-fn queue(engine: &Engine, priority: Priority) -> Slot {
-    engine.new_queue("q", priority, false).expect("the device is there")
-}
-
-fn block() -> Arc<Block> {
-    Arc::new(Block::new(BlockId::next(), Heap::Device, 64, Memory::Host(CpuMemory::zeroed(64))))
-}
-
-fn span(block: &Arc<Block>) -> Span {
-    Span { block: block.clone(), offset: 0, size: 64 }
-}
-
-fn fill(block: &Arc<Block>) -> Work {
-    Work::Fill { dst: span(block), pattern: Pattern::ZERO }
+    assert_eq!(lengths(&mut state)[MOST_UNSEEN..], [2000 - MOST_UNSEEN]);
 }
 
 /// Returns a launch that never runs because it has no kernel.
@@ -200,41 +183,56 @@ fn launch(block: &Arc<Block>) -> Work {
     Work::Launch(Box::new(launch))
 }
 
-fn enqueue(engine: &Engine, slot: Slot, work: Work) -> Point {
-    let by = Admission { slot, what: CommandKind::Fill, at: Location::caller() };
-    let stamp = engine.enqueue(by, work).expect("nothing has failed");
-    Point { slot, stamp }
+/// Enqueues `count` works, each on a block of its own.
+fn enqueue_many(engine: &Engine, slot: Slot, count: usize, work: fn(&Arc<Block>) -> Work) -> Vec<Point> {
+    (0..count).map(|_| enqueue_work(engine, slot, work(&block()))).collect()
 }
 
-fn wait_for(engine: &Engine, slot: Slot, point: Point) {
-    engine.enqueue_wait(slot, point, &Clock::default(), Location::caller()).expect("nothing has failed");
+/// Plans `roots` with normal priority.
+fn plan(engine: &Engine, roots: impl IntoIterator<Item = Point>) -> MutexGuard<'_, State> {
+    let mut state = engine.lock();
+    state.plan(roots, Priority::Normal);
+    state
 }
 
-/// Returns the number of steps of each batch in a list.
-fn lengths(state: &mut State, lane: usize, priority: Priority) -> Vec<usize> {
+/// Plans `roots` and returns the number of steps of each planned batch.
+fn planned(engine: &Engine, roots: impl IntoIterator<Item = Point>) -> Vec<usize> {
+    lengths(&mut plan(engine, roots))
+}
+
+/// Returns the number of steps of each batch of normal priority on the first lane.
+fn lengths(state: &mut State) -> Vec<usize> {
+    lengths_of(state, 0, Priority::Normal)
+}
+
+fn lengths_of(state: &mut State, lane: usize, priority: Priority) -> Vec<usize> {
     state.lanes[lane].list(priority).iter().map(|batch| batch.steps.len()).collect()
 }
 
-/// Returns the stamp of the first step of each batch in a list.
-fn firsts(state: &mut State, lane: usize, priority: Priority) -> Vec<Stamp> {
+/// Returns the stamp of the first step of each batch of normal priority on the first lane.
+fn firsts(state: &mut State) -> Vec<Stamp> {
+    firsts_of(state, 0, Priority::Normal)
+}
+
+fn firsts_of(state: &mut State, lane: usize, priority: Priority) -> Vec<Stamp> {
     state.lanes[lane].list(priority).iter().map(|batch| batch.steps[0].stamp).collect()
 }
 
 #[test]
 fn q03_a_new_queue_follows_earlier_work_and_an_unused_closed_queue_frees_its_slot() {
     let engine = engine(1);
-    let first = queue(&engine, Priority::Normal);
-    let point = enqueue(&engine, first, fill(&block()));
-    let unused = queue(&engine, Priority::Normal);
-    let second = queue(&engine, Priority::Normal);
+    let first = queue(&engine);
+    let point = enqueue(&engine, first);
+    let unused = queue(&engine);
+    let second = queue(&engine);
     let waited = match engine.lock().queue(second).pending.front().map(|front| &front.op) {
         Some(Op::Wait(waited)) => Some(*waited),
         _ => None,
     };
     assert_eq!(waited, Some(point), "the new queue does not wait for the unused queue");
-    let [marked, waited] = [(); 2].map(|()| queue(&engine, Priority::Normal));
+    let [marked, waited] = queues(&engine);
     let (_marker, (end, _)) = (engine.marker(marked), engine.marker(waited));
-    wait_for(&engine, second, end);
+    enqueue_wait(&engine, second, end);
     drop(engine.marker(unused));
     [unused, marked, waited].into_iter().for_each(|slot| engine.close_queue(slot));
     let state = engine.lock();
@@ -245,19 +243,18 @@ fn q03_a_new_queue_follows_earlier_work_and_an_unused_closed_queue_frees_its_slo
 fn e08_commands_behind_the_planned_point_stay_pending() {
     for work in [fill, launch] {
         let engine = engine(1);
-        let (slot, block) = (queue(&engine, Priority::Normal), block());
-        let points: Vec<Point> = (0..4).map(|_| enqueue(&engine, slot, work(&block))).collect();
-        let mut state = engine.lock();
-        state.plan([points[1]], Priority::Normal);
+        let (slot, block) = (queue(&engine), block());
+        let points: Vec<Point> = (0..4).map(|_| enqueue_work(&engine, slot, work(&block))).collect();
+        let mut state = plan(&engine, [points[1]]);
         assert_eq!(state.queue(slot).pending.len(), 2);
-        assert_eq!(lengths(&mut state, 0, Priority::Normal), [2]);
+        assert_eq!(lengths(&mut state), [2]);
     }
 }
 
 #[test]
 fn q10_a_closed_queue_is_not_urgent() {
     let engine = engine(1);
-    let urgent = queue(&engine, Priority::High);
+    let urgent = queue_of(&engine, Priority::High);
     assert!(engine.lock().urgent_above(Priority::Normal));
     engine.close_queue(urgent);
     assert!(!engine.lock().urgent_above(Priority::Normal));
@@ -267,13 +264,13 @@ fn q10_a_closed_queue_is_not_urgent() {
 fn q10_each_priority_of_a_lane_has_batches_of_its_own() {
     let engine = engine(1);
     for priority in Priority::ORDER {
-        let slot = queue(&engine, priority);
-        enqueue(&engine, slot, fill(&block()));
+        let slot = queue_of(&engine, priority);
+        enqueue(&engine, slot);
     }
     let mut state = engine.lock();
     state.plan_lane(0, DueCommands::All);
     for priority in Priority::ORDER {
-        assert_eq!(lengths(&mut state, 0, priority), [1], "{priority:?}");
+        assert_eq!(lengths_of(&mut state, 0, priority), [1], "{priority:?}");
     }
 }
 
@@ -281,13 +278,16 @@ fn q10_each_priority_of_a_lane_has_batches_of_its_own() {
 fn q10_dependencies_of_urgent_work_are_lifted_before_it() {
     for lanes in [1, 2] {
         let engine = engine(lanes);
-        let (low, middle, high) =
-            (queue(&engine, Priority::Low), queue(&engine, Priority::Low), queue(&engine, Priority::High));
-        let first = enqueue(&engine, low, fill(&block()));
-        wait_for(&engine, middle, first);
-        let second = enqueue(&engine, middle, fill(&block()));
-        wait_for(&engine, high, second);
-        let third = enqueue(&engine, high, fill(&block()));
+        let (low, middle, high) = (
+            queue_of(&engine, Priority::Low),
+            queue_of(&engine, Priority::Low),
+            queue_of(&engine, Priority::High),
+        );
+        let first = enqueue(&engine, low);
+        enqueue_wait(&engine, middle, first);
+        let second = enqueue(&engine, middle);
+        enqueue_wait(&engine, high, second);
+        let third = enqueue(&engine, high);
         let mut state = engine.lock();
         for point in [first, second] {
             state.plan([point], Priority::Low);
@@ -299,7 +299,7 @@ fn q10_dependencies_of_urgent_work_are_lifted_before_it() {
             expected[lane(point.slot)].push(point.stamp);
         }
         for (lane, expected) in expected.into_iter().enumerate() {
-            assert_eq!(firsts(&mut state, lane, Priority::High), expected, "lane {lane} of {lanes}");
+            assert_eq!(firsts_of(&mut state, lane, Priority::High), expected, "lane {lane} of {lanes}");
             assert!(state.lanes[lane].list(Priority::Low).is_empty());
         }
     }
@@ -308,10 +308,10 @@ fn q10_dependencies_of_urgent_work_are_lifted_before_it() {
 #[test]
 fn q10_a_batch_follows_its_dependencies_on_its_own_lane() {
     let engine = engine(1);
-    let (low, high) = (queue(&engine, Priority::Low), queue(&engine, Priority::High));
-    let first = enqueue(&engine, low, fill(&block()));
-    wait_for(&engine, high, first);
-    let second = enqueue(&engine, high, fill(&block()));
+    let (low, high) = (queue_of(&engine, Priority::Low), queue_of(&engine, Priority::High));
+    let first = enqueue(&engine, low);
+    enqueue_wait(&engine, high, first);
+    let second = enqueue(&engine, high);
     let mut state = engine.lock();
     state.plan([first], Priority::Low);
     state.plan([second], Priority::High);
@@ -322,49 +322,48 @@ fn q10_a_batch_follows_its_dependencies_on_its_own_lane() {
 #[test]
 fn q02_lifting_a_batch_to_its_own_or_a_lower_priority_moves_nothing() {
     let engine = engine(1);
-    let slot = queue(&engine, Priority::Normal);
-    let points: Vec<Point> = (0..2).map(|_| enqueue(&engine, slot, fill(&block()))).collect();
+    let slot = queue(&engine);
+    let points: Vec<Point> = (0..2).map(|_| enqueue(&engine, slot)).collect();
     let mut state = engine.lock();
     for &point in &points {
         state.plan([point], Priority::Normal);
     }
-    let before = firsts(&mut state, 0, Priority::Normal);
+    let before = firsts(&mut state);
     let first = state.lanes[0].list(Priority::Normal)[0].seq;
     state.lift(first, Priority::Normal);
-    assert_eq!(firsts(&mut state, 0, Priority::Normal), before);
+    assert_eq!(firsts(&mut state), before);
     state.lift(first, Priority::Low);
-    assert_eq!(firsts(&mut state, 0, Priority::Normal), before);
+    assert_eq!(firsts(&mut state), before);
 }
 
 #[test]
 fn q10_dependencies_of_a_lifted_batch_go_before_it() {
     let engine = engine(2);
-    let [first, second, third] = [(); 3].map(|()| queue(&engine, Priority::Low));
-    let waited = enqueue(&engine, first, fill(&block()));
-    wait_for(&engine, second, waited);
-    let point = enqueue(&engine, second, fill(&block()));
-    let other = enqueue(&engine, third, fill(&block()));
+    let [first, second, third] = [(); 3].map(|()| queue_of(&engine, Priority::Low));
+    let waited = enqueue(&engine, first);
+    enqueue_wait(&engine, second, waited);
+    let point = enqueue(&engine, second);
+    let other = enqueue(&engine, third);
     let mut state = engine.lock();
     for point in [other, waited, point] {
         state.plan([point], Priority::Low);
     }
-    let Reached::Planned(seq) = state.reached(point) else { panic!("the point is not planned") };
+    let seq = batch_of(&state, point);
     state.lift(seq, Priority::Normal);
     for lifted in [waited, point] {
         let lane = state.queue(lifted.slot).lane;
-        assert_eq!(firsts(&mut state, lane, Priority::Normal), [lifted.stamp]);
+        assert_eq!(firsts_of(&mut state, lane, Priority::Normal), [lifted.stamp]);
     }
     let lane = state.queue(third).lane;
-    assert_eq!(firsts(&mut state, lane, Priority::Low), [other.stamp]);
+    assert_eq!(firsts_of(&mut state, lane, Priority::Low), [other.stamp]);
 }
 
 #[test]
 fn t02_the_clock_is_read_before_and_after_a_timed_command_and_on_its_level() {
     let engine = engine(1);
     let slot = engine.new_queue("timed", Priority::Normal, true).expect("the device is there");
-    let end = [fill(&block()), fill(&block())].map(|work| enqueue(&engine, slot, work))[1];
-    let mut state = engine.lock();
-    state.plan([end], Priority::Normal);
+    let end = [fill(&block()), fill(&block())].map(|work| enqueue_work(&engine, slot, work))[1];
+    let mut state = plan(&engine, [end]);
     let steps = &state.lanes[0].list(Priority::Normal)[0].steps;
     for (at, step) in steps.iter().enumerate() {
         let right = match at % 3 {
@@ -380,52 +379,44 @@ fn t02_the_clock_is_read_before_and_after_a_timed_command_and_on_its_level() {
 #[test]
 fn q10_a_lifted_batch_can_be_lifted_again() {
     let engine = engine(1);
-    let slot = queue(&engine, Priority::Low);
-    let point = enqueue(&engine, slot, fill(&block()));
+    let slot = queue_of(&engine, Priority::Low);
+    let point = enqueue(&engine, slot);
     let mut state = engine.lock();
     state.plan([point], Priority::Low);
     let seq = state.lanes[0].list(Priority::Low)[0].seq;
     state.lift(seq, Priority::Normal);
     state.lift(seq, Priority::High);
     assert_eq!(state.batches.status(seq), Status::Ready(Priority::High));
-    assert_eq!(firsts(&mut state, 0, Priority::High), [point.stamp]);
+    assert_eq!(firsts_of(&mut state, 0, Priority::High), [point.stamp]);
 }
 
 #[test]
 fn e09_a_held_queue_holds_the_queues_that_need_it_and_no_other() {
     let engine = engine(1);
-    let [held, needs, free] = [(); 3].map(|()| queue(&engine, Priority::Normal));
-    let gate = Signaller::new(&engine, "gate");
-    engine.enqueue_user_wait(held, gate.state().clone(), Location::caller()).expect("nothing has failed");
-    let behind = enqueue(&engine, held, fill(&block()));
-    wait_for(&engine, needs, behind);
-    let ends = [enqueue(&engine, needs, fill(&block())), enqueue(&engine, free, fill(&block()))];
-    let mut state = engine.lock();
-    state.plan(ends, Priority::Normal);
+    let [held, needs, free] = queues(&engine);
+    let gate = hold(&engine, held);
+    let behind = enqueue(&engine, held);
+    enqueue_wait(&engine, needs, behind);
+    let ends = [enqueue(&engine, needs), enqueue(&engine, free)];
+    let mut state = plan(&engine, ends);
     let hold = Some(Hold::User(gate.state().hold));
     assert_eq!([held, needs, free].map(|slot| state.queue(slot).hold), [hold, hold, None]);
-    assert_eq!(lengths(&mut state, 0, Priority::Normal), [1]);
+    assert_eq!(lengths(&mut state), [1]);
     drop(state);
     gate.signal();
-}
-
-struct Task;
-
-impl Wake for Task {
-    fn wake(self: Arc<Self>) {}
 }
 
 #[test]
 fn e05_a_task_is_woken_when_planning_alone_completes_its_point() {
     let engine = engine(1);
-    let (first, second) = (queue(&engine, Priority::Normal), queue(&engine, Priority::Normal));
-    let point = enqueue(&engine, first, fill(&block()));
-    wait_for(&engine, second, point);
+    let [first, second] = queues(&engine);
+    let point = enqueue(&engine, first);
+    enqueue_wait(&engine, second, point);
     let end = engine.lock().queue(second).end(second);
-    engine.register_waker(end, &Waker::from(Arc::new(Task)));
+    engine.register_waker(WaitTarget::Point(end), &TestTask::new().1);
     engine.lock().plan([point], Priority::Normal);
     while engine.lock().reached(point) != Reached::Done {
-        engine.pump(0);
+        engine.submit_one(0);
         engine.poll_lane(0);
     }
     let mut state = engine.lock();
@@ -447,14 +438,13 @@ fn after(state: &mut State, point: Point) -> Vec<Point> {
 fn e01_a_marker_behind_a_wait_covers_the_wait_whatever_is_planned_behind_it() {
     for to_the_end in [false, true] {
         let engine = engine(1);
-        let [first, second, third] = [(); 3].map(|()| queue(&engine, Priority::Normal));
-        let (waited, own) =
-            (enqueue(&engine, first, fill(&block())), enqueue(&engine, second, fill(&block())));
-        wait_for(&engine, second, waited);
+        let [first, second, third] = queues(&engine);
+        let (waited, own) = (enqueue(&engine, first), enqueue(&engine, second));
+        enqueue_wait(&engine, second, waited);
         let marker = engine.lock().queue(second).end(second);
-        let behind = enqueue(&engine, second, fill(&block()));
-        wait_for(&engine, third, marker);
-        let last = enqueue(&engine, third, fill(&block()));
+        let behind = enqueue(&engine, second);
+        enqueue_wait(&engine, third, marker);
+        let last = enqueue(&engine, third);
         let mut state = engine.lock();
         let roots = if to_the_end { [behind, last] } else { [last, last] };
         state.plan(roots, Priority::Normal);
@@ -465,24 +455,24 @@ fn e01_a_marker_behind_a_wait_covers_the_wait_whatever_is_planned_behind_it() {
 #[test]
 fn e03_the_last_step_of_a_queue_stands_for_all_its_steps() {
     let engine = engine(1);
-    let [first, second, third] = [(); 3].map(|()| queue(&engine, Priority::Normal));
-    let points: Vec<Point> = [first, first, second].map(|slot| enqueue(&engine, slot, fill(&block()))).into();
-    points.iter().for_each(|&point| wait_for(&engine, third, point));
-    let last = enqueue(&engine, third, fill(&block()));
-    let mut state = engine.lock();
-    state.plan([last], Priority::Normal);
+    let [first, second, third] = queues(&engine);
+    let points: Vec<Point> = [first, first, second].map(|slot| enqueue(&engine, slot)).into();
+    points.iter().for_each(|&point| enqueue_wait(&engine, third, point));
+    let last = enqueue(&engine, third);
+    let mut state = plan(&engine, [last]);
     assert_eq!(after(&mut state, last), points[1..]);
 }
 
 #[test]
 fn m02_a_batch_that_writes_host_read_memory_makes_it_visible_at_its_end() {
     let engine = engine(1);
-    let (slot, seen, unseen) = (queue(&engine, Priority::Normal), block(), block());
+    let (slot, seen, unseen) = (queue(&engine), block(), block());
     seen.order().host_reads = true;
-    let last =
-        [fill(&seen), fill(&unseen), fill(&seen)].map(|work| enqueue(&engine, slot, work)).last().copied();
-    let mut state = engine.lock();
-    state.plan(last, Priority::Normal);
+    let last = [fill(&seen), fill(&unseen), fill(&seen)]
+        .map(|work| enqueue_work(&engine, slot, work))
+        .last()
+        .copied();
+    let mut state = plan(&engine, last);
     assert!(seen.order().visible && !unseen.order().visible);
     let steps = &state.lanes[0].list(Priority::Normal)[0].steps;
     let published = |step: &Step| matches!(&step.work, Work::Publish(block) if block.id == seen.id);
@@ -493,14 +483,13 @@ fn m02_a_batch_that_writes_host_read_memory_makes_it_visible_at_its_end() {
 #[test]
 fn m02_a_read_of_invisible_memory_makes_it_visible_first() {
     let engine = engine(1);
-    let (slot, block) = (queue(&engine, Priority::Normal), block());
+    let (slot, block) = (queue(&engine), block());
     for visible in [false, true] {
         block.order().visible = visible;
         block.order().host_reads = false;
         let read = ReadSlot::new();
-        let end = enqueue(&engine, slot, Work::Read { src: span(&block), slot: read.clone() });
-        let mut state = engine.lock();
-        state.plan([end], Priority::Normal);
+        let end = enqueue_work(&engine, slot, Work::Read { src: span(&block), slot: read.clone() });
+        let mut state = plan(&engine, [end]);
         let list = state.lanes[0].list(Priority::Normal);
         let published = list.pop_front().map(|batch| batch.steps.len());
         assert_eq!(published, (!visible).then_some(1), "visible before: {visible}");
@@ -511,15 +500,14 @@ fn m02_a_read_of_invisible_memory_makes_it_visible_first() {
 #[test]
 fn m02_a_writer_of_reused_memory_saves_the_bytes_of_earlier_reads() {
     let engine = engine(1);
-    let (slot, block) = (queue(&engine, Priority::Normal), block());
+    let (slot, block) = (queue(&engine), block());
     let read = ReadSlot::new();
-    enqueue(&engine, slot, Work::Read { src: span(&block), slot: read.clone() });
+    enqueue_work(&engine, slot, Work::Read { src: span(&block), slot: read.clone() });
     let end = engine.lock().queue(slot).end(slot);
     engine.lock().plan([end], Priority::Normal);
     block.order().host_reads = false; // as the pool does for a block that another array gets
-    let end = enqueue(&engine, slot, fill(&block));
-    let mut state = engine.lock();
-    state.plan([end], Priority::Normal);
+    let end = enqueue_work(&engine, slot, fill(&block));
+    let mut state = plan(&engine, [end]);
     let steps = &state.lanes[0].list(Priority::Normal)[0].steps;
     assert!(matches!(&steps[0].work, Work::Read { slot, .. } if read.owns(slot)));
     assert!(matches!(steps[1].work, Work::Fill { .. }) && steps[0].level < steps[1].level);
@@ -541,12 +529,12 @@ fn m06_a_reading_host_holds_writers_and_no_readers() {
 #[test]
 fn m06_a_launch_behind_another_waits_for_host_access_to_its_own_bytes() {
     let engine = engine(1);
-    let (slot, free, busy) = (queue(&engine, Priority::Normal), block(), block());
-    let end = [launch(&free), launch(&busy)].map(|work| enqueue(&engine, slot, work))[1];
+    let (slot, free, busy) = (queue(&engine), block(), block());
+    let end = [launch(&free), launch(&busy)].map(|work| enqueue_work(&engine, slot, work))[1];
     let mut state = engine.lock();
     busy.order().host = HostUse::Writing;
     state.host_uses = 1;
     state.plan([end], Priority::Normal);
-    assert_eq!(lengths(&mut state, 0, Priority::Normal), [1]);
+    assert_eq!(lengths(&mut state), [1]);
     assert_eq!(state.queue(slot).hold, Some(Hold::Host(busy.id)));
 }

@@ -13,8 +13,8 @@ const MOST_OWN_PLANNINGS: u32 = 1;
 impl State {
     /// Plans the target of a wait if it is unplanned and the queue is not waiting for a batch whose costs are being
     /// measured.
-    pub(crate) fn plan_target(&mut self, target: WaitTarget, planned: &mut PlanRest) {
-        if let (WaitTarget::Point(point), TargetState::Unplanned) = (target, self.find(target)) {
+    pub(crate) fn plan_target(&mut self, target: WaitTarget<'_>, planned: &mut PlanRest) {
+        if let (WaitTarget::Point(point), TargetState::Unplanned) = (target, self.target_state(target)) {
             // Repeated short waits plan no more than one long wait.
             if let Some(seq) = self.queue(point.slot).ahead.filter(|&seq| !self.batches.is_done(seq)) {
                 *planned = PlanRest { roots: vec![point], after: Some(seq) };
@@ -36,6 +36,7 @@ impl State {
             self.lanes[lane].own_plannings = 0;
             self.plan_lane(lane, DueCommands::RequestedExcept(slot));
         }
+        debug_assert!(self.lanes[lane].own_plannings <= MOST_OWN_PLANNINGS);
     }
 }
 
@@ -43,7 +44,7 @@ impl State {
 mod tests {
     use crate::device::CostModel;
     use crate::scheduler::command_costs::CommandCosts;
-    use crate::scheduler::wait::wait_tests::{engine, enqueue, queue};
+    use crate::scheduler::test_engine::{engine, enqueue, queue, queues};
     use crate::scheduler::wait::*;
     use std::cell::RefCell;
 
@@ -64,7 +65,7 @@ mod tests {
     #[test]
     fn q01_a_wait_plans_more_only_after_half_of_its_planned_batches_complete() {
         let engine = engine(false);
-        let end = enqueue_long(&engine, &[queue(&engine, Priority::Normal)])[0];
+        let end = enqueue_long(&engine, &[queue(&engine)])[0];
         let mut state = engine.lock();
         let (target, mut planned) = (WaitTarget::Point(end), PlanRest::default());
         (0..4).for_each(|_| state.plan_target(target, &mut planned));
@@ -73,7 +74,7 @@ mod tests {
         drop(state);
         let middle = planned.after.expect("the planning leaves commands for later");
         for _ in 0..at_once {
-            engine.pump(0);
+            engine.submit_one(0);
             engine.poll_lane(0);
             let mut state = engine.lock();
             let left = state.lanes[0].ready_len();
@@ -94,7 +95,7 @@ mod tests {
     #[test]
     fn q01_repeated_short_waits_plan_no_more_than_one_long_wait() {
         let engine = engine(true);
-        let ends = enqueue_long(&engine, &[queue(&engine, Priority::Normal)]);
+        let ends = enqueue_long(&engine, &[queue(&engine)]);
         let mut state = engine.lock();
         state.plan_target(WaitTarget::Point(ends[0]), &mut PlanRest::default());
         let (once, mut planned) = (state.lanes[0].ready_len(), PlanRest::default());
@@ -109,14 +110,13 @@ mod tests {
     #[test]
     fn e02_requested_commands_are_planned_despite_many_ready_batches() {
         let engine = engine(true);
-        let (other, slots) =
-            (queue(&engine, Priority::Normal), [(); 12].map(|()| queue(&engine, Priority::Normal)));
+        let (other, slots) = (queue(&engine), [(); 12].map(|()| queue(&engine)));
         let requested = enqueue(&engine, other);
         let ends = enqueue_long(&engine, &slots);
         let target =
             |end: &Point| engine.lock().plan_target(WaitTarget::Point(*end), &mut PlanRest::default());
         ends[..10].iter().for_each(target);
-        engine.flush(other).expect("nothing has failed");
+        engine.flush(other, Caller::Continues).expect("nothing has failed");
         assert_eq!(engine.lock().reached(requested), Reached::Unplanned, "the command gathers");
         let ready = engine.lock().lanes[0].ready_len();
         assert!(ready > 100, "{ready} batches are ready");
@@ -128,18 +128,18 @@ mod tests {
     /// end of that queue repeatedly.
     fn passes_none_over(request: impl Fn(&Engine, Point)) {
         let engine = engine(true);
-        let [long, other] = [(); 2].map(|()| queue(&engine, Priority::Normal));
+        let [long, other] = queues(&engine);
         let end = enqueue_long(&engine, &[long])[0];
         let _handle = engine.marker(long);
         request(&engine, end);
         let requested = enqueue(&engine, other);
-        engine.flush(other).expect("nothing has failed");
+        engine.flush(other, Caller::Continues).expect("nothing has failed");
         assert_eq!(engine.lock().reached(requested), Reached::Unplanned, "the command gathers");
         while engine.lock().reached(requested) == Reached::Unplanned {
             request(&engine, end);
             let left = engine.lock().queue(long).pending.len();
             assert!(left > 0, "the command is planned with the last ones of the long queue");
-            engine.pump(0);
+            engine.submit_one(0);
             engine.poll_lane(0);
         }
     }
@@ -158,6 +158,6 @@ mod tests {
         passes_none_over(|engine, end| {
             let _ = engine.is_complete(end, &Clock::default());
         });
-        passes_none_over(|engine, end| engine.flush_before_wait(end.slot).expect("nothing has failed"));
+        passes_none_over(|engine, end| engine.flush(end.slot, Caller::Waits).expect("nothing has failed"));
     }
 }

@@ -1,23 +1,18 @@
 //! Tests when a task is woken, on an engine whose threads never run. All work happens in the calls of a test.
 
-use crate::error::site::CommandKind;
-use crate::memory::block::{Block, Memory};
-use crate::memory::cpu_memory::CpuMemory;
-use crate::memory::heap::{BlockId, Heap};
 use crate::memory::host_access::HostUseKind;
 use crate::record::cpu::cpu_recorder as cpu;
 use crate::record::cpu::cpu_recorder::CpuOptions;
 use crate::runtime::context_threads::ContextThreads;
-use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::relay::RelaySource;
 use crate::scheduler::signaller::Signaller;
-use crate::scheduler::wait::wait_tests::{TURNS, Task, engine, enqueue, finish, queue, reached_by_planning};
+use crate::scheduler::test_engine::{
+    TestTask, block, engine, enqueue, enqueue_callback, enqueue_work, fill, finish, hold, queue, span,
+};
+use crate::scheduler::wait::wait_tests::{TURNS, reached_by_planning};
 use crate::scheduler::wait::*;
-use crate::work::span::{Pattern, Span};
-use crate::work::step::Work;
 use fencepost_sync::prim::{Mutex, lock};
-use std::panic::Location;
 use std::sync::Weak;
 use std::sync::mpsc::{Sender, channel};
 use std::task::Wake;
@@ -28,11 +23,11 @@ fn e05_a_requested_context_command_is_planned_behind_a_planned_batch() {
     let asks: [Ask; 3] = [
         |engine, point| assert!(engine.poll(point, Waker::noop()).is_none()),
         |engine, point| assert!(!engine.is_complete(point, &Clock::default()).expect("nothing has failed")),
-        |engine, point| engine.start_point(point),
+        |engine, point| engine.submit_up_to(engine.lock(), point, Caller::Continues),
     ];
     for (at, request) in asks.into_iter().enumerate() {
         let engine = engine(true);
-        let planned = enqueue(&engine, queue(&engine, Priority::Normal));
+        let planned = enqueue(&engine, queue(&engine));
         engine.lock().plan([planned], Priority::Normal);
         let own = enqueue(&engine, Slot::CONTEXT);
         request(&engine, own);
@@ -40,9 +35,15 @@ fn e05_a_requested_context_command_is_planned_behind_a_planned_batch() {
     }
 }
 
+fn plan_all(engine: &Engine) {
+    let mut state = engine.lock();
+    state.plan_lane(0, DueCommands::All);
+    engine.unlock(state);
+}
+
 /// Polls a point as a task that polls again only after it is woken.
 fn poll_to_the_end(engine: &Engine, point: Point) {
-    let (task, waker) = Task::new();
+    let (task, waker) = TestTask::new();
     while engine.poll(point, &waker).is_none() {
         assert!(task.woken() > 0, "the task is never woken");
     }
@@ -50,54 +51,38 @@ fn poll_to_the_end(engine: &Engine, point: Point) {
 
 /// Makes the next work of a queue wait for a point of another context.
 fn wait_across(engine: &Arc<Engine>, slot: Slot, far: &Arc<Engine>, point: Point) {
-    let signaller = Signaller::new(engine, "far");
-    engine
-        .enqueue_user_wait(slot, signaller.state().clone(), Location::caller())
-        .expect("nothing has failed");
-    Relay::attach(
-        engine,
-        signaller,
-        RelaySource::Point(Arc::downgrade(far), point, far.stretch_of(point)),
-        None,
-    );
+    let source = RelaySource::Point(Arc::downgrade(far), point, far.stretch_of(point));
+    Relay::attach(engine, hold(engine, slot), source, None);
 }
 
 #[test]
 fn e07_a_task_is_woken_when_a_context_without_threads_holds_its_queue() {
     for held_first in [false, true] {
         let (near, far) = (engine(true), engine(false));
-        let served = enqueue(&far, queue(&far, Priority::Normal));
-        let slot = queue(&near, Priority::Normal);
-        let gate = Signaller::new(&near, "gate");
-        if held_first {
-            near.enqueue_user_wait(slot, gate.state().clone(), Location::caller())
-                .expect("nothing has failed");
-        } else {
+        let served = enqueue(&far, queue(&far));
+        let slot = queue(&near);
+        let gate = held_first.then(|| hold(&near, slot));
+        if !held_first {
             // Behind a planned batch the lane thread plans the queue.
-            let planned = enqueue(&near, queue(&near, Priority::Normal));
+            let planned = enqueue(&near, queue(&near));
             near.lock().plan([planned], Priority::Normal);
         }
         wait_across(&near, slot, &far, served);
         let point = enqueue(&near, slot);
-        let (task, waker) = Task::new();
+        let (task, waker) = TestTask::new();
         assert!(near.poll(point, &waker).is_none());
         task.woken();
-        gate.signal();
-        while near.pump(0) {}
-        let mut state = near.lock();
-        state.plan_lane(0, DueCommands::All);
-        near.unlock(state);
+        if let Some(gate) = gate {
+            gate.signal();
+        }
+        while near.submit_one(0) {}
+        plan_all(&near);
         assert!(task.woken() > 0, "held at first: {held_first}");
-        // Runs one turn of the lane thread and of the completer.
-        let go_on = |engine: &Engine| {
-            let mut state = engine.lock();
-            state.plan_lane(0, DueCommands::All);
-            engine.unlock(state);
-            while engine.pump(0) {}
-            engine.poll_lane(0);
-        };
+        // Each turn does the work of the lane thread and of the completer.
         for _ in 0..TURNS {
-            go_on(&near);
+            plan_all(&near);
+            while near.submit_one(0) {}
+            near.poll_lane(0);
             if near.poll(point, &waker).is_some() {
                 break;
             }
@@ -109,13 +94,12 @@ fn e07_a_task_is_woken_when_a_context_without_threads_holds_its_queue() {
 #[test]
 fn e05_without_threads_a_task_sees_an_event_signalled_by_a_callback_behind_work() {
     let engine = engine(false);
-    let (slot, gate) = (queue(&engine, Priority::Normal), Signaller::new(&engine, "gate"));
+    let (slot, gate) = (queue(&engine), Signaller::new(&engine, "gate"));
     let event = gate.state().clone();
     (0..64).for_each(|_| _ = enqueue(&engine, slot)); // more commands than one turn completes
-    let callback = Box::new(move || gate.signal());
-    engine.enqueue_callback(slot, callback, Location::caller()).expect("nothing has failed");
-    let (task, waker) = Task::new();
-    while engine.await_user(&event, &waker).is_none() {
+    enqueue_callback(&engine, slot, move || gate.signal());
+    let (task, waker) = TestTask::new();
+    while engine.poll_unflushed(WaitTarget::User(&event), &waker).is_none() {
         assert!(task.woken() > 0, "the task is never woken");
     }
 }
@@ -123,18 +107,16 @@ fn e05_without_threads_a_task_sees_an_event_signalled_by_a_callback_behind_work(
 #[test]
 fn e05_without_threads_a_task_is_woken_when_the_signalling_callback_is_released() {
     let engine = engine(false);
-    let slot = queue(&engine, Priority::Normal);
-    let [gate, signalled] = ["gate", "signalled"].map(|label| Signaller::new(&engine, label));
+    let slot = queue(&engine);
+    let (gate, signalled) = (hold(&engine, slot), Signaller::new(&engine, "signalled"));
     let event = signalled.state().clone();
-    engine.enqueue_user_wait(slot, gate.state().clone(), Location::caller()).expect("nothing has failed");
-    let callback = Box::new(move || signalled.signal());
-    engine.enqueue_callback(slot, callback, Location::caller()).expect("nothing has failed");
-    let (task, waker) = Task::new();
-    assert!(engine.await_user(&event, &waker).is_none());
+    enqueue_callback(&engine, slot, move || signalled.signal());
+    let (task, waker) = TestTask::new();
+    assert!(engine.poll_unflushed(WaitTarget::User(&event), &waker).is_none());
     assert_eq!(task.woken(), 0);
     gate.signal();
     assert!(task.woken() > 0);
-    assert!(engine.await_user(&event, &waker).is_none() && event.result().is_some());
+    assert!(engine.poll_unflushed(WaitTarget::User(&event), &waker).is_none() && event.result().is_some());
 }
 
 #[test]
@@ -143,7 +125,7 @@ fn e05_without_threads_a_task_is_woken_when_another_thread_releases_its_queue() 
     let holds: [Hold; 2] = [
         |engine, slot| {
             // This thread runs the callback in place of the callback thread.
-            engine.enqueue_callback(slot, Box::new(|| ()), Location::caller()).expect("nothing has failed");
+            enqueue_callback(engine, slot, || ());
             let mut state = engine.lock();
             state.plan_lane(0, DueCommands::All);
             let (id, slot, run) = state.calls.pop_front().expect("the callback is due");
@@ -152,22 +134,19 @@ fn e05_without_threads_a_task_is_woken_when_another_thread_releases_its_queue() 
             Box::new(move || drop(engine.run_callback(engine.lock(), id, slot, run)))
         },
         |engine, slot| {
-            let memory = Memory::Host(CpuMemory::zeroed(16));
-            let block = Arc::new(Block::new(BlockId::next(), Heap::Device, 16, memory));
-            let span = Span { block, offset: 0, size: 16 };
-            let access = engine.try_host_access(&span, HostUseKind::Write);
+            let block = block();
+            let access = engine.try_host_access(&span(&block), HostUseKind::Write);
             let access = access.expect("nothing has failed").expect("no command uses the block");
-            let by = Admission { slot, what: CommandKind::Fill, at: Location::caller() };
-            engine.enqueue(by, Work::Fill { dst: span, pattern: Pattern::ZERO }).expect("nothing has failed");
+            enqueue_work(engine, slot, fill(&block));
             Box::new(move || drop(access))
         },
     ];
     for (at, hold) in holds.into_iter().enumerate() {
         let engine = engine(false);
-        let slot = queue(&engine, Priority::Normal);
+        let slot = queue(&engine);
         let let_go = hold(&engine, slot);
         let point = enqueue(&engine, slot);
-        let (task, waker) = Task::new();
+        let (task, waker) = TestTask::new();
         assert!(engine.poll(point, &waker).is_none());
         assert_eq!(task.woken(), 0, "case {at}");
         let_go();
@@ -179,9 +158,9 @@ fn e05_without_threads_a_task_is_woken_when_another_thread_releases_its_queue() 
 #[test]
 fn e05_without_threads_a_task_polls_again_while_another_thread_submits() {
     let engine = engine(false);
-    let point = enqueue(&engine, queue(&engine, Priority::Normal));
+    let point = enqueue(&engine, queue(&engine));
     engine.lock().lanes[0].token = true;
-    let (task, waker) = Task::new();
+    let (task, waker) = TestTask::new();
     assert!(engine.poll(point, &waker).is_none());
     assert!(task.woken() > 0);
     engine.lock().lanes[0].token = false;
@@ -207,15 +186,15 @@ fn e05_a_waker_may_wait_on_a_lane_thread() {
     lanes.iter_mut().for_each(|lane| lane.async_submit = false);
     let engine = Engine::new(device, lanes, Policy::Unchecked, true);
     let (slot, there) = reached_by_planning(&engine);
-    let behind = queue(&engine, Priority::Normal);
+    let behind = queue(&engine);
     enqueue(&engine, behind);
-    engine.enqueue_callback(behind, Box::new(|| ()), Location::caller()).expect("nothing has failed");
+    enqueue_callback(&engine, behind, || ());
     let wanted = enqueue(&engine, behind);
     let (report_done, told) = channel();
     let waiting = Waiting(Arc::downgrade(&engine), Mutex::new(Some(wanted)), report_done);
-    assert!(engine.register_waker(there, &Waker::from(Arc::new(waiting))).is_none());
+    assert!(engine.register_waker(WaitTarget::Point(there), &Waker::from(Arc::new(waiting))).is_none());
     enqueue(&engine, slot);
-    engine.flush(slot).expect("nothing has failed");
+    engine.flush(slot, Caller::Continues).expect("nothing has failed");
     let threads = ContextThreads::start(&engine);
     assert!(told.recv().expect("the waker sends its result").expect("nothing has failed"));
     threads.end(&engine, &Arc::default());
@@ -224,18 +203,16 @@ fn e05_a_waker_may_wait_on_a_lane_thread() {
 #[test]
 fn e09_a_signal_runs_no_callback_of_a_context_without_threads() {
     let (near, far) = (engine(true), engine(false));
-    let slot = queue(&far, Priority::Normal);
-    let gate = Signaller::new(&far, "gate");
-    far.enqueue_user_wait(slot, gate.state().clone(), Location::caller()).expect("nothing has failed");
+    let slot = queue(&far);
+    let gate = hold(&far, slot);
     let (report_done, ran) = channel();
-    let callback = Box::new(move || report_done.send(()).expect("the test receives the message"));
-    far.enqueue_callback(slot, callback, Location::caller()).expect("nothing has failed");
+    enqueue_callback(&far, slot, move || report_done.send(()).expect("the test receives the message"));
     let served = enqueue(&far, slot);
-    let held = queue(&near, Priority::Normal);
+    let held = queue(&near);
     wait_across(&near, held, &far, served);
     let point = enqueue(&near, held);
     let threads = ContextThreads::start(&near);
-    let (_, waker) = Task::new();
+    let (_, waker) = TestTask::new();
     assert!(near.poll(point, &waker).is_none()); // the poll starts the work of the other context
     gate.signal();
     assert!(ran.try_recv().is_err(), "the callback may wait for work behind the signal");
@@ -247,22 +224,21 @@ fn e09_a_signal_runs_no_callback_of_a_context_without_threads() {
 #[test]
 fn e07_a_lane_thread_runs_no_callback_of_a_context_without_threads() {
     let (near, far) = (engine(true), engine(false));
-    let slot = queue(&far, Priority::Normal);
+    let slot = queue(&far);
     let (report_done, ran) = channel();
-    let callback = Box::new(move || {
+    enqueue_callback(&far, slot, move || {
         report_done
             .send(std::thread::current().name().map(str::to_owned))
             .expect("the test receives the message")
     });
-    far.enqueue_callback(slot, callback, Location::caller()).expect("nothing has failed");
     let served = enqueue(&far, slot);
-    let (task, waker) = Task::new();
-    assert!(far.register_waker(served, &waker).is_none());
-    let held = queue(&near, Priority::Normal);
+    let (task, waker) = TestTask::new();
+    assert!(far.register_waker(WaitTarget::Point(served), &waker).is_none());
+    let held = queue(&near);
     wait_across(&near, held, &far, served);
     let point = enqueue(&near, held);
     let threads = ContextThreads::start(&near);
-    near.flush(held).expect("nothing has failed");
+    near.flush(held, Caller::Continues).expect("nothing has failed");
     // The lane thread drives the other context up to the callback.
     while task.woken() == 0 {
         std::thread::yield_now();

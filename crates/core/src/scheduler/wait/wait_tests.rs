@@ -1,34 +1,27 @@
 //! Tests a wait, a poll and a flush on an engine whose threads never run. All work happens in the calls of a test.
 
+use crate::api::context::Context;
 use crate::error::Kind;
-use crate::error::site::CommandKind;
-use crate::memory::block::{Block, Memory};
-use crate::memory::cpu_memory::CpuMemory;
-use crate::memory::heap::{BlockId, Heap};
 use crate::record::cpu::cpu_recorder as cpu;
 use crate::record::cpu::cpu_recorder::CpuOptions;
-use crate::scheduler::ordering::admission::Admission;
+use crate::runtime::pending::{FutureLate, Pending};
+use crate::runtime::user_event::UserEvent;
 use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::signaller::Signaller;
+use crate::scheduler::test_engine::{
+    TestTask, batch_of, engine, enqueue, enqueue_callback, enqueue_wait, finish, hold, queue, queue_of,
+    queues,
+};
 use crate::scheduler::wait::*;
-use crate::work::span::{Pattern, Span};
-use crate::work::step::Work;
 use fencepost_sync::Lost;
 use fencepost_sync::backend::Fence;
 use fencepost_sync::prim::{Mutex, lock};
-use std::panic::Location;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{OnceLock, Weak};
-use std::task::Wake;
 
 /// Exceeds the number of turns that any test needs.
 pub(crate) const TURNS: usize = 1000;
-
-/// Returns an engine. With `threads` it relies on threads, which no test starts.
-pub(crate) fn engine(threads: bool) -> Arc<Engine> {
-    let (device, lanes) = cpu::open(&CpuOptions::default());
-    Engine::new(device, lanes, Policy::Unchecked, threads)
-}
 
 /// Reports device loss when a test sets the flag, although the work of the fence does not fail.
 struct Losable {
@@ -61,108 +54,65 @@ fn losable() -> (Arc<Engine>, Arc<Losable>) {
     (Engine::new(device, lanes, Policy::Unchecked, false), fence)
 }
 
-pub(crate) fn queue(engine: &Engine, priority: Priority) -> Slot {
-    engine.new_queue("q", priority, false).expect("the device is there")
+/// Makes a queue with one command.
+fn one_command(engine: &Engine) -> (Slot, Point) {
+    let slot = queue(engine);
+    (slot, enqueue(engine, slot))
 }
 
-pub(crate) fn enqueue(engine: &Engine, slot: Slot) -> Point {
-    let memory = Memory::Host(CpuMemory::zeroed(16));
-    let block = Arc::new(Block::new(BlockId::next(), Heap::Device, 16, memory));
-    let work = Work::Fill { dst: Span { block, offset: 0, size: 16 }, pattern: Pattern::ZERO };
-    let by = Admission { slot, what: CommandKind::Fill, at: Location::caller() };
-    let stamp = engine.enqueue(by, work).expect("nothing has failed");
-    Point { slot, stamp }
-}
-
-fn batch_of(engine: &Engine, point: Point) -> Seq {
-    match engine.lock().reached(point) {
-        Reached::Planned(seq) => seq,
-        reached => panic!("the point is {reached:?}"),
+/// Checks that each of two tasks that wait for `target` is woken once when `end` runs.
+fn wakes_each_task_once(engine: &Engine, target: WaitTarget<'_>, end: impl FnOnce()) {
+    let [(one, first), (two, second)] = [TestTask::new(), TestTask::new()];
+    for waker in [&first, &second, &first] {
+        assert!(engine.register_waker(target, waker).is_none());
     }
+    end();
+    assert_eq!([one.woken(), two.woken()], [1, 1]);
+    assert!(engine.register_waker(target, &first).is_some());
 }
 
 /// Makes two queues. The second one waits only for the first, so planning alone completes its point. Returns the
 /// second queue and that point.
 pub(crate) fn reached_by_planning(engine: &Engine) -> (Slot, Point) {
-    let (first, second) = (queue(engine, Priority::Normal), queue(engine, Priority::Normal));
+    let [first, second] = queues(engine);
     let point = enqueue(engine, first);
-    let waited = engine.enqueue_wait(second, point, &Clock::default(), Location::caller());
-    waited.expect("nothing has failed");
+    enqueue_wait(engine, second, point);
     let there = engine.lock().queue(second).end(second);
     engine.lock().plan([point], Priority::Normal);
     while engine.lock().reached(point) != Reached::Done {
-        engine.pump(0);
+        engine.submit_one(0);
         engine.poll_lane(0);
     }
     (second, there)
 }
 
-/// Counts the wakes of a task.
-#[derive(Default)]
-pub(crate) struct Task(AtomicUsize);
-
-impl Task {
-    pub(crate) fn new() -> (Arc<Self>, Waker) {
-        let task = Arc::new(Self::default());
-        (task.clone(), Waker::from(task))
-    }
-
-    /// Returns the number of wakes since the last call.
-    pub(crate) fn woken(&self) -> usize {
-        self.0.swap(0, Ordering::SeqCst)
-    }
-}
-
-impl Wake for Task {
-    fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, Ordering::SeqCst);
-    }
-}
-
-pub(crate) fn finish(engine: &Engine, point: Point) {
-    assert!(engine.wait(point, Deadline::after(None)).expect("nothing has failed"));
-}
-
 #[test]
 fn e05_every_task_that_awaits_a_point_is_woken_once() {
     let engine = engine(false);
-    let slot = queue(&engine, Priority::Normal);
-    let point = enqueue(&engine, slot);
-    let [(one, first), (two, second)] = [Task::new(), Task::new()];
-    for waker in [&first, &second, &first] {
-        assert!(engine.register_waker(point, waker).is_none());
-    }
-    finish(&engine, point);
-    assert_eq!([one.woken(), two.woken()], [1, 1]);
+    let (_, point) = one_command(&engine);
+    wakes_each_task_once(&engine, WaitTarget::Point(point), || finish(&engine, point));
 }
 
 #[test]
 fn e05_every_task_that_awaits_a_batch_is_woken_once() {
     let engine = engine(false);
-    let slot = queue(&engine, Priority::Normal);
-    let point = enqueue(&engine, slot);
+    let (_, point) = one_command(&engine);
     engine.lock().plan([point], Priority::Normal);
-    let seq = batch_of(&engine, point);
-    let [(one, first), (two, second)] = [Task::new(), Task::new()];
-    for waker in [&first, &second, &first] {
-        assert!(!engine.register_batch_waker(seq, waker).expect("the device is there"));
-    }
-    finish(&engine, point);
-    assert_eq!([one.woken(), two.woken()], [1, 1]);
-    assert!(engine.register_batch_waker(seq, &first).expect("the device is there"));
+    let seq = batch_of(&engine.lock(), point);
+    wakes_each_task_once(&engine, WaitTarget::Batch(seq), || finish(&engine, point));
 }
 
 #[test]
 fn e05_without_threads_a_task_is_woken_while_work_remains() {
     for by_batch in [false, true] {
         let engine = engine(false);
-        let slot = queue(&engine, Priority::Normal);
+        let slot = queue(&engine);
         let point = [(); 64].map(|()| enqueue(&engine, slot))[63]; // more commands than one turn completes
         engine.lock().plan([point], Priority::Normal);
-        let seq = batch_of(&engine, point);
-        let (task, waker) = Task::new();
+        let seq = batch_of(&engine.lock(), point);
+        let (task, waker) = TestTask::new();
         let over = || match by_batch {
-            true => engine.poll_batch(seq, &waker).expect("the device is there"),
+            true => engine.poll_unflushed(WaitTarget::Batch(seq), &waker).is_some(),
             false => engine.poll(point, &waker).is_some(),
         };
         while !over() {
@@ -174,11 +124,10 @@ fn e05_without_threads_a_task_is_woken_while_work_remains() {
 #[test]
 fn e05_without_threads_a_task_is_not_woken_while_no_work_is_ready() {
     let engine = engine(false);
-    let slot = queue(&engine, Priority::Normal);
-    let gate = Signaller::new(&engine, "gate");
-    engine.enqueue_user_wait(slot, gate.state().clone(), Location::caller()).expect("nothing has failed");
+    let slot = queue(&engine);
+    let gate = hold(&engine, slot);
     let point = enqueue(&engine, slot);
-    let (task, waker) = Task::new();
+    let (task, waker) = TestTask::new();
     assert!(engine.poll(point, &waker).is_none());
     assert_eq!(task.woken(), 0);
     gate.signal();
@@ -189,11 +138,10 @@ fn e05_without_threads_a_task_is_not_woken_while_no_work_is_ready() {
 fn e05_a_wait_that_plans_wakes_the_tasks_of_the_points_it_completes() {
     let engine = engine(false);
     let (slot, there) = reached_by_planning(&engine);
-    let gate = Signaller::new(&engine, "gate");
-    engine.enqueue_user_wait(slot, gate.state().clone(), Location::caller()).expect("nothing has failed");
+    let gate = hold(&engine, slot);
     let behind = enqueue(&engine, slot);
-    let (task, waker) = Task::new();
-    assert!(engine.register_waker(there, &waker).is_none());
+    let (task, waker) = TestTask::new();
+    assert!(engine.register_waker(WaitTarget::Point(there), &waker).is_none());
     assert!(!engine.wait(behind, Deadline::now()).expect("nothing has failed"));
     assert_eq!(task.woken(), 1);
     gate.signal();
@@ -204,9 +152,9 @@ fn e05_a_flush_that_submits_wakes_the_tasks_of_the_points_it_completes() {
     let engine = engine(true);
     let (slot, there) = reached_by_planning(&engine);
     enqueue(&engine, slot);
-    let (task, waker) = Task::new();
-    assert!(engine.register_waker(there, &waker).is_none());
-    engine.flush_before_wait(slot).expect("nothing has failed");
+    let (task, waker) = TestTask::new();
+    assert!(engine.register_waker(WaitTarget::Point(there), &waker).is_none());
+    engine.flush(slot, Caller::Waits).expect("nothing has failed");
     assert_eq!(task.woken(), 1);
 }
 
@@ -238,11 +186,11 @@ fn e05_a_caller_watches_only_the_next_value_of_a_lane() {
     lanes[0].fence = fence.clone();
     let engine = Engine::new(device, lanes, Policy::Unchecked, true);
     fence.engine.set(Arc::downgrade(&engine)).expect("the engine is set once");
-    let slot = queue(&engine, Priority::Normal);
+    let slot = queue(&engine);
     for (batches, expected) in [(2, [0]), (1, [1])] {
         let points: Vec<Point> = (0..batches).map(|_| enqueue(&engine, slot)).collect();
         points.iter().for_each(|&point| drop(engine.lock().plan([point], Priority::Normal)));
-        (0..batches).for_each(|_| assert!(engine.pump(0)));
+        (0..batches).for_each(|_| assert!(engine.submit_one(0)));
         finish(&engine, points[batches - 1]);
         assert_eq!(std::mem::take(&mut *lock(&fence.watchers)), expected, "{batches} batches");
         assert_eq!(engine.lock().lanes[0].watchers, 0);
@@ -253,13 +201,8 @@ fn e05_a_caller_watches_only_the_next_value_of_a_lane() {
 fn d03_a_device_loss_wakes_every_task_that_awaits_a_host_event() {
     let engine = engine(false);
     let gate = Signaller::new(&engine, "gate");
-    let [(one, first), (two, second)] = [Task::new(), Task::new()];
-    for waker in [&first, &second] {
-        assert!(engine.await_user(gate.state(), waker).is_none());
-    }
-    engine.lose("the test loses the device");
-    assert_eq!([one.woken(), two.woken()], [1, 1]);
-    assert!(engine.await_user(gate.state(), &first).is_some());
+    let lose = || engine.lose("the test loses the device");
+    wakes_each_task_once(&engine, WaitTarget::User(gate.state()), lose);
     assert!(engine.is_signalled(gate.state()).is_err());
 }
 
@@ -267,22 +210,23 @@ fn d03_a_device_loss_wakes_every_task_that_awaits_a_host_event() {
 fn d03_every_wait_returns_the_device_loss() {
     for threads in [false, true] {
         let engine = engine(threads);
-        let slot = queue(&engine, Priority::Normal);
+        let slot = queue(&engine);
         let planned = enqueue(&engine, slot);
         engine.lock().plan([planned], Priority::Normal);
-        let (seq, point) = (batch_of(&engine, planned), enqueue(&engine, slot));
+        let seq = batch_of(&engine.lock(), planned);
+        let point = enqueue(&engine, slot);
         engine.lose("the test loses the device");
         let clock = Clock::default();
         for point in [planned, point] {
             assert!(engine.wait(point, Deadline::after(None)).is_err());
             assert!(engine.is_complete(point, &clock).is_err());
             assert!(matches!(engine.poll(point, Waker::noop()), Some(Err(_))));
-            assert!(matches!(engine.register_waker(point, Waker::noop()), Some(Err(_))));
+            assert!(matches!(engine.register_waker(WaitTarget::Point(point), Waker::noop()), Some(Err(_))));
         }
-        assert!(engine.wait_batch(seq, Deadline::after(None)).is_err());
-        assert!(engine.register_batch_waker(seq, Waker::noop()).is_err());
-        assert!(engine.poll_batch(seq, Waker::noop()).is_err());
-        assert!(engine.flush(slot).is_err() && engine.flush_before_wait(slot).is_err());
+        assert!(engine.wait_for(WaitTarget::Batch(seq), Deadline::after(None)).is_err());
+        assert!(matches!(engine.register_waker(WaitTarget::Batch(seq), Waker::noop()), Some(Err(_))));
+        assert!(matches!(engine.poll_unflushed(WaitTarget::Batch(seq), Waker::noop()), Some(Err(_))));
+        assert!(engine.flush(slot, Caller::Continues).is_err() && engine.flush(slot, Caller::Waits).is_err());
     }
 }
 
@@ -300,9 +244,8 @@ fn d03_without_threads_every_wait_for_a_host_event_detects_the_loss() {
     ];
     for (at, request) in asks.into_iter().enumerate() {
         let (engine, fence) = losable();
-        let slot = queue(&engine, Priority::Normal);
-        let gate = Signaller::new(&engine, "gate");
-        engine.enqueue_user_wait(slot, gate.state().clone(), Location::caller()).expect("nothing has failed");
+        let slot = queue(&engine);
+        let gate = hold(&engine, slot);
         let point = enqueue(&engine, slot);
         assert!(!request(&engine, gate.state(), point), "case {at}");
         fence.lost.store(true, Ordering::SeqCst);
@@ -313,32 +256,30 @@ fn d03_without_threads_every_wait_for_a_host_event_detects_the_loss() {
 #[test]
 fn r01_every_wait_for_a_failed_point_returns_its_error() {
     let engine = engine(false);
-    let slot = queue(&engine, Priority::Normal);
-    let point = enqueue(&engine, slot);
+    let (slot, point) = one_command(&engine);
     engine.lock().fail_queue(slot, point.stamp, Kind::Busy { array: "x".into() }.into());
     assert!(engine.wait(point, Deadline::after(None)).is_err());
     assert!(engine.is_complete(point, &Clock::default()).is_err());
     assert!(matches!(engine.poll(point, Waker::noop()), Some(Err(_))));
-    assert!(matches!(engine.register_waker(point, Waker::noop()), Some(Err(_))));
-    assert!(engine.flush(slot).is_err() && engine.flush_before_wait(slot).is_err());
+    assert!(matches!(engine.register_waker(WaitTarget::Point(point), Waker::noop()), Some(Err(_))));
+    assert!(engine.flush(slot, Caller::Continues).is_err() && engine.flush(slot, Caller::Waits).is_err());
 }
 
 #[test]
 fn r01_a_context_whose_own_queue_failed_refuses_every_flush() {
     let engine = engine(false);
-    let slot = queue(&engine, Priority::Normal);
+    let slot = queue(&engine);
     let own = enqueue(&engine, Slot::CONTEXT);
-    assert!(engine.flush(slot).is_ok());
+    assert!(engine.flush(slot, Caller::Continues).is_ok());
     engine.lock().fail_queue(Slot::CONTEXT, own.stamp, Kind::Busy { array: "x".into() }.into());
-    assert!(engine.flush(slot).is_err() && engine.flush_before_wait(slot).is_err());
+    assert!(engine.flush(slot, Caller::Continues).is_err() && engine.flush(slot, Caller::Waits).is_err());
     assert!(engine.lock().queue(slot).error.is_none());
 }
 
 #[test]
 fn q06_repeated_waits_with_a_zero_limit_finish() {
     let engine = engine(false);
-    let slot = queue(&engine, Priority::Normal);
-    let point = enqueue(&engine, slot);
+    let (_, point) = one_command(&engine);
     let wait = |_| engine.wait(point, Deadline::now()).expect("nothing has failed");
     assert!((0..TURNS).any(wait));
     assert_eq!(engine.lock().lanes[0].watchers, 0);
@@ -347,8 +288,7 @@ fn q06_repeated_waits_with_a_zero_limit_finish() {
 #[test]
 fn q05_polling_finishes_and_advances_the_host_clock() {
     let engine = engine(false);
-    let slot = queue(&engine, Priority::Normal);
-    let point = enqueue(&engine, slot);
+    let (slot, point) = one_command(&engine);
     let poll = |_| engine.is_complete(point, &Clock::default()).expect("nothing has failed");
     assert!(!engine.lock().host_clock().covers(slot, point.stamp));
     assert!((0..TURNS).any(poll));
@@ -359,17 +299,17 @@ fn q05_polling_finishes_and_advances_the_host_clock() {
 fn q10_a_wait_for_a_low_queue_lifts_planned_and_unplanned_commands() {
     for planned in [false, true] {
         let engine = engine(false);
-        let slot = queue(&engine, Priority::Low);
+        let slot = queue_of(&engine, Priority::Low);
         let point = enqueue(&engine, slot);
         let mut state = engine.lock();
         if planned {
             state.plan([point], Priority::Low);
         }
         state.plan_target(WaitTarget::Point(point), &mut PlanRest::default());
-        let Reached::Planned(seq) = state.reached(point) else { panic!("the point is not planned") };
+        let seq = batch_of(&state, point);
         let at_first = if planned { Priority::Low } else { Priority::Normal };
         assert_eq!(state.batches.status(seq), Status::Ready(at_first));
-        engine.turn_for(&mut state, seq);
+        engine.next_step(&mut state, seq);
         assert_eq!(state.batches.status(seq), Status::Ready(Priority::Normal), "planned: {planned}");
     }
 }
@@ -378,11 +318,11 @@ fn q10_a_wait_for_a_low_queue_lifts_planned_and_unplanned_commands() {
 fn q04_flushed_commands_are_planned_or_urgent() {
     for other in [Priority::Normal, Priority::High] {
         let engine = engine(true);
-        let slot = queue(&engine, Priority::Normal);
-        queue(&engine, other);
+        let slot = queue(&engine);
+        queue_of(&engine, other);
         enqueue(&engine, slot);
         assert!(!engine.lock().urgent_for(0));
-        engine.flush(slot).expect("nothing has failed");
+        engine.flush(slot, Caller::Continues).expect("nothing has failed");
         // With one priority the lane thread plans the queue, so that commands flushed together share a batch.
         assert_eq!(engine.lock().lanes[0].has_ready(), other == Priority::High);
         assert!(engine.lock().urgent_for(0));
@@ -392,9 +332,9 @@ fn q04_flushed_commands_are_planned_or_urgent() {
 #[test]
 fn q04_a_flush_before_a_wait_submits_and_leaves_completion_to_the_completer() {
     let engine = engine(true);
-    let slot = queue(&engine, Priority::Normal);
+    let slot = queue(&engine);
     enqueue(&engine, slot);
-    engine.flush_before_wait(slot).expect("nothing has failed");
+    engine.flush(slot, Caller::Waits).expect("nothing has failed");
     let state = engine.lock();
     assert_eq!((state.lanes[0].timeline.in_flight(), state.lanes[0].watchers), (1, 0));
     assert!(state.unwatched(0));
@@ -403,9 +343,8 @@ fn q04_a_flush_before_a_wait_submits_and_leaves_completion_to_the_completer() {
 #[test]
 fn q04_without_threads_a_flush_submits() {
     let engine = engine(false);
-    let slot = queue(&engine, Priority::Normal);
-    let point = enqueue(&engine, slot);
-    engine.flush(slot).expect("nothing has failed");
+    let (slot, point) = one_command(&engine);
+    engine.flush(slot, Caller::Continues).expect("nothing has failed");
     assert!(matches!(engine.lock().reached(point), Reached::Done | Reached::Planned(_)));
     assert!(!engine.lock().lanes[0].has_ready());
 }
@@ -414,12 +353,11 @@ fn q04_without_threads_a_flush_submits() {
 fn e07_starting_a_point_submits_it_whether_or_not_it_is_planned() {
     for planned in [false, true] {
         let engine = engine(false);
-        let slot = queue(&engine, Priority::Normal);
-        let point = enqueue(&engine, slot);
+        let (_, point) = one_command(&engine);
         if planned {
             engine.lock().plan([point], Priority::Normal);
         }
-        engine.start_point(point);
+        engine.submit_up_to(engine.lock(), point, Caller::Continues);
         assert_ne!(engine.lock().reached(point), Reached::Unplanned);
         assert!(!engine.lock().lanes[0].has_ready(), "planned: {planned}");
     }
@@ -428,11 +366,11 @@ fn e07_starting_a_point_submits_it_whether_or_not_it_is_planned() {
 #[test]
 fn q11_a_wait_in_a_callback_is_refused_only_for_points_behind_it() {
     let engine = engine(false);
-    let (first, second) = (queue(&engine, Priority::Normal), queue(&engine, Priority::Normal));
+    let [first, second] = queues(&engine);
     let other = enqueue(&engine, second);
     let seen = Arc::new(Mutex::new(None));
     let (inside, note) = (Arc::downgrade(&engine), seen.clone());
-    let callback = Box::new(move || {
+    enqueue_callback(&engine, first, move || {
         let engine = inside.upgrade().expect("the engine runs this callback");
         let behind = Point { slot: first, stamp: fencepost_sync::Stamp(u64::MAX) };
         let free = engine.wait(other, Deadline::after(None)).is_ok();
@@ -440,7 +378,6 @@ fn q11_a_wait_in_a_callback_is_refused_only_for_points_behind_it() {
         let allowed = engine.check_cycles(other).is_ok();
         *lock(&note) = Some([free, refused, allowed]);
     });
-    engine.enqueue_callback(first, callback, Location::caller()).expect("nothing has failed");
     let end = engine.lock().queue(first).end(first);
     finish(&engine, end);
     assert_eq!(*lock(&seen), Some([true; 3]));
@@ -448,9 +385,7 @@ fn q11_a_wait_in_a_callback_is_refused_only_for_points_behind_it() {
 
 #[test]
 fn e07_polling_drives_the_other_context_that_it_waits_for() {
-    let contexts = [1, 2].map(|seed| {
-        crate::api::context::Context::on_cpu(CpuOptions { seed, threads: false, ..CpuOptions::default() })
-    });
+    let contexts = [1, 2].map(context);
     let [here, there] = contexts.each_ref().map(|ctx| ctx.queue("queue"));
     let filled = there.full::<u32, 1>([16], 7).expect("there is memory");
     here.wait_for(&there.marker()).expect("nothing has failed");
@@ -464,7 +399,7 @@ fn e07_polling_drives_the_other_context_that_it_waits_for() {
 fn e05_every_task_that_awaits_a_host_event_is_woken_once() {
     let engine = engine(false);
     let gate = Signaller::new(&engine, "gate");
-    let [(one, first), (two, second)] = [Task::new(), Task::new()];
+    let [(one, first), (two, second)] = [TestTask::new(), TestTask::new()];
     for waker in [&first, &second, &first] {
         assert!(engine.register_signal_waker(gate.state(), waker).is_none());
     }
@@ -474,24 +409,29 @@ fn e05_every_task_that_awaits_a_host_event_is_woken_once() {
 }
 
 /// Makes a future with a pending result.
-type MakeFuture = Box<dyn Fn() -> crate::runtime::pending::Pending<()>>;
+type MakeFuture = Box<dyn Fn() -> Pending<()>>;
 
-fn open_futures(
-    ctx: &crate::api::context::Context,
-) -> (crate::runtime::user_event::UserEvent, Vec<MakeFuture>) {
+/// Returns a context without threads.
+fn context(seed: u64) -> Context {
+    Context::on_cpu(CpuOptions { seed, threads: false, ..CpuOptions::default() })
+}
+
+fn is_pending(future: &mut Pending<()>, waker: &Waker) -> bool {
+    Pin::new(future).poll(&mut std::task::Context::from_waker(waker)).is_pending()
+}
+
+fn open_futures(ctx: &Context) -> (UserEvent, Vec<MakeFuture>) {
     let (queue, gate) = (ctx.queue("held"), ctx.user_event("gate"));
     let array = queue.array(&[7_u32; 4]).expect("there is memory");
     queue.wait_for(&gate.event()).expect("nothing has failed");
     let (event, marker) = (gate.event(), queue.marker());
     let read = move || {
         let mut reading = queue.read(&array);
-        crate::runtime::pending::Pending::late(crate::runtime::pending::FutureLate(Box::pin(async move {
-            (&mut reading).await.map(drop)
-        })))
+        Pending::late(FutureLate(Box::pin(async move { (&mut reading).await.map(drop) })))
     };
-    let (ended, all) = (move || event.done(), ctx.clone());
-    let futures: [Box<dyn Fn() -> crate::runtime::pending::Pending<()>>; 4] = [
-        Box::new(ended),
+    let all = ctx.clone();
+    let futures: [MakeFuture; 4] = [
+        Box::new(move || event.done()),
         Box::new(move || marker.done()),
         Box::new(read),
         Box::new(move || all.synchronize()),
@@ -501,19 +441,14 @@ fn open_futures(
 
 #[test]
 fn e05_a_future_registers_one_waker_per_condition_and_none_after_its_drop() {
-    let ctx = crate::api::context::Context::on_cpu(CpuOptions { threads: false, ..CpuOptions::default() });
+    let ctx = context(0);
     let (gate, futures) = open_futures(&ctx);
     let wakers = || ctx.owner.engine().lock().wakers.len();
     for (at, future) in futures.iter().enumerate() {
         let mut future = future();
         let mut polled = |count: usize| {
             for _ in 0..count {
-                let waker = Task::new().1;
-                assert!(
-                    std::pin::Pin::new(&mut future)
-                        .poll(&mut std::task::Context::from_waker(&waker))
-                        .is_pending()
-                );
+                assert!(is_pending(&mut future, &TestTask::new().1));
             }
             wakers()
         };
@@ -527,13 +462,12 @@ fn e05_a_future_registers_one_waker_per_condition_and_none_after_its_drop() {
 
 #[test]
 fn e05_only_the_task_that_polled_last_is_woken() {
-    let ctx = crate::api::context::Context::on_cpu(CpuOptions { threads: false, ..CpuOptions::default() });
+    let ctx = context(0);
     let (gate, futures) = open_futures(&ctx);
     let mut futures: Vec<_> = futures.iter().map(|future| future()).collect();
-    let [(earlier, first), (later, second)] = [Task::new(), Task::new()];
+    let [(earlier, first), (later, second)] = [TestTask::new(), TestTask::new()];
     for waker in [&first, &second] {
-        let mut cx = std::task::Context::from_waker(waker);
-        assert!(futures.iter_mut().all(|future| std::pin::Pin::new(future).poll(&mut cx).is_pending()));
+        assert!(futures.iter_mut().all(|future| is_pending(future, waker)));
     }
     let _ = [&earlier, &later].map(|task| task.woken());
     gate.signal();
@@ -542,9 +476,7 @@ fn e05_only_the_task_that_polled_last_is_woken() {
 
 #[test]
 fn e07_a_dropped_future_leaves_no_waker_in_the_contexts_it_waits_for() {
-    let contexts = [1, 2, 3].map(|seed| {
-        crate::api::context::Context::on_cpu(CpuOptions { seed, threads: false, ..CpuOptions::default() })
-    });
+    let contexts = [1, 2, 3].map(context);
     let [near, middle, far] = contexts.each_ref().map(|ctx| ctx.queue("queue"));
     let gate = contexts[2].user_event("gate");
     far.wait_for(&gate.event()).expect("nothing has failed");
@@ -554,10 +486,7 @@ fn e07_a_dropped_future_leaves_no_waker_in_the_contexts_it_waits_for() {
     let relays = wakers();
     let mut future = near.finish();
     for round in 0..100 {
-        let waker = Task::new().1;
-        assert!(
-            std::pin::Pin::new(&mut future).poll(&mut std::task::Context::from_waker(&waker)).is_pending()
-        );
+        assert!(is_pending(&mut future, &TestTask::new().1));
         let now = wakers();
         assert!(now.iter().zip(relays).all(|(now, before)| *now <= before + 2), "round {round}: {now:?}");
     }

@@ -14,7 +14,7 @@ const LOOKS: usize = 8;
 /// Runs rounds in three parts. Tables reach their size in the first part. The smallest heap of the third part must not
 /// exceed that of the second. Each part has `rounds` rounds. The full suite has 34 times as many, so that 1,000 become
 /// about 100,000 in all.
-pub(crate) fn flat(what: &str, ctx: &Context, rounds: usize, mut round: impl FnMut(usize)) {
+pub(crate) fn retains_nothing(what: &str, ctx: &Context, rounds: usize, mut round: impl FnMut(usize)) {
     let each = (if full() { 34 * rounds } else { rounds }).div_ceil(LOOKS);
     let mut at = 0;
     let mut part = || {

@@ -1,7 +1,7 @@
 //! Runs two helper threads. The keeper waits only for time, and signals the user events of the other threads. The
 //! driver flushes contexts without threads and runs their callbacks, which may wait for such events.
 
-use super::world::World;
+use super::shared::Shared;
 use fencepost::UserEvent;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -41,9 +41,9 @@ fn carry_out(order: Order) {
 }
 
 /// Flushes the contexts without threads until all other threads are done.
-pub fn drive(world: &World, over: &AtomicBool) {
+pub fn drive(shared: &Shared, over: &AtomicBool) {
     while !over.load(Ordering::Relaxed) {
-        for home in world.homes.iter().filter(|home| !home.threads) {
+        for home in shared.homes.iter().filter(|home| !home.threads) {
             // An error comes from a planned failure, and the thread of that failure receives it.
             let _ = home.ctx.flush();
         }

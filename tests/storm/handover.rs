@@ -8,12 +8,12 @@ use std::sync::{Mutex, PoisonError};
 
 /// Holds the arrays and reads between two threads.
 #[derive(Default)]
-pub struct Hands {
+pub struct Handover {
     arrays: Mutex<Vec<Owned>>,
     comings: Mutex<Vec<Coming>>,
 }
 
-impl Hands {
+impl Handover {
     fn put(&self, array: Owned) {
         self.arrays.lock().unwrap_or_else(PoisonError::into_inner).push(array);
     }
@@ -44,24 +44,24 @@ impl Worker<'_> {
     pub fn give(&mut self) -> Done {
         if self.rng.u32(..4) == 0 && !self.comings.is_empty() {
             let at = self.rng.usize(..self.comings.len());
-            self.world.hands.put_coming(self.comings.swap_remove(at));
+            self.shared.handover.put_coming(self.comings.swap_remove(at));
             return Ok(());
         }
         let Some(at) = self.some_array(|owned| !owned.part) else { return Ok(()) };
         let mut owned = self.arrays.swap_remove(at);
         match self.rng.u32(..4) {
             0 => self.settle(&mut owned)?,
-            1 | 2 if !self.world.drawn.callbacks_wait => self.signal_behind(&mut owned)?,
+            1 | 2 if !self.shared.drawn.callbacks_wait => self.signal_behind(&mut owned)?,
             _ => {}
         }
-        self.world.hands.put(owned);
+        self.shared.handover.put(owned);
         Ok(())
     }
 
     /// Takes an array and a read that this or another thread has given.
     pub fn take(&mut self) -> Done {
-        self.arrays.extend(self.world.hands.take());
-        self.comings.extend(self.world.hands.take_coming());
+        self.arrays.extend(self.shared.handover.take());
+        self.comings.extend(self.shared.handover.take_coming());
         Ok(())
     }
 
@@ -78,8 +78,8 @@ impl Worker<'_> {
 
     /// Enqueues a callback behind the last use that signals an event. The next use waits for the event.
     fn signal_behind(&mut self, owned: &mut Owned) -> Done {
-        let home = &self.world.homes[owned.home];
-        if !home.threads && !self.world.drawn.driven {
+        let home = &self.shared.homes[owned.home];
+        if !home.threads && !self.shared.drawn.driven {
             return Ok(()); // a wait in another context would not run a callback of this context
         }
         let lane = self.lane_at(owned.home);

@@ -1,9 +1,9 @@
 //! Holds the objects that all threads of a storm share.
 
-use super::board::Board;
 use super::common::kernels::{Iota, Mix, mixed};
 use super::contexts::{self, Watches};
-use super::hands::Hands;
+use super::handover::Handover;
+use super::progress::Progress;
 use super::seed::Drawn;
 use fencepost::prelude::*;
 use fencepost::{DynKernel, HostBuffer, Kernel, Priority, QueueOptions, Result, builtin_shader};
@@ -37,27 +37,28 @@ pub struct Lane {
     pub key: u64,
 }
 
-pub struct World {
+pub struct Shared {
     pub drawn: Drawn,
     pub homes: Vec<Home>,
     /// Holds the queues that all threads use.
     pub queues: Vec<Lane>,
-    pub hands: Hands,
-    pub board: Arc<Board>,
+    pub handover: Handover,
+    pub progress: Arc<Progress>,
     pub watches: Watches,
     keys: AtomicU64,
 }
 
-impl World {
-    pub fn open(drawn: Drawn, watches: Watches, board: Arc<Board>) -> Result<Self> {
+impl Shared {
+    pub fn open(drawn: Drawn, watches: Watches, progress: Arc<Progress>) -> Result<Self> {
         let homes = (0..drawn.homes.len())
             .map(|at| Home::new(contexts::open(&drawn, at, &watches)?, &drawn, at))
             .collect::<Result<Vec<_>>>()?;
         let keys = AtomicU64::new(1);
-        let mut world =
-            Self { drawn, homes, queues: Vec::new(), hands: Hands::default(), board, watches, keys };
-        world.queues = world.drawn.queues.iter().map(|&(home, urgency)| world.queue(home, urgency)).collect();
-        Ok(world)
+        let mut shared =
+            Self { drawn, homes, queues: Vec::new(), handover: Handover::default(), progress, watches, keys };
+        shared.queues =
+            shared.drawn.queues.iter().map(|&(home, urgency)| shared.queue(home, urgency)).collect();
+        Ok(shared)
     }
 
     /// Makes a new queue of a context.

@@ -2,7 +2,6 @@
 
 use crate::scheduler::plan::plan_tests::*;
 use crate::scheduler::wakers::WakeCondition as Awaited;
-use std::task::Waker;
 
 #[test]
 fn e02_a_batch_ends_before_a_command_that_would_make_its_results_late() {
@@ -41,33 +40,31 @@ fn e02_a_batch_may_be_longer_up_to_the_first_awaited_point() {
 }
 
 /// Makes a result awaited that a long batch would make late.
-type Look = fn(&Engine, Slot, Point);
+type MakeAwaited = fn(&Engine, Slot, Point);
 
 #[test]
 fn e02_a_batch_is_not_longer_if_another_result_is_awaited() {
-    let urgent: Look = |engine, _, _| _ = queue(engine, Priority::High);
-    let read: Look = |engine, slot, _| {
+    let urgent: MakeAwaited = |engine, _, _| _ = queue_of(engine, Priority::High);
+    let read: MakeAwaited = |engine, slot, _| {
         let read = Work::Read { src: span(&block()), slot: ReadSlot::new() };
-        enqueue(engine, slot, read);
+        enqueue_work(engine, slot, read);
     };
-    let awaited: Look =
-        |engine, _, first| engine.lock().wakers.register(Awaited::point(first), &Waker::from(Arc::new(Task)));
-    let behind: Look = |engine, _, first| {
-        let other = queue(engine, Priority::Normal);
-        wait_for(engine, other, first);
+    let awaited: MakeAwaited =
+        |engine, _, first| engine.lock().wakers.register(Awaited::point(first), &TestTask::new().1);
+    let behind: MakeAwaited = |engine, _, first| {
+        let other = queue(engine);
+        enqueue_wait(engine, other, first);
         let read = Work::Read { src: span(&block()), slot: ReadSlot::new() };
-        enqueue(engine, other, read);
+        enqueue_work(engine, other, read);
     };
-    let looks: [(Look, &[usize]); 4] =
+    let cases: [(MakeAwaited, &[usize]); 4] =
         [(urgent, &[3, 3, 3]), (read, &[3, 3, 3]), (awaited, &[3, 6]), (behind, &[3, 3, 3])];
-    for (at, (look, expected)) in looks.into_iter().enumerate() {
+    for (at, (make_awaited, expected)) in cases.into_iter().enumerate() {
         let engine = paced(0.3 * BOUND);
-        let slot = queue(&engine, Priority::Normal);
-        let points: Vec<Point> = (0..9).map(|_| enqueue(&engine, slot, launch(&block()))).collect();
-        look(&engine, slot, points[0]);
-        let mut state = engine.lock();
-        state.plan([points[8]], Priority::Normal);
-        assert_eq!(lengths(&mut state, 0, Priority::Normal), expected, "look {at}");
+        let slot = queue(&engine);
+        let points = enqueue_many(&engine, slot, 9, launch);
+        make_awaited(&engine, slot, points[0]);
+        assert_eq!(planned(&engine, [points[8]]), expected, "case {at}");
     }
 }
 
@@ -75,13 +72,11 @@ fn e02_a_batch_is_not_longer_if_another_result_is_awaited() {
 fn e02_long_commands_of_several_queues_share_a_batch_unless_a_result_is_awaited() {
     for awaited in [false, true] {
         let engine = paced(0.5);
-        let slots = [(); 3].map(|()| queue(&engine, Priority::Normal));
-        let ends = slots.map(|slot| enqueue(&engine, slot, launch(&block())));
+        let slots: [Slot; 3] = queues(&engine);
+        let ends = slots.map(|slot| enqueue_work(&engine, slot, launch(&block())));
         let _handle = awaited.then(|| engine.marker(slots[1]));
-        let mut state = engine.lock();
-        state.plan(ends, Priority::Normal);
         let expected: &[usize] = if awaited { &[1, 1, 1] } else { &[3] };
-        assert_eq!(lengths(&mut state, 0, Priority::Normal), expected, "awaited: {awaited}");
+        assert_eq!(planned(&engine, ends), expected, "awaited: {awaited}");
     }
 }
 
@@ -89,15 +84,14 @@ fn e02_long_commands_of_several_queues_share_a_batch_unless_a_result_is_awaited(
 fn e02_an_awaited_short_result_shares_no_batch_with_another_queues_long_command() {
     for (awaited, expected) in [(false, vec![2]), (true, vec![1, 1])] {
         let engine = paced(0.5);
-        let [long, short] = [(); 2].map(|()| queue(&engine, Priority::Normal));
+        let [long, short] = queues(&engine);
         let ends = [(long, launch as fn(&Arc<Block>) -> Work), (short, fill)]
-            .map(|(slot, work)| enqueue(&engine, slot, work(&block())));
+            .map(|(slot, work)| enqueue_work(&engine, slot, work(&block())));
         let _handle = awaited.then(|| engine.marker(short));
-        let mut state = engine.lock();
-        state.plan(ends, Priority::Normal);
-        assert_eq!(lengths(&mut state, 0, Priority::Normal), expected);
+        let mut state = plan(&engine, ends);
+        assert_eq!(lengths(&mut state), expected);
         let first = if awaited { ends[1] } else { ends[0] };
-        let in_front = firsts(&mut state, 0, Priority::Normal)[0];
+        let in_front = firsts(&mut state)[0];
         assert!(!awaited || in_front == first.stamp);
     }
 }
@@ -106,12 +100,11 @@ fn e02_an_awaited_short_result_shares_no_batch_with_another_queues_long_command(
 fn e02_short_commands_of_many_queues_share_a_batch_until_they_take_long_together() {
     for (awaited, expected) in [(false, vec![48]), (true, vec![3; 16])] {
         let engine = paced(0.3 * BOUND);
-        let slots: Vec<Slot> = (0..48).map(|_| queue(&engine, Priority::Normal)).collect();
-        let ends: Vec<Point> = slots.iter().map(|&slot| enqueue(&engine, slot, launch(&block()))).collect();
+        let slots: Vec<Slot> = (0..48).map(|_| queue(&engine)).collect();
+        let ends: Vec<Point> =
+            slots.iter().map(|&slot| enqueue_work(&engine, slot, launch(&block()))).collect();
         let _handles: Vec<_> = slots.iter().filter(|_| awaited).map(|&slot| engine.marker(slot)).collect();
-        let mut state = engine.lock();
-        state.plan(ends, Priority::Normal);
-        assert_eq!(lengths(&mut state, 0, Priority::Normal), expected, "awaited: {awaited}");
+        assert_eq!(planned(&engine, ends), expected, "awaited: {awaited}");
     }
 }
 
@@ -120,16 +113,15 @@ fn e02_short_commands_of_many_queues_share_a_batch_until_they_take_long_together
 fn e02_a_long_command_with_an_awaited_result_behind_it_has_its_own_batch() {
     for awaited in [false, true] {
         let engine = paced(0.5);
-        let [first, behind, other] = [(); 3].map(|()| queue(&engine, Priority::Normal));
-        let long = enqueue(&engine, first, launch(&block()));
-        wait_for(&engine, behind, long);
-        let short = enqueue(&engine, behind, fill(&block()));
-        let last = enqueue(&engine, other, launch(&block()));
+        let [first, behind, other] = queues(&engine);
+        let long = enqueue_work(&engine, first, launch(&block()));
+        enqueue_wait(&engine, behind, long);
+        let short = enqueue(&engine, behind);
+        let last = enqueue_work(&engine, other, launch(&block()));
         let _handle = awaited.then(|| engine.marker(behind));
-        let mut state = engine.lock();
-        state.plan([long, last, short], Priority::Normal);
+        let mut state = plan(&engine, [long, last, short]);
         let expected: &[usize] = if awaited { &[2, 1] } else { &[3] };
-        let mut lengths = lengths(&mut state, 0, Priority::Normal);
+        let mut lengths = lengths(&mut state);
         lengths.sort_unstable_by_key(|&length| std::cmp::Reverse(length));
         assert_eq!(lengths, expected, "awaited: {awaited}");
     }
@@ -137,70 +129,61 @@ fn e02_a_long_command_with_an_awaited_result_behind_it_has_its_own_batch() {
 
 #[test]
 fn e02_a_download_counts_as_awaited_behind_any_number_of_commands() {
-    let host =
-        || Arc::new(Block::new(BlockId::next(), Heap::Download, 64, Memory::Host(CpuMemory::zeroed(64))));
     let engine = paced(0.5);
-    let [slot, other] = [(); 2].map(|()| queue(&engine, Priority::Normal));
-    (0..20).for_each(|_| _ = enqueue(&engine, slot, fill(&block())));
-    let download = enqueue(&engine, slot, Work::Copy { src: span(&block()), dst: span(&host()) });
-    let long = enqueue(&engine, other, launch(&block()));
-    let mut state = engine.lock();
-    state.plan([long, download], Priority::Normal);
-    assert_eq!(lengths(&mut state, 0, Priority::Normal), [21, 1]);
+    let [slot, other] = queues(&engine);
+    (0..20).for_each(|_| _ = enqueue(&engine, slot));
+    let download =
+        enqueue_work(&engine, slot, Work::Copy { src: span(&block()), dst: span(&block_in(Heap::Download)) });
+    let long = enqueue_work(&engine, other, launch(&block()));
+    assert_eq!(planned(&engine, [long, download]), [21, 1]);
 }
 
 #[test]
 fn e01_context_commands_behind_a_point_stay_pending() {
     let engine = engine(1);
-    let slot = queue(&engine, Priority::Normal);
-    let before = enqueue(&engine, Slot::CONTEXT, fill(&block()));
-    let point = enqueue(&engine, slot, fill(&block()));
-    let behind = enqueue(&engine, Slot::CONTEXT, fill(&block()));
-    let mut state = engine.lock();
-    state.plan([point], Priority::Normal);
-    assert_eq!(firsts(&mut state, 0, Priority::Normal), [before.stamp]);
-    assert_eq!(lengths(&mut state, 0, Priority::Normal), [2]);
+    let slot = queue(&engine);
+    let before = enqueue(&engine, Slot::CONTEXT);
+    let point = enqueue(&engine, slot);
+    let behind = enqueue(&engine, Slot::CONTEXT);
+    let mut state = plan(&engine, [point]);
+    assert_eq!(firsts(&mut state), [before.stamp]);
+    assert_eq!(lengths(&mut state), [2]);
     assert_eq!(state.reached(behind), Reached::Unplanned);
     state.plan([behind], Priority::Normal);
-    assert_eq!(lengths(&mut state, 0, Priority::Normal), [2, 1]);
+    assert_eq!(lengths(&mut state), [2, 1]);
 }
 
 #[test]
 fn e02_the_oldest_command_of_queues_planned_together_comes_first() {
     let engine = paced(0.5);
-    let slots = [(); 3].map(|()| queue(&engine, Priority::Normal));
-    let ends = [1, 2, 0].map(|at: usize| enqueue(&engine, slots[at], launch(&block())));
+    let slots: [Slot; 3] = queues(&engine);
+    let ends = [1, 2, 0].map(|at: usize| enqueue_work(&engine, slots[at], launch(&block())));
     let _handles = ends.map(|end| engine.marker(end.slot));
-    let mut state = engine.lock();
-    state.plan([ends[2], ends[1], ends[0]], Priority::Normal);
-    assert_eq!(firsts(&mut state, 0, Priority::Normal), ends.map(|end| end.stamp));
+    let mut state = plan(&engine, [ends[2], ends[1], ends[0]]);
+    assert_eq!(firsts(&mut state), ends.map(|end| end.stamp));
 }
 
 #[test]
 fn e02_commands_that_a_map_waits_for_count_as_awaited() {
     for (mapped, expected) in [(false, vec![2]), (true, vec![1, 1])] {
         let engine = paced(0.5);
-        let [long, short] = [(); 2].map(|()| queue(&engine, Priority::Normal));
+        let [long, short] = queues(&engine);
         let block = block();
         let ends = [(long, launch(&crate::scheduler::plan::plan_tests::block())), (short, fill(&block))]
-            .map(|(slot, work)| enqueue(&engine, slot, work));
+            .map(|(slot, work)| enqueue_work(&engine, slot, work));
         let _past = mapped.then(|| engine.await_uses(&span(&block), false));
-        let mut state = engine.lock();
-        state.plan(ends, Priority::Normal);
-        assert_eq!(lengths(&mut state, 0, Priority::Normal), expected, "mapped: {mapped}");
+        assert_eq!(planned(&engine, ends), expected, "mapped: {mapped}");
     }
 }
 
 #[test]
 fn e02_commands_behind_those_that_a_map_waits_for_do_not_count_as_awaited() {
     let engine = paced(0.3 * BOUND);
-    let (slot, block) = (queue(&engine, Priority::Normal), block());
-    enqueue(&engine, slot, fill(&block));
+    let (slot, block) = (queue(&engine), block());
+    enqueue_work(&engine, slot, fill(&block));
     let ends: Vec<Point> = (0..9)
-        .map(|_| enqueue(&engine, slot, launch(&crate::scheduler::plan::plan_tests::block())))
+        .map(|_| enqueue_work(&engine, slot, launch(&crate::scheduler::plan::plan_tests::block())))
         .collect();
     let _past = engine.await_uses(&span(&block), false);
-    let mut state = engine.lock();
-    state.plan([ends[8]], Priority::Normal);
-    assert_eq!(lengths(&mut state, 0, Priority::Normal), [4, 6]);
+    assert_eq!(planned(&engine, [ends[8]]), [4, 6]);
 }

@@ -1,7 +1,9 @@
 //! E02, E08: a result is ready when its work is done, while work of the same flush still runs. Other rules have such a
 //! case among their other cases.
 
-use crate::common::later::{self, Look, N, RUNS, Short, VALUE, Way, each_length, is_early, keep_busy};
+use crate::common::early_results::{
+    self, Look, N, RUNS, Short, VALUE, Way, each_length, is_early, keep_busy,
+};
 use crate::common::{Case, Subject, case, dump, host_side};
 use fencepost::prelude::*;
 use std::time::Duration;
@@ -9,13 +11,13 @@ use std::time::Duration;
 pub fn cases() -> Vec<Case> {
     let planned = host_side(vec![
         case("e02_each_kind_of_result_is_ready_while_later_work_of_its_queue_runs", |s| {
-            later::on_its_queue(s, &WAYS);
+            early_results::on_its_queue(s, &WAYS);
         }),
         case("e02_each_kind_of_result_is_ready_while_work_of_another_queue_runs", |s| {
-            later::on_another_queue(s, &WAYS);
+            early_results::on_another_queue(s, &WAYS);
         }),
         case("e02_a_result_after_long_work_is_ready_while_work_of_another_queue_runs", |s| {
-            later::on_another_queue(s, &BEHIND);
+            early_results::on_another_queue(s, &BEHIND);
         }),
     ]);
     let run = vec![

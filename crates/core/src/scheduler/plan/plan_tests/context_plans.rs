@@ -5,9 +5,9 @@ use crate::scheduler::plan::plan_tests::*;
 /// Enqueues a short command of `slot`, a long context command, and a command of `later` that may need the context
 /// command.
 fn around_a_long_context_command(engine: &Engine, [slot, later]: [Slot; 2]) -> [Point; 3] {
-    let before = enqueue(engine, slot, fill(&block()));
-    let own = enqueue(engine, Slot::CONTEXT, launch(&block()));
-    [before, own, enqueue(engine, later, fill(&block()))]
+    let before = enqueue(engine, slot);
+    let own = enqueue_work(engine, Slot::CONTEXT, launch(&block()));
+    [before, own, enqueue(engine, later)]
 }
 
 #[test]
@@ -16,7 +16,7 @@ fn e01_a_long_context_command_is_planned_between_earlier_and_later_commands() {
     // queues adds.
     for (later, swap, all) in [(0, false, false), (1, false, false), (1, true, false), (1, true, true)] {
         let engine = paced(0.5);
-        let slots = [(); 2].map(|()| queue(&engine, Priority::Normal));
+        let slots: [Slot; 2] = queues(&engine);
         let [before, own, behind] = around_a_long_context_command(&engine, [slots[0], slots[later]]);
         let mut roots = vec![before, behind];
         roots.extend(all.then_some(own));
@@ -25,7 +25,7 @@ fn e01_a_long_context_command_is_planned_between_earlier_and_later_commands() {
         }
         let mut state = engine.lock();
         assert!(state.plan(roots, Priority::Normal).roots.is_empty());
-        let stamps: Vec<Stamp> = firsts(&mut state, 0, Priority::Normal).into_iter().collect();
+        let stamps: Vec<Stamp> = firsts(&mut state).into_iter().collect();
         let at = |point: Point| stamps.iter().position(|stamp| *stamp == point.stamp);
         assert!(at(before) < at(own) && at(own).is_some(), "{later} {swap} {all}: {stamps:?}");
         assert!(at(own) < at(behind) || at(behind).is_none(), "{later} {swap} {all}: {stamps:?}");
@@ -36,30 +36,30 @@ fn e01_a_long_context_command_is_planned_between_earlier_and_later_commands() {
 fn m01_launches_planned_together_end_before_a_context_command() {
     let engine = paced(0.0);
     engine.lock().lanes[0].costs.expect(&fill(&block()), 0.5);
-    let (slot, block) = (queue(&engine, Priority::Normal), block());
-    let launches = || [(); 3].map(|()| enqueue(&engine, slot, launch(&block)));
+    let (slot, block) = (queue(&engine), block());
+    let launches = || [(); 3].map(|()| enqueue_work(&engine, slot, launch(&block)));
     launches();
-    let own = enqueue(&engine, Slot::CONTEXT, fill(&block));
+    let own = enqueue_work(&engine, Slot::CONTEXT, fill(&block));
     let [_, _, behind] = launches();
     let mut state = engine.lock();
     assert!(state.plan([behind], Priority::Normal).roots.is_empty());
-    assert_eq!(lengths(&mut state, 0, Priority::Normal), [3, 4]);
-    assert_eq!(firsts(&mut state, 0, Priority::Normal)[1], own.stamp);
+    assert_eq!(lengths(&mut state), [3, 4]);
+    assert_eq!(firsts(&mut state)[1], own.stamp);
 }
 
 #[test]
 fn e01_context_commands_that_take_no_time_share_the_first_batch() {
     let engine = paced(0.0);
-    let slots = [(); 2].map(|()| queue(&engine, Priority::Normal));
+    let slots: [Slot; 2] = queues(&engine);
     let [before, _, behind] = around_a_long_context_command(&engine, slots);
     let mut state = engine.lock();
     assert!(state.plan([before, behind], Priority::Normal).roots.is_empty());
-    assert_eq!(lengths(&mut state, 0, Priority::Normal), [3]);
+    assert_eq!(lengths(&mut state), [3]);
 }
 
 fn enqueue_for_context(engine: &Engine, count: usize) {
     for _ in 0..count {
-        enqueue(engine, Slot::CONTEXT, fill(&block()));
+        enqueue(engine, Slot::CONTEXT);
     }
 }
 
@@ -67,9 +67,9 @@ fn enqueue_for_context(engine: &Engine, count: usize) {
 fn q10_one_planning_takes_a_limited_number_of_context_commands() {
     let engine = paced(0.0);
     engine.lock().lanes[0].costs.expect(&fill(&block()), 0.0);
-    let slot = queue(&engine, Priority::Normal);
+    let slot = queue(&engine);
     enqueue_for_context(&engine, 3 * MOST_CONTEXT_COMMANDS);
-    let end = enqueue(&engine, slot, fill(&block()));
+    let end = enqueue(&engine, slot);
     let mut state = engine.lock();
     for left in [2 * MOST_CONTEXT_COMMANDS, MOST_CONTEXT_COMMANDS, 0] {
         assert!(state.context_commands_are_due() || left == 0, "{left} commands are left");

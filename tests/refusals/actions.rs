@@ -1,33 +1,33 @@
-//! Defines deeds, the actions of a program with an exact result. A deed uses its own queues, and retains nothing.
+//! Defines actions of a program that have an exact result. An action uses its own queues, and retains nothing.
 
 use super::common::kernels::{Iota, Mix, mixed};
 use fencepost::prelude::*;
 use fencepost::{Context, Download, HostArray, QueueOptions, Result, Upload, region};
 use half::f16;
 
-/// A deed is an action of a program. Its name is part of a test's name.
-pub struct Deed {
+/// Holds an action of a program. Its name is part of a test's name.
+pub struct Action {
     pub name: &'static str,
     pub run: fn(&Context) -> Result<()>,
-    /// Is `true` if wgpu records a part of the deed with every recorder.
+    /// Is `true` if wgpu records a part of the action with every recorder.
     pub by_wgpu: bool,
 }
 
-const fn deed(name: &'static str, run: fn(&Context) -> Result<()>) -> Deed {
-    Deed { name, run, by_wgpu: false }
+const fn action(name: &'static str, run: fn(&Context) -> Result<()>) -> Action {
+    Action { name, run, by_wgpu: false }
 }
 
-pub const ALL: [Deed; 10] = [
-    deed("launches", launches),
-    deed("arrays", arrays),
-    deed("uploads", uploads),
-    deed("reads", reads),
-    Deed { name: "shared_arrays", run: shared, by_wgpu: true },
-    deed("pinned_arrays", pinned),
-    deed("regions", regions),
-    deed("maps", maps),
-    deed("times", times),
-    deed("copies_between_contexts", across),
+pub const ALL: [Action; 10] = [
+    action("launches", launches),
+    action("arrays", arrays),
+    action("uploads", uploads),
+    action("reads", reads),
+    Action { name: "shared_arrays", run: shared, by_wgpu: true },
+    action("pinned_arrays", pinned),
+    action("regions", regions),
+    action("maps", maps),
+    action("times", times),
+    action("copies_between_contexts", across),
 ];
 
 const N: usize = 1000;

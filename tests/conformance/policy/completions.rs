@@ -19,7 +19,7 @@ pub fn cases() -> Vec<Case> {
         case("p02_a_failed_map_orders_nothing", failed_map),
         case("p02_a_pending_map_orders_nothing", late_map),
         case("p06_an_upload_in_place_does_not_order_another_queue", in_place),
-        case("p02_the_error_of_failed_work_tells_that_the_work_is_over", failed_work),
+        case("p02_the_error_of_failed_work_orders_the_work_before_later_calls", failed_work),
     ]
 }
 

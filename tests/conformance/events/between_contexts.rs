@@ -10,7 +10,7 @@ use std::sync::mpsc::channel;
 pub fn cases() -> Vec<Case> {
     vec![
         case("e07_a_queue_waits_for_an_event_of_any_other_context", waits),
-        case("e07_no_other_queue_of_either_context_is_held_up", others_go_on),
+        case("e07_a_wait_for_another_context_holds_up_no_other_queue", others_go_on),
         case("e07_a_wait_for_another_context_submits_nothing_there", submits_nothing),
         case("e07_waiting_for_a_queue_starts_the_work_of_the_other_context", starts),
         case("e07_flushing_a_queue_starts_the_work_of_the_other_context", flushes),
@@ -19,8 +19,8 @@ pub fn cases() -> Vec<Case> {
         case("e07_a_queue_waits_for_a_user_event_of_another_context", user_events),
         case("e07_recording_again_does_not_move_a_wait_of_another_context", recorded_again),
         case("e07_an_unrecorded_foreign_event_is_no_wait_and_cannot_be_recorded", unrecorded),
-        case("e07_a_failure_elsewhere_is_the_error_other_context_and_the_queue_works_on", failures),
-        case("e07_a_device_lost_elsewhere_is_the_error_other_context_and_the_queue_works_on", lost),
+        case("e07_a_failure_of_another_context_is_the_error_other_context_and_the_queue_works_on", failures),
+        case("e07_the_loss_of_another_device_is_the_error_other_context_and_the_queue_works_on", lost),
         case("e07_the_loss_of_the_waiting_device_fails_no_queue_of_the_source", lost_here),
         case("e07_a_callback_that_waits_for_a_context_that_waits_for_it_would_deadlock", would_deadlock),
         case("e07_contexts_that_wait_for_each_other_may_be_dropped", dropped),

@@ -2,7 +2,7 @@
 //! else.
 
 use crate::common::clock::Clock;
-use crate::common::later::{self, Look, RUNS, Short, VALUE};
+use crate::common::early_results::{self, Look, RUNS, Short, VALUE};
 use crate::common::{Case, Subject, case};
 use fencepost::{Context, DeviceArray, Policy, UserEvent};
 use std::time::Duration;
@@ -124,7 +124,7 @@ fn other_users(s: &Subject) {
 /// Uses memory that the host reaches. A map of other memory is a copy on the device, which comes after submitted work.
 fn kernel_behind(s: &Subject) {
     for policy in ALL {
-        later::on_its_queue_of(
+        early_results::on_its_queue_of(
             s,
             &s.options_and_switches(|options, switches| {
                 options.policy = policy;
@@ -138,7 +138,7 @@ fn kernel_behind(s: &Subject) {
                 }),
                 ("a map", |at| {
                     let map = at.x.map_read();
-                    Box::new(move || assert_eq!(*map.wait().unwrap(), [VALUE; later::N]))
+                    Box::new(move || assert_eq!(*map.wait().unwrap(), [VALUE; early_results::N]))
                 }),
             ],
         );
@@ -147,7 +147,7 @@ fn kernel_behind(s: &Subject) {
 
 fn read<'a>(at: &Short<'a>) -> Look<'a> {
     let read = at.queue.read(&at.x);
-    Box::new(move || assert_eq!(read.wait().unwrap(), [VALUE; later::N]))
+    Box::new(move || assert_eq!(read.wait().unwrap(), [VALUE; early_results::N]))
 }
 
 fn writer(s: &Subject) {

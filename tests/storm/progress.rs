@@ -2,10 +2,10 @@
 
 use std::sync::{Mutex, PoisonError};
 
-/// A board has a line for each thread.
-pub struct Board(Vec<Mutex<String>>);
+/// Holds a line for each thread.
+pub struct Progress(Vec<Mutex<String>>);
 
-impl Board {
+impl Progress {
     pub fn new(threads: usize) -> Self {
         Self((0..threads).map(|_| Mutex::default()).collect())
     }

@@ -7,15 +7,15 @@ use fencepost::testing::{self, DeviceSwitches};
 use fencepost::{AdoptOptions, Context, RecorderChoice, Result};
 use std::sync::Arc;
 
-/// A bed holds a device of one adapter. After a loss it opens another device.
-pub struct Bed {
+/// Holds a device of one adapter. After a loss it opens another device.
+pub struct FailingDevice {
     adapter: wgpu::Adapter,
     recorder: RecorderChoice,
     subject: Subject,
     opened: (wgpu::Device, wgpu::Queue, Arc<Driver>),
 }
 
-impl Bed {
+impl FailingDevice {
     pub fn new(subject: &Subject, recorder: RecorderChoice) -> Self {
         let adapter = raw::adapter(subject.place());
         let opened = refusing::open(&adapter);

@@ -1,23 +1,20 @@
-//! Covers the requirements of Warp's tests that no test of a rule covers: docs/testing.md has the table.
+//! Q08: the results of work that is enqueued in scopes and on the current queues of threads.
 
 use crate::common::kernels::Mix;
-use crate::common::later::{RUNS, each_length};
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
+use std::thread;
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("warp_one_wait_for_the_queue_that_made_the_arrays_is_enough", explicit_wait),
-        case("warp_a_scope_needs_no_wait_for_the_queue_that_made_the_arrays", scope_waits),
-        case("warp_a_diamond_in_scopes_with_host_waits_is_exact", |s| diamond(s, by_host)),
-        case("warp_a_diamond_in_scopes_with_events_is_exact", |s| diamond(s, by_event)),
-        case("warp_a_diamond_in_scopes_with_waits_for_queues_is_exact", |s| diamond(s, by_queue)),
-        case("warp_an_event_and_its_queue_are_incomplete_until_the_work_of_each_turn_is_over", complete),
-        case("warp_an_event_and_its_queue_are_complete_only_after_a_running_kernel", running)
-            .vulkan_only(RUNS)
-            .host_side(),
-        case("warp_synchronizing_an_idle_context_is_no_error", idle),
-        case("warp_two_contexts_take_turns_with_synchronize", ping_pong),
+        case("q08_one_wait_for_the_queue_that_made_the_arrays_is_enough", explicit_wait),
+        case("q08_a_scope_needs_no_wait_for_the_queue_that_made_the_arrays", scope_waits),
+        case("q08_a_diamond_in_scopes_with_host_waits_is_exact", |s| diamond(s, by_host)),
+        case("q08_a_diamond_in_scopes_with_events_is_exact", |s| diamond(s, by_event)),
+        case("q08_a_diamond_in_scopes_with_waits_for_queues_is_exact", |s| diamond(s, by_queue)),
+        case("q08_a_scope_works_after_its_caller_drops_its_handle_of_the_queue", dropped_handle),
+        case("q08_two_threads_may_use_and_drop_one_current_queue", two_threads),
+        case("q08_threads_that_work_on_queues_of_their_own_are_exact", threads),
     ]
 }
 
@@ -48,6 +45,7 @@ fn check(ctx: &Context, arrays: &[DeviceArray<u32>; 3]) {
     }
 }
 
+/// Follows Warp's `test_stream_arg_explicit_sync`.
 fn explicit_wait(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Checked);
     let (made, used) = (ctx.queue("made"), ctx.queue("used"));
@@ -59,6 +57,7 @@ fn explicit_wait(subject: &Subject) {
     check(&ctx, &all);
 }
 
+/// Follows Warp's `test_stream_scope_implicit_sync`.
 fn scope_waits(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Checked);
     let (made, used) = (ctx.queue("made"), ctx.queue("used"));
@@ -87,6 +86,8 @@ fn by_queue(ctx: &Context, earlier: &CommandQueue) {
 }
 
 /// Computes `a`, then `b` and `c` from it on two queues, then `d` from both.
+///
+/// Follows Warp's `test_stream_scope_synchronize`, `test_stream_scope_wait_event` and `test_stream_scope_wait_stream`.
 fn diamond(subject: &Subject, after: After) {
     let ctx = subject.ctx_with(Policy::Unchecked);
     let [top, left, right] = ["top", "left", "right"].map(|label| ctx.queue(label));
@@ -115,62 +116,67 @@ fn diamond(subject: &Subject, after: After) {
     }
 }
 
-fn complete(subject: &Subject) {
-    let ctx = subject.ctx();
-    let (queue, event) = (ctx.queue("main"), ctx.event());
-    assert!(queue.is_complete().unwrap() && event.is_complete().unwrap());
-    let mut x = ctx.zeros([N]).unwrap();
-    for _ in 0..5 {
-        let gate = ctx.user_event("gate");
-        queue.wait_for(&gate.event()).unwrap();
-        queue.scope(|| increment(&ctx, &mut x));
-        queue.record(&event).unwrap();
-        assert!(!queue.is_complete().unwrap() && !event.is_complete().unwrap());
-        gate.signal();
-        ctx.synchronize().wait().unwrap();
-        assert!(queue.is_complete().unwrap() && event.is_complete().unwrap());
-    }
-    assert_eq!(queue.read(&x).wait().unwrap(), [5; N]);
-}
+/// Counts the elements in cases with many launches.
+const SMALL: usize = 1000;
 
-fn running(subject: &Subject) {
+/// Follows CuPy's `test_del`.
+fn dropped_handle(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, event) = (ctx.queue("main"), ctx.event());
-    for _ in 0..3 {
-        each_length("the answer that an event and its queue are incomplete", |milliseconds| {
-            subject.spin(&ctx, &queue, milliseconds);
-            queue.record(&event).unwrap();
-            let incomplete = !queue.is_complete().unwrap() && !event.is_complete().unwrap();
-            event.wait().unwrap();
-            assert!(queue.is_complete().unwrap() && event.is_complete().unwrap());
-            incomplete
-        });
-    }
-}
-
-fn idle(subject: &Subject) {
-    let ctx = subject.ctx();
+    let mut x = ctx.zeros([SMALL]).unwrap();
+    let queue = ctx.queue("main");
+    let other = queue.clone();
+    queue.scope(|| {
+        drop(other);
+        ctx.current_queue().fill(&mut x, 3_u32).unwrap();
+        assert_eq!(ctx.current_queue().label(), "main");
+    });
+    drop(queue);
     ctx.synchronize().wait().unwrap();
-    ctx.default_queue().finish().wait().unwrap();
-    ctx.event().wait().unwrap();
-    ctx.current_queue().marker().wait().unwrap();
-    ctx.synchronize().wait().unwrap();
+    assert_eq!(ctx.current_queue().read(&x).wait().unwrap(), [3; SMALL]);
 }
 
-fn ping_pong(subject: &Subject) {
-    let contexts = [subject.ctx(), subject.ctx()];
-    let mut arrays = contexts.each_ref().map(|ctx| ctx.zeros::<u32, 1>([N]).unwrap());
-    let mut host = vec![0; N];
+/// Follows CuPy's `test_stream_thread`.
+fn two_threads(subject: &Subject) {
+    let ctx = subject.ctx();
     for _ in 0..10 {
-        for (ctx, x) in contexts.iter().zip(&mut arrays) {
-            ctx.scope(|| {
-                let ctx = Context::current().unwrap();
-                ctx.current_queue().upload(&host, x).unwrap();
-                increment(&ctx, x);
-                ctx.synchronize().wait().unwrap();
-                ctx.current_queue().read_into(x, &mut host).unwrap();
-            });
+        let queue = ctx.queue("shared");
+        let handles = [queue.clone(), queue].map(|queue| {
+            let ctx = ctx.clone();
+            thread::spawn(move || {
+                queue.make_current();
+                let mut x = ctx.zeros([SMALL]).unwrap();
+                ctx.current_queue().fill(&mut x, 6_u32).unwrap();
+                let read = ctx.current_queue().read(&x);
+                drop(queue);
+                read.wait().unwrap()
+            })
+        });
+        for handle in handles {
+            assert_eq!(handle.join().unwrap(), [6; SMALL]);
         }
     }
-    assert_eq!(host, [20; N]);
+}
+
+/// Makes a queue current on each thread; no call names the queue.
+///
+/// Follows Taichi, which has one compute stream a thread.
+fn threads(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (mix, ones) = (&ctx.kernel::<Mix>().unwrap(), &ctx.full([SMALL], 1_u32).unwrap());
+    thread::scope(|scope| {
+        for id in 0..4_u32 {
+            let ctx = &ctx;
+            scope.spawn(move || {
+                let queue = ctx.queue(&format!("of thread {id}"));
+                queue.make_current();
+                let mut y = ctx.full([SMALL], id).unwrap();
+                for _ in 0..50 {
+                    ctx.current_queue()
+                        .launch(mix, Grid::threads([SMALL]), Mix { a: 1, b: id, x: ones, y: &mut y })
+                        .unwrap();
+                }
+                assert_eq!(ctx.current_queue().read(&y).wait().unwrap(), [id + 50 * (id + 1); SMALL]);
+            });
+        }
+    });
 }

@@ -8,7 +8,7 @@ use fencepost::{AdoptOptions, RecorderChoice};
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("d03_no_call_after_the_loss_is_made_to_the_driver", no_call)
+        case("d03_a_context_makes_no_driver_call_after_the_loss", no_call)
             .vulkan_only("the test can replace driver functions on Vulkan only"),
     ]
 }

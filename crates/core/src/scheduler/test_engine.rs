@@ -1,0 +1,137 @@
+//! Makes engines, queues, blocks and commands for tests and models. Without threads, all work happens in the calls of a
+//! test.
+
+use crate::error::site::CommandKind;
+use crate::memory::block::{Block, Memory};
+use crate::memory::cpu_memory::CpuMemory;
+use crate::memory::heap::{BlockId, Heap};
+use crate::record::cpu::cpu_recorder as cpu;
+use crate::record::cpu::cpu_recorder::CpuOptions;
+use crate::scheduler::deadline::Deadline;
+use crate::scheduler::engine::Engine;
+use crate::scheduler::ordering::admission::Admission;
+use crate::scheduler::ordering::policy::Policy;
+use crate::scheduler::priority::Priority;
+use crate::scheduler::queue_state::Reached;
+use crate::scheduler::signaller::Signaller;
+use crate::scheduler::state::State;
+use crate::work::span::{Pattern, Span};
+use crate::work::step::Work;
+use fencepost_sync::{Clock, Point, Seq, Slot};
+use std::panic::Location;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Wake, Waker};
+
+/// Counts the bytes of a [`block`].
+const BLOCK_BYTES: u64 = 64;
+
+/// Returns an engine that relies on threads, which the test may start, or that works without.
+pub(crate) fn engine(threads: bool) -> Arc<Engine> {
+    engine_with(Policy::Unchecked, threads)
+}
+
+/// Returns an engine with this policy.
+pub(crate) fn engine_with(policy: Policy, threads: bool) -> Arc<Engine> {
+    let (device, lanes) = cpu::open(&CpuOptions::default());
+    Engine::new(device, lanes, policy, threads)
+}
+
+/// Makes a queue of normal priority.
+pub(crate) fn queue(engine: &Engine) -> Slot {
+    queue_of(engine, Priority::Normal)
+}
+
+/// Makes queues of normal priority.
+pub(crate) fn queues<const N: usize>(engine: &Engine) -> [Slot; N] {
+    [(); N].map(|()| queue(engine))
+}
+
+/// Makes a queue on the lane with the fewest queues.
+pub(crate) fn queue_of(engine: &Engine, priority: Priority) -> Slot {
+    engine.new_queue("q", priority, false).expect("the device is there")
+}
+
+pub(crate) fn block() -> Arc<Block> {
+    block_in(Heap::Device)
+}
+
+pub(crate) fn block_in(heap: Heap) -> Arc<Block> {
+    let memory = Memory::Host(CpuMemory::zeroed(BLOCK_BYTES));
+    Arc::new(Block::new(BlockId::next(), heap, BLOCK_BYTES, memory))
+}
+
+/// Returns the whole of a block.
+pub(crate) fn span(block: &Arc<Block>) -> Span {
+    Span { block: block.clone(), offset: 0, size: block.size }
+}
+
+pub(crate) fn fill(block: &Arc<Block>) -> Work {
+    Work::Fill { dst: span(block), pattern: Pattern::ZERO }
+}
+
+/// Enqueues a command that uses a block of its own, and returns its point.
+pub(crate) fn enqueue(engine: &Engine, slot: Slot) -> Point {
+    enqueue_work(engine, slot, fill(&block()))
+}
+
+pub(crate) fn enqueue_work(engine: &Engine, slot: Slot, work: Work) -> Point {
+    let by = Admission { slot, what: CommandKind::Fill, at: here() };
+    Point { slot, stamp: engine.enqueue(by, work).expect("nothing has failed") }
+}
+
+/// Orders the next commands of a queue after a point.
+pub(crate) fn enqueue_wait(engine: &Engine, slot: Slot, point: Point) {
+    engine.enqueue_wait(slot, point, &Clock::default(), here()).expect("nothing has failed");
+}
+
+pub(crate) fn enqueue_callback(engine: &Engine, slot: Slot, run: impl FnOnce() + Send + 'static) {
+    engine.enqueue_callback(slot, Box::new(run), here()).expect("nothing has failed");
+}
+
+/// Makes the next commands of a queue wait for a signal, and returns its signaller.
+pub(crate) fn hold(engine: &Arc<Engine>, slot: Slot) -> Signaller {
+    let gate = Signaller::new(engine, "gate");
+    engine.enqueue_user_wait(slot, gate.state().clone(), here()).expect("nothing has failed");
+    gate
+}
+
+/// Returns the batch of a planned point.
+pub(crate) fn batch_of(state: &State, point: Point) -> Seq {
+    match state.reached(point) {
+        Reached::Planned(seq) => seq,
+        reached => panic!("the point is {reached:?}"),
+    }
+}
+
+/// Waits for a point without a limit.
+pub(crate) fn finish(engine: &Engine, point: Point) {
+    assert!(engine.wait(point, Deadline::after(None)).expect("nothing has failed"), "a wait ended early");
+}
+
+/// Returns the location of all calls of the tests.
+pub(crate) fn here() -> &'static Location<'static> {
+    Location::caller()
+}
+
+/// Counts the wakes of a task.
+#[derive(Default)]
+pub(crate) struct TestTask(AtomicUsize);
+
+impl TestTask {
+    pub(crate) fn new() -> (Arc<Self>, Waker) {
+        let task = Arc::new(Self::default());
+        (task.clone(), Waker::from(task))
+    }
+
+    /// Returns the number of wakes since the last call.
+    pub(crate) fn woken(&self) -> usize {
+        self.0.swap(0, Ordering::SeqCst)
+    }
+}
+
+impl Wake for TestTask {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
