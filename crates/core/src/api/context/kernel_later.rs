@@ -4,6 +4,7 @@ use crate::api::context::compile_job::Job;
 use crate::error::Result;
 use crate::runtime::owner::Owner;
 use crate::runtime::wait_mode::{LateSteps, WaitMode};
+#[cfg(not(target_arch = "wasm32"))]
 use crate::scheduler::engine::Engine;
 use crate::scheduler::thread_posts::replace_lane_thread;
 use crate::work::compiled_kernel::KernelInner;
