@@ -177,7 +177,7 @@ impl Pool {
     /// Returns `true` if the free bytes exceed the bytes to keep.
     #[inline]
     pub(crate) fn has_surplus(&self) -> bool {
-        self.stats.free > self.kept(0)
+        self.stats.free > 0 && self.stats.free > self.kept(0)
     }
 
     /// Takes the free blocks beyond the bytes to keep. A block of `size` bytes that is about to be made counts as free,

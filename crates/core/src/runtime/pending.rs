@@ -14,9 +14,11 @@ use std::time::Duration;
 pub type Pending<T> = fencepost_sync::Pending<T, Error>;
 
 /// Registers the waker of a late result in a context. The result has one waker there, even if several tasks poll it,
-/// and the drop removes the waker.
+/// and the drop removes the waker. A result that no task polls has none.
 #[derive(Default)]
-pub(crate) struct WakerRegistration {
+pub(crate) struct WakerRegistration(Option<RegisteredWaker>);
+
+struct RegisteredWaker {
     task_waker: TaskWaker,
     engine: Weak<Engine>,
 }
@@ -24,14 +26,15 @@ pub(crate) struct WakerRegistration {
 impl WakerRegistration {
     /// Returns the waker to register with `engine`, always the same one. A call of it wakes `task`.
     pub(crate) fn waker(&mut self, engine: &Arc<Engine>, task: &Waker) -> &Waker {
-        if self.task_waker.waker().is_none() {
-            self.engine = Arc::downgrade(engine);
-        }
-        self.task_waker.set(task)
+        let registered = self.0.get_or_insert_with(|| RegisteredWaker {
+            task_waker: TaskWaker::default(),
+            engine: Arc::downgrade(engine),
+        });
+        registered.task_waker.set(task)
     }
 }
 
-impl Drop for WakerRegistration {
+impl Drop for RegisteredWaker {
     fn drop(&mut self) {
         if let (Some(waker), Some(engine)) = (self.task_waker.waker(), self.engine.upgrade()) {
             engine.forget(waker);
