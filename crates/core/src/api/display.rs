@@ -11,7 +11,7 @@ use crate::runtime::event::same_context;
 use crate::runtime::wait_mode::late;
 use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::priority::Priority;
-use crate::scheduler::wait::Caller;
+use crate::scheduler::wait_target::Caller;
 use fencepost_kernels::Element;
 use std::collections::BTreeMap;
 use std::fmt;

@@ -16,7 +16,7 @@ use crate::runtime::owner::Owner;
 use crate::runtime::pending::Pending;
 use crate::runtime::wait_mode::late_or_error;
 use crate::scheduler::priority::Priority;
-use crate::scheduler::wait::Caller;
+use crate::scheduler::wait_target::Caller;
 use fencepost_sync::Slot;
 use std::fmt;
 use std::panic::Location;

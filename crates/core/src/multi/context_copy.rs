@@ -22,7 +22,7 @@ use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::relay::{Relay, RelaySource};
 use crate::scheduler::signaller::Signaller;
-use crate::scheduler::wait::WaitTarget;
+use crate::scheduler::wait_target::WaitTarget;
 use crate::work::region_copy::{RegionCopy, Rows};
 use crate::work::span::{Pattern, Span};
 use crate::work::step::{Work, Works};

@@ -1,7 +1,7 @@
 //! The threads of a context: two for each lane, and one for host callbacks.
 
 use crate::scheduler::engine::Engine;
-use crate::scheduler::thread_posts::{LanePost, set_post};
+use crate::scheduler::thread_posts::set_post;
 use fencepost_sync::prim::{Mutex, lock};
 use std::io;
 use std::sync::Arc;
@@ -45,13 +45,13 @@ impl ContextThreads {
     }
 
     fn add_to_lane(&self, engine: &Arc<Engine>, lane: usize, role: LaneThread) -> io::Result<()> {
-        let post = LanePost::new(self.replacement(engine, lane, role));
+        let replace = self.replacement(engine, lane, role);
         let name = match role {
             LaneThread::Submits => format!("fencepost lane {lane}"),
             LaneThread::Completes => format!("fencepost completer {lane}"),
         };
         self.add(name, engine, move |engine| {
-            set_post(post);
+            set_post(replace);
             match role {
                 LaneThread::Submits => engine.lane_thread(lane),
                 LaneThread::Completes => engine.completer(lane),

@@ -6,7 +6,7 @@ use crate::runtime::pending::WakerRegistration;
 use crate::runtime::wait_mode::{LateSteps, WaitMode};
 use crate::scheduler::handle_points::PointHistory;
 use crate::scheduler::user_signal::UserSignal;
-use crate::scheduler::wait::WaitTarget;
+use crate::scheduler::wait_target::WaitTarget;
 use fencepost_sync::Point;
 use std::sync::Arc;
 

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::runtime::pending::{Pending, WakerRegistration, may_block};
 use crate::scheduler::deadline::Deadline;
 use crate::scheduler::engine::Engine;
-use crate::scheduler::wait::WaitTarget;
+use crate::scheduler::wait_target::WaitTarget;
 use fencepost_sync::{Late, MaybeSend, Point};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};

@@ -4,14 +4,11 @@ use crate::device::recorder::Recorder;
 use crate::device::{Device, Lane};
 use crate::error::Error;
 use crate::error::site::KernelId;
-use crate::scheduler::deferred_calls;
 use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::priority::Priority;
 use crate::scheduler::queue_state::Hold;
 use crate::scheduler::queue_timing::QueueTiming;
-use crate::scheduler::state::{AfterUnlock, State};
-use crate::scheduler::thread_wakeups::ThreadWakeups;
-use crate::scheduler::wait::Caller;
+use crate::scheduler::state::State;
 use crate::scheduler::wakers::WakeCondition;
 use crate::work::kernel_launch::LaunchPool;
 use fencepost_sync::backend::Fence;
@@ -113,34 +110,6 @@ impl Engine {
         }
     }
 
-    /// Releases S, then drops and wakes everything that was deferred until the release.
-    pub(crate) fn unlock(&self, mut state: MutexGuard<'_, State>) {
-        let wakeups = state.wakeups();
-        self.unlock_with(state, &wakeups);
-    }
-
-    /// Releases S for a caller that polls the fence of a lane. The completer of that lane is not woken.
-    pub(crate) fn unlock_watched(&self, mut state: MutexGuard<'_, State>, lane: usize) {
-        state.lanes[lane].watchers += 1;
-        let wakeups = state.wakeups();
-        state.lanes[lane].watchers -= 1;
-        self.unlock_with(state, &wakeups);
-    }
-
-    /// Releases S as [`unlock`](Self::unlock) does, and notifies only the threads of `wakeups`.
-    pub(crate) fn unlock_with(&self, mut state: MutexGuard<'_, State>, wakeups: &ThreadWakeups) {
-        let AfterUnlock { dropped, wakers, times, planned_any: _ } = std::mem::take(&mut state.after);
-        drop(state);
-        drop(times);
-        if !dropped.is_empty() {
-            deferred_calls::drop_all(dropped);
-        }
-        self.notify(wakeups);
-        if !wakers.is_empty() {
-            deferred_calls::wake_all(wakers);
-        }
-    }
-
     pub(crate) fn new_hold(&self) -> HoldId {
         self.lock().new_hold()
     }
@@ -171,32 +140,6 @@ impl Engine {
         state.lost()?;
         let lane = state.lane_with_fewest_queues();
         Ok(state.new_helper(label.into(), priority, lane))
-    }
-
-    /// Closes a helper queue. Its slot is free once its work is done.
-    pub(crate) fn release_helper(&self, slot: Slot) {
-        let mut state = self.lock();
-        state.queue_mut(slot).open = false;
-        state.free_slots();
-        self.unlock(state);
-    }
-
-    /// Closes a queue whose handle is dropped. Its work is flushed, so that none is lost.
-    pub(crate) fn close_queue(&self, slot: Slot) {
-        let mut state = self.lock();
-        let queue = state.queue_mut(slot);
-        queue.open = false;
-        queue.forget_waits();
-        state.free_slots();
-        if state.lost.is_some() || state.queue(slot).is_finished() {
-            return self.unlock(state);
-        }
-        if self.threads {
-            return self.flush_locked(state, slot, Caller::Continues);
-        }
-        let (end, priority) = (state.queue(slot).end(slot), state.queue(slot).priority);
-        state.plan([end], priority);
-        self.unlock(state);
     }
 
     /// Releases a hold and resumes all queues that it held.

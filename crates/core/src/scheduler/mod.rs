@@ -84,4 +84,5 @@ pub(crate) mod thread_wakeups;
 pub(crate) mod user_code;
 pub(crate) mod user_signal;
 pub(crate) mod wait;
+pub(crate) mod wait_target;
 pub(crate) mod wakers;

@@ -9,7 +9,7 @@ use crate::scheduler::profile_log::{
 use crate::scheduler::queue_timing::QueueTiming;
 use crate::scheduler::state::State;
 use crate::scheduler::user_signal::UserSignal;
-use crate::scheduler::wait::Caller;
+use crate::scheduler::wait_target::Caller;
 use crate::work::step::Work;
 use crate::work::time_slot::TimeSlot;
 use fencepost_profile::WaitCause;

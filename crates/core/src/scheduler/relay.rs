@@ -7,7 +7,7 @@ use crate::scheduler::engine::Engine;
 use crate::scheduler::failure_history::FailureWatch;
 use crate::scheduler::signaller::Signaller;
 use crate::scheduler::user_signal::{SignalSource, UserSignal};
-use crate::scheduler::wait::{Caller, WaitTarget};
+use crate::scheduler::wait_target::{Caller, WaitTarget};
 use fencepost_sync::Point;
 use fencepost_sync::prim::{Mutex, MutexGuard, lock};
 use std::any::Any;

@@ -1,11 +1,12 @@
-//! Ends a context.
+//! Closes queues, and ends a context.
 
 use crate::error::Error;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::scheduler::command::Op;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::state::State;
-use fencepost_sync::Point;
+use crate::scheduler::wait_target::Caller;
+use fencepost_sync::{Point, Slot};
 
 impl Engine {
     /// Flushes all queues, waits for them unless the device is lost, and lets the threads end.
@@ -21,6 +22,32 @@ impl Engine {
         }
         self.lock().closing = true;
         self.notify_due_threads();
+    }
+
+    /// Closes a helper queue. Its slot is free once its work is done.
+    pub(crate) fn release_helper(&self, slot: Slot) {
+        let mut state = self.lock();
+        state.queue_mut(slot).open = false;
+        state.free_slots();
+        self.unlock(state);
+    }
+
+    /// Closes a queue whose handle is dropped. Its work is flushed, so that none is lost.
+    pub(crate) fn close_queue(&self, slot: Slot) {
+        let mut state = self.lock();
+        let queue = state.queue_mut(slot);
+        queue.open = false;
+        queue.forget_waits();
+        state.free_slots();
+        if state.lost.is_some() || state.queue(slot).is_finished() {
+            return self.unlock(state);
+        }
+        if self.threads {
+            return self.flush_locked(state, slot, Caller::Continues);
+        }
+        let (end, priority) = (state.queue(slot).end(slot), state.queue(slot).priority);
+        state.plan([end], priority);
+        self.unlock(state);
     }
 
     /// Returns `true` if a pending command waits for another context.

@@ -6,28 +6,21 @@
 use fencepost_sync::prim::thread_local;
 use std::cell::{Cell, RefCell};
 
-/// Holds the call that starts another thread in place of a lane thread.
-pub(crate) struct LanePost(Box<dyn FnOnce() + Send>);
-
-impl LanePost {
-    #[cfg(not(target_arch = "wasm32"))]
-    pub(crate) fn new(replace: impl FnOnce() + Send + 'static) -> Self {
-        Self(Box::new(replace))
-    }
-}
+/// Starts another thread in place of a lane thread.
+type ReplaceThread = Box<dyn FnOnce() + Send>;
 
 thread_local! {
-    /// Holds the post of this thread if it is a lane thread that no other thread has replaced.
-    static POST: RefCell<Option<LanePost>> = RefCell::default();
+    /// Is `Some` if this is a lane thread that no other thread has replaced.
+    static POST: RefCell<Option<ReplaceThread>> = RefCell::default();
     /// Is true if another thread has replaced this one.
     static REPLACED: Cell<bool> = Cell::default();
 }
 
-/// Registers this thread as a lane thread with `post`.
+/// Registers this thread as a lane thread. `replace` starts another thread in place of it.
 #[cfg(not(target_arch = "wasm32"))]
-pub(crate) fn set_post(post: LanePost) {
+pub(crate) fn set_post(replace: impl FnOnce() + Send + 'static) {
     debug_assert!(!is_replaced(), "bug: a replaced thread takes a post");
-    POST.with(|own| own.replace(Some(post)));
+    POST.with(|own| own.replace(Some(Box::new(replace))));
 }
 
 /// Returns `true` if this is a lane thread. A lane thread runs no callback, not even one of a context without threads,
@@ -44,9 +37,9 @@ pub(crate) fn is_replaced() -> bool {
 
 /// Replaces this thread with another one if it is a lane thread, because it is about to wait.
 pub(crate) fn replace_lane_thread() {
-    if let Some(post) = POST.with(RefCell::take) {
+    if let Some(replace) = POST.with(RefCell::take) {
         REPLACED.with(|replaced| replaced.set(true));
-        post.0();
+        replace();
     }
 }
 

@@ -1,5 +1,6 @@
 //! Records what the current thread does for the program: callbacks and signals.
 
+use fencepost_sync::prim::thread_local;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 

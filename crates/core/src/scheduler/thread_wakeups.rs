@@ -1,9 +1,10 @@
-//! Decides which parked threads are notified when S is released: those that have work to do now.
+//! Releases S, and notifies the parked threads that have work to do then.
 
+use crate::scheduler::deferred_calls;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::lane_state::ThreadRest;
 use crate::scheduler::queue_state::QueueState;
-use crate::scheduler::state::State;
+use crate::scheduler::state::{AfterUnlock, State};
 use fencepost_sync::prim::{Condvar, MutexGuard, sleep_for};
 use std::time::Duration;
 use web_time::Instant;
@@ -100,6 +101,34 @@ impl State {
 }
 
 impl Engine {
+    /// Releases S, then drops and wakes everything that was deferred until the release.
+    pub(crate) fn unlock(&self, mut state: MutexGuard<'_, State>) {
+        let wakeups = state.wakeups();
+        self.unlock_with(state, &wakeups);
+    }
+
+    /// Releases S for a caller that polls the fence of a lane. The completer of that lane is not woken.
+    pub(crate) fn unlock_watched(&self, mut state: MutexGuard<'_, State>, lane: usize) {
+        state.lanes[lane].watchers += 1;
+        let wakeups = state.wakeups();
+        state.lanes[lane].watchers -= 1;
+        self.unlock_with(state, &wakeups);
+    }
+
+    /// Releases S as [`unlock`](Self::unlock) does, and notifies only the threads of `wakeups`.
+    pub(crate) fn unlock_with(&self, mut state: MutexGuard<'_, State>, wakeups: &ThreadWakeups) {
+        let AfterUnlock { dropped, wakers, times, planned_any: _ } = std::mem::take(&mut state.after);
+        drop(state);
+        drop(times);
+        if !dropped.is_empty() {
+            deferred_calls::drop_all(dropped);
+        }
+        self.notify(wakeups);
+        if !wakers.is_empty() {
+            deferred_calls::wake_all(wakers);
+        }
+    }
+
     /// Notifies the threads that have work to do now.
     pub(crate) fn notify_due_threads(&self) {
         self.unlock(self.lock());

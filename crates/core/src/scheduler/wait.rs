@@ -5,7 +5,7 @@ use crate::scheduler::batch::Status;
 use crate::scheduler::callback_cycles::Blocked;
 use crate::scheduler::command::Op;
 use crate::scheduler::deadline::Deadline;
-use crate::scheduler::engine::{Engine, SLICE};
+use crate::scheduler::engine::Engine;
 use crate::scheduler::plan::PlanRest;
 use crate::scheduler::plan::due_commands::DueCommands;
 use crate::scheduler::priority::Priority;
@@ -16,6 +16,7 @@ use crate::scheduler::thread_posts::{replace_lane_thread, replace_lane_thread_in
 use crate::scheduler::thread_state::{SignallingMark, is_inside_callback};
 use crate::scheduler::thread_wakeups::ThreadWakeups;
 use crate::scheduler::user_signal::UserSignal;
+use crate::scheduler::wait_target::{Caller, WaitTarget};
 use crate::scheduler::wakers::WakeCondition;
 use fencepost_sync::prim::MutexGuard;
 use fencepost_sync::{Clock, HoldId, Point, Seq, Slot, Value};
@@ -24,39 +25,6 @@ use std::task::Waker;
 use std::time::Duration;
 
 pub(crate) mod plan_ahead;
-
-/// Names the target of a wait.
-#[derive(Clone, Copy)]
-pub(crate) enum WaitTarget<'event> {
-    Point(Point),
-    Batch(Seq),
-    User(&'event UserSignal),
-}
-
-impl WaitTarget<'_> {
-    /// Returns the longest native wait for this target in a context without threads. Another thread may signal an event
-    /// meanwhile. For other targets the long limit makes the result independent of how long this thread sleeps on a
-    /// busy machine.
-    fn longest_slice(self) -> Duration {
-        if let WaitTarget::User(_) = self { SLICE } else { LONGEST_WAIT_SLICE }
-    }
-
-    /// Returns the condition of a waker that waits for this target.
-    fn wake_condition(self) -> WakeCondition {
-        match self {
-            WaitTarget::Point(point) => WakeCondition::point(point),
-            WaitTarget::Batch(seq) => WakeCondition::Batch(seq),
-            WaitTarget::User(event) => WakeCondition::User(event.hold),
-        }
-    }
-}
-
-/// States what the caller of a flush does next.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Caller {
-    Continues,
-    Waits,
-}
 
 /// Describes the progress of a target.
 enum TargetState {
@@ -76,9 +44,6 @@ enum WaitStep {
     /// Another thread must make progress first.
     Sleep,
 }
-
-/// Limits one native wait for a point or a batch in a context without threads.
-const LONGEST_WAIT_SLICE: Duration = Duration::from_secs(10);
 
 /// Limits the steps of a batch that a waiting caller encodes itself, so that the encoding takes negligible time.
 const SMALL_BATCH: usize = 64;

@@ -22,7 +22,7 @@ use crate::runtime::wait_mode::{late, late_or_error};
 use crate::scheduler::host_guard::HostGuard;
 use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::ordering::policy::Policy;
-use crate::scheduler::wait::Caller;
+use crate::scheduler::wait_target::Caller;
 use crate::work::region_copy::RegionCopy;
 use crate::work::span::{Pattern, Span};
 use crate::work::step::{Work, Works};

@@ -5,7 +5,7 @@ use crate::scheduler::loom_models::ContextThread::{Callbacks, Completer, Lane};
 use crate::scheduler::loom_models::{BY_HAND, Model, QUICK};
 use crate::scheduler::queue_state::Reached;
 use crate::scheduler::test_engine::enqueue_callback;
-use crate::scheduler::wait::Caller;
+use crate::scheduler::wait_target::Caller;
 use fencepost_sync::Slot;
 use fencepost_sync::prim::{Condvar, Mutex, lock, sleep};
 use std::sync::Arc;

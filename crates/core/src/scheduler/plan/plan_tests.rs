@@ -19,7 +19,7 @@ use crate::scheduler::test_engine::{
     TestTask, batch_of, block, block_in, enqueue, enqueue_wait, enqueue_work, fill, hold, queue, queue_of,
     queues, span,
 };
-use crate::scheduler::wait::WaitTarget;
+use crate::scheduler::wait_target::WaitTarget;
 use crate::work::kernel_launch::{BoundArray, Launch};
 use crate::work::step::Step;
 use fencepost_kernels::Access;

@@ -4,7 +4,8 @@ use crate::scheduler::plan::PlanRest;
 use crate::scheduler::plan::due_commands::DueCommands;
 use crate::scheduler::priority::Priority;
 use crate::scheduler::state::State;
-use crate::scheduler::wait::{TargetState, WaitTarget};
+use crate::scheduler::wait::TargetState;
+use crate::scheduler::wait_target::WaitTarget;
 use fencepost_sync::Slot;
 
 /// Limits how often callers plan their own queues before the requested commands of other queues are planned too.

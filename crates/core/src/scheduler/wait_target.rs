@@ -1,0 +1,43 @@
+//! The targets of waits, and the callers of flushes.
+
+use crate::scheduler::engine::SLICE;
+use crate::scheduler::user_signal::UserSignal;
+use crate::scheduler::wakers::WakeCondition;
+use fencepost_sync::{Point, Seq};
+use std::time::Duration;
+
+/// Limits one native wait for a point or a batch in a context without threads.
+const LONGEST_WAIT_SLICE: Duration = Duration::from_secs(10);
+
+/// Names the target of a wait.
+#[derive(Clone, Copy)]
+pub(crate) enum WaitTarget<'event> {
+    Point(Point),
+    Batch(Seq),
+    User(&'event UserSignal),
+}
+
+impl WaitTarget<'_> {
+    /// Returns the longest native wait for this target in a context without threads. Another thread may signal an event
+    /// meanwhile. For other targets the long limit makes the result independent of how long this thread sleeps on a
+    /// busy machine.
+    pub(crate) fn longest_slice(self) -> Duration {
+        if let WaitTarget::User(_) = self { SLICE } else { LONGEST_WAIT_SLICE }
+    }
+
+    /// Returns the condition of a waker that waits for this target.
+    pub(crate) fn wake_condition(self) -> WakeCondition {
+        match self {
+            WaitTarget::Point(point) => WakeCondition::point(point),
+            WaitTarget::Batch(seq) => WakeCondition::Batch(seq),
+            WaitTarget::User(event) => WakeCondition::User(event.hold),
+        }
+    }
+}
+
+/// States what the caller of a flush does next.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Caller {
+    Continues,
+    Waits,
+}
