@@ -116,7 +116,7 @@ impl BlockState {
             HostUseKind::Map { .. } => self.host = HostUse::Mapped,
         }
         debug_assert!(
-            self.host != HostUse::Writing || self.readers == 0,
+            self.readers == 0 || !matches!(self.host, HostUse::Writing),
             "bug: the host reads while it writes"
         );
         free

@@ -1,7 +1,7 @@
 //! A kernel launch as a plain command.
 
 use crate::memory::block::Block;
-use crate::work::compiled_kernel::KernelInner;
+use crate::work::compiled_kernel::{KernelInner, Pipeline};
 use crate::work::span::{Span, Touch};
 use fencepost_kernels::{Access, ParamsBlock};
 use fencepost_sync::prim::{Mutex, lock};
@@ -73,6 +73,19 @@ impl Launch {
     #[inline]
     pub(crate) fn kernel(&self) -> &Arc<KernelInner> {
         self.kernel.as_ref().expect("bug: the launch is complete")
+    }
+
+    /// Returns the pipeline, which the recorder of the launch compiled.
+    ///
+    /// # Panics
+    /// Panics if the kernel was compiled for another recorder, or the launch is complete, which is a bug.
+    #[inline]
+    pub(crate) fn pipeline<P: 'static>(&self) -> &P {
+        let found = match &self.kernel().pipeline {
+            Pipeline::Device(pipeline) => pipeline.downcast_ref(),
+            Pipeline::Host(_) => None,
+        };
+        found.expect("bug: a kernel of another recorder")
     }
 
     /// Returns `true` if the launches differ only in their values and their arrays, and the arrays have equal sizes.

@@ -14,7 +14,7 @@ use crate::memory::read_slot::ReadSlot;
 use crate::memory::staged_bytes::Staged;
 use crate::memory::staging::StagingPiece;
 use crate::memory::wgpu_memory::WgpuMemory;
-use crate::record::dispatch::{BoundRange, GroupCount, pipeline_of};
+use crate::record::dispatch::{BoundRange, GroupCount};
 use crate::record::external_blocks::{NamedExternal, attribute};
 use crate::record::fill::fill;
 use crate::record::hal::direct::{Direct, RecordedEncoder};
@@ -291,7 +291,7 @@ impl<'e, A: Backend> WorkVisitor<'e> for HalVisitor<'e, A> {
     #[inline]
     fn launch(&mut self, launch: &'e Launch) -> Result<()> {
         let batch = &mut self.batch;
-        let pipeline = pipeline_of::<HalPipeline<A>>(launch).form(&launch.bindings)?;
+        let pipeline = launch.pipeline::<HalPipeline<A>>().form(&launch.bindings)?;
         if launch.indirect.is_none() && launch.groups.contains(&0) {
             return Ok(());
         }

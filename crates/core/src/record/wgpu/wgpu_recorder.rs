@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::memory::block::Block;
 use crate::memory::read_slot::ReadSlot;
 use crate::memory::staged_bytes::Staged;
-use crate::record::dispatch::{BoundRange, GroupCount, pipeline_of};
+use crate::record::dispatch::{BoundRange, GroupCount};
 use crate::record::external_blocks::attribute;
 use crate::record::fill::fill;
 use crate::record::lane_fence::LaneFence;
@@ -233,7 +233,7 @@ fn several_queues(steps: &[Step]) -> bool {
 }
 
 fn record_launch(passes: &mut Passes<'_>, transfers: &mut WgpuTransfers, launch: &Launch) -> Result<()> {
-    let pipeline = pipeline_of::<WgpuPipeline>(launch);
+    let pipeline = launch.pipeline::<WgpuPipeline>();
     let counts;
     let size = match &launch.indirect {
         None if launch.groups.contains(&0) => return Ok(()),
