@@ -55,14 +55,10 @@ fn pieces(offset: u64, size: u64, alignment: u64, most: u64) -> impl Iterator<It
 }
 
 /// Returns the shader's `Params`. The pattern starts at the first word that the piece fills.
-fn params(pattern: &Pattern, piece: FillPiece) -> [u8; 32] {
-    let mut params = [0; 32];
-    for (at, byte) in params[..16].iter_mut().enumerate() {
-        *byte = pattern.bytes()[at % pattern.bytes().len()];
-    }
-    params[16..20].copy_from_slice(&piece.first.to_le_bytes());
-    params[20..24].copy_from_slice(&piece.count.to_le_bytes());
-    params
+fn params(pattern: &Pattern, piece: FillPiece) -> [u32; 8] {
+    let repeated: [u8; 16] = std::array::from_fn(|at| pattern.bytes()[at % pattern.bytes().len()]);
+    let [first, second, third, fourth] = bytemuck::cast(repeated);
+    [first, second, third, fourth, piece.first, piece.count, 0, 0]
 }
 
 #[cfg(test)]

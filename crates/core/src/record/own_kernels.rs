@@ -82,7 +82,8 @@ impl<'e> OwnRange<'e> {
 /// Describes a dispatch of an own kernel.
 pub(crate) struct OwnDispatch<'a, 'e> {
     pub(crate) kernel: OwnKernel,
-    pub(crate) params: &'a [u8],
+    /// Holds the parameters in whole words.
+    pub(crate) params: &'a [u32],
     pub(crate) ranges: &'a [OwnRange<'e>],
     /// Counts the workgroups along the first dimension. The other dimensions have one.
     pub(crate) groups: u32,

@@ -35,7 +35,7 @@ pub(crate) fn copy_region<'e>(commands: &mut impl OwnCommands<'e>, copy: &'e Reg
     pieces(&copy.rows, caps, &mut |piece| {
         let range = |block, RegionBinding { offset, size }, write| OwnRange { block, offset, size, write };
         let ranges = [range(&copy.src.block, piece.src, false), range(&copy.dst.block, piece.dst, true)];
-        let (params, groups) = (bytemuck::cast_slice(&piece.params), piece.groups);
+        let (params, groups) = (&piece.params, piece.groups);
         commands.dispatch_own(&OwnDispatch { kernel, params, ranges: &ranges, groups })
     })
 }

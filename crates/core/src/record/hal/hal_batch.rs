@@ -44,7 +44,8 @@ pub(crate) struct HalBatch<'e, A: Backend> {
 /// Describes a dispatch. Its arguments are ranges of blocks.
 pub(crate) struct HalDispatch<'a, A: Backend, P> {
     pub(crate) pipeline: &'a HalPipeline<A>,
-    pub(crate) params: &'a [u8],
+    /// Holds the parameters in whole words.
+    pub(crate) params: &'a [u32],
     /// Yields the bound ranges, in the order of the interface.
     pub(crate) parts: P,
     pub(crate) size: GroupCount<'a, A::Buffer>,
@@ -131,15 +132,7 @@ impl<'e, A: Backend> HalBatch<'e, A> {
         let carry = dispatch.pipeline.carry;
         let uniform = matches!(carry, ParameterPath::Uniform { .. });
         let group = if uniform { self.with_uniform(dispatch)? } else { self.cached(dispatch)? };
-        let unaligned;
-        let immediates = match (carry, bytemuck::try_cast_slice(dispatch.params)) {
-            (ParameterPath::Immediates, Ok(words)) => words,
-            (ParameterPath::Immediates, Err(_)) => {
-                unaligned = bytemuck::pod_collect_to_vec::<u8, u32>(dispatch.params);
-                &unaligned[..]
-            }
-            _ => &[],
-        };
+        let immediates = if carry == ParameterPath::Immediates { dispatch.params } else { &[] };
         let offsets: &[u32] = if uniform { &[0] } else { &[] };
         self.calls.dispatch(dispatch.pipeline, &group, offsets, immediates, &dispatch.size);
         self.kept.push(group);
@@ -151,15 +144,15 @@ impl<'e, A: Backend> HalBatch<'e, A> {
         &mut self,
         dispatch: &HalDispatch<'_, A, P>,
     ) -> Result<Arc<HalGroup<A>>> {
-        let piece = crate::record::hal::hal_batch::staged(self.device, dispatch.params)?;
-        let staged = native::<A>(piece.memory());
+        let piece = staged(self.device, bytemuck::cast_slice(dispatch.params))?;
+        let from = native::<A>(piece.memory());
         let group = if piece.memory().view().is_some() {
-            self.make(dispatch, Some((staged, piece.offset())))
+            self.make(dispatch, Some((from, piece.offset())))
         } else {
-            let size = dispatch.params.len().next_multiple_of(16) as u64;
+            let size = (4 * dispatch.params.len()).next_multiple_of(16) as u64;
             let (page, offset) = self.places.place(self.device, self.signal, size)?;
             let buffer = native_of::<A>(&page);
-            self.calls.copy(staged, piece.offset(), buffer, offset, size);
+            self.calls.copy(from, piece.offset(), buffer, offset, size);
             self.calls.transition(buffer, Uses::COPY_DST, Uses::UNIFORM);
             self.make(dispatch, Some((buffer, offset)))
         };

@@ -309,7 +309,7 @@ impl<'e, A: Backend> WorkVisitor<'e> for HalVisitor<'e, A> {
             None => GroupCount::Fixed(launch.groups),
             Some((block, offset)) => GroupCount::Indirect(native_of::<A>(block), *offset),
         };
-        let done = batch.dispatch(&HalDispatch { pipeline, params: launch.params.bytes(), parts, size });
+        let done = batch.dispatch(&HalDispatch { pipeline, params: launch.params.words(), parts, size });
         if let Some((place, _)) = limited.as_ref().filter(|_| A::EXACT) {
             batch.calls.transition(native_of::<A>(place), Uses::INDIRECT, Uses::STORAGE_READ_WRITE);
         }

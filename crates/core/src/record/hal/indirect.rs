@@ -50,7 +50,7 @@ impl<A: Backend> IndirectGroups<A> {
         ];
         batch.dispatch(&HalDispatch {
             pipeline: &kernel,
-            params: bytemuck::cast_slice(&params),
+            params: &params,
             parts: limited.into_iter(),
             size: GroupCount::Fixed([1; 3]),
         })?;

@@ -59,7 +59,8 @@ pub(crate) struct WgpuDispatch<'a> {
     pub(crate) pipeline: &'a WgpuPipeline,
     /// Is `true` if the dispatch binds one block both to a readable and to a writable binding.
     pub(crate) mixed: bool,
-    pub(crate) params: &'a [u8],
+    /// Holds the parameters in whole words.
+    pub(crate) params: &'a [u32],
     pub(crate) parts: &'a [BoundRange<'a>],
     pub(crate) size: GroupCount<'a, wgpu::Buffer>,
 }
@@ -174,7 +175,7 @@ impl<'a> Passes<'a> {
         let carry = dispatch.pipeline.carry();
         let slot = match carry {
             ParameterPath::Uniform { size, .. } => {
-                Some(self.uniforms.push(self.device, dispatch.params, size)?)
+                Some(self.uniforms.push(self.device, bytemuck::cast_slice(dispatch.params), size)?)
             }
             ParameterPath::Nothing | ParameterPath::Immediates => None,
         };
@@ -196,7 +197,7 @@ impl<'a> Passes<'a> {
             pass.set_bind_group(0, &group, offset.as_slice());
         }
         if carry == ParameterPath::Immediates {
-            pass.set_immediates(0, dispatch.params);
+            pass.set_immediates(0, bytemuck::cast_slice(dispatch.params));
         }
         match dispatch.size {
             GroupCount::Fixed([x, y, z]) => pass.dispatch_workgroups(x, y, z),

@@ -248,7 +248,7 @@ fn record_launch(passes: &mut Passes<'_>, transfers: &mut WgpuTransfers, launch:
     let parts: SmallVec<[BoundRange<'_>; 8]> =
         bindings.map(|b| BoundRange { block: &b.block, offset: b.offset, size: b.size }).collect();
     let mixed = pipeline.mixes(&launch.bindings);
-    passes.dispatch(&WgpuDispatch { pipeline, mixed, params: launch.params.bytes(), parts: &parts, size })
+    passes.dispatch(&WgpuDispatch { pipeline, mixed, params: launch.params.words(), parts: &parts, size })
 }
 
 /// Returns `true` if the launch binds the block of its group counts to a writable binding.
