@@ -10,7 +10,7 @@ pub(super) const CONTESTANT: &str = "fencepost direct";
 pub(super) const ROW: &str = "launch independent 1";
 
 /// Maps each source file of the library to the instructions that one launch executes in it. Inlined code counts for
-/// the file in which it is written.
+/// the file in which it is written. An instruction without a source line counts for no file.
 pub(super) type Files = BTreeMap<String, f64>;
 
 /// Reads the files below `root/crates` from the text of a callgrind file, which counts `launches` launches.
@@ -21,7 +21,7 @@ pub(super) fn of(text: &str, root: &Path, launches: f64) -> Result<Files> {
     let own = root.join("crates");
     let mut files = Files::new();
     let mut names: BTreeMap<&str, &str> = BTreeMap::new();
-    let (mut current, mut is_call) = ("", false);
+    let (mut current, mut is_call, mut at) = ("", false, 0);
     for line in text.lines() {
         if let Some((key, file)) = line.split_once('=') {
             match key {
@@ -31,10 +31,11 @@ pub(super) fn of(text: &str, root: &Path, launches: f64) -> Result<Files> {
                 _ => {}
             }
         } else if line.starts_with(|first: char| first.is_ascii_digit() || "+-*".contains(first)) {
-            if std::mem::take(&mut is_call) {
-                continue; // counts the instructions of the called function, which its own lines count too
+            let (position, count) = line.split_once(' ').with_context(|| format!("no count in `{line}`"))?;
+            at = source_line(position, at).with_context(|| format!("`{position}` is no line"))?;
+            if std::mem::take(&mut is_call) || at == 0 {
+                continue; // the lines of a called function count its instructions
             }
-            let count = line.split(' ').nth(1).with_context(|| format!("no count in `{line}`"))?;
             let count: f64 = count.parse().with_context(|| format!("`{count}` is no count"))?;
             if let Ok(path) = PathBuf::from(current).strip_prefix(&own) {
                 *files.entry(path.display().to_string()).or_default() += count / launches;
@@ -43,6 +44,16 @@ pub(super) fn of(text: &str, root: &Path, launches: f64) -> Result<Files> {
     }
     ensure!(!files.is_empty(), "no instruction of a file below {} was counted", own.display());
     Ok(files)
+}
+
+/// Returns the source line at a position: `7` is line 7, `+2` and `-2` count from the line before, `*` repeats it.
+fn source_line(position: &str, before: i64) -> Option<i64> {
+    match position.split_at_checked(1)? {
+        ("*", "") => Some(before),
+        ("+", more) => Some(before + more.parse::<i64>().ok()?),
+        ("-", less) => Some(before - less.parse::<i64>().ok()?),
+        _ => position.parse().ok(),
+    }
 }
 
 /// Returns the file that callgrind names `(7) path` the first time, and `(7)` from then on.
@@ -68,7 +79,7 @@ mod tests {
     use super::*;
 
     const TEXT: &str = "events: Ir\nfl=(1) /src/crates/core/src/a.rs\nfn=(1) one\n10 30\nfi=(2) /rust/option.rs\n+2 40\n\
-        fe=(1)\ncfi=(3) /src/crates/core/src/b.rs\ncfn=(2) two\ncalls=1 5\n12 900\n* 10\n\
+        fe=(1)\n-12 7\ncfi=(3) /src/crates/core/src/b.rs\ncfn=(2) two\ncalls=1 5\n12 900\n* 10\n\
         fl=(3)\nfn=(2)\n5 8\ntotals: 88\n";
 
     #[test]
