@@ -47,6 +47,7 @@ pub(super) fn check(path: &str, source: &str) -> Vec<Finding> {
         findings.extend(long_file(source, MAX_FILE_LINES));
         findings.extend(long_functions(&code));
         findings.extend(hidden_fields(&code));
+        findings.extend(hidden_conditions(&code));
     }
     if path.strip_prefix("examples/").is_some_and(|name| !name.contains('/')) {
         findings.extend(long_file(source, MAX_EXAMPLE_LINES));
@@ -78,6 +79,35 @@ fn hidden_fields(code: &str) -> Vec<Finding> {
     };
     let found = code.lines().enumerate().filter_map(|(at, line)| Some((at, what(line.trim())?)));
     found.map(|(at, what)| Finding { line: at + 1, what: what.to_owned() }).collect()
+}
+
+/// Methods that return an option.
+const OPTION_METHODS: [&str; 10] =
+    ["take", "upgrade", "ok", "err", "then", "then_some", "pop", "first", "last", "as_ref"];
+
+/// Finds loops over an option, which run once or never.
+fn hidden_conditions(code: &str) -> Vec<Finding> {
+    let loops = code.match_indices(".for_each(").filter(|(at, _)| {
+        let before = code[..*at].trim_end();
+        let source = [".into_iter()", ".iter()"].iter().find_map(|call| before.strip_suffix(call));
+        source.and_then(last_method).is_some_and(|method| OPTION_METHODS.contains(&method))
+    });
+    let what = "`for_each` on an option hides a condition: write `if let`";
+    loops.map(|(at, _)| finding(code, at, what.to_owned())).collect()
+}
+
+/// Returns the name of the method call with which `code` ends.
+fn last_method(code: &str) -> Option<&str> {
+    let mut open = 0_usize;
+    let call = code.trim_end().strip_suffix(')')?;
+    let start = call.char_indices().rev().find(|&(_, c)| {
+        open += usize::from(c == ')');
+        let is_start = c == '(' && open == 0;
+        open -= usize::from(c == '(' && open > 0);
+        is_start
+    });
+    let (path, method) = call[..start?.0].rsplit_once('.')?;
+    (!path.is_empty() && method.chars().all(is_word)).then_some(method)
 }
 
 fn unfinished(code: &str) -> Vec<Finding> {
@@ -138,6 +168,23 @@ fn finding(code: &str, at: usize, what: String) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_loop_over_an_option_is_found_and_a_loop_over_a_list_is_not() {
+        let options = [
+            "self.thread.take().into_iter().for_each(drop);",
+            "(a > b).then(|| f(a, (b)))\n    .iter()\n    .for_each(g);",
+            "weak.upgrade().iter().for_each(|engine| engine.run());",
+        ];
+        let lists = [
+            "list.iter().for_each(f);",
+            "std::mem::take(&mut list).into_iter().for_each(f);",
+            "x.take(3).for_each(f);",
+        ];
+        for (code, count) in options.map(|code| (code, 1)).into_iter().chain(lists.map(|code| (code, 0))) {
+            assert_eq!(hidden_conditions(code).len(), count, "{code}");
+        }
+    }
 
     #[test]
     fn an_example_is_short_and_a_file_beside_it_is_a_file() {

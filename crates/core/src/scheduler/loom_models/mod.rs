@@ -177,7 +177,9 @@ impl Drop for Model {
 }
 
 fn join(threads: &RefCell<Vec<JoinHandle<()>>>) {
-    threads.take().into_iter().for_each(|thread| thread.join().expect("the thread of the model ends"));
+    for thread in threads.take() {
+        thread.join().expect("the thread of the model ends");
+    }
 }
 
 /// Enqueues a command that uses no bytes, and returns its point.
