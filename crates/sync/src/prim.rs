@@ -21,6 +21,17 @@ use std::time::{Duration, Instant};
 /// If a thread panicked while it held the lock, which is a bug of this project.
 #[inline]
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // The compiler inlines the code for a free mutex into the caller. Loom's model needs no second way to lock.
+    if cfg!(not(fencepost_loom))
+        && let Ok(guard) = mutex.try_lock()
+    {
+        return guard;
+    }
+    wait_and_lock(mutex)
+}
+
+#[cold]
+fn wait_and_lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().expect("bug: a panic held the lock")
 }
 

@@ -82,6 +82,7 @@ impl KernelOrigin {
     }
 
     /// Returns `true` if one block is bound both to a readable and to a writable binding.
+    #[inline]
     pub(crate) fn mixes(&self, bound: &[BoundArray]) -> bool {
         let writable = |at: usize| self.bindings[at].2;
         let same = |a: usize, b: usize| Arc::ptr_eq(&bound[a].block, &bound[b].block);

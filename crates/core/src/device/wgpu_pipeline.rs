@@ -74,6 +74,7 @@ impl WgpuPipeline {
     }
 
     /// Returns `true` if one block is bound both to a readable and to a writable binding.
+    #[inline]
     pub(crate) fn mixes(&self, bound: &[BoundArray]) -> bool {
         self.has_both && self.origin.mixes(bound)
     }

@@ -132,6 +132,7 @@ impl<'e> WorkVisitor<'e> for WgpuVisitor<'e> {
         }
     }
 
+    #[inline]
     fn launch(&mut self, launch: &'e Launch) -> Result<()> {
         record_launch(&mut self.passes, self.transfers, launch)
     }
@@ -232,6 +233,7 @@ fn several_queues(steps: &[Step]) -> bool {
     launches.next().is_some_and(|first| launches.any(|slot| slot != first))
 }
 
+#[inline]
 fn record_launch(passes: &mut Passes<'_>, transfers: &mut WgpuTransfers, launch: &Launch) -> Result<()> {
     let pipeline = launch.pipeline::<WgpuPipeline>();
     let counts;
