@@ -10,7 +10,7 @@ use crate::memory::block::Block;
 use crate::memory::native_memory::NativeMemory;
 use crate::memory::staging::StagingPiece;
 use crate::memory::wgpu_memory::{WgpuMemory, refused};
-use crate::record::dispatch::{BoundRange, GroupCount};
+use crate::record::dispatch::{BoundRanges, Dispatch};
 use crate::record::hal::barriers::BarrierUse;
 use crate::record::hal::encoder::NativeEncoder;
 use crate::record::hal::external_handles::ExternalHandles;
@@ -21,7 +21,7 @@ use crate::record::own_kernels::{OwnKernel, OwnKernels};
 use fencepost_sync::Value;
 use smallvec::SmallVec;
 use std::sync::Arc;
-use wgpu::BufferUses as Uses;
+use wgpu::{BufferUses as Uses, hal};
 
 /// Holds the objects with which a batch is recorded, and the resources that it needs until it is complete.
 pub(crate) struct HalBatch<'e, A: Backend> {
@@ -41,20 +41,8 @@ pub(crate) struct HalBatch<'e, A: Backend> {
     pub(crate) touches: Vec<BarrierUse<'e, &'e Block>>,
 }
 
-/// Describes a dispatch. Its arguments are ranges of blocks.
-pub(crate) struct HalDispatch<'a, A: Backend, P> {
-    pub(crate) pipeline: &'a HalPipeline<A>,
-    /// Holds the parameters in whole words.
-    pub(crate) params: &'a [u32],
-    /// Yields the bound ranges, in the order of the interface.
-    pub(crate) parts: P,
-    pub(crate) size: GroupCount<'a, A::Buffer>,
-}
-
-/// Iterates over the ranges that a dispatch binds.
-pub(crate) trait BoundRanges<'p>: Iterator<Item = BoundRange<'p>> + Clone {}
-
-impl<'p, P: Iterator<Item = BoundRange<'p>> + Clone> BoundRanges<'p> for P {}
+/// Describes a dispatch of the native recorder.
+pub(crate) type HalDispatch<'a, A, P> = Dispatch<'a, HalPipeline<A>, <A as hal::Api>::Buffer, P>;
 
 impl<'e, A: Backend> HalBatch<'e, A> {
     pub(crate) fn new(

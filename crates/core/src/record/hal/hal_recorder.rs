@@ -14,7 +14,7 @@ use crate::memory::read_slot::ReadSlot;
 use crate::memory::staged_bytes::Staged;
 use crate::memory::staging::StagingPiece;
 use crate::memory::wgpu_memory::WgpuMemory;
-use crate::record::dispatch::{BoundRange, GroupCount};
+use crate::record::dispatch::{GroupCount, bound_ranges};
 use crate::record::external_blocks::{NamedExternal, attribute};
 use crate::record::fill::fill;
 use crate::record::hal::direct::{Direct, RecordedEncoder};
@@ -303,13 +303,16 @@ impl<'e, A: Backend> WorkVisitor<'e> for HalVisitor<'e, A> {
             }
         }
         batch.calls.admit(&batch.touches);
-        let parts =
-            launch.bindings.iter().map(|b| BoundRange { block: &b.block, offset: b.offset, size: b.size });
         let size = match &limited {
             None => GroupCount::Fixed(launch.groups),
             Some((block, offset)) => GroupCount::Indirect(native_of::<A>(block), *offset),
         };
-        let done = batch.dispatch(&HalDispatch { pipeline, params: launch.params.words(), parts, size });
+        let done = batch.dispatch(&HalDispatch {
+            pipeline,
+            params: launch.params.words(),
+            parts: bound_ranges(launch),
+            size,
+        });
         if let Some((place, _)) = limited.as_ref().filter(|_| A::EXACT) {
             batch.calls.transition(native_of::<A>(place), Uses::INDIRECT, Uses::STORAGE_READ_WRITE);
         }

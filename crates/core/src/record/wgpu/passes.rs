@@ -6,7 +6,7 @@ use crate::device::parameter_path::ParameterPath;
 use crate::device::wgpu_device::WgpuDevice;
 use crate::device::wgpu_pipeline::WgpuPipeline;
 use crate::error::Result;
-use crate::record::dispatch::{BoundRange, GroupCount};
+use crate::record::dispatch::{BoundRanges, Dispatch, GroupCount};
 use crate::record::submitter::CommandBuffers;
 use crate::record::wgpu::uniforms::{UniformSlot, Uniforms};
 use smallvec::SmallVec;
@@ -54,16 +54,8 @@ enum PassTimeStart {
     Pass,
 }
 
-/// Describes a dispatch. Its arguments are ranges of blocks.
-pub(crate) struct WgpuDispatch<'a> {
-    pub(crate) pipeline: &'a WgpuPipeline,
-    /// Is `true` if the dispatch binds one block both to a readable and to a writable binding.
-    pub(crate) mixed: bool,
-    /// Holds the parameters in whole words.
-    pub(crate) params: &'a [u32],
-    pub(crate) parts: &'a [BoundRange<'a>],
-    pub(crate) size: GroupCount<'a, wgpu::Buffer>,
-}
+/// Describes a dispatch of the wgpu recorder.
+pub(crate) type WgpuDispatch<'a, P> = Dispatch<'a, WgpuPipeline, wgpu::Buffer, P>;
 
 impl<'a> Passes<'a> {
     pub(crate) fn new(
@@ -170,8 +162,13 @@ impl<'a> Passes<'a> {
     ///
     /// # Errors
     /// Returns `Compile` if the dispatch needs a form of the kernel that the driver rejects, or `OutOfMemory`.
-    pub(crate) fn dispatch(&mut self, dispatch: &WgpuDispatch<'_>) -> Result<()> {
-        let variant = dispatch.pipeline.variant(dispatch.mixed)?;
+    /// Records a dispatch. `mixed` is `true` if it binds one block both to a readable and to a writable binding.
+    pub(crate) fn dispatch<'p, P: BoundRanges<'p>>(
+        &mut self,
+        dispatch: &WgpuDispatch<'_, P>,
+        mixed: bool,
+    ) -> Result<()> {
+        let variant = dispatch.pipeline.variant(mixed)?;
         let carry = dispatch.pipeline.carry();
         let slot = match carry {
             ParameterPath::Uniform { size, .. } => {
@@ -179,7 +176,7 @@ impl<'a> Passes<'a> {
             }
             ParameterPath::Nothing | ParameterPath::Immediates => None,
         };
-        let key = self.key_of(variant.id, dispatch.parts, slot);
+        let key = self.key_of(variant.id, dispatch.parts.clone(), slot);
         let group = match self.bound.as_ref() == Some(&key) && slot.is_none() {
             true => None,
             false => Some(self.group(&key, &variant.layout, dispatch, slot)),
@@ -207,26 +204,31 @@ impl<'a> Passes<'a> {
         Ok(())
     }
 
-    fn key_of(&mut self, layout: LayoutId, parts: &[BoundRange<'_>], slot: Option<UniformSlot>) -> GroupKey {
+    fn key_of<'p>(
+        &mut self,
+        layout: LayoutId,
+        parts: impl BoundRanges<'p>,
+        slot: Option<UniformSlot>,
+    ) -> GroupKey {
         let mut key = self.key.take().unwrap_or(GroupKey { layout, parts: Vec::new() });
         key.layout = layout;
         key.parts.clear();
-        key.parts.extend(parts.iter().map(|part| (part.block.id, part.offset, part.size)));
+        key.parts.extend(parts.map(|part| (part.block.id, part.offset, part.size)));
         key.parts.extend(slot.map(|slot| (slot.block(), 0, 0)));
         key
     }
 
-    fn group(
+    fn group<'p, P: BoundRanges<'p>>(
         &mut self,
         key: &GroupKey,
         layout: &wgpu::BindGroupLayout,
-        dispatch: &WgpuDispatch<'_>,
+        dispatch: &WgpuDispatch<'_, P>,
         slot: Option<UniformSlot>,
     ) -> wgpu::BindGroup {
         let (device, uniforms) = (self.device, &*self.uniforms);
         self.groups.get(key, || {
             let mut entries: SmallVec<[_; 8]> = SmallVec::new();
-            for (at, part) in dispatch.parts.iter().enumerate() {
+            for (at, part) in dispatch.parts.clone().enumerate() {
                 let index = dispatch.pipeline.binding(at).0;
                 entries.push(entry(index, part.block.wgpu_buffer(), part.offset, part.size));
             }

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::memory::block::Block;
 use crate::memory::read_slot::ReadSlot;
 use crate::memory::staged_bytes::Staged;
-use crate::record::dispatch::{BoundRange, GroupCount};
+use crate::record::dispatch::{GroupCount, bound_ranges};
 use crate::record::external_blocks::attribute;
 use crate::record::fill::fill;
 use crate::record::lane_fence::LaneFence;
@@ -191,14 +191,13 @@ impl<'e> OwnCommands<'e> for WgpuVisitor<'e> {
         let device = self.passes.device;
         let compile = |recipe: &Recipe<'_>| WgpuPipeline::new(device.compile_target(), recipe);
         let pipeline = self.kernels.get(dispatch.kernel, compile)?;
-        let parts: SmallVec<[BoundRange<'_>; 2]> = dispatch.ranges.iter().map(OwnRange::bound).collect();
-        self.passes.dispatch(&WgpuDispatch {
+        let dispatch = WgpuDispatch {
             pipeline: &pipeline,
-            mixed: false, // every binding of these kernels is writable
             params: dispatch.params,
-            parts: &parts,
+            parts: dispatch.ranges.iter().map(OwnRange::bound),
             size: GroupCount::Fixed([dispatch.groups, 1, 1]),
-        })
+        };
+        self.passes.dispatch(&dispatch, false) // every binding of these kernels is writable
     }
 }
 
@@ -246,11 +245,9 @@ fn record_launch(passes: &mut Passes<'_>, transfers: &mut WgpuTransfers, launch:
         }
         Some(span) => GroupCount::Indirect(span.block.wgpu_buffer(), span.offset),
     };
-    let bindings = launch.bindings.iter();
-    let parts: SmallVec<[BoundRange<'_>; 8]> =
-        bindings.map(|b| BoundRange { block: &b.block, offset: b.offset, size: b.size }).collect();
-    let mixed = pipeline.mixes(&launch.bindings);
-    passes.dispatch(&WgpuDispatch { pipeline, mixed, params: launch.params.words(), parts: &parts, size })
+    let dispatch =
+        WgpuDispatch { pipeline, params: launch.params.words(), parts: bound_ranges(launch), size };
+    passes.dispatch(&dispatch, pipeline.mixes(&launch.bindings))
 }
 
 /// Returns `true` if the launch binds the block of its group counts to a writable binding.
