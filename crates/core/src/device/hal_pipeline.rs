@@ -30,7 +30,7 @@ pub(crate) struct HalBinding<'a, A: Backend> {
 /// Holds a compiled kernel.
 pub(crate) struct HalPipeline<A: Backend> {
     pub(crate) id: LayoutId,
-    pub(crate) carry: ParameterPath,
+    pub(crate) parameter_path: ParameterPath,
     /// Lists the index of each binding, in the order of the interface.
     pub(crate) indices: Vec<u32>,
     /// Is `true` for each binding that the shader declares writable.
@@ -132,7 +132,7 @@ impl<A: Backend> HalPipeline<A> {
         let parts = parts.map_err(|failure| failure.error(&origin.kernel))?;
         Ok(Self {
             id: LayoutId::next(),
-            carry: origin.carry,
+            parameter_path: origin.parameter_path,
             indices,
             writable,
             origin,

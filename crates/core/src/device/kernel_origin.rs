@@ -29,7 +29,7 @@ pub(crate) struct KernelOrigin {
     pub(crate) text: String,
     /// Lists each binding: its index, its smallest size, and `true` if the shader declares it writable.
     pub(crate) bindings: Vec<(u32, u64, bool)>,
-    pub(crate) carry: ParameterPath,
+    pub(crate) parameter_path: ParameterPath,
     pub(crate) immediates: u32,
     pub(crate) constants: Vec<(String, f64)>,
     /// Names the folder of compiled kernels, if the context has one.
@@ -39,7 +39,7 @@ pub(crate) struct KernelOrigin {
 impl KernelOrigin {
     pub(crate) fn new(target: CompileTarget<'_>, recipe: &Recipe<'_>) -> Self {
         let Recipe { module, interface, overrides, .. } = *recipe;
-        let (carry, immediates, source) = carry(target.caps, module, interface);
+        let (parameter_path, immediates, source) = pass_parameters(target.caps, module, interface);
         let writable = |access: Access| access != Access::Read;
         let bindings = interface.bindings.iter().map(|b| (b.index, b.min_size, writable(b.declared)));
         Self {
@@ -48,7 +48,7 @@ impl KernelOrigin {
             source,
             text: module.text().into(),
             bindings: bindings.collect(),
-            carry,
+            parameter_path,
             immediates,
             constants: overrides.iter().map(|&(name, value)| (name.to_owned(), value)).collect(),
             folder: target.folder.cloned(),
@@ -58,7 +58,7 @@ impl KernelOrigin {
     /// Returns the file of one form, if the context has a folder of compiled kernels.
     pub(crate) fn file(&self, all_writable: bool) -> Option<KernelFile> {
         let constants: Vec<_> = self.constants.iter().map(|(name, value)| (name, value.to_bits())).collect();
-        let carried = match self.carry {
+        let carried = match self.parameter_path {
             ParameterPath::Nothing => (0, 0, 0),
             ParameterPath::Immediates => (1, 0, self.immediates),
             ParameterPath::Uniform { index, size } => (2, index, size),
@@ -74,7 +74,7 @@ impl KernelOrigin {
             entry(binding, ty, false, size)
         };
         let mut entries: Vec<_> = self.bindings.iter().map(storage).collect();
-        if let ParameterPath::Uniform { index, size } = self.carry {
+        if let ParameterPath::Uniform { index, size } = self.parameter_path {
             entries.push(entry(index, wgpu::BufferBindingType::Uniform, true, u64::from(size)));
         }
         entries.sort_by_key(|entry| entry.binding);
@@ -110,7 +110,11 @@ fn entry(binding: u32, ty: wgpu::BufferBindingType, dynamic: bool, size: u64) ->
 
 /// Returns the path of the parameters, the bytes of immediates, and the module for that path. The path is immediates if
 /// they fit and can hold the values, and the uniform ring otherwise.
-fn carry(caps: &Caps, module: &Module, interface: &Interface) -> (ParameterPath, u32, wgpu::naga::Module) {
+fn pass_parameters(
+    caps: &Caps,
+    module: &Module,
+    interface: &Interface,
+) -> (ParameterPath, u32, wgpu::naga::Module) {
     let plain = || module.naga().clone();
     let Some(params) = &interface.params else { return (ParameterPath::Nothing, 0, plain()) };
     if params.size <= caps.max_immediates

@@ -62,8 +62,8 @@ impl WgpuPipeline {
         Ok(self.writable.get_or_init(|| made))
     }
 
-    pub(crate) fn carry(&self) -> ParameterPath {
-        self.origin.carry
+    pub(crate) fn parameter_path(&self) -> ParameterPath {
+        self.origin.parameter_path
     }
 
     /// Returns the index of a binding, and `true` if the shader declares it writable. `at` counts in the order of the
@@ -140,7 +140,7 @@ impl KernelOrigin {
     /// Returns the source of the shader. In the browser that is the program's text, because the browser has its own
     /// compiler.
     fn shader(&self, all_writable: bool) -> wgpu::ShaderSource<'_> {
-        if cfg!(target_arch = "wasm32") && !all_writable && self.carry != ParameterPath::Immediates {
+        if cfg!(target_arch = "wasm32") && !all_writable && self.parameter_path != ParameterPath::Immediates {
             return wgpu::ShaderSource::Wgsl(Cow::Borrowed(&self.text));
         }
         let mut source = self.source.clone();

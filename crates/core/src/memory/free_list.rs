@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// Holds the items that have no user. A clone is a handle of the same list.
 pub(crate) struct FreeList<T>(Arc<Mutex<Vec<T>>>);
 
-/// Holds an item for its user. The drop returns the item to the list.
+/// Holds an item that is not in the list. The drop returns the item to the list.
 pub(crate) struct ListedItem<T> {
     /// Is `Some` until the drop.
     item: Option<T>,

@@ -1,4 +1,4 @@
-//! The walk over the steps of a batch, which all recorders share.
+//! The walk over the steps of a batch. The CPU recorder visits each step too, in an order of its own.
 
 use crate::device::recorder::Failure;
 use crate::error::Result;
@@ -12,7 +12,7 @@ use crate::work::step::{Step, Work};
 use crate::work::time_slot::TimeSlot;
 use std::sync::Arc;
 
-/// Records each kind of work. A recorder implements this trait, and [`visit`] calls it.
+/// Has one method for each kind of work. Each recorder has a visitor, and [`visit`] calls its methods.
 pub(crate) trait WorkVisitor<'e> {
     /// Begins a level: its steps depend only on the steps of lower levels.
     fn level(&mut self, _level: u32) {}

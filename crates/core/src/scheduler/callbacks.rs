@@ -6,7 +6,7 @@ use crate::scheduler::callback_state::BlockingCallback;
 use crate::scheduler::command::{Callback, Op};
 use crate::scheduler::deferred_calls::defer_calls;
 use crate::scheduler::engine::Engine;
-use crate::scheduler::queue_state::{Hold, Reached};
+use crate::scheduler::queue_state::{Hold, PointProgress};
 use crate::scheduler::state::State;
 use crate::scheduler::thread_posts::is_thread_of_a_lane;
 use crate::scheduler::thread_state::{enter_callback, is_signalling, leave_callback, this_thread};
@@ -120,7 +120,7 @@ impl State {
     /// Returns the callback that `point` comes after, if the planner has stopped at one.
     pub(crate) fn callback_before(&self, point: Point) -> Option<BlockingCallback> {
         let Some(Hold::Callback(callback)) = self.queue(point.slot).hold else { return None };
-        if self.reached(point) != Reached::Unplanned {
+        if self.reached(point) != PointProgress::Unplanned {
             return None;
         }
         let is_due = |op: &Op| matches!(op, Op::DueCallback(id) if *id == callback);
@@ -158,7 +158,7 @@ mod tests {
             state.finish_callback(id, slot, panicked);
             let behind = state.queue(slot).end(slot);
             state.plan([behind], Priority::Normal);
-            assert_eq!(state.reached(behind), Reached::Unplanned, "the gate is not signalled");
+            assert_eq!(state.reached(behind), PointProgress::Unplanned, "the gate is not signalled");
             assert!(state.queue(slot).error.is_none());
             drop(state);
             gate.signal();

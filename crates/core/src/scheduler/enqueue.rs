@@ -10,7 +10,7 @@ use crate::scheduler::lane_state::ThreadRest;
 use crate::scheduler::ordering;
 use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::ordering::policy::Policy;
-use crate::scheduler::queue_state::Reached;
+use crate::scheduler::queue_state::PointProgress;
 use crate::scheduler::state::State;
 use crate::scheduler::user_signal::{UserSignal, UserWait};
 use crate::work::step::{Work, Works};
@@ -250,7 +250,7 @@ impl State {
             return;
         }
         self.note_wait(slot, point, cause, at);
-        let (stamp, done) = (self.next_stamp(), self.reached(point) == Reached::Done);
+        let (stamp, done) = (self.next_stamp(), self.reached(point) == PointProgress::Done);
         self.queue_mut(point.slot).note_use();
         self.queue_mut(slot).clock.see(point.slot, point.stamp);
         self.tidy_clock(slot);

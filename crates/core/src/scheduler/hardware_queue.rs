@@ -1,6 +1,6 @@
 //! Points that are submitted but not complete. This is enough for a wait of a context on the same hardware queue.
 use crate::scheduler::engine::Engine;
-use crate::scheduler::queue_state::Reached;
+use crate::scheduler::queue_state::PointProgress;
 use crate::scheduler::state::State;
 use crate::scheduler::wakers::WakeCondition;
 use fencepost_sync::{Point, Stamp};
@@ -12,7 +12,7 @@ impl State {
     fn is_submitted(&self, point: Point) -> bool {
         let queue = self.queue(point.slot);
         let mut batches = queue.batches_before(point.stamp, Stamp(0));
-        matches!(self.reached(point), Reached::Planned(_))
+        matches!(self.reached(point), PointProgress::Planned(_))
             && batches.all(|seq| self.batches.is_submitted(seq))
     }
 
@@ -20,7 +20,8 @@ impl State {
     #[cold]
     pub(crate) fn take_submitted(&mut self) -> Vec<Waker> {
         let mut wakers = std::mem::take(&mut self.wakers);
-        let due = wakers.take_submitted(|at| self.reached(at) == Reached::Done || self.is_submitted(at));
+        let due =
+            wakers.take_submitted(|at| self.reached(at) == PointProgress::Done || self.is_submitted(at));
         self.wakers = wakers;
         due
     }
@@ -38,7 +39,7 @@ impl Engine {
     pub(crate) fn register_submitted_waker(&self, point: Point, waker: &Waker) -> bool {
         let mut state = self.lock();
         let submitted = state.is_submitted(point);
-        if !submitted && state.reached(point) != Reached::Done {
+        if !submitted && state.reached(point) != PointProgress::Done {
             state.wakers.register(WakeCondition::submitted(point), waker);
         }
         submitted

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::memory::uses::Use;
 use crate::scheduler::engine::Engine;
-use crate::scheduler::queue_state::Reached;
+use crate::scheduler::queue_state::PointProgress;
 use crate::scheduler::state::State;
 use fencepost_sync::{Clock, Point};
 
@@ -44,7 +44,7 @@ impl State {
     /// Adds a point to the host clock if it is done. Every report to the program ends here, so the clock never covers
     /// work that is not done.
     fn note_done(&mut self, point: Point, clock: Option<&Clock>) {
-        if self.reached(point) != Reached::Done {
+        if self.reached(point) != PointProgress::Done {
             return;
         }
         if let Some(clock) = clock {

@@ -7,7 +7,7 @@ use crate::memory::read_slot::{ReadSlot, ReadState};
 use crate::scheduler::deadline::Deadline;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::handle_points::PointHistory;
-use crate::scheduler::queue_state::{Hold, Reached};
+use crate::scheduler::queue_state::{Hold, PointProgress};
 use crate::scheduler::state::State;
 use crate::work::span::Span;
 use fencepost_sync::Point;
@@ -103,7 +103,7 @@ impl Engine {
         let order = span.block.order();
         for earlier in order.uses.conflicts(span.range(), write) {
             let point = Point { slot: earlier.slot, stamp: earlier.stamp };
-            if state.reached(point) == Reached::Unplanned {
+            if state.reached(point) == PointProgress::Unplanned {
                 state.queue_mut(point.slot).await_result(point.stamp, &past);
             }
         }
@@ -134,7 +134,7 @@ pub(crate) enum HostClaim {
 fn blocker(state: &State, order: &BlockState, span: &Span, write: bool) -> Option<Point> {
     let point = |slot, stamp| Point { slot, stamp };
     let mut uses = order.uses.conflicts(span.range(), write).map(|u| point(u.slot, u.stamp));
-    uses.find(|&p| state.reached(p) != Reached::Done)
+    uses.find(|&p| state.reached(p) != PointProgress::Done)
 }
 
 /// Copies the bytes of lazy reads out of `span`. The new access is exclusive, so the host copies the bytes itself.

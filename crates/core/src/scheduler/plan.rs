@@ -12,7 +12,7 @@ use crate::scheduler::command::Op;
 use crate::scheduler::command_costs::CostKind;
 use crate::scheduler::plan::open_batch::{OpenBatch, read_in_place};
 use crate::scheduler::priority::Priority;
-use crate::scheduler::queue_state::{Hold, Reached};
+use crate::scheduler::queue_state::{Hold, PointProgress};
 use crate::scheduler::state::State;
 use crate::work::kernel_launch::Launch;
 use crate::work::step::Work;
@@ -47,7 +47,8 @@ enum PlanRound {
 /// Describes the result of one planning step at the front of a queue.
 enum FrontStep {
     Again,
-    Reached,
+    /// Everything up to the goal is planned.
+    Planned,
     Needs(Point),
     Held(Hold),
     /// The command belongs to a later batch.
@@ -57,7 +58,7 @@ enum FrontStep {
 /// Describes the work that a planning leaves for later.
 #[derive(Default)]
 pub(crate) struct PlanRest {
-    /// Holds the roots that are not reached. They are marked as requested.
+    /// Holds the roots up to which not everything is planned. They are marked as requested.
     pub(crate) roots: Vec<Point>,
     /// Names the batch that completes before the rest is planned, if there is one. The device has enough work until
     /// then, and the measured time of that batch improves the expected costs of the rest.
@@ -156,6 +157,7 @@ impl Planner<'_> {
                 return PlanRest { roots, after: self.middle };
             }
             if stuck {
+                // Every root is held or waits for a held queue. The release of the hold plans it again.
                 return PlanRest::default();
             }
         }
@@ -181,7 +183,7 @@ impl Planner<'_> {
             match self.step(goal) {
                 FrontStep::Later => return false,
                 FrontStep::Again => {}
-                FrontStep::Reached => {
+                FrontStep::Planned => {
                     stack.pop();
                 }
                 FrontStep::Needs(point) => {
@@ -215,7 +217,7 @@ impl Planner<'_> {
         let first_context = self.state.first_context_command();
         let queue = self.state.queue_mut(goal.slot);
         if queue.pending.front().is_none_or(|front| front.stamp > goal.upto) {
-            return FrontStep::Reached;
+            return FrontStep::Planned;
         }
         if let Some(hold) = queue.hold {
             return FrontStep::Held(hold);
@@ -223,7 +225,7 @@ impl Planner<'_> {
         if queue.front_has_failed() {
             return self.discard_failed(goal);
         }
-        let Some(front) = queue.pending.front_mut() else { return FrontStep::Reached };
+        let Some(front) = queue.pending.front_mut() else { return FrontStep::Planned };
         if first_context < front.stamp {
             let upto = front.stamp;
             return self.plan_context_commands(upto);
@@ -367,9 +369,9 @@ impl Planner<'_> {
 
     fn plan_wait(&mut self, slot: Slot, point: Point) -> FrontStep {
         match self.state.reached(point) {
-            Reached::Unplanned => return FrontStep::Needs(point),
-            Reached::Done => return self.skip_front(slot),
-            Reached::Planned(_) => {
+            PointProgress::Unplanned => return FrontStep::Needs(point),
+            PointProgress::Done => return self.skip_front(slot),
+            PointProgress::Planned(_) => {
                 let since = self.state.queue_mut(slot).follow(point);
                 let seqs = self.open_before(point, since);
                 seqs.iter().for_each(|&seq| self.add_edge(slot, point, seq));
@@ -492,7 +494,7 @@ impl Planner<'_> {
         self.open[lane].get_or_insert_with(|| OpenBatch::new(batches.open(lane), lanes[lane].costs.bound)).seq
     }
 
-    /// Adds to the open batch of `lane` every other batch that `slot` planned into or waits for.
+    /// Makes the open batch of `lane` depend on every other batch that `slot` planned into or waits for.
     ///
     /// An open batch never depends on another open batch: an open batch of another lane is closed first. So every
     /// dependency of a batch was closed before the batch, and no cycle can be built.

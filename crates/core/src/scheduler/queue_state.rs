@@ -96,7 +96,7 @@ pub(crate) struct QueueState {
 
 /// Describes the progress of a point.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Reached {
+pub(crate) enum PointProgress {
     Done,
     /// The point is in this batch or behind it. Earlier batches of the queue may complete later.
     Planned(Seq),
@@ -301,15 +301,15 @@ impl QueueState {
         }
     }
 
-    pub(crate) fn reached(&self, stamp: Stamp) -> Reached {
+    pub(crate) fn reached(&self, stamp: Stamp) -> PointProgress {
         if self.completed >= stamp {
-            return Reached::Done;
+            return PointProgress::Done;
         }
         if self.planned < stamp {
-            return Reached::Unplanned;
+            return PointProgress::Unplanned;
         }
         let at = self.segments.partition_point(|segment| segment.last < stamp);
-        Reached::Planned(self.segments[at].seq)
+        PointProgress::Planned(self.segments[at].seq)
     }
 
     /// Returns the batches that precede `stamp` and did not precede `since`. They may complete in any order: a batch
@@ -420,12 +420,12 @@ mod tests {
     #[test]
     fn a_point_completes_with_its_batch() {
         let mut q = queue(2);
-        assert_eq!(q.reached(Stamp(1)), Reached::Unplanned);
+        assert_eq!(q.reached(Stamp(1)), PointProgress::Unplanned);
         q.pop(Some(Seq(7)));
-        assert_eq!(q.reached(Stamp(1)), Reached::Planned(Seq(7)));
+        assert_eq!(q.reached(Stamp(1)), PointProgress::Planned(Seq(7)));
         q.advance_completed(|seq| seq == Seq(7));
-        assert_eq!(q.reached(Stamp(1)), Reached::Done);
-        assert_eq!(q.reached(Stamp(2)), Reached::Unplanned);
+        assert_eq!(q.reached(Stamp(1)), PointProgress::Done);
+        assert_eq!(q.reached(Stamp(2)), PointProgress::Unplanned);
     }
 
     #[test]
@@ -433,7 +433,7 @@ mod tests {
         let mut q = queue(2);
         q.pop(Some(Seq(7)));
         q.pop(None);
-        assert_eq!(q.reached(Stamp(2)), Reached::Planned(Seq(7)));
+        assert_eq!(q.reached(Stamp(2)), PointProgress::Planned(Seq(7)));
         q.advance_completed(|_| true);
         assert_eq!(q.completed(), Stamp(2));
     }
@@ -444,7 +444,7 @@ mod tests {
         q.pop(Some(Seq(1)));
         q.fail(Stamp(2), crate::error::Kind::Busy { array: "x".into() }.into());
         assert_eq!(q.pop_failed(Stamp(3), 10).len(), 2);
-        assert_eq!(q.reached(Stamp(3)), Reached::Planned(Seq(1)));
+        assert_eq!(q.reached(Stamp(3)), PointProgress::Planned(Seq(1)));
         q.advance_completed(|_| true);
         assert!(q.result(Stamp(1)).is_ok() && q.result(Stamp(3)).is_err());
     }
@@ -469,7 +469,7 @@ mod tests {
         assert_eq!(q.batches_since_work().collect::<Vec<_>>(), [Seq(2)]);
         q.pop_wait(&[Seq(3), Seq(4)]);
         assert_eq!(q.batches_since_work().collect::<Vec<_>>(), [Seq(2), Seq(3), Seq(4)]);
-        assert_eq!(q.reached(Stamp(3)), Reached::Planned(Seq(4)));
+        assert_eq!(q.reached(Stamp(3)), PointProgress::Planned(Seq(4)));
         q.advance_completed(|seq| seq != Seq(3));
         assert_eq!(q.completed(), Stamp(2));
     }

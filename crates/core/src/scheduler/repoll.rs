@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::scheduler::callback_cycles::forget_polls_of;
 use crate::scheduler::engine::Engine;
-use crate::scheduler::queue_state::{Hold, Reached};
+use crate::scheduler::queue_state::{Hold, PointProgress};
 use crate::scheduler::state::State;
 use crate::scheduler::wakers::WakerOwner;
 use fencepost_sync::prim::MutexGuard;
@@ -17,7 +17,7 @@ impl State {
     /// new hold may be another context that the tasks must drive because it has no threads, or a callback that a
     /// task's own thread must run.
     pub(crate) fn register_repoll(&mut self, point: Point) {
-        if self.reached(point) != Reached::Unplanned {
+        if self.reached(point) != PointProgress::Unplanned {
             return;
         }
         let hold = self.queue(point.slot).hold;

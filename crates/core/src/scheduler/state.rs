@@ -15,7 +15,7 @@ use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::ordering::wait_log::WaitLog;
 use crate::scheduler::priority::Priority;
 use crate::scheduler::profile_log::ProfileLog;
-use crate::scheduler::queue_state::{Hold, QueueState, Reached};
+use crate::scheduler::queue_state::{Hold, PointProgress, QueueState};
 use crate::scheduler::queue_timing::QueueTiming;
 use crate::scheduler::wakers::{WakeCondition, Wakers};
 use fencepost_profile::WaitCause;
@@ -204,7 +204,7 @@ impl State {
     fn ends_of_all_queues(&self) -> (Clock, Vec<Point>) {
         let used = self.slots().skip(1).filter(|&slot| !self.queue(slot).is_unused());
         let ends = used.map(|slot| self.queue(slot).end(slot));
-        let mut ends: Vec<Point> = ends.filter(|&end| self.reached(end) != Reached::Done).collect();
+        let mut ends: Vec<Point> = ends.filter(|&end| self.reached(end) != PointProgress::Done).collect();
         ends.sort_unstable_by_key(|end| std::cmp::Reverse(end.stamp));
         let (mut waited, mut points) = (Clock::default(), Vec::new());
         for end in ends {
@@ -242,14 +242,14 @@ impl State {
         }
     }
 
-    pub(crate) fn reached(&self, point: Point) -> Reached {
+    pub(crate) fn reached(&self, point: Point) -> PointProgress {
         let queue = self.queue(point.slot);
         match queue.reached(point.stamp) {
             // The batch of the queue's last wait is done. The point then depends on its first incomplete batch.
-            Reached::Planned(seq) if self.batches.is_done(seq) => {
+            PointProgress::Planned(seq) if self.batches.is_done(seq) => {
                 let open =
                     queue.batches_before(point.stamp, Stamp(0)).find(|&seq| !self.batches.is_done(seq));
-                Reached::Planned(open.unwrap_or(seq))
+                PointProgress::Planned(open.unwrap_or(seq))
             }
             reached => reached,
         }

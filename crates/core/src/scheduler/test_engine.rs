@@ -12,7 +12,7 @@ use crate::scheduler::engine::Engine;
 use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::priority::Priority;
-use crate::scheduler::queue_state::Reached;
+use crate::scheduler::queue_state::PointProgress;
 use crate::scheduler::signaller::Signaller;
 use crate::scheduler::state::State;
 use crate::work::span::{Pattern, Span};
@@ -99,7 +99,7 @@ pub(crate) fn hold(engine: &Arc<Engine>, slot: Slot) -> Signaller {
 /// Returns the batch of a planned point.
 pub(crate) fn batch_of(state: &State, point: Point) -> Seq {
     match state.reached(point) {
-        Reached::Planned(seq) => seq,
+        PointProgress::Planned(seq) => seq,
         reached => panic!("the point is {reached:?}"),
     }
 }

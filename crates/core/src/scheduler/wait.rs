@@ -9,7 +9,7 @@ use crate::scheduler::engine::Engine;
 use crate::scheduler::plan::PlanRest;
 use crate::scheduler::plan::due_commands::DueCommands;
 use crate::scheduler::priority::Priority;
-use crate::scheduler::queue_state::{Hold, Reached};
+use crate::scheduler::queue_state::{Hold, PointProgress};
 use crate::scheduler::relay::Relay;
 use crate::scheduler::state::State;
 use crate::scheduler::thread_posts::{replace_lane_thread, replace_lane_thread_in_task};
@@ -54,9 +54,9 @@ impl State {
             WaitTarget::Batch(seq) if self.batches.is_done(seq) => TargetState::Done(Ok(())),
             WaitTarget::Batch(seq) => TargetState::In(seq),
             WaitTarget::Point(point) => match self.reached(point) {
-                Reached::Done => TargetState::Done(self.queue(point.slot).result(point.stamp)),
-                Reached::Planned(seq) => TargetState::In(seq),
-                Reached::Unplanned => TargetState::Unplanned,
+                PointProgress::Done => TargetState::Done(self.queue(point.slot).result(point.stamp)),
+                PointProgress::Planned(seq) => TargetState::In(seq),
+                PointProgress::Unplanned => TargetState::Unplanned,
             },
             WaitTarget::User(event) => event.result().map_or(TargetState::Unplanned, TargetState::Done),
         }
@@ -71,7 +71,7 @@ impl State {
     pub(crate) fn held_by(&self, point: Point) -> Option<Arc<Relay>> {
         let Some(Hold::User(hold)) = self.queue(point.slot).hold else { return None };
         let held = self.queues.iter().filter_map(|queue| queue.pending.front());
-        held.filter(|_| self.reached(point) == Reached::Unplanned).find_map(|front| match &front.op {
+        held.filter(|_| self.reached(point) == PointProgress::Unplanned).find_map(|front| match &front.op {
             Op::WaitUser(event) if event.hold == hold => Relay::of(event),
             _ => None,
         })
@@ -92,7 +92,7 @@ impl State {
 
     /// Requests everything up to a point, and plans it unless the lane thread will. Returns `true` if it has planned.
     fn plan_up_to(&mut self, point: Point) -> bool {
-        if self.lost.is_some() || self.reached(point) != Reached::Unplanned {
+        if self.lost.is_some() || self.reached(point) != PointProgress::Unplanned {
             return false;
         }
         self.queue_mut(point.slot).request(point.stamp);
@@ -221,10 +221,10 @@ impl Engine {
             Status::Ready(_) => {
                 state.lift(seq, Priority::Normal);
                 state.hurry(seq);
-                // A dependency may be on another lane and is submitted first.
+                // The batch may depend on a batch of another lane. Then only that lane can submit.
                 let mut lanes = std::iter::once(lane).chain(0..self.lanes.len());
-                let own = lanes.find(|&lane| self.lanes[lane].async_submit && state.can_submit(lane));
-                own.map_or(WaitStep::Sleep, WaitStep::Submit)
+                let ready_lane = lanes.find(|&lane| self.lanes[lane].async_submit && state.can_submit(lane));
+                ready_lane.map_or(WaitStep::Sleep, WaitStep::Submit)
             }
             _ => WaitStep::Sleep,
         }
@@ -243,7 +243,8 @@ impl Engine {
             // lane.
             WaitStep::Native(..) if state.after.has_code() => self.unlock(state),
             WaitStep::Native(lane, value) => {
-                // Only the next value can be watched, because no other thread would observe the values before it.
+                // The completer does not wait for a lane while a caller watches it. So a caller watches only the oldest
+                // submission: no other thread would observe the submissions before a later one.
                 let next = Value(state.lanes[lane].timeline.completed().0 + 1);
                 let watch = u32::from(value == next);
                 state.lanes[lane].watchers += watch;
@@ -306,7 +307,9 @@ impl Engine {
         if submits && state.has_quick_batch(point.slot) {
             state = self.submit_watched(state, lane);
             if !state.lanes[lane].rest.is_deep() {
-                return; // if the caller does not wait, the completer takes over at the next tick of the lane thread
+                // The caller waits for the batch itself, so the completer is not notified. If the caller drops the result
+                // instead, the lane thread notifies the completer at its next tick.
+                return;
             }
         }
         self.unlock(state);
@@ -318,7 +321,7 @@ impl Engine {
     /// Returns `true` if a point is complete. It flushes first and never waits.
     pub(crate) fn is_complete(&self, point: Point, clock: &Clock) -> Result<bool> {
         let state = self.lock();
-        if state.reached(point) != Reached::Done {
+        if state.reached(point) != PointProgress::Done {
             state.lost()?;
             self.submit_up_to(state, point, Caller::Continues);
             self.poll_lanes();
@@ -329,7 +332,7 @@ impl Engine {
             drop(state);
         }
         let mut state = self.lock();
-        if state.reached(point) != Reached::Done {
+        if state.reached(point) != PointProgress::Done {
             return state.lost().map(|()| false);
         }
         let answer = state.queue(point.slot).result(point.stamp);
@@ -495,6 +498,6 @@ impl Engine {
 }
 
 #[cfg(test)]
-mod tasks;
+mod task_tests;
 #[cfg(test)]
 mod wait_tests;

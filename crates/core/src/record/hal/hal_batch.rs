@@ -117,10 +117,10 @@ impl<'e, A: Backend> HalBatch<'e, A> {
         &mut self,
         dispatch: &HalDispatch<'_, A, P>,
     ) -> Result<()> {
-        let carry = dispatch.pipeline.carry;
-        let uniform = matches!(carry, ParameterPath::Uniform { .. });
+        let parameter_path = dispatch.pipeline.parameter_path;
+        let uniform = matches!(parameter_path, ParameterPath::Uniform { .. });
         let group = if uniform { self.with_uniform(dispatch)? } else { self.cached(dispatch)? };
-        let immediates = if carry == ParameterPath::Immediates { dispatch.params } else { &[] };
+        let immediates = if parameter_path == ParameterPath::Immediates { dispatch.params } else { &[] };
         let offsets: &[u32] = if uniform { &[0] } else { &[] };
         self.calls.dispatch(dispatch.pipeline, &group, offsets, immediates, &dispatch.size);
         self.kept.push(group);
@@ -183,7 +183,7 @@ impl<'e, A: Backend> HalBatch<'e, A> {
             });
         }
         if let (Some((buffer, offset)), ParameterPath::Uniform { index, size }) =
-            (uniform, dispatch.pipeline.carry)
+            (uniform, dispatch.pipeline.parameter_path)
         {
             binds.push(HalBinding { index, buffer, offset, size: u64::from(size) });
         }

@@ -169,8 +169,8 @@ impl<'a> Passes<'a> {
         mixed: bool,
     ) -> Result<()> {
         let variant = dispatch.pipeline.variant(mixed)?;
-        let carry = dispatch.pipeline.carry();
-        let slot = match carry {
+        let parameter_path = dispatch.pipeline.parameter_path();
+        let slot = match parameter_path {
             ParameterPath::Uniform { size, .. } => {
                 Some(self.uniforms.push(self.device, bytemuck::cast_slice(dispatch.params), size)?)
             }
@@ -193,7 +193,7 @@ impl<'a> Passes<'a> {
             let offset = slot.map(|slot| slot.offset);
             pass.set_bind_group(0, &group, offset.as_slice());
         }
-        if carry == ParameterPath::Immediates {
+        if parameter_path == ParameterPath::Immediates {
             pass.set_immediates(0, bytemuck::cast_slice(dispatch.params));
         }
         match dispatch.size {
@@ -232,7 +232,9 @@ impl<'a> Passes<'a> {
                 let index = dispatch.pipeline.binding(at).0;
                 entries.push(entry(index, part.block.wgpu_buffer(), part.offset, part.size));
             }
-            if let (Some(slot), ParameterPath::Uniform { index, size }) = (slot, dispatch.pipeline.carry()) {
+            if let (Some(slot), ParameterPath::Uniform { index, size }) =
+                (slot, dispatch.pipeline.parameter_path())
+            {
                 entries.push(entry(index, uniforms.page(slot), 0, u64::from(size)));
             }
             let desc = wgpu::BindGroupDescriptor { label: None, layout, entries: &entries };

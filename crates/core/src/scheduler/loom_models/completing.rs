@@ -3,7 +3,7 @@
 use crate::scheduler::engine::Engine;
 use crate::scheduler::loom_models::ContextThread::{Callbacks, Completer, Lane};
 use crate::scheduler::loom_models::{BY_HAND, Model, QUICK};
-use crate::scheduler::queue_state::Reached;
+use crate::scheduler::queue_state::PointProgress;
 use crate::scheduler::test_engine::enqueue_callback;
 use crate::scheduler::wait_target::Caller;
 use fencepost_sync::Slot;
@@ -78,7 +78,7 @@ fn closing_a_context_waits_for_its_work_and_ends_its_threads() {
         let end = model.enqueue(queue);
         model.engine.close();
         model.join_ended();
-        assert_eq!(model.engine.lock().reached(end), Reached::Done);
+        assert_eq!(model.engine.lock().reached(end), PointProgress::Done);
     });
 }
 

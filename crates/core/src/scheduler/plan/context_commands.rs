@@ -33,7 +33,7 @@ impl Planner<'_> {
     /// [`FrontStep::Later`]: that batch ends first because its results need no context command.
     pub(crate) fn plan_context_commands(&mut self, upto: Stamp) -> FrontStep {
         if self.state.first_context_command() > upto {
-            return FrontStep::Reached;
+            return FrontStep::Planned;
         }
         if !self.has_only_context_commands() {
             return FrontStep::Later;

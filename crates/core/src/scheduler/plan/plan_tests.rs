@@ -415,14 +415,14 @@ fn e05_a_task_is_woken_when_planning_alone_completes_its_point() {
     let end = engine.lock().queue(second).end(second);
     engine.register_waker(WaitTarget::Point(end), &TestTask::new().1);
     engine.lock().plan([point], Priority::Normal);
-    while engine.lock().reached(point) != Reached::Done {
+    while engine.lock().reached(point) != PointProgress::Done {
         engine.submit_one(0);
         engine.poll_lane(0);
     }
     let mut state = engine.lock();
     assert!(state.after.wakers.is_empty());
     state.plan([end], Priority::Normal);
-    assert_eq!(state.queue(second).reached(end.stamp), Reached::Done);
+    assert_eq!(state.queue(second).reached(end.stamp), PointProgress::Done);
     assert_eq!(state.after.wakers.len(), 1);
 }
 

@@ -118,11 +118,11 @@ mod tests {
             |end: &Point| engine.lock().plan_target(WaitTarget::Point(*end), &mut PlanRest::default());
         ends[..10].iter().for_each(target);
         engine.flush(other, Caller::Continues).expect("nothing has failed");
-        assert_eq!(engine.lock().reached(requested), Reached::Unplanned, "the command gathers");
+        assert_eq!(engine.lock().reached(requested), PointProgress::Unplanned, "the command gathers");
         let ready = engine.lock().lanes[0].ready_len();
         assert!(ready > 100, "{ready} batches are ready");
         ends[10..].iter().for_each(target);
-        assert!(matches!(engine.lock().reached(requested), Reached::Planned(_)));
+        assert!(matches!(engine.lock().reached(requested), PointProgress::Planned(_)));
     }
 
     /// Checks that a flushed queue is planned before the last commands of another queue, while a caller asks for the
@@ -135,8 +135,8 @@ mod tests {
         request(&engine, end);
         let requested = enqueue(&engine, other);
         engine.flush(other, Caller::Continues).expect("nothing has failed");
-        assert_eq!(engine.lock().reached(requested), Reached::Unplanned, "the command gathers");
-        while engine.lock().reached(requested) == Reached::Unplanned {
+        assert_eq!(engine.lock().reached(requested), PointProgress::Unplanned, "the command gathers");
+        while engine.lock().reached(requested) == PointProgress::Unplanned {
             request(&engine, end);
             let left = engine.lock().queue(long).pending.len();
             assert!(left > 0, "the command is planned with the last ones of the long queue");

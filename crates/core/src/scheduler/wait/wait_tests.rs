@@ -79,7 +79,7 @@ pub(crate) fn reached_by_planning(engine: &Engine) -> (Slot, Point) {
     enqueue_wait(engine, second, point);
     let there = engine.lock().queue(second).end(second);
     engine.lock().plan([point], Priority::Normal);
-    while engine.lock().reached(point) != Reached::Done {
+    while engine.lock().reached(point) != PointProgress::Done {
         engine.submit_one(0);
         engine.poll_lane(0);
     }
@@ -345,7 +345,7 @@ fn q04_without_threads_a_flush_submits() {
     let engine = engine(false);
     let (slot, point) = one_command(&engine);
     engine.flush(slot, Caller::Continues).expect("nothing has failed");
-    assert!(matches!(engine.lock().reached(point), Reached::Done | Reached::Planned(_)));
+    assert!(matches!(engine.lock().reached(point), PointProgress::Done | PointProgress::Planned(_)));
     assert!(!engine.lock().lanes[0].has_ready());
 }
 
@@ -358,7 +358,7 @@ fn e07_starting_a_point_submits_it_whether_or_not_it_is_planned() {
             engine.lock().plan([point], Priority::Normal);
         }
         engine.submit_up_to(engine.lock(), point, Caller::Continues);
-        assert_ne!(engine.lock().reached(point), Reached::Unplanned);
+        assert_ne!(engine.lock().reached(point), PointProgress::Unplanned);
         assert!(!engine.lock().lanes[0].has_ready(), "planned: {planned}");
     }
 }

@@ -148,7 +148,7 @@ fn e01_context_commands_behind_a_point_stay_pending() {
     let mut state = plan(&engine, [point]);
     assert_eq!(firsts(&mut state), [before.stamp]);
     assert_eq!(lengths(&mut state), [2]);
-    assert_eq!(state.reached(behind), Reached::Unplanned);
+    assert_eq!(state.reached(behind), PointProgress::Unplanned);
     state.plan([behind], Priority::Normal);
     assert_eq!(lengths(&mut state), [2, 1]);
 }

@@ -31,7 +31,7 @@ fn e05_a_requested_context_command_is_planned_behind_a_planned_batch() {
         engine.lock().plan([planned], Priority::Normal);
         let own = enqueue(&engine, Slot::CONTEXT);
         request(&engine, own);
-        assert_ne!(engine.lock().reached(own), Reached::Unplanned, "case {at}");
+        assert_ne!(engine.lock().reached(own), PointProgress::Unplanned, "case {at}");
     }
 }
 
@@ -87,7 +87,7 @@ fn e07_a_task_is_woken_when_a_context_without_threads_holds_its_queue() {
                 break;
             }
         }
-        assert_eq!(near.lock().reached(point), Reached::Done);
+        assert_eq!(near.lock().reached(point), PointProgress::Done);
     }
 }
 
