@@ -543,7 +543,7 @@ impl Planner<'_> {
         let Some(mut open) = self.open[lane].take() else { return };
         open.publish_all();
         for &seq in &open.deps {
-            self.state.lift(seq, self.priority);
+            self.state.raise_priority(seq, self.priority);
         }
         self.state.batches.set(open.seq, Status::Ready(self.priority));
         let OpenBatch { seq, steps, deps, expected, .. } = open;

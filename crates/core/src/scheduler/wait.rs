@@ -219,8 +219,8 @@ impl Engine {
         match state.batches.status(seq) {
             Status::Submitted(value) => WaitStep::Native(lane, value),
             Status::Ready(_) => {
-                state.lift(seq, Priority::Normal);
-                state.hurry(seq);
+                state.raise_priority(seq, Priority::Normal);
+                state.move_to_front(seq);
                 // The batch may depend on a batch of another lane. Then only that lane can submit.
                 let mut lanes = std::iter::once(lane).chain(0..self.lanes.len());
                 let ready_lane = lanes.find(|&lane| self.lanes[lane].async_submit && state.can_submit(lane));

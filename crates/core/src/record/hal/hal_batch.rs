@@ -31,8 +31,8 @@ pub(crate) struct HalBatch<'e, A: Backend> {
     pub(crate) groups: &'e mut BindGroups<Arc<HalGroup<A>>>,
     pub(crate) kept: Vec<Arc<HalGroup<A>>>,
     pub(crate) pipelines: Vec<Arc<HalPipeline<A>>>,
-    pub(crate) uniforms: Vec<StagingPiece<WgpuMemory>>,
-    pub(crate) places: &'e mut Scratch,
+    pub(crate) parameter_staging: Vec<StagingPiece<WgpuMemory>>,
+    pub(crate) parameter_scratch: &'e mut Scratch,
     /// Identifies the batch among those of its lane.
     pub(crate) signal: Value,
     pub(crate) zeroed: ZeroFills,
@@ -50,7 +50,7 @@ impl<'e, A: Backend> HalBatch<'e, A> {
         external: Option<&'e ExternalHandles<A>>,
         calls: NativeEncoder<'e, A>,
         groups: &'e mut BindGroups<Arc<HalGroup<A>>>,
-        (places, signal): (&'e mut Scratch, Value),
+        (parameter_scratch, signal): (&'e mut Scratch, Value),
     ) -> Self {
         Self {
             device,
@@ -59,8 +59,8 @@ impl<'e, A: Backend> HalBatch<'e, A> {
             groups,
             kept: Vec::new(),
             pipelines: Vec::new(),
-            uniforms: Vec::new(),
-            places,
+            parameter_staging: Vec::new(),
+            parameter_scratch,
             signal,
             zeroed: ZeroFills::default(),
             key: GroupKey { layout: LayoutId::none(), parts: Vec::new() },
@@ -138,13 +138,13 @@ impl<'e, A: Backend> HalBatch<'e, A> {
             self.make(dispatch, Some((from, piece.offset())))
         } else {
             let size = (4 * dispatch.params.len()).next_multiple_of(16) as u64;
-            let (page, offset) = self.places.place(self.device, self.signal, size)?;
+            let (page, offset) = self.parameter_scratch.place(self.device, self.signal, size)?;
             let buffer = native_of::<A>(&page);
             self.calls.copy(from, piece.offset(), buffer, offset, size);
             self.calls.transition(buffer, Uses::COPY_DST, Uses::UNIFORM);
             self.make(dispatch, Some((buffer, offset)))
         };
-        self.uniforms.push(piece);
+        self.parameter_staging.push(piece);
         group
     }
 

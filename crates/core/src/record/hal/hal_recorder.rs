@@ -55,12 +55,12 @@ pub(crate) struct HalRecorder<A: Backend> {
     order: StepOrder,
     groups: BindGroups<Arc<HalGroup<A>>>,
     transfers: HalTransfers,
-    sizes: IndirectGroups<A>,
+    indirect_groups: IndirectGroups<A>,
     times: HalTimePages<A>,
     /// Holds the last epoch of the previous batch's barrier tracker.
     epoch: u64,
     /// Holds the parameters of launches on devices that do not read them from staging memory.
-    uniforms: Scratch,
+    parameter_scratch: Scratch,
     kernels: OwnKernels<HalPipeline<A>>,
     external_states: ExternalStates,
 }
@@ -100,7 +100,7 @@ struct HalBatchResources<A: Backend> {
     _times: Vec<HalTimePage<A>>,
     /// Holds the own kernels that the batch dispatches.
     _pipelines: Vec<Arc<HalPipeline<A>>>,
-    _uniforms: Vec<StagingPiece<WgpuMemory>>,
+    _parameter_staging: Vec<StagingPiece<WgpuMemory>>,
     zeroed: ZeroFills,
 }
 
@@ -121,10 +121,10 @@ impl<A: Backend> HalRecorder<A> {
             order: StepOrder::default(),
             groups: BindGroups::default(),
             transfers: HalTransfers::default(),
-            sizes: IndirectGroups::default(),
+            indirect_groups: IndirectGroups::default(),
             times: HalTimePages::default(),
             epoch: 0,
-            uniforms: Scratch::new(1, "parameters"),
+            parameter_scratch: Scratch::new(1, "parameters"),
             kernels: OwnKernels::default(),
             external_states: ExternalStates::default(),
         }
@@ -222,12 +222,12 @@ impl<A: Backend> HalRecorder<A> {
         let (order, epoch) = (&self.order, &mut self.epoch);
         let calls = NativeEncoder::new(encoder, external, *epoch);
         let mut batch =
-            HalBatch::new(device, external, calls, &mut self.groups, (&mut self.uniforms, read.1));
+            HalBatch::new(device, external, calls, &mut self.groups, (&mut self.parameter_scratch, read.1));
         named.iter().for_each(|(_, block)| batch.come_after(block));
         let mut visitor = HalVisitor {
             batch,
             transfers: &mut self.transfers,
-            sizes: &mut self.sizes,
+            indirect_groups: &mut self.indirect_groups,
             times: &mut self.times,
             kernels: &mut self.kernels,
             read,
@@ -245,13 +245,13 @@ impl<A: Backend> HalRecorder<A> {
         let timed = visitor.finish(order);
         *epoch = visitor.batch.calls.epoch();
         let transfers = order.more_than_launches.then(|| visitor.transfers.finish());
-        let HalBatch { kept, pipelines, uniforms, zeroed, .. } = visitor.batch;
+        let HalBatch { kept, pipelines, parameter_staging, zeroed, .. } = visitor.batch;
         Ok(HalBatchResources {
             _groups: kept,
             _transfers: transfers,
             _times: timed?,
             _pipelines: pipelines,
-            _uniforms: uniforms,
+            _parameter_staging: parameter_staging,
             zeroed,
         })
     }
@@ -261,7 +261,7 @@ impl<A: Backend> HalRecorder<A> {
 struct HalVisitor<'e, A: Backend> {
     batch: HalBatch<'e, A>,
     transfers: &'e mut HalTransfers,
-    sizes: &'e mut IndirectGroups<A>,
+    indirect_groups: &'e mut IndirectGroups<A>,
     times: &'e mut HalTimePages<A>,
     kernels: &'e mut OwnKernels<HalPipeline<A>>,
     /// Holds the fence and the value that complete the reads of the batch.
@@ -295,7 +295,8 @@ impl<'e, A: Backend> WorkVisitor<'e> for HalVisitor<'e, A> {
         if launch.indirect.is_none() && launch.groups.contains(&0) {
             return Ok(());
         }
-        let limited = launch.indirect.as_ref().map(|span| self.sizes.limit(batch, span)).transpose()?;
+        let limited =
+            launch.indirect.as_ref().map(|span| self.indirect_groups.limit(batch, span)).transpose()?;
         batch.touches.clear();
         for (at, bound) in launch.bindings.iter().enumerate() {
             if let Some((uses, write)) = pipeline.uses(at, bound) {

@@ -13,7 +13,7 @@ impl State {
     ///
     /// In every list each batch stays behind its dependencies: the needed batches come first and the others follow,
     /// each group in its former order.
-    pub(crate) fn hurry(&mut self, seq: Seq) {
+    pub(crate) fn move_to_front(&mut self, seq: Seq) {
         let Some(&Info { lane, status: Status::Ready(priority), .. }) = self.batches.get(seq) else { return };
         if self.lanes[lane].list(priority).front().is_some_and(|front| front.seq == seq) {
             return;
@@ -33,7 +33,7 @@ impl State {
     }
 
     /// Moves a batch, and the batches that it depends on, up to `priority`, the priority of a queue that waits for it.
-    pub(crate) fn lift(&mut self, seq: Seq, priority: Priority) {
+    pub(crate) fn raise_priority(&mut self, seq: Seq, priority: Priority) {
         let Some(info) = self.batches.get(seq) else { return };
         let (lane, Status::Ready(from)) = (info.lane, info.status) else { return };
         if from >= priority {
@@ -45,7 +45,7 @@ impl State {
             return;
         };
         for &dep in &batch.deps {
-            self.lift(dep, priority);
+            self.raise_priority(dep, priority);
         }
         self.batches.set(seq, Status::Ready(priority));
         self.lanes[lane].list(priority).push_back(batch);

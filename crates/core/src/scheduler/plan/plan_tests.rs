@@ -107,10 +107,10 @@ fn e02_a_waited_batch_goes_before_batches_planned_earlier() {
     let second = plan(two);
     let mut state = engine.lock();
     let seq = batch_of(&state, second);
-    state.hurry(seq);
+    state.move_to_front(seq);
     let expected = [&[first.stamp, second.stamp][..], &others].concat();
     assert_eq!(firsts(&mut state), expected);
-    state.hurry(seq);
+    state.move_to_front(seq);
     assert_eq!(firsts(&mut state), expected, "the batch is already in front");
 }
 
@@ -137,7 +137,7 @@ fn e02_a_hurried_batch_brings_forward_its_dependencies_on_other_lanes() {
         });
         let mut state = engine.lock();
         let seq = batch_of(&state, points[waited]);
-        state.hurry(seq);
+        state.move_to_front(seq);
         drop(state);
         (0..64).for_each(|_| engine.make_progress(std::time::Duration::ZERO));
         let state = engine.lock();
@@ -330,9 +330,9 @@ fn q02_lifting_a_batch_to_its_own_or_a_lower_priority_moves_nothing() {
     }
     let before = firsts(&mut state);
     let first = state.lanes[0].list(Priority::Normal)[0].seq;
-    state.lift(first, Priority::Normal);
+    state.raise_priority(first, Priority::Normal);
     assert_eq!(firsts(&mut state), before);
-    state.lift(first, Priority::Low);
+    state.raise_priority(first, Priority::Low);
     assert_eq!(firsts(&mut state), before);
 }
 
@@ -349,7 +349,7 @@ fn q10_dependencies_of_a_lifted_batch_go_before_it() {
         state.plan([point], Priority::Low);
     }
     let seq = batch_of(&state, point);
-    state.lift(seq, Priority::Normal);
+    state.raise_priority(seq, Priority::Normal);
     for lifted in [waited, point] {
         let lane = state.queue(lifted.slot).lane;
         assert_eq!(firsts_of(&mut state, lane, Priority::Normal), [lifted.stamp]);
@@ -384,8 +384,8 @@ fn q10_a_lifted_batch_can_be_lifted_again() {
     let mut state = engine.lock();
     state.plan([point], Priority::Low);
     let seq = state.lanes[0].list(Priority::Low)[0].seq;
-    state.lift(seq, Priority::Normal);
-    state.lift(seq, Priority::High);
+    state.raise_priority(seq, Priority::Normal);
+    state.raise_priority(seq, Priority::High);
     assert_eq!(state.batches.status(seq), Status::Ready(Priority::High));
     assert_eq!(firsts_of(&mut state, 0, Priority::High), [point.stamp]);
 }
