@@ -8,14 +8,14 @@ use crate::{Access, ArgField, ArgKind, DType, Error, Interface, Layout, NamedArg
 /// Places each argument of a launch, in the host's order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    slots: SmallVec<[Slot; 8]>,
+    slots: SmallVec<[ArgumentSlot; 8]>,
     params_size: u32,
 }
 
 impl Plan {
     /// Returns one slot for each argument.
     #[inline]
-    pub fn slots(&self) -> &[Slot] {
+    pub fn slots(&self) -> &[ArgumentSlot] {
         &self.slots
     }
 
@@ -28,7 +28,7 @@ impl Plan {
 
 /// Places one argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Slot {
+pub enum ArgumentSlot {
     /// The argument binds to this position in [`Interface::bindings`].
     Buffer(usize),
     /// The argument is written into the uniform block.
@@ -84,7 +84,7 @@ pub fn check_dyn(interface: &Interface, args: &[NamedArg<'_>]) -> Result<Plan> {
 ///
 /// # Errors
 /// [`Error::ExtraArgument`], [`Error::Signature`].
-pub fn check_argument(interface: &Interface, name: &str, kind: ArgKind) -> Result<Slot> {
+pub fn check_argument(interface: &Interface, name: &str, kind: ArgKind) -> Result<ArgumentSlot> {
     match find(interface, name) {
         Some(argument) => check_one(interface, argument, kind, None),
         None => Err(extra(interface, name, None, kind)),
@@ -95,7 +95,7 @@ pub fn check_argument(interface: &Interface, name: &str, kind: ArgKind) -> Resul
 ///
 /// # Errors
 /// [`Error::ExtraArgument`], [`Error::Signature`].
-pub fn check_access(interface: &Interface, name: &str, kind: ArgKind) -> Result<Slot> {
+pub fn check_access(interface: &Interface, name: &str, kind: ArgKind) -> Result<ArgumentSlot> {
     match find(interface, name) {
         Some(argument) => {
             place(interface, argument, kind).ok_or_else(|| signature(interface, argument, kind, None, None))
@@ -147,7 +147,7 @@ fn by_position(interface: &Interface, args: &[NamedArg<'_>]) -> Result<Plan> {
     }
 }
 
-fn plan(interface: &Interface, slots: SmallVec<[Slot; 8]>) -> Plan {
+fn plan(interface: &Interface, slots: SmallVec<[ArgumentSlot; 8]>) -> Plan {
     Plan { slots, params_size: interface.params.as_ref().map_or(0, |params| params.size) }
 }
 
@@ -156,7 +156,7 @@ fn check_one(
     argument: Argument,
     kind: ArgKind,
     position: Option<u32>,
-) -> Result<Slot> {
+) -> Result<ArgumentSlot> {
     let refused = |why| signature(interface, argument, kind, position, why);
     let slot = place(interface, argument, kind).ok_or_else(|| refused(None))?;
     match argument {
@@ -173,17 +173,17 @@ fn check_one(
 }
 
 /// Returns the argument's slot if the host passes it as the shader declares it; the types are not compared.
-fn place(interface: &Interface, argument: Argument, kind: ArgKind) -> Option<Slot> {
+fn place(interface: &Interface, argument: Argument, kind: ArgKind) -> Option<ArgumentSlot> {
     match argument {
         Argument::Buffer(at) => match (kind, interface.bindings[at].declared) {
             (ArgKind::Read(_), Access::Read) | (ArgKind::ReadWrite(_), Access::ReadWrite) => {
-                Some(Slot::Buffer(at))
+                Some(ArgumentSlot::Buffer(at))
             }
             _ => None,
         },
         Argument::Value(at) => {
             let field = &interface.fields()[at];
-            let slot = Slot::Value { offset: field.offset, size: field.size };
+            let slot = ArgumentSlot::Value { offset: field.offset, size: field.size };
             matches!(kind, ArgKind::Value(_)).then_some(slot)
         }
     }

@@ -1,6 +1,6 @@
 //! Packs parameter values into the bytes of the uniform block.
 
-use crate::{Interface, Slot};
+use crate::{ArgumentSlot, Interface};
 
 /// Holds the bytes of one launch's uniform block.
 ///
@@ -55,8 +55,8 @@ impl ParamsBlock {
     /// # Panics
     /// If `slot` belongs to another interface, or `bytes` has another size than the slot.
     #[inline]
-    pub fn set(&mut self, slot: Slot, bytes: &[u8]) {
-        if let Slot::Value { offset, size } = slot {
+    pub fn set(&mut self, slot: ArgumentSlot, bytes: &[u8]) {
+        if let ArgumentSlot::Value { offset, size } = slot {
             let (offset, size) = (offset as usize, size as usize);
             bytemuck::cast_slice_mut(&mut self.words)[offset..offset + size].copy_from_slice(bytes);
         }

@@ -38,7 +38,7 @@ pub use agree::{Text, buffer_misfit, value_misfit};
 pub use args::{
     ArgField, ArgKind, Binder, BufferArg, DynArg, IntoArg, KernelArgs, NamedArg, TypedBuffer, Value,
 };
-pub use check::{Plan, Slot, check, check_access, check_argument, check_complete, check_dyn};
+pub use check::{ArgumentSlot, Plan, check, check_access, check_argument, check_complete, check_dyn};
 pub use dtype::{DType, FieldType, Scalar, StructType};
 pub use element::{Element, Number, Param};
 pub use error::{Error, Excerpt, Names, Result};

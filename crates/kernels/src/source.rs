@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::splice::{self, File, Spliced, Use};
+use crate::splice::{self, File, SpliceUse, Spliced};
 use crate::{DType, Error, HostKernel, Names, Result, Scalar, reference, reference_of};
 
 macro_rules! shaders {
@@ -170,7 +170,7 @@ impl ShaderSource {
                         texts.extend(self.files.last().cloned());
                         known.insert(next);
                     }
-                    (Err(error), Use::Snippet(_)) if error.kind() == ErrorKind::NotFound => {
+                    (Err(error), SpliceUse::Snippet(_)) if error.kind() == ErrorKind::NotFound => {
                         if used.built_in().is_none() {
                             return used.missing(&label, line, next, Names::default());
                         }

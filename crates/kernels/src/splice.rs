@@ -22,7 +22,7 @@ pub(crate) type File = (String, Cow<'static, str>);
 
 /// Names the target of a `//#use` line.
 #[derive(Debug)]
-pub(crate) enum Use<'a> {
+pub(crate) enum SpliceUse<'a> {
     /// The line names `lib/NAME.wgsl` beside the main file, or a built-in snippet.
     Snippet(&'a str),
     /// The line has a path, relative to the folder of its file.
@@ -30,7 +30,7 @@ pub(crate) enum Use<'a> {
 }
 
 /// Returns the `//#use` lines of a text, each with its number from 1; a line inside of `/* */` is a comment.
-pub(crate) fn uses<'a>(label: &str, text: &'a str) -> impl Iterator<Item = Result<(usize, Use<'a>)>> {
+pub(crate) fn uses<'a>(label: &str, text: &'a str) -> impl Iterator<Item = Result<(usize, SpliceUse<'a>)>> {
     let mut depth = 0;
     text.lines().enumerate().filter_map(move |(at, line)| {
         let inside = depth > 0;
@@ -43,7 +43,7 @@ pub(crate) fn uses<'a>(label: &str, text: &'a str) -> impl Iterator<Item = Resul
         if asked.starts_with(|c: char| c.is_alphanumeric() || c == '_') {
             return None;
         }
-        let used = Use::read(asked.trim()).map_err(|remedy| Error::Use {
+        let used = SpliceUse::read(asked.trim()).map_err(|remedy| Error::Use {
             label: label.into(),
             line: at + 1,
             text: line.trim().into(),
@@ -82,7 +82,7 @@ fn is_comment(text: &str) -> bool {
     ends.find(|end| comments(&text[..*end], 0) == 0).is_some_and(|end| is_comment(&text[end..]))
 }
 
-impl<'a> Use<'a> {
+impl<'a> SpliceUse<'a> {
     /// Parses the text after `//#use`; `Err` describes a valid line.
     fn read(asked: &'a str) -> std::result::Result<Self, String> {
         if let Some(name) = asked.strip_prefix([':', '=']) {
@@ -131,14 +131,14 @@ impl<'a> Use<'a> {
     pub(crate) fn missing<T>(&self, label: &str, line: usize, path: String, known: Names) -> Result<T> {
         let label = label.to_owned();
         Err(match self {
-            Use::Snippet(name) => Error::UnknownSnippet {
+            SpliceUse::Snippet(name) => Error::UnknownSnippet {
                 label,
                 line,
                 name: (*name).into(),
                 path,
                 known: SNIPPETS.iter().map(|(known, _)| *known).collect::<Names>(),
             },
-            Use::File(_) => Error::UnknownFile { label, line, path, known },
+            SpliceUse::File(_) => Error::UnknownFile { label, line, path, known },
         })
     }
 }
@@ -216,7 +216,7 @@ impl Spliced {
         let files = Files::new(label, text, files);
         // Maps each file's path to `true` while the file is in the chain of the line that is read.
         let mut open = HashMap::from([(plain(label), true)]);
-        let mut chain = vec![Step::new(label.into(), text)];
+        let mut chain = vec![SpliceStep::new(label.into(), text)];
         spliced.push(label, text);
         while let Some(step) = chain.last_mut() {
             let Some(used) = step.uses.next() else {
@@ -232,7 +232,7 @@ impl Spliced {
                 None => {
                     spliced.push(&next, text);
                     open.insert(next.clone(), true);
-                    chain.push(Step::new(next, text));
+                    chain.push(SpliceStep::new(next, text));
                 }
             }
         }
@@ -270,12 +270,12 @@ impl Spliced {
 }
 
 /// Holds a file of the chain that leads to the current line, and its lines that are not read yet.
-struct Step<'a> {
+struct SpliceStep<'a> {
     label: String,
-    uses: std::vec::IntoIter<Result<(usize, Use<'a>)>>,
+    uses: std::vec::IntoIter<Result<(usize, SpliceUse<'a>)>>,
 }
 
-impl<'a> Step<'a> {
+impl<'a> SpliceStep<'a> {
     fn new(label: String, text: &'a str) -> Self {
         let uses = uses(&label, text).collect::<Vec<_>>().into_iter();
         Self { label, uses }
@@ -283,7 +283,7 @@ impl<'a> Step<'a> {
 }
 
 /// Returns the error for a line of the last file of `chain` that uses `next`, a file of the same chain.
-fn cycle(chain: &[Step<'_>], line: usize, next: String) -> Error {
+fn cycle(chain: &[SpliceStep<'_>], line: usize, next: String) -> Error {
     let label = chain.last().map(|step| step.label.clone()).unwrap_or_default();
     let first = chain.iter().position(|step| plain(&step.label) == next).unwrap_or_default();
     let files: Vec<_> = chain[first..].iter().map(|step| plain(&step.label)).chain([next]).collect();
@@ -327,7 +327,7 @@ impl<'a> Files<'a> {
 
     /// Returns the path and the text of a line's target: a file of the program takes precedence over a built-in
     /// snippet.
-    fn find(&self, (label, line): (&str, usize), used: &Use<'_>) -> Result<(String, &'a str)> {
+    fn find(&self, (label, line): (&str, usize), used: &SpliceUse<'_>) -> Result<(String, &'a str)> {
         let path = used.path(self.main, label);
         if let Some(text) = self.texts.get(&path) {
             return Ok((path, text));

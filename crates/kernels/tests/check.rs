@@ -3,8 +3,8 @@
 use std::any::Any;
 
 use fencepost_kernels::{
-    ArgField, ArgKind, BufferArg, DType, DynArg, Element, FieldType, Interface, Module, NamedArg,
-    ParamsBlock, ShaderSource, Slot, StructType, TypedBuffer, args, check, check_argument, check_dyn,
+    ArgField, ArgKind, ArgumentSlot, BufferArg, DType, DynArg, Element, FieldType, Interface, Module,
+    NamedArg, ParamsBlock, ShaderSource, StructType, TypedBuffer, args, check, check_argument, check_dyn,
 };
 
 struct Array<T: Element>(Vec<T>);
@@ -51,7 +51,10 @@ fn fields_may_come_in_any_order_and_the_plan_keeps_it() {
         field("x", ArgKind::Read(F32)),
     ];
     let plan = check(&saxpy(), &fields).unwrap();
-    assert_eq!(plan.slots(), [Slot::Buffer(1), Slot::Value { offset: 0, size: 4 }, Slot::Buffer(0)]);
+    assert_eq!(
+        plan.slots(),
+        [ArgumentSlot::Buffer(1), ArgumentSlot::Value { offset: 0, size: 4 }, ArgumentSlot::Buffer(0)]
+    );
     assert_eq!(plan.params_size(), 4);
 }
 
@@ -136,8 +139,8 @@ fn parameters_by_position_stand_at_the_binding_of_their_block() {
     assert_eq!(interface.argument_names().collect::<Vec<_>>(), ["x", "n", "m", "y"]);
     let (x, mut y) = (Array(vec![1.0f32]), Array(vec![1.0f32]));
     let plan = check_dyn(&interface, &args![&x, 1u32, 2u32, &mut y]).unwrap();
-    let value = |offset| Slot::Value { offset, size: 4 };
-    assert_eq!(plan.slots(), [Slot::Buffer(0), value(0), value(4), Slot::Buffer(1)]);
+    let value = |offset| ArgumentSlot::Value { offset, size: 4 };
+    assert_eq!(plan.slots(), [ArgumentSlot::Buffer(0), value(0), value(4), ArgumentSlot::Buffer(1)]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //!
 //! This crate knows nothing of buffers or kernels. It holds the parts of `fencepost` that report *when* work is done:
 //!
-//! * [`Value`] and [`Timeline`]: the progress of one hardware queue as numbers that only grow;
+//! * [`TimelineValue`] and [`Timeline`]: the progress of one hardware queue as numbers that only grow;
 //! * [`Fence`](backend::Fence): reads a device's progress and waits for it, one file a backend;
 //! * [`Clock`]: the commands that a command queue, or the host, is known to come after;
 //! * [`Pending`]: a result that becomes available later, as a future and with blocking methods;
@@ -27,4 +27,4 @@ pub use ids::{HoldId, Point, Seq};
 pub use pending::{Late, Pending, note_nested};
 pub use send::MaybeSend;
 pub use task_waker::{InTask, TaskWaker, TasksLater, in_task};
-pub use timeline::{Timeline, Value};
+pub use timeline::{Timeline, TimelineValue};

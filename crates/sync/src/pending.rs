@@ -52,10 +52,10 @@ pub fn note_nested() {
 /// ```
 #[must_use = "the work runs all the same, but its result is lost"]
 pub struct Pending<T, E> {
-    state: State<T, E>,
+    state: PendingState<T, E>,
 }
 
-enum State<T, E> {
+enum PendingState<T, E> {
     Ready(Result<T, E>),
     Late(Box<dyn Late<T, E>>),
     Taken,
@@ -64,12 +64,12 @@ enum State<T, E> {
 impl<T, E: From<Error>> Pending<T, E> {
     /// Makes a pending result that is available already.
     pub fn ready(result: Result<T, E>) -> Self {
-        Self { state: State::Ready(result) }
+        Self { state: PendingState::Ready(result) }
     }
 
     /// Makes a pending result that `source` supplies.
     pub fn late(source: impl Late<T, E> + 'static) -> Self {
-        Self { state: State::Late(Box::new(source)) }
+        Self { state: PendingState::Late(Box::new(source)) }
     }
 
     /// Blocks until the result is available.
@@ -91,13 +91,13 @@ impl<T, E: From<Error>> Pending<T, E> {
     }
 
     fn take(&mut self, limit: Option<Duration>) -> Result<Option<T>, E> {
-        match std::mem::replace(&mut self.state, State::Taken) {
-            State::Ready(result) => result.map(Some),
-            State::Taken => Err(Error::Taken.into()),
-            State::Late(mut source) => match source.wait(limit) {
+        match std::mem::replace(&mut self.state, PendingState::Taken) {
+            PendingState::Ready(result) => result.map(Some),
+            PendingState::Taken => Err(Error::Taken.into()),
+            PendingState::Late(mut source) => match source.wait(limit) {
                 Some(result) => result.map(Some),
                 None => {
-                    self.state = State::Late(source);
+                    self.state = PendingState::Late(source);
                     Ok(None)
                 }
             },
@@ -109,21 +109,21 @@ impl<T: Unpin, E: From<Error> + Unpin> Future for Pending<T, E> {
     type Output = Result<T, E>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        if let State::Late(source) = &mut self.state {
+        if let PendingState::Late(source) = &mut self.state {
             if in_task() {
                 note_nested(); // for an outer poll on this thread, if there is one
             }
             let before = NESTED.with(Cell::get);
             let polled = source.poll(cx);
             if polled.is_ready() {
-                self.state = State::Taken;
+                self.state = PendingState::Taken;
             } else if NESTED.with(Cell::get) != before {
                 cx.waker().wake_by_ref();
             }
             return polled;
         }
-        match std::mem::replace(&mut self.state, State::Taken) {
-            State::Ready(result) => Poll::Ready(result),
+        match std::mem::replace(&mut self.state, PendingState::Taken) {
+            PendingState::Ready(result) => Poll::Ready(result),
             _ => Poll::Ready(Err(Error::Taken.into())),
         }
     }
@@ -132,9 +132,9 @@ impl<T: Unpin, E: From<Error> + Unpin> Future for Pending<T, E> {
 impl<T, E> fmt::Debug for Pending<T, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.state {
-            State::Ready(_) => "Pending(ready)",
-            State::Late(_) => "Pending(late)",
-            State::Taken => "Pending(taken)",
+            PendingState::Ready(_) => "Pending(ready)",
+            PendingState::Late(_) => "Pending(late)",
+            PendingState::Taken => "Pending(taken)",
         })
     }
 }

@@ -4,9 +4,9 @@ use std::fmt;
 
 /// A point on a [`Timeline`]: the n-th submission, counted from 1. Zero is the start.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub struct Value(pub u64);
+pub struct TimelineValue(pub u64);
 
-impl fmt::Display for Value {
+impl fmt::Display for TimelineValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
@@ -18,7 +18,7 @@ impl fmt::Display for Value {
 ///
 /// # Example
 /// ```
-/// use fencepost_sync::{Timeline, Value};
+/// use fencepost_sync::{Timeline, TimelineValue};
 /// let mut timeline = Timeline::default();
 /// let value = timeline.pending();
 /// timeline.submit(value);
@@ -27,23 +27,23 @@ impl fmt::Display for Value {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timeline {
-    completed: Value,
-    submitted: Value,
+    completed: TimelineValue,
+    submitted: TimelineValue,
 }
 
 impl Timeline {
     /// Returns the value that the next submission will signal.
-    pub fn pending(&self) -> Value {
-        Value(self.submitted.0 + 1)
+    pub fn pending(&self) -> TimelineValue {
+        TimelineValue(self.submitted.0 + 1)
     }
 
     /// Returns the largest value whose work was submitted to the device.
-    pub fn submitted(&self) -> Value {
+    pub fn submitted(&self) -> TimelineValue {
         self.submitted
     }
 
     /// Returns the largest value that the device has passed.
-    pub fn completed(&self) -> Value {
+    pub fn completed(&self) -> TimelineValue {
         self.completed
     }
 
@@ -56,14 +56,14 @@ impl Timeline {
     ///
     /// # Panics
     /// If `value` is not the pending one, which is a bug of the caller: values are submitted one by one.
-    pub fn submit(&mut self, value: Value) {
+    pub fn submit(&mut self, value: TimelineValue) {
         assert_eq!(value, self.pending(), "bug: timeline values are submitted one by one");
         self.submitted = value;
     }
 
     /// Records that the device has passed `value`; returns `true` if `completed` grows. A smaller value than the
     /// completed one changes nothing. A value that was never submitted counts as the last submitted one.
-    pub fn complete(&mut self, value: Value) -> bool {
+    pub fn complete(&mut self, value: TimelineValue) -> bool {
         let value = value.min(self.submitted);
         let news = value > self.completed;
         self.completed = self.completed.max(value);
@@ -78,18 +78,18 @@ mod tests {
     #[test]
     fn completion_never_moves_back() {
         let mut t = Timeline::default();
-        t.submit(Value(1));
-        t.submit(Value(2));
-        assert!(t.complete(Value(2)));
-        assert!(!t.complete(Value(1)));
-        assert_eq!(t.completed(), Value(2));
+        t.submit(TimelineValue(1));
+        t.submit(TimelineValue(2));
+        assert!(t.complete(TimelineValue(2)));
+        assert!(!t.complete(TimelineValue(1)));
+        assert_eq!(t.completed(), TimelineValue(2));
     }
 
     #[test]
     fn completion_never_passes_submission() {
         let mut t = Timeline::default();
-        t.submit(Value(1));
-        assert!(t.complete(Value(9)));
-        assert_eq!((t.completed(), t.in_flight()), (Value(1), 0));
+        t.submit(TimelineValue(1));
+        assert!(t.complete(TimelineValue(9)));
+        assert_eq!((t.completed(), t.in_flight()), (TimelineValue(1), 0));
     }
 }

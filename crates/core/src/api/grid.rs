@@ -120,10 +120,10 @@ impl GridSize<'_> {
     #[inline]
     pub(crate) fn workgroups(self, workgroup: [u32; 3], limit: u32, folds: bool) -> Result<[u32; 3], Error> {
         // Most dimensions have one workgroup, which needs no division.
-        let across = |n: u64, width: u64| if n <= width { u64::from(n > 0) } else { n.div_ceil(width) };
+        let groups = |n: u64, width: u64| if n <= width { u64::from(n > 0) } else { n.div_ceil(width) };
         let (groups, numbers, folds) = match self {
             Self::Threads(numbers) => {
-                (std::array::from_fn(|i| across(numbers.size[i], u64::from(workgroup[i]))), numbers, folds)
+                (std::array::from_fn(|i| groups(numbers.size[i], u64::from(workgroup[i]))), numbers, folds)
             }
             Self::Groups(numbers) => (numbers.size, numbers, false),
             Self::Indirect(..) => return Ok([0; 3]),

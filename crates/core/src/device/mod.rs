@@ -1,7 +1,15 @@
-//! The contract of a new backend: the traits `Device` and `Recorder`, and the type `Lane`.
+//! The contract of a new backend.
 //!
-//! A new backend implements [`Device`], one [`Recorder`] for each lane and one [`Fence`] for each lane. The
-//! documentation of each method says what the caller guarantees and what the implementer does.
+//! A backend makes a device and one [`Lane`] for each of its hardware queues. It implements four traits, whose
+//! documentation says for each method what the caller guarantees and what the implementer does:
+//!
+//! - [`Device`], below: the limits, staging memory, the compiler, the detection of a loss;
+//! - [`Allocate::allocate`], a supertrait of `Device`: the memory of blocks (`memory/block.rs`);
+//! - [`Recorder::submit`], one recorder for each lane: records a batch and submits it (`recorder.rs`);
+//! - [`Fence::completed`] and [`Fence::wait`], one fence for each lane: the value that the lane has reached
+//!   (`crates/sync/src/backend/mod.rs`).
+//!
+//! Memory, staged bytes or kernels of a new kind are variants of `Memory`, `Staged` and `Pipeline`.
 
 pub(crate) mod adapter;
 pub(crate) mod adapter_choice;

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::work::step::Step;
-use fencepost_sync::Value;
+use fencepost_sync::TimelineValue;
 use std::sync::Arc;
 
 /// Records and submits the batches of one lane.
@@ -40,8 +40,12 @@ pub(crate) trait Recorder: Send {
     /// Returns a [`Failure`] if nothing was submitted. The implementer then keeps no clone of `steps` and signals
     /// nothing. If [`Failure::lost`] is `true`, the submission may have reached the device, so the implementer leaks
     /// the objects that it uses.
-    fn submit(&mut self, steps: &Arc<Vec<Step>>, waits: &[LaneValue], signal: Value)
-    -> Result<Keep, Failure>;
+    fn submit(
+        &mut self,
+        steps: &Arc<Vec<Step>>,
+        waits: &[LaneValue],
+        signal: TimelineValue,
+    ) -> Result<Keep, Failure>;
 }
 
 /// Holds the objects that a submission uses besides its steps, such as staging memory and bind groups. The scheduler
@@ -57,7 +61,7 @@ impl<T: Send> KeepAlive for T {}
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct LaneValue {
     pub(crate) lane: usize,
-    pub(crate) value: Value,
+    pub(crate) value: TimelineValue,
 }
 
 /// Describes the reason for a refused batch.

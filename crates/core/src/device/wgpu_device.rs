@@ -231,7 +231,7 @@ impl WgpuDevice {
         let made = backend.allocate(&self.parts.device, wanted);
         match made.map_err(|error| refused(&error, wanted.label, wanted.size))? {
             None => Ok(None),
-            Some(native) if self.past_wgpu() => Ok(Some(WgpuMemory::bare(native, &self.parts.gate))),
+            Some(native) if self.past_wgpu() => Ok(Some(WgpuMemory::native_only(native, &self.parts.gate))),
             Some(native) => WgpuMemory::of_native(&self.parts.device, &self.parts.gate, native, wanted),
         }
     }
@@ -310,7 +310,7 @@ impl WgpuDevice {
 
     /// Returns commands that use the buffer and do no other work.
     fn using(&self, buffer: &wgpu::Buffer) -> wgpu::CommandBuffer {
-        let mut encoder = self.encoder("foreign");
+        let mut encoder = self.encoder("external buffers");
         transition_external(&mut encoder, std::iter::once(buffer));
         encoder.finish()
     }

@@ -10,7 +10,7 @@ use crate::memory::heap::{BufferRequest, Heap};
 use crate::memory::host_right::HostRight;
 use crate::memory::staging::StagingClaim;
 use fencepost_sync::backend::Fence;
-use fencepost_sync::{Lost, Value};
+use fencepost_sync::{Lost, TimelineValue};
 use std::any::Any;
 use std::ops::Range;
 use std::ptr::NonNull;
@@ -193,7 +193,7 @@ impl NativeMemory {
     pub(crate) fn read_piece(
         &self,
         claim: &StagingClaim,
-        (fence, value): (&dyn Fence, Value),
+        (fence, value): (&dyn Fence, TimelineValue),
         read: &mut dyn FnMut(&[u8]),
     ) -> Result<(), MemoryRefused> {
         let (start, end) = bounds(claim);
@@ -364,7 +364,7 @@ impl HostView {
         &'a self,
         claim: &'a StagingClaim,
         fence: &dyn Fence,
-        value: Value,
+        value: TimelineValue,
     ) -> Result<Option<&'a [u8]>, Lost> {
         let range = claim.range();
         if fence.completed()? < value {

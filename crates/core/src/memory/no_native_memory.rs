@@ -4,7 +4,7 @@ use crate::memory::heap::BufferRequest;
 use crate::memory::host_right::HostRight;
 use crate::memory::staging::StagingClaim;
 use fencepost_sync::backend::Fence;
-use fencepost_sync::{Lost, Value};
+use fencepost_sync::{Lost, TimelineValue};
 use std::ops::Range;
 
 /// Is uninhabited: this target has no native memory.
@@ -42,7 +42,7 @@ impl NativeMemory {
     pub(crate) fn read_piece(
         &self,
         _: &StagingClaim,
-        _: (&dyn Fence, Value),
+        _: (&dyn Fence, TimelineValue),
         _: &mut dyn FnMut(&[u8]),
     ) -> Result<(), MemoryRefused> {
         match *self {}
@@ -78,7 +78,7 @@ impl HostView {
         &'a self,
         _: &'a StagingClaim,
         _: &dyn Fence,
-        _: Value,
+        _: TimelineValue,
     ) -> Result<Option<&'a [u8]>, Lost> {
         match *self {}
     }

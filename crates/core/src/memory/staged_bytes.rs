@@ -5,7 +5,7 @@ use crate::memory::byte_meter::MeteredVec;
 use crate::memory::staging::StagingPiece;
 use crate::memory::wgpu_memory::{WgpuMemory, refused};
 use fencepost_sync::backend::Fence;
-use fencepost_sync::{Lost, Value};
+use fencepost_sync::{Lost, TimelineValue};
 use std::sync::{Arc, OnceLock};
 
 /// Holds bytes that were copied from the program when a call was made.
@@ -62,7 +62,7 @@ impl StagingPiece<WgpuMemory> {
     pub(crate) fn read(
         &self,
         fence: &dyn Fence,
-        value: Value,
+        value: TimelineValue,
         read: &mut dyn FnMut(&[u8]),
     ) -> std::result::Result<(), Lost> {
         let (memory, claim) = self.claim();

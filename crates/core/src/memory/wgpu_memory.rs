@@ -59,7 +59,7 @@ impl WgpuMemory {
     }
 
     /// Holds native memory without a wgpu buffer.
-    pub(crate) fn bare(native: NativeMemory, gate: &Arc<GlGate>) -> Self {
+    pub(crate) fn native_only(native: NativeMemory, gate: &Arc<GlGate>) -> Self {
         Self::new(None, Some(native), gate)
     }
 

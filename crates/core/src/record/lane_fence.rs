@@ -1,7 +1,7 @@
 //! The fence of a lane that submits through wgpu.
 
 use crate::record::mapped_buffers::DownloadBuffer;
-use fencepost_sync::Value;
+use fencepost_sync::TimelineValue;
 use fencepost_sync::backend::{Fence, PortableFence};
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ impl LaneFence {
     }
 
     /// Makes the fence wait for the callback of the last submission and for the maps of its `reads`.
-    pub(crate) fn arm(&self, queue: &wgpu::Queue, value: Value, reads: &[DownloadBuffer]) {
+    pub(crate) fn arm(&self, queue: &wgpu::Queue, value: TimelineValue, reads: &[DownloadBuffer]) {
         let mut arrivals = self.0.arm(value, reads.len() + 1).into_iter();
         for (read, arrival) in reads.iter().zip(arrivals.by_ref()) {
             read.map(arrival);

@@ -26,8 +26,8 @@ pub enum RecorderChoice {
     Auto,
     /// Records and submits through wgpu. This is safe Rust and works on every device.
     Wgpu,
-    /// Records through wgpu-hal, with the fewest barriers that keep the order, and submits through wgpu. With
-    /// `native: false`, and in the browser, this is [`Wgpu`](Self::Wgpu).
+    /// Records through wgpu-hal, with the fewest barriers that keep the order, and submits through wgpu. In the browser,
+    /// this is [`Wgpu`](Self::Wgpu).
     Hal,
     /// Records and submits through wgpu-hal. This costs the least. On a device to which other code submits, this is
     /// [`Hal`](Self::Hal).

@@ -6,7 +6,7 @@ use crate::memory::read_slot::Readback;
 use crate::memory::staging::StagingPiece;
 use crate::memory::wgpu_memory::WgpuMemory;
 use fencepost_sync::backend::Fence;
-use fencepost_sync::{Lost, Value};
+use fencepost_sync::{Lost, TimelineValue};
 use std::sync::Arc;
 
 /// Counts the bytes of the intermediate buffer for copies within one block.
@@ -36,7 +36,7 @@ impl BatchStaging {
         device: &WgpuDevice,
         size: u64,
         fence: &Arc<dyn Fence>,
-        value: Value,
+        value: TimelineValue,
     ) -> Result<Option<Arc<PinnedRead>>> {
         let Some(piece) = device.download_piece(size)? else { return Ok(None) };
         let read = Arc::new(PinnedRead { piece, fence: fence.clone(), value });
@@ -58,7 +58,7 @@ impl BatchStaging {
 pub(crate) struct PinnedRead {
     pub(crate) piece: StagingPiece<WgpuMemory>,
     fence: Arc<dyn Fence>,
-    value: Value,
+    value: TimelineValue,
 }
 
 impl Readback for PinnedRead {

@@ -7,7 +7,7 @@ use crate::driver::error_scopes::{Operation, scoped};
 use crate::error::Kind;
 use crate::record::lane_fence::LaneFence;
 use crate::record::mapped_buffers::DownloadBuffer;
-use fencepost_sync::Value;
+use fencepost_sync::TimelineValue;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ impl Submitter {
     /// Returns the resources that the submission needs until it is complete.
     pub(crate) fn submit<K>(
         &self,
-        signal: Value,
+        signal: TimelineValue,
         record: impl FnOnce() -> Result<(CommandBuffers, K), Failure>,
         reads: impl FnOnce(&K) -> &[DownloadBuffer],
     ) -> Result<K, Failure> {

@@ -4,7 +4,7 @@ use crate::device::recorder::{Keep, LaneValue};
 use crate::scheduler::command_costs::ExpectedCost;
 use crate::scheduler::priority::Priority;
 use crate::work::step::Step;
-use fencepost_sync::{Seq, Slot, Value};
+use fencepost_sync::{Seq, Slot, TimelineValue};
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub(crate) struct Batch {
 /// Holds a submitted batch until it completes.
 pub(crate) struct Submitted {
     pub(crate) seq: Seq,
-    pub(crate) value: Value,
+    pub(crate) value: TimelineValue,
     pub(crate) steps: Arc<Vec<Step>>,
     pub(crate) keep: Keep,
     pub(crate) expected: ExpectedCost,
@@ -44,7 +44,7 @@ pub(crate) enum Status {
     Ready(Priority),
     /// A thread encodes the batch.
     Encoding,
-    Submitted(Value),
+    Submitted(TimelineValue),
     /// The batch has completed or failed.
     Done,
 }

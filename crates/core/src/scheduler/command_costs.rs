@@ -277,7 +277,9 @@ mod tests {
         launch.groups = [groups, 1, 1];
         if let Some(value) = value {
             launch.params = fencepost_kernels::ParamsBlock::with_size(4);
-            launch.params.set(fencepost_kernels::Slot::Value { offset: 0, size: 4 }, &value.to_ne_bytes());
+            launch
+                .params
+                .set(fencepost_kernels::ArgumentSlot::Value { offset: 0, size: 4 }, &value.to_ne_bytes());
         }
         Work::Launch(Box::new(launch))
     }

@@ -8,21 +8,27 @@ use crate::scheduler::deferred_calls::wake_all;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::state::State;
 use crate::work::step::Step;
-use fencepost_sync::Value;
+use fencepost_sync::TimelineValue;
 use std::sync::Arc;
 use std::task::Waker;
 use web_time::Instant;
 
 impl Engine {
     /// Waits on the fence of a lane without any lock, and processes the batches that have completed.
-    pub(crate) fn wait_native(&self, lane: usize, value: Value, limit: std::time::Duration) {
+    pub(crate) fn wait_native(&self, lane: usize, value: TimelineValue, limit: std::time::Duration) {
         self.wait_watched(lane, value, limit, 0);
     }
 
     /// Waits as [`wait_native`](Self::wait_native) does, for a caller that counts as `watch` watchers of the lane. The
     /// caller is no longer counted when a waker or a destructor of the program runs, because that code may wait for
     /// this lane itself.
-    pub(crate) fn wait_watched(&self, lane: usize, value: Value, limit: std::time::Duration, watch: u32) {
+    pub(crate) fn wait_watched(
+        &self,
+        lane: usize,
+        value: TimelineValue,
+        limit: std::time::Duration,
+        watch: u32,
+    ) {
         let fence = &self.lanes[lane].fence;
         let reached = if limit.is_zero() { fence.completed() } else { fence.wait(value, limit) };
         match reached {
@@ -87,7 +93,7 @@ impl Engine {
 
     /// Records that a lane has completed `reached`. After S is released, the resources of the completed batches are
     /// dropped and their waiters are woken.
-    fn advance(&self, lane: usize, reached: Value, watch: u32) {
+    fn advance(&self, lane: usize, reached: TimelineValue, watch: u32) {
         let mut state = self.lock();
         state.lanes[lane].watchers -= watch;
         if state.lost.is_some() || !state.lanes[lane].timeline.complete(reached) {
@@ -274,7 +280,7 @@ mod tests {
             &mut self,
             steps: &Arc<Vec<Step>>,
             waits: &[LaneValue],
-            signal: Value,
+            signal: TimelineValue,
         ) -> Result<Keep, Failure> {
             self.0.submit(steps, waits, signal)?;
             Ok(Some(Box::new(Kept(self.1.clone()))))

@@ -14,7 +14,8 @@ use std::sync::Arc;
 
 impl Engine {
     /// Fails the queue whose command could not be encoded, and puts the commands of the other queues back to be
-    /// submitted. The submission has taken `steps` from `batch`. All queues in the batch fail if the failure names no command, or if the batch was refused before.
+    /// submitted. The submission has taken `steps` from `batch`. All queues in the batch fail if the failure names no
+    /// command, or if the batch was refused before.
     ///
     /// A removed command leaves [`Work::Nothing`] in its place, since other commands may depend on the waits of that
     /// place.

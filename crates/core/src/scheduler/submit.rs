@@ -8,7 +8,7 @@ use crate::scheduler::plan::due_commands::DueCommands;
 use crate::scheduler::priority::Priority;
 use crate::scheduler::state::State;
 use crate::scheduler::thread_wakeups::ThreadWakeups;
-use fencepost_sync::Value;
+use fencepost_sync::TimelineValue;
 use fencepost_sync::prim::{MutexGuard, lock};
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use std::sync::Arc;
 struct SubmittingBatch {
     batch: Batch,
     waits: Vec<LaneValue>,
-    value: Value,
+    value: TimelineValue,
     /// Holds the time at which the batch was taken, if it is noted.
     at: Option<web_time::Instant>,
 }

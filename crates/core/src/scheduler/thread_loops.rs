@@ -7,7 +7,7 @@ use crate::scheduler::plan::due_commands::DueCommands;
 use crate::scheduler::state::State;
 use crate::scheduler::thread_posts::is_replaced;
 use crate::scheduler::thread_state::this_thread;
-use fencepost_sync::Value;
+use fencepost_sync::TimelineValue;
 use fencepost_sync::prim::{MutexGuard, sleep, sleep_for, yield_now};
 use std::time::Duration;
 use web_time::Instant;
@@ -21,14 +21,14 @@ const TICKS: u32 = if cfg!(fencepost_loom) { 1 } else { 8 };
 #[derive(Default)]
 struct IdleTicks {
     ticks: u32,
-    upto: Value,
+    upto: TimelineValue,
     /// Is true if the last park ended with its timeout. The program then had the time to request its commands.
     ticked: bool,
 }
 
 impl IdleTicks {
     /// Returns `true` if the next park is a tick, in a lane whose next submission has value `pending`.
-    fn after(&mut self, pending: Value) -> bool {
+    fn after(&mut self, pending: TimelineValue) -> bool {
         if pending != self.upto {
             self.ticks = 0;
             self.upto = pending;
@@ -137,7 +137,7 @@ impl Engine {
                 if state.lost.is_some() {
                     return;
                 }
-                Value(state.lanes[lane].timeline.completed().0 + 1)
+                TimelineValue(state.lanes[lane].timeline.completed().0 + 1)
             };
             self.wait_native(lane, next, SLICE);
         }

@@ -19,7 +19,7 @@ use crate::scheduler::user_signal::UserSignal;
 use crate::scheduler::wait_target::{Caller, WaitTarget};
 use crate::scheduler::wakers::WakeCondition;
 use fencepost_sync::prim::MutexGuard;
-use fencepost_sync::{Clock, HoldId, Point, Seq, Slot, Value};
+use fencepost_sync::{Clock, HoldId, Point, Seq, Slot, TimelineValue};
 use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
@@ -36,7 +36,7 @@ enum TargetState {
 /// Names the next step of a waiter.
 enum WaitStep {
     /// The target is submitted: this thread waits natively.
-    Native(usize, Value),
+    Native(usize, TimelineValue),
     /// The target is planned and can be submitted: this thread submits it.
     Submit(usize),
     /// Another context must make progress first.
@@ -245,7 +245,7 @@ impl Engine {
             WaitStep::Native(lane, value) => {
                 // The completer does not wait for a lane while a caller watches it. So a caller watches only the oldest
                 // submission: no other thread would observe the submissions before a later one.
-                let next = Value(state.lanes[lane].timeline.completed().0 + 1);
+                let next = TimelineValue(state.lanes[lane].timeline.completed().0 + 1);
                 let watch = u32::from(value == next);
                 state.lanes[lane].watchers += watch;
                 self.unlock_with(state, &ThreadWakeups::default());
@@ -484,7 +484,7 @@ impl Engine {
             let oldest = {
                 let state = self.lock();
                 let timeline = state.lanes[lane].timeline;
-                (timeline.in_flight() > 0).then(|| Value(timeline.completed().0 + 1))
+                (timeline.in_flight() > 0).then(|| TimelineValue(timeline.completed().0 + 1))
             };
             match oldest {
                 Some(value) => self.wait_native(lane, value, limit),

@@ -3,7 +3,7 @@
 
 use super::{Fence, LostFlag, PollSleep, poll_until};
 use crate::prim::{Mutex, lock};
-use crate::{Error, Lost, Value};
+use crate::{Error, Lost, TimelineValue};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -61,22 +61,22 @@ impl<A: hal::Api> HalFence<A> {
     }
 
     /// Records that a submission that signals `value` was made.
-    pub fn submitted(&self, value: Value) {
+    pub fn submitted(&self, value: TimelineValue) {
         self.submitted.store(value.0, Ordering::Relaxed);
     }
 
     /// Reads the value that the device has passed.
-    fn look(&self) -> Result<Value, Lost> {
+    fn look(&self) -> Result<TimelineValue, Lost> {
         // SAFETY: the handle is only used to read a fence of our own.
         let Some(raw) = (unsafe { self.device.as_hal::<A>() }) else { return Err(self.lose("it is gone")) };
         // SAFETY: the fence is of this device and lives as long as `self`.
         let passed = unsafe { raw.get_fence_value(self.native()) };
         let passed = passed.map_err(|error| self.lose(&error.to_string()))?;
         self.passed.fetch_max(passed, Ordering::Relaxed);
-        Ok(Value(passed))
+        Ok(TimelineValue(passed))
     }
 
-    fn wait_slice(&self, value: Value, slice: Duration) -> Result<(), Lost> {
+    fn wait_slice(&self, value: TimelineValue, slice: Duration) -> Result<(), Lost> {
         // SAFETY: the handle is only used to wait on a fence of our own.
         let Some(raw) = (unsafe { self.device.as_hal::<A>() }) else { return Err(self.lose("it is gone")) };
         // SAFETY: the fence is of this device and lives as long as `self`.
@@ -98,19 +98,19 @@ fn one_at_a_time<A: hal::Api>() -> bool {
 
 impl<A: hal::Api> Fence for HalFence<A> {
     /// Returns the last known value if calls take turns and another thread has the turn.
-    fn completed(&self) -> Result<Value, Lost> {
+    fn completed(&self) -> Result<TimelineValue, Lost> {
         self.lost.check()?;
         if !one_at_a_time::<A>() {
             return self.look();
         }
         match self.turn.try_lock() {
             Ok(_inside) => self.look(),
-            Err(_) => Ok(Value(self.passed.load(Ordering::Relaxed))),
+            Err(_) => Ok(TimelineValue(self.passed.load(Ordering::Relaxed))),
         }
     }
 
     // `value` has to be submitted: some backends fail for other values.
-    fn wait(&self, value: Value, limit: Duration) -> Result<Value, Lost> {
+    fn wait(&self, value: TimelineValue, limit: Duration) -> Result<TimelineValue, Lost> {
         let mut sleep = PollSleep::new();
         let pause = |left: Duration| {
             if !one_at_a_time::<A>() {
@@ -127,7 +127,7 @@ impl<A: hal::Api> Drop for HalFence<A> {
     /// Destroys the fence after its last signal. After a loss the fence is leaked, because nothing of the device may be
     /// touched.
     fn drop(&mut self) {
-        let last = Value(self.submitted.load(Ordering::Relaxed));
+        let last = TimelineValue(self.submitted.load(Ordering::Relaxed));
         if !self.wait(last, PATIENCE).is_ok_and(|completed| completed >= last) {
             return std::mem::forget((self.native.take(), self.device.clone()));
         }

@@ -2,17 +2,17 @@
 
 use super::Fence;
 use crate::prim::{Condvar, Mutex, left, lock, sleep_for};
-use crate::{Lost, Value};
+use crate::{Lost, TimelineValue};
 use std::time::{Duration, Instant};
 
 /// Implements a [`Fence`] that its owner moves, with [`pass`](Self::pass) and [`lose`](Self::lose).
 ///
 /// # Example
 /// ```
-/// use fencepost_sync::{Value, backend::{Fence, ManualFence}};
+/// use fencepost_sync::{TimelineValue, backend::{Fence, ManualFence}};
 /// let fence = ManualFence::default();
-/// fence.pass(Value(2));
-/// assert_eq!(fence.completed()?, Value(2));
+/// fence.pass(TimelineValue(2));
+/// assert_eq!(fence.completed()?, TimelineValue(2));
 /// fence.lose("unplugged");
 /// assert_eq!(fence.completed().unwrap_err().reason, "unplugged");
 /// # Ok::<(), fencepost_sync::Lost>(())
@@ -25,13 +25,13 @@ pub struct ManualFence {
 
 #[derive(Debug, Default)]
 struct Progress {
-    completed: Value,
+    completed: TimelineValue,
     lost: Option<Lost>,
 }
 
 impl ManualFence {
     /// Moves the fence to `value`; it never moves back.
-    pub fn pass(&self, value: Value) {
+    pub fn pass(&self, value: TimelineValue) {
         let mut progress = lock(&self.progress);
         progress.completed = progress.completed.max(value);
         self.moved.notify_all();
@@ -46,17 +46,17 @@ impl ManualFence {
 }
 
 impl Progress {
-    fn answer(&self) -> Result<Value, Lost> {
+    fn answer(&self) -> Result<TimelineValue, Lost> {
         self.lost.clone().map_or(Ok(self.completed), Err)
     }
 }
 
 impl Fence for ManualFence {
-    fn completed(&self) -> Result<Value, Lost> {
+    fn completed(&self) -> Result<TimelineValue, Lost> {
         lock(&self.progress).answer()
     }
 
-    fn wait(&self, value: Value, limit: Duration) -> Result<Value, Lost> {
+    fn wait(&self, value: TimelineValue, limit: Duration) -> Result<TimelineValue, Lost> {
         let start = Instant::now();
         let mut progress = lock(&self.progress);
         while progress.completed < value && progress.lost.is_none() {
@@ -78,10 +78,10 @@ mod tests {
     fn a_wait_ends_when_the_value_is_passed() {
         let fence = ManualFence::default();
         std::thread::scope(|scope| {
-            let waiter = scope.spawn(|| fence.wait(Value(3), Duration::from_secs(60)));
-            fence.pass(Value(1));
-            fence.pass(Value(3));
-            assert_eq!(waiter.join().expect("the waiter ends"), Ok(Value(3)));
+            let waiter = scope.spawn(|| fence.wait(TimelineValue(3), Duration::from_secs(60)));
+            fence.pass(TimelineValue(1));
+            fence.pass(TimelineValue(3));
+            assert_eq!(waiter.join().expect("the waiter ends"), Ok(TimelineValue(3)));
         });
     }
 
@@ -89,7 +89,7 @@ mod tests {
     fn a_wait_ends_with_the_loss() {
         let fence = ManualFence::default();
         std::thread::scope(|scope| {
-            let waiter = scope.spawn(|| fence.wait(Value(1), Duration::from_secs(60)));
+            let waiter = scope.spawn(|| fence.wait(TimelineValue(1), Duration::from_secs(60)));
             fence.lose("pulled out");
             assert_eq!(waiter.join().expect("the waiter ends"), Err(Lost { reason: "pulled out".into() }));
         });
@@ -97,7 +97,10 @@ mod tests {
 
     #[test]
     fn a_wait_ends_at_its_limit() {
-        assert_eq!(ManualFence::default().wait(Value(1), Duration::from_millis(1)), Ok(Value(0)));
+        assert_eq!(
+            ManualFence::default().wait(TimelineValue(1), Duration::from_millis(1)),
+            Ok(TimelineValue(0))
+        );
     }
 }
 
@@ -118,8 +121,8 @@ mod loom_models {
     fn a_wait_misses_no_pass() {
         loom::model(|| {
             let (fence, device) = fences();
-            let device = thread::spawn(move || (1..=2).for_each(|value| device.pass(Value(value))));
-            assert_eq!(fence.wait(Value(2), LIMIT), Ok(Value(2)));
+            let device = thread::spawn(move || (1..=2).for_each(|value| device.pass(TimelineValue(value))));
+            assert_eq!(fence.wait(TimelineValue(2), LIMIT), Ok(TimelineValue(2)));
             device.join().expect("the device ends");
         });
     }
@@ -129,10 +132,10 @@ mod loom_models {
         loom::model(|| {
             let (fence, device) = fences();
             let other = fence.clone();
-            let other = thread::spawn(move || other.wait(Value(1), LIMIT));
-            let device = thread::spawn(move || device.pass(Value(2)));
-            assert_eq!(fence.wait(Value(2), LIMIT), Ok(Value(2)));
-            assert_eq!(other.join().expect("the other waiter ends"), Ok(Value(2)));
+            let other = thread::spawn(move || other.wait(TimelineValue(1), LIMIT));
+            let device = thread::spawn(move || device.pass(TimelineValue(2)));
+            assert_eq!(fence.wait(TimelineValue(2), LIMIT), Ok(TimelineValue(2)));
+            assert_eq!(other.join().expect("the other waiter ends"), Ok(TimelineValue(2)));
             device.join().expect("the device ends");
         });
     }
@@ -142,9 +145,9 @@ mod loom_models {
         loom::model(|| {
             let (fence, device) = fences();
             let driver = fence.clone();
-            let device = thread::spawn(move || device.pass(Value(1)));
+            let device = thread::spawn(move || device.pass(TimelineValue(1)));
             let driver = thread::spawn(move || driver.lose("unplugged"));
-            assert_eq!(fence.wait(Value(2), LIMIT), Err(Lost { reason: "unplugged".into() }));
+            assert_eq!(fence.wait(TimelineValue(2), LIMIT), Err(Lost { reason: "unplugged".into() }));
             device.join().expect("the device ends");
             driver.join().expect("the driver ends");
         });

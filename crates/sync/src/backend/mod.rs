@@ -12,7 +12,7 @@ pub use loss::LostFlag;
 pub use manual::ManualFence;
 pub use portable::{Arrival, PortableFence, poll};
 
-use crate::{Lost, Value};
+use crate::{Lost, TimelineValue};
 use std::time::{Duration, Instant};
 
 const FIRST_SLEEP: Duration = Duration::from_micros(20);
@@ -36,11 +36,11 @@ impl PollSleep {
 /// Calls `poll` until it returns at least `value`, or until `limit` has passed. Between two calls it calls `pause` with
 /// the time that is left.
 fn poll_until(
-    value: Value,
+    value: TimelineValue,
     limit: Duration,
-    poll: impl Fn() -> Result<Value, Lost>,
+    poll: impl Fn() -> Result<TimelineValue, Lost>,
     mut pause: impl FnMut(Duration) -> Result<(), Lost>,
-) -> Result<Value, Lost> {
+) -> Result<TimelineValue, Lost> {
     let start = Instant::now();
     loop {
         let passed = poll()?;
@@ -74,7 +74,7 @@ pub trait Fence: Send + Sync {
     ///
     /// # Errors
     /// [`Lost`] if the device is lost.
-    fn completed(&self) -> Result<Value, Lost>;
+    fn completed(&self) -> Result<TimelineValue, Lost>;
 
     /// Blocks until the device has passed `value`, at most for `limit`. Returns the largest value that the device has
     /// passed by then.
@@ -85,7 +85,7 @@ pub trait Fence: Send + Sync {
     ///
     /// # Errors
     /// [`Lost`] if the device is lost, also if that happens during the wait.
-    fn wait(&self, value: Value, limit: Duration) -> Result<Value, Lost>;
+    fn wait(&self, value: TimelineValue, limit: Duration) -> Result<TimelineValue, Lost>;
 
     /// Registers `moved`, which the implementer calls after a value has passed. Only the browser needs it, where no
     /// thread can wait, so the default implementation drops `moved`.

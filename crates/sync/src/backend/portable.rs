@@ -2,7 +2,7 @@
 
 use super::{Fence, LostFlag, PollSleep, poll_until};
 use crate::prim::{Mutex, lock};
-use crate::{Lost, Value};
+use crate::{Lost, TimelineValue};
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -24,14 +24,14 @@ type Moved = Box<dyn Fn() + Send + Sync>;
 
 #[derive(Default)]
 struct CallbackProgress {
-    completed: Value,
+    completed: TimelineValue,
     /// Holds the submitted values, in order, with the number of callbacks that each still waits for.
-    armed: VecDeque<(Value, usize)>,
+    armed: VecDeque<(TimelineValue, usize)>,
 }
 
 /// Stands for one callback that a value waits for. The callback has arrived when this is dropped, called or not.
 pub struct Arrival {
-    value: Value,
+    value: TimelineValue,
     progress: Arc<Mutex<CallbackProgress>>,
     moved: Arc<OnceLock<Moved>>,
 }
@@ -43,13 +43,13 @@ impl PortableFence {
     }
 
     /// Makes `value` wait for `callbacks` callbacks and returns one arrival for each. Values have to come in order.
-    pub fn arm(&self, value: Value, callbacks: usize) -> Vec<Arrival> {
+    pub fn arm(&self, value: TimelineValue, callbacks: usize) -> Vec<Arrival> {
         lock(&self.progress).armed.push_back((value, callbacks));
         let arrival = |_| Arrival { value, progress: self.progress.clone(), moved: self.moved.clone() };
         (0..callbacks).map(arrival).collect()
     }
 
-    fn passed(&self) -> Value {
+    fn passed(&self) -> TimelineValue {
         lock(&self.progress).completed
     }
 }
@@ -70,7 +70,7 @@ pub fn poll(device: &wgpu::Device, lost: &LostFlag, gate: &Mutex<()>) -> Result<
 }
 
 impl CallbackProgress {
-    fn arrived(&mut self, value: Value) {
+    fn arrived(&mut self, value: TimelineValue) {
         if let Some(armed) = self.armed.iter_mut().find(|armed| armed.0 == value) {
             armed.1 -= 1;
         }
@@ -91,13 +91,13 @@ impl Drop for Arrival {
 }
 
 impl Fence for PortableFence {
-    fn completed(&self) -> Result<Value, Lost> {
+    fn completed(&self) -> Result<TimelineValue, Lost> {
         self.lost.check()?;
         Ok(self.passed())
     }
 
     /// Returns at once in the browser, where no call blocks.
-    fn wait(&self, value: Value, limit: Duration) -> Result<Value, Lost> {
+    fn wait(&self, value: TimelineValue, limit: Duration) -> Result<TimelineValue, Lost> {
         if cfg!(target_arch = "wasm32") {
             return self.completed();
         }
@@ -121,28 +121,28 @@ mod tests {
     use super::*;
 
     fn progress(values: &[(u64, usize)]) -> Arc<Mutex<CallbackProgress>> {
-        let armed = values.iter().map(|&(value, callbacks)| (Value(value), callbacks)).collect();
-        Arc::new(Mutex::new(CallbackProgress { completed: Value(0), armed }))
+        let armed = values.iter().map(|&(value, callbacks)| (TimelineValue(value), callbacks)).collect();
+        Arc::new(Mutex::new(CallbackProgress { completed: TimelineValue(0), armed }))
     }
 
-    fn arrive(progress: &Arc<Mutex<CallbackProgress>>, value: u64) -> Value {
-        drop(Arrival { value: Value(value), progress: progress.clone(), moved: Arc::default() });
+    fn arrive(progress: &Arc<Mutex<CallbackProgress>>, value: u64) -> TimelineValue {
+        drop(Arrival { value: TimelineValue(value), progress: progress.clone(), moved: Arc::default() });
         lock(progress).completed
     }
 
     #[test]
     fn a_value_waits_for_all_its_callbacks() {
         let progress = progress(&[(1, 2)]);
-        assert_eq!(arrive(&progress, 1), Value(0));
-        assert_eq!(arrive(&progress, 1), Value(1));
+        assert_eq!(arrive(&progress, 1), TimelineValue(0));
+        assert_eq!(arrive(&progress, 1), TimelineValue(1));
     }
 
     #[test]
     fn values_complete_in_order_whatever_the_order_of_callbacks() {
         let progress = progress(&[(1, 1), (2, 1), (3, 1)]);
-        assert_eq!(arrive(&progress, 2), Value(0));
-        assert_eq!(arrive(&progress, 1), Value(2));
-        assert_eq!(arrive(&progress, 3), Value(3));
+        assert_eq!(arrive(&progress, 2), TimelineValue(0));
+        assert_eq!(arrive(&progress, 1), TimelineValue(2));
+        assert_eq!(arrive(&progress, 3), TimelineValue(3));
     }
 }
 
@@ -153,18 +153,24 @@ mod loom_models {
     #[test]
     fn callbacks_on_any_thread_complete_values_in_order() {
         loom::model(|| {
-            let armed = VecDeque::from([(Value(1), 2), (Value(2), 1)]);
-            let progress = Arc::new(Mutex::new(CallbackProgress { completed: Value(0), armed }));
-            let arrival =
-                |value| Arrival { value: Value(value), progress: progress.clone(), moved: Arc::default() };
+            let armed = VecDeque::from([(TimelineValue(1), 2), (TimelineValue(2), 1)]);
+            let progress = Arc::new(Mutex::new(CallbackProgress { completed: TimelineValue(0), armed }));
+            let arrival = |value| Arrival {
+                value: TimelineValue(value),
+                progress: progress.clone(),
+                moved: Arc::default(),
+            };
             let (late, other, next) = (arrival(1), arrival(1), arrival(2));
             let callbacks = loom::thread::spawn(move || drop((next, other)));
             let before = lock(&progress).completed;
             drop(late);
             let after = lock(&progress).completed;
-            assert!(before == Value(0) && [Value(0), Value(2)].contains(&after), "{before} {after}");
+            assert!(
+                before == TimelineValue(0) && [TimelineValue(0), TimelineValue(2)].contains(&after),
+                "{before} {after}"
+            );
             callbacks.join().expect("the callbacks end");
-            assert_eq!(lock(&progress).completed, Value(2));
+            assert_eq!(lock(&progress).completed, TimelineValue(2));
         });
     }
 }

@@ -15,7 +15,9 @@ use crate::work::compiled_kernel::KernelInner;
 use crate::work::kernel_launch::{BoundArray, Launch};
 use crate::work::span::Span;
 use crate::work::step::Work;
-use fencepost_kernels::{Access, Binder, Binding, BufferArg, KernelArgs, NamedArg, Plan, Slot, check_dyn};
+use fencepost_kernels::{
+    Access, ArgumentSlot, Binder, Binding, BufferArg, KernelArgs, NamedArg, Plan, check_dyn,
+};
 use std::panic::Location;
 use std::sync::Arc;
 
@@ -119,7 +121,7 @@ impl CommandQueue {
 struct LaunchArguments<'a> {
     queue: &'a CommandQueue,
     caps: &'a Caps,
-    slots: std::slice::Iter<'a, Slot>,
+    slots: std::slice::Iter<'a, ArgumentSlot>,
     launch: Box<Launch>,
     /// Holds the memory that is bound in place of empty arrays. It returns to the pool after the launch is enqueued.
     nothing: Vec<ArrayRef>,
@@ -184,7 +186,7 @@ impl Binder for LaunchArguments<'_> {
             return;
         }
         self.error = match slot {
-            Some(&Slot::Buffer(at)) => self.bind(at, buffer).err(),
+            Some(&ArgumentSlot::Buffer(at)) => self.bind(at, buffer).err(),
             slot => Some(misplaced(self.launch.kernel(), "an array".into(), slot)),
         };
     }
@@ -195,7 +197,7 @@ impl Binder for LaunchArguments<'_> {
             return;
         }
         match slot {
-            Some(&slot @ Slot::Value { size, .. }) if size as usize == bytes.len() => {
+            Some(&slot @ ArgumentSlot::Value { size, .. }) if size as usize == bytes.len() => {
                 self.launch.params.set(slot, bytes);
             }
             slot => self.error = Some(misplaced(self.launch.kernel(), value(bytes.len()), slot)),
@@ -255,10 +257,10 @@ fn does_not_fit(kernel: &KernelInner, binding: &Binding, array: &ArrayRef, caps:
 /// Returns the error for a hand-written `KernelArgs` that passes an argument which its fields do not declare in the
 /// place of `slot`.
 #[cold]
-fn misplaced(kernel: &KernelInner, found: String, slot: Option<&Slot>) -> Error {
+fn misplaced(kernel: &KernelInner, found: String, slot: Option<&ArgumentSlot>) -> Error {
     let declared = match slot {
-        Some(Slot::Buffer(_)) => "an array".into(),
-        Some(&Slot::Value { size, .. }) => value(size as usize),
+        Some(ArgumentSlot::Buffer(_)) => "an array".into(),
+        Some(&ArgumentSlot::Value { size, .. }) => value(size as usize),
         None => "no further argument".into(),
     };
     Kind::MisplacedArgument { kernel: kernel.interface.entry.clone(), found, declared }.into()
@@ -271,13 +273,13 @@ fn value(size: usize) -> String {
 
 /// Returns the error for a hand-written `KernelArgs` that does not pass all the arguments that its fields declare.
 #[cold]
-fn incomplete(launch: &Launch, left: Option<&Slot>) -> Error {
+fn incomplete(launch: &Launch, left: Option<&ArgumentSlot>) -> Error {
     let interface = &launch.kernel().interface;
     let bound = |at: usize| launch.bindings.iter().any(|bound| bound.at as usize == at);
     let buffer = interface.bindings.iter().enumerate().find(|&(at, _)| !bound(at));
     let fields = interface.params.iter().flat_map(|params| &params.fields);
     let value = fields.into_iter().find(|field| match left {
-        Some(Slot::Value { offset, .. }) => *offset == field.offset,
+        Some(ArgumentSlot::Value { offset, .. }) => *offset == field.offset,
         _ => false,
     });
     let (arg, declared) = match (buffer, value) {

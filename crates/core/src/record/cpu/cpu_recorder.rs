@@ -24,7 +24,7 @@ use crate::work::time_slot::{Ticks, TimeSlot};
 use fencepost_kernels::{HostBuffer, HostKernel};
 use fencepost_sync::backend::Fence;
 use fencepost_sync::prim::{Mutex, lock};
-use fencepost_sync::{Lost, Value};
+use fencepost_sync::{Lost, TimelineValue};
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -100,7 +100,7 @@ struct HostClock {
 #[derive(Default)]
 struct CpuLane {
     batches: VecDeque<Running>,
-    completed: Value,
+    completed: TimelineValue,
 }
 
 struct CpuRecorder {
@@ -273,7 +273,7 @@ impl Recorder for CpuRecorder {
         &mut self,
         steps: &Arc<Vec<Step>>,
         waits: &[LaneValue],
-        signal: Value,
+        signal: TimelineValue,
     ) -> Result<Keep, Failure> {
         if self.rng.f64() < self.refusals {
             let step = self.rng.bool().then(|| self.rng.usize(..steps.len()));
@@ -337,7 +337,7 @@ impl CpuDevices {
 }
 
 impl Fence for CpuFence {
-    fn completed(&self) -> Result<Value, Lost> {
+    fn completed(&self) -> Result<TimelineValue, Lost> {
         let mut devices = lock(&self.devices);
         for _ in 0..devices.rng.usize(0..3) {
             devices.step();
@@ -345,7 +345,7 @@ impl Fence for CpuFence {
         devices.progress(self.lane)
     }
 
-    fn wait(&self, value: Value, limit: Duration) -> Result<Value, Lost> {
+    fn wait(&self, value: TimelineValue, limit: Duration) -> Result<TimelineValue, Lost> {
         let deadline = Instant::now() + limit;
         loop {
             let mut devices = lock(&self.devices);
@@ -366,7 +366,7 @@ impl Fence for CpuFence {
 }
 
 impl CpuDevices {
-    fn progress(&self, lane: usize) -> Result<Value, Lost> {
+    fn progress(&self, lane: usize) -> Result<TimelineValue, Lost> {
         self.lost.clone().map_or(Ok(self.lanes[lane].completed), Err)
     }
 }

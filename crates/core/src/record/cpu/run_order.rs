@@ -2,7 +2,7 @@
 
 use crate::device::recorder::LaneValue;
 use crate::work::step::{Step, Work};
-use fencepost_sync::{Slot, Value};
+use fencepost_sync::{Slot, TimelineValue};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -16,11 +16,11 @@ pub(crate) struct Running {
     /// Lists the steps that may come next.
     ready: Vec<u32>,
     pub(crate) waits: Vec<LaneValue>,
-    pub(crate) signal: Value,
+    pub(crate) signal: TimelineValue,
 }
 
 impl Running {
-    pub(crate) fn new(steps: &Arc<Vec<Step>>, waits: &[LaneValue], signal: Value) -> Self {
+    pub(crate) fn new(steps: &Arc<Vec<Step>>, waits: &[LaneValue], signal: TimelineValue) -> Self {
         let before = before(steps);
         debug_assert!(levels_rise(steps, &before), "bug: a step is not above its predecessors");
         let mut next = vec![Vec::new(); steps.len()];

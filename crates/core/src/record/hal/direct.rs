@@ -6,7 +6,7 @@ use crate::device::wgpu_device::WgpuDevice;
 use crate::driver::backend::Backend;
 use crate::memory::free_list::{FreeList, LentItem};
 use crate::memory::wgpu_memory::refused;
-use fencepost_sync::Value;
+use fencepost_sync::TimelineValue;
 use fencepost_sync::backend::HalFence;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -76,7 +76,11 @@ impl<A: Backend> Direct<A> {
     /// Returns the loss of the device, because any error of the driver means it. wgpu-hal makes each submission wait
     /// for a semaphore of the one before, and after an error it continues as if the submission was made. The next
     /// submission would wait for ever.
-    pub(crate) fn submit(&self, recorded: Option<&RecordedEncoder<A>>, signal: Value) -> Result<(), Failure> {
+    pub(crate) fn submit(
+        &self,
+        recorded: Option<&RecordedEncoder<A>>,
+        signal: TimelineValue,
+    ) -> Result<(), Failure> {
         // SAFETY: the queue is only used to submit, and only wgpu destroys it.
         let queue = unsafe { self.device.queue().as_hal::<A>() };
         let queue = queue.ok_or_else(|| self.failure(&DeviceError::Lost))?;
@@ -94,7 +98,7 @@ impl<A: Backend> Direct<A> {
     ///
     /// # Errors
     /// Returns the loss of the device, because any error of the driver means it.
-    pub(crate) fn follow(&self, signal: Value) -> Result<(), Failure> {
+    pub(crate) fn follow(&self, signal: TimelineValue) -> Result<(), Failure> {
         self.submit(None, signal)
     }
 

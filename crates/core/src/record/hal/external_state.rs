@@ -34,7 +34,7 @@ impl ExternalStates {
         if named.is_empty() {
             return None;
         }
-        let mut encoder = device.encoder("foreign");
+        let mut encoder = device.encoder("external buffers");
         let unsettled =
             |named: &&NamedExternal<'_>| named.1.external_buffer().is_some_and(ExternalBuffer::unsettled);
         let (new, known): (Vec<_>, Vec<_>) = named.iter().partition(unsettled);
@@ -58,7 +58,7 @@ impl ExternalStates {
     /// later, after native commands wrote them. The dispatch also puts the buffer into the fixed state.
     fn settle(&mut self, device: &WgpuDevice, encoder: &mut wgpu::CommandEncoder, buffer: &wgpu::Buffer) {
         let kernel = self.kernel.get_or_insert_with(|| compile(device.raw()));
-        let desc = wgpu::ComputePassDescriptor { label: Some("foreign"), timestamp_writes: None };
+        let desc = wgpu::ComputePassDescriptor { label: Some("external buffers"), timestamp_writes: None };
         let mut pass = encoder.begin_compute_pass(&desc);
         pass.set_pipeline(kernel);
         let (caps, end) = (device.caps(), buffer.size() / 4 * 4);
@@ -67,7 +67,7 @@ impl ExternalStates {
             let size = NonZeroU64::new(most.min(end - offset));
             let words = wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset, size });
             let group = device.raw().create_bind_group(&wgpu::BindGroupDescriptor {
-                label: Some("foreign"),
+                label: Some("external buffers"),
                 layout: &kernel.get_bind_group_layout(0),
                 entries: &[wgpu::BindGroupEntry { binding: 0, resource: words }],
             });

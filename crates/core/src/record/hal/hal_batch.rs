@@ -18,7 +18,7 @@ use crate::record::hal::native_buffers::{buffer_of, native, native_of};
 use crate::record::hal::scratch::Scratch;
 use crate::record::hal::zero_fill::ZeroFills;
 use crate::record::own_kernels::{OwnKernel, OwnKernels};
-use fencepost_sync::Value;
+use fencepost_sync::TimelineValue;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use wgpu::{BufferUses as Uses, hal};
@@ -34,7 +34,7 @@ pub(crate) struct HalBatch<'e, A: Backend> {
     pub(crate) parameter_staging: Vec<StagingPiece<WgpuMemory>>,
     pub(crate) parameter_scratch: &'e mut Scratch,
     /// Identifies the batch among those of its lane.
-    pub(crate) signal: Value,
+    pub(crate) signal: TimelineValue,
     pub(crate) zeroed: ZeroFills,
     /// Holds the key of the bind group that is looked up. Like `touches`, it keeps its memory for the next command.
     pub(crate) key: GroupKey,
@@ -50,7 +50,7 @@ impl<'e, A: Backend> HalBatch<'e, A> {
         external: Option<&'e ExternalHandles<A>>,
         calls: NativeEncoder<'e, A>,
         groups: &'e mut BindGroups<Arc<HalGroup<A>>>,
-        (parameter_scratch, signal): (&'e mut Scratch, Value),
+        (parameter_scratch, signal): (&'e mut Scratch, TimelineValue),
     ) -> Self {
         Self {
             device,

@@ -41,7 +41,7 @@ use crate::work::region_copy::RegionCopy;
 use crate::work::span::{Pattern, Span};
 use crate::work::step::Step;
 use crate::work::time_slot::TimeSlot;
-use fencepost_sync::Value;
+use fencepost_sync::TimelineValue;
 use fencepost_sync::backend::{Fence, HalFence};
 use smallvec::SmallVec;
 use std::iter;
@@ -81,7 +81,7 @@ impl<A: Backend> HalSubmission<A> {
     }
 
     /// Submits the program's commands through wgpu. The fence follows them.
-    fn send(&self, commands: CommandBuffers, signal: Value) -> Result<Keep, Failure> {
+    fn send(&self, commands: CommandBuffers, signal: TimelineValue) -> Result<Keep, Failure> {
         let record = || program_commands::send(self.device(), commands).map(|rest| (rest, ()));
         match self {
             HalSubmission::Wgpu(submitter) => submitter.submit(signal, record, |()| &[])?,
@@ -135,7 +135,7 @@ impl<A: Backend> HalRecorder<A> {
         &mut self,
         submitter: &Submitter,
         steps: &[Step],
-        signal: Value,
+        signal: TimelineValue,
     ) -> Result<HalBatchResources<A>, Failure> {
         let (device, read) = (submitter.device(), (submitter.fence().shared(), signal));
         let named = external_blocks::named(device, steps);
@@ -150,10 +150,10 @@ impl<A: Backend> HalRecorder<A> {
         direct: &Direct<A>,
         steps: &[Step],
         named: &[NamedExternal<'_>],
-        signal: Value,
+        signal: TimelineValue,
     ) -> Result<HalBatchResources<A>, Failure> {
         let (device, fence) = (direct.device(), direct.fence().clone());
-        let read: (Arc<dyn Fence>, Value) = (fence, signal);
+        let read: (Arc<dyn Fence>, TimelineValue) = (fence, signal);
         let follow = |_: &HalBatchResources<A>| direct.follow(signal);
         let kept = submitter::submit(device, || self.encode(device, steps, named, &read), follow)?;
         ExternalStates::done(named);
@@ -167,7 +167,7 @@ impl<A: Backend> HalRecorder<A> {
         device: &WgpuDevice,
         steps: &[Step],
         named: &[NamedExternal<'_>],
-        read: &(Arc<dyn Fence>, Value),
+        read: &(Arc<dyn Fence>, TimelineValue),
     ) -> Result<(CommandBuffers, HalBatchResources<A>), Failure> {
         let external_states = self.external_states.commands(device, named);
         let commands = |encoder: &mut A::CommandEncoder| {
@@ -186,7 +186,7 @@ impl<A: Backend> HalRecorder<A> {
         &mut self,
         direct: &Direct<A>,
         steps: &[Step],
-        signal: Value,
+        signal: TimelineValue,
     ) -> Result<(HalBatchResources<A>, Option<RecordedEncoder<A>>), Failure> {
         let device = direct.device();
         if device.had_external_buffers() {
@@ -201,11 +201,14 @@ impl<A: Backend> HalRecorder<A> {
             return Err(direct.failure(&hal::DeviceError::Lost));
         }
         let _inside = device.gate().enter();
-        let read: (Arc<dyn Fence>, Value) = (direct.fence().clone(), signal);
+        let read: (Arc<dyn Fence>, TimelineValue) = (direct.fence().clone(), signal);
         let record =
             |encoder: &mut A::CommandEncoder| self.record_steps(device, encoder, steps, &[], None, &read);
         let (recorded, kept) = direct.record(record)?;
-        direct.submit(Some(&recorded), signal)?;
+        if let Err(lost) = direct.submit(Some(&recorded), signal) {
+            std::mem::forget((recorded, kept)); // the lost device may still use them
+            return Err(lost);
+        }
         Ok((kept, Some(recorded)))
     }
 
@@ -216,7 +219,7 @@ impl<A: Backend> HalRecorder<A> {
         steps: &'e [Step],
         named: &'e [NamedExternal<'e>],
         external: Option<&'e ExternalHandles<A>>,
-        read: &'e (Arc<dyn Fence>, Value),
+        read: &'e (Arc<dyn Fence>, TimelineValue),
     ) -> Result<HalBatchResources<A>, Failure> {
         device.take_gone(|block| self.groups.forget(block));
         let (order, epoch) = (&self.order, &mut self.epoch);
@@ -240,6 +243,8 @@ impl<A: Backend> HalRecorder<A> {
             visitor.batch.calls.end_pass();
             *epoch = visitor.batch.calls.epoch();
             visitor.transfers.finish();
+            visitor.batch.parameter_scratch.give_back();
+            visitor.indirect_groups.give_back();
             return Err(failure);
         }
         let timed = visitor.finish(order);
@@ -265,7 +270,7 @@ struct HalVisitor<'e, A: Backend> {
     times: &'e mut HalTimePages<A>,
     kernels: &'e mut OwnKernels<HalPipeline<A>>,
     /// Holds the fence and the value that complete the reads of the batch.
-    read: &'e (Arc<dyn Fence>, Value),
+    read: &'e (Arc<dyn Fence>, TimelineValue),
     published: SmallVec<[&'e A::Buffer; 8]>,
 }
 
@@ -392,7 +397,7 @@ impl<A: Backend> Recorder for HalRecorder<A> {
         &mut self,
         steps: &Arc<Vec<Step>>,
         _waits: &[LaneValue], // the device has one lane
-        signal: Value,
+        signal: TimelineValue,
     ) -> Result<Keep, Failure> {
         let submission = self.submission.clone();
         self.order.sort(steps);

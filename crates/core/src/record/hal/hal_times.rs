@@ -11,7 +11,7 @@ use crate::record::hal::native_buffers::native;
 use crate::record::time_pages as times;
 use crate::record::time_pages::QUERIES_A_PAGE;
 use crate::work::time_slot::{TickPage, TimeSlot};
-use fencepost_sync::Value;
+use fencepost_sync::TimelineValue;
 use fencepost_sync::backend::Fence;
 use std::sync::Arc;
 
@@ -53,7 +53,7 @@ pub(crate) fn finish<A: Backend>(
     device: &WgpuDevice,
     calls: &mut NativeEncoder<'_, A>,
     transfers: &mut HalTransfers,
-    read: &(Arc<dyn Fence>, Value),
+    read: &(Arc<dyn Fence>, TimelineValue),
 ) -> Result<Vec<HalTimePage<A>>> {
     times.finish(|queries, count| {
         let staged = transfers.reserve_read(device, u64::from(count) * TickPage::EACH as u64, read)?;

@@ -12,7 +12,7 @@ use crate::record::hal::hal_batch::{HalBatch, staged};
 use crate::record::hal::native_buffers::native;
 use crate::record::staged_copy::{BatchStaging, INTERMEDIATE, PinnedRead, intermediate_pieces, words};
 use crate::work::span::Span;
-use fencepost_sync::Value;
+use fencepost_sync::TimelineValue;
 use fencepost_sync::backend::Fence;
 use std::sync::Arc;
 use wgpu::BufferUses as Uses;
@@ -74,7 +74,7 @@ impl HalTransfers {
         batch: &mut HalBatch<'e, A>,
         src: &'e Span,
         slot: &Arc<ReadSlot>,
-        read: &(Arc<dyn Fence>, Value),
+        read: &(Arc<dyn Fence>, TimelineValue),
     ) -> Result<()> {
         let (from, size) = (batch.buffer(&src.block), words(src.size));
         let staged = self.reserve_read(batch.device, size, read)?;
@@ -93,7 +93,7 @@ impl HalTransfers {
         &mut self,
         device: &WgpuDevice,
         size: u64,
-        (fence, value): &(Arc<dyn Fence>, Value),
+        (fence, value): &(Arc<dyn Fence>, TimelineValue),
     ) -> Result<Arc<PinnedRead>> {
         let reserved = self.staging.reserve(device, size, fence, *value)?;
         reserved.ok_or_else(|| device.no_memory("download staging"))

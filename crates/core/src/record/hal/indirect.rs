@@ -27,6 +27,11 @@ impl<A: Backend> Default for IndirectGroups<A> {
 }
 
 impl<A: Backend> IndirectGroups<A> {
+    /// Gives back the memory of the current batch, which is not submitted.
+    pub(crate) fn give_back(&mut self) {
+        self.places.give_back();
+    }
+
     /// Records a check of the three words at `span`. Returns the block and the offset of the checked words, which are
     /// all zero if one of them exceeds the limit.
     ///

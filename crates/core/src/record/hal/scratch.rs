@@ -4,7 +4,7 @@ use crate::device::wgpu_device::WgpuDevice;
 use crate::error::Result;
 use crate::memory::block::{Block, Memory};
 use crate::memory::heap::{BlockId, Heap};
-use fencepost_sync::Value;
+use fencepost_sync::TimelineValue;
 use std::sync::Arc;
 
 /// Counts the bytes of an ordinary page.
@@ -20,7 +20,7 @@ pub(crate) struct Scratch {
     first: u64,
     pages: Vec<Arc<Block>>,
     /// Identifies the batch that has the places up to `at` and `used`.
-    signal: Value,
+    signal: TimelineValue,
     /// Is the index of the page from which the next place is taken. Its first `used` bytes are taken, and all bytes of
     /// the pages before it.
     at: usize,
@@ -30,7 +30,20 @@ pub(crate) struct Scratch {
 impl Scratch {
     /// Makes scratch memory without pages. Each `Scratch` of a recorder has a different `kind`.
     pub(crate) fn new(kind: u64, label: &'static str) -> Self {
-        Self { label, first: u64::MAX - (kind << 32), pages: Vec::new(), signal: Value(0), at: 0, used: 0 }
+        Self {
+            label,
+            first: u64::MAX - (kind << 32),
+            pages: Vec::new(),
+            signal: TimelineValue(0),
+            at: 0,
+            used: 0,
+        }
+    }
+
+    /// Gives back the places of the current batch, which is not submitted.
+    pub(crate) fn give_back(&mut self) {
+        self.at = 0;
+        self.used = 0;
     }
 
     /// Reserves `size` bytes for the batch that ends with `signal`. The first call for a batch reuses the pages from the
@@ -41,7 +54,7 @@ impl Scratch {
     pub(crate) fn place(
         &mut self,
         device: &WgpuDevice,
-        signal: Value,
+        signal: TimelineValue,
         size: u64,
     ) -> Result<(Arc<Block>, u64)> {
         if self.signal != signal {

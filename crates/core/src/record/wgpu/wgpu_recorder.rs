@@ -30,7 +30,7 @@ use crate::work::region_copy::RegionCopy;
 use crate::work::span::{Pattern, Span};
 use crate::work::step::{Step, Work};
 use crate::work::time_slot::TimeSlot;
-use fencepost_sync::Value;
+use fencepost_sync::TimelineValue;
 use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::Arc;
@@ -65,7 +65,7 @@ impl WgpuRecorder {
     fn record(
         &mut self,
         steps: &[Step],
-        signal: Value,
+        signal: TimelineValue,
     ) -> Result<(CommandBuffers, WgpuBatchResources), Failure> {
         self.order.sort(steps);
         self.uniforms.reset();
@@ -82,7 +82,7 @@ impl WgpuRecorder {
         device: &WgpuDevice,
         groups: &mut BindGroups,
         steps: &[Step],
-        signal: Value,
+        signal: TimelineValue,
     ) -> Result<(CommandBuffers, Vec<WgpuTimePage>), Failure> {
         let Self { submitter, order, uniforms, transfers, times, kernels } = self;
         let mut visitor = WgpuVisitor {
@@ -109,7 +109,7 @@ struct WgpuVisitor<'e> {
     times: &'e mut WgpuTimePages,
     kernels: &'e mut OwnKernels<WgpuPipeline>,
     /// Holds the fence and the value that complete the reads of the batch.
-    read: (&'e LaneFence, Value),
+    read: (&'e LaneFence, TimelineValue),
     /// Is `true` if the batch holds launches of several queues. Then each level has passes of its own.
     side_by_side: bool,
     published: SmallVec<[&'e wgpu::Buffer; 8]>,
@@ -206,7 +206,7 @@ impl Recorder for WgpuRecorder {
         &mut self,
         steps: &Arc<Vec<Step>>,
         _waits: &[LaneValue], // the device has one lane
-        signal: Value,
+        signal: TimelineValue,
     ) -> Result<Keep, Failure> {
         let submitter = self.submitter.clone();
         let record = || match program_commands::of(steps) {

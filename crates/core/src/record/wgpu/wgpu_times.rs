@@ -10,7 +10,7 @@ use crate::record::time_pages::QUERIES_A_PAGE;
 use crate::record::wgpu::passes::Passes;
 use crate::record::wgpu::wgpu_transfers::WgpuTransfers;
 use crate::work::time_slot::{TickPage, TimeSlot};
-use fencepost_sync::Value;
+use fencepost_sync::TimelineValue;
 use std::sync::Arc;
 
 pub(crate) type WgpuTimePages = times::TimePages<WgpuQueries>;
@@ -39,7 +39,7 @@ pub(crate) fn finish(
     times: &mut WgpuTimePages,
     passes: &mut Passes<'_>,
     transfers: &mut WgpuTransfers,
-    read: (&LaneFence, Value),
+    read: (&LaneFence, TimelineValue),
 ) -> Result<Vec<WgpuTimePage>> {
     times.finish(|WgpuQueries { set, results }, count| {
         passes.encoder().resolve_query_set(set, 0..count, results, 0);

@@ -11,7 +11,7 @@ use crate::record::mapped_buffers::{DownloadBuffer, FillingBuffer, MappedBuffers
 use crate::record::staged_copy::{BatchStaging, INTERMEDIATE, intermediate_pieces, words};
 use crate::record::wgpu::passes::Passes;
 use crate::work::span::Span;
-use fencepost_sync::Value;
+use fencepost_sync::TimelineValue;
 use std::sync::Arc;
 use wgpu::MapMode;
 
@@ -128,7 +128,7 @@ impl WgpuTransfers {
         passes: &mut Passes<'_>,
         src: &Span,
         slot: &Arc<ReadSlot>,
-        read: (&LaneFence, Value),
+        read: (&LaneFence, TimelineValue),
     ) -> Result<()> {
         self.fetch(passes, (src.block.wgpu_buffer(), src.offset), words(src.size), slot, read)
     }
@@ -143,7 +143,7 @@ impl WgpuTransfers {
         (from, at): (&wgpu::Buffer, u64),
         size: u64,
         slot: &Arc<ReadSlot>,
-        (fence, value): (&LaneFence, Value),
+        (fence, value): (&LaneFence, TimelineValue),
     ) -> Result<()> {
         if let Some(read) = self.staging.reserve(passes.device, size, &fence.shared(), value)? {
             let (to, offset) = (read.piece.memory().buffer(), read.piece.offset());

@@ -3,7 +3,7 @@
 use crate::device::recorder::{Failure, Keep, LaneValue, Recorder};
 use crate::device::{CostModel, Lane};
 use crate::work::step::Step;
-use fencepost_sync::Value;
+use fencepost_sync::TimelineValue;
 use fencepost_sync::backend::ManualFence;
 use fencepost_sync::prim::{Condvar, Mutex, lock, sleep};
 use std::sync::Arc;
@@ -93,7 +93,7 @@ impl Recorder for ModelRecorder {
         &mut self,
         steps: &Arc<Vec<Step>>,
         waits: &[LaneValue],
-        signal: Value,
+        signal: TimelineValue,
     ) -> Result<Keep, Failure> {
         let at = LaneValue { lane: self.lane, value: signal };
         let mut submissions = lock(&self.world.submissions);

@@ -39,8 +39,8 @@ fn find_missing_waits(state: &State, by: Admission, work: &Work) -> Result<Small
             // error could not name a call that orders them, so the missing wait is added.
             let is_unnamed =
                 |what: CommandKind| matches!(what, CommandKind::BetweenContexts | CommandKind::Inspect);
-            let across = is_unnamed(by.what) || is_unnamed(earlier.what);
-            if state.policy() == Policy::Checked && !across {
+            let between_contexts = is_unnamed(by.what) || is_unnamed(earlier.what);
+            if state.policy() == Policy::Checked && !between_contexts {
                 return Err(hazard(state, by, &touch, earlier, &order.label));
             }
             need(&mut waits, earlier);

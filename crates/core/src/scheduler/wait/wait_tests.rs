@@ -30,18 +30,18 @@ struct Losable {
 }
 
 impl Losable {
-    fn checked(&self, reached: Result<Value, Lost>) -> std::result::Result<Value, Lost> {
+    fn checked(&self, reached: Result<TimelineValue, Lost>) -> std::result::Result<TimelineValue, Lost> {
         let lost = self.lost.load(Ordering::SeqCst);
         if lost { Err(Lost { reason: "the test loses the device".into() }) } else { reached }
     }
 }
 
 impl Fence for Losable {
-    fn completed(&self) -> Result<Value, Lost> {
+    fn completed(&self) -> Result<TimelineValue, Lost> {
         self.checked(self.fence.completed())
     }
 
-    fn wait(&self, value: Value, limit: Duration) -> Result<Value, Lost> {
+    fn wait(&self, value: TimelineValue, limit: Duration) -> Result<TimelineValue, Lost> {
         self.checked(self.fence.wait(value, limit))
     }
 }
@@ -166,11 +166,11 @@ struct Watched {
 }
 
 impl Fence for Watched {
-    fn completed(&self) -> Result<Value, Lost> {
+    fn completed(&self) -> Result<TimelineValue, Lost> {
         self.fence.completed()
     }
 
-    fn wait(&self, value: Value, limit: Duration) -> Result<Value, Lost> {
+    fn wait(&self, value: TimelineValue, limit: Duration) -> Result<TimelineValue, Lost> {
         if let Some(engine) = self.engine.get().and_then(Weak::upgrade) {
             lock(&self.watchers).push(engine.lock().lanes[0].watchers);
         }
