@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
-use super::imports::{Import, imports};
+use super::imports::{Import, imports, refused};
 use super::rules::Finding;
 use crate::workspace::Workspace;
 
@@ -65,7 +65,9 @@ pub(crate) fn room_of(file: &str) -> &str {
 /// The sources or the list cannot be read.
 pub(super) fn check(workspace: &Workspace) -> Result<Vec<(String, Finding)>> {
     let floors = Floors::read(workspace)?;
-    Ok(broken(&floors, &core_imports(workspace)?))
+    let refused = refused(Path::new(&workspace.path(SRC)))?;
+    let refused = refused.into_iter().map(|(file, finding)| (format!("{SRC}/{file}"), finding));
+    Ok(broken(&floors, &core_imports(workspace)?).into_iter().chain(refused).collect())
 }
 
 /// Returns the imports of the core crate.
@@ -106,10 +108,11 @@ fn broken(floors: &Floors, imports: &[Import]) -> Vec<(String, Finding)> {
     findings
 }
 
-/// Returns one path of imports around each group of files that import each other.
+/// Returns one path of imports around each group of files that import each other. The root of the crate exports from every
+/// room, and is in no circle.
 fn circles(imports: &[Import]) -> Vec<Vec<String>> {
     let mut next: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for import in imports {
+    for import in imports.iter().filter(|import| import.from != "lib.rs") {
         next.entry(&import.from).or_default().insert(&import.to);
     }
     let reaches = |from: &str| {
@@ -185,6 +188,11 @@ mod tests {
         let found = found(&imports);
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].contains("low/a.rs -> low/b.rs -> low/c.rs -> low/a.rs"), "{found:?}");
+    }
+
+    #[test]
+    fn the_root_of_the_crate_imports_from_every_room() {
+        assert!(circles(&[import("lib.rs", "low/b.rs"), import("low/b.rs", "lib.rs")]).is_empty());
     }
 
     #[test]
