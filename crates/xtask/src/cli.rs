@@ -54,8 +54,19 @@ pub(crate) enum Command {
         #[arg(last = true)]
         filter: Vec<String>,
     },
-    /// Checks the rules that rustc and clippy do not know: the places of `unsafe`, lengths, unfinished work
-    #[command(after_help = "Example:\n  cargo xtask lint")]
+    /// Checks the rules that rustc and clippy do not know: floors, circles, names, words, sentences, `unsafe`, lengths
+    #[command(
+        after_help = "Examples:\n  cargo xtask lint\n  cargo xtask lint 2>&1 | grep crates/core/src/memory\n\n\
+        floors: an import of the core crate goes down the list of docs/floors.txt; an export is an import too\n\
+        circles: no files of the core crate import each other\n\
+        names: one name stands for one file, type or constant of a crate\n\
+        words: comments, strings, pages and names have no word that crates/xtask/src/lint/words.txt lists\n\
+        sentences: a sentence of a comment has a subject and a verb\n\n\
+        It also checks the places of `unsafe`, the lengths of files and functions, and unfinished work. Each finding is\n\
+        one line, for instance:\n  \
+        crates/core/src/memory/heap.rs:3: memory/heap.rs imports `Context` of api/context.rs: room `api` lies above\n  \
+        room `memory`, and an import goes down"
+    )]
     Lint,
     /// Prints the rooms of the core crate, floor by floor, and the imports between them
     #[command(

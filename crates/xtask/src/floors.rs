@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
+use std::io::{self, BufWriter, Write as _};
 
 use anyhow::{Context, Result};
 
 use crate::lint::floors::{Floors, core_imports, room_of};
+use crate::lint::imports::Import;
 use crate::workspace::Workspace;
 
 /// Names the drawing, which is made from the list of floors and from the imports.
@@ -21,30 +23,49 @@ pub(crate) struct Options {
 /// Prints the imports, or writes the drawing.
 ///
 /// # Errors
-/// The sources or the list cannot be read; the drawing cannot be written.
+/// The sources or the list cannot be read; the drawing or the output cannot be written.
 pub(crate) fn command(workspace: &Workspace, options: &Options) -> Result<()> {
-    if options.files {
-        for import in core_imports(workspace)? {
-            println!("{}:{}\t{}\t{}", import.from, import.line, import.to, import.name);
-        }
-        return Ok(());
-    }
-    let (floors, counts) = (Floors::read(workspace)?, counts(workspace)?);
+    let floors = Floors::read(workspace)?;
     if options.write {
         let path = workspace.path(DRAWING);
-        return fs::write(&path, drawing(&floors, &counts))
+        return fs::write(&path, drawing(&floors, &counts(workspace)?))
             .with_context(|| format!("cannot write {}", path.display()));
     }
-    for room in floors.rooms() {
-        println!("{:<10} {}", room.name, room.sentence);
-        let below = counts.iter().filter(|((from, _), _)| *from == room.name);
-        let below: Vec<String> = below.map(|((_, to), count)| format!("{to} {count}")).collect();
-        println!("           imports: {}", below.join(", "));
+    let mut out = BufWriter::new(io::stdout().lock());
+    let printed = if options.files {
+        print_imports(&mut out, &core_imports(workspace)?)
+    } else {
+        print_rooms(&mut out, &floors, &counts(workspace)?)
+    };
+    until_closed(printed.and_then(|()| out.flush())).context("cannot write to standard output")
+}
+
+fn print_imports(out: &mut impl io::Write, imports: &[Import]) -> io::Result<()> {
+    for import in imports {
+        writeln!(out, "{}:{}\t{}\t{}", import.from, import.line, import.to, import.name)?;
     }
     Ok(())
 }
 
-/// Returns whether the drawing is the one of today's imports.
+fn print_rooms(out: &mut impl io::Write, floors: &Floors, counts: &Counts) -> io::Result<()> {
+    for room in floors.rooms() {
+        writeln!(out, "{:<10} {}", room.name, room.sentence)?;
+        let below = counts.iter().filter(|((from, _), _)| *from == room.name);
+        let below: Vec<String> = below.map(|((_, to), count)| format!("{to} {count}")).collect();
+        writeln!(out, "           imports: {}", below.join(", "))?;
+    }
+    Ok(())
+}
+
+/// A reader such as `head` closes the pipe when it has enough: the output ends there.
+fn until_closed(printed: io::Result<()>) -> io::Result<()> {
+    match printed {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        printed => printed,
+    }
+}
+
+/// Returns `true` if the drawing is the one of today's imports.
 ///
 /// # Errors
 /// The sources, the list or the drawing cannot be read.
@@ -118,4 +139,29 @@ fn drawing(floors: &Floors, counts: &Counts) -> String {
     }
     svg.push_str("</svg>\n");
     svg
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Closed;
+
+    impl io::Write for Closed {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_closed_pipe_ends_the_list_without_an_error() {
+        let import = Import { from: "a.rs".into(), line: 1, to: "b.rs".into(), name: "Item".into() };
+        let printed = print_imports(&mut Closed, &[import]);
+        assert!(printed.is_err() && until_closed(printed).is_ok());
+        assert!(until_closed(Err(io::ErrorKind::StorageFull.into())).is_err());
+    }
 }

@@ -31,7 +31,7 @@ pub(crate) fn lint(workspace: &Workspace) -> Result<()> {
     for (path, source) in read(workspace, &files(workspace, &[".wgsl"])?)? {
         findings.extend(words.of_code(&path, &source).into_iter().map(|finding| (path.clone(), finding)));
     }
-    for (path, source) in read(workspace, &pages(workspace)?)? {
+    for (path, source) in read(workspace, &pages(workspace.root())?)? {
         findings.extend(words.of_page(&source).into_iter().map(|finding| (path.clone(), finding)));
     }
     findings.extend(names::check(&sources));
@@ -75,27 +75,24 @@ fn files(workspace: &Workspace, endings: &[&str]) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Returns the pages of the book and those at the root, sorted. Each package has copies of some.
-fn pages(workspace: &Workspace) -> Result<Vec<PathBuf>> {
+/// Returns every page of the repository, sorted.
+fn pages(root: &Path) -> Result<Vec<PathBuf>> {
     let mut pages = Vec::new();
-    collect(&workspace.path("docs"), &[".md"], &mut pages)?;
-    for entry in fs::read_dir(workspace.root())? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|ending| ending == "md") {
-            pages.push(path);
-        }
-    }
+    collect(root, &[".md"], &mut pages)?;
     pages.sort();
     Ok(pages)
 }
 
-/// Compile-fail cases break rules on purpose, and build outputs are not ours.
+/// Compile-fail cases break rules on purpose, and build outputs and the folders of tools are not ours.
 fn collect(dir: &Path, endings: &[&str], files: &mut Vec<PathBuf>) -> std::io::Result<()> {
     for entry in fs::read_dir(dir)? {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if path.is_dir() && !matches!(name.as_str(), "target" | "compile_fail") {
-            collect(&path, endings, files)?;
+        if path.is_dir() {
+            if !matches!(name.as_str(), "target" | "compile_fail" | "node_modules") && !name.starts_with('.')
+            {
+                collect(&path, endings, files)?;
+            }
         } else if endings.iter().any(|ending| name.ends_with(ending)) {
             files.push(path);
         }
@@ -119,5 +116,17 @@ mod tests {
         collect(dir.path(), &[".rs"], &mut files).expect("readable");
         files.sort();
         assert_eq!(files, [dir.path().join("a.rs"), dir.path().join("deep/d.rs")]);
+    }
+
+    #[test]
+    fn every_page_of_the_repository_is_read() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let ours = ["README.md", "crates/a/README.md", "crates/a/src/page.md", "docs/a.md"];
+        for file in ours.iter().chain(&[".git/a.md", "target/a.md"]) {
+            let path = dir.path().join(file);
+            fs::create_dir_all(path.parent().expect("a parent")).expect("made");
+            fs::write(path, "").expect("written");
+        }
+        assert_eq!(pages(dir.path()).expect("readable"), ours.map(|file| dir.path().join(file)));
     }
 }

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::code::code_only;
+use proc_macro2::{Ident, Span};
+use syn::{Attribute, Item};
+
+use super::imports::is_test as is_left_out;
 use super::rules::Finding;
 
 /// The crate whose file stems are unique.
@@ -11,6 +14,9 @@ const STEMS: &str = "crates/core/src/";
 /// The crates in each of which no two types share a name, and no two constants of different values.
 const CRATES: [&str; 4] =
     ["crates/core/src/", "crates/sync/src/", "crates/kernels/src/", "crates/profile/src/"];
+
+/// Constants of the core crate that have two values until one of each is renamed.
+const TWO_VALUES: [&str; 3] = ["EACH", "FIRST", "VARIABLE"];
 
 /// Returns every name that stands for two things; `files` are paths from the root, with their sources.
 pub(super) fn check(files: &[(String, String)]) -> Vec<(String, Finding)> {
@@ -41,47 +47,100 @@ fn stems(files: &[(String, String)]) -> Vec<(String, Finding)> {
     findings
 }
 
-/// Returns the lines of a file that are no test, with their numbers, from 1.
-fn lines(source: &str) -> Vec<(usize, String)> {
-    let code = code_only(source);
-    let end = source
-        .find("#[cfg(test)]\nmod ")
-        .or_else(|| source.find("#[cfg(all(test, not(fencepost_loom)))]\nmod "));
-    let end = end.map_or(usize::MAX, |at| source[..at].matches('\n').count());
-    code.lines().take(end).enumerate().map(|(at, line)| (at + 1, line.to_owned())).collect()
-}
-
-fn after_visibility(line: &str) -> &str {
-    let line = line.strip_prefix("pub").unwrap_or(line);
-    let line = if line.starts_with('(') { line.split_once(')').map_or(line, |(_, rest)| rest) } else { line };
-    line.trim_start()
-}
-
 fn is_test(path: &str) -> bool {
     path.contains("/tests/") || path.ends_with("tests.rs")
 }
 
-/// A type that stands twice in one file has one form for each target.
+/// The names of one file, without those of its tests and of the bodies of its functions.
+struct Defined<'a> {
+    source: &'a str,
+    /// Holds the path of each type inside the file, and the line. A module with a `cfg` has no name in the path: its types
+    /// are the form of the types for some targets.
+    types: Vec<(String, String, usize)>,
+    /// Holds each constant with its value, and the line.
+    constants: Vec<(String, String, usize)>,
+}
+
+impl<'a> Defined<'a> {
+    fn of(source: &'a str) -> Self {
+        let mut defined = Self { source, types: Vec::new(), constants: Vec::new() };
+        // The compiler reports a file that is no Rust.
+        if let Ok(file) = syn::parse_file(source) {
+            defined.items(&file.items, "");
+        }
+        defined
+    }
+
+    fn items(&mut self, items: &[Item], module: &str) {
+        for item in items {
+            match item {
+                Item::Struct(item) => self.add_type(&item.attrs, module, &item.ident),
+                Item::Enum(item) => self.add_type(&item.attrs, module, &item.ident),
+                Item::Union(item) => self.add_type(&item.attrs, module, &item.ident),
+                Item::Trait(item) => self.add_type(&item.attrs, module, &item.ident),
+                Item::Type(item) => self.add_type(&item.attrs, module, &item.ident),
+                Item::Const(item) => {
+                    self.add_constant(&item.attrs, &item.ident, (item.colon_token.span, item.semi_token.span))
+                }
+                Item::Static(item) => {
+                    self.add_constant(&item.attrs, &item.ident, (item.colon_token.span, item.semi_token.span))
+                }
+                Item::Impl(item) if item.trait_.is_none() && !is_left_out(&item.attrs) => {
+                    for item in &item.items {
+                        if let syn::ImplItem::Const(item) = item {
+                            self.add_constant(
+                                &item.attrs,
+                                &item.ident,
+                                (item.colon_token.span, item.semi_token.span),
+                            );
+                        }
+                    }
+                }
+                // The trait of a module `sealed` has the name of the trait that it seals.
+                Item::Mod(item) if item.ident != "sealed" && !is_left_out(&item.attrs) => {
+                    let has_condition = item.attrs.iter().any(|attribute| attribute.path().is_ident("cfg"));
+                    let inner =
+                        if has_condition { module.to_owned() } else { format!("{module}{}::", item.ident) };
+                    if let Some((_, items)) = &item.content {
+                        self.items(items, &inner);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn add_type(&mut self, attributes: &[Attribute], module: &str, name: &Ident) {
+        if !is_left_out(attributes) {
+            self.types.push((name.to_string(), format!("{module}{name}"), name.span().start().line));
+        }
+    }
+
+    fn add_constant(&mut self, attributes: &[Attribute], name: &Ident, (start, end): (Span, Span)) {
+        if name != "_" && !is_left_out(attributes) {
+            let value = self.source.get(start.byte_range().end..end.byte_range().start).unwrap_or_default();
+            let value = value.split_whitespace().collect::<Vec<_>>().join(" ");
+            self.constants.push((name.to_string(), value, name.span().start().line));
+        }
+    }
+}
+
+/// A type that stands twice in one module has one form for each target.
 fn types(files: &[&(String, String)]) -> Vec<(String, Finding)> {
-    let mut seen: BTreeMap<String, &str> = BTreeMap::new();
+    let mut seen: BTreeMap<String, (&str, String)> = BTreeMap::new();
     let mut findings = Vec::new();
     for (path, source) in files.iter().filter(|(path, _)| !is_test(path)) {
         // The other form of a module for targets without native memory has its names.
         if path.ends_with("no_native_memory.rs") {
             continue;
         }
-        for (line, text) in lines(source) {
-            let mut words = after_visibility(&text).split_whitespace();
-            let is_type =
-                !text.starts_with(' ') && matches!(words.next(), Some("struct" | "enum" | "trait" | "type"));
-            let Some(name) = words.next().filter(|_| is_type) else { continue };
-            let name: String = name.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+        for (name, place, line) in Defined::of(source).types {
             match seen.get(&name) {
-                Some(other) if *other != path => {
+                Some((other, known)) if *other != path || *known != place => {
                     let what = format!("the type `{name}` has the name of another in {other}");
                     findings.push((path.clone(), Finding { line, what }));
                 }
-                _ => drop(seen.insert(name, path)),
+                _ => drop(seen.insert(name, (path, place))),
             }
         }
     }
@@ -92,19 +151,13 @@ fn constants(files: &[&(String, String)]) -> Vec<(String, Finding)> {
     let mut seen: BTreeMap<String, (&str, String)> = BTreeMap::new();
     let mut findings = Vec::new();
     for (path, source) in files.iter().filter(|(path, _)| !is_test(path)) {
-        for (line, text) in lines(source) {
-            let Some(rest) =
-                after_visibility(&text).strip_prefix("const ").filter(|_| !text.starts_with(' '))
-            else {
-                continue;
-            };
-            let Some((name, value)) = rest.split_once(':') else { continue };
-            match seen.get(name) {
-                Some((other, known)) if known != value => {
+        for (name, value, line) in Defined::of(source).constants {
+            match seen.get(&name) {
+                Some((other, known)) if *known != value && !TWO_VALUES.contains(&name.as_str()) => {
                     let what = format!("the constant `{name}` has another value in {other}");
                     findings.push((path.clone(), Finding { line, what }));
                 }
-                _ => drop(seen.insert(name.to_owned(), (path, value.to_owned()))),
+                _ => drop(seen.insert(name, (path, value))),
             }
         }
     }
@@ -136,7 +189,7 @@ mod tests {
     fn two_types_share_no_name() {
         let found = found(&[
             ("a.rs", "pub(crate) struct Part<'a>;"),
-            ("b.rs", "\nenum Part {\n"),
+            ("b.rs", "\nenum Part {}\n"),
             ("c.rs", "// struct Part"),
         ]);
         assert_eq!(found.len(), 1, "{found:?}");
@@ -144,11 +197,42 @@ mod tests {
     }
 
     #[test]
+    fn a_type_of_a_module_inside_a_file_and_a_union_are_types() {
+        let inline = "mod inner {\n    pub(crate) struct Part;\n}";
+        assert!(found(&[("a.rs", "struct Part;"), ("b.rs", inline)])[0].contains("b.rs:2 the type `Part`"));
+        assert_eq!(found(&[("a.rs", &format!("struct Part;\n{inline}"))]).len(), 1);
+        let union = "union Part { a: u8 }";
+        assert_eq!(found(&[("a.rs", "struct Part;"), ("b.rs", union)]).len(), 1);
+    }
+
+    #[test]
+    fn a_type_has_a_form_for_each_target() {
+        let forms = "#[cfg(unix)]\nmod a { struct Part; }\n#[cfg(not(unix))]\nmod b { struct Part; }";
+        assert!(found(&[("a.rs", forms)]).is_empty());
+        assert!(found(&[("a.rs", "#[cfg(unix)]\nstruct Part;\n#[cfg(windows)]\nstruct Part;")]).is_empty());
+    }
+
+    #[test]
     fn types_of_impls_and_of_tests_are_no_names() {
         let test = "#[cfg(test)]\nmod tests {\nstruct Part;\n}\n";
-        assert!(
-            found(&[("a.rs", "struct Part;"), ("b.rs", test), ("c.rs", "    type Part = u8;")]).is_empty()
-        );
+        let of_impl = "impl A for B {\n    type Part = u8;\n}";
+        assert!(found(&[("a.rs", "struct Part;"), ("b.rs", test), ("c.rs", of_impl)]).is_empty());
+        let after = format!("{test}struct Part;");
+        assert_eq!(found(&[("a.rs", "struct Part;"), ("b.rs", &after)]).len(), 1);
+    }
+
+    #[test]
+    fn a_static_and_a_constant_of_a_type_are_constants() {
+        let constant = "const SLICE: u64 = 1;";
+        for other in [
+            "static SLICE: u64 = 2;",
+            "impl A {\n    const SLICE: u64 = 2;\n}",
+            "mod inner {\n    const SLICE: u64 =\n        2;\n}",
+        ] {
+            assert_eq!(found(&[("a.rs", constant), ("b.rs", other)]).len(), 1, "{other}");
+        }
+        let of_trait = "impl A for B {\n    const SLICE: u64 = 2;\n}\nconst _: () = ();\nconst _: u8 = 1;";
+        assert!(found(&[("a.rs", constant), ("b.rs", of_trait)]).is_empty());
     }
 
     #[test]

@@ -38,7 +38,7 @@ impl Words {
             self.check(&prose, &mut block, &mut findings);
         }
         let code = code_only(source);
-        findings.extend(self.functions(&code));
+        findings.extend(self.definitions(&code));
         if ["crates/core/src/", "crates/sync/src/", "crates/profile/src/"]
             .iter()
             .any(|of| path.starts_with(of))
@@ -55,15 +55,18 @@ impl Words {
             if line.trim_start().starts_with("```") {
                 in_code = !in_code;
             }
-            if in_code || line.starts_with('#') || line.trim_start().starts_with('|') {
+            let has_sentences = !in_code && !line.starts_with('#') && !line.trim_start().starts_with('|');
+            if !has_sentences || line.trim().is_empty() {
                 sentences.end();
-                continue;
             }
-            if line.trim().is_empty() {
-                sentences.end();
+            if in_code {
+                continue;
             }
             let text = without_code(line);
             findings.extend(self.in_prose(&text).map(|what| Finding { line: at + 1, what }));
+            if !has_sentences {
+                continue;
+            }
             let text = text.trim_start().trim_start_matches([
                 '-', '*', '>', ' ', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', '.',
             ]);
@@ -91,23 +94,33 @@ impl Words {
             findings.extend(self.in_prose(&text).map(|what| Finding { line: prose.line + at, what }));
             findings
                 .extend(block.heads(&text, &self.heads).map(|what| Finding { line: prose.line + at, what }));
+            // A heading is no beginning of the sentence below it.
+            if text.starts_with('#') {
+                block.end();
+            }
         }
     }
 
     fn in_prose<'a>(&'a self, text: &'a str) -> impl Iterator<Item = String> + 'a {
-        let words = text.split(|c: char| !is_word(c) && c != '\'');
+        // A possessive is out with its word.
+        let words = text.split(|c: char| !is_word(c));
         words
             .filter(|word| self.prose.iter().any(|out| word.eq_ignore_ascii_case(out)))
             .map(|word| format!("`{word}` is out: name the thread, the call or the thing"))
     }
 
-    /// Returns the functions whose names have a word that is out.
-    fn functions(&self, code: &str) -> Vec<Finding> {
+    /// Returns the functions and types whose names have a word that is out.
+    fn definitions(&self, code: &str) -> Vec<Finding> {
         let mut findings = Vec::new();
         for (at, line) in code.lines().enumerate() {
-            for name in line.split("fn ").skip(1) {
-                let name: &str = &name[..name.find(|c| !is_word(c)).unwrap_or(name.len())];
-                let out = name.split('_').find(|part| self.prose.contains(part));
+            let words: Vec<&str> = line.split(|c| !is_word(c)).filter(|word| !word.is_empty()).collect();
+            for pair in words.windows(2) {
+                let (keyword, name) = (pair[0], pair[1]);
+                if !matches!(keyword, "fn" | "struct" | "enum" | "union" | "trait" | "type") {
+                    continue;
+                }
+                let parts = parts(name);
+                let out = parts.iter().find(|part| self.prose.contains(&part.as_str()));
                 findings.extend(out.map(|part| Finding {
                     line: at + 1,
                     what: format!(
@@ -193,11 +206,27 @@ impl Sentences {
             if !self.inside && out.contains(&first) && !sentence.ends_with('?') {
                 found.push(format!("`{first}` begins a sentence: begin with the thing or the verb"));
             }
+            if !self.inside {
+                found.extend(headless(sentence.trim_start()));
+            }
             self.inside = end.is_none();
             rest = after.trim_start();
         }
         found.into_iter()
     }
+}
+
+/// Returns the fault of a sentence that has no verb of its own: one that begins with `Those of`, or is only `As [..].`
+fn headless(sentence: &str) -> Option<String> {
+    if sentence.starts_with("Those of ") {
+        return Some("`Those of` begins a sentence: write `Fails as ..` or name the thing".to_owned());
+    }
+    let link = sentence.strip_prefix("As [")?;
+    let (_, after) = link.split_once(']')?;
+    let after =
+        after.strip_prefix('(').and_then(|target| target.split_once(')')).map_or(after, |(_, after)| after);
+    let is_all = matches!(after.trim(), "." | ":" | ";" | "");
+    is_all.then(|| "`As [..]` is no sentence: write `Fails as [..] does`".to_owned())
 }
 
 #[cfg(test)]
@@ -241,12 +270,48 @@ mod tests {
     }
 
     #[test]
-    fn pages_are_read_without_code_headings_and_tables() {
+    fn a_word_is_out_of_the_names_of_types() {
+        let name = ["Wh", "oeverWaits"].concat();
+        for keyword in ["struct", "pub enum", "trait", "pub(crate) type", "union"] {
+            assert_eq!(lines_of(&format!("{keyword} {name}<'a> {{}}")), [1], "{keyword}");
+        }
+        assert!(lines_of("struct Wholesale {}").is_empty());
+    }
+
+    #[test]
+    fn a_possessive_is_out() {
+        let person = person();
+        assert_eq!(lines_of(&format!("// It is {person}'s turn.\n// It is {person}\u{2019}s turn.")), [1, 2]);
+    }
+
+    #[test]
+    fn a_sentence_without_a_verb_is_found() {
+        let (those, link) = (["Those", " of"].concat(), ["As", " ["].concat());
+        for sentence in [
+            format!("{those} the step; or it fails."),
+            format!("{link}`read`](Self::read)."),
+            format!("{link}`read`]."),
+            format!("{link}`read`](https://a.b/c.html#d):\n/// the text has to be valid."),
+        ] {
+            assert_eq!(lines_of(&format!("/// {sentence}\nfn a() {{}}")), [1], "{sentence}");
+            let below_a_heading = format!("/// # Errors\n/// {sentence}\nfn a() {{}}");
+            assert_eq!(lines_of(&below_a_heading), [2], "{sentence}");
+        }
+        for sentence in
+            [format!("{link}`read`](Self::read), it blocks."), "Fails as [`read`] does.".to_owned()]
+        {
+            assert!(lines_of(&format!("/// {sentence}\nfn a() {{}}")).is_empty(), "{sentence}");
+        }
+    }
+
+    #[test]
+    fn pages_are_read_without_code_and_their_headings_and_tables_for_words() {
         let (person, head) = (person(), ["Wh", "at"].concat());
         let page = format!(
-            "# {head} there is\n\n{head} is small waits.\n\n```rust\n// {person}\n```\n| {head} |\n\nA {person}.\n"
+            "# {head} there is\n\n{head} is small waits.\n\n```rust\n// {person}\n```\n| {head} |\n\nA {person}.\n\n\
+             ## A {person}\n\n| {person} |\n|---|\n| `{person}` |\n"
         );
         let lines: Vec<_> = Words::new().of_page(&page).iter().map(|finding| finding.line).collect();
-        assert_eq!(lines, [3, 10]);
+        assert_eq!(lines, [3, 10, 12, 14]);
     }
 }
