@@ -42,7 +42,7 @@ impl Names {
     /// Makes all of them, on the CPU recorder.
     ///
     /// # Errors
-    /// Those of the calls that make them.
+    /// Fails if a call that makes one of them fails.
     pub fn new() -> Result<Self> {
         let ctx = Context::on_cpu(CpuOptions::default());
         if let Some(saxpy) = fencepost::reference("saxpy") {

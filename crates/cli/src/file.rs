@@ -25,7 +25,7 @@ pub(crate) fn open(file: &Path) -> io::Result<File> {
 /// Reads the text of a plain file.
 ///
 /// # Errors
-/// Those of [`open`]; or it has more than 16 MiB or is not UTF-8.
+/// Fails as [`open`] does, and if the file has more than 16 MiB or is not UTF-8.
 pub(crate) fn text(file: &Path) -> io::Result<String> {
     let mut all = Vec::new();
     open(file)?.take(LIMIT + 1).read_to_end(&mut all)?;

@@ -20,7 +20,7 @@ pub(crate) fn print(text: &[u8]) -> Result<()> {
 /// Prints a value to standard output as JSON on one line.
 ///
 /// # Errors
-/// Those of [`print`].
+/// Fails as [`print`] does, and if the value has no form in JSON.
 pub(crate) fn json(value: &impl Serialize) -> Result<()> {
     let mut text = serde_json::to_vec(value).context("cannot write JSON")?;
     text.push(b'\n');

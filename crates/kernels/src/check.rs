@@ -68,7 +68,7 @@ pub fn check(interface: &Interface, fields: &[ArgField]) -> Result<Plan> {
 /// Checks a list made by [`args!`](crate::args!) against an entry point, by name or by position.
 ///
 /// # Errors
-/// Those of [`check`], and [`Error::MixedArguments`].
+/// Fails as [`check`] does, and with [`Error::MixedArguments`] if only some arguments have names.
 pub fn check_dyn(interface: &Interface, args: &[NamedArg<'_>]) -> Result<Plan> {
     let named = args.iter().filter(|(name, _)| name.is_some()).count();
     if named == args.len() {

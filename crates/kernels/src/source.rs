@@ -142,7 +142,7 @@ impl ShaderSource {
     /// Reads as [`read`](Self::read) does, with paths relative to `root`.
     ///
     /// # Errors
-    /// As [`read`](Self::read).
+    /// Fails as [`read`](Self::read) does.
     pub fn read_in(root: &Path, path: &str) -> Result<Self> {
         let path = if cfg!(windows) { path.replace('\\', "/") } else { path.into() };
         let read = |path: &str| std::fs::read_to_string(root.join(path));
@@ -186,8 +186,8 @@ impl ShaderSource {
     /// Returns the names of its compute entry points, in the order of the text.
     ///
     /// # Errors
-    /// As [`Context::kernel_from_source`](https://docs.rs/fencepost/latest/fencepost/struct.Context.html#method.kernel_from_source):
-    /// the text has to be valid.
+    /// Fails as [`Context::kernel_from_source`](https://docs.rs/fencepost/latest/fencepost/struct.Context.html#method.kernel_from_source)
+    /// does if the text is not valid.
     ///
     /// # Example
     /// ```

@@ -85,7 +85,7 @@ impl<T, E: From<Error>> Pending<T, E> {
     /// the result.
     ///
     /// # Errors
-    /// As [`wait`](Self::wait).
+    /// Fails as [`wait`](Self::wait) does.
     pub fn wait_timeout(&mut self, limit: Duration) -> Result<Option<T>, E> {
         self.take(Some(limit))
     }

@@ -38,7 +38,7 @@ fn wait_and_lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Sleeps on `condvar` until it is notified.
 ///
 /// # Panics
-/// As [`lock`].
+/// Panics as [`lock`] does.
 pub fn sleep<'a, T>(condvar: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
     condvar.wait(guard).expect("bug: a panic held the lock")
 }
@@ -46,7 +46,7 @@ pub fn sleep<'a, T>(condvar: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'
 /// Sleeps on `condvar` until it is notified or `limit` has passed. Under loom, time never passes.
 ///
 /// # Panics
-/// As [`lock`].
+/// Panics as [`lock`] does.
 pub fn sleep_for<'a, T>(condvar: &Condvar, guard: MutexGuard<'a, T>, limit: Duration) -> MutexGuard<'a, T> {
     condvar.wait_timeout(guard, limit).expect("bug: a panic held the lock").0
 }

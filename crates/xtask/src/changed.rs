@@ -32,7 +32,7 @@ impl Inputs {
 /// Runs a step, unless it has passed in this checkout with the same inputs and the same compiler.
 ///
 /// # Errors
-/// Those of the step; or the inputs cannot be read.
+/// Fails as the step does, and if the inputs cannot be read.
 pub(crate) fn when_changed(
     workspace: &Workspace,
     name: &str,

@@ -105,7 +105,7 @@ fn while_busy(s: &Subject) {
 }
 
 /// Lengthens the kernel until the copies of the other context end before it, because a busy machine delays the copies.
-/// If one context waits for the kernel of the other, no length is enough.
+/// The test fails if one context waits for the kernel of the other: the copies then end after a kernel of any length.
 ///
 /// The kernel has one workgroup and the other context only copies. SwiftShader runs the workgroups of all devices on
 /// the same threads, where a second workgroup may run after the kernel, and runs copies on a thread of each device.

@@ -111,7 +111,7 @@ impl CopyBuffers {
     /// Allocates the memory that `pieces` need on this side.
     ///
     /// # Errors
-    /// Those of an allocation.
+    /// Fails if an allocation fails.
     pub(crate) fn new(owner: &Owner, by: Admission, end: CopySide, pieces: &[Rows]) -> Result<Self> {
         let sizes: Vec<u64> = pieces.iter().filter(|rows| !end.is_contiguous(rows)).map(size).collect();
         let Some(&most) = sizes.iter().max() else { return Ok(Self(Vec::new())) };

@@ -66,19 +66,19 @@ impl Blanker<'_> {
     }
 }
 
-/// The length of the word, or the single character, that `rest` starts with.
+/// Returns the length of the word, or the single character, that `rest` starts with.
 fn word(rest: &str) -> usize {
     let end = rest.find(|c: char| !is_word(c)).unwrap_or(rest.len());
     let first = rest.chars().next().map_or(0, char::len_utf8);
     end.max(first)
 }
 
-/// True for the characters of identifiers and keywords.
+/// Returns `true` for the characters of identifiers and keywords.
 pub(super) fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// The length of a comment at the start; block comments nest.
+/// Returns the length of a comment at the start; block comments nest.
 fn comment(rest: &str) -> Option<usize> {
     if rest.starts_with("//") {
         return Some(rest.find('\n').unwrap_or(rest.len()));
@@ -103,7 +103,7 @@ fn comment(rest: &str) -> Option<usize> {
     Some(at)
 }
 
-/// The length of `r"…"`, `r#"…"#`, `br"…"` or `cr"…"` at the start.
+/// Returns the length of `r"…"`, `r#"…"#`, `br"…"` or `cr"…"` at the start.
 fn raw_string(rest: &str) -> Option<usize> {
     let prefix = ["r", "br", "cr"].into_iter().find(|prefix| {
         let after = rest.strip_prefix(prefix).unwrap_or_default();
@@ -117,13 +117,13 @@ fn raw_string(rest: &str) -> Option<usize> {
     Some(length)
 }
 
-/// The length of `"…"`, `b"…"` or `c"…"` at the start.
+/// Returns the length of `"…"`, `b"…"` or `c"…"` at the start.
 fn string(rest: &str) -> Option<usize> {
     let opened = ["\"", "b\"", "c\""].into_iter().find(|open| rest.starts_with(open))?.len();
     Some(opened + quoted_length(&rest[opened..], '"').unwrap_or(rest.len() - opened))
 }
 
-/// The length of `'x'`, `'\n'` or `b'x'` at the start; a lifetime is none.
+/// Returns the length of `'x'`, `'\n'` or `b'x'` at the start; a lifetime is none.
 fn character(rest: &str) -> Option<usize> {
     let opened = ["'", "b'"].into_iter().find(|open| rest.starts_with(open))?.len();
     let body = &rest[opened..];
@@ -132,7 +132,7 @@ fn character(rest: &str) -> Option<usize> {
     (is_escape || is_one).then(|| quoted_length(body, '\'')).flatten().map(|length| opened + length)
 }
 
-/// The length up to and including the closing quote.
+/// Returns the length up to and including the closing quote.
 fn quoted_length(body: &str, quote: char) -> Option<usize> {
     let mut escaped = false;
     for (at, c) in body.char_indices() {

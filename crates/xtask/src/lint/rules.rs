@@ -4,14 +4,14 @@ use super::code::{code_only, is_word};
 
 const MAX_FILE_LINES: usize = 600;
 const MAX_FUNCTION_LINES: usize = 80;
-/// Those of an example, which is read in one go; files beside it have what is no part of the lesson.
+/// A reader takes an example in one go, so it is shorter; files beside it hold the code that is no part of the lesson.
 const MAX_EXAMPLE_LINES: usize = 120;
 
 /// Macros that mark unfinished work.
 const UNFINISHED: [&str; 3] = ["todo", "unimplemented", "dbg"];
 
-/// Where native handles are touched, and the tests that leave a barrier out, count them, refuse calls, count the heap, or
-/// hold a device up; everything else is safe code.
+/// These files touch native handles, or are tests that leave a barrier out, count barriers, refuse calls, count the heap,
+/// or hold a device up; all other code is safe.
 const UNSAFE_FILES: [&str; 14] = [
     "crates/sync/src/backend/hal.rs",
     "crates/core/src/driver/hal_encoder.rs",
@@ -36,7 +36,7 @@ pub(super) struct Finding {
     pub(super) what: String,
 }
 
-/// Every broken rule of one file; `path` is relative to the root, with forward slashes.
+/// Returns every broken rule of one file; `path` is relative to the root, with forward slashes.
 pub(super) fn check(path: &str, source: &str) -> Vec<Finding> {
     let code = code_only(source);
     let mut findings = unfinished(&code);
@@ -133,7 +133,7 @@ fn long_functions(code: &str) -> Vec<Finding> {
     long.map(|(at, lines)| finding(code, at, what(lines))).collect()
 }
 
-/// The number of lines from `fn` to the brace that closes its body; `None` without a body.
+/// Returns the number of lines from `fn` to the brace that closes its body; `None` without a body.
 fn function_lines(from_fn: &str) -> Option<usize> {
     let (mut round, mut curly, mut lines) = (0_usize, 0_usize, 1);
     for c in from_fn.chars() {
@@ -151,7 +151,7 @@ fn function_lines(from_fn: &str) -> Option<usize> {
     None
 }
 
-/// Where `word` stands in `code` as a whole word.
+/// Returns each position at which `word` stands in `code` as a whole word.
 fn words<'a>(code: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
     let is_whole = move |at: &usize| {
         let before = code[..*at].chars().next_back().is_some_and(is_word);

@@ -28,7 +28,7 @@ pub(super) fn with_choice(root: &str) -> String {
 /// Returns `text` with its faults. The numbers of the lines do not change.
 ///
 /// # Errors
-/// If two faults overlap, neither of them inside the other.
+/// Fails if two faults overlap and neither of them lies inside the other.
 pub(super) fn weave(text: &str, faults: &[&Placed]) -> Result<String> {
     let mut faults = faults.to_vec();
     faults.sort_by_key(|placed| (placed.range.start, Reverse(placed.range.end)));
