@@ -61,7 +61,7 @@ pub(crate) enum Command {
         circles: no files of the core crate import each other\n\
         names: one name stands for one file, type or constant of a crate\n\
         words: comments, strings, pages and names have no word that crates/xtask/src/lint/words.txt lists\n\
-        sentences: a sentence of a comment has a subject and a verb\n\n\
+        sentences: no sentence of a comment or a page begins with `Whether` or another word of the list, or with `Those of`\n\n\
         It also checks the places of `unsafe`, the lengths of files and functions, and unfinished work. Each finding is\n\
         one line, for instance:\n  \
         crates/core/src/memory/heap.rs:3: memory/heap.rs imports `Context` of api/context.rs: room `api` lies above\n  \

@@ -11,9 +11,15 @@ use super::rules::Finding;
 
 /// The crate whose file stems are unique.
 const STEMS: &str = "crates/core/src/";
-/// The crates in each of which no two types share a name, and no two constants of different values.
+/// The crates in each of which no two constants of different values share a name.
 const CRATES: [&str; 4] =
     ["crates/core/src/", "crates/sync/src/", "crates/kernels/src/", "crates/profile/src/"];
+/// The groups of crates in each of which no two types share a name.
+const TYPES: [&[&str]; 2] =
+    [&["crates/core/src/", "crates/sync/src/", "crates/kernels/src/"], &["crates/profile/src/"]];
+
+/// Types that each crate has for itself: its error, and the results and pending results that hold it.
+const OF_EACH_CRATE: [&str; 3] = ["Error", "Result", "Pending"];
 
 /// Constants of the core crate that have two values until one of each is renamed.
 const TWO_VALUES: [&str; 3] = ["EACH", "FIRST", "VARIABLE"];
@@ -24,8 +30,13 @@ pub(super) fn check(files: &[(String, String)]) -> Vec<(String, Finding)> {
     for of in CRATES {
         let own: Vec<_> =
             files.iter().filter(|(path, _)| path.starts_with(of) && !path.contains("loom_models")).collect();
-        findings.extend(types(&own));
         findings.extend(constants(&own));
+    }
+    for crates in TYPES {
+        let is_in = |path: &str| crates.iter().any(|of| path.starts_with(of));
+        let own: Vec<_> =
+            files.iter().filter(|(path, _)| is_in(path) && !path.contains("loom_models")).collect();
+        findings.extend(types(&own));
     }
     findings
 }
@@ -49,6 +60,11 @@ fn stems(files: &[(String, String)]) -> Vec<(String, Finding)> {
 
 fn is_test(path: &str) -> bool {
     path.contains("/tests/") || path.ends_with("tests.rs")
+}
+
+/// Returns the path of a crate's sources with its `/src/`.
+fn crate_of(path: &str) -> &str {
+    path.find("/src/").map_or(path, |at| &path[..at + "/src/".len()])
 }
 
 /// The names of one file, without those of its tests and of the bodies of its functions.
@@ -135,12 +151,14 @@ fn types(files: &[&(String, String)]) -> Vec<(String, Finding)> {
             continue;
         }
         for (name, place, line) in Defined::of(source).types {
-            match seen.get(&name) {
+            let of = if OF_EACH_CRATE.contains(&name.as_str()) { crate_of(path) } else { "" };
+            let key = format!("{of}{name}");
+            match seen.get(&key) {
                 Some((other, known)) if *other != path || *known != place => {
                     let what = format!("the type `{name}` has the name of another in {other}");
                     findings.push((path.clone(), Finding { line, what }));
                 }
-                _ => drop(seen.insert(name, (path, place))),
+                _ => drop(seen.insert(key, (path, place))),
             }
         }
     }
@@ -203,6 +221,17 @@ mod tests {
         assert_eq!(found(&[("a.rs", &format!("struct Part;\n{inline}"))]).len(), 1);
         let union = "union Part { a: u8 }";
         assert_eq!(found(&[("a.rs", "struct Part;"), ("b.rs", union)]).len(), 1);
+    }
+
+    #[test]
+    fn the_crates_that_programs_see_together_share_no_name_of_a_type() {
+        let file = |path: &str| (path.to_owned(), "struct Part;".to_owned());
+        let files =
+            ["core", "kernels", "sync", "profile"].map(|of| file(&format!("crates/{of}/src/{of}_a.rs")));
+        assert_eq!(check(&files).len(), 2);
+        let file = |path: &str| (path.to_owned(), "pub enum Error {}".to_owned());
+        assert!(check(&[file("crates/core/src/a.rs"), file("crates/sync/src/b.rs")]).is_empty());
+        assert_eq!(check(&[file("crates/core/src/a.rs"), file("crates/core/src/b.rs")]).len(), 1);
     }
 
     #[test]
