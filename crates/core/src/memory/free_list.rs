@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub(crate) struct FreeList<T>(Arc<Mutex<Vec<T>>>);
 
 /// Holds an item that is not in the list. The drop returns the item to the list.
-pub(crate) struct LentItem<T> {
+pub(crate) struct TakenItem<T> {
     /// Is `Some` until the drop.
     item: Option<T>,
     list: FreeList<T>,
@@ -28,12 +28,12 @@ impl<T> FreeList<T> {
     }
 
     /// Gives an item to a user until the drop of the result.
-    pub(crate) fn lend(&self, item: T) -> LentItem<T> {
-        LentItem { item: Some(item), list: Self(self.0.clone()) }
+    pub(crate) fn lend(&self, item: T) -> TakenItem<T> {
+        TakenItem { item: Some(item), list: Self(self.0.clone()) }
     }
 }
 
-impl<T> Deref for LentItem<T> {
+impl<T> Deref for TakenItem<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -41,13 +41,13 @@ impl<T> Deref for LentItem<T> {
     }
 }
 
-impl<T> DerefMut for LentItem<T> {
+impl<T> DerefMut for TakenItem<T> {
     fn deref_mut(&mut self) -> &mut T {
         self.item.as_mut().expect("bug: only the drop takes the item")
     }
 }
 
-impl<T> Drop for LentItem<T> {
+impl<T> Drop for TakenItem<T> {
     fn drop(&mut self) {
         lock(&self.list.0).extend(self.item.take());
     }

@@ -17,7 +17,7 @@ const MANY: u64 = 1 << 16;
 /// Counts the axes that the kernels take.
 const AXES: usize = 4;
 const WORKGROUP: u64 = 64;
-const EACH: u64 = 4;
+const WORDS_EACH: u64 = 4;
 /// Limits the bytes of a binding. The kernels address its units with 32-bit indices.
 const MOST: u64 = 1 << 32;
 
@@ -147,7 +147,7 @@ impl RegionPart {
         words[13] = (self.to - dst.offset / unit) as u32;
         words[14] = total as u32;
         words[15] = 8 * unit as u32;
-        let groups = total.div_ceil(WORKGROUP * EACH).min(u64::from(caps.max_groups)) as u32;
+        let groups = total.div_ceil(WORKGROUP * WORDS_EACH).min(u64::from(caps.max_groups)) as u32;
         RegionPiece { src, dst, params: words, groups }
     }
 }

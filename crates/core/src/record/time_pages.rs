@@ -1,7 +1,7 @@
 //! The timestamp queries of a batch, in pages that later batches reuse.
 
 use crate::error::{Error, Result};
-use crate::memory::free_list::{FreeList, LentItem};
+use crate::memory::free_list::{FreeList, TakenItem};
 use crate::memory::read_slot::ReadSlot;
 use crate::work::time_slot::{TickAt, TickPage, TimeSlot};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub(crate) struct TimePages<Q> {
 
 /// Holds the queries of one batch. The drop returns them to the free list, so the batch must be complete by then.
 pub(crate) struct TimePage<Q> {
-    queries: LentItem<Q>,
+    queries: TakenItem<Q>,
     used: u32,
 }
 

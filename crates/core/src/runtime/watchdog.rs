@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Names the environment variable with the limit in seconds. Without it the watchdog is off.
-const VARIABLE: &str = "FENCEPOST_WATCHDOG";
+const WATCHDOG_VARIABLE: &str = "FENCEPOST_WATCHDOG";
 
 /// Limits the wait for the state of a context.
 const STATE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -20,7 +20,7 @@ static WATCHED: Mutex<Vec<(Instant, ContextWatch)>> = Mutex::new(Vec::new());
 pub(crate) fn watch(watch: impl FnOnce() -> ContextWatch) {
     static LIMIT: OnceLock<Option<Duration>> = OnceLock::new();
     let begin = || {
-        let limit = limit(&std::env::var(VARIABLE).ok()?)?;
+        let limit = limit(&std::env::var(WATCHDOG_VARIABLE).ok()?)?;
         let started =
             thread::Builder::new().name("fencepost watchdog".into()).spawn(move || watch_contexts(limit));
         started.is_ok().then_some(limit)
@@ -35,7 +35,7 @@ fn limit(text: &str) -> Option<Duration> {
     let limit = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     if limit.is_none() {
         log::warn!(
-            "{VARIABLE} is `{text}`; it must be a number of seconds above 0, so no context is watched"
+            "{WATCHDOG_VARIABLE} is `{text}`; it must be a number of seconds above 0, so no context is watched"
         );
     }
     limit
@@ -52,7 +52,7 @@ fn watch_contexts(limit: Duration) {
             let states = states.join("\n");
             // The text goes to standard error and not to the log, because the process ends here and a program without a
             // logger must show the reason.
-            eprintln!("{VARIABLE}: a context is older than {limit:?}; all contexts:\n{states}");
+            eprintln!("{WATCHDOG_VARIABLE}: a context is older than {limit:?}; all contexts:\n{states}");
             std::process::abort();
         }
     }

@@ -43,12 +43,12 @@ impl WakeCondition {
 struct WakerName(usize);
 
 impl WakerName {
-    const FIRST: WakerName = WakerName(0);
-    const LAST: WakerName = WakerName(usize::MAX);
+    const LOWEST: WakerName = WakerName(0);
+    const HIGHEST: WakerName = WakerName(usize::MAX);
 
     /// Returns the name, or `None` for the waker that does nothing.
     fn of(waker: &Waker) -> Option<Self> {
-        Some(Self(waker.data() as usize)).filter(|name| *name != Self::FIRST)
+        Some(Self(waker.data() as usize)).filter(|name| *name != Self::LOWEST)
     }
 }
 
@@ -98,13 +98,13 @@ impl Wakers {
 
     /// Removes and returns the wakers of one condition.
     pub(crate) fn take(&mut self, condition: WakeCondition) -> Vec<Waker> {
-        self.take_within((condition, WakerName::FIRST)..=(condition, WakerName::LAST))
+        self.take_within((condition, WakerName::LOWEST)..=(condition, WakerName::HIGHEST))
     }
 
     /// Removes and returns the wakers of a queue's points up to `upto`.
     pub(crate) fn take_upto(&mut self, slot: Slot, upto: Stamp) -> Vec<Waker> {
-        let last = (WakeCondition::Point(slot, upto), WakerName::LAST);
-        self.take_within((WakeCondition::Point(slot, Stamp(0)), WakerName::FIRST)..=last)
+        let last = (WakeCondition::Point(slot, upto), WakerName::HIGHEST);
+        self.take_within((WakeCondition::Point(slot, Stamp(0)), WakerName::LOWEST)..=last)
     }
 
     /// Removes and returns the wakers of the points that their queues have reached.
@@ -118,7 +118,7 @@ impl Wakers {
     }
 
     fn first_slot(&self, from: Slot) -> Option<Slot> {
-        match self.registered.range((WakeCondition::Point(from, Stamp(0)), WakerName::FIRST)..).next()?.0.0 {
+        match self.registered.range((WakeCondition::Point(from, Stamp(0)), WakerName::LOWEST)..).next()?.0.0 {
             WakeCondition::Point(slot, _) => Some(slot),
             _ => None,
         }
@@ -127,7 +127,7 @@ impl Wakers {
     /// Removes and returns the wakers that wait for the submission of a point for which `due` holds.
     pub(crate) fn take_submitted(&mut self, due: impl Fn(Point) -> bool) -> Vec<Waker> {
         let waiting =
-            self.registered.range((WakeCondition::FIRST_SUBMITTED, WakerName::FIRST)..).map(|(&at, _)| at);
+            self.registered.range((WakeCondition::FIRST_SUBMITTED, WakerName::LOWEST)..).map(|(&at, _)| at);
         let is_due = |condition| match condition {
             WakeCondition::Submitted(slot, stamp) => due(Point { slot, stamp }),
             _ => false,
@@ -153,7 +153,7 @@ impl Wakers {
 
     /// Removes and returns the wakers that wait for a condition other than a submission.
     pub(crate) fn take_completion_wakers(&mut self) -> Vec<Waker> {
-        self.take_within(..(WakeCondition::FIRST_SUBMITTED, WakerName::FIRST))
+        self.take_within(..(WakeCondition::FIRST_SUBMITTED, WakerName::LOWEST))
     }
 
     /// Returns `true` if a waker waits for a point of a queue from `first` on.
@@ -163,7 +163,7 @@ impl Wakers {
 
     /// Returns the first point of a queue from `first` on that a waker waits for.
     pub(crate) fn first_awaited(&self, slot: Slot, first: Stamp) -> Option<Stamp> {
-        match self.registered.range((WakeCondition::Point(slot, first), WakerName::FIRST)..).next()?.0.0 {
+        match self.registered.range((WakeCondition::Point(slot, first), WakerName::LOWEST)..).next()?.0.0 {
             WakeCondition::Point(of, stamp) if of == slot => Some(stamp),
             _ => None,
         }

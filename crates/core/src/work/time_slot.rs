@@ -104,7 +104,7 @@ impl TickAt {
 
 impl TickPage {
     /// Counts the bytes of the result of one query.
-    pub(crate) const EACH: usize = 8;
+    pub(crate) const BYTES_A_QUERY: usize = 8;
 
     /// Returns the page of the first `queries` queries, whose results `read` copies to the host.
     pub(crate) fn new(read: Arc<ReadSlot>, queries: u32) -> Arc<Self> {
@@ -118,14 +118,14 @@ impl TickPage {
 
     /// Copies all results out, and drops the staging memory.
     fn fetch(&self) -> Result<Box<[u64]>, Lost> {
-        let mut bytes = vec![0; self.queries as usize * Self::EACH];
+        let mut bytes = vec![0; self.queries as usize * Self::BYTES_A_QUERY];
         match self.read.place() {
             ReadState::Staged(from) => from.copy_out(&mut bytes)?,
             _ => return Err(Lost { reason: "the timestamps were never read back".into() }),
         }
         self.read.set(ReadState::Dropped);
         let number = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
-        Ok(bytes.chunks_exact(Self::EACH).map(number).collect())
+        Ok(bytes.chunks_exact(Self::BYTES_A_QUERY).map(number).collect())
     }
 }
 

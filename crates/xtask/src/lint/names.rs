@@ -21,13 +21,6 @@ const TYPES: [&[&str]; 2] =
 /// Types that each crate has for itself: its error, and the results and pending results that hold it.
 const OF_EACH_CRATE: [&str; 3] = ["Error", "Result", "Pending"];
 
-/// Each of these constants has another value elsewhere in its crate, until it is renamed.
-const TWO_VALUES: [(&str, &str); 3] = [
-    ("crates/core/src/work/time_slot.rs", "EACH"),
-    ("crates/core/src/scheduler/wakers.rs", "FIRST"),
-    ("crates/core/src/runtime/watchdog.rs", "VARIABLE"),
-];
-
 /// Returns every name that stands for two things; `files` are paths from the root, with their sources.
 pub(super) fn check(files: &[(String, String)]) -> Vec<(String, Finding)> {
     let mut findings = stems(files);
@@ -174,9 +167,6 @@ fn constants(files: &[&(String, String)]) -> Vec<(String, Finding)> {
     let mut findings = Vec::new();
     for (path, source) in files.iter().filter(|(path, _)| !is_test(path)) {
         for (name, value, line) in Defined::of(source).constants {
-            if TWO_VALUES.contains(&(path.as_str(), name.as_str())) && seen.contains_key(&name) {
-                continue;
-            }
             match seen.get(&name) {
                 Some((other, known)) if *known != value => {
                     let what = format!("the constant `{name}` has another value in {other}");

@@ -4,7 +4,7 @@
 use crate::device::recorder::Failure;
 use crate::device::wgpu_device::WgpuDevice;
 use crate::driver::backend::Backend;
-use crate::memory::free_list::{FreeList, LentItem};
+use crate::memory::free_list::{FreeList, TakenItem};
 use crate::memory::wgpu_memory::refused;
 use fencepost_sync::TimelineValue;
 use fencepost_sync::backend::HalFence;
@@ -27,7 +27,7 @@ pub(crate) struct Encoder<A: Backend> {
 }
 
 /// Holds recorded commands. The drop returns the encoder to the idle ones, so the commands must be complete by then.
-pub(crate) type RecordedEncoder<A> = LentItem<Encoder<A>>;
+pub(crate) type RecordedEncoder<A> = TakenItem<Encoder<A>>;
 
 impl<A: Backend> Direct<A> {
     pub(crate) fn new(device: Arc<WgpuDevice>, fence: Arc<HalFence<A>>) -> Self {

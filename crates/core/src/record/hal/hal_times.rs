@@ -56,7 +56,8 @@ pub(crate) fn finish<A: Backend>(
     read: &(Arc<dyn Fence>, TimelineValue),
 ) -> Result<Vec<HalTimePage<A>>> {
     times.finish(|queries, count| {
-        let staged = transfers.reserve_read(device, u64::from(count) * TickPage::EACH as u64, read)?;
+        let staged =
+            transfers.reserve_read(device, u64::from(count) * TickPage::BYTES_A_QUERY as u64, read)?;
         let (to, offset) = (native::<A>(staged.piece.memory()), staged.piece.offset());
         calls.copy_times(queries, count, to, offset);
         let slot = ReadSlot::new();

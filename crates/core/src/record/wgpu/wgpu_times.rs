@@ -44,7 +44,7 @@ pub(crate) fn finish(
     times.finish(|WgpuQueries { set, results }, count| {
         passes.encoder().resolve_query_set(set, 0..count, results, 0);
         let slot = ReadSlot::new();
-        let bytes = u64::from(count) * TickPage::EACH as u64;
+        let bytes = u64::from(count) * TickPage::BYTES_A_QUERY as u64;
         transfers.fetch(passes, (results, 0), bytes, &slot, read)?;
         Ok(slot)
     })
@@ -52,7 +52,7 @@ pub(crate) fn finish(
 
 fn make(device: &WgpuDevice) -> Result<WgpuQueries> {
     let label = "times";
-    let size = u64::from(QUERIES_A_PAGE) * TickPage::EACH as u64;
+    let size = u64::from(QUERIES_A_PAGE) * TickPage::BYTES_A_QUERY as u64;
     let usage = wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC;
     let set = wgpu::QuerySetDescriptor {
         label: Some(label),
