@@ -78,6 +78,7 @@ impl Engine {
             let (point, past) = state.marker(before);
             state.queue_mut(slot).clock.join(&past.clock);
             state.push_wait(slot, point, WaitCause::Queue, at);
+            // If `slot` has failed, the new wait has failed with it.
             state.queue_mut(slot).extend_failure();
         }
     }

@@ -1,4 +1,5 @@
-//! Free blocks: the check that a queue may use one again, and the return of unused blocks to the driver.
+//! Free blocks: the check that a queue may use one again, and the return of unused blocks to the driver. S is the
+//! state lock.
 
 use crate::error::{Kind, Result};
 use crate::memory::block::Block;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 /// Returns `true` if the next command of `slot` is ordered after every use of a free block.
 pub(crate) fn usable(state: &State, block: &Arc<Block>, slot: Slot) -> bool {
     if slot == Slot::CONTEXT {
+        // A context command waits for nothing, so it may use only a block that no incomplete command refers to.
         return Arc::strong_count(block) == 1;
     }
     let clock = &state.queue(slot).clock;

@@ -1,4 +1,4 @@
-//! The host clock: the work that the program was told is complete.
+//! The host clock: the work that the program was told is complete. S is the state lock.
 
 use crate::error::Result;
 use crate::memory::uses::Use;

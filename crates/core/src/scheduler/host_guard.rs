@@ -75,6 +75,7 @@ impl Engine {
         }
     }
 
+    /// Grants the host access to `span`, or returns the reason why the host must wait.
     pub(crate) fn claim(self: &Arc<Self>, span: &Span, want: HostUseKind) -> Result<HostClaim> {
         let mut state = self.lock();
         state.lost()?;
@@ -147,9 +148,9 @@ fn save_reads(order: &mut BlockState, span: &Span, access: &HostAccess) {
 }
 
 impl Engine {
-    /// Returns access to the bytes that `read` left in place, with their ranges. Returns `None` if the bytes were saved
-    /// elsewhere. The access needs no wait: the read's own point is done, and every later writer, the host included,
-    /// saves the bytes first.
+    /// Returns access to the bytes that the lazy `read` left in the block, with their ranges. Returns `None` if the
+    /// bytes were saved elsewhere. The access needs no wait: the read's own point is done, and every later writer,
+    /// the host included, saves the bytes first.
     pub(crate) fn claim_lazy(
         self: &Arc<Self>,
         block: &Arc<Block>,

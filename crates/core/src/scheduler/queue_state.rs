@@ -139,7 +139,8 @@ impl QueueState {
         self.requested = self.requested.max(stamp);
     }
 
-    /// Returns `true` if the program requested the front command, or if at least [`URGENT_COMMANDS`] commands are pending.
+    /// Returns `true` if the program requested the front command, or if at least [`URGENT_COMMANDS`] commands are
+    /// pending.
     pub(crate) fn urgent(&self) -> bool {
         self.pending.len() >= URGENT_COMMANDS || self.is_requested()
     }

@@ -109,7 +109,8 @@ impl QueueState {
         (QueueTiming::op(work, &time, clocked), time)
     }
 
-    /// Records that the queue waits for a point, so the end of its last command is no longer the end of the queue.
+    /// Records that the end of the last timed command is no longer the end of the queue, because another command
+    /// follows.
     pub(crate) fn end_times(&mut self) {
         if let Some(timing) = &mut self.timing {
             timing.last = None;

@@ -1,4 +1,4 @@
-//! Makes tasks poll again when their queue has another hold.
+//! Makes tasks poll again when the queue that they wait for has another hold.
 
 use crate::error::Result;
 use crate::scheduler::callback_cycles::forget_polls_of;

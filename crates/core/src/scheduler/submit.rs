@@ -1,4 +1,5 @@
-//! Submits batches: no other file calls `Recorder::submit`. S is the state lock; the token of a lane is the right to submit to it.
+//! Submits batches: no other file calls `Recorder::submit`. S is the state lock; the token of a lane is the right
+//! to submit to it.
 
 use crate::device::recorder::LaneValue;
 use crate::error::Kind;

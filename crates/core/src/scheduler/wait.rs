@@ -328,8 +328,8 @@ impl Engine {
         if submits && state.has_quick_batch(point.slot) {
             state = self.submit_watched(state, lane);
             if !state.lanes[lane].rest.is_deep() {
-                // The caller waits for the batch itself, so the completer is not notified. If the caller drops the result
-                // instead, the lane thread notifies the completer at its next tick.
+                // The caller waits for the batch itself, so the completer is not notified. If the caller drops the
+                // result instead, the lane thread notifies the completer at its next tick.
                 return;
             }
         }
