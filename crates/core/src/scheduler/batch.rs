@@ -29,6 +29,7 @@ pub(crate) struct Submitted {
     pub(crate) seq: Seq,
     pub(crate) value: TimelineValue,
     pub(crate) steps: Arc<Vec<Step>>,
+    /// Keeps resources of the recorder until the batch completes.
     pub(crate) keep: Keep,
     pub(crate) expected: ExpectedCost,
     /// Holds the time of the submission.

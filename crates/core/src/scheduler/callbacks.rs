@@ -1,4 +1,5 @@
-//! Runs host functions in queue order, on the callback thread of the context.
+//! Runs host functions in queue order: on the callback thread of the context or, without threads, on a thread that
+//! makes progress.
 
 use crate::error::Kind;
 use crate::scheduler::callback_cycles as cycles;

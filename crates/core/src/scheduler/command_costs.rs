@@ -17,8 +17,8 @@ use std::time::Duration;
 const NOISE: f32 = 1e-4;
 /// Limits the kinds of commands that are known. At the limit all of them are dropped and learned again.
 const MOST_KINDS: usize = 4096;
-/// Limits how fast an estimate falls: a shorter time lowers it to this fraction at most. If the data decide how long a
-/// kernel takes, one short run says little about the next.
+/// Limits how fast an estimate falls: a shorter measured time lowers the estimate to this fraction of its value at
+/// most. If the data decide how long a kernel takes, one short run says little about the next.
 const FALL: f32 = 0.7;
 /// Limits the different parameter values of a kind. At the limit all launches of the kind share the longest of
 /// their estimates.
@@ -110,7 +110,7 @@ impl CommandCosts {
         }
     }
 
-    /// Returns the estimates of launches that differ from this one only in their parameter values.
+    /// Returns the estimates of launches that differ from `launch` only in their parameter values.
     #[inline]
     pub(crate) fn kind(&self, launch: &Launch) -> Option<&CostKind> {
         self.known.get(&kind_of_launch(launch))

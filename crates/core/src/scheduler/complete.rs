@@ -21,8 +21,8 @@ impl Engine {
     }
 
     /// Waits as [`wait_native`](Self::wait_native) does, where `watch` is 1 if the caller counts as a watcher of
-    /// the lane, and 0 otherwise. The caller stops to count before a waker or a destructor of the program runs,
-    /// because that code may wait for this lane itself.
+    /// the lane, and 0 otherwise. The caller no longer counts as a watcher when a waker or a destructor of the
+    /// program runs, because that code may wait for this lane itself.
     pub(crate) fn wait_watched(
         &self,
         lane: usize,
@@ -95,7 +95,7 @@ impl Engine {
         }
     }
 
-    /// Records that the fence of a lane has reached `reached`, and that the caller stops to count as `watch`
+    /// Records that the fence of a lane has reached `reached`, and that the caller no longer counts as `watch`
     /// watchers. After S is released, drops the resources of the completed batches and calls the wakers that wait
     /// for them.
     fn advance(&self, lane: usize, reached: TimelineValue, watch: u32) {

@@ -69,7 +69,8 @@ fn firsts(steps: &[Step], blamed: Option<Slot>) -> Vec<(Slot, Stamp)> {
     firsts
 }
 
-/// Returns `true` if a step is work of its queue. A copy of bytes that a lazy read of another queue still needs is not.
+/// Returns `true` if a step is work of its queue. A copy for a lazy read is not: it saves bytes that a read of
+/// another queue has left in place, before a command of this queue overwrites them.
 fn is_own(step: &Step) -> bool {
     match &step.work {
         Work::Nothing => false,

@@ -94,8 +94,8 @@ impl Engine {
         self.give_back(|pool| pool.take_surplus(0))
     }
 
-    /// Releases surplus memory before a block of `size` bytes is allocated. A threshold of the program counts only free
-    /// memory, so it is applied when that block is free again.
+    /// Releases surplus memory before a block of `size` bytes is allocated. A threshold of the program counts only
+    /// free memory, so the threshold is applied when the new block is free again.
     pub(crate) fn make_room(&self, size: u64) {
         self.give_back(|pool| if pool.threshold.is_none() { pool.take_surplus(size) } else { Vec::new() });
     }

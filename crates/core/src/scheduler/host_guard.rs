@@ -17,8 +17,8 @@ use std::sync::Arc;
 /// Gives the host access to the bytes of a block until it is dropped.
 ///
 /// The scheduler creates a guard only if no earlier command can still use the range, or write it if the host reads.
-/// Commands that are enqueued later wait on the host until the guard is dropped. The guard tells the program nothing
-/// about completed work before [`report_done`](Self::report_done).
+/// Later commands that conflict with the access stay in their queues until the guard is dropped. The guard tells
+/// the program nothing about completed work before [`report_done`](Self::report_done).
 pub(crate) struct HostGuard {
     engine: Arc<Engine>,
     access: HostAccess,
@@ -138,7 +138,8 @@ fn blocker(state: &State, order: &BlockState, span: &Span, write: bool) -> Optio
     uses.find(|&p| state.reached(p) != PointProgress::Done)
 }
 
-/// Copies the bytes of lazy reads out of `span`. The new access is exclusive, so the host copies the bytes itself.
+/// Saves the bytes that lazy reads have left in `span`, before the host overwrites them. The new access is
+/// exclusive, so the host copies the bytes itself.
 fn save_reads(order: &mut BlockState, span: &Span, access: &HostAccess) {
     for (range, read) in order.take_lazy(&span.range()) {
         let mut bytes = vec![0; (range.end - range.start) as usize];

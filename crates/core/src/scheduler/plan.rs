@@ -233,7 +233,8 @@ impl Planner<'_> {
             return self.discard_failed(goal);
         }
         let Some(front) = queue.pending.front_mut() else { return FrontStep::Planned };
-        // Any command may use an array that an earlier context command fills.
+        // Any command may use an array that an earlier context command fills, so the context commands before it are
+        // planned first.
         if first_context < front.stamp {
             let upto = front.stamp;
             return self.plan_context_commands(upto);

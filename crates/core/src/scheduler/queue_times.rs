@@ -118,7 +118,8 @@ impl QueueState {
     }
 }
 
-/// Returns `true` if the device executes a step of the library for a command, whose time it can therefore report.
+/// Returns `true` if a step of the library executes `work` on the device. Only the time of such a step can be
+/// measured.
 fn takes_time(work: &Work) -> bool {
     match work {
         Work::WgpuCommands(_) => false,

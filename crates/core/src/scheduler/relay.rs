@@ -22,8 +22,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(1);
 /// Signals an event of the waiter's context when another context reaches a point, or when that context has submitted
 /// everything up to the point to a hardware queue that both contexts share.
 ///
-/// The other context owns the relay and wakes it through a waker. The waiter's queue refers to it weakly, to start the
-/// work that the relay waits for.
+/// The wakers of the source's context own the relay, and poll it again. The event refers to the relay weakly, so
+/// that the waiter can start the work of the source.
 pub(crate) struct Relay {
     waiter: Arc<Engine>,
     signaller: Signaller,
@@ -87,7 +87,7 @@ impl RelaySource {
     }
 
     /// Returns `true` if both contexts submit to one hardware queue and the source is submitted, so that the device
-    /// keeps the order itself. If only the submission is missing, registers `waker` for it.
+    /// keeps the order itself. If only the submission is missing, registers `waker` for the submission.
     fn is_submitted(&self, waiter: &Engine, waker: &Waker) -> bool {
         let RelaySource::Point(engine, point, _) = self else { return false };
         let engine = engine.upgrade().filter(|engine| engine.shares_queue(waiter));

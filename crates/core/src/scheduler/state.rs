@@ -70,7 +70,7 @@ pub(crate) struct State {
     /// Lists the due callbacks, in the order in which they became due, for the callback thread. Each of them holds
     /// the queue that it comes from.
     pub(crate) calls: VecDeque<(HoldId, Slot, Callback)>,
-    /// Is true if the tasks of a context without threads were notified that callbacks are due.
+    /// Is true if the waiting calls and tasks of a context without threads were notified that callbacks are due.
     pub(crate) callbacks_announced: bool,
     /// Holds the callbacks that are running.
     pub(crate) callbacks: Callbacks,
@@ -160,7 +160,7 @@ impl State {
         HoldId(self.holds)
     }
 
-    /// Returns `true` if `known` holds for each existing queue and its last stamp that is not larger than `upto`.
+    /// Returns `true` if `known` holds for the end of each existing queue, or for `upto` if the end is later.
     pub(crate) fn known_upto(&self, upto: Stamp, known: &dyn Fn(Slot, Stamp) -> bool) -> bool {
         self.slots().all(|slot| {
             let queue = self.queue(slot);

@@ -23,7 +23,8 @@ struct IdleTicks {
     ticks: u32,
     /// Is the value of the next submission when the count began.
     upto: TimelineValue,
-    /// Is true if the last park ended with its timeout. The program then had the time to request its commands.
+    /// Is true if the last park was a tick. The program then had the time to enqueue more commands for the next
+    /// batch, so pending commands are planned.
     ticked: bool,
 }
 
@@ -55,6 +56,7 @@ impl Engine {
                 }
                 state = self.park_lane_thread(lane, state, &mut resting);
             }
+            // Without a tick and without urgent commands, the thread only submits, so that pending commands gather.
             let due = std::mem::take(&mut resting.ticked) || state.plans_for(lane);
             self.submit_next(lane, state, due.then_some(DueCommands::All));
         }

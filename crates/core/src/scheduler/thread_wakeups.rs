@@ -21,8 +21,8 @@ pub(crate) struct ThreadWakeups {
 }
 
 impl ThreadWakeups {
-    /// Returns the wakeups without the parked callers. A caller that is about to park has changed nothing that they
-    /// wait for.
+    /// Returns the wakeups without the parked callers, for a caller that is about to park: it has changed nothing
+    /// that the others wait for.
     pub(crate) fn without_callers(self) -> Self {
         Self { callers: false, ..self }
     }

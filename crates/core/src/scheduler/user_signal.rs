@@ -57,7 +57,8 @@ impl Deref for UserWait {
 
 impl Drop for UserWait {
     /// Abandons the signal source if the wait is dropped unsignalled, because its queue has failed. A finished wait
-    /// may be dropped under S, and an unfinished one is dropped after S is released.
+    /// may be dropped under S. An unfinished one is dropped after S is released, because the source then takes the
+    /// S of its own context.
     fn drop(&mut self) {
         if self.result().is_none()
             && let Some(source) = self.source()

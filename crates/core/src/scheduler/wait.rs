@@ -33,6 +33,7 @@ enum TargetState {
     Done(Result<()>),
     /// The target is planned, and this batch must still complete.
     In(Seq),
+    /// The target is not planned, or is an event that is not signalled.
     Unplanned,
 }
 
@@ -146,8 +147,8 @@ impl Engine {
     pub(crate) fn wait_for(&self, target: WaitTarget<'_>, deadline: Deadline) -> Result<bool> {
         // The first turn ignores the deadline, so that repeated waits with a zero limit make progress.
         let (mut stepped, mut blocked, mut planned) = (false, None, PlanRest::default());
-        // A waker of the program may wait while its thread signals an event. This wait may need a callback, and a
-        // thread with the mark runs no callback.
+        // Code that a signal of this thread calls may wait here, and may need a callback. While the signalling mark
+        // is set, a thread runs no callback.
         let _mark = SignallingMark::set(false);
         // A destructor or waker of the program may wait on a lane thread. Another thread must then submit the work
         // of the lane.

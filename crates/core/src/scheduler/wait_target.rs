@@ -35,7 +35,7 @@ impl WaitTarget<'_> {
     }
 }
 
-/// Tells if the caller of a flush waits next. If so, its thread also submits the batch.
+/// Tells if the caller of a flush waits next. Only the thread of such a caller may submit the batch itself.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Caller {
     Continues,
