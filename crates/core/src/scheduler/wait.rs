@@ -73,6 +73,8 @@ impl State {
         relay.map_or(WaitStep::Sleep, WaitStep::OtherContext)
     }
 
+    /// Returns the relay that will release the queue of an unplanned point, if an event of another context holds
+    /// that queue.
     pub(crate) fn held_by(&self, point: Point) -> Option<Arc<Relay>> {
         // The queue of the point may be held because it waits for another held queue. So the event may be at the
         // front of any queue.
