@@ -78,6 +78,7 @@ impl Engine {
             let (point, past) = state.marker(before);
             state.queue_mut(slot).clock.join(&past.clock);
             state.push_wait(slot, point, WaitCause::Queue, at);
+            // If `slot` has failed, the new wait has failed with it.
             state.queue_mut(slot).extend_failure();
         }
     }
@@ -85,8 +86,8 @@ impl Engine {
 
 impl State {
     /// Returns the ends of all existing queues, the oldest queue first. The work of queues that no longer exist is
-    /// done. The first end belongs to the context's own queue, and its clock covers everything enqueued so far: a
-    /// report of its completion reports the completion of all.
+    /// done. The first end belongs to the context's own queue. The clock of that end covers everything enqueued so
+    /// far, so a report that the end is complete reports that everything is complete.
     fn all_ends(&mut self) -> Vec<(Point, Arc<PointHistory>)> {
         let mut here: Vec<Slot> = self.slots().filter(|&slot| !self.queue(slot).free).collect();
         here.sort_unstable_by_key(|&slot| self.queue(slot).born);

@@ -14,8 +14,8 @@ use web_time::Instant;
 pub(crate) struct Batch {
     pub(crate) seq: Seq,
     pub(crate) steps: Vec<Step>,
-    /// Names the batches that must be submitted first. Those on other lanes must also complete before this batch
-    /// starts. All of them were closed before this batch, so no cycle exists.
+    /// Names the batches that must be submitted first. On another lane, a dependency must also complete before this
+    /// batch starts. Every dependency was closed before this batch, so no cycle exists.
     pub(crate) deps: SmallVec<[Seq; 4]>,
     pub(crate) expected: ExpectedCost,
     /// Is true if the same planning pass closed an earlier batch so that results in that batch do not come late.
@@ -29,6 +29,7 @@ pub(crate) struct Submitted {
     pub(crate) seq: Seq,
     pub(crate) value: TimelineValue,
     pub(crate) steps: Arc<Vec<Step>>,
+    /// Keeps resources of the recorder until the batch completes.
     pub(crate) keep: Keep,
     pub(crate) expected: ExpectedCost,
     /// Holds the time of the submission.
@@ -72,8 +73,8 @@ pub(crate) struct Info {
 }
 
 impl Info {
-    /// Returns the point that a batch on `lane` must wait for on the device. Returns `None` for a batch of the same
-    /// lane, and for one that is not in flight.
+    /// Returns the lane and value of this batch, if a batch on `lane` that depends on this one must wait for that
+    /// value on the device. Returns `None` if this batch is on the same lane or is not in flight.
     pub(crate) fn device_wait(&self, lane: usize) -> Option<LaneValue> {
         match self.status {
             Status::Submitted(value) if self.lane != lane => Some(LaneValue { lane: self.lane, value }),
@@ -82,7 +83,7 @@ impl Info {
     }
 }
 
-/// Holds the state of every batch that is not done, by number.
+/// Holds the stage, the lane and the queues of every batch that is not done, by number.
 #[derive(Default)]
 pub(crate) struct Batches {
     /// Counts the oldest batches without an entry. All of them are done.

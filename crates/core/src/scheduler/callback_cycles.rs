@@ -29,7 +29,7 @@ struct Polled {
     sure: PollEvidence,
 }
 
-/// States the evidence that a thread does nothing but poll a task.
+/// Names the evidence that a thread does nothing but poll a task.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PollEvidence {
     No,

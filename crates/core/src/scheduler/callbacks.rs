@@ -1,4 +1,5 @@
-//! Runs host functions in queue order, on the callback thread of the context.
+//! Runs host functions in queue order: on the callback thread of the context or, without threads, on a thread that
+//! makes progress.
 
 use crate::error::Kind;
 use crate::scheduler::callback_cycles as cycles;
@@ -15,7 +16,8 @@ use fencepost_sync::{HoldId, Point, Slot};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-/// Marks this thread until it is dropped: it [runs a callback](crate::scheduler::thread_state::is_inside_callback).
+/// Marks this thread as one that [runs a callback](crate::scheduler::thread_state::is_inside_callback), until this
+/// value is dropped.
 pub(crate) struct Inside(());
 
 impl Inside {
@@ -36,9 +38,9 @@ impl Drop for Inside {
 impl Engine {
     /// Runs the due callbacks on this thread. Returns `true` if there was one.
     ///
-    /// Some threads must not run a callback, as the callback may wait for the next step of that thread. A lane thread,
-    /// and a thread that signals an event, wake the waiting calls and tasks of the context instead. A thread that polls
-    /// relays runs the callbacks after it has polled all of them.
+    /// Some threads must not run a callback now, because the callback may wait for something that the thread does
+    /// next. A lane thread, and a thread that signals an event, wake the waiting calls and tasks of the context
+    /// instead. A thread that polls relays runs the callbacks after it has polled all of them.
     pub(crate) fn run_due_callbacks(&self) -> bool {
         let mut state = self.lock();
         if is_thread_of_a_lane() || is_signalling() {
@@ -71,6 +73,7 @@ impl Engine {
         state
     }
 
+    /// Runs one callback without S, the state lock, and then resumes its queue.
     pub(crate) fn run_callback<'a>(
         &'a self,
         mut state: MutexGuard<'a, State>,
@@ -83,6 +86,7 @@ impl Engine {
         let inside = Inside::enter();
         let panicked = catch_unwind(AssertUnwindSafe(run)).is_err();
         drop(inside);
+        // The callback may have blocked and taken a wake that was meant for a future that this thread polls.
         fencepost_sync::note_nested();
         let mut state = self.lock();
         state.finish_callback(id, slot, panicked);
@@ -117,7 +121,7 @@ impl State {
         self.free_slots();
     }
 
-    /// Returns the callback that `point` comes after, if the planner has stopped at one.
+    /// Returns the callback that holds the queue of an unplanned point.
     pub(crate) fn callback_before(&self, point: Point) -> Option<BlockingCallback> {
         let Some(Hold::Callback(callback)) = self.queue(point.slot).hold else { return None };
         if self.reached(point) != PointProgress::Unplanned {

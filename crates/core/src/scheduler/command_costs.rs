@@ -17,10 +17,11 @@ use std::time::Duration;
 const NOISE: f32 = 1e-4;
 /// Limits the kinds of commands that are known. At the limit all of them are dropped and learned again.
 const MOST_KINDS: usize = 4096;
-/// Limits how fast an estimate falls: a shorter time lowers it to this fraction at most. If the data decide how long a
-/// kernel takes, one short run says little about the next.
+/// Limits how fast an estimate falls: a shorter measured time lowers the estimate to this fraction of its value at
+/// most. If the data decide how long a kernel takes, one short run says little about the next.
 const FALL: f32 = 0.7;
-/// Counts the different parameter values after which all launches of a kind share the longest of their estimates.
+/// Limits the different parameter values of a kind. At the limit all launches of the kind share the longest of
+/// their estimates.
 const ALIKE: usize = 8;
 
 /// Estimates a transfer until one of its size was measured: seconds for each transfer, and seconds for each byte.
@@ -29,8 +30,8 @@ const TRANSFER: (f32, f32) = (2e-5, 1e-9);
 /// Holds the estimates for the commands of one lane.
 pub(crate) struct CommandCosts {
     source: CostSource,
-    /// Limits the seconds by which a batch may be longer than its first command. A result in the batch can be this
-    /// late.
+    /// Limits how many seconds a result in a batch may be late: a batch may be longer than its first command by
+    /// this time.
     pub(crate) bound: f32,
     /// Maps each kind of command to its estimates.
     known: FxHashMap<u64, CostKind>,
@@ -109,7 +110,7 @@ impl CommandCosts {
         }
     }
 
-    /// Returns the estimates of launches that differ from this one only in their parameter values.
+    /// Returns the estimates of launches that differ from `launch` only in their parameter values.
     #[inline]
     pub(crate) fn kind(&self, launch: &Launch) -> Option<&CostKind> {
         self.known.get(&kind_of_launch(launch))

@@ -1,4 +1,5 @@
-//! Detects completed batches and a lost device.
+//! Detects completed batches and a lost device. S is the state lock. A *watcher* of a lane is a caller that polls
+//! the lane's fence itself; the completer sleeps meanwhile.
 
 use crate::device::recorder::KeepAlive;
 use crate::error::{Error, Kind};
@@ -19,9 +20,9 @@ impl Engine {
         self.wait_watched(lane, value, limit, 0);
     }
 
-    /// Waits as [`wait_native`](Self::wait_native) does, for a caller that counts as `watch` watchers of the lane. The
-    /// caller is no longer counted when a waker or a destructor of the program runs, because that code may wait for
-    /// this lane itself.
+    /// Waits as [`wait_native`](Self::wait_native) does, where `watch` is 1 if the caller counts as a watcher of
+    /// the lane, and 0 otherwise. The caller no longer counts as a watcher when a waker or a destructor of the
+    /// program runs, because that code may wait for this lane itself.
     pub(crate) fn wait_watched(
         &self,
         lane: usize,
@@ -45,6 +46,7 @@ impl Engine {
         }
     }
 
+    /// Ends the count of a watcher. If it was the last one, the completer is notified.
     fn unwatch(&self, lane: usize, watch: u32) {
         if watch > 0 {
             let mut state = self.lock();
@@ -61,7 +63,8 @@ impl Engine {
         }
     }
 
-    /// Polls the fences of all lanes, or polls for device loss if no lane has work in flight.
+    /// Polls the fences of all lanes. If no lane has a batch in flight, polls for device loss, which no fence would
+    /// report.
     pub(crate) fn poll_lanes(&self) {
         let busy = self.lock().lanes.iter().any(|lane| lane.timeline.in_flight() > 0);
         if busy {
@@ -71,7 +74,7 @@ impl Engine {
         }
     }
 
-    /// Polls for device loss, for a waiter whose work is not in flight.
+    /// Polls for device loss, for a waiter whose work is not in flight, and polls the fences of all lanes.
     pub(crate) fn poll_loss(&self) {
         if self.lock().lost.is_some() {
             return;
@@ -80,7 +83,8 @@ impl Engine {
         (0..self.lanes.len()).for_each(|lane| self.poll_lane(lane));
     }
 
-    /// Returns `outcome`, the result of a call of the device. If the device is lost, the error is replaced by the loss.
+    /// Returns `outcome`, the result of a call of the device. If the device is lost, returns the loss instead of
+    /// another error.
     pub(crate) fn checked<T>(&self, outcome: Result<T, Error>) -> Result<T, Error> {
         if outcome.is_err() && self.lock().lost.is_none() && self.device.is_gone() {
             (0..self.lanes.len()).for_each(|lane| self.poll_lane(lane));
@@ -91,8 +95,9 @@ impl Engine {
         }
     }
 
-    /// Records that a lane has completed `reached`. After S is released, the resources of the completed batches are
-    /// dropped and their waiters are woken.
+    /// Records that the fence of a lane has reached `reached`, and that the caller no longer counts as `watch`
+    /// watchers. After S is released, drops the resources of the completed batches and calls the wakers that wait
+    /// for them.
     fn advance(&self, lane: usize, reached: TimelineValue, watch: u32) {
         let mut state = self.lock();
         state.lanes[lane].watchers -= watch;
@@ -122,8 +127,8 @@ impl Engine {
         self.tick_driver(lane);
     }
 
-    /// Lets the driver release resources whose handles were dropped: some memory returns only then. If the lane thread
-    /// polls soon, the call leaves this to that thread, so that a waiting caller does not spend time on it.
+    /// Lets the driver release resources whose handles were dropped: some memory returns only then. If the lane
+    /// thread ticks soon, leaves this to that thread, so that a waiting caller spends no time on it.
     fn tick_driver(&self, lane: usize) {
         if self.threads {
             let mut state = self.lock();
@@ -175,8 +180,8 @@ impl State {
         (done, wakers)
     }
 
-    /// Learns how long commands take from completed batches. Their time starts at the submission of the first one, or
-    /// at the previous completion on the lane if that was later.
+    /// Learns from completed batches how long commands take. The measured time starts at the submission of the
+    /// first one, or at the previous completion on the lane if that was later.
     fn learn(&mut self, lane: usize, done: &[Submitted]) {
         let Some(first) = done.first() else { return };
         let (now, at) = (Instant::now(), &mut self.lanes[lane]);

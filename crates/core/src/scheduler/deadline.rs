@@ -1,4 +1,4 @@
-//! The time at which a blocking wait gives up.
+//! The time at which a blocking wait returns without a result.
 
 use crate::scheduler::engine::SLICE;
 use std::time::Duration;

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::Waker;
 
-/// Runs later if a thread defers it while the thread polls relays.
+/// Represents an action that a thread defers while it polls relays, and runs afterwards.
 pub(crate) trait Deferred {
     fn run(self: Arc<Self>);
 }
@@ -24,8 +24,8 @@ thread_local! {
 }
 
 /// Runs `first`, then the relays that were woken on this thread meanwhile. The relays run in a loop and not
-/// recursively, as a chain of relays may be long. Code of the program runs last: destructors, then tasks, then
-/// callbacks. That code may wait for any of the relays.
+/// recursively, as a chain of relays may be long. Code of the program runs last, because it may wait for any of the
+/// relays: destructors, then tasks, then callbacks.
 pub(crate) fn run_with_deferred<R>(first: impl FnOnce() -> R) -> R {
     let outermost = with_relays(|list| {
         let outermost = list.is_none();

@@ -1,4 +1,4 @@
-//! The scheduler of one context: its state lock, its condition variables and its lanes.
+//! The scheduler of one context: its state lock S, its condition variables and its lanes.
 
 use crate::device::recorder::Recorder;
 use crate::device::{Device, Lane};
@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-/// Limits one native wait, so that a waiter detects a lost device between two waits.
+/// Limits one native wait in a context with threads, so that a waiter detects a lost device between two waits.
 pub(crate) const SLICE: Duration = Duration::from_millis(100);
 
 /// Limits how often a thread yields so that others can take S.
@@ -50,9 +50,12 @@ pub(crate) struct Engine {
 
 /// Holds the part of a lane that the state lock does not guard.
 pub(crate) struct EngineLane {
-    /// Belongs to the holder of the lane's token, so no thread ever blocks on this lock.
+    /// Records the batches of the lane. Only the holder of the lane's token uses it, so no thread ever blocks on
+    /// this lock.
     pub(crate) recorder: Mutex<Box<dyn Recorder>>,
     pub(crate) fence: Arc<dyn Fence>,
+    /// Is true if a submission returns before its work is complete. Otherwise a waiting caller leaves submissions
+    /// to the lane thread, so that it still returns at its timeout.
     pub(crate) async_submit: bool,
 }
 
@@ -99,8 +102,8 @@ impl Engine {
         lock(&self.state)
     }
 
-    /// Yields while other threads wait for S. A mutex goes to the thread that asks first, which is mostly the one that
-    /// has just released it. A thread that plans in short pieces would starve all others.
+    /// Yields while other threads wait for S. A thread that has just released a mutex mostly takes it again first.
+    /// So a thread that takes S again and again would starve all others without this call.
     pub(crate) fn yield_lock(&self) {
         for _ in 0..MOST_YIELDS {
             if self.waiting.load(Ordering::Relaxed) == 0 {

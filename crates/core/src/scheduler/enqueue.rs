@@ -1,4 +1,4 @@
-//! Every verb of a queue enqueues its command here.
+//! Enqueues the commands of all verbs. S is the state lock.
 
 use crate::error::{Kind, Result};
 use crate::memory::block::{Block, HostUse};
@@ -21,7 +21,7 @@ use smallvec::SmallVec;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Counts the waits of a queue after which its clock is searched for entries that no longer matter.
+/// Counts the waits of a queue after which [`State::tidy_clock`] removes entries of its clock.
 const KNOWN: usize = 16;
 
 impl Engine {
@@ -35,8 +35,8 @@ impl Engine {
         self.check_and_push(state, by, work)
     }
 
-    /// Enqueues work for the guard of a map, which has exclusive use of the bytes. The check for mapped arrays is
-    /// skipped.
+    /// Enqueues work for the guard of a map, which has exclusive use of the bytes. The work may use the mapped
+    /// array.
     pub(crate) fn enqueue_mapped(&self, by: Admission, work: Work) -> Result<Stamp> {
         self.check_and_push(self.lock(), by, work)
     }
@@ -97,8 +97,8 @@ impl Engine {
         Ok(stamps)
     }
 
-    /// Under `Checked`, records that a queue has made an array. The creation has a stamp on the queue, and every use of
-    /// the array must be ordered after it.
+    /// Under `Checked`, records that a queue has made an array. The creation has a stamp on the queue, and every
+    /// use of the array must be ordered after that stamp.
     pub(crate) fn note_making(&self, by: Admission, block: &Block) {
         let mut state = self.lock();
         if state.policy() == Policy::Checked && by.slot != Slot::CONTEXT {
@@ -181,7 +181,7 @@ impl Engine {
         self.lock().marker(slot)
     }
 
-    /// Returns the watch that keeps the failures up to a point.
+    /// Returns the failure watch of a point, which keeps the failures up to that point available.
     pub(crate) fn stretch_of(&self, point: Point) -> FailureWatch {
         self.lock().queue(point.slot).failures.stretch_of(point.stamp)
     }

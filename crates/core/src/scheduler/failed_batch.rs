@@ -1,4 +1,5 @@
-//! Failures of batches that the device refused.
+//! Failures of batches that the device refused. A failure ends only the queue whose command was refused; the rest
+//! of the batch is submitted again.
 
 use crate::device::recorder::Failure;
 use crate::error::Error;
@@ -55,7 +56,8 @@ impl Engine {
 /// Returns the queues that fail, each with the first of its commands in the batch.
 fn firsts(steps: &[Step], blamed: Option<Slot>) -> Vec<(Slot, Stamp)> {
     let mut firsts: Vec<(Slot, Stamp)> = Vec::new();
-    // Timestamps are not work of the queue.
+    // Timestamps are not work of the queue. A step with the largest stamp belongs to no command: it makes bytes
+    // visible to the host.
     let is_timestamp = |step: &Step| matches!(step.work, Work::Start(_) | Work::End(_));
     for step in
         steps.iter().filter(|step| step.stamp != Stamp(u64::MAX) && is_own(step) && !is_timestamp(step))
@@ -67,7 +69,8 @@ fn firsts(steps: &[Step], blamed: Option<Slot>) -> Vec<(Slot, Stamp)> {
     firsts
 }
 
-/// Returns `true` if a step is work of its queue. A copy of bytes that a lazy read of another queue still needs is not.
+/// Returns `true` if a step is work of its queue. A copy for a lazy read is not: it saves bytes that a read of
+/// another queue has left in place, before a command of this queue overwrites them.
 fn is_own(step: &Step) -> bool {
     match &step.work {
         Work::Nothing => false,
@@ -76,7 +79,7 @@ fn is_own(step: &Step) -> bool {
     }
 }
 
-/// Removes the work of `slot` from `first` on and returns it.
+/// Puts [`Work::Nothing`] in the place of the work of `slot` from `first` on, and returns that work.
 fn undo(steps: &mut [Step], slot: Slot, first: Stamp) -> Vec<Command> {
     let hit = |step: &&mut Step| {
         step.slot == slot && step.stamp >= first && step.stamp != Stamp(u64::MAX) && is_own(step)
@@ -107,13 +110,14 @@ fn unpublish(step: &Step) {
 }
 
 impl Engine {
-    /// Takes the error of a queue. Commands and markers from now on belong to a new stretch, which the error does not
-    /// affect.
+    /// Takes the error of a queue. The commands and markers from now on form a new *stretch* of the queue, which
+    /// the error does not affect.
     pub(crate) fn take_queue_error(&self, slot: Slot) -> Option<Error> {
         let mut state = self.lock();
         let error = state.queue_mut(slot).error.take()?;
         let stamp = state.next_stamp();
         state.queue_mut(slot).failures.begin(stamp);
+        // A marker names the last command, so the stretch needs a command at once. This wait is always complete.
         state.queue_mut(slot).push(Command { stamp, op: Op::Wait(Point::START) });
         state.queue_mut(slot).end_times();
         Some(error)
@@ -147,14 +151,14 @@ impl State {
             self.after.dropped.extend(undo(&mut batch.steps, slot, first));
         }
         if let Some(held) = held {
-            // Other queues have the same hold if they only wait for this queue. Without it, planning examines them
-            // again.
+            // Other queues have the same hold if they only wait for this queue. Without that hold, planning
+            // examines those queues again.
             self.release(|hold| hold == held);
         }
     }
 
-    /// Removes a batch that was not submitted. Its dependents inherit its dependencies, and they also depend on the
-    /// last submitted batch of its lane.
+    /// Removes a batch that was not submitted. The batches that depend on it inherit its dependencies. They also
+    /// depend on the last submitted batch of its lane, which would have run before it.
     fn remove_unsubmitted(&mut self, lane: usize, seq: Seq, deps: &[Seq]) {
         let last = self.lanes[lane].submitted.back().map(|submitted| submitted.seq);
         let before: SmallVec<[Seq; 4]> =

@@ -5,17 +5,19 @@ use fencepost_sync::Stamp;
 use std::ops::RangeInclusive;
 use std::sync::{Arc, Weak};
 
-/// Counts the newest failures that are kept without a watch, because a call that runs at this moment may ask for one.
+/// Counts the newest failures that are kept without a [`FailureWatch`], because a call that runs at this moment may
+/// ask for one of them.
 const NEWEST: usize = 16;
 
-/// Keeps the failures in one stretch of a queue. Every handle and every pending result of the stretch holds a clone.
-/// Once all clones are dropped, the history may drop the failures.
+/// Keeps the failures of one stretch of a queue available. A stretch is a run of commands that ends when the
+/// program takes the queue's error. Every handle and every pending result of the stretch holds a clone. Once all
+/// clones are dropped, the history may drop the failures.
 pub(crate) type FailureWatch = Arc<()>;
 
 /// Holds the failures of a queue, and of the earlier queues in its slot, that a call can still ask for.
 ///
-/// A stretch is a run of commands of the queue. A queue whose error is taken begins a new stretch, so that the earlier
-/// failures do not affect its later commands.
+/// A queue whose error is taken begins a new stretch, so that the earlier failures do not affect its later
+/// commands.
 #[derive(Default)]
 pub(crate) struct FailureHistory {
     /// Lists the failed ranges of stamps in ascending order, without overlaps.

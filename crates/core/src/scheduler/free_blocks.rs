@@ -1,4 +1,5 @@
-//! Free blocks: the check that a queue may use one again, and the return of unused blocks to the driver.
+//! Free blocks: the check that a queue may use one again, and the return of unused blocks to the driver. S is the
+//! state lock.
 
 use crate::error::{Kind, Result};
 use crate::memory::block::Block;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 /// Returns `true` if the next command of `slot` is ordered after every use of a free block.
 pub(crate) fn usable(state: &State, block: &Arc<Block>, slot: Slot) -> bool {
     if slot == Slot::CONTEXT {
+        // A context command waits for nothing, so it may use only a block that no incomplete command refers to.
         return Arc::strong_count(block) == 1;
     }
     let clock = &state.queue(slot).clock;
@@ -92,8 +94,8 @@ impl Engine {
         self.give_back(|pool| pool.take_surplus(0))
     }
 
-    /// Releases surplus memory before a block of `size` bytes is allocated. A threshold of the program counts only free
-    /// memory, so it is applied when that block is free again.
+    /// Releases surplus memory before a block of `size` bytes is allocated. A threshold of the program counts only
+    /// free memory, so the threshold is applied when the new block is free again.
     pub(crate) fn make_room(&self, size: u64) {
         self.give_back(|pool| if pool.threshold.is_none() { pool.take_surplus(size) } else { Vec::new() });
     }

@@ -44,8 +44,8 @@ impl HandlePoints {
         }
     }
 
-    /// Returns the first point from `first` on for which the program holds a handle. With too many candidates to
-    /// examine it returns `first`.
+    /// Returns the first point from `first` on for which the program holds a handle. If there are too many
+    /// candidates to examine, returns `first`, as if the program held a handle there.
     pub(crate) fn first(&self, first: Stamp) -> Option<Stamp> {
         let from = self.points.partition_point(|(stamp, _)| *stamp < first);
         let mut handles = self.points.range(from..);

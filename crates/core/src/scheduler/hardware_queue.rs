@@ -1,4 +1,5 @@
-//! Points that are submitted but not complete. This is enough for a wait of a context on the same hardware queue.
+//! Points that are submitted but not complete. A wait of another context on the same hardware queue may end then,
+//! because the hardware queue executes the submissions in order.
 use crate::scheduler::engine::Engine;
 use crate::scheduler::queue_state::PointProgress;
 use crate::scheduler::state::State;

@@ -1,4 +1,4 @@
-//! The host clock: the work that the program was told is complete.
+//! The host clock: the work that the program was told is complete. S is the state lock.
 
 use crate::error::Result;
 use crate::memory::uses::Use;
@@ -20,9 +20,9 @@ impl State {
         &self.host_clock
     }
 
-    /// Updates the host clock before a call for `point` returns `answer` to the program. The program learns from the
-    /// answer that the work, and everything that the work came after, is complete, if the answer is the outcome of the
-    /// work itself: success, or the error that the work has ended with. An error of a refused call or of a lost device
+    /// Updates the host clock before a call for `point` returns `answer` to the program. If the answer is the
+    /// outcome of the work itself (success, or the error that the work has ended with), the program learns that the
+    /// work, and everything that the work came after, is complete. An error of a refused call or of a lost device
     /// reports nothing about the work.
     pub(crate) fn report_done(&mut self, point: Point, clock: &Clock, answer: &Result<()>) {
         let outcome = match answer {

@@ -17,8 +17,8 @@ use std::sync::Arc;
 /// Gives the host access to the bytes of a block until it is dropped.
 ///
 /// The scheduler creates a guard only if no earlier command can still use the range, or write it if the host reads.
-/// Commands that are enqueued later wait on the host until the guard is dropped. The guard tells the program nothing
-/// about completed work before [`report_done`](Self::report_done).
+/// Later commands that conflict with the access stay in their queues until the guard is dropped. The guard tells
+/// the program nothing about completed work before [`report_done`](Self::report_done).
 pub(crate) struct HostGuard {
     engine: Arc<Engine>,
     access: HostAccess,
@@ -75,6 +75,7 @@ impl Engine {
         }
     }
 
+    /// Grants the host access to `span`, or returns the reason why the host must wait.
     pub(crate) fn claim(self: &Arc<Self>, span: &Span, want: HostUseKind) -> Result<HostClaim> {
         let mut state = self.lock();
         state.lost()?;
@@ -137,7 +138,8 @@ fn blocker(state: &State, order: &BlockState, span: &Span, write: bool) -> Optio
     uses.find(|&p| state.reached(p) != PointProgress::Done)
 }
 
-/// Copies the bytes of lazy reads out of `span`. The new access is exclusive, so the host copies the bytes itself.
+/// Saves the bytes that lazy reads have left in `span`, before the host overwrites them. The new access is
+/// exclusive, so the host copies the bytes itself.
 fn save_reads(order: &mut BlockState, span: &Span, access: &HostAccess) {
     for (range, read) in order.take_lazy(&span.range()) {
         let mut bytes = vec![0; (range.end - range.start) as usize];
@@ -147,9 +149,9 @@ fn save_reads(order: &mut BlockState, span: &Span, access: &HostAccess) {
 }
 
 impl Engine {
-    /// Returns access to the bytes that `read` left in place, with their ranges. Returns `None` if the bytes were saved
-    /// elsewhere. The access needs no wait: the read's own point is done, and every later writer, the host included,
-    /// saves the bytes first.
+    /// Returns access to the bytes that the lazy `read` left in the block, with their ranges. Returns `None` if the
+    /// bytes were saved elsewhere. The access needs no wait: the read's own point is done, and every later writer,
+    /// the host included, saves the bytes first.
     pub(crate) fn claim_lazy(
         self: &Arc<Self>,
         block: &Arc<Block>,

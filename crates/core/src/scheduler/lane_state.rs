@@ -7,34 +7,37 @@ use crate::scheduler::priority::Priority;
 use fencepost_sync::Timeline;
 use std::collections::VecDeque;
 
-/// Limits the submissions in flight: one runs and one waits behind it. Later commands gather for the next batch.
+/// Limits the submissions in flight: one runs and one waits behind it. Later commands *gather*: while a planned
+/// batch of their priority is not submitted, they stay unplanned, and then share the next batch. Each submission
+/// costs time, and an earlier planning would start no command earlier.
 const SUBMISSIONS_IN_FLIGHT: u64 = 2;
-/// Limits the submissions in flight while the next batch was cut from a larger plan. Such batches are short, and no
-/// more commands gather in them.
+/// Limits the submissions in flight while the next batch was cut from a larger plan. Such batches are short, so the
+/// device needs more of them in advance, and they gain nothing from a delay, because no more commands join them.
 const CUT_SUBMISSIONS_IN_FLIGHT: u64 = 8;
-/// Counts the plans of higher priority in a row after which a waiting batch of lower priority is submitted.
+/// Limits the plans of higher priority in a row while a batch of lower priority waits. After that the waiting batch
+/// is submitted.
 const STARVATION: u32 = 8;
 
-/// Counts the batches in a row that may overtake older batches because callers wait for them. After that the oldest
+/// Limits the batches in a row that overtake older batches because callers wait for them. After that the oldest
 /// batch is submitted.
 const OVERTAKEN: u32 = 4;
 
-/// States when a lane thread next polls its lane without a notification.
+/// Tells how a lane thread waits for work. This decides which work must notify the thread.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) enum ThreadRest {
-    /// The thread runs and polls before it sleeps.
+    /// The thread runs, and searches for work before it parks.
     #[default]
     Awake,
-    /// The thread polls at its next tick, so work that is not urgent does not wake it.
+    /// The thread searches for work at its next tick, so work that is not urgent does not notify it.
     Ticking,
-    /// The thread sleeps until it is notified.
+    /// The thread parks until it is notified.
     Asleep,
-    /// The thread sleeps until it is notified or until it is time to poll for device loss.
+    /// The thread parks until it is notified or until it is time to poll for device loss.
     PollingForLoss,
 }
 
 impl ThreadRest {
-    /// Returns `true` if the thread does not poll soon.
+    /// Returns `true` if the thread finds no work soon without a notification.
     pub(crate) fn is_deep(self) -> bool {
         self == Self::Asleep || self == Self::PollingForLoss
     }
@@ -51,18 +54,20 @@ pub(crate) struct LaneState {
     /// Lists the batches in flight, oldest first, with one value each: its length is `timeline.in_flight()`, unless the
     /// device is lost.
     pub(crate) submitted: VecDeque<Submitted>,
-    /// States how the lane thread rests.
+    /// Tells how the lane thread waits for work.
     pub(crate) rest: ThreadRest,
     /// Is true while the completer of the lane sleeps.
     pub(crate) idle: bool,
     /// Is true if the driver may have resources of dropped objects to release.
     pub(crate) needs_cleanup: bool,
-    /// Counts the callers that poll the lane's fence, or are about to. They process the completed batches themselves.
+    /// Counts the watchers: callers that poll the lane's fence, or are about to, and process the completed batches
+    /// themselves. The completer sleeps while there is one.
     pub(crate) watchers: u32,
     /// Counts the plans in a row that were submitted while a batch of lower priority waited. The batches that one plan
     /// was cut into count once.
     streak: u32,
-    /// Is true while a batch may stand in front of older batches. Then a batch is ready.
+    /// Is true while a batch may stand in front of older batches of its list, because a caller waits for it. Is
+    /// false if no batch is ready.
     pub(crate) mixed: bool,
     /// Counts for each priority the batches in a row that were submitted before an older batch of the same priority.
     overtaken: [u32; 3],
@@ -95,8 +100,8 @@ impl LaneState {
         self.ready.iter().map(VecDeque::len).sum()
     }
 
-    /// Returns `true` if the lane may take another submission now. With `urgent`, an urgent batch may come soon, so the
-    /// lane takes one submission at a time.
+    /// Returns `true` if the lane may take another submission now. With `urgent`, a batch of higher priority may
+    /// come at any time, so the lane takes one submission at a time: that batch then waits for one batch at most.
     pub(crate) fn has_room(&self, urgent: bool) -> bool {
         self.timeline.in_flight() < if urgent { 1 } else { SUBMISSIONS_IN_FLIGHT }
     }
@@ -108,8 +113,8 @@ impl LaneState {
         self.has_room(urgent) || (cut && !urgent && self.has_little())
     }
 
-    /// Returns `true` if few batches are in flight. If a lane thread can submit more later, the batches in flight must
-    /// also be expected to end soon.
+    /// Returns `true` if the lane may take another short batch: fewer than [`CUT_SUBMISSIONS_IN_FLIGHT`] are in
+    /// flight and, if a lane thread can submit more later, they are expected to end soon.
     fn has_little(&self) -> bool {
         let seconds = || self.submitted.iter().map(|batch| batch.expected.seconds).sum::<f32>();
         let soon = || seconds() <= CUT_SUBMISSIONS_IN_FLIGHT as f32 * self.costs.bound;

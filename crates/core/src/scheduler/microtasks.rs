@@ -31,7 +31,7 @@ impl Engine {
         }
     }
 
-    /// Makes each fence schedule a microtask when it moves.
+    /// Makes each fence schedule a microtask when its value grows.
     pub(crate) fn listen(self: &Arc<Self>) {
         for lane in &self.lanes {
             let engine = Arc::downgrade(self);

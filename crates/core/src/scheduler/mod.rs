@@ -21,11 +21,12 @@
 //!    callbacks and drops are collected in `State::after` and run after S is released.
 //! 4. **The token of a lane is the right to submit.** It is a flag in S. Only the lane thread waits for it. A failed submission gives
 //!    its value back, so the values of a lane have no gap.
-//! 5. **Enqueueing neither submits nor blocks.** Only the calls of `wait.rs` block, and `flush` starts work and returns.
+//! 5. **Enqueueing neither submits nor blocks.** Only waits block (`wait.rs`, `relay.rs`, `host_guard.rs`).
+//!    `flush` starts work and returns.
 //! 6. **Some submission is always possible.** The unsubmitted batch with the smallest number depends only on submitted batches. So as
 //!    long as batches are planned, a thread with a free token can submit one.
-//! 7. **A native wait is for a submitted value**, in slices of at most 100 ms. After each slice the waiter polls for the loss of the
-//!    device.
+//! 7. **A native wait is for a submitted value**, in slices of at most 100 ms, or 10 s in a context without threads. After each
+//!    slice the waiter polls for the loss of the device.
 //! 8. **Progress only grows.** For each lane `completed <= submitted < pending`; for each queue `completed <= planned <= enqueued`,
 //!    as stamps. `debug_assert`s check both.
 //! 9. **A result is late by a bounded device time.** A batch ends before a command that would delay a result in it by more than the

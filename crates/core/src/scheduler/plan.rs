@@ -1,4 +1,5 @@
-//! Moves commands from queues into batches.
+//! Moves commands from queues into batches. A planning starts at *roots*, the points that its caller wants planned,
+//! and follows the waits of their queues. S is the state lock.
 
 pub(crate) mod awaited_results;
 pub(crate) mod context_commands;
@@ -23,15 +24,15 @@ use smallvec::SmallVec;
 const LARGEST_BATCH: usize = 4096;
 /// Limits the batches with commands of unknown cost in one planning. Their measured times improve the next planning.
 const MOST_UNSEEN: usize = 8;
-/// Limits how often one planning closes its batches early to keep results from being late.
+/// Limits the cuts of one planning. A cut closes the open batches early, so that the results in them are not late.
 const MOST_CUTS: usize = 16;
 
-/// Names a queue and the stamp up to which it is planned.
+/// Names a queue and the stamp up to which the planner plans it.
 #[derive(Clone, Copy)]
 struct PlanGoal {
     slot: Slot,
     upto: Stamp,
-    /// Is true if the goal below it on the stack needs it.
+    /// Is true if the goal below on the stack waits for this goal.
     needed: bool,
 }
 
@@ -40,18 +41,22 @@ struct PlanGoal {
 enum PlanRound {
     /// Takes the commands that make no result in their batch late.
     Short,
-    /// Also takes a long command if it is the first of its queue in the batch, and the short commands behind it.
+    /// Also takes a long command into an empty batch, and the short commands behind it. Takes a long command into a
+    /// batch with other commands only if nothing there precedes it and [`Planner::together`] is true.
     Long,
 }
 
-/// Describes the result of one planning step at the front of a queue.
+/// Names the result of an attempt to plan the front command of a queue.
 enum FrontStep {
+    /// The front has changed: the planner tries again.
     Again,
     /// Everything up to the goal is planned.
     Planned,
+    /// The front command waits for this point, which is not planned.
     Needs(Point),
+    /// The front command cannot be planned before this hold is released.
     Held(Hold),
-    /// The command belongs to a later batch.
+    /// The open batches must be closed before the command is planned.
     Later,
 }
 
@@ -60,8 +65,8 @@ enum FrontStep {
 pub(crate) struct PlanRest {
     /// Holds the roots up to which not everything is planned. They are marked as requested.
     pub(crate) roots: Vec<Point>,
-    /// Names the batch that completes before the rest is planned, if there is one. The device has enough work until
-    /// then, and the measured time of that batch improves the expected costs of the rest.
+    /// Names the batch that must complete before the rest is planned, if there is one. The device has enough work
+    /// until then, and the measured time of that batch improves the expected costs of the rest.
     pub(crate) after: Option<Seq>,
 }
 
@@ -80,7 +85,8 @@ struct Planner<'s> {
     together: bool,
     /// Holds the closed batches that contain commands of unknown cost.
     unseen: SmallVec<[Seq; MOST_UNSEEN]>,
-    /// Names the batch that was closed halfway through the allowed cuts.
+    /// Names a batch that was closed after half of the allowed cuts. The rest is planned once this batch completes:
+    /// the device still has the batches of the other half then, so it does not run out of work.
     middle: Option<Seq>,
     /// Holds the expected costs of the launches that are being moved. The planner reuses its memory.
     costs: Vec<f32>,
@@ -94,7 +100,7 @@ impl State {
     /// [`MOST_UNSEEN`] batches of unknown cost.
     ///
     /// A wait refers only to a smaller stamp, so the stack of goals is finite. A queue that waits for the host is
-    /// held, and so is every queue that needs it here.
+    /// held, and so is every queue on the stack that waits for it.
     pub(crate) fn plan(&mut self, roots: impl IntoIterator<Item = Point>, priority: Priority) -> PlanRest {
         let open = self.lanes.iter().map(|_| None).collect();
         let mut planner = Planner {
@@ -175,8 +181,8 @@ impl Planner<'_> {
         (0..self.open.len()).for_each(|lane| self.close(lane));
     }
 
-    /// Plans a queue up to a stamp, with all its dependencies. Returns `true` if the queue is reached or held, so that
-    /// nothing is left to plan.
+    /// Plans a queue up to a stamp, with all its dependencies. Returns `true` if the stamp is reached or the queue
+    /// is held: this planning can do no more for the queue.
     fn reach(&mut self, root: PlanGoal) -> bool {
         let mut stack = vec![root];
         while let Some(&goal) = stack.last() {
@@ -195,8 +201,8 @@ impl Planner<'_> {
         true
     }
 
-    /// Holds the queue on top of the stack and every queue below that needs it. One release ends all these holds, and
-    /// each queue is planned again.
+    /// Holds the queue on top of the stack and every queue below that waits for it. All of them get the same hold,
+    /// so one release ends it for all, and each queue is planned again.
     fn hold(&mut self, stack: &mut Vec<PlanGoal>, hold: Hold) {
         while let Some(goal) = stack.pop() {
             self.state.queue_mut(goal.slot).hold.get_or_insert(hold);
@@ -206,6 +212,7 @@ impl Planner<'_> {
         }
     }
 
+    /// Plans the front command of a queue if it can be planned.
     fn step(&mut self, goal: PlanGoal) -> FrontStep {
         if self.taken >= LARGEST_BATCH {
             return FrontStep::Later;
@@ -226,6 +233,8 @@ impl Planner<'_> {
             return self.discard_failed(goal);
         }
         let Some(front) = queue.pending.front_mut() else { return FrontStep::Planned };
+        // Any command may use an array that an earlier context command fills, so the context commands before it are
+        // planned first.
         if first_context < front.stamp {
             let upto = front.stamp;
             return self.plan_context_commands(upto);
@@ -282,8 +291,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Returns `true` if a command of `cost` seconds may join the open batch of its lane: either it makes no result
-    /// there late, or no command in the batch precedes it.
+    /// Returns `true` if a command of `cost` seconds may join the open batch of its lane: it makes no result in the
+    /// batch late, or the round takes long commands and [`PlanRound::Long`] allows this one.
     fn fits(&self, slot: Slot, cost: f32) -> bool {
         let queue = self.state.queue(slot);
         let bound = self.state.lanes[queue.lane].costs.bound;
@@ -298,7 +307,8 @@ impl Planner<'_> {
         self.round == PlanRound::Long && open.is_first(slot) && self.together
     }
 
-    /// Moves the work at the front into a batch, with the launches behind it, unless the host accesses its bytes.
+    /// Moves the work at the front into a batch, with the launches behind it. With a `hold`, the host accesses the
+    /// bytes of the work, and the queue is held.
     fn move_front(&mut self, goal: PlanGoal, hold: Option<Hold>) -> FrontStep {
         if let Some(hold) = hold {
             return FrontStep::Held(hold);
@@ -308,12 +318,14 @@ impl Planner<'_> {
             return FrontStep::Later;
         }
         self.append(goal.slot, cost);
+        // The launches behind are moved together, without a check of each for bytes that the host accesses.
         if self.state.host_uses == 0 {
             self.append_launches(goal);
         }
         FrontStep::Again
     }
 
+    /// Removes the front command, which needs no step in a batch and completes with the commands before it.
     fn skip_front(&mut self, slot: Slot) -> FrontStep {
         self.state.after.planned_any = true;
         self.taken += 1;
@@ -324,8 +336,8 @@ impl Planner<'_> {
         FrontStep::Again
     }
 
-    /// Removes the failed commands at the front. They are dropped after S is released because the drop may drop
-    /// arrays.
+    /// Removes the failed commands at the front. They are dropped after S is released, because the drop of an array
+    /// takes S.
     fn discard_failed(&mut self, goal: PlanGoal) -> FrontStep {
         let room = LARGEST_BATCH.saturating_sub(self.taken).max(1);
         let failed_upto = self.state.queue_mut(goal.slot).pop_failed(goal.upto, room);
@@ -345,7 +357,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Plans a read that stays in place. It completes with the commands before it and with the context commands.
+    /// Plans a read whose bytes stay in place, so that it needs no step in a batch. The read completes with the
+    /// commands before it and with the context commands.
     fn plan_read_in_place(&mut self, slot: Slot) -> FrontStep {
         let seqs = self.open_before(self.state.queue(Slot::CONTEXT).end(Slot::CONTEXT), Stamp(0));
         self.pop_behind(slot, &seqs);
@@ -367,6 +380,7 @@ impl Planner<'_> {
         self.state.queue_mut(slot).pop_wait(seqs);
     }
 
+    /// Plans a wait of `slot` for `point`, or asks for the planning of `point` first.
     fn plan_wait(&mut self, slot: Slot, point: Point) -> FrontStep {
         match self.state.reached(point) {
             PointProgress::Unplanned => return FrontStep::Needs(point),
@@ -381,8 +395,8 @@ impl Planner<'_> {
         FrontStep::Again
     }
 
-    /// Records that the next step of `slot` follows `point` if `point` is in an open batch. All later steps of `slot`
-    /// in that batch follow it, and so do the steps of queues that wait for `slot` there.
+    /// Records that the next step of `slot` follows `point` if `point` is in an open batch. All later steps of
+    /// `slot` in that batch follow `point` too, and so do the steps of queues that wait for `slot` in that batch.
     /// [`Planner::add_dependencies`] orders the batches.
     fn add_edge(&mut self, slot: Slot, point: Point, seq: Seq) {
         let Some(open) = self.open.iter_mut().flatten().find(|open| open.seq == seq) else { return };
@@ -442,8 +456,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Moves the launches at the front into the same batch as long as they make no result in it late. They follow a
-    /// command of their own queue, so the planner checks no dependency for them.
+    /// Moves the launches at the front into the same batch, as long as they make no result in the batch late. They
+    /// follow a command of their own queue, so the planner checks no dependency for them.
     fn append_launches(&mut self, goal: PlanGoal) {
         let first_context = self.state.first_context_command();
         let State { queues, lanes, .. } = &mut *self.state;
@@ -472,8 +486,8 @@ impl Planner<'_> {
         open.add_launches(goal.slot, queue.pop_launches(self.costs.len(), open.seq), &self.costs);
     }
 
-    /// Returns the open batch of `lane` after it has every dependency of the next command of `slot`. Between two
-    /// commands of one queue without a wait no dependency is added.
+    /// Adds every dependency of the next command of `slot` to the open batch of `lane`, and returns that batch. If
+    /// the command before was one of the same queue and no wait came between, the batch has them already.
     fn join_batch(&mut self, slot: Slot, lane: usize) -> Seq {
         if let (Some((last, seq)), Some(open)) = (self.joined, &self.open[lane])
             && last == slot
@@ -494,7 +508,8 @@ impl Planner<'_> {
         self.open[lane].get_or_insert_with(|| OpenBatch::new(batches.open(lane), lanes[lane].costs.bound)).seq
     }
 
-    /// Makes the open batch of `lane` depend on every other batch that `slot` planned into or waits for.
+    /// Makes the open batch of `lane` depend on every other batch that contains commands of `slot` or of the
+    /// context queue, or that `slot` waits for.
     ///
     /// An open batch never depends on another open batch: an open batch of another lane is closed first. So every
     /// dependency of a batch was closed before the batch, and no cycle can be built.
@@ -526,8 +541,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Returns `true` if a batch of `lane` must list `seq` as a dependency. Within one lane that ends once `seq` is
-    /// submitted.
+    /// Returns `true` if a batch of `lane` must list `seq` as a dependency. A submitted batch of the same lane is
+    /// no dependency any more, because a lane runs its submissions in order.
     fn must_follow(&self, seq: Seq, lane: usize) -> bool {
         let Some(info) = self.state.batches.get(seq) else { return false };
         match info.status {
@@ -538,7 +553,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Moves the open batch of `lane` to the list of its priority, after it lifts the batches that it depends on.
+    /// Closes the open batch of `lane`: raises the batches that it depends on to its priority, and adds it to the
+    /// list of that priority.
     fn close(&mut self, lane: usize) {
         let Some(mut open) = self.open[lane].take() else { return };
         open.publish_all();

@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// A queue with this many pending commands is started before the program requests it.
+/// The commands of a queue with this many pending commands are planned before the program requests them.
 const URGENT_COMMANDS: usize = 16;
 
 /// Names the reason why no further command of a queue can be planned.
@@ -34,12 +34,13 @@ pub(crate) enum Hold {
 
 /// Describes a run of a queue's commands that are planned and not known to be complete.
 struct Segment {
+    /// Is the stamp of the last command of the run.
     last: Stamp,
     /// Names the batch that contains the run, or that the run waits for.
     seq: Seq,
 }
 
-/// Holds the state of one queue. A free slot keeps its stamps.
+/// Holds the state of one queue. The state of a closed queue stays until another queue takes the slot.
 #[derive(Default)]
 pub(crate) struct QueueState {
     pub(crate) label: Arc<str>,
@@ -66,7 +67,8 @@ pub(crate) struct QueueState {
     pub(crate) open: bool,
     /// Is true if a new queue can take the slot. A free queue is closed and has no incomplete command.
     pub(crate) free: bool,
-    /// Is true while the queue has only the waits it was made with, and nothing waits for a point of it.
+    /// Is true while the queue has only the waits that its creation added, and no command waits for a point of the
+    /// queue.
     pub(crate) unused: bool,
     /// Is true for a queue that the context makes for one command. The queue follows only the commands that its own
     /// command needs.
@@ -79,14 +81,15 @@ pub(crate) struct QueueState {
     planned: Stamp,
     /// Holds the stamp up to which every command is complete: `born <= completed`.
     completed: Stamp,
-    /// Lists the runs in the order of their stamps. The last run ends at `planned`. Without a run, `completed` is
-    /// `planned`.
+    /// Lists the runs in the order of their stamps. The last run ends at `planned`. If the list is empty,
+    /// `completed` equals `planned`.
     segments: VecDeque<Segment>,
     /// Names the last incomplete batch that contains work of this queue. It is the batch of a segment.
     last_work: Option<Seq>,
-    /// Names the batch that must complete before a waiting caller plans more of this queue.
+    /// Names the batch that must complete before a waiting caller plans more of this queue. This limits how far
+    /// waits plan ahead of the device.
     pub(crate) ahead: Option<Seq>,
-    /// Holds the unplanned points that handles of the program stand for.
+    /// Lists the points of handles of the program that were unplanned when the handle was made.
     awaited: HandlePoints,
     /// Holds the stamp up to which this queue follows each other queue. The batches of those queues up to that stamp
     /// are among `segments` or complete.
@@ -136,7 +139,8 @@ impl QueueState {
         self.requested = self.requested.max(stamp);
     }
 
-    /// Returns `true` if the program requested the front command, or if at least [`URGENT_COMMANDS`] commands are pending.
+    /// Returns `true` if the program requested the front command, or if at least [`URGENT_COMMANDS`] commands are
+    /// pending.
     pub(crate) fn urgent(&self) -> bool {
         self.pending.len() >= URGENT_COMMANDS || self.is_requested()
     }
@@ -156,7 +160,7 @@ impl QueueState {
         self.pending.front().is_some_and(|front| matches!(front.op, Op::Work(Work::WgpuCommands(_))))
     }
 
-    /// Registers a handle of a point, which counts as long as `past` lives.
+    /// Registers a handle of an unplanned point. The handle counts as long as `past` is referenced.
     pub(crate) fn await_result(&mut self, stamp: Stamp, past: &Arc<PointHistory>) {
         if stamp > self.planned {
             self.awaited.add(stamp, past);
@@ -238,8 +242,8 @@ impl QueueState {
         self.pending.push_back(command);
     }
 
-    /// Moves the front command into the plan. It completes with batch `seq`, or with the commands before it if `seq`
-    /// is `None`.
+    /// Removes the front command, which is now planned. The command completes with batch `seq`, or with the
+    /// commands before it if `seq` is `None`.
     pub(crate) fn pop(&mut self, seq: Option<Seq>) -> Option<Command> {
         let command = self.pending.pop_front()?;
         self.returns_to_host -= usize::from(command.op.returns_to_host());
@@ -247,13 +251,13 @@ impl QueueState {
         Some(command)
     }
 
-    /// Moves the front command into batch `seq` as work of this queue.
+    /// Removes the front command, which is work of this queue in batch `seq`.
     pub(crate) fn pop_work(&mut self, seq: Seq) -> Option<Command> {
         self.last_work = Some(seq);
         self.pop(Some(seq))
     }
 
-    /// Moves the first `count` commands, which are launches, into the plan. They complete with batch `seq`.
+    /// Removes the first `count` commands, which are launches and are now planned. They complete with batch `seq`.
     pub(crate) fn pop_launches(
         &mut self,
         count: usize,
@@ -278,12 +282,13 @@ impl QueueState {
         self.debug_check();
     }
 
-    /// Moves the front command into the plan. It completes when all of `seqs` and the commands before it are complete.
+    /// Removes the front command, which is now planned. The command completes when all of `seqs` and the commands
+    /// before it are complete.
     pub(crate) fn pop_wait(&mut self, seqs: &[Seq]) {
         let Some((&last, others)) = seqs.split_last() else { return drop(self.pop(None)) };
         let known: FxHashSet<Seq> = if others.is_empty() { <_>::default() } else { self.batches().collect() };
         for &seq in others.iter().filter(|seq| !known.contains(seq)) {
-            // No command of the queue completes with this batch alone.
+            // This segment adds a batch to wait for and no command: the stamp of the last command is the same.
             self.segments.push_back(Segment { last: self.planned, seq });
         }
         self.pop(Some(last));
@@ -301,6 +306,8 @@ impl QueueState {
         }
     }
 
+    /// Returns the progress of the point with `stamp`, as far as this queue knows it. The batch may be done while
+    /// an earlier one is not.
     pub(crate) fn reached(&self, stamp: Stamp) -> PointProgress {
         if self.completed >= stamp {
             return PointProgress::Done;
@@ -348,8 +355,8 @@ impl QueueState {
         self.batches().skip(at.unwrap_or(0))
     }
 
-    /// Fails the queue from `first` on. Planning [drops](Self::pop_failed) the pending commands in small portions. Waits
-    /// for other queues stay because other commands may rely on the order that they impose.
+    /// Fails the commands from `first` on. Planning [drops](Self::pop_failed) the pending commands in small
+    /// portions. Waits for other queues stay because other commands may rely on the order that they impose.
     pub(crate) fn fail(&mut self, first: Stamp, error: Error) {
         self.failures.fail(first..=self.enqueued, &error);
         self.error.get_or_insert(error);
@@ -376,15 +383,15 @@ impl QueueState {
         failed_upto
     }
 
-    /// Extends the failure to everything enqueued so far if the queue has an error that was not taken.
+    /// Extends the last failure to everything enqueued so far, if the program has not taken the error of the queue.
     pub(crate) fn extend_failure(&mut self) {
         if self.error.is_some() {
             self.failures.extend_last(self.enqueued);
         }
     }
 
-    /// Makes this queue wait for all of `seqs` where it waits for `gone`, which ends before them. Returns `true` if
-    /// the queue waits for `gone`.
+    /// Makes every command of this queue that completes with the batch `gone` wait for all of `seqs` too, because
+    /// `gone` ends before them. Returns `true` if a segment of this queue names `gone`.
     pub(crate) fn replace_batch(&mut self, gone: Seq, seqs: &[Seq]) -> bool {
         let Some(at) = self.segments.iter().position(|segment| segment.seq == gone) else { return false };
         let last = at.checked_sub(1).map_or(self.completed, |before| self.segments[before].last);

@@ -109,7 +109,8 @@ impl QueueState {
         (QueueTiming::op(work, &time, clocked), time)
     }
 
-    /// Records that the queue waits for a point, so the end of its last command is no longer the end of the queue.
+    /// Records that the end of the last timed command is no longer the end of the queue, because another command
+    /// follows.
     pub(crate) fn end_times(&mut self) {
         if let Some(timing) = &mut self.timing {
             timing.last = None;
@@ -117,7 +118,8 @@ impl QueueState {
     }
 }
 
-/// Returns `true` if the device executes a step of the library for a command, whose time it can therefore report.
+/// Returns `true` if a step of the library executes `work` on the device. Only the time of such a step can be
+/// measured.
 fn takes_time(work: &Work) -> bool {
     match work {
         Work::WgpuCommands(_) => false,

@@ -12,7 +12,8 @@ pub(crate) struct QueueTiming {
     pub(crate) marked: bool,
     /// Is true if the device has a clock.
     pub(crate) clocked: bool,
-    /// Holds the last command, unless the queue waits for a point since then.
+    /// Holds the stamp and the time of the last timed command, unless a wait, a callback or untimed work follows
+    /// it.
     pub(crate) last: Option<(Stamp, Arc<TimeSlot>)>,
     /// Holds the launches since tuning started.
     pub(crate) tuned: Option<Vec<Arc<TimeSlot>>>,

@@ -1,4 +1,4 @@
-//! Implements a wait of one context for another.
+//! Implements a wait of one context, the *waiter*, for a point or event of another context, the *source*.
 
 use crate::error::{Error, Kind, Result};
 use crate::scheduler::deadline::Deadline;
@@ -22,8 +22,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(1);
 /// Signals an event of the waiter's context when another context reaches a point, or when that context has submitted
 /// everything up to the point to a hardware queue that both contexts share.
 ///
-/// The other context owns the relay and wakes it through a waker. The waiter's queue refers to it weakly, to start the
-/// work that the relay waits for.
+/// The wakers of the source's context own the relay, and poll it again. The event refers to the relay weakly, so
+/// that the waiter can start the work of the source.
 pub(crate) struct Relay {
     waiter: Arc<Engine>,
     signaller: Signaller,
@@ -35,7 +35,8 @@ pub(crate) struct Relay {
 
 /// Holds the progress of a relay.
 struct RelayProgress {
-    /// Is `None` if there is no step, or if the relay is finished.
+    /// Runs after the source is reached and before the signal. Is `None` if nothing must run, or if the relay is
+    /// finished.
     then: Option<RelayStep>,
     /// Is true once the signal is sent or about to be sent. It never becomes false again.
     finished: bool,
@@ -44,13 +45,14 @@ struct RelayProgress {
 /// Names the source that a relay waits for.
 #[derive(Clone)]
 pub(crate) enum RelaySource {
-    /// Waits for a point. The watch keeps the failure of the point known.
+    /// Waits for a point. The failure watch keeps the error of the point available.
     Point(Weak<Engine>, Point, #[expect(dead_code, reason = "kept alive, never read")] FailureWatch),
     /// Waits for a user event of the given context.
     User(Weak<Engine>, Arc<UserSignal>),
 }
 
-/// Runs after the source is reached and before the signal, until it returns a result.
+/// Does work between the source and the signal, such as the fetch of read bytes. The relay calls it until it
+/// returns a result.
 pub(crate) type RelayStep = Box<dyn FnMut(&Waker) -> Poll<Result<()>> + Send>;
 
 impl RelaySource {
@@ -85,7 +87,7 @@ impl RelaySource {
     }
 
     /// Returns `true` if both contexts submit to one hardware queue and the source is submitted, so that the device
-    /// keeps the order itself. If only the submission is missing, registers `waker` for it.
+    /// keeps the order itself. If only the submission is missing, registers `waker` for the submission.
     fn is_submitted(&self, waiter: &Engine, waker: &Waker) -> bool {
         let RelaySource::Point(engine, point, _) = self else { return false };
         let engine = engine.upgrade().filter(|engine| engine.shares_queue(waiter));
@@ -100,8 +102,8 @@ impl Relay {
         source.downcast().ok()
     }
 
-    /// Creates a relay that signals `signaller`, of the context `waiter`, when `origin` is reached and `then` is done.
-    /// It flushes nothing.
+    /// Creates a relay that signals `signaller`, of the context `waiter`, when `origin` is reached and `then` is
+    /// done. This call flushes nothing.
     pub(crate) fn attach(
         waiter: &Arc<Engine>,
         signaller: Signaller,
@@ -116,14 +118,16 @@ impl Relay {
         relay.poll_in_turn();
     }
 
-    /// Polls the source and signals the event if it is reached. Returns `true` if the relay is finished.
+    /// Polls the source and signals the event if the source is reached. Relays that this wakes run afterwards, not
+    /// nested. Returns `true` if the relay is finished.
     fn poll_in_turn(self: &Arc<Self>) -> bool {
         run_with_deferred(|| self.poll_source())
     }
 
+    /// Polls the source and signals the event if the source is reached. Returns `true` if the relay is finished.
     fn poll_source(self: &Arc<Self>) -> bool {
         let waker = Waker::from(self.clone());
-        // A concurrent poll waits here because it may see a change that this poll did not.
+        // Two polls take turns here. The later one may see a change that the earlier one has missed.
         let mut progress = lock(&self.progress);
         if progress.finished || self.abandoned.load(Ordering::Relaxed) {
             return true;
@@ -168,7 +172,8 @@ impl Relay {
         Some((engine.upgrade()?, *point))
     }
 
-    /// Starts the work up to the source. If the source context has no threads, it makes one step of progress there.
+    /// Starts the work up to the source. In a source context without threads, this call also does one turn of the
+    /// work there.
     fn start(&self) {
         if let RelaySource::Point(engine, point, _) = &self.origin
             && let Some(engine) = engine.upgrade()
@@ -196,7 +201,8 @@ impl Relay {
         }
     }
 
-    /// Blocks for at most `limit`, and drives contexts without threads, until something makes progress.
+    /// Blocks until something in the chain makes progress, for at most `limit`. Does the work of source contexts
+    /// without threads.
     ///
     /// # Errors
     /// Returns `WouldDeadlock` if the source comes after the callback that waits.
@@ -210,7 +216,8 @@ impl Relay {
                     Err(error) if matches!(error.kind(), Kind::WouldDeadlock { .. }) => return Err(error),
                     Ok(false) => {}
                     Ok(true) | Err(_) if last.poll_in_turn() => last.await_signal(limit),
-                    // The remaining step waits for a batch that saves the bytes it needs.
+                    // The point is reached, and the work of `then` is left: it waits for a batch that saves the
+                    // bytes it needs.
                     Ok(true) | Err(_) if engine.threads => engine.park(engine.lock(), POLL_INTERVAL),
                     Ok(true) | Err(_) => engine.make_progress(limit),
                 }
@@ -239,7 +246,7 @@ impl Relay {
         self.waiter.park_while_held(self.signaller.state().hold, limit);
     }
 
-    /// Registers `waker`, which waits in the waiter's context, with the source too.
+    /// Registers `waker`, which is registered in the waiter's context, with the source too.
     fn forward_waker(&self, waker: &Waker) {
         if let Some(engine) = self.origin.engine() {
             self.waiter.forward_waker(waker, &engine);
@@ -247,11 +254,11 @@ impl Relay {
         drop(self.origin.register_waker(waker));
     }
 
-    /// Registers `waker` to be called on any progress in the chain, and drives contexts without threads one step
-    /// further.
+    /// Registers `waker` to be called on any progress in the chain, and does one turn of the work of source
+    /// contexts without threads. Returns `None` unless the source can never be reached.
     ///
     /// # Errors
-    /// Returns `WouldDeadlock` if the source comes after a callback that waits for this poll.
+    /// The returned error is `WouldDeadlock`: the source comes after a callback that waits for this poll.
     pub(crate) fn poll(self: &Arc<Self>, waker: &Waker) -> Option<Error> {
         let last = self.last(|relay| relay.forward_waker(waker));
         match &last.origin {
@@ -277,6 +284,7 @@ impl Relay {
         None
     }
 
+    /// Polls the source, and starts its work if the relay is not finished.
     pub(crate) fn poll_or_start(self: &Arc<Self>) {
         if !self.poll_source() {
             self.start();
@@ -304,8 +312,8 @@ impl Deferred for Relay {
     }
 }
 
-/// Returns the context of an event if its callbacks may signal it, no thread of its own makes progress, and it has
-/// work to do.
+/// Returns the context of an event if the caller must do its work: the context has no threads, has work to do, and
+/// may run a callback that signals the event.
 fn idle_context(engine: &Weak<Engine>) -> Option<Arc<Engine>> {
     engine.upgrade().filter(|engine| !engine.threads && engine.lock().busy())
 }

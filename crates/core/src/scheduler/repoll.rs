@@ -1,4 +1,4 @@
-//! Makes tasks poll again when their queue has another hold.
+//! Makes tasks poll again when the queue that they wait for has another hold.
 
 use crate::error::Result;
 use crate::scheduler::callback_cycles::forget_polls_of;
@@ -13,9 +13,9 @@ use std::task::Waker;
 use std::time::Duration;
 
 impl State {
-    /// Registers the queue of `point` so that its tasks poll again once planning finds that its hold has changed. The
-    /// new hold may be another context that the tasks must drive because it has no threads, or a callback that a
-    /// task's own thread must run.
+    /// Registers the queue of `point`. The tasks that wait for the queue poll again once planning has given it
+    /// another hold. The new hold may be another context that the tasks must drive because it has no threads, or a
+    /// callback that a task's own thread must run.
     pub(crate) fn register_repoll(&mut self, point: Point) {
         if self.reached(point) != PointProgress::Unplanned {
             return;
@@ -44,8 +44,8 @@ impl State {
 }
 
 impl Engine {
-    /// Polls as [`poll`](Self::poll) does, on a thread inside callbacks. It plans at once, because only then it is
-    /// known whether the point comes after one of the callbacks.
+    /// Polls as [`poll`](Self::poll) does, on a thread inside callbacks. Plans at once, because only planning shows
+    /// that the point comes after one of the callbacks.
     pub(crate) fn poll_inside(
         &self,
         mut state: MutexGuard<'_, State>,

@@ -1,4 +1,4 @@
-//! Holds the data that the state lock guards.
+//! The data that the state lock S guards.
 
 use crate::device::CostModel;
 use crate::error::site::{CommandKind, Site};
@@ -33,7 +33,8 @@ pub(crate) struct AfterUnlock {
     pub(crate) wakers: Vec<Waker>,
     /// Holds the timing notes of closed queues, so that their memory is freed outside S.
     pub(crate) times: Vec<QueueTiming>,
-    /// Is true if planning removed a command from a queue, for which other commands may have waited.
+    /// Is true if planning removed a command from a queue. A batch or another queue may be able to continue now, so
+    /// S is released with notifications.
     pub(crate) planned_any: bool,
 }
 
@@ -52,7 +53,7 @@ impl AfterUnlock {
 /// Holds the bookkeeping of a context.
 #[derive(Default)]
 pub(crate) struct State {
-    /// Holds the last stamp of the context. No queue has a larger one.
+    /// Is the last stamp of the context. No queue has a larger one.
     stamp: Stamp,
     /// Holds the queues by slot. The first one is the context's own, which is never closed.
     pub(crate) queues: Vec<QueueState>,
@@ -61,17 +62,20 @@ pub(crate) struct State {
     pub(crate) pool: Pool,
     /// Holds blocks on the program's own buffers that no array uses any more and the device may still use.
     pub(crate) external: Vec<Arc<Block>>,
-    /// Holds the error of a lost device. Then no work and no waker is left here, and no call is made to the device.
+    /// Is `Some` once the device is lost. From then on no work and no waker is left here, and no call is made to
+    /// the device.
     pub(crate) lost: Option<Error>,
     /// Is true once the last handle is gone. The threads end after the remaining work is complete.
     pub(crate) closing: bool,
-    /// Holds the callbacks that are due, in order, for the callback thread. Each holds its queue.
+    /// Lists the due callbacks, in the order in which they became due, for the callback thread. Each of them holds
+    /// the queue that it comes from.
     pub(crate) calls: VecDeque<(HoldId, Slot, Callback)>,
-    /// Is true if the tasks of a context without threads were notified that callbacks are due.
+    /// Is true if the waiting calls and tasks of a context without threads were notified that callbacks are due.
     pub(crate) callbacks_announced: bool,
     /// Holds the callbacks that are running.
     pub(crate) callbacks: Callbacks,
-    /// Holds the queues whose tasks poll again once the queue has another hold, each with its hold so far.
+    /// Lists queues that tasks wait for, each with its hold so far. Once a queue has another hold, its tasks poll
+    /// again.
     pub(crate) repolls: Vec<(Slot, Option<Hold>)>,
     /// Holds the registered wakers.
     pub(crate) wakers: Wakers,
@@ -79,7 +83,7 @@ pub(crate) struct State {
     pub(crate) drop_error: Option<Error>,
     /// Holds the actions that run once S is released.
     pub(crate) after: AfterUnlock,
-    /// Counts the blocks that the host accesses.
+    /// Counts the guards that give the host access to a block.
     pub(crate) host_uses: u32,
     /// Counts the callers that are parked until something makes progress.
     pub(crate) callers_asleep: u32,
@@ -87,7 +91,7 @@ pub(crate) struct State {
     pub(crate) calls_idle: bool,
     /// Holds the profile notes while a profiler or a reader of the notes exists.
     pub(crate) log: Option<Box<ProfileLog>>,
-    /// Holds the waits so far if they are recorded.
+    /// Records the waits so far, if the context records them.
     pub(crate) wait_log: Option<Box<WaitLog>>,
     pub(crate) kernels: KernelNames,
     policy: Policy,
@@ -95,7 +99,7 @@ pub(crate) struct State {
     pub(crate) compared: Cell<u64>,
     /// Covers the work that the program was told is complete, and no work that is not done.
     pub(crate) host_clock: Clock,
-    /// Holds the number of the last hold.
+    /// Is the number of the last hold.
     holds: u64,
 }
 
@@ -156,7 +160,7 @@ impl State {
         HoldId(self.holds)
     }
 
-    /// Returns `true` if `known` holds for every command that the current queues enqueued up to `upto`.
+    /// Returns `true` if `known` holds for the end of each existing queue, or for `upto` if the end is later.
     pub(crate) fn known_upto(&self, upto: Stamp, known: &dyn Fn(Slot, Stamp) -> bool) -> bool {
         self.slots().all(|slot| {
             let queue = self.queue(slot);
@@ -216,6 +220,7 @@ impl State {
         (Clock::after_all(self.stamp), points)
     }
 
+    /// Puts a queue into a free slot, or into a new one.
     fn place(&mut self, mut queue: QueueState) -> Slot {
         // A clock that covers a queue also covers the earlier queues of its slot. A queue of the program follows
         // those. A helper queue does not, so it reuses the slots of helpers only.
@@ -242,10 +247,13 @@ impl State {
         }
     }
 
+    /// Returns the progress of a point. For a planned point, the batch is one that is not done and that the point
+    /// waits for.
     pub(crate) fn reached(&self, point: Point) -> PointProgress {
         let queue = self.queue(point.slot);
         match queue.reached(point.stamp) {
-            // The batch of the queue's last wait is done. The point then depends on its first incomplete batch.
+            // The last batch that the point waits for is done, but batches may complete in any order. The first
+            // batch that is not done still delays the point.
             PointProgress::Planned(seq) if self.batches.is_done(seq) => {
                 let open =
                     queue.batches_before(point.stamp, Stamp(0)).find(|&seq| !self.batches.is_done(seq));
@@ -255,20 +263,23 @@ impl State {
         }
     }
 
-    /// Returns `true` if nothing is planned, in flight or due as a callback.
+    /// Returns `true` if no batch is planned or in flight and no callback is due. Commands that are not planned do
+    /// not count, so an idle context may also be [`busy`](Self::busy).
     pub(crate) fn idle(&self) -> bool {
         let idle = |lane: &LaneState| lane.timeline.in_flight() == 0 && !lane.has_ready();
         self.calls.is_empty() && self.lanes.iter().all(idle)
     }
 
-    /// Returns `true` if a call of `make_progress` has work to do.
+    /// Returns `true` if a call of `make_progress` has work to do: a batch is in flight, a callback is due, or a
+    /// lane can submit or plan something. The result is `false` for batches that must wait for another thread, so
+    /// this is not the opposite of [`idle`](Self::idle).
     pub(crate) fn busy(&self) -> bool {
         let works = |lane: usize| self.lanes[lane].timeline.in_flight() > 0 || self.something_for(lane);
         !self.calls.is_empty() || (0..self.lanes.len()).any(works)
     }
 
     /// Returns `true` if no later use can need to wait for `earlier`. Under [`Policy::Checked`] only the host clock
-    /// counts, not the progress of the device.
+    /// counts, because an error must not depend on the progress of the device.
     pub(crate) fn forgettable(&self, earlier: &Use) -> bool {
         match self.policy {
             Policy::Checked => self.host_clock().covers(earlier.slot, earlier.stamp),
@@ -338,8 +349,8 @@ impl State {
         any
     }
 
-    /// Collects the wakers of the queues that made progress without the completion of a batch, or that have another
-    /// hold.
+    /// Moves the wakers that are due without the completion of a batch to `after`: planning completed their point,
+    /// their queue has another hold, or their point is submitted.
     pub(crate) fn collect_wakers(&mut self) {
         if !self.repolls.is_empty() {
             self.collect_repolls();
@@ -353,7 +364,7 @@ impl State {
         }
     }
 
-    /// Notifies every waker that waits for completion.
+    /// Moves every waker that waits for a completion to `after`, so that all tasks poll again.
     pub(crate) fn wake_all_waiters(&mut self) {
         // A callback may signal the event that tasks wait for, and that callback may be able to run now.
         self.after.wakers.extend(self.wakers.take_completion_wakers());

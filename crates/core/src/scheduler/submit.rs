@@ -1,4 +1,5 @@
-//! Submits batches: no other file calls `Recorder::submit`. S is the state lock; the token of a lane is the right to submit to it.
+//! Submits batches: no other file calls `Recorder::submit`. S is the state lock; the token of a lane is the right
+//! to submit to it.
 
 use crate::device::recorder::LaneValue;
 use crate::error::Kind;
@@ -15,9 +16,10 @@ use std::sync::Arc;
 /// Holds a batch while the lane's token is taken to submit it.
 struct SubmittingBatch {
     batch: Batch,
+    /// Lists the values of other lanes that the device waits for before it starts the batch.
     waits: Vec<LaneValue>,
     value: TimelineValue,
-    /// Holds the time at which the batch was taken, if it is noted.
+    /// Holds the time at which the batch was taken, while a profile is noted.
     at: Option<web_time::Instant>,
 }
 
@@ -49,8 +51,8 @@ impl Engine {
         self.submit_next(lane, self.lock(), None)
     }
 
-    /// Submits the next batch of a lane, if it can be submitted, for a caller that waits for its completion itself. The
-    /// completer is not notified.
+    /// Submits the next batch of a lane, if it can be submitted, for a caller that polls the fence itself
+    /// afterwards. The completer is not notified, which saves a wake-up.
     pub(crate) fn submit_watched<'a>(
         &'a self,
         state: MutexGuard<'a, State>,
@@ -64,7 +66,8 @@ impl Engine {
         self.lock()
     }
 
-    /// Encodes and submits one batch without holding S.
+    /// Encodes and submits one batch without holding S. If `watched` is true, the caller polls the fence itself
+    /// afterwards, and the completer is not notified.
     fn submit(&self, lane: usize, submitting: SubmittingBatch, watched: bool) {
         let SubmittingBatch { mut batch, waits, value, at } = submitting;
         let Batch { seq, expected, .. } = batch;

@@ -21,13 +21,16 @@ const TICKS: u32 = if cfg!(fencepost_loom) { 1 } else { 8 };
 #[derive(Default)]
 struct IdleTicks {
     ticks: u32,
+    /// Is the value of the next submission when the count began.
     upto: TimelineValue,
-    /// Is true if the last park ended with its timeout. The program then had the time to request its commands.
+    /// Is true if the last park was a tick. The program then had the time to enqueue more commands for the next
+    /// batch, so pending commands are planned.
     ticked: bool,
 }
 
 impl IdleTicks {
-    /// Returns `true` if the next park is a tick, in a lane whose next submission has value `pending`.
+    /// Counts the next park of a lane thread, where the next submission of the lane has value `pending`. Returns
+    /// `true` if that park is a tick.
     fn after(&mut self, pending: TimelineValue) -> bool {
         if pending != self.upto {
             self.ticks = 0;
@@ -39,10 +42,12 @@ impl IdleTicks {
 }
 
 impl Engine {
-    /// Runs the thread of a lane: it plans pending commands, submits batches and parks.
+    /// Runs the thread of a lane: it plans pending commands, submits batches and parks. Commands that are not
+    /// urgent wait for a tick, so that a program has the time to enqueue more of them for the same batch.
     pub(crate) fn lane_thread(&self, lane: usize) {
         let mut resting = IdleTicks::default();
         while !is_replaced() {
+            // Other threads take S, the state lock, between two batches.
             self.yield_lock();
             let mut state = self.lock();
             while !(state.urgent_for(lane) || (resting.ticked && state.something_for(lane))) {
@@ -51,6 +56,7 @@ impl Engine {
                 }
                 state = self.park_lane_thread(lane, state, &mut resting);
             }
+            // Without a tick and without urgent commands, the thread only submits, so that pending commands gather.
             let due = std::mem::take(&mut resting.ticked) || state.plans_for(lane);
             self.submit_next(lane, state, due.then_some(DueCommands::All));
         }
@@ -101,7 +107,8 @@ impl Engine {
         self.lock()
     }
 
-    /// Notifies the completer about values that no caller waits for, and lets the driver clean up.
+    /// Notifies the completer if no caller waits for the batches in flight, and lets the driver release resources.
+    /// A caller that submits a batch to wait for it notifies no completer, and may then drop the result instead.
     fn idle_round<'a>(&'a self, lane: usize, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         let unwatched = state.unwatched(lane);
         let at = &mut state.lanes[lane];

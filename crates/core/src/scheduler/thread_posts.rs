@@ -1,7 +1,7 @@
 //! Replaces a lane thread that runs code of the program.
 //!
 //! A waker, or the drop of a command, may wait for work that this very thread would submit or complete. So another
-//! thread takes over first, and this one ends when that code returns.
+//! thread takes over the *post* first, which is the work of a lane, and this thread ends when that code returns.
 
 use fencepost_sync::prim::thread_local;
 use std::cell::{Cell, RefCell};
@@ -16,7 +16,7 @@ thread_local! {
     static REPLACED: Cell<bool> = Cell::default();
 }
 
-/// Registers this thread as a lane thread. `replace` starts another thread in place of it.
+/// Registers this thread as a lane thread. `replace` starts another thread for the same lane.
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) fn set_post(replace: impl FnOnce() + Send + 'static) {
     debug_assert!(!is_replaced(), "bug: a replaced thread takes a post");
@@ -43,7 +43,8 @@ pub(crate) fn replace_lane_thread() {
     }
 }
 
-/// Replaces this thread inside a waker of the program, because the waker may wait for a result.
+/// Replaces this thread if it is a lane thread inside a waker or destructor of the program, because that code may
+/// wait for a result.
 pub(crate) fn replace_lane_thread_in_task() {
     if fencepost_sync::in_task() {
         replace_lane_thread();

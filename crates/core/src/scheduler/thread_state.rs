@@ -18,14 +18,16 @@ thread_local! {
     static SIGNALS: Cell<bool> = Cell::default();
 }
 
-/// Signals an event of the program. Contexts that make progress from that run no callbacks on this thread.
+/// Calls `run`, which signals an event, while the signalling mark of this thread is set. Contexts that make
+/// progress because of the signal run no callback on this thread, because a callback may wait for something that
+/// the thread does next.
 pub(crate) fn signal(run: impl FnOnce()) {
     let _signals = SignallingMark::set(true);
     run();
 }
 
-/// Sets the signalling mark of this thread until this value is dropped. A wait inside a signal clears the mark, so
-/// that the wait runs callbacks: the thread makes no progress before the wait ends.
+/// Sets the signalling mark of this thread until this value is dropped. A wait of code that the signal calls clears
+/// the mark, and so runs callbacks: the thread does nothing else before the wait ends.
 pub(crate) struct SignallingMark(bool);
 
 impl SignallingMark {
@@ -44,8 +46,8 @@ pub(crate) fn this_thread() -> ThreadId {
     THIS_THREAD.with(|thread| *thread)
 }
 
-/// Returns `true` if callbacks must wait until the current call returns: the callback running on this thread, or the
-/// callbacks of a context whose callback thread this is.
+/// Returns `true` if this thread runs a callback, or is the callback thread of a context. Later callbacks of that
+/// context cannot run before the current call returns.
 pub(crate) fn is_inside_callback() -> bool {
     DEPTH.with(Cell::get) > 0
 }

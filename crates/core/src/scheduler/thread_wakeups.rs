@@ -1,4 +1,4 @@
-//! Releases S, and notifies the parked threads that have work to do then.
+//! Releases S, the state lock, and notifies the parked threads that have work to do then.
 
 use crate::scheduler::deferred_calls;
 use crate::scheduler::engine::Engine;
@@ -14,20 +14,23 @@ use web_time::Instant;
 pub(crate) struct ThreadWakeups {
     /// Holds, for each lane, whether to notify its lane thread and its completer.
     lanes: smallvec::SmallVec<[(bool, bool); 2]>,
+    /// Is true if the callback thread is notified.
     calls: bool,
+    /// Is true if the parked callers are notified.
     callers: bool,
 }
 
 impl ThreadWakeups {
-    /// Returns the wakeups without the parked callers. A caller that is about to park has changed nothing that they
-    /// wait for.
+    /// Returns the wakeups without the parked callers, for a caller that is about to park: it has changed nothing
+    /// that the others wait for.
     pub(crate) fn without_callers(self) -> Self {
         Self { callers: false, ..self }
     }
 }
 
 impl State {
-    /// Returns the threads to notify after a change of the state.
+    /// Returns the threads to notify after a change of the state, and marks them as awake, so that each is notified
+    /// once.
     pub(crate) fn wakeups(&mut self) -> ThreadWakeups {
         let over = self.finished();
         let mut wakeups = ThreadWakeups::default();
@@ -57,7 +60,8 @@ impl State {
         self.lost.is_some() || self.closing
     }
 
-    /// Returns `true` if work of a lane is in flight and no caller waits for its completion.
+    /// Returns `true` if a batch of a lane is in flight and no caller polls the lane's fence. The completer must
+    /// then wait for the fence.
     pub(crate) fn unwatched(&self, lane: usize) -> bool {
         self.lanes[lane].timeline.in_flight() > 0 && self.lanes[lane].watchers == 0
     }
@@ -73,12 +77,16 @@ impl State {
         self.work_for(lane, QueueState::urgent)
     }
 
-    /// Returns `true` if a task waits while nothing is in flight. The thread of lane 0 then polls for device loss.
+    /// Returns `true` if a task waits while nothing is in flight. No fence reports a lost device then, so the
+    /// thread of lane 0 polls for the loss.
     pub(crate) fn needs_loss_poll(&self, lane: usize) -> bool {
         let idle = || self.lanes.iter().all(|lane| lane.timeline.in_flight() == 0);
         lane == 0 && self.wakers.has_completion_wakers() && idle()
     }
 
+    /// Returns `true` if the thread of a lane can submit a batch, or plan a queue for which `counts` holds. While
+    /// the token is taken, the result is `false`: the holder of the token notifies the thread when it returns the
+    /// token.
     fn work_for(&self, lane: usize, counts: impl Fn(&QueueState) -> bool) -> bool {
         let at = &self.lanes[lane];
         self.lost.is_none() && !at.token && (self.choose(lane).is_some() || self.could_plan(lane, counts))
@@ -90,8 +98,9 @@ impl State {
         self.could_plan(lane, QueueState::urgent)
     }
 
-    /// Returns `true` if a lane has room for a batch of a queue for which `counts` holds. A queue behind a planned
-    /// batch of its priority does not count, because its commands gather.
+    /// Returns `true` if a lane has room for a batch of a queue for which `counts` holds. While a batch of a
+    /// queue's priority is planned and not submitted, the queue does not count: its commands gather, so that they
+    /// share the batch after that one.
     fn could_plan(&self, lane: usize, counts: impl Fn(&QueueState) -> bool) -> bool {
         let at = &self.lanes[lane];
         let gathers = |q: &QueueState| !at.ready[q.priority as usize].is_empty();
@@ -101,13 +110,15 @@ impl State {
 }
 
 impl Engine {
-    /// Releases S, then drops and wakes everything that was deferred until the release.
+    /// Releases S. Then drops everything whose drop was deferred, notifies threads that have work, and calls the
+    /// deferred wakers.
     pub(crate) fn unlock(&self, mut state: MutexGuard<'_, State>) {
         let wakeups = state.wakeups();
         self.unlock_with(state, &wakeups);
     }
 
-    /// Releases S for a caller that polls the fence of a lane. The completer of that lane is not woken.
+    /// Releases S for a caller that polls the fence of a lane next. The caller counts as a watcher here, so the
+    /// completer of that lane is not woken.
     pub(crate) fn unlock_watched(&self, mut state: MutexGuard<'_, State>, lane: usize) {
         state.lanes[lane].watchers += 1;
         let wakeups = state.wakeups();

@@ -11,7 +11,8 @@ pub(crate) fn wake_each(wakers: Vec<Waker>) {
     }
 }
 
-/// Runs code of the program and logs its panic. While it runs, the thread does not count as one that signals an event.
+/// Runs code of the program and logs its panic. While it runs, the thread does not count as one that signals an
+/// event, so a wait in that code may run callbacks.
 pub(crate) fn catch_panic(what: &str, run: impl FnOnce()) {
     let _signals = SignallingMark::set(false);
     if catch_unwind(AssertUnwindSafe(run)).is_err() {

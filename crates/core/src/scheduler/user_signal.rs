@@ -1,4 +1,4 @@
-//! Holds the state behind a user event, which the host or another context signals.
+//! The state of a user event, which the host or another context signals. S is the state lock.
 
 use crate::error::{Error, Result};
 use fencepost_sync::HoldId;
@@ -39,7 +39,8 @@ pub(crate) struct UserSignal {
 struct SignalOutcome {
     result: Option<Result<(), Error>>,
     at: Option<Instant>,
-    /// Is true if the source is submitted to the waiter's hardware queue but not complete.
+    /// Is true if the event ended when the work of its source was submitted to the waiter's hardware queue, and not
+    /// complete.
     submitted: bool,
 }
 
@@ -56,7 +57,8 @@ impl Deref for UserWait {
 
 impl Drop for UserWait {
     /// Abandons the signal source if the wait is dropped unsignalled, because its queue has failed. A finished wait
-    /// may be dropped under S, and an unfinished one is dropped after S is released.
+    /// may be dropped under S. An unfinished one is dropped after S is released, because the source then takes the
+    /// S of its own context.
     fn drop(&mut self) {
         if self.result().is_none()
             && let Some(source) = self.source()
@@ -101,7 +103,8 @@ impl UserSignal {
         lock(&self.outcome).at
     }
 
-    /// Completes the event as submitted, for a queue that submits to the same hardware queue.
+    /// Completes the event before the work that it stands for is complete. The waiter's queue submits to the
+    /// hardware queue that already has that work.
     pub(crate) fn send(&self) {
         lock(&self.outcome).submitted = true;
         self.complete(Ok(()));

@@ -1,4 +1,5 @@
-//! Implements the calls that block, and the polls and flushes that do their work.
+//! The calls that block until a point, a batch or an event is done, and the flushes and polls that start and
+//! advance that work. S is the state lock.
 
 use crate::error::{Error, Result};
 use crate::scheduler::batch::Status;
@@ -26,22 +27,26 @@ use std::time::Duration;
 
 pub(crate) mod plan_ahead;
 
-/// Describes the progress of a target.
+/// Tells how far the target of a wait has come.
 enum TargetState {
+    /// The target has ended with this result.
     Done(Result<()>),
+    /// The target is planned, and this batch must still complete.
     In(Seq),
+    /// The target is not planned, or is an event that is not signalled.
     Unplanned,
 }
 
-/// Names the next step of a waiter.
+/// Names the next action of a blocked caller.
 enum WaitStep {
-    /// The target is submitted: this thread waits natively.
+    /// The batch of the target is submitted to this lane: the caller waits until the fence reaches this value.
     Native(usize, TimelineValue),
-    /// The target is planned and can be submitted: this thread submits it.
+    /// This lane has a batch that can be submitted, and the target may depend on it: the caller submits that batch.
     Submit(usize),
-    /// Another context must make progress first.
+    /// A user event of another context holds the queue of the target: the caller waits through this relay.
     OtherContext(Arc<Relay>),
-    /// Another thread must make progress first.
+    /// Another thread must make progress first: the caller parks. In a context without threads, the caller does the
+    /// work of the threads instead.
     Sleep,
 }
 
@@ -62,13 +67,17 @@ impl State {
         }
     }
 
-    /// Returns the next step for a target that cannot be planned yet.
+    /// Returns the next action for a target that cannot be planned yet.
     fn step_of_unplanned(&self, target: WaitTarget<'_>) -> WaitStep {
         let relay = if let WaitTarget::Point(point) = target { self.held_by(point) } else { None };
         relay.map_or(WaitStep::Sleep, WaitStep::OtherContext)
     }
 
+    /// Returns the relay that will release the queue of an unplanned point, if an event of another context holds
+    /// that queue.
     pub(crate) fn held_by(&self, point: Point) -> Option<Arc<Relay>> {
+        // The queue of the point may be held because it waits for another held queue. So the event may be at the
+        // front of any queue.
         let Some(Hold::User(hold)) = self.queue(point.slot).hold else { return None };
         let held = self.queues.iter().filter_map(|queue| queue.pending.front());
         held.filter(|_| self.reached(point) == PointProgress::Unplanned).find_map(|front| match &front.op {
@@ -77,20 +86,21 @@ impl State {
         })
     }
 
-    /// Returns `true` if a lane is idle and has a batch that depends on submitted batches only.
+    /// Returns `true` if a lane has nothing in flight and a batch that can be submitted now.
     fn can_submit(&self, lane: usize) -> bool {
         let at = &self.lanes[lane];
         at.timeline.in_flight() == 0 && !at.token && self.choose(lane).is_some()
     }
 
-    /// Returns `true` if all open queues have the same priority. No queue overtakes another then, so batches may
-    /// gather commands freely.
+    /// Returns `true` if all open queues have the same priority. Then a longer batch, or a batch that is planned
+    /// later, delays no queue of higher priority.
     pub(crate) fn one_priority(&self) -> bool {
         let mut open = self.queues.iter().skip(1).filter(|queue| queue.open).map(|queue| queue.priority);
         open.next().is_none_or(|first| open.all(|other| other == first))
     }
 
-    /// Requests everything up to a point, and plans it unless the lane thread will. Returns `true` if it has planned.
+    /// Marks every command up to `point` as requested, and plans these commands unless the lane thread will plan
+    /// them. Returns `true` if this call has planned them.
     fn plan_up_to(&mut self, point: Point) -> bool {
         if self.lost.is_some() || self.reached(point) != PointProgress::Unplanned {
             return false;
@@ -107,17 +117,18 @@ impl State {
         true
     }
 
-    /// Returns `true` if the thread of a queue's lane plans the queue as soon as there is room. Commands that are
-    /// flushed behind a planned batch of their priority gather into one batch. The context queue does not count
-    /// because no lane thread plans it for its own sake.
+    /// Returns `true` if the lane thread will plan a queue because a batch of the queue's lane and priority is
+    /// planned and not submitted. Until that batch is submitted, later commands *gather*: they stay unplanned, and
+    /// then share one batch. They lose no time, because their batch would be submitted behind that batch anyway,
+    /// and they save submissions. The result is `false` for the context queue, which the caller plans itself.
     fn will_be_planned(&self, slot: Slot) -> bool {
         let queue = self.queue(slot);
         let lane = &self.lanes[queue.lane];
         lane.has_thread && slot != Slot::CONTEXT && !lane.ready[queue.priority as usize].is_empty()
     }
 
-    /// Returns `true` if a caller may submit the next batch of a queue's lane and priority itself: the lane is idle and
-    /// the batch is small.
+    /// Returns `true` if a caller may submit the next batch of a queue's lane and priority itself: nothing is in
+    /// flight on the lane, and the batch is small.
     fn has_quick_batch(&self, slot: Slot) -> bool {
         let queue = self.queue(slot);
         let front = self.lanes[queue.lane].ready[queue.priority as usize].front();
@@ -128,16 +139,21 @@ impl State {
 impl Engine {
     /// Blocks until `point` is complete. Returns `false` if the deadline passes first.
     ///
-    /// It plans and submits the commands that the point needs, and no others.
+    /// The call plans and submits the commands that the point needs. Once in a while it also plans requested
+    /// commands of other queues, so that repeated waits do not starve them.
     pub(crate) fn wait(&self, point: Point, deadline: Deadline) -> Result<bool> {
         self.wait_for(WaitTarget::Point(point), deadline)
     }
 
     /// Blocks until `target` is complete. Returns `false` if the deadline passes first.
     pub(crate) fn wait_for(&self, target: WaitTarget<'_>, deadline: Deadline) -> Result<bool> {
-        // A wait with a zero limit also takes one turn, so that repeated waits finish.
+        // The first turn ignores the deadline, so that repeated waits with a zero limit make progress.
         let (mut stepped, mut blocked, mut planned) = (false, None, PlanRest::default());
+        // Code that a signal of this thread calls may wait here, and may need a callback. While the signalling mark
+        // is set, a thread runs no callback.
         let _mark = SignallingMark::set(false);
+        // A destructor or waker of the program may wait on a lane thread. Another thread must then submit the work
+        // of the lane.
         replace_lane_thread();
         loop {
             let mut state = self.lock();
@@ -154,6 +170,7 @@ impl Engine {
             }
             if is_inside_callback() {
                 self.unlock(state);
+                // S is released first: the check takes the S of other contexts, and no thread holds two of them.
                 self.check_wait(target, deadline, &mut blocked)?;
                 state = self.lock();
             }
@@ -168,6 +185,8 @@ impl Engine {
                     None if planned.roots.is_empty() => state.step_of_unplanned(target),
                     None => {
                         self.unlock(state);
+                        // One planning takes a limited number of commands, and the next turn plans more. Other
+                        // threads take S in between.
                         self.yield_lock();
                         stepped = true;
                         continue;
@@ -179,8 +198,8 @@ impl Engine {
         }
     }
 
-    /// Returns the result of the target if it has one. Otherwise plans the target, as far as the result `planned` of
-    /// the earlier planning allows.
+    /// Returns the result of the target, or the loss of the device. If there is neither, plans the target, unless a
+    /// batch of the last planning must complete first. Stores in `planned` the work that is left to plan.
     fn result_or_plan(
         &self,
         state: &mut State,
@@ -197,8 +216,8 @@ impl Engine {
         None
     }
 
-    /// Refuses a wait in a callback that could never end. Registers an endless wait, so that callbacks on other
-    /// threads can detect a cycle.
+    /// Returns an error if a wait in a callback could never end. Records a wait without a limit in `blocked`, so
+    /// that callbacks on other threads detect a cycle that contains this wait.
     fn check_wait(
         &self,
         target: WaitTarget<'_>,
@@ -212,8 +231,8 @@ impl Engine {
         self.check_cycles(point)
     }
 
-    /// Returns the next step for a planned batch. A wait for a queue of low priority lifts the batch and its
-    /// dependencies to normal priority.
+    /// Returns the next action of a caller that waits for a planned batch. A batch that is not submitted moves,
+    /// with its dependencies, to the front and to normal priority at least.
     fn next_step(&self, state: &mut State, seq: Seq) -> WaitStep {
         let Some(lane) = state.batches.get(seq).map(|info| info.lane) else { return WaitStep::Sleep };
         match state.batches.status(seq) {
@@ -221,7 +240,8 @@ impl Engine {
             Status::Ready(_) => {
                 state.raise_priority(seq, Priority::Normal);
                 state.move_to_front(seq);
-                // The batch may depend on a batch of another lane. Then only that lane can submit.
+                // If the batch depends on an unsubmitted batch of another lane, only that lane can submit, so the
+                // search tries every lane.
                 let mut lanes = std::iter::once(lane).chain(0..self.lanes.len());
                 let ready_lane = lanes.find(|&lane| self.lanes[lane].async_submit && state.can_submit(lane));
                 ready_lane.map_or(WaitStep::Sleep, WaitStep::Submit)
@@ -230,6 +250,7 @@ impl Engine {
         }
     }
 
+    /// Does the next action of a blocked caller, which takes at most one slice of time, and releases S.
     fn take_step(
         &self,
         mut state: MutexGuard<'_, State>,
@@ -239,12 +260,13 @@ impl Engine {
     ) -> Result<()> {
         let slice = deadline.slice();
         match step {
-            // Code of the program runs before this caller watches the lane, because it may take long or wait for this
-            // lane.
+            // Deferred code of the program runs before this caller counts as a watcher of the lane. That code may
+            // take long or wait for this lane, and the completer sleeps while the lane has a watcher.
             WaitStep::Native(..) if state.after.has_code() => self.unlock(state),
             WaitStep::Native(lane, value) => {
-                // The completer does not wait for a lane while a caller watches it. So a caller watches only the oldest
-                // submission: no other thread would observe the submissions before a later one.
+                // The completer sleeps while the lane has a watcher. So a caller counts as a watcher only if it
+                // waits for the oldest submission: otherwise no thread would process the submissions before that
+                // value.
                 let next = TimelineValue(state.lanes[lane].timeline.completed().0 + 1);
                 let watch = u32::from(value == next);
                 state.lanes[lane].watchers += watch;
@@ -258,6 +280,8 @@ impl Engine {
             }
             WaitStep::Submit(lane) if self.threads => drop(self.submit_watched(state, lane)),
             _ if self.threads || !state.busy() => {
+                // The caller parks only if no action is deferred, because a deferred action may complete the
+                // target.
                 let after = std::mem::take(&mut state.after);
                 if after.is_empty() {
                     let wakeups = state.wakeups().without_callers();
@@ -270,7 +294,7 @@ impl Engine {
             }
             _ => {
                 self.unlock(state);
-                // No other thread makes progress meanwhile.
+                // In a context without threads, only a caller makes progress.
                 self.make_progress(deadline.left().min(longest_slice));
             }
         }
@@ -285,7 +309,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Flushes as [`flush`](Self::flush) does, and releases S.
+    /// Flushes as [`flush`](Self::flush) does, also on a failed queue, and releases S.
     pub(crate) fn flush_locked<'a>(&'a self, mut state: MutexGuard<'a, State>, slot: Slot, caller: Caller) {
         let end = state.queue(slot).end(slot);
         if caller == Caller::Continues && self.threads && state.one_priority() {
@@ -298,8 +322,8 @@ impl Engine {
     }
 
     /// Starts everything up to a point, with all its dependencies, and releases S. Plans the point on this thread,
-    /// unless the lane thread will. For a caller that waits, this thread also submits the batch, if the lane is idle
-    /// and the batch is small.
+    /// unless the lane thread will plan it. For a caller that waits, this thread also submits a small batch if
+    /// nothing is in flight on the lane.
     pub(crate) fn submit_up_to<'a>(&'a self, mut state: MutexGuard<'a, State>, point: Point, caller: Caller) {
         let planned = state.plan_up_to(point);
         let lane = state.queue(point.slot).lane;
@@ -307,8 +331,8 @@ impl Engine {
         if submits && state.has_quick_batch(point.slot) {
             state = self.submit_watched(state, lane);
             if !state.lanes[lane].rest.is_deep() {
-                // The caller waits for the batch itself, so the completer is not notified. If the caller drops the result
-                // instead, the lane thread notifies the completer at its next tick.
+                // The caller waits for the batch itself, so the completer is not notified. If the caller drops the
+                // result instead, the lane thread notifies the completer at its next tick.
                 return;
             }
         }
@@ -318,7 +342,7 @@ impl Engine {
         }
     }
 
-    /// Returns `true` if a point is complete. It flushes first and never waits.
+    /// Returns `true` if a point is complete. Flushes an incomplete point, and never blocks.
     pub(crate) fn is_complete(&self, point: Point, clock: &Clock) -> Result<bool> {
         let state = self.lock();
         if state.reached(point) != PointProgress::Done {
@@ -355,10 +379,12 @@ impl Engine {
         self.drive(point, waker).map(Err)
     }
 
-    /// Drives the work that `point` waits for if no thread does, and registers `waker` for the next poll.
+    /// Advances the work before `point` where no thread advances it: in another context, if that context holds the
+    /// queue of the point, or in this context, if it has no threads. Then `waker` is called while work remains.
+    /// Returns `None` unless the point can never be reached.
     ///
     /// # Errors
-    /// Returns `WouldDeadlock` if the point comes after a callback that waits for this poll.
+    /// The returned error is `WouldDeadlock`: the point comes after a callback that waits for this poll.
     pub(crate) fn drive(&self, point: Point, waker: &Waker) -> Option<Error> {
         if let Some(relay) = self.held_by(point) {
             return relay.poll(waker);
@@ -372,9 +398,11 @@ impl Engine {
         self.registered(target, waker).err()
     }
 
-    /// Registers `waker` for a target and returns S. If the target has a result, or the device is lost, returns that as
-    /// the error instead.
+    /// Registers `waker` for a target and returns S. If the target has a result, or the device is lost, returns
+    /// that result or that loss as `Err`.
     fn registered(&self, target: WaitTarget<'_>, waker: &Waker) -> Result<MutexGuard<'_, State>, Result<()>> {
+        // The code that polls may be a waker on a lane thread, and may block until the target is done. Another
+        // thread must then submit the work of the lane.
         replace_lane_thread_in_task();
         let mut state = self.lock();
         if let TargetState::Done(result) = state.target_state(target) {
@@ -385,7 +413,8 @@ impl Engine {
         Ok(state)
     }
 
-    /// Polls as [`poll`](Self::poll) does, for a batch or an event: without a flush.
+    /// Returns the result of a batch or an event, or registers `waker`, as [`poll`](Self::poll) does for a point.
+    /// Flushes nothing.
     pub(crate) fn poll_unflushed(&self, target: WaitTarget<'_>, waker: &Waker) -> Option<Result<()>> {
         let state = match self.registered(target, waker) {
             Ok(state) => state,
@@ -399,12 +428,13 @@ impl Engine {
         None
     }
 
-    /// Returns the relay that holds a point, if another context holds it.
+    /// Returns the relay that will release the queue of an unplanned point, if an event of another context holds
+    /// that queue.
     pub(crate) fn held_by(&self, point: Point) -> Option<Arc<Relay>> {
         self.lock().held_by(point)
     }
 
-    /// Parks until a change is notified, if an event of the host holds a queue.
+    /// Parks until a change is notified, for at most `limit`, if `hold` still holds a queue.
     pub(crate) fn park_while_held(&self, hold: HoldId, limit: Duration) {
         let state = self.lock();
         if state.queues.iter().any(|queue| queue.hold == Some(Hold::User(hold))) {
@@ -439,8 +469,8 @@ impl Engine {
         result
     }
 
-    /// Returns `true` if an event of the host has ended. It drives a context without threads, because a callback there
-    /// may signal the event.
+    /// Returns `true` if an event of the host has ended. In a context without threads the call also runs the due
+    /// callbacks, because one of them may signal the event.
     pub(crate) fn is_signalled(&self, event: &UserSignal) -> Result<bool> {
         if event.result().is_none() {
             self.poll_lanes();
@@ -475,7 +505,8 @@ impl Engine {
     }
 
     /// Runs one turn of the work of all threads on this thread, for contexts without threads. Commands that the
-    /// program requested come first. The others start once the context is idle.
+    /// program requested come first. The others are planned once no batch is planned or in flight. Waits for the
+    /// oldest submission of each lane, at most `limit`.
     pub(crate) fn make_progress(&self, limit: Duration) {
         if !self.plan_and_submit(DueCommands::Requested) && self.lock().idle() {
             self.plan_and_submit(DueCommands::All);

@@ -18,9 +18,9 @@ pub(crate) enum WaitTarget<'event> {
 }
 
 impl WaitTarget<'_> {
-    /// Returns the longest native wait for this target in a context without threads. Another thread may signal an event
-    /// meanwhile. For other targets the long limit makes the result independent of how long this thread sleeps on a
-    /// busy machine.
+    /// Returns the longest native wait for this target in a context without threads. For an event the wait is
+    /// short, because another thread may signal the event meanwhile. For other targets it is long, so that the
+    /// result does not depend on how long this thread sleeps on a busy machine.
     pub(crate) fn longest_slice(self) -> Duration {
         if let WaitTarget::User(_) = self { SLICE } else { LONGEST_WAIT_SLICE }
     }
@@ -35,7 +35,7 @@ impl WaitTarget<'_> {
     }
 }
 
-/// States what the caller of a flush does next.
+/// Tells if the caller of a flush waits next. Only the thread of such a caller may submit the batch itself.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Caller {
     Continues,

@@ -1,4 +1,4 @@
-//! Stores the wakers of a context, by the condition that they wait for.
+//! Stores the wakers of a context, by the condition that they wait for. S is the state lock.
 use fencepost_sync::{HoldId, Point, Seq, Slot, Stamp};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeBounds;
@@ -11,7 +11,8 @@ pub(crate) trait WakerOwner: Send + Sync {
     fn forget(&self, waker: &Waker);
 }
 
-/// Names the condition of a waker. The order of the variants counts: conditions of completion come first.
+/// Names the condition under which a waker is called. The tables rely on the order of the variants: conditions of
+/// completion come before conditions of submission.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum WakeCondition {
     /// A queue reaches a point.
@@ -55,14 +56,15 @@ impl WakerName {
 /// Stores the wakers of a context. A waker is registered once for each condition, and all its registrations are
 /// removed together.
 ///
-/// No method here calls, clones or drops code of the program: a waker belongs to a [`TaskWaker`](fencepost_sync::TaskWaker) or
-/// to a relay, and removed wakers are dropped outside S.
+/// No method here calls, clones or drops code of the program: a waker belongs to a
+/// [`TaskWaker`](fencepost_sync::TaskWaker) or to a relay, and removed wakers are dropped outside S.
 #[derive(Default)]
 pub(crate) struct Wakers {
     registered: BTreeMap<(WakeCondition, WakerName), Waker>,
     /// Holds exactly the keys of `registered`, by waker.
     conditions: BTreeSet<(WakerName, WakeCondition)>,
-    /// Holds the other contexts that a waker is registered with on behalf of this one.
+    /// Lists, for each waker, the other contexts that the waker is registered with because this context waits for
+    /// them.
     forwarded: BTreeMap<WakerName, Vec<Weak<dyn WakerOwner>>>,
 }
 
