@@ -195,8 +195,10 @@ fn errors_stay(s: &Subject) {
     let ctx = s.ctx_with(Policy::Unchecked);
     let (failed, queue) = (ctx.queue("failed"), ctx.queue("q"));
     let x = ctx.full::<u32, 1>([64], 4).unwrap();
-    failed.wait_for(&ctx.user_event("abandoned").event()).unwrap();
+    let abandoned = ctx.user_event("abandoned");
+    failed.wait_for(&abandoned.event()).unwrap();
     failed.fill(&mut ctx.zeros::<u32, 1>([4]).unwrap(), 1).unwrap();
+    drop(abandoned);
     failed.finish().wait().unwrap_err();
     assert_eq!(ctx.to_vec(&x).unwrap(), [4; 64]);
     queue.finish().wait().unwrap();
