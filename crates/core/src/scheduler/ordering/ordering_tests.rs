@@ -27,7 +27,7 @@ fn fill(queue: &CommandQueue, x: &DeviceArray<u32>, elements: Range<usize>) {
     try_fill(queue, x, elements).expect("no hazard");
 }
 
-/// Returns the bytes of the block that the hazard of a fill names.
+/// Enqueues a fill that fails with a hazard, and returns the bytes of the block that the error names.
 fn hazard(queue: &CommandQueue, x: &DeviceArray<u32>, elements: Range<usize>) -> Range<u64> {
     let error = try_fill(queue, x, elements).expect_err("no wait orders it");
     match error.kind() {
