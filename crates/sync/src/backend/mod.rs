@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 const FIRST_SLEEP: Duration = Duration::from_micros(20);
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);
 
-/// Sleeps between two polls, longer each time.
+/// Sleeps between two polls, twice as long each time, up to [`LONGEST_SLEEP`].
 struct PollSleep(Duration);
 
 impl PollSleep {
@@ -26,7 +26,7 @@ impl PollSleep {
         Self(FIRST_SLEEP)
     }
 
-    /// Sleeps for the next time, `left` at most.
+    /// Sleeps once, at most for `left`.
     fn sleep(&mut self, left: Duration) {
         std::thread::sleep(self.0.min(left));
         self.0 = (self.0 * 2).min(LONGEST_SLEEP);

@@ -19,8 +19,8 @@ impl State {
 }
 
 impl Planner<'_> {
-    /// Puts the context commands up to the last of `roots` first in the batch, as long as they make no later command
-    /// late.
+    /// Puts the context commands up to the last of `roots` first in the batch, as long as they delay no later command
+    /// by more than the bound of the lane.
     pub(crate) fn begin_with_context_commands(&mut self, roots: &[Point]) {
         if let Some(upto) = roots.iter().map(|root| root.stamp).max()
             && self.has_only_context_commands()
@@ -67,7 +67,7 @@ impl Planner<'_> {
             self.append(Slot::CONTEXT, cost);
             count += 1;
             if count >= MOST_CONTEXT_COMMANDS {
-                self.taken = self.taken.max(LARGEST_BATCH); // the rest is planned after other threads could take S
+                self.taken = self.taken.max(LARGEST_BATCH); // other threads may take the state lock S now
                 break;
             }
         }
