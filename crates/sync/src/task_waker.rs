@@ -1,11 +1,11 @@
-//! The waker that a future registers with everything that can wake it.
+//! The one waker that a future registers, whichever task polls the future.
 
 use crate::prim::{Mutex, lock, thread_local};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::task::{Wake, Waker};
 
-/// Holds the one waker that a future registers. The waker wakes the task that has polled the future last.
+/// Provides the one waker that a future registers. The waker wakes the task that has polled the future last.
 ///
 /// Each poll may bring another waker. The waker that the future registers stays the same through all polls, so a list
 /// that compares wakers with [`Waker::will_wake`] holds it once, however often the future is polled.

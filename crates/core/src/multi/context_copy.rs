@@ -1,9 +1,9 @@
 //! Copies from one context to another.
 //!
 //! A copy uses two queues: one reads the source piece by piece, the other writes the target. One of them is the queue
-//! on which the program enqueued the copy; the other is a helper queue, made for the copy. Piece i is written after it
-//! is read, and piece i + 2 is read after piece i is written. One piece is therefore read while the piece before it is
-//! written, and the memory of a copy is bounded, however large the copy is.
+//! on which the program enqueued the copy; the other is a helper queue, made for the copy. The write of a piece
+//! follows the read of the piece, and the read of a piece follows the write of the piece two places before. So a
+//! piece is read while the one before is written, and the memory of a copy is bounded, however large the copy is.
 
 use crate::arrays::read::Reading;
 use crate::error::site::CommandKind;
@@ -157,7 +157,7 @@ fn enqueue(
     let write = || target.writes(&pieces);
     let turn = lock_enqueueing();
     let (reads, writes);
-    // The helper queue's side comes first: if it is refused, the program's queue is unchanged.
+    // The side of the helper queue comes first: if it fails, the program's queue is unchanged.
     if end == CopySide::Target {
         reads = read().map_err(|error| lost(source.engine, error))?;
         writes = write()?;

@@ -60,9 +60,9 @@ impl ContextThreads {
         })
     }
 
-    /// Returns a function that starts another thread for the same task. A thread of a lane calls it before it runs
-    /// code of the program, because that code may wait for the lane. If the system refuses the thread, the context is
-    /// lost.
+    /// Returns a function that starts another thread for the same task. A thread of a lane calls the function before
+    /// it runs code of the program, because that code may wait for the lane. If the system refuses the thread, the
+    /// context is lost.
     fn replacement(
         &self,
         engine: &Arc<Engine>,

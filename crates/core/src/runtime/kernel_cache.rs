@@ -1,4 +1,4 @@
-//! The compiled kernels of a context, so that it compiles no kernel twice.
+//! The cache of the compiled kernels of a context, so that the context compiles no kernel twice.
 
 use crate::error::Result;
 use crate::work::compiled_kernel::KernelInner;
@@ -81,8 +81,8 @@ impl<K> KernelCache<K> {
         place.is_some_and(|place| place.try_lock().is_ok_and(|kernel| kernel.is_some()))
     }
 
-    /// Removes all kernels. The caller does so when the kernels compiled so far are no longer valid, or when the
-    /// context ends.
+    /// Removes all kernels. A context does this when the kernels compiled so far are no longer valid, and when it
+    /// ends.
     pub(crate) fn clear(&self) {
         let places = std::mem::take(&mut lock(&self.table).places);
         drop(places); // without the lock, as in `get`

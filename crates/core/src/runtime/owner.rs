@@ -1,4 +1,4 @@
-//! The shared part of a context, which its handles keep alive.
+//! The part of a context that its handles share and keep alive.
 
 use crate::device::Device;
 use crate::device::adapter_info::AdapterInfo;

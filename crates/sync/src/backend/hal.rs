@@ -126,8 +126,8 @@ impl<A: hal::Api> Fence for HalFence<A> {
 }
 
 impl<A: hal::Api> Drop for HalFence<A> {
-    /// Destroys the fence after its last signal. After a loss the fence is leaked, because nothing of the device may be
-    /// touched.
+    /// Waits for the last signal and destroys the fence. If the device is lost or the wait exceeds `PATIENCE`, the
+    /// fence and the device are leaked: the driver may still use the fence, and no call may be made to a lost device.
     fn drop(&mut self) {
         let last = TimelineValue(self.submitted.load(Ordering::Relaxed));
         if !self.wait(last, PATIENCE).is_ok_and(|completed| completed >= last) {

@@ -87,8 +87,8 @@ pub trait Fence: Send + Sync {
     /// [`Lost`] if the device is lost, also if that happens during the wait.
     fn wait(&self, value: TimelineValue, limit: Duration) -> Result<TimelineValue, Lost>;
 
-    /// Registers `moved`, which the implementer calls after a value has passed. Only the browser needs it, where no
-    /// thread can wait, so the default implementation drops `moved`.
+    /// Registers `moved`, which the implementer calls after a value has passed. Only the browser needs the call,
+    /// because no thread can wait there, so the default implementation drops `moved`.
     ///
     /// The caller registers one function for each fence. The implementer holds no lock of the fence while it calls
     /// `moved`, and may also call it when no value has passed.

@@ -60,7 +60,7 @@ impl PortableFence {
 /// holds `gate`.
 ///
 /// # Errors
-/// [`Lost`] if the device is lost. wgpu panics when it finds the loss here; this function catches the panic.
+/// [`Lost`] if the device is lost. wgpu panics if its poll finds the loss; this function catches the panic.
 pub fn poll(device: &wgpu::Device, lost: &LostFlag, gate: &Mutex<()>) -> Result<bool, Lost> {
     lost.check()?;
     let Ok(_inside) = gate.try_lock() else { return Ok(false) };

@@ -1,4 +1,4 @@
-//! The check that every command passes before it gets its stamp.
+//! The check of every command before the command gets its stamp.
 
 use crate::error::site::CommandKind;
 use crate::error::{Error, Kind, Result};

@@ -40,8 +40,8 @@ pub(crate) fn note_requested_wait(
     state.wait_log = Some(log);
 }
 
-/// Returns the reason why `slot` is already ordered after `point` and after everything in `clock`. Returns `None` if it
-/// is not.
+/// Returns the reason why `slot` is already ordered after `point` and after everything in `clock`, or `None` if a
+/// wait would add an order.
 fn already(state: &State, slot: Slot, point: Point, clock: &Clock) -> Option<Already> {
     if point.slot == slot {
         // If `point` is of an earlier queue of the slot, this queue has been ordered after that queue since its

@@ -90,7 +90,7 @@ fn p01_uses_that_are_not_done_are_kept_among_many() {
     for at in 0..64 {
         fill(&two, &x, at..at + 1);
     }
-    // The uses of the first queue are done, those of the second are not.
+    // The uses of the first queue are done, but the uses of the second are not.
     assert_eq!(uses(), 64);
     two.finish().wait().expect("nothing has failed");
     fill(&one, &x, 0..1);

@@ -7,7 +7,7 @@ use std::panic::Location;
 use std::sync::Arc;
 
 /// Lists the waits that the policy added and the waits of the program that were not needed, the most frequent first.
-/// [`Context::wait_report`](crate::Context::wait_report) returns it. `Display` shows it as tables.
+/// [`Context::wait_report`](crate::Context::wait_report) returns the report, and `Display` prints it as tables.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct WaitReport {

@@ -1,12 +1,14 @@
 //! Plans the context commands, which fill the arrays that the context makes.
 //!
-//! A context command waits for nothing, and every later command of every queue may need it without a wait. So it is
-//! planned before the first command with a later stamp. A short one is planned even earlier, with the next batch.
+//! A context command waits for nothing, and every later command of every queue may need it without a wait. So the
+//! planner plans a context command before the first command with a later stamp, and a short context command even
+//! earlier, with the next batch.
 use crate::scheduler::plan::{FrontStep, LARGEST_BATCH, Planner};
 use crate::scheduler::state::State;
 use fencepost_sync::{Point, Slot, Stamp};
 
-/// Limits the context commands of one planning. Each costs the planner as much as several launches.
+/// Limits the context commands of one planning, which holds the state lock (S). Each costs the planner as much as
+/// several launches.
 pub(crate) const MOST_CONTEXT_COMMANDS: usize = 512;
 
 impl State {
@@ -67,7 +69,7 @@ impl Planner<'_> {
             self.append(Slot::CONTEXT, cost);
             count += 1;
             if count >= MOST_CONTEXT_COMMANDS {
-                self.taken = self.taken.max(LARGEST_BATCH); // other threads may take the state lock S now
+                self.taken = self.taken.max(LARGEST_BATCH); // the rest is planned after other threads could take S
                 break;
             }
         }

@@ -12,7 +12,8 @@ pub(crate) enum DueCommands {
     Requested,
     /// Selects all pending commands, so that they share a batch.
     All,
-    /// Selects the requested commands of every queue but this one, even if planned batches are not yet submitted.
+    /// Selects the requested commands of every queue but this one. They are planned even while planned batches are
+    /// not yet submitted.
     RequestedExcept(Slot),
 }
 

@@ -79,7 +79,7 @@ impl OpenBatch {
         }
     }
 
-    /// Returns each queue in the batch with its first command there.
+    /// Returns each queue of the batch with the stamp of the queue's first command in the batch.
     pub(crate) fn firsts(&self) -> impl Iterator<Item = (Slot, Stamp)> {
         self.frontiers.iter().filter_map(|(slot, frontier)| Some((*slot, frontier.first?)))
     }

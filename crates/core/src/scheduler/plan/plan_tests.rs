@@ -36,8 +36,8 @@ fn engine(lanes: usize) -> Arc<Engine> {
 /// Is the delay of a result, in seconds, that the planner allows.
 const BOUND: f32 = 1e-3;
 
-/// Returns an engine as [`engine`] does. Fills are short, and each launch takes `seconds`, or an unknown time if
-/// `seconds` is infinite.
+/// Returns an engine with one lane, as [`engine`] does. The planner expects fills to be short, and each launch to
+/// take `seconds`, or an unknown time if `seconds` is infinite.
 fn paced(seconds: f32) -> Arc<Engine> {
     let engine = engine(1);
     let mut costs = CommandCosts::new(CostModel::Measured(CostModel::LATENESS));

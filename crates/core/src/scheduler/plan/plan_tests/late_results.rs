@@ -1,4 +1,5 @@
-//! Tests how the planner closes batches so that no later command delays an awaited result.
+//! Tests how the planner closes batches so that no later command delays an awaited result. A result is awaited if the
+//! program may be waiting for it.
 
 use crate::scheduler::plan::plan_tests::*;
 use crate::scheduler::wakers::WakeCondition as Awaited;
