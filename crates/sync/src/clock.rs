@@ -1,4 +1,4 @@
-//! Vector clocks: a clock covers the commands that are known to come before its owner, a command queue or the host.
+//! Vector clocks: a clock covers the commands that are known to come before a command queue or before the host.
 
 use std::fmt;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ impl Slot {
 }
 
 /// Maps each queue to a stamp: the commands of the queue up to that stamp are known to come before the owner of the
-/// clock, which is a command queue or the host.
+/// clock. The owner is a command queue, a point of one, or the host.
 ///
 /// Stamps grow over a whole context, so the entry of a dropped queue stays true for the next queue in the slot. A
 /// queue has an entry only if its stamp is larger than [`all`](Self::all). Clones share the entries until one of them

@@ -11,7 +11,7 @@ use fencepost_sync::{Point, Seq, Slot, Stamp};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Multiplies the limit of a batch's delay while the program awaits no result in the batch.
+/// Multiplies the limit of the delay in a batch while the program awaits no result in the batch.
 pub(crate) const UNAWAITED_FACTOR: f32 = 4.0;
 
 /// Describes the end of a queue's steps in an open batch, which the next step of the queue follows.
@@ -53,8 +53,9 @@ pub(crate) struct OpenBatch {
     pub(crate) expected: ExpectedCost,
     /// Is true if the batch contains a command that returns something to the host.
     pub(crate) returns_to_host: bool,
-    /// Names the queue of the first command, and the first point of that queue that the program awaits. Is `None` if
-    /// the program may await results of other queues.
+    /// Names the queue of the first command, and the first point of that queue that the program may be waiting for.
+    /// The stamp is `u64::MAX` if there is no such point. Is `None` if the program may be waiting for results of other
+    /// queues.
     pub(crate) unawaited: Option<(Slot, Stamp)>,
     /// Lists the blocks that this batch writes and that the host reads in place.
     publish: Vec<Arc<Block>>,
