@@ -52,9 +52,9 @@ struct CopyPiece {
     /// Receives the bytes in staging memory of the target's context after they are read.
     staged: Arc<OnceLock<Staged>>,
     /// Signals that the piece two places before this one is written, if there is one. The read of this piece waits
-    /// for that.
+    /// for the signal.
     free: Option<Signaller>,
-    /// Signals that the bytes of this piece are in `staged`. The write of this piece waits for that.
+    /// Signals that the bytes of this piece are in `staged`. The write of this piece waits for the signal.
     here: Signaller,
 }
 

@@ -40,7 +40,7 @@ pub(crate) struct OpenBatch {
     /// Lists the batches that must be submitted before this one.
     pub(crate) deps: SmallVec<[Seq; 4]>,
     frontiers: Vec<(Slot, QueueFrontier)>,
-    /// Is the lowest level of a step behind the context commands, or 0 if the batch has none.
+    /// Is the lowest level of a step behind the context commands, which fill new arrays. Is 0 if the batch has none.
     base: u32,
     /// Lists the expected ends of the steps: `ends.len() == steps.len()` until the batch is closed.
     ends: Vec<f32>,
