@@ -1,4 +1,4 @@
-//! Vector clocks: a clock holds the commands that a command queue, or the host, is known to come after.
+//! Vector clocks: a clock covers the commands that are known to come before a command queue or before the host.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,7 +13,8 @@ impl fmt::Display for Stamp {
     }
 }
 
-/// Names a command queue by its index in its context. A slot is reused after its queue is dropped and its work is done.
+/// Names a command queue by its index in its context. Another queue may get the slot after the queue is dropped and
+/// its work is done.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Slot(pub u32);
 
@@ -22,11 +23,12 @@ impl Slot {
     pub const CONTEXT: Slot = Slot(0);
 }
 
-/// Maps each queue to the stamp up to which its commands are known to come first.
+/// Maps each queue to a stamp: the commands of the queue up to that stamp are known to come before the owner of the
+/// clock. The owner is a command queue, a point of one, or the host.
 ///
-/// Stamps grow over a whole context, so an entry of a queue that was dropped stays true for the queue that reuses its
-/// slot. A queue has an entry only if more of its commands come first than `all` says. Clones share the entries until
-/// one of them changes.
+/// Stamps grow over a whole context, so the entry of a dropped queue stays true for the next queue in the slot. A
+/// queue has an entry only if its stamp is larger than [`all`](Self::all). Clones share the entries until one of them
+/// changes.
 ///
 /// # Example
 /// ```
@@ -39,9 +41,10 @@ impl Slot {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Clock {
-    /// Holds the stamp up to which the commands of every queue come first.
+    /// Is the stamp up to which the commands of every queue come first.
     all: Stamp,
-    /// Holds the queues with a larger stamp, in the order of the slots; never empty.
+    /// Lists the queues with a stamp larger than `all`, in the order of the slots. Is `None` in place of an empty
+    /// list.
     seen: Option<Arc<Vec<(Slot, Stamp)>>>,
 }
 
@@ -161,7 +164,8 @@ mod tests {
 
     #[test]
     fn a_join_covers_exactly_the_stamps_that_either_clock_covers() {
-        // Makes a clock of two slots and of all queues from the digits of a number: each digit has three values.
+        // Makes a clock from the three digits of a number in base 3: the stamps of two slots, and the stamp of all
+        // queues.
         let digit = |number: u32, at: u32| u64::from(number / 3_u32.pow(at) % 3);
         let made = |number: u32| {
             let mut clock = Clock::after_all(Stamp(digit(number, 2)));

@@ -4,7 +4,7 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the device was lost: {reason}")]
 pub struct Lost {
-    /// Holds the reason given by the driver, or by the code that declared the device lost.
+    /// States the reason: that of the driver, or of the code that declared the device lost.
     pub reason: String,
 }
 
@@ -21,7 +21,7 @@ pub enum Error {
     /// The native fence could not be made.
     #[error("no native fence on this device: {reason}")]
     Fence {
-        /// Holds the driver's message.
+        /// Quotes the driver.
         reason: String,
     },
 }

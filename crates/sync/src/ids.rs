@@ -1,4 +1,4 @@
-//! Plain numbers that name a point of a queue, a batch, and a reason to hold a queue back.
+//! The numbers that name a point of a queue, a batch, and the hold of a queue.
 
 use crate::clock::{Slot, Stamp};
 

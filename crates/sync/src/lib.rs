@@ -1,10 +1,10 @@
-//! When GPU work is done: timelines, fences, clocks and late results.
+//! When GPU work is done: timelines, fences, clocks and pending results.
 //!
 //! This crate knows nothing of buffers or kernels. It holds the parts of `fencepost` that report *when* work is done:
 //!
 //! * [`TimelineValue`] and [`Timeline`]: the progress of one hardware queue as numbers that only grow;
-//! * [`Fence`](backend::Fence): reads a device's progress and waits for it, one file a backend;
-//! * [`Clock`]: the commands that a command queue, or the host, is known to come after;
+//! * [`Fence`](backend::Fence): reads the progress of a device and waits for it; each backend has one file;
+//! * [`Clock`]: the commands that are known to come before a command queue or before the host;
 //! * [`Pending`]: a result that becomes available later, as a future and with blocking methods;
 //! * [`TaskWaker`]: the one waker that a future registers, however often it is polled.
 

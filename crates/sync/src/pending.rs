@@ -9,12 +9,12 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-/// Supplies the result of a [`Pending`].
+/// Produces the result of a [`Pending`]. The result is late: it exists only after earlier work is complete.
 pub trait Late<T, E>: MaybeSend {
-    /// Polls as [`Future::poll`]; not called again once it was ready.
+    /// Polls as [`Future::poll`] does. The caller does not poll again once the result was ready.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<T, E>>;
 
-    /// Blocks until the result is available. Returns `None` if `limit` has passed first; a later call may follow.
+    /// Blocks until the result is available. Returns `None` if `limit` has passed first; the caller may call again.
     fn wait(&mut self, limit: Option<Duration>) -> Option<Result<T, E>>;
 }
 
@@ -23,9 +23,9 @@ thread_local! {
     static NESTED: Cell<u64> = Cell::default();
 }
 
-/// Records that code of the program, which may have blocked on a future, has run on this thread. A [`Pending`] that is
-/// being polled on this thread then asks to be polled again: an executor that parks the thread may have taken the wake
-/// that was meant for that poll.
+/// Records that a call of the library has run code of the program on this thread. That code may have blocked on
+/// another future, and its executor may have taken a wake that was meant for an outer poll on this thread. A
+/// [`Pending`] that is being polled on this thread therefore wakes its task again.
 ///
 /// # Example
 /// ```
@@ -39,7 +39,7 @@ pub fn note_nested() {
     NESTED.with(|count| count.set(count.get() + 1));
 }
 
-/// Holds a result that becomes available later: it is a [`Future`] on any executor, and has blocking methods too.
+/// Returns a result that becomes available later: it is a [`Future`] on any executor, and has blocking methods too.
 ///
 /// The work runs whether or not the program waits for it. Dropping a `Pending` cancels nothing and does not block.
 ///
@@ -118,6 +118,7 @@ impl<T: Unpin, E: From<Error> + Unpin> Future for Pending<T, E> {
             if polled.is_ready() {
                 self.state = PendingState::Taken;
             } else if NESTED.with(Cell::get) != before {
+                // Code of the program has run inside the poll and may have taken a wake of this task.
                 cx.waker().wake_by_ref();
             }
             return polled;
@@ -143,6 +144,7 @@ impl<T, E> fmt::Debug for Pending<T, E> {
 mod tests {
     use super::*;
 
+    /// Is ready at the third poll. A wait without a limit returns at once, a wait with a limit at the third call.
     struct Third(u32);
 
     impl Late<u32, Error> for Third {

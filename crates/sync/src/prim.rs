@@ -21,7 +21,8 @@ use std::time::{Duration, Instant};
 /// If a thread panicked while it held the lock, which is a bug of this project.
 #[inline]
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // The compiler inlines the code for a free mutex into the caller. Loom's model needs no second way to lock.
+    // The compiler inlines this attempt into the caller, because a mutex is usually free. Under loom a lock has only
+    // one way, so that a model has fewer orders to explore.
     if cfg!(not(fencepost_loom))
         && let Ok(guard) = mutex.try_lock()
     {

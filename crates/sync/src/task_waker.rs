@@ -1,11 +1,11 @@
-//! The waker that a future registers with everything that can wake it.
+//! The one waker that a future registers, whichever task polls the future.
 
 use crate::prim::{Mutex, lock, thread_local};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::task::{Wake, Waker};
 
-/// Holds the one waker that a future registers. The waker wakes the task that has polled the future last.
+/// Provides the one waker that a future registers. The waker wakes the task that has polled the future last.
 ///
 /// Each poll may bring another waker. The waker that the future registers stays the same through all polls, so a list
 /// that compares wakers with [`Waker::will_wake`] holds it once, however often the future is polled.
@@ -22,9 +22,11 @@ use std::task::{Wake, Waker};
 pub struct TaskWaker(Option<(Arc<Task>, Waker)>);
 
 thread_local! {
-    /// Counts the wakers and destructors of the program that this thread is inside of.
+    /// Counts the wakers and destructors of the program that run on this thread at present, each inside the one
+    /// before.
     static IN_TASK: Cell<u32> = Cell::default();
-    /// Holds the tasks that this thread wakes [later](TasksLater).
+    /// Collects the tasks that this thread wakes [later](TasksLater). Is `None` while this thread wakes tasks at
+    /// once.
     static LATER: RefCell<Option<Vec<Arc<Task>>>> = RefCell::default();
 }
 
@@ -50,9 +52,9 @@ pub fn in_task() -> bool {
     IN_TASK.with(Cell::get) > 0
 }
 
-/// Defers wakers: while a value of this type lives, the tasks that a [`TaskWaker`] would wake on this thread are collected
-/// instead. A waker is code of the program and may block until this thread has done something else, which would be a
-/// deadlock.
+/// Defers wakers: while a value of this type lives, this thread collects the tasks that a [`TaskWaker`] would wake,
+/// and [`end`](Self::end) returns them. A waker is code of the program and may block until this thread has done
+/// something else, which would be a deadlock.
 ///
 /// # Example
 /// ```
@@ -91,7 +93,7 @@ impl TasksLater {
         Self { outermost }
     }
 
-    /// Returns wakers for the collected tasks; none if another value of this type lives on this thread.
+    /// Returns wakers for the collected tasks, or none if an outer value of this type still collects them.
     #[must_use = "the tasks are still to be woken"]
     pub fn end(self) -> Vec<Waker> {
         let tasks = if self.outermost { LATER.with(RefCell::take) } else { None };
@@ -100,7 +102,7 @@ impl TasksLater {
 }
 
 impl Drop for TasksLater {
-    /// Wakes the tasks that are still collected, which happens after a panic.
+    /// Wakes the collected tasks if a panic prevented the call of [`end`](Self::end).
     fn drop(&mut self) {
         if self.outermost {
             let tasks = LATER.with(RefCell::take);
@@ -109,7 +111,7 @@ impl Drop for TasksLater {
     }
 }
 
-/// Collects a task for later if this thread collects tasks; returns `true` if it does.
+/// Collects `task` for later if this thread collects tasks. Returns `false` if it does not.
 fn keep(task: &Arc<Task>) -> bool {
     LATER.with(|later| {
         let mut later = later.borrow_mut();
@@ -144,11 +146,11 @@ impl Drop for InTask {
     }
 }
 
-/// Holds the task to wake, until it is woken.
+/// Is shared by a [`TaskWaker`] and its registered waker: the task to wake, until it is woken.
 struct Task(Mutex<Option<Waker>>);
 
 impl TaskWaker {
-    /// Sets the task that the waker wakes, once, instead of an earlier one; returns the waker to register.
+    /// Makes the registered waker wake `task`, once, in place of an earlier task. Returns the waker to register.
     pub fn set(&mut self, task: &Waker) -> &Waker {
         let (at, waker) = self.0.get_or_insert_with(|| {
             let at = Arc::new(Task(Mutex::new(None)));
@@ -158,7 +160,7 @@ impl TaskWaker {
         waker
     }
 
-    /// Returns the waker if one was ever registered.
+    /// Returns the waker to register, or `None` if [`set`](Self::set) was never called.
     pub fn waker(&self) -> Option<&Waker> {
         self.0.as_ref().map(|(_, waker)| waker)
     }

@@ -12,9 +12,9 @@ impl fmt::Display for TimelineValue {
     }
 }
 
-/// Counts a hardware queue's progress: `completed <= submitted < pending`, and all three only grow.
+/// Counts the progress of a hardware queue: `completed <= submitted < pending`, and all three only grow.
 ///
-/// It is a plain value; its owner guards it with a lock.
+/// A timeline is a plain value. Its owner guards it with a lock.
 ///
 /// # Example
 /// ```

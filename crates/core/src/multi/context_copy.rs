@@ -1,9 +1,9 @@
 //! Copies from one context to another.
 //!
 //! A copy uses two queues: one reads the source piece by piece, the other writes the target. One of them is the queue
-//! on which the program enqueued the copy; the other is a helper queue, made for the copy. Piece i is written after it
-//! is read, and piece i + 2 is read after piece i is written. One piece is therefore read while the piece before it is
-//! written, and the memory of a copy is bounded, however large the copy is.
+//! on which the program enqueued the copy; the other is a helper queue, made for the copy. The write of a piece
+//! follows the read of the piece, and the read of a piece follows the write of the piece two places before. So a
+//! piece is read while the one before is written, and the memory of a copy is bounded, however large the copy is.
 
 use crate::arrays::read::Reading;
 use crate::error::site::CommandKind;
@@ -35,29 +35,35 @@ struct CopyEnd<'a> {
     engine: &'a Arc<Engine>,
     end: CopySide,
     by: Admission,
-    /// Holds the part of the array on this side, from the first byte to the last.
+    /// Covers the bytes of the array that the copy uses, from the first to the last.
     span: Span,
+    /// Provides memory for the pieces whose bytes are not contiguous words in the array.
     between: CopyBuffers,
 }
 
-/// One piece: the spans of its bytes without gaps on either side, and the signallers of its two events.
+/// One piece of a copy. On each side its bytes have a place without gaps, in the array or in a buffer.
 struct CopyPiece {
     rows: Rows,
+    /// Is the place of the bytes on the side of the source.
     src: Span,
+    /// Is the place of the bytes on the side of the target.
     dst: Span,
     read: Arc<ReadSlot>,
+    /// Receives the bytes in staging memory of the target's context after they are read.
     staged: Arc<OnceLock<Staged>>,
-    /// Signals that piece i - 2 is written, if there is such a piece: this piece is read after that.
+    /// Signals that the piece two places before this one is written, if there is one. The read of this piece waits
+    /// for the signal.
     free: Option<Signaller>,
-    /// Signals that this piece is read.
+    /// Signals that the bytes of this piece are in `staged`. The write of this piece waits for the signal.
     here: Signaller,
 }
 
-/// Enqueues a copy between two contexts on the queue `by` of the context `given`, which is one of the two.
+/// Enqueues a copy between two contexts on the queue `by` of the context `given`, which is one of the two, and on a
+/// helper queue of the other context.
 ///
 /// # Errors
 /// The errors of `Engine::enqueue` and of an allocation, of both contexts. After an error, nothing is enqueued on the
-/// queue.
+/// queue `by`.
 pub(crate) fn copy(
     given: &Owner,
     by: Admission,
@@ -72,11 +78,11 @@ pub(crate) fn copy(
 }
 
 /// Enqueues a copy on a queue of the context `given`, although neither array belongs to that context. `copy` enqueues
-/// it on a helper queue of the context `other`. The helper queue waits for the queue `by`, and the queue `by` waits for
-/// the helper queue.
+/// the copy on a helper queue of the context `other`. The helper queue first waits for the end of the queue `by`, and
+/// the queue `by` then waits for the end of the helper queue.
 ///
 /// # Errors
-/// The errors of `copy` and of both queues. After an error, nothing is enqueued.
+/// The errors of `copy` and of both queues. After an error of `copy`, nothing is enqueued on the queue `by`.
 pub(crate) fn elsewhere(
     (given, by): (&Owner, Admission),
     other: &Owner,
@@ -91,7 +97,8 @@ pub(crate) fn elsewhere(
     })
 }
 
-/// Calls `f` with a helper queue of the context `other`, which is named after the queue `by` and `what`.
+/// Calls `f` with a helper queue of the context `other`, which is named after the queue `by` and `what` and has the
+/// priority of `by`.
 fn on_helper(
     (given, by): (&Owner, Admission),
     other: &Owner,
@@ -117,7 +124,7 @@ fn end(owner: &Owner, slot: Slot) -> Event {
 }
 
 /// Returns the error of the other side as an error of this side. The loss of the other device becomes `OtherContext`,
-/// so that it does not look like the loss of this device.
+/// so that the program does not take it for the loss of this device.
 fn lost(other: &Engine, error: Error) -> Error {
     if !matches!(error.kind(), Kind::DeviceLost { .. }) {
         return error;
@@ -137,17 +144,20 @@ fn enqueue(
     let source = &CopyEnd::new(CopySide::Source, source, read_by, &copy.src, &rows)?;
     let target = &CopyEnd::new(CopySide::Target, target, written_by, &copy.dst, &rows)?;
     let pieces = pieces(source, target, rows);
-    // An `Unchecked` context adds no waits. There the source is read after the program's queue has reached this copy.
+    // An `Unchecked` context adds no waits. There the read of the source waits for this event, which signals that the
+    // program's queue has reached the copy.
     let place = (end == CopySide::Target && source.engine.lock().policy() == Policy::Unchecked).then(|| {
         let reached = target.engine.marker(target.by.slot).0;
         (Signaller::new(source.engine, &target.name()), target.origin(reached.stamp))
     });
+    // If the program's queue reads the source, it waits at last for this event, which signals that the target is
+    // written.
     let done = (end == CopySide::Source).then(|| Signaller::new(source.engine, &target.name()));
     let read = || source.reads(&pieces, place.as_ref().map(|(signaller, _)| signaller), done.as_ref());
     let write = || target.writes(&pieces);
     let turn = lock_enqueueing();
     let (reads, writes);
-    // The helper queue's side comes first: if it is refused, the program's queue is unchanged.
+    // The side of the helper queue comes first: if it fails, the program's queue is unchanged.
     if end == CopySide::Target {
         reads = read().map_err(|error| lost(source.engine, error))?;
         writes = write()?;
@@ -180,7 +190,8 @@ fn pieces(source: &CopyEnd<'_>, target: &CopyEnd<'_>, rows: Vec<Rows>) -> Vec<Co
     rows.into_iter().enumerate().map(piece).collect()
 }
 
-/// Attaches the relays with which each side signals the other. `reads` and `writes` are the stamps of the pieces in
+/// Attaches the relays with which each side signals the other: every read to the target, and every write to the
+/// source, which may then read the piece two places behind. `reads` and `writes` are the stamps of the pieces in
 /// their queues.
 fn connect(
     source: &CopyEnd<'_>,
@@ -229,7 +240,7 @@ impl CopyEnd<'_> {
         self.between.place(self.end, at, rows, &self.span.block)
     }
 
-    /// Returns the copy between the array and the place of a piece; `None` if that place is in the array.
+    /// Returns the copy between the array and the place of a piece, or `None` if that place is in the array.
     fn between(&self, rows: &Rows, place: &Span) -> Option<Op> {
         let apart = !Arc::ptr_eq(&place.block, &self.span.block);
         apart.then(|| Op::Work(self.end.between(rows, &self.span.block, &place.block)))
@@ -266,8 +277,8 @@ impl CopyEnd<'_> {
         self.enqueue(Work::Fill { dst: self.span.clone(), pattern: Pattern::ZERO }, ops, ends)
     }
 
-    /// Enqueues `ops`, which together use the array as `whole` does, and returns the stamps of the operations at
-    /// `ends`.
+    /// Enqueues `ops` and returns the stamps of those at the indices `ends`. The check of hazards sees `whole` in
+    /// their place, which uses the array as all of them together do.
     fn enqueue(&self, whole: Work, ops: Vec<Op>, ends: Vec<usize>) -> Result<Vec<Stamp>> {
         let own = self.between.spans().map(|dst| Work::Fill { dst, pattern: Pattern::ZERO });
         let all: Works = std::iter::once(whole).chain(own).collect();
@@ -275,6 +286,7 @@ impl CopyEnd<'_> {
         Ok(ends.into_iter().map(|at| stamps[at]).collect())
     }
 
+    /// Returns the read of a piece. The read is the command with this stamp.
     fn reading(&self, span: Span, slot: Arc<ReadSlot>, stamp: Stamp) -> Reading<u32> {
         let (engine, keep, point) = (self.engine.clone(), None, self.point(stamp));
         let (registration, past) = (WakerRegistration::default(), Arc::<PointHistory>::default());
@@ -287,12 +299,14 @@ struct PieceBytes {
     reading: Reading<u32>,
     target: Arc<Engine>,
     staged: Arc<OnceLock<Staged>>,
-    /// Holds the bytes fetched so far while a batch must complete before the others.
+    /// Keeps the bytes fetched so far while the rest waits for a batch, because a later writer may overwrite them
+    /// meanwhile.
     saved: Vec<u8>,
 }
 
 impl PieceBytes {
-    /// Copies the bytes that were read to staging memory of the target's context.
+    /// Copies the bytes that were read to staging memory of the target's context. If a batch of the source must
+    /// complete first, registers `waker` for it and returns `Pending`.
     fn fetch(&mut self, waker: &Waker) -> Poll<Result<()>> {
         loop {
             let mut first = Ok(None);

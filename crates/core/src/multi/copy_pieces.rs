@@ -19,7 +19,7 @@ use std::sync::Arc;
 const SMALLEST_PIECE: u64 = 256 << 10;
 const LARGEST_PIECE: u64 = 4 << 20;
 const PIECES: u64 = 8;
-/// The number of pieces in flight at once.
+/// Limits the pieces in flight at once.
 pub(crate) const PIECES_IN_FLIGHT: usize = 2;
 
 /// The two sides of a copy.
@@ -29,7 +29,7 @@ pub(crate) enum CopySide {
     Target,
 }
 
-/// Temporary memory of a copy on one side, for pieces that are not one run of words in the array.
+/// Temporary memory of a copy on one side, for pieces that have gaps in the array or do not start and end on words.
 pub(crate) struct CopyBuffers(Vec<Arc<Storage>>);
 
 /// Cuts the rows of a copy into pieces. If the copy `overlaps_itself`, there is one piece, so that all bytes are read
@@ -76,6 +76,7 @@ fn bytes(rows: &Rows) -> u64 {
 }
 
 impl CopySide {
+    /// Returns the offset of the first row on this side.
     fn start(self, rows: &Rows) -> u64 {
         if self == CopySide::Source { rows.from } else { rows.to }
     }
@@ -108,7 +109,8 @@ impl CopySide {
 }
 
 impl CopyBuffers {
-    /// Allocates the memory that `pieces` need on this side.
+    /// Allocates the memory that `pieces` need on this side: at most [`PIECES_IN_FLIGHT`] buffers, which the pieces
+    /// use in turn.
     ///
     /// # Errors
     /// Fails if an allocation fails.

@@ -28,7 +28,7 @@ pub(crate) fn wait(
     Ok(())
 }
 
-/// Returns the source that a relay waits for to signal an event of another context, and its name in messages; `None` if
+/// Returns the event as the source that a relay waits for, with the name of the source in messages. Returns `None` if
 /// the event was never recorded.
 ///
 /// # Errors
@@ -50,9 +50,9 @@ fn origin(event: &Event) -> Result<Option<(RelaySource, String)>> {
     }
 }
 
-/// Locks the enqueueing of waits and copies between contexts. The lock is held for nothing else. A copy enqueues
-/// commands in two contexts. If another thread enqueued a wait of one context for the other in between, the two
-/// contexts could wait for each other for ever.
+/// Locks the enqueueing of waits and copies between contexts; no other code takes this lock. A copy enqueues commands
+/// in two contexts. If another thread enqueued a wait of one context for the other in between, the two contexts could
+/// wait for each other for ever.
 pub(crate) fn lock_enqueueing() -> std::sync::MutexGuard<'static, ()> {
     static TURN: std::sync::Mutex<()> = std::sync::Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)

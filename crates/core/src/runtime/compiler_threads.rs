@@ -44,6 +44,7 @@ impl CompilerThreads {
         }
     }
 
+    /// Runs queued tasks until none is left.
     fn work(&self, engine: &Engine) {
         loop {
             let mut waiting = lock(&self.0);

@@ -7,17 +7,18 @@ use std::io;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
-/// Holds the threads that the end of the context joins.
+/// Lists the threads of a context, which [`end`](Self::end) joins.
 #[derive(Clone, Default)]
 pub(crate) struct ContextThreads(Arc<Mutex<Vec<JoinHandle<()>>>>);
 
-/// Names the task of a lane's thread.
+/// Selects the task of a thread of a lane.
 #[derive(Clone, Copy)]
 enum LaneThread {
     Submits,
     Completes,
 }
 
+/// Returns the message of a context that is lost because the system refused a thread.
 fn refused(error: &io::Error) -> String {
     format!("the system refuses a thread for a context: {error}")
 }
@@ -59,8 +60,9 @@ impl ContextThreads {
         })
     }
 
-    /// Returns a function that starts another thread for the same task. If the system refuses the thread, the context
-    /// is lost.
+    /// Returns a function that starts another thread for the same task. A thread of a lane calls the function before
+    /// it runs code of the program, because that code may wait for the lane. If the system refuses the thread, the
+    /// context is lost.
     fn replacement(
         &self,
         engine: &Arc<Engine>,
@@ -97,9 +99,10 @@ impl ContextThreads {
 
     /// Flushes, waits for the work unless the device is lost, and joins the threads.
     ///
-    /// A separate thread does so in two cases. In the first case the calling thread belongs to the context, because the
-    /// last handle was dropped in a callback or a waker, and a thread cannot join itself. In the second case work waits
-    /// for another context, which may wait for the calling thread. `alive` is kept until the device is dropped.
+    /// A separate thread does this in two cases. In the first case the calling thread belongs to the context, because
+    /// a callback or a waker dropped the last handle: a thread cannot join itself. In the second case work of this
+    /// context waits for another context, which may wait for the calling thread. The separate thread drops `alive`
+    /// after the device.
     pub(crate) fn end(&self, engine: &Arc<Engine>, alive: &Arc<()>) {
         let threads = self.clone();
         let own = lock(&self.0).iter().any(|thread| thread.thread().id() == thread::current().id());
@@ -118,7 +121,7 @@ impl ContextThreads {
         }
     }
 
-    /// Joins all threads, also those that replaced other threads meanwhile.
+    /// Closes the engine and joins all threads, also those that replaced other threads meanwhile.
     fn finish(&self, engine: &Engine) {
         engine.close();
         loop {

@@ -29,9 +29,9 @@ impl ContextWatch {
 
     /// Returns `true` while a part of the context lives: its work, its threads or its device. The call takes no lock.
     ///
-    /// If the last handle is dropped in a callback, or while work waits for another context, a separate thread ends the
-    /// context after the drop has returned. A program that returns from `main` meanwhile unloads the driver while that
-    /// thread uses it.
+    /// If the last handle is dropped in a callback, or while work waits for another context, a separate thread ends
+    /// the context after the drop has returned. That thread uses the driver, and a return from `main` unloads the
+    /// driver, so the program first waits until this call returns `false`.
     ///
     /// # Example
     /// ```

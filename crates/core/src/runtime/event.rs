@@ -1,4 +1,4 @@
-//! Events: points in the work of a queue, and signals of the host.
+//! Events: points in the work of a queue, and signals of the program.
 
 use crate::error::{Error, Kind, Result};
 use crate::runtime::event_late::{PointLate, UserLate};
@@ -13,12 +13,13 @@ use fencepost_sync::prim::{Mutex, lock};
 use std::fmt;
 use std::sync::Arc;
 
-/// Names a point in a queue's work, or a signal of the host. Other queues and the host can wait for it.
+/// Marks a point in the work of a queue, or a signal of the program. Queues and the host can wait for an event.
 ///
-/// [`CommandQueue::marker`](crate::CommandQueue::marker) returns a recorded event, and
-/// [`Context::event`](crate::Context::event) an unrecorded one. An event that was never recorded is complete. A wait
-/// captures the recording at the call: a later recording does not move an earlier wait, so one event serves each
-/// iteration of a loop. A clone is the same event.
+/// [`CommandQueue::record`](crate::CommandQueue::record) puts an event at the end of a queue; this is a recording.
+/// [`CommandQueue::marker`](crate::CommandQueue::marker) returns an event with a recording, and
+/// [`Context::event`](crate::Context::event) an event without one, which counts as complete. A wait refers to the
+/// recording at the time of the call: a later recording does not move an earlier wait, so one event serves each
+/// iteration of a loop. Clones share their recording.
 ///
 /// # Example
 /// ```
@@ -56,20 +57,22 @@ pub struct Event {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EventOptions {
-    /// Is `true` if [`Event::seconds_since`] works for the event on every queue, and not only on timed queues. The
-    /// device then reads its clock for each recording.
+    /// Is `true` if the device reads its clock at each recording, so that [`Event::seconds_since`] works for the
+    /// event on every queue. Otherwise it works on timed queues only.
     pub timing: bool,
 }
 
-/// Names the present recording of an event.
+/// States the present recording of an event.
 #[derive(Clone, Default)]
 pub(crate) enum Recording {
     #[default]
     Never,
-    /// The event is a point of a queue: the point, the history of the handle, and the time of the point if it is timed.
+    /// The event is at a point of a queue. The history holds the clock and the failures of the point. The time exists
+    /// if the recording is timed.
     Point(Point, Arc<PointHistory>, Option<Arc<PointTime>>),
+    /// The program signals the event.
     User(Arc<UserSignal>),
-    /// The event is a point of a queue that could not be made.
+    /// The event is at a point of a queue, but the queue could not be made.
     Failed(Error),
 }
 
@@ -95,7 +98,8 @@ impl Event {
         *lock(&self.recording) = recording;
     }
 
-    /// Blocks until everything before this event is complete. Flushes only the work that the event needs.
+    /// Blocks until this event is complete: the work before its point is complete, or the program has signalled it.
+    /// Flushes only the work that the event needs.
     ///
     /// # Errors
     /// Returns the error of the work; [`Kind::DeviceLost`]; [`Kind::Abandoned`] for a user event whose last handle is
@@ -104,7 +108,7 @@ impl Event {
         self.done().wait()
     }
 
-    /// Returns the event as a late result. Any executor can await it, and a thread can wait for it with a timeout.
+    /// Returns the completion of the event. Any executor can await it, and a thread can wait for it with a timeout.
     ///
     /// # Errors
     /// Returns the errors of [`wait`](Self::wait).
@@ -112,7 +116,7 @@ impl Event {
         of_recording(self.owner.clone(), self.recording())
     }
 
-    /// Returns `true` if everything before this event is complete. Flushes first, so a loop of calls ends.
+    /// Returns `true` if this event is complete. Flushes the work before the event, so a loop of calls ends.
     ///
     /// # Errors
     /// Returns the errors of [`wait`](Self::wait). The call never blocks.
@@ -126,7 +130,7 @@ impl Event {
     }
 }
 
-/// Returns the completion of a recording as a late result.
+/// Returns the completion of a recording.
 fn of_recording(owner: Owner, recording: Recording) -> Pending<()> {
     match recording {
         Recording::Never => Pending::ready(Ok(())),
@@ -156,7 +160,7 @@ impl fmt::Debug for Event {
     }
 }
 
-/// Is one event or several, as [`wait_for`](crate::CommandQueue::wait_for) takes them.
+/// Accepts one event or several events in [`wait_for`](crate::CommandQueue::wait_for).
 pub trait Events {
     /// Calls `each` for every event until a call fails.
     ///
@@ -195,7 +199,7 @@ impl<E: Events + ?Sized> Events for &E {
     }
 }
 
-/// Returns an error if `owner` and `other` are handles of different contexts.
+/// Returns an error that names `object` if `owner` and `other` are handles of different contexts.
 #[inline]
 pub(crate) fn same_context(owner: &Owner, other: &Owner, object: impl FnOnce() -> String) -> Result<()> {
     if owner.is(other) { Ok(()) } else { foreign(object) }

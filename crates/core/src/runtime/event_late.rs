@@ -1,4 +1,5 @@
-//! The late results that come at a point of a queue, or with a user event.
+//! The late results of events. A late result is a value that exists only after earlier work is complete; a `Pending`
+//! returns it.
 
 use crate::error::Result;
 use crate::runtime::owner::Owner;
@@ -23,12 +24,13 @@ impl PointLate {
         Self { registration: WakerRegistration::default(), owner, point, past }
     }
 
-    /// Waits as [`LateSteps::advance`] does, but does not advance the host clock.
+    /// Waits as [`LateSteps::advance`] does, without a report to the host clock.
     pub(crate) fn advance_unreported(&mut self, mode: &WaitMode<'_>) -> Option<Result<()>> {
         mode.for_point(self.owner.engine(), self.point, &mut self.registration)
     }
 
-    /// Reports `answer` to the program, which advances the host clock.
+    /// Reports to the host clock that the program receives `answer`. The host clock covers the work that the program
+    /// was told is complete.
     pub(crate) fn report_done(&self, answer: &Result<()>) {
         self.owner.engine().report_done(self.point, &self.past.clock, answer);
     }
@@ -43,7 +45,8 @@ impl LateSteps<()> for PointLate {
 }
 
 impl Drop for PointLate {
-    /// Notifies the threads of the lanes: no waiter polls the point any more, so the completer waits for its fence.
+    /// Notifies the threads that have work. The completer leaves the fence of a lane to a waiting caller; this waiter
+    /// ends here, so the completer waits for the fence.
     fn drop(&mut self) {
         self.owner.engine().notify_due_threads();
     }

@@ -1,4 +1,4 @@
-//! The compiled kernels of a context, so that it compiles no kernel twice.
+//! The cache of the compiled kernels of a context, so that the context compiles no kernel twice.
 
 use crate::error::Result;
 use crate::work::compiled_kernel::KernelInner;
@@ -7,11 +7,11 @@ use fencepost_sync::prim::{Mutex, lock};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, PoisonError};
 
-/// Limits the kernels in the cache. Above the limit the cache drops kernels without a handle of the program, the least
-/// recently requested one first.
+/// Limits the kernels in the cache. Above the limit the cache drops kernels of which the program has no handle, the
+/// least recently requested one first.
 const MOST_KEPT_KERNELS: usize = 256;
 
-/// Identifies a kernel: two calls with equal keys get one kernel.
+/// Identifies a kernel: two calls with equal keys get the same kernel.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct KernelKey {
     source: ShaderSource,
@@ -29,17 +29,19 @@ impl KernelKey {
     }
 }
 
-/// Holds a kernel once the first call for it has compiled it. Other calls wait for the lock meanwhile.
+/// The place of one kernel in the cache. The first call for the kernel compiles it under this lock, and other calls
+/// for it wait for the lock meanwhile. `None` means that the kernel is not compiled yet.
 type CachedKernel<K> = Arc<Mutex<Option<Arc<K>>>>;
 
-/// Holds the compiled kernels of a context by key.
+/// Maps keys to the compiled kernels of a context.
 pub(crate) struct KernelCache<K = KernelInner> {
     table: Mutex<KernelTable<K>>,
 }
 
 struct KernelTable<K> {
+    /// Maps each key to the place of its kernel and to the time of the last request.
     places: FxHashMap<KernelKey, (CachedKernel<K>, u64)>,
-    /// Counts the calls, as the time of the last request of each kernel.
+    /// Counts the requests. The count at a request is its time.
     now: u64,
 }
 
@@ -55,7 +57,7 @@ impl<K> KernelCache<K> {
     pub(crate) fn get(&self, key: KernelKey, compile: impl FnOnce() -> Result<Arc<K>>) -> Result<Arc<K>> {
         let (place, gone) = lock(&self.table).place(key);
         drop(gone); // the drop of a kernel calls the driver, so the table is not locked
-        // A compiler that panicked has stored nothing, so the value is valid.
+        // A call that panicked while it compiled has stored nothing, so the value is valid.
         let mut kernel = place.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(kernel) = &*kernel {
             return Ok(kernel.clone());
@@ -79,8 +81,8 @@ impl<K> KernelCache<K> {
         place.is_some_and(|place| place.try_lock().is_ok_and(|kernel| kernel.is_some()))
     }
 
-    /// Removes all kernels. The caller does so when the kernels compiled so far are no longer valid, or when the
-    /// context ends.
+    /// Removes all kernels. A context does this when the kernels compiled so far are no longer valid, and when it
+    /// ends.
     pub(crate) fn clear(&self) {
         let places = std::mem::take(&mut lock(&self.table).places);
         drop(places); // without the lock, as in `get`
@@ -88,12 +90,13 @@ impl<K> KernelCache<K> {
 }
 
 impl<K> KernelTable<K> {
-    /// Removes a place in which no kernel was compiled.
+    /// Removes the place of a kernel that failed to compile.
     fn forget(&mut self, place: &CachedKernel<K>) {
         self.places.retain(|_, (known, _)| !Arc::ptr_eq(known, place));
     }
 
-    /// Returns the place of a kernel, and the places that were removed for it.
+    /// Returns the place of a kernel, and the places that were removed for it, which the caller drops after it
+    /// releases the table.
     fn place(&mut self, key: KernelKey) -> (CachedKernel<K>, Vec<CachedKernel<K>>) {
         self.now += 1;
         let gone = if self.places.contains_key(&key) { Vec::new() } else { self.make_room() };
@@ -102,7 +105,8 @@ impl<K> KernelTable<K> {
         (place.clone(), gone)
     }
 
-    /// Removes the places above the limit, with room for one more.
+    /// Removes and returns idle places, the least recently requested first, so that one more place stays within the
+    /// limit.
     fn make_room(&mut self) -> Vec<CachedKernel<K>> {
         let surplus = (self.places.len() + 1).saturating_sub(MOST_KEPT_KERNELS);
         if surplus == 0 {
@@ -116,7 +120,7 @@ impl<K> KernelTable<K> {
     }
 }
 
-/// Returns `true` if the kernel of the place is compiled and has no other handle.
+/// Returns `true` if the kernel of the place is compiled and only the cache has it.
 fn is_idle<K>(place: &CachedKernel<K>) -> bool {
     place.try_lock().is_ok_and(|kernel| kernel.as_ref().is_some_and(|kernel| Arc::strong_count(kernel) == 1))
 }

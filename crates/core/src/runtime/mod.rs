@@ -1,5 +1,5 @@
-//! The runtime of a context, which its handles keep alive: the scheduler, the threads, the compiled kernels. Also
-//! events and late results, which a program holds.
+//! The parts of a context that its handles keep alive: the scheduler, the threads and the compiled kernels. This room
+//! also has the events and the pending results that a program holds.
 
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) mod compiler_threads;

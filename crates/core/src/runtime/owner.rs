@@ -1,4 +1,4 @@
-//! The shared part of a context, which its handles keep alive.
+//! The part of a context that its handles share and keep alive.
 
 use crate::device::Device;
 use crate::device::adapter_info::AdapterInfo;
@@ -35,7 +35,8 @@ struct SharedContext {
     default_queue: OnceLock<Result<Slot>>,
     #[cfg(not(target_arch = "wasm32"))]
     threads: crate::runtime::context_threads::ContextThreads,
-    /// Is dropped last. It lives while a part of the context lives, such as the device.
+    /// Is the last field, so it is dropped last. A `ContextWatch` counts its references to detect that a part of the
+    /// context, such as the device, still lives.
     alive: Arc<()>,
 }
 
@@ -87,7 +88,7 @@ impl Owner {
         Arc::as_ptr(&self.0).addr()
     }
 
-    /// Returns the slot of the default queue if the queue was ever used.
+    /// Returns the slot of the default queue, or `None` if no call has made that queue.
     pub(crate) fn default_slot(&self) -> Option<Slot> {
         self.0.default_queue.get().and_then(|slot| slot.clone().ok())
     }

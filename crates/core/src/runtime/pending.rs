@@ -1,4 +1,6 @@
-//! The late results of this crate.
+//! Pending results with the errors of this crate.
+//!
+//! A late result is a value that exists only after earlier work is complete. A [`Pending`] returns it.
 
 use crate::error::{Error, Result};
 use crate::scheduler::engine::Engine;
@@ -9,12 +11,12 @@ use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-/// Holds a result that comes later, for `.wait()`, `.wait_timeout(..)` or `.await` on any executor. A drop of it
-/// cancels no work.
+/// Returns a result once it exists, through `.wait()`, `.wait_timeout(..)` or `.await` on any executor. The drop of a
+/// `Pending` cancels no work.
 pub type Pending<T> = fencepost_sync::Pending<T, Error>;
 
-/// Registers the waker of a late result in a context. The result has one waker there, even if several tasks poll it,
-/// and the drop removes the waker. A result that no task polls has none.
+/// Registers one waker for a late result in a context, whichever task polls the result. The drop of the registration
+/// removes the waker from the context. A result that no task has polled has no waker.
 #[derive(Default)]
 pub(crate) struct WakerRegistration(Option<RegisteredWaker>);
 
@@ -24,7 +26,8 @@ struct RegisteredWaker {
 }
 
 impl WakerRegistration {
-    /// Returns the waker to register with `engine`, always the same one. A call of it wakes `task`.
+    /// Returns the waker to register with `engine`: the same one at each call. That waker wakes the `task` of the
+    /// last call.
     pub(crate) fn waker(&mut self, engine: &Arc<Engine>, task: &Waker) -> &Waker {
         let registered = self.0.get_or_insert_with(|| RegisteredWaker {
             task_waker: TaskWaker::default(),
@@ -42,7 +45,8 @@ impl Drop for RegisteredWaker {
     }
 }
 
-/// Completes with the output of any future.
+/// Adapts a future to [`Late`]: the late result is the output of the future. A blocking wait runs the future to its
+/// end and ignores the limit.
 pub(crate) struct FutureLate<F: ?Sized>(pub(crate) Pin<Box<F>>);
 
 impl<T, F> Late<T, Error> for FutureLate<F>
@@ -58,7 +62,7 @@ where
     }
 }
 
-/// Returns a late result that applies `make` to the result of `pending`.
+/// Returns a [`Pending`] that applies `make` to the result of `pending`.
 pub(crate) fn then<T, U>(
     pending: Pending<T>,
     make: impl FnOnce(T) -> Result<U> + fencepost_sync::MaybeSend + 'static,
@@ -75,6 +79,7 @@ struct Then<T, F> {
 }
 
 impl<T, F> Then<T, F> {
+    /// Applies `make` to the result. A [`Late`] is not polled again once it was ready, so `make` is still there.
     fn made<U>(&mut self, result: Result<T>) -> Result<U>
     where
         F: FnOnce(T) -> Result<U>,

@@ -5,13 +5,13 @@ use crate::runtime::owner::Owner;
 use crate::scheduler::signaller::Signaller;
 use std::sync::Arc;
 
-/// Signals an event by hand. Device work that waits for the event stays on the host until then, and other queues are
-/// not delayed meanwhile.
+/// Signals an event by hand. Device work that waits for the event stays on the host until the signal; other queues
+/// continue meanwhile.
 ///
 /// Clones signal the same event. When the last clone is dropped unsignalled, the event completes with
 /// [`Kind::Abandoned`](crate::Kind::Abandoned), and the queues that wait for it fail with that error. Like every
-/// handle, a user event keeps its context alive. If only a callback that waits for the user event holds it, it is never
-/// signalled and the context never ends.
+/// handle, a user event keeps its context alive. If the last clone belongs to a callback that runs only after the
+/// event, the event is never signalled and the context never ends.
 ///
 /// # Example
 /// ```
@@ -26,8 +26,8 @@ use std::sync::Arc;
 /// ```
 #[derive(Clone)]
 pub struct UserEvent {
-    /// Is dropped before `event`. The drop of `event` may end the context, and that end waits for queues that wait for
-    /// the signal.
+    /// Is declared before `event`, so it is dropped first and abandons an unsignalled event. The drop of `event` may
+    /// end the context, and that end waits for the queues that wait for the event.
     signaller: Arc<Signaller>,
     event: Event,
 }

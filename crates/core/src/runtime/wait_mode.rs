@@ -1,4 +1,7 @@
-//! The two ways of waiting for a late result.
+//! Waiting for a late result: one implementation serves a poll and a blocking call.
+//!
+//! A late result is a value that exists only after earlier work is complete, such as the bytes of a read. The program
+//! receives a [`Pending`] in its place, which it polls or blocks on.
 
 use crate::error::{Error, Result};
 use crate::runtime::pending::{Pending, WakerRegistration, may_block};
@@ -10,28 +13,30 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-/// The way of waiting for a late result: a poll registers the waker of its task, and a blocking call ends at its
-/// deadline.
+/// Distinguishes the two ways of waiting for a late result: a poll registers the waker of its task and returns, and a
+/// blocking call returns at its deadline at the latest.
 pub(crate) enum WaitMode<'a> {
     Poll(&'a Waker),
     Block(Deadline),
 }
 
-/// Supplies a late result, with one function for both ways of waiting.
+/// Produces a late result. A [`Pending`] calls `advance` for each poll and for each blocking wait, until the result
+/// exists.
 pub(crate) trait LateSteps<T>: MaybeSend {
-    /// Continues the work for the result. Returns `None` if the result is not there yet: the waker is registered, or
-    /// the deadline has passed.
+    /// Continues the work for the result. Returns `None` if the result does not exist yet: then the waker of the poll
+    /// is registered, or the deadline of the blocking call has passed.
     fn advance(&mut self, mode: &WaitMode<'_>) -> Option<Result<T>>;
 }
 
+/// Adapts a [`LateSteps`] to [`Late`], which a [`Pending`] takes.
 struct Steps<S>(S);
 
-/// Returns the pending form of a late result.
+/// Returns a [`Pending`] of the result that `steps` produces.
 pub(crate) fn late<T>(steps: impl LateSteps<T> + 'static) -> Pending<T> {
     Pending::late(Steps(steps))
 }
 
-/// Returns the pending form of a late result, or of the error that the call has returned in its place.
+/// Returns a [`Pending`] as [`late`] does, or one that is ready with the error if `steps` is an error.
 pub(crate) fn late_or_error<T>(steps: Result<impl LateSteps<T> + 'static>) -> Pending<T> {
     steps.map_or_else(|error| Pending::ready(Err(error)), late)
 }
@@ -50,7 +55,8 @@ impl<T, S: LateSteps<T>> Late<T, Error> for Steps<S> {
 }
 
 impl WaitMode<'_> {
-    /// Waits for a point of a queue. Returns `None` as [`LateSteps::advance`] does.
+    /// Waits for a point of a queue and flushes the work up to that point. Returns `None` as [`LateSteps::advance`]
+    /// does.
     pub(crate) fn for_point(
         &self,
         engine: &Arc<Engine>,
@@ -63,7 +69,8 @@ impl WaitMode<'_> {
         }
     }
 
-    /// Waits for a batch or for an event of the host, as [`for_point`](Self::for_point) does for a point.
+    /// Waits for a batch or a user event, and flushes nothing: a batch is planned already, and the program signals a
+    /// user event. Returns `None` as [`LateSteps::advance`] does.
     pub(crate) fn for_target(
         &self,
         engine: &Arc<Engine>,
@@ -77,6 +84,7 @@ impl WaitMode<'_> {
     }
 }
 
+/// Converts the answer of a blocking wait: `Ok(false)` means that the deadline has passed, and becomes `None`.
 fn reached(result: Result<bool>) -> Option<Result<()>> {
     match result {
         Ok(false) => None,

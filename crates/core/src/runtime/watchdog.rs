@@ -1,5 +1,5 @@
-//! The watchdog, which aborts a process in which a context lives too long and prints the states of the contexts first:
-//! `FENCEPOST_WATCHDOG`.
+//! The watchdog: it prints the states of all contexts and aborts the process if a context lives longer than the limit
+//! in `FENCEPOST_WATCHDOG`.
 
 use crate::runtime::context_watch::ContextWatch;
 use std::sync::mpsc::channel;
@@ -41,7 +41,7 @@ fn limit(text: &str) -> Option<Duration> {
     limit
 }
 
-/// Checks the contexts until one of them is older than the limit.
+/// Checks the contexts until one of them is older than the limit. Then it prints all states and aborts the process.
 fn watch_contexts(limit: Duration) {
     loop {
         thread::sleep(limit / 10);

@@ -14,8 +14,8 @@ const SLICE: Duration = Duration::from_millis(100);
 /// Limits the wait of a dropped fence for its last value. After the limit the fence and the device are leaked.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A [`Fence`] of backend `A`. A submission to the device's queue that bypasses wgpu signals it: the submission names
-/// [`native`](Self::native) and a value larger than those before, and [`submitted`](Self::submitted) follows.
+/// A [`Fence`] of backend `A`, for submissions that bypass wgpu. Each submission signals [`native`](Self::native)
+/// with a value larger than those before, and the caller then passes the value to [`submitted`](Self::submitted).
 ///
 /// On GL, which admits one thread at a time, calls take the lock `turn`.
 pub struct HalFence<A: hal::Api> {
@@ -24,7 +24,7 @@ pub struct HalFence<A: hal::Api> {
     device: wgpu::Device,
     lost: LostFlag,
     turn: Arc<Mutex<()>>,
-    // The largest value that was submitted, and the largest that was seen to be passed.
+    // The largest submitted value, and the largest value that a call has read as passed.
     submitted: AtomicU64,
     passed: AtomicU64,
 }
@@ -65,7 +65,7 @@ impl<A: hal::Api> HalFence<A> {
         self.submitted.store(value.0, Ordering::Relaxed);
     }
 
-    /// Reads the value that the device has passed.
+    /// Reads the value that the device has passed. An error of the driver counts as the loss of the device.
     fn look(&self) -> Result<TimelineValue, Lost> {
         // SAFETY: the handle is only used to read a fence of our own.
         let Some(raw) = (unsafe { self.device.as_hal::<A>() }) else { return Err(self.lose("it is gone")) };
@@ -76,6 +76,7 @@ impl<A: hal::Api> HalFence<A> {
         Ok(TimelineValue(passed))
     }
 
+    /// Waits in the driver for `value`, at most for `slice`.
     fn wait_slice(&self, value: TimelineValue, slice: Duration) -> Result<(), Lost> {
         // SAFETY: the handle is only used to wait on a fence of our own.
         let Some(raw) = (unsafe { self.device.as_hal::<A>() }) else { return Err(self.lose("it is gone")) };
@@ -85,6 +86,7 @@ impl<A: hal::Api> HalFence<A> {
         self.lost.check()
     }
 
+    /// Declares the device lost. Returns the loss, whose reason is the first one given.
     fn lose(&self, reason: &str) -> Lost {
         self.lost.raise(reason);
         self.lost.check().err().unwrap_or_else(|| Lost { reason: reason.into() })
@@ -124,8 +126,8 @@ impl<A: hal::Api> Fence for HalFence<A> {
 }
 
 impl<A: hal::Api> Drop for HalFence<A> {
-    /// Destroys the fence after its last signal. After a loss the fence is leaked, because nothing of the device may be
-    /// touched.
+    /// Waits for the last signal and destroys the fence. If the device is lost or the wait exceeds `PATIENCE`, the
+    /// fence and the device are leaked: the driver may still use the fence, and no call may be made to a lost device.
     fn drop(&mut self) {
         let last = TimelineValue(self.submitted.load(Ordering::Relaxed));
         if !self.wait(last, PATIENCE).is_ok_and(|completed| completed >= last) {

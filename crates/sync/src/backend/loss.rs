@@ -1,4 +1,4 @@
-//! The flag by which all users of a device learn of its loss.
+//! The flag that tells all users of a device that the device is lost.
 
 use crate::Lost;
 use std::sync::{Arc, OnceLock};

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 const FIRST_SLEEP: Duration = Duration::from_micros(20);
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);
 
-/// Sleeps between two polls, longer each time.
+/// Sleeps between two polls, twice as long each time, up to [`LONGEST_SLEEP`].
 struct PollSleep(Duration);
 
 impl PollSleep {
@@ -26,7 +26,7 @@ impl PollSleep {
         Self(FIRST_SLEEP)
     }
 
-    /// Sleeps for the next time, `left` at most.
+    /// Sleeps once, at most for `left`.
     fn sleep(&mut self, left: Duration) {
         std::thread::sleep(self.0.min(left));
         self.0 = (self.0 * 2).min(LONGEST_SLEEP);
@@ -87,8 +87,8 @@ pub trait Fence: Send + Sync {
     /// [`Lost`] if the device is lost, also if that happens during the wait.
     fn wait(&self, value: TimelineValue, limit: Duration) -> Result<TimelineValue, Lost>;
 
-    /// Registers `moved`, which the implementer calls after a value has passed. Only the browser needs it, where no
-    /// thread can wait, so the default implementation drops `moved`.
+    /// Registers `moved`, which the implementer calls after a value has passed. Only the browser needs the call,
+    /// because no thread can wait there, so the default implementation drops `moved`.
     ///
     /// The caller registers one function for each fence. The implementer holds no lock of the fence while it calls
     /// `moved`, and may also call it when no value has passed.

@@ -7,7 +7,8 @@ use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// A [`Fence`] on wgpu's callbacks. It works on every device; on all but the browser's the device has to be polled.
+/// A [`Fence`] on wgpu's callbacks, for every device. Outside the browser the callbacks arrive only while the device
+/// is polled.
 ///
 /// A thread holds `gate` while it makes a call of wgpu's that may take long. A wait does not poll meanwhile, because
 /// some backends admit one thread at a time and fail the calls of the others.
@@ -25,11 +26,12 @@ type Moved = Box<dyn Fn() + Send + Sync>;
 #[derive(Default)]
 struct CallbackProgress {
     completed: TimelineValue,
-    /// Holds the submitted values, in order, with the number of callbacks that each still waits for.
+    /// Lists the submitted values in order, each with the number of callbacks that have not arrived.
     armed: VecDeque<(TimelineValue, usize)>,
 }
 
-/// Stands for one callback that a value waits for. The callback has arrived when this is dropped, called or not.
+/// Stands for one callback that a value waits for. The drop of the arrival counts as the callback, because wgpu may
+/// drop a callback without a call.
 pub struct Arrival {
     value: TimelineValue,
     progress: Arc<Mutex<CallbackProgress>>,
@@ -58,7 +60,7 @@ impl PortableFence {
 /// holds `gate`.
 ///
 /// # Errors
-/// [`Lost`] if the device is lost. wgpu panics when it finds the loss here; this function catches the panic.
+/// [`Lost`] if the device is lost. wgpu panics if its poll finds the loss; this function catches the panic.
 pub fn poll(device: &wgpu::Device, lost: &LostFlag, gate: &Mutex<()>) -> Result<bool, Lost> {
     lost.check()?;
     let Ok(_inside) = gate.try_lock() else { return Ok(false) };
@@ -70,6 +72,7 @@ pub fn poll(device: &wgpu::Device, lost: &LostFlag, gate: &Mutex<()>) -> Result<
 }
 
 impl CallbackProgress {
+    /// Records an arrival. Completes the values at the front that wait for no callback any more.
     fn arrived(&mut self, value: TimelineValue) {
         if let Some(armed) = self.armed.iter_mut().find(|armed| armed.0 == value) {
             armed.1 -= 1;

@@ -1,4 +1,4 @@
-//! Checks that a queue held by the host continues after its release.
+//! Checks that a queue which the host holds continues after the release.
 
 use crate::error::Kind;
 use crate::memory::block::Block;

@@ -1,7 +1,7 @@
 //! Checks the scheduler in every order of threads, under loom.
 //!
-//! Each model is the smallest program that could break one promise. Time does not pass in a model, so no slice of a
-//! wait ends by itself. A lost wake-up is therefore a deadlock, which loom reports. A model must not rely on polling.
+//! Each model is the smallest program that could break one promise. Time does not pass in a model, so no sleep ends
+//! at its time limit. A lost wake-up is therefore a deadlock, which loom reports. A model must not rely on polling.
 
 mod completing;
 mod holding;
@@ -67,7 +67,7 @@ impl Setup {
         Self { threads, ..self }
     }
 
-    /// Explores a program of this context, which has one queue.
+    /// Explores `program` on this context. The context has one queue, which is made before the threads start.
     fn explore(self, program: fn(&Model, Slot)) {
         explore(move || {
             let model = self.with(&[]).model();
@@ -92,13 +92,13 @@ impl Setup {
     }
 }
 
-/// Holds a context on a model device. The drop joins the threads of the program, and then ends those of the context.
+/// A context on a model device. The drop joins the threads of the program, and then ends the threads of the context.
 struct Model {
     engine: Arc<Engine>,
     world: Arc<World>,
-    /// Holds the threads that run parts of the model.
+    /// Lists the threads that act as the program.
     programs: RefCell<Vec<JoinHandle<()>>>,
-    /// Holds the threads of the context.
+    /// Lists the threads of the context.
     threads: RefCell<Vec<JoinHandle<()>>>,
 }
 
@@ -111,12 +111,13 @@ impl Model {
         enqueue(&self.engine, queue)
     }
 
-    /// Enqueues one command behind a point.
+    /// Enqueues a wait for `point` and one command behind it.
     fn enqueue_behind(&self, queue: Slot, point: Point) -> Point {
         test_engine::enqueue_wait(&self.engine, queue, point);
         self.enqueue(queue)
     }
 
+    /// Holds a queue with a user event, and returns the signaller of that event.
     fn hold(&self, queue: Slot) -> Signaller {
         test_engine::hold(&self.engine, queue)
     }
@@ -125,7 +126,7 @@ impl Model {
         wait(&self.engine, point)
     }
 
-    /// Waits for work that succeeds.
+    /// Waits for a point whose work succeeds.
     fn finish(&self, point: Point) {
         test_engine::finish(&self.engine, point);
     }
@@ -157,7 +158,7 @@ impl Model {
         join(&self.programs);
     }
 
-    /// Joins the threads of the context, which the context itself has ended.
+    /// Joins the threads of the context. They end after a close or a loss of the context.
     fn join_ended(&self) {
         join(&self.threads);
     }

@@ -1,4 +1,4 @@
-//! Provides a device that records its submissions and completes them when the model requests it.
+//! A model of a device, which lists its submissions and completes them when the model requests it.
 
 use crate::device::recorder::{Failure, Keep, LaneValue, Recorder};
 use crate::device::{CostModel, Lane};
@@ -8,16 +8,17 @@ use fencepost_sync::backend::ManualFence;
 use fencepost_sync::prim::{Condvar, Mutex, lock, sleep};
 use std::sync::Arc;
 
-/// Holds all lanes of a device and their submissions.
+/// Models a device: the fence of each lane, and the submissions of all lanes.
 pub(crate) struct World {
     fences: Vec<Arc<ManualFence>>,
     /// Is true if a submission completes at once.
     quick: bool,
     submissions: Mutex<Vec<Submission>>,
+    /// Is notified of each submission.
     more: Condvar,
 }
 
-/// Describes a submission.
+/// Describes a submission: the value that it signals, and the number of its steps.
 #[derive(Clone, Copy)]
 pub(crate) struct Submission {
     pub(crate) at: LaneValue,
@@ -63,7 +64,7 @@ impl World {
         }
     }
 
-    /// Acts as the device until it has completed `count` commands, one submission at a time.
+    /// Completes submissions as a device does, until `count` commands are complete.
     pub(crate) fn work_through(&self, count: usize) {
         let mut done = 0;
         while done < count {

@@ -181,12 +181,12 @@ fn a_relay_runs_its_step_between_arrival_and_signal() {
     });
 }
 
-/// Explores a context that waits for another one, `far`.
+/// Explores `act` with two contexts. The first one waits for the second, which `far` describes.
 fn explore_two(far: Setup, act: fn(Model, Model)) {
     explore(move || act(QUICK.model(), far.model()));
 }
 
-/// Starts a thread of a context that waits for work of that context.
+/// Starts a thread of the program that waits for a point of this context.
 fn start_waiter(model: &Model, point: Point) {
     model.thread(move |engine| finish(engine, point));
 }
@@ -207,11 +207,12 @@ fn behind(near: &Model, far: &Model) -> (Point, Point) {
     (near.enqueue(queue), served)
 }
 
+/// Returns a point of a context as the source of a relay.
 fn at(model: &Model, point: Point) -> RelaySource {
     RelaySource::Point(Arc::downgrade(&model.engine), point, model.engine.stretch_of(point))
 }
 
-/// Enqueues a wait for a source of another context.
+/// Holds a queue until a source of another context is reached.
 fn wait_across((near, queue): (&Model, Slot), origin: RelaySource) {
     Relay::attach(&near.engine, near.hold(queue), origin, None);
 }
@@ -223,7 +224,7 @@ fn expect_failed(near: &Model, point: Point, reason: fn(&Kind) -> bool) {
     assert!(reason(inner.kind()), "{error}");
 }
 
-/// Holds the state of some bytes and the waker that waits for them.
+/// Stands for bytes that arrive later, and keeps the waker that waits for them.
 #[derive(Default)]
 struct Bytes {
     here: bool,

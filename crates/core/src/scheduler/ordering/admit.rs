@@ -1,4 +1,4 @@
-//! The check that every command passes before it gets its stamp.
+//! The check of every command before the command gets its stamp.
 
 use crate::error::site::CommandKind;
 use crate::error::{Error, Kind, Result};
@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// [`Kind::Hazard`] under [`Policy::Checked`] if a wait is missing.
 #[inline]
 pub(crate) fn missing_waits(state: &State, by: Admission, work: &Work) -> Result<SmallVec<[Point; 2]>> {
-    // A single queue, besides the context's own, is in order without waits.
+    // A single queue of the program is in order without waits. A context command waits for nothing.
     if state.single_queue() || state.policy() == Policy::Unchecked || by.slot == Slot::CONTEXT {
         return Ok(SmallVec::new());
     }
@@ -35,8 +35,8 @@ fn find_missing_waits(state: &State, by: Admission, work: &Work) -> Result<Small
             if ordered(state, by.slot, earlier) {
                 continue;
             }
-            // Some commands are internal: one half of a copy between contexts, and the read that displays an array. The
-            // error could not name a call that orders them, so the missing wait is added.
+            // Some commands are internal: one half of a copy between contexts, and the read that displays an array.
+            // The program has no call that could order them, so the missing wait is added instead of an error.
             let is_unnamed =
                 |what: CommandKind| matches!(what, CommandKind::BetweenContexts | CommandKind::Inspect);
             let between_contexts = is_unnamed(by.what) || is_unnamed(earlier.what);
@@ -93,7 +93,8 @@ fn origin(state: &State, slot: Slot) -> Arc<UseOrigin> {
     Arc::new(UseOrigin { queue: queue.label.clone(), clock: queue.clock.clone() })
 }
 
-/// Returns the label of the queue that made a use. Another queue may have its slot by now.
+/// Returns the label of the queue that made a use, from the use itself if possible, because another queue may have
+/// the slot by now.
 pub(crate) fn label(state: &State, earlier: &Use) -> Arc<str> {
     earlier.origin.as_ref().map_or_else(|| state.name_of(earlier.point()), |origin| origin.queue.clone())
 }
@@ -103,7 +104,7 @@ pub(crate) fn access(write: bool) -> &'static str {
     if write { "write" } else { "read" }
 }
 
-/// Records the uses that a command with this stamp makes.
+/// Records the uses of bytes that `work` makes as the command with this stamp.
 #[inline]
 pub(crate) fn record(state: &State, by: Admission, stamp: Stamp, work: &Work) {
     let clock = &state.queue(by.slot).clock;
@@ -115,14 +116,15 @@ pub(crate) fn record(state: &State, by: Admission, stamp: Stamp, work: &Work) {
         order.fresh &= !write;
         let origin = origin.clone();
         let many = order.uses.record(Use { slot, stamp, range, write, what, at, origin }, clock);
+        // The list of uses has grown long, so the uses that no later command waits for are removed.
         if many {
             order.uses.retain(|u| !state.forgettable(u));
         }
     }
 }
 
-/// Records that a queue made an array in this block. All earlier uses of the block are ordered before the creation, so
-/// they are dropped.
+/// Records that a queue made an array in this block. The creation comes after all earlier uses of the block, so they
+/// are dropped.
 pub(crate) fn record_making(state: &State, by: Admission, stamp: Stamp, block: &Block) {
     let clock = &state.queue(by.slot).clock;
     let (range, origin) = (0..block.size, Some(origin(state, by.slot)));

@@ -40,11 +40,12 @@ pub(crate) fn note_requested_wait(
     state.wait_log = Some(log);
 }
 
-/// Returns the reason why `slot` is already ordered after `point` and after everything in `clock`. Returns `None` if it
-/// is not.
+/// Returns the reason why `slot` is already ordered after `point` and after everything in `clock`, or `None` if a
+/// wait would add an order.
 fn already(state: &State, slot: Slot, point: Point, clock: &Clock) -> Option<Already> {
     if point.slot == slot {
-        // An earlier queue of the slot is another queue. This queue has been ordered after it since its creation.
+        // If `point` is of an earlier queue of the slot, this queue has been ordered after that queue since its
+        // creation.
         return Some(if state.label_of(point).is_some() { Already::SameQueue } else { Already::Ordered });
     }
     let (own, host) = (&state.queue(slot).clock, state.host_clock());
@@ -63,6 +64,7 @@ fn already(state: &State, slot: Slot, point: Point, clock: &Clock) -> Option<Alr
 }
 
 impl WaitLog {
+    /// Counts a wait that the policy adds before `work`, under the source lines of both commands and the array.
     pub(crate) fn note_wait(&mut self, state: &State, by: Admission, work: &Work, wait: Point) {
         let is_for = |earlier: &&Use| (earlier.slot, earlier.stamp) == (wait.slot, wait.stamp);
         for touch in work.touches() {

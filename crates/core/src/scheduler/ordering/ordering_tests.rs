@@ -27,7 +27,7 @@ fn fill(queue: &CommandQueue, x: &DeviceArray<u32>, elements: Range<usize>) {
     try_fill(queue, x, elements).expect("no hazard");
 }
 
-/// Returns the bytes of the block that the hazard of a fill names.
+/// Enqueues a fill that fails with a hazard, and returns the bytes of the block that the error names.
 fn hazard(queue: &CommandQueue, x: &DeviceArray<u32>, elements: Range<usize>) -> Range<u64> {
     let error = try_fill(queue, x, elements).expect_err("no wait orders it");
     match error.kind() {
@@ -90,7 +90,7 @@ fn p01_uses_that_are_not_done_are_kept_among_many() {
     for at in 0..64 {
         fill(&two, &x, at..at + 1);
     }
-    // The uses of the first queue are done, those of the second are not.
+    // The uses of the first queue are done, but the uses of the second are not.
     assert_eq!(uses(), 64);
     two.finish().wait().expect("nothing has failed");
     fill(&one, &x, 0..1);

@@ -3,7 +3,7 @@
 /// Selects how a context treats uses of the same bytes that the program left unordered.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Policy {
-    /// Adds the missing waits. The result is that of running every command in the order of the calls.
+    /// Adds the missing waits. The results are those of all commands run one by one in the order of the calls.
     #[default]
     Ordered,
     /// Reports a missing wait as an [`Error`](crate::Kind::Hazard) that names both uses and the call to add. Only the

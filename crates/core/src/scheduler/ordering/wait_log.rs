@@ -1,4 +1,4 @@
-//! The waits that a context counts while it records waits.
+//! The counts of waits that a context keeps while it records waits.
 
 use crate::error::site::CommandKind;
 use crate::scheduler::ordering::wait_report::Already;
@@ -30,6 +30,8 @@ pub(crate) struct WaitSite {
     pub(crate) at: &'static Location<'static>,
 }
 
+/// Sums up the waits of one entry: their number, the smallest range around their bytes, and `true` if an earlier
+/// command wrote them.
 pub(crate) struct WaitCount {
     pub(crate) count: u64,
     pub(crate) range: Range<u64>,

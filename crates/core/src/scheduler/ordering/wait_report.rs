@@ -7,7 +7,7 @@ use std::panic::Location;
 use std::sync::Arc;
 
 /// Lists the waits that the policy added and the waits of the program that were not needed, the most frequent first.
-/// [`Context::wait_report`](crate::Context::wait_report) returns it. `Display` shows it as tables.
+/// [`Context::wait_report`](crate::Context::wait_report) returns the report, and `Display` prints it as tables.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct WaitReport {
@@ -25,13 +25,13 @@ pub struct AddedWait {
     pub later: Site,
     /// Names the command that is waited for.
     pub earlier: Site,
-    /// Holds the label of the array that both commands use.
+    /// Names the array that both commands use.
     pub array: String,
-    /// Holds the range of bytes of the array's block that both commands use. It spans the ranges of all counted waits.
+    /// Spans the bytes of the array's block that both commands use, over all counted waits.
     pub range: Range<u64>,
     /// Names the access of the earlier command: `read` or `write`.
     pub access: &'static str,
-    /// Counts how often the policy added it.
+    /// Counts how often the policy added the wait.
     pub count: u64,
 }
 
@@ -39,15 +39,15 @@ pub struct AddedWait {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RedundantWait {
-    /// Holds the label of the queue that waits.
+    /// Names the queue that waits.
     pub queue: Arc<str>,
     /// Names the line of the program that enqueues the wait.
     pub location: &'static Location<'static>,
-    /// Holds the label of the queue that is waited for.
+    /// Names the queue that is waited for.
     pub waited_for: Arc<str>,
     /// Names the reason why the wait changed no order.
     pub already: Already,
-    /// Counts how often the program enqueued it.
+    /// Counts how often the program enqueued the wait.
     pub count: u64,
 }
 
@@ -57,7 +57,8 @@ pub struct RedundantWait {
 pub enum Already {
     /// The wait is for a point of the same queue, which executes in order.
     SameQueue,
-    /// An earlier wait, of the program or of the policy, has ordered the two, or the queue was made later.
+    /// The queues are ordered already: by an earlier wait of the program or of the policy, or because the waiting
+    /// queue was made later.
     Ordered,
     /// A wait of the host has reported the point as complete to the program.
     Told,
@@ -90,7 +91,7 @@ impl fmt::Display for WaitReport {
     }
 }
 
-/// Writes a table behind a title that stands on the current line. Each column is as wide as its longest entry.
+/// Writes a table behind the title on the current line. Each column is as wide as its longest entry.
 fn table(f: &mut fmt::Formatter<'_>, heads: [&str; 4], rows: Vec<[String; 4]>) -> fmt::Result {
     if rows.is_empty() {
         return writeln!(f, ": none");

@@ -4,8 +4,9 @@ use crate::scheduler::state::State;
 use fencepost_sync::{Slot, Stamp};
 
 impl State {
-    /// Returns `true` if the program may be waiting for a result of a command of a queue from `first` on: it has a
-    /// handle of a point there, or waits for one, or has a pending command that returns something to the host.
+    /// Returns `true` if the program may be waiting for a result of a queue from the command `first` on: the program
+    /// has a handle of such a point, a waker is registered for one, or a pending command of the queue returns
+    /// something to the host.
     pub(crate) fn is_awaited(&self, slot: Slot, first: Stamp) -> bool {
         self.queue(slot).has_handles(first) || self.wakers.awaits_point(slot, first)
     }

@@ -1,12 +1,14 @@
 //! Plans the context commands, which fill the arrays that the context makes.
 //!
-//! A context command waits for nothing, and every later command of every queue may need it without a wait. So it is
-//! planned before the first command with a later stamp. A short one is planned even earlier, with the next batch.
+//! A context command waits for nothing, and every later command of every queue may need it without a wait. So the
+//! planner plans a context command before the first command with a later stamp, and a short context command even
+//! earlier, with the next batch.
 use crate::scheduler::plan::{FrontStep, LARGEST_BATCH, Planner};
 use crate::scheduler::state::State;
 use fencepost_sync::{Point, Slot, Stamp};
 
-/// Limits the context commands of one planning. Each costs the planner as much as several launches.
+/// Limits the context commands of one planning, which holds the state lock (S). Each costs the planner as much as
+/// several launches.
 pub(crate) const MOST_CONTEXT_COMMANDS: usize = 512;
 
 impl State {
@@ -19,8 +21,8 @@ impl State {
 }
 
 impl Planner<'_> {
-    /// Puts the context commands up to the last of `roots` first in the batch, as long as they make no later command
-    /// late.
+    /// Puts the context commands up to the last of `roots` first in the batch, as long as they delay no later command
+    /// by more than the bound of the lane.
     pub(crate) fn begin_with_context_commands(&mut self, roots: &[Point]) {
         if let Some(upto) = roots.iter().map(|root| root.stamp).max()
             && self.has_only_context_commands()

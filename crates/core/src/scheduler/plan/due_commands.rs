@@ -5,20 +5,21 @@ use crate::scheduler::queue_state::QueueState;
 use crate::scheduler::state::State;
 use fencepost_sync::{Point, Slot};
 
-/// Selects the commands of a lane that are planned.
+/// Selects the commands of a lane to plan.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DueCommands {
     /// Selects the commands that the program requested with a flush or a wait.
     Requested,
     /// Selects all pending commands, so that they share a batch.
     All,
-    /// Selects the requested commands of every queue but this one, even if planned batches are not yet submitted.
+    /// Selects the requested commands of every queue but this one. They are planned even while planned batches are
+    /// not yet submitted.
     RequestedExcept(Slot),
 }
 
 impl State {
-    /// Plans the `due` commands of the queues on `lane`, with one priority in each batch. While a batch of a priority
-    /// is planned and not submitted, later commands of that priority stay pending and gather.
+    /// Plans the `due` commands of the queues on `lane`, with one priority in each batch. While a planned batch of a
+    /// priority is not submitted, later commands of that priority stay pending, so that they share the next batch.
     pub(crate) fn plan_lane(&mut self, lane: usize, due: DueCommands) {
         let waits = |q: &QueueState| q.lane == lane && q.hold.is_none() && !q.pending.is_empty();
         let mut any = [false; 3];

@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 impl State {
     /// Moves a batch, and the batches that it depends on, before all others on every lane, because a caller waits for
-    /// it.
+    /// the batch.
     ///
     /// In every list each batch stays behind its dependencies: the needed batches come first and the others follow,
     /// each group in its former order.
@@ -32,7 +32,8 @@ impl State {
         }
     }
 
-    /// Moves a batch, and the batches that it depends on, up to `priority`, the priority of a queue that waits for it.
+    /// Moves a batch, and the batches that it depends on, up to `priority`, the priority of a queue that waits for the
+    /// batch. Does nothing if the batch has at least this priority.
     pub(crate) fn raise_priority(&mut self, seq: Seq, priority: Priority) {
         let Some(info) = self.batches.get(seq) else { return };
         let (lane, Status::Ready(from)) = (info.lane, info.status) else { return };

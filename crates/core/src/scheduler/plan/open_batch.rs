@@ -1,4 +1,4 @@
-//! Builds a batch.
+//! A batch that the planner adds commands to: the levels, the dependencies and the expected times of its steps.
 
 use crate::memory::block::Block;
 use crate::memory::read_slot::{ReadParts, ReadSlot, ReadState};
@@ -11,47 +11,53 @@ use fencepost_sync::{Point, Seq, Slot, Stamp};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// A batch may be this many times longer while the program awaits no result in it.
+/// Multiplies the limit of the delay in a batch while the program awaits no result in the batch.
 pub(crate) const UNAWAITED_FACTOR: f32 = 4.0;
 
-/// Holds what the next step of a queue follows inside an open batch.
+/// Describes the end of a queue's steps in an open batch, which the next step of the queue follows.
 #[derive(Default)]
 pub(crate) struct QueueFrontier {
+    /// Is the index of the queue's last step in the batch.
     last: Option<u32>,
+    /// Lists the steps of other queues that the next step follows, because the queue waits for them.
     pub(crate) after: SmallVec<[u32; 2]>,
+    /// Is the level of the next step.
     pub(crate) level: u32,
-    /// Holds the expected end of the last step, or the start of the first one, in seconds after the start of the
-    /// batch.
+    /// Is the expected end of the queue's last step, in seconds after the start of the batch. Before the first step
+    /// it is the earliest start of that step.
     end: f32,
     /// Names the queue's first command in the batch.
     first: Option<Stamp>,
 }
 
-/// Holds a batch that the planner still adds commands to.
+/// Collects the steps of a batch until the planner closes the batch.
 pub(crate) struct OpenBatch {
     pub(crate) seq: Seq,
-    /// Limits, in seconds, how late a result in the batch may be.
+    /// Limits the delay of a result in the batch, in seconds. A batch completes as a whole, so its later commands
+    /// delay its earlier results.
     bound: f32,
     pub(crate) steps: Vec<Step>,
+    /// Lists the batches that must be submitted before this one.
     pub(crate) deps: SmallVec<[Seq; 4]>,
     frontiers: Vec<(Slot, QueueFrontier)>,
-    /// Holds the lowest level of a queue's steps, which is one level behind the context commands.
+    /// Is the lowest level of a step behind the context commands, which fill new arrays. Is 0 if the batch has none.
     base: u32,
-    /// Holds the expected end of each step: `ends.len() == steps.len()` until the batch is closed.
+    /// Lists the expected ends of the steps: `ends.len() == steps.len()` until the batch is closed.
     ends: Vec<f32>,
-    /// Holds the expected end of the context commands.
+    /// Is the expected end of the context commands.
     base_end: f32,
-    /// Sums the seconds of all commands that make a result in the batch late, on every queue, because some devices run
-    /// one command at a time. A long command that no command precedes makes no result late and is left out.
+    /// Sums the seconds of all commands that delay a result in the batch, on every queue, because some devices run
+    /// one command at a time. A long command that no command precedes delays no earlier result and is left out.
     busy: f32,
-    /// Holds the expected end of all steps and is unknown if one of them has an unknown cost.
+    /// Is the expected time of the whole batch, which is unknown if the cost of a step is unknown.
     pub(crate) expected: ExpectedCost,
     /// Is true if the batch contains a command that returns something to the host.
     pub(crate) returns_to_host: bool,
-    /// Holds the queue of the first command and its first awaited point, if the program awaits no result of other
+    /// Names the queue of the first command, and the first point of that queue that the program may be waiting for.
+    /// The stamp is `u64::MAX` if there is no such point. Is `None` if the program may be waiting for results of other
     /// queues.
     pub(crate) unawaited: Option<(Slot, Stamp)>,
-    /// Holds the blocks that this batch writes and the host reads from time to time.
+    /// Lists the blocks that this batch writes and that the host reads in place.
     publish: Vec<Arc<Block>>,
 }
 
@@ -74,7 +80,7 @@ impl OpenBatch {
         }
     }
 
-    /// Returns each queue in the batch with its first command there.
+    /// Returns each queue of the batch with the stamp of the queue's first command in the batch.
     pub(crate) fn firsts(&self) -> impl Iterator<Item = (Slot, Stamp)> {
         self.frontiers.iter().filter_map(|(slot, frontier)| Some((*slot, frontier.first?)))
     }
@@ -90,13 +96,13 @@ impl OpenBatch {
         self.base == 0 && self.known(slot).is_none_or(|at| at.last.is_none() && at.after.is_empty())
     }
 
-    /// Returns the seconds by which a result in the batch is late if a command of `cost` seconds joins it.
+    /// Returns the seconds by which a result in the batch is delayed if a command of `cost` seconds joins the batch.
     pub(crate) fn late(&self, cost: f32) -> f32 {
         self.busy + cost
     }
 
-    /// Returns the seconds by which results in the batch may be late with this command in it. The limit is higher up
-    /// to the first awaited point because the program awaits no result before it.
+    /// Returns the seconds by which results in the batch may be delayed with this command in it. The limit is higher
+    /// up to the first awaited point, because the program awaits no result before that point.
     pub(crate) fn limit(&self, slot: Slot, stamp: Stamp) -> f32 {
         let unawaited = self.unawaited.is_some_and(|(first, upto)| first == slot && stamp <= upto)
             && !self.returns_to_host;
@@ -121,28 +127,30 @@ impl OpenBatch {
         })
     }
 
-    /// Returns the steps that a waiter for `point` follows, and the level behind them.
+    /// Returns the steps that a queue follows if it waits for `point`, and the level behind those steps.
     pub(crate) fn before(&mut self, point: Point) -> (SmallVec<[u32; 2]>, u32) {
         let frontier = self.frontier(point.slot);
         if !frontier.after.is_empty() {
-            // The queue has waited since its last step, so the waiter follows all of those steps too.
+            // The queue of `point` itself waits for steps since its last step, so a queue behind it follows those
+            // steps too.
             return (frontier.after.iter().copied().chain(frontier.last).collect(), frontier.level);
         }
         let last = self.steps.iter().rposition(|step| step.slot == point.slot && step.stamp <= point.stamp);
-        // The steps of one queue are in order, so the next step is behind the last one.
+        // The steps of one queue are in order, so the search for the next step starts behind the last one.
         let from = last.map_or(0, |last| last + 1);
         let next =
             self.steps[from..].iter().position(|step| step.slot == point.slot && step.stamp > point.stamp);
         let mut after: SmallVec<[u32; 2]> = last.iter().map(|&at| at as u32).collect();
         let mut level = last.map_or(0, |at| self.steps[at].level + 1);
         if let Some(next) = next.map(|at| &self.steps[from + at]) {
-            // The waits of the queue at the point are recorded in its next step.
+            // The steps that the queue waits for before its next step are listed in that step.
             after.extend(next.after.iter().copied());
             level = level.max(next.level);
         }
         (after, level)
     }
 
+    /// Adds one step at the end of its queue's frontier. An infinite cost is unknown and counts as 0 seconds.
     fn push(&mut self, slot: Slot, stamp: Stamp, work: Work, cost: f32) {
         let place = self.place(slot);
         let Self { frontiers, ends, expected, steps, bound, base, busy, .. } = self;
@@ -164,8 +172,8 @@ impl OpenBatch {
         debug_assert_eq!(ends.len(), steps.len(), "bug: a step has no expected end");
     }
 
-    /// Adds a command. A read of host-accessible memory copies nothing. A writer first saves the bytes of the reads
-    /// that the host has not yet fetched.
+    /// Adds a command. A read of memory that the host can access copies nothing, because the host fetches the bytes
+    /// in place. Steps before a writer save the bytes that the host has not yet fetched.
     pub(crate) fn add(&mut self, slot: Slot, stamp: Stamp, work: Work, cost: f32) {
         if let Work::Read { src, slot: read } = &work {
             if src.block.direct() {
@@ -202,7 +210,8 @@ impl OpenBatch {
         }
     }
 
-    /// Adds thousands of launches that follow a command of their own queue, with the cost of each.
+    /// Adds launches, often thousands, with the cost of each. They follow a command of their own queue in this batch,
+    /// so they need no other dependency.
     pub(crate) fn add_launches(
         &mut self,
         slot: Slot,
@@ -243,7 +252,8 @@ impl OpenBatch {
         self.expected.seconds = self.expected.seconds.max(end);
     }
 
-    /// Records a write. The host's view of the block becomes stale, and the bytes of lazy reads there are saved first.
+    /// Prepares a write. The host's view of the block becomes stale. Steps before the write save the bytes of lazy
+    /// reads, which the host has not yet fetched from the block.
     fn write(&mut self, slot: Slot, stamp: Stamp, touch: &Touch<'_>) {
         if is_read(touch) {
             let mut order = touch.block.order();
@@ -253,6 +263,8 @@ impl OpenBatch {
         }
     }
 
+    /// Adds the steps that save `left`, the parts of lazy reads that a write is about to change. If `publish` is
+    /// true, the end of the batch makes the block visible to the host.
     #[cold]
     fn write_what_is_read(
         &mut self,
@@ -274,8 +286,8 @@ impl OpenBatch {
         }
     }
 
-    /// Makes the written blocks that the host reads from time to time visible to it, so that a later read needs no
-    /// submission of its own.
+    /// Adds steps that make the written blocks visible to the host if it reads them in place, so that a later read
+    /// needs no submission of its own.
     pub(crate) fn publish_all(&mut self) {
         let level = self.steps.iter().map(|step| step.level + 1).max().unwrap_or(0);
         for block in std::mem::take(&mut self.publish) {
@@ -290,7 +302,8 @@ impl OpenBatch {
     }
 }
 
-/// Marks the host's view of a block as stale. Returns `true` if the host reads the block or lazy reads are left there.
+/// Marks the host's view of a block as stale. Returns `true` if the host reads the block in place or has not yet
+/// fetched a lazy read from it.
 #[inline]
 fn is_read(touch: &Touch<'_>) -> bool {
     let mut order = touch.block.order();
@@ -304,8 +317,9 @@ fn start(frontier: &QueueFrontier, ends: &[f32]) -> f32 {
     frontier.after.iter().map(|&at| ends[at as usize]).fold(frontier.end, f32::max)
 }
 
-/// Leaves a read in place if the host can access the bytes and sees them without a submission. The call that waits for
-/// the read then fetches the bytes.
+/// Leaves a read in place if the host can access the bytes and sees them without a submission. The call that waits
+/// for the read then fetches the bytes. Returns `true` if the read needs no step, also because the program has
+/// dropped it.
 pub(crate) fn read_in_place(src: &Span, read: &Arc<ReadSlot>) -> bool {
     if matches!(read.place(), ReadState::Dropped) {
         return true;
@@ -317,7 +331,8 @@ pub(crate) fn read_in_place(src: &Span, read: &Arc<ReadSlot>) -> bool {
     ready
 }
 
-/// Registers the read as lazy: the planning of a later writer of these bytes saves them first.
+/// Registers a read as lazy: the bytes stay in the block until the host fetches them. The plan of a later writer
+/// saves them first.
 fn keep_in_place(src: &Span, read: &Arc<ReadSlot>) {
     let mut order = src.block.order();
     order.host_reads = true;

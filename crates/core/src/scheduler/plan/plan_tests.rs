@@ -33,10 +33,11 @@ fn engine(lanes: usize) -> Arc<Engine> {
     Engine::new(device, lanes, Policy::Unchecked, false)
 }
 
+/// Is the delay of a result, in seconds, that the planner allows.
 const BOUND: f32 = 1e-3;
 
-/// Returns an engine as [`engine`] does. Fills are short, and each launch takes `seconds`, or an unknown time if
-/// `seconds` is infinite.
+/// Returns an engine with one lane, as [`engine`] does. The planner expects fills to be short, and each launch to
+/// take `seconds`, or an unknown time if `seconds` is infinite.
 fn paced(seconds: f32) -> Arc<Engine> {
     let engine = engine(1);
     let mut costs = CommandCosts::new(CostModel::Measured(CostModel::LATENESS));
@@ -114,8 +115,8 @@ fn e02_a_waited_batch_goes_before_batches_planned_earlier() {
     assert_eq!(firsts(&mut state), expected, "the batch is already in front");
 }
 
-/// The batches of the two lanes wait for each other in turn. Every batch can be submitted, for each point that a
-/// caller waits for.
+/// The batches of the two lanes wait for each other in turn. All of them are submitted, whichever point a caller
+/// waits for.
 #[test]
 fn e02_a_hurried_batch_brings_forward_its_dependencies_on_other_lanes() {
     for waited in 0..4 {
@@ -426,7 +427,7 @@ fn e05_a_task_is_woken_when_planning_alone_completes_its_point() {
     assert_eq!(state.after.wakers.len(), 1);
 }
 
-/// Returns the commands of the first batch that precede this one, besides those of its own queue.
+/// Returns the commands in the first batch that the command at `point` follows, besides those of its own queue.
 fn after(state: &mut State, point: Point) -> Vec<Point> {
     let steps = &state.lanes[0].list(Priority::Normal)[0].steps;
     let step = steps.iter().find(|step| step.slot == point.slot && step.stamp == point.stamp);

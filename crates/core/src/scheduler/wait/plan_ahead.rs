@@ -12,11 +12,11 @@ use fencepost_sync::Slot;
 const MOST_OWN_PLANNINGS: u32 = 1;
 
 impl State {
-    /// Plans the target of a wait if it is unplanned and the queue is not waiting for a batch whose costs are being
-    /// measured.
+    /// Plans the target of a wait if it is unplanned. Plans nothing if an earlier planning left the rest of the queue
+    /// for after a batch that is not complete yet; `planned` then names that batch.
     pub(crate) fn plan_target(&mut self, target: WaitTarget<'_>, planned: &mut PlanRest) {
         if let (WaitTarget::Point(point), TargetState::Unplanned) = (target, self.target_state(target)) {
-            // Repeated short waits plan no more than one long wait.
+            // Without this check, repeated short waits would plan more than one long wait does.
             if let Some(seq) = self.queue(point.slot).ahead.filter(|&seq| !self.batches.is_done(seq)) {
                 *planned = PlanRest { roots: vec![point], after: Some(seq) };
                 return;
@@ -28,8 +28,8 @@ impl State {
         }
     }
 
-    /// Records that a caller planned its own queue. Requested commands of other queues gather behind its batches, but
-    /// only for a limited time.
+    /// Records that a caller planned the queue that it waits for. Requested commands of other queues gather behind
+    /// its batches, but for at most [`MOST_OWN_PLANNINGS`] such plannings.
     pub(crate) fn note_own_planning(&mut self, slot: Slot) {
         let lane = self.queue(slot).lane;
         self.lanes[lane].own_plannings += 1;
@@ -62,7 +62,7 @@ mod tests {
         ends
     }
 
-    /// Planned batches are traversed often, so a batch for each pending command would cost too much.
+    /// The scheduler traverses the planned batches often, so a batch for each pending command would cost too much.
     #[test]
     fn q01_a_wait_plans_more_only_after_half_of_its_planned_batches_complete() {
         let engine = engine(false);
@@ -125,8 +125,8 @@ mod tests {
         assert!(matches!(engine.lock().reached(requested), PointProgress::Planned(_)));
     }
 
-    /// Checks that a flushed queue is planned before the last commands of another queue, while a caller asks for the
-    /// end of that queue repeatedly.
+    /// Checks that a flushed queue is planned before the last commands of a long queue, while a caller requests the
+    /// end of the long queue repeatedly.
     fn passes_none_over(request: impl Fn(&Engine, Point)) {
         let engine = engine(true);
         let [long, other] = queues(&engine);
@@ -145,7 +145,7 @@ mod tests {
         }
     }
 
-    /// A waiting caller always has a batch planned.
+    /// The caller waits, so it keeps the rest of its planning from one request to the next.
     #[test]
     fn e02_requested_commands_are_planned_while_a_caller_plans_its_own_queue() {
         let planned = RefCell::new(PlanRest::default());

@@ -167,7 +167,7 @@ fn e05_without_threads_a_task_polls_again_while_another_thread_submits() {
     poll_to_the_end(&engine, point);
 }
 
-/// Waits for a point inside the waker, on the thread that calls it.
+/// Waits for a point inside the waker, on the thread that calls the waker.
 struct Waiting(Weak<Engine>, Mutex<Option<Point>>, Sender<Result<bool>>);
 
 impl Wake for Waiting {

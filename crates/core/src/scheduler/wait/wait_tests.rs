@@ -23,7 +23,7 @@ use std::sync::{OnceLock, Weak};
 /// Exceeds the number of turns that any test needs.
 pub(crate) const TURNS: usize = 1000;
 
-/// Reports device loss when a test sets the flag, although the work of the fence does not fail.
+/// Wraps a fence, and reports the loss of the device once a test sets the flag.
 struct Losable {
     fence: Arc<dyn Fence>,
     lost: AtomicBool,
@@ -46,7 +46,7 @@ impl Fence for Losable {
     }
 }
 
-/// Returns an engine without threads and its fence, which reports device loss.
+/// Returns an engine without threads, and its fence, with which a test loses the device.
 fn losable() -> (Arc<Engine>, Arc<Losable>) {
     let (device, mut lanes) = cpu::open(&CpuOptions::default());
     let fence = Arc::new(Losable { fence: lanes[0].fence.clone(), lost: AtomicBool::new(false) });
@@ -71,8 +71,8 @@ fn wakes_each_task_once(engine: &Engine, target: WaitTarget<'_>, end: impl FnOnc
     assert!(engine.register_waker(target, &first).is_some());
 }
 
-/// Makes two queues. The second one waits only for the first, so planning alone completes its point. Returns the
-/// second queue and that point.
+/// Makes two queues and completes the first. The second one only waits for the first, so planning alone completes its
+/// point. Returns the second queue and that point.
 pub(crate) fn reached_by_planning(engine: &Engine) -> (Slot, Point) {
     let [first, second] = queues(engine);
     let point = enqueue(engine, first);
@@ -158,7 +158,8 @@ fn e05_a_flush_that_submits_wakes_the_tasks_of_the_points_it_completes() {
     assert_eq!(task.woken(), 1);
 }
 
-/// Records the number of watchers of the lane during each wait for the fence.
+/// Records the number of watchers of the lane during each wait for the fence. A watcher is a caller that waits for
+/// the fence in place of the completer.
 struct Watched {
     fence: Arc<dyn Fence>,
     engine: OnceLock<Weak<Engine>>,
@@ -408,7 +409,7 @@ fn e05_every_task_that_awaits_a_host_event_is_woken_once() {
     assert!(engine.register_signal_waker(gate.state(), &first).is_some());
 }
 
-/// Makes a future with a pending result.
+/// Makes a future of one kind.
 type MakeFuture = Box<dyn Fn() -> Pending<()>>;
 
 /// Returns a context without threads.
@@ -420,6 +421,7 @@ fn is_pending(future: &mut Pending<()>, waker: &Waker) -> bool {
     Pin::new(future).poll(&mut std::task::Context::from_waker(waker)).is_pending()
 }
 
+/// Returns a maker of each kind of future, and the user event that all these futures wait for.
 fn open_futures(ctx: &Context) -> (UserEvent, Vec<MakeFuture>) {
     let (queue, gate) = (ctx.queue("held"), ctx.user_event("gate"));
     let array = queue.array(&[7_u32; 4]).expect("there is memory");

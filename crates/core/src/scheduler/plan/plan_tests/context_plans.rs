@@ -3,7 +3,7 @@
 use crate::scheduler::plan::plan_tests::*;
 
 /// Enqueues a short command of `slot`, a long context command, and a command of `later` that may need the context
-/// command.
+/// command. Returns their points.
 fn around_a_long_context_command(engine: &Engine, [slot, later]: [Slot; 2]) -> [Point; 3] {
     let before = enqueue(engine, slot);
     let own = enqueue_work(engine, Slot::CONTEXT, launch(&block()));

@@ -1,4 +1,5 @@
-//! Tests how batches are closed so that no result is late.
+//! Tests how the planner closes batches so that no later command delays an awaited result. A result is awaited if the
+//! program may be waiting for it.
 
 use crate::scheduler::plan::plan_tests::*;
 use crate::scheduler::wakers::WakeCondition as Awaited;
@@ -39,7 +40,7 @@ fn e02_a_batch_may_be_longer_up_to_the_first_awaited_point() {
     assert_eq!(cut(14..16), [13, 3, 13, 1], "the point behind the first one may be late");
 }
 
-/// Makes a result awaited that a long batch would make late.
+/// Makes the program await a result that a long batch would delay.
 type MakeAwaited = fn(&Engine, Slot, Point);
 
 #[test]
@@ -108,7 +109,7 @@ fn e02_short_commands_of_many_queues_share_a_batch_until_they_take_long_together
     }
 }
 
-/// A long command of another queue would make the result behind the first one late.
+/// A long command of another queue in the same batch would delay the result behind the first command.
 #[test]
 fn e02_a_long_command_with_an_awaited_result_behind_it_has_its_own_batch() {
     for awaited in [false, true] {
