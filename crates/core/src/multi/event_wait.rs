@@ -21,9 +21,9 @@ pub(crate) fn wait(
 ) -> Result<()> {
     let Some((origin, name)) = origin(event)? else { return Ok(()) };
     let signaller = Signaller::new(engine, &name);
-    let make_progress = lock_enqueueing();
+    let enqueueing = lock_enqueueing();
     engine.enqueue_user_wait(slot, signaller.state().clone(), at)?;
-    drop(make_progress);
+    drop(enqueueing);
     Relay::attach(engine, signaller, origin, None);
     Ok(())
 }

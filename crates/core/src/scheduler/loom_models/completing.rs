@@ -28,7 +28,7 @@ fn a_waiter_and_the_completer_both_observe_the_completion() {
 fn a_future_is_woken() {
     QUICK.with(&[Lane(0), Completer(0)]).explore(|model, queue| {
         let point = model.enqueue(queue);
-        let task_waker = Arc::new(TaskWaker::default());
+        let task_waker = Arc::new(ParkedTask::default());
         while model.engine.poll(point, &Waker::from(task_waker.clone())).is_none() {
             task_waker.sleep();
         }
@@ -84,12 +84,12 @@ fn closing_a_context_waits_for_its_work_and_ends_its_threads() {
 
 /// Stands for a task: its thread sleeps until the waker is called. Each sleep needs a new call.
 #[derive(Default)]
-struct TaskWaker {
+struct ParkedTask {
     rung: Mutex<bool>,
     ring: Condvar,
 }
 
-impl TaskWaker {
+impl ParkedTask {
     fn sleep(&self) {
         let mut rung = lock(&self.rung);
         while !std::mem::take(&mut *rung) {
@@ -98,7 +98,7 @@ impl TaskWaker {
     }
 }
 
-impl Wake for TaskWaker {
+impl Wake for ParkedTask {
     fn wake(self: Arc<Self>) {
         *lock(&self.rung) = true;
         self.ring.notify_all();

@@ -190,8 +190,8 @@ fn e05_a_waker_may_wait_on_a_lane_thread() {
     enqueue(&engine, behind);
     enqueue_callback(&engine, behind, || ());
     let wanted = enqueue(&engine, behind);
-    let (report_done, told) = channel();
-    let waiting = Waiting(Arc::downgrade(&engine), Mutex::new(Some(wanted)), report_done);
+    let (sender, told) = channel();
+    let waiting = Waiting(Arc::downgrade(&engine), Mutex::new(Some(wanted)), sender);
     assert!(engine.register_waker(WaitTarget::Point(there), &Waker::from(Arc::new(waiting))).is_none());
     enqueue(&engine, slot);
     engine.flush(slot, Caller::Continues).expect("nothing has failed");
@@ -205,8 +205,8 @@ fn e09_a_signal_runs_no_callback_of_a_context_without_threads() {
     let (near, far) = (engine(true), engine(false));
     let slot = queue(&far);
     let gate = hold(&far, slot);
-    let (report_done, ran) = channel();
-    enqueue_callback(&far, slot, move || report_done.send(()).expect("the test receives the message"));
+    let (sender, ran) = channel();
+    enqueue_callback(&far, slot, move || sender.send(()).expect("the test receives the message"));
     let served = enqueue(&far, slot);
     let held = queue(&near);
     wait_across(&near, held, &far, served);
@@ -225,9 +225,9 @@ fn e09_a_signal_runs_no_callback_of_a_context_without_threads() {
 fn e07_a_lane_thread_runs_no_callback_of_a_context_without_threads() {
     let (near, far) = (engine(true), engine(false));
     let slot = queue(&far);
-    let (report_done, ran) = channel();
+    let (sender, ran) = channel();
     enqueue_callback(&far, slot, move || {
-        report_done
+        sender
             .send(std::thread::current().name().map(str::to_owned))
             .expect("the test receives the message")
     });
