@@ -31,6 +31,7 @@ pub(crate) struct NativeEncoder<'e, A: Backend> {
     encoder: &'e mut A::CommandEncoder,
     external: Option<&'e ExternalHandles<A>>,
     hazards: BarrierTracker<&'e Block>,
+    /// Holds the states of buffers, on exact backends only: there a buffer must be in exactly the state of its use.
     states: BufferStates<&'e Block>,
     in_pass: bool,
     /// Identifies the pipeline that is set in the open pass.
