@@ -17,7 +17,7 @@ use crate::work::compiled_kernel::{Pipeline, Recipe};
 #[cfg(native)]
 use std::marker::PhantomData;
 
-/// Is a backend behind a trait object.
+/// Puts a `Backend` behind a trait object, so that its users are not generic.
 pub(crate) trait NativeBackend: Send + Sync {
     /// Returns the largest part of a device's memory that the host can keep mapped.
     fn reach(&self) -> HostReach;

@@ -3,9 +3,12 @@
 /// Names the path of a launch's parameters to the shader.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ParameterPath {
+    /// The kernel has no parameters.
     Nothing,
+    /// The dispatch itself carries the parameters, as immediates.
     Immediates,
-    /// The uniform ring holds the parameters. They are bound at `index`, and `size` is their bytes rounded up to 16.
+    /// A uniform buffer, bound at `index`, holds the parameters. `size` counts their bytes, rounded up to a multiple of
+    /// 16.
     Uniform {
         index: u32,
         size: u32,
