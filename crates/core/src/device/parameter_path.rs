@@ -1,11 +1,10 @@
 //! The path of parameters to a shader.
 
-/// Names the path of a launch's parameters to the shader.
+/// Names the path of a launch's parameters to the shader. They are absent, or the dispatch itself carries them as
+/// immediates, or a uniform buffer holds them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ParameterPath {
-    /// The kernel has no parameters.
     Nothing,
-    /// The dispatch itself carries the parameters, as immediates.
     Immediates,
     /// A uniform buffer, bound at `index`, holds the parameters. `size` counts their bytes, rounded up to a multiple of
     /// 16.

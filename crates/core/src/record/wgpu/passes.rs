@@ -27,8 +27,8 @@ pub(crate) struct Passes<'a> {
     /// Counts the passes of `encoder`. It is at most [`MOST_PASSES`].
     begun: usize,
     pass: Option<wgpu::ComputePass<'static>>,
-    /// Identifies the pipeline that is set in the open pass. `bound` identifies the bind group. Both are `None` while no
-    /// pass is open.
+    /// Identifies the pipeline that is set in the open pass, and `bound` the bind group. Both are `None` while no pass
+    /// is open.
     pipeline: Option<LayoutId>,
     bound: Option<GroupKey>,
     /// Holds a key that is no longer bound. The next dispatch reuses its memory.
@@ -160,7 +160,8 @@ impl<'a> Passes<'a> {
         debug_assert!(self.begun <= MOST_PASSES, "bug: an encoder with too many passes");
     }
 
-    /// Records a dispatch. `mixed` is `true` if the dispatch binds one block both to a readable and to a writable binding.
+    /// Records a dispatch. `mixed` is `true` if the dispatch binds one block both to a readable and to a writable
+    /// binding.
     ///
     /// # Errors
     /// Returns `Compile` if the dispatch needs a form of the kernel that the driver rejects, or `OutOfMemory`.
