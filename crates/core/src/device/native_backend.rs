@@ -42,7 +42,7 @@ pub(crate) trait NativeBackend: Send + Sync {
     /// error.
     fn still_records(&self, device: &wgpu::Device) -> bool;
 
-    /// Returns the address of the native device below wgpu, while that exists.
+    /// Returns the address of the native device below wgpu, or `None` if wgpu has dropped that device.
     fn address(&self, device: &wgpu::Device) -> Option<usize>;
 
     /// Returns a key of the driver's build, if the driver returns compiled pipelines.

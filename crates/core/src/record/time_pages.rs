@@ -23,12 +23,14 @@ pub(crate) struct TimePages<Q> {
     failed: Option<Error>,
 }
 
-/// Holds the queries of one batch. The drop returns them to the free list, so the batch must be complete by then.
+/// Holds a page of queries of one batch. The drop returns the page to the free list, so the batch must be complete by
+/// then.
 pub(crate) struct TimePage<Q> {
     queries: LentItem<Q>,
     used: u32,
 }
 
+/// Holds the time slot of a command, and the queries of its two times.
 struct TimedQueries {
     time: Arc<TimeSlot>,
     start: QueryPlace,

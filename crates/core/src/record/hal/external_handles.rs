@@ -13,11 +13,12 @@ use std::ops::Deref;
 use std::ptr::NonNull;
 
 /// Holds the native buffers of a batch's external blocks. While this value lives, wgpu destroys no buffer of the
-/// device. The recorder drops this value before the submission.
+/// device. The recorder drops this value before the submission, which takes the same lock.
 ///
-/// wgpu locks its snatch lock to destroy a buffer, and the handle of a native buffer holds the same lock shared. One
-/// thread may take this lock only once. So the handle of a single buffer stays in `_guard`. For several buffers
-/// `_lock_thread` holds the lock on another thread, while this thread takes and releases one handle after the other.
+/// wgpu takes its snatch lock exclusively to destroy a buffer, and the handle of a native buffer holds this lock
+/// shared. One thread may take this lock only once. So the handle of a single buffer stays in `_guard`. For several
+/// buffers `_lock_thread` holds the lock on another thread, while this thread takes and releases one handle after the
+/// other.
 pub(crate) struct ExternalHandles<A: Backend> {
     buffers: FxHashMap<BlockId, NonNull<A::Buffer>>,
     _guard: Option<Box<dyn Deref<Target = A::Buffer>>>,

@@ -58,7 +58,7 @@ pub(crate) struct HalRecorder<A: Backend> {
     indirect_groups: IndirectGroups<A>,
     times: HalTimePages<A>,
     /// Numbers the last epoch of the previous batch, an epoch being the commands between two barriers. The next batch
-    /// counts on from this number, so every mark that an earlier batch left in a block is out of date.
+    /// counts on from this number, so the uses that earlier batches noted in the marks of blocks no longer count.
     epoch: u64,
     /// Provides device memory for the parameters of dispatches, where shaders cannot read parameters in staging memory.
     parameter_scratch: Scratch,
@@ -70,6 +70,7 @@ pub(crate) struct HalRecorder<A: Backend> {
 enum HalSubmission<A: Backend> {
     /// Records into wgpu's encoders, and wgpu submits.
     Wgpu(Submitter),
+    /// Records into native encoders, and the recorder submits them without wgpu.
     Direct(Direct<A>),
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// Counts the bytes of an ordinary page.
 const PAGE: u64 = 64 << 10;
-/// Aligns each place to this number of bytes, so that it can be bound by itself.
+/// Aligns each place to this number of bytes, so that a dispatch can bind the place alone.
 const ALIGNMENT: u64 = 256;
 
 /// Cuts pages into places for a batch, from front to back. The next batch uses the same pages from the front again,
