@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use wgpu::Features;
 
-/// Selects means of a device that change the cost of work and never its results. Tests switch them off.
+/// Selects means of a device that change the cost of work and never the results. Tests switch them off.
 #[derive(Clone, Copy, Debug)]
 pub struct DeviceSwitches {
     /// Passes small parameters as immediates where the device has them; otherwise a uniform buffer holds them.

@@ -18,9 +18,9 @@ pub(crate) trait Recorder: Send {
     /// - `waits` names values that were submitted on other lanes before this call, at most one for each lane. So no
     ///   cycle of waits exists.
     /// - `signal` is larger than each value that this lane has signalled. The value of a refused call is used again.
-    /// - It keeps `steps`, and so the blocks and kernels in them, until the fence has passed `signal`. If the device is
-    ///   lost first, it leaks them.
-    /// - After `OutOfMemory` it frees memory and may call again with the same arguments.
+    /// - The caller keeps `steps`, and so the blocks and kernels in them, until the fence has passed `signal`. If the
+    ///   device is lost first, the caller leaks them.
+    /// - After `OutOfMemory` the caller frees memory and may call again with the same arguments.
     ///
     /// The implementer guarantees:
     /// - A step executes after all steps of lower levels. Steps of one level are independent and may execute in any

@@ -16,8 +16,8 @@ pub(crate) fn of(steps: &[Step]) -> Option<CommandBuffers> {
     }
 }
 
-/// Submits the program's commands through wgpu. Returns the command buffers that are left to submit, which are none:
-/// the caller submits this empty list and lets the fence follow.
+/// Submits the program's commands through wgpu. Returns an empty list: no command buffer is left for the caller, which
+/// submits the list so that the fence follows.
 ///
 /// # Errors
 /// Returns `Device` if wgpu panics, as it does for commands of another wgpu instance. Returns `DeviceLost` if wgpu no

@@ -8,8 +8,8 @@ use wgpu::BufferUses;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BarrierUse<'b, B> {
     pub(crate) block: BlockId,
-    /// Is the mark of the block: it numbers the last epoch in which a command used the block, and its bits [`READ`] and
-    /// [`WRITTEN`] say how.
+    /// Is the mark of the block. The mark numbers the last epoch in which a command used the block, and its bits `READ`
+    /// and `WRITTEN` say how.
     pub(crate) mark: &'b AtomicU64,
     pub(crate) buffer: B,
     pub(crate) uses: BufferUses,

@@ -97,7 +97,7 @@ impl<A: Backend> Direct<A> {
     /// Makes the fence reach `signal` after the work that wgpu has just submitted, with a submission without commands.
     ///
     /// # Errors
-    /// Returns the loss of the device, because any error of the driver means it.
+    /// Returns the loss of the device for any error of the driver, as [`submit`](Self::submit) does.
     pub(crate) fn follow(&self, signal: TimelineValue) -> Result<(), Failure> {
         self.submit(None, signal)
     }

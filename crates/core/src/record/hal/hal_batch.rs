@@ -134,8 +134,8 @@ impl<'e, A: Backend> HalBatch<'e, A> {
         Ok(())
     }
 
-    /// Makes a bind group with the parameters of this dispatch. The shader reads them in staging memory if that memory
-    /// is mapped permanently. Other staging memory cannot be bound, so a command copies the parameters to scratch
+    /// Makes a bind group with the parameters of this dispatch. The shader reads the parameters in staging memory if
+    /// that memory stays mapped. Other staging memory cannot be bound, so a command copies the parameters to scratch
     /// memory first.
     fn with_uniform<'p, P: BoundRanges<'p>>(
         &mut self,

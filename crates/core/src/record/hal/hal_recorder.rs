@@ -95,7 +95,7 @@ impl<A: Backend> HalSubmission<A> {
     }
 }
 
-/// Holds the resources that a submission needs until it is complete.
+/// Holds the resources that a batch needs until its submission is complete.
 struct HalBatchResources<A: Backend> {
     _groups: Vec<Arc<HalGroup<A>>>,
     _transfers: Option<BatchStaging>,
@@ -164,8 +164,8 @@ impl<A: Backend> HalRecorder<A> {
     }
 
     /// Records the steps into a wgpu encoder. The wgpu commands in front of the encoder put each external buffer into
-    /// the state that the native recorder expects. `read` holds the lane's fence and the value that it passes when the
-    /// batch is complete; the host then fetches the bytes of the reads.
+    /// the state that the native recorder expects. `read` holds the lane's fence, and the value that the fence passes
+    /// when the batch is complete and the bytes of its reads are valid.
     fn encode(
         &mut self,
         device: &WgpuDevice,
@@ -276,8 +276,8 @@ struct HalVisitor<'e, A: Backend> {
     indirect_groups: &'e mut IndirectGroups<A>,
     times: &'e mut HalTimePages<A>,
     kernels: &'e mut OwnKernels<HalPipeline<A>>,
-    /// Holds the fence, and the value that it passes when the whole batch is complete. The host then fetches the bytes
-    /// of the reads.
+    /// Holds the lane's fence, and the value that the fence passes when the batch is complete and the bytes of its
+    /// reads are valid.
     read: &'e (Arc<dyn Fence>, TimelineValue),
     /// Lists the mapped buffers whose writes become visible to the host at the end of the batch.
     published: SmallVec<[&'e A::Buffer; 8]>,
@@ -386,8 +386,8 @@ impl<'e, A: Backend> OwnCommands<'e> for HalVisitor<'e, A> {
     }
 
     /// Records a dispatch of an own kernel after the earlier commands on its blocks. A large region copy or fill has
-    /// several dispatches. They too are ordered one after the other, because the barrier tracker compares blocks and
-    /// not ranges.
+    /// several dispatches. These are ordered one after the other although they write different bytes, because the
+    /// barrier tracker compares blocks and not ranges.
     fn dispatch_own(&mut self, dispatch: &OwnDispatch<'_, 'e>) -> Result<()> {
         let ranges = dispatch.ranges.iter();
         let uses: SmallVec<[_; 2]> =

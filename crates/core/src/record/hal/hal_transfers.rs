@@ -69,8 +69,8 @@ impl HalTransfers {
         Ok(())
     }
 
-    /// Records a read to staging memory, and stores the place of the bytes in `slot`. `read` holds the fence, and the
-    /// value that it passes when the bytes are there.
+    /// Records a read to staging memory, and stores the place of the bytes in `slot`. `read` holds the lane's fence,
+    /// and the value that the fence passes when the bytes are valid.
     pub(crate) fn read<'e, A: Backend>(
         &mut self,
         batch: &mut HalBatch<'e, A>,

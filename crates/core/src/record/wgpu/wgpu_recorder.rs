@@ -108,8 +108,8 @@ struct WgpuVisitor<'e> {
     transfers: &'e mut WgpuTransfers,
     times: &'e mut WgpuTimePages,
     kernels: &'e mut OwnKernels<WgpuPipeline>,
-    /// Holds the fence, and the value that it passes when the whole batch is complete. The host then fetches the bytes
-    /// of the reads.
+    /// Holds the lane's fence, and the value that the fence passes when the batch is complete and the bytes of its
+    /// reads are valid.
     read: (&'e LaneFence, TimelineValue),
     /// Is `true` if the batch holds launches of several queues. Then each level has passes of its own, so that launches
     /// of several queues can run side by side.
