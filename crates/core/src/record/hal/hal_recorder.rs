@@ -218,7 +218,7 @@ impl<A: Backend> HalRecorder<A> {
     }
 
     /// Records the steps into `encoder`, and returns the resources that the batch needs until it is complete. After an
-    /// error no pass is open, and the places in scratch memory are free again.
+    /// error no pass is open.
     fn record_steps<'e>(
         &'e mut self,
         device: &'e WgpuDevice,
