@@ -26,7 +26,7 @@ pub fn adapters() -> Vec<AdapterInfo> {
     Vec::new()
 }
 
-/// Returns the adapter that `choice` names.
+/// Returns the adapter that `choice` names. For `Auto`, the environment variable can name another.
 ///
 /// # Errors
 /// Returns `NoAdapter`, which lists the adapters of this machine.

@@ -40,10 +40,12 @@ pub(crate) struct GroupKey {
 ///
 /// Each number in `users` has an entry in `keys`, and each key in `keys` has a group in `groups`.
 pub(crate) struct BindGroups<G = wgpu::BindGroup> {
+    /// Holds each group with its number.
     groups: FxHashMap<GroupKey, (u64, G)>,
     keys: FxHashMap<u64, GroupKey>,
     /// Lists the numbers of the groups that bind a block.
     users: FxHashMap<BlockId, FxHashSet<u64>>,
+    /// Is the number of the newest group.
     next: u64,
 }
 

@@ -64,7 +64,7 @@ struct NativeObject<A: Backend, T> {
 type GroupLayout<A> = NativeObject<A, <A as hal::Api>::BindGroupLayout>;
 
 /// Holds a bind group. The group refers to buffers and keeps none of them alive. It is no [`NativeObject`], because
-/// some launches make a group each, and the group uses the device of its layout.
+/// some launches make a group each: a group clones no handle of the device, and uses the one of its layout.
 pub(crate) struct HalGroup<A: Backend> {
     native: Option<A::BindGroup>,
     layout: Arc<GroupLayout<A>>,
@@ -142,7 +142,7 @@ impl<A: Backend> HalPipeline<A> {
         })
     }
 
-    /// Returns the form of the pipeline for a launch.
+    /// Returns the form of the pipeline for a launch: the writable form if an exact backend needs it, otherwise `self`.
     ///
     /// # Errors
     /// Returns `Compile` if this call makes the form and the driver rejects it.
@@ -161,8 +161,8 @@ impl<A: Backend> HalPipeline<A> {
         self.parts.as_ref().expect("the parts live until the drop of the pipeline")
     }
 
-    /// Returns the use of the argument at `at`, and whether it is a write. Returns `None` if the kernel does not use
-    /// the argument.
+    /// Returns the use of the argument at `at`, and `true` if the kernel writes the argument. Returns `None` if the
+    /// kernel does not use the argument.
     pub(crate) fn uses(&self, at: usize, bound: &BoundArray) -> Option<(Uses, bool)> {
         let write = bound.used?.writes();
         let read_only = A::EXACT && !self.writable[at];
@@ -178,7 +178,7 @@ impl<A: Backend> HalPipeline<A> {
         &self.parts().layout
     }
 
-    /// Makes a group of these buffers, each of which is longer than its binding's smallest size.
+    /// Makes a group of these bindings, each of which has at least the smallest size that the shader declares.
     ///
     /// # Errors
     /// Returns the driver's error.
@@ -297,6 +297,7 @@ pub(crate) fn portable_cache(device: &wgpu::Device, data: Option<&[u8]>) -> Opti
 enum PipelineFailure {
     /// The driver failed for a reason apart from the shader.
     Refused(hal::DeviceError),
+    /// The validator or the driver rejects the shader, for this reason.
     Rejected(String),
 }
 

@@ -21,7 +21,7 @@ pub(crate) struct KernelFolder {
     device: String,
 }
 
-/// Names the file of one form of a kernel.
+/// Names the file of one form of a kernel. `key` is the hash of the form and of the device, and stands in the file too.
 pub(crate) struct KernelFile {
     path: PathBuf,
     key: u128,

@@ -25,12 +25,16 @@ pub(crate) struct CompileTarget<'a> {
 pub(crate) struct KernelOrigin {
     pub(crate) device: wgpu::Device,
     pub(crate) kernel: String,
+    /// Holds the shader, changed for the path of its parameters.
     pub(crate) source: wgpu::naga::Module,
+    /// Holds the text of the module.
     pub(crate) text: String,
     /// Lists each binding: its index, its smallest size, and `true` if the shader declares it writable.
     pub(crate) bindings: Vec<(u32, u64, bool)>,
     pub(crate) parameter_path: ParameterPath,
+    /// Counts the bytes of immediates.
     pub(crate) immediates: u32,
+    /// Lists the overrides with their values.
     pub(crate) constants: Vec<(String, f64)>,
     /// Names the folder of compiled kernels, if the context has one.
     folder: Option<Arc<KernelFolder>>,
@@ -90,6 +94,7 @@ impl KernelOrigin {
     }
 }
 
+/// Declares all storage bindings of a module readable and writable.
 pub(crate) fn make_writable(module: &mut wgpu::naga::Module) {
     use wgpu::naga::{AddressSpace, StorageAccess};
     for (_, variable) in module.global_variables.iter_mut() {
@@ -108,8 +113,8 @@ fn entry(binding: u32, ty: wgpu::BufferBindingType, dynamic: bool, size: u64) ->
     wgpu::BindGroupLayoutEntry { binding, visibility: wgpu::ShaderStages::COMPUTE, ty, count: None }
 }
 
-/// Returns the path of the parameters, the bytes of immediates, and the module for that path. The path is immediates if
-/// they fit and can hold the values, and the uniform ring otherwise.
+/// Returns the path of the parameters, the bytes of immediates, and the module for that path. Parameters become
+/// immediates if they fit and immediates can hold their types. Otherwise a uniform buffer holds them.
 fn pass_parameters(
     caps: &Caps,
     module: &Module,
@@ -126,6 +131,7 @@ fn pass_parameters(
     (ParameterPath::Uniform { index: params.index, size: params.size.next_multiple_of(16) }, 0, plain())
 }
 
+/// Checks that a device can run a kernel, as far as the device's limits and abilities say.
 pub(crate) fn check(caps: &Caps, interface: &Interface) -> Result<()> {
     let kernel = interface.entry.clone();
     let parameters = interface.params.as_ref().map_or(0, |params| params.size);
@@ -141,7 +147,7 @@ pub(crate) fn check(caps: &Caps, interface: &Interface) -> Result<()> {
     Ok(())
 }
 
-/// Limits the bytes of parameters that go through the uniform ring. Every device has room for this many.
+/// Limits the bytes of a kernel's parameters. Every device can bind a uniform buffer of this size.
 const MOST_PARAMETERS: u32 = 16 << 10;
 
 /// Returns the first ability that the kernel needs and the device lacks.

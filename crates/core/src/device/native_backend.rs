@@ -17,7 +17,7 @@ use crate::work::compiled_kernel::{Pipeline, Recipe};
 #[cfg(native)]
 use std::marker::PhantomData;
 
-/// Is a backend behind a trait object.
+/// Puts a `Backend` behind a trait object, so that its users are not generic.
 pub(crate) trait NativeBackend: Send + Sync {
     /// Returns the largest part of a device's memory that the host can keep mapped.
     fn reach(&self) -> HostReach;
@@ -42,7 +42,7 @@ pub(crate) trait NativeBackend: Send + Sync {
     /// error.
     fn still_records(&self, device: &wgpu::Device) -> bool;
 
-    /// Returns the address of the native device below wgpu, while that exists.
+    /// Returns the address of the native device below wgpu, or `None` if wgpu has dropped that device.
     fn address(&self, device: &wgpu::Device) -> Option<usize>;
 
     /// Returns a key of the driver's build, if the driver returns compiled pipelines.

@@ -16,15 +16,15 @@ use std::sync::Arc;
 use std::time::Duration;
 use wgpu::Features;
 
-/// Selects means of a device that change the cost of work and never its results. Tests switch them off.
+/// Selects means of a device that change the cost of work and never the results. Tests switch them off.
 #[derive(Clone, Copy, Debug)]
 pub struct DeviceSwitches {
-    /// Passes small parameters as immediates where the device has them; otherwise they go through the uniform ring.
+    /// Passes small parameters as immediates where the device has them; otherwise a uniform buffer holds them.
     pub immediates: bool,
     /// Uses native fences, native recorders and mapped memory where the device has them; otherwise wgpu alone.
     pub native: bool,
-    /// Places arrays in memory that the host reaches where device and host share theirs; otherwise copies them, as for a
-    /// discrete device.
+    /// Places arrays in memory that the host can access where device and host share their memory; otherwise the context
+    /// copies, as for a discrete device.
     pub shared_memory: bool,
 }
 
@@ -38,13 +38,13 @@ impl Default for DeviceSwitches {
 #[derive(Clone, Debug)]
 pub(crate) struct OpenOptions {
     pub(crate) switches: DeviceSwitches,
-    /// Selects what records and submits.
+    /// Selects the path of batches to the device.
     pub(crate) submit_path: SubmitPath,
     /// Is `true` if only the context submits to the queue.
     pub(crate) exclusive: bool,
-    /// Bounds the device time by which a result may be late.
+    /// Limits the device time by which a result may be late, because a batch also holds later commands.
     pub(crate) lateness: Duration,
-    /// Keeps compiled kernels for the next run.
+    /// Names the folder that keeps compiled kernels for the next run, if there is one.
     pub(crate) kernel_folder: Option<PathBuf>,
 }
 
@@ -59,7 +59,7 @@ impl WgpuDevice {
             label: Some("fencepost"),
             required_features: features(adapter.features(), options.kernel_folder.is_some()),
             required_limits: limits(adapter.limits()),
-            // By default wgpu would allocate hundreds of megabytes at once, and needs little, because this crate
+            // By default wgpu allocates hundreds of megabytes at once. It needs little here, because this crate
             // allocates the memory of most arrays itself.
             memory_hints: wgpu::MemoryHints::MemoryUsage,
             ..Default::default()
@@ -101,8 +101,8 @@ fn assemble(
     let caps = caps(&device, info, options.switches.immediates);
     let shared = !options.exclusive;
     let kernel_folder = kernel_folder(&device, info, submit_path, options.kernel_folder);
-    // GL runs a submission inside the call. On an adopted queue the work of others may come before, behind which some drivers
-    // block.
+    // GL executes a submission inside the submit call. On an adopted queue, work of the program may be ahead of the
+    // submission, and some drivers then block the call.
     let async_submit = options.exclusive && options.switches.native && info.backend != wgpu::Backend::Gl;
     let cost_model = match info.backend {
         _ if options.lateness == Duration::MAX => CostModel::Unknown,
@@ -136,8 +136,9 @@ fn kernel_folder(
 ) -> Option<Arc<KernelFolder>> {
     let path = path.filter(|_| device.features().contains(Features::PIPELINE_CACHE))?;
     let driver = native_backend(info.backend)?.driver_key(device)?;
-    // The wgpu recorder's data begin with a header of wgpu. A version of this crate names one exact version of wgpu,
-    // and another version of wgpu may compile a kernel to other code.
+    // The files of the wgpu recorder differ from those of the native one: their data begin with a header of wgpu. A
+    // version of this crate names one exact version of wgpu, and another version of wgpu may compile a kernel to other
+    // code.
     let (past_wgpu, version) = (submit_path != SubmitPath::Wgpu, env!("CARGO_PKG_VERSION"));
     let device =
         format!("{}|{:x}|{:x}|{driver:x?}|{past_wgpu}|{version}", info.name, info.vendor, info.device);
@@ -153,16 +154,16 @@ fn submit_path(options: &OpenOptions, native: bool) -> SubmitPath {
     }
 }
 
-/// Sets the handlers of a device that this crate opened. An error outside this crate's scopes, or a late one in the
-/// browser, must not panic.
+/// Sets the handlers of a device that this crate opened. wgpu panics at an error outside of error scopes unless a
+/// handler is set, and in the browser every error arrives outside of them.
 fn listen(device: &wgpu::Device, lost: &LostFlag) {
     device.on_uncaptured_error(Arc::new(|error| log::error!("wgpu: {}", reasons(&error))));
     let lost = lost.clone();
     device.set_device_lost_callback(move |reason, message| lost.raise(&format!("{reason:?}: {message}")));
 }
 
-/// Returns the memory that the host can keep mapped, which the function finds by mapping a few bytes. wgpu takes
-/// foreign memory on Vulkan only.
+/// Maps a few bytes of each kind of memory, and returns the memory that the host can keep mapped. With the wgpu
+/// recorder only Vulkan has such memory, because wgpu takes native buffers of no other backend.
 fn reach(
     native: &dyn NativeBackend,
     device: &wgpu::Device,

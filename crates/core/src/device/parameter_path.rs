@@ -1,11 +1,13 @@
 //! The path of parameters to a shader.
 
-/// Names the path of a launch's parameters to the shader.
+/// Names the path of a launch's parameters to the shader. They are absent, or the dispatch itself carries them as
+/// immediates, or a uniform buffer holds them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ParameterPath {
     Nothing,
     Immediates,
-    /// The uniform ring holds the parameters. They are bound at `index`, and `size` is their bytes rounded up to 16.
+    /// A uniform buffer, bound at `index`, holds the parameters. `size` counts their bytes, rounded up to a multiple of
+    /// 16.
     Uniform {
         index: u32,
         size: u32,

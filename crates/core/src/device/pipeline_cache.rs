@@ -4,8 +4,10 @@
 use crate::device::hal_pipeline::portable_cache;
 use crate::device::kernel_folder::KernelFile;
 
+/// Holds the pipeline cache of one compilation, with its file.
 pub(crate) struct PipelineCache {
     file: KernelFile,
+    /// Holds the data of the file, if there was a file.
     loaded: Option<Vec<u8>>,
     cache: wgpu::PipelineCache,
 }
@@ -22,8 +24,8 @@ impl PipelineCache {
         &self.cache
     }
 
-    /// Writes the driver's data to the file if there was no file. Some drivers return more data each time for the same
-    /// kernel.
+    /// Writes the driver's data to the file if there was no file. An existing file stays as it is, because some drivers
+    /// return more data each time for the same kernel.
     pub(crate) fn close(self) {
         if let (None, Some(data)) = (self.loaded, self.cache.get_data()) {
             self.file.keep(&data);

@@ -13,14 +13,14 @@ pub(crate) trait Recorder: Send {
     /// Encodes `steps` and submits them as one submission that signals `signal` on the lane's fence.
     ///
     /// The caller guarantees:
-    /// - It does not hold the state lock S.
+    /// - The calling thread does not hold the state lock S.
     /// - `steps` is a whole batch, and the bytes of each upload in it are staged.
     /// - `waits` names values that were submitted on other lanes before this call, at most one for each lane. So no
     ///   cycle of waits exists.
     /// - `signal` is larger than each value that this lane has signalled. The value of a refused call is used again.
-    /// - It keeps `steps`, and so the blocks and kernels in them, until the fence has passed `signal`. If the device is
-    ///   lost first, it leaks them.
-    /// - After `OutOfMemory` it frees memory and may call again with the same arguments.
+    /// - The caller keeps `steps`, and so the blocks and kernels in them, until the fence has passed `signal`. If the
+    ///   device is lost first, the caller leaks them.
+    /// - After `OutOfMemory` the caller frees memory and may call again with the same arguments.
     ///
     /// The implementer guarantees:
     /// - A step executes after all steps of lower levels. Steps of one level are independent and may execute in any
@@ -32,7 +32,8 @@ pub(crate) trait Recorder: Send {
     /// - The writes of the submission are visible to each later submission.
     /// - For `Work::Read` the slot is set to `ReadState::Staged` before the submission completes. The bytes are valid
     ///   once the fence has passed `signal`.
-    /// - For `Work::Start` and `Work::End` the time slot holds the ticks, or their place, by then.
+    /// - For `Work::Start` and `Work::End` the time slot holds the ticks, or their place, once the fence has passed
+    ///   `signal`.
     /// - For `Work::Publish` the host sees the writes to the block once the fence has passed `signal`.
     /// - The fence passes `signal` even if no step needs the device.
     ///
@@ -49,8 +50,8 @@ pub(crate) trait Recorder: Send {
 }
 
 /// Holds the objects that a submission uses besides its steps, such as staging memory and bind groups. The scheduler
-/// drops it, without the state lock S, after the fence has passed the submission's value. It leaks it if the device is
-/// lost.
+/// drops it, without the state lock S, after the fence has passed the submission's value. On a lost device the
+/// scheduler leaks it.
 pub(crate) type Keep = Option<Box<dyn KeepAlive>>;
 
 /// Is implemented by each type that a submission can keep alive.

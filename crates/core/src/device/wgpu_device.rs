@@ -42,16 +42,20 @@ const BETWEEN_PROBES: Duration = Duration::from_millis(50);
 /// Holds a wgpu device with its one queue.
 pub(crate) struct WgpuDevice {
     pub(crate) parts: DeviceParts,
+    /// Counts the bytes of staging memory, in use and free.
     staging: Arc<ByteMeter>,
     uploads: Arena<WgpuMemory>,
     downloads: Arena<WgpuMemory>,
     /// Holds the free wgpu staging buffers for uploads and for downloads. They are used on devices without mapped
     /// memory.
     spares: [Arc<SpareBuffers>; 2],
+    /// Caches the bind groups of the wgpu recorder. The native recorder has a cache of its own.
     groups: Mutex<BindGroups>,
+    /// Lists the dropped blocks whose bind groups may still be cached.
     gone: DroppedBlocks,
     external: Arc<ExternalBlocks>,
-    /// Is `true` from the first external buffer on. A batch looks for external buffers only then.
+    /// Is `true` from the first external buffer on. While it is `false`, a batch that bypasses wgpu is not searched for
+    /// external buffers.
     had_external: AtomicBool,
     /// Holds the time of the last probe for device loss.
     probed: Mutex<Option<Instant>>,
@@ -88,6 +92,7 @@ pub(crate) struct DeviceParts {
     /// the field is `false`.
     pub(crate) reports_loss: bool,
     pub(crate) gate: Arc<GlGate>,
+    /// Names the memory that the host can keep mapped.
     pub(crate) reach: HostReach,
     /// Holds the backend below wgpu, if the options allow its use.
     pub(crate) native: Option<&'static dyn NativeBackend>,
@@ -97,7 +102,7 @@ pub(crate) struct DeviceParts {
     /// Holds the address of the native device below wgpu. wgpu's own ids start again in each of its instances.
     pub(crate) hardware: Option<usize>,
     pub(crate) kernel_folder: Option<Arc<KernelFolder>>,
-    /// Is the `async_submit` of the device's lane.
+    /// Is the value of `Lane::async_submit` for the device's lane.
     pub(crate) async_submit: bool,
     pub(crate) cost_model: CostModel,
 }
@@ -130,6 +135,7 @@ impl WgpuDevice {
         CompileTarget { device: &self.parts.device, gate: &self.parts.gate, caps: &self.parts.caps, folder }
     }
 
+    /// Returns `true` if wgpu-hal records the batches, and not wgpu.
     fn past_wgpu(&self) -> bool {
         self.parts.submit_path != SubmitPath::Wgpu
     }
@@ -207,6 +213,8 @@ impl WgpuDevice {
         self.piece(&self.downloads, Heap::Download, size, "download staging")
     }
 
+    /// Returns a piece of staging memory. Returns `None` if wgpu records and the host cannot keep memory mapped: the
+    /// wgpu recorder then stages in buffers that wgpu maps for each use.
     fn piece(
         &self,
         arena: &Arena<WgpuMemory>,
@@ -236,7 +244,7 @@ impl WgpuDevice {
         }
     }
 
-    /// Returns the error for memory that the device does not give. A lost device gives none.
+    /// Returns the error for an allocation that gave neither memory nor an error, as on a lost device.
     pub(crate) fn no_memory(&self, label: &str) -> Error {
         let message = format!("device `{}` is lost", self.parts.caps.adapter);
         self.alive().err().unwrap_or_else(|| Kind::Device { object: label.into(), message }.into())
@@ -292,7 +300,8 @@ impl WgpuDevice {
         let _inside = self.parts.gate.enter();
         let operation = Operation { object: &format!("array `{label}`"), bytes: 0 };
         operation.run(self.raw(), || self.using(buffer))?;
-        // A command with the block is enqueued later, and the state lock orders this store before its batch.
+        // A command with the block is enqueued later, and the state lock S orders this store before the recording of
+        // its batch.
         self.had_external.store(true, Ordering::Relaxed);
         Ok(self.external.block(buffer, || {
             let id = BlockId::next();
@@ -315,7 +324,7 @@ impl WgpuDevice {
         encoder.finish()
     }
 
-    /// Calls `forget` for each dropped block.
+    /// Calls `forget` for each block that was dropped since the last call.
     pub(crate) fn take_gone(&self, forget: impl FnMut(BlockId)) {
         std::mem::take(&mut *lock(&self.gone)).into_iter().for_each(forget);
     }
@@ -330,6 +339,7 @@ impl WgpuDevice {
         made.ok_or_else(|| self.no_memory(label))
     }
 
+    /// Removes the bind groups of dropped blocks from the wgpu recorder's cache.
     fn sweep(&self, groups: &mut BindGroups) {
         if self.past_wgpu() {
             return; // the recorder holds the groups, and removes those of dropped blocks

@@ -87,6 +87,7 @@ impl Drop for WgpuPipeline {
 }
 
 impl KernelOrigin {
+    /// Compiles one form of the kernel: the plain one, or the one with every storage binding writable.
     fn make(&self, all_writable: bool) -> Result<Arc<Variant>> {
         let (made, error) = scoped(&self.device, || {
             let layout = self.layout(all_writable);

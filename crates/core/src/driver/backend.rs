@@ -21,9 +21,10 @@ impl Backend for api::Vulkan {
 
 #[cfg(gles)]
 impl Backend for api::Gles {
-    /// A mapping call waits for all other work of the GL context.
+    /// Nothing stays mapped, because a mapping call waits for all other work of the GL context.
     const REACH: HostReach = HostReach::Nothing;
-    /// GL executes its submissions one after the other, as if they were one command list.
+    /// GL executes its submissions one after the other, as if they were one command list, so a barrier must end each
+    /// one.
     const VISIBLE: bool = false;
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct Caps {
     pub(crate) max_invocations: u32,
     /// Limits the bytes of workgroup memory.
     pub(crate) max_workgroup_memory: u64,
-    /// Limits the bytes of immediates. Larger parameters go through the uniform ring.
+    /// Limits the bytes of immediates. A uniform buffer holds larger parameters.
     pub(crate) max_immediates: u32,
     pub(crate) f16: bool,
     pub(crate) f64: bool,

@@ -70,7 +70,7 @@ pub(crate) fn scoped_memory<T>(_: &wgpu::Device, work: impl FnOnce() -> T) -> (T
     (work(), false)
 }
 
-/// Returns the result of a future that is ready at once, as that of a popped error scope is outside the browser.
+/// Returns the result of the future of a popped error scope, which is ready at once outside the browser.
 #[cfg(not(target_arch = "wasm32"))]
 fn ready(future: impl Future<Output = Option<wgpu::Error>>) -> Option<wgpu::Error> {
     match std::pin::pin!(future).poll(&mut Context::from_waker(Waker::noop())) {

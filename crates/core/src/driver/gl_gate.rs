@@ -7,8 +7,8 @@ use std::sync::Arc;
 /// Serialises calls of a wgpu device on GL.
 ///
 /// On GL a submission may last as long as its work, and a thread that calls wgpu meanwhile panics after some seconds.
-/// There each call of wgpu holds the lock `turn`. An object that is dropped goes to `dead`, and the next thread that
-/// takes the lock drops the objects in it.
+/// So on GL each thread holds the lock `turn` while it calls wgpu. A dropped object goes to the list `dead`, and the
+/// next thread that takes the lock drops the objects in the list.
 pub(crate) struct GlGate {
     turn: Arc<Mutex<()>>,
     one_at_a_time: bool,
@@ -36,8 +36,8 @@ impl GlGate {
 
     /// Waits for the lock before a submission, on every backend.
     ///
-    /// Some drivers block in the submit call while earlier work runs, and wgpu blocks every poll meanwhile. A poll that
-    /// tries to take [`turn`](Self::turn) first returns at once instead.
+    /// Some drivers block in the submit call while earlier work runs, and wgpu blocks every poll meanwhile. A poll
+    /// therefore tries to take [`turn`](Self::turn) first, and returns at once if another thread holds the lock.
     pub(crate) fn enter_to_submit(&self) -> MutexGuard<'_, ()> {
         let turn = lock(&self.turn);
         self.clear();
@@ -61,6 +61,7 @@ impl GlGate {
         }
     }
 
+    /// Drops the objects in `dead`. The caller holds the lock, if the backend needs it.
     fn clear(&self) {
         let dead = std::mem::take(&mut *lock(&self.dead));
         drop(dead);

@@ -1,5 +1,4 @@
-//! wgpu and wgpu-hal for the other modules: error scopes, one thread at a time on GL, limits, differences between
-//! backends.
+//! wgpu and wgpu-hal for the rooms above: error scopes, the lock of GL, limits, differences between backends.
 
 #[cfg(native)]
 pub(crate) mod backend;

@@ -1,4 +1,4 @@
-//! The parts of a dispatch that all recorders share.
+//! The description of a dispatch that both GPU recorders share.
 
 use crate::memory::block::Block;
 use crate::work::kernel_launch::Launch;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// Holds an external block, with the index of the first step of a batch that uses it.
 pub(crate) type NamedExternal<'a> = (usize, &'a Arc<Block>);
 
-/// Returns the external blocks that `steps` use, each once.
+/// Returns the external blocks that `steps` use, each once and with the index of its first step.
 pub(crate) fn named<'a>(device: &WgpuDevice, steps: &'a [Step]) -> Vec<NamedExternal<'a>> {
     let mut named = Vec::new();
     if !device.external().any() {

@@ -5,8 +5,8 @@ use fencepost_sync::TimelineValue;
 use fencepost_sync::backend::{Fence, PortableFence};
 use std::sync::Arc;
 
-/// Completes a value when wgpu's own callbacks have run. A native signal would not be reliable: another submission to
-/// the same queue, for example one of the program, would carry it.
+/// Passes a value when wgpu's own callbacks for its submission have run. A native signal would not be reliable, because
+/// another submission to the same queue could carry the signal, for example one of the program.
 #[derive(Clone)]
 pub(crate) struct LaneFence(Arc<PortableFence>);
 
@@ -19,7 +19,8 @@ impl LaneFence {
         self.0.clone()
     }
 
-    /// Makes the fence wait for the callback of the last submission and for the maps of its `reads`.
+    /// Makes the fence pass `value` after the callback of the last submission and after the maps of `reads`, the
+    /// download buffers of that submission.
     pub(crate) fn arm(&self, queue: &wgpu::Queue, value: TimelineValue, reads: &[DownloadBuffer]) {
         let mut arrivals = self.0.arm(value, reads.len() + 1).into_iter();
         for (read, arrival) in reads.iter().zip(arrivals.by_ref()) {

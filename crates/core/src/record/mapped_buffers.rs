@@ -65,6 +65,7 @@ impl MappedBuffers {
         Ok((last, offset))
     }
 
+    /// Takes a free buffer that is not much larger than `size`, or makes a buffer.
     fn take(&self, size: u64) -> Result<FillingBuffer> {
         let (buffer, count) = match self.spares.take(size..=(4 * size).max(SMALLEST)) {
             Some((count, SpareBuffer { buffer, mapped })) => {
@@ -97,7 +98,7 @@ impl MappedBuffers {
 }
 
 impl FillingBuffer {
-    /// Writes `bytes` at `offset` of the mapped buffer, and fills the last word with zeros.
+    /// Writes `bytes` at `offset` of the mapped buffer, and fills the rest of the last word with zeros.
     pub(crate) fn write(&self, offset: u64, bytes: &[u8]) -> Result<()> {
         let (whole, rest) = bytes.split_at(bytes.len() / 4 * 4);
         let mut tail = [0; 4];
@@ -114,7 +115,8 @@ impl FillingBuffer {
     }
 }
 
-/// Holds an upload buffer of a submitted batch. The drop, after the batch is complete, asks wgpu to map it again.
+/// Holds an upload buffer of a submitted batch. The drop, which comes after the batch is complete, asks wgpu to map the
+/// buffer again for a later batch.
 pub(crate) struct SubmittedUpload(Option<FillingBuffer>);
 
 impl SubmittedUpload {
@@ -152,6 +154,7 @@ struct MappedDownload {
     buffer: wgpu::Buffer,
     count: Option<MeteredBytes>,
     used: u64,
+    /// Is `true` once wgpu has mapped the buffer for the host.
     mapped: Arc<AtomicBool>,
     pool: MappedBuffers,
 }

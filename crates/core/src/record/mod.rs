@@ -1,4 +1,4 @@
-//! Recorders: each turns a batch into calls of a graphics interface or into steps on host bytes.
+//! Recorders: each turns a batch into calls of a graphics interface or executes it on host bytes.
 
 #[cfg(cpu)]
 pub(crate) mod cpu;

@@ -1,4 +1,4 @@
-//! Opens the lanes of a device.
+//! Opens the one lane of a wgpu device, with the recorder and the fence of the device's submit path.
 
 use crate::device::Lane;
 use crate::device::recorder::Recorder;

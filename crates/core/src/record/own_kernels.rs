@@ -1,4 +1,5 @@
-//! The recorder's own kernels, for fills and for copies of regions.
+//! Own kernels: kernels of this crate that a recorder dispatches for fills, for copies of regions and for checks of
+//! group counts.
 
 use crate::driver::caps::Caps;
 use crate::error::Result;
@@ -9,7 +10,7 @@ use crate::work::region_copy::RegionCopy;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Names a kernel that the recorder itself dispatches.
+/// Names an own kernel of a recorder.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum OwnKernel {
     FillWords,
@@ -69,6 +70,7 @@ pub(crate) struct OwnRange<'e> {
     pub(crate) block: &'e Arc<Block>,
     pub(crate) offset: u64,
     pub(crate) size: u64,
+    /// Is `true` if the kernel writes to the range.
     #[cfg_attr(not(native), expect(dead_code, reason = "wgpu orders the dispatches itself"))]
     pub(crate) write: bool,
 }

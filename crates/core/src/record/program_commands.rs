@@ -8,7 +8,7 @@ use crate::record::submitter::CommandBuffers;
 use crate::work::step::{Step, Work};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Returns the program's commands if the batch consists of them.
+/// Takes the program's commands out of a batch that consists of them. Returns `None` for any other batch.
 pub(crate) fn of(steps: &[Step]) -> Option<CommandBuffers> {
     match steps {
         [Step { work: Work::WgpuCommands(encoded), .. }] => Some(encoded.take().into()),
@@ -16,10 +16,11 @@ pub(crate) fn of(steps: &[Step]) -> Option<CommandBuffers> {
     }
 }
 
-/// Submits the program's commands through wgpu. Returns an empty list: the fence's own submission follows.
+/// Submits the program's commands through wgpu. Returns an empty list: no command buffer is left for the caller, which
+/// submits the list so that the fence follows.
 ///
 /// # Errors
-/// Returns `Device` if wgpu panics, as it does at commands of another wgpu instance. Returns `DeviceLost` if wgpu no
+/// Returns `Device` if wgpu panics, as it does for commands of another wgpu instance. Returns `DeviceLost` if wgpu no
 /// longer records for the device, because some fences would not report this loss. wgpu reports other errors to the
 /// error scope.
 pub(crate) fn send(device: &WgpuDevice, commands: CommandBuffers) -> Result<CommandBuffers, Failure> {

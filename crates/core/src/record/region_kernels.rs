@@ -9,16 +9,18 @@ use std::sync::Arc;
 
 /// Limits the rows that are copied one by one. Up to this number, the copies cost no more than a dispatch.
 const FEW: u64 = 16;
-/// Counts the bytes of a long row. A software driver copies long rows one by one faster than with its kernel, whatever
-/// their number: lavapipe and SwiftShader take 10 to 20 ns for each word of the kernel.
+/// Counts the bytes of a long row. A software driver copies long rows one by one faster than a kernel copies them,
+/// whatever their number: lavapipe and SwiftShader take 10 to 20 ns for each word of the kernel.
 const LONG: u64 = 256;
 /// Limits the long rows that are copied one by one. A longer list of copies would itself cost too much.
 const MANY: u64 = 1 << 16;
-/// Counts the axes that the kernels take.
+/// Limits the axes of one dispatch.
 const AXES: usize = 4;
 const WORKGROUP: u64 = 64;
+/// Counts the units that one invocation copies, if the device allows enough workgroups. `unit_bytes` returns the bytes
+/// of a unit.
 const WORDS_EACH: u64 = 4;
-/// Limits the bytes of a binding. The kernels address its units with 32-bit indices.
+/// Limits the bytes of a binding. The kernels address the units of a binding with 32-bit indices.
 const MOST: u64 = 1 << 32;
 
 /// Records a copy: row by row for few or long rows, otherwise with a kernel.
@@ -40,7 +42,8 @@ pub(crate) fn copy_region<'e>(commands: &mut impl OwnCommands<'e>, copy: &'e Reg
     })
 }
 
-/// Returns `true` if the copy is recorded row by row. wgpu does not copy within one buffer.
+/// Returns `true` if the copy is recorded row by row. A copy within one block never is, because wgpu does not copy
+/// within one buffer.
 fn row_by_row(copy: &RegionCopy, caps: &Caps) -> bool {
     let rows = &copy.rows;
     let cheap = rows.count() <= FEW || (caps.software && rows.row >= LONG && rows.count() <= MANY);
@@ -53,7 +56,7 @@ fn unit_bytes(rows: &Rows) -> u64 {
     rows.alignment().min(WORD)
 }
 
-/// Describes one dispatch of a kernel.
+/// Describes one dispatch of a copy. `params` holds the shader's `Params`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct RegionPiece {
     pub(crate) src: RegionBinding,
@@ -69,7 +72,7 @@ pub(crate) struct RegionBinding {
     pub(crate) size: u64,
 }
 
-/// Holds a part of a copy. All numbers count units.
+/// Describes a part of a copy: the first unit in either block, and the axes. All numbers count units.
 struct RegionPart {
     from: u64,
     to: u64,
@@ -94,6 +97,8 @@ fn pieces(rows: &Rows, caps: &Caps, dispatch: &mut impl FnMut(&RegionPiece) -> R
     split(all, unit, caps, dispatch)
 }
 
+/// Calls `dispatch` for a part that fits one dispatch. Cuts any other part along its outermost axis, and splits the
+/// parts of it further.
 fn split(
     part: RegionPart,
     unit: u64,
@@ -123,6 +128,7 @@ impl RegionPart {
         Self { from, to, axes: kept.into_iter().chain(self.axes[1..].iter().copied()).collect() }
     }
 
+    /// Returns the ranges of the source and of the destination that a dispatch binds for this part.
     fn bindings(&self, unit: u64, alignment: u64) -> (RegionBinding, RegionBinding) {
         let binding = |first: u64, stride| {
             let (start, units) = (first * unit, extent(1, &self.axes, stride));
@@ -133,6 +139,7 @@ impl RegionPart {
         (binding(self.from, |axis| axis.src), binding(self.to, |axis| axis.dst))
     }
 
+    /// Returns the dispatch of this part. Missing axes have the count 1.
     fn piece(&self, src: RegionBinding, dst: RegionBinding, unit: u64, caps: &Caps) -> RegionPiece {
         let mut words = [0; 16];
         let missing = AXES - self.axes.len();

@@ -1,4 +1,5 @@
-//! Copies through intermediate memory: within one block, and to staging memory that the host reads.
+//! The parts of copies that both GPU recorders share: the staging memory of a batch, and the pieces of a copy within
+//! one block.
 
 use crate::device::wgpu_device::WgpuDevice;
 use crate::error::Result;
@@ -17,6 +18,7 @@ pub(crate) const INTERMEDIATE: u64 = 16 << 20;
 pub(crate) struct BatchStaging {
     /// Holds the bytes that the batch copies to the device.
     uploads: Vec<StagingPiece<WgpuMemory>>,
+    /// Lists the staging memory that the batch writes and the host reads.
     reads: Vec<Arc<PinnedRead>>,
 }
 
@@ -54,7 +56,7 @@ impl BatchStaging {
     }
 }
 
-/// Holds the bytes of a read in memory that the host keeps mapped.
+/// Holds the staging memory of a read. The bytes are valid after `fence` has passed `value`.
 pub(crate) struct PinnedRead {
     pub(crate) piece: StagingPiece<WgpuMemory>,
     fence: Arc<dyn Fence>,
@@ -74,7 +76,8 @@ pub(crate) fn words(size: u64) -> u64 {
     size.next_multiple_of(4)
 }
 
-/// Returns the start and the size of each piece of a copy through the intermediate buffer.
+/// Returns the start and the size of each piece of a copy through the intermediate buffer. A copy to a higher offset
+/// starts `from_the_end`, so that no piece overwrites bytes that a later piece reads.
 pub(crate) fn intermediate_pieces(size: u64, from_the_end: bool) -> impl Iterator<Item = (u64, u64)> {
     let count = size.div_ceil(INTERMEDIATE);
     (0..count).map(move |at| {

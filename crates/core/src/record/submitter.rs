@@ -1,4 +1,4 @@
-//! Submissions of command buffers, each followed by a lane's fence.
+//! Submissions through wgpu, each with a value that the lane's fence passes when the submission is complete.
 
 use crate::device::bind_groups::BindGroups;
 use crate::device::recorder::Failure;
@@ -34,8 +34,9 @@ impl Submitter {
         &self.fence
     }
 
-    /// Submits the command buffers that `record` returns, and arms the fence for `signal` and for the maps of `reads`.
-    /// Returns the resources that the submission needs until it is complete.
+    /// Submits the command buffers that `record` returns, and arms the lane's fence: it passes `signal` when the
+    /// submission is complete and wgpu has mapped the buffers of `reads`. Returns the resources that the submission
+    /// needs until it is complete.
     pub(crate) fn submit<K>(
         &self,
         signal: TimelineValue,
@@ -50,8 +51,8 @@ impl Submitter {
     }
 }
 
-/// Submits the command buffers that `record` returns, then calls `follow`, which arms a fence. Returns the resources
-/// that the submission needs until it is complete.
+/// Submits the command buffers that `record` returns, then calls `follow`, which makes a fence report the end of the
+/// submission. Returns the resources that the submission needs until it is complete.
 pub(crate) fn submit<K>(
     device: &WgpuDevice,
     record: impl FnOnce() -> Result<(CommandBuffers, K), Failure>,
@@ -94,7 +95,8 @@ pub(crate) fn submit<K>(
     }
 }
 
-/// Builds the failure that the scheduler receives. `gone` means that wgpu no longer records for the device.
+/// Returns the failure of a whole batch, which the scheduler receives. If `gone` is `true`, wgpu no longer records for
+/// the device, and the device is marked as lost.
 pub(crate) fn failure(device: &WgpuDevice, error: Option<&wgpu::Error>, gone: bool) -> Failure {
     if gone {
         device.lost().raise("wgpu no longer records for the device");

@@ -19,23 +19,25 @@ pub(crate) struct TimePages<Q> {
     commands: Vec<TimedQueries>,
     /// Holds the level that is being recorded, with the query of its start time.
     level: Option<(u32, QueryPlace)>,
-    /// Holds the error if a page could not be made.
+    /// Holds the error of a page that could not be made.
     failed: Option<Error>,
 }
 
-/// Holds the queries of one batch. The drop returns them to the free list, so the batch must be complete by then.
+/// Holds a page of queries of one batch. The drop returns the page to the free list, so the batch must be complete by
+/// then.
 pub(crate) struct TimePage<Q> {
     queries: TakenItem<Q>,
     used: u32,
 }
 
+/// Holds the time slot of a command, and the queries of its two times.
 struct TimedQueries {
     time: Arc<TimeSlot>,
     start: QueryPlace,
     end: QueryPlace,
 }
 
-/// Names a query by its page in the batch.
+/// Names a query by the index of its page in the batch, and by its index in the page.
 #[derive(Clone, Copy)]
 struct QueryPlace {
     page: usize,
@@ -61,7 +63,7 @@ impl<Q> TimePages<Q> {
     /// Returns the queries for the times of the next command. The device may run the commands of a level side by side,
     /// so all of them share the start time of the first.
     ///
-    /// `open` makes a page, or prepares the idle page that it is given. After an error of `open` this returns `None`,
+    /// `open` makes a page, or prepares the idle page that it receives. After an error of `open` this returns `None`,
     /// and [`finish`](Self::finish) returns the error.
     pub(crate) fn start(
         &mut self,
@@ -91,8 +93,9 @@ impl<Q> TimePages<Q> {
         Some((&self.pages[last.end.page].queries, last.end.query))
     }
 
-    /// Stores in every command's slot where its times are. `read` must arrange for the given number of queries of a
-    /// page to be read. Returns the pages, which the batch needs until it is complete.
+    /// Stores in the time slot of each command the place of the command's times. `read` records the copy of a page's
+    /// first queries, as many as its second argument says, to the host, and returns the slot of that copy. Returns the
+    /// pages, which the batch needs until it is complete.
     ///
     /// # Errors
     /// Returns the error of `read`, or of an `open` call before.
@@ -115,7 +118,7 @@ impl<Q> TimePages<Q> {
         Ok(std::mem::take(&mut self.pages))
     }
 
-    /// Starts a batch. The recording of the previous batch may have ended early with an error.
+    /// Starts a batch. Drops the pages and the commands of a previous batch whose recording failed.
     pub(crate) fn reset(&mut self) {
         self.pages.clear();
         self.commands.clear();
@@ -133,7 +136,7 @@ impl<Q> TimePages<Q> {
         Ok(())
     }
 
-    /// Returns the next query of the last page.
+    /// Takes the next query of the last page.
     fn next(&mut self) -> QueryPlace {
         let page = self.pages.len() - 1;
         let used = &mut self.pages[page].used;

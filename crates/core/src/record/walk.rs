@@ -1,4 +1,5 @@
-//! The walk over the steps of a batch. The CPU recorder visits each step too, in an order of its own.
+//! The methods with which a recorder visits the steps of a batch, and the order of the visits. The CPU recorder has the
+//! same methods, and another order.
 
 use crate::device::recorder::Failure;
 use crate::error::Result;
@@ -12,9 +13,10 @@ use crate::work::step::{Step, Work};
 use crate::work::time_slot::TimeSlot;
 use std::sync::Arc;
 
-/// Has one method for each kind of work. Each recorder has a visitor, and [`visit`] calls its methods.
+/// Records or executes steps, with one method for each kind of work. Each recorder has a visitor, and [`visit`] calls
+/// the method for a step.
 pub(crate) trait WorkVisitor<'e> {
-    /// Begins a level: its steps depend only on the steps of lower levels.
+    /// Begins a level, before the visit of its first step. The steps of a level depend only on steps of lower levels.
     fn level(&mut self, _level: u32) {}
 
     fn launch(&mut self, launch: &'e Launch) -> Result<()>;
@@ -27,16 +29,17 @@ pub(crate) trait WorkVisitor<'e> {
 
     fn upload(&mut self, src: &'e Staged, dst: &'e Span) -> Result<()>;
 
-    /// Copies `src` to staging memory and stores its place in `slot`.
+    /// Copies `src` to staging memory and stores the place of the copy in `slot`.
     fn read(&mut self, src: &'e Span, slot: &'e Arc<ReadSlot>) -> Result<()>;
 
-    /// Makes the writes to `block` visible to the host.
+    /// Makes the batch's writes to `block` visible to the host.
     fn publish(&mut self, block: &'e Arc<Block>);
 
-    /// Records the time before the next step of this level.
+    /// Records in `time` the time before a command. `start_time`, the command and `end_time` are three steps with one
+    /// stamp, visited in this order. Commands of one `level` may share a start time.
     fn start_time(&mut self, level: u32, time: &'e Arc<TimeSlot>);
 
-    /// Records the time after the last step.
+    /// Records in `time` the time after the command.
     fn end_time(&mut self, time: &'e Arc<TimeSlot>);
 }
 
@@ -62,17 +65,17 @@ pub(crate) fn visit<'e>(visitor: &mut impl WorkVisitor<'e>, level: u32, work: &'
     Ok(())
 }
 
-/// Holds the order in which a recorder visits the steps of a batch, and which kinds of work the batch has.
+/// Holds the order in which a recorder visits the steps of a batch, and two facts about the work of the batch.
 #[derive(Default)]
 pub(crate) struct StepOrder {
-    /// Lists the indices of the steps in the order of the visits. It keeps its contents from batch to batch: most
-    /// batches are sorted already, and the indices of a longer batch start with those of a shorter one.
+    /// Lists the indices of the steps in the order of the visits. The list stays for the next batch if the steps were
+    /// sorted, as they mostly are: the list 0, 1, 2 and so on of a longer batch begins with that of a shorter one.
     order: Vec<usize>,
     /// Is `true` if `order[at] == at` for each index.
     identity: bool,
     /// Is `true` if the batch has other work than launches.
     pub(crate) more_than_launches: bool,
-    /// Is `true` if the batch takes times.
+    /// Is `true` if the batch measures the time of a command.
     pub(crate) times: bool,
 }
 

@@ -14,7 +14,7 @@ pub(crate) struct KernelInner {
     pub(crate) pipeline: Pipeline,
 }
 
-/// Runs a kernel.
+/// Is the compiled form of a kernel, for one kind of recorder.
 pub(crate) enum Pipeline {
     /// Holds the pipeline of the wgpu recorder, or that of the native recorder for its backend.
     Device(Box<dyn Any + Send + Sync>),
@@ -33,7 +33,7 @@ pub(crate) struct Recipe<'a> {
 }
 
 impl Recipe<'_> {
-    /// Compiles a kernel of this crate from the text of the file with the name of its entry point.
+    /// Compiles an own kernel of a recorder from `text`, the contents of the file that has the name of the entry point.
     pub(crate) fn own<T>(
         entry: &str,
         text: &'static str,

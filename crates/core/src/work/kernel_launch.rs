@@ -68,6 +68,8 @@ impl LaunchPool {
 }
 
 impl Launch {
+    /// Returns the kernel of the launch.
+    ///
     /// # Panics
     /// Panics if the launch is complete, which is a bug.
     #[inline]
@@ -125,8 +127,8 @@ impl Launch {
     }
 }
 
-/// Returns the accesses of bindings, then those of `spans`: one that is read and one that is written. One loop serves
-/// both, so the compiler inlines the caller's code into the loop of a launch.
+/// Returns the accesses of bindings, then those of `spans`: the first span is read and the second is written. One
+/// iterator yields both kinds, so that the compiler inlines the caller's code into the loop over a launch.
 #[inline]
 pub(crate) fn touches<'a>(
     bound: &'a [BoundArray],

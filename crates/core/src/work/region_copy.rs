@@ -31,7 +31,8 @@ pub(crate) struct Rows {
     pub(crate) axes: SmallVec<[RowAxis; 4]>,
 }
 
-/// Holds the number of rows, or of axes of rows, and the distance between two of them in bytes on either side.
+/// Describes one axis of rows: the number of indices on the axis, and the bytes from one index to the next in the
+/// source and in the destination.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct RowAxis {
     pub(crate) count: u64,

@@ -25,7 +25,7 @@ pub(crate) enum Work {
         dst: Span,
         pattern: Pattern,
     },
-    /// Copies bytes to a block that were copied from the program when the call was made.
+    /// Copies staged bytes to a block. The call of the program staged them.
     Upload {
         src: Payload,
         dst: Span,
@@ -54,12 +54,14 @@ pub(crate) enum Work {
 /// Holds the commands of one call.
 pub(crate) type Works = SmallVec<[Work; 3]>;
 
-/// Returns `true` if the program may read or refill the memory when a copy is complete.
+/// Returns `true` if the span is in pinned memory, which the program may read or refill when the copy is complete.
 fn is_pinned(span: &Span) -> bool {
     matches!(span.block.heap, Heap::Download | Heap::Upload)
 }
 
 impl Work {
+    /// Returns `true` for a read, and for a copy from or to pinned memory: the program may wait for its end to access
+    /// bytes.
     #[inline]
     pub(crate) fn returns_to_host(&self) -> bool {
         match self {
@@ -130,7 +132,7 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    /// Returns the launch of the step, if the step is one, and drops all else.
+    /// Returns the launch of the step, if the step is a launch, and drops the rest of the step.
     pub(crate) fn launch(self) -> Option<Box<Launch>> {
         if let Work::Launch(launch) = self.work { Some(launch) } else { None }
     }

@@ -14,7 +14,9 @@ pub(crate) struct TimeSlot {
 
 #[derive(Clone)]
 enum TimeLocation {
+    /// The slot itself holds the ticks.
     Here(Ticks),
+    /// The results of two queries are the ticks.
     Pages { start: TickAt, end: TickAt },
 }
 
@@ -36,6 +38,7 @@ pub(crate) struct Ticks {
 pub(crate) struct TickPage {
     read: Arc<ReadSlot>,
     queries: u32,
+    /// Holds the results after the first call has copied them out of the staging memory.
     fetched: OnceLock<Result<Box<[u64]>, Lost>>,
 }
 

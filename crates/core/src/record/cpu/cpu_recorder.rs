@@ -77,13 +77,16 @@ pub(crate) struct CpuDevice {
     memory: u64,
     allocated: Mutex<u64>,
     staging: Arc<ByteMeter>,
+    /// Holds the host functions that replace shader entry points.
     kernels: Mutex<HashMap<String, Arc<dyn HostKernel>>>,
 }
 
 /// Holds all lanes of a device, with the batches that they still have to execute.
 struct CpuDevices {
+    /// Chooses the order of the steps.
     rng: fastrand::Rng,
     delays: bool,
+    /// Counts the steps until the loss that the faults inject.
     steps_left: Option<u64>,
     lost: Option<Lost>,
     lanes: Vec<CpuLane>,
@@ -106,6 +109,7 @@ struct CpuLane {
 struct CpuRecorder {
     devices: Arc<Mutex<CpuDevices>>,
     lane: usize,
+    /// Chooses the submissions that are refused.
     rng: fastrand::Rng,
     refusals: f64,
 }
@@ -326,6 +330,7 @@ impl CpuDevices {
         front.filter(|running| running.waits.iter().all(passed)).map_or(0, Running::choices)
     }
 
+    /// Completes the first batch of a lane if all steps of the batch were executed.
     fn finish(&mut self, lane: usize) {
         let lane = &mut self.lanes[lane];
         if lane.batches.front().is_some_and(Running::is_over)
@@ -339,6 +344,7 @@ impl CpuDevices {
 impl Fence for CpuFence {
     fn completed(&self) -> Result<TimelineValue, Lost> {
         let mut devices = lock(&self.devices);
+        // The device has no thread of its own, so a poll executes up to two steps.
         for _ in 0..devices.rng.usize(0..3) {
             devices.step();
         }
@@ -366,6 +372,7 @@ impl Fence for CpuFence {
 }
 
 impl CpuDevices {
+    /// Returns the value that the lane has completed, or the loss of the device.
     fn progress(&self, lane: usize) -> Result<TimelineValue, Lost> {
         self.lost.clone().map_or(Ok(self.lanes[lane].completed), Err)
     }
@@ -465,6 +472,7 @@ fn run_region(copy: &RegionCopy) {
 
 fn run_launch(launch: &Launch) {
     let Pipeline::Host(kernel) = &launch.kernel().pipeline else { return };
+    // The host function works on copies, because two bindings may be ranges of one block.
     let mut copies: Vec<Vec<u8>> =
         launch.bindings.iter().map(|b| memory_of(&b.block).copy(b.offset..b.offset + b.size)).collect();
     let writes = |at: usize| launch.kernel().interface.bindings[at].declared.writes();

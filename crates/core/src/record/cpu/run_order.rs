@@ -15,7 +15,9 @@ pub(crate) struct Running {
     next: Vec<Vec<u32>>,
     /// Lists the steps that may come next.
     ready: Vec<u32>,
+    /// Lists the values that other lanes complete before the first step.
     pub(crate) waits: Vec<LaneValue>,
+    /// Is the value that the lane completes after the last step.
     pub(crate) signal: TimelineValue,
 }
 
@@ -58,7 +60,8 @@ impl Running {
     }
 }
 
-/// Lists for each step its predecessors: the last step of its queue, the steps that it waits for, and the context's.
+/// Lists for each step its predecessors: the previous step of its queue, the previous step of the context's own queue,
+/// and the steps in `Step::after`.
 fn before(steps: &[Step]) -> Vec<Vec<usize>> {
     let mut last = HashMap::new();
     let mut befores = Vec::with_capacity(steps.len());

@@ -8,7 +8,8 @@ use wgpu::BufferUses;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BarrierUse<'b, B> {
     pub(crate) block: BlockId,
-    /// Is the block's mark: an epoch, and the uses of the block in it.
+    /// Is the mark of the block. The mark numbers the last epoch in which a command used the block, and its bits `READ`
+    /// and `WRITTEN` say how.
     pub(crate) mark: &'b AtomicU64,
     pub(crate) buffer: B,
     pub(crate) uses: BufferUses,
@@ -18,49 +19,52 @@ pub(crate) struct BarrierUse<'b, B> {
 /// Lists the buffers of a barrier, each with its uses before the barrier.
 pub(crate) type Barrier<B> = [(B, BufferUses)];
 
-/// Is the bit of a mark for a read. `WRITTEN` is the bit for a write. The higher bits number the epoch of these uses.
+/// Is the bit of a mark for a read in the mark's epoch. `WRITTEN` is the bit for a write in that epoch. The bits from
+/// `EPOCH` on number the epoch.
 const READ: u64 = 1;
 const WRITTEN: u64 = 2;
 const EPOCH: u64 = 4;
 
-/// Tracks the uses of a recorder's blocks since its last barrier. An epoch is the run of commands between two
-/// barriers.
+/// Tracks the uses of blocks by the commands of a batch since the last barrier. An epoch is the run of commands between
+/// two barriers.
 ///
-/// A barrier orders all commands before it and all commands after it. So one barrier serves every block that was
-/// written since the last, also if the writes come from several queues.
+/// A barrier orders every earlier command before every later command. So one barrier serves every block that was
+/// written in the epoch, also if several queues wrote them.
 pub(crate) struct BarrierTracker<B> {
-    /// Numbers the current epoch. Each barrier and each batch adds [`EPOCH`]. A mark of an earlier epoch no
-    /// longer counts.
+    /// Numbers the current epoch. Each barrier and each batch adds [`EPOCH`]. A mark with a smaller number has no
+    /// effect: a barrier has ordered its uses, or the order of submissions does.
     epoch: u64,
+    /// Lists the buffers that were written in this epoch, each with the use of its first write.
     written: Vec<(B, BufferUses)>,
     /// Lists the buffers of the last barrier.
     last: Vec<(B, BufferUses)>,
     /// Holds the union of all read uses in this epoch.
     reads: BufferUses,
     /// Is `true` if a barrier orders only the buffers that it names. Then `written` also lists the buffers that were
-    /// read.
+    /// only read.
     each: bool,
 }
 
 impl<B: Copy> BarrierTracker<B> {
-    /// Makes the tracker of a batch. `epoch` is the last epoch of the previous batch.
+    /// Makes the tracker of a batch. `epoch` numbers the last epoch of the previous batch. The first epoch of this
+    /// batch has a larger number, because no barrier is needed between submissions.
     pub(crate) fn new(epoch: u64, each: bool) -> Self {
         Self { epoch: epoch + EPOCH, written: Vec::new(), last: Vec::new(), reads: BufferUses::empty(), each }
     }
 
-    /// Ends the epoch. Returns a barrier for the buffers that were written in it, if there are any.
+    /// Ends the epoch. Returns a barrier for the buffers that were written in the epoch, if there are any.
     pub(crate) fn close(&mut self) -> Option<&Barrier<B>> {
         self.end_epoch();
         (!self.last.is_empty()).then_some(&self.last)
     }
 
-    /// Returns the last epoch, after which the next batch starts.
+    /// Returns the number of the current epoch. After the recording the tracker of the next batch receives it.
     pub(crate) fn epoch(&self) -> u64 {
         self.epoch
     }
 
-    /// Records the uses of a command. Returns the barrier that must come before the command, if one of its uses
-    /// conflicts.
+    /// Records the uses of a command. Returns the barrier that must come before the command, if one of these uses
+    /// conflicts with a use in the current epoch.
     #[inline]
     pub(crate) fn admit(&mut self, touches: &[BarrierUse<'_, B>]) -> Option<&Barrier<B>> {
         let cause = touches.iter().find(|touch| self.conflicts(touch));
@@ -73,6 +77,7 @@ impl<B: Copy> BarrierTracker<B> {
         cause.map(|_| &self.last[..])
     }
 
+    /// Returns `true` if an earlier command of this epoch used the block, and one of the two uses is a write.
     #[inline]
     fn conflicts(&self, touch: &BarrierUse<'_, B>) -> bool {
         let hindrance = if touch.write { READ | WRITTEN } else { WRITTEN };
@@ -80,8 +85,8 @@ impl<B: Copy> BarrierTracker<B> {
         mark >= self.epoch && mark & hindrance != 0
     }
 
-    /// Ends the epoch with a barrier. The first buffer of the barrier carries the uses of all blocks that were only
-    /// read.
+    /// Ends the epoch and puts its barrier into `last`. The first buffer of the barrier also carries the read uses of
+    /// all other blocks: a barrier waits only for the kinds of uses that it names.
     fn end_with_barrier(&mut self, cause: &BarrierUse<'_, B>) {
         let reads = std::mem::replace(&mut self.reads, BufferUses::empty());
         self.end_epoch();
@@ -91,6 +96,7 @@ impl<B: Copy> BarrierTracker<B> {
         }
     }
 
+    /// Ends the epoch. The written buffers become the buffers of the last barrier.
     fn end_epoch(&mut self) {
         std::mem::swap(&mut self.written, &mut self.last);
         self.written.clear();

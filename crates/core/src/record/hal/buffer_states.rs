@@ -1,4 +1,4 @@
-//! Buffer states, for backends on which a buffer must be in exactly the state of its use.
+//! Buffer states, for the exact backends: on these a buffer must be in exactly the state of its use (`Backend::EXACT`).
 
 use crate::memory::heap::BlockId;
 use crate::record::hal::barriers::{Barrier, BarrierUse};
@@ -9,7 +9,8 @@ use wgpu::BufferUses as Uses;
 /// Is the state of every buffer at the start and at the end of an encoder.
 const SETTLED: Uses = Uses::STORAGE_READ_WRITE;
 
-/// Holds a buffer with its states before and after a barrier. The two are equal if only writes must become visible.
+/// Holds a buffer with its states before and after a barrier. The two states are equal if the barrier only makes writes
+/// visible.
 pub(crate) type StateChange<B> = (B, Uses, Uses);
 
 /// Holds the current state of each buffer that the encoder has used.
@@ -20,7 +21,8 @@ impl<B: Copy> BufferStates<B> {
         Self(FxHashMap::default())
     }
 
-    /// Returns the state changes before a command. `hazard` is the barrier that the command also needs.
+    /// Returns the state changes that must come before a command. `hazard` is the barrier that the barrier tracker
+    /// requires before it, if there is one.
     pub(crate) fn admit(
         &mut self,
         touches: &[BarrierUse<'_, B>],
@@ -43,14 +45,14 @@ impl<B: Copy> BufferStates<B> {
         changes
     }
 
-    /// Returns the changes back to the state in which every buffer started.
+    /// Returns the changes that bring every buffer back to `SETTLED`, and forgets the buffers.
     pub(crate) fn restore(&mut self) -> SmallVec<[StateChange<B>; 8]> {
         let away = self.0.drain().filter(|(_, (_, state))| *state != SETTLED);
         away.map(|(_, (buffer, state))| (buffer, state, SETTLED)).collect()
     }
 }
 
-/// Returns the one state that a block has during a command with all of its uses.
+/// Returns the state of a block during a command: the command's use of the block, or `SETTLED` if its uses differ.
 fn state<B>(touches: &[BarrierUse<'_, B>], touch: &BarrierUse<B>) -> Uses {
     let same = touches.iter().filter(|other| other.block == touch.block);
     if same.clone().all(|other| other.uses == touch.uses) { touch.uses } else { SETTLED }

@@ -1,4 +1,4 @@
-//! Submissions without wgpu, in the recorder's own encoders.
+//! Native encoders and submissions to the native queue, without wgpu.
 #![allow(unsafe_code, reason = "submissions that wgpu itself does not see")]
 
 use crate::device::recorder::Failure;
@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 use wgpu::hal::{self, CommandEncoder as _, Device as _, DeviceError, Queue as _};
 
-/// Submits for the one lane of a device. Only the thread that holds the lane's token uses it.
+/// Records and submits for the one lane of a device. Only the thread that holds the lane's token calls the methods.
 pub(crate) struct Direct<A: Backend> {
     device: Arc<WgpuDevice>,
     fence: Arc<HalFence<A>>,
@@ -73,9 +73,9 @@ impl<A: Backend> Direct<A> {
     /// submissions.
     ///
     /// # Errors
-    /// Returns the loss of the device, because any error of the driver means it. wgpu-hal makes each submission wait
-    /// for a semaphore of the one before, and after an error it continues as if the submission was made. The next
-    /// submission would wait for ever.
+    /// Returns the loss of the device for any error of the driver. wgpu-hal makes each submission wait for a semaphore
+    /// of the submission before, and continues after an error as if the failed submission was made. The next submission
+    /// would wait for ever.
     pub(crate) fn submit(
         &self,
         recorded: Option<&RecordedEncoder<A>>,
@@ -94,10 +94,10 @@ impl<A: Backend> Direct<A> {
         Ok(())
     }
 
-    /// Makes the fence reach `signal` after the work that wgpu has just submitted.
+    /// Makes the fence reach `signal` after the work that wgpu has just submitted, with a submission without commands.
     ///
     /// # Errors
-    /// Returns the loss of the device, because any error of the driver means it.
+    /// Returns the loss of the device for any error of the driver, as [`submit`](Self::submit) does.
     pub(crate) fn follow(&self, signal: TimelineValue) -> Result<(), Failure> {
         self.submit(None, signal)
     }
@@ -131,7 +131,8 @@ impl<A: Backend> Direct<A> {
         self.failure(error)
     }
 
-    /// Builds the failure that the scheduler receives.
+    /// Returns the failure of a whole batch, which the scheduler receives. Raises the loss of the device if `error`
+    /// reports it.
     pub(crate) fn failure(&self, error: &DeviceError) -> Failure {
         if matches!(error, DeviceError::Lost) {
             self.device.lost().raise(&error.to_string());

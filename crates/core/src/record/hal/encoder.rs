@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 use wgpu::BufferUses as Uses;
 use wgpu::hal::{self, CommandEncoder as _};
 
-/// Holds every use that may follow a barrier.
+/// Is the union of all uses that may follow a barrier.
 const ANYTHING: Uses = Uses::COPY_SRC
     .union(Uses::COPY_DST)
     .union(Uses::STORAGE_READ_ONLY)
@@ -31,6 +31,7 @@ pub(crate) struct NativeEncoder<'e, A: Backend> {
     encoder: &'e mut A::CommandEncoder,
     external: Option<&'e ExternalHandles<A>>,
     hazards: BarrierTracker<&'e Block>,
+    /// Holds the states of buffers, on exact backends only: there a buffer must be in exactly the state of its use.
     states: BufferStates<&'e Block>,
     in_pass: bool,
     /// Identifies the pipeline that is set in the open pass.
@@ -38,7 +39,7 @@ pub(crate) struct NativeEncoder<'e, A: Backend> {
 }
 
 impl<'e, A: Backend> NativeEncoder<'e, A> {
-    /// Starts a batch. `epoch` is the last epoch of the previous batch's barrier tracker.
+    /// Starts a batch. `epoch` numbers the last epoch of the previous batch, as [`BarrierTracker::new`] needs it.
     pub(crate) fn new(
         encoder: &'e mut A::CommandEncoder,
         external: Option<&'e ExternalHandles<A>>,
@@ -54,14 +55,14 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
         }
     }
 
-    /// Records a use of a block by commands in front of this encoder, in the same submission.
+    /// Notes a use of a block by wgpu's commands in front of this encoder, in the same submission.
     pub(crate) fn come_after(&mut self, touch: &BarrierUse<'_, &'e Block>) {
         if !A::EXACT {
-            self.hazards.note(touch); // on an exact backend the state change orders it
+            self.hazards.note(touch); // on an exact backend a state change orders the use
         }
     }
 
-    /// Orders the next command after the commands on which it depends.
+    /// Records the barrier or the state changes that order the next command after the commands on which it depends.
     #[inline]
     pub(crate) fn admit(&mut self, touches: &[BarrierUse<'_, &'e Block>]) {
         let barrier = self.hazards.admit(touches);
@@ -73,7 +74,7 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
         }
     }
 
-    /// Returns the last epoch of the barrier tracker, after the recording.
+    /// Returns the number of the batch's last epoch, after the recording.
     pub(crate) fn epoch(&self) -> u64 {
         debug_assert!(!self.in_pass, "bug: the recording ends with an open pass");
         self.hazards.epoch()
@@ -86,7 +87,8 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
         unsafe { self.encoder.transition_buffers(std::iter::once(hal::BufferBarrier { buffer, usage })) };
     }
 
-    /// Makes the writes to these buffers visible to the host. This is the last call for an encoder.
+    /// Ends the recording: makes the writes to `buffers` visible to the host, and orders this submission before the
+    /// next if the backend needs a barrier for that. This is the last call for an encoder.
     pub(crate) fn publish<'b>(&mut self, buffers: impl Iterator<Item = &'b A::Buffer>)
     where
         A::Buffer: 'b,
@@ -115,8 +117,8 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
         self.copy_rows(src, dst, size, std::iter::once((from, to)));
     }
 
-    /// Copies rows of `size` bytes. Each item of `rows` holds the offsets of a row in `src` and in `dst`. The ranges are
-    /// on words, and those of one buffer do not overlap.
+    /// Copies rows of `size` bytes. Each item of `rows` holds the offsets of a row in `src` and in `dst`. Each range
+    /// starts and ends on a word, and the ranges of one buffer do not overlap.
     pub(crate) fn copy_rows(
         &mut self,
         src: &A::Buffer,
@@ -231,6 +233,7 @@ fn order<A: Backend>(
     unsafe { encoder.transition_buffers(barriers) };
 }
 
+/// Records the changes of states, if there are any.
 fn change<A: Backend>(
     encoder: &mut A::CommandEncoder,
     external: Option<&ExternalHandles<A>>,

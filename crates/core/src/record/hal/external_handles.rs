@@ -13,10 +13,12 @@ use std::ops::Deref;
 use std::ptr::NonNull;
 
 /// Holds the native buffers of a batch's external blocks. While this value lives, wgpu destroys no buffer of the
-/// device. It must be dropped before a submission.
+/// device. The recorder drops this value before the submission, which takes the same lock.
 ///
-/// wgpu destroys a buffer under a lock, which the handle of a native buffer holds shared. One thread may take this lock
-/// only once. If a batch has several external buffers, another thread holds the lock.
+/// wgpu takes its snatch lock exclusively to destroy a buffer, and the handle of a native buffer holds this lock
+/// shared. One thread may take this lock only once. So the handle of a single buffer stays in `_guard`. For several
+/// buffers `_lock_thread` holds the lock on another thread, while this thread takes and releases one handle after the
+/// other.
 pub(crate) struct ExternalHandles<A: Backend> {
     buffers: FxHashMap<BlockId, NonNull<A::Buffer>>,
     _guard: Option<Box<dyn Deref<Target = A::Buffer>>>,
@@ -24,7 +26,7 @@ pub(crate) struct ExternalHandles<A: Backend> {
 }
 
 impl<A: Backend> ExternalHandles<A> {
-    /// Looks up the buffers of `named`. Returns `None` if there are none.
+    /// Finds the native buffers of `named`. Returns `None` if `named` is empty.
     ///
     /// # Errors
     /// Returns `Device` for the first step whose buffer was destroyed.
@@ -40,6 +42,7 @@ impl<A: Backend> ExternalHandles<A> {
         }
     }
 
+    /// Finds the buffer of the only external block.
     fn one(&(at, block): &NamedExternal<'_>) -> Result<Self, Failure> {
         // SAFETY: the buffer is only used to record, and only wgpu destroys it.
         let guard = unsafe { block.wgpu_buffer().as_hal::<A>() };
@@ -48,8 +51,8 @@ impl<A: Backend> ExternalHandles<A> {
         Ok(Self { buffers, _guard: Some(Box::new(guard)), _lock_thread: None })
     }
 
-    /// Returns `None` if the other thread released the lock to let a waiting thread destroy a buffer. The caller
-    /// repeats.
+    /// Finds the buffers while another thread holds the lock. Returns `None` if that thread released the lock early, to
+    /// let a waiting thread destroy a buffer. The caller then calls again.
     fn several(first: &NamedExternal<'_>, named: &[NamedExternal<'_>]) -> Result<Option<Self>, Failure> {
         let held = first.1.wgpu_buffer().clone();
         // SAFETY: the buffer is not used, and the guard stays on the thread that took it.
@@ -81,10 +84,10 @@ impl<A: Backend> ExternalHandles<A> {
         Ok(())
     }
 
-    /// Returns the native buffer of a block, if the block was named.
+    /// Returns the native buffer of a block, if [`of`](Self::of) found it.
     pub(crate) fn get(&self, block: BlockId) -> Option<&A::Buffer> {
-        // SAFETY: wgpu keeps a native buffer in one place until it destroys the buffer. `self` prevents that since
-        // before the lookup.
+        // SAFETY: wgpu keeps a native buffer in one place until it destroys the buffer. `self` has prevented that since
+        // before `of` found the buffer.
         self.buffers.get(&block).map(|buffer| unsafe { buffer.as_ref() })
     }
 }

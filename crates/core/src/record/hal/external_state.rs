@@ -1,10 +1,10 @@
 //! wgpu commands that prepare external buffers for a native encoder.
 //!
-//! wgpu tracks the state of a buffer, and does not see commands that are recorded without it. So wgpu and the native
+//! wgpu tracks the state of a buffer, and does not see commands that are recorded without wgpu. So wgpu and the native
 //! recorder both expect and leave an external buffer in one fixed state. The wgpu commands in front of a native encoder
-//! put the buffer into this state. They also order earlier writes of the program before the native commands, and make
-//! wgpu refuse a buffer that it refuses in any submission. Because they are in the same submission, wgpu keeps the
-//! buffer until the native commands are complete.
+//! put the buffer into this state. They also order earlier writes of the program before the native commands, and wgpu
+//! refuses them if the program has mapped or destroyed the buffer. They are in the submission of the native commands,
+//! so wgpu keeps the buffer until the native commands are complete.
 
 use crate::device::Device as _;
 use crate::device::wgpu_device::WgpuDevice;
@@ -12,13 +12,14 @@ use crate::memory::external_buffers::{ExternalBuffer, transition_external};
 use crate::record::external_blocks::NamedExternal;
 use std::num::NonZeroU64;
 
-/// Writes nothing, because no workgroup runs. wgpu counts a bound buffer as written, and zeroes unwritten bytes first.
+/// Is the text of a kernel that is dispatched without workgroups and so writes nothing. wgpu counts the bound bytes as
+/// written all the same, and first zeroes the bytes that were never written.
 const SETTLE: &str = "
 @group(0) @binding(0) var<storage, read_write> words: array<u32>;
 @compute @workgroup_size(1) fn settle() { words[0] = 0u; }
 ";
 
-/// Records the commands. Holds the kernel for buffers that wgpu has not zeroed yet.
+/// Records the wgpu commands that prepare external buffers. Holds the kernel for buffers that wgpu has not zeroed yet.
 #[derive(Default)]
 pub(crate) struct ExternalStates {
     kernel: Option<wgpu::ComputePipeline>,
@@ -45,7 +46,7 @@ impl ExternalStates {
         Some(encoder.finish())
     }
 
-    /// Records in the blocks that the commands were submitted.
+    /// Marks the blocks as zeroed by wgpu, because the commands for them were submitted.
     pub(crate) fn done(named: &[NamedExternal<'_>]) {
         for (_, block) in named {
             if let Some(external) = block.external_buffer() {
@@ -54,8 +55,8 @@ impl ExternalStates {
         }
     }
 
-    /// Makes wgpu zero the bytes that it counts as unwritten, once for each buffer. wgpu would otherwise zero them
-    /// later, after native commands wrote them. The dispatch also puts the buffer into the fixed state.
+    /// Makes wgpu zero the bytes that it counts as unwritten, once for each buffer. Otherwise wgpu would zero these
+    /// bytes later, after native commands wrote them. The dispatch also puts the buffer into the fixed state.
     fn settle(&mut self, device: &WgpuDevice, encoder: &mut wgpu::CommandEncoder, buffer: &wgpu::Buffer) {
         let kernel = self.kernel.get_or_insert_with(|| compile(device.raw()));
         let desc = wgpu::ComputePassDescriptor { label: Some("external buffers"), timestamp_writes: None };

@@ -23,21 +23,24 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 use wgpu::{BufferUses as Uses, hal};
 
-/// Holds the objects with which a batch is recorded, and the resources that it needs until it is complete.
+/// Holds the objects that record a batch, and the resources that the batch needs until it is complete.
 pub(crate) struct HalBatch<'e, A: Backend> {
     pub(crate) device: &'e WgpuDevice,
     pub(crate) external: Option<&'e ExternalHandles<A>>,
     pub(crate) calls: NativeEncoder<'e, A>,
     pub(crate) groups: &'e mut BindGroups<Arc<HalGroup<A>>>,
+    /// Lists the bind groups of the batch.
     pub(crate) kept: Vec<Arc<HalGroup<A>>>,
+    /// Lists the recorder's own kernels that the batch dispatches.
     pub(crate) pipelines: Vec<Arc<HalPipeline<A>>>,
     pub(crate) parameter_staging: Vec<StagingPiece<WgpuMemory>>,
     pub(crate) parameter_scratch: &'e mut Scratch,
-    /// Identifies the batch among those of its lane.
+    /// Is the value that the lane's fence passes when the batch is complete. No other batch in flight has this value.
     pub(crate) signal: TimelineValue,
     pub(crate) zeroed: ZeroFills,
-    /// Holds the key of the bind group that is looked up. Like `touches`, it keeps its memory for the next command.
+    /// Holds the key of the current dispatch's bind group. The next dispatch reuses the memory of the key.
     pub(crate) key: GroupKey,
+    /// Lists the uses of the current command. The next command reuses the memory of the list.
     pub(crate) touches: Vec<BarrierUse<'e, &'e Block>>,
 }
 
@@ -68,8 +71,8 @@ impl<'e, A: Backend> HalBatch<'e, A> {
         }
     }
 
-    /// Orders the next command after the commands on which it depends. Each item of `uses` holds a block, its use, and
-    /// whether the command writes it.
+    /// Records the barrier that the next command needs, if it needs one. Each item of `uses` holds a block, the
+    /// command's use of the block, and `true` if the command writes to it.
     pub(crate) fn admit(&mut self, uses: &[(&'e Arc<Block>, Uses, bool)]) {
         self.touches.clear();
         for &(block, uses, write) in uses {
@@ -82,14 +85,15 @@ impl<'e, A: Backend> HalBatch<'e, A> {
         buffer_of(block, self.external)
     }
 
-    /// Orders the next commands after the commands of wgpu that use an external block at the start of the submission.
+    /// Notes that wgpu's commands at the start of the submission write an external block, so that a barrier comes
+    /// before the first native command on the block.
     pub(crate) fn come_after(&mut self, block: &'e Block) {
         let uses = Uses::STORAGE_READ_WRITE;
         let touch = BarrierUse { block: block.id, mark: &block.mark, buffer: block, uses, write: true };
         self.calls.come_after(&touch);
     }
 
-    /// Adds a use to the next command. Records the zeroing of the block first if its memory is not zeroed yet.
+    /// Adds a use of a block to `touches`. Records the zeroing of the block first if its memory is not zeroed yet.
     #[inline]
     pub(crate) fn touch(&mut self, block: &'e Arc<Block>, uses: Uses, write: bool) {
         let touch = BarrierUse { block: block.id, mark: &block.mark, buffer: &**block, uses, write };
@@ -101,7 +105,8 @@ impl<'e, A: Backend> HalBatch<'e, A> {
         self.touches.push(touch);
     }
 
-    /// Returns an own kernel, which its first use compiles. The batch keeps the kernel.
+    /// Returns one of the recorder's own kernels, which the first call compiles. The batch holds the kernel until it is
+    /// complete.
     pub(crate) fn own_kernel(
         &mut self,
         kernels: &mut OwnKernels<HalPipeline<A>>,
@@ -113,6 +118,8 @@ impl<'e, A: Backend> HalBatch<'e, A> {
         Ok(made)
     }
 
+    /// Records a dispatch with its bind group. A group without parameters comes from the cache. A group with parameters
+    /// serves one dispatch.
     pub(crate) fn dispatch<'p, P: BoundRanges<'p>>(
         &mut self,
         dispatch: &HalDispatch<'_, A, P>,
@@ -127,7 +134,9 @@ impl<'e, A: Backend> HalBatch<'e, A> {
         Ok(())
     }
 
-    /// Makes a bind group with the parameters of this launch, in staging memory or in scratch memory.
+    /// Makes a bind group with the parameters of this dispatch. The shader reads the parameters in staging memory if
+    /// that memory stays mapped. Other staging memory cannot be bound, so a command copies the parameters to scratch
+    /// memory first.
     fn with_uniform<'p, P: BoundRanges<'p>>(
         &mut self,
         dispatch: &HalDispatch<'_, A, P>,
@@ -166,7 +175,8 @@ impl<'e, A: Backend> HalBatch<'e, A> {
         Ok(group)
     }
 
-    /// Makes a bind group of the bound ranges, and of the parameters at a place if there are any.
+    /// Makes a bind group of the bound ranges. `uniform` holds the buffer and the offset of the parameters if the group
+    /// binds them.
     fn make<'p, P: BoundRanges<'p>>(
         &self,
         dispatch: &HalDispatch<'_, A, P>,
@@ -191,7 +201,7 @@ impl<'e, A: Backend> HalBatch<'e, A> {
     }
 }
 
-/// Copies bytes to staging memory, followed by zeros up to the next multiple of 16.
+/// Copies `bytes` to a new piece of staging memory. Zeros follow up to the next multiple of 16.
 pub(crate) fn staged(device: &WgpuDevice, bytes: &[u8]) -> Result<StagingPiece<WgpuMemory>> {
     let piece = device.staged(bytes.len() as u64, &mut |to| to.copy_from_slice(bytes))?;
     piece.ok_or_else(|| device.no_memory("upload staging"))

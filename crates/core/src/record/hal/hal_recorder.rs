@@ -1,4 +1,4 @@
-//! Records batches through wgpu-hal. wgpu or the recorder itself submits them.
+//! The native recorder: records the batches of a lane through wgpu-hal, and submits them itself or through wgpu.
 
 use crate::device::Device as _;
 use crate::device::bind_groups::BindGroups;
@@ -57,9 +57,10 @@ pub(crate) struct HalRecorder<A: Backend> {
     transfers: HalTransfers,
     indirect_groups: IndirectGroups<A>,
     times: HalTimePages<A>,
-    /// Holds the last epoch of the previous batch's barrier tracker.
+    /// Numbers the last epoch of the previous batch, an epoch being the commands between two barriers. The next batch
+    /// counts on from this number, so the uses that earlier batches noted in the marks of blocks no longer count.
     epoch: u64,
-    /// Holds the parameters of launches on devices that do not read them from staging memory.
+    /// Provides device memory for the parameters of dispatches, where shaders cannot read parameters in staging memory.
     parameter_scratch: Scratch,
     kernels: OwnKernels<HalPipeline<A>>,
     external_states: ExternalStates,
@@ -69,6 +70,7 @@ pub(crate) struct HalRecorder<A: Backend> {
 enum HalSubmission<A: Backend> {
     /// Records into wgpu's encoders, and wgpu submits.
     Wgpu(Submitter),
+    /// Records into native encoders, and the recorder submits them without wgpu.
     Direct(Direct<A>),
 }
 
@@ -80,7 +82,7 @@ impl<A: Backend> HalSubmission<A> {
         }
     }
 
-    /// Submits the program's commands through wgpu. The fence follows them.
+    /// Submits command buffers of the program through wgpu. The lane's fence passes `signal` when they are complete.
     fn send(&self, commands: CommandBuffers, signal: TimelineValue) -> Result<Keep, Failure> {
         let record = || program_commands::send(self.device(), commands).map(|rest| (rest, ()));
         match self {
@@ -93,12 +95,12 @@ impl<A: Backend> HalSubmission<A> {
     }
 }
 
-/// Holds the resources that a submission needs until it is complete.
+/// Holds the resources that a batch needs until its submission is complete.
 struct HalBatchResources<A: Backend> {
     _groups: Vec<Arc<HalGroup<A>>>,
     _transfers: Option<BatchStaging>,
     _times: Vec<HalTimePage<A>>,
-    /// Holds the own kernels that the batch dispatches.
+    /// Holds the recorder's own kernels that the batch dispatches. The kernels of launches live in the steps.
     _pipelines: Vec<Arc<HalPipeline<A>>>,
     _parameter_staging: Vec<StagingPiece<WgpuMemory>>,
     zeroed: ZeroFills,
@@ -144,7 +146,8 @@ impl<A: Backend> HalRecorder<A> {
         Ok(kept)
     }
 
-    /// Records and submits a batch with external buffers through wgpu. The direct path's fence follows it.
+    /// Records a batch with external buffers into a wgpu encoder, which wgpu submits because it tracks these buffers. A
+    /// native submission without commands follows and makes the fence pass `signal`.
     fn submit_external_through_wgpu(
         &mut self,
         direct: &Direct<A>,
@@ -160,8 +163,9 @@ impl<A: Backend> HalRecorder<A> {
         Ok(kept)
     }
 
-    /// Records into a wgpu encoder. The commands in front of it put the external buffers into the native recorder's
-    /// state.
+    /// Records the steps into a wgpu encoder. The wgpu commands in front of the encoder put each external buffer into
+    /// the state that the native recorder expects. `read` holds the lane's fence, and the value that the fence passes
+    /// when the batch is complete and the bytes of its reads are valid.
     fn encode(
         &mut self,
         device: &WgpuDevice,
@@ -181,7 +185,8 @@ impl<A: Backend> HalRecorder<A> {
         }
     }
 
-    /// Records and submits a batch without wgpu, or through wgpu if the batch has external buffers.
+    /// Records and submits a batch without wgpu, or through wgpu if the batch has external buffers. The returned
+    /// encoder is `None` if wgpu submitted the batch.
     fn submit_direct(
         &mut self,
         direct: &Direct<A>,
@@ -212,6 +217,8 @@ impl<A: Backend> HalRecorder<A> {
         Ok((kept, Some(recorded)))
     }
 
+    /// Records the steps into `encoder`, and returns the resources that the batch needs until it is complete. After an
+    /// error no pass is open.
     fn record_steps<'e>(
         &'e mut self,
         device: &'e WgpuDevice,
@@ -269,14 +276,16 @@ struct HalVisitor<'e, A: Backend> {
     indirect_groups: &'e mut IndirectGroups<A>,
     times: &'e mut HalTimePages<A>,
     kernels: &'e mut OwnKernels<HalPipeline<A>>,
-    /// Holds the fence and the value that complete the reads of the batch.
+    /// Holds the lane's fence, and the value that the fence passes when the batch is complete and the bytes of its
+    /// reads are valid.
     read: &'e (Arc<dyn Fence>, TimelineValue),
+    /// Lists the mapped buffers whose writes become visible to the host at the end of the batch.
     published: SmallVec<[&'e A::Buffer; 8]>,
 }
 
 impl<A: Backend> HalVisitor<'_, A> {
-    /// Ends the recording. Copies the times, ends the pass, and makes the bytes that the host reads visible to the host.
-    /// A batch of launches has no such bytes, and its pass ends all the same.
+    /// Ends the recording: copies the times to staging memory, ends the pass, and makes the bytes that the host reads
+    /// visible to the host. A batch of launches alone has no times and no such bytes, but its pass must end too.
     fn finish(&mut self, order: &StepOrder) -> Result<Vec<HalTimePage<A>>, Failure> {
         if !order.more_than_launches {
             self.batch.calls.publish(iter::empty());
@@ -319,6 +328,7 @@ impl<'e, A: Backend> WorkVisitor<'e> for HalVisitor<'e, A> {
             parts: bound_ranges(launch),
             size,
         });
+        // The next check writes to the same page, and an exact backend needs the page back in the state for that write.
         if let Some((place, _)) = limited.as_ref().filter(|_| A::EXACT) {
             batch.calls.transition(native_of::<A>(place), Uses::INDIRECT, Uses::STORAGE_READ_WRITE);
         }
@@ -375,8 +385,9 @@ impl<'e, A: Backend> OwnCommands<'e> for HalVisitor<'e, A> {
         self.batch.calls.copy_rows(src, dst, copy.rows.row, copy.rows.iter());
     }
 
-    /// Orders each dispatch after the one before, even in one copy. The dispatches of a copy share no word, but the
-    /// ranges that they bind may overlap.
+    /// Records a dispatch of an own kernel after the earlier commands on its blocks. A large region copy or fill has
+    /// several dispatches. These are ordered one after the other although they write different bytes, because the
+    /// barrier tracker compares blocks and not ranges.
     fn dispatch_own(&mut self, dispatch: &OwnDispatch<'_, 'e>) -> Result<()> {
         let ranges = dispatch.ranges.iter();
         let uses: SmallVec<[_; 2]> =
@@ -396,7 +407,7 @@ impl<A: Backend> Recorder for HalRecorder<A> {
     fn submit(
         &mut self,
         steps: &Arc<Vec<Step>>,
-        _waits: &[LaneValue], // the device has one lane
+        _waits: &[LaneValue], // the device has no other lane
         signal: TimelineValue,
     ) -> Result<Keep, Failure> {
         let submission = self.submission.clone();

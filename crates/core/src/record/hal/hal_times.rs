@@ -1,4 +1,4 @@
-//! The times of a batch, each recorded as a timestamp of its own.
+//! The times of a batch in the native recorder, which records each timestamp in an empty pass.
 
 use crate::device::hal_pipeline::HalQueries;
 use crate::device::wgpu_device::WgpuDevice;
@@ -18,7 +18,8 @@ use std::sync::Arc;
 pub(crate) type HalTimePages<A> = times::TimePages<HalQueries<A>>;
 pub(crate) type HalTimePage<A> = times::TimePage<HalQueries<A>>;
 
-/// Records the time before a command of this level, if the command is the first of the level.
+/// Reserves the queries of a command. Records the time before the command if it is the first of its level; the other
+/// commands of the level share that time.
 pub(crate) fn start<A: Backend>(
     times: &mut HalTimePages<A>,
     device: &WgpuDevice,
@@ -37,14 +38,15 @@ pub(crate) fn start<A: Backend>(
     }
 }
 
-/// Records the time after the command that was started last.
+/// Records the time after the command of the last `start`.
 pub(crate) fn end<A: Backend>(times: &HalTimePages<A>, calls: &mut NativeEncoder<'_, A>) {
     if let Some((queries, end)) = times.end() {
         calls.stamp(queries, end);
     }
 }
 
-/// Records the copy of the times to staging memory. Returns the pages that the batch needs until it is complete.
+/// Records the copy of the times to staging memory. Returns the pages of queries, which the batch needs until it is
+/// complete.
 ///
 /// # Errors
 /// Returns `OutOfMemory`, also for a page that could not be made earlier.

@@ -17,11 +17,12 @@ use fencepost_sync::backend::Fence;
 use std::sync::Arc;
 use wgpu::BufferUses as Uses;
 
-/// Holds the buffers with which a recorder transfers.
+/// Holds the memory for the copies, the uploads and the reads of a recorder.
 #[derive(Default)]
 pub(crate) struct HalTransfers {
     /// Holds the intermediate buffer for a copy that overlaps itself.
     intermediate: Option<WgpuMemory>,
+    /// Holds the staging memory of the current batch.
     staging: BatchStaging,
 }
 
@@ -68,7 +69,8 @@ impl HalTransfers {
         Ok(())
     }
 
-    /// Records a read to staging memory, and stores the place in the slot.
+    /// Records a read to staging memory, and stores the place of the bytes in `slot`. `read` holds the lane's fence,
+    /// and the value that the fence passes when the bytes are valid.
     pub(crate) fn read<'e, A: Backend>(
         &mut self,
         batch: &mut HalBatch<'e, A>,
@@ -85,7 +87,7 @@ impl HalTransfers {
         Ok(())
     }
 
-    /// Reserves staging memory that the batch writes and the host reads.
+    /// Reserves staging memory that the batch writes. The host reads the memory after `fence` has passed `value`.
     ///
     /// # Errors
     /// Returns `OutOfMemory`.
@@ -104,7 +106,7 @@ impl HalTransfers {
         self.staging.published().map(native::<A>)
     }
 
-    /// Ends the recording of a batch. Returns the resources that it needs until it is complete.
+    /// Ends the recording of a batch. Returns the staging memory that the batch needs until it is complete.
     pub(crate) fn finish(&mut self) -> BatchStaging {
         std::mem::take(&mut self.staging)
     }

@@ -1,4 +1,4 @@
-//! Group counts that the device reads from a buffer, checked on the device against its limit.
+//! Indirect launches: a kernel checks on the device that the group counts in a buffer keep within the device's limit.
 
 use crate::device::Device as _;
 use crate::device::hal_pipeline::HalPipeline;
@@ -27,13 +27,13 @@ impl<A: Backend> Default for IndirectGroups<A> {
 }
 
 impl<A: Backend> IndirectGroups<A> {
-    /// Gives back the memory of the current batch, which is not submitted.
+    /// Frees the memory of the current batch, whose recording failed.
     pub(crate) fn give_back(&mut self) {
         self.places.give_back();
     }
 
-    /// Records a check of the three words at `span`. Returns the block and the offset of the checked words, which are
-    /// all zero if one of them exceeds the limit.
+    /// Records a check of the three words at `span`. Returns the block and the offset of a copy of them. All words of
+    /// the copy are zero if one of the three exceeds the limit, so the launch then has no workgroups.
     ///
     /// # Errors
     /// Returns `Compile` at the first use of the kernel, or `OutOfMemory`.

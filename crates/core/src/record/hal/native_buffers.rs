@@ -17,6 +17,8 @@ pub(crate) fn buffer_of<'a, A: Backend>(
     found.unwrap_or_else(|| native_of::<A>(block))
 }
 
+/// Returns the native buffer of a block that is not external.
+///
 /// # Panics
 /// Panics if the block's memory is not native, which is a bug.
 pub(crate) fn native_of<A: Backend>(block: &Block) -> &A::Buffer {
@@ -26,6 +28,8 @@ pub(crate) fn native_of<A: Backend>(block: &Block) -> &A::Buffer {
     }
 }
 
+/// Returns the native buffer of memory.
+///
 /// # Panics
 /// Panics if the memory belongs to wgpu, which is a bug.
 pub(crate) fn native<A: Backend>(memory: &WgpuMemory) -> &A::Buffer {

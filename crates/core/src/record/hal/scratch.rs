@@ -1,4 +1,4 @@
-//! Device memory that a batch needs besides its blocks.
+//! Scratch memory: device memory for parameters and for checked group counts, which only the current batch uses.
 
 use crate::device::wgpu_device::WgpuDevice;
 use crate::error::Result;
@@ -9,26 +9,27 @@ use std::sync::Arc;
 
 /// Counts the bytes of an ordinary page.
 const PAGE: u64 = 64 << 10;
-/// Aligns each place to this number of bytes, so that it can be bound by itself.
+/// Aligns each place to this number of bytes, so that a dispatch can bind the place alone.
 const ALIGNMENT: u64 = 256;
 
-/// Gives a batch places in pages, from front to back. The device executes the next batch later, which reuses the pages.
-/// So no page is ever free, and no free list holds it.
+/// Cuts pages into places for a batch, from front to back. The next batch uses the same pages from the front again,
+/// because the device executes it after this batch. So the recorder keeps all pages, and no free list holds one.
 pub(crate) struct Scratch {
     label: &'static str,
-    /// Is the id of the first page. Later pages count downwards, and no array has such an id.
+    /// Is the id of the first page. The ids of later pages count downwards, and no array has such an id.
     first: u64,
     pages: Vec<Arc<Block>>,
-    /// Identifies the batch that has the places up to `at` and `used`.
+    /// Identifies the current batch by its value: all places before `at` and `used` belong to this batch.
     signal: TimelineValue,
-    /// Is the index of the page from which the next place is taken. Its first `used` bytes are taken, and all bytes of
-    /// the pages before it.
+    /// Is the index of the page from which the next place is cut. The first `used` bytes of this page and all earlier
+    /// pages are taken.
     at: usize,
     used: u64,
 }
 
 impl Scratch {
-    /// Makes scratch memory without pages. Each `Scratch` of a recorder has a different `kind`.
+    /// Makes scratch memory without pages. Each `Scratch` of a recorder has a different `kind`, so no two of their
+    /// pages share an id.
     pub(crate) fn new(kind: u64, label: &'static str) -> Self {
         Self {
             label,
@@ -40,14 +41,15 @@ impl Scratch {
         }
     }
 
-    /// Gives back the places of the current batch, which is not submitted.
+    /// Frees the places of the current batch, whose recording failed. The next batch may have the same value, and
+    /// [`place`](Self::place) could not tell the two apart.
     pub(crate) fn give_back(&mut self) {
         self.at = 0;
         self.used = 0;
     }
 
-    /// Reserves `size` bytes for the batch that ends with `signal`. The first call for a batch reuses the pages from the
-    /// front. Returns the page and the offset in it.
+    /// Reserves `size` bytes for the batch that signals `signal`. The first call for a batch starts at the front of the
+    /// first page. Returns the page and the offset in it.
     ///
     /// # Errors
     /// Returns `OutOfMemory`.

@@ -1,4 +1,4 @@
-//! A thread that holds a lock for another thread, which can then take the same lock for reading.
+//! A thread that holds a shared lock for another thread, which may itself take the lock only once at a time.
 
 use fencepost_sync::prim::{Condvar, Mutex, lock, sleep, sleep_for};
 use std::io;
@@ -6,22 +6,26 @@ use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-/// Limits the time for which the value is held before `keep` is called. A longer time could deadlock: a thread that
-/// waits for the value may hold another lock that the caller needs.
+/// Limits the time for which the value is held before `keep` is called. Without a limit two threads could wait for each
+/// other: a thread that waits for the lock of the value may hold another lock, for which the caller of `keep` waits.
 const HOLD_LIMIT: Duration = Duration::from_millis(10);
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum GuardStage {
+    /// The thread has not called `take` yet.
     Starting,
+    /// The thread holds the value, until [`HOLD_LIMIT`] has passed.
     Held,
     /// The thread never held the value, or has released it.
     Gone,
     /// The thread holds the value until the `SnatchGuard` is dropped.
     Asked,
+    /// The `SnatchGuard` is dropped, and the thread releases the value.
     Over,
 }
 
-/// Holds a value on a thread of its own. The value is a guard that one thread must not take twice.
+/// Holds a value on a thread of its own. The value is a guard of wgpu's snatch lock, which one thread must not take
+/// twice.
 pub(crate) struct SnatchGuard {
     shared: Arc<GuardShared>,
     thread: Option<JoinHandle<()>>,
@@ -36,7 +40,7 @@ impl SnatchGuard {
     /// Starts a thread that holds the value of `take`. Returns `None` if `take` returns `None`.
     ///
     /// # Errors
-    /// Returns the error of the system if it starts no thread.
+    /// Returns the error of the system if the system starts no thread.
     pub(crate) fn start<G>(take: impl FnOnce() -> Option<G> + Send + 'static) -> io::Result<Option<Self>> {
         let shared = Arc::new(GuardShared { stage: Mutex::new(GuardStage::Starting), moved: Condvar::new() });
         let theirs = shared.clone();

@@ -1,4 +1,4 @@
-//! Memory that the device zeroes before its first use.
+//! Blocks whose memory the device zeroes before the first use.
 
 use crate::memory::block::Block;
 use std::sync::Arc;

@@ -27,11 +27,11 @@ pub(crate) struct Passes<'a> {
     /// Counts the passes of `encoder`. It is at most [`MOST_PASSES`].
     begun: usize,
     pass: Option<wgpu::ComputePass<'static>>,
-    /// Identifies the pipeline that is set in the open pass. `bound` identifies the bind group. Both are `None` while no
-    /// pass is open.
+    /// Identifies the pipeline that is set in the open pass, and `bound` the bind group. Both are `None` while no pass
+    /// is open.
     pipeline: Option<LayoutId>,
     bound: Option<GroupKey>,
-    /// Holds the key of the dispatch that is recorded. It keeps its memory for the next dispatch.
+    /// Holds a key that is no longer bound. The next dispatch reuses its memory.
     key: Option<GroupKey>,
     /// Holds the queries of the command that is timed.
     time: Option<PassTime>,
@@ -47,6 +47,7 @@ struct PassTime {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PassTimeStart {
+    /// No pass has recorded the start yet.
     Not,
     /// A pass of its own has recorded the start. Another one will record the end.
     Apart,
@@ -78,7 +79,8 @@ impl<'a> Passes<'a> {
         }
     }
 
-    /// Ends the open pass, and returns the encoder.
+    /// Ends the open pass, and returns the encoder for a command outside of passes. Records the start of a timed
+    /// command first.
     pub(crate) fn encoder(&mut self) -> &mut wgpu::CommandEncoder {
         self.end_pass();
         self.begin_time();
@@ -158,11 +160,11 @@ impl<'a> Passes<'a> {
         debug_assert!(self.begun <= MOST_PASSES, "bug: an encoder with too many passes");
     }
 
-    /// Records a dispatch.
+    /// Records a dispatch. `mixed` is `true` if the dispatch binds one block both to a readable and to a writable
+    /// binding.
     ///
     /// # Errors
     /// Returns `Compile` if the dispatch needs a form of the kernel that the driver rejects, or `OutOfMemory`.
-    /// Records a dispatch. `mixed` is `true` if it binds one block both to a readable and to a writable binding.
     pub(crate) fn dispatch<'p, P: BoundRanges<'p>>(
         &mut self,
         dispatch: &WgpuDispatch<'_, P>,
@@ -218,6 +220,7 @@ impl<'a> Passes<'a> {
         key
     }
 
+    /// Returns the bind group of `key` from the cache, or makes the group.
     fn group<'p, P: BoundRanges<'p>>(
         &mut self,
         key: &GroupKey,

@@ -8,8 +8,8 @@ use crate::memory::heap::BlockId;
 /// Counts the bytes of one page. The parameters of one launch lie in one page.
 const PAGE: u64 = 64 << 10;
 
-/// Holds pages of uniform buffers, which every batch fills from the front again. The batch itself copies its
-/// parameters into the pages before its first step.
+/// Holds pages of uniform buffers, which every batch fills from the front again. Commands in front of a batch's first
+/// step copy the parameters of the batch into the pages.
 pub(crate) struct Uniforms {
     alignment: u64,
     pages: Vec<wgpu::Buffer>,
@@ -37,7 +37,7 @@ impl Uniforms {
         Self { alignment, pages: Vec::new(), bytes: Vec::new() }
     }
 
-    /// Starts a batch.
+    /// Starts a batch: drops the parameters of the previous batch.
     pub(crate) fn reset(&mut self) {
         self.bytes.clear();
     }

@@ -108,10 +108,13 @@ struct WgpuVisitor<'e> {
     transfers: &'e mut WgpuTransfers,
     times: &'e mut WgpuTimePages,
     kernels: &'e mut OwnKernels<WgpuPipeline>,
-    /// Holds the fence and the value that complete the reads of the batch.
+    /// Holds the lane's fence, and the value that the fence passes when the batch is complete and the bytes of its
+    /// reads are valid.
     read: (&'e LaneFence, TimelineValue),
-    /// Is `true` if the batch holds launches of several queues. Then each level has passes of its own.
+    /// Is `true` if the batch holds launches of several queues. Then each level has passes of its own, so that launches
+    /// of several queues can run side by side.
     side_by_side: bool,
+    /// Lists the mapped buffers whose writes become visible to the host at the end of the batch.
     published: SmallVec<[&'e wgpu::Buffer; 8]>,
 }
 
@@ -205,7 +208,7 @@ impl Recorder for WgpuRecorder {
     fn submit(
         &mut self,
         steps: &Arc<Vec<Step>>,
-        _waits: &[LaneValue], // the device has one lane
+        _waits: &[LaneValue], // the device has no other lane
         signal: TimelineValue,
     ) -> Result<Keep, Failure> {
         let submitter = self.submitter.clone();
@@ -232,6 +235,8 @@ fn several_queues(steps: &[Step]) -> bool {
     launches.next().is_some_and(|first| launches.any(|slot| slot != first))
 }
 
+/// Records a launch. The device reads the group counts of an indirect launch from a copy if the launch may write the
+/// original, or if the device cannot read counts from there.
 #[inline]
 fn record_launch(passes: &mut Passes<'_>, transfers: &mut WgpuTransfers, launch: &Launch) -> Result<()> {
     let pipeline = launch.pipeline::<WgpuPipeline>();

@@ -15,10 +15,11 @@ use fencepost_sync::TimelineValue;
 use std::sync::Arc;
 use wgpu::MapMode;
 
-/// Holds the buffers with which a recorder transfers.
+/// Holds the buffers for the copies, the uploads and the reads of a recorder.
 pub(crate) struct WgpuTransfers {
     uploads: MappedBuffers,
     downloads: MappedBuffers,
+    /// Is the intermediate buffer for copies within one block and for group counts, from its first use on.
     intermediate: Option<wgpu::Buffer>,
     /// Holds the upload buffers of the batch that is recorded, for devices without permanently mapped memory. `reading`
     /// holds the download buffers.
@@ -52,7 +53,7 @@ impl WgpuTransfers {
     }
 
     /// Records a copy. A copy within one block goes through an intermediate buffer, piece by piece, in the direction in
-    /// which no piece overwrites a later one.
+    /// which no piece overwrites bytes that a later piece reads.
     ///
     /// # Errors
     /// Returns `OutOfMemory` for the intermediate buffer.
