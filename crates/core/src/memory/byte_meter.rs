@@ -18,7 +18,7 @@ pub(crate) struct MeteredBytes {
     free: bool,
 }
 
-/// Holds staging memory on the program's heap.
+/// Holds staging memory that is ordinary memory of the program.
 pub(crate) struct MeteredVec {
     bytes: Box<[u8]>,
     _count: MeteredBytes,

@@ -5,10 +5,10 @@ use fencepost_sync::prim::{Mutex, lock};
 use std::ops::{Deref, DerefMut, RangeInclusive};
 use std::sync::Arc;
 
-/// Holds the items that have no user. A clone is a handle of the same list.
+/// Holds the items that have no user. Each lent item refers to its list.
 pub(crate) struct FreeList<T>(Arc<Mutex<Vec<T>>>);
 
-/// Holds an item that is not in the list. The drop returns the item to the list.
+/// Holds an item for its user. The drop returns the item to the list.
 pub(crate) struct LentItem<T> {
     /// Is `Some` until the drop.
     item: Option<T>,
@@ -55,7 +55,7 @@ impl<T> Drop for LentItem<T> {
 
 /// Holds free staging memory, each item with the count of its bytes. The sum of the counts is at most `limit`.
 ///
-/// It is no [`FreeList`], because a user needs an item of a certain size, and because the list is bounded.
+/// A [`FreeList`] does not serve here: a user needs an item of a certain size, and the bytes of the list are limited.
 pub(crate) struct FreeMemory<T> {
     limit: u64,
     items: Mutex<Vec<(MeteredBytes, T)>>,

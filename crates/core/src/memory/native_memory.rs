@@ -39,9 +39,9 @@ unsafe impl Send for HostView {}
 // SAFETY: every access to the bytes needs a `HostRight` or a `StagingClaim`, which excludes a conflicting access.
 unsafe impl Sync for HostView {}
 
-/// Holds a native buffer behind a trait object.
+/// Hides the backend of a native buffer, so that [`NativeMemory`] has no type parameter.
 trait Buffer: Send + Sync {
-    /// Returns the buffer as its backend's type.
+    /// Returns the buffer of wgpu-hal, for a downcast to the type of its backend.
     fn any(&self) -> &dyn Any;
 
     /// Maps the whole buffer while `run` is called. `run` may write the bytes if `write` is `true`.
@@ -62,7 +62,8 @@ pub(crate) fn out_of_memory(refused: &MemoryRefused) -> bool {
     matches!(refused, MemoryRefused::OutOfMemory)
 }
 
-/// Makes a buffer. A buffer that the host maps is zeroed here. Returns `None` if this device has no such memory.
+/// Makes a buffer. The call zeroes a buffer that the host maps; the device must zero any other. Returns `None` if this
+/// device has no such memory.
 ///
 /// # Errors
 /// Returns the driver's error, such as out of memory.
@@ -80,7 +81,7 @@ pub(crate) fn allocate<A: Backend>(
     Ok(Some(NativeMemory { buffer, view: Some(view), blank: AtomicBool::new(false) }))
 }
 
-/// Returns the bytes of the device's own memory.
+/// Returns the size of the device's own memory in bytes.
 #[cfg(vulkan)]
 pub(crate) fn device_memory(adapter: &wgpu::Adapter) -> Option<u64> {
     const DEVICE_LOCAL: u32 = 1; // VK_MEMORY_HEAP_DEVICE_LOCAL_BIT
@@ -94,7 +95,7 @@ pub(crate) fn device_memory(adapter: &wgpu::Adapter) -> Option<u64> {
     Some(own.map(|heap| heap.size).sum())
 }
 
-/// Returns `None`: the other interfaces report less, or report it elsewhere.
+/// Returns `None`: the other graphics interfaces do not report the size of the memory here.
 #[cfg(not(vulkan))]
 pub(crate) fn device_memory(_: &wgpu::Adapter) -> Option<u64> {
     None
@@ -134,7 +135,7 @@ pub(crate) fn share_with_wgpu(
     None
 }
 
-/// Returns the uses of a buffer. `MAP_READ` asks for cached memory, which is faster for the host to read.
+/// Returns the uses that wgpu-hal has to allow. `MAP_READ` asks for cached memory, which the host reads faster.
 fn uses(wanted: BufferRequest<'_>) -> wgpu::BufferUses {
     use wgpu::BufferUses as Uses;
     match wanted.heap {
@@ -339,7 +340,7 @@ impl HostView {
 
     /// Returns the bytes of `range` for writes.
     pub(crate) fn slice_mut<'a>(&'a self, range: Range<u64>, _: &'a mut HostRight) -> &'a mut [u8] {
-        // SAFETY: the facts of `slice` hold, and the right is borrowed mutably, so no other slice of this right exists.
+        // SAFETY: the reasons given in `slice` hold, and the right is borrowed mutably, so no other slice of this right exists.
         unsafe {
             std::slice::from_raw_parts_mut(self.at(&range).as_ptr(), (range.end - range.start) as usize)
         }

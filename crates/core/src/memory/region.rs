@@ -36,7 +36,7 @@ use std::ops::{Range, RangeFrom, RangeFull, RangeTo};
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Region(SmallVec<[RegionAxis; 4]>);
 
-/// Describes one item of a [`Region`]. It is made from an index, a range, a range and a step, or [`NewAxis`].
+/// Describes one item of a [`Region`]. An index, a range, a range with a step, or [`NewAxis`] converts to an item.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct RegionAxis(pub(crate) Item);
 
@@ -44,7 +44,7 @@ pub struct RegionAxis(pub(crate) Item);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NewAxis;
 
-/// Describes the selection of an item.
+/// Describes what one item of a region selects.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Item {
     /// An `i128` holds every value of the index types that a program can use.

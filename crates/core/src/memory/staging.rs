@@ -7,7 +7,7 @@ use fencepost_sync::prim::{Mutex, lock};
 use std::ops::Range;
 use std::sync::{Arc, Weak};
 
-/// Holds the alignment of a piece in bytes. No two pieces share a cache line.
+/// Aligns pieces, in bytes, so that no two pieces share a cache line.
 const PIECE_ALIGNMENT: u64 = 256;
 
 /// Cuts chunks of staging memory into pieces from front to back, and reuses a chunk when all its pieces are dropped.
@@ -74,7 +74,7 @@ impl<T> Arena<T> {
         Ok(StagingPiece { chunk, claim: StagingClaim(0..size) })
     }
 
-    /// Returns the bytes of the open chunk if it has no pieces, and 0 otherwise.
+    /// Returns the size of the open chunk if no piece is cut from the chunk, and 0 otherwise.
     pub(crate) fn open(&self) -> u64 {
         lock(&self.open).as_ref().filter(|open| open.has_no_pieces()).map_or(0, |open| open.chunk.size)
     }
@@ -82,12 +82,12 @@ impl<T> Arena<T> {
     /// Drops the memory that no piece uses, and returns its bytes.
     pub(crate) fn trim(&self) -> u64 {
         let open = lock(&self.open).take_if(|open| open.has_no_pieces());
-        drop(open); // the drop makes its memory free
+        drop(open); // the drop of the chunk puts its memory into the list that `drain` empties
         self.free.drain().1
     }
 
-    /// Returns the size of a chunk for a piece: the size of an ordinary chunk, or the next of eight steps to the next
-    /// power of two.
+    /// Returns the size of a chunk for a piece: the size of the piece, rounded up to an eighth of a power of two, and at
+    /// least the size of an ordinary chunk.
     fn chunk_for(&self, size: u64) -> u64 {
         let step = (size.next_power_of_two() / 8).max(PIECE_ALIGNMENT);
         size.next_multiple_of(step).max(self.chunk)
@@ -120,7 +120,7 @@ impl<T> StagingPiece<T> {
         self.chunk.memory()
     }
 
-    /// Returns the offset of the piece in that memory.
+    /// Returns the offset of the piece in the memory of the chunk.
     pub(crate) fn offset(&self) -> u64 {
         self.claim.range().start
     }
