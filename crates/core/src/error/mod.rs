@@ -1,4 +1,4 @@
-//! The errors of the crate. Each names its object, the value found and the limit.
+//! The errors of the crate. Each error names its object, the value found and the limit.
 
 pub(crate) mod site;
 
@@ -97,7 +97,7 @@ pub enum Kind {
         wait: String,
         gone: bool,
     },
-    /// An implementation of `KernelArgs` by hand passes an argument which its `fields` do not declare in that place.
+    /// A hand-written `KernelArgs` passes an argument that its `fields` do not declare in that place.
     #[error(
         "kernel `{kernel}`: `KernelArgs::bind` passed {found} where its `fields` declare {declared}: pass each field \
          once, in the order of `fields`"
@@ -163,7 +163,7 @@ pub enum Kind {
          launch the kernel once for each part of the array, which `slice` returns"
     )]
     BindingTooLarge { kernel: String, arg: String, found: u64, limit: u64 },
-    /// The shader needs an ability that the adapter lacks.
+    /// The shader needs a feature that the adapter lacks.
     #[error("kernel `{kernel}` needs {what}, which adapter `{adapter}` lacks: use another adapter")]
     Unsupported { kernel: String, what: String, adapter: String },
     /// The CPU recorder has no function for the kernel.
@@ -224,9 +224,9 @@ pub enum Kind {
     /// taken the error.
     #[error("{object}, in another context, failed: {error}")]
     OtherContext { object: String, error: Error },
-    /// A host callback waits for work that can run only after the callback: for work behind it, or for work behind
-    /// another callback that waits, and so on. `callbacks` names their queues: the work is behind the first callback,
-    /// and each callback waits for the next one.
+    /// A host callback waits for work that can run only after the callback: for work behind the callback in its queue,
+    /// or for work behind another callback that waits, and so on. `callbacks` names the queues of these callbacks: the
+    /// work is behind the first callback, and each callback waits for the next one.
     #[error(
         "a wait for queue `{queue}` inside a host callback can never end: {}; enqueue the later work instead of \
          waiting",
@@ -251,7 +251,7 @@ pub enum Kind {
     /// A tuning of a queue was started twice, or stopped and never started.
     #[error("queue `{queue}` {problem}")]
     Tuning { queue: String, problem: &'static str },
-    /// There is no time, and therefore no number.
+    /// A requested time does not exist. `reason` says why.
     #[error("the time of {object} is not measured: {reason}")]
     NotMeasured { object: String, reason: String },
     /// Two events are of different contexts or hardware queues.
@@ -293,7 +293,7 @@ pub enum Kind {
     /// A file could not be written.
     #[error(transparent)]
     File(#[from] fencepost_profile::FileError),
-    /// A picture was not read or written.
+    /// A picture could not be read or written.
     #[error("picture `{path}` was not {done}: {reason}")]
     Image { path: String, done: &'static str, reason: String },
     /// An array has more elements along an axis than a picture has pixels.
@@ -307,7 +307,7 @@ pub enum Kind {
     Type { found: String, asked: String },
 }
 
-/// Describes how the callbacks wait for each other.
+/// Describes in which order the callbacks wait for each other.
 fn chain(callbacks: &[String]) -> String {
     let names: Vec<String> =
         callbacks.iter().map(|queue| format!("the callback of queue `{queue}`")).collect();

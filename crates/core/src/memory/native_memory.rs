@@ -340,7 +340,8 @@ impl HostView {
 
     /// Returns the bytes of `range` for writes.
     pub(crate) fn slice_mut<'a>(&'a self, range: Range<u64>, _: &'a mut HostRight) -> &'a mut [u8] {
-        // SAFETY: the reasons given in `slice` hold, and the right is borrowed mutably, so no other slice of this right exists.
+        // SAFETY: the reasons given in `slice` hold, and the right is borrowed mutably, so no other slice of this right
+        // exists.
         unsafe {
             std::slice::from_raw_parts_mut(self.at(&range).as_ptr(), (range.end - range.start) as usize)
         }

@@ -165,8 +165,8 @@ impl Pool {
 
     /// Returns the free bytes to keep when a block of `size` bytes comes into use.
     ///
-    /// The result is the program's threshold if there is one. Otherwise it is twice the recent peak of the bytes in use,
-    /// so that the pool keeps both blocks of a loop which makes two arrays in turn.
+    /// The result is the program's threshold if there is one. Otherwise it is twice the recent peak of the bytes in
+    /// use, so that the pool keeps both blocks of a loop which makes two arrays in turn.
     fn kept(&self, size: u64) -> u64 {
         let used = self.stats.used + self.stats.pinned + size;
         self.threshold.unwrap_or_else(|| self.recent_peak.most().max(used).saturating_mul(2).max(MIN_KEPT))

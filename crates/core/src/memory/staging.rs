@@ -86,8 +86,8 @@ impl<T> Arena<T> {
         self.free.drain().1
     }
 
-    /// Returns the size of a chunk for a piece: the size of the piece, rounded up to an eighth of a power of two, and at
-    /// least the size of an ordinary chunk.
+    /// Returns the size of a chunk for a piece: the size of the piece, rounded up to an eighth of a power of two, and
+    /// at least the size of an ordinary chunk.
     fn chunk_for(&self, size: u64) -> u64 {
         let step = (size.next_power_of_two() / 8).max(PIECE_ALIGNMENT);
         size.next_multiple_of(step).max(self.chunk)
