@@ -117,7 +117,7 @@ impl CommandQueue {
         &self.inner.owner
     }
 
-    /// Returns the slot of the queue.
+    /// Returns the slot of the queue: its number in the context.
     ///
     /// # Errors
     /// Returns `DeviceLost` if the queue was made on a lost device.
@@ -130,13 +130,13 @@ impl CommandQueue {
         &self.inner.options.label
     }
 
-    /// Returns how soon the queue's work should run, compared with other queues. This is a hint: it cannot interrupt
-    /// running work.
+    /// Returns how soon the queue's work should run, compared with other queues. The priority is a hint, and interrupts
+    /// no running work.
     pub fn priority(&self) -> Priority {
         self.inner.options.priority
     }
 
-    /// Returns `true` if the queue's commands are timed: its options ask for it, and the device has a clock for it.
+    /// Returns `true` if the queue's commands are timed: its options request times, and the device has timestamps.
     pub fn is_timed(&self) -> bool {
         self.inner.options.timing && self.owner().device().caps().timestamps
     }
@@ -206,9 +206,10 @@ impl CommandQueue {
     /// submits nothing. An empty list enqueues nothing.
     ///
     /// The events may belong to another context, on any adapter. Then the host holds the work behind the wait until the
-    /// other context has reached the event. If both contexts are on one wgpu device, the host holds it only until the
-    /// other context has submitted its work. No other queue is held up, and a wait for this queue starts the work of
-    /// the other context. If that work fails, this queue fails with [`Kind::OtherContext`](crate::Kind::OtherContext).
+    /// other context has reached the event. If both contexts are on one wgpu device, the host holds the work only until
+    /// the other context has submitted the work before the event. No other queue is held up, and a wait for this queue
+    /// starts the work of the other context. If that work fails, this queue fails with
+    /// [`Kind::OtherContext`](crate::Kind::OtherContext).
     ///
     /// If the last handle of a context is dropped while its work waits for another context, the context ends later, on
     /// a thread of its own.

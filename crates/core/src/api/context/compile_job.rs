@@ -9,7 +9,7 @@ use crate::work::compiled_kernel::{KernelInner, Recipe};
 use fencepost_kernels::{Interface, Module, ShaderSource};
 use std::sync::Arc;
 
-/// Names a kernel to compile.
+/// Describes a kernel to compile: its source, its entry point and its overrides.
 pub(crate) struct Job {
     source: ShaderSource,
     entry: String,
@@ -41,6 +41,7 @@ impl Job {
     }
 }
 
+/// Parses the shader, checks the device's limits, and compiles the pipeline.
 pub(crate) fn compile(
     engine: &Engine,
     source: &ShaderSource,

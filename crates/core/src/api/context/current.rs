@@ -30,7 +30,7 @@ struct Current {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScopeOptions {
-    /// Is `true` if the queue comes after everything enqueued so far on the queue that was current before.
+    /// Is `true` if the queue waits, on entry, for everything enqueued so far on the queue that was current before.
     pub wait: bool,
 }
 
@@ -196,7 +196,8 @@ fn current_queue(owner: &Owner) -> Option<CommandQueue> {
         let current = current.borrow();
         current.queues.iter().find(|(of, _)| *of == context).map(|(_, queue)| queue.clone())
     });
-    // The borrow is over: the new handle may become the queue's last one, and its drop must not meet a borrow.
+    // The borrow of `CURRENT` has ended here: the new handle may become the queue's last one, and the drop of a queue
+    // must not run inside a borrow.
     known.ok().flatten()?.upgrade()
 }
 

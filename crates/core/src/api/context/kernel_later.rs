@@ -12,7 +12,7 @@ use fencepost_sync::prim::{Condvar, Mutex, lock, sleep_for};
 use std::sync::Arc;
 use std::task::Waker;
 
-/// Makes the program's kernel from a compiled one.
+/// Makes the typed or untyped kernel that the program receives from a compiled one.
 type Make<K> = Box<dyn FnOnce(&Owner, Arc<KernelInner>) -> Result<K> + Send>;
 
 /// Holds the result of a compilation, or the payload of its panic.
@@ -27,6 +27,7 @@ pub(crate) struct KernelLate<K> {
     make: Option<Make<K>>,
 }
 
+/// Passes the outcome of a compilation from the compiler thread to the pending result.
 #[derive(Default)]
 struct CompileSlot {
     state: Mutex<CompileSlotState>,
@@ -120,7 +121,8 @@ impl<K> LateSteps<K> for KernelLate<K> {
                 outcome.map(|outcome| self.finish(outcome))
             }
             WaitMode::Block(deadline) if deadline.is_endless() && desk.begin() => {
-                // All compiler threads may be in wakers that wait for kernels, so the waiting thread compiles.
+                // Every compiler thread may be blocked in a waker that waits for a kernel. So the waiting thread
+                // compiles.
                 Some(self.finish_here())
             }
             WaitMode::Block(deadline) => {

@@ -82,7 +82,7 @@ impl Context {
     }
 
     /// Returns to the driver all free memory that no enqueued or running work uses, and the staging memory that is kept
-    /// for later. The result is the number of bytes of both together.
+    /// for later. The result is the number of bytes that the driver gets back.
     pub fn trim(&self) -> u64 {
         self.owner.engine().trim()
     }
