@@ -14,8 +14,8 @@ impl Profile {
     /// [`write_html`](Self::write_html).
     ///
     /// # Errors
-    /// [`FileError`] if the file cannot be written, or its name has another extension. `?` turns it into an error of
-    /// `fencepost` of the kind `File`.
+    /// [`FileError`] if the file cannot be written, or its name has another extension. `?` turns this error into
+    /// an error of `fencepost` of the kind `File`.
     ///
     /// # Example
     /// ```no_run

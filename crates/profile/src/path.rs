@@ -4,8 +4,8 @@ use crate::profile::Profile;
 use crate::row::Row;
 use std::collections::HashMap;
 
-/// The longest chain of rows in which each row is ordered after the row before it: [`Profile::critical_path`] returns
-/// it.
+/// The longest chain of rows in which each row is ordered after the previous one: [`Profile::critical_path`] returns
+/// the chain.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CriticalPath {

@@ -33,8 +33,8 @@ pub struct Row {
     pub submitted: Option<f64>,
     /// Is the batch of the row, as an index into [`Profile::batches`](crate::Profile::batches).
     pub batch: Option<usize>,
-    /// Counts the other commands on the level of this command, which started with it. If there are any, the command may
-    /// have taken less time than `time`.
+    /// Counts the other commands on the level of this command, which started at the same time. If there are any, the
+    /// command may have taken less time than `time`.
     pub level_peers: usize,
     /// Is the interval in which a command or callback ran, or in which a wait held its queue.
     pub time: Result<Interval, Unmeasured>,

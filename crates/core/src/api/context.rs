@@ -376,7 +376,7 @@ impl Context {
         HostArray::new(&self.owner, shape, shape)
     }
 
-    /// Returns an event that is not recorded. It counts as complete until a queue records it.
+    /// Returns an event that is not recorded. The event counts as complete until a queue records the event.
     ///
     /// # Example
     /// ```

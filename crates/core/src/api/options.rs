@@ -34,8 +34,8 @@ pub struct ContextOptions {
     pub lateness: Duration,
     /// Names a folder that keeps compiled kernels for the next run of a program; with `None`, none are kept.
     ///
-    /// The folder is made when the first kernel is compiled. It has one file for each form of a kernel, device and
-    /// driver. A file that is damaged, or that belongs to another device or driver, is ignored, and its kernel is
+    /// The folder is made when the first kernel is compiled. The folder has one file for each form of a kernel, device
+    /// and driver. A file that is damaged, or that belongs to another device or driver, is ignored, and its kernel is
     /// compiled again. If the folder cannot be written, the log has a warning. Several programs may share the folder,
     /// also at the same time. Drivers read the files: only trusted programs may have write access to the folder. Only
     /// Vulkan drivers return compiled kernels; elsewhere nothing is kept. The driver decides what the files contain:

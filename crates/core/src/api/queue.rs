@@ -144,7 +144,7 @@ impl CommandQueue {
     /// *Returns* the event of everything enqueued so far. The call submits nothing and cannot fail: if the work has
     /// failed, a wait for the event returns the error.
     ///
-    /// The call enqueues nothing, except on a timed queue whose work is complete. There it enqueues a read of the
+    /// The call enqueues nothing, except on a timed queue whose work is complete. There the call enqueues a read of the
     /// device's clock for [`Event::seconds_since`], and the event does not wait for that read.
     ///
     /// # Example
@@ -181,8 +181,8 @@ impl CommandQueue {
         event
     }
 
-    /// *Records* `event`: it now covers everything enqueued so far. Waits that were enqueued for the event before this
-    /// call do not change.
+    /// *Records* `event`: the event now covers everything enqueued so far. Waits that were enqueued for the event before
+    /// this call do not change.
     ///
     /// # Errors
     /// Returns [`Kind::ForeignContext`](crate::Kind::ForeignContext) for an event of another context.
@@ -273,9 +273,10 @@ impl CommandQueue {
         CommandQueue::new(self.owner().clone(), options)
     }
 
-    /// *Enqueues* a host function. It runs on the context's callback thread after everything enqueued before it, and
-    /// later commands of the queue wait for it. The function may enqueue commands. A wait in the function for work
-    /// behind it returns [`Kind::WouldDeadlock`](crate::Kind::WouldDeadlock). If the function panics, the queue fails.
+    /// *Enqueues* a host function. The function runs on the context's callback thread after everything enqueued before,
+    /// and later commands of the queue wait for the function. The function may enqueue commands. A wait in the function
+    /// for work that comes after the function returns [`Kind::WouldDeadlock`](crate::Kind::WouldDeadlock). If the
+    /// function panics, the queue fails.
     ///
     /// A handle of the context in the function keeps the context alive until the function has run. If the program ends
     /// before that, the function does not run; a wait for the function prevents this.
@@ -298,7 +299,7 @@ impl CommandQueue {
         self.owner().engine().enqueue_callback(self.slot()?, Box::new(f), Location::caller())
     }
 
-    /// *Starts* the enqueued work, with all the work that it waits for, and returns.
+    /// *Starts* the enqueued work, with all the work for which the enqueued work waits, and returns.
     ///
     /// # Errors
     /// Returns the queue's own error.

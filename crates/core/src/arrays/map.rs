@@ -77,7 +77,7 @@ struct Mapping<T: Element, G> {
     write: bool,
     guard: fn(MapGuard<T>) -> G,
     at: &'static Location<'static>,
-    /// Holds the host access, and the read that copies memory which the host cannot access directly.
+    /// Is `Some` while a read copies memory that the host cannot access directly. The host access excludes commands.
     copying: Option<(HostGuard, Reading<T>)>,
     registration: WakerRegistration,
     #[expect(
@@ -134,7 +134,7 @@ impl<T: Element, G> Mapping<T, G> {
         }
     }
 
-    /// Maps the memory if the host can access it; otherwise enqueues a read and returns `None`.
+    /// Returns the guard if the host can access the memory. Otherwise enqueues a read for a copy and returns `None`.
     fn given(&mut self, access: HostGuard) -> Result<Option<G>> {
         self.array.words()?;
         let block = access.block().clone();

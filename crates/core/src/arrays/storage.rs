@@ -20,7 +20,7 @@ pub(crate) struct Storage {
     /// Is the name that the program has given the array, if any.
     pub(crate) name: OnceLock<Arc<str>>,
     pub(crate) owner: Owner,
-    /// Holds the entries of the memory in the books of the allocation trackers.
+    /// Removes the array from the books of the allocation trackers in the drop.
     _entries: AllocationEntries,
 }
 

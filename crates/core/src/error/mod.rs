@@ -25,8 +25,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[error("{0}")]
 pub struct Error(Arc<Kind>);
 
-/// Writes the message, which `unwrap` prints, and `main` for an error that it returns. `{:#?}` writes the fields of the
-/// [kind](Error::kind).
+/// Writes the message, so that `unwrap`, and a `main` that returns the error, print the message. `{:#?}` writes the
+/// fields of the [kind](Error::kind).
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if f.alternate() {
@@ -110,7 +110,7 @@ pub enum Kind {
     )]
     Aliased { kernel: String, first: String, second: String, array: String },
     /// A grid has more workgroups than the device accepts in one dimension. `folds` is true if the grid could be folded
-    /// into two dimensions, but the kernel computes its index with `linear_id`, which is a `u32` and too small for it.
+    /// into two dimensions, but the kernel computes its index with `linear_id`, a `u32` that is too small for the grid.
     #[error(
         "grid of {groups:?} workgroups is over the device's limit of {limit} per dimension: {}",
         if *folds {
@@ -178,7 +178,7 @@ pub enum Kind {
     /// The shapes, or the numbers of elements, do not fit.
     #[error("{object} has shape {found:?}, {expected:?} is needed: {remedy}")]
     Shape { object: String, found: Vec<usize>, expected: Vec<usize>, remedy: &'static str },
-    /// A call requests an array with more or fewer dimensions than it has.
+    /// A call requests an array with more or fewer dimensions than the array has.
     #[error(
         "array `{array}` has {found} dimensions, and the call requests {asked}: request {found}, and `reshape` the \
          result"
@@ -205,7 +205,7 @@ pub enum Kind {
          multiple of {needed} bytes: use other bounds, or copy the part with `copy_region`, which accepts any bounds"
     )]
     Alignment { array: String, offset: u64, needed: u64 },
-    /// The array is mapped: it cannot be enqueued, and cannot be mapped again.
+    /// The array is mapped. Until the drop of the guard, no command can use the array, and no other map.
     #[error("array `{array}` is mapped; drop its guard before it is used again")]
     Mapped { array: String },
     /// The device may still use the pinned array. The `try_` methods return this error.
@@ -321,7 +321,7 @@ fn no_adapter(wanted: &str, found: &str) -> String {
     }
 }
 
-/// Writes the number of bytes if it is known: 0 stands for an unknown number.
+/// Writes the number of bytes; 0 stands for an unknown number, which is not written.
 fn bytes_for(bytes: u64) -> String {
     if bytes == 0 { " for ".into() } else { format!(": {bytes} bytes for ") }
 }

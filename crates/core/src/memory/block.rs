@@ -24,7 +24,7 @@ pub(crate) struct Block {
     /// Counts the bytes. The size is a multiple of 16 unless the block is an external buffer.
     pub(crate) size: u64,
     pub(crate) memory: Memory,
-    /// Records the last epoch in which the native recorder used the block, and if it read or wrote the block there.
+    /// Records the last epoch in which the native recorder used the block, and the kinds of the uses: read, written.
     /// Only the thread that holds the lane's token uses the mark.
     #[cfg(native)]
     pub(crate) mark: AtomicU64,
@@ -34,7 +34,7 @@ pub(crate) struct Block {
 /// Is the memory of a block: on a wgpu device, or on the host for the CPU recorder.
 pub(crate) enum Memory {
     Wgpu(WgpuMemory),
-    /// Holds the bytes that the CPU recorder works on.
+    /// The CPU recorder works on these bytes.
     Host(CpuMemory),
 }
 
@@ -137,8 +137,8 @@ impl Block {
         block
     }
 
-    /// Locks the state of the block. The caller holds the state lock S, unless it uses the label alone, and releases
-    /// this lock before S.
+    /// Locks the state of the block. The caller holds the state lock S and releases this lock before S. Only
+    /// an access to the label alone needs no S.
     #[inline]
     pub(crate) fn order(&self) -> MutexGuard<'_, BlockState> {
         lock(&self.order)

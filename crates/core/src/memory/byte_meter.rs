@@ -11,7 +11,7 @@ pub(crate) struct ByteMeter {
     free: AtomicU64,
 }
 
-/// Counts some bytes of staging memory until it is dropped.
+/// Keeps some bytes of staging memory in the counters until the drop.
 pub(crate) struct MeteredBytes {
     meter: Arc<ByteMeter>,
     pub(crate) bytes: u64,

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use wgpu::hal::{self, Device as _};
 
-/// Holds a buffer of a backend.
+/// Is a buffer of wgpu-hal, mapped for the host or not.
 pub(crate) struct NativeMemory {
     buffer: Arc<dyn Buffer>,
     view: Option<HostView>,
@@ -85,7 +85,7 @@ pub(crate) fn allocate<A: Backend>(
 #[cfg(vulkan)]
 pub(crate) fn device_memory(adapter: &wgpu::Adapter) -> Option<u64> {
     const DEVICE_LOCAL: u32 = 1; // VK_MEMORY_HEAP_DEVICE_LOCAL_BIT
-    // SAFETY: this code destroys nothing through the handle and keeps nothing of it.
+    // SAFETY: this code destroys nothing through the handle, and does not keep the handle.
     let adapter = unsafe { adapter.as_hal::<hal::api::Vulkan>() }?;
     let instance = adapter.shared_instance().raw_instance();
     // SAFETY: the physical device belongs to this instance, and both live as long as the adapter.
@@ -151,7 +151,7 @@ fn uses(wanted: BufferRequest<'_>) -> wgpu::BufferUses {
 }
 
 impl NativeMemory {
-    /// Returns the buffer as wgpu-hal's type, or `None` if it belongs to another backend.
+    /// Returns the buffer as wgpu-hal's type, or `None` if the buffer belongs to another backend.
     pub(crate) fn buffer<A: Backend>(&self) -> Option<&A::Buffer> {
         self.buffer.any().downcast_ref()
     }
@@ -281,8 +281,8 @@ impl<A: Backend> Buffer for Native<A> {
             // SAFETY: the range is mapped.
             unsafe { raw.invalidate_mapped_ranges(buffer, std::iter::once(all.clone())) };
         }
-        // SAFETY: `size` bytes are mapped there for this call alone, and no submission in flight uses the piece that
-        // `run` accesses.
+        // SAFETY: `size` bytes are mapped at the address for this call alone, and no submission in flight uses the
+        // piece that `run` accesses.
         run(unsafe { std::slice::from_raw_parts_mut(mapping.ptr.as_ptr(), self.size as usize) });
         if !mapping.is_coherent && write {
             // SAFETY: the range is still mapped.
@@ -326,15 +326,15 @@ impl HostView {
     pub(crate) fn write(&self, offset: u64, bytes: &[u8], _: &HostRight) {
         let to = self.at(&(offset..offset + bytes.len() as u64));
         // SAFETY: `at` checks the bounds, and the memory is mapped and coherent. The scheduler granted the access, so
-        // neither the device nor another host access uses these bytes. `bytes` is a reference, so it does not overlap
-        // them.
+        // neither the device nor another host access uses these bytes. `bytes` is a reference, so `bytes` and the
+        // mapped memory do not overlap.
         unsafe { to.copy_from_nonoverlapping(NonNull::from(bytes).cast(), bytes.len()) };
     }
 
     /// Returns the bytes of `range`.
     pub(crate) fn slice<'a>(&'a self, range: Range<u64>, _: &'a HostRight) -> &'a [u8] {
         // SAFETY: `at` checks the bounds, and the memory is mapped, coherent and initialised. The scheduler granted the
-        // access, so these bytes are not written while it lasts.
+        // access, so nothing writes these bytes during the access.
         unsafe { std::slice::from_raw_parts(self.at(&range).as_ptr(), (range.end - range.start) as usize) }
     }
 

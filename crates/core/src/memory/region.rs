@@ -1,11 +1,11 @@
-//! The region of an array that a copy reads or writes, as the program writes it.
+//! The region of an array that a copy reads or writes, in the form in which the program describes the region.
 
 use smallvec::SmallVec;
 use std::fmt;
 use std::ops::{Range, RangeFrom, RangeFull, RangeTo};
 
-/// Describes a region of an array. The macro [`region!`](crate::region) makes it from an item for each axis, in the
-/// order of the axes.
+/// Describes a region of an array. The macro [`region!`](crate::region) makes a region from an item for each axis, in
+/// the order of the axes.
 ///
 /// | Item | Selects | Its axis |
 /// |---|---|---|

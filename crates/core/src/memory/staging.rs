@@ -25,7 +25,7 @@ struct OpenChunk<T> {
     used: u64,
 }
 
-/// Holds one allocation. The drop of its last piece returns the memory to the arena.
+/// Holds one allocation of staging memory. The drop of the last piece of the chunk returns the memory to the arena.
 struct Chunk<T> {
     size: u64,
     /// Is `Some` until the drop.
@@ -36,7 +36,7 @@ struct Chunk<T> {
 /// Permits access to a range of a chunk. No two claims on one chunk overlap.
 pub(crate) struct StagingClaim(Range<u64>);
 
-/// Holds a range of a chunk.
+/// Keeps a range of a chunk until the drop of the piece.
 pub(crate) struct StagingPiece<T> {
     chunk: Arc<Chunk<T>>,
     claim: StagingClaim,
@@ -82,7 +82,7 @@ impl<T> Arena<T> {
     /// Drops the memory that no piece uses, and returns its bytes.
     pub(crate) fn trim(&self) -> u64 {
         let open = lock(&self.open).take_if(|open| open.has_no_pieces());
-        drop(open); // the drop of the chunk puts its memory into the list that `drain` empties
+        drop(open); // the drop makes its memory free
         self.free.drain().1
     }
 
@@ -125,7 +125,7 @@ impl<T> StagingPiece<T> {
         self.claim.range().start
     }
 
-    /// Returns the memory, and the claim on this range of it.
+    /// Returns the memory of the chunk, and the claim of this piece on its range.
     pub(crate) fn claim(&self) -> (&T, &StagingClaim) {
         (self.memory(), &self.claim)
     }

@@ -17,8 +17,8 @@ pub(crate) struct Use {
     pub(crate) write: bool,
     pub(crate) what: CommandKind,
     pub(crate) at: &'static Location<'static>,
-    /// Describes the queue of the use for messages and later checks, because the queue may be dropped by then. It is
-    /// `Some` under [`Policy::Checked`](crate::Policy::Checked), and while waits are recorded.
+    /// Describes the queue of the use for messages and later checks, because the queue may be dropped by then. The
+    /// field is `Some` under [`Policy::Checked`](crate::Policy::Checked), and while waits are recorded.
     pub(crate) origin: Option<Arc<UseOrigin>>,
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct Use {
 #[derive(Debug)]
 pub(crate) struct UseOrigin {
     pub(crate) queue: Arc<str>,
-    /// Holds the clock of the use: the points that are ordered before it.
+    /// Covers the points that are ordered before the use.
     pub(crate) clock: Clock,
 }
 
@@ -48,7 +48,7 @@ impl Use {
 /// Limits the uses of a block: above this number, the caller of [`BlockUses::record`] removes the complete ones.
 const USES_BEFORE_SWEEP: usize = 16;
 
-/// Holds the uses that a later use may have to wait for.
+/// Lists the uses of a block that a later use may have to wait for.
 #[derive(Default)]
 pub(crate) struct BlockUses {
     /// Lists no use whose whole range a later write covers, if the use is ordered before that write.

@@ -26,7 +26,7 @@ impl Job {
         self.run_on(owner.engine(), owner.kernels())
     }
 
-    /// Returns the kernel from the cache, or compiles it.
+    /// Returns the kernel from the cache, and compiles the kernel if the cache lacks it.
     pub(crate) fn run_on(&self, engine: &Engine, kernels: &KernelCache) -> Result<Arc<KernelInner>> {
         let overrides = self.overrides();
         kernels.get(self.key(), || compile(engine, &self.source, &self.entry, &overrides))

@@ -51,7 +51,7 @@ impl CommandQueue {
     /// no wait: the policy, or a [`wait_for_queue`](Self::wait_for_queue), orders the previous queue's uses of the
     /// scope's work. Scopes nest. Other threads and host callbacks have current queues of their own.
     ///
-    /// A scope belongs to one thread. It takes no asynchronous function: the future of such a function would run
+    /// A scope belongs to one thread, and takes no asynchronous function: the future of such a function would run
     /// outside of the scope. The program does not compile then, because the result of `f` must be [`Unpin`]. A future
     /// in a `Box::pin` is [`Unpin`] and passes that check, but the scope ends before the future runs. Asynchronous code
     /// names its queue.

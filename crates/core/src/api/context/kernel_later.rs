@@ -22,7 +22,7 @@ type CompileOutcome = std::thread::Result<Result<Arc<KernelInner>>>;
 pub(crate) struct KernelLate<K> {
     owner: Owner,
     job: Arc<Job>,
-    /// Receives the outcome from the compiler thread. Without such a thread it is `None`.
+    /// Receives the outcome from the compiler thread. The field is `None` if no thread compiles the kernel.
     desk: Option<Arc<CompileSlot>>,
     make: Option<Make<K>>,
 }

@@ -93,14 +93,14 @@ fn all(owners: impl IntoIterator<Item = Owner>) -> Pending<()> {
 /// advances only after all queues have completed. A wait that is refused or times out does not advance the clock.
 struct All(Vec<ContextEnds>);
 
-/// Holds the ends of all queues of a context at the time of the call.
+/// Lists the ends of all queues of a context at the time of the call.
 struct ContextEnds {
     registration: WakerRegistration,
     owner: Owner,
     ends: Vec<QueueEnd>,
 }
 
-/// Holds a point at the end of a queue, and the result of the wait for it once the wait is over.
+/// Is a point at the end of a queue, with the result of the wait for the point once this wait is over.
 struct QueueEnd {
     point: Point,
     past: Arc<PointHistory>,

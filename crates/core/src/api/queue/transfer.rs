@@ -124,8 +124,8 @@ impl ArrayOps<'_> {
         self.enqueue(CommandKind::Upload, Work::Upload { src: Payload::Here(src), dst })
     }
 
-    /// Uploads a pinned array. If both arrays have the same layout in memory, one command moves all of it, padding
-    /// included.
+    /// Uploads a pinned array. If both arrays have the same layout in memory, one command moves all of the memory,
+    /// padding included.
     fn upload_host<T: Element, const D: usize>(
         &self,
         host: HostRef<'_, T>,
@@ -330,8 +330,8 @@ impl CommandQueue {
     }
 
     /// *Enqueues* a copy of host elements into device memory. Ordinary memory is copied at the call. The device reads a
-    /// pinned array later, so the pinned array must not be written before the upload is complete; its `write` waits for
-    /// that.
+    /// pinned array later, so the pinned array must not be written before the upload is complete; the array's
+    /// [`write`](HostArray::write) waits for the upload.
     ///
     /// # Shape
     /// `src` has as many elements as `dst`.
@@ -404,8 +404,8 @@ impl CommandQueue {
         }
     }
 
-    /// *Flushes*; the result comes when everything enqueued so far on this queue is complete. It holds the elements at
-    /// this place in the order of the queue, and later commands do not change them.
+    /// *Flushes*; the result comes when everything enqueued so far on this queue is complete. The result holds the
+    /// elements at this place in the order of the queue, and later commands do not change the result.
     ///
     /// # Errors
     /// The result is [`Kind::Alignment`], [`Kind::Mapped`], [`Kind::ForeignContext`], [`Kind::Hazard`] under `Checked`,
