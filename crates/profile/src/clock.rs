@@ -21,6 +21,7 @@ pub struct ClockBounds {
 /// A function from ticks of a device to seconds of the host's clock.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ClockFit {
+    /// Is the first tick of all sightings.
     origin: u64,
     /// Is the host's time in seconds at the tick `origin`.
     offset: f64,

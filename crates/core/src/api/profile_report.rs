@@ -18,6 +18,7 @@ pub(crate) struct NotesReader {
     pub(crate) owner: Owner,
     /// Is the start of the profiler, at which all times of the profile are 0.
     pub(crate) epoch: Instant,
+    /// Counts the notes at the start of the profiler: the profile has no earlier ones.
     pub(crate) from: usize,
     /// Lists the samples of the device's clock at the start and at the end.
     pub(crate) looks: Vec<Arc<TimeSlot>>,

@@ -22,6 +22,7 @@ pub struct Profiler {
 struct Finishing {
     registration: WakerRegistration,
     notes: NotesReader,
+    /// Counts the notes at the call of `finish`: the profile has no later ones.
     upto: usize,
     seconds: f64,
     points: Vec<Point>,

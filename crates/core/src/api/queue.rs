@@ -68,6 +68,7 @@ pub(crate) struct WeakQueue(Weak<Inner>);
 
 struct Inner {
     owner: Owner,
+    /// Is an error if the device was lost before the queue was made.
     slot: Result<Slot>,
     options: QueueOptions,
     /// Is `true` if the queue ends with its last handle.

@@ -55,7 +55,7 @@ impl AllocationTracker {
         self.book.clear();
     }
 
-    /// Puts the arrays that this thread makes until the guard is dropped into a scope. Scopes nest: `outer/inner`.
+    /// Opens a scope for the arrays that this thread makes until the guard is dropped. Scopes nest: `outer/inner`.
     pub fn scope(&self, name: &str) -> AllocationScope<'_> {
         SCOPES.with_borrow_mut(|scopes| scopes.push((self.book.number, name.to_owned())));
         AllocationScope { tracker: PhantomData, book: self.book.number, thread: PhantomData }

@@ -77,7 +77,8 @@ struct Mapping<T: Element, G> {
     write: bool,
     guard: fn(MapGuard<T>) -> G,
     at: &'static Location<'static>,
-    /// Is `Some` while a read copies memory that the host cannot access directly. The host access excludes commands.
+    /// Is `Some` while a read copies memory that the host cannot access directly. The host access keeps other commands
+    /// out meanwhile.
     copying: Option<(HostGuard, Reading<T>)>,
     registration: WakerRegistration,
     #[expect(

@@ -23,8 +23,10 @@ pub(crate) struct Reading<T> {
     #[expect(dead_code, reason = "held, not read: the context lives as long as the read")]
     pub(crate) keep: Option<Owner>,
     pub(crate) point: Point,
+    /// Has the clock of the work before `point`, and keeps `point` among the points that the program has handles of.
     pub(crate) past: Arc<PointHistory>,
     pub(crate) span: Span,
+    /// Tells the place of the bytes.
     pub(crate) slot: Arc<ReadSlot>,
     pub(crate) len: usize,
     /// Receives the elements. Its allocation is reused.

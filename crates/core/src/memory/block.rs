@@ -50,7 +50,8 @@ pub(crate) struct BlockState {
     /// Counts the host reads that are under way.
     pub(crate) readers: u32,
     /// Lists the lazy reads of this block, each with its range. A lazy read leaves its bytes in the block, and the
-    /// thread that waits for the read copies them out. A writer that comes before that has them copied out first.
+    /// thread that waits for the read copies them out. If a writer comes earlier, `take_lazy` ends the read's stay in
+    /// the block, and the bytes are copied elsewhere before the write.
     pub(crate) lazy: ReadParts,
     /// Is `true` if a read in place was planned since the current array took the block. Every batch that writes the
     /// block then makes those writes visible to the host, because the host may read in place again.

@@ -12,7 +12,7 @@ use fencepost_sync::prim::{Condvar, Mutex, lock, sleep_for};
 use std::sync::Arc;
 use std::task::Waker;
 
-/// Makes the typed or untyped kernel that the program receives from a compiled one.
+/// Makes the handle that the program receives, typed or untyped, of a compiled kernel.
 type Make<K> = Box<dyn FnOnce(&Owner, Arc<KernelInner>) -> Result<K> + Send>;
 
 /// Holds the result of a compilation, or the payload of its panic.

@@ -121,10 +121,12 @@ impl CommandQueue {
 struct LaunchArguments<'a> {
     queue: &'a CommandQueue,
     caps: &'a Caps,
+    /// Lists the slots of the plan that have no argument yet.
     slots: std::slice::Iter<'a, ArgumentSlot>,
     launch: Box<Launch>,
     /// Holds the memory that is bound in place of empty arrays, until the launch is enqueued.
     nothing: Vec<ArrayRef>,
+    /// Is the first error of an argument; `complete` returns the error.
     error: Option<Error>,
 }
 
