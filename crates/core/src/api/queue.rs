@@ -182,8 +182,8 @@ impl CommandQueue {
         event
     }
 
-    /// *Records* `event`: the event now covers everything enqueued so far. Waits that were enqueued for the event before
-    /// this call do not change.
+    /// *Records* `event`: the event now covers everything enqueued so far. Waits that were enqueued for the event
+    /// before this call do not change.
     ///
     /// # Errors
     /// Returns [`Kind::ForeignContext`](crate::Kind::ForeignContext) for an event of another context.
@@ -276,8 +276,8 @@ impl CommandQueue {
 
     /// *Enqueues* a host function. The function runs on the context's callback thread after everything enqueued before,
     /// and later commands of the queue wait for the function. The function may enqueue commands. A wait in the function
-    /// for work that comes after the function returns [`Kind::WouldDeadlock`](crate::Kind::WouldDeadlock). If the
-    /// function panics, the queue fails.
+    /// for later work of the queue fails with [`Kind::WouldDeadlock`](crate::Kind::WouldDeadlock). If the function
+    /// panics, the queue fails.
     ///
     /// A handle of the context in the function keeps the context alive until the function has run. If the program ends
     /// before that, the function does not run; a wait for the function prevents this.
