@@ -2,30 +2,31 @@
 //!
 //! Each batch has four times. The host knows the time before the submission and the time at which it observed the
 //! completion; the device knows the start of the first command and the end of the last command. The device's two times
-//! lie between the host's two times, so the offset of the clocks is known up to the remaining difference: the method of
-//! F. Cristian, Probabilistic clock synchronization, 1989.
+//! lie between the host's two times, so the offset of the clocks is known up to the remaining difference. This is the
+//! method of F. Cristian, Probabilistic clock synchronization, 1989.
 
-/// The times of both clocks around a batch.
+/// A sighting of both clocks: their times around one batch.
 #[derive(Clone, Copy, Debug)]
 pub struct ClockBounds {
-    /// Holds the host's clock in seconds, before the submission.
+    /// Is the host's time in seconds, before the submission.
     pub before: f64,
-    /// Holds the host's clock in seconds, after the completion.
+    /// Is the host's time in seconds, after the completion.
     pub after: f64,
-    /// Holds the tick of the device's clock at the start of the first command.
+    /// Is the tick of the device's clock at the start of the first command.
     pub first: u64,
-    /// Holds the tick of the device's clock at the end of the last command.
+    /// Is the tick of the device's clock at the end of the last command.
     pub last: u64,
 }
 
 /// A function from ticks of a device to seconds of the host's clock.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ClockFit {
+    /// Is the first tick of all sightings.
     origin: u64,
-    /// Holds the host seconds at the tick `origin`.
+    /// Is the host's time in seconds at the tick `origin`.
     offset: f64,
     seconds_a_tick: f64,
-    /// Holds the largest possible error in seconds.
+    /// Is the largest possible error in seconds.
     pub error: f64,
 }
 
@@ -43,8 +44,8 @@ struct Offset {
 const DRIFT: f64 = 2e-4;
 
 impl ClockFit {
-    /// Fits the function to the sighting with the smallest error, or to the two best sightings, one of each half of the
-    /// time, whichever gives the smaller error. Returns `None` if there is no sighting.
+    /// Fits the function to the sighting with the smallest error, or to two sightings, the best one of each half of the
+    /// time: the fit with the smaller error is the result. Returns `None` if there is no sighting.
     ///
     /// A tick has the length that the driver reports, unless the two sightings contradict it.
     pub fn of(sightings: &[ClockBounds], seconds_a_tick: f64) -> Option<Self> {

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-// The module has the same `cfg`, but the documentation of `fencepost` shows only this one.
+// This repeats the `cfg` of the module: the documentation of `fencepost` shows only a `cfg` on the item itself.
 #[cfg(feature = "profile")]
 impl Profile {
     /// Writes the profile to a file: a `.json` file contains the trace of
@@ -14,8 +14,8 @@ impl Profile {
     /// [`write_html`](Self::write_html).
     ///
     /// # Errors
-    /// [`FileError`] if the file cannot be written, or its name has another extension. `?` turns it into an error of
-    /// `fencepost` of the kind `File`.
+    /// [`FileError`] if the file cannot be written, or its name has another extension. `?` turns this error into
+    /// an error of `fencepost` of the kind `File`.
     ///
     /// # Example
     /// ```no_run

@@ -11,19 +11,19 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Overlap {
-    /// Holds the time in which at least one launch ran.
+    /// Counts the time in which at least one launch ran.
     pub compute: f64,
-    /// Holds the time in which at least one copy, fill, upload or read ran.
+    /// Counts the time in which at least one copy, fill, upload or read ran.
     pub copy: f64,
-    /// Holds the time in which a launch and a copy, fill, upload or read ran at once.
+    /// Counts the time in which a launch and a copy, fill, upload or read ran at once.
     pub both: f64,
-    /// Holds `both` divided by the shorter of `compute` and `copy`, 0 to 1; `None` if one of them is 0.
+    /// Is `both` divided by the shorter of `compute` and `copy`, 0 to 1; `None` if one of them is 0.
     pub share: Option<f64>,
-    /// Holds the busy time of each hardware queue.
+    /// Lists the busy time of each hardware queue.
     pub lanes: Vec<Busy>,
-    /// Holds the busy time of each queue.
+    /// Lists the busy time of each queue.
     pub queues: Vec<Busy>,
-    /// Holds the idle times of the hardware queues between two commands, the longest first.
+    /// Lists the idle times of the hardware queues between two commands, the longest first.
     pub gaps: Vec<Gap>,
     /// Counts the commands of the device that have no time. The other fields do not include them.
     pub unmeasured: usize,
@@ -33,13 +33,13 @@ pub struct Overlap {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Busy {
-    /// Holds the label of the queue; for a hardware queue, `lane 0`.
+    /// Names the queue; the name of hardware queue 0 is `lane 0`.
     pub label: Arc<str>,
-    /// Holds the number of the queue.
+    /// Numbers the queue.
     pub number: usize,
-    /// Holds the seconds in which at least one command of the queue ran.
+    /// Counts the seconds in which at least one command of the queue ran.
     pub seconds: f64,
-    /// Holds `seconds` divided by the time from the first start of all commands to the last end, 0 to 1.
+    /// Is `seconds` divided by the time from the first start of all commands to the last end, 0 to 1.
     pub share: f64,
 }
 
@@ -47,9 +47,9 @@ pub struct Busy {
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct Gap {
-    /// Holds the number of the hardware queue.
+    /// Numbers the hardware queue.
     pub lane: usize,
-    /// Holds the interval from the end of a command to the start of the next command.
+    /// Is the interval from the end of a command to the start of the next command.
     pub time: Interval,
 }
 
@@ -58,7 +58,7 @@ impl Profile {
     ///
     /// Intervals are united and intersected by one sweep over their ends, so that no moment counts twice (V. Klee,
     /// 1977; J. L. Bentley). Commands on one level count as overlapping, because the device may run them at the same
-    /// time. A driver that runs them one after the other gives the same report.
+    /// time. The report is the same if the driver runs them one after the other.
     ///
     /// # Example
     /// ```

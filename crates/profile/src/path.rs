@@ -4,16 +4,16 @@ use crate::profile::Profile;
 use crate::row::Row;
 use std::collections::HashMap;
 
-/// The longest chain of rows in which each row is ordered after the row before it: [`Profile::critical_path`] returns
-/// it.
+/// The longest chain of rows in which each row is ordered after the previous one: [`Profile::critical_path`] returns
+/// the chain.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CriticalPath {
-    /// Holds the commands and callbacks of the chain in order, as indices into [`Profile::rows`].
+    /// Lists the commands and callbacks of the chain in order, as indices into [`Profile::rows`].
     pub rows: Vec<usize>,
-    /// Holds the sum of their times in seconds.
+    /// Is the sum of the times of these rows in seconds.
     pub seconds: f64,
-    /// Holds the seconds from the first enqueueing in the profile to the last end.
+    /// Counts the seconds from the first enqueueing in the profile to the last end.
     pub wall: f64,
     /// Counts the rows of the chain that have no time. `seconds` does not include them.
     pub unmeasured: usize,
@@ -23,9 +23,10 @@ impl Profile {
     /// *Returns* the longest chain of commands that the order of each queue and the waits connect.
     ///
     /// The rest of the wall time is launch overhead, idle time, and commands of other queues on the same hardware. A
-    /// command with other commands on its level ([`level_peers`](Row::level_peers)) counts with its whole time. The
-    /// chain is the critical path of J. E. Kelley and M. R. Walker, Critical-path planning and scheduling, 1959: the longest path in the
-    /// graph of the order. One pass over the rows finds it, because a wait is always for earlier rows.
+    /// command with other commands on its level ([`level_peers`](Row::level_peers)) counts with its whole time.
+    ///
+    /// The chain is the longest path in the graph of the order: J. E. Kelley and M. R. Walker, Critical-path planning
+    /// and scheduling, 1959. One pass over the rows finds the path, because a wait is always for earlier rows.
     ///
     /// # Example
     /// ```

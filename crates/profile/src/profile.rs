@@ -5,11 +5,11 @@ use crate::row::{Interval, Row};
 /// A record of everything that was enqueued on the queues of a context between `Context::profile` and
 /// `Profiler::finish`.
 ///
-/// The device's clock is read between commands. Its times are converted to the host's clock with readings of both
-/// clocks around the batches. Commands of several queues that nothing orders are on one *level*: the device may run
-/// them at the same time, and the clock does not show which of them starts first. All commands of a level therefore
+/// The device's clock is read between commands. The device's times are converted to the host's clock with readings of
+/// both clocks around the batches. Commands of several queues that nothing orders are on one *level*: the device may
+/// run them at the same time, and the clock does not show which of them starts first. All commands of a level therefore
 /// have one start. Each has its own end, which is not before its real end. If one queue runs, the time of a command is
-/// the time of that command alone; if several queues run, it may be too long, but not too short.
+/// the time of that command alone; if several queues run, the time may be too long, but not too short.
 ///
 /// # Example
 /// ```
@@ -29,13 +29,13 @@ use crate::row::{Interval, Row};
 pub struct Profile {
     /// Names the adapter and its recorder.
     pub adapter: String,
-    /// Holds a row for each enqueued command, wait and callback, in the order of the calls.
+    /// Lists a row for each enqueued command, wait and callback, in the order of the calls.
     pub rows: Vec<Row>,
-    /// Holds the submissions in their order.
+    /// Lists the submissions in their order.
     pub batches: Vec<ProfileBatch>,
-    /// Holds the seconds from the start to the finish of the profiler, by the host's clock.
+    /// Counts the seconds from the start to the finish of the profiler, by the host's clock.
     pub seconds: f64,
-    /// Holds the largest error in seconds of the device's times on the host's clock, of the lane with the largest
+    /// Is the largest possible error of a device's time on the host's clock, in seconds, for the lane with the largest
     /// error; `None` if the device has no clock. The error does not affect the difference of two times of one lane.
     pub clock_error: Option<f64>,
 }
@@ -44,11 +44,11 @@ pub struct Profile {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ProfileBatch {
-    /// Holds the number of the hardware queue.
+    /// Numbers the hardware queue.
     pub lane: usize,
-    /// Holds the time before the batch was recorded and submitted.
+    /// Is the time directly before the batch was recorded and submitted.
     pub submitted: f64,
-    /// Holds the time at which the host observed the completion.
+    /// Is the time at which the host observed the completion; `None` if the host has observed none.
     pub completed: Option<f64>,
     /// Counts the rows of the batch.
     pub rows: usize,

@@ -9,34 +9,34 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Row {
-    /// Holds the label of the queue.
+    /// Names the queue.
     pub queue: Arc<str>,
-    /// Is true if the context itself enqueued the command: then it comes before all commands that any queue enqueues
-    /// later.
+    /// Is true if the context itself enqueued the command: then the command comes before all commands that any queue
+    /// enqueues later.
     pub by_context: bool,
-    /// Holds the number of the queue in the profile. Several queues may have one label.
+    /// Numbers the queue in the profile, because several queues may have one label.
     pub queue_number: usize,
-    /// Holds the number of the hardware queue.
+    /// Numbers the hardware queue.
     pub lane: usize,
-    /// Holds the activity of the row.
+    /// Is the kind of the row.
     pub activity: Activity,
-    /// Names the entry point of a kernel, the bytes of a copy, or the queue or event of a wait.
+    /// Is the entry point of a launch, the number of bytes of a transfer, or the label of the awaited queue or event.
     pub name: Arc<str>,
     /// Counts the bytes that the command moved.
     pub bytes: Option<u64>,
-    /// Holds the line that enqueued the row.
+    /// Names the line that enqueued the row.
     pub location: &'static Location<'static>,
-    /// Holds the time at which the row was enqueued.
+    /// Is the time at which the row was enqueued.
     pub enqueued: f64,
-    /// Holds the time before the batch of the row was recorded and submitted; `None` if it was never submitted, or if
-    /// the host executes the row.
+    /// Is the time directly before the batch of the row was recorded and submitted; `None` if the row was never
+    /// submitted, or if the host executes the row.
     pub submitted: Option<f64>,
-    /// Holds the batch of the row, as an index into [`Profile::batches`](crate::Profile::batches).
+    /// Is the batch of the row, as an index into [`Profile::batches`](crate::Profile::batches).
     pub batch: Option<usize>,
-    /// Counts the other commands on the level of this command, which started with it. If there are any, the command may
-    /// have taken less time than `time`.
+    /// Counts the other commands on the level of this command, which started at the same time. If there are any, the
+    /// command may have taken less time than `time`.
     pub level_peers: usize,
-    /// Holds the time in which a command or callback ran, or in which a wait held its queue.
+    /// Is the interval in which a command or callback ran, or in which a wait held its queue.
     pub time: Result<Interval, Unmeasured>,
     /// Describes the awaited work or event, if the row is a wait.
     pub awaited: Option<Awaited>,
@@ -88,9 +88,9 @@ impl Row {
 /// An interval of time, in seconds. `start <= end`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Interval {
-    /// Holds the start.
+    /// Is the start.
     pub start: f64,
-    /// Holds the end, which is not before the start.
+    /// Is the end, which is not before the start.
     pub end: f64,
 }
 
@@ -115,7 +115,7 @@ pub enum Activity {
     Upload,
     /// The row is a copy from an array to the host.
     Read,
-    /// The row is commands that the program has recorded itself.
+    /// The row stands for commands that the program has recorded itself.
     Encode,
     /// The row is a wait for another queue or for the host.
     Wait,
@@ -163,12 +163,12 @@ impl fmt::Display for Activity {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Awaited {
-    /// Holds the label of the queue or of the event; `None` if the queue had been dropped.
+    /// Names the queue or the event; `None` if the queue had been dropped.
     pub label: Option<Arc<str>>,
-    /// Holds the index of the last row before the awaited point, if that row is in the profile; `None` for an event of
+    /// Is the index of the last row before the awaited point, if that row is in the profile; `None` for an event of
     /// the host.
     pub row: Option<usize>,
-    /// Holds the cause of the wait.
+    /// Says why the queue waits.
     pub cause: WaitCause,
 }
 
@@ -194,7 +194,7 @@ pub enum WaitCause {
     QueueCreation,
 }
 
-/// The reason why a row has no time. A time of 0 would look like a very short one.
+/// The reason why a row has no time. A time of 0 would look like that of a very short command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Unmeasured {
@@ -206,7 +206,7 @@ pub enum Unmeasured {
     TooShort,
     /// The host accessed the bytes in place, without the device.
     InPlace,
-    /// The program has recorded the commands, and they are not measured.
+    /// The program has recorded the commands itself, and such commands are not measured.
     Foreign,
     /// The command never ran, because its queue failed.
     NeverRan,

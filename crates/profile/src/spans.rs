@@ -1,7 +1,7 @@
 //! Sets of intervals: their union, intersection, gaps and length.
 //!
-//! Intervals are sorted and swept once: V. Klee, Can the measure of a union of intervals be computed in less than
-//! O(n log n) steps?, 1977; J. L. Bentley's sweep.
+//! The functions sort the intervals and sweep over them once: V. Klee, Can the measure of a union of intervals be
+//! computed in less than O(n log n) steps?, 1977; J. L. Bentley's sweep.
 
 use crate::row::Interval;
 

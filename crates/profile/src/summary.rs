@@ -10,7 +10,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Summary {
-    /// Holds a row for each kernel and for each other activity, the largest total first.
+    /// Lists a row for each kernel and for each other activity, the largest total first.
     pub rows: Vec<SummaryRow>,
 }
 
@@ -19,7 +19,7 @@ pub struct Summary {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SummaryRow {
-    /// Holds the activity.
+    /// Is the kind of the commands.
     pub activity: Activity,
     /// Names the entry point of a kernel, or the activity if it is not a launch.
     pub name: Arc<str>,
@@ -27,15 +27,15 @@ pub struct SummaryRow {
     pub count: usize,
     /// Counts the commands that have a time.
     pub measured: usize,
-    /// Holds the shortest time.
+    /// Is the shortest time.
     pub min: Option<f64>,
-    /// Holds the mean of the times.
+    /// Is the mean of the times.
     pub mean: Option<f64>,
-    /// Holds the longest time.
+    /// Is the longest time.
     pub max: Option<f64>,
-    /// Holds the sum of the times.
+    /// Is the sum of the times.
     pub total: Option<f64>,
-    /// Holds `total` divided by the total of all commands of the device, 0 to 1; `None` for waits and callbacks.
+    /// Is `total` divided by the total of all commands of the device, 0 to 1; `None` for waits and callbacks.
     pub share: Option<f64>,
 }
 

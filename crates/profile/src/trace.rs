@@ -8,7 +8,7 @@ use std::io::{self, Write};
 /// The number of the process for host activity.
 const HOST: usize = 0;
 
-// The module has the same `cfg`, but the documentation of `fencepost` shows only this one.
+// This repeats the `cfg` of the module: the documentation of `fencepost` shows only a `cfg` on the item itself.
 #[cfg(feature = "profile")]
 impl Profile {
     /// Writes the profile as JSON in the Trace Event format, for Perfetto and `chrome://tracing`.

@@ -222,7 +222,8 @@ impl Context {
         self.owner.wgpu().map(|device| (device.raw(), device.queue()))
     }
 
-    /// Returns the alignment of bindings in bytes. A slice that is bound as an argument must start at a multiple of it.
+    /// Returns the alignment of bindings in bytes. A slice that is bound as an argument must start at a multiple of
+    /// this number.
     pub fn binding_alignment(&self) -> u64 {
         self.owner.device().caps().binding_alignment
     }
@@ -375,7 +376,7 @@ impl Context {
         HostArray::new(&self.owner, shape, shape)
     }
 
-    /// Returns an event that is not recorded. It counts as complete until a queue records it.
+    /// Returns an event that is not recorded. The event counts as complete until a queue records the event.
     ///
     /// # Example
     /// ```

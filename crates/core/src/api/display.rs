@@ -47,8 +47,8 @@ impl Context {
         self.snapshot_of(array, &array.all())
     }
 
-    /// Reads a part of an array on a helper queue, after the commands that write its bytes. Under `Unchecked`, which
-    /// does not record uses, the read comes after all commands enqueued so far.
+    /// Reads a part of an array after the commands that write the part, on a queue that the call makes for this one
+    /// read. Under `Unchecked`, which does not record uses, the read comes after all commands enqueued so far.
     #[track_caller]
     fn snapshot_of<T: Element, const D: usize>(
         &self,

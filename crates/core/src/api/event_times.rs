@@ -19,7 +19,7 @@ impl Event {
     /// when the marker was made, or the queue has waited since its last command, a timestamp command is enqueued, which
     /// runs directly before the next command. Therefore place the markers directly before and directly after the
     /// measured commands: after a `wait`, the time includes time of the host. The call captures the recordings of the
-    /// two events.
+    /// two events, so a later recording of one of them does not change the result.
     ///
     /// # Errors
     /// At the call, in the result: [`Kind::Untimed`] if the queue of one event is not timed; [`Kind::NotMeasured`] if
@@ -96,7 +96,7 @@ fn between(start: &Event, end: &Event) -> Result<ElapsedTime> {
 
 impl TimedPoint {
     fn new(owner: &Owner, point: Point, past: Arc<PointHistory>, moment: Arc<PointTime>) -> Self {
-        // Only the timestamp command may come after the point.
+        // The time may be that of a timestamp command directly after the point. Then the wait covers this command too.
         let point = Point { stamp: point.stamp.max(moment.stamp), ..point };
         Self { late: PointLate::new(owner.clone(), point, past), moment }
     }
@@ -134,7 +134,9 @@ impl ElapsedTime {
         [&mut self.start, &mut self.end]
     }
 
-    /// Returns the difference when both points are complete. Only then does the host clock learn of the two points.
+    /// Returns the difference of two complete points. The call adds both points to the host clock, which covers the
+    /// work that the program was told is complete: a wait that ends with only one complete point tells the program
+    /// nothing.
     fn report(&mut self) -> Result<f64> {
         self.ends().into_iter().for_each(|end| end.late.report_done(&Ok(())));
         self.seconds()

@@ -28,7 +28,7 @@ pub(crate) enum GridSize<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct GridValues {
     size: [u64; 3],
-    /// Is true if a number is negative: then every number of `size` has the bits of an `i64`.
+    /// Is true if a number is negative. Then every number of `size` has the bits of an `i64`.
     negative: bool,
 }
 
@@ -140,7 +140,7 @@ impl GridSize<'_> {
 
 impl GridValues {
     /// Folds the workgroups of one dimension into two: into as few rows as possible, with as few additional workgroups
-    /// as possible.
+    /// as possible. A negative number gets here too, because its bits are a number over every limit.
     #[cold]
     fn folded(
         self,

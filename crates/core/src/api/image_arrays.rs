@@ -57,7 +57,7 @@ pixels! {
     [f32; 4] => to_rgba32f, ImageRgba32F,
 }
 
-// The module has the same `cfg`, but the documentation of `fencepost` shows only this one.
+// This repeats the `cfg` of the module: the documentation of `fencepost` shows only a `cfg` on the item itself.
 #[cfg(feature = "image")]
 impl Context {
     /// Returns an array of shape `[height, width]` with the pixels of a picture. The upload comes before every later

@@ -10,7 +10,7 @@ use crate::runtime::pending::{Pending, then};
 use fencepost_kernels::Element;
 use ndarray::{Array, ArrayBase, Data, Dim, Dimension, IntoDimension, Ix};
 
-// The module has the same `cfg`, but the documentation of `fencepost` shows only this one.
+// This repeats the `cfg` of the module: the documentation of `fencepost` shows only a `cfg` on the item itself.
 #[cfg(feature = "ndarray")]
 impl Context {
     /// Returns an array with the elements and the shape of an array of `ndarray`. The call copies the elements in C

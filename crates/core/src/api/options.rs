@@ -28,19 +28,19 @@ pub struct ContextOptions {
     pub policy: Policy,
     /// Selects the recorder of the work for the device.
     pub recorder: RecorderChoice,
-    /// Limits the delay of a result in device time: a result may be reported this late, so that later work shares its
-    /// submission. The default is 1 ms (rule E02). A longer time makes fewer submissions; with `Duration::MAX`, no
-    /// batch ends for a result.
+    /// Limits the delay of a result in device time: a result may be reported this late, so that later work shares the
+    /// submission of the result's work. The default is 1 ms (rule E02). A longer time makes fewer submissions; with
+    /// `Duration::MAX`, no batch ends for a result.
     pub lateness: Duration,
     /// Names a folder that keeps compiled kernels for the next run of a program; with `None`, none are kept.
     ///
-    /// The folder is made when the first kernel is compiled. It has one file for each form of a kernel, device and
-    /// driver. A file that is damaged, or that belongs to another device or driver, is ignored, and its kernel is
+    /// The folder is made when the first kernel is compiled. The folder has one file for each form of a kernel, device
+    /// and driver. A file that is damaged, or that belongs to another device or driver, is ignored, and its kernel is
     /// compiled again. If the folder cannot be written, the log has a warning. Several programs may share the folder,
     /// also at the same time. Drivers read the files: only trusted programs may have write access to the folder. Only
-    /// Vulkan drivers return such data; on other APIs nothing is kept. The driver decides what the data contain: the
-    /// drivers llvmpipe and SwiftShader store no code, and many drivers have a folder of their own. A relative path is
-    /// relative to the working folder at the time of opening.
+    /// Vulkan drivers return compiled kernels; elsewhere nothing is kept. The driver decides what the files contain:
+    /// the drivers llvmpipe and SwiftShader store no code, and many drivers have a folder of their own. A relative path
+    /// is relative to the working folder at the time of opening.
     pub kernel_folder: Option<PathBuf>,
 }
 

@@ -16,9 +16,11 @@ use web_time::Instant;
 /// A part of the context's notes. The context keeps its notes while a reader exists.
 pub(crate) struct NotesReader {
     pub(crate) owner: Owner,
+    /// Is the start of the profiler, at which all times of the profile are 0.
     pub(crate) epoch: Instant,
+    /// Counts the notes at the start of the profiler: the profile has no earlier ones.
     pub(crate) from: usize,
-    /// Holds the samples of the device's clock at the start and at the end.
+    /// Lists the samples of the device's clock at the start and at the end.
     pub(crate) looks: Vec<Arc<TimeSlot>>,
 }
 
@@ -46,14 +48,15 @@ pub(crate) fn of(engine: &Engine, taking: &NotesReader, notes: &ProfileNotes, se
 /// A profile under construction, to which `add` appends one row for each note.
 struct Report<'a> {
     epoch: Instant,
+    /// Is `true` if the device has timestamps.
     clocked: bool,
     notes: &'a ProfileNotes,
-    /// Holds the clock of each lane.
+    /// Converts the ticks of each lane to the host's time.
     axes: FxHashMap<usize, ClockFit>,
-    /// Holds the index of each batch in `batches`.
+    /// Maps each batch to its index in `batches`.
     places: FxHashMap<Seq, usize>,
     queues: FxHashMap<QueueKey, QueueRows>,
-    /// Counts the commands of a batch that started at a tick.
+    /// Counts the commands of each level: those of one batch that started at one tick.
     levels: FxHashMap<(Seq, u64), usize>,
     rows: Vec<Row>,
     batches: Vec<ProfileBatch>,
@@ -114,7 +117,7 @@ impl<'a> Report<'a> {
         at.checked_duration_since(self.epoch).map_or_else(before, |since| since.as_secs_f64())
     }
 
-    /// Computes the clock of each lane from the times of its batches.
+    /// Computes the conversion of each lane's ticks from the times of the batches of the lane.
     fn axes(&self, looks: &[Arc<TimeSlot>], seconds_a_tick: f64) -> FxHashMap<usize, ClockFit> {
         let commands = self.notes.commands().filter_map(|command| command.time.as_ref());
         let mut spans: FxHashMap<Seq, Ticks> = FxHashMap::default();
@@ -246,7 +249,8 @@ impl<'a> Report<'a> {
         Ok(Interval { start: axis.seconds(ticks.start), end: axis.seconds(ticks.end) })
     }
 
-    /// Returns the last row of a queue that is not after a point.
+    /// Returns the last row up to a point, on the queue of the point. Several queues may have used the slot one after
+    /// the other, so the queue is the newest that existed at the point.
     fn last_before(&self, point: Point) -> Option<QueueRow> {
         let born = |(key, _): &(&QueueKey, &QueueRows)| key.slot == point.slot && key.born <= point.stamp;
         let (_, seen) = self.queues.iter().filter(born).max_by_key(|(key, _)| key.born)?;

@@ -22,6 +22,7 @@ pub struct Profiler {
 struct Finishing {
     registration: WakerRegistration,
     notes: NotesReader,
+    /// Counts the notes at the call of `finish`: the profile has no later ones.
     upto: usize,
     seconds: f64,
     points: Vec<Point>,
@@ -31,9 +32,9 @@ struct Finishing {
 
 impl Context {
     /// Starts to record everything that is enqueued on the queues of this context, until the profiler is finished. All
-    /// queues are timed meanwhile, with or without `timing` in their options. Two profilers at once share the notes of
-    /// the context. Each command needs a note of a few hundred bytes until then. Without a profiler nothing is
-    /// recorded, at no cost.
+    /// queues are timed meanwhile, with or without `timing` in their options. Each command needs a note of a few
+    /// hundred bytes until the profile is made. Two profilers at once share the notes of the context. Without a
+    /// profiler nothing is recorded, at no cost.
     ///
     /// # Example
     /// ```
@@ -80,8 +81,8 @@ impl Drop for Profiler {
 }
 
 impl Finishing {
-    /// Returns the next point that a queue must reach. After the last one, a second sample of the device's clock is
-    /// enqueued, as at the start.
+    /// Returns the next point that a queue must reach. After the last one, the call enqueues a second sample of the
+    /// device's clock: the first sample was enqueued at the start, and the two show how the clocks drift apart.
     fn next(&mut self) -> Option<Point> {
         if self.points.is_empty() && !std::mem::replace(&mut self.looked, true) {
             let (point, look) = self.notes.engine().sample_clock()?;
@@ -99,8 +100,8 @@ impl Finishing {
     }
 }
 
-/// Returns `Ok` if a wait has ended: failed work has ended too. A lost device, and a wait that can never end, are
-/// errors.
+/// Returns `Ok` if the awaited work has ended, also if the work has failed. A lost device, and a wait that can never
+/// end, are errors.
 fn over(result: Result<()>) -> Result<()> {
     match result {
         Err(error)

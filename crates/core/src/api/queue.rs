@@ -68,6 +68,7 @@ pub(crate) struct WeakQueue(Weak<Inner>);
 
 struct Inner {
     owner: Owner,
+    /// Is an error if the device was lost before the queue was made.
     slot: Result<Slot>,
     options: QueueOptions,
     /// Is `true` if the queue ends with its last handle.
@@ -117,7 +118,7 @@ impl CommandQueue {
         &self.inner.owner
     }
 
-    /// Returns the slot of the queue.
+    /// Returns the slot of the queue: its number in the context.
     ///
     /// # Errors
     /// Returns `DeviceLost` if the queue was made on a lost device.
@@ -130,13 +131,13 @@ impl CommandQueue {
         &self.inner.options.label
     }
 
-    /// Returns how soon the queue's work should run, compared with other queues. This is a hint: it cannot interrupt
-    /// running work.
+    /// Returns how soon the queue's work should run, compared with other queues. The priority is a hint, and interrupts
+    /// no running work.
     pub fn priority(&self) -> Priority {
         self.inner.options.priority
     }
 
-    /// Returns `true` if the queue's commands are timed: its options ask for it, and the device has a clock for it.
+    /// Returns `true` if the queue's commands are timed: its options request times, and the device has timestamps.
     pub fn is_timed(&self) -> bool {
         self.inner.options.timing && self.owner().device().caps().timestamps
     }
@@ -144,7 +145,7 @@ impl CommandQueue {
     /// *Returns* the event of everything enqueued so far. The call submits nothing and cannot fail: if the work has
     /// failed, a wait for the event returns the error.
     ///
-    /// The call enqueues nothing, except on a timed queue whose work is complete. There it enqueues a read of the
+    /// The call enqueues nothing, except on a timed queue whose work is complete. There the call enqueues a read of the
     /// device's clock for [`Event::seconds_since`], and the event does not wait for that read.
     ///
     /// # Example
@@ -181,8 +182,8 @@ impl CommandQueue {
         event
     }
 
-    /// *Records* `event`: it now covers everything enqueued so far. Waits that were enqueued for the event before this
-    /// call do not change.
+    /// *Records* `event`: the event now covers everything enqueued so far. Waits that were enqueued for the event
+    /// before this call do not change.
     ///
     /// # Errors
     /// Returns [`Kind::ForeignContext`](crate::Kind::ForeignContext) for an event of another context.
@@ -206,9 +207,10 @@ impl CommandQueue {
     /// submits nothing. An empty list enqueues nothing.
     ///
     /// The events may belong to another context, on any adapter. Then the host holds the work behind the wait until the
-    /// other context has reached the event. If both contexts are on one wgpu device, the host holds it only until the
-    /// other context has submitted its work. No other queue is held up, and a wait for this queue starts the work of
-    /// the other context. If that work fails, this queue fails with [`Kind::OtherContext`](crate::Kind::OtherContext).
+    /// other context has reached the event. If both contexts are on one wgpu device, the host holds the work only until
+    /// the other context has submitted the work before the event. No other queue is held up, and a wait for this queue
+    /// starts the work of the other context. If that work fails, this queue fails with
+    /// [`Kind::OtherContext`](crate::Kind::OtherContext).
     ///
     /// If the last handle of a context is dropped while its work waits for another context, the context ends later, on
     /// a thread of its own.
@@ -272,9 +274,10 @@ impl CommandQueue {
         CommandQueue::new(self.owner().clone(), options)
     }
 
-    /// *Enqueues* a host function. It runs on the context's callback thread after everything enqueued before it, and
-    /// later commands of the queue wait for it. The function may enqueue commands. A wait in the function for work
-    /// behind it returns [`Kind::WouldDeadlock`](crate::Kind::WouldDeadlock). If the function panics, the queue fails.
+    /// *Enqueues* a host function. The function runs on the context's callback thread after everything enqueued before,
+    /// and later commands of the queue wait for the function. The function may enqueue commands. A wait in the function
+    /// for later work of the queue fails with [`Kind::WouldDeadlock`](crate::Kind::WouldDeadlock). If the function
+    /// panics, the queue fails.
     ///
     /// A handle of the context in the function keeps the context alive until the function has run. If the program ends
     /// before that, the function does not run; a wait for the function prevents this.
@@ -297,7 +300,7 @@ impl CommandQueue {
         self.owner().engine().enqueue_callback(self.slot()?, Box::new(f), Location::caller())
     }
 
-    /// *Starts* the enqueued work, with all the work that it waits for, and returns.
+    /// *Starts* the enqueued work, with all the work for which the enqueued work waits, and returns.
     ///
     /// # Errors
     /// Returns the queue's own error.

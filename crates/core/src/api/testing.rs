@@ -36,8 +36,8 @@ pub fn adopt(
     Context::adopt_with(device, queue, options, switches)
 }
 
-/// Makes a context on the CPU recorder as [`Context::on_cpu_with`] does. The recorder injects `faults`, which the seed
-/// of `options` places.
+/// Makes a context on the CPU recorder as [`Context::on_cpu_with`] does. The recorder injects `faults`: the seed of
+/// `options` decides in which places.
 #[cfg(feature = "cpu")]
 pub fn on_cpu(options: CpuOptions, faults: CpuFaults, policy: Policy) -> Context {
     Context::on_faulty_cpu(options, faults, policy)

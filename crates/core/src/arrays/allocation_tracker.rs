@@ -55,7 +55,7 @@ impl AllocationTracker {
         self.book.clear();
     }
 
-    /// Names the arrays that this thread allocates until the guard is dropped. Scopes nest: `outer/inner`.
+    /// Opens a scope for the arrays that this thread makes until the guard is dropped. Scopes nest: `outer/inner`.
     pub fn scope(&self, name: &str) -> AllocationScope<'_> {
         SCOPES.with_borrow_mut(|scopes| scopes.push((self.book.number, name.to_owned())));
         AllocationScope { tracker: PhantomData, book: self.book.number, thread: PhantomData }
@@ -75,7 +75,7 @@ impl fmt::Debug for AllocationTracker {
     }
 }
 
-/// A name for the arrays that its thread allocates until the scope is dropped: [`AllocationTracker::scope`].
+/// A name for the arrays that one thread makes until this guard is dropped: [`AllocationTracker::scope`].
 #[must_use = "a scope ends when this is dropped"]
 pub struct AllocationScope<'a> {
     tracker: PhantomData<&'a AllocationTracker>,

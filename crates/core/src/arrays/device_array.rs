@@ -22,7 +22,7 @@ pub(crate) struct ArrayRef {
     /// Counts the elements.
     pub(crate) len: usize,
     pub(crate) dtype: DType,
-    /// Is true if elements of the same storage follow: the array may share its last word of 4 bytes with them.
+    /// Is true if elements of the same storage follow: the last word of 4 bytes may also hold some of those elements.
     pub(crate) followed: bool,
 }
 

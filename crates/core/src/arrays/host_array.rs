@@ -77,13 +77,14 @@ pub struct HostArray<T: Element, Dir: Direction, const D: usize = 1> {
 pub(crate) enum HostMemory<T> {
     /// The array is memory that both sides keep mapped.
     Pinned(ArrayRef),
+    /// The array is ordinary memory, because the device has no pinned memory.
     Plain(Owner, Mutex<Plain<T>>),
 }
 
 /// Ordinary memory, for devices without pinned memory.
 pub(crate) struct Plain<T> {
     pub(crate) data: Arc<Vec<T>>,
-    /// Holds a download whose elements `data` does not have yet.
+    /// Is the last download to the array, until its elements are in `data`.
     pub(crate) coming: Option<Pending<Vec<T>>>,
 }
 
@@ -219,7 +220,8 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
 }
 
 impl<T: Element> Plain<T> {
-    /// Waits for a download to this memory, the array `label`, and stores its elements.
+    /// Waits for the pending download to this memory, if there is one, and stores its elements. `label` names the array
+    /// in an error.
     fn arrive(&mut self, deadline: Deadline, label: &str) -> Result<()> {
         let Some(mut coming) = self.coming.take() else { return Ok(()) };
         match coming.wait_timeout(deadline.left())? {
@@ -263,7 +265,8 @@ fn pin<T: Element>(owner: &Owner, heap: Heap, len: usize, label: &Arc<str>) -> R
     Ok(array)
 }
 
-/// Fills reused memory with zeros. No other array has this memory, so the host accesses it without a wait.
+/// Fills reused memory with zeros. The context's queue reuses only blocks without running work, so the host needs no
+/// wait.
 fn clear<T: Element>(array: &ArrayRef) -> Result<()> {
     let engine = array.storage.owner.engine();
     let fresh = {

@@ -27,7 +27,7 @@ pub struct ReadMap<T: Element>(MapGuard<T>);
 /// the device. The array cannot be enqueued until then.
 pub struct WriteMap<T: Element>(MapGuard<T>);
 
-/// Mapped elements: the memory itself, or a copy. The drop of a guard with write access copies a copy back.
+/// Mapped elements: the memory itself, or a copy. The drop of a guard with write access writes the copy to the array.
 struct MapGuard<T: Element> {
     array: ArrayRef,
     /// Is `None` only while the guard is dropped.
@@ -77,7 +77,8 @@ struct Mapping<T: Element, G> {
     write: bool,
     guard: fn(MapGuard<T>) -> G,
     at: &'static Location<'static>,
-    /// Holds the host access, and the read that copies memory which the host cannot access directly.
+    /// Is `Some` while a read copies memory that the host cannot access directly. The host access keeps other commands
+    /// out meanwhile.
     copying: Option<(HostGuard, Reading<T>)>,
     registration: WakerRegistration,
     #[expect(
@@ -108,7 +109,7 @@ impl<T: Element, G> Mapping<T, G> {
         (self.guard)(MapGuard { array, access: Some(access), copy, write: self.write })
     }
 
-    /// Returns the host access to the memory, as [`LateSteps::advance`] does.
+    /// Returns the host access to the memory once it is granted, or `None` as [`LateSteps::advance`] does.
     fn access(&mut self, mode: &WaitMode<'_>) -> Option<Result<HostGuard>> {
         let (span, want) = (self.array.span(), HostUseKind::Map { write: self.write });
         let engine = self.array.storage.owner.engine();
@@ -125,6 +126,7 @@ impl<T: Element, G> Mapping<T, G> {
                         return Some(Err(error));
                     }
                 }
+                // The end of another host access need not wake this task, so the task polls again at once.
                 Ok(HostClaim::Shared) => {
                     task.wake_by_ref();
                     return None;
@@ -133,7 +135,7 @@ impl<T: Element, G> Mapping<T, G> {
         }
     }
 
-    /// Maps the memory if the host can access it; otherwise enqueues a read and returns `None`.
+    /// Returns the guard if the host can access the memory. Otherwise enqueues a read for a copy and returns `None`.
     fn given(&mut self, access: HostGuard) -> Result<Option<G>> {
         self.array.words()?;
         let block = access.block().clone();
@@ -190,8 +192,8 @@ impl<T: Element> MapGuard<T> {
         }
     }
 
-    /// Writes a changed copy to the array. No other command for the array can be enqueued while it is mapped, so the
-    /// context's own queue may upload the copy.
+    /// Writes a changed copy to the array. While the array is mapped, no other command for the array can be enqueued,
+    /// so the context's own queue may upload the copy.
     fn write_back(&mut self) -> Result<()> {
         let (Some(copy), Some(access)) = (&self.copy, &self.access) else { return Ok(()) };
         let source: &[u8] = bytemuck::cast_slice(copy);

@@ -19,12 +19,14 @@ use std::sync::Arc;
 pub(crate) struct Reading<T> {
     pub(crate) registration: WakerRegistration,
     pub(crate) engine: Arc<Engine>,
-    /// Keeps the context alive; `None` in a read that the context itself has enqueued.
+    /// Keeps the context alive; `None` in a read that a copy between contexts has enqueued.
     #[expect(dead_code, reason = "held, not read: the context lives as long as the read")]
     pub(crate) keep: Option<Owner>,
     pub(crate) point: Point,
+    /// Has the clock of the work before `point`, and keeps `point` among the points that the program has handles of.
     pub(crate) past: Arc<PointHistory>,
     pub(crate) span: Span,
+    /// Tells the place of the bytes.
     pub(crate) slot: Arc<ReadSlot>,
     pub(crate) len: usize,
     /// Receives the elements. Its allocation is reused.
@@ -32,13 +34,14 @@ pub(crate) struct Reading<T> {
 }
 
 impl<T: Element> Reading<T> {
-    /// Copies the bytes to `into`, after the read's own point is complete. Returns the batch that must complete first,
-    /// if there is one; the caller then waits for it and calls again. Bytes of a lazy read are copied at the first
-    /// call, because a later writer may overwrite them.
+    /// Copies the bytes to `into`, after the read's own point is complete. If a batch must complete before the bytes
+    /// are there, the call returns the batch, and the caller waits for that batch and calls again. The first call
+    /// copies the bytes that a lazy read has left in the block, because a later writer may overwrite them.
     fn fetch_into(&self, into: &mut [T]) -> Result<Option<Seq>> {
         let first = self.fetch_bytes(bytemuck::cast_slice_mut(into))?;
         if first.is_none() {
-            // The host clock learns of the read only after its last byte is copied.
+            // The host clock covers the work that the program was told is complete, so the read joins the clock only
+            // after its last byte is copied.
             self.engine.report_done(self.point, &self.past.clock, &Ok(()));
         }
         Ok(first)

@@ -13,14 +13,14 @@ use crate::scheduler::ordering::admission::Admission;
 use fencepost_sync::Slot;
 use std::sync::{Arc, OnceLock};
 
-/// Device memory and its context. The drop of the last array on the memory returns it to the pool.
+/// A block and its context. The drop of the last array on the block returns the block to the pool.
 pub(crate) struct Storage {
     block: Option<Arc<Block>>,
     label: Arc<str>,
-    /// Holds the name that the program has set.
+    /// Is the name that the program has given the array, if any.
     pub(crate) name: OnceLock<Arc<str>>,
     pub(crate) owner: Owner,
-    /// Holds the entries of the memory in the books of the allocation trackers.
+    /// Removes the array from the books of the allocation trackers in the drop.
     _entries: AllocationEntries,
 }
 
@@ -59,8 +59,8 @@ impl Drop for Storage {
 impl Storage {
     /// Returns a storage of at least `bytes` for commands of the queue `by.slot`, which may be the context's own queue.
     ///
-    /// A queue reuses a free block at once if the queue is ordered after all earlier uses of the block. The context
-    /// reuses a free block after no enqueued or running work uses it.
+    /// A queue reuses a free block at once if the queue is ordered after all earlier uses of the block. The context's
+    /// own queue reuses only a free block that no enqueued or running command uses.
     pub(crate) fn allocate(
         owner: &Owner,
         heap: Heap,
@@ -86,8 +86,8 @@ impl Storage {
         Ok(Storage::tracked(block, label.clone(), owner.clone(), entries))
     }
 
-    /// Allocates a block of new memory. Free memory is returned to the driver first if the pool holds more than it
-    /// keeps, if the device has no memory left, or if the pool has reached its limit.
+    /// Allocates a block of new memory. Free blocks go back to the driver first if the pool has more of them than it is
+    /// to keep, if the device has no memory left, or if the pool has reached its limit.
     fn make(owner: &Owner, heap: Heap, size: u64, label: &Arc<str>) -> Result<Arc<Block>> {
         owner.engine().make_room(size);
         Self::reserve(owner, heap, size, label)?;
@@ -125,7 +125,8 @@ impl Storage {
         })
     }
 
-    /// Returns a free block, if one fits, and the allocation books with the label of the queue, if there are books.
+    /// Returns a free block, if one fits. Returns the books of the allocation trackers with the label of the queue, if
+    /// there are trackers.
     fn reuse(
         owner: &Owner,
         heap: Heap,

@@ -1,4 +1,4 @@
-//! The errors of the crate. Each names its object, the value found and the limit.
+//! The errors of the crate. Each error names its object, the value found and the limit.
 
 pub(crate) mod site;
 
@@ -25,8 +25,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[error("{0}")]
 pub struct Error(Arc<Kind>);
 
-/// Writes the message, which `unwrap` prints, and `main` for an error that it returns. `{:#?}` writes the fields of the
-/// [kind](Error::kind).
+/// Writes the message, so that `unwrap`, and a `main` that returns the error, print the message. `{:#?}` writes the
+/// fields of the [kind](Error::kind).
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if f.alternate() {
@@ -97,7 +97,7 @@ pub enum Kind {
         wait: String,
         gone: bool,
     },
-    /// An implementation of `KernelArgs` by hand passes an argument which its `fields` do not declare in that place.
+    /// A hand-written `KernelArgs` passes an argument that its `fields` do not declare in that place.
     #[error(
         "kernel `{kernel}`: `KernelArgs::bind` passed {found} where its `fields` declare {declared}: pass each field \
          once, in the order of `fields`"
@@ -110,7 +110,7 @@ pub enum Kind {
     )]
     Aliased { kernel: String, first: String, second: String, array: String },
     /// A grid has more workgroups than the device accepts in one dimension. `folds` is true if the grid could be folded
-    /// into two dimensions, but the kernel computes its index with `linear_id`, which is a `u32` and too small for it.
+    /// into two dimensions, but the kernel computes its index with `linear_id`, a `u32` that is too small for the grid.
     #[error(
         "grid of {groups:?} workgroups is over the device's limit of {limit} per dimension: {}",
         if *folds {
@@ -163,7 +163,7 @@ pub enum Kind {
          launch the kernel once for each part of the array, which `slice` returns"
     )]
     BindingTooLarge { kernel: String, arg: String, found: u64, limit: u64 },
-    /// The shader needs an ability that the adapter lacks.
+    /// The shader needs a feature that the adapter lacks.
     #[error("kernel `{kernel}` needs {what}, which adapter `{adapter}` lacks: use another adapter")]
     Unsupported { kernel: String, what: String, adapter: String },
     /// The CPU recorder has no function for the kernel.
@@ -178,7 +178,7 @@ pub enum Kind {
     /// The shapes, or the numbers of elements, do not fit.
     #[error("{object} has shape {found:?}, {expected:?} is needed: {remedy}")]
     Shape { object: String, found: Vec<usize>, expected: Vec<usize>, remedy: &'static str },
-    /// A call requests an array with more or fewer dimensions than it has.
+    /// A call requests an array with more or fewer dimensions than the array has.
     #[error(
         "array `{array}` has {found} dimensions, and the call requests {asked}: request {found}, and `reshape` the \
          result"
@@ -205,7 +205,7 @@ pub enum Kind {
          multiple of {needed} bytes: use other bounds, or copy the part with `copy_region`, which accepts any bounds"
     )]
     Alignment { array: String, offset: u64, needed: u64 },
-    /// The array is mapped: it cannot be enqueued, and cannot be mapped again.
+    /// The array is mapped. Until the drop of the guard, no command can use the array, and no other map.
     #[error("array `{array}` is mapped; drop its guard before it is used again")]
     Mapped { array: String },
     /// The device may still use the pinned array. The `try_` methods return this error.
@@ -224,9 +224,9 @@ pub enum Kind {
     /// taken the error.
     #[error("{object}, in another context, failed: {error}")]
     OtherContext { object: String, error: Error },
-    /// A host callback waits for work that can run only after the callback: for work behind it, or for work behind
-    /// another callback that waits, and so on. `callbacks` names their queues: the work is behind the first callback,
-    /// and each callback waits for the next one.
+    /// A host callback waits for work that can run only after the callback: for work behind the callback in its queue,
+    /// or for work behind another callback that waits, and so on. `callbacks` names the queues of these callbacks: the
+    /// work is behind the first callback, and each callback waits for the next one.
     #[error(
         "a wait for queue `{queue}` inside a host callback can never end: {}; enqueue the later work instead of \
          waiting",
@@ -251,7 +251,7 @@ pub enum Kind {
     /// A tuning of a queue was started twice, or stopped and never started.
     #[error("queue `{queue}` {problem}")]
     Tuning { queue: String, problem: &'static str },
-    /// There is no time, and therefore no number.
+    /// A requested time does not exist. `reason` says why.
     #[error("the time of {object} is not measured: {reason}")]
     NotMeasured { object: String, reason: String },
     /// Two events are of different contexts or hardware queues.
@@ -293,7 +293,7 @@ pub enum Kind {
     /// A file could not be written.
     #[error(transparent)]
     File(#[from] fencepost_profile::FileError),
-    /// A picture was not read or written.
+    /// A picture could not be read or written.
     #[error("picture `{path}` was not {done}: {reason}")]
     Image { path: String, done: &'static str, reason: String },
     /// An array has more elements along an axis than a picture has pixels.
@@ -307,7 +307,7 @@ pub enum Kind {
     Type { found: String, asked: String },
 }
 
-/// Describes how the callbacks wait for each other.
+/// Describes in which order the callbacks wait for each other.
 fn chain(callbacks: &[String]) -> String {
     let names: Vec<String> =
         callbacks.iter().map(|queue| format!("the callback of queue `{queue}`")).collect();
@@ -321,7 +321,7 @@ fn no_adapter(wanted: &str, found: &str) -> String {
     }
 }
 
-/// Writes the number of bytes if it is known: 0 stands for an unknown number.
+/// Writes the number of bytes; 0 stands for an unknown number, which is not written.
 fn bytes_for(bytes: u64) -> String {
     if bytes == 0 { " for ".into() } else { format!(": {bytes} bytes for ") }
 }

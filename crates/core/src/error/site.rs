@@ -8,7 +8,7 @@ use std::sync::Arc;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct KernelId(pub(crate) u32);
 
-/// The kind of a command. It is small, because every use of every array keeps one.
+/// The kind of a command. The type is small, because each recorded use of a block has a value of it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum CommandKind {
     Launch(KernelId),
@@ -29,11 +29,11 @@ pub(crate) enum CommandKind {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Site {
-    /// Holds the label of the queue.
+    /// Names the queue.
     pub queue: Arc<str>,
     /// Names the kind of the command, with the kernel's name if it is a launch.
     pub command: String,
-    /// Holds the line that enqueued the command.
+    /// Names the line that enqueued the command.
     pub location: &'static Location<'static>,
 }
 

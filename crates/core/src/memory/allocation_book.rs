@@ -26,12 +26,12 @@ pub(crate) struct AllocationPages {
     sites: Vec<AllocationSite>,
 }
 
-/// Holds the entries of an array in the books. The drop removes the array from each book.
+/// Refers to the entries of one array in the books. The drop removes the array from each book.
 #[derive(Default)]
 pub(crate) struct AllocationEntries(Vec<(Arc<AllocationBook>, u64)>);
 
 impl AllocationEntries {
-    /// Adds an array to all `books`, each with the scope of the book.
+    /// Adds an array to all `books`. Each entry has the scopes that this thread has opened for that book.
     pub(crate) fn new(books: Vec<Arc<AllocationBook>>, made: &Allocation) -> Self {
         let enter = |book: Arc<AllocationBook>| {
             let id = book.enter(made);
@@ -62,7 +62,8 @@ impl AllocationBook {
         lock(&self.pages).report()
     }
 
-    /// Removes every array from the book, live ones too.
+    /// Removes every array from the book, live ones too. The numbering of entries goes on, so that the later drop of a
+    /// removed array removes no new entry.
     pub(crate) fn clear(&self) {
         let before = {
             let mut pages = lock(&self.pages);

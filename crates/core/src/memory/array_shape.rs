@@ -2,7 +2,7 @@
 
 use crate::memory::region_iter::PaddedShape;
 
-/// Holds the shape of an array and the shape of its memory, which is at least as long on every axis.
+/// Owns the two shapes that [`PaddedShape`] borrows: the shape of an array and the shape of its memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ArrayShape<S> {
     pub(crate) shape: S,

@@ -1,4 +1,4 @@
-//! The memory behind an array.
+//! The block: the memory behind an array, with the state that orders its uses.
 
 use crate::error::Result;
 use crate::memory::cpu_memory::CpuMemory;
@@ -17,58 +17,59 @@ use std::sync::Arc;
 #[cfg(native)]
 use std::sync::atomic::AtomicU64;
 
-/// Holds one allocation. Arrays share the block with the commands in flight that use it.
+/// Holds one allocation of memory. The storage of an array and the commands in flight on the block refer to the block.
 pub(crate) struct Block {
     pub(crate) id: BlockId,
     pub(crate) heap: Heap,
     /// Counts the bytes. The size is a multiple of 16 unless the block is an external buffer.
     pub(crate) size: u64,
     pub(crate) memory: Memory,
-    /// Records the native recorder's accesses since its last barrier. Only the thread that holds the lane's token uses
-    /// the mark.
+    /// Records the last epoch in which the native recorder used the block, and the kinds of the uses: read, written.
+    /// Only the thread that holds the lane's token uses the mark.
     #[cfg(native)]
     pub(crate) mark: AtomicU64,
     order: Mutex<BlockState>,
 }
 
-/// Holds the bytes of a block.
+/// Is the memory of a block: on a wgpu device, or on the host for the CPU recorder.
 pub(crate) enum Memory {
     Wgpu(WgpuMemory),
-    /// Holds the bytes that the CPU recorder works on.
+    /// The CPU recorder works on these bytes.
     Host(CpuMemory),
 }
 
 /// Holds the uses of a block, which order its commands and host accesses. Only a thread that holds the state lock S
-/// reads or writes it.
+/// reads or writes the state; the label alone needs no S.
 #[derive(Default)]
 pub(crate) struct BlockState {
     /// Names the array that has the block now.
     pub(crate) label: Arc<str>,
     pub(crate) uses: BlockUses,
-    /// Is `Writing` only while `readers` is 0. An access that maps the bytes to read leaves `readers` as it is.
+    /// Is `Writing` only while `readers` is 0. A map for reading is `Mapped`, and does not count in `readers`.
     pub(crate) host: HostUse,
     /// Counts the host reads that are under way.
     pub(crate) readers: u32,
-    /// Lists the lazy reads of this block with their ranges. The host copies the bytes out of the block if no writer is
-    /// planned first.
+    /// Lists the lazy reads of this block, each with its range. A lazy read leaves its bytes in the block, and the
+    /// thread that waits for the read copies them out. If a writer comes earlier, `take_lazy` ends the read's stay in
+    /// the block, and the bytes are copied elsewhere before the write.
     pub(crate) lazy: ReadParts,
-    /// Is `true` if the host reads this block in place. Every batch that writes the block then makes its writes
-    /// visible to the host.
+    /// Is `true` if a read in place was planned since the current array took the block. Every batch that writes the
+    /// block then makes those writes visible to the host, because the host may read in place again.
     pub(crate) host_reads: bool,
-    /// Is `true` if the host sees the last planned write when its batch is complete, and while no write is planned yet.
+    /// Is `true` if a planned batch makes the last planned write visible to the host, or if no write is planned yet.
     pub(crate) visible: bool,
-    /// Is `true` while no command has written the block: all bytes are zero.
+    /// Is `true` while neither a command nor the host has written the block: all bytes are zero.
     pub(crate) fresh: bool,
 }
 
-/// Describes the host's access to a block's bytes at this moment.
+/// Names how the host uses a block now, apart from reads, which [`BlockState::readers`] counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum HostUse {
     #[default]
     Idle,
     /// The host writes the bytes.
     Writing,
-    /// A guard maps the bytes, or is about to map them.
+    /// The guard of a map exists, or a pending map has been granted the access for its guard.
     Mapped,
 }
 
@@ -82,7 +83,7 @@ impl Memory {
         }
     }
 
-    /// Returns the memory as memory of the native recorder, if it is.
+    /// Returns the native memory of the block, if there is any.
     #[cfg(native)]
     pub(crate) fn native(&self) -> Option<&NativeMemory> {
         self.wgpu().and_then(WgpuMemory::native)
@@ -90,10 +91,11 @@ impl Memory {
 }
 
 impl BlockState {
-    /// Removes `range`, which a command is about to write, from the lazy reads. Returns each removed piece with a new
-    /// slot for its bytes.
+    /// Removes `range`, which a command or the host is about to write, from the lazy reads. Returns each removed piece
+    /// with a new slot for its bytes.
     ///
-    /// The rest of each read stays lazy: another writer may write the rest without an order to this one.
+    /// The rest of each read stays lazy: nothing orders this writer and a writer of the rest, so each of them saves
+    /// only the bytes that it overwrites.
     pub(crate) fn take_lazy(&mut self, range: &Range<u64>) -> ReadParts {
         let mut taken = ReadParts::new();
         for (left, read) in std::mem::take(&mut self.lazy) {
@@ -136,7 +138,8 @@ impl Block {
         block
     }
 
-    /// Locks the state of the block. The caller holds the state lock S, and releases this lock before S.
+    /// Locks the state of the block. The caller holds the state lock S and releases this lock before S. Only
+    /// an access to the label alone needs no S.
     #[inline]
     pub(crate) fn order(&self) -> MutexGuard<'_, BlockState> {
         lock(&self.order)
@@ -152,7 +155,7 @@ impl Block {
         self.memory.wgpu().and_then(WgpuMemory::external)
     }
 
-    /// Returns the wgpu buffer if the program has it too.
+    /// Returns the wgpu buffer of an external block, which the program can use too, or `None` for another block.
     pub(crate) fn shared_buffer(&self) -> Option<&wgpu::Buffer> {
         self.is_external().then(|| self.wgpu_buffer())
     }
@@ -189,8 +192,8 @@ impl fmt::Debug for Block {
 pub(crate) trait Allocate {
     /// Allocates `size` bytes, which are zero before the first command uses them.
     ///
-    /// The caller passes a multiple of 16 above 0. After `OutOfMemory` it frees memory and calls once more, so a failed
-    /// call has no effect. Any thread may call this, without the state lock S.
+    /// The caller passes a multiple of 16 above 0. After `OutOfMemory`, the caller frees memory and calls once more, so
+    /// a failed call has no effect. Any thread may call this method; the caller does not hold the state lock S.
     ///
     /// # Errors
     /// Returns `OutOfMemory` or `TooLarge`, which name `label`, or `DeviceLost`.

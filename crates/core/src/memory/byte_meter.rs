@@ -11,14 +11,14 @@ pub(crate) struct ByteMeter {
     free: AtomicU64,
 }
 
-/// Counts some bytes of staging memory until it is dropped.
+/// Keeps some bytes of staging memory in the counters until the drop.
 pub(crate) struct MeteredBytes {
     meter: Arc<ByteMeter>,
     pub(crate) bytes: u64,
     free: bool,
 }
 
-/// Holds staging memory on the program's heap.
+/// Holds staging memory that is ordinary memory of the program.
 pub(crate) struct MeteredVec {
     bytes: Box<[u8]>,
     _count: MeteredBytes,

@@ -3,7 +3,8 @@
 use fencepost_sync::prim::{Mutex, lock};
 use std::ops::Range;
 
-/// Holds bytes for the device thread and for the host. Each holds the lock for one copy at a time.
+/// Holds the bytes of a block of the CPU recorder. The recorder and the host take the lock for one copy at a time, so
+/// neither waits long for the other.
 pub(crate) struct CpuMemory(Mutex<Vec<u8>>);
 
 impl CpuMemory {

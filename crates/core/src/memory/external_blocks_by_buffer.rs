@@ -10,7 +10,7 @@ use std::sync::{Arc, Weak};
 /// Lists dropped blocks that a recorder's bind groups may still bind.
 pub(crate) type DroppedBlocks = Arc<Mutex<Vec<BlockId>>>;
 
-/// Finds the block of an external buffer. All arrays on one buffer share its block, and with it the uses of its bytes.
+/// Finds the block of an external buffer. All arrays on one buffer share one block, and its list of uses.
 pub(crate) struct ExternalBlocks {
     blocks: Mutex<FxHashMap<wgpu::Buffer, (BlockId, Weak<Block>)>>,
     gone: DroppedBlocks,

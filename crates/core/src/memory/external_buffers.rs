@@ -5,18 +5,18 @@ use std::sync::Arc;
 #[cfg(native)]
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Keeps the blocks of external buffers.
+/// Lists the blocks of external buffers.
 pub(crate) trait ExternalOwner: Send + Sync {
-    /// Removes a dropped block. Another block of the same buffer may have taken its place, and stays.
+    /// Removes the block `id` of `buffer`, which is being dropped. A newer block of the same buffer stays.
     fn remove(&self, buffer: &wgpu::Buffer, id: BlockId);
 }
 
-/// Holds the state of an external buffer that its block owns.
+/// Holds the state of the external buffer behind a block. The drop removes the block from its list.
 pub(crate) struct ExternalBuffer {
     id: BlockId,
     buffer: wgpu::Buffer,
-    /// Is `true` if wgpu treats all bytes of the buffer as written. Otherwise wgpu zeroes the bytes before it uses
-    /// them.
+    /// Is `true` if wgpu treats all bytes of the buffer as written. Otherwise the next command of wgpu on the buffer
+    /// would zero bytes that the native recorder has written.
     #[cfg(native)]
     settled: AtomicBool,
     all: Arc<dyn ExternalOwner>,
@@ -52,10 +52,10 @@ impl Drop for ExternalBuffer {
     }
 }
 
-/// Records a transition of `buffers` to `STORAGE_READ_WRITE`. That is the state in which the native recorder expects,
-/// and leaves, every buffer that wgpu also tracks.
+/// Records a transition of `buffers` to `STORAGE_READ_WRITE`. In this state the native recorder expects, and leaves,
+/// every buffer that wgpu also tracks.
 ///
-/// wgpu refuses the commands if it refuses any other use of one of the buffers.
+/// For a buffer that no command may use, such as a destroyed one, wgpu refuses these commands too.
 pub(crate) fn transition_external<'a>(
     encoder: &mut wgpu::CommandEncoder,
     buffers: impl Iterator<Item = &'a wgpu::Buffer>,

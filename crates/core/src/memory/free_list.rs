@@ -5,7 +5,7 @@ use fencepost_sync::prim::{Mutex, lock};
 use std::ops::{Deref, DerefMut, RangeInclusive};
 use std::sync::Arc;
 
-/// Holds the items that have no user. A clone is a handle of the same list.
+/// Holds the items that have no user. Each lent item refers to its list.
 pub(crate) struct FreeList<T>(Arc<Mutex<Vec<T>>>);
 
 /// Holds an item that is not in the list. The drop returns the item to the list.
@@ -55,7 +55,7 @@ impl<T> Drop for TakenItem<T> {
 
 /// Holds free staging memory, each item with the count of its bytes. The sum of the counts is at most `limit`.
 ///
-/// It is no [`FreeList`], because a user needs an item of a certain size, and because the list is bounded.
+/// A [`FreeList`] does not serve here: a user needs an item of a certain size, and the bytes of the list are limited.
 pub(crate) struct FreeMemory<T> {
     limit: u64,
     items: Mutex<Vec<(MeteredBytes, T)>>,

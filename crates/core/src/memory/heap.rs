@@ -16,7 +16,7 @@ impl BlockId {
     }
 }
 
-/// Names the use of a block.
+/// Names the kind of memory of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Heap {
     /// Kernels and copies read and write the block.
@@ -43,7 +43,7 @@ pub(crate) struct BufferRequest<'a> {
     pub(crate) label: &'a str,
 }
 
-/// Returns the wgpu usages of a buffer of a heap.
+/// Returns the wgpu usages of a buffer on `heap`.
 pub(crate) fn usages(heap: Heap) -> Usages {
     match heap {
         Heap::Device => Usages::STORAGE | Usages::COPY_SRC | Usages::COPY_DST | Usages::INDIRECT,

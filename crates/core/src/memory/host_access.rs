@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 /// Permits the host to read, or to write, a block. The bytes are accessible only through this type.
 ///
-/// A block admits several readers at once, or one writer. The scheduler grants an access only when no command enqueued
-/// before can still write the range or, for a write access, use the range. So a write access excludes every other
-/// access to the bytes.
+/// A block admits several readers at once, or one writer. The scheduler grants a read access only when no earlier
+/// command can still write the range, and a write access only when no earlier command can still use the range. Later
+/// commands wait for the end of the access, or are refused while the block is mapped. So a write access excludes every
+/// other access to the bytes.
 pub(crate) struct HostAccess {
     block: Arc<Block>,
     want: HostUseKind,
@@ -34,13 +35,13 @@ impl HostUseKind {
 }
 
 impl HostAccess {
-    /// Admits an access of the host. Returns `None` if a present access excludes it.
+    /// Admits an access of the host. Returns `None` if a present access excludes the new one.
     pub(crate) fn join(block: &Arc<Block>, order: &mut BlockState, want: HostUseKind) -> Option<Self> {
         order.admit_host(want).then(|| Self { block: block.clone(), want, right: HostRight::granted() })
     }
 
-    /// Returns a read access for a lazy read. The read stays valid in place because every later writer of those bytes,
-    /// the host too, copies them out first.
+    /// Returns a read access for a lazy read. The bytes in the block are still those of the read, because every later
+    /// writer, the host included, copies them out before it writes.
     pub(crate) fn of_lazy_read(block: &Arc<Block>, order: &mut BlockState) -> Self {
         order.readers += 1;
         Self { block: block.clone(), want: HostUseKind::Read, right: HostRight::granted() }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use wgpu::hal::{self, Device as _};
 
-/// Holds a buffer of a backend.
+/// Is a buffer of wgpu-hal, mapped for the host or not.
 pub(crate) struct NativeMemory {
     buffer: Arc<dyn Buffer>,
     view: Option<HostView>,
@@ -39,9 +39,9 @@ unsafe impl Send for HostView {}
 // SAFETY: every access to the bytes needs a `HostRight` or a `StagingClaim`, which excludes a conflicting access.
 unsafe impl Sync for HostView {}
 
-/// Holds a native buffer behind a trait object.
+/// Hides the backend of a native buffer, so that [`NativeMemory`] has no type parameter.
 trait Buffer: Send + Sync {
-    /// Returns the buffer as its backend's type.
+    /// Returns the buffer of wgpu-hal, for a downcast to the type of its backend.
     fn any(&self) -> &dyn Any;
 
     /// Maps the whole buffer while `run` is called. `run` may write the bytes if `write` is `true`.
@@ -62,7 +62,8 @@ pub(crate) fn out_of_memory(refused: &MemoryRefused) -> bool {
     matches!(refused, MemoryRefused::OutOfMemory)
 }
 
-/// Makes a buffer. A buffer that the host maps is zeroed here. Returns `None` if this device has no such memory.
+/// Makes a buffer. The call zeroes a buffer that the host maps; the device must zero any other. Returns `None` if this
+/// device has no such memory.
 ///
 /// # Errors
 /// Returns the driver's error, such as out of memory.
@@ -80,11 +81,11 @@ pub(crate) fn allocate<A: Backend>(
     Ok(Some(NativeMemory { buffer, view: Some(view), blank: AtomicBool::new(false) }))
 }
 
-/// Returns the bytes of the device's own memory.
+/// Returns the size of the device's own memory in bytes.
 #[cfg(vulkan)]
 pub(crate) fn device_memory(adapter: &wgpu::Adapter) -> Option<u64> {
     const DEVICE_LOCAL: u32 = 1; // VK_MEMORY_HEAP_DEVICE_LOCAL_BIT
-    // SAFETY: this code destroys nothing through the handle and keeps nothing of it.
+    // SAFETY: this code destroys nothing through the handle, and does not keep the handle.
     let adapter = unsafe { adapter.as_hal::<hal::api::Vulkan>() }?;
     let instance = adapter.shared_instance().raw_instance();
     // SAFETY: the physical device belongs to this instance, and both live as long as the adapter.
@@ -94,7 +95,7 @@ pub(crate) fn device_memory(adapter: &wgpu::Adapter) -> Option<u64> {
     Some(own.map(|heap| heap.size).sum())
 }
 
-/// Returns `None`: the other interfaces report less, or report it elsewhere.
+/// Returns `None`: the other graphics interfaces do not report the size of the memory here.
 #[cfg(not(vulkan))]
 pub(crate) fn device_memory(_: &wgpu::Adapter) -> Option<u64> {
     None
@@ -134,7 +135,7 @@ pub(crate) fn share_with_wgpu(
     None
 }
 
-/// Returns the uses of a buffer. `MAP_READ` asks for cached memory, which is faster for the host to read.
+/// Returns the uses that wgpu-hal has to allow. `MAP_READ` asks for cached memory, which the host reads faster.
 fn uses(wanted: BufferRequest<'_>) -> wgpu::BufferUses {
     use wgpu::BufferUses as Uses;
     match wanted.heap {
@@ -150,7 +151,7 @@ fn uses(wanted: BufferRequest<'_>) -> wgpu::BufferUses {
 }
 
 impl NativeMemory {
-    /// Returns the buffer as wgpu-hal's type, or `None` if it belongs to another backend.
+    /// Returns the buffer as wgpu-hal's type, or `None` if the buffer belongs to another backend.
     pub(crate) fn buffer<A: Backend>(&self) -> Option<&A::Buffer> {
         self.buffer.any().downcast_ref()
     }
@@ -280,8 +281,8 @@ impl<A: Backend> Buffer for Native<A> {
             // SAFETY: the range is mapped.
             unsafe { raw.invalidate_mapped_ranges(buffer, std::iter::once(all.clone())) };
         }
-        // SAFETY: `size` bytes are mapped there for this call alone, and no submission in flight uses the piece that
-        // `run` accesses.
+        // SAFETY: `size` bytes are mapped at the address for this call alone, and no submission in flight uses the
+        // piece that `run` accesses.
         run(unsafe { std::slice::from_raw_parts_mut(mapping.ptr.as_ptr(), self.size as usize) });
         if !mapping.is_coherent && write {
             // SAFETY: the range is still mapped.
@@ -325,21 +326,22 @@ impl HostView {
     pub(crate) fn write(&self, offset: u64, bytes: &[u8], _: &HostRight) {
         let to = self.at(&(offset..offset + bytes.len() as u64));
         // SAFETY: `at` checks the bounds, and the memory is mapped and coherent. The scheduler granted the access, so
-        // neither the device nor another host access uses these bytes. `bytes` is a reference, so it does not overlap
-        // them.
+        // neither the device nor another host access uses these bytes. `bytes` is a reference, so `bytes` and the
+        // mapped memory do not overlap.
         unsafe { to.copy_from_nonoverlapping(NonNull::from(bytes).cast(), bytes.len()) };
     }
 
     /// Returns the bytes of `range`.
     pub(crate) fn slice<'a>(&'a self, range: Range<u64>, _: &'a HostRight) -> &'a [u8] {
         // SAFETY: `at` checks the bounds, and the memory is mapped, coherent and initialised. The scheduler granted the
-        // access, so these bytes are not written while it lasts.
+        // access, so nothing writes these bytes during the access.
         unsafe { std::slice::from_raw_parts(self.at(&range).as_ptr(), (range.end - range.start) as usize) }
     }
 
     /// Returns the bytes of `range` for writes.
     pub(crate) fn slice_mut<'a>(&'a self, range: Range<u64>, _: &'a mut HostRight) -> &'a mut [u8] {
-        // SAFETY: the facts of `slice` hold, and the right is borrowed mutably, so no other slice of this right exists.
+        // SAFETY: the reasons given in `slice` hold, and the right is borrowed mutably, so no other slice of this right
+        // exists.
         unsafe {
             std::slice::from_raw_parts_mut(self.at(&range).as_ptr(), (range.end - range.start) as usize)
         }

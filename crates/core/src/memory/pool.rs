@@ -58,15 +58,15 @@ pub(crate) struct Pool {
     pub(crate) books: Vec<Arc<AllocationBook>>,
 }
 
-/// Holds a block without an array.
+/// Holds a block that no array is on.
 struct Free {
-    /// Holds the pool's `turn` at which the block became free: a smaller number is longer ago.
+    /// Is the pool's `turn` at which the block became free: a smaller number is longer ago.
     since: u64,
     block: Arc<Block>,
 }
 
 impl Free {
-    /// Returns `true` if no command in flight uses the block.
+    /// Returns `true` if no command in flight uses the block: then only the pool refers to it.
     fn is_idle(&self) -> bool {
         Arc::strong_count(&self.block) == 1
     }
@@ -88,6 +88,7 @@ impl Pool {
         Some(block)
     }
 
+    /// Counts a block that an array takes.
     fn used(&mut self, heap: Heap, size: u64) {
         self.stats.arrays += 1;
         match heap {
@@ -97,6 +98,7 @@ impl Pool {
         self.stats.high_water = self.stats.high_water.max(self.stats.used);
     }
 
+    /// Counts a block that its array has left.
     fn unused(&mut self, heap: Heap, size: u64) {
         self.stats.arrays -= 1;
         match heap {
@@ -105,6 +107,7 @@ impl Pool {
         }
     }
 
+    /// Adds the block of a dropped array to the free blocks.
     pub(crate) fn give(&mut self, block: Arc<Block>) {
         self.recent_peak.turn(self.stats.used + self.stats.pinned);
         self.unused(block.heap, block.size);
@@ -162,8 +165,8 @@ impl Pool {
 
     /// Returns the free bytes to keep when a block of `size` bytes comes into use.
     ///
-    /// That is the program's threshold if there is one. Otherwise it is twice the recent peak of the bytes in use, so a
-    /// loop that makes two arrays in turn finds both blocks free.
+    /// The result is the program's threshold if there is one. Otherwise it is twice the recent peak of the bytes in
+    /// use, so that the pool keeps both blocks of a loop which makes two arrays in turn.
     fn kept(&self, size: u64) -> u64 {
         let used = self.stats.used + self.stats.pinned + size;
         self.threshold.unwrap_or_else(|| self.recent_peak.most().max(used).saturating_mul(2).max(MIN_KEPT))
@@ -181,7 +184,7 @@ impl Pool {
     }
 
     /// Takes the free blocks beyond the bytes to keep. A block of `size` bytes that is about to be made counts as free,
-    /// because it will be free later.
+    /// because the pool has to keep that block later.
     pub(crate) fn take_surplus(&mut self, size: u64) -> Vec<Arc<Block>> {
         if self.stats.free + size <= self.kept(size) {
             return Vec::new();

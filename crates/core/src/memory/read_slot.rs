@@ -4,13 +4,13 @@ use fencepost_sync::{Lost, Seq};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Holds the state of one read. The scheduler decides where the bytes of the read are, and the waiting thread fetches
-/// them there.
+/// Holds the state of one read. The scheduler decides where the bytes of the read are placed, and the thread that waits
+/// for the read fetches them from there.
 pub(crate) struct ReadSlot {
     place: Mutex<ReadState>,
-    /// Names the batch that copies the bytes to staging memory, if that is a later batch than the read's own.
+    /// Numbers the batch that copies the bytes to staging memory, if that batch is later than the batch of the read.
     late: Mutex<Option<Seq>>,
-    /// Lists the ranges of the block that were copied out before a writer, each with a slot of its own.
+    /// Lists the ranges of the block that were copied out before a writer overwrote them, each with its own slot.
     parts: Mutex<ReadParts>,
 }
 
@@ -37,11 +37,11 @@ pub(crate) enum ReadState {
     Lazy,
     /// A copy to staging memory is planned. The recorder replaces this state with `Staged`.
     Staging,
-    /// The bytes are in staging memory when the batch that fills it is complete.
+    /// The bytes are in this staging memory as soon as the batch that fills the memory is complete.
     Staged(Arc<dyn Readback>),
-    /// The bytes are not needed any more.
+    /// The program has dropped the pending read, and nothing copies the bytes.
     Dropped,
-    /// The host copied the bytes out before it wrote to the block.
+    /// The host copied the bytes out before a write of the host to the block.
     Taken(Arc<[u8]>),
 }
 

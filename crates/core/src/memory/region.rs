@@ -1,11 +1,11 @@
-//! The region of an array that a copy reads or writes, as the program writes it.
+//! The region of an array that a copy reads or writes, in the form in which the program describes the region.
 
 use smallvec::SmallVec;
 use std::fmt;
 use std::ops::{Range, RangeFrom, RangeFull, RangeTo};
 
-/// Describes a region of an array. The macro [`region!`](crate::region) makes it from an item for each axis, in the
-/// order of the axes.
+/// Describes a region of an array. The macro [`region!`](crate::region) makes a region from an item for each axis, in
+/// the order of the axes.
 ///
 /// | Item | Selects | Its axis |
 /// |---|---|---|
@@ -36,7 +36,7 @@ use std::ops::{Range, RangeFrom, RangeFull, RangeTo};
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Region(SmallVec<[RegionAxis; 4]>);
 
-/// Describes one item of a [`Region`]. It is made from an index, a range, a range and a step, or [`NewAxis`].
+/// Describes one item of a [`Region`]. An index, a range, a range with a step, or [`NewAxis`] converts to an item.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct RegionAxis(pub(crate) Item);
 
@@ -44,7 +44,7 @@ pub struct RegionAxis(pub(crate) Item);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NewAxis;
 
-/// Describes the selection of an item.
+/// Describes what one item of a region selects.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Item {
     /// An `i128` holds every value of the index types that a program can use.

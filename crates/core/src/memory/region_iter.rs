@@ -12,7 +12,7 @@ pub(crate) struct PaddedShape<'a> {
     pub(crate) padded: &'a [usize],
 }
 
-/// Describes elements of an array axis by axis.
+/// Selects elements of an array: the first one, and for each axis a count and a stride.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct StridedRegion {
     /// Counts the elements of the memory before the first selected element.
@@ -62,6 +62,8 @@ impl<'a> PaddedShape<'a> {
         self == &other || (self.is_full() && other.is_full())
     }
 
+    /// Checks that the array has no padding.
+    ///
     /// # Errors
     /// Returns [`Kind::Padding`] if the array has padding.
     pub(crate) fn check_full(&self, object: impl FnOnce() -> String) -> Result<()> {
@@ -77,7 +79,8 @@ impl<'a> PaddedShape<'a> {
         self.shape == self.padded
     }
 
-    /// Returns the stride of each axis in elements of the memory. A stride saturates if the array has no elements.
+    /// Returns the stride of each axis in elements of the memory. A stride saturates if the array has no elements: then
+    /// the other axes may have any length.
     fn strides(&self) -> SmallVec<[usize; 4]> {
         let mut strides: SmallVec<[usize; 4]> = SmallVec::from_elem(1, self.padded.len());
         for axis in (1..strides.len()).rev() {
@@ -88,18 +91,18 @@ impl<'a> PaddedShape<'a> {
 }
 
 impl StridedRegion {
-    /// Returns all elements of an array.
+    /// Selects all elements of an array.
     pub(crate) fn all(frame: PaddedShape<'_>) -> Self {
         let axis = |(&count, stride)| StridedAxis { count, stride };
         Self { first: 0, axes: frame.shape.iter().zip(frame.strides()).map(axis).collect() }
     }
 
-    /// Returns the first element, `count` times.
+    /// Selects the array's first element `count` times.
     pub(crate) fn repeated(count: usize) -> Self {
         Self { first: 0, axes: smallvec![StridedAxis { count, stride: 0 }] }
     }
 
-    /// Returns the elements of `array` that `region` selects.
+    /// Selects the elements of `array` in `region`.
     ///
     /// # Errors
     /// Returns [`Kind::RegionAxes`], [`Kind::RegionIndex`] or [`Kind::RegionRange`].
@@ -123,7 +126,7 @@ impl StridedRegion {
         Ok(strided)
     }
 
-    /// Adds the selection of an item on an axis.
+    /// Applies an item to the next axis: moves the first element, and adds an axis for a range.
     fn add(&mut self, item: Item, axis: StridedAxis) -> Result<(), Problem> {
         let len = axis.count as i128;
         let from_the_start = |index: i128| if index < 0 { index + len } else { index };
@@ -161,7 +164,7 @@ impl StridedRegion {
         self.first = self.first.saturating_add(axis.stride.saturating_mul(index as usize));
     }
 
-    /// Returns the same shape without gaps between elements.
+    /// Returns a selection of the same shape in memory without gaps.
     pub(crate) fn packed(&self) -> Self {
         let shape = self.shape();
         Self::all(PaddedShape::full(&shape))
@@ -183,7 +186,7 @@ impl StridedRegion {
     }
 }
 
-/// Names the error of an item.
+/// Names the reason why an item does not fit its axis.
 enum Problem {
     Outside,
     Nothing,

@@ -3,12 +3,13 @@
 use crate::error::{Kind, Result};
 use fencepost_kernels::Element;
 
-/// Returns the element count of a valid shape. The count is 0 if an axis has length 0, and saturates at `usize::MAX`.
+/// Returns the number of elements of a shape: 0 if an axis has length 0. The number saturates at `usize::MAX`, which
+/// [`elements`] reports as an error.
 pub(crate) fn count(shape: &[usize]) -> usize {
     if shape.contains(&0) { 0 } else { shape.iter().fold(1, |all, &n| all.saturating_mul(n)) }
 }
 
-/// Returns the number of elements of a shape.
+/// Returns the number of elements of a shape, after a check that the program can address their bytes.
 ///
 /// # Errors
 /// Returns [`Kind::Uncountable`] if the bytes of the elements exceed the address space.

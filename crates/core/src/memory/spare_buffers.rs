@@ -6,7 +6,7 @@ use crate::memory::free_list::FreeMemory;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-/// Holds the free buffers of one direction.
+/// Holds the free buffers for transfers in one direction, to the device or to the host.
 pub(crate) struct SpareBuffers {
     gate: Arc<GlGate>,
     free: FreeMemory<SpareBuffer>,
@@ -36,7 +36,7 @@ impl SpareBuffers {
         }
     }
 
-    /// Drops all free buffers and returns their bytes.
+    /// Drops all free buffers and returns the number of their bytes.
     pub(crate) fn trim(&self) -> u64 {
         let (spares, bytes) = self.free.drain();
         for (_, spare) in spares {

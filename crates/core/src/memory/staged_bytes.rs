@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 /// Holds bytes that were copied from the program when a call was made.
 pub(crate) enum Staged {
-    /// The bytes are on the heap, and the recorder copies them to the device.
+    /// The bytes are in ordinary memory, and the recorder copies them to the device.
     Host(MeteredVec),
     /// The bytes are in memory from which the device copies.
     Wgpu(Arc<StagingPiece<WgpuMemory>>),
@@ -36,8 +36,8 @@ impl Payload {
 }
 
 impl StagingPiece<WgpuMemory> {
-    /// Calls `fill` to write the bytes. Memory that does not stay mapped is mapped for this call, and the caller then
-    /// holds the device's gate.
+    /// Calls `fill` to write the bytes. Memory that does not stay mapped is mapped for this call, and the caller has
+    /// then entered the device's gate.
     ///
     /// # Errors
     /// Returns the driver's error.
@@ -54,8 +54,8 @@ impl StagingPiece<WgpuMemory> {
         Ok(())
     }
 
-    /// Calls `read` with the bytes that the submission of `value` has written. That submission is complete. Waits for
-    /// the gate on GL if the memory is not mapped.
+    /// Calls `read` with the bytes that the submission with the timeline value `value` has written. The caller has
+    /// waited for that submission. If the memory does not stay mapped, the call waits for the device's gate on GL.
     ///
     /// # Errors
     /// Returns `Lost` if the device is lost.

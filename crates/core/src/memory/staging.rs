@@ -7,7 +7,7 @@ use fencepost_sync::prim::{Mutex, lock};
 use std::ops::Range;
 use std::sync::{Arc, Weak};
 
-/// Holds the alignment of a piece in bytes. No two pieces share a cache line.
+/// Aligns pieces, in bytes, so that no two pieces share a cache line.
 const PIECE_ALIGNMENT: u64 = 256;
 
 /// Cuts chunks of staging memory into pieces from front to back, and reuses a chunk when all its pieces are dropped.
@@ -25,7 +25,7 @@ struct OpenChunk<T> {
     used: u64,
 }
 
-/// Holds one allocation. The drop of its last piece returns the memory to the arena.
+/// Holds one allocation of staging memory. The drop of the last piece of the chunk returns the memory to the arena.
 struct Chunk<T> {
     size: u64,
     /// Is `Some` until the drop.
@@ -36,7 +36,7 @@ struct Chunk<T> {
 /// Permits access to a range of a chunk. No two claims on one chunk overlap.
 pub(crate) struct StagingClaim(Range<u64>);
 
-/// Holds a range of a chunk.
+/// Keeps a range of a chunk until the drop of the piece.
 pub(crate) struct StagingPiece<T> {
     chunk: Arc<Chunk<T>>,
     claim: StagingClaim,
@@ -74,7 +74,7 @@ impl<T> Arena<T> {
         Ok(StagingPiece { chunk, claim: StagingClaim(0..size) })
     }
 
-    /// Returns the bytes of the open chunk if it has no pieces, and 0 otherwise.
+    /// Returns the size of the open chunk if no piece is cut from the chunk, and 0 otherwise.
     pub(crate) fn open(&self) -> u64 {
         lock(&self.open).as_ref().filter(|open| open.has_no_pieces()).map_or(0, |open| open.chunk.size)
     }
@@ -86,8 +86,8 @@ impl<T> Arena<T> {
         self.free.drain().1
     }
 
-    /// Returns the size of a chunk for a piece: the size of an ordinary chunk, or the next of eight steps to the next
-    /// power of two.
+    /// Returns the size of a chunk for a piece: the size of the piece, rounded up to an eighth of a power of two, and
+    /// at least the size of an ordinary chunk.
     fn chunk_for(&self, size: u64) -> u64 {
         let step = (size.next_power_of_two() / 8).max(PIECE_ALIGNMENT);
         size.next_multiple_of(step).max(self.chunk)
@@ -120,12 +120,12 @@ impl<T> StagingPiece<T> {
         self.chunk.memory()
     }
 
-    /// Returns the offset of the piece in that memory.
+    /// Returns the offset of the piece in the memory of the chunk.
     pub(crate) fn offset(&self) -> u64 {
         self.claim.range().start
     }
 
-    /// Returns the memory, and the claim on this range of it.
+    /// Returns the memory of the chunk, and the claim of this piece on its range.
     pub(crate) fn claim(&self) -> (&T, &StagingClaim) {
         (self.memory(), &self.claim)
     }

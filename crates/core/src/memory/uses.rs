@@ -17,8 +17,8 @@ pub(crate) struct Use {
     pub(crate) write: bool,
     pub(crate) what: CommandKind,
     pub(crate) at: &'static Location<'static>,
-    /// Describes the queue of the use for messages and later checks, because the queue may be dropped by then. It is
-    /// `Some` under [`Policy::Checked`](crate::Policy::Checked), and while waits are recorded.
+    /// Describes the queue of the use for messages and later checks, because the queue may be dropped by then. The
+    /// field is `Some` under [`Policy::Checked`](crate::Policy::Checked), and while waits are recorded.
     pub(crate) origin: Option<Arc<UseOrigin>>,
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct Use {
 #[derive(Debug)]
 pub(crate) struct UseOrigin {
     pub(crate) queue: Arc<str>,
-    /// Holds the clock of the use: the points that are ordered before it.
+    /// Covers the points that are ordered before the use.
     pub(crate) clock: Clock,
 }
 
@@ -35,7 +35,7 @@ impl Use {
         Point { slot: self.slot, stamp: self.stamp }
     }
 
-    /// Returns `true` if the two uses must not run at once.
+    /// Returns `true` if this use and a use of `range` must not run at once: they overlap, and one of them writes.
     fn conflicts(&self, range: &Range<u64>, write: bool) -> bool {
         (self.write || write) && overlap(&self.range, range)
     }
@@ -45,13 +45,13 @@ impl Use {
     }
 }
 
-/// Counts the uses of a block above which the caller removes complete uses.
+/// Limits the uses of a block: above this number, the caller of [`BlockUses::record`] removes the complete ones.
 const USES_BEFORE_SWEEP: usize = 16;
 
-/// Holds the uses that a later use may have to wait for.
+/// Lists the uses of a block that a later use may have to wait for.
 #[derive(Default)]
 pub(crate) struct BlockUses {
-    /// No write in the list covers the range of a use that is ordered before the write.
+    /// Lists no use whose whole range a later write covers, if the use is ordered before that write.
     uses: SmallVec<[Use; 2]>,
 }
 
@@ -69,11 +69,12 @@ impl BlockUses {
     /// Records a use, which comes after the points that `clock` covers. Returns `true` if many uses are recorded now,
     /// of which some may be complete.
     ///
-    /// Drops the uses that the new one replaces: those inside its range and ordered before it, all of them for a write,
-    /// only reads for a read. A wait for the new use implies a wait for them.
+    /// The new use replaces the earlier uses inside its range that are ordered before it, because a wait for the new
+    /// use implies a wait for them. A read replaces only reads, because later reads still have to wait for the writes.
     #[inline]
     pub(crate) fn record(&mut self, new: Use, clock: &Clock) -> bool {
-        // The fast path of `merge` for two common cases: a single writer, and one of several readers.
+        // Two common cases need no `merge`, because the uses of one queue are ordered: a write replaces the only use,
+        // and a read replaces an earlier read of its queue.
         let alone = self.uses.len() == 1;
         let own = self.uses.iter_mut().find(|u| u.slot == new.slot && u.within(&new.range));
         if let Some(own) = own.filter(|own| if new.write { alone } else { !own.write }) {

@@ -1,4 +1,4 @@
-//! Memory on a wgpu device, with the host's view if it is mapped.
+//! Memory on a wgpu device, with the host's view if the memory is mapped.
 
 use crate::driver::erased::Erased;
 use crate::driver::error_scopes::{Operation, reasons};
@@ -15,6 +15,7 @@ pub(crate) struct WgpuMemory {
     /// Holds the wgpu buffer, if wgpu tracks the memory.
     buffer: Option<Erased<wgpu::Buffer>>,
     native: Option<NativeMemory>,
+    /// Keeps a map and the drop of the memory apart from other calls of wgpu on GL.
     gate: Erased<Arc<GlGate>>,
     /// Is `Some` if the buffer is an external buffer.
     external: Option<Erased<ExternalBuffer>>,
@@ -58,12 +59,12 @@ impl WgpuMemory {
         Operation { object: wanted.label, bytes: wanted.size }.run(device, make)
     }
 
-    /// Holds native memory without a wgpu buffer.
+    /// Returns native memory without a wgpu buffer.
     pub(crate) fn native_only(native: NativeMemory, gate: &Arc<GlGate>) -> Self {
         Self::new(None, Some(native), gate)
     }
 
-    /// Holds an external buffer as the memory of block `id`.
+    /// Returns an external buffer as the memory of block `id`.
     pub(crate) fn external_on(
         buffer: &wgpu::Buffer,
         id: BlockId,

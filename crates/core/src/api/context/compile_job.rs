@@ -9,7 +9,7 @@ use crate::work::compiled_kernel::{KernelInner, Recipe};
 use fencepost_kernels::{Interface, Module, ShaderSource};
 use std::sync::Arc;
 
-/// Names a kernel to compile.
+/// Describes a kernel to compile: its source, its entry point and its overrides.
 pub(crate) struct Job {
     source: ShaderSource,
     entry: String,
@@ -26,7 +26,7 @@ impl Job {
         self.run_on(owner.engine(), owner.kernels())
     }
 
-    /// Returns the kernel from the cache, or compiles it.
+    /// Returns the kernel from the cache, and compiles the kernel if the cache lacks it.
     pub(crate) fn run_on(&self, engine: &Engine, kernels: &KernelCache) -> Result<Arc<KernelInner>> {
         let overrides = self.overrides();
         kernels.get(self.key(), || compile(engine, &self.source, &self.entry, &overrides))
@@ -41,6 +41,7 @@ impl Job {
     }
 }
 
+/// Parses the shader, checks the device's limits, and compiles the pipeline.
 pub(crate) fn compile(
     engine: &Engine,
     source: &ShaderSource,

@@ -30,7 +30,7 @@ struct Current {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScopeOptions {
-    /// Is `true` if the queue comes after everything enqueued so far on the queue that was current before.
+    /// Is `true` if the queue waits, on entry, for everything enqueued so far on the queue that was current before.
     pub wait: bool,
 }
 
@@ -51,7 +51,7 @@ impl CommandQueue {
     /// no wait: the policy, or a [`wait_for_queue`](Self::wait_for_queue), orders the previous queue's uses of the
     /// scope's work. Scopes nest. Other threads and host callbacks have current queues of their own.
     ///
-    /// A scope belongs to one thread. It takes no asynchronous function: the future of such a function would run
+    /// A scope belongs to one thread, and takes no asynchronous function: the future of such a function would run
     /// outside of the scope. The program does not compile then, because the result of `f` must be [`Unpin`]. A future
     /// in a `Box::pin` is [`Unpin`] and passes that check, but the scope ends before the future runs. Asynchronous code
     /// names its queue.
@@ -196,7 +196,8 @@ fn current_queue(owner: &Owner) -> Option<CommandQueue> {
         let current = current.borrow();
         current.queues.iter().find(|(of, _)| *of == context).map(|(_, queue)| queue.clone())
     });
-    // The borrow is over: the new handle may become the queue's last one, and its drop must not meet a borrow.
+    // The borrow of `CURRENT` has ended here: the new handle may become the queue's last one, and the drop of a queue
+    // must not run inside a borrow.
     known.ok().flatten()?.upgrade()
 }
 

@@ -12,7 +12,7 @@ use fencepost_sync::prim::{Condvar, Mutex, lock, sleep_for};
 use std::sync::Arc;
 use std::task::Waker;
 
-/// Makes the program's kernel from a compiled one.
+/// Makes the handle that the program receives, typed or untyped, of a compiled kernel.
 type Make<K> = Box<dyn FnOnce(&Owner, Arc<KernelInner>) -> Result<K> + Send>;
 
 /// Holds the result of a compilation, or the payload of its panic.
@@ -22,11 +22,12 @@ type CompileOutcome = std::thread::Result<Result<Arc<KernelInner>>>;
 pub(crate) struct KernelLate<K> {
     owner: Owner,
     job: Arc<Job>,
-    /// Receives the outcome from the compiler thread. Without such a thread it is `None`.
+    /// Receives the outcome from the compiler thread. The field is `None` if no thread compiles the kernel.
     desk: Option<Arc<CompileSlot>>,
     make: Option<Make<K>>,
 }
 
+/// Passes the outcome of a compilation from the compiler thread to the pending result.
 #[derive(Default)]
 struct CompileSlot {
     state: Mutex<CompileSlotState>,
@@ -120,7 +121,8 @@ impl<K> LateSteps<K> for KernelLate<K> {
                 outcome.map(|outcome| self.finish(outcome))
             }
             WaitMode::Block(deadline) if deadline.is_endless() && desk.begin() => {
-                // All compiler threads may be in wakers that wait for kernels, so the waiting thread compiles.
+                // Every compiler thread may be blocked in a waker that waits for a kernel. So the waiting thread
+                // compiles.
                 Some(self.finish_here())
             }
             WaitMode::Block(deadline) => {

@@ -28,7 +28,7 @@ impl Context {
     ///
     /// The call takes as long as the driver needs to compile a shader. A context compiles a kernel once: calls with the
     /// same source, entry point and overrides return the same kernel. The context keeps every kernel that the program
-    /// has a handle of. It also keeps other kernels, the most recently requested ones, up to 256 in all.
+    /// has a handle of. The context also keeps other kernels, the most recently requested ones, up to 256 in all.
     /// [`ContextOptions::kernel_folder`](crate::ContextOptions::kernel_folder) keeps the driver's results for the next
     /// run of the program.
     ///

@@ -64,7 +64,7 @@ impl Context {
     /// as no enqueued or running work uses it. `u64::MAX` keeps all free bytes until [`trim`](Self::trim).
     ///
     /// `None`, the default, keeps twice the largest number of bytes that arrays and running work used at one time while
-    /// the last 1024 arrays, or somewhat more, were dropped. It keeps at least 16 MiB. The pool returns the surplus
+    /// the last 1024 arrays, or somewhat more, were dropped, and at least 16 MiB. The pool returns the surplus
     /// when a block is made or a batch completes, and starts with the memory that has been free for the longest time.
     ///
     /// # Example
@@ -82,7 +82,7 @@ impl Context {
     }
 
     /// Returns to the driver all free memory that no enqueued or running work uses, and the staging memory that is kept
-    /// for later. The result is the number of bytes of both together.
+    /// for later. The result is the number of bytes that the driver gets back.
     pub fn trim(&self) -> u64 {
         self.owner.engine().trim()
     }

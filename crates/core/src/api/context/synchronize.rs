@@ -89,18 +89,18 @@ fn all(owners: impl IntoIterator<Item = Owner>) -> Pending<()> {
     late(All(owners.into_iter().map(ContextEnds::of).collect()))
 }
 
-/// Waits for all queues of some contexts. The host clock advances only after all of them have completed, and does not
-/// advance if the wait is refused or times out.
+/// Waits for all queues of some contexts. The host clock, which covers the work that the program was told is complete,
+/// advances only after all queues have completed. A wait that is refused or times out does not advance the clock.
 struct All(Vec<ContextEnds>);
 
-/// Holds the ends of all queues of a context at the time of the call.
+/// Lists the ends of all queues of a context at the time of the call.
 struct ContextEnds {
     registration: WakerRegistration,
     owner: Owner,
     ends: Vec<QueueEnd>,
 }
 
-/// Holds a point at the end of a queue, and the result of the wait for it once the wait is over.
+/// Is a point at the end of a queue, with the result of the wait for the point once this wait is over.
 struct QueueEnd {
     point: Point,
     past: Arc<PointHistory>,
@@ -119,14 +119,14 @@ impl ContextEnds {
 }
 
 impl Drop for ContextEnds {
-    /// Notifies the threads: no caller waits for the ends now, so the completers have to.
+    /// Notifies the threads: no caller waits for the ends any more, so the completers must wait for them.
     fn drop(&mut self) {
         self.owner.engine().notify_due_threads();
     }
 }
 
 impl All {
-    /// Waits for the ends that are not over. Returns `None` as [`LateSteps::advance`] does.
+    /// Waits for each end that has no result yet. Returns `None`, as [`LateSteps::advance`] does, if one is missing.
     fn pass(&mut self, mode: &WaitMode<'_>) -> Option<Result<()>> {
         let mut all = true;
         for ContextEnds { registration, owner, ends } in &mut self.0 {

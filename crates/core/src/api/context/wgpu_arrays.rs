@@ -21,8 +21,8 @@ impl Context {
     ///
     /// The buffer belongs to the context's device: the program's device if the context has [adopted](Self::adopt) it,
     /// else the device that [`wgpu`](Self::wgpu) returns. All arrays on one buffer share its memory, and the context
-    /// orders their uses as it orders the uses of slices. An array that starts elsewhere in the buffer is a slice of an
-    /// array from the start of the buffer.
+    /// orders the uses of these arrays like the uses of slices. An array that starts elsewhere in the buffer is a slice
+    /// of an array from the start of the buffer.
     ///
     /// The work that a flush of the context starts comes after everything that the program has submitted with wgpu, or
     /// written with `write_buffer`, before the flush. Work that the program submits after a wait for work of the

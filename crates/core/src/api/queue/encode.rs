@@ -81,8 +81,8 @@ impl CommandQueue {
     ///
     /// # Errors
     /// Returns the errors of `record`; [`Kind::Device`] if wgpu refuses the commands, or if the context is on no wgpu
-    /// device; [`Kind::Mapped`]; [`Kind::Hazard`] under `Checked`; the queue's own error, and then `record` does not
-    /// run.
+    /// device; [`Kind::Mapped`]; [`Kind::Hazard`] under `Checked`; the queue's own error, in which case `record` does
+    /// not run.
     ///
     /// # Example
     /// ```no_run

@@ -121,10 +121,12 @@ impl CommandQueue {
 struct LaunchArguments<'a> {
     queue: &'a CommandQueue,
     caps: &'a Caps,
+    /// Lists the slots of the plan that have no argument yet.
     slots: std::slice::Iter<'a, ArgumentSlot>,
     launch: Box<Launch>,
-    /// Holds the memory that is bound in place of empty arrays. It returns to the pool after the launch is enqueued.
+    /// Holds the memory that is bound in place of empty arrays, until the launch is enqueued.
     nothing: Vec<ArrayRef>,
+    /// Is the first error of an argument; `complete` returns the error.
     error: Option<Error>,
 }
 
@@ -254,8 +256,7 @@ fn does_not_fit(kernel: &KernelInner, binding: &Binding, array: &ArrayRef, caps:
     }
 }
 
-/// Returns the error for a hand-written `KernelArgs` that passes an argument which its fields do not declare in the
-/// place of `slot`.
+/// Returns the error for a hand-written `KernelArgs` that passes another argument than its fields declare for `slot`.
 #[cold]
 fn misplaced(kernel: &KernelInner, found: String, slot: Option<&ArgumentSlot>) -> Error {
     let declared = match slot {
@@ -294,15 +295,15 @@ fn foreign(kernel: &KernelInner) -> Error {
     Kind::ForeignContext { object: format!("a buffer argument of kernel `{}`", kernel.name) }.into()
 }
 
-/// Returns `true` if an empty array has memory of its own for the one element that is bound in its place.
+/// Returns `true` if an empty array owns enough memory for the one element that is bound in its place.
 #[cold]
 fn has_room(kernel: &KernelInner, at: usize, array: &ArrayRef) -> bool {
     let stride = u64::from(kernel.interface.bindings[at].stride.max(4));
     !array.is_empty_part() && array.offset + stride <= array.storage.block().size
 }
 
-/// Allocates memory to bind in place of an empty array. The array's own place borders on other arrays, which the kernel
-/// must not reach.
+/// Allocates memory to bind in place of an empty array. The bytes at the array's own place may belong to other arrays,
+/// which the kernel must not access.
 #[cold]
 fn nothing(queue: &CommandQueue, kernel: &KernelInner, at: usize, array: &ArrayRef) -> Result<ArrayRef> {
     let stride = kernel.interface.bindings[at].stride.max(4);

@@ -134,7 +134,7 @@ impl ArrayOps<'_> {
         self.upload_through(&one, element, &dst)
     }
 
-    /// Writes the bytes to the elements on the host, and returns `false` if the host cannot do this at once.
+    /// Writes `bytes` to the elements in place. Returns `false` if the host cannot access the memory at once.
     fn write_part(&self, dst: &ArrayPart, bytes: &[u8]) -> Result<bool> {
         let block = dst.array.storage.block();
         if !block.direct() {
@@ -170,7 +170,7 @@ impl ArrayOps<'_> {
         self.enqueue_all_or_none(smallvec![over, between.copy_to(dst).into()])
     }
 
-    /// Copies elements to a host array with the layout `like`, and sets its padding to zero.
+    /// Copies elements to a host array with the layout `like`, and sets the padding of the host array to zero.
     fn download_part<T: Element>(
         &self,
         src: &ArrayPart,
@@ -217,8 +217,8 @@ impl ArrayOps<'_> {
         self.read(&between.array, out)
     }
 
-    /// Returns new memory with the layout `like`, and the commands that copy the elements there and set the padding to
-    /// zero.
+    /// Returns new memory with the layout `like`, and the commands that copy the elements to this memory and set its
+    /// padding to zero.
     fn gather(&self, src: &ArrayPart, like: PaddedShape<'_>) -> Result<(ArrayPart, Works)> {
         let between = self.between(&src.array, count(like.padded), StridedRegion::all(like))?;
         let mut works = Works::new();

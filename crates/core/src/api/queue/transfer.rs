@@ -64,8 +64,8 @@ impl ArrayOps<'_> {
         let array = self.empty(shape, padded)?;
         let fresh = {
             let state = self.owner.engine().lock();
-            // Under `Checked`, the call fills fresh memory too: hazards must not depend on the memory that the pool
-            // returns.
+            // Under `Checked`, the call fills fresh memory too: a hazard with the fill must not depend on the block
+            // that the pool returns.
             let counts = state.policy() != Policy::Checked || self.by.slot == Slot::CONTEXT;
             counts && array.array.storage.block().order().fresh
         };
@@ -105,9 +105,9 @@ impl ArrayOps<'_> {
         self.enqueue(CommandKind::Fill, Work::Fill { dst, pattern })
     }
 
-    /// Copies `bytes` at the call. If the host reaches the array's memory and no enqueued or running command uses it,
-    /// the bytes go directly into the array. Otherwise they go into staging memory, and the device copies them to the
-    /// array later, in the order of the queue.
+    /// Copies `bytes` at the call. If the host can access the array's memory in place and no enqueued or running
+    /// command uses the memory, the bytes go directly into the array. Otherwise they go into staging memory, and the
+    /// device copies them to the array later, in the order of the queue.
     pub(crate) fn upload(&self, array: &ArrayRef, bytes: &[u8]) -> Result<()> {
         self.upload_words(array.words()?, bytes)
     }
@@ -124,8 +124,8 @@ impl ArrayOps<'_> {
         self.enqueue(CommandKind::Upload, Work::Upload { src: Payload::Here(src), dst })
     }
 
-    /// Uploads a pinned array. If both arrays have the same layout in memory, one command moves all of it, padding
-    /// included.
+    /// Uploads a pinned array. If both arrays have the same layout in memory, one command moves all of the memory,
+    /// padding included.
     fn upload_host<T: Element, const D: usize>(
         &self,
         host: HostRef<'_, T>,
@@ -169,7 +169,8 @@ impl ArrayOps<'_> {
         self.owner.engine().stage(size, fill)
     }
 
-    /// Returns the right to write bytes that the host reaches, or `None` if an enqueued or running command uses them.
+    /// Returns the host access for a write to `dst`. Returns `None` if an enqueued or running command uses the bytes,
+    /// or if the upload must be a command under `Checked`.
     pub(crate) fn try_host_write(&self, dst: &Span) -> Result<Option<HostGuard>> {
         let counts_on_the_program_only = {
             let state = self.owner.engine().lock();
@@ -177,13 +178,13 @@ impl ArrayOps<'_> {
             state.policy() == Policy::Checked && !state.single_queue() && self.by.slot != Slot::CONTEXT
         };
         if counts_on_the_program_only {
-            // The progress of the device must not decide if there is a hazard: the upload is a command like any other.
+            // The progress of the device must not decide if there is a hazard, so the upload is always a command.
             return Ok(None);
         }
         self.owner.engine().try_host_access(dst, HostUseKind::Write)
     }
 
-    /// Releases the right to write after `bytes` bytes were written, and notes the upload if the queue is timed.
+    /// Ends the host access after `bytes` bytes were written, and notes the upload if the queue is timed.
     pub(crate) fn finish_host_write(&self, access: HostGuard, bytes: u64) {
         drop(access);
         let mut state = self.owner.engine().lock();
@@ -204,8 +205,7 @@ impl ArrayOps<'_> {
         self.owner.engine().enqueue_all_or_none(self.by, works)
     }
 
-    /// Copies `src` to `dst`. The two may overlap, because the recorders handle an overlap. One of them may belong to
-    /// another context.
+    /// Copies `src` to `dst`. The recorders allow the two to overlap. One of the two may belong to another context.
     pub(crate) fn copy_words(
         &self,
         (source, src): (&Owner, Span),
@@ -259,8 +259,8 @@ impl Work {
 }
 
 impl Owner {
-    /// Enqueues a read for the guard of a map, in the context's own order. During a map, the array takes no other
-    /// commands.
+    /// Enqueues a read for the guard of a map, as a command of the context itself. During a map, the array takes no
+    /// other commands.
     pub(crate) fn read_for_context<T: Element>(
         &self,
         array: &ArrayRef,
@@ -330,8 +330,8 @@ impl CommandQueue {
     }
 
     /// *Enqueues* a copy of host elements into device memory. Ordinary memory is copied at the call. The device reads a
-    /// pinned array later, so the pinned array must not be written before the upload is complete; its `write` waits for
-    /// that.
+    /// pinned array later, so the pinned array must not be written before the upload is complete; the array's
+    /// [`write`](HostArray::write) waits for the upload.
     ///
     /// # Shape
     /// `src` has as many elements as `dst`.
@@ -404,8 +404,8 @@ impl CommandQueue {
         }
     }
 
-    /// *Flushes*; the result comes when everything enqueued so far on this queue is complete. It holds the elements at
-    /// this place in the order of the queue, and later commands do not change them.
+    /// *Flushes*; the result comes when everything enqueued so far on this queue is complete. The result holds the
+    /// elements at this place in the order of the queue, and later commands do not change the result.
     ///
     /// # Errors
     /// The result is [`Kind::Alignment`], [`Kind::Mapped`], [`Kind::ForeignContext`], [`Kind::Hazard`] under `Checked`,

@@ -58,8 +58,8 @@ impl CommandQueue {
     }
 
     /// Ends the tuning. The result is the sum of the device times of all launches since
-    /// [`start_tuning`](Self::start_tuning), in seconds, each from its start to its end. It comes when the launches are
-    /// complete, and is 0 if there were none.
+    /// [`start_tuning`](Self::start_tuning), in seconds, each from its start to its end. The sum comes when the
+    /// launches are complete, and is 0 if there were none.
     ///
     /// # Errors
     /// The result is [`Kind::Tuning`] if no tuning was started, [`Kind::NotMeasured`] if the driver gave no valid time
