@@ -227,9 +227,7 @@ fn e07_a_lane_thread_runs_no_callback_of_a_context_without_threads() {
     let slot = queue(&far);
     let (sender, ran) = channel();
     enqueue_callback(&far, slot, move || {
-        sender
-            .send(std::thread::current().name().map(str::to_owned))
-            .expect("the test receives the message")
+        sender.send(std::thread::current().name().map(str::to_owned)).expect("the test receives the message")
     });
     let served = enqueue(&far, slot);
     let (task, waker) = TestTask::new();
