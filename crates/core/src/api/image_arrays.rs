@@ -69,8 +69,9 @@ impl Context {
     /// # Example
     /// ```
     /// # let (ctx, queue) = fencepost::doctest();
-    /// let grey = image::DynamicImage::ImageLuma8(image::GrayImage::from_fn(3, 2, |x, y| image::Luma([(10 * y + x) as
-    /// u8]))); let x = ctx.array_from_image::<u8>(&grey)?;
+    /// let pixels = image::GrayImage::from_fn(3, 2, |x, y| image::Luma([(10 * y + x) as u8]));
+    /// let grey = image::DynamicImage::ImageLuma8(pixels);
+    /// let x = ctx.array_from_image::<u8>(&grey)?;
     /// assert_eq!((x.shape(), queue.read(&x).wait()?), ([2, 3], vec![0, 1, 2, 10, 11, 12]));
     /// assert_eq!(ctx.to_image(&x)?, grey);
     /// # Ok::<(), fencepost::Error>(())
