@@ -72,3 +72,10 @@ pub fn tick(ctx: &Context) -> DynKernel {
     }
     ctx.kernel_from(TICK, "tick").expect("the kernel is right")
 }
+
+impl Mix<'_> {
+    /// Computes one element as the kernel does.
+    pub fn of(a: u32, b: u32, x: u32, y: u32) -> u32 {
+        y.wrapping_mul(a).wrapping_add(x).wrapping_add(b)
+    }
+}

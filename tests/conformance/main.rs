@@ -8,6 +8,7 @@ mod common;
 
 mod devices;
 mod events;
+mod graphs;
 mod hangs;
 mod kernels;
 mod memory;
@@ -30,6 +31,7 @@ fn main() {
         kernels::cases,
         robustness::cases,
         timing::cases,
+        graphs::cases,
     ];
     let cases = modules.into_iter().flat_map(|cases| cases()).chain(host_side(hangs::cases())).collect();
     common::place_filter::run(common::trials(cases)).exit();

@@ -117,6 +117,8 @@ pub enum Activity {
     Read,
     /// The row stands for commands that the program has recorded itself.
     Encode,
+    /// The row is a replay of a graph.
+    Replay,
     /// The row is a wait for another queue or for the host.
     Wait,
     /// The row is a host function that runs in the order of its queue.
@@ -133,6 +135,7 @@ impl Activity {
             Activity::Upload => "upload",
             Activity::Read => "read",
             Activity::Encode => "encode",
+            Activity::Replay => "replay",
             Activity::Wait => "wait",
             Activity::Callback => "callback",
         }

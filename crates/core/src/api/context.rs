@@ -360,7 +360,7 @@ impl Context {
     #[track_caller]
     pub(crate) fn own(&self, what: CommandKind) -> ArrayOps<'_> {
         let by = Admission { slot: Slot::CONTEXT, what, at: Location::caller() };
-        ArrayOps { owner: &self.owner, by }
+        ArrayOps { owner: &self.owner, by, captured: None }
     }
 
     /// Returns a zeroed pinned host array; see [`HostArray`].

@@ -59,7 +59,11 @@ impl Context {
         let (engine, at) = (self.owner.engine(), Location::caller());
         let slot = engine.helper("a look at an array", Priority::Normal)?;
         engine.wait_for_all(slot, at);
-        let maker = ArrayOps { owner: &self.owner, by: Admission { slot, what: CommandKind::Inspect, at } };
+        let maker = ArrayOps {
+            owner: &self.owner,
+            by: Admission { slot, what: CommandKind::Inspect, at },
+            captured: None,
+        };
         let reading = maker.read_part(part, Vec::new()).and_then(|reading| {
             engine.flush(slot, Caller::Waits)?;
             Ok(reading)

@@ -9,6 +9,7 @@ use crate::runtime::wait_mode::{LateSteps, WaitMode, late_or_error};
 use crate::scheduler::handle_points::PointHistory;
 use crate::scheduler::queue_timing::PointTime;
 use fencepost_sync::Point;
+use std::panic::Location;
 use std::sync::Arc;
 
 impl Event {
@@ -41,15 +42,17 @@ impl Event {
     /// assert_eq!(start.seconds_since(&end).wait()?, -seconds);
     /// # Ok::<(), fencepost::Error>(())
     /// ```
+    #[track_caller]
     pub fn seconds_since(&self, start: &Event) -> Pending<f64> {
-        late_or_error(between(start, self))
+        late_or_error(between(start, self, Location::caller()))
     }
 
     /// Returns the point of the event and its time, if it has one.
-    fn timed(&self) -> Result<TimedPoint> {
+    fn timed(&self, at: &'static Location<'static>) -> Result<TimedPoint> {
         let not_measured = |object: String, reason: &str| Kind::NotMeasured { object, reason: reason.into() };
         match self.recording() {
             Recording::Failed(error) => Err(error),
+            Recording::Captured(point) => Err(point.refuse("seconds_since", at)),
             Recording::Never => Err(not_measured("an event".into(), "it was never recorded").into()),
             Recording::User(user) => {
                 let object = format!("event `{}`", user.label());
@@ -86,8 +89,8 @@ struct TimedPoint {
     moment: Arc<PointTime>,
 }
 
-fn between(start: &Event, end: &Event) -> Result<ElapsedTime> {
-    let (start, end) = (start.timed()?, end.timed()?);
+fn between(start: &Event, end: &Event, at: &'static Location<'static>) -> Result<ElapsedTime> {
+    let (start, end) = (start.timed(at)?, end.timed(at)?);
     if !start.owner().is(end.owner()) || start.moment.lane != end.moment.lane {
         return Err(Kind::Unrelated { first: start.name(), second: end.name() }.into());
     }

@@ -3,6 +3,7 @@
 pub(crate) mod context;
 pub(crate) mod display;
 pub(crate) mod event_times;
+pub(crate) mod graph;
 pub(crate) mod grid;
 #[cfg(feature = "image")]
 pub(crate) mod image_arrays;

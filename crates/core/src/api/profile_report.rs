@@ -282,6 +282,7 @@ fn activity(noted: &ProfileEvent) -> Activity {
                 Activity::Read
             }
             CommandKind::Encode => Activity::Encode,
+            CommandKind::Replay(_) => Activity::Replay,
         },
     }
 }

@@ -8,7 +8,8 @@ pub(crate) mod region_transfer;
 pub(crate) mod transfer;
 pub(crate) mod tuning;
 
-use crate::error::{Error, Result};
+use crate::api::graph::tape::{CapturedQueue, Tape};
+use crate::error::{Error, Kind, Result};
 use crate::multi::event_wait;
 use crate::runtime::event::{Event, EventOptions, Events, Recording, same_context};
 use crate::runtime::event_late::PointLate;
@@ -21,6 +22,9 @@ use fencepost_sync::Slot;
 use std::fmt;
 use std::panic::Location;
 use std::sync::{Arc, Weak};
+
+/// Names the remedy for a call that needs captured work to run.
+const NOTHING_RUNS: &str = "a capture executes nothing: make the call on the queue of the replay";
 
 /// Holds the options of a new queue.
 ///
@@ -73,6 +77,8 @@ struct Inner {
     options: QueueOptions,
     /// Is `true` if the queue ends with its last handle.
     closes: bool,
+    /// Is the place of the queue in a capture, if the queue is captured. Such a queue has no slot.
+    captured: Option<CapturedQueue>,
 }
 
 impl Drop for Inner {
@@ -99,7 +105,7 @@ impl CommandQueue {
     pub(crate) fn new(owner: Owner, options: QueueOptions) -> Self {
         let QueueOptions { label, priority, timing } = &options;
         let slot = owner.engine().new_queue(label, *priority, *timing);
-        Self { inner: Arc::new(Inner { owner, slot, options, closes: true }) }
+        Self { inner: Arc::new(Inner { owner, slot, options, closes: true, captured: None }) }
     }
 
     /// Returns a handle of the context's default queue.
@@ -107,7 +113,37 @@ impl CommandQueue {
         let options = QueueOptions { label: "default".into(), ..QueueOptions::default() };
         let make = || owner.engine().new_queue(&options.label, options.priority, options.timing);
         let slot = owner.default_queue(make);
-        Self { inner: Arc::new(Inner { owner, slot, options, closes: false }) }
+        Self { inner: Arc::new(Inner { owner, slot, options, closes: false, captured: None }) }
+    }
+
+    /// Makes the first queue of a capture on `queue`.
+    pub(crate) fn captured(queue: &CommandQueue, tape: &Arc<Tape>) -> Self {
+        let place = CapturedQueue { tape: tape.clone(), index: 0 };
+        Self::captured_as(queue.owner().clone(), queue.inner.options.clone(), place)
+    }
+
+    fn captured_as(owner: Owner, options: QueueOptions, place: CapturedQueue) -> Self {
+        let slot = Err(Kind::CaptureEnded {
+            call: "the call",
+            queue: options.label.clone(),
+            location: Location::caller(),
+        }
+        .into());
+        Self { inner: Arc::new(Inner { owner, slot, options, closes: false, captured: Some(place) }) }
+    }
+
+    /// Returns the place of the queue in its capture, if the queue is captured.
+    pub(crate) fn captured_queue(&self) -> Option<&CapturedQueue> {
+        self.inner.captured.as_ref()
+    }
+
+    /// Returns an error if the queue is captured. The error names `call` and its line, and the capture returns it too.
+    #[track_caller]
+    pub(crate) fn not_captured(&self, call: &'static str, remedy: &'static str) -> Result<()> {
+        match &self.inner.captured {
+            None => Ok(()),
+            Some(captured) => Err(captured.refuse(call, self.label(), Location::caller(), remedy)),
+        }
     }
 
     pub(crate) fn downgrade(&self) -> WeakQueue {
@@ -158,6 +194,7 @@ impl CommandQueue {
     /// filled.wait()?;
     /// # Ok::<(), fencepost::Error>(())
     /// ```
+    #[track_caller]
     pub fn marker(&self) -> Event {
         self.marker_with(EventOptions::default())
     }
@@ -176,6 +213,7 @@ impl CommandQueue {
     /// assert!(!queue.is_timed() && end.seconds_since(&start).wait()? > 0.0);
     /// # Ok::<(), fencepost::Error>(())
     /// ```
+    #[track_caller]
     pub fn marker_with(&self, options: EventOptions) -> Event {
         let event = Event::with(self.owner().clone(), Recording::Never, options);
         self.record_into(&event);
@@ -187,13 +225,19 @@ impl CommandQueue {
     ///
     /// # Errors
     /// Returns [`Kind::ForeignContext`](crate::Kind::ForeignContext) for an event of another context.
+    #[track_caller]
     pub fn record(&self, event: &Event) -> Result<()> {
         same_context(self.owner(), &event.owner, || "an event to be recorded".into())?;
         self.record_into(event);
         Ok(())
     }
 
+    #[track_caller]
     fn record_into(&self, event: &Event) {
+        if let Some(captured) = &self.inner.captured {
+            let point = captured.point(Location::caller());
+            return event.set(point.map_or_else(Recording::Failed, Recording::Captured));
+        }
         event.set(match self.slot() {
             Err(error) => Recording::Failed(error),
             Ok(slot) => {
@@ -230,7 +274,11 @@ impl CommandQueue {
     /// ```
     #[track_caller]
     pub fn wait_for(&self, events: &(impl Events + ?Sized)) -> Result<()> {
-        let (slot, engine, at) = (self.slot()?, self.owner().engine(), Location::caller());
+        let at = Location::caller();
+        if let Some(captured) = &self.inner.captured {
+            return events.for_each(&mut |event| captured_wait(captured, self.label(), event, at));
+        }
+        let (slot, engine) = (self.slot()?, self.owner().engine());
         events.for_each(&mut |event| {
             if !event.owner.is(self.owner()) {
                 return event_wait::wait(engine, slot, event, at);
@@ -239,6 +287,7 @@ impl CommandQueue {
                 Recording::Never => Ok(()),
                 Recording::Point(point, past, _) => engine.enqueue_wait(slot, point, &past.clock, at),
                 Recording::User(event) => engine.enqueue_user_wait(slot, event, at),
+                Recording::Captured(point) => Err(point.refuse("wait_for", at)),
                 Recording::Failed(error) => Err(error),
             }
         })
@@ -271,6 +320,11 @@ impl CommandQueue {
     #[track_caller]
     pub fn fork(&self, label: &str) -> CommandQueue {
         let options = QueueOptions { label: label.into(), ..self.inner.options.clone() };
+        if let Some(captured) = &self.inner.captured {
+            // After the end of the capture, the verbs of both queues return the same error.
+            let place = captured.fork(label, Location::caller()).unwrap_or_else(|_| captured.clone());
+            return Self::captured_as(self.owner().clone(), options, place);
+        }
         CommandQueue::new(self.owner().clone(), options)
     }
 
@@ -297,6 +351,7 @@ impl CommandQueue {
     /// ```
     #[track_caller]
     pub fn callback(&self, f: impl FnOnce() + Send + 'static) -> Result<()> {
+        self.not_captured("callback", "a replay calls a function many times: use `Capture::host`")?;
         self.owner().engine().enqueue_callback(self.slot()?, Box::new(f), Location::caller())
     }
 
@@ -304,7 +359,9 @@ impl CommandQueue {
     ///
     /// # Errors
     /// Returns the queue's own error.
+    #[track_caller]
     pub fn flush(&self) -> Result<()> {
+        self.not_captured("flush", NOTHING_RUNS)?;
         self.owner().engine().flush(self.slot()?, Caller::Continues)
     }
 
@@ -327,7 +384,11 @@ impl CommandQueue {
     /// # drop((ctx, x, patience));
     /// # Ok::<(), fencepost::Error>(())
     /// ```
+    #[track_caller]
     pub fn finish(&self) -> Pending<()> {
+        if let Err(refused) = self.not_captured("finish", NOTHING_RUNS) {
+            return Pending::ready(Err(refused));
+        }
         let engine = self.owner().engine();
         let late = self.slot().and_then(|slot| {
             let (point, past) = engine.marker(slot);
@@ -342,7 +403,9 @@ impl CommandQueue {
     ///
     /// # Errors
     /// Returns the error of the work, or the queue's own error.
+    #[track_caller]
     pub fn is_complete(&self) -> Result<bool> {
+        self.not_captured("is_complete", NOTHING_RUNS)?;
         let (point, past) = self.owner().engine().marker(self.slot()?);
         self.owner().engine().is_complete(point, &past.clock)
     }
@@ -357,5 +420,23 @@ impl CommandQueue {
 impl fmt::Debug for CommandQueue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "CommandQueue `{}`", self.label())
+    }
+}
+
+/// Orders a captured queue after an event of the same capture.
+fn captured_wait(
+    captured: &CapturedQueue,
+    queue: &str,
+    event: &Event,
+    at: &'static Location<'static>,
+) -> Result<()> {
+    match event.recording() {
+        Recording::Never => Ok(()),
+        Recording::Captured(point) if point.tape == captured.tape.id => captured.wait(&point, at),
+        Recording::Failed(error) => Err(error),
+        Recording::Captured(_) | Recording::Point(..) | Recording::User(_) => {
+            let remedy = "the event is not part of the capture: let the queue wait for it before the replay";
+            Err(captured.refuse("wait_for", queue, at, remedy))
+        }
     }
 }

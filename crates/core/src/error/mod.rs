@@ -5,6 +5,7 @@ pub(crate) mod site;
 use crate::error::site::Site;
 use std::fmt;
 use std::ops::Range;
+use std::panic::Location;
 use std::sync::Arc;
 
 /// The result of each operation that can fail.
@@ -265,6 +266,33 @@ pub enum Kind {
     /// An environment variable has a value that is not allowed.
     #[error("variable `{name}` is `{value}`; it must be {needed}")]
     Setting { name: &'static str, value: String, needed: &'static str },
+    /// A call cannot be captured. The capture that it was made in returns the error too.
+    #[error("queue `{queue}` captures a graph, and `{call}` at {location} cannot be captured: {remedy}")]
+    Captured { call: &'static str, queue: String, location: &'static Location<'static>, remedy: &'static str },
+    /// A captured queue was used after the end of its capture.
+    #[error(
+        "queue `{queue}` belongs to a capture that has ended, and `{call}` at {location} uses it: use the queue only \
+         in the function that `capture` calls"
+    )]
+    CaptureEnded { call: &'static str, queue: String, location: &'static Location<'static> },
+    /// A forked queue of a capture was not joined.
+    #[error(
+        "queue `{queue}`, forked at {location}, has work that the captured queue does not wait for: add \
+         `wait_for_queue(&{queue})?` on the captured queue before the end of the capture"
+    )]
+    Unjoined { queue: String, location: &'static Location<'static> },
+    /// A node of a graph could not be replayed.
+    #[error("node `{node}` of graph `{graph}`, {captured}, failed in the replay at {replayed}: {error}")]
+    GraphNode {
+        graph: String,
+        node: String,
+        captured: Box<Site>,
+        replayed: &'static Location<'static>,
+        error: Error,
+    },
+    /// A graph has no input, output, value or node with this name, or its type or shape differs.
+    #[error("graph `{graph}`: {problem}")]
+    Graph { graph: String, problem: String },
     /// The device has no memory left, or the pool has reached its limit; the context continues to work. `bytes` is 0 if
     /// the driver did not report the size.
     #[error("out of memory{}{object}{}", bytes_for(*bytes), limit.map_or_else(String::new, |limit| format!("; {limit}")))]

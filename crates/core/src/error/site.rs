@@ -18,6 +18,8 @@ pub(crate) enum CommandKind {
     Read,
     Download,
     Encode,
+    /// A replay of the graph whose name has this number among the names of kernels.
+    Replay(KernelId),
     Map,
     /// One side of a copy between contexts, which the context itself enqueues.
     BetweenContexts,

@@ -60,6 +60,10 @@ pub(crate) struct BlockState {
     pub(crate) visible: bool,
     /// Is `true` while neither a command nor the host has written the block: all bytes are zero.
     pub(crate) fresh: bool,
+    /// Counts the graphs that use the block. The pool gets the block back only when the array and all of them are gone.
+    pub(crate) leases: u32,
+    /// Is `true` if the array of the block is gone and `leases` is not 0.
+    pub(crate) orphaned: bool,
 }
 
 /// Names how the host uses a block now, apart from reads, which [`BlockState::readers`] counts.
@@ -91,6 +95,12 @@ impl Memory {
 }
 
 impl BlockState {
+    /// Records that the array of the block is gone. Returns `true` if a graph still uses the block.
+    pub(crate) fn outlives_array(&mut self) -> bool {
+        self.orphaned = self.leases > 0;
+        self.orphaned
+    }
+
     /// Removes `range`, which a command or the host is about to write, from the lazy reads. Returns each removed piece
     /// with a new slot for its bytes.
     ///

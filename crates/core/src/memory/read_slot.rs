@@ -89,6 +89,14 @@ impl ReadSlot {
         }
     }
 
+    /// Marks a read that no batch has copied yet as dropped, so that no batch copies it.
+    pub(crate) fn drop_queued(&self) {
+        let mut place = lock(&self.place);
+        if matches!(*place, ReadState::Queued) {
+            *place = ReadState::Dropped;
+        }
+    }
+
     pub(crate) fn set(&self, place: ReadState) {
         *lock(&self.place) = place;
     }

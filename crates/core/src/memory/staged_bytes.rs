@@ -19,8 +19,23 @@ pub(crate) enum Staged {
 /// Holds the bytes of an upload.
 pub(crate) enum Payload {
     Here(Staged),
+    /// A graph keeps the bytes, because each replay copies them again.
+    Kept(Arc<KeptBytes>),
     /// The bytes are set before the upload is submitted.
     Later(Arc<OnceLock<Staged>>),
+}
+
+/// Holds the bytes of a captured upload.
+pub(crate) struct KeptBytes {
+    staged: Staged,
+    /// Holds the bytes in ordinary memory too, for a copy of the graph in a file.
+    pub(crate) bytes: Arc<[u8]>,
+}
+
+impl KeptBytes {
+    pub(crate) fn new(staged: Staged, bytes: &[u8]) -> Arc<Self> {
+        Arc::new(Self { staged, bytes: bytes.into() })
+    }
 }
 
 impl Payload {
@@ -28,6 +43,7 @@ impl Payload {
     pub(crate) fn staged(&self) -> &Staged {
         match self {
             Payload::Here(staged) => staged,
+            Payload::Kept(kept) => &kept.staged,
             Payload::Later(staged) => {
                 staged.get().expect("bug: an upload is submitted before its bytes are set")
             }

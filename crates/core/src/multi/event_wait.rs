@@ -19,7 +19,7 @@ pub(crate) fn wait(
     event: &Event,
     at: &'static Location<'static>,
 ) -> Result<()> {
-    let Some((origin, name)) = origin(event)? else { return Ok(()) };
+    let Some((origin, name)) = origin(event, at)? else { return Ok(()) };
     let signaller = Signaller::new(engine, &name);
     let enqueueing = lock_enqueueing();
     engine.enqueue_user_wait(slot, signaller.state().clone(), at)?;
@@ -33,9 +33,10 @@ pub(crate) fn wait(
 ///
 /// # Errors
 /// The error of the event's queue, if that queue could not be made.
-fn origin(event: &Event) -> Result<Option<(RelaySource, String)>> {
+fn origin(event: &Event, at: &'static Location<'static>) -> Result<Option<(RelaySource, String)>> {
     let engine = event.owner.engine();
     match event.recording() {
+        Recording::Captured(point) => Err(point.refuse("wait_for", at)),
         Recording::Never => Ok(None),
         Recording::Point(point, past, _) => {
             let name = RelaySource::name(engine, point);

@@ -4,8 +4,10 @@
 use crate::device::recorder::Failure;
 use crate::error::Result;
 use crate::memory::block::Block;
-use crate::memory::read_slot::ReadSlot;
+use crate::memory::read_slot::{ReadSlot, ReadState};
 use crate::memory::staged_bytes::Staged;
+use crate::work::graph_data::graph_node::NodeCommand;
+use crate::work::graph_data::graph_run::GraphStep;
 use crate::work::kernel_launch::Launch;
 use crate::work::region_copy::RegionCopy;
 use crate::work::span::{Pattern, Span};
@@ -59,10 +61,47 @@ pub(crate) fn visit<'e>(visitor: &mut impl WorkVisitor<'e>, level: u32, work: &'
         Work::Publish(block) => visitor.publish(block),
         Work::Start(time) => visitor.start_time(level, time),
         Work::End(time) => visitor.end_time(time),
+        Work::Graph(_) => unreachable!("bug: the walk visits the nodes of a graph, not the graph"),
         Work::WgpuCommands(_) => unreachable!("bug: commands of the program share a batch with other steps"),
         Work::QueueFence | Work::Nothing => {}
     }
     Ok(())
+}
+
+/// Visits the nodes of a graph, whose first level in the batch is `base`. `level` is the level of the last visit.
+fn walk_graph<'e>(
+    graph: &'e GraphStep,
+    base: u32,
+    visitor: &mut impl WorkVisitor<'e>,
+    level: &mut Option<u32>,
+) -> Result<()> {
+    let (order, plan) = (graph.order(), &graph.run.plan);
+    for &node in &order.sorted {
+        let of_node = base + order.levels[(node - order.first) as usize];
+        if level.replace(of_node) != Some(of_node) {
+            visitor.level(of_node);
+        }
+        visit_node(visitor, of_node, graph, plan.command(node))
+            .map_err(|error| graph.failure(node, error))?;
+    }
+    Ok(())
+}
+
+/// Calls the visitor's method for a node of a graph. A read goes to the slot of the run.
+#[inline]
+pub(crate) fn visit_node<'e>(
+    visitor: &mut impl WorkVisitor<'e>,
+    level: u32,
+    graph: &'e GraphStep,
+    command: &'e NodeCommand,
+) -> Result<()> {
+    match (&command.work, command.output) {
+        (Work::Read { src, .. }, Some(output)) => {
+            let slot = &graph.run.outputs[output as usize];
+            if matches!(slot.place(), ReadState::Dropped) { Ok(()) } else { visitor.read(src, slot) }
+        }
+        (work, _) => visit(visitor, level, work),
+    }
 }
 
 /// Holds the order in which a recorder visits the steps of a batch, and two facts about the work of the batch.
@@ -120,7 +159,11 @@ impl StepOrder {
             if level.replace(step.level) != Some(step.level) {
                 visitor.level(step.level);
             }
-            if let Err(error) = visit(visitor, step.level, &step.work) {
+            let visited = match &step.work {
+                Work::Graph(graph) => walk_graph(graph, step.level, visitor, &mut level),
+                work => visit(visitor, step.level, work),
+            };
+            if let Err(error) = visited {
                 return Err(Failure { step: Some(at), error, lost: false });
             }
         }

@@ -1,6 +1,7 @@
 //! Events: points in the work of a queue, and signals of the program.
 
 use crate::error::{Error, Kind, Result};
+use crate::runtime::captured_point::CapturedPoint;
 use crate::runtime::event_late::{PointLate, UserLate};
 use crate::runtime::owner::Owner;
 use crate::runtime::pending::Pending;
@@ -11,6 +12,7 @@ use crate::scheduler::user_signal::UserSignal;
 use fencepost_sync::Point;
 use fencepost_sync::prim::{Mutex, lock};
 use std::fmt;
+use std::panic::Location;
 use std::sync::Arc;
 
 /// Marks a point in the work of a queue, or a signal of the program. Queues and the host can wait for an event.
@@ -72,6 +74,8 @@ pub(crate) enum Recording {
     Point(Point, Arc<PointHistory>, Option<Arc<PointTime>>),
     /// The program signals the event.
     User(Arc<UserSignal>),
+    /// The event is at a point of a capture, which the host cannot wait for.
+    Captured(CapturedPoint),
     /// The event is at a point of a queue, but the queue could not be made.
     Failed(Error),
 }
@@ -104,6 +108,7 @@ impl Event {
     /// # Errors
     /// Returns the error of the work; [`Kind::DeviceLost`]; [`Kind::Abandoned`] for a user event whose last handle is
     /// dropped unsignalled; [`Kind::WouldDeadlock`] in a host callback.
+    #[track_caller]
     pub fn wait(&self) -> Result<()> {
         self.done().wait()
     }
@@ -112,16 +117,19 @@ impl Event {
     ///
     /// # Errors
     /// Returns the errors of [`wait`](Self::wait).
+    #[track_caller]
     pub fn done(&self) -> Pending<()> {
-        of_recording(self.owner.clone(), self.recording())
+        of_recording(self.owner.clone(), self.recording(), Location::caller())
     }
 
     /// Returns `true` if this event is complete. Flushes the work before the event, so a loop of calls ends.
     ///
     /// # Errors
     /// Returns the errors of [`wait`](Self::wait). The call never blocks.
+    #[track_caller]
     pub fn is_complete(&self) -> Result<bool> {
         match self.recording() {
+            Recording::Captured(point) => Err(point.refuse("Event::is_complete", Location::caller())),
             Recording::Never => Ok(true),
             Recording::Point(point, past, _) => self.owner.engine().is_complete(point, &past.clock),
             Recording::User(user) => self.owner.engine().is_signalled(&user),
@@ -131,8 +139,9 @@ impl Event {
 }
 
 /// Returns the completion of a recording.
-fn of_recording(owner: Owner, recording: Recording) -> Pending<()> {
+fn of_recording(owner: Owner, recording: Recording, at: &'static Location<'static>) -> Pending<()> {
     match recording {
+        Recording::Captured(point) => Pending::ready(Err(point.refuse("Event::wait", at))),
         Recording::Never => Pending::ready(Ok(())),
         Recording::Point(point, past, _) => late(PointLate::new(owner, point, past)),
         Recording::User(event) => late(UserLate::new(owner, event)),
@@ -144,6 +153,7 @@ impl IntoFuture for Event {
     type Output = Result<()>;
     type IntoFuture = Pending<()>;
 
+    #[track_caller]
     fn into_future(self) -> Pending<()> {
         self.done()
     }
@@ -155,6 +165,7 @@ impl fmt::Debug for Event {
             Recording::Never => f.write_str("Event(never recorded)"),
             Recording::Point(point, ..) => write!(f, "Event(queue {}, stamp {})", point.slot.0, point.stamp),
             Recording::User(user) => write!(f, "Event(user `{}`)", user.label()),
+            Recording::Captured(_) => f.write_str("Event(captured)"),
             Recording::Failed(error) => write!(f, "Event(failed: {error})"),
         }
     }

@@ -1,6 +1,7 @@
 //! The parts of a context that its handles keep alive: the scheduler, the threads and the compiled kernels. This room
 //! also has the events and the pending results that a program holds.
 
+pub(crate) mod captured_point;
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) mod compiler_threads;
 pub(crate) mod context_registry;

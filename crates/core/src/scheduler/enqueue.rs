@@ -196,7 +196,7 @@ impl State {
     }
 
     /// Checks works that are enqueued together, and adds the waits that the policy requires.
-    fn check_all(&mut self, by: Admission, works: &[Work]) -> Result<()> {
+    pub(crate) fn check_all(&mut self, by: Admission, works: &[Work]) -> Result<()> {
         self.check(by.slot)?;
         let mut waits: SmallVec<[SmallVec<[Point; 2]>; 3]> = SmallVec::new();
         for work in works {
@@ -221,7 +221,7 @@ impl State {
     }
 
     #[inline]
-    fn push_stamped(&mut self, by: Admission, stamp: Stamp, work: Work) {
+    pub(crate) fn push_stamped(&mut self, by: Admission, stamp: Stamp, work: Work) {
         let queue = self.queue_mut(by.slot);
         if queue.timing.is_none() {
             queue.push(Command { stamp, op: Op::Work(work) });

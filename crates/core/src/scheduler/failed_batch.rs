@@ -95,10 +95,12 @@ fn undo(steps: &mut [Step], slot: Slot, first: Stamp) -> Vec<Command> {
     steps.iter_mut().filter(hit).map(take).collect()
 }
 
-/// Resets a read whose staging memory was assigned by the refused submission.
+/// Resets a read, or the reads of a graph, whose staging memory was assigned by the refused submission.
 fn unstage(step: &Step) {
-    if let Work::Read { slot, .. } = &step.work {
-        slot.unstage();
+    match &step.work {
+        Work::Read { slot, .. } => slot.unstage(),
+        Work::Graph(graph) => graph.run.outputs.iter().for_each(|slot| slot.unstage()),
+        _ => {}
     }
 }
 

@@ -11,7 +11,7 @@ use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::state::State;
 use fencepost_sync::Slot;
 use fencepost_sync::prim::MutexGuard;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// Returns `true` if the next command of `slot` is ordered after every use of a free block.
 pub(crate) fn usable(state: &State, block: &Arc<Block>, slot: Slot) -> bool {
@@ -22,6 +22,21 @@ pub(crate) fn usable(state: &State, block: &Arc<Block>, slot: Slot) -> bool {
     let clock = &state.queue(slot).clock;
     let before = |u: &Use| u.slot == slot || u.slot == Slot::CONTEXT || clock.covers(u.slot, u.stamp);
     block.order().uses.all().iter().all(before)
+}
+
+/// Keeps the memory of a block for a graph, also after the drop of the last array on the block. A lease does not keep
+/// the context alive.
+pub(crate) struct BlockLease {
+    pub(crate) block: Arc<Block>,
+    engine: Weak<Engine>,
+}
+
+impl Drop for BlockLease {
+    fn drop(&mut self) {
+        if let Some(engine) = self.engine.upgrade() {
+            engine.end_lease(&self.block);
+        }
+    }
 }
 
 impl State {
@@ -36,13 +51,21 @@ impl Engine {
     /// Returns the block of a dropped array to the pool. An external block is dropped once its uses are over. Never
     /// waits.
     pub(crate) fn free(&self, block: Arc<Block>) {
-        let mut state = self.lock();
+        let state = self.lock();
         if state.lost.is_some() {
             drop(state);
             // The device may still use the block, and no call may be made to a lost device.
             std::mem::forget(block);
             return;
         }
+        if block.order().outlives_array() {
+            return;
+        }
+        self.give_to_pool(state, block);
+    }
+
+    /// Returns a block without array and without lease to the pool.
+    fn give_to_pool(&self, mut state: MutexGuard<'_, State>, block: Arc<Block>) {
         if !block.is_external() {
             state.pool.give(block);
             // Only memory above the program's threshold is released here. The driver may block in a release, and
@@ -56,6 +79,32 @@ impl Engine {
         }
         state.external.push(block);
         self.release_external_blocks(state);
+    }
+
+    /// Returns a lease of a block that has an array now.
+    pub(crate) fn lease(&self, block: &Arc<Block>) -> BlockLease {
+        let state = self.lock();
+        block.order().leases += 1;
+        drop(state);
+        BlockLease { block: block.clone(), engine: self.me.clone() }
+    }
+
+    /// Ends one lease. The last one returns the block to the pool if its array is gone.
+    fn end_lease(&self, block: &Arc<Block>) {
+        let state = self.lock();
+        let mut order = block.order();
+        order.leases -= 1;
+        let is_last = order.leases == 0 && std::mem::take(&mut order.orphaned);
+        drop(order);
+        if !is_last {
+            return;
+        }
+        if state.lost.is_some() {
+            drop(state);
+            std::mem::forget(block.clone()); // the device may still use the block
+            return;
+        }
+        self.give_to_pool(state, block.clone());
     }
 
     /// Drops the external blocks whose uses no later command must be ordered after.

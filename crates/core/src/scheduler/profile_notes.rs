@@ -98,7 +98,10 @@ impl State {
         if !self.is_noting() {
             return;
         }
-        let kernel = if let CommandKind::Launch(id) = by.what { Some(self.kernels.get(id)) } else { None };
+        let kernel = match by.what {
+            CommandKind::Launch(id) | CommandKind::Replay(id) => Some(self.kernels.get(id)),
+            _ => None,
+        };
         let noted = NotedCommand { what: by.what, kernel, bytes, time: time.cloned() };
         self.note(by.slot, by.at, stamp, || ProfileEvent::Command(noted));
     }

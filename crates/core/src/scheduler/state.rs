@@ -317,6 +317,7 @@ impl State {
             CommandKind::Upload => "an upload".into(),
             CommandKind::Read => "a read".into(),
             CommandKind::Download => "a download".into(),
+            CommandKind::Replay(id) => format!("graph `{}`", self.kernels.get(id)),
             CommandKind::Encode => "commands of the program".into(),
             CommandKind::Map => "a map".into(),
             CommandKind::BetweenContexts => "a copy between contexts".into(),

@@ -26,6 +26,7 @@ pub(crate) struct Launch {
 }
 
 /// Describes an array argument of a launch.
+#[derive(Clone)]
 pub(crate) struct BoundArray {
     /// Holds the index of the binding in the interface.
     pub(crate) at: u32,
@@ -111,6 +112,13 @@ impl Launch {
     #[inline]
     pub(crate) fn touches(&self) -> impl Iterator<Item = Touch<'_>> {
         touches(&self.bindings, [self.indirect.as_ref(), None])
+    }
+
+    /// Returns a copy of the launch.
+    pub(crate) fn duplicate(&self) -> Self {
+        let Self { kernel, groups, indirect, bindings, params } = self;
+        let (kernel, indirect) = (kernel.clone(), indirect.clone());
+        Self { kernel, groups: *groups, indirect, bindings: bindings.clone(), params: params.clone() }
     }
 
     /// Drops the references to the kernel and the blocks.

@@ -1,6 +1,7 @@
 //! Work for a device as plain data, which queues hold, batches order and recorders record.
 
 pub(crate) mod compiled_kernel;
+pub(crate) mod graph_data;
 pub(crate) mod kernel_launch;
 pub(crate) mod region_copy;
 pub(crate) mod span;

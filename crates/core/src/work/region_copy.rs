@@ -53,6 +53,13 @@ impl RegionCopy {
         Self { src, dst, rows }
     }
 
+    /// Returns a copy of the command.
+    pub(crate) fn duplicate(&self) -> Self {
+        let Rows { from, to, row, axes } = &self.rows;
+        let rows = Rows { from: *from, to: *to, row: *row, axes: axes.clone() };
+        Self { src: self.src.clone(), dst: self.dst.clone(), rows }
+    }
+
     /// Returns `true` if the two sides may share words.
     pub(crate) fn overlaps_itself(&self) -> bool {
         Arc::ptr_eq(&self.src.block, &self.dst.block) && overlap(&self.src.range(), &self.dst.range())

@@ -4,6 +4,7 @@ use crate::memory::block::Block;
 use crate::memory::heap::Heap;
 use crate::memory::read_slot::ReadSlot;
 use crate::memory::staged_bytes::Payload;
+use crate::work::graph_data::graph_run::GraphStep;
 use crate::work::kernel_launch::{BoundArray, Launch, touches};
 use crate::work::region_copy::RegionCopy;
 use crate::work::span::{Pattern, Span, Touch};
@@ -39,6 +40,8 @@ pub(crate) enum Work {
     },
     /// Submits command buffers of the program.
     WgpuCommands(Box<WgpuCommands>),
+    /// Replays a part of a graph.
+    Graph(Box<GraphStep>),
     /// Makes the writes to a block that the host accesses visible to the host.
     Publish(Arc<Block>),
     /// Reads the clock before a command. `Start`, the command and `End` have one stamp and one level.
@@ -78,6 +81,7 @@ impl Work {
         let bound: &[BoundArray] = match self {
             Work::Launch(launch) => &launch.bindings,
             Work::WgpuCommands(encoded) => &encoded.uses,
+            Work::Graph(graph) => graph.uses(),
             _ => &[],
         };
         touches(bound, self.spans())
@@ -92,6 +96,37 @@ impl Work {
         }
     }
 
+    /// Returns a copy of captured work.
+    ///
+    /// # Panics
+    /// Panics for work that cannot be captured, which is a bug.
+    pub(crate) fn duplicate(&self) -> Self {
+        match self {
+            Work::Launch(launch) => Work::Launch(Box::new(launch.duplicate())),
+            Work::Copy { src, dst } => Work::Copy { src: src.clone(), dst: dst.clone() },
+            Work::Fill { dst, pattern } => Work::Fill { dst: dst.clone(), pattern: *pattern },
+            Work::Upload { src: Payload::Kept(kept), dst } => {
+                Work::Upload { src: Payload::Kept(kept.clone()), dst: dst.clone() }
+            }
+            Work::Region(copy) => Work::Region(Box::new(copy.duplicate())),
+            Work::Read { src, .. } => Work::Read { src: src.clone(), slot: ReadSlot::new() },
+            Work::Nothing => Work::Nothing,
+            Work::Upload { .. }
+            | Work::Graph(_)
+            | Work::WgpuCommands(_)
+            | Work::Publish(_)
+            | Work::Start(_)
+            | Work::End(_)
+            | Work::QueueFence => unreachable!("bug: this work is not captured"),
+        }
+    }
+
+    /// Counts the levels that the command takes in a batch.
+    #[inline]
+    pub(crate) fn depth(&self) -> u32 {
+        if let Work::Graph(graph) = self { graph.depth() } else { 1 }
+    }
+
     /// Returns the range that is read and the range that is written, besides bindings.
     #[inline]
     fn spans(&self) -> [Option<&Span>; 2] {
@@ -102,6 +137,7 @@ impl Work {
             Work::Fill { dst, .. } | Work::Upload { dst, .. } => [None, Some(dst)],
             Work::Read { src, .. } => [Some(src), None],
             Work::WgpuCommands(_)
+            | Work::Graph(_)
             | Work::Publish(_)
             | Work::Start(_)
             | Work::End(_)

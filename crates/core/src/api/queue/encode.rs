@@ -153,6 +153,9 @@ impl CommandQueue {
 
     #[track_caller]
     fn admission(&self) -> Result<Admission> {
+        let remedy =
+            "wgpu submits a command buffer only once: enqueue the commands before or after the replay";
+        self.not_captured("encode", remedy)?;
         let slot = self.slot()?;
         self.owner().engine().lock().check(slot)?;
         Ok(Admission { slot, what: CommandKind::Encode, at: Location::caller() })

@@ -108,12 +108,36 @@ impl CommandQueue {
         grid: Grid<'_>,
         at: &'static Location<'static>,
     ) -> Result<()> {
-        let by = Admission { slot: self.slot()?, what: CommandKind::Launch(gather.launch.kernel().id), at };
+        let what = CommandKind::Launch(gather.launch.kernel().id);
+        let slot = match self.slot() {
+            Ok(slot) => slot,
+            Err(error) => return self.capture_launch(gather, grid, (what, at), error),
+        };
+        let by = Admission { slot, what, at };
         gather.complete(&grid)?;
         if gather.launch.is_empty() {
             return Ok(());
         }
         self.owner().engine().enqueue(by, Work::Launch(gather.launch)).map(|_| ())
+    }
+}
+
+impl CommandQueue {
+    /// Adds a launch to the capture of the queue. Returns `error` if the queue is not captured.
+    #[cold]
+    fn capture_launch(
+        &self,
+        mut gather: LaunchArguments<'_>,
+        grid: Grid<'_>,
+        site: (CommandKind, &'static Location<'static>),
+        error: Error,
+    ) -> Result<()> {
+        let Some(captured) = self.captured_queue() else { return Err(error) };
+        gather.complete(&grid)?;
+        if gather.launch.is_empty() {
+            return captured.with("launch", site.1, |_| ());
+        }
+        captured.push(site, Work::Launch(gather.launch), None, None).map(|_| ())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Transfers of elements with gaps between them: regions, and the elements of padded arrays.
 
 use crate::api::queue::CommandQueue;
-use crate::api::queue::transfer::{ArrayOps, same_shape};
+use crate::api::queue::transfer::{ArrayOps, BETWEEN_CONTEXTS, NO_PINNED_MEMORY, same_shape};
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
 use crate::arrays::host_array::{Download, HostArray, HostMemory};
 use crate::arrays::read::Reading;
@@ -11,7 +11,6 @@ use crate::error::site::CommandKind;
 use crate::memory::region::Region;
 use crate::memory::region_iter::{PaddedShape, StridedRegion};
 use crate::memory::shape::count;
-use crate::memory::staged_bytes::Payload;
 use crate::multi::context_copy;
 use crate::runtime::event::same_context;
 use crate::runtime::owner::Owner;
@@ -93,6 +92,7 @@ impl ArrayOps<'_> {
         }
         let copy = src.copy_to(dst);
         if !src.owner().is(dst.owner()) {
+            self.not_captured("copy_region", BETWEEN_CONTEXTS)?;
             return context_copy::copy(self.owner, self.by, (src.owner(), dst.owner()), &copy);
         }
         if !copy.overlaps_itself() {
@@ -119,7 +119,7 @@ impl ArrayOps<'_> {
     /// Uploads `bytes` to the temporary memory `between`, and copies its elements to `dst`.
     fn upload_through(&self, between: &ArrayPart, bytes: &[u8], dst: &ArrayPart) -> Result<()> {
         let span = between.array.span();
-        let src = Payload::Here(self.stage(span.size, bytes)?);
+        let src = self.stage(span.size, bytes)?;
         self.enqueue_all_or_none(smallvec![Work::Upload { src, dst: span }, between.copy_to(dst).into()])
     }
 
@@ -250,6 +250,7 @@ impl ArrayOps<'_> {
                 match host.bytes {
                     SourceBytes::Pinned(pinned) => self.upload_pinned(pinned, frame, dst),
                     SourceBytes::Plain(data) => {
+                        self.not_captured("upload", NO_PINNED_MEMORY)?;
                         self.upload_part(dst, bytemuck::cast_slice(&packed(data, frame)))
                     }
                 }

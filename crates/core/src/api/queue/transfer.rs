@@ -1,5 +1,6 @@
 //! Transfers of bytes: new arrays, uploads, downloads, reads, copies and fills.
 
+use crate::api::graph::tape::CapturedQueue;
 use crate::api::queue::CommandQueue;
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
 use crate::arrays::host_array::{Download, HostArray, HostMemory, Upload};
@@ -13,7 +14,7 @@ use crate::memory::host_access::HostUseKind;
 use crate::memory::read_slot::{ReadSlot, ReadState};
 use crate::memory::region_iter::PaddedShape;
 use crate::memory::shape::elements;
-use crate::memory::staged_bytes::{Payload, Staged};
+use crate::memory::staged_bytes::{KeptBytes, Payload};
 use crate::multi::context_copy;
 use crate::runtime::event::same_context;
 use crate::runtime::owner::Owner;
@@ -37,6 +38,8 @@ use std::sync::Arc;
 pub(crate) struct ArrayOps<'a> {
     pub(crate) owner: &'a Owner,
     pub(crate) by: Admission,
+    /// Is the place of the queue in its capture, if the queue is captured. `by.slot` is then the context's own.
+    pub(crate) captured: Option<&'a CapturedQueue>,
 }
 
 impl ArrayOps<'_> {
@@ -51,7 +54,10 @@ impl ArrayOps<'_> {
         let len = elements::<T>(&object, &padded)?;
         let bytes = len as u64 * T::DTYPE.size() as u64;
         let storage = Storage::allocate(self.owner, Heap::Device, bytes, &label, self.by)?;
-        self.owner.engine().note_making(self.by, storage.block());
+        match self.captured {
+            None => self.owner.engine().note_making(self.by, storage.block()),
+            Some(captured) => captured.adopt(storage.block(), self.by.at)?,
+        }
         let array = ArrayRef { storage, offset: 0, len, dtype: T::DTYPE, followed: false };
         Ok(DeviceArray::padded(array, shape, padded))
     }
@@ -62,7 +68,8 @@ impl ArrayOps<'_> {
         padded: [usize; D],
     ) -> Result<DeviceArray<T, D>> {
         let array = self.empty(shape, padded)?;
-        let fresh = {
+        // A captured fill clears the array in each replay.
+        let fresh = self.captured.is_none() && {
             let state = self.owner.engine().lock();
             // Under `Checked`, the call fills fresh memory too: a hazard with the fill must not depend on the block
             // that the pool returns.
@@ -121,7 +128,7 @@ impl ArrayOps<'_> {
             return Ok(());
         }
         let src = self.stage(dst.size, bytes)?;
-        self.enqueue(CommandKind::Upload, Work::Upload { src: Payload::Here(src), dst })
+        self.enqueue(CommandKind::Upload, Work::Upload { src, dst })
     }
 
     /// Uploads a pinned array. If both arrays have the same layout in memory, one command moves all of the memory,
@@ -145,6 +152,7 @@ impl ArrayOps<'_> {
                 )
             }
             SourceBytes::Plain(data) => {
+                self.not_captured("upload", NO_PINNED_MEMORY)?;
                 fits(data.len())?;
                 self.upload(&dst.array, bytemuck::cast_slice(data))
             }
@@ -164,14 +172,21 @@ impl ArrayOps<'_> {
     }
 
     /// Returns staging memory of `size` bytes that starts with `bytes`.
-    pub(crate) fn stage(&self, size: u64, bytes: &[u8]) -> Result<Staged> {
+    pub(crate) fn stage(&self, size: u64, bytes: &[u8]) -> Result<Payload> {
         let fill = &mut |staging: &mut [u8]| staging[..bytes.len()].copy_from_slice(bytes);
-        self.owner.engine().stage(size, fill)
+        let staged = self.owner.engine().stage(size, fill)?;
+        Ok(match self.captured {
+            None => Payload::Here(staged),
+            Some(_) => Payload::Kept(KeptBytes::new(staged, bytes)),
+        })
     }
 
     /// Returns the host access for a write to `dst`. Returns `None` if an enqueued or running command uses the bytes,
-    /// or if the upload must be a command under `Checked`.
+    /// if the queue is captured, or if the upload must be a command under `Checked`.
     pub(crate) fn try_host_write(&self, dst: &Span) -> Result<Option<HostGuard>> {
+        if self.captured.is_some() {
+            return Ok(None);
+        }
         let counts_on_the_program_only = {
             let state = self.owner.engine().lock();
             state.check(self.by.slot)?;
@@ -197,11 +212,18 @@ impl ArrayOps<'_> {
         if work.is_empty() {
             return Ok(());
         }
+        if let Some(captured) = self.captured {
+            return captured.push((what, self.by.at), work, None, None).map(|_| ());
+        }
         self.owner.engine().enqueue(Admission { what, ..self.by }, work).map(|_| ())
     }
 
     /// Enqueues all of the works or none, with no other command between them.
     pub(crate) fn enqueue_all_or_none(&self, works: Works) -> Result<()> {
+        if let Some(captured) = self.captured {
+            let push = |work| captured.push((self.by.what, self.by.at), work, None, None).map(|_| ());
+            return works.into_iter().try_for_each(push);
+        }
         self.owner.engine().enqueue_all_or_none(self.by, works)
     }
 
@@ -214,6 +236,7 @@ impl ArrayOps<'_> {
         if source.is(target) || dst.size == 0 {
             return self.enqueue(self.by.what, Work::Copy { src, dst });
         }
+        self.not_captured("copy", BETWEEN_CONTEXTS)?;
         context_copy::copy(self.owner, self.by, (source, target), &RegionCopy::run(src, dst))
     }
 
@@ -223,6 +246,7 @@ impl ArrayOps<'_> {
 
     /// Enqueues a read of the first `len` elements of `span`.
     pub(crate) fn read_words<T: Element>(&self, span: Span, len: usize, out: Vec<T>) -> Result<Reading<T>> {
+        self.not_captured("a read or download", READ_IN_CAPTURE)?;
         let slot = ReadSlot::new();
         let engine = self.owner.engine();
         let work = Work::Read { src: span.clone(), slot: slot.clone() };
@@ -240,6 +264,26 @@ impl ArrayOps<'_> {
     }
 }
 
+impl ArrayOps<'_> {
+    /// Returns an error if the queue is captured. The capture fails with the error too.
+    pub(crate) fn not_captured(&self, call: &'static str, remedy: &'static str) -> Result<()> {
+        match self.captured {
+            None => Ok(()),
+            Some(captured) => Err(captured.refuse(call, &captured.label(), self.by.at, remedy)),
+        }
+    }
+}
+
+/// Names the remedy for a copy between contexts in a capture.
+pub(crate) const BETWEEN_CONTEXTS: &str =
+    "a graph has the work of one context: copy before or after the replay";
+/// Names the remedy for an upload of a pinned array in a capture, on a device without pinned memory.
+pub(crate) const NO_PINNED_MEMORY: &str =
+    "this device has no pinned memory that a replay could read: upload before the replay";
+/// Names the remedy for a read in a capture.
+pub(crate) const READ_IN_CAPTURE: &str =
+    "a capture executes nothing: use `Capture::read_as`, and read the output of the replay";
+
 impl Work {
     /// Returns `true` for a transfer of no bytes.
     fn is_empty(&self) -> bool {
@@ -248,6 +292,7 @@ impl Work {
             Work::Read { src, .. } => src.size == 0,
             Work::Launch(_)
             | Work::WgpuCommands(_)
+            | Work::Graph(_)
             | Work::Region(_)
             | Work::Publish(_)
             | Work::Start(_)
@@ -267,7 +312,7 @@ impl Owner {
         at: &'static Location<'static>,
     ) -> Result<Reading<T>> {
         let by = Admission { slot: Slot::CONTEXT, what: CommandKind::Map, at };
-        ArrayOps { owner: self, by }.read(array, Vec::new())
+        ArrayOps { owner: self, by, captured: None }.read(array, Vec::new())
     }
 }
 
@@ -284,8 +329,9 @@ pub(crate) fn same_shape(object: &str, found: &[usize], expected: &[usize]) -> R
 impl CommandQueue {
     #[track_caller]
     pub(crate) fn by(&self, what: CommandKind) -> Result<ArrayOps<'_>> {
-        let by = Admission { slot: self.slot()?, what, at: Location::caller() };
-        Ok(ArrayOps { owner: self.owner(), by })
+        let (at, captured) = (Location::caller(), self.captured_queue());
+        let slot = if captured.is_some() { Slot::CONTEXT } else { self.slot()? };
+        Ok(ArrayOps { owner: self.owner(), by: Admission { slot, what, at }, captured })
     }
 
     pub(crate) fn own(&self, array: &ArrayRef) -> Result<()> {
@@ -305,7 +351,10 @@ impl CommandQueue {
         if [source, target].iter().any(|side| side.is(self.owner())) {
             return copy(&maker);
         }
-        context_copy::elsewhere((self.owner(), maker.by), target, |by| copy(&ArrayOps { owner: target, by }))
+        maker.not_captured("copy", BETWEEN_CONTEXTS)?;
+        context_copy::elsewhere((self.owner(), maker.by), target, |by| {
+            copy(&ArrayOps { owner: target, by, captured: None })
+        })
     }
 
     /// *Enqueues* a fill: every element becomes `value`.
@@ -446,6 +495,7 @@ impl CommandQueue {
         array: &ArrayRef,
         read: impl FnOnce(&ArrayOps<'_>) -> Result<Reading<T>>,
     ) -> Result<Reading<T>> {
+        self.not_captured("read", READ_IN_CAPTURE)?;
         let maker = self.by(CommandKind::Read)?;
         self.own(array)?;
         let reading = read(&maker)?;

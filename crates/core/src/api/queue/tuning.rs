@@ -9,6 +9,9 @@ use crate::runtime::wait_mode::late;
 use crate::work::time_slot::TimeSlot;
 use std::sync::Arc;
 
+/// Names the remedy for a tuning in a capture.
+const TUNE_REPLAYS: &str = "a capture executes nothing: tune the queue of the replay";
+
 impl CommandQueue {
     /// Starts to time each launch that is enqueued on this queue, until [`stop_tuning`](Self::stop_tuning). The times
     /// serve programs that try several kernels, grids or workgroups and use the fastest. The queue need not be a timed
@@ -44,7 +47,9 @@ impl CommandQueue {
     /// # assert!(fastest.0.is_finite() && best.workgroup()[0] >= 32);
     /// # Ok::<(), fencepost::Error>(())
     /// ```
+    #[track_caller]
     pub fn start_tuning(&self) -> Result<()> {
+        self.not_captured("start_tuning", TUNE_REPLAYS)?;
         let slot = self.slot()?;
         let caps = self.owner().device().caps();
         if !caps.timestamps {
@@ -64,8 +69,10 @@ impl CommandQueue {
     /// # Errors
     /// The result is [`Kind::Tuning`] if no tuning was started, [`Kind::NotMeasured`] if the driver gave no valid time
     /// for a launch, or the error of the work.
+    #[track_caller]
     pub fn stop_tuning(&self) -> Pending<f64> {
-        let tuned = self.slot().and_then(|slot| {
+        let captured = self.not_captured("stop_tuning", TUNE_REPLAYS);
+        let tuned = captured.and_then(|()| self.slot()).and_then(|slot| {
             let tuned = self.owner().engine().stop_tuning(slot);
             tuned.ok_or_else(|| self.tuning("is not being tuned: call `start_tuning` first"))
         });

@@ -13,8 +13,8 @@ use crate::memory::cpu_memory::CpuMemory;
 use crate::memory::heap::Heap;
 use crate::memory::read_slot::{ReadSlot, ReadState, Readback};
 use crate::memory::staged_bytes::Staged;
-use crate::record::cpu::run_order::Running;
-use crate::record::walk::{WorkVisitor, visit};
+use crate::record::cpu::run_order::{NextWork, Running};
+use crate::record::walk::{WorkVisitor, visit, visit_node};
 use crate::work::compiled_kernel::{Pipeline, Recipe};
 use crate::work::kernel_launch::Launch;
 use crate::work::region_copy::RegionCopy;
@@ -315,9 +315,8 @@ impl CpuDevices {
             choice -= choices[lane];
             lane += 1;
         }
-        let step = self.lanes[lane].batches[0].take(choice);
-        let outcome =
-            step.map_or(Ok(()), |step| run_catching_panics(&step.work, &mut self.clock, &self.staging));
+        let next = self.lanes[lane].batches[0].take(choice);
+        let outcome = next.map_or(Ok(()), |next| run_catching_panics(&next, &mut self.clock, &self.staging));
         self.lost = outcome.err();
         self.finish(lane);
         self.lost.is_none()
@@ -397,13 +396,22 @@ fn memory_of(block: &Block) -> &CpuMemory {
 
 /// Executes a step. If a host function panics the device is lost, as a GPU is lost if its kernel hangs.
 fn run_catching_panics(
-    work: &Work,
+    next: &NextWork<'_>,
     clock: &mut HostClock,
     staging: &Arc<ByteMeter>,
 ) -> std::result::Result<(), Lost> {
-    let kernel = if let Work::Launch(launch) = work { &*launch.kernel().name } else { "none" };
+    let work = match *next {
+        NextWork::Step(work) => Some(work),
+        NextWork::Node(graph, node) => Some(&graph.run.plan.command(node).work),
+        NextWork::End => None,
+    };
+    let kernel = if let Some(Work::Launch(launch)) = work { &*launch.kernel().name } else { "none" };
     let mut visitor = CpuVisitor { clock, staging };
-    let outcome = catch_unwind(AssertUnwindSafe(|| visit(&mut visitor, 0, work)));
+    let outcome = catch_unwind(AssertUnwindSafe(|| match *next {
+        NextWork::Step(work) => visit(&mut visitor, 0, work),
+        NextWork::Node(graph, node) => visit_node(&mut visitor, 0, graph, graph.run.plan.command(node)),
+        NextWork::End => Ok(()),
+    }));
     outcome
         .map(|done| debug_assert!(done.is_ok(), "bug: a step of the CPU recorder returned an error"))
         .map_err(|_| Lost { reason: format!("the host function of kernel `{kernel}` panicked") })

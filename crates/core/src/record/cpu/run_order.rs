@@ -1,19 +1,37 @@
 //! A submitted batch of the CPU recorder, and which of its steps may come next.
 
 use crate::device::recorder::LaneValue;
+use crate::work::graph_data::graph_run::GraphStep;
 use crate::work::step::{Step, Work};
 use fencepost_sync::{Slot, TimelineValue};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Holds a submitted batch. Steps that do not depend on each other run in any order.
+/// Names one operation of a batch: a step, a node of a step that replays a graph, or the end of such a step.
+#[derive(Clone, Copy, Debug)]
+struct Unit {
+    step: u32,
+    node: Option<u32>,
+}
+
+/// Is the operation that may come next, for the caller to execute.
+pub(crate) enum NextWork<'r> {
+    Step(&'r Work),
+    Node(&'r GraphStep, u32),
+    /// Marks the end of a graph, which executes nothing.
+    End,
+}
+
+/// Holds a submitted batch. Operations that do not depend on each other run in any order.
 pub(crate) struct Running {
     steps: Arc<Vec<Step>>,
-    /// Counts for each step the steps that must still come before it. A step with 0 is ready or was taken.
+    units: Vec<Unit>,
+    /// Counts for each operation the operations that must still come before it. An operation with 0 is ready or was
+    /// taken.
     missing: Vec<u32>,
-    /// Lists for each step the steps that depend on it.
+    /// Lists for each operation the operations that depend on it.
     next: Vec<Vec<u32>>,
-    /// Lists the steps that may come next.
+    /// Lists the operations that may come next.
     ready: Vec<u32>,
     /// Lists the values that other lanes complete before the first step.
     pub(crate) waits: Vec<LaneValue>,
@@ -25,24 +43,25 @@ impl Running {
     pub(crate) fn new(steps: &Arc<Vec<Step>>, waits: &[LaneValue], signal: TimelineValue) -> Self {
         let before = before(steps);
         debug_assert!(levels_rise(steps, &before), "bug: a step is not above its predecessors");
-        let mut next = vec![Vec::new(); steps.len()];
+        let (units, before) = expand(steps, &before);
+        let mut next = vec![Vec::new(); units.len()];
         for (at, first) in before.iter().enumerate() {
             first.iter().for_each(|&first| next[first].push(at as u32));
         }
         let missing: Vec<u32> = before.iter().map(|first| first.len() as u32).collect();
-        let ready = (0..steps.len() as u32).filter(|&at| missing[at as usize] == 0).collect();
+        let ready = (0..units.len() as u32).filter(|&at| missing[at as usize] == 0).collect();
         let (steps, waits) = (steps.clone(), waits.to_vec());
-        Self { steps, missing, next, ready, waits, signal }
+        Self { steps, units, missing, next, ready, waits, signal }
     }
 
-    /// Counts the steps that may come next. A batch without steps counts as one.
+    /// Counts the operations that may come next. A batch without steps counts as one.
     pub(crate) fn choices(&self) -> usize {
         if self.steps.is_empty() { 1 } else { self.ready.len() }
     }
 
-    /// Takes the ready step `choice`. Steps that waited only for this step become ready. Returns `None` in a batch
-    /// without steps.
-    pub(crate) fn take(&mut self, choice: usize) -> Option<&Step> {
+    /// Takes the ready operation `choice`. Operations that waited only for this one become ready. Returns `None` in a
+    /// batch without steps.
+    pub(crate) fn take(&mut self, choice: usize) -> Option<NextWork<'_>> {
         let at = (choice < self.ready.len()).then(|| self.ready.swap_remove(choice))?;
         for &after in &self.next[at as usize] {
             let missing = &mut self.missing[after as usize];
@@ -51,13 +70,41 @@ impl Running {
                 self.ready.push(after);
             }
         }
-        Some(&self.steps[at as usize])
+        let Unit { step, node } = self.units[at as usize];
+        Some(match (&self.steps[step as usize].work, node) {
+            (Work::Graph(graph), Some(node)) => NextWork::Node(graph, node),
+            (Work::Graph(_), None) => NextWork::End,
+            (work, _) => NextWork::Step(work),
+        })
     }
 
-    /// Returns `true` if all steps were taken. While steps are left, at least one of them is ready.
+    /// Returns `true` if all operations were taken. While operations are left, at least one of them is ready.
     pub(crate) fn is_over(&self) -> bool {
         self.ready.is_empty()
     }
+}
+
+/// Returns the operations of the steps, each with its predecessors. The nodes of a graph come after the predecessors of
+/// the graph's step, and the end of the graph comes after all its nodes.
+fn expand(steps: &[Step], before: &[Vec<usize>]) -> (Vec<Unit>, Vec<Vec<usize>>) {
+    let (mut units, mut befores) = (Vec::new(), Vec::<Vec<usize>>::new());
+    let mut ends: Vec<usize> = Vec::with_capacity(steps.len());
+    for (at, step) in steps.iter().enumerate() {
+        let mut outside: Vec<usize> = before[at].iter().map(|&step| ends[step]).collect();
+        if let Work::Graph(graph) = &step.work {
+            let (order, start) = (graph.order(), units.len());
+            for (place, first) in order.before.iter().enumerate() {
+                units.push(Unit { step: at as u32, node: Some(order.first + place as u32) });
+                let inside = first.iter().map(|&node| start + (node - order.first) as usize);
+                befores.push(outside.iter().copied().chain(inside).collect());
+            }
+            outside.extend(start..units.len());
+        }
+        ends.push(units.len());
+        units.push(Unit { step: at as u32, node: None });
+        befores.push(outside);
+    }
+    (units, befores)
 }
 
 /// Lists for each step its predecessors: the previous step of its queue, the previous step of the context's own queue,

@@ -141,7 +141,7 @@ impl OpenBatch {
         let next =
             self.steps[from..].iter().position(|step| step.slot == point.slot && step.stamp > point.stamp);
         let mut after: SmallVec<[u32; 2]> = last.iter().map(|&at| at as u32).collect();
-        let mut level = last.map_or(0, |at| self.steps[at].level + 1);
+        let mut level = last.map_or(0, |at| self.steps[at].level + self.steps[at].work.depth());
         if let Some(next) = next.map(|at| &self.steps[from + at]) {
             // The steps that the queue waits for before its next step are listed in that step.
             after.extend(next.after.iter().copied());
@@ -166,7 +166,7 @@ impl OpenBatch {
         frontier.last = Some(at);
         frontier.end = end;
         frontier.first.get_or_insert(stamp);
-        frontier.level += 1;
+        frontier.level += work.depth();
         ends.push(end);
         steps.push(Step { slot, stamp, level, after, work });
         debug_assert_eq!(ends.len(), steps.len(), "bug: a step has no expected end");
@@ -204,7 +204,9 @@ impl OpenBatch {
             self.write(slot, stamp, &touch);
         }
         let level = self.frontier(slot).level;
-        for (work, cost) in [(Work::Start(time.clone()), 0.0), (work, cost), (Work::End(time), 0.0)] {
+        let last = level + work.depth() - 1;
+        let start = (level, Work::Start(time.clone()), 0.0);
+        for (level, work, cost) in [start, (level, work, cost), (last, Work::End(time), 0.0)] {
             self.frontier(slot).level = level;
             self.add(slot, stamp, work, cost);
         }
@@ -289,7 +291,7 @@ impl OpenBatch {
     /// Adds steps that make the written blocks visible to the host if it reads them in place, so that a later read
     /// needs no submission of its own.
     pub(crate) fn publish_all(&mut self) {
-        let level = self.steps.iter().map(|step| step.level + 1).max().unwrap_or(0);
+        let level = self.steps.iter().map(|step| step.level + step.work.depth()).max().unwrap_or(0);
         for block in std::mem::take(&mut self.publish) {
             let mut order = block.order();
             if std::mem::replace(&mut order.visible, true) {

@@ -1,0 +1,172 @@
+//! The capture of a graph.
+
+use crate::api::graph::graph_handle::Graph;
+use crate::api::graph::tape::{CapturedQueue, GraphOutput, Tape, unique};
+use crate::api::queue::CommandQueue;
+use crate::arrays::device_array::DeviceArray;
+use crate::error::Result;
+use crate::error::site::CommandKind;
+use crate::memory::read_slot::ReadSlot;
+use crate::work::step::Work;
+use fencepost_kernels::Element;
+use fencepost_sync::prim::Mutex;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Deref;
+use std::panic::Location;
+use std::sync::Arc;
+
+/// Is a queue that captures: its verbs add nodes to a graph and execute nothing.
+///
+/// A capture dereferences to a [`CommandQueue`], so every verb and every algorithm that takes a queue can be captured.
+/// Calls that need a result now, such as a read or a wait, return [`Kind::Captured`](crate::Kind::Captured), and the
+/// capture fails with the same error. Ordinary queues that the function uses are not captured.
+pub struct Capture {
+    queue: CommandQueue,
+}
+
+/// Names a result of a graph, which [`Replay::read`](crate::Replay::read) returns for one replay.
+pub struct Output<T: Element> {
+    pub(crate) token: u64,
+    pub(crate) len: usize,
+    pub(crate) name: Arc<str>,
+    element: PhantomData<fn() -> T>,
+}
+
+impl<T: Element> Clone for Output<T> {
+    fn clone(&self) -> Self {
+        Self { token: self.token, len: self.len, name: self.name.clone(), element: PhantomData }
+    }
+}
+
+impl<T: Element> fmt::Debug for Output<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Output `{}` of {} {}", self.name, self.len, T::DTYPE)
+    }
+}
+
+impl Deref for Capture {
+    type Target = CommandQueue;
+
+    fn deref(&self) -> &CommandQueue {
+        &self.queue
+    }
+}
+
+impl fmt::Debug for Capture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Capture on queue `{}`", self.queue.label())
+    }
+}
+
+impl CommandQueue {
+    /// *Returns* the graph of the commands that `f` enqueues on the queue that it receives, and the result of `f`. The
+    /// call executes nothing and enqueues nothing.
+    ///
+    /// Arrays that `f` makes on the captured queue live as long as the graph. `zeros` clears its array in each replay.
+    /// Bytes that `f` uploads from ordinary memory are copied at the capture; a pinned array is read in each replay.
+    /// [`fork`](Self::fork) on the captured queue returns another captured queue, which comes after the work of the
+    /// first one only; [`wait_for_queue`](Self::wait_for_queue) joins it again. A replay of another graph on the
+    /// captured queue becomes a part of the graph.
+    ///
+    /// # Errors
+    /// Returns the error of `f`. Returns [`Kind::Captured`](crate::Kind::Captured) if a call in `f` cannot be captured;
+    /// [`Kind::Unjoined`](crate::Kind::Unjoined) if a forked queue is not joined;
+    /// [`Kind::Hazard`](crate::Kind::Hazard) under `Checked`; the queue's own error. The queue works on afterwards.
+    ///
+    /// # Panics
+    /// A panic of `f` continues in the caller. The queue works on afterwards.
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let x = queue.array(&[1_u32, 2, 3, 4])?;
+    /// let (graph, doubled) = queue.capture(|c| {
+    ///     let mut y = c.zeros::<u32, 1>([4])?;
+    ///     c.copy(&x, &mut y)?;
+    ///     c.read_as("y", &y)
+    /// })?;
+    /// let run = queue.replay(&graph)?;
+    /// assert_eq!(run.read(&doubled)?.wait()?, [1, 2, 3, 4]);
+    /// # drop(ctx);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn capture<T>(&self, f: impl FnOnce(&Capture) -> Result<T>) -> Result<(Graph, T)> {
+        let at = Location::caller();
+        self.not_captured("capture", "capture the inner graph first, and replay it in this capture")?;
+        self.owner().engine().lock().check(self.slot()?)?;
+        let tape = Tape::new(self.owner(), self.label(), at);
+        let ending = Ending(&tape);
+        let capture = Capture { queue: CommandQueue::captured(self, &tape) };
+        let result = f(&capture)?;
+        let ended = tape.end()?;
+        drop(ending);
+        Ok((Graph::new(&tape, self.label(), ended)?, result))
+    }
+}
+
+/// Ends a capture when it is dropped, also after an error or a panic.
+struct Ending<'t>(&'t Tape);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.0.discard();
+    }
+}
+
+impl Capture {
+    fn place(&self) -> &CapturedQueue {
+        self.queue.captured_queue().expect("bug: a capture is on a captured queue")
+    }
+
+    /// *Captures* a read of an array as an output of the graph. Each replay reads the elements at this place in the
+    /// order of the queue, and [`Replay::read`](crate::Replay::read) returns them.
+    ///
+    /// # Errors
+    /// Returns [`Kind::Alignment`](crate::Kind::Alignment), [`Kind::ForeignContext`](crate::Kind::ForeignContext).
+    #[track_caller]
+    pub fn read_as<T: Element, const D: usize>(
+        &self,
+        name: &str,
+        array: &DeviceArray<T, D>,
+    ) -> Result<Output<T>> {
+        let at = Location::caller();
+        self.queue.own(&array.array)?;
+        let captured = self.place();
+        let maker = self.queue.by(CommandKind::Read)?;
+        let full;
+        let whole = if array.frame().is_full() {
+            &array.array
+        } else {
+            full = maker.empty::<T, D>(array.shape(), array.shape())?;
+            maker.copy_part(&array.all(), &full.all())?;
+            &full.array
+        };
+        let src = whole.words()?;
+        let (token, name): (u64, Arc<str>) = (unique(), name.into());
+        let output = GraphOutput { token, name: name.clone(), bytes: src.size };
+        let number = captured.with("read_as", at, |state| {
+            state.outputs.push(output);
+            state.outputs.len() as u32 - 1
+        })?;
+        let work = Work::Read { src, slot: ReadSlot::new() };
+        captured.push((CommandKind::Read, at), work, Some(name.clone()), Some(number))?;
+        Ok(Output { token, len: array.len(), name, element: PhantomData })
+    }
+
+    /// *Captures* a function of the host. Each replay calls the function on the context's callback thread after the
+    /// commands captured before it on any queue, and the commands captured later wait for it.
+    ///
+    /// # Errors
+    /// Returns [`Kind::CaptureEnded`](crate::Kind::CaptureEnded).
+    #[track_caller]
+    pub fn host(&self, f: impl FnMut() + Send + 'static) -> Result<()> {
+        let at = Location::caller();
+        let captured = self.place();
+        captured.with("host", at, |state| {
+            let before = state.nodes.len() as u32;
+            state.calls.push((before, Arc::new(Mutex::new(Box::new(f)))));
+        })
+    }
+}

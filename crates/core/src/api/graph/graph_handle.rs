@@ -1,0 +1,112 @@
+//! A captured graph.
+
+use crate::api::graph::tape::{GraphOutput, HostCall, Tape, TapeState};
+use crate::error::site::KernelId;
+use crate::error::{Error, Kind, Result};
+use crate::memory::heap::BlockId;
+use crate::runtime::owner::Owner;
+use crate::scheduler::free_blocks::BlockLease;
+use crate::scheduler::ordering::policy::Policy;
+use crate::scheduler::replay_turn::ReplayTurn;
+use crate::work::graph_data::graph_node::GraphNode;
+use crate::work::graph_data::graph_order::{MissingOrder, UnorderedNodes};
+use crate::work::graph_data::graph_plan::{GraphPlan, PlanParts};
+use rustc_hash::FxHashMap;
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+/// Holds commands that were captured once. [`CommandQueue::replay`](crate::CommandQueue::replay) enqueues all of them as
+/// one command. A clone is a cheap handle of the same graph.
+///
+/// The graph keeps the memory of its arrays, also after the program has dropped the arrays. The drop of a graph while
+/// replays of it are in flight is safe.
+///
+/// # Example
+/// ```
+/// # let (ctx, queue) = fencepost::doctest();
+/// let mut x = ctx.zeros::<u32, 1>([4])?;
+/// let (graph, ()) = queue.capture(|c| c.fill(&mut x, 7))?;
+/// assert_eq!(queue.read(&x).wait()?, [0; 4]);      // a capture executes nothing
+/// queue.replay(&graph)?;
+/// assert_eq!(queue.read(&x).wait()?, [7; 4]);
+/// # Ok::<(), fencepost::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Graph {
+    pub(crate) owner: Owner,
+    pub(crate) inner: Arc<GraphInner>,
+    pub(crate) plan: Arc<GraphPlan>,
+}
+
+/// Holds what all plans of a graph share.
+pub(crate) struct GraphInner {
+    /// Identifies the graph: the number of its capture.
+    pub(crate) id: u64,
+    /// Is the number of the graph's name in messages, which is registered as long as the name is held.
+    pub(crate) name: (KernelId, Arc<str>),
+    pub(crate) outputs: Vec<GraphOutput>,
+    pub(crate) calls: Vec<(u32, HostCall)>,
+    pub(crate) leases: Arc<FxHashMap<BlockId, Arc<BlockLease>>>,
+    pub(crate) turn: ReplayTurn,
+}
+
+impl Graph {
+    /// Makes the graph of an ended capture.
+    pub(crate) fn new(tape: &Tape, label: &str, ended: TapeState) -> Result<Self> {
+        let owner = tape.owner.clone();
+        let TapeState { nodes, queues, leases, outputs, calls, owns_memory, .. } = ended;
+        let missing = match owner.engine().lock().policy() {
+            Policy::Ordered => MissingOrder::Add,
+            Policy::Checked => MissingOrder::Report,
+            Policy::Unchecked => MissingOrder::Ignore,
+        };
+        let name = owner.engine().new_kernel(label);
+        let leases = Arc::new(leases);
+        let nodes: Arc<[GraphNode]> = nodes.into();
+        let queues: Arc<[Arc<str>]> = queues.into_iter().map(|queue| queue.label).collect();
+        let parts = PlanParts {
+            label: name.1.clone(),
+            nodes: nodes.clone(),
+            queues: queues.clone(),
+            cuts: calls.iter().map(|(at, _)| *at).collect(),
+            keep: leases.clone() as Arc<dyn Any + Send + Sync>,
+            owns_memory,
+        };
+        let plan = GraphPlan::new(parts, missing).map_err(|pair| hazard(&nodes, &queues, &pair))?;
+        let inner = GraphInner { id: tape.id, name, outputs, calls, leases, turn: ReplayTurn::default() };
+        Ok(Self { owner, inner: Arc::new(inner), plan: Arc::new(plan) })
+    }
+
+    /// Returns the name of the graph in messages.
+    pub fn label(&self) -> &str {
+        &self.plan.label
+    }
+
+    /// Counts the nodes of the graph.
+    pub fn nodes(&self) -> usize {
+        self.plan.nodes.len()
+    }
+}
+
+/// Returns the error of two captured commands that nothing orders.
+fn hazard(nodes: &[GraphNode], queues: &[Arc<str>], pair: &UnorderedNodes) -> Error {
+    let site = |at: u32| {
+        let node = &nodes[at as usize];
+        Box::new(node.command.site(&queues[node.queue as usize]))
+    };
+    let access = |write: bool| if write { "write" } else { "read" };
+    let (earlier, later) = (site(pair.earlier), site(pair.later));
+    let touched = nodes[pair.later as usize].touches().find(|touch| touch.block.id == pair.block);
+    let array = touched.map(|touch| touch.block.order().label.to_string()).unwrap_or_default();
+    let wait = format!("{}.wait_for_queue(&{})?", later.queue, earlier.queue);
+    let (access, later_access) = (access(pair.earlier_writes), access(pair.later_writes));
+    let range = pair.range.clone();
+    Kind::Hazard { array, range, earlier, later, access, later_access, wait, gone: false }.into()
+}
+
+impl fmt::Debug for Graph {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Graph `{}` of {} nodes", self.label(), self.nodes())
+    }
+}

@@ -1,0 +1,214 @@
+//! The replay of a graph as one command of a queue.
+
+use crate::api::graph::capture::Output;
+use crate::api::graph::graph_handle::{Graph, GraphInner};
+use crate::api::queue::CommandQueue;
+use crate::error::site::CommandKind;
+use crate::error::{Error, Kind, Result};
+use crate::memory::read_slot::{ReadSlot, ReadState};
+use crate::runtime::event::{Event, Recording, same_context};
+use crate::runtime::owner::Owner;
+use crate::runtime::pending::{Pending, WakerRegistration};
+use crate::runtime::wait_mode::{LateSteps, WaitMode, late};
+use crate::scheduler::command::Op;
+use crate::scheduler::handle_points::PointHistory;
+use crate::scheduler::ordering::admission::Admission;
+use crate::scheduler::wait_target::Caller;
+use crate::work::graph_data::graph_run::{GraphRun, GraphStep};
+use crate::work::step::Work;
+use fencepost_kernels::Element;
+use fencepost_sync::Point;
+use fencepost_sync::prim::lock;
+use std::fmt;
+use std::panic::Location;
+use std::sync::Arc;
+
+/// Stands for one replay of a graph: the host and other queues wait for its [event](Self::event), and its outputs can
+/// be read. A clone is a cheap handle.
+#[derive(Clone)]
+pub struct Replay {
+    inner: Arc<ReplayInner>,
+}
+
+struct ReplayInner {
+    owner: Owner,
+    graph: Arc<GraphInner>,
+    run: Arc<GraphRun>,
+    point: Point,
+    past: Arc<PointHistory>,
+    event: Event,
+}
+
+impl Drop for ReplayInner {
+    /// Marks the outputs that were not read as dropped, so that the device does not copy them.
+    fn drop(&mut self) {
+        for slot in &self.run.outputs {
+            slot.drop_queued();
+        }
+    }
+}
+
+impl CommandQueue {
+    /// *Enqueues* a replay of a graph: all its commands, as one command of this queue. Events, waits, priorities,
+    /// policies and errors of the queue apply to the replay as they apply to a launch. The cost of the call does not
+    /// depend on the number of nodes.
+    ///
+    /// Replays of one graph may be in flight several times, on several queues. If the graph has memory of its own, each
+    /// replay comes after the previous one.
+    ///
+    /// # Errors
+    /// Returns [`Kind::ForeignContext`](crate::Kind::ForeignContext), [`Kind::Mapped`](crate::Kind::Mapped),
+    /// [`Kind::Hazard`](crate::Kind::Hazard) under `Checked`; the queue's own error.
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let mut x = ctx.zeros::<u32, 1>([4])?;
+    /// let (graph, ()) = queue.capture(|c| c.fill(&mut x, 7))?;
+    /// let other = ctx.queue("other");
+    /// let run = other.replay(&graph)?;
+    /// run.event().wait()?;
+    /// assert_eq!(queue.read(&x).wait()?, [7; 4]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn replay(&self, graph: &Graph) -> Result<Replay> {
+        let at = Location::caller();
+        same_context(self.owner(), &graph.owner, || format!("graph `{}`", graph.label()))?;
+        let outputs = graph.inner.outputs.iter().map(|_| ReadSlot::new()).collect();
+        let run = Arc::new(GraphRun { plan: graph.plan.clone(), outputs, at });
+        if let Some(captured) = self.captured_queue() {
+            captured.include(graph, at)?;
+            return Ok(Replay::inside_capture(self, graph, run));
+        }
+        let by = Admission { slot: self.slot()?, what: CommandKind::Replay(graph.inner.name.0), at };
+        let (point, past) =
+            self.owner().engine().enqueue_replay(by, &run, steps(graph, &run), &graph.inner.turn)?;
+        let event = Event::new(self.owner().clone(), Recording::Point(point, past.clone(), None));
+        let (owner, graph) = (self.owner().clone(), graph.inner.clone());
+        Ok(Replay { inner: Arc::new(ReplayInner { owner, graph, run, point, past, event }) })
+    }
+}
+
+/// Returns the commands of a replay: the parts of the graph, with the functions of the host between them.
+fn steps(graph: &Graph, run: &Arc<GraphRun>) -> Vec<Op> {
+    let mut ops = Vec::new();
+    for (at, segment) in graph.plan.segments.iter().enumerate() {
+        if let Some((_, call)) = at.checked_sub(1).map(|before| &graph.inner.calls[before]) {
+            let call = call.clone();
+            ops.push(Op::Callback(Box::new(move || (lock(&call))())));
+        }
+        if !segment.order.levels.is_empty() {
+            let step = GraphStep { run: run.clone(), segment: Some(at as u32) };
+            ops.push(Op::Work(Work::Graph(Box::new(step))));
+        }
+    }
+    ops
+}
+
+impl Replay {
+    /// Returns the replay of a graph in a capture. It has no event and no outputs of its own.
+    fn inside_capture(queue: &CommandQueue, graph: &Graph, run: Arc<GraphRun>) -> Self {
+        let owner = queue.owner().clone();
+        let event = queue.marker();
+        let past = Arc::default();
+        let graph = graph.inner.clone();
+        Self { inner: Arc::new(ReplayInner { owner, graph, run, point: Point::START, past, event }) }
+    }
+
+    /// Returns the event of the replay, which completes when all its commands are complete.
+    pub fn event(&self) -> &Event {
+        &self.inner.event
+    }
+
+    /// Blocks until the replay is complete.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Event::wait`].
+    #[track_caller]
+    pub fn wait(&self) -> Result<()> {
+        self.inner.event.wait()
+    }
+
+    /// *Flushes*; the result has the elements of an output of this replay.
+    ///
+    /// # Errors
+    /// Returns [`Kind::Graph`](crate::Kind::Graph) if the output belongs to another graph. The result has the errors of
+    /// the work.
+    pub fn read<T: Element>(&self, output: &Output<T>) -> Result<Pending<Vec<T>>> {
+        let inner = &self.inner;
+        if let Recording::Captured(_) = inner.event.recording() {
+            let problem = format!(
+                "output `{}` belongs to a replay inside a capture: read it from the replay of the captured graph",
+                output.name
+            );
+            return Err(Kind::Graph { graph: inner.graph.name.1.to_string(), problem }.into());
+        }
+        let found = inner.graph.outputs.iter().rposition(|known| known.token == output.token);
+        let Some(at) = found else {
+            let problem = format!("it has no output `{}`: the output belongs to another graph", output.name);
+            return Err(Kind::Graph { graph: inner.graph.name.1.to_string(), problem }.into());
+        };
+        inner.owner.engine().flush(inner.point.slot, Caller::Waits)?;
+        Ok(late(OutputRead {
+            registration: WakerRegistration::default(),
+            owner: inner.owner.clone(),
+            point: inner.point,
+            past: inner.past.clone(),
+            slot: inner.run.outputs[at].clone(),
+            replay: self.clone(),
+            len: output.len,
+            element: std::marker::PhantomData,
+        }))
+    }
+}
+
+impl fmt::Debug for Replay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Replay of graph `{}`: {:?}", self.inner.graph.name.1, self.inner.event)
+    }
+}
+
+/// Returns the elements of an output once the replay is complete.
+struct OutputRead<T> {
+    registration: WakerRegistration,
+    owner: Owner,
+    point: Point,
+    past: Arc<PointHistory>,
+    slot: Arc<ReadSlot>,
+    #[expect(
+        dead_code,
+        reason = "held, not read: the output counts as wanted as long as the replay has a handle"
+    )]
+    replay: Replay,
+    len: usize,
+    element: std::marker::PhantomData<fn() -> T>,
+}
+
+impl<T: Element> OutputRead<T> {
+    fn fetch(&self) -> Result<Vec<T>> {
+        let engine = self.owner.engine();
+        let ReadState::Staged(staging) = self.slot.place() else {
+            let (object, message) = ("an output".into(), "the replay has not copied the bytes".into());
+            return Err(Kind::Device { object, message }.into());
+        };
+        let mut out = vec![T::zeroed(); self.len];
+        let copied = staging.copy_out(bytemuck::cast_slice_mut(&mut out));
+        engine.checked(copied.map_err(|lost| Error::from(engine.device.caps().lost(lost))))?;
+        Ok(out)
+    }
+}
+
+impl<T: Element> LateSteps<Vec<T>> for OutputRead<T> {
+    fn advance(&mut self, mode: &WaitMode<'_>) -> Option<Result<Vec<T>>> {
+        let answer = mode.for_point(self.owner.engine(), self.point, &mut self.registration)?;
+        self.owner.engine().report_done(self.point, &self.past.clock, &answer);
+        Some(answer.and_then(|()| self.fetch()))
+    }
+}
+
+impl<T> Drop for OutputRead<T> {
+    fn drop(&mut self) {
+        self.owner.engine().notify_due_threads();
+    }
+}

@@ -1,0 +1,273 @@
+//! The tape of a capture: the commands of the captured queues, in the order of the calls.
+
+mod child;
+
+use crate::error::site::CommandKind;
+use crate::error::{Error, Kind, Result};
+use crate::memory::block::Block;
+use crate::memory::heap::BlockId;
+use crate::runtime::captured_point::{CaptureFault, CapturedPoint};
+use crate::runtime::owner::Owner;
+use crate::scheduler::free_blocks::BlockLease;
+use crate::work::graph_data::graph_node::{GraphNode, NodeCommand};
+use crate::work::step::Work;
+use fencepost_sync::prim::{Mutex, lock};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use std::panic::Location;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Collects the commands of one capture.
+pub(crate) struct Tape {
+    pub(crate) id: u64,
+    pub(crate) owner: Owner,
+    pub(crate) fault: CaptureFault,
+    state: Mutex<TapeState>,
+}
+
+/// Holds the captured commands so far.
+#[derive(Default)]
+pub(crate) struct TapeState {
+    /// Is `true` until the end of the capture.
+    open: bool,
+    pub(crate) nodes: Vec<GraphNode>,
+    pub(crate) queues: Vec<TapeQueue>,
+    /// Holds a lease of each block that a node names, and of each block that the capture has made.
+    pub(crate) leases: FxHashMap<BlockId, Arc<BlockLease>>,
+    /// Lists the outputs in the order in which they were declared.
+    pub(crate) outputs: Vec<GraphOutput>,
+    /// Lists the functions of the host, each with the number of nodes that come before it.
+    pub(crate) calls: Vec<(u32, HostCall)>,
+    /// Is `true` if the capture has made an array.
+    pub(crate) owns_memory: bool,
+    /// Maps a graph that was replayed in the capture to the nodes at the end of its last replay.
+    children: FxHashMap<u64, SmallVec<[u32; 2]>>,
+}
+
+/// Describes an output of a graph.
+#[derive(Clone, Debug)]
+pub(crate) struct GraphOutput {
+    /// Identifies the output among those of all graphs.
+    pub(crate) token: u64,
+    pub(crate) name: Arc<str>,
+    pub(crate) bytes: u64,
+}
+
+/// Is a function of the host that each replay calls.
+pub(crate) type HostCall = Arc<Mutex<Box<dyn FnMut() + Send>>>;
+
+/// Holds the state of one captured queue.
+pub(crate) struct TapeQueue {
+    pub(crate) label: Arc<str>,
+    at: &'static Location<'static>,
+    /// Lists the nodes that the next node comes after: the last node, and nodes of other queues that the queue waits
+    /// for since.
+    frontier: SmallVec<[u32; 2]>,
+    /// Counts for each captured queue the nodes that the next node comes after.
+    clock: Vec<u32>,
+}
+
+/// Is the place of a captured queue in its capture.
+#[derive(Clone)]
+pub(crate) struct CapturedQueue {
+    pub(crate) tape: Arc<Tape>,
+    pub(crate) index: u32,
+}
+
+/// Returns a number that no other capture or output has.
+pub(crate) fn unique() -> u64 {
+    static IDS: AtomicU64 = AtomicU64::new(1);
+    IDS.fetch_add(1, Ordering::Relaxed)
+}
+
+impl Tape {
+    /// Starts a capture with one queue.
+    pub(crate) fn new(owner: &Owner, label: &str, at: &'static Location<'static>) -> Arc<Self> {
+        let mut state = TapeState { open: true, ..TapeState::default() };
+        state.add_queue(label, at, SmallVec::new(), Vec::new());
+        let (id, fault) = (unique(), CaptureFault::default());
+        Arc::new(Self { id, owner: owner.clone(), fault, state: Mutex::new(state) })
+    }
+
+    /// Ends the capture and returns its commands. Later calls on its queues return
+    /// [`CaptureEnded`](Kind::CaptureEnded).
+    ///
+    /// # Errors
+    /// Returns the first error of the capture, or [`Unjoined`](Kind::Unjoined).
+    pub(crate) fn end(&self) -> Result<TapeState> {
+        let mut ended = std::mem::take(&mut *lock(&self.state));
+        ended.open = false;
+        match self.fault.get() {
+            Some(error) => Err(error),
+            None => ended.check_joined(0).map(|()| ended),
+        }
+    }
+
+    /// Ends a capture without a result.
+    pub(crate) fn discard(&self) {
+        let ended = std::mem::take(&mut *lock(&self.state));
+        drop(ended);
+    }
+}
+
+impl TapeState {
+    fn add_queue(
+        &mut self,
+        label: &str,
+        at: &'static Location<'static>,
+        frontier: SmallVec<[u32; 2]>,
+        clock: Vec<u32>,
+    ) -> u32 {
+        self.queues.push(TapeQueue { label: label.into(), at, frontier, clock });
+        self.queues.len() as u32 - 1
+    }
+
+    /// Adds a node at the end of a queue.
+    fn push(&mut self, queue: u32, command: Arc<NodeCommand>) -> u32 {
+        let at = self.nodes.len() as u32;
+        let nodes = &self.nodes;
+        let of = &mut self.queues[queue as usize];
+        let frontier = std::mem::take(&mut of.frontier);
+        let after = frontier.into_iter().filter(|&node| nodes[node as usize].queue != queue).collect();
+        of.frontier.push(at);
+        raise(&mut of.clock, queue, at + 1);
+        self.nodes.push(GraphNode { queue, after, command });
+        at
+    }
+
+    /// Orders the next node of `queue` after `after`, where `clock` counts the nodes that come before.
+    fn wait(&mut self, queue: u32, after: &[u32], clock: &[u32]) {
+        let of = &mut self.queues[queue as usize];
+        for &node in after {
+            if !of.frontier.contains(&node) {
+                of.frontier.push(node);
+            }
+        }
+        for (queue, &count) in clock.iter().enumerate() {
+            raise(&mut of.clock, queue as u32, count);
+        }
+    }
+
+    /// Checks that the next node of `queue` comes after all nodes of all queues.
+    fn check_joined(&self, queue: u32) -> Result<()> {
+        let known = &self.queues[queue as usize].clock;
+        for (at, other) in self.queues.iter().enumerate() {
+            let last = self.nodes.iter().rposition(|node| node.queue as usize == at);
+            let seen = known.get(at).copied().unwrap_or(0) as usize;
+            if last.is_some_and(|last| last >= seen) {
+                return Err(Kind::Unjoined { queue: other.label.to_string(), location: other.at }.into());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Raises the entry of a queue in a clock.
+pub(crate) fn raise(clock: &mut Vec<u32>, queue: u32, count: u32) {
+    let at = queue as usize;
+    if clock.len() <= at {
+        clock.resize(at + 1, 0);
+    }
+    clock[at] = clock[at].max(count);
+}
+
+impl CapturedQueue {
+    /// Calls `change` with the tape.
+    ///
+    /// # Errors
+    /// Returns [`CaptureEnded`](Kind::CaptureEnded) after the end of the capture. The error names `call`.
+    pub(crate) fn with<T>(
+        &self,
+        call: &'static str,
+        at: &'static Location<'static>,
+        change: impl FnOnce(&mut TapeState) -> T,
+    ) -> Result<T> {
+        let mut state = lock(&self.tape.state);
+        if !state.open {
+            let queue = "of a capture".into();
+            return Err(Kind::CaptureEnded { call, queue, location: at }.into());
+        }
+        Ok(change(&mut state))
+    }
+
+    /// Returns the name of the queue in messages.
+    pub(crate) fn label(&self) -> Arc<str> {
+        let state = lock(&self.tape.state);
+        state.queues.get(self.index as usize).map(|queue| queue.label.clone()).unwrap_or_default()
+    }
+
+    /// Returns the error of a call that cannot be captured, and makes the capture fail with it.
+    #[cold]
+    pub(crate) fn refuse(
+        &self,
+        call: &'static str,
+        queue: &str,
+        at: &'static Location<'static>,
+        remedy: &'static str,
+    ) -> Error {
+        match self.with(call, at, |_| ()) {
+            Err(ended) => ended,
+            Ok(()) => {
+                let queue = queue.into();
+                self.tape.fault.raise(Kind::Captured { call, queue, location: at, remedy }.into())
+            }
+        }
+    }
+
+    /// Adds a command at the end of the queue. Returns the number of its node.
+    pub(crate) fn push(
+        &self,
+        (what, at): (CommandKind, &'static Location<'static>),
+        work: Work,
+        label: Option<Arc<str>>,
+        output: Option<u32>,
+    ) -> Result<u32> {
+        let engine = self.tape.owner.engine();
+        self.with("a command", at, |state| {
+            work.each_block(|block| {
+                state.leases.entry(block.id).or_insert_with(|| Arc::new(engine.lease(block)));
+            });
+            state.push(self.index, Arc::new(NodeCommand { work, what, at, label, output }))
+        })
+    }
+
+    /// Records that the capture has made an array on `block`: the block lives as long as the graph.
+    pub(crate) fn adopt(&self, block: &Arc<Block>, at: &'static Location<'static>) -> Result<()> {
+        let engine = self.tape.owner.engine();
+        self.with("a new array", at, |state| {
+            state.owns_memory = true;
+            state.leases.entry(block.id).or_insert_with(|| Arc::new(engine.lease(block)));
+        })
+    }
+
+    /// Makes a queue that comes after everything captured so far on this one.
+    pub(crate) fn fork(&self, label: &str, at: &'static Location<'static>) -> Result<Self> {
+        let index = self.with("fork", at, |state| {
+            let TapeQueue { frontier, clock, .. } = &state.queues[self.index as usize];
+            let (frontier, clock) = (frontier.clone(), clock.clone());
+            state.add_queue(label, at, frontier, clock)
+        })?;
+        Ok(Self { tape: self.tape.clone(), index })
+    }
+
+    /// Returns the end of the queue.
+    pub(crate) fn point(&self, at: &'static Location<'static>) -> Result<CapturedPoint> {
+        self.with("marker", at, |state| {
+            let TapeQueue { frontier, clock, .. } = &state.queues[self.index as usize];
+            CapturedPoint {
+                tape: self.tape.id,
+                queue: state.queues[self.index as usize].label.clone(),
+                after: frontier.clone(),
+                clock: clock.clone(),
+                nodes: state.nodes.len() as u32,
+                fault: self.tape.fault.clone(),
+            }
+        })
+    }
+
+    /// Orders the next command of the queue after a point of the same capture.
+    pub(crate) fn wait(&self, point: &CapturedPoint, at: &'static Location<'static>) -> Result<()> {
+        self.with("wait_for", at, |state| state.wait(self.index, &point.after, &point.clock))
+    }
+}

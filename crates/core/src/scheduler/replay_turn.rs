@@ -1,0 +1,70 @@
+//! The replays of a graph as commands of queues. S is the state lock.
+
+use crate::error::Result;
+use crate::scheduler::command::{Command, Op};
+use crate::scheduler::engine::Engine;
+use crate::scheduler::handle_points::PointHistory;
+use crate::scheduler::ordering;
+use crate::scheduler::ordering::admission::Admission;
+use crate::work::graph_data::graph_run::{GraphRun, GraphStep};
+use crate::work::step::Work;
+use fencepost_profile::WaitCause;
+use fencepost_sync::Point;
+use fencepost_sync::prim::{Mutex, lock};
+use std::sync::Arc;
+
+/// Holds the end of the last replay of a graph, which the next replay waits for if the graph has memory of its own.
+#[derive(Default)]
+pub(crate) struct ReplayTurn(Mutex<Option<Point>>);
+
+impl Engine {
+    /// Enqueues the commands of a replay, with no other command between them. Returns the point of the last one, with
+    /// its history.
+    ///
+    /// # Errors
+    /// Returns the queue's own error, `Mapped`, or `Hazard` under `Checked`.
+    pub(crate) fn enqueue_replay(
+        &self,
+        by: Admission,
+        run: &Arc<GraphRun>,
+        ops: Vec<Op>,
+        turn: &ReplayTurn,
+    ) -> Result<(Point, Arc<PointHistory>)> {
+        let whole = [Work::Graph(Box::new(GraphStep { run: run.clone(), segment: None }))];
+        let mut state = self.lock();
+        state.check(by.slot)?;
+        if run.plan.owns_memory {
+            let last = *lock(&turn.0);
+            if let Some(last) = last {
+                state.push_wait(by.slot, last, WaitCause::Policy, by.at);
+            }
+        }
+        state.check_all(by, &whole)?;
+        let mut last = None;
+        for op in ops {
+            let stamp = state.next_stamp();
+            match op {
+                Op::Work(work) => {
+                    last = Some(stamp);
+                    state.push_stamped(by, stamp, work);
+                }
+                Op::Callback(callback) => {
+                    let callback = state.note_callback(by.slot, callback, by.at);
+                    // The note takes a stamp of its own.
+                    let stamp = state.next_stamp();
+                    let queue = state.queue_mut(by.slot);
+                    queue.end_times();
+                    queue.push(Command { stamp, op: Op::Callback(callback) });
+                }
+                op => state.queue_mut(by.slot).push(Command { stamp, op }),
+            }
+        }
+        if let Some(last) = last {
+            ordering::admit::record(&state, by, last, &whole[0]);
+        }
+        let (point, past) = state.marker(by.slot);
+        *lock(&turn.0) = Some(point);
+        self.notify_lane(state, by.slot);
+        Ok((point, past))
+    }
+}

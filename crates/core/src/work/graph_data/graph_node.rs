@@ -1,0 +1,76 @@
+//! The nodes of a graph: captured commands as plain data.
+
+use crate::error::site::{CommandKind, Site};
+use crate::work::span::Touch;
+use crate::work::step::Work;
+use smallvec::SmallVec;
+use std::panic::Location;
+use std::sync::Arc;
+
+/// Holds one command of a graph, with its place among the others. A clone shares the command.
+#[derive(Clone)]
+pub(crate) struct GraphNode {
+    /// Numbers the captured queue. The nodes of one queue execute in the order of their indices.
+    pub(crate) queue: u32,
+    /// Lists earlier nodes of other queues that the program has ordered before this node, with a fork, a join or an
+    /// event.
+    pub(crate) after: SmallVec<[u32; 2]>,
+    pub(crate) command: Arc<NodeCommand>,
+}
+
+/// Holds the command of a node.
+pub(crate) struct NodeCommand {
+    pub(crate) work: Work,
+    pub(crate) what: CommandKind,
+    pub(crate) at: &'static Location<'static>,
+    /// Is the name that the program has given the node, if any.
+    pub(crate) label: Option<Arc<str>>,
+    /// Numbers the output of the graph that the node reads, if the node is a read. Each run has its own slot for it.
+    pub(crate) output: Option<u32>,
+}
+
+impl GraphNode {
+    pub(crate) fn touches(&self) -> impl Iterator<Item = Touch<'_>> {
+        self.command.work.touches()
+    }
+}
+
+impl NodeCommand {
+    /// Returns the command with other work.
+    pub(crate) fn with_work(&self, work: Work) -> Self {
+        Self { work, what: self.what, at: self.at, label: self.label.clone(), output: self.output }
+    }
+
+    /// Returns the command with another number of its output.
+    pub(crate) fn with_output(&self, output: u32) -> Self {
+        Self { output: Some(output), ..self.with_work(self.work.duplicate()) }
+    }
+
+    /// Returns the name of the node in messages and dumps: its label, or the name of its kernel or its kind.
+    pub(crate) fn name(&self) -> String {
+        if let Some(label) = &self.label {
+            return label.to_string();
+        }
+        match &self.work {
+            Work::Launch(launch) => launch.kernel().name.to_string(),
+            Work::Copy { .. } | Work::Region(_) => "copy".into(),
+            Work::Fill { .. } => "fill".into(),
+            Work::Upload { .. } => "upload".into(),
+            Work::Read { .. } => "read".into(),
+            _ => "nothing".into(),
+        }
+    }
+
+    /// Describes the place of the command in the program, for messages.
+    pub(crate) fn site(&self, queue: &Arc<str>) -> Site {
+        let command = match &self.work {
+            Work::Launch(launch) => format!("kernel `{}`", launch.kernel().name),
+            Work::Copy { .. } | Work::Region(_) => "a copy".into(),
+            Work::Fill { .. } => "a fill".into(),
+            Work::Upload { .. } => "an upload".into(),
+            Work::Read { .. } => "a read".into(),
+            _ => "a command".into(),
+        };
+        Site { queue: queue.clone(), command, location: self.at }
+    }
+}

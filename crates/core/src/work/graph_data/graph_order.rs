@@ -1,0 +1,193 @@
+//! The order of a graph's nodes: which nodes come before a node, and at which level it executes.
+//!
+//! The order has three sources: the nodes of one captured queue are in order; forks, joins and events order nodes of
+//! several queues; and two uses of the same bytes, one of them a write, are ordered as the program captured them. The
+//! last source is the policy of a context, applied to the graph alone.
+
+use crate::memory::heap::{BlockId, overlap};
+use crate::work::graph_data::graph_node::GraphNode;
+use crate::work::span::Touch;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use std::ops::Range;
+
+/// Selects what happens if nothing orders two nodes that use the same bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum MissingOrder {
+    /// The later node comes after the earlier one.
+    Add,
+    /// The pair is returned as an error.
+    Report,
+    /// The nodes stay unordered.
+    Ignore,
+}
+
+/// Holds the order of the nodes `first..first + levels.len()` of a graph. Indices of nodes count from the start of the
+/// graph.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct GraphOrder {
+    pub(crate) first: u32,
+    /// Holds the level of each node. A node depends only on nodes of lower levels.
+    pub(crate) levels: Vec<u32>,
+    /// Lists for each node the nodes that come before it: the previous node of its queue, if there is one, and nodes of
+    /// other queues.
+    pub(crate) before: Vec<SmallVec<[u32; 2]>>,
+    /// Lists the nodes by level, and within a level as they were captured.
+    pub(crate) sorted: Vec<u32>,
+    /// Counts the levels.
+    pub(crate) depth: u32,
+}
+
+/// Names two nodes that use the same bytes and that nothing orders, for an error.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct UnorderedNodes {
+    pub(crate) earlier: u32,
+    pub(crate) later: u32,
+    pub(crate) block: BlockId,
+    pub(crate) range: Range<u64>,
+    pub(crate) earlier_writes: bool,
+    pub(crate) later_writes: bool,
+}
+
+/// Describes a use of a block by a node, for later nodes.
+struct NodeUse {
+    node: u32,
+    queue: u32,
+    range: Range<u64>,
+    write: bool,
+}
+
+/// Derives the order of nodes, one after the other.
+struct Derivation<'n> {
+    nodes: &'n [GraphNode],
+    missing: MissingOrder,
+    /// Holds for each queue a clock: for each queue, the number of nodes (as an index plus 1) that the next node comes
+    /// after.
+    clocks: Vec<Vec<u32>>,
+    /// Holds the clock behind each node. It is empty if the graph has one queue.
+    behind: Vec<Vec<u32>>,
+    last: Vec<Option<u32>>,
+    uses: FxHashMap<BlockId, SmallVec<[NodeUse; 2]>>,
+    order: GraphOrder,
+}
+
+/// Returns the order of the nodes in `range`.
+///
+/// # Errors
+/// Returns the first pair of nodes that nothing orders, if `missing` is [`MissingOrder::Report`].
+pub(crate) fn derive(
+    nodes: &[GraphNode],
+    range: Range<u32>,
+    missing: MissingOrder,
+) -> Result<GraphOrder, UnorderedNodes> {
+    let of_range = &nodes[range.start as usize..range.end as usize];
+    let queues = of_range.iter().map(|node| node.queue as usize + 1).max().unwrap_or(0);
+    let mut derivation = Derivation {
+        nodes,
+        missing,
+        clocks: vec![vec![0; queues]; queues],
+        behind: Vec::new(),
+        last: vec![None; queues],
+        uses: FxHashMap::default(),
+        order: GraphOrder { first: range.start, ..GraphOrder::default() },
+    };
+    for at in range {
+        derivation.place(at)?;
+    }
+    Ok(derivation.finish())
+}
+
+impl Derivation<'_> {
+    /// Adds the next node.
+    fn place(&mut self, at: u32) -> Result<(), UnorderedNodes> {
+        let (nodes, first) = (self.nodes, self.order.first);
+        let node = &nodes[at as usize];
+        let queue = node.queue as usize;
+        let mut before: SmallVec<[u32; 2]> = self.last[queue].into_iter().collect();
+        for &earlier in node.after.iter().filter(|&&earlier| earlier >= first) {
+            self.add(queue, earlier, &mut before);
+        }
+        if self.clocks.len() > 1 && self.missing != MissingOrder::Ignore {
+            for touch in node.touches() {
+                self.compare(at, &touch, &mut before)?;
+            }
+        }
+        let level = before.iter().map(|&earlier| self.level(earlier) + 1).max().unwrap_or(0);
+        self.order.depth = self.order.depth.max(level + 1);
+        self.order.levels.push(level);
+        self.order.before.push(before);
+        self.last[queue] = Some(at);
+        if self.clocks.len() > 1 {
+            self.clocks[queue][queue] = at + 1;
+            self.behind.push(self.clocks[queue].clone());
+        }
+        Ok(())
+    }
+
+    fn level(&self, node: u32) -> u32 {
+        self.order.levels[(node - self.order.first) as usize]
+    }
+
+    /// Orders the next node of `queue` after `earlier`.
+    fn add(&mut self, queue: usize, earlier: u32, before: &mut SmallVec<[u32; 2]>) {
+        let other = self.nodes[earlier as usize].queue as usize;
+        if other == queue || self.clocks[queue][other] > earlier {
+            return;
+        }
+        before.push(earlier);
+        let known = &self.behind[(earlier - self.order.first) as usize];
+        for (own, known) in self.clocks[queue].iter_mut().zip(known) {
+            *own = (*own).max(*known);
+        }
+    }
+
+    /// Compares a use of the node `at` with the earlier uses of the same block, and records it.
+    fn compare(
+        &mut self,
+        at: u32,
+        touch: &Touch<'_>,
+        before: &mut SmallVec<[u32; 2]>,
+    ) -> Result<(), UnorderedNodes> {
+        let queue = self.nodes[at as usize].queue;
+        let mut uses = self.uses.remove(&touch.block.id).unwrap_or_default();
+        for earlier in uses.iter().rev() {
+            let conflicts = (earlier.write || touch.write) && overlap(&earlier.range, &touch.range);
+            if !conflicts || self.clocks[queue as usize][earlier.queue as usize] > earlier.node {
+                continue;
+            }
+            if earlier.queue == queue {
+                continue;
+            }
+            if self.missing == MissingOrder::Report {
+                let range =
+                    touch.range.start.max(earlier.range.start)..touch.range.end.min(earlier.range.end);
+                return Err(UnorderedNodes {
+                    earlier: earlier.node,
+                    later: at,
+                    block: touch.block.id,
+                    range,
+                    earlier_writes: earlier.write,
+                    later_writes: touch.write,
+                });
+            }
+            self.add(queue as usize, earlier.node, before);
+        }
+        let clock = &self.clocks[queue as usize];
+        let is_covered = |earlier: &NodeUse| {
+            let inside = touch.range.start <= earlier.range.start && earlier.range.end <= touch.range.end;
+            let ordered = earlier.queue == queue || clock[earlier.queue as usize] > earlier.node;
+            inside && ordered && (touch.write || !earlier.write)
+        };
+        uses.retain(|earlier| !is_covered(earlier));
+        uses.push(NodeUse { node: at, queue, range: touch.range.clone(), write: touch.write });
+        self.uses.insert(touch.block.id, uses);
+        Ok(())
+    }
+
+    fn finish(mut self) -> GraphOrder {
+        let order = &mut self.order;
+        order.sorted = (0..order.levels.len() as u32).map(|at| at + order.first).collect();
+        order.sorted.sort_by_key(|&at| order.levels[(at - order.first) as usize]);
+        self.order
+    }
+}

@@ -1,0 +1,66 @@
+//! One replay of a graph.
+
+use crate::error::{Error, Kind};
+use crate::memory::read_slot::ReadSlot;
+use crate::work::graph_data::graph_order::GraphOrder;
+use crate::work::graph_data::graph_plan::GraphPlan;
+use crate::work::kernel_launch::BoundArray;
+use std::panic::Location;
+use std::sync::Arc;
+
+/// Holds what one replay of a graph has for itself.
+pub(crate) struct GraphRun {
+    pub(crate) plan: Arc<GraphPlan>,
+    /// Holds a slot for each output of the graph.
+    pub(crate) outputs: Vec<Arc<ReadSlot>>,
+    /// Names the line of the replay.
+    pub(crate) at: &'static Location<'static>,
+}
+
+/// Is a part of a replay: one step of a batch.
+#[derive(Clone)]
+pub(crate) struct GraphStep {
+    pub(crate) run: Arc<GraphRun>,
+    /// Numbers the segment of the plan. It is `None` for the whole graph, which is compared with other uses and is
+    /// never a step.
+    pub(crate) segment: Option<u32>,
+}
+
+impl GraphStep {
+    /// Returns the uses of the part.
+    pub(crate) fn uses(&self) -> &[BoundArray] {
+        match self.segment {
+            Some(at) => &self.run.plan.segments[at as usize].uses,
+            None => &self.run.plan.uses,
+        }
+    }
+
+    /// Returns the order of the part's nodes.
+    ///
+    /// # Panics
+    /// Panics if the part is the whole graph, which is a bug.
+    pub(crate) fn order(&self) -> &Arc<GraphOrder> {
+        let at = self.segment.expect("bug: a whole graph is a step");
+        &self.run.plan.segments[at as usize].order
+    }
+
+    /// Counts the levels of a batch that the part takes: at least one.
+    pub(crate) fn depth(&self) -> u32 {
+        self.order().depth.max(1)
+    }
+
+    /// Returns the error of a node that could not be recorded.
+    #[cold]
+    pub(crate) fn failure(&self, node: u32, error: Error) -> Error {
+        let plan = &self.run.plan;
+        let (command, queue) = (plan.command(node), &plan.queues[plan.nodes[node as usize].queue as usize]);
+        Kind::GraphNode {
+            graph: plan.label.to_string(),
+            node: command.name(),
+            captured: Box::new(command.site(queue)),
+            replayed: self.run.at,
+            error,
+        }
+        .into()
+    }
+}

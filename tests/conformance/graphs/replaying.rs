@@ -1,0 +1,207 @@
+//! G04 and G10: replays as commands of queues, and the memory of graphs.
+
+use crate::common::kernels::Mix;
+use crate::common::{Case, Subject, case};
+use fencepost::Kind;
+use fencepost::prelude::*;
+use std::time::{Duration, Instant};
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("g04_a_hundred_replays_on_four_queues_count_exactly", hundred_replays),
+        case("g04_replays_of_one_graph_are_ordered_on_its_own_memory", own_memory),
+        case("g04_events_order_the_replays_of_two_graphs", two_graphs),
+        case("g04_a_replay_follows_the_policy", policy),
+        case("g10_a_graph_keeps_the_memory_of_dropped_arrays", dropped_arrays),
+        case("g10_a_graph_may_be_dropped_in_flight", dropped_in_flight),
+        case("g10_zeros_in_a_capture_clear_in_each_replay", zeros_each_time),
+        case("g10_the_memory_of_a_graph_returns_to_the_pool", memory_returns),
+        case("g10_a_context_may_be_dropped_while_a_replay_is_in_flight", dropped_context),
+    ]
+}
+
+const N: usize = 256;
+
+fn queue_of(subject: &Subject) -> (Context, CommandQueue) {
+    let ctx = subject.ctx();
+    let queue = ctx.queue("main");
+    (ctx, queue)
+}
+
+fn hundred_replays(subject: &Subject) {
+    let (ctx, queue) = queue_of(subject);
+    let mix = ctx.kernel::<Mix>().unwrap();
+    let one = queue.full([N], 1_u32).unwrap();
+    let mut count = ctx.zeros::<u32, 1>([N]).unwrap();
+    let add = Mix { a: 1, b: 0, x: &one, y: &mut count };
+    let (graph, ()) = queue.capture(|c| c.launch(&mix, Grid::threads([N]), add)).unwrap();
+    let queues: Vec<CommandQueue> = (0..4).map(|at| ctx.queue(&format!("queue {at}"))).collect();
+    let mut expected = 0;
+    for at in 0..100 {
+        queues[at % 4].replay(&graph).unwrap();
+        expected = Mix::of(1, 0, 1, expected);
+    }
+    assert_eq!(queue.read(&count).wait().unwrap(), [expected; N]);
+}
+
+fn own_memory(subject: &Subject) {
+    // Not even `Unchecked` lets two replays use the memory of their graph at once.
+    let ctx = subject.ctx_with(Policy::Unchecked);
+    let queue = ctx.queue("main");
+    let mix = ctx.kernel::<Mix>().unwrap();
+    let one = queue.full([N], 1_u32).unwrap();
+    queue.finish().wait().unwrap();
+    let (graph, out) = queue
+        .capture(|c| {
+            let mut own = c.zeros::<u32, 1>([N])?;
+            for _ in 0..8 {
+                c.launch(&mix, Grid::threads([N]), Mix { a: 3, b: 1, x: &one, y: &mut own })?;
+            }
+            c.read_as("own", &own)
+        })
+        .unwrap();
+    let expected = (0..8).fold(0, |y, _| Mix::of(3, 1, 1, y));
+    let queues = [ctx.queue("one"), ctx.queue("two")];
+    let runs: Vec<_> = (0..10).map(|at| queues[at % 2].replay(&graph).unwrap()).collect();
+    for run in runs {
+        assert_eq!(run.read(&out).unwrap().wait().unwrap(), [expected; N]);
+    }
+}
+
+fn two_graphs(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Unchecked);
+    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
+    let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
+    let (fill, ()) = one.capture(|c| c.fill(&mut x, 7)).unwrap();
+    let (copy, ()) = two.capture(|c| c.copy(&x, &mut y)).unwrap();
+    for _ in 0..5 {
+        one.fill(&mut x, 0).unwrap();
+        let filled = one.replay(&fill).unwrap();
+        two.wait_for(filled.event()).unwrap();
+        let copied = two.replay(&copy).unwrap();
+        one.wait_for(copied.event()).unwrap();
+        assert_eq!(two.read(&y).wait().unwrap(), [7; N]);
+    }
+}
+
+fn policy(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Checked);
+    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
+    let (graph, ()) = one.capture(|c| c.fill(&mut x, 7)).unwrap();
+    one.fill(&mut x, 1).unwrap();
+    let error = two.replay(&graph).unwrap_err();
+    assert!(matches!(error.kind(), Kind::Hazard { .. }), "{error}");
+    assert!(error.to_string().contains("graph `one` on queue `two`"), "{error}");
+    two.wait_for_queue(&one).unwrap();
+    two.replay(&graph).unwrap();
+    assert_eq!(two.read(&x).wait().unwrap(), [7; N]);
+    // Two captured queues that nothing orders are a hazard of the capture.
+    let hazard = one.capture(|c| {
+        let side = c.fork("side");
+        c.fill(&mut x, 1)?;
+        side.fill(&mut x, 2)?;
+        c.wait_for_queue(&side)
+    });
+    let error = hazard.unwrap_err();
+    let Kind::Hazard { earlier, later, .. } = error.kind() else { panic!("{error}") };
+    assert_eq!((&*earlier.queue, &*later.queue), ("one", "side"));
+}
+
+fn dropped_arrays(subject: &Subject) {
+    let (ctx, queue) = queue_of(subject);
+    let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
+    let x = queue.full([N], 5_u32).unwrap();
+    let (graph, ()) = queue.capture(|c| c.copy(&x, &mut y)).unwrap();
+    drop(x);
+    // The pool does not give the memory of `x` to other arrays.
+    let others: Vec<_> = (0..8).map(|value| queue.full([N], value).unwrap()).collect();
+    queue.replay(&graph).unwrap();
+    assert_eq!(queue.read(&y).wait().unwrap(), [5; N]);
+    drop(others);
+    let others: Vec<_> = (0..8).map(|value| queue.full([N], value).unwrap()).collect();
+    queue.replay(&graph).unwrap();
+    assert_eq!(queue.read(&y).wait().unwrap(), [5; N]);
+    drop(others);
+}
+
+fn dropped_in_flight(subject: &Subject) {
+    let (ctx, queue) = queue_of(subject);
+    let mix = ctx.kernel::<Mix>().unwrap();
+    let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
+    let x = queue.full([N], 1_u32).unwrap();
+    let (graph, out) = queue
+        .capture(|c| {
+            let mut own = c.zeros::<u32, 1>([N])?;
+            c.copy(&x, &mut own)?;
+            c.launch(&mix, Grid::threads([N]), Mix { a: 2, b: 3, x: &own, y: &mut y })?;
+            c.read_as("own", &own)
+        })
+        .unwrap();
+    let run = queue.replay(&graph).unwrap();
+    drop(graph);
+    drop(x);
+    let others: Vec<_> = (0..8).map(|value| queue.full([N], value).unwrap()).collect();
+    assert_eq!(queue.read(&y).wait().unwrap(), [Mix::of(2, 3, 1, 0); N]);
+    assert_eq!(run.read(&out).unwrap().wait().unwrap(), [1; N]);
+    drop(others);
+}
+
+fn zeros_each_time(subject: &Subject) {
+    let (ctx, queue) = queue_of(subject);
+    let mix = ctx.kernel::<Mix>().unwrap();
+    let one = queue.full([N], 1_u32).unwrap();
+    let (graph, out) = queue
+        .capture(|c| {
+            let mut own = c.zeros::<u32, 1>([N])?;
+            c.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 4, x: &one, y: &mut own })?;
+            c.read_as("own", &own)
+        })
+        .unwrap();
+    for _ in 0..3 {
+        let run = queue.replay(&graph).unwrap();
+        assert_eq!(run.read(&out).unwrap().wait().unwrap(), [Mix::of(1, 4, 1, 0); N]);
+    }
+}
+
+fn memory_returns(subject: &Subject) {
+    let (ctx, queue) = queue_of(subject);
+    let before = ctx.pool_stats().used;
+    let x = ctx.zeros::<u32, 1>([N]).unwrap();
+    let (graph, own) = queue
+        .capture(|c| {
+            let mut own = c.zeros::<u32, 1>([4 * N])?;
+            c.copy(&x, &mut own.slice(0..N)?)?;
+            Ok(own)
+        })
+        .unwrap();
+    queue.replay(&graph).unwrap();
+    drop((x, own));
+    let kept = ctx.pool_stats().used;
+    assert!(kept >= before + 5 * 4 * N as u64, "{kept} {before}");
+    let run = queue.replay(&graph).unwrap();
+    drop(graph);
+    run.wait().unwrap();
+    drop(run);
+    queue.finish().wait().unwrap();
+    ctx.synchronize().wait().unwrap();
+    assert_eq!(ctx.pool_stats().used, before);
+}
+
+fn dropped_context(subject: &Subject) {
+    let (ctx, queue) = queue_of(subject);
+    let watch = ctx.watch();
+    let (graph, _) = queue.capture(|c| c.zeros::<u32, 1>([N])).unwrap();
+    for _ in 0..10 {
+        queue.replay(&graph).unwrap();
+    }
+    drop(graph);
+    drop(queue);
+    drop(ctx);
+    let end = Instant::now() + Duration::from_secs(30);
+    while watch.lives() {
+        assert!(Instant::now() < end, "the context did not end");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
