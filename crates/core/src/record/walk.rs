@@ -160,7 +160,7 @@ impl StepOrder {
                 visitor.level(step.level);
             }
             let visited = match &step.work {
-                Work::Graph(graph) => walk_graph(graph, step.level, visitor, &mut level),
+                Work::Graph(graph) => walk_graph(GraphStep::of(&**graph), step.level, visitor, &mut level),
                 work => visit(visitor, step.level, work),
             };
             if let Err(error) = visited {

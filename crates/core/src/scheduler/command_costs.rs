@@ -5,7 +5,6 @@
 //! kernel, grid, bound sizes and parameter values are expected to take the same time.
 
 use crate::device::CostModel;
-use crate::work::graph_data::graph_run::GraphStep;
 use crate::work::kernel_launch::Launch;
 use crate::work::step::{Step, Work};
 use rustc_hash::{FxHashMap, FxHasher};
@@ -105,7 +104,7 @@ impl CommandCosts {
             Work::Launch(launch) => self.of_launch(launch, self.kind(launch)),
             Work::Publish(_) | Work::Start(_) | Work::End(_) | Work::QueueFence | Work::Nothing => 0.0,
             Work::Graph(graph) => self.source.seconds(|| {
-                let known = self.known.get(&kind_of_graph(graph)).and_then(|kind| kind.of(|| 0));
+                let known = self.known.get(&graph.kind()).and_then(|kind| kind.of(|| 0));
                 known.unwrap_or(f32::INFINITY)
             }),
             _ => self.source.seconds(|| {
@@ -223,7 +222,7 @@ fn is_off(expected: f32, took: f32) -> bool {
 fn counted(work: &Work) -> Option<(u64, u64)> {
     match work {
         Work::Launch(launch) => Some((kind_of_launch(launch), values(launch))),
-        Work::Graph(graph) => Some((kind_of_graph(graph), 0)),
+        Work::Graph(graph) => Some((graph.kind(), 0)),
         Work::Publish(_) | Work::Start(_) | Work::End(_) | Work::QueueFence | Work::Nothing => None,
         _ => Some((kind(work), 0)),
     }
@@ -256,14 +255,6 @@ fn kind_of_launch(launch: &Launch) -> u64 {
     launch.groups.iter().for_each(|&groups| hasher.write_u32(groups));
     hasher.write_u8(u8::from(launch.indirect.is_some()));
     launch.bindings.iter().for_each(|bound| hasher.write_u64(bound.size));
-    hasher.finish()
-}
-
-/// Returns the kind of a replay: a hash of the plan and of the part.
-fn kind_of_graph(graph: &GraphStep) -> u64 {
-    let mut hasher = FxHasher::default();
-    hasher.write_u64(graph.run.plan.id);
-    hasher.write_u32(graph.segment.unwrap_or(u32::MAX));
     hasher.finish()
 }
 

@@ -99,7 +99,7 @@ fn undo(steps: &mut [Step], slot: Slot, first: Stamp) -> Vec<Command> {
 fn unstage(step: &Step) {
     match &step.work {
         Work::Read { slot, .. } => slot.unstage(),
-        Work::Graph(graph) => graph.run.outputs.iter().for_each(|slot| slot.unstage()),
+        Work::Graph(graph) => graph.unstage(),
         _ => {}
     }
 }

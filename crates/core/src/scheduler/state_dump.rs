@@ -95,7 +95,7 @@ fn describe_work(work: &Work) -> String {
         Work::Fill { .. } => "fill".into(),
         Work::Upload { .. } => "upload".into(),
         Work::Read { .. } | Work::Publish(_) => "read".into(),
-        Work::Graph(graph) => format!("replay of graph `{}`", graph.run.plan.label),
+        Work::Graph(graph) => format!("replay of graph `{}`", graph.label()),
         Work::WgpuCommands(_) => "commands of the program".into(),
         Work::Start(_) | Work::End(_) => "time".into(),
         Work::QueueFence => "wait for another context, on the device".into(),

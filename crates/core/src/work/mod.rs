@@ -2,6 +2,7 @@
 
 pub(crate) mod compiled_kernel;
 pub(crate) mod graph_data;
+pub(crate) mod graph_part;
 pub(crate) mod kernel_launch;
 pub(crate) mod region_copy;
 pub(crate) mod span;

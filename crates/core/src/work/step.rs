@@ -4,7 +4,7 @@ use crate::memory::block::Block;
 use crate::memory::heap::Heap;
 use crate::memory::read_slot::ReadSlot;
 use crate::memory::staged_bytes::Payload;
-use crate::work::graph_data::graph_run::GraphStep;
+use crate::work::graph_part::GraphPart;
 use crate::work::kernel_launch::{BoundArray, Launch, touches};
 use crate::work::region_copy::RegionCopy;
 use crate::work::span::{Pattern, Span, Touch};
@@ -41,7 +41,7 @@ pub(crate) enum Work {
     /// Submits command buffers of the program.
     WgpuCommands(Box<WgpuCommands>),
     /// Replays a part of a graph.
-    Graph(Box<GraphStep>),
+    Graph(Box<dyn GraphPart>),
     /// Makes the writes to a block that the host accesses visible to the host.
     Publish(Arc<Block>),
     /// Reads the clock before a command. `Start`, the command and `End` have one stamp and one level.

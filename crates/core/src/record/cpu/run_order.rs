@@ -72,7 +72,7 @@ impl Running {
         }
         let Unit { step, node } = self.units[at as usize];
         Some(match (&self.steps[step as usize].work, node) {
-            (Work::Graph(graph), Some(node)) => NextWork::Node(graph, node),
+            (Work::Graph(graph), Some(node)) => NextWork::Node(GraphStep::of(&**graph), node),
             (Work::Graph(_), None) => NextWork::End,
             (work, _) => NextWork::Step(work),
         })
@@ -92,7 +92,7 @@ fn expand(steps: &[Step], before: &[Vec<usize>]) -> (Vec<Unit>, Vec<Vec<usize>>)
     for (at, step) in steps.iter().enumerate() {
         let mut outside: Vec<usize> = before[at].iter().map(|&step| ends[step]).collect();
         if let Work::Graph(graph) = &step.work {
-            let (order, start) = (graph.order(), units.len());
+            let (order, start) = (GraphStep::of(&**graph).order(), units.len());
             for (place, first) in order.before.iter().enumerate() {
                 units.push(Unit { step: at as u32, node: Some(order.first + place as u32) });
                 let inside = first.iter().map(|&node| start + (node - order.first) as usize);

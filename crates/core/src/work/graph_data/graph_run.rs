@@ -4,7 +4,11 @@ use crate::error::{Error, Kind};
 use crate::memory::read_slot::ReadSlot;
 use crate::work::graph_data::graph_order::GraphOrder;
 use crate::work::graph_data::graph_plan::GraphPlan;
+use crate::work::graph_part::GraphPart;
 use crate::work::kernel_launch::BoundArray;
+use rustc_hash::FxHasher;
+use std::any::Any;
+use std::hash::Hasher;
 use std::panic::Location;
 use std::sync::Arc;
 
@@ -27,12 +31,13 @@ pub(crate) struct GraphStep {
 }
 
 impl GraphStep {
-    /// Returns the uses of the part.
-    pub(crate) fn uses(&self) -> &[BoundArray] {
-        match self.segment {
-            Some(at) => &self.run.plan.segments[at as usize].uses,
-            None => &self.run.plan.uses,
-        }
+    /// Returns the graph of a step.
+    ///
+    /// # Panics
+    /// Panics if the step is no part of a graph, which is a bug.
+    pub(crate) fn of(part: &dyn GraphPart) -> &Self {
+        let part: &dyn Any = part;
+        part.downcast_ref().expect("bug: a part of another kind of graph")
     }
 
     /// Returns the order of the part's nodes.
@@ -42,11 +47,6 @@ impl GraphStep {
     pub(crate) fn order(&self) -> &Arc<GraphOrder> {
         let at = self.segment.expect("bug: a whole graph is a step");
         &self.run.plan.segments[at as usize].order
-    }
-
-    /// Counts the levels of a batch that the part takes: at least one.
-    pub(crate) fn depth(&self) -> u32 {
-        self.order().depth.max(1)
     }
 
     /// Returns the error of a node that could not be recorded.
@@ -62,5 +62,33 @@ impl GraphStep {
             error,
         }
         .into()
+    }
+}
+
+impl GraphPart for GraphStep {
+    fn uses(&self) -> &[BoundArray] {
+        match self.segment {
+            Some(at) => &self.run.plan.segments[at as usize].uses,
+            None => &self.run.plan.uses,
+        }
+    }
+
+    fn depth(&self) -> u32 {
+        self.order().depth.max(1)
+    }
+
+    fn kind(&self) -> u64 {
+        let mut hasher = FxHasher::default();
+        hasher.write_u64(self.run.plan.id);
+        hasher.write_u32(self.segment.unwrap_or(u32::MAX));
+        hasher.finish()
+    }
+
+    fn label(&self) -> &str {
+        &self.run.plan.label
+    }
+
+    fn unstage(&self) {
+        self.run.outputs.iter().for_each(|slot| slot.unstage());
     }
 }

@@ -1,0 +1,22 @@
+//! A part of a graph as the scheduler sees it: one step of a batch, whose nodes only recorders see.
+
+use crate::work::kernel_launch::BoundArray;
+use std::any::Any;
+
+/// Is the replay of a part of a graph, as one command.
+pub(crate) trait GraphPart: Any + Send + Sync {
+    /// Returns the uses of all nodes of the part.
+    fn uses(&self) -> &[BoundArray];
+
+    /// Counts the levels of a batch that the part takes: at least one.
+    fn depth(&self) -> u32;
+
+    /// Returns a number that parts with the same nodes share: they are expected to take the same time.
+    fn kind(&self) -> u64;
+
+    /// Returns the name of the graph in messages.
+    fn label(&self) -> &str;
+
+    /// Resets the reads of the part, whose staging memory was assigned by a refused submission.
+    fn unstage(&self);
+}
