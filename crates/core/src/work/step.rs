@@ -148,8 +148,10 @@ impl Work {
 
     /// Calls `visit` for each block that this command names, whether or not the command accesses it.
     pub(crate) fn each_block<'a>(&'a self, mut visit: impl FnMut(&'a Arc<Block>)) {
-        if let Work::Launch(launch) = self {
-            launch.bindings.iter().for_each(|bound| visit(&bound.block));
+        match self {
+            Work::Launch(launch) => launch.bindings.iter().for_each(|bound| visit(&bound.block)),
+            Work::Graph(graph) => graph.uses().iter().for_each(|bound| visit(&bound.block)),
+            _ => {}
         }
         self.touches().for_each(|touch| visit(touch.block));
     }

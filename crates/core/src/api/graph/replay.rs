@@ -149,7 +149,10 @@ impl Replay {
             let problem = format!("it has no output `{}`: the output belongs to another graph", output.name);
             return Err(Kind::Graph { graph: inner.graph.name.1.to_string(), problem }.into());
         };
-        inner.owner.engine().flush(inner.point.slot, Caller::Waits)?;
+        let engine = inner.owner.engine();
+        let state = engine.lock();
+        state.lost()?;
+        engine.submit_up_to(state, inner.point, Caller::Waits);
         Ok(late(OutputRead {
             registration: WakerRegistration::default(),
             owner: inner.owner.clone(),

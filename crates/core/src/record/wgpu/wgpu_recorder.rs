@@ -25,6 +25,7 @@ use crate::record::wgpu::wgpu_times;
 use crate::record::wgpu::wgpu_times::{WgpuTimePage, WgpuTimePages};
 use crate::record::wgpu::wgpu_transfers::{WgpuTransferResources, WgpuTransfers};
 use crate::work::compiled_kernel::Recipe;
+use crate::work::graph_data::graph_run::GraphStep;
 use crate::work::kernel_launch::Launch;
 use crate::work::region_copy::RegionCopy;
 use crate::work::span::{Pattern, Span};
@@ -229,8 +230,12 @@ fn downloads((kept, _): &WgpuBatchResources) -> &[crate::record::mapped_buffers:
     kept.as_ref().map_or(&[], |kept| &kept.downloads)
 }
 
-/// Returns `true` if the batch holds launches of more than one queue. Each level is then worth passes of its own.
+/// Returns `true` if the batch holds launches of more than one queue, or a graph with several queues. Each level is then worth passes of its own.
 fn several_queues(steps: &[Step]) -> bool {
+    let forks = |step: &Step| matches!(&step.work, Work::Graph(graph) if GraphStep::of(&**graph).forks());
+    if steps.iter().any(forks) {
+        return true;
+    }
     let mut launches = steps.iter().filter(|step| matches!(step.work, Work::Launch(_))).map(|step| step.slot);
     launches.next().is_some_and(|first| launches.any(|slot| slot != first))
 }

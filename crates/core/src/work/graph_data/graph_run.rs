@@ -49,6 +49,11 @@ impl GraphStep {
         &self.run.plan.segments[at as usize].order
     }
 
+    /// Returns `true` if the graph was captured on several queues.
+    pub(crate) fn forks(&self) -> bool {
+        self.run.plan.queues.len() > 1
+    }
+
     /// Returns the error of a node that could not be recorded.
     #[cold]
     pub(crate) fn failure(&self, node: u32, error: Error) -> Error {

@@ -25,16 +25,23 @@ pub(crate) fn merged_uses<'n>(nodes: impl Iterator<Item = &'n GraphNode>) -> Vec
     let mut places: FxHashMap<BlockId, usize> = FxHashMap::default();
     let mut blocks: Vec<BlockRanges> = Vec::new();
     for node in nodes {
-        for touch in node.touches() {
-            let place = *places.entry(touch.block.id).or_insert_with(|| {
-                blocks.push(BlockRanges { block: touch.block.clone(), ranges: [Vec::new(), Vec::new()] });
+        // A block that is bound and not accessed is listed too, without a range.
+        node.command.work.each_block(|block| {
+            places.entry(block.id).or_insert_with(|| {
+                blocks.push(BlockRanges { block: block.clone(), ranges: [Vec::new(), Vec::new()] });
                 blocks.len() - 1
             });
+        });
+        for touch in node.touches() {
+            let place = places[&touch.block.id];
             insert(&mut blocks[place].ranges[usize::from(touch.write)], touch.range.clone());
         }
     }
     let mut uses = Vec::new();
     for BlockRanges { block, ranges: [read, written] } in &blocks {
+        if read.is_empty() && written.is_empty() {
+            uses.push(BoundArray { at: 0, block: block.clone(), offset: 0, size: 0, used: None });
+        }
         let is_written = |range: &Range<u64>| {
             written.iter().any(|written| written.start <= range.start && range.end <= written.end)
         };
@@ -63,7 +70,8 @@ fn insert(ranges: &mut Vec<Range<u64>>, mut new: Range<u64>) {
     if ranges.len() > MOST_RANGES {
         let start = ranges.iter().map(|range| range.start).min().unwrap_or(0);
         let end = ranges.iter().map(|range| range.end).max().unwrap_or(0);
-        *ranges = Vec::from([start..end]);
+        ranges.clear();
+        ranges.push(start..end);
     }
 }
 
