@@ -15,8 +15,6 @@ pub(crate) struct CapturedPoint {
     pub(crate) after: SmallVec<[u32; 2]>,
     /// Counts for each captured queue the nodes that the point comes after.
     pub(crate) clock: Vec<u32>,
-    /// Counts all nodes that were captured before the point.
-    pub(crate) nodes: u32,
     pub(crate) fault: CaptureFault,
 }
 

@@ -260,7 +260,6 @@ impl CapturedQueue {
                 queue: state.queues[self.index as usize].label.clone(),
                 after: frontier.clone(),
                 clock: clock.clone(),
-                nodes: state.nodes.len() as u32,
                 fault: self.tape.fault.clone(),
             }
         })
