@@ -33,6 +33,8 @@ pub(crate) struct TapeState {
     open: bool,
     pub(crate) nodes: Vec<GraphNode>,
     pub(crate) queues: Vec<TapeQueue>,
+    /// Holds for each node the clock of its queue behind it.
+    behind: Vec<SmallVec<[u32; 4]>>,
     /// Holds a lease of each block that a node names, and of each block that the capture has made.
     pub(crate) leases: FxHashMap<BlockId, Arc<BlockLease>>,
     /// Lists the outputs in the order in which they were declared.
@@ -132,6 +134,7 @@ impl TapeState {
         let after = frontier.into_iter().filter(|&node| nodes[node as usize].queue != queue).collect();
         of.frontier.push(at);
         raise(&mut of.clock, queue, at + 1);
+        self.behind.push(of.clock.iter().copied().collect());
         self.nodes.push(GraphNode { queue, after, command });
         at
     }

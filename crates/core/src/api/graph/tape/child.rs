@@ -68,20 +68,11 @@ impl TapeState {
 
     /// Orders the next node of `queue` after `nodes` and everything before them.
     fn wait_for_nodes(&mut self, queue: u32, nodes: &[u32]) {
-        if nodes.is_empty() {
-            return;
-        }
         let mut clock = Vec::new();
-        let mut open: Vec<u32> = nodes.to_vec();
-        while let Some(at) = open.pop() {
-            let node = &self.nodes[at as usize];
-            if clock.get(node.queue as usize).copied().unwrap_or(0) > at {
-                continue;
+        for &node in nodes {
+            for (queue, &count) in self.behind[node as usize].iter().enumerate() {
+                raise(&mut clock, queue as u32, count);
             }
-            raise(&mut clock, node.queue, at + 1);
-            let before = self.nodes[..at as usize].iter().rposition(|other| other.queue == node.queue);
-            open.extend(before.map(|before| before as u32));
-            open.extend(node.after.iter().copied());
         }
         self.wait(queue, nodes, &clock);
     }
