@@ -1,6 +1,9 @@
 //! Graphs: commands that are captured once and replayed as one command.
 
+pub(crate) mod bindings;
 pub(crate) mod capture;
+pub(crate) mod edit;
 pub(crate) mod graph_handle;
+pub(crate) mod input;
 pub(crate) mod replay;
 pub(crate) mod tape;

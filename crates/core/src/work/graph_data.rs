@@ -1,7 +1,13 @@
 //! Graphs: commands that are captured once and replayed as one command.
 
+pub(crate) mod alias_orders;
+pub(crate) mod graph_names;
 pub(crate) mod graph_node;
 pub(crate) mod graph_order;
 pub(crate) mod graph_plan;
 pub(crate) mod graph_run;
 pub(crate) mod graph_uses;
+pub(crate) mod node_list;
+pub(crate) mod node_parts;
+pub(crate) mod plan_change;
+pub(crate) mod unordered_nodes;

@@ -84,7 +84,7 @@ impl GraphPart for GraphStep {
 
     fn kind(&self) -> u64 {
         let mut hasher = FxHasher::default();
-        hasher.write_u64(self.run.plan.id);
+        hasher.write_u64(self.run.plan.shape);
         hasher.write_u32(self.segment.unwrap_or(u32::MAX));
         hasher.finish()
     }
