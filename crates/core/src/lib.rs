@@ -25,6 +25,7 @@ pub use crate::api::context::Context;
 pub use crate::api::context::current::ScopeOptions;
 pub use crate::api::graph::capture::{Capture, Output};
 pub use crate::api::graph::graph_handle::Graph;
+pub use crate::api::graph::graph_statistics::GraphStatistics;
 pub use crate::api::graph::replay::Replay;
 pub use crate::api::grid::{Grid, GridNumber};
 pub use crate::api::queue::encode::AccessList;

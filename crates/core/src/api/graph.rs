@@ -1,6 +1,11 @@
 //! Graphs: commands that are captured once and replayed as one command.
 
 pub(crate) mod capture;
+pub(crate) mod graph_dot;
 pub(crate) mod graph_handle;
+pub(crate) mod graph_statistics;
+pub(crate) mod graph_svg;
+pub(crate) mod graph_text;
+pub(crate) mod graph_view;
 pub(crate) mod replay;
 pub(crate) mod tape;

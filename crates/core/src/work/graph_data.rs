@@ -1,5 +1,6 @@
 //! Graphs: commands that are captured once and replayed as one command.
 
+pub(crate) mod graph_barriers;
 pub(crate) mod graph_node;
 pub(crate) mod graph_order;
 pub(crate) mod graph_plan;

@@ -48,6 +48,8 @@ pub(crate) struct GraphInner {
     pub(crate) outputs: Vec<GraphOutput>,
     pub(crate) calls: Vec<(u32, HostCall)>,
     pub(crate) leases: Arc<FxHashMap<BlockId, Arc<BlockLease>>>,
+    /// Holds the size of each block that the capture has made.
+    pub(crate) made: FxHashMap<BlockId, u64>,
     pub(crate) turn: ReplayTurn,
 }
 
@@ -55,7 +57,7 @@ impl Graph {
     /// Makes the graph of an ended capture.
     pub(crate) fn new(tape: &Tape, label: &str, ended: TapeState) -> Result<Self> {
         let owner = tape.owner.clone();
-        let TapeState { nodes, queues, leases, outputs, calls, owns_memory, .. } = ended;
+        let TapeState { nodes, queues, leases, outputs, calls, owns_memory, made, .. } = ended;
         let missing = match owner.engine().lock().policy() {
             Policy::Ordered => MissingOrder::Add,
             Policy::Checked => MissingOrder::Report,
@@ -74,7 +76,8 @@ impl Graph {
             owns_memory,
         };
         let plan = GraphPlan::new(parts, missing).map_err(|pair| hazard(&nodes, &queues, &pair))?;
-        let inner = GraphInner { id: tape.id, name, outputs, calls, leases, turn: ReplayTurn::default() };
+        let inner =
+            GraphInner { id: tape.id, name, outputs, calls, leases, made, turn: ReplayTurn::default() };
         Ok(Self { owner, inner: Arc::new(inner), plan: Arc::new(plan) })
     }
 
