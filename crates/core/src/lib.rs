@@ -27,6 +27,7 @@ pub use crate::api::graph::bindings::{Bindings, Replayable};
 pub use crate::api::graph::capture::{Capture, Output};
 pub use crate::api::graph::edit::GraphEdit;
 pub use crate::api::graph::graph_handle::Graph;
+pub use crate::api::graph::graph_statistics::GraphStatistics;
 pub use crate::api::graph::input::{GraphValue, Input};
 pub use crate::api::graph::replay::Replay;
 pub use crate::api::grid::{Grid, GridNumber};

@@ -3,7 +3,12 @@
 pub(crate) mod bindings;
 pub(crate) mod capture;
 pub(crate) mod edit;
+pub(crate) mod graph_dot;
 pub(crate) mod graph_handle;
+pub(crate) mod graph_statistics;
+pub(crate) mod graph_svg;
+pub(crate) mod graph_text;
+pub(crate) mod graph_view;
 pub(crate) mod input;
 pub(crate) mod replay;
 pub(crate) mod tape;

@@ -51,6 +51,8 @@ pub(crate) struct GraphInner {
     pub(crate) name: (KernelId, Arc<str>),
     pub(crate) outputs: Vec<GraphOutput>,
     pub(crate) calls: Vec<(u32, HostCall)>,
+    /// Holds the size of each block that the capture has made.
+    pub(crate) made: FxHashMap<BlockId, u64>,
     pub(crate) turn: ReplayTurn,
 }
 
@@ -58,7 +60,7 @@ impl Graph {
     /// Makes the graph of an ended capture.
     pub(crate) fn new(tape: &Tape, label: &str, ended: TapeState) -> Result<Self> {
         let owner = tape.owner.clone();
-        let TapeState { nodes, queues, leases, outputs, calls, owns_memory, .. } = ended;
+        let TapeState { nodes, queues, leases, outputs, calls, owns_memory, made, .. } = ended;
         let (names, inputs, values) = (ended.names, ended.inputs, ended.values);
         let missing = match owner.engine().lock().policy() {
             Policy::Ordered => MissingOrder::Add,
@@ -80,7 +82,7 @@ impl Graph {
             values,
         };
         let plan = GraphPlan::new(parts, missing)?;
-        let inner = GraphInner { id: tape.id, name, outputs, calls, turn: ReplayTurn::default() };
+        let inner = GraphInner { id: tape.id, name, outputs, calls, made, turn: ReplayTurn::default() };
         Ok(Self { owner, inner: Arc::new(inner), plan: Arc::new(plan), leases })
     }
 

@@ -51,6 +51,8 @@ pub(crate) struct TapeState {
     pub(crate) values: SmallVec<[Value; 1]>,
     /// Is `true` if the capture has made an array.
     pub(crate) owns_memory: bool,
+    /// Holds the size of each block that the capture has made.
+    pub(crate) made: FxHashMap<BlockId, u64>,
     /// Maps a graph that was replayed in the capture to the nodes at the end of its last replay.
     children: FxHashMap<u64, SmallVec<[u32; 2]>>,
 }
@@ -254,6 +256,7 @@ impl CapturedQueue {
         let engine = self.tape.owner.engine();
         self.with("a new array", at, |state| {
             state.owns_memory = true;
+            state.made.insert(block.id, block.size);
             state.leases.entry(block.id).or_insert_with(|| Arc::new(engine.lease(block)));
         })
     }

@@ -44,6 +44,7 @@ impl TapeState {
             self.wait_for_nodes(queue, &last);
         }
         self.owns_memory |= plan.owns_memory;
+        self.made.extend(child.inner.made.iter());
         let outputs = self.outputs.len() as u32;
         self.outputs.extend(child.inner.outputs.iter().cloned());
         let mut queues: Vec<u32> = vec![queue];

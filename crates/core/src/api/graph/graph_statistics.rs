@@ -1,0 +1,168 @@
+//! The numbers of a graph.
+
+use crate::api::graph::graph_handle::Graph;
+use crate::api::graph::graph_view::VertexKind;
+use crate::memory::staged_bytes::Payload;
+use crate::work::graph_data::graph_barriers::barriers;
+use crate::work::step::Work;
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::Arc;
+
+/// Counts what a graph has: [`Graph::statistics`] returns it.
+///
+/// # Example
+/// ```
+/// # let (ctx, queue) = fencepost::doctest();
+/// let (graph, _) = queue.capture(|c| {
+///     let own = c.array(&[1_u32, 2, 3, 4])?;
+///     c.read_as("own", &own)
+/// })?;
+/// let statistics = graph.statistics();
+/// assert_eq!((statistics.uploads, statistics.reads, statistics.outputs), (1, 1, 1));
+/// assert_eq!((statistics.levels, statistics.barriers, statistics.constant_bytes), (2, 1, 16));
+/// println!("{statistics}");
+/// # drop(ctx);
+/// # Ok::<(), fencepost::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct GraphStatistics {
+    /// Counts the nodes.
+    pub nodes: usize,
+    /// Counts the nodes that launch a kernel.
+    pub launches: usize,
+    /// Counts the nodes that copy from an array to an array.
+    pub copies: usize,
+    /// Counts the nodes that fill an array.
+    pub fills: usize,
+    /// Counts the nodes that copy bytes of the host to an array.
+    pub uploads: usize,
+    /// Counts the nodes that copy bytes of an array to the host.
+    pub reads: usize,
+    /// Counts the nodes that read the clock of the device, one for each timed marker.
+    pub times: usize,
+    /// Counts the nodes of other kinds.
+    pub others: usize,
+    /// Counts the functions of the host. They are no nodes.
+    pub host_functions: usize,
+    /// Counts the outputs.
+    pub outputs: usize,
+    /// Counts the captured queues.
+    pub queues: usize,
+    /// Counts the levels: the nodes of a longest chain of nodes, summed over the parts between functions of the host.
+    pub levels: usize,
+    /// Counts the barriers that the native recorder records for a replay, by its rule that compares whole arrays. A
+    /// command counts as one dispatch or copy, also if a device splits it.
+    pub barriers: usize,
+    /// Counts the bytes of device memory that the graph owns: the arrays that its capture made.
+    pub owned_bytes: u64,
+    /// Counts the bytes that the graph keeps for its uploads.
+    pub constant_bytes: u64,
+}
+
+impl Graph {
+    /// *Returns* the numbers of the graph. They are the same on every adapter.
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let mut x = ctx.zeros::<u32, 1>([4])?;
+    /// let (graph, ()) = queue.capture(|c| c.fill(&mut x, 7))?;
+    /// assert_eq!((graph.statistics().nodes, graph.statistics().fills), (1, 1));
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    pub fn statistics(&self) -> GraphStatistics {
+        let plan = &self.plan;
+        let mut statistics = GraphStatistics {
+            nodes: plan.nodes.len(),
+            host_functions: self.inner.calls.len(),
+            outputs: self.inner.outputs.len(),
+            queues: plan.queues.len(),
+            levels: plan.segments.iter().map(|segment| segment.order.depth as usize).sum(),
+            barriers: barriers(plan).count,
+            owned_bytes: self.inner.made.values().sum(),
+            constant_bytes: constant_bytes(self),
+            ..GraphStatistics::default()
+        };
+        for node in plan.nodes.iter() {
+            *statistics.of_kind(VertexKind::of(node)) += 1;
+        }
+        statistics
+    }
+}
+
+/// Counts the bytes of the uploads. Nodes that share their bytes count once.
+fn constant_bytes(graph: &Graph) -> u64 {
+    let mut seen = HashSet::new();
+    let kept = graph.plan.nodes.iter().filter_map(|node| match &node.command.work {
+        Work::Upload { src: Payload::Kept(kept), .. } => Some(kept),
+        _ => None,
+    });
+    kept.filter(|kept| seen.insert(Arc::as_ptr(kept))).map(|kept| kept.bytes.len() as u64).sum()
+}
+
+impl GraphStatistics {
+    fn of_kind(&mut self, kind: VertexKind) -> &mut usize {
+        match kind {
+            VertexKind::Launch => &mut self.launches,
+            VertexKind::Copy => &mut self.copies,
+            VertexKind::Fill => &mut self.fills,
+            VertexKind::Upload => &mut self.uploads,
+            VertexKind::Read => &mut self.reads,
+            VertexKind::Time => &mut self.times,
+            VertexKind::Host => &mut self.host_functions,
+            VertexKind::Other => &mut self.others,
+        }
+    }
+
+    /// Returns the numbers with their names, in the order of the fields.
+    fn rows(&self) -> [(&'static str, u64); 15] {
+        [
+            ("nodes", self.nodes as u64),
+            ("launches", self.launches as u64),
+            ("copies", self.copies as u64),
+            ("fills", self.fills as u64),
+            ("uploads", self.uploads as u64),
+            ("reads", self.reads as u64),
+            ("times", self.times as u64),
+            ("others", self.others as u64),
+            ("host_functions", self.host_functions as u64),
+            ("outputs", self.outputs as u64),
+            ("queues", self.queues as u64),
+            ("levels", self.levels as u64),
+            ("barriers", self.barriers as u64),
+            ("owned_bytes", self.owned_bytes),
+            ("constant_bytes", self.constant_bytes),
+        ]
+    }
+
+    /// *Returns* the numbers as a JSON object, with the names of the fields.
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (graph, ()) = queue.capture(|_| Ok(()))?;
+    /// assert!(graph.statistics().to_json().starts_with("{\"nodes\":0,"));
+    /// # drop(ctx);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    pub fn to_json(&self) -> String {
+        let fields = self.rows().map(|(name, number)| format!("\"{name}\":{number}"));
+        format!("{{{}}}", fields.join(","))
+    }
+}
+
+impl fmt::Display for GraphStatistics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rows = self.rows();
+        let width = rows.iter().map(|(_, number)| number.to_string().len()).max().unwrap_or(0);
+        for (at, (name, number)) in rows.into_iter().enumerate() {
+            if at > 0 {
+                writeln!(f)?;
+            }
+            write!(f, "{:15} {number:>width$}", name.replace('_', " "))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,274 @@
+//! The nodes and the edges of a graph as plain data, for the dumps.
+
+use crate::api::graph::graph_handle::Graph;
+use crate::memory::heap::BlockId;
+use crate::work::graph_data::graph_barriers::barriers;
+use crate::work::graph_data::graph_node::GraphNode;
+use crate::work::graph_data::graph_plan::GraphPlan;
+use crate::work::step::Work;
+use rustc_hash::FxHashMap;
+use std::ops::Range;
+use std::panic::Location;
+use std::sync::Arc;
+
+/// Describes a graph. The vertices are the nodes, in the order of their numbers, and then the functions of the host.
+pub(crate) struct GraphView {
+    pub(crate) label: Arc<str>,
+    pub(crate) queues: Vec<Arc<str>>,
+    pub(crate) vertices: Vec<Vertex>,
+    /// Counts the nodes.
+    pub(crate) nodes: usize,
+    /// Counts the columns: the levels, and one column for each function of the host.
+    pub(crate) columns: u32,
+}
+
+/// Describes a node or a function of the host.
+pub(crate) struct Vertex {
+    pub(crate) kind: VertexKind,
+    pub(crate) name: String,
+    /// Numbers the captured queue of a node.
+    pub(crate) queue: Option<u32>,
+    /// Is the level of the vertex, where a function of the host has a level of its own.
+    pub(crate) column: u32,
+    pub(crate) uses: Vec<VertexUse>,
+    /// Lists the vertices that come before this one.
+    pub(crate) before: Vec<u32>,
+    pub(crate) at: Option<&'static Location<'static>>,
+}
+
+/// Describes a use of an array by a node.
+pub(crate) struct VertexUse {
+    pub(crate) array: Arc<str>,
+    pub(crate) range: Range<u64>,
+    pub(crate) write: bool,
+}
+
+/// Names the kind of a vertex.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum VertexKind {
+    Launch,
+    Copy,
+    Fill,
+    Upload,
+    Read,
+    /// A node that only reads the clock of the device.
+    Time,
+    Host,
+    Other,
+}
+
+impl VertexKind {
+    pub(crate) const ALL: [Self; 8] =
+        [Self::Launch, Self::Copy, Self::Fill, Self::Upload, Self::Read, Self::Time, Self::Host, Self::Other];
+
+    /// Returns the kind of a node.
+    pub(crate) fn of(node: &GraphNode) -> Self {
+        match &node.command.work {
+            Work::Launch(_) => Self::Launch,
+            Work::Copy { .. } | Work::Region(_) => Self::Copy,
+            Work::Fill { .. } => Self::Fill,
+            Work::Upload { .. } => Self::Upload,
+            Work::Read { .. } => Self::Read,
+            Work::Nothing => Self::Time,
+            _ => Self::Other,
+        }
+    }
+
+    /// Returns the name of the kind in lower case.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Launch => "launch",
+            Self::Copy => "copy",
+            Self::Fill => "fill",
+            Self::Upload => "upload",
+            Self::Read => "read",
+            Self::Time => "time",
+            Self::Host => "host",
+            Self::Other => "other",
+        }
+    }
+}
+
+impl GraphView {
+    /// Describes a graph. Two graphs of the same capture have equal descriptions.
+    pub(crate) fn of(graph: &Graph) -> Self {
+        let plan = &graph.plan;
+        let nodes = plan.nodes.len();
+        let mut view = Self {
+            label: plan.label.clone(),
+            queues: plan.queues.to_vec(),
+            vertices: Vec::with_capacity(nodes),
+            nodes,
+            columns: 0,
+        };
+        view.add_nodes(plan);
+        view.add_host_functions(plan);
+        view
+    }
+
+    /// Adds the nodes with the levels and the predecessors of their segments.
+    fn add_nodes(&mut self, plan: &GraphPlan) {
+        let mut names = ArrayNames::default();
+        for (segment, order) in plan.segments.iter().map(|segment| &segment.order).enumerate() {
+            self.columns += u32::from(segment > 0);
+            for (place, (level, before)) in order.levels.iter().zip(&order.before).enumerate() {
+                let node = &plan.nodes[order.first as usize + place];
+                self.vertices.push(Vertex {
+                    kind: VertexKind::of(node),
+                    name: node.command.name(),
+                    queue: Some(node.queue),
+                    column: self.columns + level,
+                    uses: names.uses_of(node),
+                    before: before.to_vec(),
+                    at: Some(node.command.at),
+                });
+            }
+            self.columns += order.depth;
+        }
+    }
+
+    /// Adds the functions of the host. Each comes after the last nodes of the segment before it, and the first nodes of
+    /// the next segment come after it.
+    fn add_host_functions(&mut self, plan: &GraphPlan) {
+        let mut column = 0;
+        for (at, pair) in plan.segments.windows(2).enumerate() {
+            let (order, next) = (&pair[0].order, &pair[1].order);
+            column += order.depth + u32::from(at > 0);
+            let host = self.vertices.len() as u32;
+            let nodes = |first: u32, levels: usize| first..first + levels as u32;
+            let mut before: Vec<u32> = nodes(order.first, order.levels.len()).collect();
+            before.retain(|node| !order.before.iter().any(|before| before.contains(node)));
+            if before.is_empty() {
+                before.extend((at > 0).then(|| host - 1));
+            }
+            for node in nodes(next.first, next.levels.len()) {
+                let known = &mut self.vertices[node as usize].before;
+                if known.is_empty() {
+                    known.push(host);
+                }
+            }
+            self.vertices.push(Vertex {
+                kind: VertexKind::Host,
+                name: "host function".into(),
+                queue: None,
+                column,
+                uses: Vec::new(),
+                before,
+                at: None,
+            });
+        }
+    }
+
+    /// Returns the vertices in an order in which each comes after its predecessors.
+    pub(crate) fn sorted(&self) -> Vec<u32> {
+        let mut sorted: Vec<u32> = (0..self.vertices.len() as u32).collect();
+        sorted.sort_by_key(|&at| self.vertices[at as usize].column);
+        sorted
+    }
+
+    /// Returns a name of a vertex that no other vertex has.
+    pub(crate) fn number(&self, at: u32) -> String {
+        match (at as usize).checked_sub(self.nodes) {
+            Some(host) => format!("h{host}"),
+            None => at.to_string(),
+        }
+    }
+}
+
+/// Maps blocks to the names of their arrays. Several blocks of one label have different names.
+#[derive(Default)]
+struct ArrayNames {
+    names: FxHashMap<BlockId, Arc<str>>,
+    /// Counts the blocks of each label.
+    counts: FxHashMap<Arc<str>, u32>,
+}
+
+impl ArrayNames {
+    fn uses_of(&mut self, node: &GraphNode) -> Vec<VertexUse> {
+        let uses = node.touches().map(|touch| {
+            let label = touch.block.order().label.clone();
+            let array = self.name(touch.block.id, label);
+            VertexUse { array, range: touch.range, write: touch.write }
+        });
+        uses.collect()
+    }
+
+    fn name(&mut self, id: BlockId, label: Arc<str>) -> Arc<str> {
+        let counts = &mut self.counts;
+        let name = self.names.entry(id).or_insert_with(|| {
+            let count = counts.entry(label.clone()).or_default();
+            *count += 1;
+            if *count == 1 { label } else { format!("{label} ({count})").into() }
+        });
+        name.clone()
+    }
+}
+
+/// Describes an edge of a drawing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct ViewEdge {
+    pub(crate) from: u32,
+    pub(crate) to: u32,
+    /// Is `true` if both nodes are of one captured queue.
+    pub(crate) of_queue: bool,
+    /// Is `true` if a barrier is between the two nodes.
+    pub(crate) barrier: bool,
+}
+
+/// Returns the edges of a drawing: those that no chain of other edges implies, and an edge for each barrier.
+pub(crate) fn drawn_edges(graph: &Graph, view: &GraphView) -> Vec<ViewEdge> {
+    let mut pairs = reduced(view);
+    let barriers = barriers(&graph.plan).pairs;
+    pairs.extend(&barriers);
+    pairs.sort_unstable_by_key(|&(from, to)| (to, from));
+    pairs.dedup();
+    let queue = |at: u32| view.vertices[at as usize].queue;
+    let edge = |(from, to): (u32, u32)| ViewEdge {
+        from,
+        to,
+        of_queue: queue(from).is_some() && queue(from) == queue(to),
+        barrier: barriers.contains(&(from, to)),
+    };
+    pairs.into_iter().map(edge).collect()
+}
+
+/// Returns the edges that no chain of other edges implies.
+fn reduced(view: &GraphView) -> Vec<(u32, u32)> {
+    // The vertices of one queue form a chain, and so do the functions of the host. A clock holds for each chain the
+    // number of vertices, as an index plus 1, that come before a vertex or are the vertex.
+    let chain = |at: u32| view.vertices[at as usize].queue.map_or(view.queues.len(), |queue| queue as usize);
+    let mut clocks: Vec<Vec<u32>> = vec![Vec::new(); view.vertices.len()];
+    let mut edges = Vec::new();
+    for to in view.sorted() {
+        let before = &view.vertices[to as usize].before;
+        for &from in before {
+            let implied = |&other: &u32| other != from && clocks[other as usize][chain(from)] > from;
+            if !before.iter().any(implied) {
+                edges.push((from, to));
+            }
+        }
+        let mut clock = vec![0; view.queues.len() + 1];
+        for &from in before {
+            clock.iter_mut().zip(&clocks[from as usize]).for_each(|(own, known)| *own = (*own).max(*known));
+        }
+        clock[chain(to)] = to + 1;
+        clocks[to as usize] = clock;
+    }
+    edges
+}
+
+/// Returns a longest path, where each vertex counts as one.
+pub(crate) fn longest_path(view: &GraphView) -> Vec<u32> {
+    let mut lengths = vec![(1_u32, None); view.vertices.len()];
+    for at in view.sorted() {
+        let before = view.vertices[at as usize].before.iter();
+        let longest = before.map(|&before| (lengths[before as usize].0, before)).max_by_key(|&(n, _)| n);
+        if let Some((length, before)) = longest {
+            lengths[at as usize] = (length + 1, Some(before));
+        }
+    }
+    let end = (0..lengths.len()).rev().max_by_key(|&at| lengths[at].0).map(|at| at as u32);
+    let mut path: Vec<u32> = std::iter::successors(end, |&at| lengths[at as usize].1).collect();
+    path.reverse();
+    path
+}

@@ -1,0 +1,119 @@
+//! The barriers of a graph, counted without a recording: the rule of the native recorder on the uses of the nodes.
+
+use crate::memory::heap::BlockId;
+use crate::work::graph_data::graph_order::GraphOrder;
+use crate::work::graph_data::graph_plan::GraphPlan;
+use crate::work::span::Span;
+use crate::work::step::Work;
+use rustc_hash::FxHashMap;
+
+/// Holds the barriers of a graph.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct GraphBarriers {
+    /// Counts the barriers.
+    pub(crate) count: usize,
+    /// Lists for each barrier the node that cannot use a block without the barrier, behind the node that was captured
+    /// last among those that use the block before the barrier.
+    pub(crate) pairs: Vec<(u32, u32)>,
+}
+
+/// Holds the last read and the last write of a block since the last barrier.
+#[derive(Clone, Copy, Default)]
+struct EpochUses {
+    read: Option<u32>,
+    write: Option<u32>,
+}
+
+/// Follows the commands of one submission.
+#[derive(Default)]
+struct BarrierCount {
+    uses: FxHashMap<BlockId, EpochUses>,
+    found: GraphBarriers,
+}
+
+/// Returns the barriers that the native recorder records for a replay. A command counts as one dispatch or copy, also
+/// if a device splits it. A function of the host ends a submission, and no barrier is between two submissions.
+pub(crate) fn barriers(plan: &GraphPlan) -> GraphBarriers {
+    let mut count = BarrierCount::default();
+    for segment in &plan.segments {
+        count.uses.clear();
+        count.add_segment(plan, &segment.order);
+    }
+    count.found
+}
+
+impl BarrierCount {
+    fn add_segment(&mut self, plan: &GraphPlan, order: &GraphOrder) {
+        for &node in &order.sorted {
+            let work = &plan.command(node).work;
+            if let Some(counts) = indirect(work) {
+                // A kernel of the recorder reads the group counts before the launch.
+                self.admit(node, &[(counts.block.id, false)]);
+            }
+            let uses: Vec<_> = work.touches().map(|touch| (touch.block.id, touch.write)).collect();
+            self.admit(node, &uses);
+        }
+    }
+
+    /// Adds a command with its uses: blocks, each with `true` for a write.
+    fn admit(&mut self, node: u32, uses: &[(BlockId, bool)]) {
+        let earlier = uses.iter().filter_map(|&(block, write)| self.conflict(block, write)).max();
+        if let Some(earlier) = earlier {
+            self.uses.clear();
+            self.found.count += 1;
+            if earlier != node {
+                self.found.pairs.push((earlier, node));
+            }
+        }
+        for &(block, write) in uses {
+            let last = self.uses.entry(block).or_default();
+            if write {
+                last.write = Some(node);
+            } else {
+                last.read = Some(node);
+            }
+        }
+    }
+
+    /// Returns the last node since the last barrier that uses the block, if one of the two uses is a write.
+    fn conflict(&self, block: BlockId, write: bool) -> Option<u32> {
+        let last = self.uses.get(&block)?;
+        if write { last.read.max(last.write) } else { last.write }
+    }
+}
+
+/// Returns the place of the group counts of an indirect launch.
+fn indirect(work: &Work) -> Option<&Span> {
+    if let Work::Launch(launch) = work { launch.indirect.as_ref() } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(commands: &[&[(u64, bool)]]) -> GraphBarriers {
+        let mut count = BarrierCount::default();
+        for (node, uses) in commands.iter().enumerate() {
+            let uses: Vec<_> = uses.iter().map(|&(block, write)| (BlockId(block), write)).collect();
+            count.admit(node as u32, &uses);
+        }
+        count.found
+    }
+
+    #[test]
+    fn one_barrier_serves_all_writes_before_it() {
+        let found = count(&[&[(1, true)], &[(2, true)], &[(1, false), (2, false), (3, true)], &[(3, true)]]);
+        assert_eq!(found, GraphBarriers { count: 2, pairs: vec![(1, 2), (2, 3)] });
+    }
+
+    #[test]
+    fn commands_that_share_only_reads_need_no_barrier() {
+        assert_eq!(count(&[&[(1, false), (2, true)], &[(1, false), (3, true)]]).count, 0);
+    }
+
+    #[test]
+    fn a_write_comes_after_the_last_reader() {
+        let found = count(&[&[(1, false)], &[(1, false)], &[(1, true)]]);
+        assert_eq!(found.pairs, [(1, 2)]);
+    }
+}
