@@ -24,6 +24,7 @@ mod work;
 pub use crate::api::context::Context;
 pub use crate::api::context::current::ScopeOptions;
 pub use crate::api::graph::capture::{Capture, Output};
+pub use crate::api::graph::control_flow::{Bound, Condition, Loop};
 pub use crate::api::graph::graph_handle::Graph;
 pub use crate::api::graph::replay::Replay;
 pub use crate::api::grid::{Grid, GridNumber};

@@ -1,5 +1,6 @@
 //! A captured graph.
 
+use crate::api::graph::control_memory;
 use crate::api::graph::tape::{GraphOutput, HostCall, Tape, TapeState};
 use crate::error::site::KernelId;
 use crate::error::{Error, Kind, Result};
@@ -53,8 +54,9 @@ pub(crate) struct GraphInner {
 
 impl Graph {
     /// Makes the graph of an ended capture.
-    pub(crate) fn new(tape: &Tape, label: &str, ended: TapeState) -> Result<Self> {
+    pub(crate) fn new(tape: &Tape, label: &str, mut ended: TapeState) -> Result<Self> {
         let owner = tape.owner.clone();
+        let made = control_memory::add(&owner, &mut ended, tape.at)?;
         let TapeState { nodes, queues, leases, outputs, calls, owns_memory, .. } = ended;
         let missing = match owner.engine().lock().policy() {
             Policy::Ordered => MissingOrder::Add,
@@ -72,10 +74,17 @@ impl Graph {
             cuts: calls.iter().map(|(at, _)| *at).collect(),
             keep: leases.clone() as Arc<dyn Any + Send + Sync>,
             owns_memory,
+            control: made.map(Arc::new),
         };
         let plan = GraphPlan::new(parts, missing).map_err(|pair| hazard(&nodes, &queues, &pair))?;
         let inner = GraphInner { id: tape.id, name, outputs, calls, leases, turn: ReplayTurn::default() };
         Ok(Self { owner, inner: Arc::new(inner), plan: Arc::new(plan) })
+    }
+
+    /// Returns the outputs that the program has declared. The last output of a graph with loops reads their counters.
+    pub(crate) fn outputs(&self) -> &[GraphOutput] {
+        let counters = self.plan.control.as_ref().and_then(|table| table.layout.output);
+        &self.inner.outputs[..counters.map_or(self.inner.outputs.len(), |at| at as usize)]
     }
 
     /// Returns the name of the graph in messages.

@@ -1,6 +1,7 @@
 //! The tape of a capture: the commands of the captured queues, in the order of the calls.
 
-mod child;
+pub(crate) mod body;
+pub(crate) mod child;
 
 use crate::error::site::CommandKind;
 use crate::error::{Error, Kind, Result};
@@ -22,7 +23,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(crate) struct Tape {
     pub(crate) id: u64,
     pub(crate) owner: Owner,
+    /// Is the line that started the capture.
+    pub(crate) at: &'static Location<'static>,
     pub(crate) fault: CaptureFault,
+    /// Is `true` if the tape takes the commands of a body, which the graph may execute any number of times.
+    is_body: bool,
     state: Mutex<TapeState>,
 }
 
@@ -43,6 +48,14 @@ pub(crate) struct TapeState {
     pub(crate) owns_memory: bool,
     /// Maps a graph that was replayed in the capture to the nodes at the end of its last replay.
     children: FxHashMap<u64, SmallVec<[u32; 2]>>,
+    /// Is `true` while the function of a body runs. The queues of this tape take no commands meanwhile.
+    body_is_open: bool,
+    /// Counts the words of the gates.
+    pub(crate) gates: u32,
+    /// Lists the tokens of the loops.
+    pub(crate) loops: Vec<u64>,
+    /// Counts the gates, and the dispatches of the nodes that a gate of this tape allows.
+    dispatches: u64,
 }
 
 /// Describes an output of a graph.
@@ -87,7 +100,7 @@ impl Tape {
         let mut state = TapeState { open: true, ..TapeState::default() };
         state.add_queue(label, at, SmallVec::new(), Vec::new());
         let (id, fault) = (unique(), CaptureFault::default());
-        Arc::new(Self { id, owner: owner.clone(), fault, state: Mutex::new(state) })
+        Arc::new(Self { id, owner: owner.clone(), at, fault, is_body: false, state: Mutex::new(state) })
     }
 
     /// Ends the capture and returns its commands. Later calls on its queues return
@@ -123,8 +136,8 @@ impl TapeState {
         self.queues.len() as u32 - 1
     }
 
-    /// Adds a node at the end of a queue.
-    fn push(&mut self, queue: u32, command: Arc<NodeCommand>) -> u32 {
+    /// Adds a node at the end of a queue. `gate` is the word of its gate, if the node is in a body.
+    fn push(&mut self, queue: u32, command: Arc<NodeCommand>, gate: Option<u32>) -> u32 {
         let at = self.nodes.len() as u32;
         let nodes = &self.nodes;
         let of = &mut self.queues[queue as usize];
@@ -132,7 +145,7 @@ impl TapeState {
         let after = frontier.into_iter().filter(|&node| nodes[node as usize].queue != queue).collect();
         of.frontier.push(at);
         raise(&mut of.clock, queue, at + 1);
-        self.nodes.push(GraphNode { queue, after, command });
+        self.nodes.push(GraphNode { queue, after, command, gate });
         at
     }
 
@@ -188,6 +201,13 @@ impl CapturedQueue {
             let queue = "of a capture".into();
             return Err(Kind::CaptureEnded { call, queue, location: at }.into());
         }
+        if state.body_is_open {
+            let queue = state.queues[self.index as usize].label.to_string();
+            drop(state);
+            let remedy = "the function of a condition or a loop captures its body now: use the capture that the \
+                          function receives";
+            return Err(self.tape.fault.raise(Kind::Captured { call, queue, location: at, remedy }.into()));
+        }
         Ok(change(&mut state))
     }
 
@@ -195,6 +215,16 @@ impl CapturedQueue {
     pub(crate) fn label(&self) -> Arc<str> {
         let state = lock(&self.tape.state);
         state.queues.get(self.index as usize).map(|queue| queue.label.clone()).unwrap_or_default()
+    }
+
+    /// Returns an error if the queue captures a body. The capture fails with the error too.
+    pub(crate) fn not_in_body(
+        &self,
+        call: &'static str,
+        at: &'static Location<'static>,
+        remedy: &'static str,
+    ) -> Result<()> {
+        if self.tape.is_body { Err(self.refuse(call, &self.label(), at, remedy)) } else { Ok(()) }
     }
 
     /// Returns the error of a call that cannot be captured, and makes the capture fail with it.
@@ -223,12 +253,25 @@ impl CapturedQueue {
         label: Option<Arc<str>>,
         output: Option<u32>,
     ) -> Result<u32> {
+        if self.tape.is_body {
+            return self.push_in_body((what, at), work, label, output);
+        }
+        self.push_command((what, at), work, label, output)
+    }
+
+    fn push_command(
+        &self,
+        (what, at): (CommandKind, &'static Location<'static>),
+        work: Work,
+        label: Option<Arc<str>>,
+        output: Option<u32>,
+    ) -> Result<u32> {
         let engine = self.tape.owner.engine();
         self.with("a command", at, |state| {
             work.each_block(|block| {
                 state.leases.entry(block.id).or_insert_with(|| Arc::new(engine.lease(block)));
             });
-            state.push(self.index, Arc::new(NodeCommand { work, what, at, label, output }))
+            state.push(self.index, Arc::new(NodeCommand { work, what, at, label, output }), None)
         })
     }
 

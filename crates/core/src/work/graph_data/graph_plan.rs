@@ -1,6 +1,7 @@
 //! The plan of a graph: its nodes with their order, as recorders execute them. A plan does not change: an edit makes
 //! another one, and runs in flight keep theirs.
 
+use crate::work::graph_data::control_table::ControlTable;
 use crate::work::graph_data::graph_node::{GraphNode, NodeCommand};
 use crate::work::graph_data::graph_order::{GraphOrder, MissingOrder, UnorderedNodes, derive};
 use crate::work::graph_data::graph_uses::merged_uses;
@@ -26,6 +27,8 @@ pub(crate) struct GraphPlan {
     pub(crate) keep: Arc<dyn Any + Send + Sync>,
     /// Is `true` if nodes may write memory that no array outside of the graph refers to.
     pub(crate) owns_memory: bool,
+    /// Holds the table of the gates, if the graph has control flow.
+    pub(crate) control: Option<Arc<ControlTable>>,
 }
 
 /// Holds a part of a graph that becomes one step of a batch.
@@ -43,6 +46,7 @@ pub(crate) struct PlanParts {
     pub(crate) cuts: Vec<u32>,
     pub(crate) keep: Arc<dyn Any + Send + Sync>,
     pub(crate) owns_memory: bool,
+    pub(crate) control: Option<Arc<ControlTable>>,
 }
 
 impl GraphPlan {
@@ -52,20 +56,20 @@ impl GraphPlan {
     /// Returns two nodes that nothing orders, if `missing` is [`MissingOrder::Report`].
     pub(crate) fn new(parts: PlanParts, missing: MissingOrder) -> Result<Self, UnorderedNodes> {
         static IDS: AtomicU64 = AtomicU64::new(1);
-        let PlanParts { label, nodes, queues, cuts, keep, owns_memory } = parts;
+        let PlanParts { label, nodes, queues, cuts, keep, owns_memory, control } = parts;
         let ends = cuts.iter().copied().chain([nodes.len() as u32]);
         let mut start = 0;
         let mut segments = Vec::new();
         for end in ends {
-            segments.push(GraphSegment::new(&nodes, start..end, missing)?);
+            segments.push(GraphSegment::new(&nodes, start..end, missing, control.as_deref())?);
             start = end;
         }
         let uses = match &segments[..] {
             [only] => only.uses.clone(),
-            _ => merged_uses(nodes.iter()).into(),
+            _ => merged_uses(nodes.iter()).into_iter().chain(table_uses(control.as_deref())).collect(),
         };
         let id = IDS.fetch_add(1, Ordering::Relaxed);
-        Ok(Self { id, label, nodes, queues, segments, uses, keep, owns_memory })
+        Ok(Self { id, label, nodes, queues, segments, uses, keep, owns_memory, control })
     }
 
     /// Returns the command of a node.
@@ -75,8 +79,19 @@ impl GraphPlan {
 }
 
 impl GraphSegment {
-    fn new(nodes: &[GraphNode], range: Range<u32>, missing: MissingOrder) -> Result<Self, UnorderedNodes> {
-        let uses = merged_uses(nodes[range.start as usize..range.end as usize].iter()).into();
+    fn new(
+        nodes: &[GraphNode],
+        range: Range<u32>,
+        missing: MissingOrder,
+        control: Option<&ControlTable>,
+    ) -> Result<Self, UnorderedNodes> {
+        let of_nodes = merged_uses(nodes[range.start as usize..range.end as usize].iter());
+        let uses = of_nodes.into_iter().chain(table_uses(control)).collect();
         Ok(Self { order: Arc::new(derive(nodes, range, missing)?), uses })
     }
+}
+
+/// Returns the uses of the table of a graph, if the graph has control flow.
+fn table_uses(control: Option<&ControlTable>) -> impl Iterator<Item = BoundArray> {
+    control.into_iter().flat_map(ControlTable::uses)
 }
