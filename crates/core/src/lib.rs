@@ -25,6 +25,7 @@ pub use crate::api::context::Context;
 pub use crate::api::context::current::ScopeOptions;
 pub use crate::api::graph::bindings::{Bindings, Replayable};
 pub use crate::api::graph::capture::{Capture, Output};
+pub use crate::api::graph::control_flow::{Bound, Condition, Loop};
 pub use crate::api::graph::edit::GraphEdit;
 pub use crate::api::graph::graph_handle::Graph;
 pub use crate::api::graph::graph_statistics::GraphStatistics;

@@ -2,7 +2,10 @@
 
 pub(crate) mod bindings;
 pub(crate) mod capture;
+pub(crate) mod control_flow;
+pub(crate) mod control_memory;
 pub(crate) mod edit;
+pub(crate) mod edited_table;
 pub(crate) mod graph_dot;
 pub(crate) mod graph_handle;
 pub(crate) mod graph_statistics;

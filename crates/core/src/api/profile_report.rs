@@ -282,7 +282,7 @@ fn activity(noted: &ProfileEvent) -> Activity {
                 Activity::Read
             }
             CommandKind::Encode => Activity::Encode,
-            CommandKind::Replay(_) => Activity::Replay,
+            CommandKind::Replay(_) | CommandKind::Gate => Activity::Replay,
         },
     }
 }

@@ -290,6 +290,18 @@ pub enum Kind {
         replayed: &'static Location<'static>,
         error: Error,
     },
+    /// The iterations of a loop in a graph have more dispatches than one graph may have.
+    #[error(
+        "`{call}` on queue `{queue}` at {location} expands to {dispatches} dispatches, the limit of a graph is \
+         {limit}: lower the bound, or capture fewer iterations and replay the graph until the condition ends"
+    )]
+    GraphTooLong {
+        call: &'static str,
+        queue: String,
+        location: &'static Location<'static>,
+        dispatches: u64,
+        limit: u64,
+    },
     /// A graph has no input, output, value or node with this name, or its type or shape differs.
     #[error("graph `{graph}`: {problem}")]
     Graph { graph: String, problem: String },

@@ -18,6 +18,8 @@ pub(crate) enum CommandKind {
     Read,
     Download,
     Encode,
+    /// A node of a graph that decides whether others execute.
+    Gate,
     /// A replay of the graph whose name has this number among the names of kernels.
     Replay(KernelId),
     Map,

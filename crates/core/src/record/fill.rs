@@ -1,7 +1,7 @@
 //! Fills: the encoder writes zeros, and a kernel writes other patterns.
 
 use crate::error::Result;
-use crate::record::own_kernels::{OwnCommands, OwnDispatch, OwnKernel, OwnRange};
+use crate::record::own_kernels::{OwnCommands, OwnDispatch, OwnGroups, OwnKernel, OwnRange};
 use crate::work::span::{Pattern, Span};
 
 /// Limits the bytes that one dispatch fills. The number of workgroups stays below 65536, which every device allows.
@@ -24,14 +24,26 @@ struct FillPiece {
 /// # Errors
 /// Returns `Compile` at the first use of the kernel, or `OutOfMemory`.
 pub(crate) fn fill<'e>(commands: &mut impl OwnCommands<'e>, dst: &'e Span, pattern: &Pattern) -> Result<()> {
-    let size = dst.size.next_multiple_of(4);
     if pattern.is_zero() {
+        let size = dst.size.next_multiple_of(4);
         commands.clear(&dst.block, dst.offset..dst.offset + size);
         return Ok(());
     }
-    let caps = commands.caps();
+    fill_with_kernel(commands, dst, pattern)
+}
+
+/// Records the fill of `dst` as dispatches, for any pattern.
+///
+/// # Errors
+/// Returns `Compile` at the first use of the kernel, or `OutOfMemory`.
+pub(crate) fn fill_with_kernel<'e>(
+    commands: &mut impl OwnCommands<'e>,
+    dst: &'e Span,
+    pattern: &Pattern,
+) -> Result<()> {
+    let (caps, size) = (commands.caps(), dst.size.next_multiple_of(4));
     for piece in pieces(dst.offset, size, caps.binding_alignment, PIECE.min(caps.max_binding)) {
-        let groups = u64::from(piece.count).div_ceil(WORKGROUP * WORDS_EACH) as u32;
+        let groups = OwnGroups::Fixed(u64::from(piece.count).div_ceil(WORKGROUP * WORDS_EACH) as u32);
         let range = OwnRange { block: &dst.block, offset: piece.offset, size: piece.size, write: true };
         let (kernel, params) = (OwnKernel::FillWords, &params(pattern, piece));
         commands.dispatch_own(&OwnDispatch { kernel, params, ranges: &[range], groups })?;

@@ -5,6 +5,8 @@ pub(crate) mod cpu;
 pub(crate) mod dispatch;
 pub(crate) mod external_blocks;
 pub(crate) mod fill;
+pub(crate) mod gate_kernels;
+pub(crate) mod gated_work;
 #[cfg(native)]
 pub(crate) mod hal;
 pub(crate) mod lane_fence;

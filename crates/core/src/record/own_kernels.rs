@@ -1,5 +1,5 @@
-//! Own kernels: kernels of this crate that a recorder dispatches for fills, for copies of regions and for checks of
-//! group counts.
+//! Own kernels: kernels of this crate that a recorder dispatches for fills, for copies of regions, for checks of group
+//! counts and for the gates of graphs.
 
 use crate::driver::caps::Caps;
 use crate::error::Result;
@@ -16,6 +16,8 @@ pub(crate) enum OwnKernel {
     FillWords,
     CopyWords,
     CopySmall,
+    Gate,
+    GateGroups,
     #[cfg(native)]
     LimitGroups,
 }
@@ -30,6 +32,8 @@ impl OwnKernel {
             OwnKernel::CopySmall => {
                 ("copy_small", concat!(include_str!("copy_units.wgsl"), include_str!("copy_small.wgsl")))
             }
+            OwnKernel::Gate => ("gate", include_str!("gate.wgsl")),
+            OwnKernel::GateGroups => ("gate_groups", include_str!("gate_groups.wgsl")),
             #[cfg(native)]
             OwnKernel::LimitGroups => ("limit_groups", include_str!("hal/limit_groups.wgsl")),
         }
@@ -37,11 +41,11 @@ impl OwnKernel {
 }
 
 /// Holds the own kernels of one recorder. The first use of a kernel compiles it.
-pub(crate) struct OwnKernels<P>([Option<Arc<P>>; 4]);
+pub(crate) struct OwnKernels<P>([Option<Arc<P>>; 6]);
 
 impl<P> Default for OwnKernels<P> {
     fn default() -> Self {
-        Self([None, None, None, None])
+        Self([const { None }; 6])
     }
 }
 
@@ -87,8 +91,16 @@ pub(crate) struct OwnDispatch<'a, 'e> {
     /// Holds the parameters in whole words.
     pub(crate) params: &'a [u32],
     pub(crate) ranges: &'a [OwnRange<'e>],
+    pub(crate) groups: OwnGroups<'e>,
+}
+
+/// Holds the number of workgroups of a dispatch of an own kernel.
+#[derive(Clone, Copy)]
+pub(crate) enum OwnGroups<'e> {
     /// Counts the workgroups along the first dimension. The other dimensions have one.
-    pub(crate) groups: u32,
+    Fixed(u32),
+    /// The device reads the three counts from this block, starting at this byte.
+    Indirect(&'e Arc<Block>, u64),
 }
 
 /// Records the commands of fills and of copies of regions.
@@ -115,9 +127,13 @@ mod tests {
     #[test]
     fn every_own_kernel_is_valid_and_compiles_once() {
         let (mut kernels, mut compiled) = (OwnKernels::<Option<u32>>::default(), 0);
-        for (kernel, params) in
-            [(OwnKernel::FillWords, 32), (OwnKernel::CopyWords, 64), (OwnKernel::CopySmall, 64)]
-        {
+        for (kernel, params) in [
+            (OwnKernel::FillWords, 32),
+            (OwnKernel::CopyWords, 64),
+            (OwnKernel::CopySmall, 64),
+            (OwnKernel::Gate, 48),
+            (OwnKernel::GateGroups, 16),
+        ] {
             for _ in 0..2 {
                 let made = kernels.get(kernel, |recipe| {
                     compiled += 1;
@@ -126,6 +142,6 @@ mod tests {
                 assert_eq!(*made.unwrap(), Some(params), "{kernel:?}");
             }
         }
-        assert_eq!(compiled, 3);
+        assert_eq!(compiled, 5);
     }
 }

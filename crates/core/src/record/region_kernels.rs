@@ -2,7 +2,8 @@
 
 use crate::driver::caps::Caps;
 use crate::error::Result;
-use crate::record::own_kernels::{OwnCommands, OwnDispatch, OwnKernel, OwnRange};
+use crate::memory::block::Block;
+use crate::record::own_kernels::{OwnCommands, OwnDispatch, OwnGroups, OwnKernel, OwnRange};
 use crate::work::region_copy::{RegionCopy, RowAxis, Rows, WORD, extent};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -33,11 +34,23 @@ pub(crate) fn copy_region<'e>(commands: &mut impl OwnCommands<'e>, copy: &'e Reg
         commands.copy_rows(copy);
         return Ok(());
     }
-    let kernel = if copy.rows.is_words() { OwnKernel::CopyWords } else { OwnKernel::CopySmall };
-    pieces(&copy.rows, caps, &mut |piece| {
+    copy_with_kernel(commands, (&copy.src.block, &copy.dst.block), &copy.rows)
+}
+
+/// Records a copy of rows between two blocks as dispatches. The rows of the two sides share no word.
+///
+/// # Errors
+/// Returns `Compile` at the first use of the kernel, or `OutOfMemory`.
+pub(crate) fn copy_with_kernel<'e>(
+    commands: &mut impl OwnCommands<'e>,
+    (src, dst): (&'e Arc<Block>, &'e Arc<Block>),
+    rows: &Rows,
+) -> Result<()> {
+    let kernel = if rows.is_words() { OwnKernel::CopyWords } else { OwnKernel::CopySmall };
+    pieces(rows, commands.caps(), &mut |piece| {
         let range = |block, RegionBinding { offset, size }, write| OwnRange { block, offset, size, write };
-        let ranges = [range(&copy.src.block, piece.src, false), range(&copy.dst.block, piece.dst, true)];
-        let (params, groups) = (&piece.params, piece.groups);
+        let ranges = [range(src, piece.src, false), range(dst, piece.dst, true)];
+        let (params, groups) = (&piece.params, OwnGroups::Fixed(piece.groups));
         commands.dispatch_own(&OwnDispatch { kernel, params, ranges: &ranges, groups })
     })
 }

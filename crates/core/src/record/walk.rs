@@ -6,7 +6,8 @@ use crate::error::Result;
 use crate::memory::block::Block;
 use crate::memory::read_slot::{ReadSlot, ReadState};
 use crate::memory::staged_bytes::Staged;
-use crate::work::graph_data::graph_node::NodeCommand;
+use crate::work::graph_data::control_table::{ControlTable, GatedPlace};
+use crate::work::graph_data::gate::Gate;
 use crate::work::graph_data::graph_run::GraphStep;
 use crate::work::kernel_launch::Launch;
 use crate::work::region_copy::RegionCopy;
@@ -33,6 +34,12 @@ pub(crate) trait WorkVisitor<'e> {
 
     /// Copies `src` to staging memory and stores the place of the copy in `slot`.
     fn read(&mut self, src: &'e Span, slot: &'e Arc<ReadSlot>) -> Result<()>;
+
+    /// Decides whether the nodes of a body execute.
+    fn gate(&mut self, gate: &'e Gate, table: &'e ControlTable) -> Result<()>;
+
+    /// Executes the work of a node in a body, if the body's gate allows it.
+    fn gated(&mut self, work: &'e Work, place: GatedPlace<'e>) -> Result<()>;
 
     /// Makes the batch's writes to `block` visible to the host.
     fn publish(&mut self, block: &'e Arc<Block>);
@@ -61,6 +68,7 @@ pub(crate) fn visit<'e>(visitor: &mut impl WorkVisitor<'e>, level: u32, work: &'
         Work::Publish(block) => visitor.publish(block),
         Work::Start(time) => visitor.start_time(level, time),
         Work::End(time) => visitor.end_time(time),
+        Work::Gate(_) => unreachable!("bug: a gate outside of a graph with a table"),
         Work::Graph(_) => unreachable!("bug: the walk visits the nodes of a graph, not the graph"),
         Work::WgpuCommands(_) => unreachable!("bug: commands of the program share a batch with other steps"),
         Work::QueueFence | Work::Nothing => {}
@@ -75,14 +83,13 @@ fn walk_graph<'e>(
     visitor: &mut impl WorkVisitor<'e>,
     level: &mut Option<u32>,
 ) -> Result<()> {
-    let (order, plan) = (graph.order(), &graph.run.plan);
+    let order = graph.order();
     for &node in &order.sorted {
         let of_node = base + order.levels[(node - order.first) as usize];
         if level.replace(of_node) != Some(of_node) {
             visitor.level(of_node);
         }
-        visit_node(visitor, of_node, graph, plan.command(node))
-            .map_err(|error| graph.failure(node, error))?;
+        visit_node(visitor, of_node, graph, node).map_err(|error| graph.failure(node, error))?;
     }
     Ok(())
 }
@@ -93,8 +100,17 @@ pub(crate) fn visit_node<'e>(
     visitor: &mut impl WorkVisitor<'e>,
     level: u32,
     graph: &'e GraphStep,
-    command: &'e NodeCommand,
+    node: u32,
 ) -> Result<()> {
+    let plan = &graph.run.plan;
+    let command = plan.command(node);
+    if let Some(table) = &plan.control {
+        match (&command.work, plan.nodes[node as usize].gate) {
+            (Work::Gate(gate), _) => return visitor.gate(gate, table),
+            (work, Some(gate)) => return visitor.gated(work, table.place(node, gate)),
+            _ => {}
+        }
+    }
     match (&command.work, command.output) {
         (Work::Launch(launch), _) if launch.is_empty() => Ok(()),
         (Work::Read { src, .. }, Some(output)) => {

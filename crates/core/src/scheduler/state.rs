@@ -319,6 +319,7 @@ impl State {
             CommandKind::Download => "a download".into(),
             CommandKind::Replay(id) => format!("graph `{}`", self.kernels.get(id)),
             CommandKind::Encode => "commands of the program".into(),
+            CommandKind::Gate => "a condition".into(),
             CommandKind::Map => "a map".into(),
             CommandKind::BetweenContexts => "a copy between contexts".into(),
             CommandKind::Inspect => "a read by the context".into(),

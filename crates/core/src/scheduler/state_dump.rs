@@ -97,6 +97,7 @@ fn describe_work(work: &Work) -> String {
         Work::Read { .. } | Work::Publish(_) => "read".into(),
         Work::Graph(graph) => format!("replay of graph `{}`", graph.label()),
         Work::WgpuCommands(_) => "commands of the program".into(),
+        Work::Gate(_) => "condition".into(),
         Work::Start(_) | Work::End(_) => "time".into(),
         Work::QueueFence => "wait for another context, on the device".into(),
         Work::Nothing => "nothing".into(),

@@ -1,6 +1,8 @@
 //! Graphs: commands that are captured once and replayed as one command.
 
 pub(crate) mod alias_orders;
+pub(crate) mod control_table;
+pub(crate) mod gate;
 pub(crate) mod graph_barriers;
 pub(crate) mod graph_names;
 pub(crate) mod graph_node;

@@ -4,6 +4,7 @@ use crate::memory::block::Block;
 use crate::memory::heap::Heap;
 use crate::memory::read_slot::ReadSlot;
 use crate::memory::staged_bytes::Payload;
+use crate::work::graph_data::gate::Gate;
 use crate::work::graph_part::GraphPart;
 use crate::work::kernel_launch::{BoundArray, Launch, touches};
 use crate::work::region_copy::RegionCopy;
@@ -42,6 +43,8 @@ pub(crate) enum Work {
     WgpuCommands(Box<WgpuCommands>),
     /// Replays a part of a graph.
     Graph(Box<dyn GraphPart>),
+    /// Decides whether the nodes of a body execute. Only a graph has gates, as nodes.
+    Gate(Box<Gate>),
     /// Makes the writes to a block that the host accesses visible to the host.
     Publish(Arc<Block>),
     /// Reads the clock before a command. `Start`, the command and `End` have one stamp and one level.
@@ -110,6 +113,7 @@ impl Work {
             }
             Work::Region(copy) => Work::Region(Box::new(copy.duplicate())),
             Work::Read { src, .. } => Work::Read { src: src.clone(), slot: ReadSlot::new() },
+            Work::Gate(gate) => Work::Gate(gate.clone()),
             Work::Nothing => Work::Nothing,
             Work::Upload { .. }
             | Work::Graph(_)
@@ -136,6 +140,7 @@ impl Work {
             Work::Region(copy) => [Some(&copy.src), Some(&copy.dst)],
             Work::Fill { dst, .. } | Work::Upload { dst, .. } => [None, Some(dst)],
             Work::Read { src, .. } => [Some(src), None],
+            Work::Gate(gate) => [Some(&gate.condition), None],
             Work::WgpuCommands(_)
             | Work::Graph(_)
             | Work::Publish(_)

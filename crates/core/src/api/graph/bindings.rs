@@ -1,5 +1,6 @@
 //! The arrays and values of one replay.
 
+use crate::api::graph::edited_table::check_dispatches;
 use crate::api::graph::graph_handle::Graph;
 use crate::api::graph::input::bytes_of;
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
@@ -78,6 +79,8 @@ impl sealed::Prepare for Bindings<'_> {
         let inputs = self.inputs.iter().map(|(at, array)| (*at, bytes_of(array))).collect();
         let change = PlanChange { inputs, values: self.values.clone(), ..PlanChange::default() };
         let plan = Arc::new(graph.plan.changed(change)?);
+        let changed: SmallVec<[usize; 2]> = self.inputs.iter().map(|(at, _)| *at).collect();
+        check_dispatches(graph, &plan, &changed)?;
         Ok(Prepared { graph, plan: self.plan.get_or_init(|| plan).clone() })
     }
 }

@@ -22,7 +22,7 @@ use std::sync::Arc;
 /// Calls that need a result now, such as a read or a wait, return [`Kind::Captured`](crate::Kind::Captured), and the
 /// capture fails with the same error. Ordinary queues that the function uses are not captured.
 pub struct Capture {
-    queue: CommandQueue,
+    pub(crate) queue: CommandQueue,
 }
 
 /// Names a result of a graph, which [`Replay::read`](crate::Replay::read) returns for one replay.
@@ -107,7 +107,7 @@ impl CommandQueue {
 }
 
 /// Ends a capture when it is dropped, also after an error or a panic.
-struct Ending<'t>(&'t Tape);
+pub(crate) struct Ending<'t>(pub(crate) &'t Tape);
 
 impl Drop for Ending<'_> {
     fn drop(&mut self) {
@@ -140,7 +140,8 @@ impl Capture {
     /// order of the queue, and [`Replay::read`](crate::Replay::read) returns them.
     ///
     /// # Errors
-    /// Returns [`Kind::Alignment`](crate::Kind::Alignment), [`Kind::ForeignContext`](crate::Kind::ForeignContext).
+    /// Returns [`Kind::Alignment`](crate::Kind::Alignment), [`Kind::ForeignContext`](crate::Kind::ForeignContext), and
+    /// [`Kind::Captured`](crate::Kind::Captured) in a body.
     #[track_caller]
     pub fn read_as<T: Element, const D: usize>(
         &self,
@@ -150,6 +151,7 @@ impl Capture {
         let at = Location::caller();
         self.queue.own(&array.array)?;
         let captured = self.place();
+        captured.not_in_body("read_as", at, "read the array behind the condition or the loop")?;
         let maker = self.queue.by(CommandKind::Read)?;
         let full;
         let whole = if array.frame().is_full() {
@@ -175,11 +177,13 @@ impl Capture {
     /// commands captured before it on any queue, and the commands captured later wait for it.
     ///
     /// # Errors
-    /// Returns [`Kind::CaptureEnded`](crate::Kind::CaptureEnded).
+    /// Returns [`Kind::CaptureEnded`](crate::Kind::CaptureEnded), and [`Kind::Captured`](crate::Kind::Captured) in a
+    /// body.
     #[track_caller]
     pub fn host(&self, f: impl FnMut() + Send + 'static) -> Result<()> {
         let at = Location::caller();
         let captured = self.place();
+        captured.not_in_body("host", at, "call the function before or behind the condition or the loop")?;
         captured.with("host", at, |state| {
             let before = state.nodes.len() as u32;
             state.calls.push((before, Arc::new(Mutex::new(Box::new(f)))));

@@ -1,5 +1,6 @@
 //! The edit of a graph: other grids, arrays and values for all later replays.
 
+use crate::api::graph::edited_table::{check_dispatches, edited_table};
 use crate::api::graph::graph_handle::{Graph, GraphLeases};
 use crate::api::graph::input::bytes_of;
 use crate::api::grid::{Grid, GridSize};
@@ -23,6 +24,7 @@ use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fmt;
+use std::panic::Location;
 use std::sync::Arc;
 
 /// Collects changes of a graph, which [`apply`](Self::apply) makes together. [`Graph::edit`] starts an edit.
@@ -234,14 +236,26 @@ impl<'g> GraphEdit<'g> {
     /// Returns [`Kind::Aliased`] if two arguments of one launch overlap and one of them is written, and
     /// [`Kind::Hazard`] under `Checked` if nothing orders two nodes that use the same bytes. After an error the graph is
     /// unchanged.
+    #[track_caller]
     pub fn apply(self) -> Result<()> {
+        let at = Location::caller();
         let Self { graph, launches, inputs, values, uses_change, .. } = self;
         let uses_new_blocks = uses_change || !inputs.is_empty();
         let mut change =
             PlanChange { commands: commands(launches), uses_change, values, ..PlanChange::default() };
         change.inputs = inputs.iter().map(|(at, array)| (*at, bytes_of(array))).collect();
+        let changed_inputs: SmallVec<[usize; 2]> = inputs.iter().map(|(at, _)| *at).collect();
+        // These leases keep the memory of a new table until the graph has leases of its own.
+        let table = edited_table(graph, &change.commands, at)?;
+        if let Some(table) = &table {
+            change.commands.extend(table.read_of_counters.clone());
+            change.control = Some(table.control.clone());
+            change.uses_change = true;
+        }
+        let uses_change = change.uses_change;
         let mut plan = graph.plan.changed(change)?;
-        if uses_new_blocks {
+        check_dispatches(graph, &plan, &changed_inputs)?;
+        if uses_new_blocks || table.is_some() {
             graph.leases = Arc::new(leases(graph, &plan, uses_change));
             plan.keep = graph.leases.clone();
         }
@@ -343,6 +357,9 @@ fn leases(graph: &Graph, plan: &GraphPlan, every_node: bool) -> GraphLeases {
             |id: BlockId| plan.split.iter().any(|split| split.fixed.iter().any(|used| used.block.id == id));
         let before = graph.plan.inputs.iter().map(|input| input.block.id);
         before.filter(|&id| !fixed(id)).for_each(|id| drop(leases.remove(&id)));
+    }
+    for block in plan.control.iter().flat_map(|table| [&table.words, &table.counts]) {
+        leases.entry(block.id).or_insert_with(|| known(block));
     }
     for input in &plan.inputs {
         leases.entry(input.block.id).or_insert_with(|| known(&input.block));

@@ -1,5 +1,6 @@
 //! A captured graph.
 
+use crate::api::graph::control_memory;
 use crate::api::graph::tape::{GraphOutput, HostCall, Tape, TapeState};
 use crate::error::Result;
 use crate::error::site::KernelId;
@@ -58,9 +59,13 @@ pub(crate) struct GraphInner {
 
 impl Graph {
     /// Makes the graph of an ended capture.
-    pub(crate) fn new(tape: &Tape, label: &str, ended: TapeState) -> Result<Self> {
+    pub(crate) fn new(tape: &Tape, label: &str, mut ended: TapeState) -> Result<Self> {
         let owner = tape.owner.clone();
-        let TapeState { nodes, queues, leases, outputs, calls, owns_memory, made, .. } = ended;
+        let control = control_memory::add(&owner, &mut ended, tape.at)?;
+        let TapeState { nodes, queues, leases, outputs, calls, owns_memory, mut made, .. } = ended;
+        for block in control.iter().flat_map(|table| [&table.words, &table.counts]) {
+            made.insert(block.id, block.size);
+        }
         let (names, inputs, values) = (ended.names, ended.inputs, ended.values);
         let missing = match owner.engine().lock().policy() {
             Policy::Ordered => MissingOrder::Add,
@@ -80,10 +85,17 @@ impl Graph {
             names,
             inputs,
             values,
+            control: control.map(Arc::new),
         };
         let plan = GraphPlan::new(parts, missing)?;
         let inner = GraphInner { id: tape.id, name, outputs, calls, made, turn: ReplayTurn::default() };
         Ok(Self { owner, inner: Arc::new(inner), plan: Arc::new(plan), leases })
+    }
+
+    /// Returns the outputs that the program has declared. The last output of a graph with loops reads their counters.
+    pub(crate) fn outputs(&self) -> &[GraphOutput] {
+        let counters = self.plan.control.as_ref().and_then(|table| table.layout.output);
+        &self.inner.outputs[..counters.map_or(self.inner.outputs.len(), |at| at as usize)]
     }
 
     /// Returns the name of the graph in messages.

@@ -77,6 +77,9 @@ impl<T: fmt::Debug> fmt::Debug for GraphValue<T> {
     }
 }
 
+/// Names the remedy for an input or a value that is declared in a body.
+const DECLARED_OUTSIDE: &str = "a graph has its inputs and values once: declare them before the condition or the loop, and use them in the body";
+
 impl Capture {
     /// *Captures* an array as an input of the graph: [`Bindings::input`](crate::Bindings::input) replaces the array in
     /// one replay, and [`GraphEdit::input`](crate::GraphEdit::input) in all later ones. `array` is the default.
@@ -114,6 +117,7 @@ impl Capture {
         let at = Location::caller();
         self.own(&array.array)?;
         let captured = self.place();
+        captured.not_in_body("input", at, DECLARED_OUTSIDE)?;
         captured.lease(array.array.storage.block(), at)?;
         let input = new_input(name, array);
         let name = input.name.clone();
@@ -152,6 +156,7 @@ impl Capture {
         let (token, name): (u64, Arc<str>) = (unique(), name.into());
         let value = GraphParameter { token, name: name.clone(), dtype: T::TYPE, places: Vec::new() };
         let place = self.place();
+        place.not_in_body("value", at, DECLARED_OUTSIDE)?;
         place.with("value", at, |state| state.add_value((**self).label(), value, Value::new(default)))??;
         Ok(GraphValue { token, name, default })
     }
@@ -167,7 +172,7 @@ impl Capture {
         let captured = self.place();
         captured.with("parameter", Location::caller(), |state| {
             let graph = (**self).label();
-            if !state.names.values.iter().any(|known| known.token == value.token) {
+            if !state.knows_value(value.token) {
                 return Err(problem(graph, format!("value `{}` belongs to another capture", value.name)));
             }
             let Some(node) = state.last_of(captured.index) else {

@@ -15,6 +15,7 @@ use crate::scheduler::command::Op;
 use crate::scheduler::handle_points::PointHistory;
 use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::wait_target::Caller;
+use crate::work::graph_data::graph_plan::GraphPlan;
 use crate::work::graph_data::graph_run::{GraphRun, GraphStep};
 use crate::work::step::Work;
 use fencepost_kernels::Element;
@@ -143,19 +144,42 @@ impl Replay {
     /// Returns [`Kind::Graph`](crate::Kind::Graph) if the output belongs to another graph. The result has the errors of
     /// the work.
     pub fn read<T: Element>(&self, output: &Output<T>) -> Result<Pending<Vec<T>>> {
+        self.not_in_capture(|| format!("output `{}`", output.name))?;
         let inner = &self.inner;
-        if let Recording::Captured(_) = inner.event.recording() {
-            let problem = format!(
-                "output `{}` belongs to a replay inside a capture: read it from the replay of the captured graph",
-                output.name
-            );
-            return Err(Kind::Graph { graph: inner.graph.name.1.to_string(), problem }.into());
-        }
         let found = inner.graph.outputs.iter().rposition(|known| known.token == output.token);
         let Some(at) = found else {
             let problem = format!("it has no output `{}`: the output belongs to another graph", output.name);
             return Err(Kind::Graph { graph: inner.graph.name.1.to_string(), problem }.into());
         };
+        self.read_output(at, output.len)
+    }
+
+    /// *Flushes*; the result has the counters of the loops of the graph, two words for each.
+    pub(crate) fn counters(&self) -> Result<Pending<Vec<u32>>> {
+        self.not_in_capture(|| "the count of a loop".into())?;
+        let layout = self.plan().control.as_ref().map(|table| &table.layout);
+        let output = layout.and_then(|layout| layout.output).expect("bug: a loop without counters");
+        let bytes = self.inner.graph.outputs[output as usize].bytes;
+        self.read_output(output as usize, bytes as usize / 4)
+    }
+
+    /// Returns the plan that the replay executes.
+    pub(crate) fn plan(&self) -> &GraphPlan {
+        &self.inner.run.plan
+    }
+
+    /// Returns an error if the replay is a part of another graph.
+    fn not_in_capture(&self, object: impl FnOnce() -> String) -> Result<()> {
+        let Recording::Captured(_) = self.inner.event.recording() else { return Ok(()) };
+        let problem = format!(
+            "{} belongs to a replay inside a capture: read it from the replay of the captured graph",
+            object()
+        );
+        Err(Kind::Graph { graph: self.inner.graph.name.1.to_string(), problem }.into())
+    }
+
+    fn read_output<T: Element>(&self, at: usize, len: usize) -> Result<Pending<Vec<T>>> {
+        let inner = &self.inner;
         let engine = inner.owner.engine();
         let state = engine.lock();
         state.lost()?;
@@ -167,7 +191,7 @@ impl Replay {
             past: inner.past.clone(),
             slot: inner.run.outputs[at].clone(),
             replay: self.clone(),
-            len: output.len,
+            len,
             element: std::marker::PhantomData,
         }))
     }

@@ -1,6 +1,7 @@
 //! The tape of a capture: the commands of the captured queues, in the order of the calls.
 
-mod child;
+pub(crate) mod body;
+pub(crate) mod child;
 
 use crate::error::site::CommandKind;
 use crate::error::{Error, Kind, Result};
@@ -24,7 +25,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(crate) struct Tape {
     pub(crate) id: u64,
     pub(crate) owner: Owner,
+    /// Is the line that started the capture.
+    pub(crate) at: &'static Location<'static>,
     pub(crate) fault: CaptureFault,
+    /// Is `true` if the tape takes the commands of a body, which the graph may execute any number of times.
+    is_body: bool,
     state: Mutex<TapeState>,
 }
 
@@ -49,12 +54,22 @@ pub(crate) struct TapeState {
     pub(crate) inputs: SmallVec<[BoundInput; 2]>,
     /// Holds the default of each value.
     pub(crate) values: SmallVec<[Value; 1]>,
+    /// Lists the values of the captures around a body.
+    outer_values: Vec<u64>,
     /// Is `true` if the capture has made an array.
     pub(crate) owns_memory: bool,
     /// Holds the size of each block that the capture has made.
     pub(crate) made: FxHashMap<BlockId, u64>,
     /// Maps a graph that was replayed in the capture to the nodes at the end of its last replay.
     children: FxHashMap<u64, SmallVec<[u32; 2]>>,
+    /// Is `true` while the function of a body runs. The queues of this tape take no commands meanwhile.
+    body_is_open: bool,
+    /// Counts the words of the gates.
+    pub(crate) gates: u32,
+    /// Lists the tokens of the loops.
+    pub(crate) loops: Vec<u64>,
+    /// Counts the gates, and the dispatches of the nodes that a gate of this tape allows.
+    dispatches: u64,
 }
 
 /// Describes an output of a graph.
@@ -99,7 +114,7 @@ impl Tape {
         let mut state = TapeState { open: true, ..TapeState::default() };
         state.add_queue(label, at, SmallVec::new(), Vec::new());
         let (id, fault) = (unique(), CaptureFault::default());
-        Arc::new(Self { id, owner: owner.clone(), fault, state: Mutex::new(state) })
+        Arc::new(Self { id, owner: owner.clone(), at, fault, is_body: false, state: Mutex::new(state) })
     }
 
     /// Ends the capture and returns its commands. Later calls on its queues return
@@ -135,13 +150,18 @@ impl TapeState {
         self.queues.len() as u32 - 1
     }
 
+    /// Returns `true` if a value belongs to this capture, or to one around it.
+    pub(crate) fn knows_value(&self, token: u64) -> bool {
+        self.outer_values.contains(&token) || self.names.values.iter().any(|known| known.token == token)
+    }
+
     /// Returns the last node of a queue.
     pub(crate) fn last_of(&mut self, queue: u32) -> Option<&mut GraphNode> {
         self.nodes.iter_mut().rfind(|node| node.queue == queue)
     }
 
-    /// Adds a node at the end of a queue.
-    fn push(&mut self, queue: u32, command: Arc<NodeCommand>) -> u32 {
+    /// Adds a node at the end of a queue. `gate` is the word of its gate, if the node is in a body.
+    fn push(&mut self, queue: u32, command: Arc<NodeCommand>, gate: Option<u32>) -> u32 {
         let at = self.nodes.len() as u32;
         let nodes = &self.nodes;
         let of = &mut self.queues[queue as usize];
@@ -150,7 +170,7 @@ impl TapeState {
         of.frontier.push(at);
         raise(&mut of.clock, queue, at + 1);
         self.behind.push(of.clock.iter().copied().collect());
-        self.nodes.push(GraphNode { queue, after, command });
+        self.nodes.push(GraphNode { queue, after, command, gate });
         at
     }
 
@@ -206,6 +226,13 @@ impl CapturedQueue {
             let queue = "of a capture".into();
             return Err(Kind::CaptureEnded { call, queue, location: at }.into());
         }
+        if state.body_is_open {
+            let queue = state.queues[self.index as usize].label.to_string();
+            drop(state);
+            let remedy = "the function of a condition or a loop captures its body now: use the capture that the \
+                          function receives";
+            return Err(self.tape.fault.raise(Kind::Captured { call, queue, location: at, remedy }.into()));
+        }
         Ok(change(&mut state))
     }
 
@@ -213,6 +240,16 @@ impl CapturedQueue {
     pub(crate) fn label(&self) -> Arc<str> {
         let state = lock(&self.tape.state);
         state.queues.get(self.index as usize).map(|queue| queue.label.clone()).unwrap_or_default()
+    }
+
+    /// Returns an error if the queue captures a body. The capture fails with the error too.
+    pub(crate) fn not_in_body(
+        &self,
+        call: &'static str,
+        at: &'static Location<'static>,
+        remedy: &'static str,
+    ) -> Result<()> {
+        if self.tape.is_body { Err(self.refuse(call, &self.label(), at, remedy)) } else { Ok(()) }
     }
 
     /// Returns the error of a call that cannot be captured, and makes the capture fail with it.
@@ -241,13 +278,26 @@ impl CapturedQueue {
         label: Option<Arc<str>>,
         output: Option<u32>,
     ) -> Result<u32> {
+        if self.tape.is_body {
+            return self.push_in_body((what, at), work, label, output);
+        }
+        self.push_command((what, at), work, label, output)
+    }
+
+    fn push_command(
+        &self,
+        (what, at): (CommandKind, &'static Location<'static>),
+        work: Work,
+        label: Option<Arc<str>>,
+        output: Option<u32>,
+    ) -> Result<u32> {
         let engine = self.tape.owner.engine();
         self.with("a command", at, |state| {
             work.each_block(|block| {
                 state.leases.entry(block.id).or_insert_with(|| Arc::new(engine.lease(block)));
             });
             let values = SmallVec::new();
-            state.push(self.index, Arc::new(NodeCommand { work, what, at, label, output, values }))
+            state.push(self.index, Arc::new(NodeCommand { work, what, at, label, output, values }), None)
         })
     }
 

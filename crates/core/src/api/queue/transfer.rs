@@ -48,6 +48,18 @@ impl ArrayOps<'_> {
         shape: [usize; D],
         padded: [usize; D],
     ) -> Result<DeviceArray<T, D>> {
+        if let Some(captured) = self.captured {
+            captured.not_in_body("a new array", self.by.at, NO_NEW_ARRAY)?;
+        }
+        self.memory(shape, padded)
+    }
+
+    /// Returns an array as [`empty`](Self::empty) does, in a body too: for temporary memory of one command.
+    pub(crate) fn memory<T: Element, const D: usize>(
+        &self,
+        shape: [usize; D],
+        padded: [usize; D],
+    ) -> Result<DeviceArray<T, D>> {
         let label: Arc<str> = format!("{} {:?}, line {}", T::DTYPE, shape, self.by.at.line()).into();
         let object = format!("array `{label}`");
         PaddedShape::new(&object, &shape, &padded)?;
@@ -280,6 +292,8 @@ pub(crate) const BETWEEN_CONTEXTS: &str =
 /// Names the remedy for an upload of a pinned array in a capture, on a device without pinned memory.
 pub(crate) const NO_PINNED_MEMORY: &str =
     "this device has no pinned memory that a replay could read: upload before the replay";
+/// Names the remedy for a new array in a body.
+const NO_NEW_ARRAY: &str = "a body makes no arrays: make the array before the condition or the loop";
 /// Names the remedy for a read in a capture.
 pub(crate) const READ_IN_CAPTURE: &str =
     "a capture executes nothing: use `Capture::read_as`, and read the output of the replay";
@@ -294,6 +308,7 @@ impl Work {
             | Work::WgpuCommands(_)
             | Work::Graph(_)
             | Work::Region(_)
+            | Work::Gate(_)
             | Work::Publish(_)
             | Work::Start(_)
             | Work::End(_)

@@ -16,6 +16,8 @@ use crate::memory::staged_bytes::Staged;
 use crate::record::cpu::run_order::{NextWork, Running};
 use crate::record::walk::{WorkVisitor, visit, visit_node};
 use crate::work::compiled_kernel::{Pipeline, Recipe};
+use crate::work::graph_data::control_table::{ControlTable, GatedPlace};
+use crate::work::graph_data::gate::Gate;
 use crate::work::kernel_launch::Launch;
 use crate::work::region_copy::RegionCopy;
 use crate::work::span::{Pattern, Span};
@@ -409,7 +411,7 @@ fn run_catching_panics(
     let mut visitor = CpuVisitor { clock, staging };
     let outcome = catch_unwind(AssertUnwindSafe(|| match *next {
         NextWork::Step(work) => visit(&mut visitor, 0, work),
-        NextWork::Node(graph, node) => visit_node(&mut visitor, 0, graph, graph.run.plan.command(node)),
+        NextWork::Node(graph, node) => visit_node(&mut visitor, 0, graph, node),
         NextWork::End => Ok(()),
     }));
     outcome
@@ -460,6 +462,16 @@ impl<'e> WorkVisitor<'e> for CpuVisitor<'_> {
         Ok(())
     }
 
+    /// Evaluates the condition, and stores the result and the counts in the words of the table.
+    fn gate(&mut self, gate: &'e Gate, table: &'e ControlTable) -> Result<()> {
+        run_gate(gate, table);
+        Ok(())
+    }
+
+    fn gated(&mut self, work: &'e Work, place: GatedPlace<'e>) -> Result<()> {
+        if word_of(&place.table.words, place.gate) == 0 { Ok(()) } else { visit(self, 0, work) }
+    }
+
     fn publish(&mut self, _: &'e Arc<Block>) {}
 
     fn start_time(&mut self, _: u32, time: &'e Arc<TimeSlot>) {
@@ -468,6 +480,28 @@ impl<'e> WorkVisitor<'e> for CpuVisitor<'_> {
 
     fn end_time(&mut self, time: &'e Arc<TimeSlot>) {
         time.end(self.clock.read());
+    }
+}
+
+fn word_of(block: &Block, word: u32) -> u32 {
+    let mut bytes = [0; 4];
+    memory_of(block).read(4 * u64::from(word), &mut bytes);
+    u32::from_ne_bytes(bytes)
+}
+
+fn run_gate(gate: &Gate, table: &ControlTable) {
+    let set = |word: Option<u32>| word.is_none_or(|word| word_of(&table.words, word) != 0);
+    let store =
+        |word: u32, value: u32| memory_of(&table.words).write(4 * u64::from(word), &value.to_ne_bytes());
+    let mut value = [0; 4];
+    memory_of(&gate.condition.block).read(gate.condition.offset, &mut value);
+    let on = set(gate.parent) && set(gate.previous) && gate.test.passes(u32::from_ne_bytes(value));
+    store(gate.own, on.into());
+    if let Some(counter) = gate.counter {
+        let at = table.layout.counter_at(counter.index);
+        let known = |word| if counter.resets { 0 } else { word_of(&table.words, word) };
+        store(at, known(at) + u32::from(on && !counter.last));
+        store(at + 1, known(at + 1) | u32::from(on && counter.last));
     }
 }
 

@@ -17,10 +17,13 @@ use crate::memory::wgpu_memory::WgpuMemory;
 use crate::record::dispatch::{GroupCount, bound_ranges};
 use crate::record::external_blocks::{NamedExternal, attribute};
 use crate::record::fill::fill;
+use crate::record::gate_kernels::{record_gate, record_gated_groups};
+use crate::record::gated_work::record_gated_transfer;
 use crate::record::hal::direct::{Direct, RecordedEncoder};
 use crate::record::hal::encoder::NativeEncoder;
 use crate::record::hal::external_handles::ExternalHandles;
 use crate::record::hal::external_state::ExternalStates;
+use crate::record::hal::gated_launch::launch_gated;
 use crate::record::hal::hal_batch::{HalBatch, HalDispatch};
 use crate::record::hal::hal_times;
 use crate::record::hal::hal_times::{HalTimePage, HalTimePages};
@@ -30,16 +33,18 @@ use crate::record::hal::native_buffers::native_of;
 use crate::record::hal::scratch::Scratch;
 use crate::record::hal::zero_fill::ZeroFills;
 use crate::record::lane_fence::LaneFence;
-use crate::record::own_kernels::{OwnCommands, OwnDispatch, OwnKernels, OwnRange};
+use crate::record::own_kernels::{OwnCommands, OwnDispatch, OwnGroups, OwnKernels, OwnRange};
 use crate::record::region_kernels::copy_region;
 use crate::record::staged_copy::BatchStaging;
 use crate::record::submitter::{CommandBuffers, Submitter};
 use crate::record::walk::{StepOrder, WorkVisitor};
 use crate::record::{external_blocks, program_commands, submitter};
+use crate::work::graph_data::control_table::{ControlTable, GatedPlace};
+use crate::work::graph_data::gate::Gate;
 use crate::work::kernel_launch::Launch;
 use crate::work::region_copy::RegionCopy;
 use crate::work::span::{Pattern, Span};
-use crate::work::step::Step;
+use crate::work::step::{Step, Work};
 use crate::work::time_slot::TimeSlot;
 use fencepost_sync::TimelineValue;
 use fencepost_sync::backend::{Fence, HalFence};
@@ -355,6 +360,18 @@ impl<'e, A: Backend> WorkVisitor<'e> for HalVisitor<'e, A> {
         self.transfers.read(&mut self.batch, src, slot, self.read)
     }
 
+    fn gate(&mut self, gate: &'e Gate, table: &'e ControlTable) -> Result<()> {
+        record_gate(self, gate, table)
+    }
+
+    fn gated(&mut self, work: &'e Work, place: GatedPlace<'e>) -> Result<()> {
+        let Work::Launch(launch) = work else { return record_gated_transfer(self, work, place) };
+        if let Some(wanted) = &launch.indirect {
+            record_gated_groups(self, wanted, place)?;
+        }
+        launch_gated(&mut self.batch, launch, place)
+    }
+
     fn publish(&mut self, block: &'e Arc<Block>) {
         self.published.extend(block.view().map(|_| native_of::<A>(block)));
     }
@@ -390,15 +407,25 @@ impl<'e, A: Backend> OwnCommands<'e> for HalVisitor<'e, A> {
     /// barrier tracker compares blocks and not ranges.
     fn dispatch_own(&mut self, dispatch: &OwnDispatch<'_, 'e>) -> Result<()> {
         let ranges = dispatch.ranges.iter();
-        let uses: SmallVec<[_; 2]> =
-            ranges.clone().map(|range| (range.block, Uses::STORAGE_READ_WRITE, range.write)).collect();
+        let counts = match dispatch.groups {
+            OwnGroups::Fixed(_) => None,
+            OwnGroups::Indirect(block, _) => Some((block, Uses::INDIRECT, false)),
+        };
+        let uses: SmallVec<[_; 4]> = ranges
+            .clone()
+            .map(|range| (range.block, Uses::STORAGE_READ_WRITE, range.write))
+            .chain(counts)
+            .collect();
         self.batch.admit(&uses);
         let pipeline = self.batch.own_kernel(self.kernels, dispatch.kernel)?;
         self.batch.dispatch(&HalDispatch {
             pipeline: &pipeline,
             params: dispatch.params,
             parts: ranges.map(OwnRange::bound),
-            size: GroupCount::Fixed([dispatch.groups, 1, 1]),
+            size: match dispatch.groups {
+                OwnGroups::Fixed(groups) => GroupCount::Fixed([groups, 1, 1]),
+                OwnGroups::Indirect(block, offset) => GroupCount::Indirect(native_of::<A>(block), offset),
+            },
         })
     }
 }

@@ -6,6 +6,7 @@ pub(crate) mod direct;
 pub(crate) mod encoder;
 pub(crate) mod external_handles;
 pub(crate) mod external_state;
+pub(crate) mod gated_launch;
 pub(crate) mod hal_batch;
 pub(crate) mod hal_recorder;
 pub(crate) mod hal_times;

@@ -13,8 +13,10 @@ use crate::memory::staged_bytes::Staged;
 use crate::record::dispatch::{GroupCount, bound_ranges};
 use crate::record::external_blocks::attribute;
 use crate::record::fill::fill;
+use crate::record::gate_kernels::{record_gate, record_gated_groups};
+use crate::record::gated_work::record_gated_transfer;
 use crate::record::lane_fence::LaneFence;
-use crate::record::own_kernels::{OwnCommands, OwnDispatch, OwnKernels, OwnRange};
+use crate::record::own_kernels::{OwnCommands, OwnDispatch, OwnGroups, OwnKernels, OwnRange};
 use crate::record::program_commands;
 use crate::record::region_kernels::copy_region;
 use crate::record::submitter::{CommandBuffers, Submitter};
@@ -25,6 +27,8 @@ use crate::record::wgpu::wgpu_times;
 use crate::record::wgpu::wgpu_times::{WgpuTimePage, WgpuTimePages};
 use crate::record::wgpu::wgpu_transfers::{WgpuTransferResources, WgpuTransfers};
 use crate::work::compiled_kernel::Recipe;
+use crate::work::graph_data::control_table::{ControlTable, GatedPlace, counts_at};
+use crate::work::graph_data::gate::Gate;
 use crate::work::graph_data::graph_run::GraphStep;
 use crate::work::kernel_launch::Launch;
 use crate::work::region_copy::RegionCopy;
@@ -161,6 +165,22 @@ impl<'e> WorkVisitor<'e> for WgpuVisitor<'e> {
         self.transfers.read(&mut self.passes, src, slot, self.read)
     }
 
+    fn gate(&mut self, gate: &'e Gate, table: &'e ControlTable) -> Result<()> {
+        record_gate(self, gate, table)
+    }
+
+    fn gated(&mut self, work: &'e Work, place: GatedPlace<'e>) -> Result<()> {
+        let Work::Launch(launch) = work else { return record_gated_transfer(self, work, place) };
+        if let Some(wanted) = &launch.indirect {
+            record_gated_groups(self, wanted, place)?;
+        }
+        let pipeline = launch.pipeline::<WgpuPipeline>();
+        let size = GroupCount::Indirect(place.table.counts.wgpu_buffer(), counts_at(place.first));
+        let (params, parts) = (launch.params.words(), bound_ranges(launch));
+        self.passes
+            .dispatch(&WgpuDispatch { pipeline, params, parts, size }, pipeline.mixes(&launch.bindings))
+    }
+
     fn publish(&mut self, block: &'e Arc<Block>) {
         self.published.extend(block.view().map(|_| block.wgpu_buffer()));
     }
@@ -199,7 +219,10 @@ impl<'e> OwnCommands<'e> for WgpuVisitor<'e> {
             pipeline: &pipeline,
             params: dispatch.params,
             parts: dispatch.ranges.iter().map(OwnRange::bound),
-            size: GroupCount::Fixed([dispatch.groups, 1, 1]),
+            size: match dispatch.groups {
+                OwnGroups::Fixed(groups) => GroupCount::Fixed([groups, 1, 1]),
+                OwnGroups::Indirect(block, offset) => GroupCount::Indirect(block.wgpu_buffer(), offset),
+            },
         };
         self.passes.dispatch(&dispatch, false) // every binding of these kernels is writable
     }

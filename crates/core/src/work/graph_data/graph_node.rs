@@ -17,6 +17,9 @@ pub(crate) struct GraphNode {
     /// event.
     pub(crate) after: SmallVec<[u32; 2]>,
     pub(crate) command: Arc<NodeCommand>,
+    /// Is the word of the gate that decides whether the node executes, if the node is in a body. The words are those of
+    /// the graph's control table.
+    pub(crate) gate: Option<u32>,
 }
 
 /// Holds the command of a node.
@@ -79,6 +82,7 @@ impl NodeCommand {
             Work::Fill { .. } => "fill".into(),
             Work::Upload { .. } => "upload".into(),
             Work::Read { .. } => "read".into(),
+            Work::Gate(gate) => gate.test.name(),
             _ => "nothing".into(),
         }
     }
@@ -91,6 +95,7 @@ impl NodeCommand {
             Work::Fill { .. } => "a fill".into(),
             Work::Upload { .. } => "an upload".into(),
             Work::Read { .. } => "a read".into(),
+            Work::Gate(_) => "a condition".into(),
             _ => "a command".into(),
         };
         Site { queue: queue.clone(), command, location: self.at }

@@ -3,6 +3,7 @@
 
 use crate::error::Result;
 use crate::work::graph_data::alias_orders::{AliasOrders, AliasSignature, SegmentOrders};
+use crate::work::graph_data::control_table::ControlTable;
 use crate::work::graph_data::graph_names::{BoundInput, GraphNames};
 use crate::work::graph_data::graph_node::{GraphNode, NodeCommand};
 use crate::work::graph_data::graph_order::{GraphOrder, MissingOrder, derive};
@@ -45,6 +46,8 @@ pub(crate) struct GraphPlan {
     pub(crate) split: Arc<[SplitUses]>,
     pub(crate) orders: Arc<AliasOrders>,
     pub(crate) missing: MissingOrder,
+    /// Holds the table of the gates, if the graph has control flow.
+    pub(crate) control: Option<Arc<ControlTable>>,
 }
 
 /// Holds a part of a graph that becomes one step of a batch.
@@ -67,6 +70,7 @@ pub(crate) struct PlanParts {
     pub(crate) names: GraphNames,
     pub(crate) inputs: SmallVec<[BoundInput; 2]>,
     pub(crate) values: SmallVec<[Value; 1]>,
+    pub(crate) control: Option<Arc<ControlTable>>,
 }
 
 /// Returns a number that no other plan has.
@@ -82,10 +86,12 @@ impl GraphPlan {
     /// Returns `Hazard` for two nodes that nothing orders, if `missing` is [`MissingOrder::Report`], and `Graph` for a
     /// node that uses an input in part.
     pub(crate) fn new(parts: PlanParts, missing: MissingOrder) -> Result<Self> {
-        let PlanParts { label, nodes, queues, cuts, keep, owns_memory, mut names, inputs, values } = parts;
+        let PlanParts { label, nodes, queues, cuts, keep, owns_memory, mut names, inputs, values, control } =
+            parts;
         names.index(&label, &nodes, &inputs)?;
         let ranges = ranges(&cuts, nodes.len() as u32);
-        let (split, orders) = (Arc::from(split(&nodes, &ranges, &names)), Arc::new(AliasOrders::default()));
+        let (split, orders) =
+            (Arc::from(split(&nodes, &ranges, &names, control.as_deref())), Arc::new(AliasOrders::default()));
         let found = derive_all(&nodes, &ranges, &queues, missing)?;
         let id = unique_plan();
         let (nodes, names) = (NodeList::new(nodes), Arc::new(names));
@@ -106,6 +112,7 @@ impl GraphPlan {
             split,
             orders,
             missing,
+            control,
         };
         plan.orders.keep(plan.signature(), found.clone());
         plan.set_segments(found);
@@ -148,9 +155,14 @@ fn ranges(cuts: &[u32], nodes: u32) -> SmallVec<[Range<u32>; 1]> {
 }
 
 /// Returns the uses of each segment, and then those of the whole graph if it has several segments.
-pub(crate) fn split(nodes: &[GraphNode], ranges: &[Range<u32>], names: &GraphNames) -> Vec<SplitUses> {
+pub(crate) fn split(
+    nodes: &[GraphNode],
+    ranges: &[Range<u32>],
+    names: &GraphNames,
+    control: Option<&ControlTable>,
+) -> Vec<SplitUses> {
     let whole = (ranges.len() > 1).then(|| 0..nodes.len() as u32);
-    ranges.iter().cloned().chain(whole).map(|range| SplitUses::new(nodes, range, names)).collect()
+    ranges.iter().cloned().chain(whole).map(|range| SplitUses::new(nodes, range, names, control)).collect()
 }
 
 /// Derives the order of each segment.

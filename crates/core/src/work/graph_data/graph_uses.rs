@@ -2,6 +2,7 @@
 
 use crate::memory::block::Block;
 use crate::memory::heap::BlockId;
+use crate::work::graph_data::control_table::ControlTable;
 use crate::work::graph_data::graph_names::{BoundInput, GraphNames};
 use crate::work::graph_data::graph_node::GraphNode;
 use crate::work::graph_data::node_parts::{NamedRange, Part, parts};
@@ -76,8 +77,14 @@ fn accesses([read, written]: &[Vec<Range<u64>>; 2]) -> Vec<(Range<u64>, Access)>
 }
 
 impl SplitUses {
-    /// Returns the uses of the nodes `range`: for each block, the ranges that are read and the ranges that are written.
-    pub(crate) fn new(nodes: &[GraphNode], range: Range<u32>, names: &GraphNames) -> Self {
+    /// Returns the uses of the nodes `range`: for each block, the ranges that are read and the ranges that are written. Adds those of
+    /// the table of the gates.
+    pub(crate) fn new(
+        nodes: &[GraphNode],
+        range: Range<u32>,
+        names: &GraphNames,
+        control: Option<&ControlTable>,
+    ) -> Self {
         let starts = starts(names, &range);
         let mut fixed = Collection::default();
         let mut inputs: Vec<[Vec<Range<u64>>; 2]> = names.inputs.iter().map(|_| Default::default()).collect();
@@ -109,7 +116,9 @@ impl SplitUses {
                 }
             }
         }
-        Self { fixed: fixed.uses().into(), inputs: inputs.iter().map(accesses).collect() }
+        let fixed: Vec<BoundArray> =
+            fixed.uses().into_iter().chain(control.into_iter().flat_map(ControlTable::uses)).collect();
+        Self { fixed: fixed.into(), inputs: inputs.iter().map(accesses).collect() }
     }
 
     /// Returns all uses if the inputs stand for the bytes `bound`.

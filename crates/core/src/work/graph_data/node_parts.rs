@@ -53,6 +53,7 @@ pub(crate) fn parts(work: &Work) -> SmallVec<[NamedRange<'_>; 4]> {
         }
         Work::Fill { dst, .. } | Work::Upload { dst, .. } => all.push(whole(Part::Target, dst)),
         Work::Read { src, .. } => all.push(whole(Part::Source, src)),
+        Work::Gate(gate) => all.push(whole(Part::Source, &gate.condition)),
         _ => {}
     }
     all
@@ -79,6 +80,7 @@ pub(crate) fn move_part(work: &mut Work, part: Part, block: &Arc<Block>, offset:
             copy.rows.to = copy.rows.to - copy.dst.offset + offset;
             copy.dst.place(block, offset);
         }
+        (Work::Gate(gate), _) => gate.condition.place(block, offset),
         (Work::Copy { src, .. }, Part::Source) | (Work::Read { src, .. }, _) => src.place(block, offset),
         (Work::Copy { dst, .. } | Work::Fill { dst, .. } | Work::Upload { dst, .. }, _) => {
             dst.place(block, offset);

@@ -3,6 +3,7 @@
 
 use crate::error::Result;
 use crate::work::graph_data::alias_orders::AliasOrders;
+use crate::work::graph_data::control_table::ControlTable;
 use crate::work::graph_data::graph_names::BoundInput;
 use crate::work::graph_data::graph_node::{GraphNode, NodeCommand};
 use crate::work::graph_data::graph_plan::{GraphPlan, derive_all, split, unique_plan};
@@ -28,6 +29,8 @@ pub(crate) struct PlanChange {
     pub(crate) values: SmallVec<[(usize, Value); 1]>,
     /// Keeps the memory of the new plan. It is `None` if the new plan keeps what the old plan keeps.
     pub(crate) keep: Option<Arc<dyn Any + Send + Sync>>,
+    /// Is the table of the gates of the new plan, if a node in a body has other dispatches.
+    pub(crate) control: Option<Arc<ControlTable>>,
 }
 
 /// Describes the change of one place in a command.
@@ -58,6 +61,9 @@ impl GraphPlan {
         }
         if let Some(keep) = change.keep {
             plan.keep = keep;
+        }
+        if change.control.is_some() {
+            plan.control = change.control;
         }
         let before = plan.inputs.clone();
         change.inputs.into_iter().for_each(|(at, bound)| plan.inputs[at] = bound);
@@ -151,7 +157,7 @@ impl GraphPlan {
         if uses_change {
             // The new list holds no reference to blocks that no node names any more.
             let nodes = self.nodes.to_vec();
-            self.split = split(&nodes, &ranges, &self.names).into();
+            self.split = split(&nodes, &ranges, &self.names, self.control.as_deref()).into();
             self.nodes = NodeList::new(nodes);
             self.orders = Arc::new(AliasOrders::default());
         }

@@ -1,13 +1,56 @@
-//! The replay of a graph inside a capture: the nodes of the graph become nodes of the capture.
+//! Copies of nodes in a capture: the replay of a graph inside a capture, whose nodes become nodes of the capture, and
+//! the iterations of loops.
 
 use crate::api::graph::graph_handle::Graph;
 use crate::api::graph::tape::{CapturedQueue, TapeState, raise};
 use crate::error::Result;
 use crate::scheduler::free_blocks::BlockLease;
+use crate::work::graph_data::gate::GateCounter;
+use crate::work::graph_data::graph_node::{GraphNode, NodeCommand};
 use crate::work::graph_data::graph_plan::GraphPlan;
+use crate::work::step::Work;
 use smallvec::SmallVec;
 use std::panic::Location;
 use std::sync::Arc;
+
+/// Describes nodes that are copied to the end of a queue.
+pub(crate) struct NodeCopy<'n> {
+    pub(crate) nodes: &'n [GraphNode],
+    /// Names the queues of the nodes, without the first one.
+    pub(crate) labels: &'n [Arc<str>],
+    /// Counts the words of the gates of the nodes.
+    pub(crate) gates: u32,
+    /// Lists the tokens of the loops of the nodes.
+    pub(crate) loops: &'n [u64],
+    /// Is the number of the first output of the nodes in the tape.
+    pub(crate) outputs: u32,
+    /// Is the word of the gate of all nodes that have no other gate, if the nodes are a body.
+    pub(crate) parent: Option<u32>,
+    pub(crate) at: &'static Location<'static>,
+}
+
+impl NodeCopy<'_> {
+    /// Returns the command of a copy. `words` counts the words of the tape's earlier gates, and `loops` holds the
+    /// counters of the loops. A node without a gate and without an output shares its command with all copies.
+    fn command(&self, node: &GraphNode, words: u32, loops: &[GateCounter]) -> Arc<NodeCommand> {
+        let command = &node.command;
+        if let Work::Gate(gate) = &command.work {
+            let counter = gate.counter.map(|own| {
+                let GateCounter { index, resets, .. } = loops[own.index as usize];
+                GateCounter { index, resets: own.resets && resets, last: own.last }
+            });
+            let gate = gate.moved(words, self.parent, counter);
+            return Arc::new(command.with_work(Work::Gate(Box::new(gate))));
+        }
+        match command.output {
+            Some(output) => Arc::new(command.with_output(output + self.outputs)),
+            None => command.clone(),
+        }
+    }
+}
+
+/// Names the remedy for a graph that cannot be a part of a body.
+const WHOLE_GRAPH: &str = "replay a graph with outputs or functions of the host outside of the body";
 
 impl CapturedQueue {
     /// Adds the nodes of `child` at the end of the queue, as `plan` has them.
@@ -17,6 +60,9 @@ impl CapturedQueue {
         plan: &GraphPlan,
         at: &'static Location<'static>,
     ) -> Result<()> {
+        if !child.inner.calls.is_empty() || !child.outputs().is_empty() {
+            self.not_in_body("a replay of a graph with outputs or functions of the host", at, WHOLE_GRAPH)?;
+        }
         let engine = self.tape.owner.engine();
         self.with("replay", at, |state| {
             for (&id, lease) in child.leases.iter() {
@@ -46,38 +92,82 @@ impl TapeState {
         self.owns_memory |= plan.owns_memory;
         self.made.extend(child.inner.made.iter());
         let outputs = self.outputs.len() as u32;
-        self.outputs.extend(child.inner.outputs.iter().cloned());
-        let mut queues: Vec<u32> = vec![queue];
-        for label in plan.queues.iter().skip(1) {
-            let (frontier, clock) = self.end_of(queue);
-            queues.push(self.add_queue(label, at, frontier, clock));
-        }
-        let first = self.nodes.len() as u32;
+        self.outputs.extend(child.outputs().iter().cloned());
+        let layout = plan.control.as_ref().map(|table| &table.layout);
+        let all = plan.nodes.to_vec();
+        let nodes = layout.map_or(&all[..], |layout| layout.own_nodes(&all));
+        let labels: Vec<Arc<str>> = plan.queues.iter().skip(1).cloned().collect();
+        let mut queues = vec![queue];
         let mut calls = child.inner.calls.iter().peekable();
-        for (number, node) in plan.nodes.iter().enumerate() {
+        let copy = NodeCopy {
+            nodes,
+            labels: &labels,
+            gates: layout.map_or(0, |layout| layout.gates),
+            loops: layout.map_or(&[], |layout| &layout.loops),
+            outputs,
+            parent: None,
+            at,
+        };
+        self.dispatches +=
+            layout.map_or(0, |layout| u64::from(layout.gates) + u64::from(layout.dispatches()));
+        self.copy_nodes(&mut queues, &copy, |state, number| {
             while let Some((_, call)) = calls.next_if(|(before, _)| *before as usize <= number) {
-                self.calls.push((self.nodes.len() as u32, call.clone()));
+                state.calls.push((state.nodes.len() as u32, call.clone()));
             }
-            let to = queues[node.queue as usize];
-            let after: SmallVec<[u32; 2]> = node.after.iter().map(|&after| after + first).collect();
-            self.wait_for_nodes(to, &after);
-            let command = match node.command.output {
-                Some(output) => Arc::new(node.command.with_output(output + outputs)),
-                None => node.command.clone(),
-            };
-            self.push(to, command);
-        }
+        });
         self.calls.extend(calls.map(|(_, call)| (self.nodes.len() as u32, call.clone())));
-        for &other in &queues[1..] {
-            let (frontier, clock) = self.end_of(other);
-            self.wait(queue, &frontier, &clock);
-        }
         let end = self.end_of(queue).0;
         self.children.insert(child.inner.id, end);
     }
 
+    /// Adds copies of nodes. `queues` maps the queues of the nodes to those of the tape; the first call with the list
+    /// adds the missing ones. All queues but the first start where the first one stands, and the first one waits for
+    /// them behind the nodes. `before` is called before each node with the number of the node.
+    pub(crate) fn copy_nodes(
+        &mut self,
+        queues: &mut Vec<u32>,
+        copy: &NodeCopy<'_>,
+        mut before: impl FnMut(&mut Self, usize),
+    ) {
+        let (frontier, clock) = self.end_of(queues[0]);
+        for &fork in &queues[1..] {
+            self.wait(fork, &frontier, &clock);
+        }
+        for label in &copy.labels[queues.len() - 1..] {
+            queues.push(self.add_queue(label, copy.at, frontier.clone(), clock.clone()));
+        }
+        let (first, words) = (self.nodes.len() as u32, self.gates);
+        self.gates += copy.gates;
+        let loops: Vec<GateCounter> = copy.loops.iter().map(|&token| self.counter_of(token)).collect();
+        for (number, node) in copy.nodes.iter().enumerate() {
+            before(self, number);
+            let to = queues[node.queue as usize];
+            let after: SmallVec<[u32; 2]> = node.after.iter().map(|&after| after + first).collect();
+            self.wait_for_nodes(to, &after);
+            let gate = match &node.command.work {
+                Work::Gate(_) => None,
+                _ => node.gate.map(|word| word + words).or(copy.parent),
+            };
+            self.push(to, copy.command(node, words, &loops), gate);
+        }
+        for &other in &queues[1..] {
+            let (frontier, clock) = self.end_of(other);
+            self.wait(queues[0], &frontier, &clock);
+        }
+    }
+
+    /// Returns the counter of a loop. The first call for a loop returns a counter that starts at 0.
+    pub(crate) fn counter_of(&mut self, token: u64) -> GateCounter {
+        let known = self.loops.iter().position(|&known| known == token);
+        let index = known.unwrap_or(self.loops.len()) as u32;
+        if known.is_none() {
+            self.loops.push(token);
+        }
+        GateCounter { index, resets: known.is_none(), last: false }
+    }
+
     /// Returns the nodes at the end of a queue, and the queue's clock.
-    fn end_of(&self, queue: u32) -> (SmallVec<[u32; 2]>, Vec<u32>) {
+    pub(crate) fn end_of(&self, queue: u32) -> (SmallVec<[u32; 2]>, Vec<u32>) {
         let of = &self.queues[queue as usize];
         (of.frontier.clone(), of.clock.clone())
     }

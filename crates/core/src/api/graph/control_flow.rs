@@ -1,0 +1,343 @@
+//! Conditions and loops that the device decides, in a capture and on an ordinary queue.
+
+use crate::api::graph::capture::{Capture, Ending};
+use crate::api::graph::replay::Replay;
+use crate::api::graph::tape::body::Construct;
+use crate::api::graph::tape::{CapturedQueue, Tape, TapeState};
+use crate::api::queue::CommandQueue;
+use crate::arrays::device_array::DeviceArray;
+use crate::error::{Kind, Result};
+use crate::runtime::pending::{Pending, then};
+use crate::work::graph_data::gate::GateTest;
+use crate::work::span::Span;
+use fencepost_kernels::Element;
+use std::fmt;
+use std::panic::Location;
+
+/// Is an element that a condition or a count can have: `u32` or `i32`.
+pub trait Condition: Element + sealed::Signed {}
+
+impl Condition for u32 {}
+impl Condition for i32 {}
+
+mod sealed {
+    pub trait Signed {
+        const SIGNED: bool;
+    }
+
+    impl Signed for u32 {
+        const SIGNED: bool = false;
+    }
+
+    impl Signed for i32 {
+        const SIGNED: bool = true;
+    }
+}
+
+/// Limits the iterations of a loop on the device.
+///
+/// A graph holds all iterations up to the bound, so an iteration that the device skips still costs a little: an empty
+/// dispatch for each dispatch of the body.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Bound {
+    /// The loop ends after this number of iterations, also if its condition still holds.
+    /// [`Replay::reached_bound`](crate::Replay::reached_bound) says whether this has happened.
+    AtMost(u32),
+}
+
+/// Names a loop of a graph, for [`Replay::iterations`](crate::Replay::iterations) and
+/// [`Replay::reached_bound`](crate::Replay::reached_bound). A clone is a cheap handle.
+#[derive(Clone)]
+pub struct Loop {
+    token: u64,
+    replay: Option<Replay>,
+}
+
+impl Loop {
+    /// Returns the replay of a loop that was enqueued on an ordinary queue, outside of a capture. Returns `None` for a
+    /// loop in a capture, which has other counts in each replay of the graph.
+    ///
+    /// # Example
+    /// See [`CommandQueue::while_`].
+    pub fn replay(&self) -> Option<&Replay> {
+        self.replay.as_ref()
+    }
+}
+
+impl fmt::Debug for Loop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Loop {}", self.token)
+    }
+}
+
+impl CommandQueue {
+    /// *Enqueues* the commands of `body`, which execute if `condition` is not 0 at this place in the order of the
+    /// queue. The device decides; the host waits for nothing. In a capture, each replay decides anew.
+    ///
+    /// `body` captures on the queue that it receives, in the same way as the function of
+    /// [`capture`](CommandQueue::capture). It may contain launches, copies, fills, uploads, forks that it joins, other
+    /// conditions and loops, and replays of graphs. It makes no arrays, reads nothing to the host and calls no function
+    /// of the host. While the function of a body runs, the captured queues around it take no commands. An ordinary
+    /// queue that the function uses is not captured: it executes in any case.
+    ///
+    /// For ordering, a replay writes what a body writes, also if the body does not execute.
+    ///
+    /// # Errors
+    /// Returns the error of `body`. Returns [`Kind::Shape`] if the condition has more or fewer elements than one;
+    /// [`Kind::ForeignContext`]; [`Kind::Captured`] if a call in `body` cannot be in a body; [`Kind::Unjoined`];
+    /// [`Kind::GraphTooLong`] for more than 65,536 dispatches in a graph; [`Kind::OutOfMemory`]; the queue's own error.
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let go = queue.array(&[1_u32])?;
+    /// let mut x = ctx.zeros::<u32, 1>([4])?;
+    /// queue.if_(&go, |body| body.fill(&mut x, 7))?;
+    /// assert_eq!(queue.read(&x).wait()?, [7; 4]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn if_<T: Condition, const D: usize>(
+        &self,
+        condition: &DeviceArray<T, D>,
+        body: impl FnOnce(&Capture) -> Result<()>,
+    ) -> Result<()> {
+        let (condition, at) = (self.condition(condition)?, Location::caller());
+        self.construct(|queue, place| {
+            let construct = Construct { call: "if_", at, condition: &condition };
+            let then = capture_body(queue, place, &construct, body)?;
+            place.add_if(&construct, &then, None)
+        })
+        .map(|_| ())
+    }
+
+    /// *Enqueues* two bodies as [`if_`](Self::if_) does. The first one executes if `condition` is not 0, and the second
+    /// one otherwise. The device reads the condition once, before either body.
+    ///
+    /// # Errors
+    /// Returns the errors of [`if_`](Self::if_).
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let go = queue.array(&[0_u32])?;
+    /// let mut x = ctx.zeros::<u32, 1>([4])?;
+    /// let mut y = ctx.zeros::<u32, 1>([4])?;
+    /// queue.if_else(&go, |body| body.fill(&mut x, 7), |body| body.fill(&mut y, 8))?;
+    /// assert_eq!(queue.read(&x).wait()?, [0; 4]);
+    /// assert_eq!(queue.read(&y).wait()?, [8; 4]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn if_else<T: Condition, const D: usize>(
+        &self,
+        condition: &DeviceArray<T, D>,
+        then: impl FnOnce(&Capture) -> Result<()>,
+        otherwise: impl FnOnce(&Capture) -> Result<()>,
+    ) -> Result<()> {
+        let (condition, at) = (self.condition(condition)?, Location::caller());
+        self.construct(|queue, place| {
+            let construct = Construct { call: "if_else", at, condition: &condition };
+            let then = capture_body(queue, place, &construct, then)?;
+            let otherwise = capture_body(queue, place, &construct, otherwise)?;
+            place.add_if(&construct, &then, Some(&otherwise))
+        })
+        .map(|_| ())
+    }
+
+    /// *Enqueues* a loop: the commands of `body` execute again and again while `condition` is not 0. The device reads
+    /// the condition before each iteration, and the host waits for nothing. The loop ends at the latest after the
+    /// iterations of `bound`. See [`if_`](Self::if_) for what a body may contain. `body` is called once.
+    ///
+    /// # Errors
+    /// Returns the errors of [`if_`](Self::if_).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::Bound;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (left, lower) = (queue.array(&[1_u32])?, queue.array(&[0_u32])?);
+    /// let mut left_now = ctx.zeros::<u32, 1>([1])?;
+    /// queue.copy(&left, &mut left_now)?;
+    /// let condition = left_now.clone_handle();
+    /// let steps = queue.while_(&condition, Bound::AtMost(5), |body| body.copy(&lower, &mut left_now))?;
+    /// let run = steps.replay().unwrap();         // outside of a capture, the loop knows its replay
+    /// assert_eq!(run.iterations(&steps)?.wait()?, 1);
+    /// assert!(!run.reached_bound(&steps)?.wait()?);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn while_<T: Condition, const D: usize>(
+        &self,
+        condition: &DeviceArray<T, D>,
+        bound: Bound,
+        body: impl FnOnce(&Capture) -> Result<()>,
+    ) -> Result<Loop> {
+        self.add_loop("while_", condition, bound, body, |_| GateTest::NonZero)
+    }
+
+    /// *Enqueues* a loop as [`while_`](Self::while_) does, whose first iteration executes in any case. The device reads
+    /// the condition before each later iteration.
+    ///
+    /// # Errors
+    /// Returns the errors of [`if_`](Self::if_), and [`Kind::Graph`] for a bound of 0.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::Bound;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let go = queue.array(&[0_u32])?;
+    /// let mut x = ctx.zeros::<u32, 1>([4])?;
+    /// let steps = queue.do_while(&go, Bound::AtMost(5), |body| body.fill(&mut x, 7))?;
+    /// assert_eq!(queue.read(&x).wait()?, [7; 4]);
+    /// assert_eq!(steps.replay().unwrap().iterations(&steps)?.wait()?, 1);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn do_while<T: Condition, const D: usize>(
+        &self,
+        condition: &DeviceArray<T, D>,
+        bound: Bound,
+        body: impl FnOnce(&Capture) -> Result<()>,
+    ) -> Result<Loop> {
+        if bound == Bound::AtMost(0) {
+            let (graph, at) = (self.label().to_string(), Location::caller());
+            let problem = format!("`do_while` at {at} executes once at least: give it a bound above 0");
+            return Err(Kind::Graph { graph, problem }.into());
+        }
+        let test = |iteration| if iteration == 0 { GateTest::Always } else { GateTest::NonZero };
+        self.add_loop("do_while", condition, bound, body, test)
+    }
+
+    /// *Enqueues* a loop as [`while_`](Self::while_) does, with as many iterations as `count` says. The device reads
+    /// the count before each iteration and continues while the count is above the number of past iterations, so a body
+    /// may change the count. A negative count is 0.
+    ///
+    /// # Errors
+    /// Returns the errors of [`if_`](Self::if_).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::Bound;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let count = queue.array(&[3_u32])?;
+    /// let mut x = queue.array(&[1_u32, 0, 0, 0])?;
+    /// let (from, mut to) = (x.slice(0..3)?, x.slice(1..4)?);
+    /// let steps = queue.repeat(&count, Bound::AtMost(10), |body| body.copy(&from, &mut to))?;
+    /// assert_eq!(queue.read(&x).wait()?, [1; 4]);
+    /// assert_eq!(steps.replay().unwrap().iterations(&steps)?.wait()?, 3);
+    /// # drop(ctx);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn repeat<T: Condition, const D: usize>(
+        &self,
+        count: &DeviceArray<T, D>,
+        bound: Bound,
+        body: impl FnOnce(&Capture) -> Result<()>,
+    ) -> Result<Loop> {
+        let signed = <T as sealed::Signed>::SIGNED;
+        self.add_loop("repeat", count, bound, body, move |iteration| match signed {
+            true => GateTest::SignedAbove(iteration),
+            false => GateTest::Above(iteration),
+        })
+    }
+
+    #[track_caller]
+    fn add_loop<T: Condition, const D: usize>(
+        &self,
+        call: &'static str,
+        condition: &DeviceArray<T, D>,
+        Bound::AtMost(bound): Bound,
+        body: impl FnOnce(&Capture) -> Result<()>,
+        test: impl Fn(u32) -> GateTest,
+    ) -> Result<Loop> {
+        let (condition, at) = (self.condition(condition)?, Location::caller());
+        let (token, replay) = self.construct(|queue, place| {
+            let construct = Construct { call, at, condition: &condition };
+            let body = capture_body(queue, place, &construct, body)?;
+            place.add_loop(&construct, bound, &body, test)
+        })?;
+        Ok(Loop { token, replay })
+    }
+
+    /// Calls `add` with the place of this queue in its capture. On an ordinary queue, `add` works on a capture of its
+    /// own, whose graph is replayed once.
+    #[track_caller]
+    fn construct<T>(
+        &self,
+        add: impl FnOnce(&CommandQueue, &CapturedQueue) -> Result<T>,
+    ) -> Result<(T, Option<Replay>)> {
+        if let Some(place) = self.captured_queue() {
+            return Ok((add(self, place)?, None));
+        }
+        let (graph, made) = self.capture(|capture| add(capture, capture.place()))?;
+        let run = self.replay(&graph)?;
+        Ok((made, Some(run)))
+    }
+
+    /// Returns the place of a condition.
+    fn condition<T: Condition, const D: usize>(&self, condition: &DeviceArray<T, D>) -> Result<Span> {
+        self.own(&condition.array)?;
+        if condition.len() != 1 {
+            let object = format!("condition `{}`", condition.array.label());
+            let (found, expected) = (condition.shape().to_vec(), vec![1]);
+            let remedy = "pass an array of one element, or a slice of one";
+            return Err(Kind::Shape { object, found, expected, remedy }.into());
+        }
+        condition.array.words()
+    }
+}
+
+/// Returns the commands that `body` captures.
+fn capture_body(
+    queue: &CommandQueue,
+    place: &CapturedQueue,
+    construct: &Construct<'_>,
+    body: impl FnOnce(&Capture) -> Result<()>,
+) -> Result<TapeState> {
+    let _open = place.open_body(construct.call, construct.at)?;
+    let tape = Tape::of_body(&place.tape, queue.label(), construct.at);
+    let _ending = Ending(&tape);
+    body(&Capture { queue: CommandQueue::captured(queue, &tape) })?;
+    tape.end()
+}
+
+impl Replay {
+    /// *Flushes*; the result is the number of iterations of a loop in this replay. The iterations of a loop in a body
+    /// are counted together.
+    ///
+    /// # Errors
+    /// Returns [`Kind::Graph`] if the loop belongs to another graph. The result has the errors of the work.
+    ///
+    /// # Example
+    /// See [`CommandQueue::while_`].
+    pub fn iterations(&self, of: &Loop) -> Result<Pending<u32>> {
+        let index = self.counter(of)?;
+        Ok(then(self.counters()?, move |counters| Ok(counters[2 * index])))
+    }
+
+    /// *Flushes*; the result is `true` if a loop ended in this replay because of its bound, and its condition still
+    /// held. For a loop in a body, the result is `true` if one execution of the loop ended so.
+    ///
+    /// # Errors
+    /// Returns the errors of [`iterations`](Self::iterations).
+    ///
+    /// # Example
+    /// See [`CommandQueue::while_`].
+    pub fn reached_bound(&self, of: &Loop) -> Result<Pending<bool>> {
+        let index = self.counter(of)?;
+        Ok(then(self.counters()?, move |counters| Ok(counters[2 * index + 1] != 0)))
+    }
+
+    /// Returns the number of a loop in the graph of this replay.
+    fn counter(&self, of: &Loop) -> Result<usize> {
+        let table = self.plan().control.as_ref();
+        let found = table.and_then(|table| table.layout.loops.iter().position(|&token| token == of.token));
+        found.ok_or_else(|| {
+            let problem = "the loop belongs to another graph".into();
+            Kind::Graph { graph: self.plan().label.to_string(), problem }.into()
+        })
+    }
+}

@@ -1,0 +1,220 @@
+//! Bodies of conditions and loops in a capture: their commands, and the gates in front of them.
+
+use crate::api::graph::tape::child::NodeCopy;
+use crate::api::graph::tape::{CapturedQueue, Tape, TapeState, unique};
+use crate::arrays::storage::Storage;
+use crate::error::site::CommandKind;
+use crate::error::{Kind, Result};
+use crate::memory::heap::{Heap, overlap};
+use crate::record::gated_work::dispatches_of;
+use crate::runtime::captured_point::CaptureFault;
+use crate::runtime::owner::Owner;
+use crate::scheduler::ordering::admission::Admission;
+use crate::work::graph_data::gate::{Gate, GateCounter, GateTest};
+use crate::work::graph_data::graph_node::NodeCommand;
+use crate::work::span::Span;
+use crate::work::step::Work;
+use fencepost_sync::Slot;
+use fencepost_sync::prim::{Mutex, lock};
+use smallvec::SmallVec;
+use std::panic::Location;
+use std::sync::Arc;
+
+/// Limits the gates and the dispatches of the bodies of a graph.
+const MOST_DISPATCHES: u64 = 65_536;
+/// Names the remedy for a copy from or to pinned memory in a body.
+const PINNED_IN_BODY: &str =
+    "a body moves no bytes between the host and the device: copy before or behind the condition or the loop";
+
+/// Describes a condition or a loop on a captured queue.
+pub(crate) struct Construct<'c> {
+    pub(crate) call: &'static str,
+    pub(crate) at: &'static Location<'static>,
+    pub(crate) condition: &'c Span,
+}
+
+/// Ends the time in which the function of a body runs, when it is dropped.
+pub(crate) struct OpenBody<'t>(&'t Tape);
+
+impl Drop for OpenBody<'_> {
+    fn drop(&mut self) {
+        lock(&self.0.state).body_is_open = false;
+    }
+}
+
+impl Tape {
+    /// Starts the capture of a body of `outer`. The faults of the body are faults of the whole capture.
+    pub(crate) fn of_body(outer: &Tape, label: &str, at: &'static Location<'static>) -> Arc<Self> {
+        let (owner, fault): (Owner, CaptureFault) = (outer.owner.clone(), outer.fault.clone());
+        let outer_values = {
+            let state = lock(&outer.state);
+            let own = state.names.values.iter().map(|value| value.token);
+            state.outer_values.iter().copied().chain(own).collect()
+        };
+        let mut state = TapeState { open: true, outer_values, ..TapeState::default() };
+        state.add_queue(label, at, SmallVec::new(), Vec::new());
+        Arc::new(Self { id: unique(), owner, at, fault, is_body: true, state: Mutex::new(state) })
+    }
+}
+
+impl CapturedQueue {
+    /// Starts the time in which the function of a body runs. The queues of the tape take no commands in this time.
+    pub(crate) fn open_body(
+        &self,
+        call: &'static str,
+        at: &'static Location<'static>,
+    ) -> Result<OpenBody<'_>> {
+        self.with(call, at, |state| state.body_is_open = true)?;
+        Ok(OpenBody(&self.tape))
+    }
+
+    /// Adds a command of a body. A copy within one array whose sides overlap goes through memory of the graph, because
+    /// the invocations of a dispatch copy in any order.
+    pub(super) fn push_in_body(
+        &self,
+        site: (CommandKind, &'static Location<'static>),
+        work: Work,
+        label: Option<Arc<str>>,
+        output: Option<u32>,
+    ) -> Result<u32> {
+        if work.returns_to_host() {
+            self.not_in_body("a copy from or to a pinned array", site.1, PINNED_IN_BODY)?;
+        }
+        let Work::Copy { src, dst } = work else { return self.push_command(site, work, label, output) };
+        if !Arc::ptr_eq(&src.block, &dst.block) || !overlap(&src.range(), &dst.range()) {
+            return self.push_command(site, Work::Copy { src, dst }, label, output);
+        }
+        let by = Admission { slot: Slot::CONTEXT, what: site.0, at: site.1 };
+        let name = "a copy within one array".into();
+        let between = Storage::allocate(&self.tape.owner, Heap::Device, src.size, &name, by)?;
+        self.adopt(between.block(), site.1)?;
+        let between = Span { block: between.block().clone(), offset: 0, size: src.size };
+        self.push_command(site, Work::Copy { src, dst: between.clone() }, None, None)?;
+        self.push_command(site, Work::Copy { src: between, dst }, label, output)
+    }
+
+    /// Adds a body that executes if the condition is not 0, and one that executes if it is 0.
+    pub(crate) fn add_if(
+        &self,
+        construct: &Construct<'_>,
+        then: &TapeState,
+        otherwise: Option<&TapeState>,
+    ) -> Result<()> {
+        let per_body = |body: &TapeState| body.count(&self.tape.owner) + 1;
+        let dispatches = per_body(then) + otherwise.map_or(0, per_body);
+        self.add(construct, dispatches, |state| {
+            let word = state.add_gate(self, construct, (GateTest::NonZero, None, None));
+            // A body may change the condition, so both gates come before both bodies.
+            let other =
+                otherwise.map(|body| (body, state.add_gate(self, construct, (GateTest::Zero, None, None))));
+            state.add_body(&mut vec![self.index], then, word, construct.at);
+            if let Some((body, word)) = other {
+                state.add_body(&mut vec![self.index], body, word, construct.at);
+            }
+        })
+    }
+
+    /// Adds `bound` iterations of a body. `test` returns the test of the gate before an iteration, which is numbered
+    /// from 0. Returns the token of the loop.
+    pub(crate) fn add_loop(
+        &self,
+        construct: &Construct<'_>,
+        bound: u32,
+        body: &TapeState,
+        test: impl Fn(u32) -> GateTest,
+    ) -> Result<u64> {
+        let token = unique();
+        let per_body = body.count(&self.tape.owner) + 1;
+        let dispatches = u64::from(bound).saturating_mul(per_body) + 1;
+        self.add(construct, dispatches, |state| {
+            let (mut previous, mut queues) = (None, vec![self.index]);
+            for iteration in 0..=bound {
+                let last = iteration == bound;
+                let counter = GateCounter { last, ..state.counter_of(token) };
+                let gate = (test(iteration), previous, Some(counter));
+                let word = state.add_gate(self, construct, gate);
+                previous = Some(word);
+                if !last {
+                    state.add_body(&mut queues, body, word, construct.at);
+                }
+            }
+            token
+        })
+    }
+
+    /// Calls `change` with the tape, unless the construct has too many dispatches.
+    fn add<T>(
+        &self,
+        construct: &Construct<'_>,
+        dispatches: u64,
+        change: impl FnOnce(&mut TapeState) -> T,
+    ) -> Result<T> {
+        let (call, location, limit) = (construct.call, construct.at, MOST_DISPATCHES);
+        let queue = self.label().to_string();
+        self.with(call, location, |state| {
+            let dispatches = state.dispatches.saturating_add(dispatches);
+            if dispatches > limit {
+                return Err(Kind::GraphTooLong { call, queue, location, dispatches, limit }.into());
+            }
+            state.dispatches = dispatches;
+            state.owns_memory = true;
+            Ok(change(state))
+        })?
+    }
+}
+
+impl TapeState {
+    /// Counts the gates of a body, and the dispatches of its nodes.
+    fn count(&self, owner: &Owner) -> u64 {
+        let caps = owner.device().caps();
+        let direct = self
+            .nodes
+            .iter()
+            .filter(|node| node.gate.is_none() && !matches!(node.command.work, Work::Gate(_)));
+        let of_node = |work: &Work| dispatches_of(work, caps).map_or(0, |found| found.len() as u64);
+        self.dispatches + direct.map(|node| of_node(&node.command.work)).sum::<u64>()
+    }
+
+    /// Adds a gate at the end of a queue. Returns the word of the gate.
+    fn add_gate(
+        &mut self,
+        queue: &CapturedQueue,
+        construct: &Construct<'_>,
+        (test, previous, counter): (GateTest, Option<u32>, Option<GateCounter>),
+    ) -> u32 {
+        let own = self.gates;
+        self.gates += 1;
+        let condition = construct.condition.clone();
+        let engine = queue.tape.owner.engine();
+        let lease = || Arc::new(engine.lease(&condition.block));
+        self.leases.entry(condition.block.id).or_insert_with(lease);
+        let work = Work::Gate(Box::new(Gate { condition, test, parent: None, previous, own, counter }));
+        let (what, label) = (CommandKind::Gate, None);
+        let command =
+            NodeCommand { work, what, at: construct.at, label, output: None, values: <_>::default() };
+        self.push(queue.index, Arc::new(command), None);
+        own
+    }
+
+    /// Adds the nodes of a body, which execute if the gate with the word `gate` allows it.
+    fn add_body(
+        &mut self,
+        queues: &mut Vec<u32>,
+        body: &TapeState,
+        gate: u32,
+        at: &'static Location<'static>,
+    ) {
+        for (&id, lease) in &body.leases {
+            self.leases.entry(id).or_insert_with(|| lease.clone());
+        }
+        let labels: Vec<Arc<str>> = body.queues.iter().skip(1).map(|queue| queue.label.clone()).collect();
+        let (nodes, labels, loops) = (&body.nodes[..], &labels[..], &body.loops[..]);
+        let copy = NodeCopy { nodes, labels, gates: body.gates, loops, outputs: 0, parent: Some(gate), at };
+        self.copy_nodes(queues, &copy, |_, _| ());
+    }
+
+    /// Adds the read of the counters behind all nodes of an ended capture.
+    pub(crate) fn push_last(&mut self, command: Arc<NodeCommand>) {
+        self.push(0, command, None);
+    }
+}

@@ -1,0 +1,190 @@
+//! The table of a graph with control flow: the words that its gates set, and the group counts that they choose.
+
+use crate::memory::block::Block;
+use crate::work::graph_data::graph_node::GraphNode;
+use crate::work::kernel_launch::BoundArray;
+use fencepost_kernels::Access;
+use rustc_hash::FxHashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Counts the words of the group counts of one dispatch.
+pub(crate) const COUNTS: u32 = 3;
+/// Counts the words of the counter of one loop: the iterations, and 1 if the loop has reached its bound.
+pub(crate) const COUNTER: u32 = 2;
+/// Aligns the bytes of each upload in the table. No device needs a larger alignment of a binding.
+const ALIGNMENT: u64 = 256;
+
+/// Holds the memory of a graph's gates. The replays of a graph with a table come one after the other, so one table
+/// serves all of them. An edit makes another table.
+pub(crate) struct ControlTable {
+    /// Holds the words of the gates, the counters of the loops, the wanted group counts and the bytes of uploads.
+    pub(crate) words: Arc<Block>,
+    /// Holds the group counts from which the device dispatches: those of `words`, or zeros. They have a block of their
+    /// own, because a dispatch cannot both bind its own counts' buffer for writing and read the counts from it.
+    pub(crate) counts: Arc<Block>,
+    pub(crate) layout: ControlLayout,
+}
+
+/// Describes the contents of a [`ControlTable`].
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ControlLayout {
+    /// Counts the words of the gates.
+    pub(crate) gates: u32,
+    /// Lists the loops of the graph by their tokens. A loop has one counter.
+    pub(crate) loops: Vec<u64>,
+    /// Holds for each word of a gate the places of the dispatches that the gate allows.
+    places: Vec<Range<u32>>,
+    /// Holds for each node the place of its first dispatch, if it is in a body.
+    first: Vec<u32>,
+    /// Holds for an upload in a body the first byte of its contents in the table.
+    uploads: FxHashMap<u32, u64>,
+    /// Numbers the output of the graph that reads the counters. The last node of the graph is this read.
+    pub(crate) output: Option<u32>,
+}
+
+/// Describes where a node of a body finds its table.
+#[derive(Clone, Copy)]
+pub(crate) struct GatedPlace<'e> {
+    pub(crate) table: &'e ControlTable,
+    /// Is the word of the gate that the node belongs to.
+    pub(crate) gate: u32,
+    /// Is the place of the first dispatch of the node.
+    pub(crate) first: u32,
+    /// Is the first byte of the contents of an upload.
+    pub(crate) upload: u64,
+}
+
+/// Collects a layout with its first contents.
+pub(crate) struct ControlContents {
+    pub(crate) layout: ControlLayout,
+    /// Holds the first contents of [`ControlTable::words`].
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl ControlLayout {
+    /// Lays out the table of the nodes. `dispatches` returns the group counts of each dispatch of a node in a body, and
+    /// `contents` the bytes and the size of an upload.
+    pub(crate) fn new(
+        nodes: &[GraphNode],
+        (gates, loops): (u32, Vec<u64>),
+        mut dispatches: impl FnMut(&GraphNode) -> Arc<[[u32; 3]]>,
+        contents: impl Fn(&GraphNode) -> Option<(Arc<[u8]>, u64)>,
+    ) -> ControlContents {
+        let of_nodes: Vec<Option<Arc<[[u32; 3]]>>> =
+            nodes.iter().map(|node| node.gate.map(|_| dispatches(node))).collect();
+        let mut places = vec![0..0; gates as usize];
+        for (node, of_node) in nodes.iter().zip(&of_nodes) {
+            if let (Some(gate), Some(of_node)) = (node.gate, of_node) {
+                places[gate as usize].end += of_node.len() as u32;
+            }
+        }
+        let mut all = 0;
+        for place in &mut places {
+            let count = place.end;
+            *place = all..all + count;
+            all += count;
+        }
+        let mut layout = Self { gates, loops, places, ..Self::default() };
+        let head = 4 * u64::from(layout.wanted_at() + COUNTS * all);
+        let mut bytes = vec![0; head as usize];
+        let mut next: Vec<u32> = layout.places.iter().map(|place| place.start).collect();
+        for (node, of_node) in nodes.iter().zip(&of_nodes) {
+            let (Some(gate), Some(of_node)) = (node.gate, of_node) else {
+                layout.first.push(0);
+                continue;
+            };
+            let next = &mut next[gate as usize];
+            layout.first.push(*next);
+            for counts in of_node.iter() {
+                let at = 4 * (layout.wanted_at() + COUNTS * *next) as usize;
+                bytes[at..at + 12].copy_from_slice(bytemuck::cast_slice(counts));
+                *next += 1;
+            }
+        }
+        layout.add_uploads(nodes, contents, &mut bytes);
+        bytes.resize(bytes.len().next_multiple_of(16).max(16), 0);
+        ControlContents { layout, bytes }
+    }
+
+    /// Adds the bytes of each upload in a body. The nodes of all iterations share the bytes of their command.
+    fn add_uploads(
+        &mut self,
+        nodes: &[GraphNode],
+        contents: impl Fn(&GraphNode) -> Option<(Arc<[u8]>, u64)>,
+        bytes: &mut Vec<u8>,
+    ) {
+        let mut known = FxHashMap::default();
+        for (at, node) in nodes.iter().enumerate().filter(|(_, node)| node.gate.is_some()) {
+            let Some((upload, size)) = contents(node) else { continue };
+            let offset = *known.entry(Arc::as_ptr(&node.command)).or_insert_with(|| {
+                let offset = (bytes.len() as u64).next_multiple_of(ALIGNMENT);
+                bytes.resize(offset as usize, 0);
+                bytes.extend_from_slice(&upload);
+                bytes.resize((offset + size) as usize, 0);
+                offset
+            });
+            self.uploads.insert(at as u32, offset);
+        }
+    }
+
+    /// Counts the dispatches of all bodies.
+    pub(crate) fn dispatches(&self) -> u32 {
+        self.places.last().map_or(0, |last| last.end)
+    }
+
+    /// Returns the places of the dispatches that a gate allows.
+    pub(crate) fn places(&self, gate: u32) -> Range<u32> {
+        self.places[gate as usize].clone()
+    }
+
+    /// Returns the word of a loop's counter.
+    pub(crate) fn counter_at(&self, index: u32) -> u32 {
+        self.gates + COUNTER * index
+    }
+
+    /// Returns the word of the first wanted group count.
+    pub(crate) fn wanted_at(&self) -> u32 {
+        self.counter_at(self.loops.len() as u32)
+    }
+
+    /// Counts the bytes in front of the uploads.
+    pub(crate) fn head(&self) -> u64 {
+        4 * u64::from(self.wanted_at() + COUNTS * self.dispatches())
+    }
+
+    /// Returns the bytes of the counters.
+    pub(crate) fn counters(&self) -> Range<u64> {
+        4 * u64::from(self.counter_at(0))..4 * u64::from(self.wanted_at())
+    }
+
+    /// Returns the nodes without the read of the counters.
+    pub(crate) fn own_nodes<'n>(&self, nodes: &'n [GraphNode]) -> &'n [GraphNode] {
+        &nodes[..nodes.len() - usize::from(self.output.is_some())]
+    }
+}
+
+impl ControlTable {
+    /// Returns the place of a node in a body.
+    pub(crate) fn place(&self, node: u32, gate: u32) -> GatedPlace<'_> {
+        let first = self.layout.first[node as usize];
+        let upload = self.layout.uploads.get(&node).copied().unwrap_or_default();
+        GatedPlace { table: self, gate, first, upload }
+    }
+
+    /// Returns the uses of the table by a replay.
+    pub(crate) fn uses(&self) -> impl Iterator<Item = BoundArray> {
+        [&self.words, &self.counts].into_iter().map(|block| BoundArray {
+            at: 0,
+            block: block.clone(),
+            offset: 0,
+            size: block.size,
+            used: Some(Access::ReadWrite),
+        })
+    }
+}
+
+/// Returns the first byte of the group counts of a dispatch.
+pub(crate) fn counts_at(place: u32) -> u64 {
+    4 * u64::from(COUNTS * place)
+}
