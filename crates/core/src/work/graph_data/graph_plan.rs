@@ -149,7 +149,7 @@ fn ranges(cuts: &[u32], nodes: u32) -> SmallVec<[Range<u32>; 1]> {
 
 /// Returns the uses of each segment, and then those of the whole graph if it has several segments.
 pub(crate) fn split(nodes: &[GraphNode], ranges: &[Range<u32>], names: &GraphNames) -> Vec<SplitUses> {
-    let whole = (ranges.len() > 1).then(|| 0..nodes.len() as u32);
+    let whole = (ranges.len() > 1).then_some(0..nodes.len() as u32);
     ranges.iter().cloned().chain(whole).map(|range| SplitUses::new(nodes, range, names)).collect()
 }
 
