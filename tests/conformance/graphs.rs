@@ -1,10 +1,12 @@
 //! Holds the tests of the rules of graphs.
 
+mod bindings;
 mod capturing;
+mod edits;
 mod replaying;
 
 use crate::common::Case;
 
 pub fn cases() -> Vec<Case> {
-    [capturing::cases(), replaying::cases()].concat()
+    [bindings::cases(), capturing::cases(), edits::cases(), replaying::cases()].concat()
 }
