@@ -95,11 +95,11 @@ fn undo(steps: &mut [Step], slot: Slot, first: Stamp) -> Vec<Command> {
     steps.iter_mut().filter(hit).map(take).collect()
 }
 
-/// Resets a read, or the reads of a graph, whose staging memory was assigned by the refused submission.
+/// Resets a read, or the reads of a part of a graph, whose staging memory was assigned by the refused submission.
 fn unstage(step: &Step) {
     match &step.work {
         Work::Read { slot, .. } => slot.unstage(),
-        Work::Graph(graph) => graph.run.outputs.iter().for_each(|slot| slot.unstage()),
+        Work::Graph(graph) => graph.outputs().for_each(|slot| slot.unstage()),
         _ => {}
     }
 }

@@ -1,7 +1,9 @@
 //! The tape of a capture: the commands of the captured queues, in the order of the calls.
 
 mod child;
+mod made_blocks;
 
+use crate::api::graph::tape::made_blocks::MadeBlocks;
 use crate::error::site::CommandKind;
 use crate::error::{Error, Kind, Result};
 use crate::memory::block::Block;
@@ -41,6 +43,8 @@ pub(crate) struct TapeState {
     pub(crate) calls: Vec<(u32, HostCall)>,
     /// Is `true` if the capture has made an array.
     pub(crate) owns_memory: bool,
+    /// Holds the blocks of the arrays that the capture has made, for later arrays of the capture.
+    made: MadeBlocks,
     /// Maps a graph that was replayed in the capture to the nodes at the end of its last replay.
     children: FxHashMap<u64, SmallVec<[u32; 2]>>,
 }
@@ -125,6 +129,8 @@ impl TapeState {
 
     /// Adds a node at the end of a queue.
     fn push(&mut self, queue: u32, command: Arc<NodeCommand>) -> u32 {
+        let missing = self.made.missing(&command.work, &self.queues[queue as usize].clock);
+        self.wait_for_nodes(queue, &missing);
         let at = self.nodes.len() as u32;
         let nodes = &self.nodes;
         let of = &mut self.queues[queue as usize];
@@ -132,6 +138,7 @@ impl TapeState {
         let after = frontier.into_iter().filter(|&node| nodes[node as usize].queue != queue).collect();
         of.frontier.push(at);
         raise(&mut of.clock, queue, at + 1);
+        self.made.note(queue, at, &command.work);
         self.nodes.push(GraphNode { queue, after, command });
         at
     }
@@ -224,7 +231,7 @@ impl CapturedQueue {
         output: Option<u32>,
     ) -> Result<u32> {
         let engine = self.tape.owner.engine();
-        self.with("a command", at, |state| {
+        self.with(what.verb(), at, |state| {
             work.each_block(|block| {
                 state.leases.entry(block.id).or_insert_with(|| Arc::new(engine.lease(block)));
             });
@@ -237,6 +244,7 @@ impl CapturedQueue {
         let engine = self.tape.owner.engine();
         self.with("a new array", at, |state| {
             state.owns_memory = true;
+            state.made.add(block);
             state.leases.entry(block.id).or_insert_with(|| Arc::new(engine.lease(block)));
         })
     }

@@ -44,6 +44,12 @@ impl GraphStep {
         &self.run.plan.segments[at as usize].order
     }
 
+    /// Returns the slots of the outputs that the part reads.
+    pub(crate) fn outputs(&self) -> impl Iterator<Item = &Arc<ReadSlot>> {
+        let commands = self.order().sorted.iter().map(|&node| self.run.plan.command(node));
+        commands.filter_map(|command| command.output).map(|output| &self.run.outputs[output as usize])
+    }
+
     /// Counts the levels of a batch that the part takes: at least one.
     pub(crate) fn depth(&self) -> u32 {
         self.order().depth.max(1)

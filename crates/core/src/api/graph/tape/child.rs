@@ -67,7 +67,7 @@ impl TapeState {
     }
 
     /// Orders the next node of `queue` after `nodes` and everything before them.
-    fn wait_for_nodes(&mut self, queue: u32, nodes: &[u32]) {
+    pub(crate) fn wait_for_nodes(&mut self, queue: u32, nodes: &[u32]) {
         if nodes.is_empty() {
             return;
         }
