@@ -3,10 +3,29 @@
 mod bindings;
 mod capturing;
 mod edits;
+mod faults;
+mod flight;
 mod replaying;
+mod structure;
+mod temporaries;
+mod transfers;
+mod verb_table;
+mod verbs;
 
 use crate::common::Case;
 
 pub fn cases() -> Vec<Case> {
-    [bindings::cases(), capturing::cases(), edits::cases(), replaying::cases()].concat()
+    [
+        capturing::cases(),
+        replaying::cases(),
+        verbs::cases(),
+        temporaries::cases(),
+        structure::cases(),
+        transfers::cases(),
+        flight::cases(),
+        faults::cases(),
+        bindings::cases(),
+        edits::cases(),
+    ]
+    .concat()
 }
