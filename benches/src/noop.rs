@@ -19,6 +19,8 @@ const EXPERT: &str = "expert";
 /// Names the cheapest recorder on contexts that order nothing. Its rows with one queue show the cost of the default
 /// policy.
 const UNCHECKED: &str = "fencepost direct unchecked";
+/// Names the cheapest recorder where each row is one replay of a graph of its launches.
+const REPLAY: &str = "fencepost direct replay";
 
 /// Returns the names of the implementations that the back end supports.
 ///
@@ -30,6 +32,7 @@ pub fn noop_contestants() -> Result<Vec<&'static str>> {
         let opened = Fencepost::with_recorder(&recorder, |choice| context(choice, policy))?;
         names.extend(opened.map(|_| recorder.contestant));
     }
+    names.extend(replays()?.map(|_| REPLAY));
     Ok(names)
 }
 
@@ -40,6 +43,13 @@ fn contestants() -> impl Iterator<Item = (Recorder, Policy)> {
     ordered.chain(direct.map(|recorder| (recorder.called(UNCHECKED), Policy::Unchecked)))
 }
 
+/// Opens the implementation that replays graphs.
+fn replays() -> Result<Option<Fencepost>> {
+    let direct = RECORDERS.into_iter().find(|recorder| recorder.choice == RecorderChoice::Direct);
+    let direct = direct.context("there is no direct recorder")?.called(REPLAY);
+    Fencepost::with_replays(&direct, |choice| context(choice, Policy::Ordered))
+}
+
 /// Opens the implementation with this name.
 ///
 /// # Errors
@@ -47,6 +57,9 @@ fn contestants() -> impl Iterator<Item = (Recorder, Policy)> {
 pub(crate) fn open(name: &str) -> Result<Box<dyn Handover>> {
     if name == EXPERT {
         return Ok(Box::new(Expert::open(&adapter()?)?));
+    }
+    if name == REPLAY {
+        return Ok(Box::new(replays()?.with_context(|| format!("the noop back end does not take `{name}`"))?));
     }
     let found = contestants().find(|(recorder, _)| recorder.contestant == name);
     let (recorder, policy) = found.with_context(|| format!("`{name}` is no contestant"))?;
