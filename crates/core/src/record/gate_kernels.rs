@@ -58,7 +58,8 @@ pub(crate) fn record_gated_groups<'e>(
     let (wanted, at) = bound(commands, wanted);
     let [mut words, counts] = tables(place.table);
     words.write = false;
-    let (params, ranges) = (&[at, commands.caps().max_groups, place.gate, place.first], &[wanted, words, counts]);
+    let (params, ranges) =
+        (&[at, commands.caps().max_groups, place.gate, place.first], &[wanted, words, counts]);
     let (kernel, groups) = (OwnKernel::GateGroups, OwnGroups::Fixed(1));
     commands.dispatch_own(&OwnDispatch { kernel, params, ranges, groups })
 }

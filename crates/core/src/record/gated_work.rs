@@ -22,7 +22,8 @@ use std::sync::Arc;
 /// Returns no error for work that can be in a body.
 pub(crate) fn dispatches_of(work: &Work, caps: &Caps) -> Result<Arc<[[u32; 3]]>> {
     if let Work::Launch(launch) = work {
-        let counts = if launch.indirect.is_some() || launch.groups.contains(&0) { [0; 3] } else { launch.groups };
+        let counts =
+            if launch.indirect.is_some() || launch.groups.contains(&0) { [0; 3] } else { launch.groups };
         return Ok(Arc::new([counts]));
     }
     let mut counting = DispatchCounts { caps, found: Vec::new() };

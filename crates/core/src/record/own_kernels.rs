@@ -127,9 +127,13 @@ mod tests {
     #[test]
     fn every_own_kernel_is_valid_and_compiles_once() {
         let (mut kernels, mut compiled) = (OwnKernels::<Option<u32>>::default(), 0);
-        for (kernel, params) in
-            [(OwnKernel::FillWords, 32), (OwnKernel::CopyWords, 64), (OwnKernel::CopySmall, 64), (OwnKernel::Gate, 48), (OwnKernel::GateGroups, 16)]
-        {
+        for (kernel, params) in [
+            (OwnKernel::FillWords, 32),
+            (OwnKernel::CopyWords, 64),
+            (OwnKernel::CopySmall, 64),
+            (OwnKernel::Gate, 48),
+            (OwnKernel::GateGroups, 16),
+        ] {
             for _ in 0..2 {
                 let made = kernels.get(kernel, |recipe| {
                     compiled += 1;

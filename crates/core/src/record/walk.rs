@@ -89,8 +89,7 @@ fn walk_graph<'e>(
         if level.replace(of_node) != Some(of_node) {
             visitor.level(of_node);
         }
-        visit_node(visitor, of_node, graph, node)
-            .map_err(|error| graph.failure(node, error))?;
+        visit_node(visitor, of_node, graph, node).map_err(|error| graph.failure(node, error))?;
     }
     Ok(())
 }

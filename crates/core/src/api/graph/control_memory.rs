@@ -13,9 +13,7 @@ use crate::record::gated_work::dispatches_of;
 use crate::runtime::owner::Owner;
 use crate::scheduler::free_blocks::BlockLease;
 use crate::scheduler::ordering::admission::Admission;
-use crate::work::graph_data::control_table::{
-    COUNTS, ControlContents, ControlLayout, ControlTable,
-};
+use crate::work::graph_data::control_table::{COUNTS, ControlContents, ControlLayout, ControlTable};
 use crate::work::graph_data::graph_node::{GraphNode, NodeCommand};
 use crate::work::span::Span;
 use crate::work::step::Work;

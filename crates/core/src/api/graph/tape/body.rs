@@ -100,8 +100,8 @@ impl CapturedQueue {
         self.add(construct, dispatches, |state| {
             let word = state.add_gate(self, construct, (GateTest::NonZero, None, None));
             // A body may change the condition, so both gates come before both bodies.
-            let other = otherwise
-                .map(|body| (body, state.add_gate(self, construct, (GateTest::Zero, None, None))));
+            let other =
+                otherwise.map(|body| (body, state.add_gate(self, construct, (GateTest::Zero, None, None))));
             state.add_body(&mut vec![self.index], then, word, construct.at);
             if let Some((body, word)) = other {
                 state.add_body(&mut vec![self.index], body, word, construct.at);
@@ -162,8 +162,10 @@ impl TapeState {
     /// Counts the gates of a body, and the dispatches of its nodes.
     fn count(&self, owner: &Owner) -> u64 {
         let caps = owner.device().caps();
-        let direct =
-            self.nodes.iter().filter(|node| node.gate.is_none() && !matches!(node.command.work, Work::Gate(_)));
+        let direct = self
+            .nodes
+            .iter()
+            .filter(|node| node.gate.is_none() && !matches!(node.command.work, Work::Gate(_)));
         let of_node = |work: &Work| dispatches_of(work, caps).map_or(0, |found| found.len() as u64);
         self.dispatches + direct.map(|node| of_node(&node.command.work)).sum::<u64>()
     }

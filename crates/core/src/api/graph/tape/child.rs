@@ -91,7 +91,8 @@ impl TapeState {
             parent: None,
             at,
         };
-        self.dispatches += layout.map_or(0, |layout| u64::from(layout.gates) + u64::from(layout.dispatches()));
+        self.dispatches +=
+            layout.map_or(0, |layout| u64::from(layout.gates) + u64::from(layout.dispatches()));
         self.copy_nodes(&mut queues, &copy, |state, number| {
             while let Some((_, call)) = calls.next_if(|(before, _)| *before as usize <= number) {
                 state.calls.push((state.nodes.len() as u32, call.clone()));
