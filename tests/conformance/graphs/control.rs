@@ -19,6 +19,8 @@ pub fn cases() -> Vec<Case> {
         case("g06_every_kind_of_transfer_executes_only_with_its_body", transfers),
         case("g06_a_condition_may_be_a_slice", slice_condition),
         case("g06_an_indirect_launch_in_a_body_keeps_its_own_counts", indirect),
+        case("g06_a_gate_decides_for_many_dispatches", many_dispatches),
+        case("g06_a_replay_with_a_body_follows_the_policy", policy),
         case("g06_forks_inside_a_body_are_joined_inside_it", forks),
         case("g06_a_graph_with_a_loop_may_be_a_part_of_a_body", child),
         case("g06_two_loops_on_forked_queues_do_not_share_words", forked_loops),
@@ -412,14 +414,14 @@ fn slice_condition(subject: &Subject) {
 fn indirect(subject: &Subject) {
     let setup = Setup::new(subject);
     let (mut flag, count) = (setup.word(0), setup.queue.full([N], 0_u32).unwrap());
-    let mut groups = setup.queue.array(&[0_u32, 0, 4, 1, 1]).unwrap();
-    let (condition, place) = (flag.handle(), groups.handle());
+    let groups = setup.queue.array(&[0_u32, 0, 4, 1, 1]).unwrap();
+    let condition = flag.handle();
     let (graph, ()) = setup
         .queue
         .capture(|c| {
             c.if_(&condition, |body| {
                 let args = Mix { a: 1, b: 1, x: &setup.nothing, y: &mut count.handle() };
-                body.launch(&setup.mix, Grid::indirect(&place, 2), args)
+                body.launch(&setup.mix, Grid::indirect(&groups, 2), args)
             })
         })
         .unwrap();
@@ -438,9 +440,54 @@ fn indirect(subject: &Subject) {
         }
         assert_eq!(setup.read(&count), expected, "{value} {wanted}");
     }
-    drop(groups.handle());
-    groups = setup.queue.array(&[1_u32]).unwrap();
-    drop(groups);
+}
+
+fn many_dispatches(subject: &Subject) {
+    let setup = Setup::new(subject);
+    // A workgroup of a gate handles 64 dispatches.
+    for launches in [63, 64, 65, 130] {
+        let (mut flag, count) = (setup.word(0), setup.word(0));
+        let condition = flag.handle();
+        let capture = |c: &Capture| {
+            let all = |body: &Capture, b: u32| (0..launches).try_for_each(|_| setup.add(body, &count, b));
+            c.if_else(&condition, |body| all(body, 1), |body| all(body, 1000))
+        };
+        let (graph, ()) = setup.queue.capture(capture).unwrap();
+        let mut expected = 0;
+        for value in [1, 0, 1] {
+            setup.queue.fill(&mut flag, value).unwrap();
+            setup.queue.replay(&graph).unwrap();
+            expected += launches * if value == 0 { 1000 } else { 1 };
+            assert_eq!(setup.read(&count), [expected], "{launches} {value}");
+        }
+    }
+}
+
+fn policy(subject: &Subject) {
+    let setup = Setup::on(subject.ctx_with(Policy::Checked));
+    let other = setup.ctx.queue("other");
+    let (flag, mut count) = (setup.word(0), setup.word(0));
+    let (graph, ()) = setup.queue.capture(|c| c.if_(&flag, |body| setup.raise(body, &count))).unwrap();
+    setup.queue.replay(&graph).unwrap();
+    // The body does not execute, and for the policy it writes all the same.
+    let error = other.fill(&mut count, 5).unwrap_err();
+    assert!(matches!(error.kind(), Kind::Hazard { .. }), "{error}");
+    let error = other.fill(&mut flag.handle(), 5).unwrap_err();
+    assert!(matches!(error.kind(), Kind::Hazard { .. }), "{error}");
+    other.wait_for_queue(&setup.queue).unwrap();
+    other.fill(&mut flag.handle(), 5).unwrap();
+    other.replay(&graph).unwrap();
+    assert_eq!(other.read(&count).wait().unwrap(), [1]);
+    // Two forked queues of a body need an order too.
+    let hazard = other.capture(|c| {
+        c.if_(&flag, |body| {
+            let side = body.fork("side");
+            setup.raise(body, &count)?;
+            setup.raise(&side, &count)?;
+            body.wait_for_queue(&side)
+        })
+    });
+    assert!(matches!(hazard.unwrap_err().kind(), Kind::Hazard { .. }));
 }
 
 fn forks(subject: &Subject) {
@@ -488,7 +535,7 @@ fn child(subject: &Subject) {
     let setup = Setup::new(subject);
     let (mut left, mut times, count) = (setup.word(0), setup.word(0), setup.word(0));
     let (inner, outer) = (left.handle(), times.handle());
-    let (child, (steps, out)) = setup
+    let (child, steps) = setup
         .queue
         .capture(|c| {
             let mut own = c.zeros::<u32, 1>([1])?;
@@ -497,10 +544,9 @@ fn child(subject: &Subject) {
                 setup.lower(body, &own)?;
                 setup.raise(body, &count)
             })?;
-            Ok((steps, ()))
+            Ok(steps)
         })
         .unwrap();
-    let () = out;
     let (graph, repeats) = setup
         .queue
         .capture(|c| {
@@ -747,22 +793,22 @@ fn too_long(subject: &Subject) {
 
 fn memory_returns(subject: &Subject) {
     let setup = Setup::new(subject);
-    let (condition, count) = (setup.word(4), setup.word(0));
+    let (condition, count, copied) = (setup.word(4), setup.word(0), setup.word(0));
     setup.queue.finish().wait().unwrap();
     let before = setup.ctx.pool_stats().used;
     for _ in 0..3 {
         let capture = |c: &Capture| {
             c.repeat(&condition, Bound::AtMost(9), |body| {
                 setup.raise(body, &count)?;
-                body.copy(&count, &mut setup.nothing.slice(0..1)?)
+                body.copy(&count, &mut copied.handle())
             })
         };
         let (graph, _) = setup.queue.capture(capture).unwrap();
         assert!(setup.ctx.pool_stats().used > before);
         setup.queue.replay(&graph).unwrap();
-        setup.queue.fill(&mut setup.nothing.handle(), 0).unwrap();
     }
     assert_eq!(setup.read(&count), [12]);
+    assert_eq!(setup.read(&copied), [12]);
     setup.queue.finish().wait().unwrap();
     setup.ctx.synchronize().wait().unwrap();
     assert_eq!(setup.ctx.pool_stats().used, before);
