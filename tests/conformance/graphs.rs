@@ -2,6 +2,8 @@
 
 mod bindings;
 mod capturing;
+mod control;
+mod control_programs;
 mod edits;
 mod faults;
 mod flight;
@@ -16,16 +18,18 @@ use crate::common::Case;
 
 pub fn cases() -> Vec<Case> {
     [
-        capturing::cases(),
-        replaying::cases(),
-        verbs::cases(),
-        temporaries::cases(),
-        structure::cases(),
-        transfers::cases(),
-        flight::cases(),
-        faults::cases(),
         bindings::cases(),
+        capturing::cases(),
+        control::cases(),
+        control_programs::cases(),
         edits::cases(),
+        faults::cases(),
+        flight::cases(),
+        replaying::cases(),
+        structure::cases(),
+        temporaries::cases(),
+        transfers::cases(),
+        verbs::cases(),
     ]
     .concat()
 }

@@ -14,6 +14,7 @@ use crate::runtime::owner::Owner;
 use crate::scheduler::free_blocks::BlockLease;
 use crate::scheduler::ordering::admission::Admission;
 use crate::work::graph_data::control_table::{COUNTS, ControlContents, ControlLayout, ControlTable};
+use crate::work::graph_data::gate::{Gate, GateCounter};
 use crate::work::graph_data::graph_node::{GraphNode, NodeCommand};
 use crate::work::span::Span;
 use crate::work::step::Work;
@@ -34,6 +35,7 @@ pub(crate) fn add(
     if ended.gates == 0 {
         return Ok(None);
     }
+    mark_first_gates(ended);
     let (mut table, leases) = make_table(owner, &ended.nodes, (ended.gates, &ended.loops), at)?;
     for lease in leases {
         ended.leases.insert(lease.block.id, Arc::new(lease));
@@ -48,6 +50,20 @@ pub(crate) fn add(
         ended.push_last(read.1);
     }
     Ok(Some(table))
+}
+
+/// Lets the first gate of each loop reset the loop's counter.
+fn mark_first_gates(ended: &mut TapeState) {
+    let mut seen = vec![false; ended.loops.len()];
+    for node in &mut ended.nodes {
+        let Work::Gate(gate) = &node.command.work else { continue };
+        let Some(counter) = gate.counter else { continue };
+        let resets = !std::mem::replace(&mut seen[counter.index as usize], true);
+        if counter.resets != resets {
+            let gate = Gate { counter: Some(GateCounter { resets, ..counter }), ..(**gate).clone() };
+            node.command = Arc::new(node.command.with_work(Work::Gate(Box::new(gate))));
+        }
+    }
 }
 
 /// Makes the table of nodes with gates. The nodes do not have the read of the counters. The leases keep the memory of

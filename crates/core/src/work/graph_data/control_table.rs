@@ -133,6 +133,11 @@ impl ControlLayout {
         self.places.last().map_or(0, |last| last.end)
     }
 
+    /// Counts the gates and the dispatches of all bodies.
+    pub(crate) fn all_dispatches(&self) -> u64 {
+        u64::from(self.gates) + u64::from(self.dispatches())
+    }
+
     /// Returns the places of the dispatches that a gate allows.
     pub(crate) fn places(&self, gate: u32) -> Range<u32> {
         self.places[gate as usize].clone()

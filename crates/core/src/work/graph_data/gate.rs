@@ -37,7 +37,8 @@ pub(crate) struct Gate {
 pub(crate) struct GateCounter {
     /// Numbers the loop among those of the graph.
     pub(crate) index: u32,
-    /// Is `true` for the first gate of the loop in the graph, which sets the counter to 0 before it counts.
+    /// Is `true` for the first gate of the loop in the graph, which sets the counter to 0 before it counts. The end of
+    /// the capture decides this.
     pub(crate) resets: bool,
     /// Is `true` for the gate behind the last iteration. It has no body: if it passes, the loop has reached its bound.
     pub(crate) last: bool,

@@ -127,10 +127,11 @@ impl CapturedQueue {
         let per_body = body.count(&self.tape.owner) + 1;
         let dispatches = u64::from(bound).saturating_mul(per_body) + 1;
         self.add(construct, dispatches, |state| {
+            let index = state.counter_of(token);
             let (mut previous, mut queues) = (None, vec![self.index]);
             for iteration in 0..=bound {
                 let last = iteration == bound;
-                let counter = GateCounter { last, ..state.counter_of(token) };
+                let counter = GateCounter { index, resets: false, last };
                 let gate = (test(iteration), previous, Some(counter));
                 let word = state.add_gate(self, construct, gate);
                 previous = Some(word);
@@ -138,6 +139,8 @@ impl CapturedQueue {
                     state.add_body(&mut queues, body, word, construct.at);
                 }
             }
+            // Without an iteration, the loops of the body have counters that stay 0.
+            body.loops.iter().for_each(|&inner| _ = state.counter_of(inner));
             token
         })
     }
@@ -149,14 +152,8 @@ impl CapturedQueue {
         dispatches: u64,
         change: impl FnOnce(&mut TapeState) -> T,
     ) -> Result<T> {
-        let (call, location, limit) = (construct.call, construct.at, MOST_DISPATCHES);
-        let queue = self.label().to_string();
-        self.with(call, location, |state| {
-            let dispatches = state.dispatches.saturating_add(dispatches);
-            if dispatches > limit {
-                return Err(Kind::GraphTooLong { call, queue, location, dispatches, limit }.into());
-            }
-            state.dispatches = dispatches;
+        self.with(construct.call, construct.at, |state| {
+            state.count_dispatches(construct.call, self.index, construct.at, dispatches)?;
             state.owns_memory = true;
             Ok(change(state))
         })?
@@ -164,6 +161,26 @@ impl CapturedQueue {
 }
 
 impl TapeState {
+    /// Adds gates and dispatches of bodies to those of the tape.
+    ///
+    /// # Errors
+    /// Returns `GraphTooLong` if the tape has too many of them then.
+    pub(super) fn count_dispatches(
+        &mut self,
+        call: &'static str,
+        queue: u32,
+        location: &'static Location<'static>,
+        dispatches: u64,
+    ) -> Result<()> {
+        let (dispatches, limit) = (self.dispatches.saturating_add(dispatches), MOST_DISPATCHES);
+        if dispatches > limit {
+            let queue = self.queues[queue as usize].label.to_string();
+            return Err(Kind::GraphTooLong { call, queue, location, dispatches, limit }.into());
+        }
+        self.dispatches = dispatches;
+        Ok(())
+    }
+
     /// Counts the gates of a body, and the dispatches of its nodes.
     fn count(&self, owner: &Owner) -> u64 {
         let caps = owner.device().caps();

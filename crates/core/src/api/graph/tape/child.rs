@@ -30,15 +30,13 @@ pub(crate) struct NodeCopy<'n> {
 }
 
 impl NodeCopy<'_> {
-    /// Returns the command of a copy. `words` counts the words of the tape's earlier gates, and `loops` holds the
-    /// counters of the loops. A node without a gate and without an output shares its command with all copies.
-    fn command(&self, node: &GraphNode, words: u32, loops: &[GateCounter]) -> Arc<NodeCommand> {
+    /// Returns the command of a copy. `words` counts the words of the tape's earlier gates, and `loops` numbers the
+    /// loops in the tape. A node without a gate and without an output shares its command with all copies.
+    fn command(&self, node: &GraphNode, words: u32, loops: &[u32]) -> Arc<NodeCommand> {
         let command = &node.command;
         if let Work::Gate(gate) = &command.work {
-            let counter = gate.counter.map(|own| {
-                let GateCounter { index, resets, .. } = loops[own.index as usize];
-                GateCounter { index, resets: own.resets && resets, last: own.last }
-            });
+            let moved = |own: GateCounter| GateCounter { index: loops[own.index as usize], ..own };
+            let counter = gate.counter.map(moved);
             let gate = gate.moved(words, self.parent, counter);
             return Arc::new(command.with_work(Work::Gate(Box::new(gate))));
         }
@@ -64,7 +62,9 @@ impl CapturedQueue {
             self.not_in_body("a replay of a graph with outputs or functions of the host", at, WHOLE_GRAPH)?;
         }
         let engine = self.tape.owner.engine();
-        self.with("replay", at, |state| {
+        let dispatches = plan.control.as_ref().map_or(0, |table| table.layout.all_dispatches());
+        self.with("replay", at, |state| -> Result<()> {
+            state.count_dispatches("replay", self.index, at, dispatches)?;
             for (&id, lease) in child.leases.iter() {
                 state.leases.entry(id).or_insert_with(|| lease.clone());
             }
@@ -75,7 +75,8 @@ impl CapturedQueue {
                 });
             }
             state.include(self.index, child, plan, at);
-        })
+            Ok(())
+        })?
     }
 }
 
@@ -108,8 +109,6 @@ impl TapeState {
             parent: None,
             at,
         };
-        self.dispatches +=
-            layout.map_or(0, |layout| u64::from(layout.gates) + u64::from(layout.dispatches()));
         self.copy_nodes(&mut queues, &copy, |state, number| {
             while let Some((_, call)) = calls.next_if(|(before, _)| *before as usize <= number) {
                 state.calls.push((state.nodes.len() as u32, call.clone()));
@@ -138,7 +137,7 @@ impl TapeState {
         }
         let (first, words) = (self.nodes.len() as u32, self.gates);
         self.gates += copy.gates;
-        let loops: Vec<GateCounter> = copy.loops.iter().map(|&token| self.counter_of(token)).collect();
+        let loops: Vec<u32> = copy.loops.iter().map(|&token| self.counter_of(token)).collect();
         for (number, node) in copy.nodes.iter().enumerate() {
             before(self, number);
             let to = queues[node.queue as usize];
@@ -156,14 +155,13 @@ impl TapeState {
         }
     }
 
-    /// Returns the counter of a loop. The first call for a loop returns a counter that starts at 0.
-    pub(crate) fn counter_of(&mut self, token: u64) -> GateCounter {
+    /// Returns the number of a loop in the tape.
+    pub(crate) fn counter_of(&mut self, token: u64) -> u32 {
         let known = self.loops.iter().position(|&known| known == token);
-        let index = known.unwrap_or(self.loops.len()) as u32;
-        if known.is_none() {
+        known.unwrap_or_else(|| {
             self.loops.push(token);
-        }
-        GateCounter { index, resets: known.is_none(), last: false }
+            self.loops.len() - 1
+        }) as u32
     }
 
     /// Returns the nodes at the end of a queue, and the queue's clock.

@@ -1,0 +1,815 @@
+//! G06: conditions and loops that the device decides.
+
+use crate::common::counted::Counted;
+use crate::common::kernels::Mix;
+use crate::common::{Case, Subject, case};
+use fencepost::prelude::*;
+use fencepost::{Bound, Capture, Download, HostArray, Kind, Result, Upload};
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("g06_a_body_executes_if_its_condition_is_not_zero", conditional),
+        case("g06_one_half_of_an_if_else_executes_also_if_it_changes_the_condition", two_halves),
+        case("g06_a_loop_executes_while_its_condition_is_not_zero", countdown),
+        case("g06_a_do_while_executes_once_at_least", do_while),
+        case("g06_a_repeat_executes_as_often_as_its_count_says", repeat),
+        case("g06_a_loop_says_if_its_bound_ended_it", bounds),
+        case("g06_a_condition_inside_a_loop_is_read_in_each_iteration", condition_in_loop),
+        case("g06_loops_nest_and_count_all_their_iterations", nested),
+        case("g06_every_kind_of_transfer_executes_only_with_its_body", transfers),
+        case("g06_a_condition_may_be_a_slice", slice_condition),
+        case("g06_an_indirect_launch_in_a_body_keeps_its_own_counts", indirect),
+        case("g06_a_gate_decides_for_many_dispatches", many_dispatches),
+        case("g06_a_replay_with_a_body_follows_the_policy", policy),
+        case("g06_forks_inside_a_body_are_joined_inside_it", forks),
+        case("g06_a_graph_with_a_loop_may_be_a_part_of_a_body", child),
+        case("g06_two_loops_on_forked_queues_do_not_share_words", forked_loops),
+        case("g06_conditions_and_loops_work_outside_of_a_capture", outside),
+        case("g06_a_replay_with_a_loop_is_one_submission", one_submission),
+        case("g06_a_body_refuses_what_it_cannot_contain", refused),
+        case("g06_the_queue_around_a_body_takes_no_commands", outer_queue),
+        case("g06_a_condition_has_one_element_of_the_same_context", wrong_condition),
+        case("g06_a_loop_of_too_many_dispatches_is_an_error", too_long),
+        case("g06_the_table_of_a_graph_returns_to_the_pool", memory_returns),
+    ]
+}
+
+const N: usize = 256;
+
+/// Holds a queue, and the arrays with which a body lowers a condition.
+struct Setup {
+    ctx: Context,
+    queue: CommandQueue,
+    mix: Kernel<Mix<'static>>,
+    nothing: DeviceArray<u32>,
+}
+
+impl Setup {
+    fn new(subject: &Subject) -> Self {
+        Self::on(subject.ctx())
+    }
+
+    fn on(ctx: Context) -> Self {
+        let queue = ctx.queue("main");
+        let (mix, nothing) = (ctx.kernel::<Mix>().unwrap(), ctx.zeros::<u32, 1>([N]).unwrap());
+        Self { ctx, queue, mix, nothing }
+    }
+
+    fn word(&self, value: u32) -> DeviceArray<u32> {
+        self.queue.full([1], value).unwrap()
+    }
+
+    /// Adds 1 to each element.
+    fn raise(&self, queue: &CommandQueue, array: &DeviceArray<u32>) -> Result<()> {
+        self.add(queue, array, 1)
+    }
+
+    fn lower(&self, queue: &CommandQueue, array: &DeviceArray<u32>) -> Result<()> {
+        self.add(queue, array, u32::MAX)
+    }
+
+    fn add(&self, queue: &CommandQueue, array: &DeviceArray<u32>, b: u32) -> Result<()> {
+        let x = self.nothing.slice(0..array.len())?;
+        let args = Mix { a: 1, b, x: &x, y: &mut array.handle() };
+        queue.launch(&self.mix, Grid::threads([array.len()]), args)
+    }
+
+    fn read(&self, array: &DeviceArray<u32>) -> Vec<u32> {
+        self.queue.read(array).wait().unwrap()
+    }
+}
+
+fn conditional(subject: &Subject) {
+    let setup = Setup::new(subject);
+    let (mut flag, count) = (setup.word(1), setup.word(0));
+    let condition = flag.handle();
+    let capture = |c: &Capture| c.if_(&condition, |body| setup.raise(body, &count));
+    let (graph, ()) = setup.queue.capture(capture).unwrap();
+    let mut expected = 0;
+    for value in [1, 0, 7, 0, 0, u32::MAX, 1 << 31] {
+        setup.queue.fill(&mut flag, value).unwrap();
+        setup.queue.replay(&graph).unwrap();
+        expected += u32::from(value != 0);
+        assert_eq!(setup.read(&count), [expected], "{value}");
+    }
+    // A signed condition is compared in the same way.
+    let mut signed = setup.queue.full([1], -1_i32).unwrap();
+    let condition = signed.handle();
+    let capture = |c: &Capture| c.if_(&condition, |body| setup.raise(body, &count));
+    let (graph, ()) = setup.queue.capture(capture).unwrap();
+    for value in [-1, 0, 1] {
+        setup.queue.fill(&mut signed, value).unwrap();
+        setup.queue.replay(&graph).unwrap();
+    }
+    assert_eq!(setup.read(&count), [expected + 2]);
+}
+
+fn two_halves(subject: &Subject) {
+    let setup = Setup::new(subject);
+    let (mut flag, then, other) = (setup.word(0), setup.word(0), setup.word(0));
+    let condition = flag.handle();
+    let (graph, ()) = setup
+        .queue
+        .capture(|c| {
+            let mut own = flag.handle();
+            c.if_else(
+                &condition,
+                |body| {
+                    body.fill(&mut own, 0)?;
+                    setup.raise(body, &then)
+                },
+                |body| {
+                    setup.raise(body, &condition)?;
+                    setup.raise(body, &other)
+                },
+            )
+        })
+        .unwrap();
+    let (mut thens, mut others) = (0, 0);
+    for value in [1, 0, 0, 5, 0] {
+        setup.queue.fill(&mut flag, value).unwrap();
+        setup.queue.replay(&graph).unwrap();
+        if value == 0 {
+            others += 1
+        } else {
+            thens += 1
+        };
+        assert_eq!(setup.read(&then), [thens]);
+        assert_eq!(setup.read(&other), [others]);
+        assert_eq!(setup.read(&flag), [u32::from(value == 0)]);
+    }
+}
+
+fn countdown(subject: &Subject) {
+    let setup = Setup::new(subject);
+    let (mut left, count) = (setup.word(0), setup.queue.full([N], 0_u32).unwrap());
+    let condition = left.handle();
+    let (graph, steps) = setup
+        .queue
+        .capture(|c| {
+            setup.raise(c, &count)?;
+            let steps = c.while_(&condition, Bound::AtMost(8), |body| {
+                setup.raise(body, &count)?;
+                setup.lower(body, &condition)
+            })?;
+            setup.raise(c, &count)?;
+            Ok(steps)
+        })
+        .unwrap();
+    let mut expected = 0;
+    for start in [3, 0, 8, 1, 5] {
+        setup.queue.fill(&mut left, start).unwrap();
+        let run = setup.queue.replay(&graph).unwrap();
+        expected += start + 2;
+        assert_eq!(setup.read(&count), [expected; N], "{start}");
+        assert_eq!(setup.read(&left), [0]);
+        assert_eq!(run.iterations(&steps).unwrap().wait().unwrap(), start);
+        assert!(!run.reached_bound(&steps).unwrap().wait().unwrap());
+    }
+}
+
+fn do_while(subject: &Subject) {
+    let setup = Setup::new(subject);
+    let (mut left, count) = (setup.word(0), setup.word(0));
+    let condition = left.handle();
+    let capture = |c: &Capture| {
+        c.do_while(&condition, Bound::AtMost(6), |body| {
+            setup.raise(body, &count)?;
+            setup.lower(body, &condition)
+        })
+    };
+    let (graph, steps) = setup.queue.capture(capture).unwrap();
+    let mut expected = 0;
+    // The first iteration lowers 0 to the largest number, so the bound ends the loop.
+    for (start, iterations) in [(1, 1), (4, 4), (6, 6), (7, 6), (0, 6)] {
+        setup.queue.fill(&mut left, start).unwrap();
+        let run = setup.queue.replay(&graph).unwrap();
+        expected += iterations;
+        assert_eq!(setup.read(&count), [expected], "{start}");
+        assert_eq!(run.iterations(&steps).unwrap().wait().unwrap(), iterations);
+        let reached = run.reached_bound(&steps).unwrap().wait().unwrap();
+        assert_eq!(reached, start == 7 || start == 0, "{start}");
+    }
+    let zero = setup.queue.do_while(&condition, Bound::AtMost(0), |_| Ok(())).unwrap_err();
+    assert!(zero.to_string().contains("bound above 0"), "{zero}");
+}
+
+fn repeat(subject: &Subject) {
+    let setup = Setup::new(subject);
+    let (mut times, sum) = (setup.queue.full([1], 0_i32).unwrap(), setup.word(0));
+    let condition = times.handle();
+    let capture = |c: &Capture| c.repeat(&condition, Bound::AtMost(5), |body| setup.raise(body, &sum));
+    let (graph, steps) = setup.queue.capture(capture).unwrap();
+    let mut expected = 0;
+    for (count, iterations) in [(0, 0), (1, 1), (5, 5), (6, 5), (-1, 0), (i32::MIN, 0), (i32::MAX, 5)] {
+        setup.queue.fill(&mut times, count).unwrap();
+        let run = setup.queue.replay(&graph).unwrap();
+        expected += iterations;
+        assert_eq!(setup.read(&sum), [expected], "{count}");
+        assert_eq!(run.iterations(&steps).unwrap().wait().unwrap(), iterations);
+        assert_eq!(run.reached_bound(&steps).unwrap().wait().unwrap(), count > 5, "{count}");
+    }
+    // The body ends the loop: the count is read again before each iteration.
+    let unsigned = setup.word(u32::MAX);
+    let mut own = unsigned.handle();
+    let steps = setup.queue.repeat(&unsigned, Bound::AtMost(5), |body| body.fill(&mut own, 2)).unwrap();
+    assert_eq!(steps.replay().unwrap().iterations(&steps).unwrap().wait().unwrap(), 2);
+}
+
+fn bounds(subject: &Subject) {
+    let setup = Setup::new(subject);
+    let mut left = setup.word(0);
+    let condition = left.handle();
+    for bound in [0, 1, 2, 70] {
+        let capture =
+            |c: &Capture| c.while_(&condition, Bound::AtMost(bound), |body| setup.lower(body, &condition));
+        let (graph, steps) = setup.queue.capture(capture).unwrap();
+        for start in [bound.saturating_sub(1), bound, bound + 1] {
+            setup.queue.fill(&mut left, start).unwrap();
+            let run = setup.queue.replay(&graph).unwrap();
+            let expected = (start.min(bound), start > bound);
+            let found = (
+                run.iterations(&steps).unwrap().wait().unwrap(),
+                run.reached_bound(&steps).unwrap().wait().unwrap(),
+            );
+            assert_eq!(found, expected, "{start} of {bound}");
+            assert_eq!(setup.read(&left), [start - expected.0]);
+        }
+    }
+    // A body that never changes its condition ends at the bound, or executes never.
+    let count = setup.word(0);
+    let capture = |c: &Capture| c.while_(&condition, Bound::AtMost(9), |body| setup.raise(body, &count));
+    let (graph, steps) = setup.queue.capture(capture).unwrap();
+    for (value, expected) in [(1, 9), (0, 9), (2, 18)] {
+        setup.queue.fill(&mut left, value).unwrap();
+        let run = setup.queue.replay(&graph).unwrap();
+        assert_eq!(run.reached_bound(&steps).unwrap().wait().unwrap(), value != 0);
+        assert_eq!(setup.read(&count), [expected]);
+    }
+}
+
+fn condition_in_loop(subject: &Subject) {
+    let setup = Setup::new(subject);
+    let (mut left, mut skip, count) = (setup.word(0), setup.word(0), setup.word(0));
+    let (condition, inner) = (left.handle(), skip.handle());
+    // The inner condition is counted down too: its body executes in the first iterations only.
+    let capture = |c: &Capture| {
+        c.while_(&condition, Bound::AtMost(6), |body| {
+            setup.lower(body, &condition)?;
+            body.if_(&inner, |body| {
+                setup.lower(body, &inner)?;
+                setup.raise(body, &count)
+            })
+        })
+    };
+    let (graph, steps) = setup.queue.capture(capture).unwrap();
+    let mut expected = 0;
+    for (loops, ifs) in [(4, 2), (3, 6), (0, 5), (6, 0), (6, 6)] {
+        setup.queue.fill(&mut left, loops).unwrap();
+        setup.queue.fill(&mut skip, ifs).unwrap();
+        let run = setup.queue.replay(&graph).unwrap();
+        expected += ifs.min(loops);
+        assert_eq!(setup.read(&count), [expected], "{loops} {ifs}");
+        assert_eq!(setup.read(&skip), [ifs - ifs.min(loops)]);
+        assert_eq!(run.iterations(&steps).unwrap().wait().unwrap(), loops);
+    }
+}
+
+fn nested(subject: &Subject) {
+    let setup = Setup::new(subject);
+    let (mut first, mut second, third) = (setup.word(0), setup.word(0), setup.word(0));
+    let (a, b, count) = (first.handle(), second.handle(), setup.word(0));
+    let (graph, (outer, middle, inner)) = setup
+        .queue
+        .capture(|c| {
+            let (mut middle, mut inner) = (None, None);
+            let outer = c.repeat(&a, Bound::AtMost(3), |body| {
+                middle = Some(body.repeat(&b, Bound::AtMost(2), |body| {
+                    body.fill(&mut third.handle(), 2)?;
+                    inner = Some(body.while_(&third, Bound::AtMost(4), |body| {
+                        setup.lower(body, &third)?;
+                        setup.raise(body, &count)
+                    })?);
+                    Ok(())
+                })?);
+                Ok(())
+            })?;
+            Ok((outer, middle.unwrap(), inner.unwrap()))
+        })
+        .unwrap();
+    let mut expected = 0;
+    for (outers, middles) in [(2, 2), (3, 1), (0, 2), (1, 0), (3, 3), (4, 1)] {
+        setup.queue.fill(&mut first, outers).unwrap();
+        setup.queue.fill(&mut second, middles).unwrap();
+        let run = setup.queue.replay(&graph).unwrap();
+        let all = outers.min(3) * middles.min(2);
+        expected += 2 * all;
+        assert_eq!(setup.read(&count), [expected], "{outers} {middles}");
+        let of = |steps| run.iterations(steps).unwrap().wait().unwrap();
+        assert_eq!((of(&outer), of(&middle), of(&inner)), (outers.min(3), all, 2 * all));
+        let reached = |steps| run.reached_bound(steps).unwrap().wait().unwrap();
+        let expected = (outers > 3, outers > 0 && middles > 2, false);
+        assert_eq!((reached(&outer), reached(&middle), reached(&inner)), expected);
+    }
+}
+
+fn transfers(subject: &Subject) {
+    let setup = Setup::new(subject);
+    let queue = &setup.queue;
+    let mut flag = setup.word(0);
+    let condition = flag.handle();
+    let source: Vec<u32> = (0..N as u32).collect();
+    let from = queue.array(&source).unwrap();
+    let uploaded: Vec<u32> = source.iter().map(|value| value * 7 + 1).collect();
+    let small: Vec<u8> = (0..99).collect();
+    let made = |value: u32| queue.full([N], value).unwrap();
+    let (mut zeroed, mut filled, mut copied, mut loaded) = (made(1), made(2), made(3), made(4));
+    let (mut square, shifted, mut part) = (made(5).reshape([16, 16]).unwrap(), made(0), made(9));
+    let mut bytes = queue.full([100], 255_u8).unwrap();
+    let mut triples = queue.full([20], [1_u32, 2, 3]).unwrap();
+    queue.copy(&from, &mut shifted.handle()).unwrap();
+    let (graph, ()) = queue
+        .capture(|c| {
+            c.if_(&condition, |body| {
+                body.fill(&mut zeroed.slice(3..N)?, 0)?;
+                body.fill(&mut filled, 77)?;
+                body.copy(&from, &mut copied)?;
+                body.upload(&uploaded, &mut loaded)?;
+                let rows = from.reshape([16, 16])?;
+                body.copy_region(&rows, region![2..6, 3..7], &mut square, region![1..5, 9..13])?;
+                // The sides overlap, in both directions.
+                body.copy(&shifted.slice(0..N - 1)?, &mut shifted.slice(1..N)?)?;
+                body.copy(&shifted.slice(8..N)?, &mut shifted.slice(0..N - 8)?)?;
+                body.set(&mut part, [17], 1234)?;
+                body.upload_region(&small, &mut bytes, region![1..])?;
+                body.fill(&mut triples, [4, 5, 6])
+            })
+        })
+        .unwrap();
+    let read = |array: &DeviceArray<u32>| queue.read(array).wait().unwrap();
+    for value in [0, 1, 1, 0] {
+        let before = read(&shifted);
+        queue.fill(&mut flag, value).unwrap();
+        queue.fill(&mut zeroed, 1).unwrap();
+        queue.fill(&mut filled, 2).unwrap();
+        queue.fill(&mut copied, 3).unwrap();
+        queue.fill(&mut loaded, 4).unwrap();
+        queue.fill(&mut square, 5).unwrap();
+        queue.fill(&mut part, 9).unwrap();
+        queue.fill(&mut bytes, 255).unwrap();
+        queue.fill(&mut triples, [1, 2, 3]).unwrap();
+        queue.replay(&graph).unwrap();
+        let on = value != 0;
+        let expected: Vec<u32> = (0..N).map(|at| u32::from(at < 3 || !on)).collect();
+        assert_eq!(read(&zeroed), expected, "{value}");
+        assert_eq!(read(&filled), [if on { 77 } else { 2 }; N]);
+        assert_eq!(read(&copied), if on { source.clone() } else { vec![3; N] });
+        assert_eq!(read(&loaded), if on { uploaded.clone() } else { vec![4; N] });
+        let at = |row: usize, column: usize| match on && (1..5).contains(&row) && (9..13).contains(&column) {
+            true => source[(row + 1) * 16 + column - 6],
+            false => 5,
+        };
+        let expected: Vec<u32> = (0..N).map(|index| at(index / 16, index % 16)).collect();
+        assert_eq!(queue.read(&square).wait().unwrap(), expected);
+        let mut expected = before;
+        if on {
+            expected.copy_within(0..N - 1, 1);
+            expected.copy_within(8..N, 0);
+        }
+        assert_eq!(read(&shifted), expected);
+        let expected: Vec<u32> = (0..N).map(|at| if on && at == 17 { 1234 } else { 9 }).collect();
+        assert_eq!(read(&part), expected);
+        let expected: Vec<u8> = (0..100).map(|at| if on && at > 0 { at - 1 } else { 255 }).collect();
+        assert_eq!(queue.read(&bytes).wait().unwrap(), expected);
+        let expected = if on { [4, 5, 6] } else { [1, 2, 3] };
+        assert_eq!(queue.read(&triples).wait().unwrap(), [expected; 20]);
+    }
+}
+
+fn slice_condition(subject: &Subject) {
+    let setup = Setup::new(subject);
+    let flags = setup.ctx.zeros::<u32, 1>([N]).unwrap();
+    let count = setup.word(0);
+    let places = [0, 1, 63, 64, 65, N - 1];
+    let (graph, ()) = setup
+        .queue
+        .capture(|c| {
+            for (at, place) in places.into_iter().enumerate() {
+                let condition = flags.slice(place..place + 1)?;
+                c.if_(&condition, |body| setup.add(body, &count, 1 << (4 * at)))?;
+            }
+            Ok(())
+        })
+        .unwrap();
+    for chosen in [vec![], vec![0], vec![5], vec![1, 3], vec![2, 4], vec![0, 1, 2, 3, 4, 5]] {
+        let mut host = vec![1; N];
+        places.iter().enumerate().for_each(|(at, &place)| host[place] = u32::from(chosen.contains(&at)));
+        setup.queue.upload(&host, &mut flags.handle()).unwrap();
+        setup.queue.fill(&mut count.handle(), 0).unwrap();
+        setup.queue.replay(&graph).unwrap();
+        assert_eq!(setup.read(&count), [chosen.iter().map(|at| 1 << (4 * at)).sum::<u32>()], "{chosen:?}");
+    }
+}
+
+fn indirect(subject: &Subject) {
+    let setup = Setup::new(subject);
+    let (mut flag, count) = (setup.word(0), setup.queue.full([N], 0_u32).unwrap());
+    let groups = setup.queue.array(&[0_u32, 0, 4, 1, 1]).unwrap();
+    let condition = flag.handle();
+    let (graph, ()) = setup
+        .queue
+        .capture(|c| {
+            c.if_(&condition, |body| {
+                let args = Mix { a: 1, b: 1, x: &setup.nothing, y: &mut count.handle() };
+                body.launch(&setup.mix, Grid::indirect(&groups, 2), args)
+            })
+        })
+        .unwrap();
+    let workgroup = 64;
+    let mut expected = vec![0; N];
+    for (value, wanted) in [(1, 4), (0, 4), (1, 1), (1, 0), (1, 1 << 20), (7, 3)] {
+        setup.queue.fill(&mut flag, value).unwrap();
+        setup.queue.fill(&mut groups.slice(2..3).unwrap(), wanted).unwrap();
+        setup.queue.replay(&graph).unwrap();
+        // More workgroups than the device allows are none.
+        let threads = if value == 0 || wanted > 65_535 { 0 } else { wanted as usize * workgroup };
+        expected[..threads.min(N)].iter_mut().for_each(|value| *value += 1);
+        if subject.place().is_cpu() && wanted > 65_535 {
+            // The CPU recorder has no limit.
+            expected.iter_mut().for_each(|value| *value += 1);
+        }
+        assert_eq!(setup.read(&count), expected, "{value} {wanted}");
+    }
+}
+
+fn many_dispatches(subject: &Subject) {
+    let setup = Setup::new(subject);
+    // A workgroup of a gate handles 64 dispatches.
+    for launches in [63, 64, 65, 130] {
+        let (mut flag, count) = (setup.word(0), setup.word(0));
+        let condition = flag.handle();
+        let capture = |c: &Capture| {
+            let all = |body: &Capture, b: u32| (0..launches).try_for_each(|_| setup.add(body, &count, b));
+            c.if_else(&condition, |body| all(body, 1), |body| all(body, 1000))
+        };
+        let (graph, ()) = setup.queue.capture(capture).unwrap();
+        let mut expected = 0;
+        for value in [1, 0, 1] {
+            setup.queue.fill(&mut flag, value).unwrap();
+            setup.queue.replay(&graph).unwrap();
+            expected += launches * if value == 0 { 1000 } else { 1 };
+            assert_eq!(setup.read(&count), [expected], "{launches} {value}");
+        }
+    }
+}
+
+fn policy(subject: &Subject) {
+    let setup = Setup::on(subject.ctx_with(Policy::Checked));
+    let other = setup.ctx.queue("other");
+    let (flag, mut count) = (setup.word(0), setup.word(0));
+    let (graph, ()) = setup.queue.capture(|c| c.if_(&flag, |body| setup.raise(body, &count))).unwrap();
+    setup.queue.replay(&graph).unwrap();
+    // The body does not execute, and for the policy it writes all the same.
+    let error = other.fill(&mut count, 5).unwrap_err();
+    assert!(matches!(error.kind(), Kind::Hazard { .. }), "{error}");
+    let error = other.fill(&mut flag.handle(), 5).unwrap_err();
+    assert!(matches!(error.kind(), Kind::Hazard { .. }), "{error}");
+    other.wait_for_queue(&setup.queue).unwrap();
+    other.fill(&mut flag.handle(), 5).unwrap();
+    other.replay(&graph).unwrap();
+    assert_eq!(other.read(&count).wait().unwrap(), [1]);
+    // Two forked queues of a body need an order too.
+    let hazard = other.capture(|c| {
+        c.if_(&flag, |body| {
+            let side = body.fork("side");
+            setup.raise(body, &count)?;
+            setup.raise(&side, &count)?;
+            body.wait_for_queue(&side)
+        })
+    });
+    assert!(matches!(hazard.unwrap_err().kind(), Kind::Hazard { .. }));
+}
+
+fn forks(subject: &Subject) {
+    let setup = Setup::on(subject.ctx_with(Policy::Unchecked));
+    let (mut left, total) = (setup.word(0), setup.queue.full([N], 0_u32).unwrap());
+    let parts: Vec<DeviceArray<u32>> = (0..3).map(|_| setup.queue.full([N], 0).unwrap()).collect();
+    setup.queue.finish().wait().unwrap();
+    let condition = left.handle();
+    let (graph, steps) = setup
+        .queue
+        .capture(|c| {
+            c.while_(&condition, Bound::AtMost(20), |body| {
+                setup.lower(body, &condition)?;
+                let sides: Vec<CommandQueue> = (0..3).map(|at| body.fork(&format!("side {at}"))).collect();
+                for (side, part) in sides.iter().zip(&parts) {
+                    setup.raise(side, part)?;
+                    setup.raise(side, part)?;
+                }
+                for (side, part) in sides.iter().zip(&parts) {
+                    body.wait_for_queue(side)?;
+                    let args = Mix { a: 1, b: 0, x: part, y: &mut total.handle() };
+                    body.launch(&setup.mix, Grid::threads([N]), args)?;
+                }
+                Ok(())
+            })
+        })
+        .unwrap();
+    let (mut raised, mut expected) = (0, 0);
+    for start in [3, 0, 20, 21] {
+        setup.queue.fill(&mut left, start).unwrap();
+        let run = setup.queue.replay(&graph).unwrap();
+        for _ in 0..start.min(20) {
+            raised += 2;
+            expected += 3 * raised;
+        }
+        assert_eq!(setup.read(&total), [expected; N], "{start}");
+        assert_eq!(run.iterations(&steps).unwrap().wait().unwrap(), start.min(20));
+    }
+    let unjoined = setup.queue.capture(|c| c.if_(&condition, |body| setup.raise(&body.fork("lost"), &total)));
+    let error = unjoined.unwrap_err();
+    assert!(matches!(error.kind(), Kind::Unjoined { queue, .. } if queue == "lost"), "{error}");
+}
+
+fn child(subject: &Subject) {
+    let setup = Setup::new(subject);
+    let (mut left, mut times, count) = (setup.word(0), setup.word(0), setup.word(0));
+    let (inner, outer) = (left.handle(), times.handle());
+    let (child, steps) = setup
+        .queue
+        .capture(|c| {
+            let mut own = c.zeros::<u32, 1>([1])?;
+            c.copy(&inner, &mut own)?;
+            let steps = c.while_(&own, Bound::AtMost(4), |body| {
+                setup.lower(body, &own)?;
+                setup.raise(body, &count)
+            })?;
+            Ok(steps)
+        })
+        .unwrap();
+    let (graph, repeats) = setup
+        .queue
+        .capture(|c| {
+            c.replay(&child)?;
+            let repeats = c.repeat(&outer, Bound::AtMost(3), |body| body.replay(&child).map(|_| ()))?;
+            c.replay(&child)?;
+            Ok(repeats)
+        })
+        .unwrap();
+    let mut expected = 0;
+    for (iterations, again) in [(2, 1), (4, 3), (0, 3), (3, 0)] {
+        setup.queue.fill(&mut left, iterations).unwrap();
+        setup.queue.fill(&mut times, again).unwrap();
+        let run = setup.queue.replay(&graph).unwrap();
+        expected += (again + 2) * iterations;
+        assert_eq!(setup.read(&count), [expected], "{iterations} {again}");
+        assert_eq!(run.iterations(&repeats).unwrap().wait().unwrap(), again);
+        // The graph counts the loop of all its copies together.
+        assert_eq!(run.iterations(&steps).unwrap().wait().unwrap(), (again + 2) * iterations);
+    }
+    let alone = setup.queue.replay(&child).unwrap();
+    assert_eq!(alone.iterations(&steps).unwrap().wait().unwrap(), 3);
+    let error = alone.iterations(&repeats).unwrap_err();
+    assert!(error.to_string().contains("another graph"), "{error}");
+}
+
+fn forked_loops(subject: &Subject) {
+    let setup = Setup::new(subject);
+    let (mut one, mut two) = (setup.word(0), setup.word(0));
+    let (a, b) = (one.handle(), two.handle());
+    let counts = [setup.word(0), setup.word(0)];
+    let (graph, (first, second)) = setup
+        .queue
+        .capture(|c| {
+            let side = c.fork("side");
+            let first = c.while_(&a, Bound::AtMost(5), |body| {
+                setup.lower(body, &a)?;
+                setup.raise(body, &counts[0])
+            })?;
+            let second = side.while_(&b, Bound::AtMost(7), |body| {
+                setup.lower(body, &b)?;
+                setup.raise(body, &counts[1])
+            })?;
+            c.wait_for_queue(&side)?;
+            Ok((first, second))
+        })
+        .unwrap();
+    let mut expected = [0, 0];
+    for (left, right) in [(5, 1), (0, 7), (2, 0), (3, 6)] {
+        setup.queue.fill(&mut one, left).unwrap();
+        setup.queue.fill(&mut two, right).unwrap();
+        let run = setup.queue.replay(&graph).unwrap();
+        expected = [expected[0] + left, expected[1] + right];
+        assert_eq!([setup.read(&counts[0])[0], setup.read(&counts[1])[0]], expected);
+        assert_eq!(run.iterations(&first).unwrap().wait().unwrap(), left);
+        assert_eq!(run.iterations(&second).unwrap().wait().unwrap(), right);
+    }
+}
+
+fn outside(subject: &Subject) {
+    let setup = Setup::new(subject);
+    let queue = &setup.queue;
+    let (mut left, count) = (setup.word(3), setup.word(0));
+    let condition = left.handle();
+    let steps = queue
+        .while_(&condition, Bound::AtMost(10), |body| {
+            setup.lower(body, &condition)?;
+            setup.raise(body, &count)
+        })
+        .unwrap();
+    // The commands of the queue behind the loop come after it.
+    setup.raise(queue, &count).unwrap();
+    queue.if_(&condition, |body| setup.add(body, &count, 1000)).unwrap();
+    queue
+        .if_else(&condition, |body| setup.add(body, &count, 1000), |body| setup.add(body, &count, 100))
+        .unwrap();
+    queue.fill(&mut left, 2).unwrap();
+    queue.repeat(&condition, Bound::AtMost(10), |body| setup.add(body, &count, 10)).unwrap();
+    queue.do_while(&setup.word(0), Bound::AtMost(10), |body| setup.add(body, &count, 500)).unwrap();
+    assert_eq!(setup.read(&count), [3 + 1 + 100 + 20 + 500]);
+    let run = steps.replay().unwrap();
+    assert_eq!(run.iterations(&steps).unwrap().wait().unwrap(), 3);
+    assert!(!run.reached_bound(&steps).unwrap().wait().unwrap());
+    // A failed body enqueues nothing.
+    let error = queue.if_(&setup.word(1), |body| {
+        setup.raise(body, &count)?;
+        body.copy(&count, &mut setup.nothing.handle())
+    });
+    assert!(matches!(error.unwrap_err().kind(), Kind::Shape { .. }));
+    assert_eq!(setup.read(&count), [624]);
+}
+
+fn one_submission(subject: &Subject) {
+    let counted = Counted::new(subject);
+    let setup = Setup::on(counted.ctx.clone());
+    let (mut left, count) = (setup.word(0), setup.word(0));
+    let condition = left.handle();
+    let capture = |c: &Capture| {
+        c.while_(&condition, Bound::AtMost(30), |body| {
+            setup.lower(body, &condition)?;
+            body.if_(&condition, |body| setup.raise(body, &count))
+        })
+    };
+    let (graph, steps) = setup.queue.capture(capture).unwrap();
+    setup.queue.fill(&mut left, 20).unwrap();
+    setup.queue.finish().wait().unwrap();
+    let before = counted.submissions();
+    let run = setup.queue.replay(&graph).unwrap();
+    assert_eq!(run.iterations(&steps).unwrap().wait().unwrap(), 20);
+    assert_eq!(counted.submissions() - before, 1);
+    assert_eq!(setup.read(&count), [19]);
+}
+
+fn refused(subject: &Subject) {
+    let setup = Setup::new(subject);
+    let queue = &setup.queue;
+    let (condition, x) = (setup.word(1), setup.queue.full([N], 1_u32).unwrap());
+    let (reads, ()) = queue.capture(|c| c.read_as("x", &x).map(|_| ())).unwrap();
+    let (calls, ()) = queue.capture(|c| c.host(|| ())).unwrap();
+    let upload: HostArray<u32, Upload> = setup.ctx.pinned([N]).unwrap();
+    let download: HostArray<u32, Download> = setup.ctx.pinned([N]).unwrap();
+    let download = std::cell::RefCell::new(download);
+    type Wrong<'a> = (&'a str, Box<dyn Fn(&Capture) -> Result<()> + 'a>);
+    let wrong: Vec<Wrong<'_>> = vec![
+        ("read_as", Box::new(|body| body.read_as("x", &x).map(|_| ()))),
+        ("host", Box::new(|body| body.host(|| ()))),
+        ("a new array", Box::new(|body| body.zeros::<u32, 1>([N]).map(|_| ()))),
+        ("a new array", Box::new(|body| body.array(&[1_u32]).map(|_| ()))),
+        ("read", Box::new(|body| body.read(&x).wait().map(|_| ()))),
+        ("callback", Box::new(|body| body.callback(|| ()))),
+        ("finish", Box::new(|body| body.finish().wait())),
+        ("capture", Box::new(|body| body.capture(|_| Ok(())).map(|_| ()))),
+        (
+            "a replay of a graph with outputs or functions of the host",
+            Box::new(|body| body.replay(&reads).map(|_| ())),
+        ),
+        (
+            "a replay of a graph with outputs or functions of the host",
+            Box::new(|body| body.replay(&calls).map(|_| ())),
+        ),
+        ("", Box::new(|body| body.upload(&upload, &mut x.handle()))),
+        ("", Box::new(|body| body.download(&x, &mut download.borrow_mut()))),
+    ];
+    for (expected, wrong) in &wrong {
+        // The program ignores the results of both calls, and the capture still fails.
+        let captured = queue.capture(|c| {
+            drop(c.if_(&condition, |body| {
+                drop(wrong(body));
+                setup.raise(body, &x)
+            }));
+            Ok(())
+        });
+        let error = captured.unwrap_err();
+        let Kind::Captured { call, .. } = error.kind() else { panic!("{expected}: {error}") };
+        assert!(call == expected || expected.is_empty(), "{expected}: {error}");
+        let outside = queue.while_(&condition, Bound::AtMost(2), |body| wrong(body));
+        assert!(matches!(outside.unwrap_err().kind(), Kind::Captured { .. }), "{expected}");
+    }
+    queue.if_(&condition, |body| setup.raise(body, &x)).unwrap();
+    assert_eq!(setup.read(&x), [2; N]);
+}
+
+fn outer_queue(subject: &Subject) {
+    let setup = Setup::new(subject);
+    let (condition, x) = (setup.word(0), setup.queue.full([N], 1_u32).unwrap());
+    let captured = setup.queue.capture(|c| {
+        let side = c.fork("side");
+        c.wait_for_queue(&side)?;
+        c.if_(&condition, |body| {
+            setup.raise(body, &x)?;
+            drop(setup.raise(&side, &x));
+            Ok(())
+        })
+    });
+    let error = captured.unwrap_err();
+    let Kind::Captured { queue, remedy, .. } = error.kind() else { panic!("{error}") };
+    assert_eq!(queue, "side");
+    assert!(remedy.contains("the capture that the function receives"), "{error}");
+    // After the body, and after a panic in a body, the outer queue works again.
+    let (graph, ()) = setup
+        .queue
+        .capture(|c| {
+            let panics = || c.if_(&condition, |_| -> Result<()> { std::panic::panic_any(7_u8) });
+            let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(panics));
+            assert_eq!(panicked.unwrap_err().downcast_ref(), Some(&7_u8));
+            c.if_(&condition, |body| setup.raise(body, &x))?;
+            setup.raise(c, &x)
+        })
+        .unwrap();
+    setup.queue.replay(&graph).unwrap();
+    assert_eq!(setup.read(&x), [2; N]);
+    // A captured queue of a body is unknown to the queues around it.
+    let mut kept = None;
+    let error = setup.queue.capture(|c| {
+        c.if_(&condition, |body| {
+            kept = Some(body.fork("kept"));
+            body.wait_for_queue(kept.as_ref().unwrap())
+        })?;
+        setup.raise(kept.as_ref().unwrap(), &x)
+    });
+    let error = error.unwrap_err();
+    assert!(matches!(error.kind(), Kind::CaptureEnded { .. }), "{error}");
+}
+
+fn wrong_condition(subject: &Subject) {
+    let setup = Setup::new(subject);
+    let count = setup.word(0);
+    let two = setup.queue.array(&[1_u32, 1]).unwrap();
+    let error = setup.queue.if_(&two, |body| setup.raise(body, &count)).unwrap_err();
+    assert!(matches!(error.kind(), Kind::Shape { found, .. } if found == &[2]), "{error}");
+    assert!(error.to_string().contains("a slice of one"), "{error}");
+    let none = two.slice(1..1).unwrap();
+    let error = setup.queue.while_(&none, Bound::AtMost(1), |_| Ok(())).unwrap_err();
+    assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+    let other = subject.ctx();
+    let foreign = other.zeros::<u32, 1>([1]).unwrap();
+    let error = setup.queue.capture(|c| c.if_(&foreign, |body| setup.raise(body, &count))).unwrap_err();
+    assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+    let square = setup.queue.full([1, 1], 1_u32).unwrap();
+    setup.queue.if_(&square, |body| setup.raise(body, &count)).unwrap();
+    assert_eq!(setup.read(&count), [1]);
+}
+
+fn too_long(subject: &Subject) {
+    let setup = Setup::new(subject);
+    let (condition, count) = (setup.word(1), setup.word(0));
+    let nest = |bound| {
+        setup.queue.capture(|c| {
+            c.while_(&condition, Bound::AtMost(bound), |body| {
+                body.repeat(&condition, Bound::AtMost(200), |body| setup.raise(body, &count)).map(|_| ())
+            })
+        })
+    };
+    let error = nest(200).unwrap_err();
+    let Kind::GraphTooLong { call, dispatches, limit, .. } = error.kind() else { panic!("{error}") };
+    assert_eq!((*call, *dispatches, *limit), ("while_", 200 * (2 * 200 + 1 + 1) + 1, 65_536));
+    let (graph, _) = nest(2).unwrap();
+    assert_eq!(graph.nodes(), 2 * (2 * 200 + 1 + 1) + 1 + 1);
+    let endless = setup.queue.while_(&condition, Bound::AtMost(u32::MAX), |body| setup.raise(body, &count));
+    assert!(matches!(endless.unwrap_err().kind(), Kind::GraphTooLong { .. }));
+    setup.raise(&setup.queue, &count).unwrap();
+    assert_eq!(setup.read(&count), [1]);
+}
+
+fn memory_returns(subject: &Subject) {
+    let setup = Setup::new(subject);
+    let (condition, count, copied) = (setup.word(4), setup.word(0), setup.word(0));
+    setup.queue.finish().wait().unwrap();
+    let before = setup.ctx.pool_stats().used;
+    for _ in 0..3 {
+        let capture = |c: &Capture| {
+            c.repeat(&condition, Bound::AtMost(9), |body| {
+                setup.raise(body, &count)?;
+                body.copy(&count, &mut copied.handle())
+            })
+        };
+        let (graph, _) = setup.queue.capture(capture).unwrap();
+        assert!(setup.ctx.pool_stats().used > before);
+        setup.queue.replay(&graph).unwrap();
+    }
+    assert_eq!(setup.read(&count), [12]);
+    assert_eq!(setup.read(&copied), [12]);
+    setup.queue.finish().wait().unwrap();
+    setup.ctx.synchronize().wait().unwrap();
+    assert_eq!(setup.ctx.pool_stats().used, before);
+}

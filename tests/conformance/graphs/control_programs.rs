@@ -1,0 +1,383 @@
+//! G06: random programs with conditions and loops, compared with a host that reads each condition.
+
+use crate::common::kernels::Mix;
+use crate::common::{Case, Subject, case, seeds};
+use fencepost::prelude::*;
+use fencepost::{Bound, Loop, Result};
+
+pub fn cases() -> Vec<Case> {
+    vec![case("g06_random_programs_equal_a_host_that_reads_each_condition", random_programs)]
+}
+
+/// Counts the elements of a data array, and the arrays.
+const N: usize = 96;
+const ARRAYS: usize = 3;
+const CONDITIONS: usize = 4;
+/// Limits the nesting of bodies.
+const DEPTH: usize = 3;
+
+/// Is a command of a random program. Numbers name arrays, conditions and loops.
+#[derive(Debug)]
+enum Command {
+    Mix {
+        a: u32,
+        b: u32,
+        x: usize,
+        y: usize,
+    },
+    Copy {
+        from: (usize, usize),
+        to: (usize, usize),
+        len: usize,
+    },
+    Fill {
+        array: usize,
+        start: usize,
+        len: usize,
+        value: u32,
+    },
+    Upload {
+        array: usize,
+        start: usize,
+        values: Vec<u32>,
+    },
+    Region {
+        from: usize,
+        to: usize,
+        at: (usize, usize),
+    },
+    SetCondition {
+        condition: usize,
+        value: u32,
+    },
+    Lower {
+        condition: usize,
+    },
+    /// Copies an element of an array to a condition, reduced to few values by the next `Mask`.
+    Take {
+        condition: usize,
+        array: usize,
+        at: usize,
+    },
+    Forked {
+        first: Vec<Command>,
+        second: Vec<Command>,
+    },
+    If {
+        condition: usize,
+        then: Vec<Command>,
+    },
+    IfElse {
+        condition: usize,
+        then: Vec<Command>,
+        otherwise: Vec<Command>,
+    },
+    While {
+        number: usize,
+        condition: usize,
+        bound: u32,
+        body: Vec<Command>,
+    },
+    DoWhile {
+        number: usize,
+        condition: usize,
+        bound: u32,
+        body: Vec<Command>,
+    },
+    Repeat {
+        number: usize,
+        count: usize,
+        bound: u32,
+        body: Vec<Command>,
+    },
+}
+
+struct Generator {
+    rng: fastrand::Rng,
+    loops: usize,
+}
+
+impl Generator {
+    fn commands(&mut self, depth: usize, most: usize) -> Vec<Command> {
+        (0..self.rng.usize(1..=most)).map(|_| self.command(depth)).collect()
+    }
+
+    fn command(&mut self, depth: usize) -> Command {
+        let kinds = if depth == 0 { 9 } else { 16 };
+        let condition = self.rng.usize(..CONDITIONS);
+        match self.rng.usize(..kinds) {
+            0 => {
+                let x = self.rng.usize(..ARRAYS);
+                let y = (x + self.rng.usize(1..ARRAYS)) % ARRAYS;
+                Command::Mix { a: self.rng.u32(0..5), b: self.rng.u32(..), x, y }
+            }
+            1 => {
+                let len = self.rng.usize(1..N);
+                let mut place = || (self.rng.usize(..ARRAYS), self.rng.usize(..=N - len));
+                let (from, to) = (place(), place());
+                Command::Copy { from, to, len }
+            }
+            2 => {
+                let len = self.rng.usize(1..N);
+                let (array, start) = (self.rng.usize(..ARRAYS), self.rng.usize(..=N - len));
+                Command::Fill { array, start, len, value: self.rng.u32(0..3) }
+            }
+            3 => {
+                let len = self.rng.usize(1..N);
+                let (array, start) = (self.rng.usize(..ARRAYS), self.rng.usize(..=N - len));
+                Command::Upload { array, start, values: (0..len).map(|_| self.rng.u32(..)).collect() }
+            }
+            4 => {
+                let from = self.rng.usize(..ARRAYS);
+                let to = (from + self.rng.usize(1..ARRAYS)) % ARRAYS;
+                Command::Region { from, to, at: (self.rng.usize(..4), self.rng.usize(..4)) }
+            }
+            5 => Command::SetCondition { condition, value: self.rng.u32(0..4) },
+            6 | 7 => Command::Lower { condition },
+            8 => Command::Take { condition, array: self.rng.usize(..ARRAYS), at: self.rng.usize(..N) },
+            9 => Command::Forked { first: self.on_arrays(0), second: self.on_arrays(1) },
+            10 => Command::If { condition, then: self.commands(depth - 1, 4) },
+            11 | 12 => {
+                let (then, otherwise) = (self.commands(depth - 1, 3), self.commands(depth - 1, 3));
+                Command::IfElse { condition, then, otherwise }
+            }
+            13 => {
+                let (number, bound, body) = self.looped(depth);
+                Command::While { number, condition, bound: bound - 1, body }
+            }
+            14 => {
+                let (number, bound, body) = self.looped(depth);
+                Command::DoWhile { number, condition, bound, body }
+            }
+            _ => {
+                let (number, bound, body) = self.looped(depth);
+                Command::Repeat { number, count: condition, bound, body }
+            }
+        }
+    }
+
+    /// Returns commands for a forked queue, which use one array only.
+    fn on_arrays(&mut self, array: usize) -> Vec<Command> {
+        let fill = |value| Command::Fill { array, start: 3, len: 7, value };
+        vec![fill(self.rng.u32(..)), Command::Upload { array, start: 1, values: vec![self.rng.u32(..); 2] }]
+    }
+
+    fn looped(&mut self, depth: usize) -> (usize, u32, Vec<Command>) {
+        self.loops += 1;
+        let number = self.loops - 1;
+        (number, self.rng.u32(1..5), self.commands(depth - 1, 3))
+    }
+}
+
+/// Holds the arrays of a program.
+struct Arrays {
+    data: Vec<DeviceArray<u32>>,
+    conditions: Vec<DeviceArray<u32>>,
+    nothing: DeviceArray<u32>,
+    mix: Kernel<Mix<'static>>,
+}
+
+impl Arrays {
+    fn new(ctx: &Context, queue: &CommandQueue) -> Self {
+        let data = (0..ARRAYS as u32).map(|at| queue.full([N], at + 1).unwrap()).collect();
+        // The conditions are slices, except the first one.
+        let words = ctx.zeros::<u32, 1>([CONDITIONS]).unwrap();
+        let slices = (1..CONDITIONS).map(|at| words.slice(at..at + 1).unwrap());
+        let conditions = std::iter::once(ctx.zeros([1]).unwrap()).chain(slices).collect();
+        let (nothing, mix) = (ctx.zeros::<u32, 1>([N]).unwrap(), ctx.kernel::<Mix>().unwrap());
+        Self { data, conditions, nothing, mix }
+    }
+
+    /// Sets all elements to those of a new program.
+    fn reset(&self, queue: &CommandQueue, values: &[u32; CONDITIONS]) {
+        for (at, array) in self.data.iter().enumerate() {
+            let elements: Vec<u32> = (0..N as u32).map(|index| index % 3 + at as u32).collect();
+            queue.upload(&elements, &mut array.handle()).unwrap();
+        }
+        for (condition, &value) in self.conditions.iter().zip(values) {
+            queue.fill(&mut condition.handle(), value).unwrap();
+        }
+    }
+
+    fn read(&self, queue: &CommandQueue) -> Vec<Vec<u32>> {
+        self.data.iter().chain(&self.conditions).map(|array| queue.read(array).wait().unwrap()).collect()
+    }
+
+    /// Enqueues or captures a command without a body. Returns `false` for a command with one.
+    fn simple(&self, queue: &CommandQueue, command: &Command) -> Result<bool> {
+        match command {
+            Command::Mix { a, b, x, y } => {
+                let args = Mix { a: *a, b: *b, x: &self.data[*x], y: &mut self.data[*y].handle() };
+                queue.launch(&self.mix, Grid::threads([N]), args)?;
+            }
+            Command::Copy { from, to, len } => {
+                let src = self.data[from.0].slice(from.1..from.1 + len)?;
+                queue.copy(&src, &mut self.data[to.0].slice(to.1..to.1 + len)?)?;
+            }
+            Command::Fill { array, start, len, value } => {
+                queue.fill(&mut self.data[*array].slice(*start..start + len)?, *value)?;
+            }
+            Command::Upload { array, start, values } => {
+                queue.upload(values, &mut self.data[*array].slice(*start..start + values.len())?)?;
+            }
+            Command::Region { from, to, at } => {
+                let (src, mut dst) = (self.data[*from].reshape([8, 12])?, self.data[*to].reshape([8, 12])?);
+                let (row, column) = *at;
+                queue.copy_region(
+                    &src,
+                    region![row..row + 4, column..column + 5],
+                    &mut dst,
+                    region![4 - row..8 - row, 1 + column..6 + column],
+                )?;
+            }
+            Command::SetCondition { condition, value } => {
+                queue.fill(&mut self.conditions[*condition].handle(), *value)?;
+            }
+            Command::Lower { condition } => {
+                // A slice is no argument of a launch, so a copy of the condition is lowered.
+                let word = self.nothing.slice(0..1)?;
+                let condition = &self.conditions[*condition];
+                let first = &self.conditions[0];
+                if condition.label() == first.label() {
+                    let args = Mix { a: 1, b: u32::MAX, x: &word, y: &mut first.handle() };
+                    queue.launch(&self.mix, Grid::threads([1]), args)?;
+                } else {
+                    queue.fill(&mut condition.handle(), 0)?;
+                }
+            }
+            Command::Take { condition, array, at } => {
+                queue.copy(
+                    &self.data[*array].slice(*at..at + 1)?,
+                    &mut self.conditions[*condition].handle(),
+                )?;
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
+/// Captures a program. `loops` receives each loop.
+fn capture(arrays: &Arrays, queue: &CommandQueue, all: &[Command], loops: &mut [Option<Loop>]) -> Result<()> {
+    for command in all {
+        if arrays.simple(queue, command)? {
+            continue;
+        }
+        let of = |condition: &usize| &arrays.conditions[*condition];
+        match command {
+            Command::Forked { first, second } => {
+                let side = queue.fork("side");
+                capture(arrays, queue, first, loops)?;
+                capture(arrays, &side, second, loops)?;
+                queue.wait_for_queue(&side)?;
+            }
+            Command::If { condition, then } => {
+                queue.if_(of(condition), |body| capture(arrays, body, then, loops))?;
+            }
+            Command::IfElse { condition, then, otherwise } => {
+                let shared = std::cell::RefCell::new(loops.to_vec());
+                queue.if_else(
+                    of(condition),
+                    |body| capture(arrays, body, then, &mut shared.borrow_mut()),
+                    |body| capture(arrays, body, otherwise, &mut shared.borrow_mut()),
+                )?;
+                loops.clone_from_slice(&shared.into_inner());
+            }
+            Command::While { number, condition, bound, body } => {
+                let made = queue.while_(of(condition), Bound::AtMost(*bound), |inner| {
+                    capture(arrays, inner, body, loops)
+                })?;
+                loops[*number] = Some(made);
+            }
+            Command::DoWhile { number, condition, bound, body } => {
+                let made = queue.do_while(of(condition), Bound::AtMost(*bound), |inner| {
+                    capture(arrays, inner, body, loops)
+                })?;
+                loops[*number] = Some(made);
+            }
+            Command::Repeat { number, count, bound, body } => {
+                let made = queue
+                    .repeat(of(count), Bound::AtMost(*bound), |inner| capture(arrays, inner, body, loops))?;
+                loops[*number] = Some(made);
+            }
+            _ => unreachable!(),
+        }
+    }
+    Ok(())
+}
+
+/// Executes a program on the host's decisions. `counts` receives the iterations of each loop, and whether it reached
+/// its bound.
+fn execute(arrays: &Arrays, queue: &CommandQueue, all: &[Command], counts: &mut [(u32, bool)]) {
+    let value = |condition: &usize| queue.read(&arrays.conditions[*condition]).wait().unwrap()[0];
+    for command in all {
+        if arrays.simple(queue, command).unwrap() {
+            continue;
+        }
+        match command {
+            Command::Forked { first, second } => {
+                execute(arrays, queue, first, counts);
+                execute(arrays, queue, second, counts);
+            }
+            Command::If { condition, then } => {
+                if value(condition) != 0 {
+                    execute(arrays, queue, then, counts);
+                }
+            }
+            Command::IfElse { condition, then, otherwise } => {
+                let chosen = if value(condition) != 0 { then } else { otherwise };
+                execute(arrays, queue, chosen, counts);
+            }
+            Command::While { number, condition, bound, body }
+            | Command::DoWhile { number, condition, bound, body }
+            | Command::Repeat { number, count: condition, bound, body } => {
+                for iteration in 0.. {
+                    let goes = match command {
+                        Command::DoWhile { .. } if iteration == 0 => true,
+                        Command::Repeat { .. } => value(condition) > iteration,
+                        _ => value(condition) != 0,
+                    };
+                    if !goes {
+                        break;
+                    }
+                    if iteration == *bound {
+                        counts[*number].1 = true;
+                        break;
+                    }
+                    counts[*number].0 += 1;
+                    execute(arrays, queue, body, counts);
+                }
+            }
+            _ => unreachable!(),
+        }
+    }
+}
+
+fn random_programs(subject: &Subject) {
+    let ctx = subject.ctx();
+    let queue = ctx.queue("main");
+    let arrays = Arrays::new(&ctx, &queue);
+    for seed in seeds::asked().unwrap_or(0..12) {
+        let mut generator = Generator { rng: fastrand::Rng::with_seed(seed), loops: 0 };
+        let program = generator.commands(DEPTH, 5);
+        let mut loops = vec![None; generator.loops];
+        let captured = queue.capture(|c| capture(&arrays, c, &program, &mut loops));
+        let (graph, ()) = captured.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        for _ in 0..3 {
+            let values: [u32; CONDITIONS] = std::array::from_fn(|_| generator.rng.u32(0..4));
+            arrays.reset(&queue, &values);
+            let mut counts = vec![(0, false); generator.loops];
+            execute(&arrays, &queue, &program, &mut counts);
+            let expected = arrays.read(&queue);
+            arrays.reset(&queue, &values);
+            let run = queue.replay(&graph).unwrap();
+            assert_eq!(arrays.read(&queue), expected, "seed {seed} {values:?} {program:#?}");
+            for (made, expected) in loops.iter().zip(counts) {
+                let made = made.as_ref().unwrap();
+                let iterations = run.iterations(made).unwrap().wait().unwrap();
+                let reached = run.reached_bound(made).unwrap().wait().unwrap();
+                assert_eq!((iterations, reached), expected, "seed {seed} {values:?} {program:#?}");
+            }
+        }
+    }
+}
