@@ -17,6 +17,8 @@ pub(crate) struct CapturedPoint {
     pub(crate) clock: Vec<u32>,
     /// Counts all nodes that were captured before the point.
     pub(crate) nodes: u32,
+    /// Is the node whose time is the time of the point, if the point is timed.
+    pub(crate) time: Option<u32>,
     pub(crate) fault: CaptureFault,
 }
 
@@ -24,7 +26,7 @@ impl CapturedPoint {
     /// Returns the error of a call of the host that needs the point to complete, and makes the capture fail with it.
     #[cold]
     pub(crate) fn refuse(&self, call: &'static str, at: &'static Location<'static>) -> Error {
-        let remedy = "a captured command runs in each replay: wait for the event of the replay, which `replay` returns";
+        let remedy = "a captured command runs in each replay: wait for the event of the replay, which `replay` returns, or for the marker's event in it, which `Replay::event_of` returns";
         let queue = self.queue.to_string();
         self.fault.raise(Kind::Captured { call, queue, location: at, remedy }.into())
     }

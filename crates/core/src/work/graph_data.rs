@@ -6,3 +6,4 @@ pub(crate) mod graph_order;
 pub(crate) mod graph_plan;
 pub(crate) mod graph_run;
 pub(crate) mod graph_uses;
+pub(crate) mod run_times;

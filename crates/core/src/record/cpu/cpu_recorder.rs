@@ -409,7 +409,7 @@ fn run_catching_panics(
     let mut visitor = CpuVisitor { clock, staging };
     let outcome = catch_unwind(AssertUnwindSafe(|| match *next {
         NextWork::Step(work) => visit(&mut visitor, 0, work),
-        NextWork::Node(graph, node) => visit_node(&mut visitor, 0, graph, graph.run.plan.command(node)),
+        NextWork::Node(graph, node) => visit_node(&mut visitor, 0, graph, node),
         NextWork::End => Ok(()),
     }));
     outcome

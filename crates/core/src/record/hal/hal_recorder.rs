@@ -363,8 +363,8 @@ impl<'e, A: Backend> WorkVisitor<'e> for HalVisitor<'e, A> {
         hal_times::start(self.times, self.batch.device, &mut self.batch.calls, (level, time));
     }
 
-    fn end_time(&mut self, _: &'e Arc<TimeSlot>) {
-        hal_times::end(self.times, &mut self.batch.calls);
+    fn end_time(&mut self, time: &'e Arc<TimeSlot>) {
+        hal_times::end(self.times, &mut self.batch.calls, time);
     }
 }
 

@@ -36,6 +36,11 @@ impl GraphNode {
 }
 
 impl NodeCommand {
+    /// Returns `true` for a timed marker: a node that executes nothing and has a time in each run.
+    pub(crate) fn is_timed_marker(&self) -> bool {
+        matches!(self.work, Work::Nothing)
+    }
+
     /// Returns the command with other work.
     pub(crate) fn with_work(&self, work: Work) -> Self {
         Self { work, what: self.what, at: self.at, label: self.label.clone(), output: self.output }
@@ -57,6 +62,7 @@ impl NodeCommand {
             Work::Fill { .. } => "fill".into(),
             Work::Upload { .. } => "upload".into(),
             Work::Read { .. } => "read".into(),
+            Work::Nothing => "marker".into(),
             _ => "nothing".into(),
         }
     }

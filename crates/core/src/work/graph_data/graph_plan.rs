@@ -26,6 +26,8 @@ pub(crate) struct GraphPlan {
     pub(crate) keep: Arc<dyn Any + Send + Sync>,
     /// Is `true` if nodes may write memory that no array outside of the graph refers to.
     pub(crate) owns_memory: bool,
+    /// Is `true` if a node is a timed marker.
+    pub(crate) has_times: bool,
 }
 
 /// Holds a part of a graph that becomes one step of a batch.
@@ -65,7 +67,8 @@ impl GraphPlan {
             _ => merged_uses(nodes.iter()).into(),
         };
         let id = IDS.fetch_add(1, Ordering::Relaxed);
-        Ok(Self { id, label, nodes, queues, segments, uses, keep, owns_memory })
+        let has_times = nodes.iter().any(|node| node.command.is_timed_marker());
+        Ok(Self { has_times, id, label, nodes, queues, segments, uses, keep, owns_memory })
     }
 
     /// Returns the command of a node.

@@ -4,15 +4,20 @@ use crate::error::{Error, Kind};
 use crate::memory::read_slot::ReadSlot;
 use crate::work::graph_data::graph_order::GraphOrder;
 use crate::work::graph_data::graph_plan::GraphPlan;
+use crate::work::graph_data::run_times::RunTimes;
 use crate::work::kernel_launch::BoundArray;
+use std::ops::Range;
 use std::panic::Location;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Holds what one replay of a graph has for itself.
 pub(crate) struct GraphRun {
     pub(crate) plan: Arc<GraphPlan>,
     /// Holds a slot for each output of the graph.
     pub(crate) outputs: Vec<Arc<ReadSlot>>,
+    /// Holds the times of the nodes, if the context was profiled when the replay was enqueued or the graph has a timed
+    /// marker.
+    pub(crate) times: OnceLock<RunTimes>,
     /// Names the line of the replay.
     pub(crate) at: &'static Location<'static>,
 }
@@ -42,6 +47,12 @@ impl GraphStep {
     pub(crate) fn order(&self) -> &Arc<GraphOrder> {
         let at = self.segment.expect("bug: a whole graph is a step");
         &self.run.plan.segments[at as usize].order
+    }
+
+    /// Returns the nodes of the part.
+    pub(crate) fn nodes(&self) -> Range<u32> {
+        let order = self.order();
+        order.first..order.first + order.levels.len() as u32
     }
 
     /// Counts the levels of a batch that the part takes: at least one.
