@@ -6,7 +6,7 @@ use std::collections::HashMap;
 /// Is half the space between two columns.
 const REACH: f64 = 26.0;
 /// Is the length of the head of an arrow.
-const HEAD: f64 = 7.0;
+const ARROW: f64 = 7.0;
 /// Counts the parallel lines between two rows before they overlap.
 const TRACKS: usize = 5;
 
@@ -52,7 +52,7 @@ impl Route {
 
     fn line(&self) -> Line {
         let ([x, y], [tip, end]) = (self.from, self.to);
-        let last = tip - HEAD + 1.0;
+        let last = tip - ARROW + 1.0;
         let path = match self.detour {
             None => {
                 let bend = (last - x) / 2.0;
@@ -74,7 +74,7 @@ impl Route {
                 )
             }
         };
-        let head = format!("M{tip:.1} {end:.1}l-{HEAD} -3.5v7z");
+        let head = format!("M{tip:.1} {end:.1}l-{ARROW} -3.5v7z");
         Line { path, head }
     }
 }
