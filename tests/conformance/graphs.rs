@@ -4,15 +4,20 @@ mod bindings;
 mod capturing;
 mod control;
 mod control_programs;
+mod dot_parser;
+mod dumped;
+mod dumps;
 mod edits;
 mod faults;
 mod flight;
 mod replaying;
 mod structure;
 mod temporaries;
+mod times;
 mod transfers;
 mod verb_table;
 mod verbs;
+mod xml_checker;
 
 use crate::common::Case;
 
@@ -22,12 +27,14 @@ pub fn cases() -> Vec<Case> {
         capturing::cases(),
         control::cases(),
         control_programs::cases(),
+        dumps::cases(),
         edits::cases(),
         faults::cases(),
         flight::cases(),
         replaying::cases(),
         structure::cases(),
         temporaries::cases(),
+        times::cases(),
         transfers::cases(),
         verbs::cases(),
     ]

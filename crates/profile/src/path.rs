@@ -70,6 +70,10 @@ fn chains(rows: &[Row]) -> Vec<Chain> {
     let mut chains: Vec<Chain> = Vec::with_capacity(rows.len());
     let (mut last, mut context) = (HashMap::new(), None);
     for (at, row) in rows.iter().enumerate() {
+        if row.replay.is_some() {
+            chains.push(Chain { seconds: 0.0, before: None }); // the row of the replay stands for its nodes
+            continue;
+        }
         // A command that the context enqueues comes before all commands that any queue enqueues later.
         let awaited = row.awaited_row();
         let own = last.insert(row.queue_number, at);

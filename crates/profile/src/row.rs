@@ -20,7 +20,8 @@ pub struct Row {
     pub lane: usize,
     /// Is the kind of the row.
     pub activity: Activity,
-    /// Is the entry point of a launch, the number of bytes of a transfer, or the label of the awaited queue or event.
+    /// Is the entry point of a launch, the number of bytes of a transfer, the label of the awaited queue or
+    /// event, or the label of a node of a graph.
     pub name: Arc<str>,
     /// Counts the bytes that the command moved.
     pub bytes: Option<u64>,
@@ -38,6 +39,9 @@ pub struct Row {
     pub level_peers: usize,
     /// Is the interval in which a command or callback ran, or in which a wait held its queue.
     pub time: Result<Interval, Unmeasured>,
+    /// Is the row of the replay, as an index into [`Profile::rows`](crate::Profile::rows), if the row is a node of a
+    /// graph. The queue of the row is the captured queue, behind the queue of the replay.
+    pub replay: Option<usize>,
     /// Describes the awaited work or event, if the row is a wait.
     pub awaited: Option<Awaited>,
 }
@@ -65,6 +69,7 @@ impl Row {
             batch: None,
             level_peers: 0,
             time: Err(Unmeasured::NeverRan),
+            replay: None,
             awaited: None,
         }
     }

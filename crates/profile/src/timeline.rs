@@ -90,6 +90,7 @@ fn row(row: &Row) -> Value {
         awaited,
         why,
         row.level_peers,
+        row.replay,
     ])
 }
 

@@ -94,6 +94,7 @@ fn row_event(at: usize, row: &Row) -> Value {
         "batch": row.batch,
         "bytes": row.bytes,
         "level_peers": row.level_peers,
+        "replay": row.replay,
     });
     let (name, cat, pid, tid) = (&*row.name, row.activity.word(), row.lane + 1, row.queue_number);
     match row.time {

@@ -3,7 +3,9 @@
 use crate::error::site::CommandKind;
 use crate::runtime::owner::Owner;
 use crate::scheduler::engine::Engine;
-use crate::scheduler::profile_log::{NotedCommand, ProfileEntry, ProfileEvent, ProfileNotes, QueueKey};
+use crate::scheduler::profile_log::{
+    NotedCommand, NotedNode, ProfileEntry, ProfileEvent, ProfileNotes, QueueKey,
+};
 use crate::work::time_slot::{Ticks, TimeSlot};
 use fencepost_profile::{
     Activity, Awaited, ClockBounds, ClockFit, Interval, Profile, ProfileBatch, Row, Unmeasured, WaitCause,
@@ -39,7 +41,12 @@ impl Drop for NotesReader {
 /// Returns the profile of the notes.
 pub(crate) fn of(engine: &Engine, taking: &NotesReader, notes: &ProfileNotes, seconds: f64) -> Profile {
     let mut report = Report::new(engine, taking, notes);
-    notes.entries.iter().for_each(|entry| report.add(entry));
+    for (at, entry) in notes.entries.iter().enumerate() {
+        match &entry.noted {
+            ProfileEvent::Node(node) => report.add_node(at, entry, node),
+            _ => report.add(at, entry),
+        }
+    }
     let adapter = format!("{}, recorder {}", engine.device.caps().adapter, engine.device.recorder());
     let clock_error = report.axes.values().map(|axis| axis.error).reduce(f64::max);
     Profile::new(adapter, report.rows, report.batches, seconds, clock_error)
@@ -56,6 +63,10 @@ struct Report<'a> {
     /// Maps each batch to its index in `batches`.
     places: FxHashMap<Seq, usize>,
     queues: FxHashMap<QueueKey, QueueRows>,
+    /// Numbers the captured queues of replays, each on the queue of the replay.
+    captured: FxHashMap<(QueueKey, Arc<str>), usize>,
+    /// Is the row of the last replay.
+    replay: Option<usize>,
     /// Counts the commands of each level: those of one batch that started at one tick.
     levels: FxHashMap<(Seq, u64), usize>,
     rows: Vec<Row>,
@@ -102,6 +113,8 @@ impl<'a> Report<'a> {
             axes: FxHashMap::default(),
             places: FxHashMap::default(),
             queues: FxHashMap::default(),
+            captured: FxHashMap::default(),
+            replay: None,
             levels: FxHashMap::default(),
             rows: Vec::new(),
             batches: Vec::new(),
@@ -158,23 +171,57 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Counts the commands of each level: the commands of one level of a batch have the same start.
+    /// Counts the commands of each level: the commands of one level of a batch have the same start. The nodes of a
+    /// replay count in its place.
     fn count_levels(&mut self) {
-        for command in self.notes.commands() {
+        for command in self.notes.commands().filter(|command| !is_replay(command)) {
             if let Some((batch, Ticks { start, .. })) = ticks(command) {
                 *self.levels.entry((batch, start)).or_default() += 1;
             }
         }
     }
 
-    fn level_peers(&self, command: &NotedCommand) -> usize {
-        let level = ticks(command).and_then(|(batch, ticks)| self.levels.get(&(batch, ticks.start)));
-        level.map_or(0, |commands| commands - 1)
+    /// Counts the other commands on the level of the command with the index `at` among the notes. The nodes of a replay
+    /// do not count beside the replay.
+    fn level_peers(&self, at: usize, command: &NotedCommand) -> usize {
+        let Some((batch, Ticks { start, .. })) = ticks(command) else { return 0 };
+        let starts = |node: &NotedCommand| ticks(node).is_some_and(|(_, ticks)| ticks.start == start);
+        let own =
+            if is_replay(command) { self.nodes_behind(at).filter(|node| starts(node)).count() } else { 1 };
+        self.levels.get(&(batch, start)).map_or(0, |commands| commands - own)
     }
 
-    fn add(&mut self, entry: &ProfileEntry) {
+    /// Returns the nodes of the replay with the index `at` among the notes.
+    fn nodes_behind(&self, at: usize) -> impl Iterator<Item = &'a NotedCommand> {
+        self.notes.entries[at + 1..].iter().map_while(|entry| match &entry.noted {
+            ProfileEvent::Node(node) => Some(&node.command),
+            _ => None,
+        })
+    }
+
+    /// Adds the row of a node beside the row of its replay. The rows of a captured queue have a number of their own.
+    fn add_node(&mut self, at: usize, entry: &ProfileEntry, node: &NotedNode) {
+        let number = self.queues.len() + self.captured.len();
+        let captured = (entry.queue, node.queue.clone());
+        let queue_number = *self.captured.entry(captured).or_insert(number);
+        let label = format!("{} / {}", entry.label, node.queue).into();
+        let batch = self.place(&node.command);
+        let mut row = Row::new(label, activity(&entry.noted), name(&node.command), entry.at);
+        row.queue_number = queue_number;
+        row.lane = entry.lane;
+        row.bytes = node.command.bytes;
+        row.enqueued = self.seconds(entry.enqueued);
+        row.submitted = batch.map(|at| self.batches[at].submitted);
+        row.batch = batch;
+        row.level_peers = self.level_peers(at, &node.command);
+        row.time = self.time(entry.lane, &node.command);
+        row.replay = self.replay;
+        self.rows.push(row);
+    }
+
+    fn add(&mut self, at: usize, entry: &ProfileEntry) {
         let enqueued = self.seconds(entry.enqueued);
-        let number = self.queues.len();
+        let number = self.queues.len() + self.captured.len();
         let seen =
             self.queues.entry(entry.queue).or_insert_with(|| QueueRows { number, ..QueueRows::default() });
         let (queue_number, free) = (seen.number, seen.end().unwrap_or(enqueued).max(enqueued));
@@ -192,9 +239,12 @@ impl<'a> Report<'a> {
         row.enqueued = enqueued;
         row.submitted = batch.map(|at| self.batches[at].submitted);
         row.batch = batch;
-        row.level_peers = command.map_or(0, |command| self.level_peers(command));
+        row.level_peers = command.map_or(0, |command| self.level_peers(at, command));
         row.time = time;
         row.awaited = awaited;
+        if row.activity == Activity::Replay {
+            self.replay = Some(self.rows.len());
+        }
         self.rows.push(row);
     }
 
@@ -206,7 +256,9 @@ impl<'a> Report<'a> {
         free: f64,
     ) -> (Arc<str>, Result<Interval, Unmeasured>, Option<Awaited>) {
         match &entry.noted {
-            ProfileEvent::Command(command) => (name(command), self.time(entry.lane, command), None),
+            ProfileEvent::Command(command) | ProfileEvent::Node(NotedNode { command, .. }) => {
+                (name(command), self.time(entry.lane, command), None)
+            }
             ProfileEvent::Callback(time) => {
                 let host = |(start, end)| Interval { start: self.seconds(start), end: self.seconds(end) };
                 ("callback".into(), time.get().map(host).ok_or(Unmeasured::NeverRan), None)
@@ -264,6 +316,10 @@ fn ticks(command: &NotedCommand) -> Option<(Seq, Ticks)> {
     known(command.time.as_ref()?)
 }
 
+fn is_replay(command: &NotedCommand) -> bool {
+    matches!(command.what, CommandKind::Replay(_))
+}
+
 fn known(time: &Arc<TimeSlot>) -> Option<(Seq, Ticks)> {
     let ticks = time.ticks().ok().flatten().filter(|ticks| ticks.are_valid())?;
     Some((time.batch()?, ticks))
@@ -273,17 +329,19 @@ fn activity(noted: &ProfileEvent) -> Activity {
     match noted {
         ProfileEvent::Wait { .. } | ProfileEvent::UserWait(_) => Activity::Wait,
         ProfileEvent::Callback(_) => Activity::Callback,
-        ProfileEvent::Command(command) => match command.what {
-            CommandKind::Launch(_) => Activity::Launch,
-            CommandKind::Copy | CommandKind::BetweenContexts => Activity::Copy,
-            CommandKind::Fill => Activity::Fill,
-            CommandKind::Upload => Activity::Upload,
-            CommandKind::Read | CommandKind::Download | CommandKind::Map | CommandKind::Inspect => {
-                Activity::Read
+        ProfileEvent::Command(command) | ProfileEvent::Node(NotedNode { command, .. }) => {
+            match command.what {
+                CommandKind::Launch(_) => Activity::Launch,
+                CommandKind::Copy | CommandKind::BetweenContexts => Activity::Copy,
+                CommandKind::Fill => Activity::Fill,
+                CommandKind::Upload => Activity::Upload,
+                CommandKind::Read | CommandKind::Download | CommandKind::Map | CommandKind::Inspect => {
+                    Activity::Read
+                }
+                CommandKind::Encode => Activity::Encode,
+                CommandKind::Replay(_) | CommandKind::Gate => Activity::Replay,
             }
-            CommandKind::Encode => Activity::Encode,
-            CommandKind::Replay(_) | CommandKind::Gate => Activity::Replay,
-        },
+        }
     }
 }
 

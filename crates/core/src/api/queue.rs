@@ -181,6 +181,8 @@ impl CommandQueue {
     /// *Returns* the event of everything enqueued so far. The call submits nothing and cannot fail: if the work has
     /// failed, a wait for the event returns the error.
     ///
+    /// In a capture, the event has a recording in each replay: [`Replay::event_of`](crate::Replay::event_of) returns it.
+    ///
     /// The call enqueues nothing, except on a timed queue whose work is complete. There the call enqueues a read of the
     /// device's clock for [`Event::seconds_since`], and the event does not wait for that read.
     ///
@@ -235,7 +237,9 @@ impl CommandQueue {
     #[track_caller]
     fn record_into(&self, event: &Event) {
         if let Some(captured) = &self.inner.captured {
-            let point = captured.point(Location::caller());
+            let at = Location::caller();
+            let is_timed = event.wants_time() || self.inner.options.timing;
+            let point = if is_timed { captured.timed_point(at) } else { captured.point(at) };
             return event.set(point.map_or_else(Recording::Failed, Recording::Captured));
         }
         event.set(match self.slot() {
@@ -299,6 +303,12 @@ impl CommandQueue {
     /// Returns the errors of [`wait_for`](Self::wait_for).
     #[track_caller]
     pub fn wait_for_queue(&self, other: &CommandQueue) -> Result<()> {
+        if let Some(captured) = &other.inner.captured {
+            // A join needs no time, also on a timed queue.
+            let point = captured.point(Location::caller());
+            let end = point.map_or_else(Recording::Failed, Recording::Captured);
+            return self.wait_for(&Event::new(other.owner().clone(), end));
+        }
         self.wait_for(&other.marker())
     }
 

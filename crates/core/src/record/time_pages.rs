@@ -86,11 +86,11 @@ impl<Q> TimePages<Q> {
         Some(TimeQueries { queries, start: own.map(|own| own.query), end: end.query })
     }
 
-    /// Returns the query for the end time of the last started command.
-    #[cfg(native)]
-    pub(crate) fn end(&self) -> Option<(&Q, u32)> {
-        let last = self.commands.last().filter(|_| self.failed.is_none())?;
-        Some((&self.pages[last.end.page].queries, last.end.query))
+    /// Returns the query for the end time of a started command.
+    pub(crate) fn end(&self, time: &Arc<TimeSlot>) -> Option<(&Q, u32)> {
+        let is_started = |command: &&TimedQueries| Arc::ptr_eq(&command.time, time);
+        let command = self.commands.iter().rev().find(is_started).filter(|_| self.failed.is_none())?;
+        Some((&self.pages[command.end.page].queries, command.end.query))
     }
 
     /// Stores in the time slot of each command the place of the command's times. `read` records the copy of a page's
@@ -198,11 +198,24 @@ mod tests {
     }
 
     #[test]
+    fn a_command_may_start_and_end_inside_another() {
+        let (mut times, mut made) = (TimePages::default(), Made::default());
+        let [outer, inner] = [Arc::<TimeSlot>::default(), Arc::default()];
+        let ends = [&outer, &inner].map(|time| {
+            let level = u32::from(Arc::ptr_eq(time, &inner));
+            times.start(level, time, |idle| made.open(idle)).expect("there is room").end
+        });
+        assert_eq!(times.end(&inner).map(|(_, query)| query), Some(ends[1]));
+        assert_eq!(times.end(&outer).map(|(_, query)| query), Some(ends[0]));
+    }
+
+    #[test]
     fn a_failed_page_allocation_fails_its_batch_and_no_other() {
         let mut times = TimePages::<usize>::default();
         let none = || Kind::OutOfMemory { object: "queries".into(), bytes: 1, limit: None };
-        assert!(times.start(0, &Arc::default(), |_| Err(none().into())).is_none());
-        assert!(times.end().is_none());
+        let time = Arc::default();
+        assert!(times.start(0, &time, |_| Err(none().into())).is_none());
+        assert!(times.end(&time).is_none());
         assert!(times.finish(|_, _| Ok(ReadSlot::new())).is_err());
         assert_eq!(batch(&mut times, &mut Made::default(), 1).len(), 1);
     }

@@ -23,6 +23,9 @@ pub(crate) trait WorkVisitor<'e> {
     /// Begins a level, before the visit of its first step. The steps of a level depend only on steps of lower levels.
     fn level(&mut self, _level: u32) {}
 
+    /// Begins a graph, before the visit of its first node.
+    fn begin_graph(&mut self) {}
+
     fn launch(&mut self, launch: &'e Launch) -> Result<()>;
 
     fn copy(&mut self, src: &'e Span, dst: &'e Span) -> Result<()>;
@@ -57,7 +60,8 @@ pub(crate) trait WorkVisitor<'e> {
     /// stamp, visited in this order. Commands of one `level` may share a start time.
     fn start_time(&mut self, level: u32, time: &'e Arc<TimeSlot>);
 
-    /// Records in `time` the time after the command.
+    /// Records in `time` the time after the command. Other commands may start and end between the start and the end of
+    /// a graph.
     fn end_time(&mut self, time: &'e Arc<TimeSlot>);
 }
 
@@ -95,6 +99,7 @@ pub(crate) fn walk_nodes<'e>(
     level: &mut Option<u32>,
 ) -> Result<()> {
     let order = graph.order();
+    visitor.begin_graph();
     for &node in &order.sorted[places] {
         let of_node = base + order.levels[(node - order.first) as usize];
         if level.replace(of_node) != Some(of_node) {
@@ -105,9 +110,25 @@ pub(crate) fn walk_nodes<'e>(
     Ok(())
 }
 
-/// Calls the visitor's method for a node of a graph. A read goes to the slot of the run.
+/// Calls the visitor's method for a node of a graph, between those for the times of the node if the run needs them.
 #[inline]
 pub(crate) fn visit_node<'e>(
+    visitor: &mut impl WorkVisitor<'e>,
+    level: u32,
+    graph: &'e GraphStep,
+    node: u32,
+) -> Result<()> {
+    let time = graph.run.times.get().and_then(|times| times.measured(node));
+    let Some(time) = time else { return visit_command(visitor, level, graph, node) };
+    visitor.start_time(level, time);
+    visit_command(visitor, level, graph, node)?;
+    visitor.end_time(time);
+    Ok(())
+}
+
+/// Calls the visitor's method for the command of a node. A read goes to the slot of the run.
+#[inline]
+fn visit_command<'e>(
     visitor: &mut impl WorkVisitor<'e>,
     level: u32,
     graph: &'e GraphStep,

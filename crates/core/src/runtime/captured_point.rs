@@ -15,6 +15,8 @@ pub(crate) struct CapturedPoint {
     pub(crate) after: SmallVec<[u32; 2]>,
     /// Counts for each captured queue the nodes that the point comes after.
     pub(crate) clock: Vec<u32>,
+    /// Is the node whose time is the time of the point, if the point is timed.
+    pub(crate) time: Option<u32>,
     pub(crate) fault: CaptureFault,
 }
 
@@ -22,7 +24,7 @@ impl CapturedPoint {
     /// Returns the error of a call of the host that needs the point to complete, and makes the capture fail with it.
     #[cold]
     pub(crate) fn refuse(&self, call: &'static str, at: &'static Location<'static>) -> Error {
-        let remedy = "a captured command runs in each replay: wait for the event of the replay, which `replay` returns";
+        let remedy = "a captured command runs in each replay: wait for the event of the replay, which `replay` returns, or for the marker's event in it, which `Replay::event_of` returns";
         let queue = self.queue.to_string();
         self.fault.raise(Kind::Captured { call, queue, location: at, remedy }.into())
     }

@@ -89,6 +89,9 @@ fn undo(steps: &mut [Step], slot: Slot, first: Stamp) -> Vec<Command> {
         if let Work::Start(time) = &step.work {
             time.forget(); // the recorder may have assigned a place to its ticks
         }
+        if let Work::Graph(graph) = &step.work {
+            graph.forget_times();
+        }
         let work = std::mem::replace(&mut step.work, Work::Nothing);
         Command { stamp: step.stamp, op: Op::Work(work) }
     };

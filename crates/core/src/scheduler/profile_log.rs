@@ -36,7 +36,13 @@ pub(crate) struct ProfileEntry {
 /// Describes the noted event.
 pub(crate) enum ProfileEvent {
     Command(NotedCommand),
-    Wait { point: Point, label: Option<Arc<str>>, cause: WaitCause },
+    /// The command is a node of the graph whose replay is the last noted command before the node.
+    Node(NotedNode),
+    Wait {
+        point: Point,
+        label: Option<Arc<str>>,
+        cause: WaitCause,
+    },
     UserWait(Arc<UserSignal>),
     Callback(Arc<CallTime>),
 }
@@ -44,11 +50,18 @@ pub(crate) enum ProfileEvent {
 /// Describes a noted command for a device.
 pub(crate) struct NotedCommand {
     pub(crate) what: CommandKind,
-    /// Holds the name of the launched kernel.
+    /// Holds the name of the launched kernel, or the name of a node.
     pub(crate) kernel: Option<Arc<str>>,
     pub(crate) bytes: Option<u64>,
     /// Holds the device times of the command, or `None` if the host executes it.
     pub(crate) time: Option<Arc<TimeSlot>>,
+}
+
+/// Describes a node of a noted replay.
+pub(crate) struct NotedNode {
+    pub(crate) command: NotedCommand,
+    /// Names the captured queue.
+    pub(crate) queue: Arc<str>,
 }
 
 /// Identifies one of the queues that use a slot in turn: the queue born at this stamp.
@@ -80,10 +93,10 @@ pub(crate) struct ProfileNotes {
 }
 
 impl ProfileNotes {
-    /// Returns the noted commands.
+    /// Returns the noted commands, and the nodes of noted replays.
     pub(crate) fn commands(&self) -> impl Iterator<Item = &NotedCommand> {
         self.entries.iter().filter_map(|entry| match &entry.noted {
-            ProfileEvent::Command(command) => Some(command),
+            ProfileEvent::Command(command) | ProfileEvent::Node(NotedNode { command, .. }) => Some(command),
             _ => None,
         })
     }

@@ -160,7 +160,7 @@ impl State {
         })
     }
 
-    fn note(
+    pub(crate) fn note(
         &mut self,
         slot: Slot,
         at: &'static Location<'static>,

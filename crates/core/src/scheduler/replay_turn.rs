@@ -30,7 +30,8 @@ impl Engine {
         ops: Vec<Op>,
         turn: &ReplayTurn,
     ) -> Result<(Point, Arc<PointHistory>)> {
-        let whole = [Work::Graph(Box::new(GraphStep { run: run.clone(), segment: None }))];
+        let step = GraphStep { run: run.clone(), segment: None };
+        let whole = [Work::Graph(Box::new(step.clone()))];
         let mut state = self.lock();
         state.check(by.slot)?;
         if run.plan.owns_memory {
@@ -40,13 +41,14 @@ impl Engine {
             }
         }
         state.check_all(by, &whole)?;
+        self.time_replay(&mut state, by, &step);
         let mut last = None;
         for op in ops {
             let stamp = state.next_stamp();
             match op {
-                Op::Work(work) => {
+                Op::Work(Work::Graph(step)) => {
                     last = Some(stamp);
-                    state.push_stamped(by, stamp, work);
+                    state.push_replay(by, stamp, GraphStep::of(&*step).clone());
                 }
                 Op::Callback(callback) => {
                     let callback = state.note_callback(by.slot, callback, by.at);

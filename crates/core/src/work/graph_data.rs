@@ -13,4 +13,5 @@ pub(crate) mod graph_uses;
 pub(crate) mod node_list;
 pub(crate) mod node_parts;
 pub(crate) mod plan_change;
+pub(crate) mod run_times;
 pub(crate) mod unordered_nodes;

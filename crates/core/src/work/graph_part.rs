@@ -1,6 +1,7 @@
 //! A part of a graph as the scheduler sees it: one step of a batch, whose nodes only recorders see.
 
 use crate::work::kernel_launch::BoundArray;
+use fencepost_sync::Seq;
 use std::any::Any;
 
 /// Is the replay of a part of a graph, as one command.
@@ -16,6 +17,12 @@ pub(crate) trait GraphPart: Any + Send + Sync {
 
     /// Returns the name of the graph in messages.
     fn label(&self) -> &str;
+
+    /// Stores the batch of the part in the times of its nodes, if they are timed.
+    fn plan_times(&self, batch: Seq);
+
+    /// Removes the times of the nodes, because the part is not submitted.
+    fn forget_times(&self);
 
     /// Resets the reads of the part, whose staging memory was assigned by a refused submission.
     fn unstage(&self);

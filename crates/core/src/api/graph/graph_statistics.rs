@@ -50,7 +50,7 @@ pub struct GraphStatistics {
     pub outputs: usize,
     /// Counts the captured queues.
     pub queues: usize,
-    /// Counts the levels: the nodes of a longest chain of nodes, summed over the parts between functions of the host.
+    /// Counts the levels: the nodes and functions of the host on a longest path.
     pub levels: usize,
     /// Counts the barriers that the native recorder records for a replay, by its rule that compares whole arrays. A
     /// command counts as one dispatch or copy, also if a device splits it.
@@ -79,7 +79,8 @@ impl Graph {
             host_functions: self.inner.calls.len(),
             outputs: self.inner.outputs.len(),
             queues: plan.queues.len(),
-            levels: plan.segments.iter().map(|segment| segment.order.depth as usize).sum(),
+            levels: plan.segments.iter().map(|segment| segment.order.depth as usize).sum::<usize>()
+                + plan.segments.len().saturating_sub(1),
             barriers: barriers(plan).count,
             owned_bytes: self.inner.made.values().sum(),
             constant_bytes: constant_bytes(self),

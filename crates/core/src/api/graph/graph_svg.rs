@@ -6,6 +6,7 @@ use crate::api::graph::graph_handle::Graph;
 use crate::api::graph::graph_svg::routes::{Line, Route};
 use crate::api::graph::graph_text::{accesses, title};
 use crate::api::graph::graph_view::{GraphView, Vertex, VertexKind, ViewEdge, drawn_edges, longest_path};
+use std::collections::HashSet;
 use std::fmt::Write;
 
 /// Counts the units of a letter of the drawing's font.
@@ -41,7 +42,7 @@ impl Graph {
         let view = GraphView::of(self);
         let drawing = Drawing::new(&view);
         let edges = drawn_edges(self, &view);
-        let path = longest_path(&view);
+        let path: HashSet<u32> = longest_path(&view).into_iter().collect();
         let mut svg = drawing.head();
         drawing.rows(&mut svg);
         drawing.columns(&mut svg);
@@ -104,7 +105,7 @@ impl<'v> Drawing<'v> {
             columns.push([left, left + width]);
             left += width + COLUMN_GAP;
         }
-        let height = TOP + view.queues.len() as f64 * (BOX_HEIGHT + ROW_GAP) + 96.0;
+        let height = TOP + view.queues.len() as f64 * (BOX_HEIGHT + ROW_GAP) + 64.0;
         Self { view, columns, width: left.max(760.0), height }
     }
 
@@ -165,9 +166,13 @@ impl<'v> Drawing<'v> {
     }
 
     /// Draws the edges: thin ones first, and those of the longest path last.
-    fn edges(&self, svg: &mut String, edges: &[ViewEdge], path: &[u32]) {
-        let on_path =
-            |edge: &ViewEdge| path.windows(2).any(|pair| pair[0] == edge.from && pair[1] == edge.to);
+    fn edges(&self, svg: &mut String, edges: &[ViewEdge], path: &HashSet<u32>) {
+        // A longest path goes from level to level.
+        let column = |at: u32| self.view.vertices[at as usize].column;
+        let on_path = |edge: &ViewEdge| {
+            let is_next = column(edge.from) + 1 == column(edge.to);
+            is_next && path.contains(&edge.from) && path.contains(&edge.to)
+        };
         let routes = Route::all(self.view, edges, |at| self.place(at));
         let mut drawn: Vec<(&ViewEdge, &Line)> = edges.iter().zip(&routes).collect();
         drawn.sort_by_key(|(edge, _)| (on_path(edge), edge.barrier));

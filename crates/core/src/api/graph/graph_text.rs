@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 impl Graph {
     /// *Returns* the graph as text with one line for each node: its number, its queue, its level, its name, the bytes
-    /// that it reads and writes, the nodes that come before it, and the line of the program that captured it. Two
+    /// that it reads, updates (reads and writes) and writes, the nodes that come before it, and the line of the program that captured it. Two
     /// graphs of the same capture have the same text, on every adapter.
     ///
     /// # Example
@@ -20,7 +20,7 @@ impl Graph {
     /// })?;
     /// let text = graph.to_text();
     /// assert_eq!(text.lines().count(), 3);
-    /// assert!(text.contains("copy  reads x[0..16], writes y[0..16]; after 0; at "), "{text}");
+    /// assert!(text.contains("copy  reads `x`[0..16], writes `y`[0..16]; after 0; at "), "{text}");
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     pub fn to_text(&self) -> String {
@@ -71,10 +71,10 @@ pub(crate) fn title(vertex: &Vertex) -> String {
 /// Returns the bytes that a node reads and writes.
 pub(crate) fn accesses(vertex: &Vertex) -> String {
     let mut text = String::new();
-    for (write, word) in [(false, "reads"), (true, "writes")] {
-        let uses = vertex.uses.iter().filter(|used| used.write == write);
+    for (is, word) in [((true, false), "reads"), ((true, true), "updates"), ((false, true), "writes")] {
+        let uses = vertex.uses.iter().filter(|used| (used.reads, used.writes) == is);
         let names: Vec<String> =
-            uses.map(|used| format!("{}[{}..{}]", used.array, used.range.start, used.range.end)).collect();
+            uses.map(|used| format!("`{}`[{}..{}]", used.array, used.range.start, used.range.end)).collect();
         if !names.is_empty() {
             let separator = if text.is_empty() { "" } else { ", " };
             let _ = write!(text, "{separator}{word} {}", names.join(", "));

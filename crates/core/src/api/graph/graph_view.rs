@@ -5,8 +5,11 @@ use crate::memory::heap::BlockId;
 use crate::work::graph_data::graph_barriers::barriers;
 use crate::work::graph_data::graph_node::GraphNode;
 use crate::work::graph_data::graph_plan::GraphPlan;
+use crate::work::kernel_launch::BoundArray;
 use crate::work::step::Work;
+use fencepost_kernels::Access;
 use rustc_hash::FxHashMap;
+use std::collections::HashSet;
 use std::ops::Range;
 use std::panic::Location;
 use std::sync::Arc;
@@ -40,7 +43,8 @@ pub(crate) struct Vertex {
 pub(crate) struct VertexUse {
     pub(crate) array: Arc<str>,
     pub(crate) range: Range<u64>,
-    pub(crate) write: bool,
+    pub(crate) reads: bool,
+    pub(crate) writes: bool,
 }
 
 /// Names the kind of a vertex.
@@ -175,6 +179,11 @@ impl GraphView {
     }
 }
 
+/// Returns the bindings of a launch.
+fn bindings(node: &GraphNode) -> &[BoundArray] {
+    if let Work::Launch(launch) = &node.command.work { &launch.bindings } else { &[] }
+}
+
 /// Maps blocks to the names of their arrays. Several blocks of one label have different names.
 #[derive(Default)]
 struct ArrayNames {
@@ -185,10 +194,13 @@ struct ArrayNames {
 
 impl ArrayNames {
     fn uses_of(&mut self, node: &GraphNode) -> Vec<VertexUse> {
+        let mut bound = bindings(node).iter().filter_map(|bound| bound.used);
         let uses = node.touches().map(|touch| {
             let label = touch.block.order().label.clone();
             let array = self.name(touch.block.id, label);
-            VertexUse { array, range: touch.range, write: touch.write }
+            // The bindings of a launch come first, and only they may both read and write.
+            let reads = bound.next().map_or(!touch.write, Access::reads);
+            VertexUse { array, range: touch.range, reads, writes: touch.write }
         });
         uses.collect()
     }
@@ -218,7 +230,7 @@ pub(crate) struct ViewEdge {
 /// Returns the edges of a drawing: those that no chain of other edges implies, and an edge for each barrier.
 pub(crate) fn drawn_edges(graph: &Graph, view: &GraphView) -> Vec<ViewEdge> {
     let mut pairs = reduced(view);
-    let barriers = barriers(&graph.plan).pairs;
+    let barriers: HashSet<(u32, u32)> = barriers(&graph.plan).pairs.into_iter().collect();
     pairs.extend(&barriers);
     pairs.sort_unstable_by_key(|&(from, to)| (to, from));
     pairs.dedup();

@@ -14,6 +14,7 @@ use crate::runtime::wait_mode::{LateSteps, WaitMode, late};
 use crate::scheduler::command::Op;
 use crate::scheduler::handle_points::PointHistory;
 use crate::scheduler::ordering::admission::Admission;
+use crate::scheduler::queue_timing::PointTime;
 use crate::scheduler::wait_target::Caller;
 use crate::work::graph_data::graph_plan::GraphPlan;
 use crate::work::graph_data::graph_run::{GraphRun, GraphStep};
@@ -23,7 +24,7 @@ use fencepost_sync::Point;
 use fencepost_sync::prim::lock;
 use std::fmt;
 use std::panic::Location;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Stands for one replay of a graph: the host and other queues wait for its [event](Self::event), and its outputs can
 /// be read. A clone is a cheap handle.
@@ -84,7 +85,7 @@ impl CommandQueue {
         let Prepared { graph, plan } = what;
         same_context(self.owner(), &graph.owner, || format!("graph `{}`", graph.label()))?;
         let outputs = graph.inner.outputs.iter().map(|_| ReadSlot::new()).collect();
-        let run = Arc::new(GraphRun { plan, outputs, at });
+        let run = Arc::new(GraphRun { plan, outputs, times: OnceLock::new(), at });
         if let Some(captured) = self.captured_queue() {
             captured.include(graph, &run.plan, at)?;
             return Ok(Replay::inside_capture(self, &graph.inner, run));
@@ -194,6 +195,60 @@ impl Replay {
             len,
             element: std::marker::PhantomData,
         }))
+    }
+}
+
+impl Replay {
+    /// *Returns* the event of a captured marker in this replay. The event completes with the whole replay. If the marker
+    /// is timed, the event has the time at which the device passed the marker in this replay, so
+    /// [`Event::seconds_since`] measures the time between two markers of one replay, or of two replays.
+    ///
+    /// # Errors
+    /// Returns [`Kind::Graph`](crate::Kind::Graph) if the marker was not captured in this graph.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::EventOptions;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let timed = EventOptions { timing: true };
+    /// let mut x = ctx.zeros::<u32, 1>([1024])?;
+    /// let (graph, (start, end)) = queue.capture(|c| {
+    ///     let start = c.marker_with(timed);
+    ///     c.fill(&mut x, 7)?;
+    ///     Ok((start, c.marker_with(timed)))
+    /// })?;
+    /// let run = queue.replay(&graph)?;
+    /// let (start, end) = (run.event_of(&start)?, run.event_of(&end)?);
+    /// assert!(end.seconds_since(&start).wait()? > 0.0);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    pub fn event_of(&self, marker: &Event) -> Result<Event> {
+        let inner = &self.inner;
+        let wrong = |problem: &str| -> Error {
+            let graph = inner.graph.name.1.to_string();
+            Kind::Graph { graph, problem: problem.into() }.into()
+        };
+        if let Recording::Captured(_) = inner.event.recording() {
+            return Err(wrong(
+                "the replay is inside a capture: take the events of the replay of the captured graph",
+            ));
+        }
+        let marked = match marker.recording() {
+            Recording::Captured(marked) if marked.tape == inner.graph.id => marked,
+            Recording::Captured(_) => return Err(wrong("the marker belongs to another graph")),
+            Recording::Failed(error) => return Err(error),
+            _ => return Err(wrong("the event is no captured marker")),
+        };
+        let time = marked.time.and_then(|node| self.time_of(node));
+        Ok(Event::new(inner.owner.clone(), Recording::Point(inner.point, inner.past.clone(), time)))
+    }
+
+    /// Returns the time of a node, if the device measures it.
+    fn time_of(&self, node: u32) -> Option<Arc<PointTime>> {
+        let times = self.inner.run.times.get()?;
+        let time = times.measured(node)?.clone();
+        let (queue, lane, stamp) = (times.queue.clone(), times.lane, times.stamp);
+        Some(Arc::new(PointTime { queue, lane, stamp, time }))
     }
 }
 

@@ -198,7 +198,8 @@ impl TapeState {
     fn check_joined(&self, queue: u32) -> Result<()> {
         let known = &self.queues[queue as usize].clock;
         for (at, other) in self.queues.iter().enumerate() {
-            let last = self.nodes.iter().rposition(|node| node.queue as usize == at);
+            let counts = |node: &GraphNode| node.queue as usize == at && !node.command.is_timed_marker();
+            let last = self.nodes.iter().rposition(counts);
             let seen = known.get(at).copied().unwrap_or(0) as usize;
             if last.is_some_and(|last| last >= seen) {
                 return Err(Kind::Unjoined { queue: other.label.to_string(), location: other.at }.into());
@@ -346,9 +347,16 @@ impl CapturedQueue {
                 queue: state.queues[self.index as usize].label.clone(),
                 after: frontier.clone(),
                 clock: clock.clone(),
+                time: None,
                 fault: self.tape.fault.clone(),
             }
         })
+    }
+
+    /// Returns the end of the queue, with the time of a node that executes nothing.
+    pub(crate) fn timed_point(&self, at: &'static Location<'static>) -> Result<CapturedPoint> {
+        let node = self.push((CommandKind::Inspect, at), Work::Nothing, None, None)?;
+        Ok(CapturedPoint { time: Some(node), ..self.point(at)? })
     }
 
     /// Orders the next command of the queue after a point of the same capture.

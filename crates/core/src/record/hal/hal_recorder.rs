@@ -392,6 +392,10 @@ impl<'e, A: Backend> WorkVisitor<'e> for HalVisitor<'e, A> {
 
     /// Visits the nodes of a graph. From the second replay on, stretches of launches are recorded as one command.
     fn graph(&mut self, graph: &'e GraphStep, base: u32, level: &mut Option<u32>) -> Result<()> {
+        if graph.run.times.get().is_some() {
+            // Each timed node has timestamps of its own around it.
+            return walk_nodes(graph, base, 0..graph.order().sorted.len(), self, level);
+        }
         let batch = &mut self.batch;
         let resolve = || stretch::resolve(graph, |pipeline, launch| batch.group_of(pipeline, launch));
         let nodes = graph.order().sorted.len();
@@ -415,8 +419,8 @@ impl<'e, A: Backend> WorkVisitor<'e> for HalVisitor<'e, A> {
         hal_times::start(self.times, self.batch.device, &mut self.batch.calls, (level, time));
     }
 
-    fn end_time(&mut self, _: &'e Arc<TimeSlot>) {
-        hal_times::end(self.times, &mut self.batch.calls);
+    fn end_time(&mut self, time: &'e Arc<TimeSlot>) {
+        hal_times::end(self.times, &mut self.batch.calls, time);
     }
 }
 

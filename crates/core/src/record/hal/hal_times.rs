@@ -38,9 +38,13 @@ pub(crate) fn start<A: Backend>(
     }
 }
 
-/// Records the time after the command of the last `start`.
-pub(crate) fn end<A: Backend>(times: &HalTimePages<A>, calls: &mut NativeEncoder<'_, A>) {
-    if let Some((queries, end)) = times.end() {
+/// Records the time after a started command.
+pub(crate) fn end<A: Backend>(
+    times: &HalTimePages<A>,
+    calls: &mut NativeEncoder<'_, A>,
+    time: &Arc<TimeSlot>,
+) {
+    if let Some((queries, end)) = times.end(time) {
         calls.stamp(queries, end);
     }
 }

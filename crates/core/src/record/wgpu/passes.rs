@@ -107,15 +107,22 @@ impl<'a> Passes<'a> {
         self.time = Some(PassTime { set: set.clone(), start, end, begun: PassTimeStart::Not });
     }
 
-    /// Ends the timing of the command.
-    pub(crate) fn end_time(&mut self) {
+    /// Ends the timing of the command whose end the query `end` of `set` receives. The command is a graph if another
+    /// command has started since.
+    pub(crate) fn end_time(&mut self, set: &wgpu::QuerySet, end: u32) {
         self.end_pass();
-        match self.time.take() {
-            Some(PassTime { set, start, end, begun: PassTimeStart::Not }) => {
-                self.stamp(&set, start, Some(end))
-            }
-            Some(PassTime { set, end, begun: PassTimeStart::Apart, .. }) => self.stamp(&set, Some(end), None),
-            Some(PassTime { begun: PassTimeStart::Pass, .. }) | None => {}
+        match self.time.take_if(|time| time.end == end && time.set == *set) {
+            Some(PassTime { start, begun: PassTimeStart::Not, .. }) => self.stamp(set, start, Some(end)),
+            Some(PassTime { begun: PassTimeStart::Pass, .. }) => {}
+            Some(PassTime { begun: PassTimeStart::Apart, .. }) | None => self.stamp(set, Some(end), None),
+        }
+    }
+
+    /// Records the start of a timed graph in a pass of its own, because the graph may have several passes.
+    pub(crate) fn begin_graph_time(&mut self) {
+        if self.time.is_some() {
+            self.end_pass();
+            self.begin_time();
         }
     }
 

@@ -140,6 +140,10 @@ impl<'e> WorkVisitor<'e> for WgpuVisitor<'e> {
         }
     }
 
+    fn begin_graph(&mut self) {
+        self.passes.begin_graph_time();
+    }
+
     #[inline]
     fn launch(&mut self, launch: &'e Launch) -> Result<()> {
         record_launch(&mut self.passes, self.transfers, launch)
@@ -189,8 +193,8 @@ impl<'e> WorkVisitor<'e> for WgpuVisitor<'e> {
         wgpu_times::start(self.times, &mut self.passes, level, time);
     }
 
-    fn end_time(&mut self, _: &'e Arc<TimeSlot>) {
-        self.passes.end_time();
+    fn end_time(&mut self, time: &'e Arc<TimeSlot>) {
+        wgpu_times::end(self.times, &mut self.passes, time);
     }
 }
 

@@ -31,6 +31,13 @@ pub(crate) fn start(times: &mut WgpuTimePages, passes: &mut Passes<'_>, level: u
     }
 }
 
+/// Ends the timing of a started command.
+pub(crate) fn end(times: &WgpuTimePages, passes: &mut Passes<'_>, time: &Arc<TimeSlot>) {
+    if let Some((queries, end)) = times.end(time) {
+        passes.end_time(&queries.set, end);
+    }
+}
+
 /// Records the copy of the times to staging memory. Returns the pages that the batch needs until it is complete.
 ///
 /// # Errors

@@ -196,6 +196,9 @@ impl OpenBatch {
     pub(crate) fn add_timed(&mut self, slot: Slot, stamp: Stamp, timed: Timed, cost: f32) {
         let Timed { work, time, clocked } = timed;
         time.plan(self.seq);
+        if let Work::Graph(graph) = &work {
+            graph.plan_times(self.seq);
+        }
         if !clocked {
             return self.add(slot, stamp, work, cost);
         }

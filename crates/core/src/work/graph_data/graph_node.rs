@@ -49,6 +49,11 @@ impl GraphNode {
 }
 
 impl NodeCommand {
+    /// Returns `true` for a timed marker: a node that executes nothing and has a time in each run.
+    pub(crate) fn is_timed_marker(&self) -> bool {
+        matches!(self.work, Work::Nothing)
+    }
+
     /// Returns the command with other work.
     pub(crate) fn with_work(&self, work: Work) -> Self {
         let Self { what, at, label, output, values, .. } = self;
@@ -83,6 +88,7 @@ impl NodeCommand {
             Work::Upload { .. } => "upload".into(),
             Work::Read { .. } => "read".into(),
             Work::Gate(gate) => gate.test.name(),
+            Work::Nothing => "marker".into(),
             _ => "nothing".into(),
         }
     }

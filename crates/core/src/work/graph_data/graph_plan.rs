@@ -48,6 +48,8 @@ pub(crate) struct GraphPlan {
     pub(crate) missing: MissingOrder,
     /// Holds the table of the gates, if the graph has control flow.
     pub(crate) control: Option<Arc<ControlTable>>,
+    /// Is `true` if a node is a timed marker.
+    pub(crate) has_times: bool,
 }
 
 /// Holds a part of a graph that becomes one step of a batch.
@@ -94,6 +96,7 @@ impl GraphPlan {
             (Arc::from(split(&nodes, &ranges, &names, control.as_deref())), Arc::new(AliasOrders::default()));
         let found = derive_all(&nodes, &ranges, &queues, missing)?;
         let id = unique_plan();
+        let has_times = nodes.iter().any(|node| node.command.is_timed_marker());
         let (nodes, names) = (NodeList::new(nodes), Arc::new(names));
         let (segments, uses) = (SmallVec::new(), Arc::from([]));
         let mut plan = Self {
@@ -113,6 +116,7 @@ impl GraphPlan {
             orders,
             missing,
             control,
+            has_times,
         };
         plan.orders.keep(plan.signature(), found.clone());
         plan.set_segments(found);

@@ -4,19 +4,25 @@ use crate::error::{Error, Kind};
 use crate::memory::read_slot::ReadSlot;
 use crate::work::graph_data::graph_order::GraphOrder;
 use crate::work::graph_data::graph_plan::GraphPlan;
+use crate::work::graph_data::run_times::RunTimes;
 use crate::work::graph_part::GraphPart;
 use crate::work::kernel_launch::BoundArray;
+use fencepost_sync::Seq;
 use rustc_hash::FxHasher;
 use std::any::Any;
 use std::hash::Hasher;
+use std::ops::Range;
 use std::panic::Location;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Holds what one replay of a graph has for itself.
 pub(crate) struct GraphRun {
     pub(crate) plan: Arc<GraphPlan>,
     /// Holds a slot for each output of the graph.
     pub(crate) outputs: Vec<Arc<ReadSlot>>,
+    /// Holds the times of the nodes, if the context was profiled when the replay was enqueued or the graph has a timed
+    /// marker.
+    pub(crate) times: OnceLock<RunTimes>,
     /// Names the line of the replay.
     pub(crate) at: &'static Location<'static>,
 }
@@ -60,6 +66,12 @@ impl GraphStep {
         commands.filter_map(|command| command.output).map(|output| &self.run.outputs[output as usize])
     }
 
+    /// Returns the nodes of the part.
+    pub(crate) fn nodes(&self) -> Range<u32> {
+        let order = self.order();
+        order.first..order.first + order.levels.len() as u32
+    }
+
     /// Returns the error of a node that could not be recorded.
     #[cold]
     pub(crate) fn failure(&self, node: u32, error: Error) -> Error {
@@ -97,6 +109,18 @@ impl GraphPart for GraphStep {
 
     fn label(&self) -> &str {
         &self.run.plan.label
+    }
+
+    fn plan_times(&self, batch: Seq) {
+        if let Some(times) = self.run.times.get() {
+            times.plan(self.nodes(), batch);
+        }
+    }
+
+    fn forget_times(&self) {
+        if let Some(times) = self.run.times.get() {
+            times.forget(self.nodes());
+        }
     }
 
     fn unstage(&self) {

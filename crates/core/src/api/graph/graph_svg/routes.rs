@@ -6,7 +6,7 @@ use std::collections::HashMap;
 /// Is half the space between two columns.
 const REACH: f64 = 26.0;
 /// Is the length of the head of an arrow.
-const HEAD: f64 = 7.0;
+const ARROW: f64 = 7.0;
 /// Counts the parallel lines between two rows before they overlap.
 const TRACKS: usize = 5;
 
@@ -27,7 +27,10 @@ pub(crate) struct Route {
 impl Route {
     /// Returns the lines of the edges. `place` returns the left, top, right and bottom end of a box.
     pub(crate) fn all(view: &GraphView, edges: &[ViewEdge], place: impl Fn(u32) -> [f64; 4]) -> Vec<Line> {
-        let (leaving, arriving) = (places(edges, |edge| edge.from), places(edges, |edge| edge.to));
+        let (leaving, arriving) = (
+            places(view, edges, |edge| [edge.from, edge.to]),
+            places(view, edges, |edge| [edge.to, edge.from]),
+        );
         let mut tracks: HashMap<i64, usize> = HashMap::new();
         let line = |(at, edge): (usize, &ViewEdge)| {
             let (from, to) = (place(edge.from), place(edge.to));
@@ -49,7 +52,7 @@ impl Route {
 
     fn line(&self) -> Line {
         let ([x, y], [tip, end]) = (self.from, self.to);
-        let last = tip - HEAD + 1.0;
+        let last = tip - ARROW + 1.0;
         let path = match self.detour {
             None => {
                 let bend = (last - x) / 2.0;
@@ -71,23 +74,24 @@ impl Route {
                 )
             }
         };
-        let head = format!("M{tip:.1} {end:.1}l-{HEAD} -3.5v7z");
+        let head = format!("M{tip:.1} {end:.1}l-{ARROW} -3.5v7z");
         Line { path, head }
     }
 }
 
-/// Returns for each edge its place among the edges of one of its ends, and the number of those edges.
-fn places(edges: &[ViewEdge], end: impl Fn(&ViewEdge) -> u32) -> Vec<(usize, usize)> {
-    let mut counts: HashMap<u32, usize> = HashMap::new();
-    let order: Vec<usize> = edges
-        .iter()
-        .map(|edge| {
-            let count = counts.entry(end(edge)).or_default();
-            *count += 1;
-            *count - 1
-        })
-        .collect();
-    edges.iter().zip(order).map(|(edge, at)| (at, counts[&end(edge)])).collect()
+/// Returns for each edge its place among the edges of one of its ends, and the number of those edges. The places are in
+/// the order of the rows at the other ends, so that the edges do not cross.
+fn places(view: &GraphView, edges: &[ViewEdge], ends: impl Fn(&ViewEdge) -> [u32; 2]) -> Vec<(usize, usize)> {
+    let row = |edge: &ViewEdge| view.vertices[ends(edge)[1] as usize].queue;
+    let mut order: Vec<usize> = (0..edges.len()).collect();
+    order.sort_by_key(|&at| (ends(&edges[at])[0], row(&edges[at]), ends(&edges[at])[1]));
+    let mut places = vec![(0, 0); edges.len()];
+    for of_vertex in order.chunk_by(|&a, &b| ends(&edges[a])[0] == ends(&edges[b])[0]) {
+        for (place, &at) in of_vertex.iter().enumerate() {
+            places[at] = (place, of_vertex.len());
+        }
+    }
+    places
 }
 
 /// Returns the height at which an edge meets the box `own`. A tall box is met at the height of the other box.
