@@ -25,7 +25,9 @@ pub use crate::api::context::Context;
 pub use crate::api::context::current::ScopeOptions;
 pub use crate::api::graph::capture::{Capture, Output};
 pub use crate::api::graph::graph_handle::Graph;
+pub use crate::api::graph::loading::LoadOptions;
 pub use crate::api::graph::replay::Replay;
+pub use crate::api::graph::saving::Contents;
 pub use crate::api::grid::{Grid, GridNumber};
 pub use crate::api::queue::encode::AccessList;
 #[doc(hidden)]

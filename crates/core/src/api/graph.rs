@@ -2,5 +2,8 @@
 
 pub(crate) mod capture;
 pub(crate) mod graph_handle;
+pub(crate) mod loading;
+pub(crate) mod outputs;
 pub(crate) mod replay;
+pub(crate) mod saving;
 pub(crate) mod tape;

@@ -293,6 +293,18 @@ pub enum Kind {
     /// A graph has no input, output, value or node with this name, or its type or shape differs.
     #[error("graph `{graph}`: {problem}")]
     Graph { graph: String, problem: String },
+    /// A graph file is damaged, was written by a newer library, or cannot be read. `offset` is the first wrong byte.
+    #[error("graph file `{file}` is not valid at byte {offset}: {reason}")]
+    GraphFile { file: String, offset: u64, reason: String },
+    /// A part of a graph cannot be saved.
+    #[error("graph `{graph}` cannot be saved because of node `{node}`: {reason}")]
+    NotSavable { graph: String, node: String, reason: String },
+    /// A graph file needs more memory than the load may take.
+    #[error(
+        "graph file `{file}` needs {needed} bytes of memory, and the limit of the load is {limit}: raise \
+         `LoadOptions::memory_limit` if the file is trusted"
+    )]
+    GraphMemory { file: String, needed: u64, limit: u64 },
     /// The device has no memory left, or the pool has reached its limit; the context continues to work. `bytes` is 0 if
     /// the driver did not report the size.
     #[error("out of memory{}{object}{}", bytes_for(*bytes), limit.map_or_else(String::new, |limit| format!("; {limit}")))]

@@ -11,7 +11,7 @@ use crate::scheduler::replay_turn::ReplayTurn;
 use crate::work::graph_data::graph_node::GraphNode;
 use crate::work::graph_data::graph_order::{MissingOrder, UnorderedNodes};
 use crate::work::graph_data::graph_plan::{GraphPlan, PlanParts};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
@@ -49,13 +49,16 @@ pub(crate) struct GraphInner {
     pub(crate) calls: Vec<(u32, HostCall)>,
     pub(crate) leases: Arc<FxHashMap<BlockId, Arc<BlockLease>>>,
     pub(crate) turn: ReplayTurn,
+    /// Lists the blocks of the arrays that the capture has made.
+    pub(crate) made: FxHashSet<BlockId>,
+    pub(crate) missing: MissingOrder,
 }
 
 impl Graph {
     /// Makes the graph of an ended capture.
     pub(crate) fn new(tape: &Tape, label: &str, ended: TapeState) -> Result<Self> {
         let owner = tape.owner.clone();
-        let TapeState { nodes, queues, leases, outputs, calls, owns_memory, .. } = ended;
+        let TapeState { nodes, queues, leases, outputs, calls, owns_memory, made, .. } = ended;
         let missing = match owner.engine().lock().policy() {
             Policy::Ordered => MissingOrder::Add,
             Policy::Checked => MissingOrder::Report,
@@ -74,7 +77,8 @@ impl Graph {
             owns_memory,
         };
         let plan = GraphPlan::new(parts, missing).map_err(|pair| hazard(&nodes, &queues, &pair))?;
-        let inner = GraphInner { id: tape.id, name, outputs, calls, leases, turn: ReplayTurn::default() };
+        let turn = ReplayTurn::default();
+        let inner = GraphInner { id: tape.id, name, outputs, calls, leases, turn, made, missing };
         Ok(Self { owner, inner: Arc::new(inner), plan: Arc::new(plan) })
     }
 

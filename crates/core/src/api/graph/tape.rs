@@ -12,7 +12,7 @@ use crate::scheduler::free_blocks::BlockLease;
 use crate::work::graph_data::graph_node::{GraphNode, NodeCommand};
 use crate::work::step::Work;
 use fencepost_sync::prim::{Mutex, lock};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::panic::Location;
 use std::sync::Arc;
@@ -41,6 +41,8 @@ pub(crate) struct TapeState {
     pub(crate) calls: Vec<(u32, HostCall)>,
     /// Is `true` if the capture has made an array.
     pub(crate) owns_memory: bool,
+    /// Lists the blocks of the arrays that the capture has made.
+    pub(crate) made: FxHashSet<BlockId>,
     /// Maps a graph that was replayed in the capture to the nodes at the end of its last replay.
     children: FxHashMap<u64, SmallVec<[u32; 2]>>,
 }
@@ -52,6 +54,12 @@ pub(crate) struct GraphOutput {
     pub(crate) token: u64,
     pub(crate) name: Arc<str>,
     pub(crate) bytes: u64,
+    /// Names the type of the elements.
+    pub(crate) element: Arc<str>,
+    /// Counts the bytes of an element.
+    pub(crate) element_size: u32,
+    /// Counts the elements.
+    pub(crate) len: u64,
 }
 
 /// Is a function of the host that each replay calls.
@@ -237,6 +245,7 @@ impl CapturedQueue {
         let engine = self.tape.owner.engine();
         self.with("a new array", at, |state| {
             state.owns_memory = true;
+            state.made.insert(block.id);
             state.leases.entry(block.id).or_insert_with(|| Arc::new(engine.lease(block)));
         })
     }

@@ -29,6 +29,7 @@ impl TapeState {
             self.leases.entry(id).or_insert_with(|| lease.clone());
         }
         self.owns_memory |= plan.owns_memory;
+        self.made.extend(child.inner.made.iter().copied());
         let outputs = self.outputs.len() as u32;
         self.outputs.extend(child.inner.outputs.iter().cloned());
         let mut queues: Vec<u32> = vec![queue];
