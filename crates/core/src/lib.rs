@@ -23,8 +23,11 @@ mod work;
 
 pub use crate::api::context::Context;
 pub use crate::api::context::current::ScopeOptions;
+pub use crate::api::graph::bindings::{Bindings, Replayable};
 pub use crate::api::graph::capture::{Capture, Output};
+pub use crate::api::graph::edit::GraphEdit;
 pub use crate::api::graph::graph_handle::Graph;
+pub use crate::api::graph::input::{GraphValue, Input};
 pub use crate::api::graph::loading::LoadOptions;
 pub use crate::api::graph::replay::Replay;
 pub use crate::api::graph::saving::Contents;

@@ -299,12 +299,25 @@ pub enum Kind {
     /// A part of a graph cannot be saved.
     #[error("graph `{graph}` cannot be saved because of node `{node}`: {reason}")]
     NotSavable { graph: String, node: String, reason: String },
+    /// A loaded graph has an input without an array.
+    #[error(
+        "graph `{graph}` was loaded, and its input `{input}` has no array: bind one with \
+         `graph.with().input(\"{input}\", &array)?`, or in an edit of the graph"
+    )]
+    Unbound { graph: String, input: String },
     /// A graph file needs more memory than the load may take.
     #[error(
         "graph file `{file}` needs {needed} bytes of memory, and the limit of the load is {limit}: raise \
          `LoadOptions::memory_limit` if the file is trusted"
     )]
     GraphMemory { file: String, needed: u64, limit: u64 },
+    /// A graph has no input, value or node with this name. `what` is the word for the missing thing, and `known` lists
+    /// the names that the graph has.
+    #[error("graph `{graph}` has no {what} `{name}`: {}", names_of(what, known))]
+    GraphName { graph: String, what: &'static str, name: String, known: Vec<String> },
+    /// An array or a value does not fit the input, the value or the parameter that it replaces.
+    #[error("graph `{graph}`: {object} is {expected}, and {found} was given")]
+    GraphBinding { graph: String, object: String, expected: String, found: String },
     /// The device has no memory left, or the pool has reached its limit; the context continues to work. `bytes` is 0 if
     /// the driver did not report the size.
     #[error("out of memory{}{object}{}", bytes_for(*bytes), limit.map_or_else(String::new, |limit| format!("; {limit}")))]
@@ -364,6 +377,15 @@ fn no_adapter(wanted: &str, found: &str) -> String {
 /// Writes the number of bytes; 0 stands for an unknown number, which is not written.
 fn bytes_for(bytes: u64) -> String {
     if bytes == 0 { " for ".into() } else { format!(": {bytes} bytes for ") }
+}
+
+/// Lists the names that a graph has, for an error.
+fn names_of(what: &str, known: &[String]) -> String {
+    if known.is_empty() {
+        return format!("it has no named {what}");
+    }
+    let names: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
+    format!("it has {}", names.join(", "))
 }
 
 #[cfg(test)]

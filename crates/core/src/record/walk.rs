@@ -96,6 +96,7 @@ pub(crate) fn visit_node<'e>(
     command: &'e NodeCommand,
 ) -> Result<()> {
     match (&command.work, command.output) {
+        (Work::Launch(launch), _) if launch.is_empty() => Ok(()),
         (Work::Read { src, .. }, Some(output)) => {
             let slot = &graph.run.outputs[output as usize];
             if matches!(slot.place(), ReadState::Dropped) { Ok(()) } else { visitor.read(src, slot) }

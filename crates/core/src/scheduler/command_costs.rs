@@ -259,10 +259,10 @@ fn kind_of_launch(launch: &Launch) -> u64 {
     hasher.finish()
 }
 
-/// Returns the kind of a replay: a hash of the plan and of the part.
+/// Returns the kind of a replay: a hash of the plan's work and of the part.
 fn kind_of_graph(graph: &GraphStep) -> u64 {
     let mut hasher = FxHasher::default();
-    hasher.write_u64(graph.run.plan.id);
+    hasher.write_u64(graph.run.plan.shape);
     hasher.write_u32(graph.segment.unwrap_or(u32::MAX));
     hasher.finish()
 }

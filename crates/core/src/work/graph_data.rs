@@ -1,5 +1,6 @@
 //! Graphs: commands that are captured once and replayed as one command.
 
+pub(crate) mod alias_orders;
 pub(crate) mod byte_cursor;
 pub(crate) mod byte_writer;
 pub(crate) mod decode_graph;
@@ -9,9 +10,14 @@ pub(crate) mod file_container;
 #[cfg(test)]
 mod file_tests;
 pub(crate) mod graph_file;
+pub(crate) mod graph_names;
 pub(crate) mod graph_node;
 pub(crate) mod graph_order;
 pub(crate) mod graph_plan;
 pub(crate) mod graph_run;
 pub(crate) mod graph_uses;
 pub(crate) mod interface_hash;
+pub(crate) mod node_list;
+pub(crate) mod node_parts;
+pub(crate) mod plan_change;
+pub(crate) mod unordered_nodes;

@@ -1,6 +1,8 @@
 //! A kernel launch as a plain command.
 
+use crate::error::{Kind, Result};
 use crate::memory::block::Block;
+use crate::memory::heap::overlap;
 use crate::work::compiled_kernel::{KernelInner, Pipeline};
 use crate::work::span::{Span, Touch};
 use fencepost_kernels::{Access, ParamsBlock};
@@ -147,6 +149,30 @@ pub(crate) fn touches<'a>(
         Some(bound) => bound.touch(),
         None => spans[at - bound.len()].map(|span| of_span(span, at > bound.len())),
     })
+}
+
+/// Checks that two arguments share bytes only if the shader declares both as read-only.
+#[inline]
+pub(crate) fn check_aliases(kernel: &KernelInner, bindings: &[BoundArray]) -> Result<()> {
+    for (j, b) in bindings.iter().enumerate() {
+        for (i, a) in bindings[..j].iter().enumerate() {
+            if Arc::ptr_eq(&a.block, &b.block) && overlap(&a.range(), &b.range()) {
+                check_alias(kernel, &a.block, i, j)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cold]
+fn check_alias(kernel: &KernelInner, block: &Block, i: usize, j: usize) -> Result<()> {
+    let bindings = &kernel.interface.bindings;
+    if !bindings[i].declared.writes() && !bindings[j].declared.writes() {
+        return Ok(());
+    }
+    let (first, second) = (bindings[i].name.clone(), bindings[j].name.clone());
+    let array = block.order().label.to_string();
+    Err(Kind::Aliased { kernel: kernel.name.to_string(), first, second, array }.into())
 }
 
 fn of_span(span: &Span, write: bool) -> Touch<'_> {

@@ -18,6 +18,12 @@ impl Span {
     pub(crate) fn range(&self) -> Range<u64> {
         self.offset..self.offset + self.size
     }
+
+    /// Moves the span to other bytes.
+    pub(crate) fn place(&mut self, block: &Arc<Block>, offset: u64) {
+        self.block = block.clone();
+        self.offset = offset;
+    }
 }
 
 /// Holds up to 16 bytes that a fill repeats over a range. `len` is 4, 8 or 16.

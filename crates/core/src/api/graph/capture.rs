@@ -4,8 +4,8 @@ use crate::api::graph::graph_handle::Graph;
 use crate::api::graph::tape::{CapturedQueue, GraphOutput, Tape, unique};
 use crate::api::queue::CommandQueue;
 use crate::arrays::device_array::DeviceArray;
-use crate::error::Result;
 use crate::error::site::CommandKind;
+use crate::error::{Kind, Result};
 use crate::memory::read_slot::ReadSlot;
 use crate::work::step::Work;
 use fencepost_kernels::Element;
@@ -122,7 +122,23 @@ impl Drop for Ending<'_> {
 }
 
 impl Capture {
-    fn place(&self) -> &CapturedQueue {
+    /// Returns the capture on a queue that was forked from it, so that nodes of that queue can have labels and values.
+    ///
+    /// # Errors
+    /// Returns [`Kind::Graph`](crate::Kind::Graph) for a queue of no capture or of another one.
+    pub fn on(&self, queue: &CommandQueue) -> Result<Self> {
+        match queue.captured_queue() {
+            Some(captured) if Arc::ptr_eq(&captured.tape, &self.place().tape) => {
+                Ok(Self { queue: queue.clone() })
+            }
+            _ => {
+                let problem = format!("queue `{}` is no queue of this capture", queue.label());
+                Err(Kind::Graph { graph: self.queue.label().into(), problem }.into())
+            }
+        }
+    }
+
+    pub(crate) fn place(&self) -> &CapturedQueue {
         self.queue.captured_queue().expect("bug: a capture is on a captured queue")
     }
 

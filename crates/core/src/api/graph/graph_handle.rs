@@ -1,15 +1,14 @@
 //! A captured graph.
 
 use crate::api::graph::tape::{GraphOutput, HostCall, Tape, TapeState};
+use crate::error::Result;
 use crate::error::site::KernelId;
-use crate::error::{Error, Kind, Result};
 use crate::memory::heap::BlockId;
 use crate::runtime::owner::Owner;
 use crate::scheduler::free_blocks::BlockLease;
 use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::replay_turn::ReplayTurn;
-use crate::work::graph_data::graph_node::GraphNode;
-use crate::work::graph_data::graph_order::{MissingOrder, UnorderedNodes};
+use crate::work::graph_data::graph_order::MissingOrder;
 use crate::work::graph_data::graph_plan::{GraphPlan, PlanParts};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::any::Any;
@@ -37,7 +36,12 @@ pub struct Graph {
     pub(crate) owner: Owner,
     pub(crate) inner: Arc<GraphInner>,
     pub(crate) plan: Arc<GraphPlan>,
+    /// Holds a lease of each block that a node of the plan names, and of each block that the capture has made.
+    pub(crate) leases: Arc<GraphLeases>,
 }
+
+/// Holds leases of blocks.
+pub(crate) type GraphLeases = FxHashMap<BlockId, Arc<BlockLease>>;
 
 /// Holds what all plans of a graph share.
 pub(crate) struct GraphInner {
@@ -47,11 +51,11 @@ pub(crate) struct GraphInner {
     pub(crate) name: (KernelId, Arc<str>),
     pub(crate) outputs: Vec<GraphOutput>,
     pub(crate) calls: Vec<(u32, HostCall)>,
-    pub(crate) leases: Arc<FxHashMap<BlockId, Arc<BlockLease>>>,
     pub(crate) turn: ReplayTurn,
     /// Lists the blocks of the arrays that the capture has made.
     pub(crate) made: FxHashSet<BlockId>,
-    pub(crate) missing: MissingOrder,
+    /// Lists the blocks that stand for inputs without a default, in a loaded graph. They have no memory.
+    pub(crate) unbound: Vec<BlockId>,
 }
 
 impl Graph {
@@ -59,6 +63,7 @@ impl Graph {
     pub(crate) fn new(tape: &Tape, label: &str, ended: TapeState) -> Result<Self> {
         let owner = tape.owner.clone();
         let TapeState { nodes, queues, leases, outputs, calls, owns_memory, made, .. } = ended;
+        let (names, inputs, values) = (ended.names, ended.inputs, ended.values);
         let missing = match owner.engine().lock().policy() {
             Policy::Ordered => MissingOrder::Add,
             Policy::Checked => MissingOrder::Report,
@@ -66,20 +71,22 @@ impl Graph {
         };
         let name = owner.engine().new_kernel(label);
         let leases = Arc::new(leases);
-        let nodes: Arc<[GraphNode]> = nodes.into();
         let queues: Arc<[Arc<str>]> = queues.into_iter().map(|queue| queue.label).collect();
         let parts = PlanParts {
             label: name.1.clone(),
-            nodes: nodes.clone(),
-            queues: queues.clone(),
+            nodes,
+            queues,
             cuts: calls.iter().map(|(at, _)| *at).collect(),
             keep: leases.clone() as Arc<dyn Any + Send + Sync>,
             owns_memory,
+            names,
+            inputs,
+            values,
         };
-        let plan = GraphPlan::new(parts, missing).map_err(|pair| hazard(&nodes, &queues, &pair))?;
-        let turn = ReplayTurn::default();
-        let inner = GraphInner { id: tape.id, name, outputs, calls, leases, turn, made, missing };
-        Ok(Self { owner, inner: Arc::new(inner), plan: Arc::new(plan) })
+        let plan = GraphPlan::new(parts, missing)?;
+        let (turn, unbound) = (ReplayTurn::default(), Vec::new());
+        let inner = GraphInner { id: tape.id, name, outputs, calls, turn, made, unbound };
+        Ok(Self { owner, inner: Arc::new(inner), plan: Arc::new(plan), leases })
     }
 
     /// Returns the name of the graph in messages.
@@ -91,22 +98,6 @@ impl Graph {
     pub fn nodes(&self) -> usize {
         self.plan.nodes.len()
     }
-}
-
-/// Returns the error of two captured commands that nothing orders.
-fn hazard(nodes: &[GraphNode], queues: &[Arc<str>], pair: &UnorderedNodes) -> Error {
-    let site = |at: u32| {
-        let node = &nodes[at as usize];
-        Box::new(node.command.site(&queues[node.queue as usize]))
-    };
-    let access = |write: bool| if write { "write" } else { "read" };
-    let (earlier, later) = (site(pair.earlier), site(pair.later));
-    let touched = nodes[pair.later as usize].touches().find(|touch| touch.block.id == pair.block);
-    let array = touched.map(|touch| touch.block.order().label.to_string()).unwrap_or_default();
-    let wait = format!("{}.wait_for_queue(&{})?", later.queue, earlier.queue);
-    let (access, later_access) = (access(pair.earlier_writes), access(pair.later_writes));
-    let range = pair.range.clone();
-    Kind::Hazard { array, range, earlier, later, access, later_access, wait, gone: false }.into()
 }
 
 impl fmt::Debug for Graph {

@@ -1,31 +1,34 @@
 //! Graphs from files: the codec reads plain data, the device's limits are checked, and the plain data becomes a graph.
 
 mod launch_check;
+#[cfg(all(test, cpu))]
+mod load_tests;
 
 use crate::api::context::Context;
 use crate::api::context::compile_job::Job;
-use crate::api::graph::graph_handle::{Graph, GraphInner};
+use crate::api::graph::graph_handle::{Graph, GraphInner, GraphLeases};
 use crate::api::graph::loading::launch_check::check_launch;
 use crate::api::graph::tape::{GraphOutput, unique};
 use crate::api::queue::transfer::ArrayOps;
 use crate::arrays::device_array::DeviceArray;
 use crate::error::site::CommandKind;
 use crate::error::{Error, Kind, Result};
-use crate::memory::block::Block;
-use crate::memory::heap::BlockId;
+use crate::memory::block::{Block, Memory};
+use crate::memory::cpu_memory::CpuMemory;
+use crate::memory::heap::{BlockId, Heap};
 use crate::memory::read_slot::ReadSlot;
 use crate::memory::staged_bytes::{KeptBytes, Payload};
 use crate::runtime::owner::Owner;
-use crate::scheduler::free_blocks::BlockLease;
 use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::replay_turn::ReplayTurn;
 use crate::work::compiled_kernel::KernelInner;
 use crate::work::graph_data::decode_graph::{DecodedFile, decode};
 use crate::work::graph_data::file_container::{HEADER, length};
 use crate::work::graph_data::graph_file::{
-    BlockContents, FileBlock, FileFault, FileKernel, FileLaunch, FileNode, FileRange, FileRegion, FileWork,
-    GraphFile,
+    BlockContents, BoundValue, FileBlock, FileFault, FileInput, FileKernel, FileLaunch, FileNode, FileRange,
+    FileRegion, FileValue, FileWork, GraphFile,
 };
+use crate::work::graph_data::graph_names::{BoundInput, GraphInput, GraphNames, GraphParameter};
 use crate::work::graph_data::graph_node::{GraphNode, NodeCommand};
 use crate::work::graph_data::graph_order::MissingOrder;
 use crate::work::graph_data::graph_plan::{GraphPlan, PlanParts};
@@ -34,9 +37,10 @@ use crate::work::kernel_launch::{BoundArray, Launch};
 use crate::work::region_copy::{RegionCopy, Rows};
 use crate::work::span::Span;
 use crate::work::step::Work;
-use fencepost_kernels::{ArgumentSlot, ShaderSource};
+use fencepost_kernels::{ArgumentSlot, DType, ShaderSource, Value};
 use fencepost_sync::Slot;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
 use std::fs::File;
 use std::io::{self, Read};
 use std::panic::Location;
@@ -137,7 +141,8 @@ impl Context {
         check_memory(&file, decoded.graph.memory(), options)?;
         let owner = &self.owner;
         let by = Admission { slot: Slot::CONTEXT, what: CommandKind::Upload, at };
-        let mut loader = Loader { owner, file, by, kernels: Vec::new(), blocks: Vec::new() };
+        let mut loader =
+            Loader { owner, file, by, kernels: Vec::new(), blocks: Vec::new(), values: Vec::new() };
         loader.load(&decoded)
     }
 }
@@ -174,7 +179,25 @@ struct Loader<'c> {
     file: String,
     by: Admission,
     kernels: Vec<Arc<KernelInner>>,
-    blocks: Vec<DeviceArray<u32>>,
+    blocks: Vec<LoadedBlock>,
+    /// Holds the types and the defaults of the values.
+    values: Vec<(GraphParameter, Value)>,
+}
+
+/// Is the memory of a block.
+enum LoadedBlock {
+    Owned(DeviceArray<u32>),
+    /// Stands for an input until a replay binds an array. The block has no memory.
+    Unbound(Arc<Block>),
+}
+
+impl LoadedBlock {
+    fn block(&self) -> &Arc<Block> {
+        match self {
+            LoadedBlock::Owned(array) => array.array.storage.block(),
+            LoadedBlock::Unbound(block) => block,
+        }
+    }
 }
 
 impl Loader<'_> {
@@ -189,6 +212,9 @@ impl Loader<'_> {
                 let misfit = |reason| damaged(&self.file, FileFault { offset, reason });
                 check_launch(self.owner.device().caps(), kernel, launch, &file.blocks, misfit)?;
             }
+        }
+        for value in &file.values {
+            self.values.push(self.value(value)?);
         }
         for block in &file.blocks {
             self.blocks.push(self.block(block)?);
@@ -210,8 +236,52 @@ impl Loader<'_> {
         Err(damaged(&self.file, FileFault { offset, reason }))
     }
 
+    /// Returns the type of an element that a file names.
+    fn dtype(&self, object: &str, name: &str) -> Result<DType> {
+        DType::from_name(name).ok_or_else(|| {
+            let reason = format!("{object} has the unknown type `{name}`");
+            damaged(&self.file, FileFault { offset: 0, reason })
+        })
+    }
+
+    fn value(&self, from: &FileValue) -> Result<(GraphParameter, Value)> {
+        let object = format!("value `{}`", from.name);
+        let dtype = self.dtype(&object, &from.element)?;
+        let value = Value::from_bytes(dtype, &from.default).ok_or_else(|| {
+            let reason = format!("{object} of type `{dtype}` has {} bytes", from.default.len());
+            damaged(&self.file, FileFault { offset: 0, reason })
+        })?;
+        Ok((GraphParameter { token: unique(), name: (*from.name).into(), dtype, places: Vec::new() }, value))
+    }
+
+    fn input(&self, from: &FileInput) -> Result<GraphInput> {
+        let object = format!("input `{}`", from.name);
+        let dtype = self.dtype(&object, &from.element.name)?;
+        let uncountable = |_| {
+            let reason = format!("{object} of padded shape {:?} is too large for this machine", from.padded);
+            damaged(&self.file, FileFault { offset: 0, reason })
+        };
+        let counts =
+            |shape: &[u64]| shape.iter().map(|&axis| usize::try_from(axis)).collect::<Result<_, _>>();
+        if dtype.size() != from.element.size as usize {
+            let reason = format!("{object} of type `{dtype}` has elements of {} bytes", from.element.size);
+            return Err(damaged(&self.file, FileFault { offset: 0, reason }));
+        }
+        Ok(GraphInput {
+            name: (*from.name).into(),
+            dtype,
+            shape: counts(&from.shape).map_err(uncountable)?,
+            padded: counts(&from.padded).map_err(uncountable)?,
+            bytes: from.bytes().unwrap_or_default(),
+            offset: from.offset,
+            places: Vec::new(),
+            is_bound: false,
+            is_written: false,
+        })
+    }
+
     /// Makes the array of a block, with its first bytes.
-    fn block(&self, block: &FileBlock) -> Result<DeviceArray<u32>> {
+    fn block(&self, block: &FileBlock) -> Result<LoadedBlock> {
         let maker = ArrayOps { owner: self.owner, by: self.by, captured: None };
         let words = (block.size / 4).max(1) as usize;
         let array = match &block.contents {
@@ -221,14 +291,15 @@ impl Loader<'_> {
                 maker.upload(&array.array, bytes)?;
                 array
             }
-            BlockContents::Input(input) => {
-                let reason =
-                    format!("this library does not load inputs, and the graph has input `{}`", input.name);
-                return Err(damaged(&self.file, FileFault { offset: 0, reason }));
+            BlockContents::Input(_) => {
+                let memory = Memory::Host(CpuMemory::zeroed(0));
+                let made = Block::new(BlockId::next(), Heap::Device, block.size, memory);
+                made.order().label = block.label.as_str().into();
+                return Ok(LoadedBlock::Unbound(Arc::new(made)));
             }
         };
         array.array.storage.block().order().label = block.label.as_str().into();
-        Ok(array)
+        Ok(LoadedBlock::Owned(array))
     }
 
     fn node(&self, node: &FileNode) -> Result<GraphNode> {
@@ -240,7 +311,12 @@ impl Loader<'_> {
             FileWork::Nothing | FileWork::Copy { .. } | FileWork::Region(_) => (CommandKind::Copy, None),
         };
         let label = node.label.as_deref().map(Arc::from);
-        let command = NodeCommand { work: self.work(&node.work)?, what, at: self.by.at, label, output };
+        let values = match &node.work {
+            FileWork::Launch(launch) => launch.values.iter().map(|bound| self.bound_value(bound)).collect(),
+            _ => SmallVec::new(),
+        };
+        let work = self.work(&node.work)?;
+        let command = NodeCommand { work, what, at: self.by.at, label, output, values };
         Ok(GraphNode {
             queue: node.queue,
             after: node.after.iter().copied().collect(),
@@ -278,6 +354,11 @@ impl Loader<'_> {
         launch
     }
 
+    fn bound_value(&self, bound: &BoundValue) -> (u64, ArgumentSlot) {
+        let (value, contents) = &self.values[bound.value as usize];
+        (value.token, ArgumentSlot::Value { offset: bound.offset, size: contents.bytes().len() as u32 })
+    }
+
     fn region(&self, region: &FileRegion) -> RegionCopy {
         let FileRegion { src, dst, from, to, row, axes } = region;
         let rows = Rows { from: *from, to: *to, row: *row, axes: axes.iter().copied().collect() };
@@ -285,7 +366,7 @@ impl Loader<'_> {
     }
 
     fn memory(&self, block: u32) -> &Arc<Block> {
-        self.blocks[block as usize].array.storage.block()
+        self.blocks[block as usize].block()
     }
 
     fn span(&self, range: &FileRange) -> Span {
@@ -293,24 +374,42 @@ impl Loader<'_> {
     }
 
     /// Derives the order of the nodes, and makes the graph.
-    fn graph(&self, file: &GraphFile, nodes: Vec<GraphNode>) -> Result<Graph> {
+    fn graph(&mut self, file: &GraphFile, nodes: Vec<GraphNode>) -> Result<Graph> {
         let engine = self.owner.engine();
-        let blocks = self.blocks.iter().map(|array| array.array.storage.block());
-        let leases: FxHashMap<BlockId, Arc<BlockLease>> =
-            blocks.map(|block| (block.id, Arc::new(engine.lease(block)))).collect();
+        let (mut leases, mut unbound) = (GraphLeases::default(), Vec::new());
+        let (mut names, mut inputs) = (GraphNames::default(), SmallVec::new());
+        for (loaded, of_file) in self.blocks.iter().zip(&file.blocks) {
+            let block = loaded.block();
+            match &of_file.contents {
+                BlockContents::Input(input) => {
+                    names.inputs.push(self.input(input)?);
+                    inputs.push(BoundInput { block: block.clone(), offset: input.offset });
+                    unbound.push(block.id);
+                }
+                _ => drop(leases.insert(block.id, Arc::new(engine.lease(block)))),
+            }
+        }
+        let mut values = SmallVec::new();
+        for (value, contents) in std::mem::take(&mut self.values) {
+            names.values.push(value);
+            values.push(contents);
+        }
         let made: FxHashSet<BlockId> = leases.keys().copied().collect();
         let name = engine.new_kernel(&file.label);
         let missing = if file.adds_order { MissingOrder::Add } else { MissingOrder::Ignore };
         let leases = Arc::new(leases);
         let parts = PlanParts {
             label: name.1.clone(),
-            nodes: nodes.into(),
+            nodes,
             queues: file.queues.iter().map(|queue| queue.as_str().into()).collect(),
             cuts: Vec::new(),
             keep: leases.clone(),
             owns_memory: !made.is_empty(),
+            names,
+            inputs,
+            values,
         };
-        let plan = GraphPlan::new(parts, missing).expect("bug: a graph without reports reports a hazard");
+        let plan = GraphPlan::new(parts, missing)?;
         let outputs = file.outputs.iter().map(|output| GraphOutput {
             token: unique(),
             name: output.name.as_str().into(),
@@ -320,7 +419,7 @@ impl Loader<'_> {
             len: output.len,
         });
         let (outputs, calls, turn) = (outputs.collect(), Vec::new(), ReplayTurn::default());
-        let inner = GraphInner { id: unique(), name, outputs, calls, leases, turn, made, missing };
-        Ok(Graph { owner: self.owner.clone(), inner: Arc::new(inner), plan: Arc::new(plan) })
+        let inner = GraphInner { id: unique(), name, outputs, calls, turn, made, unbound };
+        Ok(Graph { owner: self.owner.clone(), inner: Arc::new(inner), plan: Arc::new(plan), leases })
     }
 }

@@ -1,7 +1,8 @@
 //! The replay of a graph as one command of a queue.
 
+use crate::api::graph::bindings::{Prepared, Replayable};
 use crate::api::graph::capture::Output;
-use crate::api::graph::graph_handle::{Graph, GraphInner};
+use crate::api::graph::graph_handle::GraphInner;
 use crate::api::queue::CommandQueue;
 use crate::error::site::CommandKind;
 use crate::error::{Error, Kind, Result};
@@ -49,7 +50,8 @@ impl Drop for ReplayInner {
 }
 
 impl CommandQueue {
-    /// *Enqueues* a replay of a graph: all its commands, as one command of this queue. Events, waits, priorities,
+    /// *Enqueues* a replay of a [graph](crate::Graph), or of a graph with other arrays and values, its
+    /// [bindings](crate::Bindings): all its commands, as one command of this queue. Events, waits, priorities,
     /// policies and errors of the queue apply to the replay as they apply to a launch. The cost of the call does not
     /// depend on the number of nodes.
     ///
@@ -58,7 +60,8 @@ impl CommandQueue {
     ///
     /// # Errors
     /// Returns [`Kind::ForeignContext`](crate::Kind::ForeignContext), [`Kind::Mapped`](crate::Kind::Mapped),
-    /// [`Kind::Hazard`](crate::Kind::Hazard) under `Checked`; the queue's own error.
+    /// [`Kind::Hazard`](crate::Kind::Hazard) under `Checked`; [`Kind::Aliased`](crate::Kind::Aliased) for bindings that
+    /// make two arguments of a launch overlap; the queue's own error.
     ///
     /// # Example
     /// ```
@@ -72,18 +75,22 @@ impl CommandQueue {
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
-    pub fn replay(&self, graph: &Graph) -> Result<Replay> {
-        let at = Location::caller();
+    pub fn replay(&self, graph: &impl Replayable) -> Result<Replay> {
+        self.enqueue_prepared(graph.prepared()?, Location::caller())
+    }
+
+    fn enqueue_prepared(&self, what: Prepared<'_>, at: &'static Location<'static>) -> Result<Replay> {
+        let Prepared { graph, plan } = what;
         same_context(self.owner(), &graph.owner, || format!("graph `{}`", graph.label()))?;
         let outputs = graph.inner.outputs.iter().map(|_| ReadSlot::new()).collect();
-        let run = Arc::new(GraphRun { plan: graph.plan.clone(), outputs, at });
+        let run = Arc::new(GraphRun { plan, outputs, at });
         if let Some(captured) = self.captured_queue() {
-            captured.include(graph, at)?;
-            return Ok(Replay::inside_capture(self, graph, run));
+            captured.include(graph, &run.plan, at)?;
+            return Ok(Replay::inside_capture(self, &graph.inner, run));
         }
         let by = Admission { slot: self.slot()?, what: CommandKind::Replay(graph.inner.name.0), at };
         let (point, past) =
-            self.owner().engine().enqueue_replay(by, &run, steps(graph, &run), &graph.inner.turn)?;
+            self.owner().engine().enqueue_replay(by, &run, steps(&graph.inner, &run), &graph.inner.turn)?;
         let event = Event::new(self.owner().clone(), Recording::Point(point, past.clone(), None));
         let (owner, graph) = (self.owner().clone(), graph.inner.clone());
         Ok(Replay { inner: Arc::new(ReplayInner { owner, graph, run, point, past, event }) })
@@ -91,10 +98,10 @@ impl CommandQueue {
 }
 
 /// Returns the commands of a replay: the parts of the graph, with the functions of the host between them.
-fn steps(graph: &Graph, run: &Arc<GraphRun>) -> Vec<Op> {
+fn steps(graph: &GraphInner, run: &Arc<GraphRun>) -> Vec<Op> {
     let mut ops = Vec::new();
-    for (at, segment) in graph.plan.segments.iter().enumerate() {
-        if let Some((_, call)) = at.checked_sub(1).map(|before| &graph.inner.calls[before]) {
+    for (at, segment) in run.plan.segments.iter().enumerate() {
+        if let Some((_, call)) = at.checked_sub(1).map(|before| &graph.calls[before]) {
             let call = call.clone();
             ops.push(Op::Callback(Box::new(move || (lock(&call))())));
         }
@@ -108,11 +115,11 @@ fn steps(graph: &Graph, run: &Arc<GraphRun>) -> Vec<Op> {
 
 impl Replay {
     /// Returns the replay of a graph in a capture. It has no event and no outputs of its own.
-    fn inside_capture(queue: &CommandQueue, graph: &Graph, run: Arc<GraphRun>) -> Self {
+    fn inside_capture(queue: &CommandQueue, graph: &Arc<GraphInner>, run: Arc<GraphRun>) -> Self {
         let owner = queue.owner().clone();
         let event = queue.marker();
         let past = Arc::default();
-        let graph = graph.inner.clone();
+        let graph = graph.clone();
         Self { inner: Arc::new(ReplayInner { owner, graph, run, point: Point::START, past, event }) }
     }
 

@@ -6,13 +6,13 @@ use crate::api::graph::graph_handle::Graph;
 use crate::api::graph::saving::contents::read_block;
 use crate::error::{Error, Kind, Result};
 use crate::memory::block::Block;
-use crate::memory::heap::{BlockId, Heap};
+use crate::memory::heap::{BlockId, Heap, overlap};
 use crate::memory::staged_bytes::Payload;
 use crate::work::compiled_kernel::KernelInner;
 use crate::work::graph_data::encode_graph::encode;
 use crate::work::graph_data::graph_file::{
-    BlockContents, FileBlock, FileElement, FileKernel, FileLaunch, FileNode, FileOutput, FileRange,
-    FileRegion, FileText, FileWork, GraphFile,
+    ALIGNMENT, BlockContents, BoundValue, FileBlock, FileElement, FileInput, FileKernel, FileLaunch,
+    FileNode, FileOutput, FileRange, FileRegion, FileText, FileValue, FileWork, GraphFile,
 };
 use crate::work::graph_data::graph_node::GraphNode;
 use crate::work::graph_data::graph_order::MissingOrder;
@@ -21,6 +21,7 @@ use crate::work::kernel_launch::Launch;
 use crate::work::region_copy::RegionCopy;
 use crate::work::span::Span;
 use crate::work::step::Work;
+use fencepost_kernels::{ArgumentSlot, DType};
 use fencepost_profile::FileError;
 use rustc_hash::FxHashMap;
 use std::panic::Location;
@@ -113,6 +114,10 @@ impl Graph {
     }
 }
 
+/// Begins the reasons for which inputs and values of structs are not saved.
+const AN_INPUT: &str = "a file has inputs of numbers, vectors and matrices, and this input has elements";
+const A_VALUE: &str = "a file has values of numbers, vectors and matrices, and this value is";
+
 /// Makes the plain data of a graph.
 struct Saver<'g> {
     graph: &'g Graph,
@@ -128,11 +133,22 @@ struct FileParts<'g> {
     /// Maps the address of a kernel to its number.
     kernel_numbers: FxHashMap<*const KernelInner, u32>,
     blocks: Vec<SavedBlock<'g>>,
-    block_numbers: FxHashMap<BlockId, u32>,
+    block_numbers: FxHashMap<BlockKey, u32>,
+}
+
+/// Identifies a block of a file.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum BlockKey {
+    Block(BlockId),
+    /// Is the block of the input with this number. It has the bytes of the input alone.
+    Input(usize),
+    /// Is a block that is never accessed, for the reads of empty arrays.
+    Nothing,
 }
 
 /// Describes a block that nodes use.
 struct SavedBlock<'g> {
+    key: BlockKey,
     block: &'g Arc<Block>,
     /// Counts the bytes up to the end of the last range that a node uses.
     size: u64,
@@ -154,16 +170,24 @@ impl<'g> Saver<'g> {
             element: FileElement { name: output.element.to_string(), size: output.element_size },
             len: output.len,
         });
-        let blocks = self.parts.blocks.iter().map(|saved| self.block(saved, at)).collect::<Result<_>>()?;
+        let values = self.values()?;
+        let mut blocks = Vec::new();
+        for saved in &self.parts.blocks {
+            blocks.push(self.block(saved, at)?);
+        }
+        let is_unused = |at: &usize| !self.parts.block_numbers.contains_key(&BlockKey::Input(*at));
+        for unused in (0..plan.inputs.len()).filter(is_unused) {
+            blocks.push(self.input(unused)?);
+        }
         Ok(GraphFile {
             creator: format!("fencepost {}", env!("CARGO_PKG_VERSION")),
             label: plan.label.to_string(),
-            adds_order: inner.missing != MissingOrder::Ignore,
+            adds_order: plan.missing != MissingOrder::Ignore,
             queues: plan.queues.iter().map(|queue| queue.to_string()).collect(),
             texts: std::mem::take(&mut self.parts.texts),
             kernels: std::mem::take(&mut self.parts.kernels),
             blocks,
-            values: Vec::new(),
+            values,
             outputs: outputs.collect(),
             nodes,
         })
@@ -202,6 +226,29 @@ impl<'g> Saver<'g> {
         })
     }
 
+    fn values(&self) -> Result<Vec<FileValue>> {
+        let plan = &self.graph.plan;
+        let values = plan.names.values.iter().zip(&plan.values).map(|(value, contents)| {
+            let (name, element) = (value.name.to_string(), value.dtype.to_string());
+            if DType::from_name(&element) != Some(value.dtype) {
+                return Err(self.refuse(&name, format!("{A_VALUE} of type `{element}`, which is no number")));
+            }
+            Ok(FileValue { name, element, default: contents.bytes().to_vec() })
+        });
+        values.collect()
+    }
+
+    /// Returns the values in the parameters of a launch. A value of a child graph has no name and stays a parameter.
+    fn bound_values(&self, node: &GraphNode) -> Vec<BoundValue> {
+        let values = &self.graph.plan.names.values;
+        let bound = |&(token, slot): &(u64, ArgumentSlot)| {
+            let value = values.iter().position(|value| value.token == token)? as u32;
+            let ArgumentSlot::Value { offset, .. } = slot else { return None };
+            Some(BoundValue { value, offset })
+        };
+        node.command.values.iter().filter_map(bound).collect()
+    }
+
     fn launch(&mut self, node: &'g GraphNode, launch: &'g Launch) -> Result<FileLaunch> {
         let kernel = self.kernel(launch.kernel())?;
         let mut bindings = Vec::new();
@@ -214,14 +261,17 @@ impl<'g> Saver<'g> {
             indirect: launch.indirect.as_ref().map(|counts| self.range(node, counts)),
             bindings,
             params: launch.params.bytes().to_vec(),
-            values: Vec::new(),
+            values: self.bound_values(node),
         })
     }
 
     fn region(&mut self, node: &'g GraphNode, copy: &'g RegionCopy) -> FileRegion {
-        let (src, dst) = (self.range(node, &copy.src).block, self.range(node, &copy.dst).block);
+        let (src, dst) = (self.range(node, &copy.src), self.range(node, &copy.dst));
         let rows = &copy.rows;
-        FileRegion { src, dst, from: rows.from, to: rows.to, row: rows.row, axes: rows.axes.to_vec() }
+        let from = rows.from - copy.src.offset + src.offset;
+        let to = rows.to - copy.dst.offset + dst.offset;
+        let (src, dst, row, axes) = (src.block, dst.block, rows.row, rows.axes.to_vec());
+        FileRegion { src, dst, from, to, row, axes }
     }
 
     fn range(&mut self, node: &'g GraphNode, span: &'g Span) -> FileRange {
@@ -230,14 +280,33 @@ impl<'g> Saver<'g> {
 
     /// Returns a range of a block, and numbers the block at its first use.
     fn place(&mut self, node: &'g GraphNode, block: &'g Arc<Block>, offset: u64, size: u64) -> FileRange {
+        let key = self.key(block, offset, size);
+        // The bytes of an input keep their alignment, but not their distance from the start of the block.
+        let offset = match key {
+            BlockKey::Block(_) => offset,
+            BlockKey::Input(at) => offset - self.graph.plan.inputs[at].offset / ALIGNMENT * ALIGNMENT,
+            BlockKey::Nothing => 0,
+        };
         let parts = &mut self.parts;
-        let number = *parts.block_numbers.entry(block.id).or_insert_with(|| {
-            parts.blocks.push(SavedBlock { block, size: 0, node });
+        let number = *parts.block_numbers.entry(key).or_insert_with(|| {
+            parts.blocks.push(SavedBlock { key, block, size: 0, node });
             parts.blocks.len() as u32 - 1
         });
         let saved = &mut parts.blocks[number as usize];
         saved.size = saved.size.max((offset + size).next_multiple_of(4));
         FileRange { block: number, offset, size }
+    }
+
+    /// Returns the block of the file that has a range: that of an input if the range is in the input.
+    fn key(&self, block: &Block, offset: u64, size: u64) -> BlockKey {
+        if size == 0 {
+            return BlockKey::Nothing;
+        }
+        let plan = &self.graph.plan;
+        let input = plan.names.inputs.iter().zip(&plan.inputs).position(|(input, bound)| {
+            bound.block.id == block.id && overlap(&input.range(bound), &(offset..offset + size))
+        });
+        input.map_or(BlockKey::Block(block.id), BlockKey::Input)
     }
 
     /// Returns the number of a kernel. Kernels with the same text share it.
@@ -268,8 +337,12 @@ impl<'g> Saver<'g> {
 
     /// Returns the description of a block, with its bytes if the block was made outside of the capture.
     fn block(&self, saved: &SavedBlock<'_>, at: &'static Location<'static>) -> Result<FileBlock> {
-        let SavedBlock { block, size, node } = *saved;
-        let label = block.order().label.to_string();
+        let SavedBlock { key, block, size, node } = *saved;
+        let label = match key {
+            BlockKey::Input(at) => return self.input(at),
+            BlockKey::Nothing => String::new(),
+            BlockKey::Block(_) => block.order().label.to_string(),
+        };
         let refuse = |reason: String| Err(self.refuse(&node.command.name(), reason));
         if block.heap != Heap::Device {
             return refuse(format!(
@@ -279,7 +352,7 @@ impl<'g> Saver<'g> {
         if block.is_external() {
             return refuse(format!("array `{label}` is a buffer of the program: copy it to an array first"));
         }
-        let contents = if self.graph.inner.made.contains(&block.id) {
+        let contents = if key == BlockKey::Nothing || self.graph.inner.made.contains(&block.id) {
             BlockContents::Owned
         } else if self.contents == Contents::Included {
             BlockContents::Constant(read_block(&self.graph.owner, block, size, at)?)
@@ -290,5 +363,21 @@ impl<'g> Saver<'g> {
             ));
         };
         Ok(FileBlock { label, size, contents })
+    }
+
+    fn input(&self, at: usize) -> Result<FileBlock> {
+        let plan = &self.graph.plan;
+        let (input, bound) = (&plan.names.inputs[at], &plan.inputs[at]);
+        let (name, element) = (input.name.to_string(), input.dtype.to_string());
+        if DType::from_name(&element) != Some(input.dtype) {
+            return Err(self.refuse(&name, format!("{AN_INPUT} of type `{element}`, which is no number")));
+        }
+        let counts = |shape: &[usize]| shape.iter().map(|&axis| axis as u64).collect::<Vec<u64>>();
+        let offset = bound.offset % ALIGNMENT;
+        let size = (offset + input.bytes).next_multiple_of(4);
+        let element = FileElement { name: element, size: input.dtype.size() as u32 };
+        let (shape, padded) = (counts(&input.shape), counts(&input.padded));
+        let input = FileInput { name: name.clone(), element, offset, shape, padded };
+        Ok(FileBlock { label: name, size, contents: BlockContents::Input(input) })
     }
 }

@@ -9,8 +9,10 @@ use crate::memory::heap::BlockId;
 use crate::runtime::captured_point::{CaptureFault, CapturedPoint};
 use crate::runtime::owner::Owner;
 use crate::scheduler::free_blocks::BlockLease;
+use crate::work::graph_data::graph_names::{BoundInput, GraphNames};
 use crate::work::graph_data::graph_node::{GraphNode, NodeCommand};
 use crate::work::step::Work;
+use fencepost_kernels::Value;
 use fencepost_sync::prim::{Mutex, lock};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -39,6 +41,12 @@ pub(crate) struct TapeState {
     pub(crate) outputs: Vec<GraphOutput>,
     /// Lists the functions of the host, each with the number of nodes that come before it.
     pub(crate) calls: Vec<(u32, HostCall)>,
+    /// Holds the inputs and the values of the graph, without their nodes.
+    pub(crate) names: GraphNames,
+    /// Holds the default bytes of each input.
+    pub(crate) inputs: SmallVec<[BoundInput; 2]>,
+    /// Holds the default of each value.
+    pub(crate) values: SmallVec<[Value; 1]>,
     /// Is `true` if the capture has made an array.
     pub(crate) owns_memory: bool,
     /// Lists the blocks of the arrays that the capture has made.
@@ -129,6 +137,11 @@ impl TapeState {
     ) -> u32 {
         self.queues.push(TapeQueue { label: label.into(), at, frontier, clock });
         self.queues.len() as u32 - 1
+    }
+
+    /// Returns the last node of a queue.
+    pub(crate) fn last_of(&mut self, queue: u32) -> Option<&mut GraphNode> {
+        self.nodes.iter_mut().rfind(|node| node.queue == queue)
     }
 
     /// Adds a node at the end of a queue.
@@ -236,7 +249,8 @@ impl CapturedQueue {
             work.each_block(|block| {
                 state.leases.entry(block.id).or_insert_with(|| Arc::new(engine.lease(block)));
             });
-            state.push(self.index, Arc::new(NodeCommand { work, what, at, label, output }))
+            let values = SmallVec::new();
+            state.push(self.index, Arc::new(NodeCommand { work, what, at, label, output, values }))
         })
     }
 
@@ -246,6 +260,14 @@ impl CapturedQueue {
         self.with("a new array", at, |state| {
             state.owns_memory = true;
             state.made.insert(block.id);
+            state.leases.entry(block.id).or_insert_with(|| Arc::new(engine.lease(block)));
+        })
+    }
+
+    /// Keeps a block as long as the graph.
+    pub(crate) fn lease(&self, block: &Arc<Block>, at: &'static Location<'static>) -> Result<()> {
+        let engine = self.tape.owner.engine();
+        self.with("an input", at, |state| {
             state.leases.entry(block.id).or_insert_with(|| Arc::new(engine.lease(block)));
         })
     }

@@ -7,12 +7,11 @@ use crate::arrays::device_array::ArrayRef;
 use crate::driver::caps::Caps;
 use crate::error::site::CommandKind;
 use crate::error::{Error, Kind, Result};
-use crate::memory::block::Block;
-use crate::memory::heap::overlap;
 use crate::runtime::event::same_context;
+use crate::runtime::owner::Owner;
 use crate::scheduler::ordering::admission::Admission;
 use crate::work::compiled_kernel::KernelInner;
-use crate::work::kernel_launch::{BoundArray, Launch};
+use crate::work::kernel_launch::{BoundArray, Launch, check_aliases};
 use crate::work::span::Span;
 use crate::work::step::Work;
 use fencepost_kernels::{
@@ -133,10 +132,8 @@ impl CommandQueue {
         error: Error,
     ) -> Result<()> {
         let Some(captured) = self.captured_queue() else { return Err(error) };
+        // A launch without workgroups is a node too, because an edit may give it some.
         gather.complete(&grid)?;
-        if gather.launch.is_empty() {
-            return captured.with("launch", site.1, |_| ());
-        }
         captured.push(site, Work::Launch(gather.launch), None, None).map(|_| ())
     }
 }
@@ -199,7 +196,7 @@ impl<'a> LaunchArguments<'a> {
         launch.groups = grid.0.workgroups(interface.workgroup, self.caps.max_groups, interface.folds)?;
         check_aliases(launch.kernel(), &launch.bindings)?;
         if let GridSize::Indirect(array, at) = grid.0 {
-            launch.indirect = Some(indirect(self.queue, array, at)?);
+            launch.indirect = Some(indirect(self.queue.owner(), array, at)?);
         }
         Ok(())
     }
@@ -233,7 +230,7 @@ impl Binder for LaunchArguments<'_> {
 
 /// Returns an array as a binding of the kernel, checked against the shader's type and the device's limits.
 #[inline]
-fn bound(kernel: &KernelInner, at: usize, array: &ArrayRef, caps: &Caps) -> Result<BoundArray> {
+pub(crate) fn bound(kernel: &KernelInner, at: usize, array: &ArrayRef, caps: &Caps) -> Result<BoundArray> {
     let binding = &kernel.interface.bindings[at];
     let size = bound_size(binding, array);
     let aligned = array.offset.is_multiple_of(caps.binding_alignment);
@@ -321,7 +318,7 @@ fn foreign(kernel: &KernelInner) -> Error {
 
 /// Returns `true` if an empty array owns enough memory for the one element that is bound in its place.
 #[cold]
-fn has_room(kernel: &KernelInner, at: usize, array: &ArrayRef) -> bool {
+pub(crate) fn has_room(kernel: &KernelInner, at: usize, array: &ArrayRef) -> bool {
     let stride = u64::from(kernel.interface.bindings[at].stride.max(4));
     !array.is_empty_part() && array.offset + stride <= array.storage.block().size
 }
@@ -329,39 +326,20 @@ fn has_room(kernel: &KernelInner, at: usize, array: &ArrayRef) -> bool {
 /// Allocates memory to bind in place of an empty array. The bytes at the array's own place may belong to other arrays,
 /// which the kernel must not access.
 #[cold]
-fn nothing(queue: &CommandQueue, kernel: &KernelInner, at: usize, array: &ArrayRef) -> Result<ArrayRef> {
+pub(crate) fn nothing(
+    queue: &CommandQueue,
+    kernel: &KernelInner,
+    at: usize,
+    array: &ArrayRef,
+) -> Result<ArrayRef> {
     let stride = kernel.interface.bindings[at].stride.max(4);
     let zeros = queue.zeros::<u32, 1>([stride.div_ceil(4) as usize])?;
     Ok(ArrayRef { storage: zeros.array.storage.clone(), offset: 0, followed: false, ..array.clone() })
 }
 
-/// Checks that two arguments share bytes only if the shader declares both as read-only.
-#[inline]
-fn check_aliases(kernel: &KernelInner, bindings: &[BoundArray]) -> Result<()> {
-    for (j, b) in bindings.iter().enumerate() {
-        for (i, a) in bindings[..j].iter().enumerate() {
-            if Arc::ptr_eq(&a.block, &b.block) && overlap(&a.range(), &b.range()) {
-                check_alias(kernel, &a.block, i, j)?;
-            }
-        }
-    }
-    Ok(())
-}
-
-#[cold]
-fn check_alias(kernel: &KernelInner, block: &Block, i: usize, j: usize) -> Result<()> {
-    let bindings = &kernel.interface.bindings;
-    if !bindings[i].declared.writes() && !bindings[j].declared.writes() {
-        return Ok(());
-    }
-    let (first, second) = (bindings[i].name.clone(), bindings[j].name.clone());
-    let array = block.order().label.to_string();
-    Err(Kind::Aliased { kernel: kernel.name.to_string(), first, second, array }.into())
-}
-
 /// Returns the place of the three workgroup counts in device memory.
-fn indirect(queue: &CommandQueue, array: &ArrayRef, at: usize) -> Result<Span> {
-    same_context(queue.owner(), &array.storage.owner, || format!("array `{}`", array.storage.label()))?;
+pub(crate) fn indirect(owner: &Owner, array: &ArrayRef, at: usize) -> Result<Span> {
+    same_context(owner, &array.storage.owner, || format!("array `{}`", array.storage.label()))?;
     let end = at.checked_add(3).filter(|&end| end <= array.len);
     let range = at..at.saturating_add(3);
     let end = end.ok_or_else(|| Kind::Range { array: array.label(), range, len: array.len })?;

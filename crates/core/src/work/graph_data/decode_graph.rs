@@ -2,7 +2,7 @@
 
 use crate::work::graph_data::byte_cursor::ByteCursor;
 use crate::work::graph_data::encode_graph::ADDS_ORDER;
-use crate::work::graph_data::file_checks::{check_block, check_outputs, check_work};
+use crate::work::graph_data::file_checks::{check_block, check_names, check_outputs, check_work};
 use crate::work::graph_data::file_container::{Section, open};
 use crate::work::graph_data::graph_file::{
     BlockContents, BoundValue, FileBlock, FileElement, FileFault, FileInput, FileKernel, FileLaunch,
@@ -106,9 +106,9 @@ fn blocks(cursor: &mut ByteCursor<'_>, graph: &mut GraphFile) -> Decoded<()> {
 }
 
 fn input(cursor: &mut ByteCursor<'_>) -> Decoded<FileInput> {
-    let (name, element) = (cursor.text()?, element(cursor)?);
+    let (name, element, offset) = (cursor.text()?, element(cursor)?, cursor.u64()?);
     let (shape, padded) = (cursor.list(ByteCursor::u64)?, cursor.list(ByteCursor::u64)?);
-    Ok(FileInput { name, element, shape, padded })
+    Ok(FileInput { name, element, offset, shape, padded })
 }
 
 fn element(cursor: &mut ByteCursor<'_>) -> Decoded<FileElement> {
@@ -124,7 +124,7 @@ fn values(cursor: &mut ByteCursor<'_>, graph: &mut GraphFile) -> Decoded<()> {
         let (name, element) = (cursor.text()?, element(cursor)?);
         Ok(FileOutput { name, element, len: cursor.u64()? })
     })?;
-    Ok(())
+    check_names(graph).map_err(|reason| cursor.fault(reason))
 }
 
 fn nodes(cursor: &mut ByteCursor<'_>, decoded: &mut DecodedFile) -> Decoded<()> {

@@ -59,6 +59,7 @@ fn blocks(out: &mut ByteWriter, graph: &GraphFile) {
             BlockContents::Input(input) => {
                 out.u32(contents_kind::INPUT).text(&input.name);
                 element(out, &input.element);
+                out.u64(input.offset);
                 let count = |out: &mut ByteWriter, count: &u64| {
                     out.u64(*count);
                 };

@@ -2,9 +2,10 @@
 
 use crate::memory::heap::overlap;
 use crate::work::graph_data::graph_file::{
-    BlockContents, FileBlock, FileInput, FileLaunch, FileRange, FileRegion, FileWork, GraphFile,
+    ALIGNMENT, BlockContents, FileBlock, FileInput, FileLaunch, FileRange, FileRegion, FileWork, GraphFile,
 };
 use crate::work::region_copy::WORD;
+use rustc_hash::FxHashSet;
 use std::ops::Range;
 
 /// Limits the axes of a region.
@@ -35,15 +36,12 @@ pub(crate) fn check_block(block: &FileBlock) -> Checked {
 }
 
 fn check_input(input: &FileInput, size: u64) -> Checked {
-    let FileInput { name, element, shape, padded } = input;
+    let FileInput { name, element, offset, shape, padded } = input;
     let fits = shape.len() == padded.len() && shape.iter().zip(padded).all(|(axis, padded)| axis <= padded);
     ensure(fits, || format!("input `{name}` of shape {shape:?} has padded shape {padded:?}"))?;
-    let bytes = padded.iter().try_fold(u64::from(element.size), |bytes, &axis| bytes.checked_mul(axis));
-    let bytes = bytes.and_then(|bytes| bytes.checked_next_multiple_of(WORD));
-    ensure(element.size > 0 && bytes.is_some_and(|bytes| size <= bytes), || {
-        format!(
-            "input `{name}` of padded shape {padded:?} has fewer than the {size} bytes that the graph uses"
-        )
+    let end = input.bytes().map(|bytes| (offset.min(&ALIGNMENT) + bytes).next_multiple_of(WORD));
+    ensure(element.size > 0 && *offset < ALIGNMENT && end == Some(size), || {
+        format!("input `{name}` of padded shape {padded:?} from byte {offset} on does not have {size} bytes")
     })
 }
 
@@ -77,6 +75,8 @@ pub(crate) fn check_work(graph: &GraphFile, work: &FileWork) -> Checked {
 
 fn check_read(graph: &GraphFile, src: &FileRange, output: u32) -> Checked {
     check_place(graph, src)?;
+    let of_input = matches!(graph.blocks[src.block as usize].contents, BlockContents::Input(_));
+    ensure(src.size > 0 || !of_input, || "no bytes of an input are read".into())?;
     let Some(declared) = graph.outputs.get(output as usize) else {
         return Err(format!("output {output} does not exist: there are {}", graph.outputs.len()));
     };
@@ -105,6 +105,24 @@ pub(crate) fn check_outputs(graph: &GraphFile) -> Checked {
     })
 }
 
+/// Checks that no two inputs and no two values have one name.
+///
+/// # Errors
+/// Returns the first name that is not unique.
+pub(crate) fn check_names(graph: &GraphFile) -> Checked {
+    let inputs = graph.blocks.iter().filter_map(|block| match &block.contents {
+        BlockContents::Input(input) => Some(&*input.name),
+        _ => None,
+    });
+    let mut known: FxHashSet<&str> = FxHashSet::default();
+    for name in inputs {
+        ensure(known.insert(name), || format!("two inputs have the name `{name}`"))?;
+    }
+    let mut known = FxHashSet::default();
+    let twice = graph.values.iter().find(|value| !known.insert(&*value.name));
+    twice.map_or(Ok(()), |value| Err(format!("two values have the name `{}`", value.name)))
+}
+
 /// Checks that a range of whole words is not empty and is inside its block.
 fn check_range(graph: &GraphFile, range: &FileRange) -> Checked {
     ensure(range.size > 0, || {
@@ -115,17 +133,18 @@ fn check_range(graph: &GraphFile, range: &FileRange) -> Checked {
 
 fn check_place(graph: &GraphFile, range: &FileRange) -> Checked {
     let FileRange { block, offset, size } = *range;
-    let of = block_size(graph, block)?;
-    let inside = offset.checked_add(size).is_some_and(|end| end <= of);
+    let (start, of) = bounds(graph, block)?;
+    let inside = offset.checked_add(size).is_some_and(|end| start <= offset && end <= of);
     ensure(inside, || format!("{size} bytes from byte {offset} are outside block {block} of {of} bytes"))?;
     ensure(offset.is_multiple_of(WORD) && size.is_multiple_of(WORD), || {
         format!("{size} bytes from byte {offset} of block {block} are not whole words")
     })
 }
 
-fn block_size(graph: &GraphFile, block: u32) -> Result<u64, String> {
+/// Returns the first byte of a block that nodes may use, and the end of the block.
+fn bounds(graph: &GraphFile, block: u32) -> Result<(u64, u64), String> {
     let count = graph.blocks.len();
-    let found = graph.blocks.get(block as usize).map(|block| block.size);
+    let found = graph.blocks.get(block as usize).map(|block| (block.start(), block.size));
     found.ok_or_else(|| format!("block {block} does not exist: there are {count}"))
 }
 
@@ -142,8 +161,9 @@ fn check_launch(graph: &GraphFile, launch: &FileLaunch) -> Checked {
             ensure(size == GROUP_COUNTS, || format!("the group counts of a launch have {size} bytes"))?;
             ensure(launch.groups == [0; 3], || "a launch has two group counts".into())?;
         }
-        None => ensure(!launch.groups.contains(&0), || {
-            format!("a launch of {:?} workgroups does nothing", launch.groups)
+        // An edit may give a launch an empty grid.
+        None => ensure(!launch.groups.contains(&0) || launch.groups == [0; 3], || {
+            format!("a launch of {:?} workgroups does not exist", launch.groups)
         })?,
     }
     for bound in &launch.values {
@@ -188,10 +208,11 @@ fn check_region(graph: &GraphFile, region: &FileRegion) -> Checked {
 
 /// Returns the words of a block that contain `bytes` bytes from `start`.
 fn words(graph: &GraphFile, block: u32, start: u64, bytes: u64) -> Result<Range<u64>, String> {
-    let size = block_size(graph, block)?;
-    let end = start.checked_add(bytes).filter(|&end| end <= size);
+    let (first, size) = bounds(graph, block)?;
+    let words = start / WORD * WORD;
+    let end = start.checked_add(bytes).filter(|&end| first <= words && end <= size);
     let end = end.ok_or_else(|| {
         format!("{bytes} bytes from byte {start} are outside block {block} of {size} bytes")
     })?;
-    Ok(start / WORD * WORD..end.next_multiple_of(WORD))
+    Ok(words..end.next_multiple_of(WORD))
 }

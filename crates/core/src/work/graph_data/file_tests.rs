@@ -24,13 +24,18 @@ fn block(label: &str, size: u64, contents: BlockContents) -> FileBlock {
 
 /// Returns a graph with a node of each kind.
 fn example() -> GraphFile {
-    let input =
-        FileInput { name: "x".into(), element: element("f32", 4), shape: vec![3, 4], padded: vec![4, 4] };
+    let input = FileInput {
+        name: "x".into(),
+        element: element("f32", 4),
+        offset: 8,
+        shape: vec![3, 4],
+        padded: vec![4, 4],
+    };
     let launch = FileLaunch {
         kernel: 0,
         groups: [1, 2, 3],
         indirect: None,
-        bindings: vec![range(0, 0, 64), range(2, 0, 64)],
+        bindings: vec![range(0, 0, 64), range(2, 8, 64)],
         params: vec![0; 8],
         values: vec![BoundValue { value: 0, offset: 4 }],
     };
@@ -44,7 +49,7 @@ fn example() -> GraphFile {
         FileWork::Copy { src: range(0, 0, 16), dst: range(0, 8, 16) },
         FileWork::Fill { dst: range(0, 0, 64), pattern: Pattern::of(&[1, 2, 3, 4, 5, 6, 7, 8]).unwrap() },
         FileWork::Upload { dst: range(0, 4, 8), bytes: vec![7; 8] },
-        FileWork::Region(FileRegion { src: 2, dst: 0, from: 2, to: 6, row: 2, axes }),
+        FileWork::Region(FileRegion { src: 2, dst: 0, from: 10, to: 6, row: 2, axes }),
         FileWork::Read { src: range(0, 0, 64), output: 0 },
     ];
     let node = |(at, work): (usize, FileWork)| FileNode {
@@ -68,7 +73,7 @@ fn example() -> GraphFile {
         blocks: vec![
             block("y", 64, BlockContents::Owned),
             block("counts", 16, BlockContents::Constant((0..16).collect())),
-            block("x", 64, BlockContents::Input(input)),
+            block("x", 72, BlockContents::Input(input)),
         ],
         values: vec![FileValue { name: "gain".into(), element: "f32".into(), default: vec![0; 4] }],
         outputs: vec![FileOutput { name: "y".into(), element: element("u32", 4), len: 16 }],
@@ -229,12 +234,14 @@ fn a_range_outside_of_its_block_is_an_error() {
     assert!(refused(|graph| graph.blocks[0].size = 60).contains("outside block 0 of 60 bytes"));
     assert!(refused(|graph| graph.blocks[0].size = 63).contains("not whole words"));
     assert!(refused(|graph| graph.blocks[1].size = 20).contains("has 16 constant bytes"));
-    assert!(refused(|graph| graph.blocks[2].size = 68).contains("fewer than the 68 bytes"));
+    assert!(refused(|graph| graph.blocks[2].size = 68).contains("does not have 68 bytes"));
+    assert!(refused(|graph| launch_of(graph).bindings[1].offset = 4).contains("outside block 2"));
+    assert!(refused(|graph| region_of(graph).from = 7).contains("outside block 2"));
 }
 
 #[test]
 fn a_command_that_contradicts_itself_is_an_error() {
-    assert!(refused(|graph| launch_of(graph).groups[1] = 0).contains("does nothing"));
+    assert!(refused(|graph| launch_of(graph).groups[1] = 0).contains("does not exist"));
     assert!(refused(|graph| launch_of(graph).values[0].offset = 5).contains("ends at byte 9"));
     assert!(refused(|graph| launch_of(graph).values[0].offset = u32::MAX).contains("of parameters"));
     let both = |graph: &mut GraphFile| launch_of(graph).indirect = Some(range(1, 0, 12));
@@ -259,13 +266,41 @@ fn a_command_that_contradicts_itself_is_an_error() {
 }
 
 #[test]
+fn an_input_or_a_value_that_contradicts_itself_is_an_error() {
+    let input_of = |graph: &mut GraphFile, change: fn(&mut FileInput)| match &mut graph.blocks[2].contents {
+        BlockContents::Input(input) => change(input),
+        contents => panic!("{contents:?} is no input"),
+    };
+    let changes: [fn(&mut FileInput); 6] = [
+        |input| input.padded = vec![u64::MAX, u64::MAX],
+        |input| input.element.size = u32::MAX,
+        |input| input.element.size = 0,
+        |input| input.offset = 256,
+        |input| input.offset = u64::MAX,
+        |input| input.padded = vec![2, 8],
+    ];
+    for change in changes {
+        refused(|graph| input_of(graph, change));
+    }
+    let second = |graph: &mut GraphFile| graph.blocks.push(graph.blocks[2].clone());
+    assert!(refused(second).contains("two inputs have the name `x`"));
+    let second = |graph: &mut GraphFile| graph.values.push(graph.values[0].clone());
+    assert!(refused(second).contains("two values have the name `gain`"));
+    let empty = |graph: &mut GraphFile| {
+        graph.outputs[0].len = 0;
+        graph.nodes[7].work = FileWork::Read { src: range(2, 8, 0), output: 0 };
+    };
+    assert!(refused(empty).contains("no bytes of an input"));
+}
+
+#[test]
 fn a_region_that_overlaps_or_leaves_its_block_is_an_error() {
     assert!(refused(|graph| region_of(graph).row = 0).contains("does not exist"));
     assert!(refused(|graph| region_of(graph).axes[0].count = 0).contains("overlap"));
     assert!(refused(|graph| region_of(graph).axes[1].dst = 1).contains("overlap"));
     assert!(refused(|graph| region_of(graph).axes[0].count = u64::MAX).contains("larger than any block"));
     assert!(refused(|graph| region_of(graph).axes[0].dst = u64::MAX).contains("larger than any block"));
-    assert!(refused(|graph| region_of(graph).from = 62).contains("outside block 2"));
+    assert!(refused(|graph| region_of(graph).from = 70).contains("outside block 2"));
     assert!(refused(|graph| region_of(graph).to = u64::MAX - 1).contains("outside block 0"));
     assert!(refused(|graph| region_of(graph).src = 0).contains("shares words"));
     let axis = RowAxis { count: 1, src: 0, dst: 0 };

@@ -60,11 +60,17 @@ pub(crate) enum BlockContents {
     Input(FileInput),
 }
 
+/// Is a multiple of the alignment of arguments on every device.
+pub(crate) const ALIGNMENT: u64 = 256;
+
 /// Describes a named input.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FileInput {
     pub(crate) name: String,
     pub(crate) element: FileElement,
+    /// Counts the bytes of the block before the input: less than [`ALIGNMENT`], and the remainder of the input's place
+    /// in its array.
+    pub(crate) offset: u64,
     pub(crate) shape: Vec<u64>,
     pub(crate) padded: Vec<u64>,
 }
@@ -190,6 +196,22 @@ impl FileRange {
     /// Returns the end of the range, which saturates.
     pub(crate) fn end(&self) -> u64 {
         self.offset.saturating_add(self.size)
+    }
+}
+
+impl FileInput {
+    /// Counts the bytes of the input, with the padding. Returns `None` if they cannot be counted.
+    pub(crate) fn bytes(&self) -> Option<u64> {
+        let bytes =
+            self.padded.iter().try_fold(u64::from(self.element.size), |all, &axis| all.checked_mul(axis))?;
+        (bytes <= i64::MAX.cast_unsigned() - 2 * ALIGNMENT).then_some(bytes)
+    }
+}
+
+impl FileBlock {
+    /// Returns the first byte that nodes may use.
+    pub(crate) fn start(&self) -> u64 {
+        if let BlockContents::Input(input) = &self.contents { input.offset } else { 0 }
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::error::site::{CommandKind, Site};
 use crate::work::span::Touch;
 use crate::work::step::Work;
+use fencepost_kernels::ArgumentSlot;
 use smallvec::SmallVec;
 use std::panic::Location;
 use std::sync::Arc;
@@ -27,23 +28,44 @@ pub(crate) struct NodeCommand {
     pub(crate) label: Option<Arc<str>>,
     /// Numbers the output of the graph that the node reads, if the node is a read. Each run has its own slot for it.
     pub(crate) output: Option<u32>,
+    /// Lists the parameters of the launch that hold named values, each with the token of the value.
+    pub(crate) values: SmallVec<[(u64, ArgumentSlot); 1]>,
 }
 
 impl GraphNode {
+    /// Returns the accesses of the node. A launch without workgroups accesses nothing.
     pub(crate) fn touches(&self) -> impl Iterator<Item = Touch<'_>> {
-        self.command.work.touches()
+        let most = if self.command.is_empty() { 0 } else { usize::MAX };
+        self.command.work.touches().take(most)
+    }
+
+    /// Returns the node with another command.
+    pub(crate) fn with_command(&self, command: Arc<NodeCommand>) -> Self {
+        Self { command, ..self.clone() }
     }
 }
 
 impl NodeCommand {
     /// Returns the command with other work.
     pub(crate) fn with_work(&self, work: Work) -> Self {
-        Self { work, what: self.what, at: self.at, label: self.label.clone(), output: self.output }
+        let Self { what, at, label, output, values, .. } = self;
+        let (label, values) = (label.clone(), values.clone());
+        Self { work, what: *what, at, label, output: *output, values }
+    }
+
+    /// Returns the same command.
+    pub(crate) fn duplicate(&self) -> Self {
+        self.with_work(self.work.duplicate())
+    }
+
+    /// Returns `true` for a launch without workgroups, which executes nothing.
+    pub(crate) fn is_empty(&self) -> bool {
+        matches!(&self.work, Work::Launch(launch) if launch.is_empty())
     }
 
     /// Returns the command with another number of its output.
     pub(crate) fn with_output(&self, output: u32) -> Self {
-        Self { output: Some(output), ..self.with_work(self.work.duplicate()) }
+        Self { output: Some(output), ..self.duplicate() }
     }
 
     /// Returns the name of the node in messages and dumps: its label, or the name of its kernel or its kind.

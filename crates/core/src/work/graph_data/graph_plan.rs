@@ -1,34 +1,54 @@
 //! The plan of a graph: its nodes with their order, as recorders execute them. A plan does not change: an edit makes
 //! another one, and runs in flight keep theirs.
 
+use crate::error::Result;
+use crate::work::graph_data::alias_orders::{AliasOrders, AliasSignature, SegmentOrders};
+use crate::work::graph_data::graph_names::{BoundInput, GraphNames};
 use crate::work::graph_data::graph_node::{GraphNode, NodeCommand};
-use crate::work::graph_data::graph_order::{GraphOrder, MissingOrder, UnorderedNodes, derive};
-use crate::work::graph_data::graph_uses::merged_uses;
+use crate::work::graph_data::graph_order::{GraphOrder, MissingOrder, derive};
+use crate::work::graph_data::graph_uses::SplitUses;
+use crate::work::graph_data::node_list::NodeList;
+use crate::work::graph_data::unordered_nodes::hazard;
 use crate::work::kernel_launch::BoundArray;
+use fencepost_kernels::Value;
+use smallvec::SmallVec;
 use std::any::Any;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Holds the nodes of a graph in the order in which they execute.
+/// Holds the nodes of a graph in the order in which they execute. A clone shares the nodes.
+#[derive(Clone)]
 pub(crate) struct GraphPlan {
     /// Identifies the plan. Two plans of one graph have different numbers.
     pub(crate) id: u64,
+    /// Identifies the work of the plan: plans that differ only in values and arrays have equal numbers.
+    pub(crate) shape: u64,
     pub(crate) label: Arc<str>,
-    pub(crate) nodes: Arc<[GraphNode]>,
+    pub(crate) nodes: NodeList,
     /// Names the captured queues.
     pub(crate) queues: Arc<[Arc<str>]>,
     /// Holds the parts of the graph: a function of the host runs between two of them.
-    pub(crate) segments: Vec<GraphSegment>,
+    pub(crate) segments: SmallVec<[GraphSegment; 1]>,
     /// Lists the uses of the whole graph.
     pub(crate) uses: Arc<[BoundArray]>,
     /// Keeps the memory of the nodes.
     pub(crate) keep: Arc<dyn Any + Send + Sync>,
     /// Is `true` if nodes may write memory that no array outside of the graph refers to.
     pub(crate) owns_memory: bool,
+    pub(crate) names: Arc<GraphNames>,
+    /// Holds for each input the bytes that it stands for.
+    pub(crate) inputs: SmallVec<[BoundInput; 2]>,
+    /// Holds the values.
+    pub(crate) values: SmallVec<[Value; 1]>,
+    /// Holds the uses of each segment, and those of the whole graph if it has several segments.
+    pub(crate) split: Arc<[SplitUses]>,
+    pub(crate) orders: Arc<AliasOrders>,
+    pub(crate) missing: MissingOrder,
 }
 
 /// Holds a part of a graph that becomes one step of a batch.
+#[derive(Clone)]
 pub(crate) struct GraphSegment {
     pub(crate) order: Arc<GraphOrder>,
     pub(crate) uses: Arc<[BoundArray]>,
@@ -37,46 +57,115 @@ pub(crate) struct GraphSegment {
 /// Holds the parts from which a plan is made.
 pub(crate) struct PlanParts {
     pub(crate) label: Arc<str>,
-    pub(crate) nodes: Arc<[GraphNode]>,
+    pub(crate) nodes: Vec<GraphNode>,
     pub(crate) queues: Arc<[Arc<str>]>,
     /// Lists the indices of the nodes before which a function of the host runs, in ascending order.
     pub(crate) cuts: Vec<u32>,
     pub(crate) keep: Arc<dyn Any + Send + Sync>,
     pub(crate) owns_memory: bool,
+    /// Holds the inputs and the values, without their nodes.
+    pub(crate) names: GraphNames,
+    pub(crate) inputs: SmallVec<[BoundInput; 2]>,
+    pub(crate) values: SmallVec<[Value; 1]>,
+}
+
+/// Returns a number that no other plan has.
+pub(crate) fn unique_plan() -> u64 {
+    static IDS: AtomicU64 = AtomicU64::new(1);
+    IDS.fetch_add(1, Ordering::Relaxed)
 }
 
 impl GraphPlan {
     /// Derives the order of the nodes.
     ///
     /// # Errors
-    /// Returns two nodes that nothing orders, if `missing` is [`MissingOrder::Report`].
-    pub(crate) fn new(parts: PlanParts, missing: MissingOrder) -> Result<Self, UnorderedNodes> {
-        static IDS: AtomicU64 = AtomicU64::new(1);
-        let PlanParts { label, nodes, queues, cuts, keep, owns_memory } = parts;
-        let ends = cuts.iter().copied().chain([nodes.len() as u32]);
-        let mut start = 0;
-        let mut segments = Vec::new();
-        for end in ends {
-            segments.push(GraphSegment::new(&nodes, start..end, missing)?);
-            start = end;
-        }
-        let uses = match &segments[..] {
-            [only] => only.uses.clone(),
-            _ => merged_uses(nodes.iter()).into(),
+    /// Returns `Hazard` for two nodes that nothing orders, if `missing` is [`MissingOrder::Report`], and `Graph` for a
+    /// node that uses an input in part.
+    pub(crate) fn new(parts: PlanParts, missing: MissingOrder) -> Result<Self> {
+        let PlanParts { label, nodes, queues, cuts, keep, owns_memory, mut names, inputs, values } = parts;
+        names.index(&label, &nodes, &inputs)?;
+        let ranges = ranges(&cuts, nodes.len() as u32);
+        let (split, orders) = (Arc::from(split(&nodes, &ranges, &names)), Arc::new(AliasOrders::default()));
+        let found = derive_all(&nodes, &ranges, &queues, missing)?;
+        let id = unique_plan();
+        let (nodes, names) = (NodeList::new(nodes), Arc::new(names));
+        let (segments, uses) = (SmallVec::new(), Arc::from([]));
+        let mut plan = Self {
+            id,
+            shape: id,
+            label,
+            nodes,
+            queues,
+            segments,
+            uses,
+            keep,
+            owns_memory,
+            names,
+            inputs,
+            values,
+            split,
+            orders,
+            missing,
         };
-        let id = IDS.fetch_add(1, Ordering::Relaxed);
-        Ok(Self { id, label, nodes, queues, segments, uses, keep, owns_memory })
+        plan.orders.keep(plan.signature(), found.clone());
+        plan.set_segments(found);
+        Ok(plan)
     }
 
     /// Returns the command of a node.
+    #[inline]
     pub(crate) fn command(&self, node: u32) -> &NodeCommand {
-        &self.nodes[node as usize].command
+        &self.nodes.get(node).command
+    }
+
+    /// Returns the overlaps of the inputs.
+    pub(crate) fn signature(&self) -> AliasSignature {
+        // The last uses are those of the whole graph.
+        let fixed = self.split.last().map(|split| &*split.fixed).unwrap_or_default();
+        AliasSignature::new(&self.names, &self.inputs, fixed)
+    }
+
+    /// Sets the orders of the segments, and the uses for the bound inputs.
+    pub(crate) fn set_segments(&mut self, orders: SegmentOrders) {
+        let uses = self.split.iter().map(|split| split.bound(&self.inputs));
+        let uses: SmallVec<[Arc<[BoundArray]>; 1]> = uses.collect();
+        self.uses = uses.last().cloned().unwrap_or_else(|| Arc::from([]));
+        self.segments =
+            orders.into_iter().zip(uses).map(|(order, uses)| GraphSegment { order, uses }).collect();
+    }
+
+    /// Returns the ranges of nodes of the segments.
+    pub(crate) fn segment_ranges(&self) -> SmallVec<[Range<u32>; 1]> {
+        let range = |order: &GraphOrder| order.first..order.first + order.levels.len() as u32;
+        self.segments.iter().map(|segment| range(&segment.order)).collect()
     }
 }
 
-impl GraphSegment {
-    fn new(nodes: &[GraphNode], range: Range<u32>, missing: MissingOrder) -> Result<Self, UnorderedNodes> {
-        let uses = merged_uses(nodes[range.start as usize..range.end as usize].iter()).into();
-        Ok(Self { order: Arc::new(derive(nodes, range, missing)?), uses })
-    }
+/// Returns the ranges of nodes between the functions of the host.
+fn ranges(cuts: &[u32], nodes: u32) -> SmallVec<[Range<u32>; 1]> {
+    let starts = std::iter::once(0).chain(cuts.iter().copied());
+    starts.zip(cuts.iter().copied().chain([nodes])).map(|(start, end)| start..end).collect()
+}
+
+/// Returns the uses of each segment, and then those of the whole graph if it has several segments.
+pub(crate) fn split(nodes: &[GraphNode], ranges: &[Range<u32>], names: &GraphNames) -> Vec<SplitUses> {
+    let whole = (ranges.len() > 1).then_some(0..nodes.len() as u32);
+    ranges.iter().cloned().chain(whole).map(|range| SplitUses::new(nodes, range, names)).collect()
+}
+
+/// Derives the order of each segment.
+///
+/// # Errors
+/// Returns `Hazard` for two nodes that nothing orders, if `missing` is [`MissingOrder::Report`].
+pub(crate) fn derive_all(
+    nodes: &[GraphNode],
+    ranges: &[Range<u32>],
+    queues: &[Arc<str>],
+    missing: MissingOrder,
+) -> Result<SegmentOrders> {
+    let order = |range: &Range<u32>| match derive(nodes, range.clone(), missing) {
+        Ok(order) => Ok(Arc::new(order)),
+        Err(pair) => Err(hazard(nodes, queues, &pair)),
+    };
+    ranges.iter().map(order).collect()
 }

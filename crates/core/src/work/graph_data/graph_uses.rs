@@ -2,7 +2,9 @@
 
 use crate::memory::block::Block;
 use crate::memory::heap::BlockId;
+use crate::work::graph_data::graph_names::{BoundInput, GraphNames};
 use crate::work::graph_data::graph_node::GraphNode;
+use crate::work::graph_data::node_parts::{CommandPart, NamedRange, parts};
 use crate::work::kernel_launch::BoundArray;
 use fencepost_kernels::Access;
 use rustc_hash::FxHashMap;
@@ -19,32 +21,107 @@ struct BlockRanges {
     ranges: [Vec<Range<u64>>; 2],
 }
 
-/// Returns the uses of the nodes: for each block, the ranges that are read and the ranges that are written. The policy
-/// orders a replay by these uses, as it orders a launch by its arguments.
-pub(crate) fn merged_uses<'n>(nodes: impl Iterator<Item = &'n GraphNode>) -> Vec<BoundArray> {
-    let mut places: FxHashMap<BlockId, usize> = FxHashMap::default();
-    let mut blocks: Vec<BlockRanges> = Vec::new();
-    for node in nodes {
-        for touch in node.touches() {
-            let place = *places.entry(touch.block.id).or_insert_with(|| {
-                blocks.push(BlockRanges { block: touch.block.clone(), ranges: [Vec::new(), Vec::new()] });
-                blocks.len() - 1
-            });
-            insert(&mut blocks[place].ranges[usize::from(touch.write)], touch.range.clone());
+/// Collects the ranges of the blocks that nodes use.
+#[derive(Default)]
+struct Collection {
+    places: FxHashMap<BlockId, usize>,
+    blocks: Vec<BlockRanges>,
+}
+
+/// Holds the uses of nodes: those of the inputs apart, because each run may bind other arrays to the inputs.
+pub(crate) struct SplitUses {
+    /// Lists the uses of bytes that belong to no input.
+    pub(crate) fixed: Arc<[BoundArray]>,
+    /// Lists for each input the ranges that are used, from the start of the input.
+    inputs: Vec<Vec<(Range<u64>, Access)>>,
+}
+
+impl Collection {
+    fn add(&mut self, block: &Arc<Block>, range: Range<u64>, write: bool) {
+        let place = *self.places.entry(block.id).or_insert_with(|| {
+            self.blocks.push(BlockRanges { block: block.clone(), ranges: [Vec::new(), Vec::new()] });
+            self.blocks.len() - 1
+        });
+        insert(&mut self.blocks[place].ranges[usize::from(write)], range);
+    }
+
+    fn uses(self) -> Vec<BoundArray> {
+        let mut uses = Vec::new();
+        for BlockRanges { block, ranges } in self.blocks {
+            for (range, access) in accesses(&ranges) {
+                let (offset, size) = (range.start, range.end - range.start);
+                uses.push(BoundArray { at: 0, block: block.clone(), offset, size, used: Some(access) });
+            }
+        }
+        uses
+    }
+}
+
+/// Returns the ranges that are only read, and those that are written, each with its access.
+fn accesses([read, written]: &[Vec<Range<u64>>; 2]) -> Vec<(Range<u64>, Access)> {
+    let is_written = |range: &Range<u64>| {
+        written.iter().any(|written| written.start <= range.start && range.end <= written.end)
+    };
+    let read = read.iter().filter(|range| !is_written(range)).map(|range| (range.clone(), Access::Read));
+    read.chain(written.iter().map(|range| (range.clone(), Access::ReadWrite))).collect()
+}
+
+impl SplitUses {
+    /// Returns the uses of the nodes `range`: for each block, the ranges that are read and the ranges that are written.
+    pub(crate) fn new(nodes: &[GraphNode], range: Range<u32>, names: &GraphNames) -> Self {
+        let starts = starts(names, &range);
+        let mut fixed = Collection::default();
+        let mut inputs: Vec<[Vec<Range<u64>>; 2]> = names.inputs.iter().map(|_| Default::default()).collect();
+        for at in range {
+            let node = &nodes[at as usize];
+            if starts.is_empty() {
+                node.touches().for_each(|touch| fixed.add(touch.block, touch.range, touch.write));
+                continue;
+            }
+            let named = parts(&node.command.work);
+            for NamedRange { part, block, range, write } in
+                named.into_iter().filter(|_| !node.command.is_empty())
+            {
+                let Some(write) = write else { continue };
+                match starts.get(&(at, part)) {
+                    Some(&(input, start)) => {
+                        let range = start..start + (range.end - range.start);
+                        insert(&mut inputs[input][usize::from(write)], range);
+                    }
+                    None => fixed.add(block, range, write),
+                }
+            }
+        }
+        Self { fixed: fixed.uses().into(), inputs: inputs.iter().map(accesses).collect() }
+    }
+
+    /// Returns all uses if the inputs stand for the bytes `bound`.
+    pub(crate) fn bound(&self, bound: &[BoundInput]) -> Arc<[BoundArray]> {
+        if self.inputs.is_empty() {
+            return self.fixed.clone();
+        }
+        let of_inputs = self.inputs.iter().zip(bound).flat_map(|(ranges, bound)| {
+            ranges.iter().map(|(range, access)| BoundArray {
+                at: 0,
+                block: bound.block.clone(),
+                offset: bound.offset + range.start,
+                size: range.end - range.start,
+                used: Some(*access),
+            })
+        });
+        self.fixed.iter().cloned().chain(of_inputs).collect()
+    }
+}
+
+/// Maps each part of a node in `range` that names bytes of an input to the input and to the start of the bytes.
+fn starts(names: &GraphNames, range: &Range<u32>) -> FxHashMap<(u32, CommandPart), (usize, u64)> {
+    let mut starts = FxHashMap::default();
+    for (at, input) in names.inputs.iter().enumerate() {
+        for place in input.places.iter().filter(|place| range.contains(&place.node)) {
+            starts.insert((place.node, place.part), (at, place.start));
         }
     }
-    let mut uses = Vec::new();
-    for BlockRanges { block, ranges: [read, written] } in &blocks {
-        let is_written = |range: &Range<u64>| {
-            written.iter().any(|written| written.start <= range.start && range.end <= written.end)
-        };
-        let read = read.iter().filter(|range| !is_written(range)).map(|range| (range, Access::Read));
-        for (range, access) in read.chain(written.iter().map(|range| (range, Access::ReadWrite))) {
-            let (offset, size) = (range.start, range.end - range.start);
-            uses.push(BoundArray { at: 0, block: block.clone(), offset, size, used: Some(access) });
-        }
-    }
-    uses
+    starts
 }
 
 /// Adds a range to a list of ranges that neither overlap nor touch each other.

@@ -3,14 +3,33 @@
 use crate::api::graph::graph_handle::Graph;
 use crate::api::graph::tape::{CapturedQueue, TapeState, raise};
 use crate::error::Result;
+use crate::scheduler::free_blocks::BlockLease;
+use crate::work::graph_data::graph_plan::GraphPlan;
 use smallvec::SmallVec;
 use std::panic::Location;
 use std::sync::Arc;
 
 impl CapturedQueue {
-    /// Adds the nodes of `child` at the end of the queue.
-    pub(crate) fn include(&self, child: &Graph, at: &'static Location<'static>) -> Result<()> {
-        self.with("replay", at, |state| state.include(self.index, child, at))
+    /// Adds the nodes of `child` at the end of the queue, as `plan` has them.
+    pub(crate) fn include(
+        &self,
+        child: &Graph,
+        plan: &GraphPlan,
+        at: &'static Location<'static>,
+    ) -> Result<()> {
+        let engine = self.tape.owner.engine();
+        self.with("replay", at, |state| {
+            for (&id, lease) in child.leases.iter() {
+                state.leases.entry(id).or_insert_with(|| lease.clone());
+            }
+            for node in plan.nodes.iter() {
+                node.command.work.each_block(|block| {
+                    let lease = || -> Arc<BlockLease> { Arc::new(engine.lease(block)) };
+                    state.leases.entry(block.id).or_insert_with(lease);
+                });
+            }
+            state.include(self.index, child, plan, at);
+        })
     }
 }
 
@@ -18,15 +37,11 @@ impl TapeState {
     /// Copies the nodes of a graph to the end of `queue`. The first queue of the graph continues `queue`; the others
     /// become forks of it, and `queue` waits for them behind the graph. A graph that owns memory also comes after its
     /// previous copy.
-    fn include(&mut self, queue: u32, child: &Graph, at: &'static Location<'static>) {
-        let plan = &child.plan;
+    fn include(&mut self, queue: u32, child: &Graph, plan: &GraphPlan, at: &'static Location<'static>) {
         if plan.owns_memory
             && let Some(last) = self.children.get(&child.inner.id).cloned()
         {
             self.wait_for_nodes(queue, &last);
-        }
-        for (&id, lease) in child.inner.leases.iter() {
-            self.leases.entry(id).or_insert_with(|| lease.clone());
         }
         self.owns_memory |= plan.owns_memory;
         self.made.extend(child.inner.made.iter().copied());

@@ -1,0 +1,216 @@
+//! The arrays and values of one replay.
+
+use crate::api::graph::graph_handle::Graph;
+use crate::api::graph::input::bytes_of;
+use crate::arrays::device_array::{ArrayRef, DeviceArray};
+use crate::error::{Kind, Result};
+use crate::runtime::event::same_context;
+use crate::work::graph_data::graph_names::GraphInput;
+use crate::work::graph_data::graph_plan::GraphPlan;
+use crate::work::graph_data::plan_change::PlanChange;
+use fencepost_kernels::{DType, Element, Param, Value};
+use smallvec::SmallVec;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+/// Holds a graph with arrays and values of its own for the [replays](crate::CommandQueue::replay) of these bindings.
+/// [`Graph::with`] makes them. The graph itself does not change.
+///
+/// Bindings keep their arrays. Two replays with different bindings may run at once if they use different memory, and
+/// the policy orders them if they do not.
+///
+/// # Example
+/// ```
+/// # let (ctx, queue) = fencepost::doctest();
+/// let mut buffers = [ctx.zeros::<u32, 1>([4])?, ctx.zeros::<u32, 1>([4])?];
+/// let (graph, ()) = queue.capture(|c| {
+///     let mut x = c.input("x", &buffers[0])?;
+///     c.fill(&mut x, 7)
+/// })?;
+/// queue.replay(&graph.with().input("x", &buffers[1])?)?;
+/// assert_eq!(queue.read(&buffers[0]).wait()?, [0; 4]);
+/// assert_eq!(queue.read(&buffers[1]).wait()?, [7; 4]);
+/// # Ok::<(), fencepost::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Bindings<'g> {
+    graph: &'g Graph,
+    inputs: SmallVec<[(usize, ArrayRef); 2]>,
+    values: SmallVec<[(usize, Value); 1]>,
+    /// Is the plan with these arrays and values, from the first replay on.
+    plan: OnceLock<Arc<GraphPlan>>,
+}
+
+/// Is a graph, or a graph with bindings: what [`replay`](crate::CommandQueue::replay) enqueues.
+pub trait Replayable: sealed::Prepare {}
+
+/// Is a graph with the plan of one replay.
+pub struct Prepared<'g> {
+    pub(crate) graph: &'g Graph,
+    pub(crate) plan: Arc<GraphPlan>,
+}
+
+pub(crate) mod sealed {
+    use super::Prepared;
+    use crate::error::Result;
+
+    pub trait Prepare {
+        /// Returns the plan to replay.
+        fn prepared(&self) -> Result<Prepared<'_>>;
+    }
+}
+
+impl Replayable for Graph {}
+impl Replayable for Bindings<'_> {}
+
+impl sealed::Prepare for Graph {
+    fn prepared(&self) -> Result<Prepared<'_>> {
+        self.check_bound(&self.plan)?;
+        Ok(Prepared { graph: self, plan: self.plan.clone() })
+    }
+}
+
+impl sealed::Prepare for Bindings<'_> {
+    fn prepared(&self) -> Result<Prepared<'_>> {
+        let graph = self.graph;
+        if let Some(plan) = self.plan.get() {
+            return Ok(Prepared { graph, plan: plan.clone() });
+        }
+        let inputs = self.inputs.iter().map(|(at, array)| (*at, bytes_of(array))).collect();
+        let change = PlanChange { inputs, values: self.values.clone(), ..PlanChange::default() };
+        let plan = Arc::new(graph.plan.changed(change)?);
+        graph.check_bound(&plan)?;
+        Ok(Prepared { graph, plan: self.plan.get_or_init(|| plan).clone() })
+    }
+}
+
+impl Graph {
+    /// Returns the graph with its default arrays and values, for other ones in a replay.
+    pub fn with(&self) -> Bindings<'_> {
+        Bindings { graph: self, inputs: SmallVec::new(), values: SmallVec::new(), plan: OnceLock::new() }
+    }
+
+    /// Checks that each input of a loaded graph has an array.
+    #[inline]
+    fn check_bound(&self, plan: &GraphPlan) -> Result<()> {
+        let unbound = &self.inner.unbound;
+        if unbound.is_empty() {
+            return Ok(());
+        }
+        match plan.inputs.iter().position(|bound| unbound.contains(&bound.block.id)) {
+            None => Ok(()),
+            Some(at) => {
+                let (graph, input) = (self.label().into(), plan.names.inputs[at].name.to_string());
+                Err(Kind::Unbound { graph, input }.into())
+            }
+        }
+    }
+
+    /// Returns the number of an input after the check that an array fits it.
+    pub(crate) fn check_input<T: Element, const D: usize>(
+        &self,
+        name: &str,
+        array: &DeviceArray<T, D>,
+    ) -> Result<usize> {
+        let inputs = &self.plan.names.inputs;
+        let Some(at) = inputs.iter().position(|input| *input.name == *name) else {
+            let known = inputs.iter().map(|input| input.name.to_string()).collect();
+            return Err(self.unknown("input", name, known).into());
+        };
+        same_context(&self.owner, &array.array.storage.owner, || format!("array `{}`", array.label()))?;
+        let (input, shape, padded) = (&inputs[at], array.shape(), array.padded_shape());
+        if input.dtype != T::DTYPE || *input.shape != shape || *input.padded != padded {
+            let object = format!("input `{name}`");
+            let expected = described(input.dtype, &input.shape, &input.padded);
+            let found = format!("array `{}`, {}", array.label(), described(T::DTYPE, &shape, &padded));
+            return Err(Kind::GraphBinding { graph: self.label().into(), object, expected, found }.into());
+        }
+        let alignment = self.owner.device().caps().binding_alignment;
+        check_alignment(input, &array.array, if input.is_bound { alignment } else { 4 })?;
+        Ok(at)
+    }
+
+    /// Returns the number of a value and the contents, after the check that their types are equal.
+    pub(crate) fn check_value<T: Param>(&self, name: &str, contents: T) -> Result<(usize, Value)> {
+        let values = &self.plan.names.values;
+        let Some(at) = values.iter().position(|value| *value.name == *name) else {
+            let known = values.iter().map(|value| value.name.to_string()).collect();
+            return Err(self.unknown("value", name, known).into());
+        };
+        if values[at].dtype != T::TYPE {
+            let (object, expected) = (format!("value `{name}`"), format!("a value of {}", values[at].dtype));
+            let found = format!("a value of {}", T::TYPE);
+            return Err(Kind::GraphBinding { graph: self.label().into(), object, expected, found }.into());
+        }
+        Ok((at, Value::new(contents)))
+    }
+
+    /// Returns the error for a name that the graph does not have.
+    #[cold]
+    pub(crate) fn unknown(&self, what: &'static str, name: &str, known: Vec<String>) -> Kind {
+        Kind::GraphName { graph: self.label().into(), what, name: name.into(), known }
+    }
+}
+
+/// Checks that the bytes of an array may take the place of the input's bytes.
+fn check_alignment(input: &GraphInput, array: &ArrayRef, needed: u64) -> Result<()> {
+    if input.places.is_empty() {
+        return Ok(());
+    }
+    // Every use starts at the same distance from the start of the array as in the capture.
+    if !array.offset.abs_diff(input.offset).is_multiple_of(needed) {
+        return Err(Kind::Alignment { array: array.label(), offset: array.offset, needed }.into());
+    }
+    let end = array.offset + array.bytes();
+    if input.is_written && array.followed && !end.is_multiple_of(4) {
+        return Err(Kind::Alignment { array: array.label(), offset: end, needed: 4 }.into());
+    }
+    Ok(())
+}
+
+fn described(dtype: DType, shape: &[usize], padded: &[usize]) -> String {
+    let memory = if shape == padded { String::new() } else { format!(" in memory of shape {padded:?}") };
+    format!("an array of {dtype} of shape {shape:?}{memory}")
+}
+
+impl Bindings<'_> {
+    /// Binds an array to an input: each use of the input is a use of the array. A second call for one input replaces
+    /// the first.
+    ///
+    /// # Errors
+    /// Returns [`Kind::GraphName`] for an unknown name; [`Kind::GraphBinding`] if the type or the shape differs;
+    /// [`Kind::Alignment`] for a part of an array whose start does not fit the kernels that use it;
+    /// [`Kind::ForeignContext`].
+    pub fn input<T: Element, const D: usize>(
+        mut self,
+        name: &str,
+        array: &DeviceArray<T, D>,
+    ) -> Result<Self> {
+        let at = self.graph.check_input(name, array)?;
+        self.inputs.retain(|(known, _)| *known != at);
+        self.inputs.push((at, array.array.clone()));
+        self.plan = OnceLock::new();
+        Ok(self)
+    }
+
+    /// Sets a value.
+    ///
+    /// # Errors
+    /// Returns [`Kind::GraphName`] for an unknown name, and [`Kind::GraphBinding`] if the type differs.
+    pub fn value<T: Param>(mut self, name: &str, value: T) -> Result<Self> {
+        let set = self.graph.check_value(name, value)?;
+        self.values.retain(|(known, _)| *known != set.0);
+        self.values.push(set);
+        self.plan = OnceLock::new();
+        Ok(self)
+    }
+}
+
+impl fmt::Debug for Bindings<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = &self.graph.plan.names;
+        let inputs = self.inputs.iter().map(|(at, _)| &*names.inputs[*at].name);
+        let values = self.values.iter().map(|(at, _)| &*names.values[*at].name);
+        write!(f, "{:?} with {:?}", self.graph, inputs.chain(values).collect::<Vec<_>>())
+    }
+}

@@ -1,0 +1,359 @@
+//! The edit of a graph: other grids, arrays and values for all later replays.
+
+use crate::api::graph::graph_handle::{Graph, GraphLeases};
+use crate::api::graph::input::bytes_of;
+use crate::api::grid::{Grid, GridSize};
+use crate::api::queue::CommandQueue;
+use crate::api::queue::launch::{bound, has_room, indirect, nothing};
+use crate::arrays::device_array::{ArrayRef, DeviceArray};
+use crate::error::{Kind, Result};
+use crate::memory::block::Block;
+use crate::memory::heap::BlockId;
+use crate::runtime::event::same_context;
+use crate::runtime::owner::Owner;
+use crate::work::graph_data::graph_node::NodeCommand;
+use crate::work::graph_data::graph_plan::GraphPlan;
+use crate::work::graph_data::node_parts::CommandPart;
+use crate::work::graph_data::plan_change::PlanChange;
+use crate::work::kernel_launch::Launch;
+use crate::work::step::Work;
+use fencepost_kernels::{ArgKind, ArgumentSlot, Element, Param, Value, check_argument};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::fmt;
+use std::sync::Arc;
+
+/// Collects changes of a graph, which [`apply`](Self::apply) makes together. [`Graph::edit`] starts an edit.
+///
+/// [`node`](Self::node) selects nodes, and [`grid`](Self::grid), [`argument`](Self::argument) and
+/// [`parameter`](Self::parameter) change the selected ones. If two changes concern the same thing, the last one counts.
+pub struct GraphEdit<'g> {
+    graph: &'g mut Graph,
+    selected: SmallVec<[u32; 1]>,
+    /// Holds the changed nodes.
+    launches: BTreeMap<u32, EditedNode>,
+    inputs: SmallVec<[(usize, ArrayRef); 2]>,
+    values: SmallVec<[(usize, Value); 1]>,
+    /// Keeps the arrays of the changes until they are applied.
+    arrays: Vec<ArrayRef>,
+    uses_change: bool,
+}
+
+/// Holds a changed launch.
+struct EditedNode {
+    /// Is the command before the edit. Nodes that share it share the changed command.
+    old: Arc<NodeCommand>,
+    launch: Box<Launch>,
+}
+
+impl Graph {
+    /// Starts an edit of the graph. Replays in flight, [bindings](crate::Bindings) and clones of this handle keep the
+    /// graph as it is.
+    ///
+    /// # Errors
+    /// Returns [`Kind::DeviceLost`].
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::{Grid, args};
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// # ctx.host_kernel("saxpy", fencepost::reference("saxpy").unwrap())?;
+    /// let saxpy = ctx.kernel_from(fencepost::builtin_shader("saxpy.wgsl").unwrap(), "saxpy")?;
+    /// let (x, mut y) = (queue.array(&[1.0_f32, 2.0])?, ctx.zeros::<f32, 1>([2])?);
+    /// let (mut graph, ()) = queue.capture(|c| {
+    ///     c.launch_dyn(&saxpy, Grid::threads([2]), args![a = 2.0_f32, x = &x, y = &mut y])?;
+    ///     c.label("scale")
+    /// })?;
+    /// let other = queue.array(&[10.0_f32, 20.0])?;
+    /// graph.edit()?.node("scale")?.argument("x", &other)?.parameter("a", 1.0_f32)?.apply()?;
+    /// queue.replay(&graph)?;
+    /// assert_eq!(queue.read(&y).wait()?, [10.0, 20.0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    pub fn edit(&mut self) -> Result<GraphEdit<'_>> {
+        self.owner.engine().lock().lost()?;
+        Ok(GraphEdit {
+            graph: self,
+            selected: SmallVec::new(),
+            launches: BTreeMap::new(),
+            inputs: SmallVec::new(),
+            values: SmallVec::new(),
+            arrays: Vec::new(),
+            uses_change: false,
+        })
+    }
+}
+
+impl<'g> GraphEdit<'g> {
+    /// Selects the nodes with a name: the [label](crate::Capture::label) of the nodes, or the kernel of launches
+    /// without a label.
+    ///
+    /// # Errors
+    /// Returns [`Kind::GraphName`] for an unknown name.
+    pub fn node(mut self, name: &str) -> Result<Self> {
+        let plan = &self.graph.plan;
+        self.selected = match plan.names.labels.get(name) {
+            Some(nodes) => nodes.clone(),
+            None => of_kernel(plan, name),
+        };
+        if self.selected.is_empty() {
+            let mut known: Vec<String> = plan.nodes.iter().map(|node| node.command.name()).collect();
+            known.sort_unstable();
+            known.dedup();
+            return Err(self.graph.unknown("node", name, known).into());
+        }
+        Ok(self)
+    }
+
+    /// Sets the grid of the selected launches.
+    ///
+    /// # Errors
+    /// Returns [`Kind::GridTooLarge`], [`Kind::GridNegative`]; [`Kind::Graph`] if no node is selected or a selected
+    /// node is no launch, or if the place of the workgroup counts is an input.
+    pub fn grid(mut self, grid: Grid<'_>) -> Result<Self> {
+        let (owner, names) = (self.graph.owner.clone(), self.graph.plan.names.clone());
+        let limit = owner.device().caps().max_groups;
+        let counts = match grid.0 {
+            GridSize::Indirect(array, at) => {
+                self.arrays.push(array.clone());
+                Some(indirect(&owner, array, at)?)
+            }
+            _ => None,
+        };
+        let mut uses_change = false;
+        self.each_launch("a grid", |node, launch| {
+            if let Some(input) = names.input_of(node, CommandPart::Groups) {
+                return Err(format!(
+                    "the workgroup counts of a node are input `{}`: edit the input",
+                    input.name
+                ));
+            }
+            let interface = &launch.kernel().interface;
+            let groups = grid.0.workgroups(interface.workgroup, limit, interface.folds);
+            let was_empty = launch.is_empty();
+            uses_change |= launch.indirect.is_some() || counts.is_some();
+            Ok(groups.map(|groups| {
+                launch.groups = groups;
+                launch.indirect = counts.clone();
+                uses_change |= launch.is_empty() != was_empty;
+            }))
+        })?;
+        self.uses_change |= uses_change;
+        Ok(self)
+    }
+
+    /// Sets the array argument `name` of the selected launches.
+    ///
+    /// # Errors
+    /// Returns [`Kind::Kernel`] if the kernel has no such argument or its type differs; [`Kind::Alignment`],
+    /// [`Kind::BindingTooSmall`], [`Kind::BindingTooLarge`], [`Kind::ForeignContext`] as for a launch; [`Kind::Graph`]
+    /// if no node is selected or a selected node is no launch, or if the argument is an input.
+    pub fn argument<T: Element, const D: usize>(
+        mut self,
+        name: &str,
+        array: &DeviceArray<T, D>,
+    ) -> Result<Self> {
+        let (owner, names) = (self.graph.owner.clone(), self.graph.plan.names.clone());
+        same_context(&owner, &array.array.storage.owner, || format!("array `{}`", array.label()))?;
+        let mut arrays = vec![array.array.clone()];
+        self.each_launch("an array", |node, launch| {
+            let interface = &launch.kernel().interface;
+            let written =
+                interface.bindings.iter().any(|known| known.name == name && known.declared.writes());
+            let kind = if written { ArgKind::ReadWrite(T::DTYPE) } else { ArgKind::Read(T::DTYPE) };
+            let at = match check_argument(interface, name, kind) {
+                Ok(ArgumentSlot::Buffer(at)) => at,
+                Ok(_) => return Err(format!("argument `{name}` is a parameter")),
+                Err(error) => return Ok(Err(error.into())),
+            };
+            if let Some(input) = names.input_of(node, CommandPart::Binding(at as u32)) {
+                return Err(format!("argument `{name}` of a node is input `{}`: edit the input", input.name));
+            }
+            Ok(bind(&owner, launch, at, &array.array, &mut arrays))
+        })?;
+        self.arrays.append(&mut arrays);
+        self.uses_change = true;
+        Ok(self)
+    }
+
+    /// Sets the parameter `name` of the selected launches.
+    ///
+    /// # Errors
+    /// Returns [`Kind::Kernel`] if the kernel has no such parameter or its type differs; [`Kind::Graph`] if no node is
+    /// selected or a selected node is no launch, or if the parameter is a named value.
+    pub fn parameter<T: Param>(mut self, name: &str, value: T) -> Result<Self> {
+        let names = self.graph.plan.names.clone();
+        self.each_launch("a parameter", |node, launch| {
+            let slot = match check_argument(&launch.kernel().interface, name, ArgKind::Value(T::TYPE)) {
+                Ok(slot) => slot,
+                Err(error) => return Ok(Err(error.into())),
+            };
+            if let Some(value) = names.value_of(node, slot) {
+                return Err(format!(
+                    "parameter `{name}` of a node is value `{}`: edit the value",
+                    value.name
+                ));
+            }
+            value.with_bytes(|bytes| launch.params.set(slot, bytes));
+            Ok(Ok(()))
+        })?;
+        Ok(self)
+    }
+
+    /// Sets the default array of an input.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Bindings::input`](crate::Bindings::input).
+    pub fn input<T: Element, const D: usize>(
+        mut self,
+        name: &str,
+        array: &DeviceArray<T, D>,
+    ) -> Result<Self> {
+        let at = self.graph.check_input(name, array)?;
+        self.inputs.retain(|(known, _)| *known != at);
+        self.inputs.push((at, array.array.clone()));
+        Ok(self)
+    }
+
+    /// Sets the default of a value.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Bindings::value`](crate::Bindings::value).
+    pub fn value<T: Param>(mut self, name: &str, value: T) -> Result<Self> {
+        let set = self.graph.check_value(name, value)?;
+        self.values.retain(|(known, _)| *known != set.0);
+        self.values.push(set);
+        Ok(self)
+    }
+
+    /// Changes the graph: later replays through this handle make all changes of the edit. If nodes overlap in a new
+    /// way, they are ordered as a capture would order them.
+    ///
+    /// # Errors
+    /// Returns [`Kind::Aliased`] if two arguments of one launch overlap and one of them is written, and
+    /// [`Kind::Hazard`] under `Checked` if nothing orders two nodes that use the same bytes. After an error the graph is
+    /// unchanged.
+    pub fn apply(self) -> Result<()> {
+        let Self { graph, launches, inputs, values, uses_change, .. } = self;
+        let uses_new_blocks = uses_change || !inputs.is_empty();
+        let mut change =
+            PlanChange { commands: commands(launches), uses_change, values, ..PlanChange::default() };
+        change.inputs = inputs.iter().map(|(at, array)| (*at, bytes_of(array))).collect();
+        let mut plan = graph.plan.changed(change)?;
+        if uses_new_blocks {
+            graph.leases = Arc::new(leases(graph, &plan, uses_change));
+            plan.keep = graph.leases.clone();
+        }
+        graph.plan = Arc::new(plan);
+        Ok(())
+    }
+
+    /// Calls `change` for each selected launch. An inner error is that of the launch, and the text of an outer error
+    /// describes a problem of the graph.
+    fn each_launch(
+        &mut self,
+        what: &str,
+        mut change: impl FnMut(u32, &mut Launch) -> Result<Result<()>, String>,
+    ) -> Result<()> {
+        let label = self.graph.label().to_string();
+        let problem = |problem: String| Kind::Graph { graph: label.clone(), problem };
+        if self.selected.is_empty() {
+            return Err(problem(format!("{what} is set on no node: call `node` first")).into());
+        }
+        for &node in &self.selected {
+            let edited = match self.launches.entry(node) {
+                Entry::Occupied(entry) => entry.into_mut(),
+                Entry::Vacant(entry) => {
+                    let old = &self.graph.plan.nodes.get(node).command;
+                    let Work::Launch(launch) = &old.work else {
+                        return Err(problem(format!(
+                            "{what} is set on node `{}`, which is no launch",
+                            old.name()
+                        ))
+                        .into());
+                    };
+                    entry.insert(EditedNode { old: old.clone(), launch: Box::new(launch.duplicate()) })
+                }
+            };
+            change(node, &mut edited.launch).map_err(problem)??;
+        }
+        Ok(())
+    }
+}
+
+/// Returns the launches without a label whose kernel has this name.
+fn of_kernel(plan: &GraphPlan, name: &str) -> SmallVec<[u32; 1]> {
+    let is_kernel = |command: &NodeCommand| {
+        command.label.is_none()
+            && matches!(&command.work, Work::Launch(launch) if *launch.kernel().name == *name)
+    };
+    (0..plan.nodes.len() as u32).filter(|&node| is_kernel(plan.command(node))).collect()
+}
+
+/// Binds an array to an argument of a launch.
+fn bind(
+    owner: &Owner,
+    launch: &mut Launch,
+    at: usize,
+    array: &ArrayRef,
+    arrays: &mut Vec<ArrayRef>,
+) -> Result<()> {
+    let kernel = launch.kernel().clone();
+    let caps = owner.device().caps();
+    let new = if array.len == 0 && !has_room(&kernel, at, array) {
+        let one = nothing(&CommandQueue::shared(owner.clone()), &kernel, at, array)?;
+        let new = bound(&kernel, at, &one, caps)?;
+        arrays.push(one);
+        new
+    } else {
+        bound(&kernel, at, array, caps)?
+    };
+    launch.bindings[at] = new;
+    Ok(())
+}
+
+/// Returns the changed commands. Nodes that shared a command share the changed one.
+fn commands(launches: BTreeMap<u32, EditedNode>) -> Vec<(u32, Arc<NodeCommand>)> {
+    let mut shared: FxHashMap<*const NodeCommand, Arc<NodeCommand>> = FxHashMap::default();
+    let changed = launches.into_iter().map(|(node, EditedNode { old, launch })| {
+        let new = || Arc::new(old.with_work(Work::Launch(launch)));
+        (node, shared.entry(Arc::as_ptr(&old)).or_insert_with(new).clone())
+    });
+    changed.collect()
+}
+
+/// Returns the leases of the blocks that the plan names. The leases of other blocks end with the last plan that names
+/// them.
+fn leases(graph: &Graph, plan: &GraphPlan, every_node: bool) -> GraphLeases {
+    let engine = graph.owner.engine();
+    let known = |block: &Arc<Block>| {
+        let lease = graph.leases.get(&block.id).cloned();
+        lease.unwrap_or_else(|| Arc::new(engine.lease(block)))
+    };
+    let mut leases = if every_node { GraphLeases::default() } else { (*graph.leases).clone() };
+    if every_node {
+        plan.nodes.iter().for_each(|node| {
+            node.command.work.each_block(|block| {
+                leases.entry(block.id).or_insert_with(|| known(block));
+            });
+        });
+    } else {
+        let fixed =
+            |id: BlockId| plan.split.iter().any(|split| split.fixed.iter().any(|used| used.block.id == id));
+        let before = graph.plan.inputs.iter().map(|input| input.block.id);
+        before.filter(|&id| !fixed(id)).for_each(|id| drop(leases.remove(&id)));
+    }
+    for input in &plan.inputs {
+        leases.entry(input.block.id).or_insert_with(|| known(&input.block));
+    }
+    leases
+}
+
+impl fmt::Debug for GraphEdit<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let changes = self.launches.len() + self.inputs.len() + self.values.len();
+        write!(f, "GraphEdit of {:?} with {changes} changes", self.graph)
+    }
+}

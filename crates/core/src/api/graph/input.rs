@@ -1,0 +1,292 @@
+//! The parts of a graph that a replay can replace: input arrays, values, and named nodes.
+
+use crate::api::graph::capture::Capture;
+use crate::api::graph::tape::{TapeState, unique};
+use crate::arrays::device_array::{ArrayRef, DeviceArray};
+use crate::error::{Error, Kind, Result};
+use crate::memory::heap::overlap;
+use crate::work::graph_data::graph_names::{BoundInput, GraphInput, GraphParameter};
+use crate::work::graph_data::graph_node::GraphNode;
+use crate::work::step::Work;
+use fencepost_kernels::{ArgKind, Element, Param, Value, check_argument};
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::panic::Location;
+use std::sync::Arc;
+
+/// Is an array of a graph that a replay can replace. [`Capture::input`] makes one.
+///
+/// An input dereferences to the array that the capture was given, so every verb takes it as that array.
+pub struct Input<T: Element, const D: usize = 1> {
+    array: DeviceArray<T, D>,
+    name: Arc<str>,
+}
+
+/// Is a named value of a graph that a replay can replace. [`Capture::value`] makes one.
+#[derive(Clone)]
+pub struct GraphValue<T> {
+    token: u64,
+    name: Arc<str>,
+    default: T,
+}
+
+impl<T: Element, const D: usize> Input<T, D> {
+    /// Returns the name of the input.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl<T: Element, const D: usize> Deref for Input<T, D> {
+    type Target = DeviceArray<T, D>;
+
+    fn deref(&self) -> &DeviceArray<T, D> {
+        &self.array
+    }
+}
+
+impl<T: Element, const D: usize> DerefMut for Input<T, D> {
+    fn deref_mut(&mut self) -> &mut DeviceArray<T, D> {
+        &mut self.array
+    }
+}
+
+impl<T: Element, const D: usize> fmt::Debug for Input<T, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Input `{}`: {:?}", self.name, self.array)
+    }
+}
+
+impl<T: Copy> GraphValue<T> {
+    /// Returns the default of the value.
+    pub fn get(&self) -> T {
+        self.default
+    }
+}
+
+impl<T> GraphValue<T> {
+    /// Returns the name of the value.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for GraphValue<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "GraphValue `{}` = {:?}", self.name, self.default)
+    }
+}
+
+impl Capture {
+    /// *Captures* an array as an input of the graph: [`Bindings::input`](crate::Bindings::input) replaces the array in
+    /// one replay, and [`GraphEdit::input`](crate::GraphEdit::input) in all later ones. `array` is the default.
+    ///
+    /// Every use of the array's bytes in the capture is a use of the input, by whichever handle, also before this call.
+    /// A part of an array can be an input, and several inputs can be parts of one array that do not overlap.
+    ///
+    /// # Errors
+    /// Returns [`Kind::Graph`] for a second input of this name, and for an array that overlaps another input;
+    /// [`Kind::ForeignContext`]; [`Kind::CaptureEnded`]. The capture fails with [`Kind::Graph`] if one of its commands
+    /// uses bytes of the input and also bytes beside it.
+    ///
+    /// # Example
+    /// ```
+    /// # let (_ctx, queue) = fencepost::doctest();
+    /// let (a, b) = (queue.array(&[1_u32, 2])?, queue.array(&[3_u32, 4])?);
+    /// let (graph, copied) = queue.capture(|c| {
+    ///     let x = c.input("x", &a)?;
+    ///     let mut y = c.zeros::<u32, 1>([2])?;
+    ///     c.copy(&*x, &mut y)?;
+    ///     c.read_as("y", &y)
+    /// })?;
+    /// let usual = queue.replay(&graph)?;
+    /// let other = queue.replay(&graph.with().input("x", &b)?)?;
+    /// assert_eq!(usual.read(&copied)?.wait()?, [1, 2]);
+    /// assert_eq!(other.read(&copied)?.wait()?, [3, 4]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn input<T: Element, const D: usize>(
+        &self,
+        name: &str,
+        array: &DeviceArray<T, D>,
+    ) -> Result<Input<T, D>> {
+        let at = Location::caller();
+        self.own(&array.array)?;
+        let captured = self.place();
+        captured.lease(array.array.storage.block(), at)?;
+        let input = new_input(name, array);
+        let name = input.name.clone();
+        let bound = bytes_of(&array.array);
+        captured.with("input", at, |state| state.add_input((**self).label(), input, bound))??;
+        Ok(Input { array: array.handle(), name })
+    }
+
+    /// *Captures* a named value: [`parameter`](Self::parameter) makes it a parameter of a launch,
+    /// [`Bindings::value`](crate::Bindings::value) replaces it in one replay, and
+    /// [`GraphEdit::value`](crate::GraphEdit::value) in all later ones.
+    ///
+    /// # Errors
+    /// Returns [`Kind::Graph`] for a second value of this name, and [`Kind::CaptureEnded`].
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::{Grid, args};
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// # ctx.host_kernel("saxpy", fencepost::reference("saxpy").unwrap())?;
+    /// let saxpy = ctx.kernel_from(fencepost::builtin_shader("saxpy.wgsl").unwrap(), "saxpy")?;
+    /// let (x, mut y) = (queue.array(&[1.0_f32, 2.0])?, ctx.zeros::<f32, 1>([2])?);
+    /// let (graph, ()) = queue.capture(|c| {
+    ///     let gain = c.value("gain", 2.0_f32)?;
+    ///     c.launch_dyn(&saxpy, Grid::threads([2]), args![a = gain.get(), x = &x, y = &mut y])?;
+    ///     c.parameter("a", &gain)
+    /// })?;
+    /// queue.replay(&graph)?;                                        // y += 2 x
+    /// queue.replay(&graph.with().value("gain", 10.0_f32)?)?;        // y += 10 x
+    /// assert_eq!(queue.read(&y).wait()?, [12.0, 24.0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn value<T: Param + Copy>(&self, name: &str, default: T) -> Result<GraphValue<T>> {
+        let at = Location::caller();
+        let (token, name): (u64, Arc<str>) = (unique(), name.into());
+        let value = GraphParameter { token, name: name.clone(), dtype: T::TYPE, places: Vec::new() };
+        let place = self.place();
+        place.with("value", at, |state| state.add_value((**self).label(), value, Value::new(default)))??;
+        Ok(GraphValue { token, name, default })
+    }
+
+    /// Makes the value the parameter `field` of the last launch that was captured on this queue. The parameter no
+    /// longer has the contents that the launch was given.
+    ///
+    /// # Errors
+    /// Returns [`Kind::Kernel`] if the kernel has no such parameter or its type differs; [`Kind::Graph`] if the last
+    /// captured command is no launch, or the value belongs to another capture; [`Kind::CaptureEnded`].
+    #[track_caller]
+    pub fn parameter<T: Param + Copy>(&self, field: &str, value: &GraphValue<T>) -> Result<()> {
+        let captured = self.place();
+        captured.with("parameter", Location::caller(), |state| {
+            let graph = (**self).label();
+            if !state.names.values.iter().any(|known| known.token == value.token) {
+                return Err(problem(graph, format!("value `{}` belongs to another capture", value.name)));
+            }
+            let Some(node) = state.last_of(captured.index) else {
+                return Err(problem(
+                    graph,
+                    format!("no launch is captured that could have parameter `{field}`"),
+                ));
+            };
+            bind_parameter(graph, node, field, value)
+        })?
+    }
+
+    /// Names the last command that was captured on this queue. [`GraphEdit::node`](crate::GraphEdit::node) and messages
+    /// use the name. Several nodes may have one name.
+    ///
+    /// # Errors
+    /// Returns [`Kind::Graph`] if nothing is captured on this queue, and [`Kind::CaptureEnded`].
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (mut x, mut y) = (ctx.zeros::<u32, 1>([4])?, ctx.zeros::<u32, 1>([4])?);
+    /// let one = queue.full([4], 1_u32)?;
+    /// let (graph, ()) = queue.capture(|c| {
+    ///     c.copy(&one, &mut x)?;
+    ///     c.label("first copy")?;
+    ///     c.copy(&x, &mut y)
+    /// })?;
+    /// assert!(graph.edit()?.node("first copy").is_ok());
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn label(&self, name: &str) -> Result<()> {
+        let captured = self.place();
+        captured.with("label", Location::caller(), |state| {
+            let Some(node) = state.last_of(captured.index) else {
+                return Err(problem(
+                    (**self).label(),
+                    format!("no command is captured that `{name}` could name"),
+                ));
+            };
+            let mut command = node.command.duplicate();
+            command.label = Some(name.into());
+            node.command = Arc::new(command);
+            Ok(())
+        })?
+    }
+}
+
+impl TapeState {
+    fn add_input(&mut self, graph: &str, input: GraphInput, bound: BoundInput) -> Result<()> {
+        for (known, earlier) in self.names.inputs.iter().zip(&self.inputs) {
+            if known.name == input.name {
+                return Err(problem(graph, format!("it has two inputs with the name `{}`", input.name)));
+            }
+            let ranges = (known.range(earlier), input.range(&bound));
+            if earlier.block.id == bound.block.id && overlap(&ranges.0, &ranges.1) {
+                let message =
+                    format!("inputs `{}` and `{}` overlap: inputs are arrays apart", known.name, input.name);
+                return Err(problem(graph, message));
+            }
+        }
+        self.names.inputs.push(input);
+        self.inputs.push(bound);
+        Ok(())
+    }
+
+    fn add_value(&mut self, graph: &str, value: GraphParameter, default: Value) -> Result<()> {
+        if self.names.values.iter().any(|known| known.name == value.name) {
+            return Err(problem(graph, format!("it has two values with the name `{}`", value.name)));
+        }
+        self.names.values.push(value);
+        self.values.push(default);
+        Ok(())
+    }
+}
+
+/// Returns the input of an array, without the places where it is used.
+fn new_input<T: Element, const D: usize>(name: &str, array: &DeviceArray<T, D>) -> GraphInput {
+    GraphInput {
+        name: name.into(),
+        dtype: T::DTYPE,
+        shape: array.shape().as_slice().into(),
+        padded: array.padded_shape().as_slice().into(),
+        bytes: array.array.bytes(),
+        offset: array.array.offset,
+        places: Vec::new(),
+        is_bound: false,
+        is_written: false,
+    }
+}
+
+/// Returns the bytes of an array as those of an input.
+pub(crate) fn bytes_of(array: &ArrayRef) -> BoundInput {
+    BoundInput { block: array.storage.block().clone(), offset: array.offset }
+}
+
+/// Makes a parameter of a captured launch hold a value.
+fn bind_parameter<T: Param + Copy>(
+    graph: &str,
+    node: &mut GraphNode,
+    field: &str,
+    value: &GraphValue<T>,
+) -> Result<()> {
+    let mut command = node.command.duplicate();
+    let Work::Launch(launch) = &mut command.work else {
+        let message =
+            format!("the last captured command is a {}, which has no parameter `{field}`", command.name());
+        return Err(problem(graph, message));
+    };
+    let slot = check_argument(&launch.kernel().interface, field, ArgKind::Value(T::TYPE))?;
+    value.default.with_bytes(|bytes| launch.params.set(slot, bytes));
+    command.values.retain(|(_, known)| *known != slot);
+    command.values.push((value.token, slot));
+    node.command = Arc::new(command);
+    Ok(())
+}
+
+#[cold]
+fn problem(graph: &str, problem: String) -> Error {
+    Kind::Graph { graph: graph.into(), problem }.into()
+}

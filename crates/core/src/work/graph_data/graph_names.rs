@@ -1,0 +1,156 @@
+//! The inputs, values and named nodes of a graph: which nodes a change of one of them concerns.
+
+use crate::error::{Error, Kind, Result};
+use crate::memory::block::Block;
+use crate::memory::heap::overlap;
+use crate::work::graph_data::graph_node::GraphNode;
+use crate::work::graph_data::node_parts::{CommandPart, parts};
+use fencepost_kernels::{ArgumentSlot, DType};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Holds the inputs, the values and the labels of a graph. Edits do not change them.
+#[derive(Default)]
+pub(crate) struct GraphNames {
+    pub(crate) inputs: Vec<GraphInput>,
+    pub(crate) values: Vec<GraphParameter>,
+    /// Maps a label to the nodes that have it.
+    pub(crate) labels: FxHashMap<Arc<str>, SmallVec<[u32; 1]>>,
+}
+
+/// Describes an array that a replay can replace.
+pub(crate) struct GraphInput {
+    pub(crate) name: Arc<str>,
+    pub(crate) dtype: DType,
+    pub(crate) shape: SmallVec<[usize; 4]>,
+    pub(crate) padded: SmallVec<[usize; 4]>,
+    /// Counts the bytes of the array, with the padding.
+    pub(crate) bytes: u64,
+    /// Counts the bytes between the start of the block and the array that the capture used.
+    pub(crate) offset: u64,
+    /// Lists the parts of commands that name bytes of the input, in the order of the nodes.
+    pub(crate) places: Vec<InputPlace>,
+    /// Is `true` if a kernel binds bytes of the input.
+    pub(crate) is_bound: bool,
+    /// Is `true` if a command writes bytes of the input.
+    pub(crate) is_written: bool,
+}
+
+/// Names a part of a command that names bytes of an input.
+pub(crate) struct InputPlace {
+    pub(crate) node: u32,
+    pub(crate) part: CommandPart,
+    /// Counts the bytes between the start of the input and the named bytes.
+    pub(crate) start: u64,
+}
+
+/// Describes a named value, which is a parameter of launches.
+pub(crate) struct GraphParameter {
+    /// Identifies the value among those of all graphs.
+    pub(crate) token: u64,
+    pub(crate) name: Arc<str>,
+    pub(crate) dtype: DType,
+    /// Lists the parameters that hold the value, in the order of the nodes.
+    pub(crate) places: Vec<(u32, ArgumentSlot)>,
+}
+
+/// Names the bytes that an input stands for.
+#[derive(Clone)]
+pub(crate) struct BoundInput {
+    pub(crate) block: Arc<Block>,
+    pub(crate) offset: u64,
+}
+
+impl GraphInput {
+    /// Counts the bytes of the input in whole words.
+    pub(crate) fn size(&self) -> u64 {
+        self.bytes.next_multiple_of(4)
+    }
+
+    /// Returns the range of a block that the input stands for.
+    pub(crate) fn range(&self, bound: &BoundInput) -> Range<u64> {
+        bound.offset..bound.offset + self.size()
+    }
+}
+
+impl GraphNames {
+    /// Finds the nodes of the inputs, values and labels. `bound` names the bytes of each input.
+    ///
+    /// # Errors
+    /// Returns `Graph` if a node uses bytes of an input and bytes outside of it.
+    pub(crate) fn index(&mut self, graph: &str, nodes: &[GraphNode], bound: &[BoundInput]) -> Result<()> {
+        for (at, node) in nodes.iter().enumerate() {
+            let at = at as u32;
+            if let Some(label) = &node.command.label {
+                self.labels.entry(label.clone()).or_default().push(at);
+            }
+            for &(token, slot) in &node.command.values {
+                // A node of a child graph may hold a value of the child, which has no name in this graph.
+                if let Some(value) = self.values.iter_mut().find(|value| value.token == token) {
+                    value.places.push((at, slot));
+                }
+            }
+            if !bound.is_empty() {
+                self.index_parts(graph, at, node, bound)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn index_parts(&mut self, graph: &str, at: u32, node: &GraphNode, bound: &[BoundInput]) -> Result<()> {
+        for named in parts(&node.command.work) {
+            for (input, bound) in self.inputs.iter_mut().zip(bound) {
+                let whole = input.range(bound);
+                if named.block.id != bound.block.id || !overlap(&whole, &named.range) {
+                    continue;
+                }
+                if named.range.start < whole.start || whole.end < named.range.end {
+                    return Err(outside(graph, node, input, &named.range, &whole));
+                }
+                let start = named.range.start - whole.start;
+                input.is_bound |= matches!(named.part, CommandPart::Binding(_));
+                input.is_written |= named.write == Some(true);
+                input.places.push(InputPlace { node: at, part: named.part, start });
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the input that a part of a command names bytes of.
+    pub(crate) fn input_of(&self, node: u32, part: CommandPart) -> Option<&GraphInput> {
+        self.inputs.iter().find(|input| {
+            let first = input.places.partition_point(|place| place.node < node);
+            input.places[first..]
+                .iter()
+                .take_while(|place| place.node == node)
+                .any(|place| place.part == part)
+        })
+    }
+
+    /// Returns the value that a parameter of a node holds.
+    pub(crate) fn value_of(&self, node: u32, slot: ArgumentSlot) -> Option<&GraphParameter> {
+        self.values.iter().find(|value| {
+            let first = value.places.partition_point(|(at, _)| *at < node);
+            value.places[first..].iter().take_while(|(at, _)| *at == node).any(|(_, other)| *other == slot)
+        })
+    }
+}
+
+#[cold]
+fn outside(
+    graph: &str,
+    node: &GraphNode,
+    input: &GraphInput,
+    used: &Range<u64>,
+    whole: &Range<u64>,
+) -> Error {
+    let problem = format!(
+        "node `{}` uses bytes {used:?} of a block, and input `{}` is bytes {whole:?} of it: a node uses only bytes of \
+         the input or no bytes of it",
+        node.command.name(),
+        input.name
+    );
+    Kind::Graph { graph: graph.into(), problem }.into()
+}

@@ -1,0 +1,181 @@
+//! The change of a plan: other commands, other arrays and other values. The change makes a new plan, which shares
+//! everything else with the old one.
+
+use crate::error::Result;
+use crate::work::graph_data::alias_orders::AliasOrders;
+use crate::work::graph_data::graph_names::BoundInput;
+use crate::work::graph_data::graph_node::{GraphNode, NodeCommand};
+use crate::work::graph_data::graph_plan::{GraphPlan, derive_all, split, unique_plan};
+use crate::work::graph_data::node_list::NodeList;
+use crate::work::graph_data::node_parts::{CommandPart, check_parts, move_part};
+use crate::work::step::Work;
+use fencepost_kernels::{ArgumentSlot, Value};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use std::any::Any;
+use std::sync::Arc;
+
+/// Holds the changes that one new plan gets together.
+#[derive(Default)]
+pub(crate) struct PlanChange {
+    /// Lists nodes with other commands, in ascending order.
+    pub(crate) commands: Vec<(u32, Arc<NodeCommand>)>,
+    /// Is `true` if the other commands may use other bytes.
+    pub(crate) uses_change: bool,
+    /// Lists inputs with other bytes.
+    pub(crate) inputs: SmallVec<[(usize, BoundInput); 2]>,
+    /// Lists values with other contents.
+    pub(crate) values: SmallVec<[(usize, Value); 1]>,
+    /// Keeps the memory of the new plan. It is `None` if the new plan keeps what the old plan keeps.
+    pub(crate) keep: Option<Arc<dyn Any + Send + Sync>>,
+}
+
+/// Describes the change of one place in a command.
+struct Move {
+    node: u32,
+    to: Target,
+}
+
+enum Target {
+    /// The part names the bytes of an input from this byte on.
+    Input { input: usize, part: CommandPart, start: u64 },
+    /// The parameter holds a value.
+    Value { value: usize, slot: ArgumentSlot },
+}
+
+impl GraphPlan {
+    /// Returns the plan with a change. The cost depends on the changed nodes and on the number of used blocks; only a
+    /// change that makes nodes overlap in a new way looks at all nodes.
+    ///
+    /// # Errors
+    /// Returns `Aliased` if two arguments of one command overlap now and one of them is written, and `Hazard` under
+    /// `Checked` if nothing orders two nodes that overlap now. The old plan is unchanged.
+    pub(crate) fn changed(&self, change: PlanChange) -> Result<Self> {
+        let mut plan = self.clone();
+        plan.id = unique_plan();
+        if !change.commands.is_empty() {
+            plan.shape = plan.id;
+        }
+        if let Some(keep) = change.keep {
+            plan.keep = keep;
+        }
+        let before = plan.inputs.clone();
+        change.inputs.into_iter().for_each(|(at, bound)| plan.inputs[at] = bound);
+        let moved: SmallVec<[bool; 4]> =
+            before.iter().zip(&plan.inputs).map(|(old, new)| differ(old, new)).collect();
+        let set: SmallVec<[usize; 1]> = change.values.iter().map(|(at, _)| *at).collect();
+        change.values.into_iter().for_each(|(at, value)| plan.values[at] = value);
+        let moves = plan.moves(&moved, &set);
+        plan.nodes = self.nodes.with(plan.rewrite(change.commands, &moves)?);
+        plan.order_again(change.uses_change, moved.contains(&true))?;
+        Ok(plan)
+    }
+
+    /// Lists the places that the inputs and values change, by node.
+    fn moves(&self, moved: &[bool], set: &[usize]) -> Vec<Move> {
+        let mut moves = Vec::new();
+        for (input, _) in moved.iter().enumerate().filter(|(_, moved)| **moved) {
+            for place in &self.names.inputs[input].places {
+                let to = Target::Input { input, part: place.part, start: place.start };
+                moves.push(Move { node: place.node, to });
+            }
+        }
+        for &value in set {
+            let places = &self.names.values[value].places;
+            moves.extend(places.iter().map(|&(node, slot)| Move { node, to: Target::Value { value, slot } }));
+        }
+        moves.sort_by_key(|change| change.node);
+        moves
+    }
+
+    /// Returns the nodes with other commands, in ascending order. Nodes that shared a command share the new one.
+    fn rewrite(
+        &self,
+        commands: Vec<(u32, Arc<NodeCommand>)>,
+        moves: &[Move],
+    ) -> Result<Vec<(u32, GraphNode)>> {
+        let mut nodes = Vec::with_capacity(commands.len() + moves.len());
+        let mut shared: FxHashMap<*const NodeCommand, Arc<NodeCommand>> = FxHashMap::default();
+        let mut commands = commands.into_iter().peekable();
+        for of_node in moves.chunk_by(|a, b| a.node == b.node) {
+            let at = of_node[0].node;
+            while let Some((other, command)) = commands.next_if(|(other, _)| *other < at) {
+                check_parts(&command.work)?;
+                nodes.push((other, self.nodes.get(other).with_command(command)));
+            }
+            let node = self.nodes.get(at);
+            let old = commands.next_if(|(other, _)| *other == at).map(|(_, command)| command);
+            let old = old.as_ref().unwrap_or(&node.command);
+            let new = match shared.get(&Arc::as_ptr(old)) {
+                Some(new) => new.clone(),
+                None => self.apply(old, of_node)?,
+            };
+            if moves.len() > of_node.len() {
+                shared.insert(Arc::as_ptr(old), new.clone());
+            }
+            nodes.push((at, node.with_command(new)));
+        }
+        for (at, command) in commands {
+            check_parts(&command.work)?;
+            nodes.push((at, self.nodes.get(at).with_command(command)));
+        }
+        Ok(nodes)
+    }
+
+    /// Returns a command with changed places.
+    fn apply(&self, old: &NodeCommand, moves: &[Move]) -> Result<Arc<NodeCommand>> {
+        let mut new = old.duplicate();
+        for Move { to, .. } in moves {
+            match *to {
+                Target::Input { input, part, start } => {
+                    let BoundInput { block, offset } = &self.inputs[input];
+                    move_part(&mut new.work, part, block, offset + start);
+                }
+                Target::Value { value, slot } => {
+                    if let Work::Launch(launch) = &mut new.work {
+                        launch.params.set(slot, self.values[value].bytes());
+                    }
+                }
+            }
+        }
+        check_parts(&new.work)?;
+        Ok(Arc::new(new))
+    }
+
+    /// Sets the uses and the order, if nodes use other bytes than before.
+    fn order_again(&mut self, uses_change: bool, inputs_change: bool) -> Result<()> {
+        if !uses_change && !inputs_change {
+            return Ok(());
+        }
+        let ranges = self.segment_ranges();
+        if uses_change {
+            // The new list holds no reference to blocks that no node names any more.
+            let nodes = self.nodes.to_vec();
+            self.split = split(&nodes, &ranges, &self.names).into();
+            self.nodes = NodeList::new(nodes);
+            self.orders = Arc::new(AliasOrders::default());
+        }
+        if self.queues.len() == 1 {
+            // The nodes of one queue execute in its order, whatever they use.
+            let orders = self.segments.iter().map(|segment| segment.order.clone()).collect();
+            self.set_segments(orders);
+            return Ok(());
+        }
+        let signature = self.signature();
+        let orders = match self.orders.find(&signature) {
+            Some(orders) => orders,
+            None => {
+                let orders = derive_all(&self.nodes.to_vec(), &ranges, &self.queues, self.missing)?;
+                self.orders.keep(signature, orders.clone());
+                orders
+            }
+        };
+        self.set_segments(orders);
+        Ok(())
+    }
+}
+
+/// Returns `true` if two bindings name different bytes.
+fn differ(old: &BoundInput, new: &BoundInput) -> bool {
+    old.block.id != new.block.id || old.offset != new.offset
+}
