@@ -9,6 +9,7 @@ mod dumped;
 mod dumps;
 mod edits;
 mod faults;
+mod files;
 mod flight;
 mod replaying;
 mod structure;
@@ -30,6 +31,7 @@ pub fn cases() -> Vec<Case> {
         dumps::cases(),
         edits::cases(),
         faults::cases(),
+        files::cases(),
         flight::cases(),
         replaying::cases(),
         structure::cases(),

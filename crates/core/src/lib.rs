@@ -30,7 +30,9 @@ pub use crate::api::graph::edit::GraphEdit;
 pub use crate::api::graph::graph_handle::Graph;
 pub use crate::api::graph::graph_statistics::GraphStatistics;
 pub use crate::api::graph::input::{GraphValue, Input};
+pub use crate::api::graph::loading::LoadOptions;
 pub use crate::api::graph::replay::Replay;
+pub use crate::api::graph::saving::Contents;
 pub use crate::api::grid::{Grid, GridNumber};
 pub use crate::api::queue::encode::AccessList;
 #[doc(hidden)]

@@ -125,6 +125,11 @@ impl Value {
         Self { dtype: T::TYPE, bytes: value.with_bytes(SmallVec::from_slice) }
     }
 
+    /// Copies the bytes of a value of a type. Returns `None` if the type has another size.
+    pub fn from_bytes(dtype: DType, bytes: &[u8]) -> Option<Self> {
+        (dtype.size() == bytes.len()).then(|| Self { dtype, bytes: bytes.into() })
+    }
+
     /// Returns its type.
     pub const fn dtype(&self) -> DType {
         self.dtype

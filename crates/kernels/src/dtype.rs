@@ -141,6 +141,46 @@ impl DType {
         }
     }
 
+    /// Returns the scalar, vector or matrix with this name in WGSL, if there is one.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::{DType, Element};
+    /// assert_eq!(DType::from_name("vec4<f32>"), Some(<[f32; 4]>::DTYPE));
+    /// assert_eq!(DType::from_name("Particle"), None);
+    /// ```
+    pub fn from_name(name: &str) -> Option<Self> {
+        if let Some(scalar) = Scalar::from_name(name) {
+            return Some(Self::Scalar(scalar));
+        }
+        let (outer, inner) = name.strip_suffix('>')?.split_once('<')?;
+        let scalar = Scalar::from_name(inner)?;
+        let found = match outer.strip_prefix("vec") {
+            Some(len) => Self::Array(scalar.dtype(), len.parse().ok()?),
+            None => Self::matrix(scalar, outer.strip_prefix("mat")?)?,
+        };
+        Some(found).filter(|found| found.to_string() == name)
+    }
+
+    /// Returns the matrix with this number of columns and rows, such as `4x3`.
+    fn matrix(scalar: Scalar, size: &str) -> Option<Self> {
+        const F16: [DType; 3] = DType::columns(Scalar::F16);
+        const F32: [DType; 3] = DType::columns(Scalar::F32);
+        static COLUMNS: [[DType; 3]; 2] = [F16, F32];
+        let (columns, rows) = size.split_once('x')?;
+        let of = match scalar {
+            Scalar::F16 => &COLUMNS[0],
+            Scalar::F32 => &COLUMNS[1],
+            _ => return None,
+        };
+        Some(Self::Array(of.get(rows.parse::<usize>().ok()?.checked_sub(2)?)?, columns.parse().ok()?))
+    }
+
+    /// Returns the vectors of 2, 3 and 4 numbers.
+    const fn columns(scalar: Scalar) -> [Self; 3] {
+        [Self::Array(scalar.dtype(), 2), Self::Array(scalar.dtype(), 3), Self::Array(scalar.dtype(), 4)]
+    }
+
     /// Returns the number type of a scalar, vector or matrix; `None` for a struct.
     pub const fn scalar(self) -> Option<Scalar> {
         match self {
@@ -188,6 +228,19 @@ mod tests {
         assert_eq!(half::f16::DTYPE.to_string(), "f16");
         assert_eq!(<[[f32; 2]; 3]>::DTYPE.to_string(), "mat3x2<f32>");
         assert_eq!(<[[f32; 2]; 5]>::DTYPE.to_string(), "array<vec2<f32>, 5>");
+    }
+
+    #[test]
+    fn numbers_vectors_and_matrices_are_found_by_their_names() {
+        let types =
+            [f32::DTYPE, u8::DTYPE, <[i32; 3]>::DTYPE, <[[f32; 2]; 3]>::DTYPE, <[[half::f16; 4]; 4]>::DTYPE];
+        for dtype in types {
+            assert_eq!(DType::from_name(&dtype.to_string()), Some(dtype));
+        }
+        for name in ["", "vec<f32>", "vec5<f32>", "vec18446744073709551615<f32>", "vec02<f32>", "mat2x5<f32>"]
+        {
+            assert_eq!(DType::from_name(name), None, "{name}");
+        }
     }
 
     #[test]

@@ -28,6 +28,12 @@ const BUILTINS: &[(&str, &str)] = shaders![
     "spin.wgsl",
 ];
 
+/// Begins a line that names a file or a snippet.
+const USE: &str = "//#use";
+/// Replaces [`USE`] in a text to which the file or the snippet is already appended. It has the same length, so that
+/// errors have the columns of the file.
+const USED: &str = "//-use";
+
 /// Returns the name and text of every built-in shader.
 pub fn builtins() -> &'static [(&'static str, &'static str)] {
     BUILTINS
@@ -204,6 +210,45 @@ impl ShaderSource {
         self.files.iter().map(|(path, _)| path.as_str())
     }
 
+    /// Returns the text with everything that it uses appended, as [`from_whole_text`](Self::from_whole_text) takes it.
+    /// The whole text does not depend on the files and the snippets any more.
+    ///
+    /// # Errors
+    /// The errors of the `//#use` lines.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::ShaderSource;
+    /// let text = "//#use lcg\n@compute @workgroup_size(1) fn k() { _ = lcg(1u); }";
+    /// let whole = ShaderSource::text("k.wgsl", text).whole_text()?;
+    /// assert!(whole.contains("fn lcg("));
+    /// assert_eq!(ShaderSource::from_whole_text("k.wgsl", &whole).entries()?, ["k"]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    pub fn whole_text(&self) -> Result<String> {
+        Ok(self.splice()?.text.replace(USE, USED))
+    }
+
+    /// Returns the source of a text of [`whole_text`](Self::whole_text). The source of a built-in shader has the
+    /// shader's CPU reference, unless the text differs from that of this library.
+    pub fn from_whole_text(label: &str, whole: &str) -> Self {
+        let same = |source: &Self| source.whole_text().is_ok_and(|text| text == whole);
+        let builtin = Self::builtin(label).ok().into_iter().flat_map(|source| source.with_types_of(whole));
+        builtin.into_iter().find(same).unwrap_or_else(|| Self::text(label, whole.to_owned()))
+    }
+
+    /// Returns the source, and the source with each element type that a text gives one of its aliases.
+    fn with_types_of(self, text: &str) -> Vec<Self> {
+        let alias = |line: &str| {
+            let name = line.trim_start().strip_prefix("alias ")?.split('=').next()?.trim();
+            let value = text.get(alias_statement(text, name)?)?.split('=').nth(1)?;
+            let scalar = Scalar::from_name(value.trim_end_matches(';').trim())?;
+            self.clone().with_type(name, *scalar.dtype()).ok()
+        };
+        let typed: Vec<Self> = self.text.lines().filter_map(alias).collect();
+        [self].into_iter().chain(typed).collect()
+    }
+
     /// Appends everything that the text uses.
     pub(crate) fn splice(&self) -> Result<Spliced> {
         Spliced::new(&self.label, self.head, &self.text, &self.files)
@@ -288,6 +333,33 @@ mod tests {
         assert!(source.clone().with_type("T", u32::DTYPE).unwrap().reference().is_some());
         assert!(source.with_type("T", half::f16::DTYPE).unwrap().reference().is_none());
         assert!(ShaderSource::text("saxpy.wgsl", "").reference().is_none());
+    }
+
+    #[test]
+    fn a_whole_text_needs_no_files_and_parses_again() {
+        let text = "//#use \"tools.wgsl\"\n@compute @workgroup_size(1) fn k() { _ = twice(lcg(2u)); }";
+        let tools = "//#use lcg\nfn twice(x: u32) -> u32 { return 2u * x; }";
+        let source = ShaderSource::text("k.wgsl", text).with_file("tools.wgsl", tools);
+        let whole = source.whole_text().unwrap();
+        assert!(whole.starts_with("//-use \"tools.wgsl\"\n@compute"));
+        let again = ShaderSource::from_whole_text("k.wgsl", &whole);
+        let interface = |source| crate::Module::parse(source).unwrap().interface("k", &[]).unwrap();
+        assert_eq!(interface(&again), interface(&source));
+        assert_eq!(again.whole_text().unwrap(), whole);
+    }
+
+    #[test]
+    fn a_whole_text_of_a_builtin_shader_has_its_reference_only_if_it_is_unchanged() {
+        for (name, _) in builtins() {
+            let source = ShaderSource::builtin(name).unwrap();
+            let whole = source.whole_text().unwrap();
+            assert_eq!(ShaderSource::from_whole_text(name, &whole), source);
+            assert!(ShaderSource::from_whole_text(name, &format!("{whole} ")).reference().is_none());
+        }
+        let typed = ShaderSource::builtin("saxpy.wgsl").unwrap().with_type("T", u32::DTYPE).unwrap();
+        let whole = typed.whole_text().unwrap();
+        assert_eq!(ShaderSource::from_whole_text("saxpy.wgsl", &whole), typed);
+        assert!(ShaderSource::from_whole_text("other.wgsl", &whole).reference().is_none());
     }
 
     #[test]

@@ -10,3 +10,10 @@ pub struct FileError {
     /// Says why the file was not written.
     pub reason: String,
 }
+
+impl FileError {
+    /// Returns the error of a file that was not written.
+    pub fn new(path: String, reason: String) -> Self {
+        Self { path, reason }
+    }
+}

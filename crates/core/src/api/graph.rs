@@ -13,5 +13,8 @@ pub(crate) mod graph_svg;
 pub(crate) mod graph_text;
 pub(crate) mod graph_view;
 pub(crate) mod input;
+pub(crate) mod loading;
+pub(crate) mod outputs;
 pub(crate) mod replay;
+pub(crate) mod saving;
 pub(crate) mod tape;

@@ -305,6 +305,24 @@ pub enum Kind {
     /// A graph has no input, output, value or node with this name, or its type or shape differs.
     #[error("graph `{graph}`: {problem}")]
     Graph { graph: String, problem: String },
+    /// A graph file is damaged, was written by a newer library, or cannot be read. `offset` is the first wrong byte.
+    #[error("graph file `{file}` is not valid at byte {offset}: {reason}")]
+    GraphFile { file: String, offset: u64, reason: String },
+    /// A part of a graph cannot be saved.
+    #[error("graph `{graph}` cannot be saved because of node `{node}`: {reason}")]
+    NotSavable { graph: String, node: String, reason: String },
+    /// A loaded graph has an input without an array.
+    #[error(
+        "graph `{graph}` was loaded, and its input `{input}` has no array: bind one with \
+         `graph.with().input(\"{input}\", &array)?`, or in an edit of the graph"
+    )]
+    Unbound { graph: String, input: String },
+    /// A graph file needs more memory than the load may take.
+    #[error(
+        "graph file `{file}` needs {needed} bytes of memory, and the limit of the load is {limit}: raise \
+         `LoadOptions::memory_limit` if the file is trusted"
+    )]
+    GraphMemory { file: String, needed: u64, limit: u64 },
     /// A graph has no input, value or node with this name. `what` is the word for the missing thing, and `known` lists
     /// the names that the graph has.
     #[error("graph `{graph}` has no {what} `{name}`: {}", names_of(what, known))]

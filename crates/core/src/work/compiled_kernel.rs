@@ -12,6 +12,13 @@ pub(crate) struct KernelInner {
     pub(crate) name: Arc<str>,
     pub(crate) interface: Interface,
     pub(crate) pipeline: Pipeline,
+    pub(crate) origin: KernelText,
+}
+
+/// Holds the text of a kernel and its overrides, for a graph that is saved to a file.
+pub(crate) struct KernelText {
+    pub(crate) source: ShaderSource,
+    pub(crate) overrides: Vec<(String, f64)>,
 }
 
 /// Is the compiled form of a kernel, for one kind of recorder.

@@ -1,15 +1,25 @@
 //! Graphs: commands that are captured once and replayed as one command.
 
 pub(crate) mod alias_orders;
+pub(crate) mod byte_cursor;
+pub(crate) mod byte_writer;
 pub(crate) mod control_table;
+pub(crate) mod decode_graph;
+pub(crate) mod encode_graph;
+pub(crate) mod file_checks;
+pub(crate) mod file_container;
+#[cfg(test)]
+mod file_tests;
 pub(crate) mod gate;
 pub(crate) mod graph_barriers;
+pub(crate) mod graph_file;
 pub(crate) mod graph_names;
 pub(crate) mod graph_node;
 pub(crate) mod graph_order;
 pub(crate) mod graph_plan;
 pub(crate) mod graph_run;
 pub(crate) mod graph_uses;
+pub(crate) mod interface_hash;
 pub(crate) mod node_list;
 pub(crate) mod node_parts;
 pub(crate) mod plan_change;

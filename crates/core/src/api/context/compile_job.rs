@@ -5,7 +5,7 @@ use crate::error::{Kind, Result};
 use crate::runtime::kernel_cache::{KernelCache, KernelKey};
 use crate::runtime::owner::Owner;
 use crate::scheduler::engine::Engine;
-use crate::work::compiled_kernel::{KernelInner, Recipe};
+use crate::work::compiled_kernel::{KernelInner, KernelText, Recipe};
 use fencepost_kernels::{Interface, Module, ShaderSource};
 use std::sync::Arc;
 
@@ -55,7 +55,9 @@ pub(crate) fn compile(
     let recipe = Recipe { module: &module, interface: &interface, overrides, reference };
     let pipeline = engine.checked(engine.device.compile(&recipe))?;
     let (id, name) = engine.new_kernel(entry);
-    Ok(Arc::new(KernelInner { id, name, interface, pipeline }))
+    let overrides = overrides.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
+    let origin = KernelText { source: source.clone(), overrides };
+    Ok(Arc::new(KernelInner { id, name, interface, pipeline, origin }))
 }
 
 fn check_limits(caps: &Caps, interface: &Interface) -> Result<()> {

@@ -66,6 +66,7 @@ impl Replayable for Bindings<'_> {}
 
 impl sealed::Prepare for Graph {
     fn prepared(&self) -> Result<Prepared<'_>> {
+        self.check_bound(&self.plan)?;
         Ok(Prepared { graph: self, plan: self.plan.clone() })
     }
 }
@@ -81,6 +82,7 @@ impl sealed::Prepare for Bindings<'_> {
         let plan = Arc::new(graph.plan.changed(change)?);
         let changed: SmallVec<[usize; 2]> = self.inputs.iter().map(|(at, _)| *at).collect();
         check_dispatches(graph, &plan, &changed)?;
+        graph.check_bound(&plan)?;
         Ok(Prepared { graph, plan: self.plan.get_or_init(|| plan).clone() })
     }
 }
@@ -89,6 +91,22 @@ impl Graph {
     /// Returns the graph with its default arrays and values, for other ones in a replay.
     pub fn with(&self) -> Bindings<'_> {
         Bindings { graph: self, inputs: SmallVec::new(), values: SmallVec::new(), plan: OnceLock::new() }
+    }
+
+    /// Checks that each input of a loaded graph has an array.
+    #[inline]
+    fn check_bound(&self, plan: &GraphPlan) -> Result<()> {
+        let unbound = &self.inner.unbound;
+        if unbound.is_empty() {
+            return Ok(());
+        }
+        match plan.inputs.iter().position(|bound| unbound.contains(&bound.block.id)) {
+            None => Ok(()),
+            Some(at) => {
+                let (graph, input) = (self.label().into(), plan.names.inputs[at].name.to_string());
+                Err(Kind::Unbound { graph, input }.into())
+            }
+        }
     }
 
     /// Returns the number of an input after the check that an array fits it.

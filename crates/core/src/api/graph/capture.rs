@@ -33,9 +33,15 @@ pub struct Output<T: Element> {
     element: PhantomData<fn() -> T>,
 }
 
+impl<T: Element> Output<T> {
+    pub(crate) fn new(token: u64, len: usize, name: Arc<str>) -> Self {
+        Self { token, len, name, element: PhantomData }
+    }
+}
+
 impl<T: Element> Clone for Output<T> {
     fn clone(&self) -> Self {
-        Self { token: self.token, len: self.len, name: self.name.clone(), element: PhantomData }
+        Self::new(self.token, self.len, self.name.clone())
     }
 }
 
@@ -163,14 +169,16 @@ impl Capture {
         };
         let src = whole.words()?;
         let (token, name): (u64, Arc<str>) = (unique(), name.into());
-        let output = GraphOutput { token, name: name.clone(), bytes: src.size };
+        let element = T::DTYPE.to_string().into();
+        let (element_size, len) = (T::DTYPE.size() as u32, array.len() as u64);
+        let output = GraphOutput { token, name: name.clone(), bytes: src.size, element, element_size, len };
         let number = captured.with("read_as", at, |state| {
             state.outputs.push(output);
             state.outputs.len() as u32 - 1
         })?;
         let work = Work::Read { src, slot: ReadSlot::new() };
         captured.push((CommandKind::Read, at), work, Some(name.clone()), Some(number))?;
-        Ok(Output { token, len: array.len(), name, element: PhantomData })
+        Ok(Output::new(token, array.len(), name))
     }
 
     /// *Captures* a function of the host. Each replay calls the function on the context's callback thread after the

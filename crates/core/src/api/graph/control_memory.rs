@@ -46,7 +46,14 @@ pub(crate) fn add(
         table.layout.output = Some(output);
         let read = read_of_counters(&table, output, at);
         let (token, name, bytes) = (unique(), "counters of loops".into(), read.0);
-        ended.outputs.push(GraphOutput { token, name, bytes });
+        ended.outputs.push(GraphOutput {
+            token,
+            name,
+            bytes,
+            element: "u32".into(),
+            element_size: 4,
+            len: bytes / 4,
+        });
         ended.push_last(read.1);
     }
     Ok(Some(table))

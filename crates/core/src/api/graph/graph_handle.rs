@@ -55,6 +55,8 @@ pub(crate) struct GraphInner {
     /// Holds the size of each block that the capture has made.
     pub(crate) made: FxHashMap<BlockId, u64>,
     pub(crate) turn: ReplayTurn,
+    /// Lists the blocks that stand for inputs without a default, in a loaded graph. They have no memory.
+    pub(crate) unbound: Vec<BlockId>,
 }
 
 impl Graph {
@@ -88,7 +90,8 @@ impl Graph {
             control: control.map(Arc::new),
         };
         let plan = GraphPlan::new(parts, missing)?;
-        let inner = GraphInner { id: tape.id, name, outputs, calls, made, turn: ReplayTurn::default() };
+        let (turn, unbound) = (ReplayTurn::default(), Vec::new());
+        let inner = GraphInner { id: tape.id, name, outputs, calls, turn, made, unbound };
         Ok(Self { owner, inner: Arc::new(inner), plan: Arc::new(plan), leases })
     }
 

@@ -83,6 +83,12 @@ pub(crate) struct GraphOutput {
     pub(crate) token: u64,
     pub(crate) name: Arc<str>,
     pub(crate) bytes: u64,
+    /// Names the type of the elements.
+    pub(crate) element: Arc<str>,
+    /// Counts the bytes of an element.
+    pub(crate) element_size: u32,
+    /// Counts the elements.
+    pub(crate) len: u64,
 }
 
 /// Is a function of the host that each replay calls.

@@ -1,0 +1,427 @@
+//! Graphs from files: the codec reads plain data, the device's limits are checked, and the plain data becomes a graph.
+
+mod launch_check;
+#[cfg(all(test, cpu))]
+mod load_tests;
+
+use crate::api::context::Context;
+use crate::api::context::compile_job::Job;
+use crate::api::graph::graph_handle::{Graph, GraphInner, GraphLeases};
+use crate::api::graph::loading::launch_check::check_launch;
+use crate::api::graph::tape::{GraphOutput, unique};
+use crate::api::queue::transfer::ArrayOps;
+use crate::arrays::device_array::DeviceArray;
+use crate::error::site::CommandKind;
+use crate::error::{Error, Kind, Result};
+use crate::memory::block::{Block, Memory};
+use crate::memory::cpu_memory::CpuMemory;
+use crate::memory::heap::{BlockId, Heap};
+use crate::memory::read_slot::ReadSlot;
+use crate::memory::staged_bytes::{KeptBytes, Payload};
+use crate::runtime::owner::Owner;
+use crate::scheduler::ordering::admission::Admission;
+use crate::scheduler::replay_turn::ReplayTurn;
+use crate::work::compiled_kernel::KernelInner;
+use crate::work::graph_data::decode_graph::{DecodedFile, decode};
+use crate::work::graph_data::file_container::{HEADER, length};
+use crate::work::graph_data::graph_file::{
+    BlockContents, BoundValue, FileBlock, FileFault, FileInput, FileKernel, FileLaunch, FileNode, FileRange,
+    FileRegion, FileValue, FileWork, GraphFile,
+};
+use crate::work::graph_data::graph_names::{BoundInput, GraphInput, GraphNames, GraphParameter};
+use crate::work::graph_data::graph_node::{GraphNode, NodeCommand};
+use crate::work::graph_data::graph_order::MissingOrder;
+use crate::work::graph_data::graph_plan::{GraphPlan, PlanParts};
+use crate::work::graph_data::interface_hash::interface_hash;
+use crate::work::kernel_launch::{BoundArray, Launch};
+use crate::work::region_copy::{RegionCopy, Rows};
+use crate::work::span::Span;
+use crate::work::step::Work;
+use fencepost_kernels::{ArgumentSlot, DType, ShaderSource, Value};
+use fencepost_sync::Slot;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use std::fs::File;
+use std::io::{self, Read};
+use std::panic::Location;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The options of [`Context::load_graph_with`].
+#[derive(Clone, Copy, Debug)]
+pub struct LoadOptions {
+    /// Limits the bytes of the file, and the bytes of memory that its graph owns. The default is 1 GiB.
+    pub memory_limit: u64,
+}
+
+impl Default for LoadOptions {
+    fn default() -> Self {
+        Self { memory_limit: 1 << 30 }
+    }
+}
+
+impl Context {
+    /// Loads a graph from a file that [`Graph::save`] wrote, on this or another machine. The call blocks until the
+    /// kernels of the graph are compiled.
+    ///
+    /// The call checks every byte: checksums, indices and ranges first, then the limits of this context's device, as a
+    /// launch checks them. A damaged file is an error, and a file made by an attacker is an error or a valid graph. A
+    /// loaded graph still launches the kernels of its file: load files that are trusted to run on the device.
+    ///
+    /// # Errors
+    /// Returns [`Kind::GraphFile`] if the file cannot be read, is damaged or needs a newer library;
+    /// [`Kind::GraphMemory`] above the limit; the errors of [`kernel_from`](Self::kernel_from), of a launch and of a
+    /// new array if the graph does not fit the device.
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// use fencepost::Kind;
+    /// let error = ctx.load_graph("no such file").unwrap_err();
+    /// assert!(matches!(error.kind(), Kind::GraphFile { .. }));
+    /// # drop(queue);
+    /// ```
+    #[track_caller]
+    pub fn load_graph(&self, path: impl AsRef<Path>) -> Result<Graph> {
+        self.load_graph_with(path, LoadOptions::default())
+    }
+
+    /// Loads a graph from a file as [`load_graph`](Self::load_graph) does, with options.
+    ///
+    /// # Errors
+    /// Returns the errors of [`load_graph`](Self::load_graph).
+    #[track_caller]
+    pub fn load_graph_with(&self, path: impl AsRef<Path>, options: LoadOptions) -> Result<Graph> {
+        let path = path.as_ref();
+        let file = path.display().to_string();
+        let bytes = read_file(path, &file, options)?;
+        self.graph_of(&bytes, file, options, Location::caller())
+    }
+
+    /// Loads a graph from the bytes that [`Graph::to_bytes`] returned, as [`load_graph`](Self::load_graph) loads a
+    /// file.
+    ///
+    /// # Errors
+    /// Returns the errors of [`load_graph`](Self::load_graph).
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// use fencepost::Kind;
+    /// let (graph, _) = queue.capture(|c| c.read_as("sevens", &c.full([4], 7_u32)?))?;
+    /// let mut bytes = graph.to_bytes()?;
+    /// assert_eq!(ctx.graph_from_bytes(&bytes)?.nodes(), 2);
+    /// bytes[100] ^= 1;
+    /// let error = ctx.graph_from_bytes(&bytes).unwrap_err();
+    /// assert!(matches!(error.kind(), Kind::GraphFile { .. }));
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn graph_from_bytes(&self, bytes: &[u8]) -> Result<Graph> {
+        self.graph_from_bytes_with(bytes, LoadOptions::default())
+    }
+
+    /// Loads a graph from bytes as [`graph_from_bytes`](Self::graph_from_bytes) does, with options.
+    ///
+    /// # Errors
+    /// Returns the errors of [`load_graph`](Self::load_graph).
+    #[track_caller]
+    pub fn graph_from_bytes_with(&self, bytes: &[u8], options: LoadOptions) -> Result<Graph> {
+        self.graph_of(bytes, "of bytes in memory".into(), options, Location::caller())
+    }
+
+    fn graph_of(
+        &self,
+        bytes: &[u8],
+        file: String,
+        options: LoadOptions,
+        at: &'static Location<'static>,
+    ) -> Result<Graph> {
+        let decoded = decode(bytes).map_err(|fault| damaged(&file, fault))?;
+        check_memory(&file, decoded.graph.memory(), options)?;
+        let owner = &self.owner;
+        let by = Admission { slot: Slot::CONTEXT, what: CommandKind::Upload, at };
+        let mut loader =
+            Loader { owner, file, by, kernels: Vec::new(), blocks: Vec::new(), values: Vec::new() };
+        loader.load(&decoded)
+    }
+}
+
+/// Returns the bytes of a file whose header counts at most the limit.
+fn read_file(path: &Path, file: &str, options: LoadOptions) -> Result<Vec<u8>> {
+    let unreadable = |error: io::Error| damaged(file, FileFault { offset: 0, reason: error.to_string() });
+    let opened = File::open(path).map_err(unreadable)?;
+    let mut bytes = Vec::new();
+    (&opened).take(HEADER).read_to_end(&mut bytes).map_err(unreadable)?;
+    let total = length(&bytes).map_err(|fault| damaged(file, fault))?;
+    check_memory(file, total, options)?;
+    // One byte more than the header counts shows that bytes follow the file.
+    (&opened).take((total + 1).saturating_sub(HEADER)).read_to_end(&mut bytes).map_err(unreadable)?;
+    Ok(bytes)
+}
+
+fn check_memory(file: &str, needed: u64, options: LoadOptions) -> Result<()> {
+    let limit = options.memory_limit;
+    if needed <= limit {
+        return Ok(());
+    }
+    Err(Kind::GraphMemory { file: file.into(), needed, limit }.into())
+}
+
+#[cold]
+fn damaged(file: &str, FileFault { offset, reason }: FileFault) -> Error {
+    Kind::GraphFile { file: file.into(), offset, reason }.into()
+}
+
+/// Makes a graph of plain data whose indices and ranges are valid.
+struct Loader<'c> {
+    owner: &'c Owner,
+    file: String,
+    by: Admission,
+    kernels: Vec<Arc<KernelInner>>,
+    blocks: Vec<LoadedBlock>,
+    /// Holds the types and the defaults of the values.
+    values: Vec<(GraphParameter, Value)>,
+}
+
+/// Is the memory of a block.
+enum LoadedBlock {
+    Owned(DeviceArray<u32>),
+    /// Stands for an input until a replay binds an array. The block has no memory.
+    Unbound(Arc<Block>),
+}
+
+impl LoadedBlock {
+    fn block(&self) -> &Arc<Block> {
+        match self {
+            LoadedBlock::Owned(array) => array.array.storage.block(),
+            LoadedBlock::Unbound(block) => block,
+        }
+    }
+}
+
+impl Loader<'_> {
+    fn load(&mut self, decoded: &DecodedFile) -> Result<Graph> {
+        let file = &decoded.graph;
+        for (kernel, &offset) in file.kernels.iter().zip(&decoded.kernels) {
+            self.kernels.push(self.kernel(file, kernel, offset)?);
+        }
+        for (node, &offset) in file.nodes.iter().zip(&decoded.nodes) {
+            if let FileWork::Launch(launch) = &node.work {
+                let kernel = &self.kernels[launch.kernel as usize];
+                let misfit = |reason| damaged(&self.file, FileFault { offset, reason });
+                check_launch(self.owner.device().caps(), kernel, launch, &file.blocks, misfit)?;
+            }
+        }
+        for value in &file.values {
+            self.values.push(self.value(value)?);
+        }
+        for block in &file.blocks {
+            self.blocks.push(self.block(block)?);
+        }
+        let nodes = file.nodes.iter().map(|node| self.node(node)).collect::<Result<Vec<GraphNode>>>()?;
+        self.graph(file, nodes)
+    }
+
+    fn kernel(&self, file: &GraphFile, kernel: &FileKernel, offset: u64) -> Result<Arc<KernelInner>> {
+        let text = &file.texts[kernel.text as usize];
+        let source = ShaderSource::from_whole_text(&text.label, &text.wgsl);
+        let overrides = kernel.overrides.iter().map(|(name, bits)| (&**name, f64::from_bits(*bits)));
+        let overrides: Vec<(&str, f64)> = overrides.collect();
+        let compiled = Job::new(source, &kernel.entry, &overrides).run(self.owner)?;
+        if interface_hash(&compiled.interface) == kernel.interface {
+            return Ok(compiled);
+        }
+        let reason = format!("the arguments of kernel `{}` differ from those that were saved", kernel.entry);
+        Err(damaged(&self.file, FileFault { offset, reason }))
+    }
+
+    /// Returns the type of an element that a file names.
+    fn dtype(&self, object: &str, name: &str) -> Result<DType> {
+        DType::from_name(name).ok_or_else(|| {
+            let reason = format!("{object} has the unknown type `{name}`");
+            damaged(&self.file, FileFault { offset: 0, reason })
+        })
+    }
+
+    fn value(&self, from: &FileValue) -> Result<(GraphParameter, Value)> {
+        let object = format!("value `{}`", from.name);
+        let dtype = self.dtype(&object, &from.element)?;
+        let value = Value::from_bytes(dtype, &from.default).ok_or_else(|| {
+            let reason = format!("{object} of type `{dtype}` has {} bytes", from.default.len());
+            damaged(&self.file, FileFault { offset: 0, reason })
+        })?;
+        Ok((GraphParameter { token: unique(), name: (*from.name).into(), dtype, places: Vec::new() }, value))
+    }
+
+    fn input(&self, from: &FileInput) -> Result<GraphInput> {
+        let object = format!("input `{}`", from.name);
+        let dtype = self.dtype(&object, &from.element.name)?;
+        let uncountable = |_| {
+            let reason = format!("{object} of padded shape {:?} is too large for this machine", from.padded);
+            damaged(&self.file, FileFault { offset: 0, reason })
+        };
+        let counts =
+            |shape: &[u64]| shape.iter().map(|&axis| usize::try_from(axis)).collect::<Result<_, _>>();
+        if dtype.size() != from.element.size as usize {
+            let reason = format!("{object} of type `{dtype}` has elements of {} bytes", from.element.size);
+            return Err(damaged(&self.file, FileFault { offset: 0, reason }));
+        }
+        Ok(GraphInput {
+            name: (*from.name).into(),
+            dtype,
+            shape: counts(&from.shape).map_err(uncountable)?,
+            padded: counts(&from.padded).map_err(uncountable)?,
+            bytes: from.bytes().unwrap_or_default(),
+            offset: from.offset,
+            places: Vec::new(),
+            is_bound: false,
+            is_written: false,
+        })
+    }
+
+    /// Makes the array of a block, with its first bytes.
+    fn block(&self, block: &FileBlock) -> Result<LoadedBlock> {
+        let maker = ArrayOps { owner: self.owner, by: self.by, captured: None };
+        let words = (block.size / 4).max(1) as usize;
+        let array = match &block.contents {
+            BlockContents::Owned => maker.zeros([words], [words])?,
+            BlockContents::Constant(bytes) => {
+                let array = maker.empty([words], [words])?;
+                maker.upload(&array.array, bytes)?;
+                array
+            }
+            BlockContents::Input(_) => {
+                let memory = Memory::Host(CpuMemory::zeroed(0));
+                let made = Block::new(BlockId::next(), Heap::Device, block.size, memory);
+                made.order().label = block.label.as_str().into();
+                return Ok(LoadedBlock::Unbound(Arc::new(made)));
+            }
+        };
+        array.array.storage.block().order().label = block.label.as_str().into();
+        Ok(LoadedBlock::Owned(array))
+    }
+
+    fn node(&self, node: &FileNode) -> Result<GraphNode> {
+        let (what, output) = match &node.work {
+            FileWork::Launch(launch) => (CommandKind::Launch(self.kernels[launch.kernel as usize].id), None),
+            FileWork::Fill { .. } => (CommandKind::Fill, None),
+            FileWork::Upload { .. } => (CommandKind::Upload, None),
+            FileWork::Read { output, .. } => (CommandKind::Read, Some(*output)),
+            FileWork::Nothing | FileWork::Copy { .. } | FileWork::Region(_) => (CommandKind::Copy, None),
+        };
+        let label = node.label.as_deref().map(Arc::from);
+        let values = match &node.work {
+            FileWork::Launch(launch) => launch.values.iter().map(|bound| self.bound_value(bound)).collect(),
+            _ => SmallVec::new(),
+        };
+        let work = self.work(&node.work)?;
+        let command = NodeCommand { work, what, at: self.by.at, label, output, values };
+        Ok(GraphNode {
+            queue: node.queue,
+            after: node.after.iter().copied().collect(),
+            command: Arc::new(command),
+            gate: None,
+        })
+    }
+
+    fn work(&self, work: &FileWork) -> Result<Work> {
+        Ok(match work {
+            FileWork::Nothing => Work::Nothing,
+            FileWork::Launch(launch) => Work::Launch(self.launch(launch)),
+            FileWork::Copy { src, dst } => Work::Copy { src: self.span(src), dst: self.span(dst) },
+            FileWork::Fill { dst, pattern } => Work::Fill { dst: self.span(dst), pattern: *pattern },
+            FileWork::Upload { dst, bytes } => {
+                let fill = &mut |staging: &mut [u8]| staging[..bytes.len()].copy_from_slice(bytes);
+                let staged = self.owner.engine().stage(dst.size, fill)?;
+                Work::Upload { src: Payload::Kept(KeptBytes::new(staged, bytes)), dst: self.span(dst) }
+            }
+            FileWork::Region(region) => self.region(region).into(),
+            FileWork::Read { src, .. } => Work::Read { src: self.span(src), slot: ReadSlot::new() },
+        })
+    }
+
+    fn launch(&self, from: &FileLaunch) -> Box<Launch> {
+        let (kernel, size) = (&self.kernels[from.kernel as usize], from.params.len() as u32);
+        let mut launch = self.owner.engine().launches.launch(kernel, size);
+        launch.groups = from.groups;
+        launch.indirect = from.indirect.as_ref().map(|counts| self.span(counts));
+        let bindings = from.bindings.iter().zip(&kernel.interface.bindings).zip(0..);
+        launch.bindings.extend(bindings.map(|((range, binding), at)| {
+            let Span { block, offset, size } = self.span(range);
+            BoundArray { at, block, offset, size, used: binding.used }
+        }));
+        launch.params.set(ArgumentSlot::Value { offset: 0, size }, &from.params);
+        launch
+    }
+
+    fn bound_value(&self, bound: &BoundValue) -> (u64, ArgumentSlot) {
+        let (value, contents) = &self.values[bound.value as usize];
+        (value.token, ArgumentSlot::Value { offset: bound.offset, size: contents.bytes().len() as u32 })
+    }
+
+    fn region(&self, region: &FileRegion) -> RegionCopy {
+        let FileRegion { src, dst, from, to, row, axes } = region;
+        let rows = Rows { from: *from, to: *to, row: *row, axes: axes.iter().copied().collect() };
+        RegionCopy::new(self.memory(*src), self.memory(*dst), rows)
+    }
+
+    fn memory(&self, block: u32) -> &Arc<Block> {
+        self.blocks[block as usize].block()
+    }
+
+    fn span(&self, range: &FileRange) -> Span {
+        Span { block: self.memory(range.block).clone(), offset: range.offset, size: range.size }
+    }
+
+    /// Derives the order of the nodes, and makes the graph.
+    fn graph(&mut self, file: &GraphFile, nodes: Vec<GraphNode>) -> Result<Graph> {
+        let engine = self.owner.engine();
+        let (mut leases, mut unbound) = (GraphLeases::default(), Vec::new());
+        let (mut names, mut inputs) = (GraphNames::default(), SmallVec::new());
+        for (loaded, of_file) in self.blocks.iter().zip(&file.blocks) {
+            let block = loaded.block();
+            match &of_file.contents {
+                BlockContents::Input(input) => {
+                    names.inputs.push(self.input(input)?);
+                    inputs.push(BoundInput { block: block.clone(), offset: input.offset });
+                    unbound.push(block.id);
+                }
+                _ => drop(leases.insert(block.id, Arc::new(engine.lease(block)))),
+            }
+        }
+        let mut values = SmallVec::new();
+        for (value, contents) in std::mem::take(&mut self.values) {
+            names.values.push(value);
+            values.push(contents);
+        }
+        let made: FxHashMap<_, _> = leases.values().map(|lease| (lease.block.id, lease.block.size)).collect();
+        let name = engine.new_kernel(&file.label);
+        let missing = if file.adds_order { MissingOrder::Add } else { MissingOrder::Ignore };
+        let leases = Arc::new(leases);
+        let parts = PlanParts {
+            label: name.1.clone(),
+            nodes,
+            queues: file.queues.iter().map(|queue| queue.as_str().into()).collect(),
+            cuts: Vec::new(),
+            keep: leases.clone(),
+            owns_memory: !made.is_empty(),
+            names,
+            inputs,
+            values,
+            control: None,
+        };
+        let plan = GraphPlan::new(parts, missing)?;
+        let outputs = file.outputs.iter().map(|output| GraphOutput {
+            token: unique(),
+            name: output.name.as_str().into(),
+            bytes: (output.len * u64::from(output.element.size)).next_multiple_of(4),
+            element: output.element.name.as_str().into(),
+            element_size: output.element.size,
+            len: output.len,
+        });
+        let (outputs, calls, turn) = (outputs.collect(), Vec::new(), ReplayTurn::default());
+        let inner = GraphInner { id: unique(), name, outputs, calls, turn, made, unbound };
+        Ok(Graph { owner: self.owner.clone(), inner: Arc::new(inner), plan: Arc::new(plan), leases })
+    }
+}

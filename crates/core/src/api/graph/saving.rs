@@ -1,0 +1,387 @@
+//! Graphs as files: the graph becomes plain data, which the codec writes.
+
+mod contents;
+
+use crate::api::graph::graph_handle::Graph;
+use crate::api::graph::saving::contents::read_block;
+use crate::error::{Error, Kind, Result};
+use crate::memory::block::Block;
+use crate::memory::heap::{BlockId, Heap, overlap};
+use crate::memory::staged_bytes::Payload;
+use crate::work::compiled_kernel::KernelInner;
+use crate::work::graph_data::encode_graph::encode;
+use crate::work::graph_data::graph_file::{
+    ALIGNMENT, BlockContents, BoundValue, FileBlock, FileElement, FileInput, FileKernel, FileLaunch,
+    FileNode, FileOutput, FileRange, FileRegion, FileText, FileValue, FileWork, GraphFile,
+};
+use crate::work::graph_data::graph_node::GraphNode;
+use crate::work::graph_data::graph_order::MissingOrder;
+use crate::work::graph_data::interface_hash::interface_hash;
+use crate::work::kernel_launch::Launch;
+use crate::work::region_copy::RegionCopy;
+use crate::work::span::Span;
+use crate::work::step::Work;
+use fencepost_kernels::{ArgumentSlot, DType};
+use fencepost_profile::FileError;
+use rustc_hash::FxHashMap;
+use std::panic::Location;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Selects the arrays that a saved graph contains, for [`Graph::save_with`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub enum Contents {
+    /// The file has the arrays that the capture made. An array made outside of the capture is an error.
+    #[default]
+    Own,
+    /// The file also has the current bytes of each array made outside of the capture. The loaded graph has its own copy
+    /// of the array.
+    Included,
+}
+
+impl Graph {
+    /// Returns the graph as bytes, which [`Context::graph_from_bytes`](crate::Context::graph_from_bytes) loads on this
+    /// or another machine, on any adapter. Equal graphs have equal bytes.
+    ///
+    /// The bytes have the text of each kernel, the uploaded bytes, and the labels. They have no compiled kernels and no
+    /// lines of the program. An array that the capture made is zero before the first replay of the loaded graph.
+    ///
+    /// # Errors
+    /// Returns [`Kind::NotSavable`], which names the node, for a function of the host, for an array made outside of the
+    /// capture, for a pinned array, and for an external buffer.
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (graph, _) = queue.capture(|c| c.read_as("sevens", &c.full([4], 7_u32)?))?;
+    /// let bytes = graph.to_bytes()?;
+    /// let loaded = ctx.graph_from_bytes(&bytes)?;
+    /// let sevens = loaded.output::<u32>("sevens")?;
+    /// assert_eq!(queue.replay(&loaded)?.read(&sevens)?.wait()?, [7; 4]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        self.to_bytes_with(Contents::Own)
+    }
+
+    /// Returns the graph as bytes as [`to_bytes`](Self::to_bytes) does. With [`Contents::Included`], the call blocks
+    /// until the bytes of the arrays made outside of the capture are on the host, with the values after the last
+    /// command enqueued so far.
+    ///
+    /// # Errors
+    /// Returns the errors of [`to_bytes`](Self::to_bytes), except that of an array made outside; the errors of a read.
+    #[track_caller]
+    pub fn to_bytes_with(&self, contents: Contents) -> Result<Vec<u8>> {
+        let mut saver = Saver { graph: self, contents, parts: FileParts::default() };
+        saver.save(Location::caller()).map(|file| encode(&file))
+    }
+
+    /// Writes the graph to a file, which [`Context::load_graph`](crate::Context::load_graph) loads. An existing file is
+    /// replaced.
+    ///
+    /// # Errors
+    /// Returns the errors of [`to_bytes`](Self::to_bytes), and [`Kind::File`] if the file cannot be written.
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// # let folder = std::env::temp_dir().join(format!("fencepost-graph-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&folder).unwrap();
+    /// # let path = folder.join("sevens.fpg");
+    /// let (graph, _) = queue.capture(|c| c.read_as("sevens", &c.full([4], 7_u32)?))?;
+    /// graph.save(&path)?;
+    /// let loaded = ctx.load_graph(&path)?;
+    /// assert_eq!(loaded.nodes(), graph.nodes());
+    /// # std::fs::remove_dir_all(folder).unwrap();
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
+        self.save_with(path, Contents::Own)
+    }
+
+    /// Writes the graph to a file as [`save`](Self::save) does, with the arrays that `contents` selects.
+    ///
+    /// # Errors
+    /// Returns the errors of [`to_bytes_with`](Self::to_bytes_with), and [`Kind::File`] if the file cannot be written.
+    #[track_caller]
+    pub fn save_with(&self, path: impl AsRef<Path>, contents: Contents) -> Result<()> {
+        let (path, bytes) = (path.as_ref(), self.to_bytes_with(contents)?);
+        let written = std::fs::write(path, bytes);
+        written.map_err(|error| FileError::new(path.display().to_string(), error.to_string()).into())
+    }
+}
+
+/// Begins the reasons for which inputs and values of structs are not saved.
+const AN_INPUT: &str = "a file has inputs of numbers, vectors and matrices, and this input has elements";
+const A_VALUE: &str = "a file has values of numbers, vectors and matrices, and this value is";
+
+/// Makes the plain data of a graph.
+struct Saver<'g> {
+    graph: &'g Graph,
+    contents: Contents,
+    parts: FileParts<'g>,
+}
+
+/// Collects the kernels and blocks of a graph, in the order of their first use.
+#[derive(Default)]
+struct FileParts<'g> {
+    texts: Vec<FileText>,
+    kernels: Vec<FileKernel>,
+    /// Maps the address of a kernel to its number.
+    kernel_numbers: FxHashMap<*const KernelInner, u32>,
+    blocks: Vec<SavedBlock<'g>>,
+    block_numbers: FxHashMap<BlockKey, u32>,
+}
+
+/// Identifies a block of a file.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum BlockKey {
+    Block(BlockId),
+    /// Is the block of the input with this number. It has the bytes of the input alone.
+    Input(usize),
+    /// Is a block that is never accessed, for the reads of empty arrays.
+    Nothing,
+}
+
+/// Describes a block that nodes use.
+struct SavedBlock<'g> {
+    key: BlockKey,
+    block: &'g Arc<Block>,
+    /// Counts the bytes up to the end of the last range that a node uses.
+    size: u64,
+    /// Is the first node that uses the block.
+    node: &'g GraphNode,
+}
+
+impl<'g> Saver<'g> {
+    fn save(&mut self, at: &'static Location<'static>) -> Result<GraphFile> {
+        let Graph { inner, plan, .. } = self.graph;
+        if !inner.calls.is_empty() {
+            return Err(
+                self.refuse("host", "a function of the host cannot be saved: call it between two graphs")
+            );
+        }
+        let nodes = plan.nodes.iter().map(|node| self.node(node)).collect::<Result<_>>()?;
+        let outputs = inner.outputs.iter().map(|output| FileOutput {
+            name: output.name.to_string(),
+            element: FileElement { name: output.element.to_string(), size: output.element_size },
+            len: output.len,
+        });
+        let values = self.values()?;
+        let mut blocks = Vec::new();
+        for saved in &self.parts.blocks {
+            blocks.push(self.block(saved, at)?);
+        }
+        let is_unused = |at: &usize| !self.parts.block_numbers.contains_key(&BlockKey::Input(*at));
+        for unused in (0..plan.inputs.len()).filter(is_unused) {
+            blocks.push(self.input(unused)?);
+        }
+        Ok(GraphFile {
+            creator: format!("fencepost {}", env!("CARGO_PKG_VERSION")),
+            label: plan.label.to_string(),
+            adds_order: plan.missing != MissingOrder::Ignore,
+            queues: plan.queues.iter().map(|queue| queue.to_string()).collect(),
+            texts: std::mem::take(&mut self.parts.texts),
+            kernels: std::mem::take(&mut self.parts.kernels),
+            blocks,
+            values,
+            outputs: outputs.collect(),
+            nodes,
+        })
+    }
+
+    #[cold]
+    fn refuse(&self, node: &str, reason: impl Into<String>) -> Error {
+        let graph = self.graph.label().to_owned();
+        Kind::NotSavable { graph, node: node.into(), reason: reason.into() }.into()
+    }
+
+    fn node(&mut self, node: &'g GraphNode) -> Result<FileNode> {
+        let label = node.command.label.as_ref().map(|label| label.to_string());
+        Ok(FileNode { queue: node.queue, after: node.after.to_vec(), label, work: self.work(node)? })
+    }
+
+    fn work(&mut self, node: &'g GraphNode) -> Result<FileWork> {
+        Ok(match &node.command.work {
+            Work::Nothing => FileWork::Nothing,
+            Work::Launch(launch) => FileWork::Launch(self.launch(node, launch)?),
+            Work::Copy { src, dst } => {
+                FileWork::Copy { src: self.range(node, src), dst: self.range(node, dst) }
+            }
+            Work::Fill { dst, pattern } => FileWork::Fill { dst: self.range(node, dst), pattern: *pattern },
+            Work::Upload { src: Payload::Kept(kept), dst } => {
+                let mut bytes = kept.bytes.to_vec();
+                bytes.resize(dst.size as usize, 0); // the last word may have fewer bytes
+                FileWork::Upload { dst: self.range(node, dst), bytes }
+            }
+            Work::Region(copy) => FileWork::Region(self.region(node, copy)),
+            Work::Read { src, .. } => {
+                let output = node.command.output.expect("bug: a captured read has an output");
+                FileWork::Read { src: self.range(node, src), output }
+            }
+            Work::Gate(_) => {
+                let reason = "a file has no conditions and no loops: save the graphs of the bodies";
+                return Err(self.refuse(&node.command.name(), reason));
+            }
+            _ => return Err(self.refuse(&node.command.name(), "a file has no such command")),
+        })
+    }
+
+    fn values(&self) -> Result<Vec<FileValue>> {
+        let plan = &self.graph.plan;
+        let values = plan.names.values.iter().zip(&plan.values).map(|(value, contents)| {
+            let (name, element) = (value.name.to_string(), value.dtype.to_string());
+            if DType::from_name(&element) != Some(value.dtype) {
+                return Err(self.refuse(&name, format!("{A_VALUE} of type `{element}`, which is no number")));
+            }
+            Ok(FileValue { name, element, default: contents.bytes().to_vec() })
+        });
+        values.collect()
+    }
+
+    /// Returns the values in the parameters of a launch. A value of a child graph has no name and stays a parameter.
+    fn bound_values(&self, node: &GraphNode) -> Vec<BoundValue> {
+        let values = &self.graph.plan.names.values;
+        let bound = |&(token, slot): &(u64, ArgumentSlot)| {
+            let value = values.iter().position(|value| value.token == token)? as u32;
+            let ArgumentSlot::Value { offset, .. } = slot else { return None };
+            Some(BoundValue { value, offset })
+        };
+        node.command.values.iter().filter_map(bound).collect()
+    }
+
+    fn launch(&mut self, node: &'g GraphNode, launch: &'g Launch) -> Result<FileLaunch> {
+        let kernel = self.kernel(launch.kernel())?;
+        let mut bindings = Vec::new();
+        for bound in &launch.bindings {
+            bindings.push(self.place(node, &bound.block, bound.offset, bound.size));
+        }
+        Ok(FileLaunch {
+            kernel,
+            groups: launch.groups,
+            indirect: launch.indirect.as_ref().map(|counts| self.range(node, counts)),
+            bindings,
+            params: launch.params.bytes().to_vec(),
+            values: self.bound_values(node),
+        })
+    }
+
+    fn region(&mut self, node: &'g GraphNode, copy: &'g RegionCopy) -> FileRegion {
+        let (src, dst) = (self.range(node, &copy.src), self.range(node, &copy.dst));
+        let rows = &copy.rows;
+        let from = rows.from - copy.src.offset + src.offset;
+        let to = rows.to - copy.dst.offset + dst.offset;
+        let (src, dst, row, axes) = (src.block, dst.block, rows.row, rows.axes.to_vec());
+        FileRegion { src, dst, from, to, row, axes }
+    }
+
+    fn range(&mut self, node: &'g GraphNode, span: &'g Span) -> FileRange {
+        self.place(node, &span.block, span.offset, span.size)
+    }
+
+    /// Returns a range of a block, and numbers the block at its first use.
+    fn place(&mut self, node: &'g GraphNode, block: &'g Arc<Block>, offset: u64, size: u64) -> FileRange {
+        let key = self.key(block, offset, size);
+        // The bytes of an input keep their alignment, but not their distance from the start of the block.
+        let offset = match key {
+            BlockKey::Block(_) => offset,
+            BlockKey::Input(at) => offset - self.graph.plan.inputs[at].offset / ALIGNMENT * ALIGNMENT,
+            BlockKey::Nothing => 0,
+        };
+        let parts = &mut self.parts;
+        let number = *parts.block_numbers.entry(key).or_insert_with(|| {
+            parts.blocks.push(SavedBlock { key, block, size: 0, node });
+            parts.blocks.len() as u32 - 1
+        });
+        let saved = &mut parts.blocks[number as usize];
+        saved.size = saved.size.max((offset + size).next_multiple_of(4));
+        FileRange { block: number, offset, size }
+    }
+
+    /// Returns the block of the file that has a range: that of an input if the range is in the input.
+    fn key(&self, block: &Block, offset: u64, size: u64) -> BlockKey {
+        if size == 0 {
+            return BlockKey::Nothing;
+        }
+        let plan = &self.graph.plan;
+        let input = plan.names.inputs.iter().zip(&plan.inputs).position(|(input, bound)| {
+            bound.block.id == block.id && overlap(&input.range(bound), &(offset..offset + size))
+        });
+        input.map_or(BlockKey::Block(block.id), BlockKey::Input)
+    }
+
+    /// Returns the number of a kernel. Kernels with the same text share it.
+    fn kernel(&mut self, kernel: &Arc<KernelInner>) -> Result<u32> {
+        let address = Arc::as_ptr(kernel);
+        if let Some(&number) = self.parts.kernel_numbers.get(&address) {
+            return Ok(number);
+        }
+        let source = &kernel.origin.source;
+        let text = FileText { label: source.label().into(), wgsl: source.whole_text()? };
+        let parts = &mut self.parts;
+        let known = parts.texts.iter().position(|known| *known == text);
+        let text = known.unwrap_or_else(|| {
+            parts.texts.push(text);
+            parts.texts.len() - 1
+        });
+        let overrides = kernel.origin.overrides.iter().map(|(name, value)| (name.clone(), value.to_bits()));
+        let number = parts.kernels.len() as u32;
+        parts.kernels.push(FileKernel {
+            text: text as u32,
+            entry: kernel.interface.entry.clone(),
+            overrides: overrides.collect(),
+            interface: interface_hash(&kernel.interface),
+        });
+        parts.kernel_numbers.insert(address, number);
+        Ok(number)
+    }
+
+    /// Returns the description of a block, with its bytes if the block was made outside of the capture.
+    fn block(&self, saved: &SavedBlock<'_>, at: &'static Location<'static>) -> Result<FileBlock> {
+        let SavedBlock { key, block, size, node } = *saved;
+        let label = match key {
+            BlockKey::Input(at) => return self.input(at),
+            BlockKey::Nothing => String::new(),
+            BlockKey::Block(_) => block.order().label.to_string(),
+        };
+        let refuse = |reason: String| Err(self.refuse(&node.command.name(), reason));
+        if block.heap != Heap::Device {
+            return refuse(format!(
+                "it uses pinned array `{label}`, which the program refills: upload from memory"
+            ));
+        }
+        if block.is_external() {
+            return refuse(format!("array `{label}` is a buffer of the program: copy it to an array first"));
+        }
+        let contents = if key == BlockKey::Nothing || self.graph.inner.made.contains_key(&block.id) {
+            BlockContents::Owned
+        } else if self.contents == Contents::Included {
+            BlockContents::Constant(read_block(&self.graph.owner, block, size, at)?)
+        } else {
+            return refuse(format!(
+                "array `{label}` was made outside of the capture: declare it as an input, make it in the capture, or \
+                 save its bytes with `Contents::Included`"
+            ));
+        };
+        Ok(FileBlock { label, size, contents })
+    }
+
+    fn input(&self, at: usize) -> Result<FileBlock> {
+        let plan = &self.graph.plan;
+        let (input, bound) = (&plan.names.inputs[at], &plan.inputs[at]);
+        let (name, element) = (input.name.to_string(), input.dtype.to_string());
+        if DType::from_name(&element) != Some(input.dtype) {
+            return Err(self.refuse(&name, format!("{AN_INPUT} of type `{element}`, which is no number")));
+        }
+        let counts = |shape: &[usize]| shape.iter().map(|&axis| axis as u64).collect::<Vec<u64>>();
+        let offset = bound.offset % ALIGNMENT;
+        let size = (offset + input.bytes).next_multiple_of(4);
+        let element = FileElement { name: element, size: input.dtype.size() as u32 };
+        let (shape, padded) = (counts(&input.shape), counts(&input.padded));
+        let input = FileInput { name: name.clone(), element, offset, shape, padded };
+        Ok(FileBlock { label: name, size, contents: BlockContents::Input(input) })
+    }
+}

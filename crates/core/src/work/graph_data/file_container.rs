@@ -1,0 +1,148 @@
+//! The container of a graph file: a header, a table of sections with their checksums, and the sections.
+//!
+//! All numbers are little endian. The header has the magic bytes, the version of the format, the oldest version of a
+//! reader that understands the file, the length of the file, and the number of sections. A row of the table has the
+//! kind of a section, its flags, its offset, its length and its CRC-32C. The CRC-32C of header and table follows the
+//! table. The sections follow each other without gaps up to the end of the file.
+
+use crate::work::graph_data::byte_cursor::ByteCursor;
+use crate::work::graph_data::byte_writer::ByteWriter;
+use crate::work::graph_data::graph_file::{FileFault, section};
+
+/// Begins each file.
+pub(crate) const MAGIC: [u8; 8] = *b"FPGRAPH\0";
+/// Is the version of the format that this library writes, and the newest one that it reads.
+pub(crate) const VERSION: u32 = 1;
+/// Counts the bytes of the header.
+pub(crate) const HEADER: u64 = 28;
+/// Counts the bytes of a row of the table.
+pub(crate) const ROW: u64 = 28;
+/// Marks a section that a reader may skip if it does not know the section.
+pub(crate) const MAY_BE_SKIPPED: u32 = 1;
+/// Limits the sections of a file.
+const MOST_SECTIONS: u32 = 1024;
+
+/// Holds a section of a file.
+pub(crate) struct Section<'b> {
+    pub(crate) kind: u32,
+    pub(crate) bytes: &'b [u8],
+    /// Counts the bytes of the file before the section.
+    pub(crate) offset: u64,
+}
+
+/// Returns a file of sections, each with its kind and its flags.
+pub(crate) fn assemble(sections: &[(u32, u32, Vec<u8>)]) -> Vec<u8> {
+    let start = HEADER + sections.len() as u64 * ROW + 4;
+    let total = sections.iter().map(|(_, _, bytes)| bytes.len() as u64).sum::<u64>() + start;
+    let mut head = ByteWriter { bytes: MAGIC.to_vec() };
+    head.u32(VERSION).u32(VERSION).u64(total).u32(sections.len() as u32);
+    let mut offset = start;
+    for (kind, flags, bytes) in sections {
+        let length = bytes.len() as u64;
+        head.u32(*kind).u32(*flags).u64(offset).u64(length).u32(crc32c::crc32c(bytes));
+        offset += length;
+    }
+    let check = crc32c::crc32c(&head.bytes);
+    head.u32(check);
+    let mut file = head.bytes;
+    sections.iter().for_each(|(_, _, bytes)| file.extend_from_slice(bytes));
+    file
+}
+
+/// Reads the start of a file and returns the length of the whole file.
+///
+/// # Errors
+/// Returns the fault if the bytes do not begin a file of a version that this library reads.
+pub(crate) fn length(head: &[u8]) -> Result<u64, FileFault> {
+    let mut cursor = ByteCursor::new(head, 0);
+    if cursor.take(8).ok() != Some(&MAGIC) {
+        return Err(FileFault { offset: 0, reason: "the file does not begin as a graph file does".into() });
+    }
+    let (offset, version, oldest) = (cursor.offset(), cursor.u32()?, cursor.u32()?);
+    if oldest > VERSION {
+        let reason = format!(
+            "the file has version {version} and needs a reader of version {oldest}; this library reads up to version \
+             {VERSION}"
+        );
+        return Err(FileFault { offset, reason });
+    }
+    if oldest == 0 || version < oldest {
+        let reason = format!("version {version} for readers from version {oldest} does not exist");
+        return Err(FileFault { offset, reason });
+    }
+    cursor.u64()
+}
+
+/// Returns the sections of a file whose kinds this library knows. Each kind occurs at most once.
+///
+/// # Errors
+/// Returns the first fault of the header or the table, or a wrong checksum.
+pub(crate) fn open(file: &[u8]) -> Result<Vec<Section<'_>>, FileFault> {
+    let total = length(file)?;
+    if total != file.len() as u64 {
+        let reason = format!("the header counts {total} bytes, and the file has {}", file.len());
+        return Err(FileFault { offset: 16, reason });
+    }
+    let mut cursor = ByteCursor::new(file, 0);
+    cursor.take(HEADER - 4)?;
+    let count = cursor.u32()?;
+    let end = HEADER + u64::from(count) * ROW;
+    if count > MOST_SECTIONS || end + 4 > total {
+        let reason = format!("a table of {count} sections does not fit into the file");
+        return Err(FileFault { offset: HEADER - 4, reason });
+    }
+    check(&file[..end as usize], ByteCursor::new(&file[end as usize..], end).u32()?, end, "the table")?;
+    let mut next = end + 4;
+    let mut sections = Vec::new();
+    for _ in 0..count {
+        let row = cursor.offset();
+        let section = read_row(&mut cursor, file, next)?;
+        next += section.bytes.len() as u64;
+        if section.kind != 0 {
+            if sections.iter().any(|other: &Section<'_>| other.kind == section.kind) {
+                let reason = format!("section kind {} occurs twice", section.kind);
+                return Err(FileFault { offset: row, reason });
+            }
+            sections.push(section);
+        }
+    }
+    if next != total {
+        let reason = format!("{} bytes follow the last section", total - next);
+        return Err(FileFault { offset: next, reason });
+    }
+    Ok(sections)
+}
+
+/// Reads a row of the table, for the section that starts at byte `next`. The kind of a section that is skipped becomes
+/// 0.
+fn read_row<'b>(cursor: &mut ByteCursor<'_>, file: &'b [u8], next: u64) -> Result<Section<'b>, FileFault> {
+    let row = cursor.offset();
+    let wrong = |reason: String| FileFault { offset: row, reason };
+    let (kind, flags, offset, length) = (cursor.u32()?, cursor.u32()?, cursor.u64()?, cursor.u64()?);
+    let sum = cursor.u32()?;
+    if flags & !MAY_BE_SKIPPED != 0 {
+        return Err(wrong(format!("section flags {flags:#x} have a flag that this library does not know")));
+    }
+    let end = offset.checked_add(length).filter(|&end| offset == next && end <= file.len() as u64);
+    let Some(end) = end else {
+        return Err(wrong(format!(
+            "section kind {kind} at byte {offset} with {length} bytes is out of place"
+        )));
+    };
+    let bytes = &file[offset as usize..end as usize];
+    check(bytes, sum, offset, "a section")?;
+    let known = (section::META..=section::NAMES).contains(&kind);
+    if !known && flags & MAY_BE_SKIPPED == 0 {
+        return Err(wrong(format!("section kind {kind} is unknown and must not be skipped")));
+    }
+    Ok(Section { kind: if known { kind } else { 0 }, bytes, offset })
+}
+
+fn check(bytes: &[u8], expected: u32, offset: u64, object: &str) -> Result<(), FileFault> {
+    let found = crc32c::crc32c(bytes);
+    if found == expected {
+        return Ok(());
+    }
+    let reason = format!("the checksum of {object} is {found:#010x} and should be {expected:#010x}");
+    Err(FileFault { offset, reason })
+}

@@ -1,0 +1,228 @@
+//! The contents of a graph file as plain data. The codec needs no device, so any bytes can be tried without one.
+//!
+//! A file has a header, a table of sections, and the sections. `file_container` has the layout of the header and the
+//! table, `encode_graph` writes the sections, and `decode_graph` reads and checks them.
+
+use crate::work::region_copy::RowAxis;
+use crate::work::span::Pattern;
+
+/// Holds everything of a graph that a file keeps.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct GraphFile {
+    /// Names the program version that wrote the file.
+    pub(crate) creator: String,
+    pub(crate) label: String,
+    /// Is `true` if the graph orders two uses of the same bytes that the program left unordered.
+    pub(crate) adds_order: bool,
+    pub(crate) queues: Vec<String>,
+    pub(crate) texts: Vec<FileText>,
+    pub(crate) kernels: Vec<FileKernel>,
+    pub(crate) blocks: Vec<FileBlock>,
+    pub(crate) values: Vec<FileValue>,
+    pub(crate) outputs: Vec<FileOutput>,
+    pub(crate) nodes: Vec<FileNode>,
+}
+
+/// Holds a shader, with the files and snippets that it uses.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct FileText {
+    pub(crate) label: String,
+    pub(crate) wgsl: String,
+}
+
+/// Describes a kernel.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct FileKernel {
+    pub(crate) text: u32,
+    pub(crate) entry: String,
+    /// Lists the overrides, with the bits of each value.
+    pub(crate) overrides: Vec<(String, u64)>,
+    /// Is the hash of the interface that the launches were checked against.
+    pub(crate) interface: u64,
+}
+
+/// Describes a block of memory, from its first byte to the last byte that a node uses.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct FileBlock {
+    pub(crate) label: String,
+    pub(crate) size: u64,
+    pub(crate) contents: BlockContents,
+}
+
+/// Names the source of the bytes of a block.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum BlockContents {
+    /// The graph owns the block, which is zero before the first replay.
+    Owned,
+    /// The graph owns the block, which has these bytes before the first replay.
+    Constant(Vec<u8>),
+    /// Each replay binds an array of the program.
+    Input(FileInput),
+}
+
+/// Is a multiple of the alignment of arguments on every device.
+pub(crate) const ALIGNMENT: u64 = 256;
+
+/// Describes a named input.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct FileInput {
+    pub(crate) name: String,
+    pub(crate) element: FileElement,
+    /// Counts the bytes of the block before the input: less than [`ALIGNMENT`], and the remainder of the input's place
+    /// in its array.
+    pub(crate) offset: u64,
+    pub(crate) shape: Vec<u64>,
+    pub(crate) padded: Vec<u64>,
+}
+
+/// Describes the type of an element by its name and its size.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct FileElement {
+    pub(crate) name: String,
+    pub(crate) size: u32,
+}
+
+/// Describes a named value.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct FileValue {
+    pub(crate) name: String,
+    pub(crate) element: String,
+    pub(crate) default: Vec<u8>,
+}
+
+/// Describes an output.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct FileOutput {
+    pub(crate) name: String,
+    pub(crate) element: FileElement,
+    pub(crate) len: u64,
+}
+
+/// Describes a node.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct FileNode {
+    pub(crate) queue: u32,
+    pub(crate) after: Vec<u32>,
+    pub(crate) label: Option<String>,
+    pub(crate) work: FileWork,
+}
+
+/// Describes the command of a node.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum FileWork {
+    Nothing,
+    Launch(FileLaunch),
+    Copy { src: FileRange, dst: FileRange },
+    Fill { dst: FileRange, pattern: Pattern },
+    Upload { dst: FileRange, bytes: Vec<u8> },
+    Region(FileRegion),
+    Read { src: FileRange, output: u32 },
+}
+
+/// Describes a launch.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct FileLaunch {
+    pub(crate) kernel: u32,
+    pub(crate) groups: [u32; 3],
+    pub(crate) indirect: Option<FileRange>,
+    pub(crate) bindings: Vec<FileRange>,
+    pub(crate) params: Vec<u8>,
+    /// Lists the named values that a replay writes into the parameters.
+    pub(crate) values: Vec<BoundValue>,
+}
+
+/// Names a value and its place in the parameters of a launch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct BoundValue {
+    pub(crate) value: u32,
+    pub(crate) offset: u32,
+}
+
+/// Describes the copy of a region.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct FileRegion {
+    pub(crate) src: u32,
+    pub(crate) dst: u32,
+    pub(crate) from: u64,
+    pub(crate) to: u64,
+    pub(crate) row: u64,
+    pub(crate) axes: Vec<RowAxis>,
+}
+
+/// Names a range of a block.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct FileRange {
+    pub(crate) block: u32,
+    pub(crate) offset: u64,
+    pub(crate) size: u64,
+}
+
+/// Says which byte of a file is wrong, and why.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct FileFault {
+    pub(crate) offset: u64,
+    pub(crate) reason: String,
+}
+
+/// The numbers of the sections.
+pub(crate) mod section {
+    pub(crate) const META: u32 = 1;
+    pub(crate) const KERNELS: u32 = 2;
+    pub(crate) const BLOCKS: u32 = 3;
+    pub(crate) const VALUES: u32 = 4;
+    pub(crate) const NODES: u32 = 5;
+    pub(crate) const NAMES: u32 = 6;
+}
+
+/// The numbers of the kinds of nodes.
+pub(crate) mod node_kind {
+    pub(crate) const NOTHING: u32 = 0;
+    pub(crate) const LAUNCH: u32 = 1;
+    pub(crate) const COPY: u32 = 2;
+    pub(crate) const FILL: u32 = 3;
+    pub(crate) const UPLOAD: u32 = 4;
+    pub(crate) const REGION: u32 = 5;
+    pub(crate) const READ: u32 = 6;
+}
+
+/// The numbers of the sources of bytes of a block.
+pub(crate) mod contents_kind {
+    pub(crate) const OWNED: u32 = 0;
+    pub(crate) const CONSTANT: u32 = 1;
+    pub(crate) const INPUT: u32 = 2;
+}
+
+impl FileRange {
+    /// Returns the end of the range, which saturates.
+    pub(crate) fn end(&self) -> u64 {
+        self.offset.saturating_add(self.size)
+    }
+}
+
+impl FileInput {
+    /// Counts the bytes of the input, with the padding. Returns `None` if they cannot be counted.
+    pub(crate) fn bytes(&self) -> Option<u64> {
+        let bytes =
+            self.padded.iter().try_fold(u64::from(self.element.size), |all, &axis| all.checked_mul(axis))?;
+        (bytes <= i64::MAX.cast_unsigned() - 2 * ALIGNMENT).then_some(bytes)
+    }
+}
+
+impl FileBlock {
+    /// Returns the first byte that nodes may use.
+    pub(crate) fn start(&self) -> u64 {
+        if let BlockContents::Input(input) = &self.contents { input.offset } else { 0 }
+    }
+}
+
+impl GraphFile {
+    /// Counts the bytes of memory that a load of the graph takes: its blocks, and the tables of its order. The count
+    /// saturates.
+    pub(crate) fn memory(&self) -> u64 {
+        let (nodes, queues) = (self.nodes.len() as u64, self.queues.len() as u64);
+        // With several queues, a clock of 4 bytes for each queue is kept for each node and for each queue.
+        let clocks = if queues > 1 { (nodes + queues).saturating_mul(queues * 4) } else { 0 };
+        let blocks = self.blocks.iter().filter(|block| !matches!(block.contents, BlockContents::Input(_)));
+        blocks.map(|block| block.size).fold(clocks, u64::saturating_add)
+    }
+}

@@ -1,0 +1,249 @@
+//! G09 and R05: graphs in files, which other contexts load.
+
+use crate::common::kernels::{Mix, Saxpy};
+use crate::common::partners::partners;
+use crate::common::{Case, Subject, case};
+use fencepost::prelude::*;
+use fencepost::{Contents, Graph, HostArray, HostBuffer, Kind, LoadOptions, Upload, region};
+use std::sync::Arc;
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("g09_a_saved_graph_gives_equal_bytes_in_every_context", everywhere),
+        case("g09_a_loaded_graph_has_the_bytes_of_its_file", stable),
+        case("g09_an_array_made_outside_is_refused_or_included", outside),
+        case("g09_a_loaded_graph_takes_its_inputs_and_values_by_name", inputs),
+        case("g09_a_part_that_cannot_be_saved_is_named", not_savable),
+        case("g09_a_file_of_version_1_loads", version_1),
+        case("r05_a_damaged_graph_file_is_an_error_and_the_context_works", damaged),
+    ]
+}
+
+const N: usize = 256;
+
+/// Returns a graph with two queues, which has all its memory from the capture.
+fn own_memory(ctx: &Context, queue: &CommandQueue) -> Graph {
+    let (mix, saxpy) = (ctx.kernel::<Mix>().unwrap(), ctx.kernel::<Saxpy<'_, u32>>().unwrap());
+    let numbers: Vec<u32> = (0..N as u32).collect();
+    let captured = queue.capture(|c| {
+        let x = c.array(&numbers)?;
+        let mut y = c.full([N], 5_u32)?;
+        let mut z = c.zeros::<u32, 1>([N])?;
+        let side = c.fork("side");
+        side.launch(&saxpy, Grid::threads([N]), Saxpy { a: 3, x: &x, y: &mut z })?;
+        c.launch(&mix, Grid::threads([N]), Mix { a: 2, b: 1, x: &x, y: &mut y })?;
+        c.label("mixed")?;
+        c.wait_for_queue(&side)?;
+        c.copy_region(&z, region![0..102; 3], &mut y, region![7..41])?;
+        c.read_as("y", &y)?;
+        c.read_as("z", &z)
+    });
+    captured.unwrap().0
+}
+
+/// Returns the outputs of two replays.
+fn outputs(ctx: &Context, graph: &Graph) -> [Vec<u32>; 4] {
+    let queue = ctx.queue("replays");
+    let [y, z] = ["y", "z"].map(|name| graph.output::<u32>(name).unwrap());
+    let [one, two] = [queue.replay(graph).unwrap(), queue.replay(graph).unwrap()];
+    [one.read(&y), one.read(&z), two.read(&y), two.read(&z)].map(|read| read.unwrap().wait().unwrap())
+}
+
+fn expected() -> [Vec<u32>; 4] {
+    let z: Vec<u32> = (0..N as u32).map(|x| 3 * x).collect();
+    let mut y: Vec<u32> = (0..N as u32).map(|x| Mix::of(2, 1, x, 5)).collect();
+    (0..34).for_each(|at| y[7 + at] = z[3 * at]);
+    [y.clone(), z.clone(), y, z]
+}
+
+fn everywhere(subject: &Subject) {
+    let ctx = subject.ctx();
+    let queue = ctx.queue("main");
+    let graph = own_memory(&ctx, &queue);
+    let folder =
+        std::env::temp_dir().join(format!("fencepost-g09-{}-{}", std::process::id(), subject.name()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("graph.fpg");
+    graph.save(&path).unwrap();
+    assert_eq!(outputs(&ctx, &graph), expected());
+    drop((graph, queue));
+    for policy in [Policy::Ordered, Policy::Checked, Policy::Unchecked] {
+        for (name, partner) in partners(subject, policy) {
+            let loaded = partner.load_graph(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert_eq!((loaded.nodes(), loaded.label()), (8, "main"), "{name}");
+            assert_eq!(outputs(&partner, &loaded), expected(), "{name} under {policy:?}");
+        }
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+fn stable(subject: &Subject) {
+    let ctx = subject.ctx();
+    let queue = ctx.queue("main");
+    let graph = own_memory(&ctx, &queue);
+    let bytes = graph.to_bytes().unwrap();
+    queue.replay(&graph).unwrap();
+    assert_eq!(graph.to_bytes().unwrap(), bytes, "a replay changes nothing");
+    assert_eq!(own_memory(&ctx, &queue).to_bytes().unwrap(), bytes, "equal graphs have equal bytes");
+    let loaded = ctx.graph_from_bytes(&bytes).unwrap();
+    assert_eq!(loaded.to_bytes().unwrap(), bytes, "a loaded graph is the same graph");
+    assert!(loaded.edit().unwrap().node("mixed").is_ok(), "labels are kept");
+    // A loaded graph may be a part of another graph.
+    let (parent, ()) = queue.capture(|c| c.replay(&loaded).map(drop)).unwrap();
+    assert_eq!(outputs(&ctx, &parent), expected());
+    let again = ctx.graph_from_bytes(&parent.to_bytes().unwrap()).unwrap();
+    assert_eq!(outputs(&ctx, &again), expected());
+}
+
+fn outside(subject: &Subject) {
+    let ctx = subject.ctx();
+    let queue = ctx.queue("main");
+    let mix = ctx.kernel::<Mix>().unwrap();
+    let x = queue.full([N], 3_u32).unwrap();
+    let mut sum = queue.full([N], 1_u32).unwrap();
+    let (graph, _) = queue
+        .capture(|c| {
+            c.launch(&mix, Grid::threads([N]), Mix { a: 2, b: 0, x: &x, y: &mut sum })?;
+            c.read_as("sum", &sum)
+        })
+        .unwrap();
+    let error = graph.to_bytes().unwrap_err();
+    let Kind::NotSavable { node, reason, .. } = error.kind() else { panic!("{error}") };
+    assert_eq!(node, "mix");
+    assert!(reason.contains("made outside of the capture"), "{reason}");
+    queue.replay(&graph).unwrap();
+    let bytes = graph.to_bytes_with(Contents::Included).unwrap();
+    // The file has the bytes after the replay, and the loaded graph has an array of its own.
+    let once = Mix::of(2, 0, 3, 1);
+    let twice = Mix::of(2, 0, 3, once);
+    queue.replay(&graph).unwrap();
+    assert_eq!(queue.read(&sum).wait().unwrap(), [twice; N]);
+    for (name, partner) in partners(subject, Policy::Ordered) {
+        let loaded = partner.graph_from_bytes(&bytes).unwrap();
+        let (queue, output) = (partner.queue("loaded"), loaded.output::<u32>("sum").unwrap());
+        let mut expected = once;
+        for _ in 0..3 {
+            expected = Mix::of(2, 0, 3, expected);
+            let run = queue.replay(&loaded).unwrap();
+            assert_eq!(run.read(&output).unwrap().wait().unwrap(), vec![expected; N], "{name}");
+        }
+    }
+    assert_eq!(queue.read(&sum).wait().unwrap(), [twice; N], "the array of the program is unchanged");
+}
+
+fn inputs(subject: &Subject) {
+    let ctx = subject.ctx();
+    let queue = ctx.queue("main");
+    let mix = ctx.kernel::<Mix>().unwrap();
+    let (x, mut y) = (queue.full([N], 3_u32).unwrap(), ctx.zeros::<u32, 1>([2 * N]).unwrap());
+    let unused = ctx.zeros::<f32, 2>([2, 3]).unwrap();
+    let (graph, ()) = queue
+        .capture(|c| {
+            let x = c.input("x", &x)?;
+            // The second half of an array is an input.
+            let mut half = c.input("y", &y.slice(N..2 * N)?)?;
+            let gain = c.value("gain", 2_u32)?;
+            c.input("unused", &unused)?;
+            c.launch(&mix, Grid::threads([N]), Mix { a: 0, b: 1, x: &x, y: &mut half })?;
+            c.parameter("a", &gain)
+        })
+        .unwrap();
+    queue.fill(&mut y, 1).unwrap();
+    let bytes = graph.to_bytes().unwrap();
+    for (name, partner) in partners(subject, Policy::Ordered) {
+        let loaded = partner.graph_from_bytes(&bytes).unwrap();
+        assert_eq!(loaded.to_bytes().unwrap(), bytes, "{name}");
+        let queue = partner.queue("loaded");
+        let x = queue.full([N], 10_u32).unwrap();
+        let y = queue.full([N], 4_u32).unwrap();
+        let error = queue.replay(&loaded).unwrap_err();
+        assert!(matches!(error.kind(), Kind::Unbound { input, .. } if input == "x"), "{error}");
+        let error = queue.replay(&loaded.with().input("x", &x).unwrap()).unwrap_err();
+        assert!(matches!(error.kind(), Kind::Unbound { input, .. } if input == "y"), "{error}");
+        let error = loaded.with().input("x", &partner.zeros::<f32, 1>([N]).unwrap()).unwrap_err();
+        assert!(matches!(error.kind(), Kind::GraphBinding { .. }), "{error}");
+        let unused = partner.zeros::<f32, 2>([2, 3]).unwrap();
+        let bound = loaded.with().input("x", &x).unwrap().input("y", &y).unwrap();
+        let bound = bound.input("unused", &unused).unwrap();
+        queue.replay(&bound).unwrap();
+        let once = Mix::of(2, 1, 10, 4);
+        assert_eq!(queue.read(&y).wait().unwrap(), [once; N], "{name}");
+        queue.replay(&bound.value("gain", 7_u32).unwrap()).unwrap();
+        assert_eq!(queue.read(&y).wait().unwrap(), [Mix::of(7, 1, 10, once); N], "{name}");
+    }
+}
+
+fn not_savable(subject: &Subject) {
+    let ctx = subject.ctx();
+    let queue = ctx.queue("main");
+    let refused = |graph: &Graph| match graph.to_bytes_with(Contents::Included).unwrap_err().kind() {
+        Kind::NotSavable { node, reason, .. } => format!("{node}: {reason}"),
+        kind => panic!("{kind}"),
+    };
+    let (host, ()) = queue.capture(|c| c.host(|| ())).unwrap();
+    assert!(refused(&host).starts_with("host: a function of the host"), "{}", refused(&host));
+    let pinned: HostArray<u32, Upload> = ctx.pinned([N]).unwrap();
+    let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
+    // A device without pinned memory refuses the capture.
+    if let Ok((upload, ())) = queue.capture(|c| c.upload(&pinned, &mut y)) {
+        assert!(refused(&upload).contains("it uses pinned array"), "{}", refused(&upload));
+    }
+    queue.finish().wait().unwrap();
+}
+
+/// Was written by a program that shares no code with the library.
+const VERSION_1: &[u8] = include_bytes!("../../data/graph_version_1.fpg");
+
+fn version_1(subject: &Subject) {
+    let ctx = subject.ctx();
+    let double = |_: [u32; 3], _: [u32; 3], _: &[u8], buffers: &mut [HostBuffer<'_>]| {
+        let mut words = buffers[0].bytes_mut().chunks_exact_mut(4);
+        words.for_each(|word| {
+            let number = u32::from_ne_bytes([word[0], word[1], word[2], word[3]]);
+            word.copy_from_slice(&(2 * number).to_ne_bytes());
+        });
+    };
+    let _ = ctx.host_kernel("double", Arc::new(double)); // a real device needs no function of the host
+    let graph = ctx.graph_from_bytes(VERSION_1).unwrap();
+    assert_eq!((graph.label(), graph.nodes()), ("version 1", 6));
+    assert!(graph.clone().edit().unwrap().node("twice").is_ok());
+    let mut expected: Vec<u32> = (0..64).map(|x| 2 * x).collect();
+    (expected[0], expected[8], expected[16]) = (7, 100, 200);
+    let (queue, y) = (ctx.queue("main"), graph.output::<u32>("y").unwrap());
+    for _ in 0..2 {
+        assert_eq!(queue.replay(&graph).unwrap().read(&y).unwrap().wait().unwrap(), expected);
+    }
+}
+
+fn damaged(subject: &Subject) {
+    let ctx = subject.ctx();
+    let queue = ctx.queue("main");
+    let bytes = own_memory(&ctx, &queue).to_bytes().unwrap();
+    let refused = |bytes: &[u8]| {
+        let error = ctx.graph_from_bytes(bytes).unwrap_err();
+        assert!(matches!(error.kind(), Kind::GraphFile { .. }), "{error}");
+    };
+    for at in (0..bytes.len()).step_by(97) {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 0x10;
+        refused(&damaged);
+        refused(&bytes[..at]);
+    }
+    let folder =
+        std::env::temp_dir().join(format!("fencepost-r05-{}-{}", std::process::id(), subject.name()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("graph.fpg");
+    for (contents, is_whole) in [(&bytes[..], true), (&bytes[..20], false), (b"text", false), (b"", false)] {
+        std::fs::write(&path, contents).unwrap();
+        assert_eq!(ctx.load_graph(&path).is_ok(), is_whole);
+    }
+    std::fs::write(&path, [&bytes[..], &[0]].concat()).unwrap();
+    let error = ctx.load_graph(&path).unwrap_err();
+    assert!(error.to_string().contains("graph.fpg") && error.to_string().contains("bytes"), "{error}");
+    let error = ctx.load_graph_with(&path, LoadOptions { memory_limit: 100 }).unwrap_err();
+    assert!(matches!(error.kind(), Kind::GraphMemory { limit: 100, .. }), "{error}");
+    assert!(matches!(ctx.load_graph(folder.join("none")).unwrap_err().kind(), Kind::GraphFile { .. }));
+    std::fs::remove_dir_all(folder).unwrap();
+    let loaded = ctx.graph_from_bytes(&bytes).unwrap();
+    assert_eq!(outputs(&ctx, &loaded), expected(), "the context works");
+}
