@@ -58,7 +58,7 @@ const FAULTY: u64 = 500;
 /// Counts the programs that run twice.
 const REPEATED: u64 = 300;
 /// Counts the captured programs on the CPU recorder, for each policy.
-const CAPTURED: u64 = 500;
+const CAPTURED: u64 = 200;
 /// Counts the captured programs on each adapter, for each policy.
 const CAPTURED_ON_ADAPTER: u64 = 30;
 /// Counts the parallel trials on the CPU recorder. Their programs spend more time in waits for sleeping

@@ -17,7 +17,7 @@ const fn action(name: &'static str, run: fn(&Context) -> Result<()>) -> Action {
     Action { name, run, by_wgpu: false }
 }
 
-pub const ALL: [Action; 10] = [
+pub const ALL: [Action; 11] = [
     action("launches", launches),
     action("arrays", arrays),
     action("uploads", uploads),
@@ -28,6 +28,7 @@ pub const ALL: [Action; 10] = [
     action("maps", maps),
     action("times", times),
     action("copies_between_contexts", across),
+    action("graphs", graphs),
 ];
 
 const N: usize = 1000;
@@ -170,5 +171,25 @@ fn across(ctx: &Context) -> Result<()> {
     queue.copy(&x, &mut there)?;
     queue.copy(&there, &mut back)?;
     assert_eq!(queue.read(&back).wait()?, counted());
+    Ok(())
+}
+
+/// Captures a graph with memory of its own, and replays it on two queues.
+fn graphs(ctx: &Context) -> Result<()> {
+    let (queue, other) = (ctx.queue("graphs"), ctx.queue("beside"));
+    let mix = ctx.kernel::<Mix>()?;
+    let x = queue.array(&counted())?;
+    let (graph, shown) = queue.capture(|c| {
+        let side = c.fork("side");
+        let mut own = side.full([N], 2_u32)?;
+        c.wait_for_queue(&side)?;
+        c.launch(&mix, Grid::threads([N]), Mix { a: 3, b: 1, x: &x, y: &mut own })?;
+        c.read_as("own", &own)
+    })?;
+    let runs = [queue.replay(&graph)?, other.replay(&graph)?];
+    for run in runs {
+        let found = run.read(&shown)?.wait()?;
+        assert!(found.iter().zip(0..).all(|(&found, x)| found == mixed(2, 3, x, 1)));
+    }
     Ok(())
 }

@@ -160,6 +160,7 @@ fn check(device: &FailingDevice, ctx: &Context, error: &Error, seen: &Seen, acti
         Kind::DeviceLost { .. } if last.is_some_and(|(call, _)| *call == Call::CreateBuffer) => false,
         Kind::DeviceLost { .. } => device.by_wgpu() || action.by_wgpu || submitted(seen),
         Kind::OtherContext { error, .. } => return check(device, ctx, error, seen, action, what),
+        Kind::GraphNode { error, .. } => return check(device, ctx, error, seen, action, what),
         _ => false,
     };
     assert!(right && last.is_some(), "{what}: {last:?} gives: {error}\n{}", ctx.state_dump());

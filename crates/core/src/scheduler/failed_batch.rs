@@ -187,7 +187,13 @@ impl State {
 mod tests {
     use super::*;
     use crate::error::Kind;
-    use crate::scheduler::test_engine::{block, engine, enqueue_work, fill, queue, queues};
+    use crate::error::site::CommandKind;
+    use crate::memory::read_slot::ReadSlot;
+    use crate::scheduler::test_engine::{block, engine, enqueue_work, fill, here, queue, queues, span};
+    use crate::work::graph_data::graph_node::{GraphNode, NodeCommand};
+    use crate::work::graph_data::graph_order::MissingOrder;
+    use crate::work::graph_data::graph_plan::{GraphPlan, PlanParts};
+    use crate::work::graph_data::graph_run::{GraphRun, GraphStep};
 
     /// Plans up to `point` and lets the device refuse a step of the batch. `before` states that the batch was refused
     /// before.
@@ -229,5 +235,32 @@ mod tests {
         refuse(&engine, point, 0, true);
         assert!(engine.lock().queue(slot).error.is_some());
         assert!(!array.order().visible);
+    }
+
+    #[test]
+    fn r01_a_refused_part_of_a_graph_has_the_outputs_of_its_own_nodes() {
+        let read = |output: u32| {
+            let work = Work::Read { src: span(&block()), slot: ReadSlot::new() };
+            let (what, output) = (CommandKind::Read, Some(output));
+            let command = NodeCommand { work, what, at: here(), label: None, output };
+            GraphNode { queue: 0, after: SmallVec::new(), command: Arc::new(command) }
+        };
+        let parts = PlanParts {
+            label: "graph".into(),
+            nodes: [0, 1, 2].map(read).into(),
+            queues: ["q".into()].into(),
+            cuts: Vec::from([1]),
+            keep: Arc::new(()),
+            owns_memory: false,
+        };
+        let plan = Arc::new(GraphPlan::new(parts, MissingOrder::Add).expect("reads do not conflict"));
+        let outputs: Vec<_> = (0..3).map(|_| ReadSlot::new()).collect();
+        let run = Arc::new(GraphRun { plan, outputs, at: here() });
+        let place = |slot: &Arc<ReadSlot>| run.outputs.iter().position(|known| Arc::ptr_eq(known, slot));
+        let of = |segment: u32| -> Vec<_> {
+            let step = GraphStep { run: run.clone(), segment: Some(segment) };
+            step.outputs().map(place).collect()
+        };
+        assert_eq!([of(0), of(1)], [vec![Some(0)], vec![Some(1), Some(2)]]);
     }
 }
