@@ -11,6 +11,7 @@ mod edits;
 mod faults;
 mod files;
 mod flight;
+mod random_edits;
 mod replaying;
 mod structure;
 mod temporaries;
@@ -33,6 +34,7 @@ pub fn cases() -> Vec<Case> {
         faults::cases(),
         files::cases(),
         flight::cases(),
+        random_edits::cases(),
         replaying::cases(),
         structure::cases(),
         temporaries::cases(),

@@ -15,6 +15,7 @@ pub fn cases() -> Vec<Case> {
         case("g05_two_arrays_take_turns_in_fifty_replays", double_buffering),
         case("g05_every_kind_of_command_uses_the_bound_array", every_kind),
         case("g05_bindings_that_overlap_are_ordered_as_captured", overlap),
+        case("g05_the_order_depends_on_the_distance_of_two_bound_arrays", distance),
         case("g05_bindings_that_overlap_are_a_hazard_under_checked", checked),
         case("g05_bindings_that_overlap_in_one_launch_are_refused", aliased),
         case("g05_wrong_bindings_are_errors_by_name", wrong),
@@ -260,6 +261,43 @@ fn overlap(subject: &Subject) {
             }
             queue.replay(&with).unwrap();
             assert_eq!(queue.read(&shared).wait().unwrap(), [order(inputs); N], "inputs {inputs:?}");
+        }
+    }
+}
+
+fn distance(subject: &Subject) {
+    let (ctx, queue) = queue_of(subject);
+    let unit = unit_of(&ctx);
+    let mix = ctx.kernel::<Mix>().unwrap();
+    let one = queue.full([unit], 1_u32).unwrap();
+    let arrays = [1, 2].map(|value| queue.full([2 * unit], value).unwrap());
+    queue.finish().wait().unwrap();
+    let (graph, ()) = queue
+        .capture(|c| {
+            let sides = [c.fork("first"), c.fork("second")];
+            let (a, b) = (c.input("a", &arrays[0])?, c.input("b", &arrays[1])?);
+            // One queue changes the end of `a`, the other the start of `b`.
+            let mut parts = [a.slice(unit..2 * unit)?, b.slice(0..unit)?];
+            for round in 0..8 {
+                for (at, (side, y)) in sides.iter().zip(&mut parts).enumerate() {
+                    let a = 2 * at as u32 + 3;
+                    side.launch(&mix, Grid::threads([unit]), Mix { a, b: round, x: &one, y })?;
+                }
+            }
+            sides.iter().try_for_each(|side| c.wait_for_queue(side))
+        })
+        .unwrap();
+    let mut long = queue.full([3 * unit], 5_u32).unwrap();
+    let (start, end) = (long.slice(0..2 * unit).unwrap(), long.slice(unit..3 * unit).unwrap());
+    let alone = |a: u32| (0..8).fold(5, |y, round| Mix::of(a, round, 1, y));
+    let both = (0..8).fold(5, |y, round| Mix::of(5, round, 1, Mix::of(3, round, 1, y)));
+    for _ in 0..2 {
+        for (second, expected) in [(&start, [alone(5), alone(3), 5]), (&end, [5, both, 5])] {
+            queue.fill(&mut long, 5).unwrap();
+            let with = graph.with().input("a", &start).unwrap().input("b", second).unwrap();
+            queue.replay(&with).unwrap();
+            let expected: Vec<u32> = expected.into_iter().flat_map(|value| vec![value; unit]).collect();
+            assert_eq!(queue.read(&long).wait().unwrap(), expected);
         }
     }
 }

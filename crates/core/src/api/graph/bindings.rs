@@ -23,7 +23,7 @@ use std::sync::{Arc, OnceLock};
 /// # Example
 /// ```
 /// # let (ctx, queue) = fencepost::doctest();
-/// let mut buffers = [ctx.zeros::<u32, 1>([4])?, ctx.zeros::<u32, 1>([4])?];
+/// let buffers = [ctx.zeros::<u32, 1>([4])?, ctx.zeros::<u32, 1>([4])?];
 /// let (graph, ()) = queue.capture(|c| {
 ///     let mut x = c.input("x", &buffers[0])?;
 ///     c.fill(&mut x, 7)

@@ -196,7 +196,7 @@ impl Capture {
     /// # let (ctx, queue) = fencepost::doctest();
     /// let (mut x, mut y) = (ctx.zeros::<u32, 1>([4])?, ctx.zeros::<u32, 1>([4])?);
     /// let one = queue.full([4], 1_u32)?;
-    /// let (graph, ()) = queue.capture(|c| {
+    /// let (mut graph, ()) = queue.capture(|c| {
     ///     c.copy(&one, &mut x)?;
     ///     c.label("first copy")?;
     ///     c.copy(&x, &mut y)
