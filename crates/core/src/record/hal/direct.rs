@@ -122,6 +122,7 @@ impl<A: Backend> Direct<A> {
             Some(mut encoder) => {
                 // SAFETY: the encoder is idle, so the device has completed the commands that it recorded.
                 unsafe { encoder.native.reset_all(std::iter::from_fn(|| encoder.recorded.buffers.pop())) };
+                encoder.recorded.buffers.clear(); // the noop backend leaves them in the list
                 encoder.recorded.is_closed = false;
                 encoder
             }
