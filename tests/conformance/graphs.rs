@@ -11,6 +11,7 @@ mod edits;
 mod faults;
 mod files;
 mod flight;
+mod native;
 mod random_edits;
 mod replaying;
 mod structure;
@@ -34,6 +35,7 @@ pub fn cases() -> Vec<Case> {
         faults::cases(),
         files::cases(),
         flight::cases(),
+        native::cases(),
         random_edits::cases(),
         replaying::cases(),
         structure::cases(),

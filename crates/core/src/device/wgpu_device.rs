@@ -26,7 +26,7 @@ use fencepost_sync::Lost;
 use fencepost_sync::backend::{LostFlag, poll};
 use fencepost_sync::prim::{Mutex, lock};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use web_time::Instant;
 use wgpu::BufferUsages as Usages;
@@ -57,6 +57,8 @@ pub(crate) struct WgpuDevice {
     /// Is `true` from the first external buffer on. While it is `false`, a batch that bypasses wgpu is not searched for
     /// external buffers.
     had_external: AtomicBool,
+    /// Counts the submissions of native bodies of graphs, for tests.
+    pub(crate) native_bodies: AtomicU64,
     /// Holds the time of the last probe for device loss.
     probed: Mutex<Option<Instant>>,
 }
@@ -129,6 +131,7 @@ impl WgpuDevice {
             gone,
             external,
             had_external: AtomicBool::new(false),
+            native_bodies: AtomicU64::new(0),
             probed: Mutex::default(),
         }
     }

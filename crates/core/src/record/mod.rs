@@ -16,6 +16,7 @@ pub(crate) mod own_kernels;
 pub(crate) mod program_commands;
 pub(crate) mod recorder_choice;
 pub(crate) mod region_kernels;
+pub(crate) mod replay_form;
 pub(crate) mod staged_copy;
 pub(crate) mod submitter;
 pub(crate) mod time_pages;

@@ -7,7 +7,7 @@ use crate::driver::backend::Backend;
 use crate::memory::free_list::{FreeList, TakenItem};
 use crate::memory::wgpu_memory::refused;
 use crate::record::hal::encoder::FinishedBuffers;
-use crate::record::hal::stretch::PlacedBody;
+use crate::record::hal::stretch::UsedStretch;
 use fencepost_sync::TimelineValue;
 use fencepost_sync::backend::HalFence;
 use smallvec::SmallVec;
@@ -89,7 +89,7 @@ impl<A: Backend> Direct<A> {
     pub(crate) fn submit(
         &self,
         recorded: Option<&RecordedEncoder<A>>,
-        bodies: &[PlacedBody<A>],
+        stretches: &[UsedStretch<A>],
         signal: TimelineValue,
     ) -> Result<(), Failure> {
         // SAFETY: the queue is only used to submit, and only wgpu destroys it.
@@ -97,8 +97,8 @@ impl<A: Backend> Direct<A> {
         let queue = queue.ok_or_else(|| self.failure(&DeviceError::Lost))?;
         let own = recorded.map_or(&[][..], |encoder| &encoder.recorded.buffers);
         let mut buffers: SmallVec<[_; 3]> = own.iter().collect();
-        for (earlier, placed) in bodies.iter().enumerate() {
-            buffers.insert(placed.after + earlier, placed.commands());
+        for (earlier, (after, commands)) in stretches.iter().filter_map(UsedStretch::body).enumerate() {
+            buffers.insert(after + earlier, commands);
         }
         // SAFETY: an encoder of this device recorded the commands. They, and all that they use, are kept until the
         // fence reaches `signal`. The values of a lane grow, so the fence's values grow from submission to submission.
@@ -121,7 +121,8 @@ impl<A: Backend> Direct<A> {
         let encoder = match self.idle.take() {
             Some(mut encoder) => {
                 // SAFETY: the encoder is idle, so the device has completed the commands that it recorded.
-                unsafe { encoder.native.reset_all(encoder.recorded.buffers.drain(..)) };
+                unsafe { encoder.native.reset_all(std::iter::from_fn(|| encoder.recorded.buffers.pop())) };
+                encoder.recorded.buffers.clear(); // the noop backend leaves them in the list
                 encoder.recorded.is_closed = false;
                 encoder
             }

@@ -17,7 +17,7 @@ use crate::record::hal::encoder::NativeEncoder;
 use crate::record::hal::external_handles::ExternalHandles;
 use crate::record::hal::native_buffers::{buffer_of, native, native_of};
 use crate::record::hal::scratch::Scratch;
-use crate::record::hal::stretch::{PlacedBody, ResolvedGraph};
+use crate::record::hal::stretch::{ResolvedGraph, UsedStretch};
 use crate::record::hal::zero_fill::ZeroFills;
 use crate::record::own_kernels::{OwnKernel, OwnKernels};
 use crate::work::graph_data::graph_plan::GraphPlan;
@@ -25,6 +25,7 @@ use crate::work::kernel_launch::Launch;
 use fencepost_sync::TimelineValue;
 use smallvec::SmallVec;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use wgpu::{BufferUses as Uses, hal};
 
 /// Holds the objects that record a batch, and the resources that the batch needs until it is complete.
@@ -42,10 +43,8 @@ pub(crate) struct HalBatch<'e, A: Backend> {
     /// Is the value that the lane's fence passes when the batch is complete. No other batch in flight has this value.
     pub(crate) signal: TimelineValue,
     pub(crate) zeroed: ZeroFills,
-    /// Lists the graphs whose stretches the batch has recorded.
-    pub(crate) graphs: Vec<Arc<ResolvedGraph<A>>>,
-    /// Lists the native bodies that the batch submits.
-    pub(crate) bodies: Vec<PlacedBody<A>>,
+    /// Lists the stretches of graphs that the batch has recorded or submits as bodies.
+    pub(crate) stretches: Vec<UsedStretch<A>>,
     /// Holds the key of the current dispatch's bind group. The next dispatch reuses the memory of the key.
     pub(crate) key: GroupKey,
     /// Lists the uses of the current command. The next command reuses the memory of the list.
@@ -74,8 +73,7 @@ impl<'e, A: Backend> HalBatch<'e, A> {
             parameter_scratch,
             signal,
             zeroed: ZeroFills::default(),
-            graphs: Vec::new(),
-            bodies: Vec::new(),
+            stretches: Vec::new(),
             key: GroupKey { layout: LayoutId::none(), parts: Vec::new() },
             touches: Vec::new(),
         }
@@ -176,12 +174,15 @@ impl<'e, A: Backend> HalBatch<'e, A> {
         self.calls.admit(&self.touches);
         let is_long = stretch.len() >= self.device.parts.native_replay_from.max(1);
         let has_body = is_long && self.calls.is_divisible() && stretch.has_body(plan, encoders);
-        if !has_body {
+        let mut body_after = None;
+        if has_body {
+            let after = self.calls.divide().map_err(|error| refused(&error, "a command buffer", 0))?;
+            body_after = Some(after);
+            self.device.native_bodies.fetch_add(1, Ordering::Relaxed);
+        } else {
             stretch.record(plan, &mut self.calls);
-            return Ok(());
         }
-        let after = self.calls.divide().map_err(|error| refused(&error, "a command buffer", 0))?;
-        self.bodies.push(PlacedBody { after, graph: graph.clone(), stretch: at });
+        self.stretches.push(UsedStretch { body_after, graph: graph.clone(), stretch: at });
         Ok(())
     }
 
@@ -208,7 +209,9 @@ impl<'e, A: Backend> HalBatch<'e, A> {
         group
     }
 
-    /// Returns the bind group of the bound ranges from the cache, or makes and caches it.
+    /// Returns the bind group of the bound ranges from the cache, or makes and caches it. Each launch needs it, so the
+    /// code is part of its caller.
+    #[inline(always)]
     fn cached<'p, P: BoundRanges<'p>>(
         &mut self,
         dispatch: &HalDispatch<'_, A, P>,

@@ -33,7 +33,7 @@ use crate::record::hal::known_graphs::KnownGraphs;
 use crate::record::hal::native_buffers::native_of;
 use crate::record::hal::scratch::Scratch;
 use crate::record::hal::stretch;
-use crate::record::hal::stretch::{PlacedBody, ResolvedGraph};
+use crate::record::hal::stretch::UsedStretch;
 use crate::record::hal::zero_fill::ZeroFills;
 use crate::record::lane_fence::LaneFence;
 use crate::record::own_kernels::{OwnCommands, OwnDispatch, OwnGroups, OwnKernels, OwnRange};
@@ -114,8 +114,7 @@ struct HalBatchResources<A: Backend> {
     _pipelines: Vec<Arc<HalPipeline<A>>>,
     _parameter_staging: Vec<StagingPiece<WgpuMemory>>,
     zeroed: ZeroFills,
-    _graphs: Vec<Arc<ResolvedGraph<A>>>,
-    bodies: Vec<PlacedBody<A>>,
+    stretches: Vec<UsedStretch<A>>,
 }
 
 impl<A: Backend> HalRecorder<A> {
@@ -224,7 +223,7 @@ impl<A: Backend> HalRecorder<A> {
             self.record_steps(device, (encoder, Some(finished)), steps, (&[], None), &read)
         };
         let (recorded, kept) = direct.record(record)?;
-        if let Err(lost) = direct.submit(Some(&recorded), &kept.bodies, signal) {
+        if let Err(lost) = direct.submit(Some(&recorded), &kept.stretches, signal) {
             std::mem::forget((recorded, kept)); // the lost device may still use them
             return Err(lost);
         }
@@ -273,7 +272,7 @@ impl<A: Backend> HalRecorder<A> {
         visitor.batch.calls.note_rest();
         *epoch = visitor.batch.calls.epoch();
         let transfers = order.more_than_launches.then(|| visitor.transfers.finish());
-        let HalBatch { kept, pipelines, parameter_staging, zeroed, graphs, bodies, .. } = visitor.batch;
+        let HalBatch { kept, pipelines, parameter_staging, zeroed, stretches, .. } = visitor.batch;
         Ok(HalBatchResources {
             _groups: kept,
             _transfers: transfers,
@@ -281,8 +280,7 @@ impl<A: Backend> HalRecorder<A> {
             _pipelines: pipelines,
             _parameter_staging: parameter_staging,
             zeroed,
-            _graphs: graphs,
-            bodies,
+            stretches,
         })
     }
 }
@@ -411,7 +409,6 @@ impl<'e, A: Backend> WorkVisitor<'e> for HalVisitor<'e, A> {
         }
         walk_nodes(graph, base, next..nodes, self, level)?;
         *level = None; // the stretches have passed levels without a visit
-        self.batch.graphs.push(resolved);
         Ok(())
     }
 

@@ -50,13 +50,13 @@ pub(crate) struct StretchUse {
     pub(crate) write: bool,
 }
 
-/// Names a native body that a batch submits.
-pub(crate) struct PlacedBody<A: Backend> {
-    /// Counts the batch's own command buffers that come before the body.
-    pub(crate) after: usize,
-    /// Keeps the body until the batch is complete.
+/// Keeps a stretch that a batch uses until the batch is complete.
+pub(crate) struct UsedStretch<A: Backend> {
+    /// Counts the batch's own command buffers that come before the native body. It is `None` if the batch has recorded
+    /// the launches.
+    pub(crate) body_after: Option<usize>,
     pub(crate) graph: Arc<ResolvedGraph<A>>,
-    /// Is the index of the stretch with the body.
+    /// Is the index of the stretch.
     pub(crate) stretch: usize,
 }
 
@@ -172,11 +172,13 @@ impl<A: Backend> Stretch<A> {
     }
 }
 
-impl<A: Backend> PlacedBody<A> {
-    /// Returns the commands of the body.
-    pub(crate) fn commands(&self) -> &A::CommandBuffer {
+impl<A: Backend> UsedStretch<A> {
+    /// Returns the commands of the native body, and the number of the batch's own command buffers before them. Returns
+    /// `None` if the batch has recorded the launches.
+    pub(crate) fn body(&self) -> Option<(usize, &A::CommandBuffer)> {
+        let after = self.body_after?;
         let body = self.graph.stretches[self.stretch].body.get();
-        body.and_then(Option::as_ref).expect("bug: the stretch has no body").commands()
+        Some((after, body.and_then(Option::as_ref).expect("bug: the stretch has no body").commands()))
     }
 }
 

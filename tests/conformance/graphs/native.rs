@@ -1,0 +1,296 @@
+//! G04: replays whose launches were recorded once behave as replays that record them each time.
+
+use crate::common::kernels::Mix;
+use crate::common::{Case, Subject, case};
+use fencepost::prelude::*;
+use fencepost::testing;
+use fencepost::{Graph, QueueOptions};
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("g04_a_native_replay_equals_an_encoded_one", same_results),
+        case("g04_the_second_replay_is_native_where_the_device_can_do_that", second_is_native),
+        case("g04_native_replays_come_between_eager_commands_on_the_same_arrays", between_eager_commands),
+        case("g04_two_native_replays_are_in_flight_at_once", two_in_flight),
+        case("g04_native_replays_on_several_queues_are_ordered", several_queues),
+        case("g04_the_host_reads_what_a_native_replay_wrote", host_reads),
+        case("g04_a_native_replay_has_parts_that_are_recorded_each_time", mixed_parts),
+        case("g04_a_native_replay_is_timed", timed),
+        case("g10_a_natively_replayed_graph_may_be_dropped_in_flight", dropped_in_flight),
+        case("g10_the_arrays_of_a_natively_replayed_graph_are_reused", arrays_reused),
+    ]
+}
+
+const N: usize = 256;
+
+/// Opens a context whose graphs are native from this number of launches on.
+fn open(subject: &Subject, native_from: usize) -> (Context, CommandQueue) {
+    let ctx = subject.switched(|switches| switches.native_replay_from = native_from);
+    let queue = ctx.queue("main");
+    (ctx, queue)
+}
+
+/// Holds three arrays, and a graph of launches that depend on each other through them.
+struct Chain {
+    arrays: [DeviceArray<u32>; 3],
+    graph: Graph,
+    mix: fencepost::Kernel<Mix<'static>>,
+}
+
+const LAUNCHES: usize = 24;
+
+impl Chain {
+    fn new(ctx: &Context, queue: &CommandQueue) -> Self {
+        let mix = ctx.kernel::<Mix>().unwrap();
+        let mut arrays = [1_u32, 2, 3].map(|value| queue.full([N], value).unwrap());
+        let (graph, ()) = queue
+            .capture(|c| {
+                for at in 0..LAUNCHES {
+                    let (x, y) = neighbours(&mut arrays, at);
+                    c.launch(&mix, Grid::threads([N]), Mix { a: 3, b: at as u32, x, y })?;
+                }
+                Ok(())
+            })
+            .unwrap();
+        Self { arrays, graph, mix }
+    }
+
+    /// Does on values what a replay does on each element.
+    fn replay(values: &mut [u32; 3]) {
+        for at in 0..LAUNCHES {
+            values[(at + 1) % 3] = Mix::of(3, at as u32, values[at % 3], values[(at + 1) % 3]);
+        }
+    }
+
+    fn check(&self, queue: &CommandQueue, values: [u32; 3]) {
+        for (array, value) in self.arrays.iter().zip(values) {
+            assert_eq!(queue.read(array).wait().unwrap(), [value; N]);
+        }
+    }
+}
+
+/// Returns an array and the next one, for a launch that reads the first and writes the second.
+fn neighbours(arrays: &mut [DeviceArray<u32>; 3], at: usize) -> (&DeviceArray<u32>, &mut DeviceArray<u32>) {
+    let [one, two, three] = arrays;
+    match at % 3 {
+        0 => (one, two),
+        1 => (two, three),
+        _ => (three, one),
+    }
+}
+
+fn same_results(subject: &Subject) {
+    let mut values = [1, 2, 3];
+    (0..100).for_each(|_| Chain::replay(&mut values));
+    for native_from in [1, usize::MAX] {
+        let (ctx, queue) = open(subject, native_from);
+        let chain = Chain::new(&ctx, &queue);
+        for _ in 0..100 {
+            queue.replay(&chain.graph).unwrap();
+        }
+        chain.check(&queue, values);
+    }
+}
+
+fn second_is_native(subject: &Subject) {
+    let (ctx, queue) = open(subject, 1);
+    let chain = Chain::new(&ctx, &queue);
+    let native = testing::native_launches(&chain.graph);
+    let mut counts = Vec::new();
+    for _ in 0..4 {
+        queue.replay(&chain.graph).unwrap();
+        queue.finish().wait().unwrap();
+        counts.push(testing::native_bodies(&ctx));
+    }
+    match native {
+        Ok(launches) => {
+            assert_eq!(launches, LAUNCHES);
+            assert_eq!(counts, [0, 1, 2, 3]);
+        }
+        Err(reason) => assert_eq!(counts, [0; 4], "{reason}"),
+    }
+    if subject.place().is_vulkan() && ctx.state_dump().contains("recorder direct") {
+        assert_eq!(native, Ok(LAUNCHES));
+    }
+    // A graph below the limit is recorded at each replay.
+    let (ctx, queue) = open(subject, LAUNCHES + 1);
+    let chain = Chain::new(&ctx, &queue);
+    (0..4).for_each(|_| drop(queue.replay(&chain.graph).unwrap()));
+    queue.finish().wait().unwrap();
+    assert!(testing::native_launches(&chain.graph).is_err());
+    assert_eq!(testing::native_bodies(&ctx), 0);
+}
+
+fn between_eager_commands(subject: &Subject) {
+    let (ctx, queue) = open(subject, 1);
+    let mut chain = Chain::new(&ctx, &queue);
+    let mut after = queue.full([N], 0_u32).unwrap();
+    let (mut values, mut result) = ([1, 2, 3], 0);
+    for round in 0..20_u32 {
+        // A launch, a copy and a fill write what the replay reads; a launch and a copy read what it wrote.
+        let [one, two, three] = &mut chain.arrays;
+        queue.launch(&chain.mix, Grid::threads([N]), Mix { a: 5, b: round, x: two, y: one }).unwrap();
+        values[0] = Mix::of(5, round, values[1], values[0]);
+        queue.copy(one, two).unwrap();
+        values[1] = values[0];
+        if round % 3 == 0 {
+            queue.fill(three, round).unwrap();
+            values[2] = round;
+        }
+        queue.replay(&chain.graph).unwrap();
+        Chain::replay(&mut values);
+        let args = Mix { a: 7, b: 1, x: &chain.arrays[0], y: &mut after };
+        queue.launch(&chain.mix, Grid::threads([N]), args).unwrap();
+        result = Mix::of(7, 1, values[0], result);
+        queue.replay(&chain.graph).unwrap();
+        Chain::replay(&mut values);
+        queue.upload(&[round; N], &mut chain.arrays[2]).unwrap();
+        values[2] = round;
+    }
+    chain.check(&queue, values);
+    assert_eq!(queue.read(&after).wait().unwrap(), [result; N]);
+}
+
+fn two_in_flight(subject: &Subject) {
+    let (ctx, queue) = open(subject, 1);
+    let chain = Chain::new(&ctx, &queue);
+    let mut values = [1, 2, 3];
+    for _ in 0..30 {
+        // Each flush submits a batch, and the second batch comes while the first one is in flight.
+        for _ in 0..2 {
+            queue.replay(&chain.graph).unwrap();
+            queue.flush().unwrap();
+            Chain::replay(&mut values);
+        }
+    }
+    chain.check(&queue, values);
+}
+
+fn several_queues(subject: &Subject) {
+    let (ctx, queue) = open(subject, 1);
+    let chain = Chain::new(&ctx, &queue);
+    let other = Chain::new(&ctx, &ctx.queue("other"));
+    let queues: Vec<CommandQueue> = (0..3).map(|at| ctx.queue(&format!("queue {at}"))).collect();
+    let (mut values, mut others) = ([1, 2, 3], [1, 2, 3]);
+    for at in 0..60 {
+        queues[at % 3].replay(&chain.graph).unwrap();
+        Chain::replay(&mut values);
+        if at % 2 == 0 {
+            queues[(at + 1) % 3].replay(&other.graph).unwrap();
+            Chain::replay(&mut others);
+        }
+    }
+    chain.check(&queue, values);
+    other.check(&queue, others);
+}
+
+fn host_reads(subject: &Subject) {
+    let (ctx, queue) = open(subject, 1);
+    let chain = Chain::new(&ctx, &queue);
+    let mut values = [1, 2, 3];
+    for round in 0..10 {
+        queue.replay(&chain.graph).unwrap();
+        Chain::replay(&mut values);
+        let lazy = queue.read(&chain.arrays[1]);
+        let expected = values[1];
+        queue.replay(&chain.graph).unwrap();
+        Chain::replay(&mut values);
+        assert_eq!(lazy.wait().unwrap(), [expected; N]);
+        assert_eq!(&*chain.arrays[0].map_read().wait().unwrap(), &[values[0]; N][..]);
+        let mut map = chain.arrays[2].map_write().wait().unwrap();
+        map.fill(round);
+        drop(map);
+        values[2] = round;
+    }
+    chain.check(&queue, values);
+}
+
+fn mixed_parts(subject: &Subject) {
+    let (ctx, queue) = open(subject, 1);
+    let mix = ctx.kernel::<Mix>().unwrap();
+    let mut x = queue.full([N], 1_u32).unwrap();
+    let mut y = queue.full([N], 2_u32).unwrap();
+    let (graph, out) = queue
+        .capture(|c| {
+            let mut own = c.zeros::<u32, 1>([N])?;
+            c.launch(&mix, Grid::threads([N]), Mix { a: 3, b: 1, x: &x, y: &mut y })?;
+            c.launch(&mix, Grid::threads([N]), Mix { a: 3, b: 2, x: &y, y: &mut x })?;
+            c.copy(&x, &mut own)?;
+            c.upload(&[9; N], &mut x)?;
+            c.launch(&mix, Grid::threads([N]), Mix { a: 2, b: 3, x: &x, y: &mut own })?;
+            c.launch(&mix, Grid::threads([N]), Mix { a: 2, b: 4, x: &own, y: &mut y })?;
+            c.read_as("own", &own)
+        })
+        .unwrap();
+    let (mut of_x, mut of_y) = (1, 2);
+    for _ in 0..10 {
+        let run = queue.replay(&graph).unwrap();
+        of_y = Mix::of(3, 1, of_x, of_y);
+        of_x = Mix::of(3, 2, of_y, of_x);
+        let own = Mix::of(2, 3, 9, of_x);
+        of_x = 9;
+        of_y = Mix::of(2, 4, own, of_y);
+        assert_eq!(run.read(&out).unwrap().wait().unwrap(), [own; N]);
+    }
+    assert_eq!(queue.read(&x).wait().unwrap(), [of_x; N]);
+    assert_eq!(queue.read(&y).wait().unwrap(), [of_y; N]);
+}
+
+fn timed(subject: &Subject) {
+    let (ctx, _) = open(subject, 1);
+    let queue = ctx.queue_with(QueueOptions { timing: true, ..QueueOptions::default() });
+    let chain = Chain::new(&ctx, &queue);
+    let mut values = [1, 2, 3];
+    for _ in 0..5 {
+        queue.replay(&chain.graph).unwrap();
+        Chain::replay(&mut values);
+    }
+    chain.check(&queue, values);
+}
+
+fn dropped_in_flight(subject: &Subject) {
+    let (ctx, queue) = open(subject, 1);
+    for _ in 0..10 {
+        let chain = Chain::new(&ctx, &queue);
+        let mut values = [1, 2, 3];
+        for _ in 0..3 {
+            queue.replay(&chain.graph).unwrap();
+            queue.flush().unwrap();
+            Chain::replay(&mut values);
+        }
+        let Chain { arrays, graph, .. } = chain;
+        drop(graph);
+        let [one, two, three] = arrays;
+        drop((two, three));
+        assert_eq!(queue.read(&one).wait().unwrap(), [values[0]; N]);
+    }
+    let chain = Chain::new(&ctx, &queue);
+    (0..3).for_each(|_| drop(queue.replay(&chain.graph).unwrap()));
+    queue.flush().unwrap();
+    drop((chain, queue, ctx));
+}
+
+fn arrays_reused(subject: &Subject) {
+    let (ctx, queue) = open(subject, 1);
+    let before = ctx.pool_stats().used;
+    for round in 0..10_u32 {
+        let chain = Chain::new(&ctx, &queue);
+        let mut values = [1, 2, 3];
+        for _ in 0..4 {
+            queue.replay(&chain.graph).unwrap();
+            Chain::replay(&mut values);
+        }
+        chain.check(&queue, values);
+        drop(chain);
+        ctx.synchronize().wait().unwrap();
+        assert_eq!(ctx.pool_stats().used, before);
+        ctx.trim();
+        // New arrays get the memory of the dropped ones, or memory that the device must zero.
+        let zeros: Vec<_> = (0..6).map(|_| ctx.zeros::<u32, 1>([N]).unwrap()).collect();
+        let full: Vec<_> = (0..6).map(|_| queue.full([N], round).unwrap()).collect();
+        for (zeros, full) in zeros.iter().zip(&full) {
+            assert_eq!(queue.read(zeros).wait().unwrap(), [0; N]);
+            assert_eq!(queue.read(full).wait().unwrap(), [round; N]);
+        }
+    }
+}
