@@ -34,7 +34,7 @@ fn mixing(ctx: &Context, queue: &CommandQueue, x: &DeviceArray<u32>, y: &DeviceA
     let mut y = y.handle();
     let captured = queue.capture(|c| {
         c.launch(&mix, Grid::threads([N]), Mix { a: 0, b: 0, x, y: &mut y })?;
-        c.label("mix")
+        c.label_node("mix")
     });
     captured.unwrap().0
 }
@@ -81,7 +81,7 @@ fn several_nodes(subject: &Subject) {
         .capture(|c| {
             for at in 0..3 {
                 c.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 10, x: &x, y: &mut y })?;
-                c.label("step")?;
+                c.label_node("step")?;
                 c.launch(&mix, Grid::threads([N]), Mix { a: 2, b: at, x: &x, y: &mut y })?;
             }
             Ok(())
@@ -217,7 +217,7 @@ fn checks(subject: &Subject) {
     let (mut fill, ()) = queue
         .capture(|c| {
             c.fill(&mut z, 1)?;
-            c.label("fill y")
+            c.label_node("fill y")
         })
         .unwrap();
     let error = fill.edit().unwrap().node("fill y").unwrap().parameter("a", 1_u32).unwrap_err();
@@ -234,7 +234,7 @@ fn in_flight(subject: &Subject) {
             .capture(|c| {
                 let mut y = c.zeros::<u32, 1>([N])?;
                 c.launch(&mix, Grid::threads([N]), Mix { a: 0, b: 10, x: &x, y: &mut y })?;
-                c.label("mix")?;
+                c.label_node("mix")?;
                 c.read_as("y", &y)
             })
             .unwrap();
@@ -289,10 +289,10 @@ fn two_queues(
             let (a, b) = (3, 10 * round);
             let args = Mix { a, b, x: &one, y: &mut first.handle() };
             one_side.launch(&mix, Grid::threads([N]), args)?;
-            c.on(&one_side)?.label("first")?;
+            c.on(&one_side)?.label_node("first")?;
             let args = Mix { a: 5, b, x: &one, y: &mut second.handle() };
             other_side.launch(&mix, Grid::threads([N]), args)?;
-            c.on(&other_side)?.label("second")?;
+            c.on(&other_side)?.label_node("second")?;
         }
         c.wait_for_queue(&one_side)?;
         c.wait_for_queue(&other_side)
@@ -357,7 +357,7 @@ fn empty_launch(subject: &Subject) {
     let (mut graph, ()) = queue
         .capture(|c| {
             c.launch(&mix, Grid::threads([0]), Mix { a: 2, b: 0, x: &x, y: &mut y })?;
-            c.label("mix")
+            c.label_node("mix")
         })
         .unwrap();
     queue.replay(&graph).unwrap();

@@ -172,7 +172,7 @@ fn memory_returns(subject: &Subject) {
     let x = ctx.zeros::<u32, 1>([N]).unwrap();
     let (graph, own) = queue
         .capture(|c| {
-            let mut own = c.zeros::<u32, 1>([4 * N])?;
+            let own = c.zeros::<u32, 1>([4 * N])?;
             c.copy(&x, &mut own.slice(0..N)?)?;
             Ok(own)
         })

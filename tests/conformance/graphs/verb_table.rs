@@ -5,7 +5,7 @@
 use crate::common::kernels::Mix;
 use fencepost::prelude::*;
 use fencepost::{
-    Capture, DynKernel, EventOptions, Graph, HostArray, Kernel, Pending, Result, ScopeOptions, region,
+    Bound, Capture, DynKernel, EventOptions, Graph, HostArray, Kernel, Pending, Result, ScopeOptions, region,
 };
 use std::panic::Location;
 
@@ -137,6 +137,12 @@ pub fn table() -> Vec<Verb> {
         writes("launch", |o, q| q.launch(&o.mix, Grid::threads([N]), Mix { a: 2, b: 1, x: &o.two, y: &mut o.x.handle() })),
         writes("launch_dyn", |o, q| q.launch_dyn(&o.mixed, Grid::threads([N]), args![a = 2_u32, b = 1_u32, x = &o.two, y = &mut o.x.handle()])),
         writes("replay", |o, q| q.replay(&o.child).map(drop)),
+        // Control flow.
+        writes("if_", |o, q| q.if_(&o.two.slice(0..1)?, |b| b.fill(&mut o.x.handle(), 1))),
+        writes("if_else", |o, q| q.if_else(&o.two.slice(0..1)?, |b| b.fill(&mut o.x.handle(), 1), |b| b.fill(&mut o.x.handle(), 2))),
+        writes("while_", |o, q| q.while_(&o.two.slice(0..1)?, Bound::AtMost(2), |b| b.fill(&mut o.x.handle(), 1)).map(drop)),
+        writes("do_while", |o, q| q.do_while(&o.two.slice(0..1)?, Bound::AtMost(2), |b| b.fill(&mut o.x.handle(), 1)).map(drop)),
+        writes("repeat", |o, q| q.repeat(&o.two.slice(0..1)?, Bound::AtMost(2), |b| b.fill(&mut o.x.handle(), 1)).map(drop)),
         // Results that are needed now.
         refused("read", |o, q| wait(q.read(&o.x))),
         refused("read_with", |o, q| wait(q.read_with(&o.x, Vec::new()))),
@@ -160,6 +166,18 @@ pub fn table() -> Vec<Verb> {
     ];
     let capture = [
         of_capture("read_as", Behaviour::Adds, |o, c| c.read_as("x", &o.x).map(drop)),
+        of_capture("on", Behaviour::NoNode, |_, c| c.on(&c.fork("empty fork")).map(drop)),
+        of_capture("input", Behaviour::NoNode, |o, c| c.input("x", &o.x).map(drop)),
+        of_capture("value", Behaviour::NoNode, |_, c| c.value("a", 2_u32).map(drop)),
+        of_capture("parameter", Behaviour::Writes, |o, c| {
+            let a = c.value("a", 3_u32)?;
+            c.launch(&o.mix, Grid::threads([N]), Mix { a: 2, b: 1, x: &o.two, y: &mut o.x.handle() })?;
+            c.parameter("a", &a)
+        }),
+        of_capture("label_node", Behaviour::Writes, |o, c| {
+            c.fill(&mut o.x.handle(), 1)?;
+            c.label_node("fill")
+        }),
         of_capture("host", Behaviour::NoNode, |_, c| c.host(|| ())),
     ];
     queue.into_iter().chain(capture).collect()

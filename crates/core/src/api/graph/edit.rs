@@ -66,7 +66,7 @@ impl Graph {
     /// let (x, mut y) = (queue.array(&[1.0_f32, 2.0])?, ctx.zeros::<f32, 1>([2])?);
     /// let (mut graph, ()) = queue.capture(|c| {
     ///     c.launch_dyn(&saxpy, Grid::threads([2]), args![a = 2.0_f32, x = &x, y = &mut y])?;
-    ///     c.label("scale")
+    ///     c.label_node("scale")
     /// })?;
     /// let other = queue.array(&[10.0_f32, 20.0])?;
     /// graph.edit()?.node("scale")?.argument("x", &other)?.parameter("a", 1.0_f32)?.apply()?;
@@ -89,7 +89,7 @@ impl Graph {
 }
 
 impl<'g> GraphEdit<'g> {
-    /// Selects the nodes with a name: the [label](crate::Capture::label) of the nodes, or the kernel of launches
+    /// Selects the nodes with a name: the [label](crate::Capture::label_node) of the nodes, or the kernel of launches
     /// without a label.
     ///
     /// # Errors

@@ -198,14 +198,14 @@ impl Capture {
     /// let one = queue.full([4], 1_u32)?;
     /// let (mut graph, ()) = queue.capture(|c| {
     ///     c.copy(&one, &mut x)?;
-    ///     c.label("first copy")?;
+    ///     c.label_node("first copy")?;
     ///     c.copy(&x, &mut y)
     /// })?;
     /// assert!(graph.edit()?.node("first copy").is_ok());
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
-    pub fn label(&self, name: &str) -> Result<()> {
+    pub fn label_node(&self, name: &str) -> Result<()> {
         let captured = self.place();
         captured.with("label", Location::caller(), |state| {
             let Some(node) = state.last_of(captured.index) else {

@@ -64,7 +64,8 @@ fn refused(change: impl FnOnce(&mut GraphFile)) -> Error {
 fn a_launch_that_the_device_cannot_run_is_the_error_of_a_launch() {
     let alignment = refused(|file| {
         let binding = &mut launch_of(file).bindings[0];
-        (binding.offset, binding.size) = (4, 4);
+        binding.offset = 4;
+        binding.size = 4;
     });
     assert!(matches!(alignment.kind(), Kind::Alignment { offset: 4, .. }), "{alignment}");
     let small = refused(|file| launch_of(file).bindings[1].size = 8);
