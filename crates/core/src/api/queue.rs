@@ -1,5 +1,6 @@
 //! Command queues, on which a program enqueues its commands.
 
+pub(crate) mod array_memory;
 pub(crate) mod encode;
 pub(crate) mod launch;
 pub(crate) mod one_element;

@@ -334,6 +334,24 @@ impl CapturedQueue {
         })
     }
 
+    /// Returns a block of the given size from a dropped array of the same capture, if the next node of this queue comes
+    /// after all nodes that use the block.
+    pub(crate) fn reuse(
+        &self,
+        size: u64,
+        label: &Arc<str>,
+        at: &'static Location<'static>,
+    ) -> Result<Option<Arc<Block>>> {
+        let engine = self.tape.owner.engine();
+        self.with("a new array", at, |state| {
+            let clock = &state.queues[self.index as usize].clock;
+            let ordered = state.reusable.ordered_before(size, clock);
+            let block = { ordered }.find(|block| engine.take_orphan(block, label)).cloned()?;
+            state.reusable.reuse(&block);
+            Some(block)
+        })
+    }
+
     /// Makes a queue that comes after everything captured so far on this one.
     pub(crate) fn fork(&self, label: &str, at: &'static Location<'static>) -> Result<Self> {
         let index = self.with("fork", at, |state| {

@@ -5,13 +5,10 @@ use crate::api::queue::CommandQueue;
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
 use crate::arrays::host_array::{Download, HostArray, HostMemory, Upload};
 use crate::arrays::read::Reading;
-use crate::arrays::storage::Storage;
 use crate::arrays::upload_source::{HostRef, SOURCE, Source, SourceBytes, SourceRef};
 use crate::error::site::CommandKind;
 use crate::error::{Kind, Result};
-use crate::memory::heap::Heap;
 use crate::memory::host_access::HostUseKind;
-use crate::memory::pool::size_for;
 use crate::memory::read_slot::{ReadSlot, ReadState};
 use crate::memory::region_iter::PaddedShape;
 use crate::memory::shape::elements;
@@ -72,29 +69,6 @@ impl ArrayOps<'_> {
         };
         let array = ArrayRef { storage, offset: 0, len, dtype: T::DTYPE, followed: false };
         Ok(DeviceArray::padded(array, shape, padded))
-    }
-
-    fn allocate(&self, bytes: u64, label: &Arc<str>) -> Result<Arc<Storage>> {
-        let storage = Storage::allocate(self.owner, Heap::Device, bytes, label, self.by)?;
-        self.owner.engine().note_making(self.by, storage.block());
-        Ok(storage)
-    }
-
-    /// Allocates an array of a capture, on the memory of a dropped array of the capture if there is one.
-    #[cold]
-    fn allocate_captured(
-        &self,
-        captured: &CapturedQueue,
-        bytes: u64,
-        label: &Arc<str>,
-    ) -> Result<Arc<Storage>> {
-        let size = size_for(bytes, self.owner.device().caps().max_block);
-        if let Some(block) = captured.reuse(size, label, self.by.at)? {
-            return Ok(Storage::on_reused_block(self.owner, block, bytes, label, self.by));
-        }
-        let storage = Storage::allocate(self.owner, Heap::Device, bytes, label, self.by)?;
-        captured.adopt(storage.block(), self.by.at)?;
-        Ok(storage)
     }
 
     pub(crate) fn zeros<T: Element, const D: usize>(

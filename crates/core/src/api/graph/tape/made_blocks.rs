@@ -1,13 +1,10 @@
 //! The memory of arrays that a capture makes and drops: later arrays of the same capture reuse it.
 
-use crate::api::graph::tape::CapturedQueue;
-use crate::error::Result;
 use crate::memory::block::Block;
 use crate::memory::heap::BlockId;
 use crate::work::step::Work;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use std::panic::Location;
 use std::sync::Arc;
 
 /// Limits the blocks of one size that an allocation looks at.
@@ -72,14 +69,18 @@ impl MadeBlocks {
     }
 
     /// Records that another array has the block.
-    fn reuse(&mut self, block: &Block) {
+    pub(crate) fn reuse(&mut self, block: &Block) {
         let Some(&at) = self.places.get(&block.id) else { return };
         let MadeBlock { uses, earlier, .. } = &mut self.blocks[at];
         std::mem::take(uses).into_iter().for_each(|(queue, node)| add(earlier, queue, node));
     }
 
     /// Lists blocks of a size whose uses all come before the next node of a queue. `clock` is the clock of the queue.
-    fn ordered_before<'b>(&'b self, size: u64, clock: &'b [u32]) -> impl Iterator<Item = &'b Arc<Block>> {
+    pub(crate) fn ordered_before<'b>(
+        &'b self,
+        size: u64,
+        clock: &'b [u32],
+    ) -> impl Iterator<Item = &'b Arc<Block>> {
         let of_size = self.blocks.iter().rev().filter(move |made| made.block.size == size).take(MOST_BLOCKS);
         let ordered = of_size
             .filter(move |made| made.uses.iter().chain(&made.earlier).all(|last| is_before(last, clock)));
@@ -98,24 +99,4 @@ fn add(uses: &mut LastNodes, queue: u32, node: u32) {
 /// Returns `true` if the next node of the queue with this clock comes after a use.
 fn is_before(&(queue, node): &(u32, u32), clock: &[u32]) -> bool {
     clock.get(queue as usize).is_some_and(|&seen| seen > node)
-}
-
-impl CapturedQueue {
-    /// Returns a block of the given size from a dropped array of the same capture, if the next node of this queue comes
-    /// after all nodes that use the block.
-    pub(crate) fn reuse(
-        &self,
-        size: u64,
-        label: &Arc<str>,
-        at: &'static Location<'static>,
-    ) -> Result<Option<Arc<Block>>> {
-        let engine = self.tape.owner.engine();
-        self.with("a new array", at, |state| {
-            let clock = &state.queues[self.index as usize].clock;
-            let ordered = state.reusable.ordered_before(size, clock);
-            let block = { ordered }.find(|block| engine.take_orphan(block, label)).cloned()?;
-            state.reusable.reuse(&block);
-            Some(block)
-        })
-    }
 }
