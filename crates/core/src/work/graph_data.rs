@@ -1,5 +1,6 @@
 //! Graphs: commands that are captured once and replayed as one command.
 
+pub(crate) mod control_layout;
 pub(crate) mod control_table;
 pub(crate) mod gate;
 pub(crate) mod graph_node;

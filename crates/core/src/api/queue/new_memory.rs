@@ -1,0 +1,51 @@
+//! Memory for new arrays, and for the temporary arrays of commands.
+
+use crate::api::queue::transfer::ArrayOps;
+use crate::arrays::device_array::{ArrayRef, DeviceArray};
+use crate::arrays::storage::Storage;
+use crate::error::Result;
+use crate::memory::heap::Heap;
+use crate::memory::region_iter::PaddedShape;
+use crate::memory::shape::elements;
+use fencepost_kernels::Element;
+use std::sync::Arc;
+
+/// Names the remedy for a new array in a body.
+const NO_NEW_ARRAY: &str = "a body makes no arrays: make the array before the condition or the loop";
+
+impl ArrayOps<'_> {
+    /// Returns an array with unspecified elements.
+    ///
+    /// # Errors
+    /// Returns `TooLarge`, `OutOfMemory`, or `Captured` in a body.
+    pub(crate) fn empty<T: Element, const D: usize>(
+        &self,
+        shape: [usize; D],
+        padded: [usize; D],
+    ) -> Result<DeviceArray<T, D>> {
+        if let Some(captured) = self.captured {
+            captured.not_in_body("a new array", self.by.at, NO_NEW_ARRAY)?;
+        }
+        self.memory(shape, padded)
+    }
+
+    /// Returns an array as [`empty`](Self::empty) does, in a body too: for temporary memory of one command.
+    pub(crate) fn memory<T: Element, const D: usize>(
+        &self,
+        shape: [usize; D],
+        padded: [usize; D],
+    ) -> Result<DeviceArray<T, D>> {
+        let label: Arc<str> = format!("{} {:?}, line {}", T::DTYPE, shape, self.by.at.line()).into();
+        let object = format!("array `{label}`");
+        PaddedShape::new(&object, &shape, &padded)?;
+        let len = elements::<T>(&object, &padded)?;
+        let bytes = len as u64 * T::DTYPE.size() as u64;
+        let storage = Storage::allocate(self.owner, Heap::Device, bytes, &label, self.by)?;
+        match self.captured {
+            None => self.owner.engine().note_making(self.by, storage.block()),
+            Some(captured) => captured.adopt(storage.block(), self.by.at)?,
+        }
+        let array = ArrayRef { storage, offset: 0, len, dtype: T::DTYPE, followed: false };
+        Ok(DeviceArray::padded(array, shape, padded))
+    }
+}
