@@ -785,6 +785,13 @@ fn too_long(subject: &Subject) {
     assert_eq!((*call, *dispatches, *limit), ("while_", 200 * (2 * 200 + 1 + 1) + 1, 65_536));
     let (graph, _) = nest(2).unwrap();
     assert_eq!(graph.nodes(), 2 * (2 * 200 + 1 + 1) + 1 + 1);
+    let half = setup
+        .queue
+        .capture(|c| c.while_(&condition, Bound::AtMost(20_000), |body| setup.raise(body, &count)));
+    let (half, _) = half.unwrap();
+    let twice = setup.queue.capture(|c| c.replay(&half).and_then(|_| c.replay(&half)).map(|_| ()));
+    let error = twice.unwrap_err();
+    assert!(matches!(error.kind(), Kind::GraphTooLong { call: "replay", .. }), "{error}");
     let endless = setup.queue.while_(&condition, Bound::AtMost(u32::MAX), |body| setup.raise(body, &count));
     assert!(matches!(endless.unwrap_err().kind(), Kind::GraphTooLong { .. }));
     setup.raise(&setup.queue, &count).unwrap();

@@ -3,6 +3,7 @@
 pub(crate) mod array_memory;
 pub(crate) mod encode;
 pub(crate) mod launch;
+pub(crate) mod new_memory;
 pub(crate) mod one_element;
 pub(crate) mod queue_arrays;
 pub(crate) mod region_transfer;

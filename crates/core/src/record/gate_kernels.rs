@@ -7,7 +7,7 @@ use crate::work::graph_data::gate::Gate;
 use crate::work::span::Span;
 
 /// Counts the dispatches of a body that one workgroup handles.
-const GATE_WORKGROUP: u32 = 64;
+const DISPATCHES_EACH: u32 = 64;
 /// Stands for a word that a gate does not have.
 const NONE: u32 = u32::MAX;
 
@@ -39,7 +39,7 @@ pub(crate) fn record_gate<'e>(
         u32::from(counter.is_some_and(|counter| counter.resets)),
         u32::from(counter.is_some_and(|counter| counter.last)),
     ];
-    let groups = OwnGroups::Fixed((places.end - places.start).div_ceil(GATE_WORKGROUP).max(1));
+    let groups = OwnGroups::Fixed((places.end - places.start).div_ceil(DISPATCHES_EACH).max(1));
     let [words, counts] = tables(table);
     let ranges = &[condition, words, counts];
     commands.dispatch_own(&OwnDispatch { kernel: OwnKernel::Gate, params: &params, ranges, groups })

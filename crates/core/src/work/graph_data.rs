@@ -3,6 +3,7 @@
 pub(crate) mod alias_orders;
 pub(crate) mod byte_cursor;
 pub(crate) mod byte_writer;
+pub(crate) mod control_layout;
 pub(crate) mod control_table;
 pub(crate) mod decode_graph;
 pub(crate) mod encode_graph;

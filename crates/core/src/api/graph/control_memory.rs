@@ -13,7 +13,8 @@ use crate::record::gated_work::dispatches_of;
 use crate::runtime::owner::Owner;
 use crate::scheduler::free_blocks::BlockLease;
 use crate::scheduler::ordering::admission::Admission;
-use crate::work::graph_data::control_table::{COUNTS, ControlContents, ControlLayout, ControlTable};
+use crate::work::graph_data::control_layout::{ControlContents, lay_out};
+use crate::work::graph_data::control_table::{COUNTS, ControlTable};
 use crate::work::graph_data::gate::{Gate, GateCounter};
 use crate::work::graph_data::graph_node::{GraphNode, NodeCommand};
 use crate::work::span::Span;
@@ -94,8 +95,7 @@ pub(crate) fn make_table(
         Work::Upload { src: Payload::Kept(kept), dst } => Some((kept.bytes.clone(), dst.size)),
         _ => None,
     };
-    let ControlContents { layout, bytes } =
-        ControlLayout::new(nodes, (gates, loops.to_vec()), dispatches, contents);
+    let ControlContents { layout, bytes } = lay_out(nodes, (gates, loops.to_vec()), dispatches, contents);
     let by = Admission { slot: Slot::CONTEXT, what: CommandKind::Upload, at };
     let allocate = |bytes: u64| Storage::allocate(owner, Heap::Device, bytes, &"table of a graph".into(), by);
     let words = allocate(bytes.len() as u64)?;

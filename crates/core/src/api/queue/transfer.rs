@@ -11,7 +11,6 @@ use crate::error::{Kind, Result};
 use crate::memory::host_access::HostUseKind;
 use crate::memory::read_slot::{ReadSlot, ReadState};
 use crate::memory::region_iter::PaddedShape;
-use crate::memory::shape::elements;
 use crate::memory::staged_bytes::{KeptBytes, Payload};
 use crate::multi::context_copy;
 use crate::runtime::event::same_context;
@@ -41,36 +40,6 @@ pub(crate) struct ArrayOps<'a> {
 }
 
 impl ArrayOps<'_> {
-    pub(crate) fn empty<T: Element, const D: usize>(
-        &self,
-        shape: [usize; D],
-        padded: [usize; D],
-    ) -> Result<DeviceArray<T, D>> {
-        if let Some(captured) = self.captured {
-            captured.not_in_body("a new array", self.by.at, NO_NEW_ARRAY)?;
-        }
-        self.memory(shape, padded)
-    }
-
-    /// Returns an array as [`empty`](Self::empty) does, in a body too: for temporary memory of one command.
-    pub(crate) fn memory<T: Element, const D: usize>(
-        &self,
-        shape: [usize; D],
-        padded: [usize; D],
-    ) -> Result<DeviceArray<T, D>> {
-        let label: Arc<str> = format!("{} {:?}, line {}", T::DTYPE, shape, self.by.at.line()).into();
-        let object = format!("array `{label}`");
-        PaddedShape::new(&object, &shape, &padded)?;
-        let len = elements::<T>(&object, &padded)?;
-        let bytes = len as u64 * T::DTYPE.size() as u64;
-        let storage = match self.captured {
-            None => self.allocate(bytes, &label)?,
-            Some(captured) => self.allocate_captured(captured, bytes, &label)?,
-        };
-        let array = ArrayRef { storage, offset: 0, len, dtype: T::DTYPE, followed: false };
-        Ok(DeviceArray::padded(array, shape, padded))
-    }
-
     pub(crate) fn zeros<T: Element, const D: usize>(
         &self,
         shape: [usize; D],
@@ -289,8 +258,6 @@ pub(crate) const BETWEEN_CONTEXTS: &str =
 /// Names the remedy for an upload of a pinned array in a capture, on a device without pinned memory.
 pub(crate) const NO_PINNED_MEMORY: &str =
     "this device has no pinned memory that a replay could read: upload before the replay";
-/// Names the remedy for a new array in a body.
-const NO_NEW_ARRAY: &str = "a body makes no arrays: make the array before the condition or the loop";
 /// Names the remedy for a read in a capture.
 pub(crate) const READ_IN_CAPTURE: &str =
     "a capture executes nothing: use `Capture::read_as`, and read the output of the replay";

@@ -1,7 +1,6 @@
 //! The table of a graph with control flow: the words that its gates set, and the group counts that they choose.
 
 use crate::memory::block::Block;
-use crate::work::graph_data::graph_node::GraphNode;
 use crate::work::kernel_launch::BoundArray;
 use fencepost_kernels::Access;
 use rustc_hash::FxHashMap;
@@ -12,8 +11,6 @@ use std::sync::Arc;
 pub(crate) const COUNTS: u32 = 3;
 /// Counts the words of the counter of one loop: the iterations, and 1 if the loop has reached its bound.
 pub(crate) const COUNTER: u32 = 2;
-/// Aligns the bytes of each upload in the table. No device needs a larger alignment of a binding.
-const ALIGNMENT: u64 = 256;
 
 /// Holds the memory of a graph's gates. The replays of a graph with a table come one after the other, so one table
 /// serves all of them. An edit makes another table.
@@ -34,11 +31,11 @@ pub(crate) struct ControlLayout {
     /// Lists the loops of the graph by their tokens. A loop has one counter.
     pub(crate) loops: Vec<u64>,
     /// Holds for each word of a gate the places of the dispatches that the gate allows.
-    places: Vec<Range<u32>>,
+    pub(crate) places: Vec<Range<u32>>,
     /// Holds for each node the place of its first dispatch, if it is in a body.
-    first: Vec<u32>,
+    pub(crate) first: Vec<u32>,
     /// Holds for an upload in a body the first byte of its contents in the table.
-    uploads: FxHashMap<u32, u64>,
+    pub(crate) uploads: FxHashMap<u32, u64>,
     /// Numbers the output of the graph that reads the counters. The last node of the graph is this read.
     pub(crate) output: Option<u32>,
 }
@@ -55,79 +52,7 @@ pub(crate) struct GatedPlace<'e> {
     pub(crate) upload: u64,
 }
 
-/// Collects a layout with its first contents.
-pub(crate) struct ControlContents {
-    pub(crate) layout: ControlLayout,
-    /// Holds the first contents of [`ControlTable::words`].
-    pub(crate) bytes: Vec<u8>,
-}
-
 impl ControlLayout {
-    /// Lays out the table of the nodes. `dispatches` returns the group counts of each dispatch of a node in a body, and
-    /// `contents` the bytes and the size of an upload.
-    pub(crate) fn new(
-        nodes: &[GraphNode],
-        (gates, loops): (u32, Vec<u64>),
-        mut dispatches: impl FnMut(&GraphNode) -> Arc<[[u32; 3]]>,
-        contents: impl Fn(&GraphNode) -> Option<(Arc<[u8]>, u64)>,
-    ) -> ControlContents {
-        let of_nodes: Vec<Option<Arc<[[u32; 3]]>>> =
-            nodes.iter().map(|node| node.gate.map(|_| dispatches(node))).collect();
-        let mut places = vec![0..0; gates as usize];
-        for (node, of_node) in nodes.iter().zip(&of_nodes) {
-            if let (Some(gate), Some(of_node)) = (node.gate, of_node) {
-                places[gate as usize].end += of_node.len() as u32;
-            }
-        }
-        let mut all = 0;
-        for place in &mut places {
-            let count = place.end;
-            *place = all..all + count;
-            all += count;
-        }
-        let mut layout = Self { gates, loops, places, ..Self::default() };
-        let head = 4 * u64::from(layout.wanted_at() + COUNTS * all);
-        let mut bytes = vec![0; head as usize];
-        let mut next: Vec<u32> = layout.places.iter().map(|place| place.start).collect();
-        for (node, of_node) in nodes.iter().zip(&of_nodes) {
-            let (Some(gate), Some(of_node)) = (node.gate, of_node) else {
-                layout.first.push(0);
-                continue;
-            };
-            let next = &mut next[gate as usize];
-            layout.first.push(*next);
-            for counts in of_node.iter() {
-                let at = 4 * (layout.wanted_at() + COUNTS * *next) as usize;
-                bytes[at..at + 12].copy_from_slice(bytemuck::cast_slice(counts));
-                *next += 1;
-            }
-        }
-        layout.add_uploads(nodes, contents, &mut bytes);
-        bytes.resize(bytes.len().next_multiple_of(16).max(16), 0);
-        ControlContents { layout, bytes }
-    }
-
-    /// Adds the bytes of each upload in a body. The nodes of all iterations share the bytes of their command.
-    fn add_uploads(
-        &mut self,
-        nodes: &[GraphNode],
-        contents: impl Fn(&GraphNode) -> Option<(Arc<[u8]>, u64)>,
-        bytes: &mut Vec<u8>,
-    ) {
-        let mut known = FxHashMap::default();
-        for (at, node) in nodes.iter().enumerate().filter(|(_, node)| node.gate.is_some()) {
-            let Some((upload, size)) = contents(node) else { continue };
-            let offset = *known.entry(Arc::as_ptr(&node.command)).or_insert_with(|| {
-                let offset = (bytes.len() as u64).next_multiple_of(ALIGNMENT);
-                bytes.resize(offset as usize, 0);
-                bytes.extend_from_slice(&upload);
-                bytes.resize((offset + size) as usize, 0);
-                offset
-            });
-            self.uploads.insert(at as u32, offset);
-        }
-    }
-
     /// Counts the dispatches of all bodies.
     pub(crate) fn dispatches(&self) -> u32 {
         self.places.last().map_or(0, |last| last.end)
@@ -164,7 +89,7 @@ impl ControlLayout {
     }
 
     /// Returns the nodes without the read of the counters.
-    pub(crate) fn own_nodes<'n>(&self, nodes: &'n [GraphNode]) -> &'n [GraphNode] {
+    pub(crate) fn own_nodes<'n, N>(&self, nodes: &'n [N]) -> &'n [N] {
         &nodes[..nodes.len() - usize::from(self.output.is_some())]
     }
 }
