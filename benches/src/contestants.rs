@@ -1,3 +1,4 @@
+use ::fencepost::testing::DeviceSwitches;
 use anyhow::Result;
 
 use crate::{
@@ -11,6 +12,10 @@ use crate::{
     recorders::RECORDERS,
     vulkan::Vulkan,
 };
+
+/// Names the implementations that replay graphs, each with the number of launches from which on a graph is recorded
+/// once.
+const REPLAYS: [(&str, usize); 2] = [("replay, encoded", usize::MAX), ("replay, native", 100)];
 
 /// Holds the implementations that run on the chosen adapter, in the order of the report.
 pub(crate) struct Contestants {
@@ -33,6 +38,15 @@ pub(crate) fn open(chosen: &Chosen) -> Result<Contestants> {
             }
         }
     }
+    for (name, native_replay_from) in REPLAYS {
+        let direct = RECORDERS[2].called(name);
+        let switches = DeviceSwitches { native_replay_from, ..DeviceSwitches::default() };
+        let open = |choice| fencepost::context_with(chosen, choice, switches);
+        match Fencepost::with_replays(&direct, open)? {
+            Some(contestant) => all.push(Box::new(contestant)),
+            None => absent.push(format!("{name}: the adapter does not support this recorder")),
+        }
+    }
     if chosen.adapter.features().contains(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS) {
         all.push(Box::new(ExpertMapped::open(&chosen.adapter)?));
     } else {
@@ -40,6 +54,7 @@ pub(crate) fn open(chosen: &Chosen) -> Result<Contestants> {
     }
     if chosen.info.backend == wgpu::Backend::Vulkan {
         all.push(Box::new(Vulkan::open(&chosen.info)?));
+        all.push(Box::new(Vulkan::with_replays(&chosen.info)?));
     } else {
         absent.push(format!("vulkan: the adapter is used through {}", chosen.info.backend));
     }

@@ -1,6 +1,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
+use fencepost::testing::{self, DeviceSwitches};
 use fencepost::{
     AdapterChoice, CommandQueue, Context, ContextOptions, DeviceArray, Grid, Kernel, KernelArgs, Pending,
     RecorderChoice,
@@ -86,9 +87,18 @@ impl Fencepost {
 
 /// Opens a context on the chosen adapter. It has this recorder if the adapter supports it.
 pub(crate) fn context(chosen: &Chosen, recorder: RecorderChoice) -> Result<Context> {
+    context_with(chosen, recorder, DeviceSwitches::default())
+}
+
+/// Opens a context as [`context`] does, without the means that `switches` turns off.
+pub(crate) fn context_with(
+    chosen: &Chosen,
+    recorder: RecorderChoice,
+    switches: DeviceSwitches,
+) -> Result<Context> {
     let adapter = AdapterChoice::Name(format!("{} {}", chosen.info.name, chosen.info.backend));
-    let context =
-        Context::with_options(ContextOptions { adapter, recorder, ..ContextOptions::default() }).wait()?;
+    let options = ContextOptions { adapter, recorder, ..ContextOptions::default() };
+    let context = testing::open(options, switches).wait()?;
     let info = context.info();
     ensure!(info.name == chosen.info.name, "Fencepost has opened `{info}`");
     Ok(context)

@@ -14,7 +14,7 @@ use ash::{Device, Entry, Instance, vk};
 
 use crate::{
     implementation::{Implementation, LaunchTime},
-    job::{ARRAY_BYTES, ELEMENTS, Job, OUTPUTS, WORKGROUPS, input},
+    job::{ARRAY_BYTES, ELEMENTS, Job, OUTPUTS, Variant, WORKGROUPS, input},
     part::Part,
     spirv,
 };
@@ -34,6 +34,10 @@ pub(crate) struct Vulkan {
     /// Holds the input, then every output.
     arrays: Mapped,
     transfer: Option<Mapped>,
+    /// Is `true` if the command buffer of a job is recorded once and submitted for each sample.
+    replays: bool,
+    /// Names the job in the command buffer, if the buffer is kept.
+    recorded: Option<(Variant, usize)>,
 }
 
 /// Holds the kernel with its layouts and descriptor sets.
@@ -92,12 +96,41 @@ impl Vulkan {
             program,
             arrays,
             transfer,
+            replays: false,
+            recorded: None,
         })
+    }
+
+    /// Opens the device for samples that submit a command buffer recorded earlier. It takes part in the launch rows.
+    pub(crate) fn with_replays(info: &wgpu::AdapterInfo) -> Result<Self> {
+        let mut opened = Self::open(info)?;
+        opened.replays = true;
+        Ok(opened)
+    }
+
+    /// Records a job, unless the command buffer is kept and has this job.
+    fn prepare(&mut self, job: &Job) -> Result<()> {
+        let wanted = (job.variant, job.launches);
+        if self.recorded == Some(wanted) {
+            return Ok(());
+        }
+        if self.recorded.take().is_some() {
+            // SAFETY: the submission of the pool's one buffer is done.
+            unsafe { self.device.reset_command_pool(self.pool, vk::CommandPoolResetFlags::empty()) }?;
+        }
+        self.record(job)?;
+        self.recorded = self.replays.then_some(wanted);
+        Ok(())
     }
 
     /// Records all launches of a job.
     fn record(&self, job: &Job) -> Result<()> {
-        let once = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
+        let flags = if self.replays {
+            vk::CommandBufferUsageFlags::empty()
+        } else {
+            vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT
+        };
+        let once = vk::CommandBufferBeginInfo::default().flags(flags);
         // SAFETY: the buffer is new or was reset with its pool.
         unsafe { self.device.begin_command_buffer(self.commands, &once) }?;
         let (point, pipeline) = (vk::PipelineBindPoint::COMPUTE, self.program.pipeline);
@@ -149,13 +182,16 @@ impl Vulkan {
         Ok(unsafe { self.device.queue_submit(self.queue, &submit, self.fence) }?)
     }
 
-    /// Waits for the submission and resets the fence and the pool, as wgpu does in its wait.
+    /// Waits for the submission and resets the fence, and the pool unless its commands are kept, as wgpu does in its wait.
     fn wait(&self) -> Result<()> {
         let fence = [self.fence];
         // SAFETY: see the head of the file.
         unsafe { self.device.wait_for_fences(&fence, true, u64::MAX) }?;
         // SAFETY: the submission that signals the fence is done.
         unsafe { self.device.reset_fences(&fence) }?;
+        if self.replays {
+            return Ok(());
+        }
         // SAFETY: the submission of the pool's one buffer is done.
         Ok(unsafe { self.device.reset_command_pool(self.pool, vk::CommandPoolResetFlags::empty()) }?)
     }
@@ -169,11 +205,11 @@ const WRITE: vk::AccessFlags = vk::AccessFlags::SHADER_WRITE;
 
 impl Implementation for Vulkan {
     fn name(&self) -> &'static str {
-        "vulkan"
+        if self.replays { "vulkan replay" } else { "vulkan" }
     }
 
     fn part(&self) -> Part {
-        Part { queues: 1, live_arrays: false, transfers: true }
+        Part { queues: 1, live_arrays: false, transfers: !self.replays }
     }
 
     fn reset(&mut self, outputs: usize) -> Result<()> {
@@ -183,7 +219,7 @@ impl Implementation for Vulkan {
 
     fn launch(&mut self, job: &Job) -> Result<LaunchTime> {
         let start = Instant::now();
-        self.record(job)?;
+        self.prepare(job)?;
         self.submit()?;
         let host = start.elapsed();
         self.wait()?;

@@ -113,6 +113,7 @@ fn vulkan_variables(extras: Extras) -> Result<Vars> {
         var("VK_LAYER_PATH", extras.layers.to_string_lossy()),
         var("VK_LAYER_VALIDATE_SYNC", "1"),
         var("VK_LAYER_SYNCVAL_SHADER_ACCESSES_HEURISTIC", "1"), // else a missing barrier between dispatches is not reported
+        var("VK_LAYER_SYNCVAL_FULL_VALIDATION", "1"), // else a missing barrier between command buffers is not reported
     ])
 }
 

@@ -1,4 +1,5 @@
-//! G04: replays whose launches were recorded once behave as replays that record them each time.
+//! G04: replays whose launches were recorded once behave as replays that record them each time. A missing barrier before
+//! such launches changes no result on the software drivers; the validation layer reports it.
 
 use crate::common::kernels::Mix;
 use crate::common::{Case, Subject, case};
