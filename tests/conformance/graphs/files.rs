@@ -85,7 +85,7 @@ fn stable(subject: &Subject) {
     queue.replay(&graph).unwrap();
     assert_eq!(graph.to_bytes().unwrap(), bytes, "a replay changes nothing");
     assert_eq!(own_memory(&ctx, &queue).to_bytes().unwrap(), bytes, "equal graphs have equal bytes");
-    let loaded = ctx.graph_from_bytes(&bytes).unwrap();
+    let mut loaded = ctx.graph_from_bytes(&bytes).unwrap();
     assert_eq!(loaded.to_bytes().unwrap(), bytes, "a loaded graph is the same graph");
     assert!(loaded.edit().unwrap().node("mixed").is_ok(), "labels are kept");
     // A loaded graph may be a part of another graph.
@@ -197,7 +197,7 @@ const VERSION_1: &[u8] = include_bytes!("../../data/graph_version_1.fpg");
 fn version_1(subject: &Subject) {
     let ctx = subject.ctx();
     let double = |_: [u32; 3], _: [u32; 3], _: &[u8], buffers: &mut [HostBuffer<'_>]| {
-        let mut words = buffers[0].bytes_mut().chunks_exact_mut(4);
+        let words = buffers[0].bytes_mut().chunks_exact_mut(4);
         words.for_each(|word| {
             let number = u32::from_ne_bytes([word[0], word[1], word[2], word[3]]);
             word.copy_from_slice(&(2 * number).to_ne_bytes());
