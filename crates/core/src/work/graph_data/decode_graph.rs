@@ -155,7 +155,7 @@ fn work(body: &mut ByteCursor<'_>, kind: u32) -> Decoded<FileWork> {
         node_kind::FILL => FileWork::Fill { dst: range(body)?, pattern: pattern(body)? },
         node_kind::UPLOAD => FileWork::Upload { dst: range(body)?, bytes: body.blob()?.to_vec() },
         node_kind::REGION => FileWork::Region(region(body)?),
-        node_kind::READ => FileWork::Read { src: range(body)?, output: body.u32()? },
+        node_kind::READ_OUTPUT => FileWork::Read { src: range(body)?, output: body.u32()? },
         _ => return Err(body.fault(format!("a node of kind {kind} is unknown"))),
     })
 }

@@ -125,7 +125,7 @@ fn work(out: &mut ByteWriter, work: &FileWork) -> u32 {
         FileWork::Read { src, output } => {
             range(out, src);
             out.u32(*output);
-            node_kind::READ
+            node_kind::READ_OUTPUT
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::work::graph_data::byte_writer::ByteWriter;
 use crate::work::graph_data::graph_file::{FileFault, section};
 
 /// Begins each file.
-pub(crate) const MAGIC: [u8; 8] = *b"FPGRAPH\0";
+pub(crate) const GRAPH_MAGIC: [u8; 8] = *b"FPGRAPH\0";
 /// Is the version of the format that this library writes, and the newest one that it reads.
 pub(crate) const VERSION: u32 = 1;
 /// Counts the bytes of the header.
@@ -34,7 +34,7 @@ pub(crate) struct Section<'b> {
 pub(crate) fn assemble(sections: &[(u32, u32, Vec<u8>)]) -> Vec<u8> {
     let start = HEADER + sections.len() as u64 * ROW + 4;
     let total = sections.iter().map(|(_, _, bytes)| bytes.len() as u64).sum::<u64>() + start;
-    let mut head = ByteWriter { bytes: MAGIC.to_vec() };
+    let mut head = ByteWriter { bytes: GRAPH_MAGIC.to_vec() };
     head.u32(VERSION).u32(VERSION).u64(total).u32(sections.len() as u32);
     let mut offset = start;
     for (kind, flags, bytes) in sections {
@@ -55,7 +55,7 @@ pub(crate) fn assemble(sections: &[(u32, u32, Vec<u8>)]) -> Vec<u8> {
 /// Returns the fault if the bytes do not begin a file of a version that this library reads.
 pub(crate) fn length(head: &[u8]) -> Result<u64, FileFault> {
     let mut cursor = ByteCursor::new(head, 0);
-    if cursor.take(8).ok() != Some(&MAGIC) {
+    if cursor.take(8).ok() != Some(&GRAPH_MAGIC) {
         return Err(FileFault { offset: 0, reason: "the file does not begin as a graph file does".into() });
     }
     let (offset, version, oldest) = (cursor.offset(), cursor.u32()?, cursor.u32()?);

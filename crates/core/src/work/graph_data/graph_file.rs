@@ -182,7 +182,7 @@ pub(crate) mod node_kind {
     pub(crate) const FILL: u32 = 3;
     pub(crate) const UPLOAD: u32 = 4;
     pub(crate) const REGION: u32 = 5;
-    pub(crate) const READ: u32 = 6;
+    pub(crate) const READ_OUTPUT: u32 = 6;
 }
 
 /// The numbers of the sources of bytes of a block.

@@ -64,7 +64,8 @@ fn refused(change: impl FnOnce(&mut GraphFile)) -> Error {
 fn a_launch_that_the_device_cannot_run_is_the_error_of_a_launch() {
     let alignment = refused(|file| {
         let binding = &mut launch_of(file).bindings[0];
-        (binding.offset, binding.size) = (4, 4);
+        binding.offset = 4;
+        binding.size = 4;
     });
     assert!(matches!(alignment.kind(), Kind::Alignment { offset: 4, .. }), "{alignment}");
     let small = refused(|file| launch_of(file).bindings[1].size = 8);
@@ -81,7 +82,7 @@ fn a_launch_that_its_kernel_cannot_have_is_an_error_of_the_file() {
         assert!(matches!(error.kind(), Kind::GraphFile { offset: 1.., .. }), "{error}");
         assert!(error.to_string().contains(text), "{error}");
     };
-    let fewer = |file: &mut GraphFile| drop(launch_of(file).bindings.pop());
+    let fewer = |file: &mut GraphFile| launch_of(file).bindings.truncate(1);
     expect(refused(fewer), "has 2 arrays, and its launch has 1");
     let longer = |file: &mut GraphFile| launch_of(file).params.push(0);
     expect(refused(longer), "4 bytes of parameters, and its launch has 5");
