@@ -82,9 +82,7 @@ fn a_launch_that_its_kernel_cannot_have_is_an_error_of_the_file() {
         assert!(matches!(error.kind(), Kind::GraphFile { offset: 1.., .. }), "{error}");
         assert!(error.to_string().contains(text), "{error}");
     };
-    let fewer = |file: &mut GraphFile| {
-        launch_of(file).bindings.pop();
-    };
+    let fewer = |file: &mut GraphFile| launch_of(file).bindings.truncate(1);
     expect(refused(fewer), "has 2 arrays, and its launch has 1");
     let longer = |file: &mut GraphFile| launch_of(file).params.push(0);
     expect(refused(longer), "4 bytes of parameters, and its launch has 5");
