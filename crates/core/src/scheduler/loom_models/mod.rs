@@ -4,7 +4,6 @@
 //! at its time limit. A lost wake-up is therefore a deadlock, which loom reports. A model must not rely on polling.
 
 mod completing;
-mod graphs;
 mod holding;
 mod losing;
 pub(crate) mod model_device;
