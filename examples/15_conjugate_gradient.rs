@@ -1,5 +1,4 @@
-//! 15. Solves Poisson's equation by conjugate gradient: once in a loop whose end the device decides, once in a loop of
-//! the host.
+//! 15. Solves Poisson's equation by conjugate gradient: the device ends the loop, and a loop of the host verifies it.
 //!
 //! Run `cargo run --release --example 15_conjugate_gradient -- --side 256`. `--trace FILE.html` shows when each
 //! command ran.
