@@ -13,6 +13,7 @@ use crate::{
     measure::MOST_QUEUES,
     part::Part,
     recorders::Recorder,
+    replays::Replays,
     saxpy::Saxpy,
 };
 
@@ -25,10 +26,12 @@ pub(crate) struct Fencepost {
     /// Names the side that launched last. `output` reads the outputs of that side.
     last: usize,
     transfer: Option<DeviceArray<u32>>,
+    /// Holds the graphs of the jobs, if the jobs are replayed and not launched.
+    replays: Option<Replays>,
 }
 
 /// Holds a context with its queues, and the arrays of the launch rows.
-struct Side {
+pub(crate) struct Side {
     context: Context,
     queues: Vec<CommandQueue>,
     saxpy: Kernel<<Saxpy<'static> as KernelArgs>::Family>,
@@ -57,9 +60,22 @@ impl Fencepost {
         Ok(has_it.then_some(all))
     }
 
+    /// Opens Fencepost with the direct recorder, or returns `None` as [`with_recorder`](Self::with_recorder) does. Each
+    /// job on one queue is captured once, and its rows replay the graph.
+    pub(crate) fn with_replays(
+        recorder: &Recorder,
+        context: impl Fn(RecorderChoice) -> Result<Context>,
+    ) -> Result<Option<Self>> {
+        let opened = Self::with_recorder(recorder, context)?;
+        Ok(opened.map(|opened| {
+            let part = Part { queues: 1, live_arrays: false, transfers: false };
+            Self { part, replays: Some(Replays::default()), ..opened }
+        }))
+    }
+
     fn of(name: &'static str, part: Part, context: impl Fn() -> Result<Context>) -> Result<Self> {
         let sides = (1..=MOST_QUEUES).map(|queues| Side::new(context()?, queues));
-        Ok(Self { name, part, sides: sides.collect::<Result<_>>()?, last: 0, transfer: None })
+        Ok(Self { name, part, sides: sides.collect::<Result<_>>()?, last: 0, transfer: None, replays: None })
     }
 
     fn transfer_side(&mut self) -> Result<(&CommandQueue, &mut DeviceArray<u32>)> {
@@ -97,12 +113,23 @@ impl Side {
         Ok(queue.finish().wait()?)
     }
 
+    /// Returns the first queue.
+    pub(crate) fn queue(&self) -> &CommandQueue {
+        &self.queues[0]
+    }
+
     fn enqueue(&mut self, job: &Job) -> Result<()> {
-        for i in 0..job.launches {
-            let args = Saxpy { a: job.scalar_of(i), x: &self.input, y: &mut self.outputs[job.output_of(i)] };
-            self.queues[job.queue_of(i)].launch(&self.saxpy, Grid::threads([ELEMENTS]), args)?;
-        }
-        Ok(())
+        let Self { queues, saxpy, input, outputs, .. } = self;
+        launches(saxpy, input, outputs, |queue| &queues[queue], job)
+    }
+
+    /// Makes the launches of a job on other queues than the side's own.
+    pub(crate) fn enqueue_on<'q>(
+        &mut self,
+        queue: impl Fn(usize) -> &'q CommandQueue,
+        job: &Job,
+    ) -> Result<()> {
+        launches(&self.saxpy, &self.input, &mut self.outputs, queue, job)
     }
 
     fn start(&mut self, job: &Job) -> Result<()> {
@@ -136,6 +163,21 @@ impl Side {
     }
 }
 
+/// Makes the launches of a job.
+fn launches<'q>(
+    saxpy: &Kernel<<Saxpy<'static> as KernelArgs>::Family>,
+    input: &DeviceArray<f32>,
+    outputs: &mut [DeviceArray<f32>],
+    queue: impl Fn(usize) -> &'q CommandQueue,
+    job: &Job,
+) -> Result<()> {
+    for i in 0..job.launches {
+        let args = Saxpy { a: job.scalar_of(i), x: input, y: &mut outputs[job.output_of(i)] };
+        queue(job.queue_of(i)).launch(saxpy, Grid::threads([ELEMENTS]), args)?;
+    }
+    Ok(())
+}
+
 impl Implementation for Fencepost {
     fn name(&self) -> &'static str {
         self.name
@@ -160,6 +202,9 @@ impl Implementation for Fencepost {
     /// Waits for the end of the work at once, without a flush before.
     fn launch_and_wait(&mut self, job: &Job) -> Result<Duration> {
         self.last = job.queues - 1;
+        if self.replays.is_some() {
+            return Ok(self.launch(job)?.total);
+        }
         self.sides[self.last].launch_and_wait(job)
     }
 
@@ -197,7 +242,14 @@ impl Implementation for Fencepost {
 impl Handover for Fencepost {
     fn start(&mut self, job: &Job) -> Result<()> {
         self.last = job.queues - 1;
-        self.sides[self.last].start(job)
+        let side = &mut self.sides[self.last];
+        match &mut self.replays {
+            Some(replays) => {
+                replays.start(side, job)?;
+                Ok(side.queue().flush()?)
+            }
+            None => side.start(job),
+        }
     }
 
     fn wait(&mut self) -> Result<()> {

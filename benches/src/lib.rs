@@ -21,6 +21,7 @@ mod noop;
 mod options;
 mod part;
 mod recorders;
+mod replays;
 mod report;
 mod rows;
 pub mod saxpy;

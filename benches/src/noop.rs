@@ -1,6 +1,7 @@
 //! Opens implementations on wgpu's noop back end, which executes nothing: a launch costs only the work of the host.
 
 use anyhow::{Context as _, Result};
+use fencepost::testing::{self, DeviceSwitches};
 use fencepost::{AdoptOptions, Context, Policy, RecorderChoice};
 use wgpu::{
     Adapter, BackendOptions, Backends, DeviceDescriptor, Features, Instance, InstanceDescriptor, Limits,
@@ -19,6 +20,10 @@ const EXPERT: &str = "expert";
 /// Names the cheapest recorder on contexts that order nothing. Its rows with one queue show the cost of the default
 /// policy.
 const UNCHECKED: &str = "fencepost direct unchecked";
+/// Names the cheapest recorder where each row is one replay of a graph of its launches: recorded at each replay, or
+/// recorded once from 100 launches on.
+const REPLAYS: [(&str, usize); 2] =
+    [("fencepost direct replay", usize::MAX), ("fencepost direct replay native", 100)];
 
 /// Returns the names of the implementations that the back end supports.
 ///
@@ -30,6 +35,9 @@ pub fn noop_contestants() -> Result<Vec<&'static str>> {
         let opened = Fencepost::with_recorder(&recorder, |choice| context(choice, policy))?;
         names.extend(opened.map(|_| recorder.contestant));
     }
+    for (name, native_from) in REPLAYS {
+        names.extend(replays(name, native_from)?.map(|_| name));
+    }
     Ok(names)
 }
 
@@ -40,6 +48,14 @@ fn contestants() -> impl Iterator<Item = (Recorder, Policy)> {
     ordered.chain(direct.map(|recorder| (recorder.called(UNCHECKED), Policy::Unchecked)))
 }
 
+/// Opens an implementation that replays graphs. Stretches of `native_replay_from` launches are recorded once.
+fn replays(name: &'static str, native_replay_from: usize) -> Result<Option<Fencepost>> {
+    let direct = RECORDERS.into_iter().find(|recorder| recorder.choice == RecorderChoice::Direct);
+    let direct = direct.context("there is no direct recorder")?.called(name);
+    let switches = DeviceSwitches { native_replay_from, ..DeviceSwitches::default() };
+    Fencepost::with_replays(&direct, |choice| context_with(choice, Policy::Ordered, switches))
+}
+
 /// Opens the implementation with this name.
 ///
 /// # Errors
@@ -47,6 +63,12 @@ fn contestants() -> impl Iterator<Item = (Recorder, Policy)> {
 pub(crate) fn open(name: &str) -> Result<Box<dyn Handover>> {
     if name == EXPERT {
         return Ok(Box::new(Expert::open(&adapter()?)?));
+    }
+    if let Some((name, native_from)) = REPLAYS.into_iter().find(|(known, _)| *known == name) {
+        return Ok(Box::new(
+            replays(name, native_from)?
+                .with_context(|| format!("the noop back end does not take `{name}`"))?,
+        ));
     }
     let found = contestants().find(|(recorder, _)| recorder.contestant == name);
     let (recorder, policy) = found.with_context(|| format!("`{name}` is no contestant"))?;
@@ -67,6 +89,11 @@ fn adapter() -> Result<Adapter> {
 
 /// Opens a context on a new device, without threads: the calling thread does all its work.
 fn context(recorder: RecorderChoice, policy: Policy) -> Result<Context> {
+    context_with(recorder, policy, DeviceSwitches::default())
+}
+
+/// Opens a context without the means that `switches` turns off.
+fn context_with(recorder: RecorderChoice, policy: Policy, switches: DeviceSwitches) -> Result<Context> {
     let (device, queue) = pollster::block_on(adapter()?.request_device(&DeviceDescriptor {
         required_features: Features::IMMEDIATES,
         required_limits: Limits { max_immediate_size: 64, ..Limits::default() },
@@ -74,7 +101,7 @@ fn context(recorder: RecorderChoice, policy: Policy) -> Result<Context> {
     }))?;
     let options =
         AdoptOptions { recorder, policy, exclusive: true, threads: false, ..AdoptOptions::default() };
-    Ok(Context::adopt(device, queue, options)?)
+    Ok(testing::adopt(device, queue, options, switches)?)
 }
 
 #[cfg(test)]

@@ -133,6 +133,23 @@ impl Machine {
         self.queue_homes.insert(q, home);
     }
 
+    /// Adds a queue of the first context that was made elsewhere.
+    pub fn adopt(&mut self, q: Id, queue: CommandQueue) {
+        self.queues.insert(q, queue);
+        self.queue_homes.insert(q, 0);
+    }
+
+    /// Waits for a read.
+    pub fn reading(&mut self, reading: Reading) -> Result<Vec<u32>> {
+        match reading {
+            Reading::U32(pending) => self.get(pending),
+            Reading::I32(pending) => self.get(pending).map(bytemuck::cast_vec),
+            Reading::F32(pending) => self.get(pending).map(bytemuck::cast_vec),
+            Reading::Here(elements) => Ok(elements),
+            Reading::Failed(error) => Err(error),
+        }
+    }
+
     /// Returns the context that makes an array.
     pub(super) fn home_by(&self, by: Maker) -> Ctx {
         match by {
@@ -269,13 +286,7 @@ impl Machine {
 
     /// Returns the memory of an array, read on `queue`.
     pub fn elements(&mut self, queue: &CommandQueue, a: Id) -> Result<Vec<u32>> {
-        let elements = match self.arrays[&a].read(queue) {
-            Reading::U32(pending) => self.get(pending),
-            Reading::I32(pending) => self.get(pending).map(bytemuck::cast_vec),
-            Reading::F32(pending) => self.get(pending).map(bytemuck::cast_vec),
-            Reading::Here(elements) => Ok(elements),
-            Reading::Failed(error) => Err(error),
-        };
+        let elements = self.reading(self.arrays[&a].read(queue));
         self.around(a, &elements?)
     }
 

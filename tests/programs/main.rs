@@ -15,6 +15,7 @@ mod draw;
 mod draw_memory;
 mod faults;
 mod generate;
+mod graphs;
 mod held;
 mod kernels;
 mod kinds;
@@ -56,6 +57,10 @@ const ON_CPU: u64 = 1000;
 const FAULTY: u64 = 500;
 /// Counts the programs that run twice.
 const REPEATED: u64 = 300;
+/// Counts the captured programs on the CPU recorder, for each policy.
+const CAPTURED: u64 = 500;
+/// Counts the captured programs on each adapter, for each policy.
+const CAPTURED_ON_ADAPTER: u64 = 30;
 /// Counts the parallel trials on the CPU recorder. Their programs spend more time in waits for sleeping
 /// threads than in computation.
 const AT_ONCE: usize = 6;
@@ -78,6 +83,7 @@ fn main() {
         trials.extend(POLICIES.map(|(name, policy)| awaited_on_cpu(name, policy, half)));
         trials.push(with_faults(half));
     }
+    trials.extend(POLICIES.map(|(name, policy)| captured_on_cpu(name, policy)));
     trials.push(trial("r02_without_threads_a_seed_determines_every_result", CPU, || {
         run_all(asked().unwrap_or(0..REPEATED), &repeat::Repeated)
     }));
@@ -129,6 +135,12 @@ fn awaited_on_cpu(name: &str, policy: Policy, half: u64) -> Trial {
     })
 }
 
+fn captured_on_cpu(name: &str, policy: Policy) -> Trial {
+    trial(format!("p08_{name}_programs_that_are_captured_match_the_oracle"), CPU, move || {
+        run_all(asked().unwrap_or(0..CAPTURED), &graphs::on_cpu(policy))
+    })
+}
+
 fn with_faults(half: u64) -> Trial {
     trial(format!("r02_a_fault_gives_no_wrong_byte_and_no_hang_{half}"), CPU, move || {
         run_all(half_of(FAULTY, half), &Faulty { place: Where::Cpu })
@@ -142,6 +154,7 @@ fn on_adapters() -> Vec<Trial> {
         let Some(index) = place.adapter_index() else { continue };
         trials.extend(POLICIES.map(|(name, policy)| on_adapter(place, index, name, policy)));
         trials.extend(POLICIES.map(|(name, policy)| awaited_on_adapter(place, index, name, policy)));
+        trials.extend(POLICIES.map(|(name, policy)| captured_on_adapter(place, index, name, policy)));
         trials.push(faults_on_adapter(place, index));
         if place.is_vulkan() {
             trials.extend(RECORDERS.map(|recorder| refusals_on_adapter(place, recorder)));
@@ -205,6 +218,16 @@ fn awaited_on_adapter(place: &Arc<Place>, index: usize, name: &str, policy: Poli
         let seeds = 10_000..10_000 + seeds(awaited(ON_ADAPTER));
         // A pinned array has no wait that can be awaited.
         run_all(asked().unwrap_or(seeds), &Matching { policy, pinned: false, encodes: true, place })
+    })
+}
+
+fn captured_on_adapter(place: &Arc<Place>, index: usize, name: &str, policy: Policy) -> Trial {
+    let name = format!("p08_{name}_programs_that_are_captured_match_the_oracle");
+    watched(place, name, move || {
+        let options = options(index, policy);
+        let place = |seed| Adapter { options: options.clone(), seed };
+        let seeds = 10_000..10_000 + seeds(CAPTURED_ON_ADAPTER);
+        run_all(asked().unwrap_or(seeds), &graphs::Replaying { policy, place })
     })
 }
 

@@ -2,7 +2,7 @@
 
 use crate::api::context::Context;
 use crate::api::queue::CommandQueue;
-use crate::api::queue::transfer::same_shape;
+use crate::api::queue::transfer::{READ_IN_CAPTURE, same_shape};
 use crate::arrays::device_array::DeviceArray;
 use crate::error::Result;
 use crate::error::site::CommandKind;
@@ -87,6 +87,9 @@ impl CommandQueue {
         [Ix; D]: IntoDimension<Dim = Dim<[Ix; D]>>,
     {
         let shape = array.shape();
+        if let Err(refused) = self.not_captured("read_ndarray", READ_IN_CAPTURE) {
+            return Pending::ready(Err(refused));
+        }
         then(self.read(array), move |elements| {
             Ok(Array::from_shape_vec(shape, elements)
                 .expect("bug: a read returns another number of elements than its array has"))

@@ -206,6 +206,11 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
         &self.label
     }
 
+    /// Returns `true` if the array is ordinary memory, which no command of the device can use.
+    pub(crate) fn is_plain(&self) -> bool {
+        matches!(self.place, HostMemory::Plain(..))
+    }
+
     /// Checks that the array belongs to a context.
     pub(crate) fn check_owner(&self, owner: &Owner) -> Result<()> {
         same_context(owner, self.owner(), || "a pinned array".into())

@@ -10,6 +10,7 @@ use crate::memory::uses::BlockUses;
 use crate::runtime::owner::Owner;
 use crate::scheduler::free_blocks::usable;
 use crate::scheduler::ordering::admission::Admission;
+use crate::scheduler::state::State;
 use fencepost_sync::Slot;
 use std::sync::{Arc, OnceLock};
 
@@ -78,12 +79,21 @@ impl Storage {
             Some(block) => block,
             None => Self::make(owner, heap, size, label)?,
         };
-        let entries = tracked.map_or_else(AllocationEntries::default, |(books, queue)| {
-            let (label, pinned, location) = (label.clone(), heap != Heap::Device, by.at);
-            let made = Allocation { label, bytes, pinned, queue, location, scope: String::new() };
-            AllocationEntries::new(books, &made)
-        });
+        let entries = entries(tracked, heap, bytes, label, by);
         Ok(Storage::tracked(block, label.clone(), owner.clone(), entries))
+    }
+
+    /// Returns a storage on the block of a dropped array, which a capture reuses.
+    pub(crate) fn on_reused_block(
+        owner: &Owner,
+        block: Arc<Block>,
+        bytes: u64,
+        label: &Arc<str>,
+        by: Admission,
+    ) -> Arc<Storage> {
+        let tracked = trackers(&owner.engine().lock(), by.slot);
+        let entries = entries(tracked, block.heap, bytes, label, by);
+        Storage::tracked(block, label.clone(), owner.clone(), entries)
     }
 
     /// Allocates a block of new memory. Free blocks go back to the driver first if the pool has more of them than it is
@@ -148,10 +158,30 @@ impl Storage {
                 order.uses = BlockUses::default();
             }
         }
-        let books = &guard.pool.books;
-        let tracked = (!books.is_empty()).then(|| (books.clone(), guard.queue(slot).label.clone()));
+        let tracked = trackers(&guard, slot);
         Ok((block, tracked))
     }
+}
+
+/// Returns the books of the allocation trackers with the label of the queue, if there are trackers.
+fn trackers(state: &State, slot: Slot) -> Option<Tracked> {
+    let books = &state.pool.books;
+    (!books.is_empty()).then(|| (books.clone(), state.queue(slot).label.clone()))
+}
+
+/// Records a new array in the books of the allocation trackers.
+fn entries(
+    tracked: Option<Tracked>,
+    heap: Heap,
+    bytes: u64,
+    label: &Arc<str>,
+    by: Admission,
+) -> AllocationEntries {
+    tracked.map_or_else(AllocationEntries::default, |(books, queue)| {
+        let (label, pinned, location) = (label.clone(), heap != Heap::Device, by.at);
+        let made = Allocation { label, bytes, pinned, queue, location, scope: String::new() };
+        AllocationEntries::new(books, &made)
+    })
 }
 
 /// The books that record an allocation, and the label of its queue.

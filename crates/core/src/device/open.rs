@@ -26,11 +26,14 @@ pub struct DeviceSwitches {
     /// Places arrays in memory that the host can access where device and host share their memory; otherwise the context
     /// copies, as for a discrete device.
     pub shared_memory: bool,
+    /// Is the number of launches from which on a stretch of a graph is recorded once and submitted many times, where the
+    /// device can do that. Shorter stretches are recorded at each replay.
+    pub native_replay_from: usize,
 }
 
 impl Default for DeviceSwitches {
     fn default() -> Self {
-        Self { immediates: true, native: true, shared_memory: true }
+        Self { immediates: true, native: true, shared_memory: true, native_replay_from: 100 }
     }
 }
 
@@ -71,21 +74,20 @@ impl WgpuDevice {
         let (device, queue) = requested.await.map_err(refused)?;
         let lost = LostFlag::default();
         listen(&device, &lost);
-        Ok(assemble(device, queue, &info, Some(lost), options))
+        Ok(assemble((device, queue, Some(adapter.clone())), &info, Some(lost), options))
     }
 
     /// Adopts the caller's device and queue, and sets none of its handlers.
     pub(crate) fn adopt(device: wgpu::Device, queue: wgpu::Queue, options: OpenOptions) -> Arc<Self> {
         let info = device.adapter_info();
-        assemble(device, queue, &info, None, options)
+        assemble((device, queue, None), &info, None, options)
     }
 }
 
 /// Makes the device of a context. `lost` is the loss flag that a callback raises, or `None` if no callback is
-/// installed.
+/// installed. The adapter is `None` for a device of the program.
 fn assemble(
-    device: wgpu::Device,
-    queue: wgpu::Queue,
+    (device, queue, adapter): (wgpu::Device, wgpu::Queue, Option<wgpu::Adapter>),
     info: &wgpu::AdapterInfo,
     lost: Option<LostFlag>,
     options: OpenOptions,
@@ -124,6 +126,8 @@ fn assemble(
         kernel_folder,
         async_submit,
         cost_model,
+        adapter,
+        native_replay_from: options.switches.native_replay_from,
     }))
 }
 

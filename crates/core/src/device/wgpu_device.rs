@@ -105,6 +105,10 @@ pub(crate) struct DeviceParts {
     /// Is the value of `Lane::async_submit` for the device's lane.
     pub(crate) async_submit: bool,
     pub(crate) cost_model: CostModel,
+    /// Is the adapter that opened the device, or `None` for a device of the program.
+    pub(crate) adapter: Option<wgpu::Adapter>,
+    /// Is the number of launches from which on a stretch of a graph is recorded once.
+    pub(crate) native_replay_from: usize,
 }
 
 impl WgpuDevice {

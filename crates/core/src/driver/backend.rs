@@ -1,6 +1,9 @@
 //! Graphics interfaces below wgpu, and the properties in which they differ.
 
 use crate::driver::reach::HostReach;
+#[cfg(vulkan)]
+use crate::driver::reusable_encoders::VulkanEncoders;
+use crate::driver::reusable_encoders::{NoopEncoders, ReusableEncoders};
 use wgpu::hal::{self, api};
 
 /// Describes a graphics interface for the native recorder.
@@ -12,11 +15,29 @@ pub(crate) trait Backend: hal::Api {
     const EXACT: bool = false;
     /// Is `true` if the next submission sees the writes of a submission without a barrier.
     const VISIBLE: bool = true;
+
+    /// Returns the maker of encoders whose commands are submitted many times, or `None` if the backend has none.
+    /// `adapter` opened the device, and is `None` for a device of the program.
+    fn reusable_encoders(
+        _device: &wgpu::Device,
+        _queue: &wgpu::Queue,
+        _adapter: Option<&wgpu::Adapter>,
+    ) -> Option<Box<dyn ReusableEncoders<Self>>> {
+        None
+    }
 }
 
 #[cfg(vulkan)]
 impl Backend for api::Vulkan {
     const REACH: HostReach = HostReach::All;
+
+    fn reusable_encoders(
+        device: &wgpu::Device,
+        _: &wgpu::Queue,
+        adapter: Option<&wgpu::Adapter>,
+    ) -> Option<Box<dyn ReusableEncoders<Self>>> {
+        Some(Box::new(VulkanEncoders::new(device, adapter?)?))
+    }
 }
 
 #[cfg(gles)]
@@ -41,6 +62,14 @@ impl Backend for api::Dx12 {
 
 impl Backend for api::Noop {
     const REACH: HostReach = HostReach::All;
+
+    fn reusable_encoders(
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        _: Option<&wgpu::Adapter>,
+    ) -> Option<Box<dyn ReusableEncoders<Self>>> {
+        Some(Box::new(NoopEncoders { device: device.clone(), queue: queue.clone() }))
+    }
 }
 
 /// Runs code that is generic over the backend.

@@ -9,3 +9,5 @@ pub(crate) mod gl_gate;
 #[cfg(native)]
 pub(crate) mod hal_encoder;
 pub(crate) mod reach;
+#[cfg(native)]
+pub(crate) mod reusable_encoders;

@@ -29,6 +29,24 @@ pub(crate) enum CommandKind {
     Inspect,
 }
 
+impl CommandKind {
+    /// Returns the name of the verb that enqueues the command, for messages.
+    pub(crate) fn verb(self) -> &'static str {
+        match self {
+            Self::Launch(_) => "launch",
+            Self::Copy | Self::BetweenContexts => "copy",
+            Self::Fill => "fill",
+            Self::Upload => "upload",
+            Self::Read | Self::Inspect => "read",
+            Self::Download => "download",
+            Self::Encode => "encode",
+            Self::Replay(_) => "replay",
+            Self::Map => "map",
+            Self::Gate => "a condition",
+        }
+    }
+}
+
 /// The place of a command in the program: its queue, its kind, and the line that enqueued it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]

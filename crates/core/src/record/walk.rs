@@ -14,6 +14,7 @@ use crate::work::region_copy::RegionCopy;
 use crate::work::span::{Pattern, Span};
 use crate::work::step::{Step, Work};
 use crate::work::time_slot::TimeSlot;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Records or executes steps, with one method for each kind of work. Each recorder has a visitor, and [`visit`] calls
@@ -43,6 +44,14 @@ pub(crate) trait WorkVisitor<'e> {
 
     /// Makes the batch's writes to `block` visible to the host.
     fn publish(&mut self, block: &'e Arc<Block>);
+
+    /// Visits the nodes of a graph, whose first level in the batch is `base`. `level` is the level of the last visit.
+    fn graph(&mut self, graph: &'e GraphStep, base: u32, level: &mut Option<u32>) -> Result<()>
+    where
+        Self: Sized,
+    {
+        walk_nodes(graph, base, 0..graph.order().sorted.len(), self, level)
+    }
 
     /// Records in `time` the time before a command. `start_time`, the command and `end_time` are three steps with one
     /// stamp, visited in this order. Commands of one `level` may share a start time.
@@ -76,15 +85,17 @@ pub(crate) fn visit<'e>(visitor: &mut impl WorkVisitor<'e>, level: u32, work: &'
     Ok(())
 }
 
-/// Visits the nodes of a graph, whose first level in the batch is `base`. `level` is the level of the last visit.
-fn walk_graph<'e>(
+/// Visits nodes of a graph, whose first level in the batch is `base`: those at `places` in the order of the visits.
+/// `level` is the level of the last visit.
+pub(crate) fn walk_nodes<'e>(
     graph: &'e GraphStep,
     base: u32,
+    places: Range<usize>,
     visitor: &mut impl WorkVisitor<'e>,
     level: &mut Option<u32>,
 ) -> Result<()> {
     let order = graph.order();
-    for &node in &order.sorted {
+    for &node in &order.sorted[places] {
         let of_node = base + order.levels[(node - order.first) as usize];
         if level.replace(of_node) != Some(of_node) {
             visitor.level(of_node);
@@ -177,7 +188,7 @@ impl StepOrder {
                 visitor.level(step.level);
             }
             let visited = match &step.work {
-                Work::Graph(graph) => walk_graph(GraphStep::of(&**graph), step.level, visitor, &mut level),
+                Work::Graph(graph) => visitor.graph(GraphStep::of(&**graph), step.level, &mut level),
                 work => visit(visitor, step.level, work),
             };
             if let Err(error) = visited {

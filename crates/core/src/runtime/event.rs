@@ -110,7 +110,7 @@ impl Event {
     /// dropped unsignalled; [`Kind::WouldDeadlock`] in a host callback.
     #[track_caller]
     pub fn wait(&self) -> Result<()> {
-        self.done().wait()
+        self.completion("Event::wait", Location::caller()).wait()
     }
 
     /// Returns the completion of the event. Any executor can await it, and a thread can wait for it with a timeout.
@@ -119,7 +119,7 @@ impl Event {
     /// Returns the errors of [`wait`](Self::wait).
     #[track_caller]
     pub fn done(&self) -> Pending<()> {
-        of_recording(self.owner.clone(), self.recording(), Location::caller())
+        self.completion("Event::done", Location::caller())
     }
 
     /// Returns `true` if this event is complete. Flushes the work before the event, so a loop of calls ends.
@@ -136,16 +136,17 @@ impl Event {
             Recording::Failed(error) => Err(error),
         }
     }
-}
 
-/// Returns the completion of a recording.
-fn of_recording(owner: Owner, recording: Recording, at: &'static Location<'static>) -> Pending<()> {
-    match recording {
-        Recording::Captured(point) => Pending::ready(Err(point.refuse("Event::wait", at))),
-        Recording::Never => Pending::ready(Ok(())),
-        Recording::Point(point, past, _) => late(PointLate::new(owner, point, past)),
-        Recording::User(event) => late(UserLate::new(owner, event)),
-        Recording::Failed(error) => Pending::ready(Err(error)),
+    /// Returns the completion of the event for a call of the program.
+    fn completion(&self, call: &'static str, at: &'static Location<'static>) -> Pending<()> {
+        let owner = self.owner.clone();
+        match self.recording() {
+            Recording::Captured(point) => Pending::ready(Err(point.refuse(call, at))),
+            Recording::Never => Pending::ready(Ok(())),
+            Recording::Point(point, past, _) => late(PointLate::new(owner, point, past)),
+            Recording::User(event) => late(UserLate::new(owner, event)),
+            Recording::Failed(error) => Pending::ready(Err(error)),
+        }
     }
 }
 
@@ -155,7 +156,7 @@ impl IntoFuture for Event {
 
     #[track_caller]
     fn into_future(self) -> Pending<()> {
-        self.done()
+        self.completion("await", Location::caller())
     }
 }
 

@@ -95,7 +95,7 @@ fn undo(steps: &mut [Step], slot: Slot, first: Stamp) -> Vec<Command> {
     steps.iter_mut().filter(hit).map(take).collect()
 }
 
-/// Resets a read, or the reads of a graph, whose staging memory was assigned by the refused submission.
+/// Resets a read, or the reads of a part of a graph, whose staging memory was assigned by the refused submission.
 fn unstage(step: &Step) {
     match &step.work {
         Work::Read { slot, .. } => slot.unstage(),

@@ -2,7 +2,7 @@
 //! state lock.
 
 use crate::error::{Kind, Result};
-use crate::memory::block::Block;
+use crate::memory::block::{Block, HostUse};
 use crate::memory::pool::Pool;
 use crate::memory::staged_bytes::Staged;
 use crate::memory::uses::Use;
@@ -87,6 +87,22 @@ impl Engine {
         block.order().leases += 1;
         drop(state);
         BlockLease { block: block.clone(), engine: self.me.clone() }
+    }
+
+    /// Takes the block of a dropped array for another array of the same graph. Returns `false` if the block has an
+    /// array, or if another graph, a command or the host still uses the block.
+    pub(crate) fn take_orphan(&self, block: &Block, label: &Arc<str>) -> bool {
+        let state = self.lock();
+        let mut order = block.order();
+        let is_idle = order.host == HostUse::Idle && order.readers == 0 && order.lazy.is_empty();
+        let is_unused = is_idle && order.uses.all().is_empty();
+        if !order.orphaned || order.leases != 1 || !is_unused || state.lost.is_some() {
+            return false;
+        }
+        order.orphaned = false;
+        order.host_reads = false;
+        order.label = label.clone();
+        true
     }
 
     /// Ends one lease. The last one returns the block to the pool if its array is gone.

@@ -5,6 +5,7 @@ pub(crate) mod floors;
 pub(crate) mod imports;
 mod names;
 mod rules;
+mod verbs;
 mod words;
 
 use std::fs;
@@ -35,6 +36,7 @@ pub(crate) fn lint(workspace: &Workspace) -> Result<()> {
         findings.extend(words.of_page(&source).into_iter().map(|finding| (path.clone(), finding)));
     }
     findings.extend(names::check(&sources));
+    findings.extend(verbs::check(&sources));
     findings.extend(floors::check(workspace)?);
     if !is_drawn(workspace)? {
         let what = "the drawing differs from the imports: run `cargo xtask floors --write`".to_owned();

@@ -1,12 +1,14 @@
 //! The current queue and the current context of a thread.
 
 use crate::api::context::Context;
+use crate::api::graph::tape::CapturedQueue;
 use crate::api::queue::{CommandQueue, WeakQueue};
 use crate::error::{Kind, Result};
 use crate::runtime::owner::{Owner, WeakOwner};
 use fencepost_sync::prim::thread_local;
 use std::cell::RefCell;
 use std::panic::Location;
+use std::sync::Arc;
 
 thread_local! {
     /// Holds the current context and the current queues of this thread, and keeps none of them alive.
@@ -47,7 +49,7 @@ impl CommandQueue {
     /// Inside the scope, [`Context::current`] returns the context of the queue.
     ///
     /// On entry, the queue waits for everything enqueued so far on the queue that was current before. The device waits,
-    /// and the call submits nothing. At the end, also after a panic, the previous queue is current again. The end adds
+    /// and the call submits nothing. A captured queue waits only for a queue of its own capture. At the end, also after a panic, the previous queue is current again. The end adds
     /// no wait: the policy, or a [`wait_for_queue`](Self::wait_for_queue), orders the previous queue's uses of the
     /// scope's work. Scopes nest. Other threads and host callbacks have current queues of their own.
     ///
@@ -90,7 +92,10 @@ impl CommandQueue {
     #[track_caller]
     pub fn scope_with<T: Unpin>(&self, options: ScopeOptions, f: impl FnOnce() -> T) -> T {
         if options.wait {
-            self.wait_for_current(Location::caller());
+            match self.captured_queue() {
+                None => self.wait_for_current(Location::caller()),
+                Some(captured) => self.wait_for_captured(captured, Location::caller()),
+            }
         }
         let context = self.owner().address();
         let before = exchange_queue(context, Some(self.downgrade()));
@@ -104,6 +109,9 @@ impl CommandQueue {
     /// The thread does not keep the queue alive. After the drop of the queue's last handle, the default queue is
     /// current.
     ///
+    /// A captured queue ends with its capture and cannot become current in this way: the capture fails with
+    /// [`Kind::Captured`]. [`scope`](Self::scope) makes a captured queue current.
+    ///
     /// # Example
     /// ```
     /// # let (ctx, queue) = fencepost::doctest();
@@ -112,8 +120,23 @@ impl CommandQueue {
     /// drop(queue);
     /// assert_eq!(ctx.current_queue().label(), "default");
     /// ```
+    #[track_caller]
     pub fn make_current(&self) {
+        if self.not_captured("make_current", "a captured queue ends with its capture: use `scope`").is_err() {
+            return;
+        }
         exchange_queue(self.owner().address(), Some(self.downgrade()));
+    }
+
+    /// Orders a captured queue after the current queue, if that one belongs to the same capture. A capture waits for no
+    /// queue outside of it.
+    fn wait_for_captured(&self, captured: &CapturedQueue, at: &'static Location<'static>) {
+        let before = current_queue(self.owner());
+        let before = before.as_ref().and_then(CommandQueue::captured_queue);
+        if let Some(before) = before.filter(|before| Arc::ptr_eq(&before.tape, &captured.tape)) {
+            // After the end of the capture, the verbs of the queue return the error.
+            drop(before.point(at).and_then(|point| captured.wait(&point, at)));
+        }
     }
 
     fn wait_for_current(&self, at: &'static Location<'static>) {

@@ -14,7 +14,7 @@ use crate::runtime::event::same_context;
 use crate::runtime::owner::Owner;
 use crate::work::graph_data::graph_node::NodeCommand;
 use crate::work::graph_data::graph_plan::GraphPlan;
-use crate::work::graph_data::node_parts::Part;
+use crate::work::graph_data::node_parts::CommandPart;
 use crate::work::graph_data::plan_change::PlanChange;
 use crate::work::kernel_launch::Launch;
 use crate::work::step::Work;
@@ -126,7 +126,7 @@ impl<'g> GraphEdit<'g> {
         };
         let mut uses_change = false;
         self.each_launch("a grid", |node, launch| {
-            if let Some(input) = names.input_of(node, Part::Groups) {
+            if let Some(input) = names.input_of(node, CommandPart::Groups) {
                 return Err(format!(
                     "the workgroup counts of a node are input `{}`: edit the input",
                     input.name
@@ -137,7 +137,8 @@ impl<'g> GraphEdit<'g> {
             let was_empty = launch.is_empty();
             uses_change |= launch.indirect.is_some() || counts.is_some();
             Ok(groups.map(|groups| {
-                (launch.groups, launch.indirect) = (groups, counts.clone());
+                launch.groups = groups;
+                launch.indirect = counts.clone();
                 uses_change |= launch.is_empty() != was_empty;
             }))
         })?;
@@ -169,7 +170,7 @@ impl<'g> GraphEdit<'g> {
                 Ok(_) => return Err(format!("argument `{name}` is a parameter")),
                 Err(error) => return Ok(Err(error.into())),
             };
-            if let Some(input) = names.input_of(node, Part::Binding(at as u32)) {
+            if let Some(input) = names.input_of(node, CommandPart::Binding(at as u32)) {
                 return Err(format!("argument `{name}` of a node is input `{}`: edit the input", input.name));
             }
             Ok(bind(&owner, launch, at, &array.array, &mut arrays))

@@ -2,7 +2,9 @@
 
 pub(crate) mod body;
 pub(crate) mod child;
+mod made_blocks;
 
+use crate::api::graph::tape::made_blocks::MadeBlocks;
 use crate::error::site::CommandKind;
 use crate::error::{Error, Kind, Result};
 use crate::memory::block::Block;
@@ -60,6 +62,8 @@ pub(crate) struct TapeState {
     pub(crate) owns_memory: bool,
     /// Holds the size of each block that the capture has made.
     pub(crate) made: FxHashMap<BlockId, u64>,
+    /// Holds the blocks of the arrays that the capture has made, for later arrays of the capture.
+    reusable: MadeBlocks,
     /// Maps a graph that was replayed in the capture to the nodes at the end of its last replay.
     children: FxHashMap<u64, SmallVec<[u32; 2]>>,
     /// Is `true` while the function of a body runs. The queues of this tape take no commands meanwhile.
@@ -162,6 +166,8 @@ impl TapeState {
 
     /// Adds a node at the end of a queue. `gate` is the word of its gate, if the node is in a body.
     fn push(&mut self, queue: u32, command: Arc<NodeCommand>, gate: Option<u32>) -> u32 {
+        let missing = self.reusable.missing(&command.work, &self.queues[queue as usize].clock);
+        self.wait_for_nodes(queue, &missing);
         let at = self.nodes.len() as u32;
         let nodes = &self.nodes;
         let of = &mut self.queues[queue as usize];
@@ -169,6 +175,7 @@ impl TapeState {
         let after = frontier.into_iter().filter(|&node| nodes[node as usize].queue != queue).collect();
         of.frontier.push(at);
         raise(&mut of.clock, queue, at + 1);
+        self.reusable.note(queue, at, &command.work);
         self.behind.push(of.clock.iter().copied().collect());
         self.nodes.push(GraphNode { queue, after, command, gate });
         at
@@ -292,7 +299,7 @@ impl CapturedQueue {
         output: Option<u32>,
     ) -> Result<u32> {
         let engine = self.tape.owner.engine();
-        self.with("a command", at, |state| {
+        self.with(what.verb(), at, |state| {
             work.each_block(|block| {
                 state.leases.entry(block.id).or_insert_with(|| Arc::new(engine.lease(block)));
             });
@@ -307,6 +314,7 @@ impl CapturedQueue {
         self.with("a new array", at, |state| {
             state.owns_memory = true;
             state.made.insert(block.id, block.size);
+            state.reusable.add(block);
             state.leases.entry(block.id).or_insert_with(|| Arc::new(engine.lease(block)));
         })
     }

@@ -106,7 +106,7 @@ impl CommandQueue {
         &self,
         record: impl FnOnce(&mut wgpu::CommandEncoder, &mut AccessList<'_>) -> Result<T>,
     ) -> Result<T> {
-        let by = self.admission()?;
+        let by = self.admission("encode")?;
         let device = device_of(self.owner(), || self.commands())?;
         let desc = wgpu::CommandEncoderDescriptor { label: Some(self.label()) };
         let mut encoder = device.raw().create_command_encoder(&desc);
@@ -144,7 +144,7 @@ impl CommandQueue {
         commands: impl IntoIterator<Item = wgpu::CommandBuffer>,
         declare: impl FnOnce(&mut AccessList<'_>) -> Result<()>,
     ) -> Result<()> {
-        let by = self.admission()?;
+        let by = self.admission("submit_foreign")?;
         device_of(self.owner(), || self.commands())?;
         let mut access = AccessList { queue: self, uses: Vec::new() };
         declare(&mut access)?;
@@ -152,10 +152,10 @@ impl CommandQueue {
     }
 
     #[track_caller]
-    fn admission(&self) -> Result<Admission> {
+    fn admission(&self, call: &'static str) -> Result<Admission> {
         let remedy =
             "wgpu submits a command buffer only once: enqueue the commands before or after the replay";
-        self.not_captured("encode", remedy)?;
+        self.not_captured(call, remedy)?;
         let slot = self.slot()?;
         self.owner().engine().lock().check(slot)?;
         Ok(Admission { slot, what: CommandKind::Encode, at: Location::caller() })

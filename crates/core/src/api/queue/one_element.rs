@@ -1,6 +1,7 @@
 //! Transfers of one element of an array.
 
 use crate::api::queue::CommandQueue;
+use crate::api::queue::transfer::READ_IN_CAPTURE;
 use crate::arrays::device_array::DeviceArray;
 use crate::error::Result;
 use crate::memory::region::Region;
@@ -29,6 +30,9 @@ impl CommandQueue {
         array: &DeviceArray<T, D>,
         index: [usize; D],
     ) -> Pending<T> {
+        if let Err(refused) = self.not_captured("get", READ_IN_CAPTURE) {
+            return Pending::ready(Err(refused));
+        }
         then(self.read_region(array, Region::index(index)), |elements: Vec<T>| Ok(elements[0]))
     }
 

@@ -1,7 +1,9 @@
 //! Transfers of elements with gaps between them: regions, and the elements of padded arrays.
 
 use crate::api::queue::CommandQueue;
-use crate::api::queue::transfer::{ArrayOps, BETWEEN_CONTEXTS, NO_PINNED_MEMORY, same_shape};
+use crate::api::queue::transfer::{
+    ArrayOps, BETWEEN_CONTEXTS, NO_PINNED_MEMORY, READ_IN_CAPTURE, same_shape,
+};
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
 use crate::arrays::host_array::{Download, HostArray, HostMemory};
 use crate::arrays::read::Reading;
@@ -363,7 +365,11 @@ impl CommandQueue {
         src: &DeviceArray<T, D>,
         from: impl Into<Region>,
     ) -> Pending<Vec<T>> {
-        late_or_error(self.enqueue_read(&src.array, |maker| maker.read_part(&src.part(from)?, Vec::new())))
+        late_or_error(
+            self.enqueue_read("read_region", &src.array, |maker| {
+                maker.read_part(&src.part(from)?, Vec::new())
+            }),
+        )
     }
 
     /// *Enqueues* a copy of a region into a pinned host array, as [`download`](Self::download) does.
@@ -395,6 +401,9 @@ impl CommandQueue {
     ) -> Result<()> {
         self.own(&src.array)?;
         dst.check_owner(self.owner())?;
+        if dst.is_plain() {
+            self.not_captured("download_region", READ_IN_CAPTURE)?;
+        }
         let part = src.part(from)?;
         self.by(CommandKind::Download)?.download_from_part(&part, dst)
     }

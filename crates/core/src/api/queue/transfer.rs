@@ -11,6 +11,7 @@ use crate::error::site::CommandKind;
 use crate::error::{Kind, Result};
 use crate::memory::heap::Heap;
 use crate::memory::host_access::HostUseKind;
+use crate::memory::pool::size_for;
 use crate::memory::read_slot::{ReadSlot, ReadState};
 use crate::memory::region_iter::PaddedShape;
 use crate::memory::shape::elements;
@@ -65,13 +66,35 @@ impl ArrayOps<'_> {
         PaddedShape::new(&object, &shape, &padded)?;
         let len = elements::<T>(&object, &padded)?;
         let bytes = len as u64 * T::DTYPE.size() as u64;
-        let storage = Storage::allocate(self.owner, Heap::Device, bytes, &label, self.by)?;
-        match self.captured {
-            None => self.owner.engine().note_making(self.by, storage.block()),
-            Some(captured) => captured.adopt(storage.block(), self.by.at)?,
-        }
+        let storage = match self.captured {
+            None => self.allocate(bytes, &label)?,
+            Some(captured) => self.allocate_captured(captured, bytes, &label)?,
+        };
         let array = ArrayRef { storage, offset: 0, len, dtype: T::DTYPE, followed: false };
         Ok(DeviceArray::padded(array, shape, padded))
+    }
+
+    fn allocate(&self, bytes: u64, label: &Arc<str>) -> Result<Arc<Storage>> {
+        let storage = Storage::allocate(self.owner, Heap::Device, bytes, label, self.by)?;
+        self.owner.engine().note_making(self.by, storage.block());
+        Ok(storage)
+    }
+
+    /// Allocates an array of a capture, on the memory of a dropped array of the capture if there is one.
+    #[cold]
+    fn allocate_captured(
+        &self,
+        captured: &CapturedQueue,
+        bytes: u64,
+        label: &Arc<str>,
+    ) -> Result<Arc<Storage>> {
+        let size = size_for(bytes, self.owner.device().caps().max_block);
+        if let Some(block) = captured.reuse(size, label, self.by.at)? {
+            return Ok(Storage::on_reused_block(self.owner, block, bytes, label, self.by));
+        }
+        let storage = Storage::allocate(self.owner, Heap::Device, bytes, label, self.by)?;
+        captured.adopt(storage.block(), self.by.at)?;
+        Ok(storage)
     }
 
     pub(crate) fn zeros<T: Element, const D: usize>(
@@ -258,7 +281,7 @@ impl ArrayOps<'_> {
 
     /// Enqueues a read of the first `len` elements of `span`.
     pub(crate) fn read_words<T: Element>(&self, span: Span, len: usize, out: Vec<T>) -> Result<Reading<T>> {
-        self.not_captured("a read or download", READ_IN_CAPTURE)?;
+        self.not_captured("download", READ_IN_CAPTURE)?;
         let slot = ReadSlot::new();
         let engine = self.owner.engine();
         let work = Work::Read { src: span.clone(), slot: slot.clone() };
@@ -487,7 +510,7 @@ impl CommandQueue {
     /// ```
     #[track_caller]
     pub fn read<T: Element, const D: usize>(&self, array: &DeviceArray<T, D>) -> Pending<Vec<T>> {
-        self.read_with(array, Vec::new())
+        late_or_error(self.enqueue_read("read", &array.array, |maker| maker.read_array(array, Vec::new())))
     }
 
     /// Reads as [`read`](Self::read) does, into the allocation of an existing `Vec`.
@@ -500,17 +523,18 @@ impl CommandQueue {
         array: &DeviceArray<T, D>,
         storage: Vec<T>,
     ) -> Pending<Vec<T>> {
-        late_or_error(self.enqueue_read(&array.array, |maker| maker.read_array(array, storage)))
+        late_or_error(self.enqueue_read("read_with", &array.array, |maker| maker.read_array(array, storage)))
     }
 
-    /// Enqueues a read of an array of this context, and flushes the queue.
+    /// Enqueues a read of an array of this context, and flushes the queue. `call` is the program's call.
     #[track_caller]
     pub(crate) fn enqueue_read<T: Element>(
         &self,
+        call: &'static str,
         array: &ArrayRef,
         read: impl FnOnce(&ArrayOps<'_>) -> Result<Reading<T>>,
     ) -> Result<Reading<T>> {
-        self.not_captured("read", READ_IN_CAPTURE)?;
+        self.not_captured(call, READ_IN_CAPTURE)?;
         let maker = self.by(CommandKind::Read)?;
         self.own(array)?;
         let reading = read(&maker)?;
@@ -530,7 +554,9 @@ impl CommandQueue {
         out: &mut [T],
     ) -> Result<()> {
         same_shape("the target of a read", &[out.len()], &[array.len()])?;
-        self.enqueue_read(&array.array, |maker| maker.read_array(array, Vec::new()))?.wait_into(out)
+        let mut reading =
+            self.enqueue_read("read_into", &array.array, |maker| maker.read_array(array, Vec::new()))?;
+        reading.wait_into(out)
     }
 
     /// *Enqueues* a copy from one array to another, or between parts of one array, which may overlap.
@@ -598,6 +624,9 @@ impl CommandQueue {
     ) -> Result<()> {
         self.own(&dst.array)?;
         src.check_owner(self.owner())?;
+        if src.is_plain() {
+            self.not_captured("upload_range", NO_PINNED_MEMORY)?;
+        }
         let maker = self.by(CommandKind::Upload)?;
         if range.start > range.end || range.end > src.len() {
             return Err(Kind::Range { array: src.label().into(), range, len: src.len() }.into());

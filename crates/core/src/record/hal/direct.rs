@@ -6,6 +6,8 @@ use crate::device::wgpu_device::WgpuDevice;
 use crate::driver::backend::Backend;
 use crate::memory::free_list::{FreeList, TakenItem};
 use crate::memory::wgpu_memory::refused;
+use crate::record::hal::encoder::FinishedBuffers;
+use crate::record::hal::stretch::PlacedBody;
 use fencepost_sync::TimelineValue;
 use fencepost_sync::backend::HalFence;
 use smallvec::SmallVec;
@@ -20,10 +22,11 @@ pub(crate) struct Direct<A: Backend> {
     idle: FreeList<Encoder<A>>,
 }
 
-/// Holds an encoder, and the commands that it recorded last.
+/// Holds an encoder, and the commands that it recorded last. Its commands are submitted in the order of the list, with
+/// native bodies of graphs between them.
 pub(crate) struct Encoder<A: Backend> {
     native: A::CommandEncoder,
-    recorded: Option<A::CommandBuffer>,
+    recorded: FinishedBuffers<A>,
 }
 
 /// Holds recorded commands. The drop returns the encoder to the idle ones, so the commands must be complete by then.
@@ -48,28 +51,35 @@ impl<A: Backend> Direct<A> {
     /// Returns the error of `commands`, or the driver's.
     pub(crate) fn record<T>(
         &self,
-        commands: impl FnOnce(&mut A::CommandEncoder) -> Result<T, Failure>,
+        commands: impl FnOnce(&mut A::CommandEncoder, &mut FinishedBuffers<A>) -> Result<T, Failure>,
     ) -> Result<(RecordedEncoder<A>, T), Failure> {
         let mut recorded = self.encoder().map_err(|error| self.failure(&error))?;
         let encoder = &mut *recorded;
         // SAFETY: the encoder is closed, and the commands that it recorded before were reset.
         unsafe { encoder.native.begin_encoding(None) }.map_err(|error| self.failure(&error))?;
-        match commands(&mut encoder.native) {
+        match commands(&mut encoder.native, &mut encoder.recorded) {
+            Ok(outcome) if encoder.recorded.rest_is_empty && !encoder.recorded.buffers.is_empty() => {
+                // SAFETY: the encoder is open.
+                unsafe { encoder.native.discard_encoding() };
+                Ok((recorded, outcome))
+            }
             Ok(outcome) => {
                 // SAFETY: the encoder is open, and no pass is open in it.
                 let ended = unsafe { encoder.native.end_encoding() };
-                encoder.recorded = Some(ended.map_err(|error| self.failure(&error))?);
+                encoder.recorded.buffers.push(ended.map_err(|error| self.failure(&error))?);
                 Ok((recorded, outcome))
             }
             Err(failure) => {
-                // SAFETY: the encoder is open.
-                unsafe { encoder.native.discard_encoding() };
+                if !encoder.recorded.is_closed {
+                    // SAFETY: the encoder is open.
+                    unsafe { encoder.native.discard_encoding() };
+                }
                 Err(failure)
             }
         }
     }
 
-    /// Submits the recorded commands, if there are any. The fence reaches `signal` after them and after all earlier
+    /// Submits the recorded commands, if there are any, with the native bodies of graphs at their places. The fence reaches `signal` after them and after all earlier
     /// submissions.
     ///
     /// # Errors
@@ -79,13 +89,17 @@ impl<A: Backend> Direct<A> {
     pub(crate) fn submit(
         &self,
         recorded: Option<&RecordedEncoder<A>>,
+        bodies: &[PlacedBody<A>],
         signal: TimelineValue,
     ) -> Result<(), Failure> {
         // SAFETY: the queue is only used to submit, and only wgpu destroys it.
         let queue = unsafe { self.device.queue().as_hal::<A>() };
         let queue = queue.ok_or_else(|| self.failure(&DeviceError::Lost))?;
-        let buffers: SmallVec<[_; 1]> =
-            recorded.and_then(|encoder| encoder.recorded.as_ref()).into_iter().collect();
+        let own = recorded.map_or(&[][..], |encoder| &encoder.recorded.buffers);
+        let mut buffers: SmallVec<[_; 3]> = own.iter().collect();
+        for (earlier, placed) in bodies.iter().enumerate() {
+            buffers.insert(placed.after + earlier, placed.commands());
+        }
         // SAFETY: an encoder of this device recorded the commands. They, and all that they use, are kept until the
         // fence reaches `signal`. The values of a lane grow, so the fence's values grow from submission to submission.
         let submitted = unsafe { queue.submit(&buffers, &[], (self.fence.native(), signal.0)) };
@@ -99,7 +113,7 @@ impl<A: Backend> Direct<A> {
     /// # Errors
     /// Returns the loss of the device for any error of the driver, as [`submit`](Self::submit) does.
     pub(crate) fn follow(&self, signal: TimelineValue) -> Result<(), Failure> {
-        self.submit(None, signal)
+        self.submit(None, &[], signal)
     }
 
     /// Returns an idle encoder, or makes one.
@@ -107,10 +121,11 @@ impl<A: Backend> Direct<A> {
         let encoder = match self.idle.take() {
             Some(mut encoder) => {
                 // SAFETY: the encoder is idle, so the device has completed the commands that it recorded.
-                unsafe { encoder.native.reset_all(encoder.recorded.take().into_iter()) };
+                unsafe { encoder.native.reset_all(encoder.recorded.buffers.drain(..)) };
+                encoder.recorded.is_closed = false;
                 encoder
             }
-            None => Encoder { native: self.new_encoder()?, recorded: None },
+            None => Encoder { native: self.new_encoder()?, recorded: FinishedBuffers::default() },
         };
         Ok(self.idle.lend(encoder))
     }

@@ -9,7 +9,7 @@ use crate::record::dispatch::GroupCount;
 use crate::record::hal::barriers::{Barrier, BarrierTracker, BarrierUse};
 use crate::record::hal::buffer_states::{BufferStates, StateChange};
 use crate::record::hal::external_handles::ExternalHandles;
-use crate::record::hal::native_buffers::buffer_of;
+use crate::record::hal::native_buffers::{buffer_of, native_of};
 use smallvec::SmallVec;
 use wgpu::BufferUses as Uses;
 use wgpu::hal::{self, CommandEncoder as _};
@@ -36,6 +36,25 @@ pub(crate) struct NativeEncoder<'e, A: Backend> {
     in_pass: bool,
     /// Identifies the pipeline that is set in the open pass.
     pipeline: Option<LayoutId>,
+    /// Is `true` if the open command buffer has a command.
+    has_commands: bool,
+    /// Takes the finished command buffers of the batch. It is `None` if the batch must be one command buffer.
+    finished: Option<&'e mut FinishedBuffers<A>>,
+}
+
+/// Holds the finished command buffers of an encoder.
+pub(crate) struct FinishedBuffers<A: Backend> {
+    pub(crate) buffers: Vec<A::CommandBuffer>,
+    /// Is `true` if the encoder has no open command buffer, because the driver refused one.
+    pub(crate) is_closed: bool,
+    /// Is `true` if the open command buffer has no commands at the end of the batch, so that it is not submitted.
+    pub(crate) rest_is_empty: bool,
+}
+
+impl<A: Backend> Default for FinishedBuffers<A> {
+    fn default() -> Self {
+        Self { buffers: Vec::new(), is_closed: false, rest_is_empty: false }
+    }
 }
 
 impl<'e, A: Backend> NativeEncoder<'e, A> {
@@ -44,6 +63,7 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
         encoder: &'e mut A::CommandEncoder,
         external: Option<&'e ExternalHandles<A>>,
         epoch: u64,
+        finished: Option<&'e mut FinishedBuffers<A>>,
     ) -> Self {
         Self {
             encoder,
@@ -52,7 +72,51 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
             states: BufferStates::new(),
             in_pass: false,
             pipeline: None,
+            has_commands: false,
+            finished,
         }
+    }
+
+    /// Returns `true` if other command buffers may be submitted between the commands of the batch.
+    pub(crate) fn is_divisible(&self) -> bool {
+        self.finished.is_some()
+    }
+
+    /// Ends the open command buffer, if it has commands, and opens another one. Returns the number of finished command
+    /// buffers.
+    ///
+    /// # Errors
+    /// Returns the driver's error.
+    pub(crate) fn divide(&mut self) -> Result<usize, hal::DeviceError> {
+        self.end_pass();
+        let finished = self.finished.as_mut().expect("bug: the batch is one command buffer");
+        if std::mem::take(&mut self.has_commands) {
+            finished.is_closed = true;
+            // SAFETY: the encoder is open, and no pass is open in it.
+            finished.buffers.push(unsafe { self.encoder.end_encoding() }?);
+            // SAFETY: the encoder is closed.
+            unsafe { self.encoder.begin_encoding(None) }?;
+            finished.is_closed = false;
+        }
+        Ok(finished.buffers.len())
+    }
+
+    /// Notes at the end of the batch whether the open command buffer has commands.
+    pub(crate) fn note_rest(&mut self) {
+        if let Some(finished) = &mut self.finished {
+            finished.rest_is_empty = !self.has_commands;
+        }
+    }
+
+    /// Records a barrier between all earlier commands and all later ones, for these buffers with their earlier uses.
+    pub(crate) fn barrier<'b>(&mut self, buffers: impl Iterator<Item = (&'b Block, Uses)>) {
+        let barriers = buffers.map(|(block, from)| hal::BufferBarrier {
+            buffer: native_of::<A>(block),
+            usage: hal::StateTransition { from, to: ANYTHING },
+        });
+        self.has_commands = true;
+        // SAFETY: the buffers were created for the uses that the tracker recorded.
+        unsafe { self.encoder.transition_buffers(barriers) };
     }
 
     /// Notes a use of a block by wgpu's commands in front of this encoder, in the same submission.
@@ -68,8 +132,10 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
         let barrier = self.hazards.admit(touches);
         if A::EXACT {
             let changes = self.states.admit(touches, barrier);
+            self.has_commands |= !changes.is_empty();
             change(self.encoder, self.external, &changes);
         } else if let Some(barrier) = barrier {
+            self.has_commands = true;
             order(self.encoder, self.external, barrier);
         }
     }
@@ -83,6 +149,7 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
     /// Records a barrier between two uses of a buffer that the barrier tracker does not track.
     pub(crate) fn transition(&mut self, buffer: &A::Buffer, from: Uses, to: Uses) {
         let usage = hal::StateTransition { from, to };
+        self.has_commands = true;
         // SAFETY: the buffer was created for these uses.
         unsafe { self.encoder.transition_buffers(std::iter::once(hal::BufferBarrier { buffer, usage })) };
     }
@@ -97,6 +164,7 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
         if !A::VISIBLE
             && let Some(barrier) = self.hazards.close()
         {
+            self.has_commands = true;
             order(self.encoder, self.external, barrier);
         }
         if A::EXACT {
@@ -107,6 +175,7 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
         let usage = hal::StateTransition { from, to: Uses::MAP_READ };
         let all: SmallVec<[_; 8]> = buffers.collect();
         if !all.is_empty() {
+            self.has_commands = true;
             let barriers = all.into_iter().map(|buffer| hal::BufferBarrier { buffer, usage: usage.clone() });
             // SAFETY: the buffers were created for these uses.
             unsafe { self.encoder.transition_buffers(barriers) };
@@ -128,6 +197,7 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
     ) {
         self.end_pass();
         let Some(size) = wgpu::BufferSize::new(size) else { return };
+        self.has_commands = true;
         let regions = rows.map(|(src_offset, dst_offset)| hal::BufferCopy { src_offset, dst_offset, size });
         // SAFETY: each row is in bounds and on words, and no two rows share bytes.
         unsafe { self.encoder.copy_buffer_to_buffer(src, dst, regions) };
@@ -136,6 +206,7 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
     /// Fills a range with zeros.
     pub(crate) fn clear(&mut self, buffer: &A::Buffer, range: std::ops::Range<u64>) {
         self.end_pass();
+        self.has_commands = true;
         // SAFETY: the range is in bounds and on words.
         unsafe { self.encoder.clear_buffer(buffer, range) };
     }
@@ -174,6 +245,7 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
     /// because some devices take none inside a pass, and others none outside a pass.
     pub(crate) fn stamp(&mut self, queries: &HalQueries<A>, at: u32) {
         self.end_pass();
+        self.has_commands = true;
         let writes = hal::PassTimestampWrites {
             query_set: queries.native(),
             beginning_of_pass_write_index: Some(at),
@@ -189,6 +261,7 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
     /// Resets all queries of a page, so that they can be written.
     pub(crate) fn reset(&mut self, queries: &HalQueries<A>) {
         self.end_pass();
+        self.has_commands = true;
         // SAFETY: no pass is open, and the batch that used the queries before is complete.
         unsafe { self.encoder.reset_queries(queries.native(), 0..queries.count()) };
     }
@@ -196,6 +269,7 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
     /// Copies the results of the first `count` queries, all of which were written.
     pub(crate) fn copy_times(&mut self, queries: &HalQueries<A>, count: u32, to: &A::Buffer, offset: u64) {
         self.end_pass();
+        self.has_commands = true;
         let each = std::num::NonZeroU64::new(8).expect("bug: 8 is 0");
         // SAFETY: no pass is open, the buffer has room, and `offset` is a multiple of eight bytes.
         unsafe { self.encoder.copy_query_results(queries.native(), 0..count, to, offset, each) };
@@ -204,6 +278,7 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
     #[inline]
     fn begin_pass(&mut self) {
         if !std::mem::replace(&mut self.in_pass, true) {
+            self.has_commands = true;
             let desc = hal::ComputePassDescriptor { label: None, timestamp_writes: None };
             // SAFETY: no pass is open.
             unsafe { self.encoder.begin_compute_pass(&desc) };

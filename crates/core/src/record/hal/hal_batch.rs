@@ -5,19 +5,23 @@ use crate::device::hal_pipeline::{HalBinding, HalGroup, HalPipeline};
 use crate::device::parameter_path::ParameterPath;
 use crate::device::wgpu_device::WgpuDevice;
 use crate::driver::backend::Backend;
+use crate::driver::reusable_encoders::ReusableEncoders;
 use crate::error::Result;
 use crate::memory::block::Block;
 use crate::memory::native_memory::NativeMemory;
 use crate::memory::staging::StagingPiece;
 use crate::memory::wgpu_memory::{WgpuMemory, refused};
-use crate::record::dispatch::{BoundRanges, Dispatch};
+use crate::record::dispatch::{BoundRanges, Dispatch, GroupCount, bound_ranges};
 use crate::record::hal::barriers::BarrierUse;
 use crate::record::hal::encoder::NativeEncoder;
 use crate::record::hal::external_handles::ExternalHandles;
 use crate::record::hal::native_buffers::{buffer_of, native, native_of};
 use crate::record::hal::scratch::Scratch;
+use crate::record::hal::stretch::{PlacedBody, ResolvedGraph};
 use crate::record::hal::zero_fill::ZeroFills;
 use crate::record::own_kernels::{OwnKernel, OwnKernels};
+use crate::work::graph_data::graph_plan::GraphPlan;
+use crate::work::kernel_launch::Launch;
 use fencepost_sync::TimelineValue;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -38,6 +42,10 @@ pub(crate) struct HalBatch<'e, A: Backend> {
     /// Is the value that the lane's fence passes when the batch is complete. No other batch in flight has this value.
     pub(crate) signal: TimelineValue,
     pub(crate) zeroed: ZeroFills,
+    /// Lists the graphs whose stretches the batch has recorded.
+    pub(crate) graphs: Vec<Arc<ResolvedGraph<A>>>,
+    /// Lists the native bodies that the batch submits.
+    pub(crate) bodies: Vec<PlacedBody<A>>,
     /// Holds the key of the current dispatch's bind group. The next dispatch reuses the memory of the key.
     pub(crate) key: GroupKey,
     /// Lists the uses of the current command. The next command reuses the memory of the list.
@@ -66,6 +74,8 @@ impl<'e, A: Backend> HalBatch<'e, A> {
             parameter_scratch,
             signal,
             zeroed: ZeroFills::default(),
+            graphs: Vec::new(),
+            bodies: Vec::new(),
             key: GroupKey { layout: LayoutId::none(), parts: Vec::new() },
             touches: Vec::new(),
         }
@@ -131,6 +141,47 @@ impl<'e, A: Backend> HalBatch<'e, A> {
         let offsets: &[u32] = if uniform { &[0] } else { &[] };
         self.calls.dispatch(dispatch.pipeline, &group, offsets, immediates, &dispatch.size);
         self.kept.push(group);
+        Ok(())
+    }
+
+    /// Returns the bind group of a launch whose parameters need no memory.
+    ///
+    /// # Errors
+    /// Returns the driver's error.
+    pub(crate) fn group_of(
+        &mut self,
+        pipeline: &HalPipeline<A>,
+        launch: &Launch,
+    ) -> Result<Arc<HalGroup<A>>> {
+        let size = GroupCount::Fixed(launch.groups);
+        self.cached(&HalDispatch { pipeline, params: &[], parts: bound_ranges(launch), size })
+    }
+
+    /// Records a stretch of a graph after the earlier commands on its blocks, or places its native body there.
+    ///
+    /// # Errors
+    /// Returns the driver's error.
+    pub(crate) fn stretch(
+        &mut self,
+        plan: &'e GraphPlan,
+        graph: &Arc<ResolvedGraph<A>>,
+        at: usize,
+        encoders: impl FnOnce() -> Option<Arc<dyn ReusableEncoders<A>>>,
+    ) -> Result<()> {
+        let stretch = &graph.stretches[at];
+        self.touches.clear();
+        for of_block in &stretch.uses {
+            self.touch(of_block.block(plan), of_block.uses, of_block.write);
+        }
+        self.calls.admit(&self.touches);
+        let is_long = stretch.len() >= self.device.parts.native_replay_from.max(1);
+        let has_body = is_long && self.calls.is_divisible() && stretch.has_body(plan, encoders);
+        if !has_body {
+            stretch.record(plan, &mut self.calls);
+            return Ok(());
+        }
+        let after = self.calls.divide().map_err(|error| refused(&error, "a command buffer", 0))?;
+        self.bodies.push(PlacedBody { after, graph: graph.clone(), stretch: at });
         Ok(())
     }
 

@@ -20,7 +20,7 @@ use crate::record::fill::fill;
 use crate::record::gate_kernels::{record_gate, record_gated_groups};
 use crate::record::gated_work::record_gated_transfer;
 use crate::record::hal::direct::{Direct, RecordedEncoder};
-use crate::record::hal::encoder::NativeEncoder;
+use crate::record::hal::encoder::{FinishedBuffers, NativeEncoder};
 use crate::record::hal::external_handles::ExternalHandles;
 use crate::record::hal::external_state::ExternalStates;
 use crate::record::hal::gated_launch::launch_gated;
@@ -29,18 +29,22 @@ use crate::record::hal::hal_times;
 use crate::record::hal::hal_times::{HalTimePage, HalTimePages};
 use crate::record::hal::hal_transfers::HalTransfers;
 use crate::record::hal::indirect::IndirectGroups;
+use crate::record::hal::known_graphs::KnownGraphs;
 use crate::record::hal::native_buffers::native_of;
 use crate::record::hal::scratch::Scratch;
+use crate::record::hal::stretch;
+use crate::record::hal::stretch::{PlacedBody, ResolvedGraph};
 use crate::record::hal::zero_fill::ZeroFills;
 use crate::record::lane_fence::LaneFence;
 use crate::record::own_kernels::{OwnCommands, OwnDispatch, OwnGroups, OwnKernels, OwnRange};
 use crate::record::region_kernels::copy_region;
 use crate::record::staged_copy::BatchStaging;
 use crate::record::submitter::{CommandBuffers, Submitter};
-use crate::record::walk::{StepOrder, WorkVisitor};
+use crate::record::walk::{StepOrder, WorkVisitor, walk_nodes};
 use crate::record::{external_blocks, program_commands, submitter};
 use crate::work::graph_data::control_table::{ControlTable, GatedPlace};
 use crate::work::graph_data::gate::Gate;
+use crate::work::graph_data::graph_run::GraphStep;
 use crate::work::kernel_launch::Launch;
 use crate::work::region_copy::RegionCopy;
 use crate::work::span::{Pattern, Span};
@@ -69,6 +73,7 @@ pub(crate) struct HalRecorder<A: Backend> {
     parameter_scratch: Scratch,
     kernels: OwnKernels<HalPipeline<A>>,
     external_states: ExternalStates,
+    graphs: KnownGraphs<A>,
 }
 
 /// Names the path by which batches reach the device.
@@ -109,6 +114,8 @@ struct HalBatchResources<A: Backend> {
     _pipelines: Vec<Arc<HalPipeline<A>>>,
     _parameter_staging: Vec<StagingPiece<WgpuMemory>>,
     zeroed: ZeroFills,
+    _graphs: Vec<Arc<ResolvedGraph<A>>>,
+    bodies: Vec<PlacedBody<A>>,
 }
 
 impl<A: Backend> HalRecorder<A> {
@@ -134,6 +141,7 @@ impl<A: Backend> HalRecorder<A> {
             parameter_scratch: Scratch::new(1, "parameters"),
             kernels: OwnKernels::default(),
             external_states: ExternalStates::default(),
+            graphs: KnownGraphs::default(),
         }
     }
 
@@ -181,7 +189,7 @@ impl<A: Backend> HalRecorder<A> {
         let external_states = self.external_states.commands(device, named);
         let commands = |encoder: &mut A::CommandEncoder| {
             let external = ExternalHandles::of(named)?;
-            self.record_steps(device, encoder, steps, named, external.as_ref(), read)
+            self.record_steps(device, (encoder, None), steps, (named, external.as_ref()), read)
         };
         match hal_encoder::record::<A, _, _>(device.raw(), commands, || ExternalHandles::<A>::check(named)) {
             None => Err(submitter::failure(device, None, true)),
@@ -212,30 +220,31 @@ impl<A: Backend> HalRecorder<A> {
         }
         let _inside = device.gate().enter();
         let read: (Arc<dyn Fence>, TimelineValue) = (direct.fence().clone(), signal);
-        let record =
-            |encoder: &mut A::CommandEncoder| self.record_steps(device, encoder, steps, &[], None, &read);
+        let record = |encoder: &mut A::CommandEncoder, finished: &mut FinishedBuffers<A>| {
+            self.record_steps(device, (encoder, Some(finished)), steps, (&[], None), &read)
+        };
         let (recorded, kept) = direct.record(record)?;
-        if let Err(lost) = direct.submit(Some(&recorded), signal) {
+        if let Err(lost) = direct.submit(Some(&recorded), &kept.bodies, signal) {
             std::mem::forget((recorded, kept)); // the lost device may still use them
             return Err(lost);
         }
         Ok((kept, Some(recorded)))
     }
 
-    /// Records the steps into `encoder`, and returns the resources that the batch needs until it is complete. After an
-    /// error no pass is open.
+    /// Records the steps into `encoder`, and returns the resources that the batch needs until it is complete. If there
+    /// is a list of finished command buffers, the batch may have several. After an error no pass is open.
     fn record_steps<'e>(
         &'e mut self,
         device: &'e WgpuDevice,
-        encoder: &'e mut A::CommandEncoder,
+        (encoder, finished): (&'e mut A::CommandEncoder, Option<&'e mut FinishedBuffers<A>>),
         steps: &'e [Step],
-        named: &'e [NamedExternal<'e>],
-        external: Option<&'e ExternalHandles<A>>,
+        (named, external): (&'e [NamedExternal<'e>], Option<&'e ExternalHandles<A>>),
         read: &'e (Arc<dyn Fence>, TimelineValue),
     ) -> Result<HalBatchResources<A>, Failure> {
         device.take_gone(|block| self.groups.forget(block));
+        self.graphs.sweep();
         let (order, epoch) = (&self.order, &mut self.epoch);
-        let calls = NativeEncoder::new(encoder, external, *epoch);
+        let calls = NativeEncoder::new(encoder, external, *epoch, finished);
         let mut batch =
             HalBatch::new(device, external, calls, &mut self.groups, (&mut self.parameter_scratch, read.1));
         named.iter().for_each(|(_, block)| batch.come_after(block));
@@ -245,6 +254,7 @@ impl<A: Backend> HalRecorder<A> {
             indirect_groups: &mut self.indirect_groups,
             times: &mut self.times,
             kernels: &mut self.kernels,
+            graphs: &mut self.graphs,
             read,
             published: SmallVec::new(),
         };
@@ -260,9 +270,10 @@ impl<A: Backend> HalRecorder<A> {
             return Err(failure);
         }
         let timed = visitor.finish(order);
+        visitor.batch.calls.note_rest();
         *epoch = visitor.batch.calls.epoch();
         let transfers = order.more_than_launches.then(|| visitor.transfers.finish());
-        let HalBatch { kept, pipelines, parameter_staging, zeroed, .. } = visitor.batch;
+        let HalBatch { kept, pipelines, parameter_staging, zeroed, graphs, bodies, .. } = visitor.batch;
         Ok(HalBatchResources {
             _groups: kept,
             _transfers: transfers,
@@ -270,6 +281,8 @@ impl<A: Backend> HalRecorder<A> {
             _pipelines: pipelines,
             _parameter_staging: parameter_staging,
             zeroed,
+            _graphs: graphs,
+            bodies,
         })
     }
 }
@@ -281,6 +294,7 @@ struct HalVisitor<'e, A: Backend> {
     indirect_groups: &'e mut IndirectGroups<A>,
     times: &'e mut HalTimePages<A>,
     kernels: &'e mut OwnKernels<HalPipeline<A>>,
+    graphs: &'e mut KnownGraphs<A>,
     /// Holds the lane's fence, and the value that the fence passes when the batch is complete and the bytes of its
     /// reads are valid.
     read: &'e (Arc<dyn Fence>, TimelineValue),
@@ -374,6 +388,27 @@ impl<'e, A: Backend> WorkVisitor<'e> for HalVisitor<'e, A> {
 
     fn publish(&mut self, block: &'e Arc<Block>) {
         self.published.extend(block.view().map(|_| native_of::<A>(block)));
+    }
+
+    /// Visits the nodes of a graph. From the second replay on, stretches of launches are recorded as one command.
+    fn graph(&mut self, graph: &'e GraphStep, base: u32, level: &mut Option<u32>) -> Result<()> {
+        let batch = &mut self.batch;
+        let resolve = || stretch::resolve(graph, |pipeline, launch| batch.group_of(pipeline, launch));
+        let nodes = graph.order().sorted.len();
+        let Some(resolved) = self.graphs.get(graph, resolve)? else {
+            return walk_nodes(graph, base, 0..nodes, self, level);
+        };
+        let mut next = 0;
+        for (at, stretch) in resolved.stretches.iter().enumerate() {
+            walk_nodes(graph, base, next..stretch.places.start, self, level)?;
+            let (device, graphs) = (self.batch.device, &mut *self.graphs);
+            self.batch.stretch(&graph.run.plan, &resolved, at, || graphs.encoders(device).cloned())?;
+            next = stretch.places.end;
+        }
+        walk_nodes(graph, base, next..nodes, self, level)?;
+        *level = None; // the stretches have passed levels without a visit
+        self.batch.graphs.push(resolved);
+        Ok(())
     }
 
     fn start_time(&mut self, level: u32, time: &'e Arc<TimeSlot>) {

@@ -4,7 +4,7 @@ use crate::error::{Error, Kind, Result};
 use crate::memory::block::Block;
 use crate::memory::heap::overlap;
 use crate::work::graph_data::graph_node::GraphNode;
-use crate::work::graph_data::node_parts::{Part, parts};
+use crate::work::graph_data::node_parts::{CommandPart, parts};
 use fencepost_kernels::{ArgumentSlot, DType};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -41,7 +41,7 @@ pub(crate) struct GraphInput {
 /// Names a part of a command that names bytes of an input.
 pub(crate) struct InputPlace {
     pub(crate) node: u32,
-    pub(crate) part: Part,
+    pub(crate) part: CommandPart,
     /// Counts the bytes between the start of the input and the named bytes.
     pub(crate) start: u64,
 }
@@ -110,7 +110,7 @@ impl GraphNames {
                     return Err(outside(graph, node, input, &named.range, &whole));
                 }
                 let start = named.range.start - whole.start;
-                input.is_bound |= matches!(named.part, Part::Binding(_));
+                input.is_bound |= matches!(named.part, CommandPart::Binding(_));
                 input.is_written |= named.write == Some(true);
                 input.places.push(InputPlace { node: at, part: named.part, start });
             }
@@ -119,7 +119,7 @@ impl GraphNames {
     }
 
     /// Returns the input that a part of a command names bytes of.
-    pub(crate) fn input_of(&self, node: u32, part: Part) -> Option<&GraphInput> {
+    pub(crate) fn input_of(&self, node: u32, part: CommandPart) -> Option<&GraphInput> {
         self.inputs.iter().find(|input| {
             let first = input.places.partition_point(|place| place.node < node);
             input.places[first..]

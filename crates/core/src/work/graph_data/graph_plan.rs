@@ -161,7 +161,7 @@ pub(crate) fn split(
     names: &GraphNames,
     control: Option<&ControlTable>,
 ) -> Vec<SplitUses> {
-    let whole = (ranges.len() > 1).then(|| 0..nodes.len() as u32);
+    let whole = (ranges.len() > 1).then_some(0..nodes.len() as u32);
     ranges.iter().cloned().chain(whole).map(|range| SplitUses::new(nodes, range, names, control)).collect()
 }
 

@@ -54,6 +54,12 @@ impl GraphStep {
         self.run.plan.queues.len() > 1
     }
 
+    /// Returns the slots of the outputs that the part reads.
+    pub(crate) fn outputs(&self) -> impl Iterator<Item = &Arc<ReadSlot>> {
+        let commands = self.order().sorted.iter().map(|&node| self.run.plan.command(node));
+        commands.filter_map(|command| command.output).map(|output| &self.run.outputs[output as usize])
+    }
+
     /// Returns the error of a node that could not be recorded.
     #[cold]
     pub(crate) fn failure(&self, node: u32, error: Error) -> Error {
@@ -94,6 +100,6 @@ impl GraphPart for GraphStep {
     }
 
     fn unstage(&self) {
-        self.run.outputs.iter().for_each(|slot| slot.unstage());
+        self.outputs().for_each(|slot| slot.unstage());
     }
 }

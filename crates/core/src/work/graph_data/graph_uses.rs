@@ -5,7 +5,7 @@ use crate::memory::heap::BlockId;
 use crate::work::graph_data::control_table::ControlTable;
 use crate::work::graph_data::graph_names::{BoundInput, GraphNames};
 use crate::work::graph_data::graph_node::GraphNode;
-use crate::work::graph_data::node_parts::{NamedRange, Part, parts};
+use crate::work::graph_data::node_parts::{CommandPart, NamedRange, parts};
 use crate::work::kernel_launch::BoundArray;
 use fencepost_kernels::Access;
 use rustc_hash::FxHashMap;
@@ -140,7 +140,7 @@ impl SplitUses {
 }
 
 /// Maps each part of a node in `range` that names bytes of an input to the input and to the start of the bytes.
-fn starts(names: &GraphNames, range: &Range<u32>) -> FxHashMap<(u32, Part), (usize, u64)> {
+fn starts(names: &GraphNames, range: &Range<u32>) -> FxHashMap<(u32, CommandPart), (usize, u64)> {
     let mut starts = FxHashMap::default();
     for (at, input) in names.inputs.iter().enumerate() {
         for place in input.places.iter().filter(|place| range.contains(&place.node)) {

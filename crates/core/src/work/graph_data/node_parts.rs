@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// Names the part of a command that names a range of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Part {
+pub(crate) enum CommandPart {
     /// Is the argument for this binding of the kernel's interface.
     Binding(u32),
     /// Is the place of the workgroup counts.
@@ -25,7 +25,7 @@ pub(crate) enum Part {
 
 /// Describes one part of a command.
 pub(crate) struct NamedRange<'w> {
-    pub(crate) part: Part,
+    pub(crate) part: CommandPart,
     pub(crate) block: &'w Arc<Block>,
     pub(crate) range: Range<u64>,
     /// Is `true` for an access that writes, and `None` if the command does not access the bytes.
@@ -37,42 +37,43 @@ pub(crate) fn parts(work: &Work) -> SmallVec<[NamedRange<'_>; 4]> {
     let mut all = SmallVec::new();
     match work {
         Work::Launch(launch) => {
-            all.extend(launch.indirect.iter().map(|groups| whole(Part::Groups, groups)));
+            all.extend(launch.indirect.iter().map(|groups| whole(CommandPart::Groups, groups)));
             all.extend(launch.bindings.iter().map(|bound| NamedRange {
-                part: Part::Binding(bound.at),
+                part: CommandPart::Binding(bound.at),
                 block: &bound.block,
                 range: bound.range(),
                 write: bound.used.map(|used| used.writes()),
             }));
         }
         Work::Copy { src, dst } => {
-            all.extend([whole(Part::Source, src), whole(Part::Target, dst)]);
+            all.extend([whole(CommandPart::Source, src), whole(CommandPart::Target, dst)]);
         }
         Work::Region(copy) => {
-            all.extend([whole(Part::Source, &copy.src), whole(Part::Target, &copy.dst)]);
+            all.extend([whole(CommandPart::Source, &copy.src), whole(CommandPart::Target, &copy.dst)]);
         }
-        Work::Fill { dst, .. } | Work::Upload { dst, .. } => all.push(whole(Part::Target, dst)),
-        Work::Read { src, .. } => all.push(whole(Part::Source, src)),
-        Work::Gate(gate) => all.push(whole(Part::Source, &gate.condition)),
+        Work::Fill { dst, .. } | Work::Upload { dst, .. } => all.push(whole(CommandPart::Target, dst)),
+        Work::Read { src, .. } => all.push(whole(CommandPart::Source, src)),
+        Work::Gate(gate) => all.push(whole(CommandPart::Source, &gate.condition)),
         _ => {}
     }
     all
 }
 
-fn whole(part: Part, span: &Span) -> NamedRange<'_> {
-    NamedRange { part, block: &span.block, range: span.range(), write: Some(part == Part::Target) }
+fn whole(part: CommandPart, span: &Span) -> NamedRange<'_> {
+    NamedRange { part, block: &span.block, range: span.range(), write: Some(part == CommandPart::Target) }
 }
 
 /// Makes a part of a command name another range of the same size.
-pub(crate) fn move_part(work: &mut Work, part: Part, block: &Arc<Block>, offset: u64) {
+pub(crate) fn move_part(work: &mut Work, part: CommandPart, block: &Arc<Block>, offset: u64) {
     match (work, part) {
-        (Work::Launch(launch), Part::Binding(at)) => {
+        (Work::Launch(launch), CommandPart::Binding(at)) => {
             if let Some(bound) = launch.bindings.iter_mut().find(|bound| bound.at == at) {
-                (bound.block, bound.offset) = (block.clone(), offset);
+                bound.block = block.clone();
+                bound.offset = offset;
             }
         }
         (Work::Launch(launch), _) => launch.indirect.iter_mut().for_each(|span| span.place(block, offset)),
-        (Work::Region(copy), Part::Source) => {
+        (Work::Region(copy), CommandPart::Source) => {
             copy.rows.from = copy.rows.from - copy.src.offset + offset;
             copy.src.place(block, offset);
         }
@@ -81,7 +82,9 @@ pub(crate) fn move_part(work: &mut Work, part: Part, block: &Arc<Block>, offset:
             copy.dst.place(block, offset);
         }
         (Work::Gate(gate), _) => gate.condition.place(block, offset),
-        (Work::Copy { src, .. }, Part::Source) | (Work::Read { src, .. }, _) => src.place(block, offset),
+        (Work::Copy { src, .. }, CommandPart::Source) | (Work::Read { src, .. }, _) => {
+            src.place(block, offset)
+        }
         (Work::Copy { dst, .. } | Work::Fill { dst, .. } | Work::Upload { dst, .. }, _) => {
             dst.place(block, offset);
         }

@@ -8,7 +8,7 @@ use crate::work::graph_data::graph_names::BoundInput;
 use crate::work::graph_data::graph_node::{GraphNode, NodeCommand};
 use crate::work::graph_data::graph_plan::{GraphPlan, derive_all, split, unique_plan};
 use crate::work::graph_data::node_list::NodeList;
-use crate::work::graph_data::node_parts::{Part, check_parts, move_part};
+use crate::work::graph_data::node_parts::{CommandPart, check_parts, move_part};
 use crate::work::step::Work;
 use fencepost_kernels::{ArgumentSlot, Value};
 use rustc_hash::FxHashMap;
@@ -41,7 +41,7 @@ struct Move {
 
 enum Target {
     /// The part names the bytes of an input from this byte on.
-    Input { input: usize, part: Part, start: u64 },
+    Input { input: usize, part: CommandPart, start: u64 },
     /// The parameter holds a value.
     Value { value: usize, slot: ArgumentSlot },
 }

@@ -173,7 +173,10 @@ impl TapeState {
     }
 
     /// Orders the next node of `queue` after `nodes` and everything before them.
-    fn wait_for_nodes(&mut self, queue: u32, nodes: &[u32]) {
+    pub(crate) fn wait_for_nodes(&mut self, queue: u32, nodes: &[u32]) {
+        if nodes.is_empty() {
+            return;
+        }
         let mut clock = Vec::new();
         for &node in nodes {
             for (queue, &count) in self.behind[node as usize].iter().enumerate() {

@@ -1,0 +1,43 @@
+//! The native body of a stretch of a graph: commands that are recorded once and submitted at each replay.
+#![allow(unsafe_code, reason = "commands that wgpu itself does not see")]
+
+use crate::driver::backend::Backend;
+use crate::driver::reusable_encoders::ReusableEncoders;
+use crate::record::hal::encoder::NativeEncoder;
+use std::sync::Arc;
+use wgpu::hal::{CommandEncoder as _, DeviceError};
+
+/// Holds recorded commands that may be submitted many times. A batch that submits them keeps the body until it is
+/// complete, and its steps keep the blocks and the kernels. The drop destroys the fields in their order.
+pub(crate) struct NativeBody<A: Backend> {
+    commands: A::CommandBuffer,
+    /// Owns the memory of the commands.
+    _encoder: A::CommandEncoder,
+    /// Keeps the device of the encoder.
+    _maker: Arc<dyn ReusableEncoders<A>>,
+}
+
+impl<A: Backend> NativeBody<A> {
+    /// Records `commands` once.
+    ///
+    /// # Errors
+    /// Returns the driver's error.
+    pub(crate) fn new(
+        maker: &Arc<dyn ReusableEncoders<A>>,
+        commands: impl FnOnce(&mut NativeEncoder<'_, A>),
+    ) -> Result<Self, DeviceError> {
+        let mut encoder = maker.encoder()?;
+        maker.open(&mut encoder)?;
+        let mut calls = NativeEncoder::new(&mut encoder, None, 0, None);
+        commands(&mut calls);
+        calls.end_pass();
+        // SAFETY: the encoder is open, and no pass is open in it.
+        let recorded = unsafe { encoder.end_encoding() }?;
+        Ok(Self { commands: recorded, _encoder: encoder, _maker: maker.clone() })
+    }
+
+    /// Returns the commands.
+    pub(crate) fn commands(&self) -> &A::CommandBuffer {
+        &self.commands
+    }
+}

@@ -1,0 +1,238 @@
+//! Stretches of a graph: launches with no other command between them. The recorder resolves a stretch once: its bind
+//! groups, and the barriers between its launches. A replay then records the stretch without a search in any cache, or
+//! submits its native body.
+
+use crate::device::hal_pipeline::{HalGroup, HalPipeline};
+use crate::device::parameter_path::ParameterPath;
+use crate::driver::backend::Backend;
+use crate::driver::reusable_encoders::ReusableEncoders;
+use crate::error::Result;
+use crate::memory::block::Block;
+use crate::memory::heap::BlockId;
+use crate::record::dispatch::GroupCount;
+use crate::record::hal::barriers::{BarrierTracker, BarrierUse};
+use crate::record::hal::encoder::NativeEncoder;
+use crate::record::hal::native_body::NativeBody;
+use crate::work::graph_data::graph_plan::GraphPlan;
+use crate::work::graph_data::graph_run::GraphStep;
+use crate::work::kernel_launch::Launch;
+use crate::work::step::Work;
+use rustc_hash::FxHashMap;
+use std::ops::Range;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, OnceLock};
+use wgpu::BufferUses as Uses;
+
+/// Holds the stretches of a part of a graph.
+pub(crate) struct ResolvedGraph<A: Backend> {
+    pub(crate) stretches: Vec<Stretch<A>>,
+}
+
+/// Holds launches of a graph that follow each other in the order of the visits.
+pub(crate) struct Stretch<A: Backend> {
+    /// Counts the places of the launches in the order of the visits.
+    pub(crate) places: Range<usize>,
+    /// Lists the blocks that the launches use, each once.
+    pub(crate) uses: Vec<StretchUse>,
+    launches: Vec<StretchLaunch<A>>,
+    /// Lists the buffers of all barriers: the index of each in `uses`, with its use before the barrier.
+    barriers: Vec<(u32, Uses)>,
+    /// Holds the native body once it was wanted, or `None` if the device made none.
+    pub(crate) body: OnceLock<Option<NativeBody<A>>>,
+}
+
+/// Describes the use of a block by a stretch.
+pub(crate) struct StretchUse {
+    /// Names a node and a binding of its launch that has the block.
+    node: u32,
+    binding: u32,
+    pub(crate) uses: Uses,
+    pub(crate) write: bool,
+}
+
+/// Names a native body that a batch submits.
+pub(crate) struct PlacedBody<A: Backend> {
+    /// Counts the batch's own command buffers that come before the body.
+    pub(crate) after: usize,
+    /// Keeps the body until the batch is complete.
+    pub(crate) graph: Arc<ResolvedGraph<A>>,
+    /// Is the index of the stretch with the body.
+    pub(crate) stretch: usize,
+}
+
+struct StretchLaunch<A: Backend> {
+    node: u32,
+    /// Is the end of the launch's own part of `barriers`, which is empty if the launch needs no barrier before it.
+    barriers: u32,
+    group: Arc<HalGroup<A>>,
+}
+
+/// Finds the blocks and the barriers of a stretch.
+struct Barriers {
+    places: FxHashMap<BlockId, u32>,
+    uses: Vec<StretchUse>,
+    /// Holds the mark of each block in `uses`, apart from the mark in the block.
+    marks: Vec<AtomicU64>,
+    tracker: BarrierTracker<u32>,
+    barriers: Vec<(u32, Uses)>,
+}
+
+/// Makes the stretches of a part of a graph. `group` returns the bind group of a launch.
+///
+/// # Errors
+/// Returns the error of `group`, which names the node.
+pub(crate) fn resolve<A: Backend>(
+    graph: &GraphStep,
+    mut group: impl FnMut(&HalPipeline<A>, &Launch) -> Result<Arc<HalGroup<A>>>,
+) -> Result<ResolvedGraph<A>> {
+    let (plan, sorted) = (&graph.run.plan, &graph.order().sorted);
+    let mut stretches = Vec::new();
+    let mut start = 0;
+    while start < sorted.len() {
+        let is_plain = |&&node: &&u32| plain::<A>(plan, node).is_some();
+        let end = start + sorted[start..].iter().take_while(is_plain).count();
+        if end > start {
+            let made = Stretch::new(plan, &sorted[start..end], start..end, &mut group);
+            stretches.push(made.map_err(|(node, error)| graph.failure(node, error))?);
+        }
+        start = end + 1;
+    }
+    Ok(ResolvedGraph { stretches })
+}
+
+/// Returns the launch of a node with its pipeline, if a stretch can have it: it is in no body, its group counts are fixed, its parameters
+/// need no memory, and its arrays are not external.
+fn plain<A: Backend>(plan: &GraphPlan, node: u32) -> Option<(&Launch, &HalPipeline<A>)> {
+    let node = plan.nodes.get(node);
+    let Work::Launch(launch) = &node.command.work else { return None };
+    let pipeline = launch.pipeline::<HalPipeline<A>>();
+    let is_plain = node.gate.is_none()
+        && launch.indirect.is_none()
+        && !matches!(pipeline.parameter_path, ParameterPath::Uniform { .. })
+        && !launch.bindings.iter().any(|bound| bound.block.is_external());
+    is_plain.then_some((launch, pipeline))
+}
+
+impl<A: Backend> Stretch<A> {
+    fn new(
+        plan: &GraphPlan,
+        nodes: &[u32],
+        places: Range<usize>,
+        group: &mut impl FnMut(&HalPipeline<A>, &Launch) -> Result<Arc<HalGroup<A>>>,
+    ) -> std::result::Result<Self, (u32, crate::error::Error)> {
+        let mut barriers = Barriers::new();
+        let mut launches = Vec::with_capacity(nodes.len());
+        for &node in nodes {
+            let (launch, pipeline) = plain::<A>(plan, node).expect("bug: no plain launch");
+            if launch.groups.contains(&0) {
+                continue;
+            }
+            barriers.admit(node, launch, |at| pipeline.uses(at, &launch.bindings[at]));
+            let group = group(pipeline, launch).map_err(|error| (node, error))?;
+            launches.push(StretchLaunch { node, barriers: barriers.barriers.len() as u32, group });
+        }
+        let Barriers { uses, barriers, .. } = barriers;
+        Ok(Self { places, uses, launches, barriers, body: OnceLock::new() })
+    }
+
+    /// Returns `true` if the stretch has a native body, which the first call records. `encoders` returns the maker of
+    /// its encoder. If the driver refuses the body, every replay records the launches.
+    pub(crate) fn has_body(
+        &self,
+        plan: &GraphPlan,
+        encoders: impl FnOnce() -> Option<Arc<dyn ReusableEncoders<A>>>,
+    ) -> bool {
+        let make = || NativeBody::new(&encoders()?, |calls| self.record(plan, calls)).ok();
+        self.body.get_or_init(make).is_some()
+    }
+
+    /// Counts the launches that the device executes.
+    pub(crate) fn len(&self) -> usize {
+        self.launches.len()
+    }
+
+    /// Records the launches. The caller has ordered all earlier commands on their blocks before them.
+    pub(crate) fn record(&self, plan: &GraphPlan, calls: &mut NativeEncoder<'_, A>) {
+        let mut at = 0;
+        for StretchLaunch { node, barriers, group } in &self.launches {
+            if at != *barriers {
+                let buffers = &self.barriers[at as usize..*barriers as usize];
+                let of = |&(place, from): &(u32, Uses)| (&**self.uses[place as usize].block(plan), from);
+                calls.barrier(buffers.iter().map(of));
+                at = *barriers;
+            }
+            let launch = launch_of(plan, *node);
+            let pipeline = launch.pipeline::<HalPipeline<A>>();
+            let immediates = match pipeline.parameter_path {
+                ParameterPath::Immediates => launch.params.words(),
+                _ => &[],
+            };
+            calls.dispatch(pipeline, group, &[], immediates, &GroupCount::Fixed(launch.groups));
+        }
+    }
+}
+
+impl<A: Backend> PlacedBody<A> {
+    /// Returns the commands of the body.
+    pub(crate) fn commands(&self) -> &A::CommandBuffer {
+        let body = self.graph.stretches[self.stretch].body.get();
+        body.and_then(Option::as_ref).expect("bug: the stretch has no body").commands()
+    }
+}
+
+impl StretchUse {
+    /// Returns the block.
+    pub(crate) fn block<'p>(&self, plan: &'p GraphPlan) -> &'p Arc<Block> {
+        &launch_of(plan, self.node).bindings[self.binding as usize].block
+    }
+}
+
+impl Barriers {
+    fn new() -> Self {
+        Self {
+            places: FxHashMap::default(),
+            uses: Vec::new(),
+            marks: Vec::new(),
+            tracker: BarrierTracker::new(0, false),
+            barriers: Vec::new(),
+        }
+    }
+
+    /// Adds a launch. `uses` returns the use of an argument, or `None` for an unused argument.
+    fn admit(&mut self, node: u32, launch: &Launch, uses: impl Fn(usize) -> Option<(Uses, bool)>) {
+        let Self { places, uses: all, marks, tracker, barriers } = self;
+        let mut of_launch = Vec::with_capacity(launch.bindings.len());
+        for (at, bound) in launch.bindings.iter().enumerate() {
+            let Some((uses, write)) = uses(at) else { continue };
+            let place = *places.entry(bound.block.id).or_insert_with(|| {
+                marks.push(AtomicU64::new(0));
+                all.push(StretchUse { node, binding: at as u32, uses: Uses::empty(), write: false });
+                all.len() as u32 - 1
+            });
+            let merged = &mut all[place as usize];
+            merged.uses |= uses;
+            merged.write |= write;
+            of_launch.push((bound.block.id, place, uses, write));
+        }
+        let touches: Vec<BarrierUse<'_, u32>> = of_launch
+            .into_iter()
+            .map(|(block, buffer, uses, write)| BarrierUse {
+                block,
+                mark: &marks[buffer as usize],
+                buffer,
+                uses,
+                write,
+            })
+            .collect();
+        barriers.extend(tracker.admit(&touches).into_iter().flatten().copied());
+    }
+}
+
+/// Returns the launch of a node.
+#[inline]
+fn launch_of(plan: &GraphPlan, node: u32) -> &Launch {
+    match &plan.command(node).work {
+        Work::Launch(launch) => launch,
+        _ => unreachable!("bug: a stretch has only launches"),
+    }
+}

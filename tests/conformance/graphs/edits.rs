@@ -1,0 +1,654 @@
+//! G05: edits of graphs.
+
+use crate::common::busy::{Busy, LENGTHS};
+use crate::common::kernels::{Mix, Saxpy};
+use crate::common::seeds::asked;
+use crate::common::{Case, Subject, case};
+use fencepost::prelude::*;
+use fencepost::{Graph, GraphEdit};
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("g05_an_edit_changes_arrays_grids_and_parameters", all_kinds),
+        case("g05_an_edit_changes_all_nodes_of_a_name", several_nodes),
+        case("g05_the_last_change_of_an_edit_counts", last_wins),
+        case("g05_edits_add_up", add_up),
+        case("g05_an_edit_changes_the_defaults", defaults),
+        case("g05_a_wrong_edit_changes_nothing", all_or_nothing),
+        case("g05_an_edit_makes_every_check_of_a_launch", checks),
+        case("g05_runs_in_flight_keep_what_an_edit_changes", in_flight),
+        case("g05_clones_and_children_keep_what_an_edit_changes", clones),
+        case("g05_an_edit_that_makes_a_hazard_is_an_error_under_checked", hazard),
+        case("g05_an_edit_that_makes_nodes_overlap_orders_them", overlap),
+        case("g05_an_edited_graph_keeps_its_new_arrays_only", memory),
+        case("g05_an_empty_launch_gets_workgroups_from_an_edit", empty_launch),
+        case("g05_an_edit_changes_the_place_of_workgroup_counts", indirect),
+        case("g05_an_array_without_elements_is_an_argument_of_an_edit", no_elements),
+        case("g05_random_edits_equal_the_commands_in_their_order", random_edits),
+    ]
+}
+
+const N: usize = 256;
+
+/// Captures `y = a y + x + b` under the name `mix`.
+fn mixing(ctx: &Context, queue: &CommandQueue, x: &DeviceArray<u32>, y: &DeviceArray<u32>) -> Graph {
+    let mix = ctx.kernel::<Mix>().unwrap();
+    let mut y = y.handle();
+    let captured = queue.capture(|c| {
+        c.launch(&mix, Grid::threads([N]), Mix { a: 0, b: 0, x, y: &mut y })?;
+        c.label("mix")
+    });
+    captured.unwrap().0
+}
+
+struct Parts {
+    ctx: Context,
+    queue: CommandQueue,
+    x: DeviceArray<u32>,
+    y: DeviceArray<u32>,
+    graph: Graph,
+}
+
+/// Returns a graph of one node on arrays of 1 and of 2.
+fn parts(subject: &Subject, policy: Policy) -> Parts {
+    let ctx = subject.ctx_with(policy);
+    let queue = ctx.queue("main");
+    let (x, y) = (queue.full([N], 1_u32).unwrap(), queue.full([N], 2_u32).unwrap());
+    let graph = mixing(&ctx, &queue, &x, &y);
+    Parts { ctx, queue, x, y, graph }
+}
+
+fn all_kinds(subject: &Subject) {
+    let Parts { ctx: _ctx, queue, y, mut graph, .. } = parts(subject, Policy::Ordered);
+    let other = queue.full([N], 10_u32).unwrap();
+    let edit = graph.edit().unwrap().node("mix").unwrap().argument("x", &other).unwrap();
+    let edit = edit.parameter("a", 3_u32).unwrap().parameter("b", 5_u32).unwrap();
+    edit.grid(Grid::threads([64])).unwrap().apply().unwrap();
+    queue.replay(&graph).unwrap();
+    // A group may have more invocations than the grid has threads, as for an ordinary launch.
+    let mut expected = queue.full([N], 2_u32).unwrap();
+    let mix = _ctx.kernel::<Mix>().unwrap();
+    queue.launch(&mix, Grid::threads([64]), Mix { a: 3, b: 5, x: &other, y: &mut expected }).unwrap();
+    let found = queue.read(&y).wait().unwrap();
+    assert_eq!(found[0], 21);
+    assert_eq!(found, queue.read(&expected).wait().unwrap());
+}
+
+fn several_nodes(subject: &Subject) {
+    let ctx = subject.ctx();
+    let queue = ctx.queue("main");
+    let mix = ctx.kernel::<Mix>().unwrap();
+    let (x, mut y) = (queue.full([N], 1_u32).unwrap(), queue.full([N], 0_u32).unwrap());
+    let (mut graph, ()) = queue
+        .capture(|c| {
+            for at in 0..3 {
+                c.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 10, x: &x, y: &mut y })?;
+                c.label("step")?;
+                c.launch(&mix, Grid::threads([N]), Mix { a: 2, b: at, x: &x, y: &mut y })?;
+            }
+            Ok(())
+        })
+        .unwrap();
+    graph.edit().unwrap().node("step").unwrap().parameter("b", 100_u32).unwrap().apply().unwrap();
+    queue.replay(&graph).unwrap();
+    let expected = (0..3).fold(0, |y, at| Mix::of(2, at, 1, Mix::of(1, 100, 1, y)));
+    assert_eq!(queue.read(&y).wait().unwrap(), [expected; N]);
+    // Launches without a label have the name of their kernel.
+    graph.edit().unwrap().node("mix").unwrap().parameter("a", 0_u32).unwrap().apply().unwrap();
+    queue.replay(&graph).unwrap();
+    assert_eq!(queue.read(&y).wait().unwrap(), [3; N]);
+}
+
+fn last_wins(subject: &Subject) {
+    let Parts { ctx: _ctx, queue, y, mut graph, .. } = parts(subject, Policy::Ordered);
+    let arrays = [5_u32, 7].map(|value| queue.full([N], value).unwrap());
+    let edit = graph.edit().unwrap().node("mix").unwrap().parameter("b", 1_u32).unwrap();
+    let edit = edit.argument("x", &arrays[0]).unwrap().parameter("b", 2_u32).unwrap();
+    edit.argument("x", &arrays[1]).unwrap().parameter("b", 3_u32).unwrap().apply().unwrap();
+    queue.replay(&graph).unwrap();
+    assert_eq!(queue.read(&y).wait().unwrap(), [10; N]);
+}
+
+fn add_up(subject: &Subject) {
+    let Parts { ctx: _ctx, queue, y, mut graph, .. } = parts(subject, Policy::Ordered);
+    let mut expected = [0, 0, 1, 2];
+    for round in 1..=60_u32 {
+        let edit = graph.edit().unwrap().node("mix").unwrap();
+        match round % 3 {
+            0 => {
+                edit.parameter("a", round).unwrap().apply().unwrap();
+                expected[0] = round;
+            }
+            1 => {
+                edit.parameter("b", round).unwrap().apply().unwrap();
+                expected[1] = round;
+            }
+            _ => {
+                let x = queue.full([N], round).unwrap();
+                edit.argument("x", &x).unwrap().apply().unwrap();
+                expected[2] = round;
+            }
+        }
+        queue.replay(&graph).unwrap();
+        expected[3] = Mix::of(expected[0], expected[1], expected[2], expected[3]);
+    }
+    assert_eq!(queue.read(&y).wait().unwrap(), [expected[3]; N]);
+}
+
+fn defaults(subject: &Subject) {
+    let ctx = subject.ctx();
+    let queue = ctx.queue("main");
+    let mix = ctx.kernel::<Mix>().unwrap();
+    let (x, mut y) = (queue.full([N], 1_u32).unwrap(), queue.full([N], 0_u32).unwrap());
+    let (mut graph, ()) = queue
+        .capture(|c| {
+            let (x, k) = (c.input("x", &x)?, c.value("k", 10_u32)?);
+            c.launch(&mix, Grid::threads([N]), Mix { a: 0, b: 0, x: &x, y: &mut y })?;
+            c.parameter("b", &k)
+        })
+        .unwrap();
+    let read = |graph: &dyn Fn()| {
+        graph();
+        queue.read(&y).wait().unwrap()[N - 1]
+    };
+    let other = queue.full([N], 2_u32).unwrap();
+    graph.edit().unwrap().input("x", &other).unwrap().value("k", 20_u32).unwrap().apply().unwrap();
+    drop(other);
+    let reused: Vec<_> = (0..8).map(|value| queue.full([N], 50 + value).unwrap()).collect();
+    assert_eq!(read(&|| drop(queue.replay(&graph).unwrap())), 22);
+    // The bindings of a run change what the edit has left.
+    assert_eq!(read(&|| drop(queue.replay(&graph.with().input("x", &x).unwrap()).unwrap())), 21);
+    assert_eq!(read(&|| drop(queue.replay(&graph.with().value("k", 30_u32).unwrap()).unwrap())), 32);
+    assert_eq!(read(&|| drop(queue.replay(&graph).unwrap())), 22);
+    // An edit of a node refuses an argument that is an input, and a parameter that is a value.
+    let error = graph.edit().unwrap().node("mix").unwrap().argument("x", &x).unwrap_err();
+    assert!(error.to_string().contains("is input `x`"), "{error}");
+    let error = graph.edit().unwrap().node("mix").unwrap().parameter("b", 1_u32).unwrap_err();
+    assert!(error.to_string().contains("is value `k`"), "{error}");
+    drop(reused);
+}
+
+fn all_or_nothing(subject: &Subject) {
+    let Parts { ctx: _ctx, queue, y, mut graph, .. } = parts(subject, Policy::Ordered);
+    let edit = graph.edit().unwrap().node("mix").unwrap().parameter("b", 50_u32).unwrap();
+    let error = edit.argument("x", &y).unwrap().apply().unwrap_err();
+    assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
+    // An edit that is not applied changes nothing.
+    drop(graph.edit().unwrap().node("mix").unwrap().parameter("b", 60_u32).unwrap());
+    queue.replay(&graph).unwrap();
+    assert_eq!(queue.read(&y).wait().unwrap(), [1; N]);
+}
+
+/// Starts an edit of the only node.
+fn node(graph: &mut Graph) -> GraphEdit<'_> {
+    graph.edit().unwrap().node("mix").unwrap()
+}
+
+fn checks(subject: &Subject) {
+    let Parts { ctx, queue, x, y, mut graph } = parts(subject, Policy::Ordered);
+    let floats = queue.full([N], 1.0_f32).unwrap();
+    let elsewhere = subject.ctx();
+    let foreign = elsewhere.zeros::<u32, 1>([N]).unwrap();
+    let is = |error: Error, fits: &dyn Fn(&Kind) -> bool| assert!(fits(error.kind()), "{error}");
+    is(node(&mut graph).argument("x", &floats).unwrap_err(), &|kind| matches!(kind, Kind::Kernel(_)));
+    is(node(&mut graph).argument("z", &x).unwrap_err(), &|kind| matches!(kind, Kind::Kernel(_)));
+    is(node(&mut graph).argument("a", &x).unwrap_err(), &|kind| matches!(kind, Kind::Kernel(_)));
+    is(node(&mut graph).argument("x", &foreign).unwrap_err(), &|kind| {
+        matches!(kind, Kind::ForeignContext { .. })
+    });
+    is(node(&mut graph).parameter("a", 1.0_f32).unwrap_err(), &|kind| matches!(kind, Kind::Kernel(_)));
+    is(node(&mut graph).parameter("y", 1_u32).unwrap_err(), &|kind| matches!(kind, Kind::Kernel(_)));
+    is(node(&mut graph).grid(Grid::threads([-1_i32])).unwrap_err(), &|kind| {
+        matches!(kind, Kind::GridNegative { .. })
+    });
+    is(node(&mut graph).grid(Grid::groups([u32::MAX, 1, 1])).unwrap_err(), &|kind| {
+        matches!(kind, Kind::GridTooLarge { .. })
+    });
+    if ctx.binding_alignment() > 4 {
+        let part = x.slice(1..N).unwrap();
+        is(node(&mut graph).argument("x", &part).unwrap_err(), &|kind| {
+            matches!(kind, Kind::Alignment { .. })
+        });
+    }
+    is(node(&mut graph).node("none").unwrap_err(), &|kind| {
+        matches!(kind, Kind::GraphName { what: "node", .. })
+    });
+    let error = graph.edit().unwrap().grid(Grid::threads([1])).unwrap_err();
+    assert!(error.to_string().contains("call `node` first"), "{error}");
+    let mut z = y.handle();
+    let (mut fill, ()) = queue
+        .capture(|c| {
+            c.fill(&mut z, 1)?;
+            c.label("fill y")
+        })
+        .unwrap();
+    let error = fill.edit().unwrap().node("fill y").unwrap().parameter("a", 1_u32).unwrap_err();
+    assert!(error.to_string().contains("node `fill y`, which is no launch"), "{error}");
+}
+
+fn in_flight(subject: &Subject) {
+    for milliseconds in LENGTHS {
+        let ctx = subject.ctx();
+        let queue = ctx.queue("main");
+        let mix = ctx.kernel::<Mix>().unwrap();
+        let x = queue.full([N], 1_u32).unwrap();
+        let (mut graph, out) = queue
+            .capture(|c| {
+                let mut y = c.zeros::<u32, 1>([N])?;
+                c.launch(&mix, Grid::threads([N]), Mix { a: 0, b: 10, x: &x, y: &mut y })?;
+                c.label("mix")?;
+                c.read_as("y", &y)
+            })
+            .unwrap();
+        let busy = Busy::start(subject, &ctx, &queue, milliseconds);
+        let before = [queue.replay(&graph).unwrap(), queue.replay(&graph).unwrap()];
+        queue.flush().unwrap();
+        let other = queue.full([N], 5_u32).unwrap();
+        let edit = graph.edit().unwrap().node("mix").unwrap().parameter("b", 100_u32).unwrap();
+        edit.argument("x", &other).unwrap().apply().unwrap();
+        let after = queue.replay(&graph).unwrap();
+        graph.edit().unwrap().node("mix").unwrap().parameter("b", 200_u32).unwrap().apply().unwrap();
+        let in_time = !busy.is_over();
+        busy.let_go();
+        for run in &before {
+            assert_eq!(run.read(&out).unwrap().wait().unwrap(), [11; N]);
+        }
+        assert_eq!(after.read(&out).unwrap().wait().unwrap(), [105; N]);
+        let last = queue.replay(&graph).unwrap();
+        assert_eq!(last.read(&out).unwrap().wait().unwrap(), [205; N]);
+        if in_time {
+            return;
+        }
+    }
+}
+
+fn clones(subject: &Subject) {
+    let Parts { ctx: _ctx, queue, y, mut graph, x } = parts(subject, Policy::Ordered);
+    let before = graph.clone();
+    let (parent, ()) = queue.capture(|c| c.replay(&graph).map(|_| ())).unwrap();
+    graph.edit().unwrap().node("mix").unwrap().parameter("b", 9_u32).unwrap().apply().unwrap();
+    let (later, ()) = queue.capture(|c| c.replay(&graph).map(|_| ())).unwrap();
+    drop(x);
+    for (graph, expected) in [(&graph, 10), (&before, 1), (&later, 10), (&parent, 1)] {
+        queue.replay(graph).unwrap();
+        assert_eq!(queue.read(&y).wait().unwrap(), [expected; N]);
+    }
+}
+
+/// Captures eight rounds of a change of `first` and of `second`, on two queues that nothing orders.
+fn two_queues(
+    ctx: &Context,
+    queue: &CommandQueue,
+    rounds: u32,
+    [first, second]: [&DeviceArray<u32>; 2],
+) -> Graph {
+    let mix = ctx.kernel::<Mix>().unwrap();
+    let one = queue.full([N], 1_u32).unwrap();
+    queue.finish().wait().unwrap();
+    let captured = queue.capture(|c| {
+        let (one_side, other_side) = (c.fork("one side"), c.fork("other side"));
+        for round in 0..rounds {
+            let (a, b) = (3, 10 * round);
+            let args = Mix { a, b, x: &one, y: &mut first.handle() };
+            one_side.launch(&mix, Grid::threads([N]), args)?;
+            c.on(&one_side)?.label("first")?;
+            let args = Mix { a: 5, b, x: &one, y: &mut second.handle() };
+            other_side.launch(&mix, Grid::threads([N]), args)?;
+            c.on(&other_side)?.label("second")?;
+        }
+        c.wait_for_queue(&one_side)?;
+        c.wait_for_queue(&other_side)
+    });
+    captured.unwrap().0
+}
+
+fn hazard(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Checked);
+    let queue = ctx.queue("main");
+    let arrays = [1, 2].map(|value| queue.full([N], value).unwrap());
+    let mut graph = two_queues(&ctx, &queue, 1, [&arrays[0], &arrays[1]]);
+    let edit = graph.edit().unwrap().node("second").unwrap().argument("y", &arrays[0]).unwrap();
+    let error = edit.parameter("b", 77_u32).unwrap().apply().unwrap_err();
+    let Kind::Hazard { earlier, later, .. } = error.kind() else { panic!("{error}") };
+    assert_eq!((&*earlier.queue, &*later.queue), ("one side", "other side"));
+    queue.replay(&graph).unwrap();
+    assert_eq!(queue.read(&arrays[0]).wait().unwrap(), [4; N]);
+    assert_eq!(queue.read(&arrays[1]).wait().unwrap(), [11; N]);
+}
+
+fn overlap(subject: &Subject) {
+    let ctx = subject.ctx();
+    let queue = ctx.queue("main");
+    for _ in 0..4 {
+        let arrays = [1, 2].map(|value| queue.full([N], value).unwrap());
+        let mut graph = two_queues(&ctx, &queue, 8, [&arrays[0], &arrays[1]]);
+        graph.edit().unwrap().node("second").unwrap().argument("y", &arrays[0]).unwrap().apply().unwrap();
+        queue.replay(&graph).unwrap();
+        let both = |y, round: u32| Mix::of(5, 10 * round, 1, Mix::of(3, 10 * round, 1, y));
+        assert_eq!(queue.read(&arrays[0]).wait().unwrap(), [(0..8).fold(1, both); N]);
+        assert_eq!(queue.read(&arrays[1]).wait().unwrap(), [2; N]);
+    }
+}
+
+fn memory(subject: &Subject) {
+    let Parts { ctx, queue, y, mut graph, x } = parts(subject, Policy::Ordered);
+    drop(x);
+    let first = queue.full([N], 3_u32).unwrap();
+    node(&mut graph).argument("x", &first).unwrap().apply().unwrap();
+    drop(first);
+    queue.finish().wait().unwrap();
+    let before = ctx.pool_stats().used;
+    for value in 0..20_u32 {
+        let x = queue.full([N], value).unwrap();
+        node(&mut graph).argument("x", &x).unwrap().apply().unwrap();
+        drop(x);
+        let others: Vec<_> = (0..4).map(|_| queue.full([N], 1000_u32).unwrap()).collect();
+        queue.replay(&graph).unwrap();
+        drop(others);
+    }
+    queue.finish().wait().unwrap();
+    assert_eq!(ctx.pool_stats().used, before);
+    assert_eq!(queue.read(&y).wait().unwrap(), [19; N]);
+}
+
+fn empty_launch(subject: &Subject) {
+    let ctx = subject.ctx();
+    let queue = ctx.queue("main");
+    let mix = ctx.kernel::<Mix>().unwrap();
+    let (x, mut y) = (queue.full([N], 1_u32).unwrap(), queue.full([N], 2_u32).unwrap());
+    let (mut graph, ()) = queue
+        .capture(|c| {
+            c.launch(&mix, Grid::threads([0]), Mix { a: 2, b: 0, x: &x, y: &mut y })?;
+            c.label("mix")
+        })
+        .unwrap();
+    queue.replay(&graph).unwrap();
+    assert_eq!(queue.read(&y).wait().unwrap(), [2; N]);
+    graph.edit().unwrap().node("mix").unwrap().grid(Grid::threads([N])).unwrap().apply().unwrap();
+    queue.replay(&graph).unwrap();
+    assert_eq!(queue.read(&y).wait().unwrap(), [5; N]);
+    graph.edit().unwrap().node("mix").unwrap().grid(Grid::groups([0, 1, 1])).unwrap().apply().unwrap();
+    queue.replay(&graph).unwrap();
+    assert_eq!(queue.read(&y).wait().unwrap(), [5; N]);
+}
+
+fn indirect(subject: &Subject) {
+    let Parts { ctx: _ctx, queue, y, mut graph, .. } = parts(subject, Policy::Ordered);
+    let mut counts = queue.array(&[0_u32, 1, 1]).unwrap();
+    let edit = graph.edit().unwrap().node("mix").unwrap().parameter("a", 1_u32).unwrap();
+    edit.grid(Grid::indirect(&counts, 0)).unwrap().apply().unwrap();
+    queue.replay(&graph).unwrap();
+    assert_eq!(queue.read(&y).wait().unwrap(), [2; N]);
+    queue.upload(&[N as u32, 1, 1], &mut counts).unwrap();
+    queue.replay(&graph).unwrap();
+    assert_eq!(queue.read(&y).wait().unwrap(), [3; N]);
+    drop(counts);
+    let others: Vec<_> = (0..8).map(|_| queue.array(&[0_u32, 1, 1]).unwrap()).collect();
+    queue.replay(&graph).unwrap();
+    assert_eq!(queue.read(&y).wait().unwrap(), [4; N]);
+    drop(others);
+    graph.edit().unwrap().node("mix").unwrap().grid(Grid::threads([N])).unwrap().apply().unwrap();
+    queue.replay(&graph).unwrap();
+    assert_eq!(queue.read(&y).wait().unwrap(), [5; N]);
+}
+
+fn no_elements(subject: &Subject) {
+    let ctx = subject.ctx();
+    let queue = ctx.queue("main");
+    let saxpy = ctx.kernel::<Saxpy<u32>>().unwrap();
+    let (x, mut y) = (queue.full([N], 1_u32).unwrap(), queue.full([N], 2_u32).unwrap());
+    let (mut graph, ()) =
+        queue.capture(|c| c.launch(&saxpy, Grid::threads([N]), Saxpy { a: 1, x: &x, y: &mut y })).unwrap();
+    let empty = x.slice(4..4).unwrap();
+    let edit = graph.edit().unwrap().node("saxpy").unwrap().argument("x", &empty).unwrap();
+    edit.grid(Grid::threads([0])).unwrap().apply().unwrap();
+    queue.replay(&graph).unwrap();
+    assert_eq!(queue.read(&y).wait().unwrap(), [2; N]);
+}
+
+/// Draws numbers from a seed.
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as usize % limit
+    }
+}
+
+/// Names a part of one of the blocks, in elements.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Place {
+    block: usize,
+    start: usize,
+}
+
+/// Names an array of a node: a place, or an input.
+#[derive(Clone, Copy, Debug)]
+enum Operand {
+    Fixed(Place),
+    Input(usize),
+}
+
+/// Describes a node of the random graph: `y = a y + x + b` on the first `threads` elements.
+#[derive(Clone, Debug)]
+struct Node {
+    a: u32,
+    /// Is `None` if the parameter is the value of the graph.
+    b: Option<u32>,
+    x: Operand,
+    y: Operand,
+    threads: usize,
+}
+
+/// Computes what a graph computes: its nodes in the order of their capture.
+#[derive(Clone, Debug)]
+struct Model {
+    nodes: Vec<Node>,
+    inputs: [Place; 2],
+    value: u32,
+    len: usize,
+    /// Counts the invocations of a group, because a group has all its invocations.
+    group: usize,
+}
+
+impl Model {
+    fn place(&self, operand: Operand) -> Place {
+        match operand {
+            Operand::Fixed(place) => place,
+            Operand::Input(at) => self.inputs[at],
+        }
+    }
+
+    /// Returns `true` if two arguments of one node overlap.
+    fn is_aliased(&self) -> bool {
+        self.nodes.iter().any(|node| {
+            let (x, y) = (self.place(node.x), self.place(node.y));
+            x.block == y.block && x.start.abs_diff(y.start) < self.len
+        })
+    }
+
+    fn run(&self, blocks: &mut [Vec<u32>]) {
+        for node in &self.nodes {
+            let (x, y) = (self.place(node.x), self.place(node.y));
+            let b = node.b.unwrap_or(self.value);
+            for at in 0..node.threads.next_multiple_of(self.group).min(self.len) {
+                let from = blocks[x.block][x.start + at];
+                let to = &mut blocks[y.block][y.start + at];
+                *to = Mix::of(node.a, b, from, *to);
+            }
+        }
+    }
+}
+
+/// Holds a random graph with its model.
+struct Random {
+    draw: Draw,
+    queue: CommandQueue,
+    blocks: Vec<DeviceArray<u32>>,
+    contents: Vec<Vec<u32>>,
+    unit: usize,
+    model: Model,
+    graph: Graph,
+}
+
+const BLOCKS: usize = 5;
+
+fn random_place(draw: &mut Draw, unit: usize) -> Place {
+    // The first three blocks are used by nodes, and the places in them overlap in part.
+    Place { block: draw.below(3), start: draw.below(3) * unit }
+}
+
+fn array_at(blocks: &[DeviceArray<u32>], place: Place, len: usize) -> DeviceArray<u32> {
+    blocks[place.block].slice(place.start..place.start + len).unwrap()
+}
+
+fn random_node(draw: &mut Draw, unit: usize) -> Node {
+    let operand = |draw: &mut Draw| match draw.below(4) {
+        0 => Operand::Input(draw.below(2)),
+        _ => Operand::Fixed(random_place(draw, unit)),
+    };
+    let b = (draw.below(3) > 0).then(|| draw.below(100) as u32);
+    let (a, x, y) = (draw.below(7) as u32, operand(draw), operand(draw));
+    Node { a, b, x, y, threads: 2 * unit }
+}
+
+impl Random {
+    fn new(subject: &Subject, seed: u64) -> Self {
+        let mut draw = Draw(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+        let ctx = subject.ctx();
+        let queue = ctx.queue("main");
+        let unit = (ctx.binding_alignment() as usize / 4).max(64);
+        let contents: Vec<Vec<u32>> =
+            (0..BLOCKS).map(|block| (0..4 * unit).map(|at| (block * 1000 + at) as u32).collect()).collect();
+        let blocks: Vec<_> = contents.iter().map(|block| queue.array(block).unwrap()).collect();
+        let inputs = [Place { block: 3, start: 0 }, Place { block: 4, start: unit }];
+        let mut model = Model { nodes: Vec::new(), inputs, value: 9, len: 2 * unit, group: 64 };
+        while model.nodes.len() < 12 {
+            model.nodes.push(random_node(&mut draw, unit));
+            if model.is_aliased() {
+                model.nodes.pop();
+            }
+        }
+        queue.finish().wait().unwrap();
+        let graph = Self::capture(&ctx, &queue, &mut draw, &blocks, &model);
+        Self { draw, queue, blocks, contents, unit, model, graph }
+    }
+
+    fn capture(
+        ctx: &Context,
+        queue: &CommandQueue,
+        draw: &mut Draw,
+        blocks: &[DeviceArray<u32>],
+        model: &Model,
+    ) -> Graph {
+        let mix = ctx.kernel::<Mix>().unwrap();
+        let captured = queue.capture(|c| {
+            let sides: Vec<_> = (0..4).map(|at| c.fork(&format!("side {at}"))).collect();
+            for at in 0..2 {
+                let _ = c.input(&format!("input {at}"), &array_at(blocks, model.inputs[at], model.len))?;
+            }
+            let value = c.value("value", model.value)?;
+            for (at, node) in model.nodes.iter().enumerate() {
+                let side = &sides[draw.below(4)];
+                let x = array_at(blocks, model.place(node.x), model.len);
+                let mut y = array_at(blocks, model.place(node.y), model.len);
+                let args = Mix { a: node.a, b: node.b.unwrap_or(0), x: &x, y: &mut y };
+                side.launch(&mix, Grid::threads([node.threads]), args)?;
+                let on = c.on(side)?;
+                on.label(&format!("node {at}"))?;
+                if node.b.is_none() {
+                    on.parameter("b", &value)?;
+                }
+            }
+            sides.iter().try_for_each(|side| c.wait_for_queue(side))
+        });
+        captured.unwrap().0
+    }
+
+    /// Changes some things of the graph and of the model.
+    fn edit(&mut self) {
+        let mut model = self.model.clone();
+        let mut edit = self.graph.edit().unwrap();
+        for _ in 0..=self.draw.below(3) {
+            let at = self.draw.below(model.nodes.len());
+            let place = random_place(&mut self.draw, self.unit);
+            let array = array_at(&self.blocks, place, model.len);
+            let number = self.draw.below(50) as u32;
+            let node = &mut model.nodes[at];
+            edit = edit.node(&format!("node {at}")).unwrap();
+            edit = match self.draw.below(8) {
+                0 | 1 if matches!(node.x, Operand::Fixed(_)) => {
+                    node.x = Operand::Fixed(place);
+                    edit.argument("x", &array)
+                }
+                2 | 3 if matches!(node.y, Operand::Fixed(_)) => {
+                    node.y = Operand::Fixed(place);
+                    edit.argument("y", &array)
+                }
+                4 if node.b.is_some() => {
+                    node.b = Some(number);
+                    edit.parameter("b", number)
+                }
+                5 => {
+                    node.threads = self.draw.below(3) * self.unit;
+                    edit.grid(Grid::threads([node.threads]))
+                }
+                6 => {
+                    let input = self.draw.below(2);
+                    model.inputs[input] = place;
+                    edit.input(&format!("input {input}"), &array)
+                }
+                _ => {
+                    model.value = number;
+                    edit.value("value", number)
+                }
+            }
+            .unwrap();
+        }
+        match edit.apply() {
+            Ok(()) => self.model = model,
+            Err(error) => {
+                assert!(matches!(error.kind(), Kind::Aliased { .. }) && model.is_aliased(), "{error}")
+            }
+        }
+    }
+
+    /// Replays the graph, sometimes with other inputs and another value.
+    fn replay(&mut self) {
+        let mut model = self.model.clone();
+        let mut with = self.graph.with();
+        if self.draw.below(2) == 0 {
+            for at in 0..2 {
+                let place = random_place(&mut self.draw, self.unit);
+                let place = if self.draw.below(3) == 0 { model.inputs[1 - at] } else { place };
+                model.inputs[at] = place;
+                with = with.input(&format!("input {at}"), &array_at(&self.blocks, place, model.len)).unwrap();
+            }
+            model.value = self.draw.below(90) as u32;
+            with = with.value("value", model.value).unwrap();
+        }
+        match self.queue.replay(&with) {
+            Ok(_) => model.run(&mut self.contents),
+            Err(error) => {
+                assert!(matches!(error.kind(), Kind::Aliased { .. }) && model.is_aliased(), "{error}");
+            }
+        }
+        for (block, expected) in self.blocks.iter().zip(&self.contents) {
+            let found = self.queue.read(block).wait().unwrap();
+            assert!(found == *expected, "another result of {model:?}");
+        }
+    }
+}
+
+fn random_edits(subject: &Subject) {
+    for seed in asked().unwrap_or(0..if subject.is_cpu() { 20 } else { 6 }) {
+        let mut random = Random::new(subject, seed);
+        for _ in 0..20 {
+            random.edit();
+            random.replay();
+        }
+    }
+}

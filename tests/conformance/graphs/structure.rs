@@ -1,0 +1,334 @@
+//! G02: the shapes of graphs: roots, forks, empty graphs, functions of the host, graphs inside graphs.
+
+use crate::common::kernels::{Mix, tick};
+use crate::common::{Case, Subject, case};
+use fencepost::prelude::*;
+use std::sync::{Arc, Mutex};
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("g02_a_graph_has_several_roots_and_ends", several_roots),
+        case("g02_functions_of_the_host_may_be_first_last_and_next_to_each_other", host_functions),
+        case("g02_empty_queues_and_empty_graphs_order_others", empty),
+        case("g02_a_graph_is_a_child_of_two_parents_and_runs_alone", two_parents),
+        case("g02_the_outputs_of_two_copies_of_a_child_are_those_of_the_last", child_twice),
+        case("g02_graphs_nest_three_deep", nested),
+        case("g02_a_child_on_a_fork_comes_after_its_fork_only", child_on_a_fork),
+        case("g02_the_queues_of_a_diamond_run_in_the_order_of_its_edges", diamond),
+        case("g02_a_long_chain_of_nodes_runs_in_order", long_chain),
+        case("g02_an_event_is_recorded_again_inside_a_capture", recorded_again),
+    ]
+}
+
+const N: usize = 64;
+
+fn queue_of(subject: &Subject) -> (Context, CommandQueue) {
+    let ctx = subject.ctx();
+    let queue = ctx.queue("main");
+    (ctx, queue)
+}
+
+fn several_roots(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Unchecked);
+    let queue = ctx.queue("main");
+    let arrays: Vec<DeviceArray<u32>> = (0..5).map(|_| ctx.zeros([N]).unwrap()).collect();
+    ctx.synchronize().wait().unwrap();
+    let (graph, ()) = queue
+        .capture(|c| {
+            let forks: Vec<_> = (0..5).map(|at| c.fork(&format!("root {at}"))).collect();
+            for ((fork, array), value) in forks.iter().zip(&arrays).zip(1..) {
+                fork.fill(&mut array.handle(), value)?;
+            }
+            forks.iter().try_for_each(|fork| c.wait_for_queue(fork))
+        })
+        .unwrap();
+    for _ in 0..3 {
+        arrays.iter().for_each(|array| queue.fill(&mut array.handle(), 0).unwrap());
+        queue.replay(&graph).unwrap();
+        for (array, value) in arrays.iter().zip(1..) {
+            assert_eq!(queue.read(array).wait().unwrap(), [value; N]);
+        }
+    }
+}
+
+fn host_functions(subject: &Subject) {
+    let (ctx, queue) = queue_of(subject);
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let note = |name: &'static str, look: Event| {
+        let log = log.clone();
+        move || log.lock().unwrap().push((name, look.is_complete().unwrap()))
+    };
+    let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
+    queue.finish().wait().unwrap();
+    let before = queue.marker();
+    let (graph, ()) = queue
+        .capture(|c| {
+            c.host(note("first", before.clone()))?;
+            c.fill(&mut x, 1)?;
+            c.host(note("middle", before.clone()))?;
+            c.host(note("next", before.clone()))?;
+            c.fill(&mut x, 2)?;
+            c.host(note("last", before.clone()))
+        })
+        .unwrap();
+    for round in 1..4 {
+        let run = queue.replay(&graph).unwrap();
+        run.wait().unwrap();
+        let names: Vec<_> = log.lock().unwrap().iter().map(|(name, _)| *name).collect();
+        assert_eq!(names, ["first", "middle", "next", "last"].repeat(round));
+        assert!(log.lock().unwrap().iter().all(|(_, done)| *done));
+        assert_eq!(queue.read(&x).wait().unwrap(), [2; N]);
+    }
+    // A graph of functions alone.
+    let (alone, ()) = queue.capture(|c| c.host(note("alone", before.clone()))).unwrap();
+    queue.replay(&alone).unwrap().wait().unwrap();
+    assert_eq!(log.lock().unwrap().last().unwrap().0, "alone");
+    // The functions of a child run in its place, once for each of its copies.
+    log.lock().unwrap().clear();
+    let (parent, ()) = queue
+        .capture(|c| {
+            c.replay(&alone)?;
+            c.fill(&mut x, 5)?;
+            c.replay(&graph)?;
+            c.replay(&alone).map(drop)
+        })
+        .unwrap();
+    queue.replay(&parent).unwrap().wait().unwrap();
+    let names: Vec<_> = log.lock().unwrap().iter().map(|(name, _)| *name).collect();
+    assert_eq!(names, ["alone", "first", "middle", "next", "last", "alone"]);
+}
+
+fn empty(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Unchecked);
+    let queue = ctx.queue("main");
+    let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
+    let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
+    ctx.synchronize().wait().unwrap();
+    let (nothing, ()) = queue.capture(|_| Ok(())).unwrap();
+    let (graph, ()) = queue
+        .capture(|c| {
+            // The order goes through a queue without work, a child without nodes, and an empty launch.
+            let (first, between, last) = (c.fork("first"), c.fork("between"), c.fork("last"));
+            first.fill(&mut x, 6)?;
+            between.wait_for_queue(&first)?;
+            between.replay(&nothing)?;
+            between.fill(&mut x.slice(3..3)?, 9)?;
+            last.wait_for(&between.marker())?;
+            last.copy(&x, &mut y)?;
+            c.wait_for_queue(&last)
+        })
+        .unwrap();
+    for _ in 0..5 {
+        queue.fill(&mut x, 0).unwrap();
+        queue.replay(&nothing).unwrap();
+        queue.replay(&graph).unwrap();
+        assert_eq!(queue.read(&y).wait().unwrap(), [6; N]);
+    }
+}
+
+fn two_parents(subject: &Subject) {
+    let (ctx, queue) = queue_of(subject);
+    let mix = ctx.kernel::<Mix>().unwrap();
+    let one = ctx.full([N], 1_u32).unwrap();
+    let mut count = ctx.zeros::<u32, 1>([N]).unwrap();
+    let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
+    // The child has memory of its own.
+    let (child, own) = queue
+        .capture(|c| {
+            let mut own = c.zeros::<u32, 1>([N])?;
+            c.copy(&count, &mut own)?;
+            c.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x: &one, y: &mut own })?;
+            c.copy(&own, &mut count)?;
+            c.read_as("own", &own)
+        })
+        .unwrap();
+    let (first, ()) = queue.capture(|c| c.replay(&child).map(drop)).unwrap();
+    let (second, ()) = queue
+        .capture(|c| {
+            c.replay(&child)?;
+            c.copy(&count, &mut y)?;
+            c.replay(&child).map(drop)
+        })
+        .unwrap();
+    let other = ctx.queue("other");
+    let mut right = 0;
+    for _ in 0..3 {
+        queue.replay(&first).unwrap();
+        other.replay(&second).unwrap();
+        let alone = queue.replay(&child).unwrap();
+        right += 4;
+        assert_eq!(alone.read(&own).unwrap().wait().unwrap(), [right; N]);
+    }
+    assert_eq!(queue.read(&count).wait().unwrap(), [right; N]);
+    assert_eq!(queue.read(&y).wait().unwrap(), [right - 2; N]);
+    // The parents keep the child's memory.
+    drop(child);
+    let run = other.replay(&second).unwrap();
+    assert_eq!(run.read(&own).unwrap().wait().unwrap(), [right + 2; N]);
+}
+
+fn child_twice(subject: &Subject) {
+    let (ctx, queue) = queue_of(subject);
+    let x = ctx.zeros::<u32, 1>([N]).unwrap();
+    let (child, shown) = queue.capture(|c| c.read_as("x", &x)).unwrap();
+    let (graph, after) = queue
+        .capture(|c| {
+            c.fill(&mut x.handle(), 1)?;
+            c.replay(&child)?;
+            c.fill(&mut x.handle(), 2)?;
+            let inside = c.replay(&child)?;
+            // A replay inside a capture has no outputs of its own.
+            assert!(inside.read(&shown).is_err());
+            c.fill(&mut x.handle(), 3)?;
+            c.read_as("after", &x)
+        })
+        .unwrap();
+    let run = queue.replay(&graph).unwrap();
+    assert_eq!(run.read(&shown).unwrap().wait().unwrap(), [2; N]);
+    assert_eq!(run.read(&after).unwrap().wait().unwrap(), [3; N]);
+    // An output belongs to its graph.
+    let error = queue.replay(&child).unwrap().read(&after).map(drop).unwrap_err();
+    assert!(error.to_string().contains("after"), "{error}");
+}
+
+fn nested(subject: &Subject) {
+    let (ctx, queue) = queue_of(subject);
+    let mix = ctx.kernel::<Mix>().unwrap();
+    let one = ctx.full([N], 1_u32).unwrap();
+    let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
+    let add = Mix { a: 2, b: 0, x: &one, y: &mut y };
+    let (mut graph, ()) = queue.capture(|c| c.launch(&mix, Grid::threads([N]), add)).unwrap();
+    for _ in 0..3 {
+        graph = queue
+            .capture(|c| {
+                c.replay(&graph)?;
+                c.replay(&graph).map(drop)
+            })
+            .unwrap()
+            .0;
+    }
+    assert_eq!(graph.nodes(), 8);
+    queue.replay(&graph).unwrap();
+    let right = (0..8).fold(0, |y, _| Mix::of(2, 0, 1, y));
+    assert_eq!(queue.read(&y).wait().unwrap(), [right; N]);
+}
+
+fn child_on_a_fork(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Checked);
+    let queue = ctx.queue("main");
+    let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
+    let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
+    let (child, ()) = queue.capture(|c| c.copy(&x, &mut y)).unwrap();
+    // The child is on a fork that does not wait for the fill.
+    let error = queue.capture(|c| {
+        let side = c.fork("side");
+        c.fill(&mut x, 4)?;
+        side.replay(&child)?;
+        c.wait_for_queue(&side)
+    });
+    let error = error.map(drop).unwrap_err();
+    assert!(matches!(error.kind(), fencepost::Kind::Hazard { .. }), "{error}");
+    let (graph, ()) = queue
+        .capture(|c| {
+            let side = c.fork("side");
+            c.fill(&mut x, 4)?;
+            side.wait_for_queue(c)?;
+            side.replay(&child)?;
+            c.wait_for_queue(&side)?;
+            c.fill(&mut y.slice(0..1)?, 5)
+        })
+        .unwrap();
+    queue.replay(&graph).unwrap();
+    let found = queue.read(&y).wait().unwrap();
+    assert_eq!((found[0], &found[1..]), (5, &[4; N - 1][..]));
+}
+
+fn diamond(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Unchecked);
+    let queue = ctx.queue("main");
+    let tick = tick(&ctx);
+    let mut clock = ctx.zeros::<u32, 1>([1]).unwrap();
+    let ticks = ctx.zeros::<u32, 1>([8]).unwrap();
+    ctx.synchronize().wait().unwrap();
+    let note = |on: &CommandQueue, at: u32| {
+        on.launch_dyn(
+            &tick,
+            Grid::groups([1]),
+            args![at = at, clock = &mut clock.handle(), ticks = &mut ticks.handle()],
+        )
+    };
+    let (graph, ()) = queue
+        .capture(|c| {
+            let (left, right) = (c.fork("left"), c.fork("right"));
+            note(c, 0)?;
+            left.wait_for_queue(c)?;
+            right.wait_for_queue(c)?;
+            for at in [1, 2, 3] {
+                note(&left, at)?;
+            }
+            right.wait_for_queue(&left)?;
+            for at in [4, 5] {
+                note(&right, at)?;
+            }
+            c.wait_for(&[left.marker(), right.marker()])?;
+            note(c, 6)
+        })
+        .unwrap();
+    for _ in 0..5 {
+        queue.fill(&mut clock, 0).unwrap();
+        queue.replay(&graph).unwrap();
+        assert_eq!(queue.read(&ticks).wait().unwrap(), [1, 2, 3, 4, 5, 6, 7, 0]);
+    }
+}
+
+fn long_chain(subject: &Subject) {
+    let (ctx, queue) = queue_of(subject);
+    let mix = ctx.kernel::<Mix>().unwrap();
+    let one = ctx.full([N], 1_u32).unwrap();
+    let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
+    let (graph, ()) = queue
+        .capture(|c| {
+            for a in 0..2000 {
+                c.launch(&mix, Grid::threads([N]), Mix { a: 3, b: a, x: &one, y: &mut y })?;
+            }
+            Ok(())
+        })
+        .unwrap();
+    let mut right = 0;
+    for _ in 0..2 {
+        queue.replay(&graph).unwrap();
+        right = (0..2000).fold(right, |y, b| Mix::of(3, b, 1, y));
+        assert_eq!(queue.read(&y).wait().unwrap(), [right; N]);
+    }
+}
+
+fn recorded_again(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Unchecked);
+    let queue = ctx.queue("main");
+    let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
+    let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
+    ctx.synchronize().wait().unwrap();
+    let event = ctx.event();
+    let (graph, ()) = queue
+        .capture(|c| {
+            let side = c.fork("side");
+            // An event that was never recorded orders nothing.
+            side.wait_for(&event)?;
+            c.record(&event)?;
+            c.fill(&mut x, 8)?;
+            c.record(&event)?;
+            side.wait_for(&event)?;
+            side.copy(&x, &mut y)?;
+            c.wait_for_queue(&side)
+        })
+        .unwrap();
+    for _ in 0..5 {
+        queue.fill(&mut x, 0).unwrap();
+        queue.replay(&graph).unwrap();
+        assert_eq!(queue.read(&y).wait().unwrap(), [8; N]);
+    }
+    // A record outside of the capture makes the event an ordinary one again.
+    assert!(event.wait().is_err());
+    queue.record(&event).unwrap();
+    event.wait().unwrap();
+}

@@ -1,0 +1,214 @@
+//! G10: arrays that a capture makes and drops give their memory to later arrays of the same capture.
+
+use crate::common::kernels::Mix;
+use crate::common::{Case, Subject, case};
+use fencepost::prelude::*;
+use fencepost::{Capture, Result};
+use std::time::{Duration, Instant};
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("g10_three_temporaries_in_a_row_take_the_memory_of_one", in_a_row),
+        case("g10_two_forks_do_not_share_the_memory_of_temporaries", on_forks),
+        case("g10_a_joined_queue_takes_the_memory_of_the_forks_temporaries", after_a_join),
+        case("g10_a_temporary_with_other_users_keeps_its_memory", other_users),
+        case("g10_temporaries_that_share_memory_have_right_results", results),
+        case("g10_reused_memory_is_ordered_on_every_queue", on_another_queue),
+    ]
+}
+
+const N: usize = 1024;
+const BYTES: u64 = 4 * N as u64;
+
+/// Waits until a context uses as many bytes as before a graph. A thread of the context drops the last replay.
+pub fn has_returned(ctx: &Context, before: u64) {
+    ctx.synchronize().wait().unwrap();
+    let end = Instant::now() + Duration::from_secs(20);
+    while ctx.pool_stats().used != before {
+        let used = ctx.pool_stats().used;
+        assert!(Instant::now() < end, "the memory of the graph does not return: {used} bytes, not {before}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Returns the bytes that a graph of `f` keeps.
+fn kept(ctx: &Context, queue: &CommandQueue, f: impl FnOnce(&Capture) -> Result<()>) -> u64 {
+    ctx.synchronize().wait().unwrap();
+    let before = ctx.pool_stats().used;
+    let (graph, ()) = queue.capture(f).unwrap();
+    let kept = ctx.pool_stats().used - before;
+    for _ in 0..3 {
+        queue.replay(&graph).unwrap();
+    }
+    drop(graph);
+    queue.finish().wait().unwrap();
+    has_returned(ctx, before);
+    kept
+}
+
+fn in_a_row(subject: &Subject) {
+    let ctx = subject.ctx();
+    let queue = ctx.queue("main");
+    let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
+    let temporaries = |c: &Capture, y: &mut DeviceArray<u32>| -> Result<()> {
+        for value in 0..3 {
+            let own = c.full([N], value)?;
+            c.copy(&own, y)?;
+        }
+        Ok(())
+    };
+    assert_eq!(kept(&ctx, &queue, |c| temporaries(c, &mut y)), BYTES);
+    // Arrays that live at the same time have memory of their own.
+    let together = kept(&ctx, &queue, |c| {
+        let all: Vec<_> = (0..3).map(|value| c.full([N], value)).collect::<Result<_>>()?;
+        all.iter().try_for_each(|own| c.copy(own, &mut y))
+    });
+    assert_eq!(together, 3 * BYTES);
+    // Another size needs other memory.
+    let sizes = kept(&ctx, &queue, |c| (1..4).try_for_each(|many| c.zeros::<u32, 1>([many * N]).map(drop)));
+    assert_eq!(sizes, 6 * BYTES);
+}
+
+fn on_forks(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Unchecked);
+    let queue = ctx.queue("main");
+    let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
+    let mut z = ctx.zeros::<u32, 1>([N]).unwrap();
+    ctx.synchronize().wait().unwrap();
+    let apart = kept(&ctx, &queue, |c| {
+        let side = c.fork("side");
+        let own = c.full([N], 1_u32)?;
+        c.copy(&own, &mut y)?;
+        drop(own);
+        // Nothing orders `side` after the uses of `own`.
+        let other = side.full([N], 2_u32)?;
+        side.copy(&other, &mut z)?;
+        c.wait_for_queue(&side)
+    });
+    assert_eq!(apart, 2 * BYTES);
+}
+
+fn after_a_join(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Unchecked);
+    let queue = ctx.queue("main");
+    let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
+    ctx.synchronize().wait().unwrap();
+    let shared = kept(&ctx, &queue, |c| {
+        let side = c.fork("side");
+        let own = side.full([N], 1_u32)?;
+        side.copy(&own, &mut y)?;
+        drop(own);
+        c.wait_for_queue(&side)?;
+        let own = c.full([N], 2_u32)?;
+        c.copy(&own, &mut y)?;
+        drop(own);
+        let later = c.fork("later");
+        let own = later.full([N], 3_u32)?;
+        later.copy(&own, &mut y)?;
+        c.wait_for_queue(&later)
+    });
+    assert_eq!(shared, BYTES);
+    assert_eq!(queue.read(&y).wait().unwrap(), [3; N]);
+}
+
+fn other_users(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (queue, other) = (ctx.queue("main"), ctx.queue("other"));
+    let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
+    // A slice keeps the array.
+    let sliced = kept(&ctx, &queue, |c| {
+        let own = c.full([N], 1_u32)?;
+        let part = own.slice(0..N / 2)?;
+        drop(own);
+        c.full([N], 2_u32).map(drop)?;
+        c.copy(&part, &mut y.slice(0..N / 2)?)
+    });
+    assert_eq!(sliced, 2 * BYTES);
+    // A graph that was captured meanwhile uses the first array.
+    let mut inner = None;
+    let with_child = kept(&ctx, &queue, |c| {
+        let mut own = c.full([N], 1_u32)?;
+        inner = Some(other.capture(|d| d.fill(&mut own, 9))?.0);
+        drop(own);
+        let second = c.full([N], 2_u32)?;
+        other.replay(inner.as_ref().expect("captured"))?;
+        c.copy(&second, &mut y)?;
+        inner = None;
+        Ok(())
+    });
+    assert_eq!(with_child, 2 * BYTES);
+    assert_eq!(queue.read(&y).wait().unwrap(), [2; N]);
+    // A command outside of the capture uses the first array.
+    let with_eager = kept(&ctx, &queue, |c| {
+        let mut own = c.full([N], 1_u32)?;
+        other.fill(&mut own, 9)?;
+        drop(own);
+        let second = c.full([N], 2_u32)?;
+        c.copy(&second, &mut y)
+    });
+    assert_eq!(with_eager, 2 * BYTES);
+}
+
+fn results(subject: &Subject) {
+    // The order of the capture alone keeps the temporaries apart.
+    let ctx = subject.ctx_with(Policy::Unchecked);
+    let queue = ctx.queue("main");
+    let mix = ctx.kernel::<Mix>().unwrap();
+    let x = ctx.full([N], 3_u32).unwrap();
+    ctx.synchronize().wait().unwrap();
+    let chain = |on: &CommandQueue, a: u32| -> Result<DeviceArray<u32>> {
+        let mut last = on.full([N], a)?;
+        for b in 0..6 {
+            let mut next = on.full([N], b)?;
+            on.launch(&mix, Grid::threads([N]), Mix { a, b: 1, x: &last, y: &mut next })?;
+            on.launch(&mix, Grid::threads([N]), Mix { a: 1, b, x: &x, y: &mut next })?;
+            last = next;
+        }
+        Ok(last)
+    };
+    let right = |a: u32| (0..6).fold(a, |last, b| Mix::of(1, b, 3, Mix::of(a, 1, last, b)));
+    let (graph, outputs) = queue
+        .capture(|c| {
+            let forks: Vec<_> = (0..4).map(|at| c.fork(&format!("fork {at}"))).collect();
+            let ends = forks.iter().zip(2..).map(|(fork, a)| chain(fork, a)).collect::<Result<Vec<_>>>()?;
+            forks.iter().try_for_each(|fork| c.wait_for_queue(fork))?;
+            let own = chain(c, 9)?;
+            let outputs = ends.iter().chain([&own]).map(|end| c.read_as("end", end));
+            outputs.collect::<Result<Vec<_>>>()
+        })
+        .unwrap();
+    for _ in 0..10 {
+        let run = queue.replay(&graph).unwrap();
+        for (output, a) in outputs.iter().zip([2, 3, 4, 5, 9]) {
+            assert_eq!(run.read(output).unwrap().wait().unwrap(), [right(a); N]);
+        }
+    }
+}
+
+fn on_another_queue(subject: &Subject) {
+    for policy in [Policy::Unchecked, Policy::Checked, Policy::Ordered] {
+        let ctx = subject.ctx_with(policy);
+        let queue = ctx.queue("main");
+        let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
+        let mut z = ctx.zeros::<u32, 1>([N]).unwrap();
+        ctx.synchronize().wait().unwrap();
+        let (graph, ()) = queue
+            .capture(|c| {
+                let side = c.fork("side");
+                let own = c.full([N], 1_u32)?;
+                c.copy(&own, &mut y)?;
+                drop(own);
+                // The array takes the memory of `own`, and its first use is on a queue that does not wait for `c`.
+                let mut own = c.empty::<u32, 1>([N])?;
+                side.fill(&mut own, 2)?;
+                side.copy(&own, &mut z)?;
+                c.wait_for_queue(&side)
+            })
+            .unwrap();
+        for _ in 0..10 {
+            queue.replay(&graph).unwrap();
+            assert_eq!(queue.read(&y).wait().unwrap(), [1; N]);
+            assert_eq!(queue.read(&z).wait().unwrap(), [2; N]);
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Lists every public method of `CommandQueue` and of `Capture`, with what it does on a captured queue.
+//!
+//! `cargo xtask lint` compares the names with the methods of the crate, so a new method without an entry fails.
+
+use crate::common::kernels::Mix;
+use fencepost::prelude::*;
+use fencepost::{
+    Capture, DynKernel, EventOptions, Graph, HostArray, Kernel, Pending, Result, ScopeOptions, region,
+};
+use std::panic::Location;
+
+/// Counts the elements of the arrays.
+pub const N: usize = 64;
+
+/// Holds what the verbs use. The elements of `x` are 7, those of `seven` are 7, those of `two` are 2.
+pub struct Objects {
+    pub ctx: Context,
+    pub x: DeviceArray<u32>,
+    pub two: DeviceArray<u32>,
+    pub mix: Kernel<Mix<'static>>,
+    pub mixed: DynKernel,
+    pub child: Graph,
+    pub up: HostArray<u32, fencepost::Upload>,
+    pub outside: Event,
+}
+
+/// Is what a method does on a captured queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Behaviour {
+    /// The method adds nodes, and a replay changes the elements of `x`.
+    Writes,
+    /// The method adds nodes that change no element of `x`.
+    Adds,
+    /// The method adds no node, and the capture succeeds.
+    NoNode,
+    /// The capture fails, and the error names the method and its line.
+    Refused,
+    /// The method writes a pinned array, or is refused where the device has no pinned memory.
+    Pinned,
+}
+
+/// Is a method with its arguments.
+#[derive(Clone, Copy)]
+pub enum Call {
+    Queue(fn(&Objects, &CommandQueue) -> Result<()>),
+    Capture(fn(&Objects, &Capture) -> Result<()>),
+}
+
+/// Is an entry of the table.
+#[derive(Clone, Copy)]
+pub struct Verb {
+    pub name: &'static str,
+    pub behaviour: Behaviour,
+    pub call: Call,
+    /// Is the line of the entry, which has the call of the method.
+    pub at: &'static Location<'static>,
+}
+
+type QueueCall = fn(&Objects, &CommandQueue) -> Result<()>;
+type CaptureCall = fn(&Objects, &Capture) -> Result<()>;
+
+#[track_caller]
+fn writes(name: &'static str, call: QueueCall) -> Verb {
+    Verb { name, behaviour: Behaviour::Writes, call: Call::Queue(call), at: Location::caller() }
+}
+
+#[track_caller]
+fn adds(name: &'static str, call: QueueCall) -> Verb {
+    Verb { name, behaviour: Behaviour::Adds, call: Call::Queue(call), at: Location::caller() }
+}
+
+#[track_caller]
+fn no_node(name: &'static str, call: QueueCall) -> Verb {
+    Verb { name, behaviour: Behaviour::NoNode, call: Call::Queue(call), at: Location::caller() }
+}
+
+#[track_caller]
+fn refused(name: &'static str, call: QueueCall) -> Verb {
+    Verb { name, behaviour: Behaviour::Refused, call: Call::Queue(call), at: Location::caller() }
+}
+
+#[track_caller]
+fn pinned(name: &'static str, call: QueueCall) -> Verb {
+    Verb { name, behaviour: Behaviour::Pinned, call: Call::Queue(call), at: Location::caller() }
+}
+
+#[track_caller]
+fn of_capture(name: &'static str, behaviour: Behaviour, call: CaptureCall) -> Verb {
+    Verb { name, behaviour, call: Call::Capture(call), at: Location::caller() }
+}
+
+/// Waits for a result that a captured queue refuses.
+fn wait<T>(pending: Pending<T>) -> Result<()> {
+    pending.wait().map(drop)
+}
+
+/// Returns the entries.
+#[rustfmt::skip]
+pub fn table() -> Vec<Verb> {
+    let queue = [
+        // Properties of the queue.
+        no_node("label", |_, q| { q.label(); Ok(()) }),
+        no_node("priority", |_, q| { q.priority(); Ok(()) }),
+        no_node("is_timed", |_, q| { q.is_timed(); Ok(()) }),
+        no_node("take_error", |_, q| { assert!(q.take_error().is_none()); Ok(()) }),
+        // Order.
+        no_node("marker", |_, q| { q.marker(); Ok(()) }),
+        no_node("marker_with", |_, q| { q.marker_with(EventOptions::default()); Ok(()) }),
+        no_node("record", |_, q| q.record(&q.marker())),
+        no_node("wait_for", |_, q| q.wait_for(&q.marker())),
+        no_node("wait_for_queue", |_, q| q.wait_for_queue(q)),
+        no_node("fork", |_, q| { q.fork("empty fork"); Ok(()) }),
+        no_node("scope", |_, q| { q.scope(|| ()); Ok(()) }),
+        no_node("scope_with", |_, q| { q.scope_with(ScopeOptions { wait: false }, || ()); Ok(()) }),
+        refused("make_current", |_, q| { q.make_current(); Ok(()) }),
+        // New arrays.
+        adds("zeros", |_, q| q.zeros::<u32, 1>([N]).map(drop)),
+        adds("full", |_, q| q.full([N], 3_u32).map(drop)),
+        adds("ones", |_, q| q.ones::<u32, 1>([N]).map(drop)),
+        adds("zeros_like", |o, q| q.zeros_like(&o.x).map(drop)),
+        adds("ones_like", |o, q| q.ones_like(&o.x).map(drop)),
+        adds("array", |_, q| q.array(&[1_u32; N]).map(drop)),
+        adds("zeros_padded", |_, q| q.zeros_padded::<u32, 2>([3, 4], [4, 8]).map(drop)),
+        no_node("empty", |_, q| q.empty::<u32, 1>([N]).map(drop)),
+        no_node("empty_like", |o, q| q.empty_like(&o.x).map(drop)),
+        no_node("empty_padded", |_, q| q.empty_padded::<u32, 2>([3, 4], [4, 8]).map(drop)),
+        // Work.
+        writes("fill", |o, q| q.fill(&mut o.x.handle(), 1)),
+        writes("copy", |o, q| q.copy(&o.two, &mut o.x.handle())),
+        writes("copy_region", |o, q| q.copy_region(&o.two, region![..;2], &mut o.x.handle(), region![..;2])),
+        writes("upload", |o, q| q.upload(&[5_u32; N], &mut o.x.handle())),
+        writes("upload_region", |o, q| q.upload_region(&[5_u32; N / 2], &mut o.x.handle(), region![..;2])),
+        pinned("upload_range", |o, q| q.upload_range(&o.up, 0..N, &mut o.x.handle())),
+        #[cfg(feature = "ndarray")]
+        writes("upload_ndarray", |o, q| q.upload_ndarray(&ndarray::Array1::from_elem(N, 5_u32), &mut o.x.handle())),
+        writes("set", |o, q| q.set(&mut o.x.handle(), [0], 5)),
+        writes("launch", |o, q| q.launch(&o.mix, Grid::threads([N]), Mix { a: 2, b: 1, x: &o.two, y: &mut o.x.handle() })),
+        writes("launch_dyn", |o, q| q.launch_dyn(&o.mixed, Grid::threads([N]), args![a = 2_u32, b = 1_u32, x = &o.two, y = &mut o.x.handle()])),
+        writes("replay", |o, q| q.replay(&o.child).map(drop)),
+        // Results that are needed now.
+        refused("read", |o, q| wait(q.read(&o.x))),
+        refused("read_with", |o, q| wait(q.read_with(&o.x, Vec::new()))),
+        refused("read_into", |o, q| q.read_into(&o.x, &mut [0; N])),
+        refused("read_region", |o, q| wait(q.read_region(&o.x, region![1..3]))),
+        #[cfg(feature = "ndarray")]
+        refused("read_ndarray", |o, q| wait(q.read_ndarray(&o.x))),
+        refused("get", |o, q| wait(q.get(&o.x, [0]))),
+        pinned("download", |o, q| q.download(&o.x, &mut o.ctx.pinned([N])?)),
+        pinned("download_region", |o, q| q.download_region(&o.x, region![1..3], &mut o.ctx.pinned([2])?)),
+        refused("flush", |_, q| q.flush()),
+        refused("finish", |_, q| wait(q.finish())),
+        refused("is_complete", |_, q| q.is_complete().map(drop)),
+        refused("start_tuning", |_, q| q.start_tuning()),
+        refused("stop_tuning", |_, q| wait(q.stop_tuning())),
+        // Calls that a replay cannot repeat.
+        refused("callback", |_, q| q.callback(|| ())),
+        refused("encode", |_, q| q.encode(|_, _| Ok(()))),
+        refused("submit_foreign", |_, q| q.submit_foreign([], |_| Ok(()))),
+        refused("capture", |_, q| q.capture(|_| Ok(())).map(drop)),
+    ];
+    let capture = [
+        of_capture("read_as", Behaviour::Adds, |o, c| c.read_as("x", &o.x).map(drop)),
+        of_capture("host", Behaviour::NoNode, |_, c| c.host(|| ())),
+    ];
+    queue.into_iter().chain(capture).collect()
+}
+
+/// Returns calls that need an event, with what a capture answers for its own event and for one from outside.
+#[rustfmt::skip]
+pub fn events() -> Vec<Verb> {
+    Vec::from([
+        refused("Event::wait", |_, q| q.marker().wait()),
+        refused("Event::done", |_, q| wait(q.marker().done())),
+        refused("Event::is_complete", |_, q| q.marker().is_complete().map(drop)),
+        refused("await", |_, q| wait(q.marker().into_future())),
+        refused("seconds_since", |_, q| wait(q.marker().seconds_since(&q.marker()))),
+        refused("wait_for", |o, q| q.wait_for(&o.outside)),
+        refused("wait_for", |o, q| q.wait_for(&o.ctx.user_event("user").event())),
+        refused("wait_for", |o, q| q.wait_for_queue(&o.ctx.queue("outside"))),
+    ])
+}

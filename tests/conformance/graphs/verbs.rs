@@ -1,0 +1,306 @@
+//! G03: what every verb does on a captured queue, and that the queue works afterwards.
+
+use crate::common::kernels::Mix;
+use crate::common::{Case, Subject, case};
+use crate::graphs::verb_table::{Behaviour, Call, N, Objects, Verb, events, table};
+use fencepost::prelude::*;
+use fencepost::{Capture, Error, Kind, Result};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("g03_each_verb_is_captured_or_refused_on_a_captured_queue", on_a_capture),
+        case("g03_each_verb_is_captured_or_refused_on_a_forked_queue", on_a_fork),
+        case("g03_a_refused_verb_is_refused_under_checked_too", under_checked).host_side(),
+        case("g03_calls_that_need_an_event_now_are_refused", events_inside),
+        case("g03_verbs_of_the_context_run_during_a_capture", of_the_context),
+        case("g03_a_panic_in_a_capture_leaves_the_queue_working", panics),
+        case("g03_an_error_in_a_capture_leaves_the_queue_working", fails),
+        case("g03_a_scope_of_a_captured_queue_captures", scopes),
+        case("g03_two_captures_at_once_are_apart", at_once),
+    ]
+}
+
+/// Computes the same as `mix`.
+const MIXED: &str = "
+struct Params { a: u32, b: u32 }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> x: array<u32>;
+@group(0) @binding(2) var<storage, read_write> y: array<u32>;
+@compute @workgroup_size(64)
+fn mixed(@builtin(global_invocation_id) gid: vec3<u32>) {
+    if gid.x < arrayLength(&y) { y[gid.x] = y[gid.x] * params.a + x[gid.x] + params.b; }
+}
+";
+
+fn mixed(ctx: &Context) -> fencepost::DynKernel {
+    if ctx.wgpu().is_none() {
+        let run = |_: [u32; 3], _: [u32; 3], params: &[u8], buffers: &mut [fencepost::HostBuffer<'_>]| {
+            let [a, b] = bytemuck::pod_read_unaligned::<[u32; 2]>(&params[..8]);
+            let [x, y] = buffers else { panic!("bug: mixed has two buffers") };
+            let x: Vec<u32> = x.bytes().chunks_exact(4).map(bytemuck::pod_read_unaligned).collect();
+            for (x, bytes) in x.iter().zip(y.bytes_mut().chunks_exact_mut(4)) {
+                let y = bytemuck::pod_read_unaligned::<u32>(bytes);
+                bytes.copy_from_slice(&Mix::of(a, b, *x, y).to_ne_bytes());
+            }
+        };
+        ctx.host_kernel("mixed", std::sync::Arc::new(run)).unwrap();
+    }
+    ctx.kernel_from(MIXED, "mixed").unwrap()
+}
+
+fn objects(ctx: Context) -> (Objects, CommandQueue) {
+    let queue = ctx.queue("main");
+    let x = queue.full([N], 7_u32).unwrap();
+    let two = queue.full([N], 2_u32).unwrap();
+    let child = queue.capture(|c| c.fill(&mut x.handle(), 9)).unwrap().0;
+    let up = ctx.pinned([N]).unwrap();
+    let outside = queue.marker();
+    let (mix, mixed) = (ctx.kernel::<Mix>().unwrap(), mixed(&ctx));
+    (Objects { ctx, x, two, mix, mixed, child, up, outside }, queue)
+}
+
+/// Names the captured queue on which a verb is called.
+#[derive(Clone, Copy, Debug)]
+enum On {
+    Capture,
+    Fork,
+}
+
+/// Calls a verb inside a capture.
+fn call(on: On, verb: &Verb, objects: &Objects, c: &Capture) -> Result<()> {
+    match (verb.call, on) {
+        (Call::Capture(call), _) => call(objects, c),
+        (Call::Queue(call), On::Capture) => call(objects, c),
+        (Call::Queue(call), On::Fork) => {
+            let side = c.fork("side");
+            let result = call(objects, &side);
+            // The join of a queue with a refused call is no second error.
+            c.wait_for_queue(&side)?;
+            result
+        }
+    }
+}
+
+/// Checks that the error names the verb and its line.
+fn check_refusal(verb: &Verb, error: &Error, next: Option<&Verb>) {
+    let Kind::Captured { call, location, remedy, .. } = error.kind() else {
+        panic!("`{}` ends with: {error}", verb.name)
+    };
+    assert_eq!(*call, verb.name, "{error}");
+    let last = next.map_or(u32::MAX, |next| next.at.line());
+    let entry = verb.at.line()..last.max(verb.at.line() + 1);
+    assert!(location.file() == verb.at.file() && entry.contains(&location.line()), "{}: {error}", verb.name);
+    assert!(!remedy.is_empty(), "{error}");
+}
+
+/// Checks that the queue works, and that another capture works.
+fn check_queue(objects: &Objects, queue: &CommandQueue, after: &str) {
+    let mut x = objects.x.handle();
+    queue.fill(&mut x, 3).unwrap();
+    let (graph, ()) = queue.capture(|c| c.fill(&mut x, 4)).unwrap();
+    assert_eq!(queue.read(&objects.x).wait().unwrap(), [3; N], "after `{after}`");
+    queue.replay(&graph).unwrap();
+    assert_eq!(queue.read(&objects.x).wait().unwrap(), [4; N], "after `{after}`");
+    assert!(queue.take_error().is_none(), "after `{after}`");
+}
+
+fn refuses(on: On, verb: &Verb, next: Option<&Verb>, objects: &Objects, queue: &CommandQueue) {
+    // The capture fails with the error if the program returns it, and if the program drops it.
+    let returned = queue.capture(|c| call(on, verb, objects, c)).map(drop).unwrap_err();
+    check_refusal(verb, &returned, next);
+    let dropped = queue.capture(|c| {
+        drop(call(on, verb, objects, c));
+        c.fill(&mut objects.x.handle(), 100)
+    });
+    check_refusal(verb, &dropped.map(drop).unwrap_err(), next);
+}
+
+fn captures(on: On, verb: &Verb, objects: &Objects, queue: &CommandQueue) {
+    let mut x = objects.x.handle();
+    queue.fill(&mut x, 7).unwrap();
+    let captured = queue.capture(|c| call(on, verb, objects, c));
+    let (graph, ()) = captured.unwrap_or_else(|error| panic!("`{}`, {on:?}: {error}", verb.name));
+    assert_eq!(queue.read(&x).wait().unwrap(), [7; N], "the capture of `{}` executes it", verb.name);
+    let adds = verb.behaviour != Behaviour::NoNode;
+    assert_eq!(graph.nodes() > 0, adds, "`{}`: {graph:?}", verb.name);
+    queue.replay(&graph).unwrap();
+    let found = queue.read(&x).wait().unwrap();
+    assert_eq!(found != [7; N], verb.behaviour == Behaviour::Writes, "`{}`: {found:?}", verb.name);
+}
+
+fn each(on: On, verbs: &[Verb], objects: &Objects, queue: &CommandQueue) {
+    let mut pinned = objects.ctx.zeros([N]).unwrap();
+    let has_pinned = queue.capture(|c| c.upload(&objects.up, &mut pinned)).is_ok();
+    for (at, verb) in verbs.iter().enumerate() {
+        match verb.behaviour {
+            Behaviour::Refused => refuses(on, verb, verbs.get(at + 1), objects, queue),
+            Behaviour::Pinned if !has_pinned => refuses(on, verb, verbs.get(at + 1), objects, queue),
+            Behaviour::Pinned => {
+                let (graph, ()) = queue.capture(|c| call(on, verb, objects, c)).unwrap();
+                assert!(graph.nodes() > 0, "`{}` captures nothing", verb.name);
+                queue.replay(&graph).unwrap();
+            }
+            _ => captures(on, verb, objects, queue),
+        }
+        check_queue(objects, queue, verb.name);
+    }
+}
+
+fn on_a_capture(subject: &Subject) {
+    let (objects, queue) = objects(subject.ctx());
+    each(On::Capture, &table(), &objects, &queue);
+}
+
+fn on_a_fork(subject: &Subject) {
+    let (objects, queue) = objects(subject.ctx());
+    let verbs: Vec<Verb> = table().into_iter().filter(|verb| matches!(verb.call, Call::Queue(_))).collect();
+    each(On::Fork, &verbs, &objects, &queue);
+}
+
+fn under_checked(subject: &Subject) {
+    let (objects, queue) = objects(subject.ctx_with(Policy::Checked));
+    let all = table();
+    for (at, verb) in all.iter().enumerate().filter(|(_, verb)| verb.behaviour == Behaviour::Refused) {
+        refuses(On::Fork, verb, all.get(at + 1), &objects, &queue);
+        check_queue(&objects, &queue, verb.name);
+    }
+}
+
+fn events_inside(subject: &Subject) {
+    let (objects, queue) = objects(subject.ctx());
+    each(On::Capture, &events(), &objects, &queue);
+    each(On::Fork, &events(), &objects, &queue);
+}
+
+fn of_the_context(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (queue, other) = (ctx.queue("main"), ctx.queue("other"));
+    let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
+    let (graph, x) = queue
+        .capture(|c| {
+            let mut x = ctx.full([N], 6_u32)?;
+            // These calls run now, and are no nodes.
+            assert_eq!(ctx.to_vec(&x)?, [6; N]);
+            assert!(ctx.display(&x)?.to_string().starts_with("[6"));
+            assert_eq!(x.map_read().wait()?[..], [6; N]);
+            other.fill(&mut x, 8)?;
+            assert_eq!(other.read(&x).wait()?, [8; N]);
+            queue.fill(&mut y, 1)?;
+            queue.finish().wait()?;
+            c.copy(&x, &mut y)?;
+            Ok(x)
+        })
+        .unwrap();
+    assert_eq!(graph.nodes(), 1);
+    assert_eq!(queue.read(&y).wait().unwrap(), [1; N]);
+    queue.replay(&graph).unwrap();
+    assert_eq!(queue.read(&y).wait().unwrap(), [8; N]);
+    assert_eq!(queue.read(&x).wait().unwrap(), [8; N]);
+}
+
+fn panics(subject: &Subject) {
+    let (objects, queue) = objects(subject.ctx());
+    let mut kept = None;
+    for round in 0..3 {
+        let caught = catch_unwind(AssertUnwindSafe(|| {
+            queue.capture(|c| -> Result<()> {
+                let side = c.fork("side");
+                let mut own = side.zeros::<u32, 1>([N])?;
+                side.copy(&objects.two, &mut own)?;
+                c.fill(&mut objects.x.handle(), 100)?;
+                kept = Some((side, own));
+                std::panic::resume_unwind(Box::new(round))
+            })
+        }));
+        assert_eq!(caught.unwrap_err().downcast_ref::<i32>(), Some(&round));
+        check_queue(&objects, &queue, "a panic");
+        let (side, mut own) = kept.take().unwrap();
+        let error = side.fill(&mut own, 1).unwrap_err();
+        assert!(matches!(error.kind(), Kind::CaptureEnded { call: "fill", .. }), "{error}");
+        // An array of the failed capture is an ordinary array.
+        queue.fill(&mut own, 5).unwrap();
+        assert_eq!(queue.read(&own).wait().unwrap(), [5; N]);
+    }
+}
+
+fn fails(subject: &Subject) {
+    let (objects, queue) = objects(subject.ctx());
+    for _ in 0..3 {
+        let (short, mut x) = (objects.ctx.zeros::<u32, 1>([1]).unwrap(), objects.x.handle());
+        let before = objects.ctx.pool_stats().used;
+        let error = queue
+            .capture(|c| {
+                let own = c.zeros::<u32, 1>([N])?;
+                c.copy(&own, &mut x)?;
+                c.copy(&short, &mut x)
+            })
+            .unwrap_err();
+        assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+        assert_eq!(objects.ctx.pool_stats().used, before);
+        check_queue(&objects, &queue, "an error");
+    }
+}
+
+fn scopes(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Unchecked);
+    let queue = ctx.queue("main");
+    let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
+    let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
+    queue.finish().wait().unwrap();
+    let (graph, ()) = queue
+        .capture(|c| {
+            let side = c.fork("side");
+            c.scope(|| {
+                assert_eq!(ctx.current_queue().label(), "main");
+                ctx.current_queue().fill(&mut x, 4)?;
+                // The entry orders `side` after the fill, as for queues outside of a capture.
+                side.scope(|| ctx.current_queue().copy(&x, &mut y))
+            })?;
+            assert_eq!(ctx.current_queue().label(), "default");
+            c.wait_for_queue(&side)
+        })
+        .unwrap();
+    assert_eq!(queue.read(&y).wait().unwrap(), [0; N]);
+    for _ in 0..5 {
+        queue.fill(&mut x, 0).unwrap();
+        queue.replay(&graph).unwrap();
+        assert_eq!(queue.read(&y).wait().unwrap(), [4; N]);
+    }
+}
+
+fn at_once(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    let x = ctx.zeros::<u32, 1>([N]).unwrap();
+    let y = ctx.zeros::<u32, 1>([N]).unwrap();
+    // The inner capture is on another queue, so it is a capture of its own.
+    let (outer, inner) = one
+        .capture(|c| {
+            c.fill(&mut x.handle(), 1)?;
+            let (inner, ()) = two.capture(|d| d.fill(&mut y.handle(), 2))?;
+            c.fill(&mut x.handle(), 3)?;
+            Ok(inner)
+        })
+        .unwrap();
+    assert_eq!((outer.nodes(), inner.nodes()), (2, 1));
+    // An event of one capture is no event of the other.
+    let error = one.capture(|c| two.capture(|d| c.wait_for_queue(d)).map(drop)).unwrap_err();
+    assert!(matches!(error.kind(), Kind::Captured { call: "wait_for", .. }), "{error}");
+    let graphs: Vec<_> = std::thread::scope(|scope| {
+        let capture = |queue: &CommandQueue, array: &DeviceArray<u32>, value: u32| {
+            let (queue, mut array) = (queue.clone(), array.handle());
+            scope.spawn(move || {
+                let capture = queue.capture(|c| (0..50).try_for_each(|_| c.fill(&mut array, value)));
+                capture.unwrap().0
+            })
+        };
+        let threads = [capture(&one, &x, 5), capture(&one, &y, 6), capture(&two, &y, 7)];
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    for (graph, array, value) in [(0, &x, 5), (1, &y, 6), (2, &y, 7)] {
+        assert_eq!(graphs[graph].nodes(), 50);
+        two.replay(&graphs[graph]).unwrap();
+        assert_eq!(two.read(array).wait().unwrap(), [value; N]);
+    }
+}
