@@ -11,15 +11,24 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-/// An example has a name, a last line that begins with `last`, and perhaps a picture that it writes.
+/// An example has a name, a last line that begins with `last`, and perhaps files that it writes.
 #[derive(Clone, Copy)]
 struct Example {
     name: &'static str,
     last: &'static str,
-    picture: bool,
+    files: Files,
+    /// Lists the wrong arguments that no other example has.
+    wrong: &'static [&'static str],
 }
 
-const EXAMPLES: [Example; 13] = [
+#[derive(Clone, Copy)]
+enum Files {
+    None,
+    Picture,
+    Frames,
+}
+
+const EXAMPLES: [Example; 15] = [
     prints("01_saxpy", "a mistake: grid of [1048576, 1, 1] workgroups is over the device's limit of "),
     prints("02_transfers", "the last row is [2, 70]"),
     prints("03_two_queues", "the gate opened"),
@@ -39,14 +48,21 @@ const EXAMPLES: [Example; 13] = [
         "13_threads",
         "8 threads, verified on the CPU; of the first 131072 numbers 106239 takes the most steps: 353",
     ),
+    Example {
+        name: "14_wave",
+        last: "6 frames of 200 steps, the first 3 verified on the CPU, are in ",
+        files: Files::Frames,
+        wrong: &["--mouse=2,1", "--size=8x8", "--frames=0"],
+    },
+    Example { wrong: &["--side=7", "--side=x"], ..prints("15_conjugate_gradient", "both loops end after 7") },
 ];
 
 const fn prints(name: &'static str, last: &'static str) -> Example {
-    Example { name, last, picture: false }
+    Example { name, last, files: Files::None, wrong: &[] }
 }
 
 const fn draws(name: &'static str, last: &'static str) -> Example {
-    Example { name, last, picture: true }
+    Example { name, last, files: Files::Picture, wrong: &["--picture=run.txt"] }
 }
 
 /// Limits the time of a run. A longer run counts as a hang and fails.
@@ -81,9 +97,8 @@ fn main() {
 }
 
 /// Fails unless the example rejects wrong arguments before it prints anything, and names them.
-fn refuses(Example { name, picture, .. }: Example) -> Result<(), Failed> {
-    let wrong_picture = picture.then_some("--picture=run.txt");
-    for wrong in ["--bogus", "--trace", "--trace=run.txt"].into_iter().chain(wrong_picture) {
+fn refuses(Example { name, wrong, .. }: Example) -> Result<(), Failed> {
+    for wrong in ["--bogus", "--trace", "--trace=run.txt"].iter().chain(wrong) {
         let Output { status, stdout, stderr } = Command::new(program(name)?).arg(wrong).output()?;
         let said = String::from_utf8_lossy(&stderr);
         let named = wrong.split('=').all(|part| said.contains(part));
@@ -94,19 +109,44 @@ fn refuses(Example { name, picture, .. }: Example) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Fails unless the example exits with 0 on adapter `index`, its last line begins with `last`, and its picture has more
-/// than one colour.
-fn ends_well(Example { name, last, picture }: Example, index: usize) -> Result<(), Failed> {
+/// Fails unless the example exits with 0 on adapter `index`, its last line begins with `last`, and its files have
+/// contents.
+fn ends_well(Example { name, last, files, .. }: Example, index: usize) -> Result<(), Failed> {
     let mut command = Command::new(program(name)?);
-    if !picture {
-        return run(&mut command, last, index);
-    }
     let folder = tempfile::tempdir()?;
-    let file = folder.path().join("picture.png");
-    run(command.arg("--picture").arg(&file), last, index)?;
+    match files {
+        Files::None => run(&mut command, last, index),
+        Files::Picture => {
+            let file = folder.path().join("picture.png");
+            run(command.arg("--picture").arg(&file), last, index)?;
+            pixels(&file).map(drop)
+        }
+        Files::Frames => {
+            let frames = folder.path().join("frames");
+            run(command.arg("--folder").arg(&frames), last, index)?;
+            has_frames(&frames)
+        }
+    }
+}
+
+/// Fails unless the folder holds 6 different frames, and a graph as SVG with a node for each of the 200 steps.
+fn has_frames(folder: &Path) -> Result<(), Failed> {
+    let frames: HashSet<_> =
+        (0..6).map(|frame| pixels(&folder.join(format!("{frame:04}.png")))).collect::<Result<_, _>>()?;
+    if frames.len() != 6 {
+        return Err("two frames are equal".into());
+    }
+    let graph = std::fs::read_to_string(folder.join("graph.svg"))?;
+    let steps = graph.matches("step").count();
+    if steps >= 200 { Ok(()) } else { Err(format!("the graph names {steps} steps, not 200").into()) }
+}
+
+/// Returns the pixels of a picture. Fails if all of them have one colour.
+fn pixels(file: &Path) -> Result<Vec<u8>, Failed> {
     let pixels = image::open(file)?.into_rgb8();
     let colours: HashSet<_> = pixels.pixels().collect();
-    if colours.len() > 1 { Ok(()) } else { Err("the picture is one colour".into()) }
+    let is_drawn = colours.len() > 1;
+    if is_drawn { Ok(pixels.into_raw()) } else { Err("the picture is one colour".into()) }
 }
 
 /// Fails unless the examples read a picture and a sound from files, and reject a file of another kind.

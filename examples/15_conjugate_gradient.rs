@@ -1,0 +1,103 @@
+//! 15. Solves Poisson's equation by conjugate gradient: the device ends the loop, and a loop of the host verifies it.
+//!
+//! Run `cargo run --release --example 15_conjugate_gradient -- --side 256`. `--trace FILE.html` shows when each
+//! command ran.
+
+#[path = "conjugate_gradient/problem.rs"]
+mod problem;
+#[path = "conjugate_gradient/solver.rs"]
+mod solver;
+#[path = "common/trace.rs"]
+mod trace;
+
+use anyhow::{Result, ensure};
+use clap::Parser;
+use fencepost::{Bound, prelude::*};
+use solver::Solver;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Solves Poisson's equation on a square, with a loop on the device.
+#[derive(Parser)]
+struct Options {
+    /// The number of unknowns along a side of the square
+    #[arg(long, default_value_t = 48, value_parser = clap::value_parser!(u32).range(8..=2000))]
+    side: u32,
+    /// Write what every queue did, and when, to a `.html` timeline or a `.json` trace for Perfetto
+    #[arg(long, value_name = "FILE", value_parser = trace::file)]
+    trace: Option<PathBuf>,
+}
+
+const TOLERANCE: f32 = 1e-4; // |r| / |b| at the end
+
+/// The result of a loop. `square` is r . r, by which the device decides.
+struct Solution {
+    iterations: u32,
+    square: f32,
+    x: Vec<f32>,
+    time: Duration,
+}
+
+fn main() -> Result<()> {
+    let Options { side, trace } = Options::parse();
+    let ctx = Context::new().wait()?;
+    println!("running on {}", ctx.info());
+    let trace = trace.map(|file| (ctx.profile(), file));
+    let queue = ctx.queue("solver");
+    let b = problem::charges(side);
+    let mut solver = Solver::new(&ctx, side, &b)?;
+
+    let host = loop_of_the_host(&queue, &mut solver)?;
+    let device = loop_of_the_device(&queue, &mut solver, 3 * side)?;
+    for (name, Solution { iterations, square, time, .. }) in [("host", &host), ("device", &device)] {
+        println!("loop of the {name}: {iterations} iterations, r . r = {square:e}, {time:?}");
+    }
+
+    let is_equal = device.iterations == host.iterations && device.square.to_bits() == host.square.to_bits();
+    ensure!(is_equal, "the loops differ in their iterations or in r . r");
+    let bits = |x: &[f32]| x.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+    ensure!(bits(&device.x) == bits(&host.x), "the solutions of the two loops differ");
+    // The device updates r in each iteration, so its error grows with the condition of the matrix, about `side` squared.
+    let allowed = 2.0 * TOLERANCE + (side * side) as f32 * f32::EPSILON;
+    let residual = problem::residual(side, &b, &device.x);
+    ensure!(residual <= allowed.into(), "|b - A x| / |b| is {residual}, and at most {allowed} is allowed");
+    if let Some((profiler, file)) = trace {
+        profiler.finish().wait()?.write(file)?;
+    }
+    println!(
+        "both loops end after {} iterations with the same bits, and |b - A x| is verified on the CPU",
+        host.iterations
+    );
+    Ok(())
+}
+
+/// Solves with one replay. The device decides before each iteration; the host waits for nothing until the end.
+fn loop_of_the_device(queue: &CommandQueue, solver: &mut Solver, most: u32) -> Result<Solution> {
+    let (graph, (iterations, scalars, x)) = queue.capture(|c| {
+        solver.start(c)?;
+        let go = solver.go.handle(); // the body writes the array through its own handle
+        let iterations = c.while_(&go, Bound::AtMost(most), |body| solver.iteration(body))?;
+        Ok((iterations, c.read_as("scalars", &solver.scalars)?, c.read_as("x", &solver.x)?))
+    })?;
+    let begin = Instant::now();
+    let run = queue.replay(&graph)?;
+    let (scalars, x) = (run.read(&scalars)?, run.read(&x)?);
+    let (x, time) = (x.wait()?, begin.elapsed());
+    ensure!(!run.reached_bound(&iterations)?.wait()?, "{most} iterations are too few");
+    let square = scalars.wait()?[0].square;
+    Ok(Solution { iterations: run.iterations(&iterations)?.wait()?, square, x, time })
+}
+
+/// Solves with a launch for each kernel and a read of 4 bytes before each iteration.
+fn loop_of_the_host(queue: &CommandQueue, solver: &mut Solver) -> Result<Solution> {
+    let begin = Instant::now();
+    solver.start(queue)?;
+    let mut iterations = 0;
+    while queue.get(&solver.go, [0]).wait()? != 0 {
+        solver.iteration(queue)?;
+        iterations += 1;
+    }
+    let (scalars, x) = (queue.read(&solver.scalars), queue.read(&solver.x));
+    let (x, time) = (x.wait()?, begin.elapsed());
+    Ok(Solution { iterations, square: scalars.wait()?[0].square, x, time })
+}

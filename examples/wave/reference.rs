@@ -1,0 +1,71 @@
+//! Computes the same waves on the CPU, in `f32`, one cell after the other.
+
+use anyhow::{Result, ensure};
+
+use crate::waves::{CONSTANTS, STEPS, push};
+
+/// The largest difference of two heights. The device may fuse a multiplication with an addition, and heights are
+/// about 1.
+const TOLERANCE: f32 = 1e-3;
+
+/// Holds the heights of the last two steps.
+pub(crate) struct Reference {
+    width: usize,
+    old: Vec<f32>,
+    current: Vec<f32>,
+}
+
+impl Reference {
+    /// Returns still water.
+    pub(crate) fn new([width, height]: [u32; 2]) -> Self {
+        let still = vec![0.0; (width * height) as usize];
+        Self { width: width as usize, old: still.clone(), current: still }
+    }
+
+    /// Computes the steps of one frame.
+    pub(crate) fn frame(&mut self, mouse: [f32; 2]) {
+        for number in 0..STEPS {
+            self.step(mouse, push(number));
+            std::mem::swap(&mut self.old, &mut self.current);
+        }
+    }
+
+    fn step(&mut self, mouse: [f32; 2], push: f32) {
+        let [rate, kept, radius, _] = CONSTANTS.map(|(_, value)| value as f32);
+        let (width, rows) = (self.width, self.current.len() / self.width);
+        for y in 1..rows - 1 {
+            for x in 1..width - 1 {
+                let (i, current) = (y * width + x, &self.current);
+                let height = current[i];
+                let bend =
+                    current[i - 1] + current[i + 1] + current[i - width] + current[i + width] - 4.0 * height;
+                let offset = [x as f32 - mouse[0], y as f32 - mouse[1]];
+                let distance = offset[0] * offset[0] + offset[1] * offset[1];
+                let near = (1.0 - distance / (radius * radius)).max(0.0);
+                self.old[i] = height + kept * (height - self.old[i]) + rate * bend + push * near * near;
+            }
+        }
+    }
+
+    /// Fails unless these are the heights, and the pixels have the colours of the heights.
+    pub(crate) fn check(&self, heights: &[f32], pixels: &[[u8; 4]]) -> Result<()> {
+        ensure!(
+            (heights.len(), pixels.len()) == (self.current.len(), self.current.len()),
+            "cells are missing"
+        );
+        for (cell, (found, expected)) in heights.iter().zip(&self.current).enumerate() {
+            ensure!((found - expected).abs() <= TOLERANCE, "cell {cell} has {found}, not {expected}");
+            let (pixel, colour) = (pixels[cell], colour(*found));
+            let off = pixel.iter().zip(colour).any(|(found, colour)| found.abs_diff(colour) > 1);
+            ensure!(!off, "pixel {cell} is {pixel:?}, not {colour:?}");
+        }
+        Ok(())
+    }
+}
+
+fn colour(height: f32) -> [u8; 4] {
+    let gain = CONSTANTS[3].1 as f32;
+    let level = 0.5 + 0.5 * (gain * height).clamp(-1.0, 1.0);
+    let channel = |low: f32, high: f32| (255.0 * (low + level * (high - low))).round() as u8;
+    [channel(0.0, 0.8), channel(0.1, 1.0), channel(0.3, 0.9), 255]
+}
