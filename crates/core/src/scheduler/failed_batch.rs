@@ -242,8 +242,9 @@ mod tests {
         let read = |output: u32| {
             let work = Work::Read { src: span(&block()), slot: ReadSlot::new() };
             let (what, output) = (CommandKind::Read, Some(output));
-            let command = NodeCommand { work, what, at: here(), label: None, output };
-            GraphNode { queue: 0, after: SmallVec::new(), command: Arc::new(command) }
+            let command =
+                NodeCommand { work, what, at: here(), label: None, output, values: SmallVec::new() };
+            GraphNode { queue: 0, after: SmallVec::new(), command: Arc::new(command), gate: None }
         };
         let parts = PlanParts {
             label: "graph".into(),
@@ -252,10 +253,14 @@ mod tests {
             cuts: Vec::from([1]),
             keep: Arc::new(()),
             owns_memory: false,
+            names: <_>::default(),
+            inputs: <_>::default(),
+            values: <_>::default(),
+            control: None,
         };
         let plan = Arc::new(GraphPlan::new(parts, MissingOrder::Add).expect("reads do not conflict"));
         let outputs: Vec<_> = (0..3).map(|_| ReadSlot::new()).collect();
-        let run = Arc::new(GraphRun { plan, outputs, at: here() });
+        let run = Arc::new(GraphRun { plan, outputs, times: <_>::default(), at: here() });
         let place = |slot: &Arc<ReadSlot>| run.outputs.iter().position(|known| Arc::ptr_eq(known, slot));
         let of = |segment: u32| -> Vec<_> {
             let step = GraphStep { run: run.clone(), segment: Some(segment) };
