@@ -12,7 +12,7 @@ const ALIGNMENT: u64 = 256;
 /// Collects a layout with its first contents.
 pub(crate) struct ControlContents {
     pub(crate) layout: ControlLayout,
-    /// Holds the first contents of [`ControlTable::words`].
+    /// Holds the first contents of the words of the table.
     pub(crate) bytes: Vec<u8>,
 }
 
