@@ -162,7 +162,7 @@ impl Random {
                 let args = Mix { a: node.a, b: node.b.unwrap_or(0), x: &x, y: &mut y };
                 side.launch(&mix, Grid::threads([node.threads]), args)?;
                 let on = c.on(side)?;
-                on.label(&format!("node {at}"))?;
+                on.label_node(&format!("node {at}"))?;
                 if node.b.is_none() {
                     on.parameter("b", &value)?;
                 }
