@@ -163,8 +163,8 @@ fn barrier(subject: &Subject) {
         let second: Vec<_> = (0..3).map(|at| queues[at].replay(&copies[at]).unwrap()).collect();
         let events: Vec<Event> = second.iter().map(|run| run.event().clone()).collect();
         queues.iter().for_each(|queue| queue.wait_for(&events).unwrap());
-        for at in 0..3 {
-            assert_eq!(queues[0].read(&sums[at]).wait().unwrap(), [(at as u32 + 1) % 3 + 1; N]);
+        for (at, sum) in sums.iter().enumerate() {
+            assert_eq!(queues[0].read(sum).wait().unwrap(), [(at as u32 + 1) % 3 + 1; N]);
         }
     }
 }
