@@ -31,6 +31,9 @@ pub mod features {}
 #[doc = include_str!("../guide/first_program.md")]
 pub mod first_program {}
 
+#[doc = include_str!("../guide/graphs.md")]
+pub mod graphs {}
+
 #[doc = include_str!("../guide/kernels.md")]
 pub mod kernels {}
 
