@@ -75,7 +75,6 @@ pub(crate) struct OwnRange<'e> {
     pub(crate) offset: u64,
     pub(crate) size: u64,
     /// Is `true` if the kernel writes to the range.
-    #[cfg_attr(not(native), expect(dead_code, reason = "wgpu orders the dispatches itself"))]
     pub(crate) write: bool,
 }
 
