@@ -16,6 +16,7 @@ pub(crate) struct Command {
 
 impl Command {
     /// Returns the launch of the command, if it is a launch.
+    #[inline]
     pub(crate) fn launch(self) -> Option<Box<Launch>> {
         if let Op::Work(Work::Launch(launch)) = self.op { Some(launch) } else { None }
     }

@@ -179,7 +179,7 @@ impl<'a> LaunchArguments<'a> {
     }
 
     /// Checks that all arguments are bound, and sets the number of workgroups.
-    #[inline]
+    #[inline(always)] // an eager launch and a captured one call it, and the eager launch makes no call for it
     fn complete(&mut self, grid: &Grid<'_>) -> Result<()> {
         if let Some(error) = self.error.take() {
             return Err(error);

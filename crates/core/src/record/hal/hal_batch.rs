@@ -102,7 +102,7 @@ impl<'e, A: Backend> HalBatch<'e, A> {
     }
 
     /// Adds a use of a block to `touches`. Records the zeroing of the block first if its memory is not zeroed yet.
-    #[inline]
+    #[inline(always)] // several callers share it, and a launch makes no call for each argument
     pub(crate) fn touch(&mut self, block: &'e Arc<Block>, uses: Uses, write: bool) {
         let touch = BarrierUse { block: block.id, mark: &block.mark, buffer: &**block, uses, write };
         if block.memory.native().is_some_and(NativeMemory::take_blank) {

@@ -217,6 +217,7 @@ impl OpenBatch {
 
     /// Adds launches, often thousands, with the cost of each. They follow a command of their own queue in this batch,
     /// so they need no other dependency.
+    #[inline]
     pub(crate) fn add_launches(
         &mut self,
         slot: Slot,
