@@ -13,7 +13,8 @@ pub mod guide;
 /// Re-exports the names that most programs need.
 pub mod prelude {
     pub use crate::{
-        CommandQueue, Context, ContextOptions, DeviceArray, Download, Element, Error, Event, Grid, HostArray,
-        Kernel, KernelArgs, Kind, Pending, Policy, QueueOptions, Result, Upload, UserEvent, args, region,
+        Bound, CommandQueue, Context, ContextOptions, DeviceArray, Download, Element, Error, Event, Graph,
+        Grid, HostArray, Kernel, KernelArgs, Kind, Pending, Policy, QueueOptions, Result, Upload, UserEvent,
+        args, region,
     };
 }

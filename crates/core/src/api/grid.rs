@@ -117,7 +117,7 @@ impl GridSize<'_> {
     ///
     /// # Errors
     /// [`Kind::GridTooLarge`] over the device's limit: a grid never wraps. [`Kind::GridNegative`].
-    #[inline]
+    #[inline(always)] // launches and edits share it, and a launch makes no call for it
     pub(crate) fn workgroups(self, workgroup: [u32; 3], limit: u32, folds: bool) -> Result<[u32; 3], Error> {
         // Most dimensions have one workgroup, which needs no division.
         let groups = |n: u64, width: u64| if n <= width { u64::from(n > 0) } else { n.div_ceil(width) };

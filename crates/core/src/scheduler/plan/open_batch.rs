@@ -295,6 +295,9 @@ impl OpenBatch {
     /// Adds steps that make the written blocks visible to the host if it reads them in place, so that a later read
     /// needs no submission of its own.
     pub(crate) fn publish_all(&mut self) {
+        if self.publish.is_empty() {
+            return;
+        }
         let level = self.steps.iter().map(|step| step.level + step.work.depth()).max().unwrap_or(0);
         for block in std::mem::take(&mut self.publish) {
             let mut order = block.order();
