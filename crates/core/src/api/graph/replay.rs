@@ -55,7 +55,7 @@ impl CommandQueue {
     /// *Enqueues* a replay of a [graph](crate::Graph), or of a graph with other arrays and values, its
     /// [bindings](crate::Bindings): all its commands, as one command of this queue. Events, waits, priorities,
     /// policies and errors of the queue apply to the replay as they apply to a launch. The cost of the call does not
-    /// depend on the number of nodes.
+    /// depend on the number of nodes; other arrays and values for this replay cost for each node that they change.
     ///
     /// Replays of one graph may be in flight several times, on several queues. If the graph has memory of its own, each
     /// replay comes after the previous one.
