@@ -3,6 +3,7 @@
 mod bindings;
 mod capturing;
 mod control;
+mod control_changes;
 mod control_programs;
 mod dot_parser;
 mod dumped;
@@ -29,6 +30,7 @@ pub fn cases() -> Vec<Case> {
         bindings::cases(),
         capturing::cases(),
         control::cases(),
+        control_changes::cases(),
         control_programs::cases(),
         dumps::cases(),
         edits::cases(),

@@ -23,6 +23,9 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// Names the remedy for a timed marker in a body.
+const NO_TIME_IN_BODY: &str = "a body executes any number of times in a replay: put the marker before or behind the condition or the loop";
+
 /// Collects the commands of one capture.
 pub(crate) struct Tape {
     pub(crate) id: u64,
@@ -379,6 +382,7 @@ impl CapturedQueue {
 
     /// Returns the end of the queue, with the time of a node that executes nothing.
     pub(crate) fn timed_point(&self, at: &'static Location<'static>) -> Result<CapturedPoint> {
+        self.not_in_body("a timed marker", at, NO_TIME_IN_BODY)?;
         let node = self.push((CommandKind::Inspect, at), Work::Nothing, None, None)?;
         Ok(CapturedPoint { time: Some(node), ..self.point(at)? })
     }

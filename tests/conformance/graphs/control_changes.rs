@@ -1,0 +1,140 @@
+//! G05 and G06: edits, inputs and values of graphs with conditions and loops.
+
+use crate::common::kernels::Mix;
+use crate::common::{Case, Subject, case};
+use fencepost::prelude::*;
+use fencepost::{EventOptions, Loop};
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("g05_an_edit_changes_the_grid_of_a_launch_in_a_body", grid),
+        case("g05_an_edit_leaves_the_loops_of_runs_in_flight_unchanged", in_flight),
+        case("g05_the_condition_of_a_loop_may_be_an_input", condition),
+        case("g05_a_body_uses_the_inputs_and_values_of_its_graph", inputs),
+        case("g06_a_body_refuses_inputs_values_and_timed_markers", refused),
+    ]
+}
+
+/// Counts the elements of an array, which two workgroups of `mix` handle.
+const N: usize = 128;
+const HALF: usize = N / 2;
+
+/// Captures a loop that adds 1 to each element of `y` in each iteration.
+fn counting(
+    ctx: &Context,
+    queue: &CommandQueue,
+    count: &DeviceArray<u32>,
+    y: &DeviceArray<u32>,
+) -> (Graph, Loop) {
+    let mix = ctx.kernel::<Mix>().unwrap();
+    let zero = queue.zeros::<u32, 1>([N]).unwrap();
+    let captured = queue.capture(|c| {
+        let count = c.input("count", count)?;
+        c.repeat(&count, Bound::AtMost(6), |b| {
+            b.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 1, x: &zero, y: &mut y.handle() })?;
+            b.label_node("add")
+        })
+    });
+    captured.unwrap()
+}
+
+fn halves(first: u32, second: u32) -> Vec<u32> {
+    [[first; HALF], [second; HALF]].concat()
+}
+
+fn grid(subject: &Subject) {
+    let ctx = subject.ctx();
+    let queue = ctx.queue("main");
+    let count = queue.full([1], 3_u32).unwrap();
+    let y = queue.zeros::<u32, 1>([N]).unwrap();
+    let (mut graph, rounds) = counting(&ctx, &queue, &count, &y);
+    queue.replay(&graph).unwrap();
+    assert_eq!(queue.read(&y).wait().unwrap(), halves(3, 3));
+    graph.edit().unwrap().node("add").unwrap().grid(Grid::threads([HALF])).unwrap().apply().unwrap();
+    let run = queue.replay(&graph).unwrap();
+    assert_eq!(queue.read(&y).wait().unwrap(), halves(6, 3));
+    assert_eq!(run.iterations(&rounds).unwrap().wait().unwrap(), 3);
+    graph.edit().unwrap().node("add").unwrap().grid(Grid::threads([0])).unwrap().apply().unwrap();
+    let run = queue.replay(&graph).unwrap();
+    assert_eq!(queue.read(&y).wait().unwrap(), halves(6, 3));
+    assert_eq!(run.iterations(&rounds).unwrap().wait().unwrap(), 3);
+}
+
+fn in_flight(subject: &Subject) {
+    let ctx = subject.ctx();
+    let queue = ctx.queue("main");
+    let (count, y) = (queue.full([1], 2_u32).unwrap(), queue.zeros::<u32, 1>([N]).unwrap());
+    let (mut graph, rounds) = counting(&ctx, &queue, &count, &y);
+    let gate = ctx.user_event("gate");
+    queue.wait_for(&gate.event()).unwrap();
+    let held = queue.replay(&graph).unwrap();
+    graph.edit().unwrap().node("add").unwrap().grid(Grid::threads([HALF])).unwrap().apply().unwrap();
+    let edited = queue.replay(&graph).unwrap();
+    drop(graph);
+    gate.signal();
+    assert_eq!(queue.read(&y).wait().unwrap(), halves(4, 2));
+    for run in [held, edited] {
+        assert_eq!(run.iterations(&rounds).unwrap().wait().unwrap(), 2);
+    }
+}
+
+fn condition(subject: &Subject) {
+    let ctx = subject.ctx();
+    let queue = ctx.queue("main");
+    let (two, five) = (queue.full([1], 2_u32).unwrap(), queue.full([1], 5_u32).unwrap());
+    let y = queue.zeros::<u32, 1>([N]).unwrap();
+    let (graph, rounds) = counting(&ctx, &queue, &two, &y);
+    let mut sum = 0;
+    for (count, iterations) in [(&five, 5), (&two, 2), (&five, 5)] {
+        let run = queue.replay(&graph.with().input("count", count).unwrap()).unwrap();
+        sum += iterations;
+        assert_eq!(queue.read(&y).wait().unwrap(), halves(sum, sum));
+        assert_eq!(run.iterations(&rounds).unwrap().wait().unwrap(), iterations);
+    }
+}
+
+fn inputs(subject: &Subject) {
+    let ctx = subject.ctx();
+    let queue = ctx.queue("main");
+    let mix = ctx.kernel::<Mix>().unwrap();
+    let (one, ten) = (queue.full([N], 1_u32).unwrap(), queue.full([N], 10_u32).unwrap());
+    let (flag, y) = (queue.full([1], 1_u32).unwrap(), queue.zeros::<u32, 1>([N]).unwrap());
+    let captured = queue.capture(|c| {
+        let (x, b) = (c.input("x", &one)?, c.value("b", 2_u32)?);
+        c.if_(&flag, |body| {
+            body.copy(&x, &mut y.handle())?;
+            body.launch(&mix, Grid::threads([N]), Mix { a: 1, b: b.get(), x: &x, y: &mut y.handle() })?;
+            body.parameter("b", &b)
+        })
+    });
+    let (graph, _) = captured.unwrap();
+    let check = |x: &DeviceArray<u32>, b: u32, expected: u32| {
+        queue.replay(&graph.with().input("x", x).unwrap().value("b", b).unwrap()).unwrap();
+        assert_eq!(queue.read(&y).wait().unwrap(), [expected; N]);
+    };
+    check(&ten, 5, 25);
+    check(&one, 7, 9);
+    check(&ten, 2, 22);
+}
+
+fn refused(subject: &Subject) {
+    let ctx = subject.ctx();
+    let queue = ctx.queue("main");
+    let (flag, mut x) = (queue.full([1], 1_u32).unwrap(), queue.zeros::<u32, 1>([N]).unwrap());
+    type Call = fn(&fencepost::Capture, &DeviceArray<u32>) -> fencepost::Result<()>;
+    let calls: [Call; 3] = [
+        |b, x| b.input("x", x).map(drop),
+        |b, _| b.value("a", 1_u32).map(drop),
+        |b, _| {
+            drop(b.marker_with(EventOptions { timing: true }));
+            Ok(())
+        },
+    ];
+    for call in calls {
+        let captured = queue.capture(|c| c.if_(&flag, |b| call(b, &x)).map(drop));
+        let error = captured.unwrap_err();
+        assert!(matches!(error.kind(), Kind::Captured { .. }), "{error}");
+        queue.fill(&mut x, 1).unwrap();
+        assert_eq!(queue.read(&x).wait().unwrap(), [1; N]);
+    }
+}
