@@ -2,6 +2,7 @@
 
 use crate::common::kernels::Mix;
 use crate::common::{Case, Subject, case};
+use crate::graphs::temporaries::has_returned;
 use crate::graphs::verb_table::{Behaviour, Call, N, Objects, Verb, events, table};
 use fencepost::prelude::*;
 use fencepost::{Capture, Error, Kind, Result};
@@ -237,7 +238,7 @@ fn fails(subject: &Subject) {
             })
             .unwrap_err();
         assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
-        assert_eq!(objects.ctx.pool_stats().used, before);
+        has_returned(&objects.ctx, before);
         check_queue(&objects, &queue, "an error");
     }
 }
