@@ -15,6 +15,7 @@ pub(crate) mod graph_view;
 pub(crate) mod input;
 pub(crate) mod loading;
 pub(crate) mod outputs;
+pub(crate) mod replacements;
 pub(crate) mod replay;
 pub(crate) mod saving;
 pub(crate) mod tape;

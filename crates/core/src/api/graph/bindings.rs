@@ -2,15 +2,13 @@
 
 use crate::api::graph::edited_table::check_dispatches;
 use crate::api::graph::graph_handle::Graph;
-use crate::api::graph::input::bytes_of;
+use crate::api::graph::replacements::Replacements;
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
 use crate::error::{Kind, Result};
 use crate::runtime::event::same_context;
 use crate::work::graph_data::graph_names::GraphInput;
 use crate::work::graph_data::graph_plan::GraphPlan;
-use crate::work::graph_data::plan_change::PlanChange;
 use fencepost_kernels::{DType, Element, Param, Value};
-use smallvec::SmallVec;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
@@ -36,8 +34,7 @@ use std::sync::{Arc, OnceLock};
 #[derive(Clone)]
 pub struct Bindings<'g> {
     graph: &'g Graph,
-    inputs: SmallVec<[(usize, ArrayRef); 2]>,
-    values: SmallVec<[(usize, Value); 1]>,
+    replacements: Replacements,
     /// Is the plan with these arrays and values, from the first replay on.
     plan: OnceLock<Arc<GraphPlan>>,
 }
@@ -77,11 +74,8 @@ impl sealed::Prepare for Bindings<'_> {
         if let Some(plan) = self.plan.get() {
             return Ok(Prepared { graph, plan: plan.clone() });
         }
-        let inputs = self.inputs.iter().map(|(at, array)| (*at, bytes_of(array))).collect();
-        let change = PlanChange { inputs, values: self.values.clone(), ..PlanChange::default() };
-        let plan = Arc::new(graph.plan.changed(change)?);
-        let changed: SmallVec<[usize; 2]> = self.inputs.iter().map(|(at, _)| *at).collect();
-        check_dispatches(graph, &plan, &changed)?;
+        let plan = Arc::new(graph.plan.changed(self.replacements.change())?);
+        check_dispatches(graph, &plan, &self.replacements.inputs())?;
         graph.check_bound(&plan)?;
         Ok(Prepared { graph, plan: self.plan.get_or_init(|| plan).clone() })
     }
@@ -90,7 +84,7 @@ impl sealed::Prepare for Bindings<'_> {
 impl Graph {
     /// Returns the graph with its default arrays and values, for other ones in a replay.
     pub fn with(&self) -> Bindings<'_> {
-        Bindings { graph: self, inputs: SmallVec::new(), values: SmallVec::new(), plan: OnceLock::new() }
+        Bindings { graph: self, replacements: Replacements::default(), plan: OnceLock::new() }
     }
 
     /// Checks that each input of a loaded graph has an array.
@@ -189,9 +183,7 @@ impl Bindings<'_> {
         name: &str,
         array: &DeviceArray<T, D>,
     ) -> Result<Self> {
-        let at = self.graph.check_input(name, array)?;
-        self.inputs.retain(|(known, _)| *known != at);
-        self.inputs.push((at, array.array.clone()));
+        self.replacements.set_input(self.graph, name, array)?;
         self.plan = OnceLock::new();
         Ok(self)
     }
@@ -201,9 +193,7 @@ impl Bindings<'_> {
     /// # Errors
     /// Returns [`Kind::GraphName`] for an unknown name, and [`Kind::GraphBinding`] if the type differs.
     pub fn value<T: Param>(mut self, name: &str, value: T) -> Result<Self> {
-        let set = self.graph.check_value(name, value)?;
-        self.values.retain(|(known, _)| *known != set.0);
-        self.values.push(set);
+        self.replacements.set_value(self.graph, name, value)?;
         self.plan = OnceLock::new();
         Ok(self)
     }
@@ -211,9 +201,6 @@ impl Bindings<'_> {
 
 impl fmt::Debug for Bindings<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = &self.graph.plan.names;
-        let inputs = self.inputs.iter().map(|(at, _)| &*names.inputs[*at].name);
-        let values = self.values.iter().map(|(at, _)| &*names.values[*at].name);
-        write!(f, "{:?} with {:?}", self.graph, inputs.chain(values).collect::<Vec<_>>())
+        write!(f, "{:?} with {:?}", self.graph, self.replacements.names(&self.graph.plan.names))
     }
 }

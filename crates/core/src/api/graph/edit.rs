@@ -2,7 +2,7 @@
 
 use crate::api::graph::edited_table::{check_dispatches, edited_table};
 use crate::api::graph::graph_handle::{Graph, GraphLeases};
-use crate::api::graph::input::bytes_of;
+use crate::api::graph::replacements::Replacements;
 use crate::api::grid::{Grid, GridSize};
 use crate::api::queue::CommandQueue;
 use crate::api::queue::launch::{bound, has_room, indirect, nothing};
@@ -18,7 +18,7 @@ use crate::work::graph_data::node_parts::CommandPart;
 use crate::work::graph_data::plan_change::PlanChange;
 use crate::work::kernel_launch::Launch;
 use crate::work::step::Work;
-use fencepost_kernels::{ArgKind, ArgumentSlot, Element, Param, Value, check_argument};
+use fencepost_kernels::{ArgKind, ArgumentSlot, Element, Param, check_argument};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
@@ -36,8 +36,7 @@ pub struct GraphEdit<'g> {
     selected: SmallVec<[u32; 1]>,
     /// Holds the changed nodes.
     launches: BTreeMap<u32, EditedNode>,
-    inputs: SmallVec<[(usize, ArrayRef); 2]>,
-    values: SmallVec<[(usize, Value); 1]>,
+    replacements: Replacements,
     /// Keeps the arrays of the changes until they are applied.
     arrays: Vec<ArrayRef>,
     uses_change: bool,
@@ -80,8 +79,7 @@ impl Graph {
             graph: self,
             selected: SmallVec::new(),
             launches: BTreeMap::new(),
-            inputs: SmallVec::new(),
-            values: SmallVec::new(),
+            replacements: Replacements::default(),
             arrays: Vec::new(),
             uses_change: false,
         })
@@ -213,9 +211,7 @@ impl<'g> GraphEdit<'g> {
         name: &str,
         array: &DeviceArray<T, D>,
     ) -> Result<Self> {
-        let at = self.graph.check_input(name, array)?;
-        self.inputs.retain(|(known, _)| *known != at);
-        self.inputs.push((at, array.array.clone()));
+        self.replacements.set_input(self.graph, name, array)?;
         Ok(self)
     }
 
@@ -224,9 +220,7 @@ impl<'g> GraphEdit<'g> {
     /// # Errors
     /// Returns the errors of [`Bindings::value`](crate::Bindings::value).
     pub fn value<T: Param>(mut self, name: &str, value: T) -> Result<Self> {
-        let set = self.graph.check_value(name, value)?;
-        self.values.retain(|(known, _)| *known != set.0);
-        self.values.push(set);
+        self.replacements.set_value(self.graph, name, value)?;
         Ok(self)
     }
 
@@ -240,12 +234,10 @@ impl<'g> GraphEdit<'g> {
     #[track_caller]
     pub fn apply(self) -> Result<()> {
         let at = Location::caller();
-        let Self { graph, launches, inputs, values, uses_change, .. } = self;
+        let Self { graph, launches, replacements, uses_change, .. } = self;
+        let inputs = replacements.inputs();
         let uses_new_blocks = uses_change || !inputs.is_empty();
-        let mut change =
-            PlanChange { commands: commands(launches), uses_change, values, ..PlanChange::default() };
-        change.inputs = inputs.iter().map(|(at, array)| (*at, bytes_of(array))).collect();
-        let changed_inputs: SmallVec<[usize; 2]> = inputs.iter().map(|(at, _)| *at).collect();
+        let mut change = PlanChange { commands: commands(launches), uses_change, ..replacements.change() };
         // These leases keep the memory of a new table until the graph has leases of its own.
         let table = edited_table(graph, &change.commands, at)?;
         if let Some(table) = &table {
@@ -255,7 +247,7 @@ impl<'g> GraphEdit<'g> {
         }
         let uses_change = change.uses_change;
         let mut plan = graph.plan.changed(change)?;
-        check_dispatches(graph, &plan, &changed_inputs)?;
+        check_dispatches(graph, &plan, &inputs)?;
         if uses_new_blocks || table.is_some() {
             graph.leases = Arc::new(leases(graph, &plan, uses_change));
             plan.keep = graph.leases.clone();
@@ -370,7 +362,7 @@ fn leases(graph: &Graph, plan: &GraphPlan, every_node: bool) -> GraphLeases {
 
 impl fmt::Debug for GraphEdit<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let changes = self.launches.len() + self.inputs.len() + self.values.len();
+        let changes = self.launches.len() + self.replacements.len();
         write!(f, "GraphEdit of {:?} with {changes} changes", self.graph)
     }
 }
