@@ -20,6 +20,7 @@ pub fn cases() -> Vec<Case> {
         case("g05_clones_and_children_keep_what_an_edit_changes", clones),
         case("g05_an_edit_that_makes_a_hazard_is_an_error_under_checked", hazard),
         case("g05_an_edit_that_makes_nodes_overlap_orders_them", overlap),
+        case("g05_a_replay_uses_the_arrays_of_the_last_edit_only", edited_uses),
         case("g05_an_edited_graph_keeps_its_new_arrays_only", memory),
         case("g05_an_empty_launch_gets_workgroups_from_an_edit", empty_launch),
         case("g05_an_edit_changes_the_place_of_workgroup_counts", indirect),
@@ -313,6 +314,35 @@ fn hazard(subject: &Subject) {
     queue.replay(&graph).unwrap();
     assert_eq!(queue.read(&arrays[0]).wait().unwrap(), [4; N]);
     assert_eq!(queue.read(&arrays[1]).wait().unwrap(), [11; N]);
+}
+
+/// Replays a graph of two nodes that write `y`, after edits that move one of them, both of them, and one of them back. A
+/// hazard shows the arrays that the replay uses.
+fn edited_uses(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Checked);
+    let (queue, other) = (ctx.queue("main"), ctx.queue("other"));
+    let [x, mut y, mut z] = [1, 2, 3].map(|value| queue.full([N], value).unwrap());
+    other.wait_for_queue(&queue).unwrap();
+    let mix = ctx.kernel::<Mix>().unwrap();
+    let captured = queue.capture(|c| {
+        for name in ["first", "second"] {
+            c.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x: &x, y: &mut y })?;
+            c.label_node(name)?;
+        }
+        Ok(())
+    });
+    let mut graph = captured.unwrap().0;
+    let moves = [("second", true), ("first", true), ("first", false), ("second", false)];
+    let in_use = [[true, true], [false, true], [true, true], [true, false]];
+    for ((node, moved), in_use) in moves.into_iter().zip(in_use) {
+        let target = if moved { z.handle() } else { y.handle() };
+        graph.edit().unwrap().node(node).unwrap().argument("y", &target).unwrap().apply().unwrap();
+        queue.replay(&graph).unwrap();
+        let hazards = [&mut y, &mut z].map(|array| other.fill(array, 7).is_err());
+        assert_eq!(hazards, in_use, "`{node}` writes `{}`", if moved { "z" } else { "y" });
+        other.wait_for_queue(&queue).unwrap();
+        queue.wait_for_queue(&other).unwrap();
+    }
 }
 
 fn overlap(subject: &Subject) {

@@ -26,3 +26,4 @@ pub(crate) mod node_parts;
 pub(crate) mod plan_change;
 pub(crate) mod run_times;
 pub(crate) mod unordered_nodes;
+pub(crate) mod use_counts;

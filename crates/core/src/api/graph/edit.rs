@@ -13,9 +13,10 @@ use crate::memory::heap::BlockId;
 use crate::runtime::event::same_context;
 use crate::runtime::owner::Owner;
 use crate::work::graph_data::graph_node::NodeCommand;
-use crate::work::graph_data::graph_plan::GraphPlan;
+use crate::work::graph_data::graph_plan::{GraphPlan, count_uses, split};
 use crate::work::graph_data::node_parts::CommandPart;
 use crate::work::graph_data::plan_change::PlanChange;
+use crate::work::graph_data::use_counts::UseCounts;
 use crate::work::kernel_launch::Launch;
 use crate::work::step::Work;
 use fencepost_kernels::{ArgKind, ArgumentSlot, Element, Param, check_argument};
@@ -236,23 +237,28 @@ impl<'g> GraphEdit<'g> {
         let at = Location::caller();
         let Self { graph, launches, replacements, uses_change, .. } = self;
         let inputs = replacements.inputs();
-        let uses_new_blocks = uses_change || !inputs.is_empty();
-        let mut change = PlanChange { commands: commands(launches), uses_change, ..replacements.change() };
+        let mut change = PlanChange { commands: commands(launches), ..replacements.change() };
         // These leases keep the memory of a new table until the graph has leases of its own.
         let table = edited_table(graph, &change.commands, at)?;
         if let Some(table) = &table {
             change.commands.extend(table.read_of_counters.clone());
             change.control = Some(table.control.clone());
-            change.uses_change = true;
         }
-        let uses_change = change.uses_change;
+        let counts = (uses_change || table.is_some()).then(|| graph.count_uses(&change));
+        change.split = counts.as_ref().map(|counts| {
+            let control = change.control.as_ref().or(graph.plan.control.as_ref());
+            split(counts, control.map(|table| &**table))
+        });
         let mut plan = graph.plan.changed(change)?;
         check_dispatches(graph, &plan, &inputs)?;
-        if uses_new_blocks || table.is_some() {
-            graph.leases = Arc::new(leases(graph, &plan, uses_change));
+        if counts.is_some() || !inputs.is_empty() {
+            graph.leases = Arc::new(leases(graph, &plan, counts.as_ref().and_then(|counts| counts.last())));
             plan.keep = graph.leases.clone();
         }
+        graph.counts = counts.map(Arc::new).or(graph.counts.take());
         graph.plan = Arc::new(plan);
+        // The old plan has ended here if no replay in flight has it, and the new one can have its list of nodes.
+        Arc::get_mut(&mut graph.plan).into_iter().for_each(|plan| plan.nodes.absorb());
         Ok(())
     }
 
@@ -330,22 +336,36 @@ fn commands(launches: BTreeMap<u32, EditedNode>) -> Vec<(u32, Arc<NodeCommand>)>
     changed.collect()
 }
 
+impl Graph {
+    /// Returns the counts of the uses after a change of commands. The graph keeps no counts until the edit has
+    /// succeeded.
+    fn count_uses(&mut self, change: &PlanChange) -> Vec<UseCounts> {
+        let plan = &self.plan;
+        let mut counts = match self.counts.take() {
+            Some(counts) => Arc::unwrap_or_clone(counts),
+            None => count_uses(&plan.nodes.to_vec(), &plan.segment_ranges(), &plan.names),
+        };
+        for (node, new) in &change.commands {
+            let old = plan.command(*node);
+            counts.iter_mut().for_each(|counts| counts.replace(*node, old, new));
+        }
+        counts
+    }
+}
+
 /// Returns the leases of the blocks that the plan names. The leases of other blocks end with the last plan that names
-/// them.
-fn leases(graph: &Graph, plan: &GraphPlan, every_node: bool) -> GraphLeases {
+/// them. `counts` counts the uses of the nodes, if nodes may use other bytes.
+fn leases(graph: &Graph, plan: &GraphPlan, counts: Option<&UseCounts>) -> GraphLeases {
     let engine = graph.owner.engine();
     let known = |block: &Arc<Block>| {
         let lease = graph.leases.get(&block.id).cloned();
         lease.unwrap_or_else(|| Arc::new(engine.lease(block)))
     };
-    let mut leases = if every_node { GraphLeases::default() } else { (*graph.leases).clone() };
-    if every_node {
-        plan.nodes.iter().for_each(|node| {
-            node.command.work.each_block(|block| {
-                leases.entry(block.id).or_insert_with(|| known(block));
-            });
-        });
-    } else {
+    let mut leases = match counts {
+        Some(counts) => counts.blocks().map(|block| (block.id, known(block))).collect(),
+        None => (*graph.leases).clone(),
+    };
+    if counts.is_none() {
         let fixed =
             |id: BlockId| plan.split.iter().any(|split| split.fixed.iter().any(|used| used.block.id == id));
         let before = graph.plan.inputs.iter().map(|input| input.block.id);

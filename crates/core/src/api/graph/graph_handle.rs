@@ -11,6 +11,7 @@ use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::replay_turn::ReplayTurn;
 use crate::work::graph_data::graph_order::MissingOrder;
 use crate::work::graph_data::graph_plan::{GraphPlan, PlanParts};
+use crate::work::graph_data::use_counts::UseCounts;
 use rustc_hash::FxHashMap;
 use std::any::Any;
 use std::fmt;
@@ -39,6 +40,8 @@ pub struct Graph {
     pub(crate) plan: Arc<GraphPlan>,
     /// Holds a lease of each block that a node of the plan names, and of each block that the capture has made.
     pub(crate) leases: Arc<GraphLeases>,
+    /// Counts the uses of the plan's nodes, from the first edit on that changes them.
+    pub(crate) counts: Option<Arc<Vec<UseCounts>>>,
 }
 
 /// Holds leases of blocks.
@@ -92,7 +95,7 @@ impl Graph {
         let plan = GraphPlan::new(parts, missing)?;
         let (turn, unbound) = (ReplayTurn::default(), Vec::new());
         let inner = GraphInner { id: tape.id, name, outputs, calls, turn, made, unbound };
-        Ok(Self { owner, inner: Arc::new(inner), plan: Arc::new(plan), leases })
+        Ok(Self { owner, inner: Arc::new(inner), plan: Arc::new(plan), leases, counts: None })
     }
 
     /// Returns the outputs that the program has declared. The last output of a graph with loops reads their counters.

@@ -422,6 +422,7 @@ impl Loader<'_> {
         });
         let (outputs, calls, turn) = (outputs.collect(), Vec::new(), ReplayTurn::default());
         let inner = GraphInner { id: unique(), name, outputs, calls, turn, made, unbound };
-        Ok(Graph { owner: self.owner.clone(), inner: Arc::new(inner), plan: Arc::new(plan), leases })
+        let (owner, inner, plan) = (self.owner.clone(), Arc::new(inner), Arc::new(plan));
+        Ok(Graph { owner, inner, plan, leases, counts: None })
     }
 }

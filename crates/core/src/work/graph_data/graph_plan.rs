@@ -10,6 +10,7 @@ use crate::work::graph_data::graph_order::{GraphOrder, MissingOrder, derive};
 use crate::work::graph_data::graph_uses::SplitUses;
 use crate::work::graph_data::node_list::NodeList;
 use crate::work::graph_data::unordered_nodes::hazard;
+use crate::work::graph_data::use_counts::UseCounts;
 use crate::work::kernel_launch::BoundArray;
 use fencepost_kernels::Value;
 use smallvec::SmallVec;
@@ -92,8 +93,8 @@ impl GraphPlan {
             parts;
         names.index(&label, &nodes, &inputs)?;
         let ranges = ranges(&cuts, nodes.len() as u32);
-        let (split, orders) =
-            (Arc::from(split(&nodes, &ranges, &names, control.as_deref())), Arc::new(AliasOrders::default()));
+        let split = split(&count_uses(&nodes, &ranges, &names), control.as_deref());
+        let orders = Arc::new(AliasOrders::default());
         let found = derive_all(&nodes, &ranges, &queues, missing)?;
         let id = unique_plan();
         let has_times = nodes.iter().any(|node| node.command.is_timed_marker());
@@ -158,15 +159,15 @@ fn ranges(cuts: &[u32], nodes: u32) -> SmallVec<[Range<u32>; 1]> {
     starts.zip(cuts.iter().copied().chain([nodes])).map(|(start, end)| start..end).collect()
 }
 
-/// Returns the uses of each segment, and then those of the whole graph if it has several segments.
-pub(crate) fn split(
-    nodes: &[GraphNode],
-    ranges: &[Range<u32>],
-    names: &GraphNames,
-    control: Option<&ControlTable>,
-) -> Vec<SplitUses> {
+/// Counts the uses of each segment, and then those of the whole graph if it has several segments.
+pub(crate) fn count_uses(nodes: &[GraphNode], ranges: &[Range<u32>], names: &GraphNames) -> Vec<UseCounts> {
     let whole = (ranges.len() > 1).then_some(0..nodes.len() as u32);
-    ranges.iter().cloned().chain(whole).map(|range| SplitUses::new(nodes, range, names, control)).collect()
+    ranges.iter().cloned().chain(whole).map(|range| UseCounts::new(nodes, range, names)).collect()
+}
+
+/// Returns the uses that are counted.
+pub(crate) fn split(counts: &[UseCounts], control: Option<&ControlTable>) -> Arc<[SplitUses]> {
+    counts.iter().map(|counts| SplitUses::new(counts, control)).collect()
 }
 
 /// Derives the order of each segment.

@@ -53,6 +53,14 @@ impl NodeList {
         if many { Self::new(all.to_vec()) } else { all }
     }
 
+    /// Puts the changed nodes into the list, if no other plan shares it. The list names no old block then.
+    pub(crate) fn absorb(&mut self) {
+        let Some(captured) = Arc::get_mut(&mut self.captured) else { return };
+        for (node, changed) in self.changed.take().map(Arc::unwrap_or_clone).into_iter().flatten() {
+            captured[node as usize] = changed;
+        }
+    }
+
     /// Returns a copy of all nodes. A node shares its command with the list.
     pub(crate) fn to_vec(&self) -> Vec<GraphNode> {
         self.iter().cloned().collect()

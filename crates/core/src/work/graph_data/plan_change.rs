@@ -6,8 +6,8 @@ use crate::work::graph_data::alias_orders::AliasOrders;
 use crate::work::graph_data::control_table::ControlTable;
 use crate::work::graph_data::graph_names::BoundInput;
 use crate::work::graph_data::graph_node::{GraphNode, NodeCommand};
-use crate::work::graph_data::graph_plan::{GraphPlan, derive_all, split, unique_plan};
-use crate::work::graph_data::node_list::NodeList;
+use crate::work::graph_data::graph_plan::{GraphPlan, derive_all, unique_plan};
+use crate::work::graph_data::graph_uses::SplitUses;
 use crate::work::graph_data::node_parts::{CommandPart, check_parts, move_part};
 use crate::work::step::Work;
 use fencepost_kernels::{ArgumentSlot, Value};
@@ -21,8 +21,8 @@ use std::sync::Arc;
 pub(crate) struct PlanChange {
     /// Lists nodes with other commands, in ascending order.
     pub(crate) commands: Vec<(u32, Arc<NodeCommand>)>,
-    /// Is `true` if the other commands may use other bytes.
-    pub(crate) uses_change: bool,
+    /// Holds the uses of the new plan, if the other commands may use other bytes.
+    pub(crate) split: Option<Arc<[SplitUses]>>,
     /// Lists inputs with other bytes.
     pub(crate) inputs: SmallVec<[(usize, BoundInput); 2]>,
     /// Lists values with other contents.
@@ -48,7 +48,7 @@ enum Target {
 
 impl GraphPlan {
     /// Returns the plan with a change. The cost depends on the changed nodes and on the number of used blocks; only a
-    /// change that makes nodes overlap in a new way looks at all nodes.
+    /// change of what overlaps in a graph of several queues looks at all nodes.
     ///
     /// # Errors
     /// Returns `Aliased` if two arguments of one command overlap now and one of them is written, and `Hazard` under
@@ -73,7 +73,7 @@ impl GraphPlan {
         change.values.into_iter().for_each(|(at, value)| plan.values[at] = value);
         let moves = plan.moves(&moved, &set);
         plan.nodes = self.nodes.with(plan.rewrite(change.commands, &moves)?);
-        plan.order_again(change.uses_change, moved.contains(&true))?;
+        plan.order_again(change.split, moved.contains(&true))?;
         Ok(plan)
     }
 
@@ -149,16 +149,13 @@ impl GraphPlan {
     }
 
     /// Sets the uses and the order, if nodes use other bytes than before.
-    fn order_again(&mut self, uses_change: bool, inputs_change: bool) -> Result<()> {
-        if !uses_change && !inputs_change {
+    fn order_again(&mut self, split: Option<Arc<[SplitUses]>>, inputs_change: bool) -> Result<()> {
+        if split.is_none() && !inputs_change {
             return Ok(());
         }
         let ranges = self.segment_ranges();
-        if uses_change {
-            // The new list holds no reference to blocks that no node names any more.
-            let nodes = self.nodes.to_vec();
-            self.split = split(&nodes, &ranges, &self.names, self.control.as_deref()).into();
-            self.nodes = NodeList::new(nodes);
+        if let Some(split) = split {
+            self.split = split;
             self.orders = Arc::new(AliasOrders::default());
         }
         if self.queues.len() == 1 {
