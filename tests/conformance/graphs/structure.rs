@@ -4,6 +4,7 @@ use crate::common::kernels::{Mix, tick};
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -13,6 +14,8 @@ pub fn cases() -> Vec<Case> {
         case("g02_a_graph_is_a_child_of_two_parents_and_runs_alone", two_parents),
         case("g02_the_outputs_of_two_copies_of_a_child_are_those_of_the_last", child_twice),
         case("g02_graphs_nest_three_deep", nested),
+        case("g02_graphs_with_a_common_child_take_turns_in_a_capture", common_child),
+        case("g04_a_replay_waits_for_a_graph_that_has_the_same_child", turns_of_children),
         case("g02_a_child_on_a_fork_comes_after_its_fork_only", child_on_a_fork),
         case("g02_the_queues_of_a_diamond_run_in_the_order_of_its_edges", diamond),
         case("g02_a_long_chain_of_nodes_runs_in_order", long_chain),
@@ -211,6 +214,66 @@ fn nested(subject: &Subject) {
     queue.replay(&graph).unwrap();
     let right = (0..8).fold(0, |y, _| Mix::of(2, 0, 1, y));
     assert_eq!(queue.read(&y).wait().unwrap(), [right; N]);
+}
+
+/// Captures `y += 1` through memory of the graph, and two graphs that replay that one: the second in a condition.
+fn with_common_child(ctx: &Context, queue: &CommandQueue, y: &DeviceArray<u32>) -> [Graph; 2] {
+    let mix = ctx.kernel::<Mix>().unwrap();
+    let one = ctx.full([N], 1_u32).unwrap();
+    let (child, ()) = queue
+        .capture(|c| {
+            let mut own = c.zeros::<u32, 1>([N])?;
+            c.copy(y, &mut own)?;
+            c.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x: &one, y: &mut own })?;
+            c.copy(&own, &mut y.handle())
+        })
+        .unwrap();
+    let go = ctx.full([1], 1_u32).unwrap();
+    let first = queue.capture(|c| c.replay(&child).map(drop)).unwrap().0;
+    let second = queue.capture(|c| c.if_(&go, |body| body.replay(&child).map(drop))).unwrap().0;
+    [first, second]
+}
+
+/// Replays two graphs with a common child on forks that nothing orders. Without turns, the policy `Unchecked` lets both
+/// use the memory of the child at once.
+fn common_child(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Unchecked);
+    let queue = ctx.queue("main");
+    let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
+    let [first, second] = with_common_child(&ctx, &queue, &y);
+    let both = queue.capture(|c| {
+        let sides = [c.fork("one side"), c.fork("other side")];
+        sides[0].replay(&second)?;
+        sides[1].replay(&first)?;
+        c.wait_for(&[sides[0].marker(), sides[1].marker()])
+    });
+    let both = both.unwrap().0;
+    let levels = |graph: &Graph| graph.statistics().levels;
+    assert!(levels(&both) >= levels(&second) + levels(&first), "{}", both.to_text());
+    for round in 1..4 {
+        queue.replay(&both).unwrap();
+        assert_eq!(queue.read(&y).wait().unwrap(), [2 * round; N]);
+    }
+    queue.fill(&mut y, 0).unwrap();
+}
+
+fn turns_of_children(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Unchecked);
+    let (queue, held) = (ctx.queue("main"), ctx.queue("held"));
+    let y = ctx.zeros::<u32, 1>([N]).unwrap();
+    queue.finish().wait().unwrap();
+    let [first, second] = with_common_child(&ctx, &queue, &y);
+    let gate = ctx.user_event("gate");
+    held.wait_for(&gate.event()).unwrap();
+    held.replay(&second).unwrap();
+    let behind = queue.replay(&first).unwrap();
+    let mut waited = queue.finish();
+    // A replay that does not take its turn completes in this time.
+    assert!(waited.wait_timeout(Duration::from_millis(50)).unwrap().is_none());
+    assert!(!behind.event().is_complete().unwrap());
+    gate.signal();
+    behind.wait().unwrap();
+    assert_eq!(queue.read(&y).wait().unwrap(), [2; N]);
 }
 
 fn child_on_a_fork(subject: &Subject) {

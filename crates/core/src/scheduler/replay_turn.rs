@@ -18,8 +18,8 @@ use std::sync::Arc;
 pub(crate) struct ReplayTurn(Mutex<Option<Point>>);
 
 impl Engine {
-    /// Enqueues the commands of a replay, with no other command between them. Returns the point of the last one, with
-    /// its history.
+    /// Enqueues the commands of a replay, with no other command between them. `turns` are those of the graph and of the
+    /// graphs in it. Returns the point of the last command, with its history.
     ///
     /// # Errors
     /// Returns the queue's own error, `Mapped`, or `Hazard` under `Checked`.
@@ -28,15 +28,14 @@ impl Engine {
         by: Admission,
         run: &Arc<GraphRun>,
         ops: Vec<Op>,
-        turn: &ReplayTurn,
+        turns: &[(u64, Arc<ReplayTurn>)],
     ) -> Result<(Point, Arc<PointHistory>)> {
         let step = GraphStep { run: run.clone(), segment: None };
         let whole = [Work::Graph(Box::new(step.clone()))];
         let mut state = self.lock();
         state.check(by.slot)?;
         if run.plan.owns_memory {
-            let last = *lock(&turn.0);
-            if let Some(last) = last {
+            for last in turns.iter().filter_map(|(_, turn)| *lock(&turn.0)) {
                 state.push_wait(by.slot, last, WaitCause::Policy, by.at);
             }
         }
@@ -65,7 +64,7 @@ impl Engine {
             ordering::admit::record(&state, by, last, &whole[0]);
         }
         let (point, past) = state.marker(by.slot);
-        *lock(&turn.0) = Some(point);
+        turns.iter().for_each(|(_, turn)| *lock(&turn.0) = Some(point));
         self.notify_lane(state, by.slot);
         Ok((point, past))
     }

@@ -57,7 +57,9 @@ pub(crate) struct GraphInner {
     pub(crate) calls: Vec<(u32, HostCall)>,
     /// Holds the size of each block that the capture has made.
     pub(crate) made: FxHashMap<BlockId, u64>,
-    pub(crate) turn: ReplayTurn,
+    /// Holds the turn of the graph, and of each graph with memory of its own that is replayed in it, by the numbers of the
+    /// graphs.
+    pub(crate) turns: Vec<(u64, Arc<ReplayTurn>)>,
     /// Lists the blocks that stand for inputs without a default, in a loaded graph. They have no memory.
     pub(crate) unbound: Vec<BlockId>,
 }
@@ -67,6 +69,7 @@ impl Graph {
     pub(crate) fn new(tape: &Tape, label: &str, mut ended: TapeState) -> Result<Self> {
         let owner = tape.owner.clone();
         let control = control_memory::add(&owner, &mut ended, tape.at)?;
+        let turns = std::iter::once((tape.id, Arc::default())).chain(ended.replayed()).collect();
         let TapeState { nodes, queues, leases, outputs, calls, owns_memory, mut made, .. } = ended;
         for block in control.iter().flat_map(|table| [&table.words, &table.counts]) {
             made.insert(block.id, block.size);
@@ -93,8 +96,8 @@ impl Graph {
             control: control.map(Arc::new),
         };
         let plan = GraphPlan::new(parts, missing)?;
-        let (turn, unbound) = (ReplayTurn::default(), Vec::new());
-        let inner = GraphInner { id: tape.id, name, outputs, calls, turn, made, unbound };
+        let unbound = Vec::new();
+        let inner = GraphInner { id: tape.id, name, outputs, calls, turns, made, unbound };
         Ok(Self { owner, inner: Arc::new(inner), plan: Arc::new(plan), leases, counts: None })
     }
 

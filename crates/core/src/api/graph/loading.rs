@@ -20,7 +20,6 @@ use crate::memory::read_slot::ReadSlot;
 use crate::memory::staged_bytes::{KeptBytes, Payload};
 use crate::runtime::owner::Owner;
 use crate::scheduler::ordering::admission::Admission;
-use crate::scheduler::replay_turn::ReplayTurn;
 use crate::work::compiled_kernel::KernelInner;
 use crate::work::graph_data::decode_graph::{DecodedFile, decode};
 use crate::work::graph_data::file_container::{HEADER, length};
@@ -420,8 +419,9 @@ impl Loader<'_> {
             element_size: output.element.size,
             len: output.len,
         });
-        let (outputs, calls, turn) = (outputs.collect(), Vec::new(), ReplayTurn::default());
-        let inner = GraphInner { id: unique(), name, outputs, calls, turn, made, unbound };
+        let (id, outputs, calls) = (unique(), outputs.collect(), Vec::new());
+        let turns = vec![(id, Arc::default())];
+        let inner = GraphInner { id, name, outputs, calls, turns, made, unbound };
         let (owner, inner, plan) = (self.owner.clone(), Arc::new(inner), Arc::new(plan));
         Ok(Graph { owner, inner, plan, leases, counts: None })
     }

@@ -92,7 +92,7 @@ impl CommandQueue {
         }
         let by = Admission { slot: self.slot()?, what: CommandKind::Replay(graph.inner.name.0), at };
         let (point, past) =
-            self.owner().engine().enqueue_replay(by, &run, steps(&graph.inner, &run), &graph.inner.turn)?;
+            self.owner().engine().enqueue_replay(by, &run, steps(&graph.inner, &run), &graph.inner.turns)?;
         let event = Event::new(self.owner().clone(), Recording::Point(point, past.clone(), None));
         let (owner, graph) = (self.owner().clone(), graph.inner.clone());
         Ok(Replay { inner: Arc::new(ReplayInner { owner, graph, run, point, past, event }) })

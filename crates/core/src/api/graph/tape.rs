@@ -12,6 +12,7 @@ use crate::memory::heap::BlockId;
 use crate::runtime::captured_point::{CaptureFault, CapturedPoint};
 use crate::runtime::owner::Owner;
 use crate::scheduler::free_blocks::BlockLease;
+use crate::scheduler::replay_turn::ReplayTurn;
 use crate::work::graph_data::graph_names::{BoundInput, GraphNames};
 use crate::work::graph_data::graph_node::{GraphNode, NodeCommand};
 use crate::work::step::Work;
@@ -67,8 +68,8 @@ pub(crate) struct TapeState {
     pub(crate) made: FxHashMap<BlockId, u64>,
     /// Holds the blocks of the arrays that the capture has made, for later arrays of the capture.
     reusable: MadeBlocks,
-    /// Maps a graph that was replayed in the capture to the nodes at the end of its last replay.
-    children: FxHashMap<u64, SmallVec<[u32; 2]>>,
+    /// Maps a graph with memory of its own, which was replayed in the capture, to its last replay.
+    children: FxHashMap<u64, ChildReplay>,
     /// Is `true` while the function of a body runs. The queues of this tape take no commands meanwhile.
     body_is_open: bool,
     /// Counts the words of the gates.
@@ -77,6 +78,14 @@ pub(crate) struct TapeState {
     pub(crate) loops: Vec<u64>,
     /// Counts the gates, and the dispatches of the nodes that a gate of this tape allows.
     dispatches: u64,
+}
+
+/// Describes the last replay of a graph in a capture.
+#[derive(Clone)]
+struct ChildReplay {
+    /// Lists the nodes at the end of the replay.
+    end: SmallVec<[u32; 2]>,
+    turn: Arc<ReplayTurn>,
 }
 
 /// Describes an output of a graph.

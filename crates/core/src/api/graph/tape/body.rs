@@ -224,10 +224,13 @@ impl TapeState {
         for (&id, lease) in &body.leases {
             self.leases.entry(id).or_insert_with(|| lease.clone());
         }
+        self.made.extend(&body.made);
+        self.wait_for_earlier(queues[0], body.children.keys().copied());
         let labels: Vec<Arc<str>> = body.queues.iter().skip(1).map(|queue| queue.label.clone()).collect();
         let (nodes, labels, loops) = (&body.nodes[..], &labels[..], &body.loops[..]);
         let copy = NodeCopy { nodes, labels, gates: body.gates, loops, outputs: 0, parent: Some(gate), at };
         self.copy_nodes(queues, &copy, |_, _| ());
+        self.note_replayed(queues[0], body.replayed());
     }
 
     /// Adds the read of the counters behind all nodes of an ended capture.

@@ -2,9 +2,10 @@
 //! the iterations of loops.
 
 use crate::api::graph::graph_handle::Graph;
-use crate::api::graph::tape::{CapturedQueue, TapeState, raise};
+use crate::api::graph::tape::{CapturedQueue, ChildReplay, TapeState, raise};
 use crate::error::Result;
 use crate::scheduler::free_blocks::BlockLease;
+use crate::scheduler::replay_turn::ReplayTurn;
 use crate::work::graph_data::gate::GateCounter;
 use crate::work::graph_data::graph_node::{GraphNode, NodeCommand};
 use crate::work::graph_data::graph_plan::GraphPlan;
@@ -85,10 +86,8 @@ impl TapeState {
     /// become forks of it, and `queue` waits for them behind the graph. A graph that owns memory also comes after its
     /// previous copy.
     fn include(&mut self, queue: u32, child: &Graph, plan: &GraphPlan, at: &'static Location<'static>) {
-        if plan.owns_memory
-            && let Some(last) = self.children.get(&child.inner.id).cloned()
-        {
-            self.wait_for_nodes(queue, &last);
+        if plan.owns_memory {
+            self.wait_for_earlier(queue, child.inner.turns.iter().map(|(graph, _)| *graph));
         }
         self.owns_memory |= plan.owns_memory;
         self.made.extend(child.inner.made.iter());
@@ -115,8 +114,29 @@ impl TapeState {
             }
         });
         self.calls.extend(calls.map(|(_, call)| (self.nodes.len() as u32, call.clone())));
+        if plan.owns_memory {
+            self.note_replayed(queue, child.inner.turns.iter().cloned());
+        }
+    }
+
+    /// Orders the next node of `queue` after the last replays of graphs.
+    pub(super) fn wait_for_earlier(&mut self, queue: u32, graphs: impl Iterator<Item = u64>) {
+        for graph in graphs {
+            if let Some(last) = self.children.get(&graph).cloned() {
+                self.wait_for_nodes(queue, &last.end);
+            }
+        }
+    }
+
+    /// Records that the last replays of graphs end at the end of `queue`.
+    pub(super) fn note_replayed(&mut self, queue: u32, graphs: impl Iterator<Item = (u64, Arc<ReplayTurn>)>) {
         let end = self.end_of(queue).0;
-        self.children.insert(child.inner.id, end);
+        self.children.extend(graphs.map(|(graph, turn)| (graph, ChildReplay { end: end.clone(), turn })));
+    }
+
+    /// Lists the graphs with memory of their own that were replayed in the capture.
+    pub(crate) fn replayed(&self) -> impl Iterator<Item = (u64, Arc<ReplayTurn>)> {
+        self.children.iter().map(|(graph, last)| (*graph, last.turn.clone()))
     }
 
     /// Adds copies of nodes. `queues` maps the queues of the nodes to those of the tape; the first call with the list
