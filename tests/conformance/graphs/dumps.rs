@@ -167,7 +167,7 @@ fn statistics(subject: &Subject) {
     );
     let table = s.to_string();
     assert_eq!(table.lines().count(), json.as_object().unwrap().len());
-    assert!(table.contains("owned bytes     4096") && table.contains("host functions     1"), "{table}");
+    assert!(table.contains("owned bytes      4096") && table.contains("host functions      1"), "{table}");
 }
 
 fn barriers(subject: &Subject) {

@@ -6,12 +6,13 @@ use crate::common::{Case, Subject, case};
 use crate::graphs::temporaries::has_returned;
 use fencepost::prelude::*;
 use fencepost::testing;
-use fencepost::{Graph, QueueOptions};
+use fencepost::{Capture, Graph, QueueOptions, ReplayForm};
 
 pub fn cases() -> Vec<Case> {
     vec![
         case("g04_a_native_replay_equals_an_encoded_one", same_results),
         case("g04_the_second_replay_is_native_where_the_device_can_do_that", second_is_native),
+        case("g04_the_statistics_tell_which_launches_are_recorded_once", form_of_a_loop),
         case("g04_native_replays_come_between_eager_commands_on_the_same_arrays", between_eager_commands),
         case("g04_two_native_replays_are_in_flight_at_once", two_in_flight),
         case("g04_native_replays_on_several_queues_are_ordered", several_queues),
@@ -97,30 +98,63 @@ fn same_results(subject: &Subject) {
 fn second_is_native(subject: &Subject) {
     let (ctx, queue) = open(subject, 1);
     let chain = Chain::new(&ctx, &queue);
-    let native = testing::native_launches(&chain.graph);
+    let form = chain.graph.statistics().replay;
     let mut counts = Vec::new();
     for _ in 0..4 {
         queue.replay(&chain.graph).unwrap();
         queue.finish().wait().unwrap();
         counts.push(testing::native_bodies(&ctx));
     }
-    match native {
-        Ok(launches) => {
-            assert_eq!(launches, LAUNCHES);
-            assert_eq!(counts, [0, 1, 2, 3]);
-        }
-        Err(reason) => assert_eq!(counts, [0; 4], "{reason}"),
+    let is_direct = subject.place().is_vulkan() && ctx.state_dump().contains("recorder direct");
+    if is_direct {
+        assert_eq!(form, ReplayForm::Native { launches: LAUNCHES });
     }
-    if subject.place().is_vulkan() && ctx.state_dump().contains("recorder direct") {
-        assert_eq!(native, Ok(LAUNCHES));
-    }
+    assert_eq!(counts, if is_direct { [0, 1, 2, 3] } else { [0; 4] }, "{form}");
     // A graph below the limit is recorded at each replay.
     let (ctx, queue) = open(subject, LAUNCHES + 1);
     let chain = Chain::new(&ctx, &queue);
     (0..4).for_each(|_| drop(queue.replay(&chain.graph).unwrap()));
     queue.finish().wait().unwrap();
-    assert!(testing::native_launches(&chain.graph).is_err());
+    assert!(matches!(chain.graph.statistics().replay, ReplayForm::Encoded { .. }));
     assert_eq!(testing::native_bodies(&ctx), 0);
+}
+
+/// Counts the launches of a graph that are recorded once: those in front of a loop, and none of its body.
+fn form_of_a_loop(subject: &Subject) {
+    let (ctx, queue) = open(subject, LAUNCHES);
+    let mix = ctx.kernel::<Mix>().unwrap();
+    let (x, y) = (ctx.zeros::<u32, 1>([N]).unwrap(), ctx.zeros::<u32, 1>([N]).unwrap());
+    let launch = |c: &Capture, times: usize| {
+        (0..times).try_for_each(|_| {
+            c.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 1, x: &x, y: &mut y.handle() })
+        })
+    };
+    let go = ctx.full([1], 1_u32).unwrap();
+    let body = |b: &Capture| launch(b, LAUNCHES);
+    let (graph, _) = queue
+        .capture(|c| {
+            launch(c, LAUNCHES)?;
+            c.while_(&go, Bound::AtMost(3), body)
+        })
+        .unwrap();
+    let (alone, _) = queue.capture(|c| c.while_(&go, Bound::AtMost(3), body)).unwrap();
+    let statistics = graph.statistics();
+    let gates = 4;
+    assert_eq!(statistics.gated_dispatches, 3 * LAUNCHES as u64 + gates);
+    assert!(matches!(alone.statistics().replay, ReplayForm::Encoded { .. }), "{}", alone.statistics());
+    if let ReplayForm::Native { launches } = statistics.replay {
+        assert_eq!(launches, LAUNCHES);
+    }
+    for graph in [&graph, &alone] {
+        let before = testing::native_bodies(&ctx);
+        for _ in 0..3 {
+            queue.replay(graph).unwrap();
+            queue.finish().wait().unwrap();
+        }
+        let is_native = matches!(graph.statistics().replay, ReplayForm::Native { .. });
+        assert_eq!(testing::native_bodies(&ctx) - before, if is_native { 2 } else { 0 });
+    }
+    assert_eq!(queue.read(&y).wait().unwrap(), [(3 * 4 + 3 * 3) * LAUNCHES as u32; N]);
 }
 
 fn between_eager_commands(subject: &Subject) {

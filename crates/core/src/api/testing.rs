@@ -1,7 +1,6 @@
 //! Switches and faults for tests. Any version of the crate may change or remove them.
 
 use crate::api::context::Context;
-use crate::api::graph::graph_handle::Graph;
 use crate::api::options::{AdoptOptions, ContextOptions};
 pub use crate::device::open::DeviceSwitches;
 use crate::error::Result;
@@ -9,7 +8,6 @@ use crate::error::Result;
 pub use crate::record::cpu::cpu_recorder::CpuFaults;
 #[cfg(feature = "cpu")]
 use crate::record::cpu::cpu_recorder::CpuOptions;
-use crate::record::replay_form::{ReplayForm, replay_form};
 use crate::runtime::pending::Pending;
 #[cfg(feature = "cpu")]
 use crate::scheduler::ordering::policy::Policy;
@@ -43,17 +41,6 @@ pub fn adopt(
 /// Returns how often the context has submitted a part of a graph that was recorded once.
 pub fn native_bodies(ctx: &Context) -> u64 {
     ctx.owner.wgpu().map_or(0, |device| device.native_bodies.load(Ordering::Relaxed))
-}
-
-/// Returns the number of launches of a graph that later replays submit without recording them again.
-///
-/// # Errors
-/// Returns the reason if each replay records all launches.
-pub fn native_launches(graph: &Graph) -> std::result::Result<usize, &'static str> {
-    match replay_form(graph.owner.wgpu(), &graph.plan) {
-        ReplayForm::Native { launches } => Ok(launches),
-        ReplayForm::Encoded { reason } => Err(reason),
-    }
 }
 
 /// Makes a context on the CPU recorder as [`Context::on_cpu_with`] does. The recorder injects `faults`: the seed of

@@ -1,17 +1,46 @@
 //! The form in which the replays of a graph reach the device: recorded at each replay, or recorded once.
 
 use crate::device::wgpu_device::{SubmitPath, WgpuDevice};
-use crate::work::graph_data::graph_node::NodeCommand;
+use crate::work::graph_data::graph_node::GraphNode;
 use crate::work::graph_data::graph_plan::GraphPlan;
 use crate::work::step::Work;
+use std::fmt;
 
-/// Says how the second replay of a graph and later ones reach the device.
+/// Says how the second replay of a graph and later ones reach the device. [`Graph::statistics`](crate::Graph::statistics)
+/// tells the form of a graph. A profiled replay records all commands in any case.
+///
+/// # Example
+/// ```
+/// use fencepost::ReplayForm;
+/// # let (ctx, queue) = fencepost::doctest();
+/// let mut x = ctx.zeros::<u32, 1>([4])?;
+/// let (graph, ()) = queue.capture(|c| c.fill(&mut x, 7))?;
+/// assert!(matches!(graph.statistics().replay, ReplayForm::Encoded { .. }));
+/// # Ok::<(), fencepost::Error>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum ReplayForm {
-    /// The device executes this many launches from command buffers that were recorded once.
-    Native { launches: usize },
-    /// Each replay records all commands, for this reason.
-    Encoded { reason: &'static str },
+#[non_exhaustive]
+pub enum ReplayForm {
+    /// The device executes `launches` launches from command buffers that were recorded once. Each replay records the
+    /// other commands.
+    Native {
+        /// Counts the launches that were recorded once.
+        launches: usize,
+    },
+    /// Each replay records all commands.
+    Encoded {
+        /// Says why no launch is recorded once.
+        reason: &'static str,
+    },
+}
+
+impl fmt::Display for ReplayForm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Native { launches } => write!(f, "native: {launches} launches are recorded once"),
+            Self::Encoded { reason } => write!(f, "encoded: {reason}"),
+        }
+    }
 }
 
 /// Returns the form of the replays of a plan. The device is `None` on the CPU recorder.
@@ -24,10 +53,9 @@ pub(crate) fn replay_form(device: Option<&WgpuDevice>, plan: &GraphPlan) -> Repl
     }
     let limit = device.parts.native_replay_from.max(1);
     let launches = plan.segments.iter().flat_map(|segment| {
-        let sorted = segment.order.sorted.iter().map(|&node| plan.command(node));
         let mut stretches = vec![0];
-        for command in sorted {
-            match executes_plainly(device, command) {
+        for &node in &segment.order.sorted {
+            match executes_plainly(device, plan.nodes.get(node)) {
                 None => stretches.push(0),
                 Some(counts) => *stretches.last_mut().expect("bug: no stretch") += usize::from(counts),
             }
@@ -55,11 +83,12 @@ fn obstacle(device: &WgpuDevice) -> Option<&'static str> {
     None
 }
 
-/// Returns `None` if the command ends a stretch, and otherwise whether the device executes it.
-fn executes_plainly(device: &WgpuDevice, command: &NodeCommand) -> Option<bool> {
-    let Work::Launch(launch) = &command.work else { return None };
+/// Returns `None` if the node ends a stretch, and otherwise whether the device executes it.
+fn executes_plainly(device: &WgpuDevice, node: &GraphNode) -> Option<bool> {
+    let Work::Launch(launch) = &node.command.work else { return None };
     let bytes = 4 * launch.params.words().len();
-    let is_plain = launch.indirect.is_none()
+    let is_plain = node.gate.is_none()
+        && launch.indirect.is_none()
         && bytes <= device.parts.caps.max_immediates as usize
         && !launch.bindings.iter().any(|bound| bound.block.is_external());
     is_plain.then(|| !launch.groups.contains(&0))

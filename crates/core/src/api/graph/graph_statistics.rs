@@ -3,6 +3,7 @@
 use crate::api::graph::graph_handle::Graph;
 use crate::api::graph::graph_view::VertexKind;
 use crate::memory::staged_bytes::Payload;
+use crate::record::replay_form::{ReplayForm, replay_form};
 use crate::work::graph_data::graph_barriers::barriers;
 use crate::work::step::Work;
 use std::collections::HashSet;
@@ -25,7 +26,7 @@ use std::sync::Arc;
 /// # drop(ctx);
 /// # Ok::<(), fencepost::Error>(())
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GraphStatistics {
     /// Counts the nodes.
@@ -59,10 +60,15 @@ pub struct GraphStatistics {
     pub owned_bytes: u64,
     /// Counts the bytes that the graph keeps for its uploads.
     pub constant_bytes: u64,
+    /// Counts the dispatches of all gates and of all bodies, where a loop counts as often as its bound says.
+    pub gated_dispatches: u64,
+    /// Says whether replays are recorded once, and why not.
+    pub replay: ReplayForm,
 }
 
 impl Graph {
-    /// *Returns* the numbers of the graph. They are the same on every adapter.
+    /// *Returns* the numbers of the graph. They are the same on every adapter, except for
+    /// [`replay`](GraphStatistics::replay), which depends on the adapter and on its recorder.
     ///
     /// # Example
     /// ```
@@ -84,7 +90,15 @@ impl Graph {
             barriers: barriers(plan).count,
             owned_bytes: self.inner.made.values().sum(),
             constant_bytes: constant_bytes(self),
-            ..GraphStatistics::default()
+            gated_dispatches: plan.control.as_ref().map_or(0, |table| table.layout.all_dispatches()),
+            replay: replay_form(self.owner.wgpu(), plan),
+            launches: 0,
+            copies: 0,
+            fills: 0,
+            uploads: 0,
+            reads: 0,
+            times: 0,
+            others: 0,
         };
         for node in plan.nodes.iter() {
             *statistics.of_kind(VertexKind::of(node)) += 1;
@@ -118,7 +132,7 @@ impl GraphStatistics {
     }
 
     /// Returns the numbers with their names, in the order of the fields.
-    fn rows(&self) -> [(&'static str, u64); 15] {
+    fn rows(&self) -> [(&'static str, u64); 16] {
         [
             ("nodes", self.nodes as u64),
             ("launches", self.launches as u64),
@@ -135,6 +149,7 @@ impl GraphStatistics {
             ("barriers", self.barriers as u64),
             ("owned_bytes", self.owned_bytes),
             ("constant_bytes", self.constant_bytes),
+            ("gated_dispatches", self.gated_dispatches),
         ]
     }
 
@@ -150,7 +165,11 @@ impl GraphStatistics {
     /// ```
     pub fn to_json(&self) -> String {
         let fields = self.rows().map(|(name, number)| format!("\"{name}\":{number}"));
-        format!("{{{}}}", fields.join(","))
+        let replay = match self.replay {
+            ReplayForm::Native { launches } => format!("{{\"form\":\"native\",\"launches\":{launches}}}"),
+            ReplayForm::Encoded { reason } => format!("{{\"form\":\"encoded\",\"reason\":{reason:?}}}"),
+        };
+        format!("{{{},\"replay\":{replay}}}", fields.join(","))
     }
 }
 
@@ -162,8 +181,8 @@ impl fmt::Display for GraphStatistics {
             if at > 0 {
                 writeln!(f)?;
             }
-            write!(f, "{:15} {number:>width$}", name.replace('_', " "))?;
+            write!(f, "{:16} {number:>width$}", name.replace('_', " "))?;
         }
-        Ok(())
+        write!(f, "\n{:16} {}", "replay", self.replay)
     }
 }

@@ -65,22 +65,25 @@ impl GraphPlan {
         if change.control.is_some() {
             plan.control = change.control;
         }
-        let before = plan.inputs.clone();
-        change.inputs.into_iter().for_each(|(at, bound)| plan.inputs[at] = bound);
-        let moved: SmallVec<[bool; 4]> =
-            before.iter().zip(&plan.inputs).map(|(old, new)| differ(old, new)).collect();
+        let mut moved: SmallVec<[usize; 2]> = SmallVec::new();
+        for (at, bound) in change.inputs {
+            if differ(&plan.inputs[at], &bound) {
+                moved.push(at);
+                plan.inputs[at] = bound;
+            }
+        }
         let set: SmallVec<[usize; 1]> = change.values.iter().map(|(at, _)| *at).collect();
         change.values.into_iter().for_each(|(at, value)| plan.values[at] = value);
         let moves = plan.moves(&moved, &set);
         plan.nodes = self.nodes.with(plan.rewrite(change.commands, &moves)?);
-        plan.order_again(change.split, moved.contains(&true))?;
+        plan.order_again(change.split, !moved.is_empty())?;
         Ok(plan)
     }
 
     /// Lists the places that the inputs and values change, by node.
-    fn moves(&self, moved: &[bool], set: &[usize]) -> Vec<Move> {
-        let mut moves = Vec::new();
-        for (input, _) in moved.iter().enumerate().filter(|(_, moved)| **moved) {
+    fn moves(&self, moved: &[usize], set: &[usize]) -> SmallVec<[Move; 1]> {
+        let mut moves: SmallVec<[Move; 1]> = SmallVec::new();
+        for &input in moved {
             for place in &self.names.inputs[input].places {
                 let to = Target::Input { input, part: place.part, start: place.start };
                 moves.push(Move { node: place.node, to });
