@@ -3,7 +3,7 @@
 use crate::common::kernels::Mix;
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
-use fencepost::{Graph, Output};
+use fencepost::{Contents, Graph, Output};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -24,6 +24,7 @@ pub fn cases() -> Vec<Case> {
         case("g05_a_second_input_of_a_name_is_an_error", same_name),
         case("g05_a_value_is_set_for_one_replay", values),
         case("g05_a_value_belongs_to_one_capture", foreign_value),
+        case("g05_copies_of_a_graph_keep_the_values_that_it_has_then", values_of_copies),
         case("g05_bindings_may_be_replayed_inside_a_capture", child),
         case("g05_eight_threads_replay_with_their_own_bindings", threads),
         case("g05_bindings_keep_their_arrays", kept),
@@ -418,6 +419,42 @@ fn same_name(subject: &Subject) {
         c.value("k", 1_u32).map(|_| ())
     });
     assert!(matches!(values.unwrap_err().kind(), Kind::Graph { .. }));
+}
+
+/// Includes a graph in others with its default value, an edited one and a bound one, and saves the edited graph.
+fn values_of_copies(subject: &Subject) {
+    let (ctx, queue) = queue_of(subject);
+    let mix = ctx.kernel::<Mix>().unwrap();
+    let x = queue.full([N], 1_u32).unwrap();
+    let y = queue.full([N], 1_u32).unwrap();
+    let go = queue.full([1], 1_u32).unwrap();
+    let (mut child, ()) = queue
+        .capture(|c| {
+            let (k, y) = (c.value("k", 2_u32)?, &mut *c.input("y", &y)?);
+            c.launch(&mix, Grid::threads([N]), Mix { a: 0, b: 0, x: &x, y })?;
+            c.parameter("a", &k)
+        })
+        .unwrap();
+    let first = queue.capture(|c| c.replay(&child).map(drop)).unwrap().0;
+    child.edit().unwrap().value("k", 3_u32).unwrap().apply().unwrap();
+    let bound = child.with().value("k", 5_u32).unwrap();
+    let second = queue.capture(|c| c.replay(&child).map(drop)).unwrap().0;
+    let third = queue.capture(|c| c.if_(&go, |body| body.replay(&bound).map(drop))).unwrap().0;
+    let bytes = child.to_bytes_with(Contents::Included).unwrap();
+    child.edit().unwrap().value("k", 7_u32).unwrap().apply().unwrap();
+    let mut expected = 1;
+    for (graph, k) in [(&first, 2), (&second, 3), (&third, 5), (&child, 7)] {
+        queue.replay(graph).unwrap();
+        expected = Mix::of(k, 0, 1, expected);
+        assert_eq!(queue.read(&y).wait().unwrap(), [expected; N], "{k}");
+    }
+    let loaded = ctx.graph_from_bytes(&bytes).unwrap();
+    let bound = loaded.with().input("y", &y).unwrap();
+    for (bound, k) in [(bound.clone(), 3), (bound.clone().value("k", 4_u32).unwrap(), 4), (bound, 3)] {
+        queue.replay(&bound).unwrap();
+        expected = Mix::of(k, 0, 1, expected);
+        assert_eq!(queue.read(&y).wait().unwrap(), [expected; N], "{k}");
+    }
 }
 
 fn values(subject: &Subject) {

@@ -13,6 +13,7 @@ pub fn cases() -> Vec<Case> {
         case("g04_a_native_replay_equals_an_encoded_one", same_results),
         case("g04_the_second_replay_is_native_where_the_device_can_do_that", second_is_native),
         case("g04_the_statistics_tell_which_launches_are_recorded_once", form_of_a_loop),
+        case("g04_other_values_of_a_replay_keep_its_launches_recorded_once", values),
         case("g04_native_replays_come_between_eager_commands_on_the_same_arrays", between_eager_commands),
         case("g04_two_native_replays_are_in_flight_at_once", two_in_flight),
         case("g04_native_replays_on_several_queues_are_ordered", several_queues),
@@ -117,6 +118,51 @@ fn second_is_native(subject: &Subject) {
     queue.finish().wait().unwrap();
     assert!(matches!(chain.graph.statistics().replay, ReplayForm::Encoded { .. }));
     assert_eq!(testing::native_bodies(&ctx), 0);
+}
+
+/// Replays with another value each time. Launches that hold the value come before, between and behind long stretches of
+/// launches that do not.
+fn values(subject: &Subject) {
+    let (ctx, queue) = open(subject, LAUNCHES);
+    let mix = ctx.kernel::<Mix>().unwrap();
+    let x = queue.full([N], 1_u32).unwrap();
+    let y = queue.full([N], 0_u32).unwrap();
+    let runs =
+        [(true, 3), (false, LAUNCHES), (true, 1), (false, 2), (true, 2), (false, LAUNCHES + 1), (true, 1)];
+    let (graph, ()) = queue
+        .capture(|c| {
+            let k = c.value("k", 1_u32)?;
+            for (holds, launches) in runs {
+                for b in 0..launches as u32 {
+                    c.launch(&mix, Grid::threads([N]), Mix { a: 3, b, x: &x, y: &mut y.handle() })?;
+                    if holds {
+                        c.parameter("a", &k)?;
+                    }
+                }
+            }
+            Ok(())
+        })
+        .unwrap();
+    let form = graph.statistics().replay;
+    let mut expected = 0;
+    for k in 0..8 {
+        let before = testing::native_bodies(&ctx);
+        queue.replay(&graph.with().value("k", k).unwrap()).unwrap();
+        queue.finish().wait().unwrap();
+        for (holds, launches) in runs {
+            let a = if holds { k } else { 3 };
+            expected = (0..launches as u32).fold(expected, |y, b| Mix::of(a, b, 1, y));
+        }
+        assert_eq!(queue.read(&y).wait().unwrap(), [expected; N]);
+        let bodies = testing::native_bodies(&ctx) - before;
+        match form {
+            ReplayForm::Native { launches } => {
+                assert_eq!(launches, 2 * LAUNCHES + 1);
+                assert_eq!(bodies, if k == 0 { 0 } else { 2 });
+            }
+            _ => assert_eq!(bodies, 0),
+        }
+    }
 }
 
 /// Counts the launches of a graph that are recorded once: those in front of a loop, and none of its body.

@@ -55,7 +55,9 @@ pub(crate) fn replay_form(device: Option<&WgpuDevice>, plan: &GraphPlan) -> Repl
     let launches = plan.segments.iter().flat_map(|segment| {
         let mut stretches = vec![0];
         for &node in &segment.order.sorted {
-            match executes_plainly(device, plan.nodes.get(node)) {
+            let node = plan.nodes.get(node);
+            let has_values = plan.values_of(&node.command).next().is_some();
+            match executes_plainly(device, node).filter(|_| !has_values) {
                 None => stretches.push(0),
                 Some(counts) => *stretches.last_mut().expect("bug: no stretch") += usize::from(counts),
             }

@@ -14,6 +14,7 @@ use crate::work::region_copy::RegionCopy;
 use crate::work::span::{Pattern, Span};
 use crate::work::step::{Step, Work};
 use crate::work::time_slot::TimeSlot;
+use fencepost_kernels::ParamsBlock;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -26,7 +27,8 @@ pub(crate) trait WorkVisitor<'e> {
     /// Begins a graph, before the visit of its first node.
     fn begin_graph(&mut self) {}
 
-    fn launch(&mut self, launch: &'e Launch) -> Result<()>;
+    /// Launches with `params`, which a replay may have set in place of those of the command.
+    fn launch(&mut self, launch: &'e Launch, params: &ParamsBlock) -> Result<()>;
 
     fn copy(&mut self, src: &'e Span, dst: &'e Span) -> Result<()>;
 
@@ -42,8 +44,12 @@ pub(crate) trait WorkVisitor<'e> {
     /// Decides whether the nodes of a body execute.
     fn gate(&mut self, gate: &'e Gate, table: &'e ControlTable) -> Result<()>;
 
-    /// Executes the work of a node in a body, if the body's gate allows it.
-    fn gated(&mut self, work: &'e Work, place: GatedPlace<'e>) -> Result<()>;
+    /// Launches in a body, if the body's gate allows it.
+    fn launch_gated(&mut self, launch: &'e Launch, params: &ParamsBlock, place: GatedPlace<'e>)
+    -> Result<()>;
+
+    /// Executes a fill, a copy or an upload in a body, if the body's gate allows it.
+    fn transfer_gated(&mut self, work: &'e Work, place: GatedPlace<'e>) -> Result<()>;
 
     /// Makes the batch's writes to `block` visible to the host.
     fn publish(&mut self, block: &'e Arc<Block>);
@@ -72,7 +78,7 @@ pub(crate) trait WorkVisitor<'e> {
 #[inline]
 pub(crate) fn visit<'e>(visitor: &mut impl WorkVisitor<'e>, level: u32, work: &'e Work) -> Result<()> {
     match work {
-        Work::Launch(launch) => return visitor.launch(launch),
+        Work::Launch(launch) => return visitor.launch(launch, &launch.params),
         Work::Copy { src, dst } => return visitor.copy(src, dst),
         Work::Region(copy) => return visitor.region(copy),
         Work::Fill { dst, pattern } => return visitor.fill(dst, pattern),
@@ -139,12 +145,21 @@ fn visit_command<'e>(
     if let Some(table) = &plan.control {
         match (&command.work, plan.nodes[node as usize].gate) {
             (Work::Gate(gate), _) => return visitor.gate(gate, table),
-            (work, Some(gate)) => return visitor.gated(work, table.place(node, gate)),
+            (Work::Launch(launch), Some(gate)) => {
+                let others = plan.other_params(command);
+                let params = others.as_ref().unwrap_or(&launch.params);
+                return visitor.launch_gated(launch, params, table.place(node, gate));
+            }
+            (work, Some(gate)) => return visitor.transfer_gated(work, table.place(node, gate)),
             _ => {}
         }
     }
     match (&command.work, command.output) {
         (Work::Launch(launch), _) if launch.is_empty() => Ok(()),
+        (Work::Launch(launch), _) => match plan.other_params(command) {
+            None => visitor.launch(launch, &launch.params),
+            Some(params) => visitor.launch(launch, &params),
+        },
         (Work::Read { src, .. }, Some(output)) => {
             let slot = &graph.run.outputs[output as usize];
             if matches!(slot.place(), ReadState::Dropped) { Ok(()) } else { visitor.read(src, slot) }

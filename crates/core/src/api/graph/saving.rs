@@ -244,13 +244,11 @@ impl<'g> Saver<'g> {
 
     /// Returns the values in the parameters of a launch. A value of a child graph has no name and stays a parameter.
     fn bound_values(&self, node: &GraphNode) -> Vec<BoundValue> {
-        let values = &self.graph.plan.names.values;
-        let bound = |&(token, slot): &(u64, ArgumentSlot)| {
-            let value = values.iter().position(|value| value.token == token)? as u32;
+        let bound = |(value, slot): (usize, ArgumentSlot)| {
             let ArgumentSlot::Value { offset, .. } = slot else { return None };
-            Some(BoundValue { value, offset })
+            Some(BoundValue { value: value as u32, offset })
         };
-        node.command.values.iter().filter_map(bound).collect()
+        self.graph.plan.values_of(&node.command).filter_map(bound).collect()
     }
 
     fn launch(&mut self, node: &'g GraphNode, launch: &'g Launch) -> Result<FileLaunch> {
@@ -259,12 +257,13 @@ impl<'g> Saver<'g> {
         for bound in &launch.bindings {
             bindings.push(self.place(node, &bound.block, bound.offset, bound.size));
         }
+        let others = self.graph.plan.other_params(&node.command);
         Ok(FileLaunch {
             kernel,
             groups: launch.groups,
             indirect: launch.indirect.as_ref().map(|counts| self.range(node, counts)),
             bindings,
-            params: launch.params.bytes().to_vec(),
+            params: others.as_ref().unwrap_or(&launch.params).bytes().to_vec(),
             values: self.bound_values(node),
         })
     }

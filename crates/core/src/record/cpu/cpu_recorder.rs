@@ -23,7 +23,7 @@ use crate::work::region_copy::RegionCopy;
 use crate::work::span::{Pattern, Span};
 use crate::work::step::{Step, Work};
 use crate::work::time_slot::{Ticks, TimeSlot};
-use fencepost_kernels::{HostBuffer, HostKernel};
+use fencepost_kernels::{HostBuffer, HostKernel, ParamsBlock};
 use fencepost_sync::backend::Fence;
 use fencepost_sync::prim::{Mutex, lock};
 use fencepost_sync::{Lost, TimelineValue};
@@ -426,8 +426,8 @@ struct CpuVisitor<'a> {
 }
 
 impl<'e> WorkVisitor<'e> for CpuVisitor<'_> {
-    fn launch(&mut self, launch: &'e Launch) -> Result<()> {
-        run_launch(launch);
+    fn launch(&mut self, launch: &'e Launch, params: &ParamsBlock) -> Result<()> {
+        run_launch(launch, params);
         Ok(())
     }
 
@@ -468,7 +468,16 @@ impl<'e> WorkVisitor<'e> for CpuVisitor<'_> {
         Ok(())
     }
 
-    fn gated(&mut self, work: &'e Work, place: GatedPlace<'e>) -> Result<()> {
+    fn launch_gated(
+        &mut self,
+        launch: &'e Launch,
+        params: &ParamsBlock,
+        place: GatedPlace<'e>,
+    ) -> Result<()> {
+        if word_of(&place.table.words, place.gate) == 0 { Ok(()) } else { self.launch(launch, params) }
+    }
+
+    fn transfer_gated(&mut self, work: &'e Work, place: GatedPlace<'e>) -> Result<()> {
         if word_of(&place.table.words, place.gate) == 0 { Ok(()) } else { visit(self, 0, work) }
     }
 
@@ -512,7 +521,7 @@ fn run_region(copy: &RegionCopy) {
     }
 }
 
-fn run_launch(launch: &Launch) {
+fn run_launch(launch: &Launch, params: &ParamsBlock) {
     let Pipeline::Host(kernel) = &launch.kernel().pipeline else { return };
     // The host function works on copies, because two bindings may be ranges of one block.
     let mut copies: Vec<Vec<u8>> =
@@ -523,7 +532,7 @@ fn run_launch(launch: &Launch) {
         .enumerate()
         .map(|(at, bytes)| if writes(at) { HostBuffer::Write(bytes) } else { HostBuffer::Read(bytes) })
         .collect();
-    kernel.run(groups(launch), launch.kernel().interface.workgroup, launch.params.bytes(), &mut buffers);
+    kernel.run(groups(launch), launch.kernel().interface.workgroup, params.bytes(), &mut buffers);
     drop(buffers);
     for (bound, bytes) in launch.bindings.iter().zip(&copies) {
         if bound.used.is_some_and(|used| used.writes()) {

@@ -8,6 +8,7 @@ use crate::record::hal::hal_batch::{HalBatch, HalDispatch};
 use crate::record::hal::native_buffers::native_of;
 use crate::work::graph_data::control_table::{GatedPlace, counts_at};
 use crate::work::kernel_launch::Launch;
+use fencepost_kernels::ParamsBlock;
 use wgpu::BufferUses as Uses;
 
 /// Records a launch in a body. A gate has written the group counts in the table, or zeros.
@@ -17,6 +18,7 @@ use wgpu::BufferUses as Uses;
 pub(crate) fn launch_gated<'e, A: Backend>(
     batch: &mut HalBatch<'e, A>,
     launch: &'e Launch,
+    params: &ParamsBlock,
     place: GatedPlace<'e>,
 ) -> Result<()> {
     let pipeline = launch.pipeline::<HalPipeline<A>>().form(&launch.bindings)?;
@@ -30,6 +32,6 @@ pub(crate) fn launch_gated<'e, A: Backend>(
     batch.touch(counts, Uses::INDIRECT, false);
     batch.calls.admit(&batch.touches);
     let size = GroupCount::Indirect(native_of::<A>(counts), counts_at(place.first));
-    let (params, parts) = (launch.params.words(), bound_ranges(launch));
+    let (params, parts) = (params.words(), bound_ranges(launch));
     batch.dispatch(&HalDispatch { pipeline, params, parts, size })
 }

@@ -50,6 +50,7 @@ use crate::work::region_copy::RegionCopy;
 use crate::work::span::{Pattern, Span};
 use crate::work::step::{Step, Work};
 use crate::work::time_slot::TimeSlot;
+use fencepost_kernels::ParamsBlock;
 use fencepost_sync::TimelineValue;
 use fencepost_sync::backend::{Fence, HalFence};
 use smallvec::SmallVec;
@@ -320,7 +321,7 @@ impl<A: Backend> HalVisitor<'_, A> {
 
 impl<'e, A: Backend> WorkVisitor<'e> for HalVisitor<'e, A> {
     #[inline]
-    fn launch(&mut self, launch: &'e Launch) -> Result<()> {
+    fn launch(&mut self, launch: &'e Launch, params: &ParamsBlock) -> Result<()> {
         let batch = &mut self.batch;
         let pipeline = launch.pipeline::<HalPipeline<A>>().form(&launch.bindings)?;
         if launch.indirect.is_none() && launch.groups.contains(&0) {
@@ -341,7 +342,7 @@ impl<'e, A: Backend> WorkVisitor<'e> for HalVisitor<'e, A> {
         };
         let done = batch.dispatch(&HalDispatch {
             pipeline,
-            params: launch.params.words(),
+            params: params.words(),
             parts: bound_ranges(launch),
             size,
         });
@@ -376,12 +377,20 @@ impl<'e, A: Backend> WorkVisitor<'e> for HalVisitor<'e, A> {
         record_gate(self, gate, table)
     }
 
-    fn gated(&mut self, work: &'e Work, place: GatedPlace<'e>) -> Result<()> {
-        let Work::Launch(launch) = work else { return record_gated_transfer(self, work, place) };
+    fn launch_gated(
+        &mut self,
+        launch: &'e Launch,
+        params: &ParamsBlock,
+        place: GatedPlace<'e>,
+    ) -> Result<()> {
         if let Some(wanted) = &launch.indirect {
             record_gated_groups(self, wanted, place)?;
         }
-        launch_gated(&mut self.batch, launch, place)
+        launch_gated(&mut self.batch, launch, params, place)
+    }
+
+    fn transfer_gated(&mut self, work: &'e Work, place: GatedPlace<'e>) -> Result<()> {
+        record_gated_transfer(self, work, place)
     }
 
     fn publish(&mut self, block: &'e Arc<Block>) {
@@ -395,7 +404,9 @@ impl<'e, A: Backend> WorkVisitor<'e> for HalVisitor<'e, A> {
             return walk_nodes(graph, base, 0..graph.order().sorted.len(), self, level);
         }
         let batch = &mut self.batch;
-        let resolve = || stretch::resolve(graph, |pipeline, launch| batch.group_of(pipeline, launch));
+        let native_from = batch.device.parts.native_replay_from;
+        let resolve =
+            || stretch::resolve(graph, native_from, |pipeline, launch| batch.group_of(pipeline, launch));
         let nodes = graph.order().sorted.len();
         let Some(resolved) = self.graphs.get(graph, resolve)? else {
             return walk_nodes(graph, base, 0..nodes, self, level);

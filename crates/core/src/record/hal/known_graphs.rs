@@ -5,12 +5,12 @@ use crate::driver::backend::Backend;
 use crate::driver::reusable_encoders::ReusableEncoders;
 use crate::error::Result;
 use crate::record::hal::stretch::ResolvedGraph;
-use crate::work::graph_data::graph_plan::GraphPlan;
+use crate::work::graph_data::graph_plan::PlanId;
 use crate::work::graph_data::graph_run::GraphStep;
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Weak};
 
-/// Holds the resolved parts of graphs by the number of their plan and of their segment.
+/// Holds the resolved parts of graphs by the number of their plan's commands and of their segment.
 pub(crate) struct KnownGraphs<A: Backend> {
     graphs: FxHashMap<(u64, u32), KnownGraph<A>>,
     /// Makes the encoders of native bodies. It is `None` before the first body, and inside if the device has none.
@@ -18,8 +18,8 @@ pub(crate) struct KnownGraphs<A: Backend> {
 }
 
 struct KnownGraph<A: Backend> {
-    /// Says whether the graph, one of its replays or an edit still needs the plan.
-    plan: Weak<GraphPlan>,
+    /// Says whether a graph, one of its replays or an edit still has a plan with these commands.
+    commands: Weak<PlanId>,
     /// Is `None` until the second replay: a graph that is replayed once would gain nothing.
     resolved: Option<Arc<ResolvedGraph<A>>>,
 }
@@ -35,7 +35,7 @@ impl<A: Backend> KnownGraphs<A> {
     #[inline]
     pub(crate) fn sweep(&mut self) {
         if !self.graphs.is_empty() {
-            self.graphs.retain(|_, known| known.plan.strong_count() > 0);
+            self.graphs.retain(|_, known| known.commands.strong_count() > 0);
         }
     }
 
@@ -51,9 +51,10 @@ impl<A: Backend> KnownGraphs<A> {
     ) -> Result<Option<Arc<ResolvedGraph<A>>>> {
         let plan = &graph.run.plan;
         let Some(segment) = graph.segment.filter(|_| !A::EXACT) else { return Ok(None) };
-        let Some(known) = self.graphs.get_mut(&(plan.id, segment)) else {
-            let first = KnownGraph { plan: Arc::downgrade(plan), resolved: None };
-            self.graphs.insert((plan.id, segment), first);
+        let key = (plan.commands.0, segment);
+        let Some(known) = self.graphs.get_mut(&key) else {
+            let first = KnownGraph { commands: Arc::downgrade(&plan.commands), resolved: None };
+            self.graphs.insert(key, first);
             return Ok(None);
         };
         if known.resolved.is_none() {

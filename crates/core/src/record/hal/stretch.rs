@@ -1,4 +1,5 @@
-//! Stretches of a graph: launches with no other command between them. The recorder resolves a stretch once: its bind
+//! Stretches of a graph: launches with no other command between them. Launches with named values are in stretches of
+//! their own where the others are many, because each replay may set other values. The recorder resolves a stretch once: its bind
 //! groups, and the barriers between its launches. A replay then records the stretch without a search in any cache, or
 //! submits its native body.
 
@@ -35,6 +36,8 @@ pub(crate) struct Stretch<A: Backend> {
     /// Lists the blocks that the launches use, each once.
     pub(crate) uses: Vec<StretchUse>,
     launches: Vec<StretchLaunch<A>>,
+    /// Is `true` if a launch holds a named value. Each replay then records the launches.
+    has_values: bool,
     /// Lists the buffers of all barriers: the index of each in `uses`, with its use before the barrier.
     barriers: Vec<(u32, Uses)>,
     /// Holds the native body once it was wanted, or `None` if the device made none.
@@ -77,12 +80,14 @@ struct Barriers {
     barriers: Vec<(u32, Uses)>,
 }
 
-/// Makes the stretches of a part of a graph. `group` returns the bind group of a launch.
+/// Makes the stretches of a part of a graph. `group` returns the bind group of a launch. Stretches of `native_from`
+/// launches can have a native body.
 ///
 /// # Errors
 /// Returns the error of `group`, which names the node.
 pub(crate) fn resolve<A: Backend>(
     graph: &GraphStep,
+    native_from: usize,
     mut group: impl FnMut(&HalPipeline<A>, &Launch) -> Result<Arc<HalGroup<A>>>,
 ) -> Result<ResolvedGraph<A>> {
     let (plan, sorted) = (&graph.run.plan, &graph.order().sorted);
@@ -91,13 +96,34 @@ pub(crate) fn resolve<A: Backend>(
     while start < sorted.len() {
         let is_plain = |&&node: &&u32| plain::<A>(plan, node).is_some();
         let end = start + sorted[start..].iter().take_while(is_plain).count();
-        if end > start {
-            let made = Stretch::new(plan, &sorted[start..end], start..end, &mut group);
+        for places in pieces(start..end, native_from, |at| has_values(plan, sorted[at])) {
+            let made = Stretch::new(plan, &sorted[places.clone()], places, &mut group);
             stretches.push(made.map_err(|(node, error)| graph.failure(node, error))?);
         }
         start = end + 1;
     }
     Ok(ResolvedGraph { stretches })
+}
+
+/// Returns `true` if a replay may set parameters of the node.
+fn has_values(plan: &GraphPlan, node: u32) -> bool {
+    plan.values_of(plan.command(node)).next().is_some()
+}
+
+/// Splits launches into pieces: those of at least `native_from` launches without values, and those between them.
+fn pieces(all: Range<usize>, native_from: usize, has_values: impl Fn(usize) -> bool) -> Vec<Range<usize>> {
+    let (mut pieces, mut start, mut at) = (Vec::new(), all.start, all.start);
+    while at < all.end {
+        let plain = (at..all.end).take_while(|&at| !has_values(at)).count();
+        if plain >= native_from.max(1) {
+            pieces.extend((start < at).then_some(start..at));
+            pieces.push(at..at + plain);
+            start = at + plain;
+        }
+        at = (at + plain + 1).min(all.end);
+    }
+    pieces.extend((start < all.end).then_some(start..all.end));
+    pieces
 }
 
 /// Returns the launch of a node with its pipeline, if a stretch can have it: it is in no body, its group counts are fixed, its parameters
@@ -132,7 +158,8 @@ impl<A: Backend> Stretch<A> {
             launches.push(StretchLaunch { node, barriers: barriers.barriers.len() as u32, group });
         }
         let Barriers { uses, barriers, .. } = barriers;
-        Ok(Self { places, uses, launches, barriers, body: OnceLock::new() })
+        let has_values = nodes.iter().any(|&node| has_values(plan, node));
+        Ok(Self { places, uses, launches, has_values, barriers, body: OnceLock::new() })
     }
 
     /// Returns `true` if the stretch has a native body, which the first call records. `encoders` returns the maker of
@@ -142,6 +169,9 @@ impl<A: Backend> Stretch<A> {
         plan: &GraphPlan,
         encoders: impl FnOnce() -> Option<Arc<dyn ReusableEncoders<A>>>,
     ) -> bool {
+        if self.has_values {
+            return false;
+        }
         let make = || NativeBody::new(&encoders()?, |calls| self.record(plan, calls)).ok();
         self.body.get_or_init(make).is_some()
     }
@@ -163,8 +193,9 @@ impl<A: Backend> Stretch<A> {
             }
             let launch = launch_of(plan, *node);
             let pipeline = launch.pipeline::<HalPipeline<A>>();
+            let others = plan.other_params(plan.command(*node));
             let immediates = match pipeline.parameter_path {
-                ParameterPath::Immediates => launch.params.words(),
+                ParameterPath::Immediates => others.as_ref().unwrap_or(&launch.params).words(),
                 _ => &[],
             };
             calls.dispatch(pipeline, group, &[], immediates, &GroupCount::Fixed(launch.groups));

@@ -35,6 +35,7 @@ use crate::work::region_copy::RegionCopy;
 use crate::work::span::{Pattern, Span};
 use crate::work::step::{Step, Work};
 use crate::work::time_slot::TimeSlot;
+use fencepost_kernels::ParamsBlock;
 use fencepost_sync::TimelineValue;
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -145,8 +146,8 @@ impl<'e> WorkVisitor<'e> for WgpuVisitor<'e> {
     }
 
     #[inline]
-    fn launch(&mut self, launch: &'e Launch) -> Result<()> {
-        record_launch(&mut self.passes, self.transfers, launch)
+    fn launch(&mut self, launch: &'e Launch, params: &ParamsBlock) -> Result<()> {
+        record_launch(&mut self.passes, self.transfers, launch, params)
     }
 
     fn copy(&mut self, src: &'e Span, dst: &'e Span) -> Result<()> {
@@ -173,16 +174,24 @@ impl<'e> WorkVisitor<'e> for WgpuVisitor<'e> {
         record_gate(self, gate, table)
     }
 
-    fn gated(&mut self, work: &'e Work, place: GatedPlace<'e>) -> Result<()> {
-        let Work::Launch(launch) = work else { return record_gated_transfer(self, work, place) };
+    fn launch_gated(
+        &mut self,
+        launch: &'e Launch,
+        params: &ParamsBlock,
+        place: GatedPlace<'e>,
+    ) -> Result<()> {
         if let Some(wanted) = &launch.indirect {
             record_gated_groups(self, wanted, place)?;
         }
         let pipeline = launch.pipeline::<WgpuPipeline>();
         let size = GroupCount::Indirect(place.table.counts.wgpu_buffer(), counts_at(place.first));
-        let (params, parts) = (launch.params.words(), bound_ranges(launch));
+        let (params, parts) = (params.words(), bound_ranges(launch));
         self.passes
             .dispatch(&WgpuDispatch { pipeline, params, parts, size }, pipeline.mixes(&launch.bindings))
+    }
+
+    fn transfer_gated(&mut self, work: &'e Work, place: GatedPlace<'e>) -> Result<()> {
+        record_gated_transfer(self, work, place)
     }
 
     fn publish(&mut self, block: &'e Arc<Block>) {
@@ -270,7 +279,12 @@ fn several_queues(steps: &[Step]) -> bool {
 /// Records a launch. The device reads the group counts of an indirect launch from a copy if the launch may write the
 /// original, or if the device cannot read counts from there.
 #[inline]
-fn record_launch(passes: &mut Passes<'_>, transfers: &mut WgpuTransfers, launch: &Launch) -> Result<()> {
+fn record_launch(
+    passes: &mut Passes<'_>,
+    transfers: &mut WgpuTransfers,
+    launch: &Launch,
+    params: &ParamsBlock,
+) -> Result<()> {
     let pipeline = launch.pipeline::<WgpuPipeline>();
     let counts;
     let size = match &launch.indirect {
@@ -282,8 +296,7 @@ fn record_launch(passes: &mut Passes<'_>, transfers: &mut WgpuTransfers, launch:
         }
         Some(span) => GroupCount::Indirect(span.block.wgpu_buffer(), span.offset),
     };
-    let dispatch =
-        WgpuDispatch { pipeline, params: launch.params.words(), parts: bound_ranges(launch), size };
+    let dispatch = WgpuDispatch { pipeline, params: params.words(), parts: bound_ranges(launch), size };
     passes.dispatch(&dispatch, pipeline.mixes(&launch.bindings))
 }
 

@@ -12,7 +12,8 @@ use crate::work::graph_data::node_list::NodeList;
 use crate::work::graph_data::unordered_nodes::hazard;
 use crate::work::graph_data::use_counts::UseCounts;
 use crate::work::kernel_launch::BoundArray;
-use fencepost_kernels::Value;
+use crate::work::step::Work;
+use fencepost_kernels::{ArgumentSlot, ParamsBlock, Value};
 use smallvec::SmallVec;
 use std::any::Any;
 use std::ops::Range;
@@ -22,8 +23,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Holds the nodes of a graph in the order in which they execute. A clone shares the nodes.
 #[derive(Clone)]
 pub(crate) struct GraphPlan {
-    /// Identifies the plan. Two plans of one graph have different numbers.
-    pub(crate) id: u64,
+    /// Identifies the commands of the plan and their arrays. Plans that differ only in values share it.
+    pub(crate) commands: Arc<PlanId>,
     /// Identifies the work of the plan: plans that differ only in values and arrays have equal numbers.
     pub(crate) shape: u64,
     pub(crate) label: Arc<str>,
@@ -43,6 +44,8 @@ pub(crate) struct GraphPlan {
     pub(crate) inputs: SmallVec<[BoundInput; 2]>,
     /// Holds the values.
     pub(crate) values: SmallVec<[Value; 1]>,
+    /// Is `true` if a value differs from the one that the commands hold.
+    pub(crate) values_differ: bool,
     /// Holds the uses of each segment, and those of the whole graph if it has several segments.
     pub(crate) split: Arc<[SplitUses]>,
     pub(crate) orders: Arc<AliasOrders>,
@@ -52,6 +55,9 @@ pub(crate) struct GraphPlan {
     /// Is `true` if a node is a timed marker.
     pub(crate) has_times: bool,
 }
+
+/// Is a number that no other plan has.
+pub(crate) struct PlanId(pub(crate) u64);
 
 /// Holds a part of a graph that becomes one step of a batch.
 #[derive(Clone)]
@@ -76,10 +82,11 @@ pub(crate) struct PlanParts {
     pub(crate) control: Option<Arc<ControlTable>>,
 }
 
-/// Returns a number that no other plan has.
-pub(crate) fn unique_plan() -> u64 {
-    static IDS: AtomicU64 = AtomicU64::new(1);
-    IDS.fetch_add(1, Ordering::Relaxed)
+impl PlanId {
+    pub(crate) fn unique() -> Arc<Self> {
+        static IDS: AtomicU64 = AtomicU64::new(1);
+        Arc::new(Self(IDS.fetch_add(1, Ordering::Relaxed)))
+    }
 }
 
 impl GraphPlan {
@@ -96,13 +103,13 @@ impl GraphPlan {
         let split = split(&count_uses(&nodes, &ranges, &names), control.as_deref());
         let orders = Arc::new(AliasOrders::default());
         let found = derive_all(&nodes, &ranges, &queues, missing)?;
-        let id = unique_plan();
+        let commands = PlanId::unique();
         let has_times = nodes.iter().any(|node| node.command.is_timed_marker());
         let (nodes, names) = (NodeList::new(nodes), Arc::new(names));
         let (segments, uses) = (SmallVec::new(), Arc::from([]));
         let mut plan = Self {
-            id,
-            shape: id,
+            shape: commands.0,
+            commands,
             label,
             nodes,
             queues,
@@ -113,6 +120,7 @@ impl GraphPlan {
             names,
             inputs,
             values,
+            values_differ: false,
             split,
             orders,
             missing,
@@ -128,6 +136,27 @@ impl GraphPlan {
     #[inline]
     pub(crate) fn command(&self, node: u32) -> &NodeCommand {
         &self.nodes.get(node).command
+    }
+
+    /// Returns the parameters of a launch with the present values, or `None` if those of the command are right.
+    #[inline]
+    pub(crate) fn other_params(&self, command: &NodeCommand) -> Option<ParamsBlock> {
+        if !self.values_differ || command.values.is_empty() {
+            return None;
+        }
+        let Work::Launch(launch) = &command.work else { return None };
+        let mut params = launch.params.clone();
+        for (value, slot) in self.values_of(command) {
+            params.set(slot, self.values[value].bytes());
+        }
+        Some(params)
+    }
+
+    /// Lists the values that a launch holds, each with the place in its parameters. A node of a child graph may hold
+    /// values of the child, which are no values of this graph.
+    pub(crate) fn values_of(&self, command: &NodeCommand) -> impl Iterator<Item = (usize, ArgumentSlot)> {
+        let known = |token| self.names.values.iter().position(|value| value.token == token);
+        command.values.iter().filter_map(move |&(token, slot)| Some((known(token)?, slot)))
     }
 
     /// Returns the overlaps of the inputs.

@@ -6,11 +6,10 @@ use crate::work::graph_data::alias_orders::AliasOrders;
 use crate::work::graph_data::control_table::ControlTable;
 use crate::work::graph_data::graph_names::BoundInput;
 use crate::work::graph_data::graph_node::{GraphNode, NodeCommand};
-use crate::work::graph_data::graph_plan::{GraphPlan, derive_all, unique_plan};
+use crate::work::graph_data::graph_plan::{GraphPlan, PlanId, derive_all};
 use crate::work::graph_data::graph_uses::SplitUses;
 use crate::work::graph_data::node_parts::{CommandPart, check_parts, move_part};
-use crate::work::step::Work;
-use fencepost_kernels::{ArgumentSlot, Value};
+use fencepost_kernels::Value;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::any::Any;
@@ -33,17 +32,12 @@ pub(crate) struct PlanChange {
     pub(crate) control: Option<Arc<ControlTable>>,
 }
 
-/// Describes the change of one place in a command.
+/// Describes the change of one place in a command: the part names the bytes of an input from the byte `start` on.
 struct Move {
     node: u32,
-    to: Target,
-}
-
-enum Target {
-    /// The part names the bytes of an input from this byte on.
-    Input { input: usize, part: CommandPart, start: u64 },
-    /// The parameter holds a value.
-    Value { value: usize, slot: ArgumentSlot },
+    input: usize,
+    part: CommandPart,
+    start: u64,
 }
 
 impl GraphPlan {
@@ -55,9 +49,11 @@ impl GraphPlan {
     /// `Checked` if nothing orders two nodes that overlap now. The old plan is unchanged.
     pub(crate) fn changed(&self, change: PlanChange) -> Result<Self> {
         let mut plan = self.clone();
-        plan.id = unique_plan();
+        if !change.commands.is_empty() || !change.inputs.is_empty() || change.control.is_some() {
+            plan.commands = PlanId::unique();
+        }
         if !change.commands.is_empty() {
-            plan.shape = plan.id;
+            plan.shape = plan.commands.0;
         }
         if let Some(keep) = change.keep {
             plan.keep = keep;
@@ -72,26 +68,25 @@ impl GraphPlan {
                 plan.inputs[at] = bound;
             }
         }
-        let set: SmallVec<[usize; 1]> = change.values.iter().map(|(at, _)| *at).collect();
+        plan.values_differ |= !change.values.is_empty();
         change.values.into_iter().for_each(|(at, value)| plan.values[at] = value);
-        let moves = plan.moves(&moved, &set);
+        let moves = plan.moves(&moved);
         plan.nodes = self.nodes.with(plan.rewrite(change.commands, &moves)?);
         plan.order_again(change.split, !moved.is_empty())?;
         Ok(plan)
     }
 
-    /// Lists the places that the inputs and values change, by node.
-    fn moves(&self, moved: &[usize], set: &[usize]) -> SmallVec<[Move; 1]> {
+    /// Lists the places that the inputs change, by node.
+    fn moves(&self, moved: &[usize]) -> SmallVec<[Move; 1]> {
         let mut moves: SmallVec<[Move; 1]> = SmallVec::new();
         for &input in moved {
-            for place in &self.names.inputs[input].places {
-                let to = Target::Input { input, part: place.part, start: place.start };
-                moves.push(Move { node: place.node, to });
-            }
-        }
-        for &value in set {
-            let places = &self.names.values[value].places;
-            moves.extend(places.iter().map(|&(node, slot)| Move { node, to: Target::Value { value, slot } }));
+            let places = self.names.inputs[input].places.iter();
+            moves.extend(places.map(|place| Move {
+                node: place.node,
+                input,
+                part: place.part,
+                start: place.start,
+            }));
         }
         moves.sort_by_key(|change| change.node);
         moves
@@ -134,18 +129,9 @@ impl GraphPlan {
     /// Returns a command with changed places.
     fn apply(&self, old: &NodeCommand, moves: &[Move]) -> Result<Arc<NodeCommand>> {
         let mut new = old.duplicate();
-        for Move { to, .. } in moves {
-            match *to {
-                Target::Input { input, part, start } => {
-                    let BoundInput { block, offset } = &self.inputs[input];
-                    move_part(&mut new.work, part, block, offset + start);
-                }
-                Target::Value { value, slot } => {
-                    if let Work::Launch(launch) = &mut new.work {
-                        launch.params.set(slot, self.values[value].bytes());
-                    }
-                }
-            }
+        for &Move { input, part, start, .. } in moves {
+            let BoundInput { block, offset } = &self.inputs[input];
+            move_part(&mut new.work, part, block, offset + start);
         }
         check_parts(&new.work)?;
         Ok(Arc::new(new))

@@ -81,6 +81,17 @@ impl CapturedQueue {
     }
 }
 
+/// Returns a node whose command holds the present values of its graph, because the values of a child have no names in
+/// the capture.
+fn with_present_values(plan: &GraphPlan, node: &GraphNode) -> GraphNode {
+    let Some(params) = plan.other_params(&node.command) else { return node.clone() };
+    let mut command = node.command.duplicate();
+    if let Work::Launch(launch) = &mut command.work {
+        launch.params = params;
+    }
+    node.with_command(Arc::new(command))
+}
+
 impl TapeState {
     /// Copies the nodes of a graph to the end of `queue`. The first queue of the graph continues `queue`; the others
     /// become forks of it, and `queue` waits for them behind the graph. A graph that owns memory also comes after its
@@ -94,7 +105,7 @@ impl TapeState {
         let outputs = self.outputs.len() as u32;
         self.outputs.extend(child.outputs().iter().cloned());
         let layout = plan.control.as_ref().map(|table| &table.layout);
-        let all = plan.nodes.to_vec();
+        let all: Vec<GraphNode> = plan.nodes.iter().map(|node| with_present_values(plan, node)).collect();
         let nodes = layout.map_or(&all[..], |layout| layout.own_nodes(&all));
         let labels: Vec<Arc<str>> = plan.queues.iter().skip(1).cloned().collect();
         let mut queues = vec![queue];
