@@ -252,6 +252,17 @@ pub(crate) enum Command {
         /// Build only programs with one of these words in their names: `fencepost`, `wgpu`, `cubecl`
         filter: Vec<String>,
     },
+    /// Measures replays of recorded launches with this library and with CubeCL, each in processes of its own
+    #[command(
+        after_help = "Examples:\n  cargo xtask peers\n  FENCEPOST_ADAPTER=swiftshader cargo xtask peers --json\n\n\
+        The programs are built in release mode below target/peers: the first run takes many minutes. CubeCL uses the adapter\n\
+        that it chooses itself."
+    )]
+    Peers {
+        /// Print JSON instead of the table
+        #[arg(long)]
+        json: bool,
+    },
     /// Type-checks the published crates, with all features, with the oldest Rust that the manifests promise
     #[command(
         after_help = "Example:\n  cargo xtask msrv\n\nThe version is `rust-version` in Cargo.toml; rustup installs it if it is not there."

@@ -20,6 +20,8 @@ mod mutants;
 mod outside;
 mod package;
 mod packages;
+mod peer_program;
+mod peers;
 mod progress;
 mod rust_web;
 mod seeds;
@@ -97,6 +99,7 @@ fn run(command: Command) -> Result<bool> {
             count::count(&workspace, &count::Options { json, write, check, may_install: !no_install })
         }
         Command::Versions => versions::versions(&workspace),
+        Command::Peers { json } => peers::peers(&workspace, json),
         Command::Weigh { json, filter } => weigh::weigh(&workspace, json, &filter),
         Command::Guide { write } => guide::guide(&workspace, write),
         Command::Msrv { no_install } => msrv::msrv(&workspace, !no_install).and_then(Done::required),

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
 use std::thread::available_parallelism;
 use std::time::Instant;
 
@@ -10,41 +9,35 @@ use anyhow::{Result, ensure};
 use serde::Serialize;
 
 use crate::environment::{Vars, unwatched};
+use crate::peer_program::{PeerProgram, executable, in_package};
 use crate::progress::bar;
 use crate::shell::{Line, cargo, line, which};
 use crate::workspace::Workspace;
 
-/// Describes a program that multiplies and adds four numbers on a GPU.
-struct Candidate {
-    name: &'static str,
-    /// Holds its dependencies; `{root}` is the workspace.
-    dependencies: &'static str,
-    main: &'static str,
-}
-
-const CANDIDATES: [Candidate; 4] = [
-    Candidate {
+/// Lists programs that multiply and add four numbers on a GPU.
+const CANDIDATES: [PeerProgram; 4] = [
+    PeerProgram {
         name: "fencepost",
         dependencies: r#"fencepost = { path = "{root}/crates/fencepost" }"#,
-        main: FENCEPOST,
+        main: &[FENCEPOST],
     },
-    Candidate {
+    PeerProgram {
         name: "fencepost, vulkan only",
         dependencies: r#"fencepost = { path = "{root}/crates/fencepost", default-features = false, features = ["vulkan"] }"#,
-        main: FENCEPOST,
+        main: &[FENCEPOST],
     },
-    Candidate {
+    PeerProgram {
         name: "wgpu",
         dependencies: r#"wgpu = "=30.0.1"
 pollster = "1"
 bytemuck = "1""#,
-        main: WGPU,
+        main: &[WGPU],
     },
-    Candidate {
+    PeerProgram {
         name: "cubecl, wgpu",
         dependencies: r#"cubecl = { version = "0.11", default-features = false, features = ["std", "wgpu"] }
 bytemuck = "1""#,
-        main: CUBECL,
+        main: &[CUBECL],
     },
 ];
 
@@ -168,7 +161,7 @@ struct Weight {
 /// # Errors
 /// A program does not build, or prints another result.
 pub(crate) fn weigh(workspace: &Workspace, json: bool, filter: &[String]) -> Result<()> {
-    let wanted = |candidate: &&Candidate| {
+    let wanted = |candidate: &&PeerProgram| {
         filter.is_empty() || filter.iter().any(|part| candidate.name.contains(&**part))
     };
     let vars = unwatched(workspace)?;
@@ -206,12 +199,13 @@ fn table(weights: &[Weight]) -> String {
     [head.to_owned()].into_iter().chain(rows).collect::<Vec<_>>().join("\n")
 }
 
-fn measure(workspace: &Workspace, candidate: &Candidate, vars: &Vars) -> Result<Weight> {
-    let folder = workspace.made("weigh")?.join(candidate.name.replace([',', ' '], "-"));
-    write_program(workspace, candidate, &folder)?;
-    let in_folder = |line: Line| {
-        line.without("CARGO_TARGET_DIR").without("RUSTFLAGS").without("RUSTC_WRAPPER").dir(&folder)
-    };
+fn measure(workspace: &Workspace, candidate: &PeerProgram, vars: &Vars) -> Result<Weight> {
+    let folder = candidate.folder(&workspace.made("weigh")?);
+    if folder.exists() {
+        fs::remove_dir_all(&folder)?;
+    }
+    candidate.write(workspace, &folder)?;
+    let in_folder = |line: Line| in_package(line, &folder);
     in_folder(cargo().args(["fetch", "--quiet"])).run()?;
     let tree = cargo().args(["tree", "--edges", "normal,build", "--prefix", "none", "--format", "{p}"]);
     let tree = in_folder(tree).read()?;
@@ -219,27 +213,11 @@ fn measure(workspace: &Workspace, candidate: &Candidate, vars: &Vars) -> Result<
     let start = Instant::now();
     let processor = build(in_folder)?;
     let build = start.elapsed().as_secs_f64();
-    let program = folder.join("target/release").join(format!("minimal{}", std::env::consts::EXE_SUFFIX));
+    let program = executable(&folder);
     let printed = line(&program).vars(vars).dir(&folder).read()?;
     ensure!(printed.trim() == RESULT, "it printed {} instead of {RESULT}", printed.trim());
     let binary = fs::metadata(program)?.len();
     Ok(Weight { program: candidate.name, crates: crates.len(), build, processor, binary })
-}
-
-fn write_program(workspace: &Workspace, candidate: &Candidate, folder: &Path) -> Result<()> {
-    if folder.exists() {
-        fs::remove_dir_all(folder)?;
-    }
-    fs::create_dir_all(folder.join("src"))?;
-    let root = workspace.root().display().to_string();
-    let dependencies = candidate.dependencies.replace("{root}", &root);
-    let manifest = format!(
-        "[package]\nname = \"minimal\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\n{dependencies}\n\n\
-         [profile.release]\nstrip = true\n\n[workspace]\n"
-    );
-    fs::write(folder.join("Cargo.toml"), manifest)?;
-    fs::write(folder.join("src/main.rs"), candidate.main)?;
-    Ok(())
 }
 
 /// Builds the program, and returns the seconds of the processors if a shell can count them.

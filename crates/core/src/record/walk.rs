@@ -27,8 +27,11 @@ pub(crate) trait WorkVisitor<'e> {
     /// Begins a graph, before the visit of its first node.
     fn begin_graph(&mut self) {}
 
-    /// Launches with `params`, which a replay may have set in place of those of the command.
-    fn launch(&mut self, launch: &'e Launch, params: &ParamsBlock) -> Result<()>;
+    fn launch(&mut self, launch: &'e Launch) -> Result<()>;
+
+    /// Launches with other parameters than those of the command. It is apart from [`launch`](Self::launch), whose code
+    /// is part of the loop over the steps.
+    fn launch_with(&mut self, launch: &'e Launch, params: &ParamsBlock) -> Result<()>;
 
     fn copy(&mut self, src: &'e Span, dst: &'e Span) -> Result<()>;
 
@@ -75,10 +78,10 @@ pub(crate) trait WorkVisitor<'e> {
 ///
 /// # Panics
 /// Panics if the step holds commands of the program, which are alone in their batch. This is a bug.
-#[inline]
+#[inline(always)] // graphs call it too, and the loop over the steps makes no call for each launch
 pub(crate) fn visit<'e>(visitor: &mut impl WorkVisitor<'e>, level: u32, work: &'e Work) -> Result<()> {
     match work {
-        Work::Launch(launch) => return visitor.launch(launch, &launch.params),
+        Work::Launch(launch) => return visitor.launch(launch),
         Work::Copy { src, dst } => return visitor.copy(src, dst),
         Work::Region(copy) => return visitor.region(copy),
         Work::Fill { dst, pattern } => return visitor.fill(dst, pattern),
@@ -156,9 +159,9 @@ fn visit_command<'e>(
     }
     match (&command.work, command.output) {
         (Work::Launch(launch), _) if launch.is_empty() => Ok(()),
-        (Work::Launch(launch), _) => match plan.other_params(command) {
-            None => visitor.launch(launch, &launch.params),
-            Some(params) => visitor.launch(launch, &params),
+        (Work::Launch(launch), _) if plan.values_differ => match plan.other_params(command) {
+            None => visitor.launch_with(launch, &launch.params),
+            Some(params) => visitor.launch_with(launch, &params),
         },
         (Work::Read { src, .. }, Some(output)) => {
             let slot = &graph.run.outputs[output as usize];

@@ -229,7 +229,7 @@ impl Binder for LaunchArguments<'_> {
 }
 
 /// Returns an array as a binding of the kernel, checked against the shader's type and the device's limits.
-#[inline]
+#[inline(always)] // edits call it too, and a launch makes no call for each argument
 pub(crate) fn bound(kernel: &KernelInner, at: usize, array: &ArrayRef, caps: &Caps) -> Result<BoundArray> {
     let binding = &kernel.interface.bindings[at];
     let size = bound_size(binding, array);

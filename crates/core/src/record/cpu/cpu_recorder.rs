@@ -426,7 +426,12 @@ struct CpuVisitor<'a> {
 }
 
 impl<'e> WorkVisitor<'e> for CpuVisitor<'_> {
-    fn launch(&mut self, launch: &'e Launch, params: &ParamsBlock) -> Result<()> {
+    fn launch(&mut self, launch: &'e Launch) -> Result<()> {
+        run_launch(launch, &launch.params);
+        Ok(())
+    }
+
+    fn launch_with(&mut self, launch: &'e Launch, params: &ParamsBlock) -> Result<()> {
         run_launch(launch, params);
         Ok(())
     }
@@ -474,7 +479,7 @@ impl<'e> WorkVisitor<'e> for CpuVisitor<'_> {
         params: &ParamsBlock,
         place: GatedPlace<'e>,
     ) -> Result<()> {
-        if word_of(&place.table.words, place.gate) == 0 { Ok(()) } else { self.launch(launch, params) }
+        if word_of(&place.table.words, place.gate) == 0 { Ok(()) } else { self.launch_with(launch, params) }
     }
 
     fn transfer_gated(&mut self, work: &'e Work, place: GatedPlace<'e>) -> Result<()> {

@@ -301,27 +301,10 @@ struct HalVisitor<'e, A: Backend> {
     published: SmallVec<[&'e A::Buffer; 8]>,
 }
 
-impl<A: Backend> HalVisitor<'_, A> {
-    /// Ends the recording: copies the times to staging memory, ends the pass, and makes the bytes that the host reads
-    /// visible to the host. A batch of launches alone has no times and no such bytes, but its pass must end too.
-    fn finish(&mut self, order: &StepOrder) -> Result<Vec<HalTimePage<A>>, Failure> {
-        if !order.more_than_launches {
-            self.batch.calls.publish(iter::empty());
-            return Ok(Vec::new());
-        }
-        let (batch, transfers) = (&mut self.batch, &mut *self.transfers);
-        let timed = match order.times {
-            true => hal_times::finish(self.times, batch.device, &mut batch.calls, transfers, self.read),
-            false => Ok(Vec::new()),
-        };
-        batch.calls.publish(self.published.iter().copied().chain(transfers.published::<A>()));
-        timed.map_err(|error| Failure { step: None, error, lost: false })
-    }
-}
-
-impl<'e, A: Backend> WorkVisitor<'e> for HalVisitor<'e, A> {
-    #[inline]
-    fn launch(&mut self, launch: &'e Launch, params: &ParamsBlock) -> Result<()> {
+impl<'e, A: Backend> HalVisitor<'e, A> {
+    /// Records a launch. Its code is part of [`launch`](WorkVisitor::launch), which each launch calls.
+    #[inline(always)]
+    fn record_launch(&mut self, launch: &'e Launch, params: &ParamsBlock) -> Result<()> {
         let batch = &mut self.batch;
         let pipeline = launch.pipeline::<HalPipeline<A>>().form(&launch.bindings)?;
         if launch.indirect.is_none() && launch.groups.contains(&0) {
@@ -351,6 +334,34 @@ impl<'e, A: Backend> WorkVisitor<'e> for HalVisitor<'e, A> {
             batch.calls.transition(native_of::<A>(place), Uses::INDIRECT, Uses::STORAGE_READ_WRITE);
         }
         done
+    }
+
+    /// Ends the recording: copies the times to staging memory, ends the pass, and makes the bytes that the host reads
+    /// visible to the host. A batch of launches alone has no times and no such bytes, but its pass must end too.
+    fn finish(&mut self, order: &StepOrder) -> Result<Vec<HalTimePage<A>>, Failure> {
+        if !order.more_than_launches {
+            self.batch.calls.publish(iter::empty());
+            return Ok(Vec::new());
+        }
+        let (batch, transfers) = (&mut self.batch, &mut *self.transfers);
+        let timed = match order.times {
+            true => hal_times::finish(self.times, batch.device, &mut batch.calls, transfers, self.read),
+            false => Ok(Vec::new()),
+        };
+        batch.calls.publish(self.published.iter().copied().chain(transfers.published::<A>()));
+        timed.map_err(|error| Failure { step: None, error, lost: false })
+    }
+}
+
+impl<'e, A: Backend> WorkVisitor<'e> for HalVisitor<'e, A> {
+    #[inline]
+    fn launch(&mut self, launch: &'e Launch) -> Result<()> {
+        self.record_launch(launch, &launch.params)
+    }
+
+    #[inline(never)]
+    fn launch_with(&mut self, launch: &'e Launch, params: &ParamsBlock) -> Result<()> {
+        self.record_launch(launch, params)
     }
 
     fn copy(&mut self, src: &'e Span, dst: &'e Span) -> Result<()> {

@@ -183,7 +183,8 @@ impl<A: Backend> Stretch<A> {
 
     /// Records the launches. The caller has ordered all earlier commands on their blocks before them.
     pub(crate) fn record(&self, plan: &GraphPlan, calls: &mut NativeEncoder<'_, A>) {
-        let mut at = 0;
+        let (mut at, mut others) = (0, None);
+        let differ = self.has_values && plan.values_differ;
         for StretchLaunch { node, barriers, group } in &self.launches {
             if at != *barriers {
                 let buffers = &self.barriers[at as usize..*barriers as usize];
@@ -193,7 +194,9 @@ impl<A: Backend> Stretch<A> {
             }
             let launch = launch_of(plan, *node);
             let pipeline = launch.pipeline::<HalPipeline<A>>();
-            let others = plan.other_params(plan.command(*node));
+            if differ {
+                others = plan.other_params(plan.command(*node));
+            }
             let immediates = match pipeline.parameter_path {
                 ParameterPath::Immediates => others.as_ref().unwrap_or(&launch.params).words(),
                 _ => &[],

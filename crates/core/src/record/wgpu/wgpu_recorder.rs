@@ -146,7 +146,11 @@ impl<'e> WorkVisitor<'e> for WgpuVisitor<'e> {
     }
 
     #[inline]
-    fn launch(&mut self, launch: &'e Launch, params: &ParamsBlock) -> Result<()> {
+    fn launch(&mut self, launch: &'e Launch) -> Result<()> {
+        record_launch(&mut self.passes, self.transfers, launch, &launch.params)
+    }
+
+    fn launch_with(&mut self, launch: &'e Launch, params: &ParamsBlock) -> Result<()> {
         record_launch(&mut self.passes, self.transfers, launch, params)
     }
 
