@@ -3,7 +3,7 @@
 use crate::common::kernels::Mix;
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
-use fencepost::{Contents, Graph, Output};
+use fencepost::{Bound, Capture, Contents, Graph, Output};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -24,6 +24,7 @@ pub fn cases() -> Vec<Case> {
         case("g05_a_second_input_of_a_name_is_an_error", same_name),
         case("g05_a_value_is_set_for_one_replay", values),
         case("g05_a_value_belongs_to_one_capture", foreign_value),
+        case("g05_a_label_and_a_value_concern_one_command_of_the_queue", behind_constructs),
         case("g05_copies_of_a_graph_keep_the_values_that_it_has_then", values_of_copies),
         case("g05_bindings_may_be_replayed_inside_a_capture", child),
         case("g05_eight_threads_replay_with_their_own_bindings", threads),
@@ -511,6 +512,43 @@ fn foreign_value(subject: &Subject) {
         c.parameter("b", &k)
     });
     assert!(captured.unwrap_err().to_string().contains("the last captured command is a fill"));
+}
+
+/// Calls `label_node` and `parameter` behind calls that add no node of their own, or nodes of a body.
+fn behind_constructs(subject: &Subject) {
+    type Construct<'a> = &'a dyn Fn(&Capture) -> Result<()>;
+    let (ctx, queue) = queue_of(subject);
+    let mix = ctx.kernel::<Mix>().unwrap();
+    let (x, y) = (queue.full([N], 1_u32).unwrap(), queue.full([N], 0_u32).unwrap());
+    let go = queue.full([1], 1_u32).unwrap();
+    let launch = |c: &Capture| {
+        let y = &mut y.handle();
+        c.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 2, x: &x, y })
+    };
+    let child = queue.capture(|c| launch(c)).unwrap().0;
+    let constructs: [Construct<'_>; 4] = [
+        &|c| c.if_(&go, |b| launch(b)),
+        &|c| c.repeat(&go, Bound::AtMost(2), |b| launch(b)).map(drop),
+        &|c| c.replay(&child).map(drop),
+        &|c| c.on(&c.fork("side")).map(drop),
+    ];
+    for (at, construct) in constructs.into_iter().enumerate() {
+        for is_first in [true, false] {
+            let captured = queue.capture(|c| {
+                let k = c.value("k", 4_u32)?;
+                if !is_first {
+                    launch(c)?;
+                }
+                construct(c)?;
+                let errors = [c.label_node("name").map_err(drop), c.parameter("b", &k).map_err(drop)];
+                // A fork captures nothing, so the launch before it is still the last call.
+                assert_eq!(errors, if at == 3 && !is_first { [Ok(()); 2] } else { [Err(()); 2] }, "{at}");
+                Ok(())
+            });
+            let (mut graph, ()) = captured.unwrap();
+            assert_eq!(graph.edit().unwrap().node("name").is_ok(), at == 3 && !is_first);
+        }
+    }
 }
 
 fn child(subject: &Subject) {

@@ -17,6 +17,7 @@ pub fn cases() -> Vec<Case> {
         case("g08_an_edge_that_others_imply_is_left_out", reduction),
         case("g08_the_drawing_is_well_formed_and_has_a_box_for_each_node", svg),
         case("g08_labels_of_the_program_break_no_dump", hostile),
+        case("g08_a_long_label_makes_no_other_line_long", long_labels),
         case("g08_the_statistics_equal_a_hand_count", statistics),
         case("g08_the_barriers_equal_a_hand_count", barriers),
         case("g08_an_empty_graph_has_dumps", empty),
@@ -151,6 +152,30 @@ fn hostile(subject: &Subject) {
     assert_eq!(dot.nodes.len(), 2);
     let root = xml_checker::parse(&graph.to_svg());
     assert!(root.all("title")[0].text.contains("</title>\"]; \\ & <b>"), "{root:?}");
+    let text = graph.to_text();
+    assert_eq!(text.lines().count(), 1 + graph.nodes(), "{text}");
+    assert!(text.contains("</title>\"]; \\ & <b>\\u{1}\\n-->"), "{text}");
+}
+
+/// A label that is longer than a line makes its own line longer and no other.
+fn long_labels(subject: &Subject) {
+    let ctx = subject.ctx();
+    let queue = ctx.queue("main");
+    let mut x = ctx.zeros::<u32, 1>([N]).unwrap().named("x");
+    let (graph, ()) = queue
+        .capture(|c| {
+            for name in ["short", &"long".repeat(20_000), "second"] {
+                c.fill(&mut x, 1)?;
+                c.label_node(name)?;
+            }
+            Ok(())
+        })
+        .unwrap();
+    let text = graph.to_text();
+    let lengths: Vec<usize> = text.lines().map(str::len).collect();
+    assert!(lengths[2] > 80_000 && [1, 3].iter().all(|&line| lengths[line] < 300), "{lengths:?}");
+    dot_parser::parse(&graph.to_dot());
+    xml_checker::parse(&graph.to_svg());
 }
 
 fn statistics(subject: &Subject) {

@@ -34,6 +34,9 @@ impl Graph {
     }
 }
 
+/// Limits the characters of a column. A longer text makes only its own line longer.
+const WIDEST: usize = 40;
+
 /// Holds the widths of the columns, in characters.
 struct Widths {
     number: usize,
@@ -47,18 +50,34 @@ impl Widths {
         let all = || (0..view.vertices.len() as u32).zip(&view.vertices);
         Self {
             number: all().map(|(at, _)| view.number(at).len()).max().unwrap_or(0),
-            queue: view.queues.iter().map(|queue| queue.chars().count()).max().unwrap_or(0).max(4),
+            queue: widest(view.queues.iter().map(|queue| queue.chars().count())).max(4),
             level: view.columns.saturating_sub(1).to_string().len(),
-            name: all().map(|(_, vertex)| title(vertex).chars().count()).max().unwrap_or(0),
+            name: widest(all().map(|(_, vertex)| on_one_line(&title(vertex)).chars().count())),
         }
     }
+}
+
+/// Returns the width of a column for texts of these lengths.
+fn widest(lengths: impl Iterator<Item = usize>) -> usize {
+    lengths.filter(|&length| length <= WIDEST).max().unwrap_or(0)
+}
+
+/// Returns a text with escapes in place of the characters that would end the line.
+fn on_one_line(text: &str) -> String {
+    text.chars()
+        .flat_map(|letter| {
+            let escaped = letter.is_control().then(|| letter.escape_default());
+            let plain = escaped.is_none().then_some(letter);
+            escaped.into_iter().flatten().chain(plain)
+        })
+        .collect()
 }
 
 fn heading(view: &GraphView) -> String {
     let counted = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
     let (nodes, queues) = (counted(view.nodes, "node"), counted(view.queues.len(), "queue"));
     let levels = counted(view.columns as usize, "level");
-    format!("graph `{}`: {nodes} on {queues}, {levels}\n", view.label)
+    format!("graph `{}`: {nodes} on {queues}, {levels}\n", on_one_line(&view.label))
 }
 
 /// Returns the name of a node, with its kind if the name does not say it.
@@ -85,12 +104,12 @@ pub(crate) fn accesses(vertex: &Vertex) -> String {
 
 fn line(text: &mut String, view: &GraphView, at: u32, widths: &Widths) {
     let vertex = &view.vertices[at as usize];
-    let queue = vertex.queue.map_or("host", |queue| &view.queues[queue as usize]);
+    let queue = on_one_line(vertex.queue.map_or("host", |queue| &view.queues[queue as usize]));
     let Widths { number, queue: of_queue, level, name } = widths;
-    let (own, column, title) = (view.number(at), vertex.column, title(vertex));
+    let (own, column, title) = (view.number(at), vertex.column, on_one_line(&title(vertex)));
     let _ = write!(text, "{own:>number$}  {queue:of_queue$}  level {column:level$}  {title:name$}");
     let mut parts = Vec::new();
-    parts.extend(Some(accesses(vertex)).filter(|accesses| !accesses.is_empty()));
+    parts.extend(Some(on_one_line(&accesses(vertex))).filter(|accesses| !accesses.is_empty()));
     if !vertex.before.is_empty() {
         let before: Vec<String> = vertex.before.iter().map(|&before| view.number(before)).collect();
         parts.push(format!("after {}", before.join(", ")));

@@ -165,8 +165,8 @@ impl Capture {
     /// longer has the contents that the launch was given.
     ///
     /// # Errors
-    /// Returns [`Kind::Kernel`] if the kernel has no such parameter or its type differs; [`Kind::Graph`] if the last
-    /// captured command is no launch, or the value belongs to another capture; [`Kind::CaptureEnded`].
+    /// Returns [`Kind::Kernel`] if the kernel has no such parameter or its type differs; [`Kind::Graph`] if the last call
+    /// on this queue has captured no launch, or the value belongs to another capture; [`Kind::CaptureEnded`].
     #[track_caller]
     pub fn parameter<T: Param + Copy>(&self, field: &str, value: &GraphValue<T>) -> Result<()> {
         let captured = self.place();
@@ -175,12 +175,7 @@ impl Capture {
             if !state.knows_value(value.token) {
                 return Err(problem(graph, format!("value `{}` belongs to another capture", value.name)));
             }
-            let Some(node) = state.last_of(captured.index) else {
-                return Err(problem(
-                    graph,
-                    format!("no launch is captured that could have parameter `{field}`"),
-                ));
-            };
+            let node = state.last_call(captured.index, &format!("the call of `parameter` for `{field}`"))?;
             bind_parameter(graph, node, field, value)
         })?
     }
@@ -189,7 +184,8 @@ impl Capture {
     /// use the name. Several nodes may have one name.
     ///
     /// # Errors
-    /// Returns [`Kind::Graph`] if nothing is captured on this queue, and [`Kind::CaptureEnded`].
+    /// Returns [`Kind::Graph`] if nothing is captured on this queue, or if the last call was the replay of a graph, a
+    /// condition or a loop: nodes in a body get their names there. Returns [`Kind::CaptureEnded`].
     ///
     /// # Example
     /// ```
@@ -208,12 +204,7 @@ impl Capture {
     pub fn label_node(&self, name: &str) -> Result<()> {
         let captured = self.place();
         captured.with("label", Location::caller(), |state| {
-            let Some(node) = state.last_of(captured.index) else {
-                return Err(problem(
-                    (**self).label(),
-                    format!("no command is captured that `{name}` could name"),
-                ));
-            };
+            let node = state.last_call(captured.index, &format!("the label `{name}`"))?;
             let mut command = node.command.duplicate();
             command.label = Some(name.into());
             node.command = Arc::new(command);

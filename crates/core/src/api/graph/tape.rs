@@ -113,6 +113,9 @@ pub(crate) struct TapeQueue {
     /// Lists the nodes that the next node comes after: the last node, and nodes of other queues that the queue waits
     /// for since.
     frontier: SmallVec<[u32; 2]>,
+    /// Is the node of the queue's last call, if the call has added one node. A replay, a condition and a loop add nodes
+    /// that no call after them names.
+    last_call: Option<u32>,
     /// Counts for each captured queue the nodes that the next node comes after.
     clock: Vec<u32>,
 }
@@ -168,7 +171,7 @@ impl TapeState {
         frontier: SmallVec<[u32; 2]>,
         clock: Vec<u32>,
     ) -> u32 {
-        self.queues.push(TapeQueue { label: label.into(), at, frontier, clock });
+        self.queues.push(TapeQueue { label: label.into(), at, frontier, last_call: None, clock });
         self.queues.len() as u32 - 1
     }
 
@@ -177,9 +180,24 @@ impl TapeState {
         self.outer_values.contains(&token) || self.names.values.iter().any(|known| known.token == token)
     }
 
-    /// Returns the last node of a queue.
-    pub(crate) fn last_of(&mut self, queue: u32) -> Option<&mut GraphNode> {
-        self.nodes.iter_mut().rfind(|node| node.queue == queue)
+    /// Returns the node of the last call on a queue.
+    ///
+    /// # Errors
+    /// Returns `Graph` if nothing is captured on the queue, or if the last call has added no node or several nodes.
+    pub(crate) fn last_call(&mut self, queue: u32, wanted: &str) -> Result<&mut GraphNode> {
+        let of = &self.queues[queue as usize];
+        let Some(at) = of.last_call else {
+            let graph = of.label.to_string();
+            let problem = match self.nodes.iter().any(|node| node.queue == queue) {
+                false => format!("no command is captured on the queue before {wanted}"),
+                true => format!(
+                    "the last call before {wanted} is a replay, a condition or a loop and adds no node of its own: nodes \
+                     in a body get names and values in the body"
+                ),
+            };
+            return Err(Kind::Graph { graph, problem }.into());
+        };
+        Ok(&mut self.nodes[at as usize])
     }
 
     /// Adds a node at the end of a queue. `gate` is the word of its gate, if the node is in a body.
@@ -192,6 +210,7 @@ impl TapeState {
         let frontier = std::mem::take(&mut of.frontier);
         let after = frontier.into_iter().filter(|&node| nodes[node as usize].queue != queue).collect();
         of.frontier.push(at);
+        of.last_call = None;
         raise(&mut of.clock, queue, at + 1);
         self.reusable.note(queue, at, &command.work);
         self.behind.push(of.clock.iter().copied().collect());
@@ -323,7 +342,10 @@ impl CapturedQueue {
                 state.leases.entry(block.id).or_insert_with(|| Arc::new(engine.lease(block)));
             });
             let values = SmallVec::new();
-            state.push(self.index, Arc::new(NodeCommand { work, what, at, label, output, values }), None)
+            let node = NodeCommand { work, what, at, label, output, values };
+            let at = state.push(self.index, Arc::new(node), None);
+            state.queues[self.index as usize].last_call = Some(at);
+            at
         })
     }
 

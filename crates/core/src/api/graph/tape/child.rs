@@ -184,6 +184,7 @@ impl TapeState {
             let (frontier, clock) = self.end_of(other);
             self.wait(queues[0], &frontier, &clock);
         }
+        self.queues[queues[0] as usize].last_call = None;
     }
 
     /// Returns the number of a loop in the tape.
