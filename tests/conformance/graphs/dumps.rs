@@ -6,7 +6,7 @@ use super::xml_checker;
 use crate::common::kernels::Mix;
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
-use fencepost::{Capture, CommandQueue, DeviceArray, Graph, Result};
+use fencepost::{Bound, Capture, CommandQueue, DeviceArray, Graph, Result};
 use serde_json::Value;
 
 pub fn cases() -> Vec<Case> {
@@ -20,6 +20,7 @@ pub fn cases() -> Vec<Case> {
         case("g08_a_long_label_makes_no_other_line_long", long_labels),
         case("g08_the_statistics_equal_a_hand_count", statistics),
         case("g08_the_barriers_equal_a_hand_count", barriers),
+        case("g08_gates_are_counted_and_have_a_shape_of_their_own", gates),
         case("g08_an_empty_graph_has_dumps", empty),
     ]
 }
@@ -182,7 +183,7 @@ fn statistics(subject: &Subject) {
     let graph = fixed(&subject.ctx());
     let s = graph.statistics();
     assert_eq!((s.nodes, s.launches, s.copies, s.fills, s.uploads, s.reads), (7, 2, 1, 2, 1, 1));
-    assert_eq!((s.host_functions, s.outputs, s.queues, s.times, s.others), (1, 1, 2, 0, 0));
+    assert_eq!((s.host_functions, s.outputs, s.queues, s.times, s.gates), (1, 1, 2, 0, 0));
     assert_eq!((s.levels, s.barriers), (7, 3));
     assert_eq!((s.owned_bytes, s.constant_bytes), (4 * N as u64, 4 * N as u64));
     let json: Value = serde_json::from_str(&s.to_json()).unwrap();
@@ -221,6 +222,23 @@ fn barriers(subject: &Subject) {
         launch(c, 2, 3)
     });
     assert_eq!((cut.statistics().barriers, cut.statistics().levels), (1, 4));
+}
+
+fn gates(subject: &Subject) {
+    let graph = launches(subject, |c, launch| {
+        let count = c.array(&[1_u32])?;
+        c.repeat(&count, Bound::AtMost(2), |body| launch(body, 0, 1)).map(drop)
+    });
+    let statistics = graph.statistics();
+    // The upload of the count, three gates, two launches and the read of the counters follow each other.
+    assert_eq!((statistics.nodes, statistics.gates, statistics.launches, statistics.reads), (7, 3, 2, 1));
+    assert_eq!((statistics.gated_dispatches, statistics.barriers, statistics.levels), (5, 6, 7));
+    let dot = graph.to_dot();
+    assert_eq!(dot.matches("shape=diamond").count(), 3, "{dot}");
+    dot_parser::parse(&dot);
+    let svg = graph.to_svg();
+    assert_eq!(svg.matches("<polygon").count(), 4, "three gates and one in the legend: {svg}");
+    xml_checker::parse(&svg);
 }
 
 fn empty(subject: &Subject) {

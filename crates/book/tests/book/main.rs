@@ -2,6 +2,7 @@
 //! page names exists, and every shader is valid.
 
 mod cited;
+mod drawings;
 mod links;
 mod messages;
 mod pages;

@@ -63,7 +63,11 @@ fn node_line(dot: &mut String, view: &GraphView, at: u32, indent: &str) {
         let _ = write!(label, "\n{}", accesses(vertex));
     }
     let tooltip = vertex.at.map(ToString::to_string).unwrap_or_default();
-    let shape = if vertex.kind == VertexKind::Host { ", shape=octagon" } else { "" };
+    let shape = match vertex.kind {
+        VertexKind::Host => ", shape=octagon",
+        VertexKind::Gate => ", shape=diamond",
+        _ => "",
+    };
     let (id, label, tooltip) = (id(view, at), quoted(&label), quoted(&tooltip));
     let _ = writeln!(dot, "{indent}{id} [label={label}, tooltip={tooltip}{shape}];");
 }

@@ -43,8 +43,8 @@ pub struct GraphStatistics {
     pub reads: usize,
     /// Counts the nodes that read the clock of the device, one for each timed marker.
     pub times: usize,
-    /// Counts the nodes of other kinds.
-    pub others: usize,
+    /// Counts the gates, which decide whether bodies execute.
+    pub gates: usize,
     /// Counts the functions of the host. They are no nodes.
     pub host_functions: usize,
     /// Counts the outputs.
@@ -98,7 +98,7 @@ impl Graph {
             uploads: 0,
             reads: 0,
             times: 0,
-            others: 0,
+            gates: 0,
         };
         for node in plan.nodes.iter() {
             *statistics.of_kind(VertexKind::of(node)) += 1;
@@ -127,7 +127,7 @@ impl GraphStatistics {
             VertexKind::Read => &mut self.reads,
             VertexKind::Time => &mut self.times,
             VertexKind::Host => &mut self.host_functions,
-            VertexKind::Other => &mut self.others,
+            VertexKind::Gate => &mut self.gates,
         }
     }
 
@@ -141,7 +141,7 @@ impl GraphStatistics {
             ("uploads", self.uploads as u64),
             ("reads", self.reads as u64),
             ("times", self.times as u64),
-            ("others", self.others as u64),
+            ("gates", self.gates as u64),
             ("host_functions", self.host_functions as u64),
             ("outputs", self.outputs as u64),
             ("queues", self.queues as u64),

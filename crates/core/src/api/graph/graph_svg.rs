@@ -205,13 +205,12 @@ impl<'v> Drawing<'v> {
 
     fn vertex(&self, svg: &mut String, at: u32, vertex: &Vertex, on_path: bool) {
         let [left, top, right, bottom] = self.place(at);
-        let (width, height) = (right - left, bottom - top);
         let class = format!("{}{}", vertex.kind.word(), if on_path { " path" } else { "" });
         let _ = writeln!(
             svg,
-            "<g class=\"node {class}\"><title>{}</title><rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" \
-             height=\"{height:.1}\" rx=\"5\"/>{}</g>",
+            "<g class=\"node {class}\"><title>{}</title>{}{}</g>",
             escaped(&tooltip(self.view, at, vertex)),
+            outline(vertex.kind, [left, top, right, bottom], 5),
             self.caption(at, vertex)
         );
     }
@@ -243,9 +242,8 @@ impl<'v> Drawing<'v> {
                 let word = kind.word();
                 let _ = writeln!(
                     svg,
-                    "<g class=\"node {word}\"><rect x=\"{x}\" y=\"{}\" width=\"14\" height=\"14\" rx=\"3\"/></g>\
-                     <text class=\"soft\" x=\"{}\" y=\"{y}\">{word}</text>",
-                    y - 11.0,
+                    "<g class=\"node {word}\">{}</g><text class=\"soft\" x=\"{}\" y=\"{y}\">{word}</text>",
+                    outline(kind, [x, y - 11.0, x + 14.0, y + 3.0], 3),
                     x + 20.0
                 );
                 x += 40.0 + word.len() as f64 * LETTER;
@@ -269,6 +267,22 @@ impl<'v> Drawing<'v> {
             x += 66.0 + text.len() as f64 * LETTER;
         }
     }
+}
+
+/// Returns the outline of a vertex at a place: left, top, right, bottom. A gate has pointed ends.
+fn outline(kind: VertexKind, [left, top, right, bottom]: [f64; 4], radius: u32) -> String {
+    let (width, height) = (right - left, bottom - top);
+    if kind != VertexKind::Gate {
+        return format!(
+            "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"{radius}\"/>"
+        );
+    }
+    let (slant, middle) = (height / 4.0, f64::midpoint(top, bottom));
+    let (from, to) = (left + slant, right - slant);
+    format!(
+        "<polygon points=\"{left:.1},{middle:.1} {from:.1},{top:.1} {to:.1},{top:.1} {right:.1},{middle:.1} \
+         {to:.1},{bottom:.1} {from:.1},{bottom:.1}\"/>"
+    )
 }
 
 /// Returns the width of the box of a vertex.

@@ -58,14 +58,18 @@ pub(crate) enum VertexKind {
     /// A node that only reads the clock of the device.
     Time,
     Host,
-    Other,
+    /// A node that decides whether the nodes of a body execute.
+    Gate,
 }
 
 impl VertexKind {
     pub(crate) const ALL: [Self; 8] =
-        [Self::Launch, Self::Copy, Self::Fill, Self::Upload, Self::Read, Self::Time, Self::Host, Self::Other];
+        [Self::Launch, Self::Copy, Self::Fill, Self::Upload, Self::Read, Self::Time, Self::Host, Self::Gate];
 
     /// Returns the kind of a node.
+    ///
+    /// # Panics
+    /// Panics for work that cannot be captured, which is a bug.
     pub(crate) fn of(node: &GraphNode) -> Self {
         match &node.command.work {
             Work::Launch(_) => Self::Launch,
@@ -74,7 +78,8 @@ impl VertexKind {
             Work::Upload { .. } => Self::Upload,
             Work::Read { .. } => Self::Read,
             Work::Nothing => Self::Time,
-            _ => Self::Other,
+            Work::Gate(_) => Self::Gate,
+            _ => unreachable!("bug: a graph has a node of work that cannot be captured"),
         }
     }
 
@@ -88,7 +93,7 @@ impl VertexKind {
             Self::Read => "read",
             Self::Time => "time",
             Self::Host => "host",
-            Self::Other => "other",
+            Self::Gate => "gate",
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The barriers of a graph, counted without a recording: the rule of the native recorder on the uses of the nodes.
 
 use crate::memory::heap::BlockId;
+use crate::work::graph_data::control_table::ControlTable;
 use crate::work::graph_data::graph_order::GraphOrder;
 use crate::work::graph_data::graph_plan::GraphPlan;
 use crate::work::span::Span;
@@ -46,11 +47,16 @@ impl BarrierCount {
     fn add_segment(&mut self, plan: &GraphPlan, order: &GraphOrder) {
         for &node in &order.sorted {
             let work = &plan.command(node).work;
+            let gated = plan.nodes[node as usize].gate.and(plan.control.as_deref());
             if let Some(counts) = indirect(work) {
-                // A kernel of the recorder reads the group counts before the launch.
-                self.admit(node, &[(counts.block.id, false)]);
+                // A kernel of the recorder reads the group counts before the launch, and copies those of a body.
+                let copied =
+                    gated.into_iter().flat_map(|table| [(table.words.id, false), (table.counts.id, true)]);
+                let uses: Vec<_> = std::iter::once((counts.block.id, false)).chain(copied).collect();
+                self.admit(node, &uses);
             }
-            let uses: Vec<_> = work.touches().map(|touch| (touch.block.id, touch.write)).collect();
+            let own = work.touches().map(|touch| (touch.block.id, touch.write));
+            let uses: Vec<_> = own.chain(table_uses(plan.control.as_deref(), gated, work)).collect();
             self.admit(node, &uses);
         }
     }
@@ -80,6 +86,19 @@ impl BarrierCount {
         let last = self.uses.get(&block)?;
         if write { last.read.max(last.write) } else { last.write }
     }
+}
+
+/// Returns the uses of the control table by a gate, or by a command in a body, whose table is `gated`.
+fn table_uses(
+    table: Option<&ControlTable>,
+    gated: Option<&ControlTable>,
+    work: &Work,
+) -> impl Iterator<Item = (BlockId, bool)> {
+    let written = table.filter(|_| matches!(work, Work::Gate(_)));
+    let by_gate = written.into_iter().flat_map(|table| [(table.words.id, true), (table.counts.id, true)]);
+    // The contents of an upload are in the table.
+    let contents = gated.filter(|_| matches!(work, Work::Upload { .. })).map(|table| (table.words.id, false));
+    by_gate.chain(gated.map(|table| (table.counts.id, false))).chain(contents)
 }
 
 /// Returns the place of the group counts of an indirect launch.
