@@ -1,6 +1,7 @@
 //! Holds the tests of the rules of graphs.
 
 mod bindings;
+mod captured_access;
 mod capturing;
 mod control;
 mod control_changes;
@@ -28,6 +29,7 @@ use crate::common::Case;
 pub fn cases() -> Vec<Case> {
     [
         bindings::cases(),
+        captured_access::cases(),
         capturing::cases(),
         control::cases(),
         control_changes::cases(),

@@ -179,9 +179,7 @@ fn child_twice(subject: &Subject) {
             c.fill(&mut x.handle(), 1)?;
             c.replay(&child)?;
             c.fill(&mut x.handle(), 2)?;
-            let inside = c.replay(&child)?;
-            // A replay inside a capture has no outputs of its own.
-            assert!(inside.read(&shown).is_err());
+            c.replay(&child)?;
             c.fill(&mut x.handle(), 3)?;
             c.read_as("after", &x)
         })

@@ -263,8 +263,7 @@ fn child(subject: &Subject) {
     let (inner, inside) = marked(&ctx, &queue, 2);
     let captured = queue.capture(|c| {
         let start = c.marker_with(TIMED);
-        let run = c.replay(&inner)?;
-        assert!(matches!(run.event_of(&inside[0]).unwrap_err().kind(), Kind::Graph { .. }));
+        c.replay(&inner)?;
         Ok([start, c.marker_with(TIMED)])
     });
     let (graph, markers) = captured.unwrap();

@@ -142,5 +142,5 @@ fn failure(s: &Subject) {
     let error = away.finish().wait().unwrap_err();
     let Kind::OtherContext { object, error } = error.kind() else { panic!("{error}") };
     assert!(object.starts_with("queue `(gone)` on"), "{object}");
-    assert!(matches!(error.kind(), Kind::CallbackPanicked { queue } if queue == "gone"), "{error}");
+    assert!(matches!(error.kind(), Kind::CallbackPanicked { queue, .. } if queue == "gone"), "{error}");
 }

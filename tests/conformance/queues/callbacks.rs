@@ -153,7 +153,7 @@ fn panics(subject: &Subject) {
     queue.fill(&mut x, 1_u32).unwrap();
     go.send(()).unwrap();
     let error = queue.finish().wait().unwrap_err();
-    assert!(matches!(error.kind(), Kind::CallbackPanicked { queue } if queue == "main"), "{error}");
+    assert!(matches!(error.kind(), Kind::CallbackPanicked { queue, .. } if queue == "main"), "{error}");
     let error = queue.fill(&mut x, 2).unwrap_err();
     assert!(matches!(error.kind(), Kind::CallbackPanicked { .. }), "{error}");
     other.callback(|| ()).unwrap();

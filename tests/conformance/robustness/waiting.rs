@@ -111,7 +111,7 @@ const WAITS: &[Mistake] = &[
             queue.callback(|| std::panic::resume_unwind(Box::new("on purpose")))?;
             queue.finish().wait()
         },
-        |kind| matches!(kind, Kind::CallbackPanicked { queue } if queue == "called"),
+        |kind| matches!(kind, Kind::CallbackPanicked { queue, .. } if queue == "called"),
     ),
 ];
 

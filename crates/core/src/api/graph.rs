@@ -12,6 +12,7 @@ pub(crate) mod graph_statistics;
 pub(crate) mod graph_svg;
 pub(crate) mod graph_text;
 pub(crate) mod graph_view;
+pub(crate) mod host_function;
 pub(crate) mod input;
 pub(crate) mod loading;
 pub(crate) mod outputs;

@@ -120,7 +120,7 @@ impl CommandQueue {
 
     /// Makes the first queue of a capture on `queue`.
     pub(crate) fn captured(queue: &CommandQueue, tape: &Arc<Tape>) -> Self {
-        let place = CapturedQueue { tape: tape.clone(), index: 0 };
+        let place = CapturedQueue { tape: tape.clone(), index: 0, label: queue.label().into() };
         Self::captured_as(queue.owner().clone(), queue.inner.options.clone(), place)
     }
 
@@ -241,7 +241,7 @@ impl CommandQueue {
         if let Some(captured) = &self.inner.captured {
             let at = Location::caller();
             let is_timed = event.wants_time() || self.inner.options.timing;
-            let point = if is_timed { captured.timed_point(at) } else { captured.point(at) };
+            let point = if is_timed { captured.timed_point(at) } else { captured.untimed_point(at) };
             return event.set(point.map_or_else(Recording::Failed, Recording::Captured));
         }
         event.set(match self.slot() {
@@ -307,7 +307,7 @@ impl CommandQueue {
     pub fn wait_for_queue(&self, other: &CommandQueue) -> Result<()> {
         if let Some(captured) = &other.inner.captured {
             // A join needs no time, also on a timed queue.
-            let point = captured.point(Location::caller());
+            let point = captured.point("wait_for_queue", Location::caller());
             let end = point.map_or_else(Recording::Failed, Recording::Captured);
             return self.wait_for(&Event::new(other.owner().clone(), end));
         }
@@ -446,7 +446,12 @@ fn captured_wait(
         Recording::Never => Ok(()),
         Recording::Captured(point) if point.tape == captured.tape.id => captured.wait(&point, at),
         Recording::Failed(error) => Err(error),
-        Recording::Captured(_) | Recording::Point(..) | Recording::User(_) => {
+        Recording::Captured(_) => {
+            let remedy = "the event is a marker of another capture or of another body; the commands behind a replay, a \
+                          condition or a loop come after all of it without a wait";
+            Err(captured.refuse("wait_for", queue, at, remedy))
+        }
+        Recording::Point(..) | Recording::User(_) => {
             let remedy = "the event is not part of the capture: let the queue wait for it before the replay";
             Err(captured.refuse("wait_for", queue, at, remedy))
         }

@@ -10,6 +10,7 @@ use crate::memory::heap::Heap;
 use crate::memory::host_access::HostUseKind;
 use crate::memory::region_iter::PaddedShape;
 use crate::memory::shape::elements;
+use crate::runtime::captured_writes::check_host_access;
 use crate::runtime::event::same_context;
 use crate::runtime::owner::Owner;
 use crate::runtime::pending::Pending;
@@ -29,6 +30,9 @@ pub enum Upload {}
 /// Memory that downloads write and the host reads.
 #[derive(Clone, Copy, Debug)]
 pub enum Download {}
+
+/// Describes an access of the host: until when it waits, and the call with its line.
+type HostCallSite = (Deadline, &'static str, &'static Location<'static>);
 
 /// The direction of a [`HostArray`].
 pub trait Direction: sealed::Direction + Send + Sync + 'static {}
@@ -136,37 +140,42 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
     ///
     /// # Errors
     /// The error of a download to the array; [`Kind::DeviceLost`].
+    #[track_caller]
     pub fn read<R>(&self, f: impl FnOnce(&[T]) -> R) -> Result<R> {
-        self.read_by(Deadline::after(None), f)
+        self.read_by((Deadline::after(None), "read", Location::caller()), f)
     }
 
     /// Calls `f` as [`read`](Self::read) does, without waiting.
     ///
     /// # Errors
     /// [`Kind::Busy`] if the device may still write to the array.
+    #[track_caller]
     pub fn try_read<R>(&self, f: impl FnOnce(&[T]) -> R) -> Result<R> {
-        self.read_by(Deadline::now(), f)
+        self.read_by((Deadline::now(), "try_read", Location::caller()), f)
     }
 
     /// Waits for the device's last use of the elements, then calls `f`, which may change them.
     ///
     /// # Errors
     /// The errors of [`read`](Self::read).
+    #[track_caller]
     pub fn write<R>(&mut self, f: impl FnOnce(&mut [T]) -> R) -> Result<R> {
-        self.write_by(Deadline::after(None), f)
+        self.write_by((Deadline::after(None), "write", Location::caller()), f)
     }
 
     /// Calls `f` as [`write`](Self::write) does, without waiting.
     ///
     /// # Errors
     /// [`Kind::Busy`] if the device may still use the array.
+    #[track_caller]
     pub fn try_write<R>(&mut self, f: impl FnOnce(&mut [T]) -> R) -> Result<R> {
-        self.write_by(Deadline::now(), f)
+        self.write_by((Deadline::now(), "try_write", Location::caller()), f)
     }
 
-    fn read_by<R>(&self, deadline: Deadline, f: impl FnOnce(&[T]) -> R) -> Result<R> {
+    fn read_by<R>(&self, (deadline, call, at): HostCallSite, f: impl FnOnce(&[T]) -> R) -> Result<R> {
         match &self.place {
             HostMemory::Pinned(array) => {
+                check_host_access(array.storage.block(), call, at)?;
                 let engine = array.storage.owner.engine();
                 let access = engine.host_access(&array.span(), HostUseKind::Read, deadline)?;
                 let access = access.ok_or_else(|| busy(&self.label))?;
@@ -184,9 +193,14 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
         }
     }
 
-    fn write_by<R>(&mut self, deadline: Deadline, f: impl FnOnce(&mut [T]) -> R) -> Result<R> {
+    fn write_by<R>(
+        &mut self,
+        (deadline, call, at): HostCallSite,
+        f: impl FnOnce(&mut [T]) -> R,
+    ) -> Result<R> {
         match &mut self.place {
             HostMemory::Pinned(array) => {
+                check_host_access(array.storage.block(), call, at)?;
                 let engine = array.storage.owner.engine();
                 let access = engine.host_access(&array.span(), HostUseKind::Write, deadline)?;
                 let mut access = access.ok_or_else(|| busy(&self.label))?;

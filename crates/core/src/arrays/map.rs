@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::error::site::CommandKind;
 use crate::memory::host_access::HostUseKind;
 use crate::memory::staged_bytes::Payload;
+use crate::runtime::captured_writes::check_host_access;
 use crate::runtime::pending::{Pending, WakerRegistration};
 use crate::runtime::wait_mode::{LateSteps, WaitMode, late};
 use crate::scheduler::handle_points::PointHistory;
@@ -14,7 +15,7 @@ use crate::scheduler::host_guard::{HostClaim, HostGuard};
 use crate::scheduler::ordering::admission::Admission;
 use crate::work::step::Work;
 use fencepost_kernels::Element;
-use fencepost_sync::Slot;
+use fencepost_sync::{MaybeSend, Slot};
 use std::ops::{Deref, DerefMut, Range};
 use std::panic::Location;
 use std::sync::Arc;
@@ -57,7 +58,7 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
     /// ```
     #[track_caller]
     pub fn map_read(&self) -> Pending<ReadMap<T>> {
-        late(Mapping::new(self.array.clone(), false, ReadMap))
+        self.mapping(false, ReadMap, "map_read", Location::caller())
     }
 
     /// Maps the array for writing, after the last commands enqueued so far that use it. The map waits for no other
@@ -67,7 +68,20 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
     /// The errors of [`map_read`](Self::map_read).
     #[track_caller]
     pub fn map_write(&self) -> Pending<WriteMap<T>> {
-        late(Mapping::new(self.array.clone(), true, WriteMap))
+        self.mapping(true, WriteMap, "map_write", Location::caller())
+    }
+
+    fn mapping<G: MaybeSend + 'static>(
+        &self,
+        write: bool,
+        guard: fn(MapGuard<T>) -> G,
+        call: &'static str,
+        at: &'static Location<'static>,
+    ) -> Pending<G> {
+        match check_host_access(self.array.storage.block(), call, at) {
+            Ok(()) => late(Mapping::new(self.array.clone(), write, guard, at)),
+            Err(refused) => Pending::ready(Err(refused)),
+        }
     }
 }
 
@@ -89,18 +103,14 @@ struct Mapping<T: Element, G> {
 }
 
 impl<T: Element, G> Mapping<T, G> {
-    #[track_caller]
-    fn new(array: ArrayRef, write: bool, guard: fn(MapGuard<T>) -> G) -> Self {
+    fn new(
+        array: ArrayRef,
+        write: bool,
+        guard: fn(MapGuard<T>) -> G,
+        at: &'static Location<'static>,
+    ) -> Self {
         let past = array.storage.owner.engine().await_uses(&array.span(), write);
-        Self {
-            array,
-            write,
-            guard,
-            at: Location::caller(),
-            copying: None,
-            registration: WakerRegistration::default(),
-            past,
-        }
+        Self { array, write, guard, at, copying: None, registration: WakerRegistration::default(), past }
     }
 
     fn mapped(&self, access: HostGuard, copy: Option<Vec<T>>) -> G {

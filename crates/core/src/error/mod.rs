@@ -104,12 +104,13 @@ pub enum Kind {
          once, in the order of `fields`"
     )]
     MisplacedArgument { kernel: String, found: String, declared: String },
-    /// Two arguments of a launch overlap, and one of them is written.
+    /// Two arguments of a launch overlap, and one of them is written. For a launch in a graph, `node` names the node, the
+    /// graph and the line of the capture; it is empty for other launches.
     #[error(
-        "kernel `{kernel}`: arguments `{first}` and `{second}` overlap in array `{array}`, and one of them is \
+        "kernel `{kernel}`{node}: arguments `{first}` and `{second}` overlap in array `{array}`, and one of them is \
          written: pass parts that do not overlap, or a copy"
     )]
-    Aliased { kernel: String, first: String, second: String, array: String },
+    Aliased { kernel: String, node: String, first: String, second: String, array: String },
     /// A grid has more workgroups than the device accepts in one dimension. `folds` is true if the grid could be folded
     /// into two dimensions, but the kernel computes its index with `linear_id`, a `u32` that is too small for the grid.
     #[error(
@@ -214,7 +215,7 @@ pub enum Kind {
     Busy { array: String },
     /// The array, kernel, event or pinned array was made by another context.
     #[error(
-        "{object} belongs to another context: pass one of this context's own; `copy` copies an array from one \
+        "{object} belongs to another context: pass one of this context's own; for an array, `copy` copies it from one \
          context to another"
     )]
     ForeignContext { object: String },
@@ -235,8 +236,8 @@ pub enum Kind {
     )]
     WouldDeadlock { queue: String, callbacks: Vec<String> },
     /// A host callback panicked, which ended its queue.
-    #[error("a host callback of queue `{queue}` panicked")]
-    CallbackPanicked { queue: String },
+    #[error("a host callback of queue `{queue}` panicked: {panic}")]
+    CallbackPanicked { queue: String, panic: String },
     /// Nothing can signal the user event any more.
     #[error(
         "event `{event}` was abandoned: everything that could signal it was dropped; keep a handle of it until it is \
@@ -278,7 +279,7 @@ pub enum Kind {
     /// A forked queue of a capture was not joined.
     #[error(
         "queue `{queue}`, forked at {location}, has work that the captured queue does not wait for: add \
-         `wait_for_queue(&{queue})?` on the captured queue before the end of the capture"
+         `wait_for_queue(&{queue})?` on the captured queue at the end of the function that forks it"
     )]
     Unjoined { queue: String, location: &'static Location<'static> },
     /// A node of a graph could not be replayed.
@@ -406,9 +407,9 @@ mod tests {
 
     #[test]
     fn main_prints_the_message_of_an_error() {
-        let error = Error::from(Kind::CallbackPanicked { queue: "q".into() });
-        assert_eq!(format!("{error:?}"), "a host callback of queue `q` panicked");
-        assert_eq!(format!("{:?}", Err::<(), _>(&error)), "Err(a host callback of queue `q` panicked)");
+        let error = Error::from(Kind::CallbackPanicked { queue: "q".into(), panic: "why".into() });
+        assert_eq!(format!("{error:?}"), "a host callback of queue `q` panicked: why");
+        assert_eq!(format!("{:?}", Err::<(), _>(&error)), "Err(a host callback of queue `q` panicked: why)");
         assert!(format!("{error:#?}").contains("CallbackPanicked {"));
     }
 }

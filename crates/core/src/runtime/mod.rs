@@ -2,6 +2,7 @@
 //! also has the events and the pending results that a program holds.
 
 pub(crate) mod captured_point;
+pub(crate) mod captured_writes;
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) mod compiler_threads;
 pub(crate) mod context_registry;

@@ -13,6 +13,7 @@ use crate::scheduler::thread_posts::is_thread_of_a_lane;
 use crate::scheduler::thread_state::{enter_callback, is_signalling, leave_callback, this_thread};
 use fencepost_sync::prim::MutexGuard;
 use fencepost_sync::{HoldId, Point, Slot};
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
@@ -33,6 +34,12 @@ impl Drop for Inside {
         leave_callback();
         cycles::forget_polls(this_thread());
     }
+}
+
+/// Returns the text of a panic.
+pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic without a text")
 }
 
 impl Engine {
@@ -84,12 +91,12 @@ impl Engine {
         state.callbacks.running.push((id, this_thread()));
         drop(state);
         let inside = Inside::enter();
-        let panicked = catch_unwind(AssertUnwindSafe(run)).is_err();
+        let panic = catch_unwind(AssertUnwindSafe(run)).err().map(|panic| panic_text(&*panic).to_owned());
         drop(inside);
         // The callback may have blocked and taken a wake that was meant for a future that this thread polls.
         fencepost_sync::note_nested();
         let mut state = self.lock();
-        state.finish_callback(id, slot, panicked);
+        state.finish_callback(id, slot, panic);
         if !self.threads {
             state.wake_all_waiters(); // only polling makes progress here, perhaps on another thread
         }
@@ -100,7 +107,7 @@ impl Engine {
 
 impl State {
     /// Resumes the queue of a callback that has run. A callback that panicked fails its queue.
-    fn finish_callback(&mut self, id: HoldId, slot: Slot, panicked: bool) {
+    fn finish_callback(&mut self, id: HoldId, slot: Slot, panic: Option<String>) {
         self.callbacks.running.retain(|(running, _)| *running != id);
         self.release(|hold| hold == Hold::Callback(id));
         if self.lost.is_some() {
@@ -110,9 +117,9 @@ impl State {
         // A queue that failed meanwhile has dropped the callback already.
         let due = front.filter(|front| matches!(front.op, Op::DueCallback(due) if due == id));
         if let Some(first) = due.map(|front| front.stamp) {
-            if panicked {
+            if let Some(panic) = panic {
                 let queue = self.queue(slot).label.to_string();
-                self.fail_queue(slot, first, Kind::CallbackPanicked { queue }.into());
+                self.fail_queue(slot, first, Kind::CallbackPanicked { queue, panic }.into());
             } else {
                 self.queue_mut(slot).pop(None);
             }
@@ -145,7 +152,7 @@ mod tests {
 
     #[test]
     fn r01_a_queue_that_failed_during_a_callback_is_unchanged_by_its_end() {
-        for panicked in [false, true] {
+        for panic in [None, Some(String::from("why"))] {
             let engine = engine(false);
             let slot = queue(&engine);
             enqueue_callback(&engine, slot, || ());
@@ -159,7 +166,7 @@ mod tests {
             engine.take_queue_error(slot).expect("the queue has failed");
             let gate = hold(&engine, slot);
             let mut state = engine.lock();
-            state.finish_callback(id, slot, panicked);
+            state.finish_callback(id, slot, panic);
             let behind = state.queue(slot).end(slot);
             state.plan([behind], Priority::Normal);
             assert_eq!(state.reached(behind), PointProgress::Unplanned, "the gate is not signalled");

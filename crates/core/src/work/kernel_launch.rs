@@ -172,7 +172,8 @@ fn check_alias(kernel: &KernelInner, block: &Block, i: usize, j: usize) -> Resul
     }
     let (first, second) = (bindings[i].name.clone(), bindings[j].name.clone());
     let array = block.order().label.to_string();
-    Err(Kind::Aliased { kernel: kernel.name.to_string(), first, second, array }.into())
+    let (kernel, node) = (kernel.name.to_string(), String::new());
+    Err(Kind::Aliased { kernel, node, first, second, array }.into())
 }
 
 fn of_span(span: &Span, write: bool) -> Touch<'_> {

@@ -10,6 +10,10 @@ use std::cell::RefCell;
 use std::panic::Location;
 use std::sync::Arc;
 
+/// Names the remedy for the scope of an ordinary queue in the scope of a captured one.
+const SCOPE_IN_CAPTURE: &str = "the scope of an ordinary queue inside the scope of a captured queue would execute its commands \
+                                once, at the capture: open the scope before the capture, or fork the captured queue";
+
 thread_local! {
     /// Holds the current context and the current queues of this thread, and keeps none of them alive.
     static CURRENT: RefCell<Current> = RefCell::default();
@@ -135,13 +139,19 @@ impl CommandQueue {
         let before = before.as_ref().and_then(CommandQueue::captured_queue);
         if let Some(before) = before.filter(|before| Arc::ptr_eq(&before.tape, &captured.tape)) {
             // After the end of the capture, the verbs of the queue return the error.
-            drop(before.point(at).and_then(|point| captured.wait(&point, at)));
+            drop(before.point("scope", at).and_then(|point| captured.wait(&point, at)));
         }
     }
 
+    /// Orders this queue after the current queue. If that one captures a graph, the capture fails, because the scope
+    /// would execute at once and not in each replay.
     fn wait_for_current(&self, at: &'static Location<'static>) {
-        let before = current_queue(self.owner())
-            .map_or_else(|| self.owner().default_slot(), |queue| queue.slot().ok());
+        let current = current_queue(self.owner());
+        if let Some(captured) = current.as_ref().and_then(CommandQueue::captured_queue) {
+            drop(captured.refuse("scope", &captured.label, at, SCOPE_IN_CAPTURE));
+            return;
+        }
+        let before = current.map_or_else(|| self.owner().default_slot(), |queue| queue.slot().ok());
         if let (Some(before), Ok(slot)) = (before, self.slot()) {
             self.owner().engine().order_after(slot, before, at);
         }

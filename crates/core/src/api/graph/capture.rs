@@ -1,6 +1,7 @@
 //! The capture of a graph.
 
 use crate::api::graph::graph_handle::Graph;
+use crate::api::graph::host_function::HostFunction;
 use crate::api::graph::tape::{CapturedQueue, GraphOutput, Tape, unique};
 use crate::api::queue::CommandQueue;
 use crate::arrays::device_array::DeviceArray;
@@ -9,7 +10,6 @@ use crate::error::{Kind, Result};
 use crate::memory::read_slot::ReadSlot;
 use crate::work::step::Work;
 use fencepost_kernels::Element;
-use fencepost_sync::prim::Mutex;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
@@ -105,7 +105,9 @@ impl CommandQueue {
         let tape = Tape::new(self.owner(), self.label(), at);
         let ending = Ending(&tape);
         let capture = Capture { queue: CommandQueue::captured(self, &tape) };
+        let open = tape.writes.open();
         let result = f(&capture)?;
+        drop(open);
         let ended = tape.end()?;
         drop(ending);
         Ok((Graph::new(&tape, self.label(), ended)?, result))
@@ -182,7 +184,8 @@ impl Capture {
     }
 
     /// *Captures* a function of the host. Each replay calls the function on the context's callback thread after the
-    /// commands captured before it on any queue, and the commands captured later wait for it.
+    /// commands captured before it on any queue, and the commands captured later wait for it. If the function panics,
+    /// the queue of the replay fails; later replays call the function again.
     ///
     /// # Errors
     /// Returns [`Kind::CaptureEnded`](crate::Kind::CaptureEnded), and [`Kind::Captured`](crate::Kind::Captured) in a
@@ -193,8 +196,9 @@ impl Capture {
         let captured = self.place();
         captured.not_in_body("host", at, "call the function before or behind the condition or the loop")?;
         captured.with("host", at, |state| {
+            state.queues[captured.index as usize].clear_last_call();
             let before = state.nodes.len() as u32;
-            state.calls.push((before, Arc::new(Mutex::new(Box::new(f)))));
+            state.calls.push((before, HostFunction::new(f, at)));
         })
     }
 }

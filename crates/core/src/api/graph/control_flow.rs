@@ -309,11 +309,14 @@ impl Replay {
     /// are counted together.
     ///
     /// # Errors
-    /// Returns [`Kind::Graph`] if the loop belongs to another graph. The result has the errors of the work.
+    /// Returns [`Kind::Graph`] if the loop belongs to another graph, and [`Kind::Captured`] for a replay inside a
+    /// capture. The result has the errors of the work.
     ///
     /// # Example
     /// See [`CommandQueue::while_`].
+    #[track_caller]
     pub fn iterations(&self, of: &Loop) -> Result<Pending<u32>> {
+        self.not_in_capture("iterations", Location::caller())?;
         let index = self.counter(of)?;
         Ok(then(self.counters()?, move |counters| Ok(counters[2 * index])))
     }
@@ -326,7 +329,9 @@ impl Replay {
     ///
     /// # Example
     /// See [`CommandQueue::while_`].
+    #[track_caller]
     pub fn reached_bound(&self, of: &Loop) -> Result<Pending<bool>> {
+        self.not_in_capture("reached_bound", Location::caller())?;
         let index = self.counter(of)?;
         Ok(then(self.counters()?, move |counters| Ok(counters[2 * index + 1] != 0)))
     }

@@ -47,7 +47,7 @@ pub struct GraphStatistics {
     pub gates: usize,
     /// Counts the functions of the host. They are no nodes.
     pub host_functions: usize,
-    /// Counts the outputs.
+    /// Counts the outputs that the program has declared. The read of the counters of loops is none of them.
     pub outputs: usize,
     /// Counts the captured queues.
     pub queues: usize,
@@ -56,7 +56,8 @@ pub struct GraphStatistics {
     /// Counts the barriers that the native recorder records for a replay, by its rule that compares whole arrays. A
     /// command counts as one dispatch or copy, also if a device splits it.
     pub barriers: usize,
-    /// Counts the bytes of device memory that the graph owns: the arrays that its capture made.
+    /// Counts the bytes of device memory that the graph owns: the arrays that its capture made, also those that an edit
+    /// has replaced, and the table of its conditions and loops.
     pub owned_bytes: u64,
     /// Counts the bytes that the graph keeps for its uploads.
     pub constant_bytes: u64,
@@ -83,7 +84,7 @@ impl Graph {
         let mut statistics = GraphStatistics {
             nodes: plan.nodes.len(),
             host_functions: self.inner.calls.len(),
-            outputs: self.inner.outputs.len(),
+            outputs: self.outputs().len(),
             queues: plan.queues.len(),
             levels: plan.segments.iter().map(|segment| segment.order.depth as usize).sum::<usize>()
                 + plan.segments.len().saturating_sub(1),

@@ -203,7 +203,7 @@ impl Capture {
     #[track_caller]
     pub fn label_node(&self, name: &str) -> Result<()> {
         let captured = self.place();
-        captured.with("label", Location::caller(), |state| {
+        captured.with("label_node", Location::caller(), |state| {
             let node = state.last_call(captured.index, &format!("the label `{name}`"))?;
             let mut command = node.command.duplicate();
             command.label = Some(name.into());

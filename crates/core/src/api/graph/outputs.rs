@@ -25,9 +25,9 @@ impl Graph {
     /// ```
     pub fn output<T: Element>(&self, name: &str) -> Result<Output<T>> {
         let problem = |problem: String| Kind::Graph { graph: self.label().into(), problem };
-        let Some(found) = self.inner.outputs.iter().rev().find(|output| &*output.name == name) else {
+        let Some(found) = self.outputs().iter().rev().find(|output| &*output.name == name) else {
             let known: Vec<String> =
-                self.inner.outputs.iter().map(|output| format!("`{}`", output.name)).collect();
+                self.outputs().iter().map(|output| format!("`{}`", output.name)).collect();
             let known = if known.is_empty() { "no outputs".into() } else { known.join(", ") };
             return Err(problem(format!("it has no output `{name}`; it has {known}")).into());
         };

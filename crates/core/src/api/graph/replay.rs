@@ -21,7 +21,6 @@ use crate::work::graph_data::graph_run::{GraphRun, GraphStep};
 use crate::work::step::Work;
 use fencepost_kernels::Element;
 use fencepost_sync::Point;
-use fencepost_sync::prim::lock;
 use std::fmt;
 use std::panic::Location;
 use std::sync::{Arc, OnceLock};
@@ -104,8 +103,8 @@ fn steps(graph: &GraphInner, run: &Arc<GraphRun>) -> Vec<Op> {
     let mut ops = Vec::new();
     for (at, segment) in run.plan.segments.iter().enumerate() {
         if let Some((_, call)) = at.checked_sub(1).map(|before| &graph.calls[before]) {
-            let call = call.clone();
-            ops.push(Op::Callback(Box::new(move || (lock(&call))())));
+            let (call, graph) = (call.clone(), run.plan.label.clone());
+            ops.push(Op::Callback(Box::new(move || call.call(&graph))));
         }
         if !segment.order.levels.is_empty() {
             let step = GraphStep { run: run.clone(), segment: Some(at as u32) };
@@ -142,10 +141,11 @@ impl Replay {
     /// *Flushes*; the result has the elements of an output of this replay.
     ///
     /// # Errors
-    /// Returns [`Kind::Graph`](crate::Kind::Graph) if the output belongs to another graph. The result has the errors of
-    /// the work.
+    /// Returns [`Kind::Graph`](crate::Kind::Graph) if the output belongs to another graph, and
+    /// [`Kind::Captured`](crate::Kind::Captured) for a replay inside a capture. The result has the errors of the work.
+    #[track_caller]
     pub fn read<T: Element>(&self, output: &Output<T>) -> Result<Pending<Vec<T>>> {
-        self.not_in_capture(|| format!("output `{}`", output.name))?;
+        self.not_in_capture("Replay::read", Location::caller())?;
         let inner = &self.inner;
         let found = inner.graph.outputs.iter().rposition(|known| known.token == output.token);
         let Some(at) = found else {
@@ -157,7 +157,6 @@ impl Replay {
 
     /// *Flushes*; the result has the counters of the loops of the graph, two words for each.
     pub(crate) fn counters(&self) -> Result<Pending<Vec<u32>>> {
-        self.not_in_capture(|| "the count of a loop".into())?;
         let layout = self.plan().control.as_ref().map(|table| &table.layout);
         let output = layout.and_then(|layout| layout.output).expect("bug: a loop without counters");
         let bytes = self.inner.graph.outputs[output as usize].bytes;
@@ -169,14 +168,16 @@ impl Replay {
         &self.inner.run.plan
     }
 
-    /// Returns an error if the replay is a part of another graph.
-    fn not_in_capture(&self, object: impl FnOnce() -> String) -> Result<()> {
-        let Recording::Captured(_) = self.inner.event.recording() else { return Ok(()) };
-        let problem = format!(
-            "{} belongs to a replay inside a capture: read it from the replay of the captured graph",
-            object()
-        );
-        Err(Kind::Graph { graph: self.inner.graph.name.1.to_string(), problem }.into())
+    /// Returns an error if the replay is a part of a capture. The capture fails with the error too.
+    pub(crate) fn not_in_capture(
+        &self,
+        call: &'static str,
+        location: &'static Location<'static>,
+    ) -> Result<()> {
+        let Recording::Captured(point) = self.inner.event.recording() else { return Ok(()) };
+        let remedy = "the replay is a part of the capture: make the call on a replay of the captured graph";
+        let queue = point.queue.to_string();
+        Err(point.fault.raise(Kind::Captured { call, queue, location, remedy }.into()))
     }
 
     fn read_output<T: Element>(&self, at: usize, len: usize) -> Result<Pending<Vec<T>>> {
@@ -204,7 +205,8 @@ impl Replay {
     /// [`Event::seconds_since`] measures the time between two markers of one replay, or of two replays.
     ///
     /// # Errors
-    /// Returns [`Kind::Graph`](crate::Kind::Graph) if the marker was not captured in this graph.
+    /// Returns [`Kind::Graph`](crate::Kind::Graph) if the marker was not captured in this graph, and
+    /// [`Kind::Captured`](crate::Kind::Captured) for a replay inside a capture.
     ///
     /// # Example
     /// ```
@@ -222,17 +224,14 @@ impl Replay {
     /// assert!(end.seconds_since(&start).wait()? > 0.0);
     /// # Ok::<(), fencepost::Error>(())
     /// ```
+    #[track_caller]
     pub fn event_of(&self, marker: &Event) -> Result<Event> {
+        self.not_in_capture("event_of", Location::caller())?;
         let inner = &self.inner;
         let wrong = |problem: &str| -> Error {
             let graph = inner.graph.name.1.to_string();
             Kind::Graph { graph, problem: problem.into() }.into()
         };
-        if let Recording::Captured(_) = inner.event.recording() {
-            return Err(wrong(
-                "the replay is inside a capture: take the events of the replay of the captured graph",
-            ));
-        }
         let marked = match marker.recording() {
             Recording::Captured(marked) if marked.tape == inner.graph.id => marked,
             Recording::Captured(_) => return Err(wrong("the marker belongs to another graph")),

@@ -4,12 +4,14 @@ pub(crate) mod body;
 pub(crate) mod child;
 mod made_blocks;
 
+use crate::api::graph::host_function::HostCall;
 use crate::api::graph::tape::made_blocks::MadeBlocks;
 use crate::error::site::CommandKind;
 use crate::error::{Error, Kind, Result};
 use crate::memory::block::Block;
 use crate::memory::heap::BlockId;
 use crate::runtime::captured_point::{CaptureFault, CapturedPoint};
+use crate::runtime::captured_writes::CapturedWrites;
 use crate::runtime::owner::Owner;
 use crate::scheduler::free_blocks::BlockLease;
 use crate::scheduler::replay_turn::ReplayTurn;
@@ -34,6 +36,8 @@ pub(crate) struct Tape {
     /// Is the line that started the capture.
     pub(crate) at: &'static Location<'static>,
     pub(crate) fault: CaptureFault,
+    /// Holds the blocks that the commands of the capture write.
+    pub(crate) writes: Arc<CapturedWrites>,
     /// Is `true` if the tape takes the commands of a body, which the graph may execute any number of times.
     is_body: bool,
     state: Mutex<TapeState>,
@@ -103,9 +107,6 @@ pub(crate) struct GraphOutput {
     pub(crate) len: u64,
 }
 
-/// Is a function of the host that each replay calls.
-pub(crate) type HostCall = Arc<Mutex<Box<dyn FnMut() + Send>>>;
-
 /// Holds the state of one captured queue.
 pub(crate) struct TapeQueue {
     pub(crate) label: Arc<str>,
@@ -114,10 +115,17 @@ pub(crate) struct TapeQueue {
     /// for since.
     frontier: SmallVec<[u32; 2]>,
     /// Is the node of the queue's last call, if the call has added one node. A replay, a condition and a loop add nodes
-    /// that no call after them names.
+    /// that no call after them names, and some calls add none.
     last_call: Option<u32>,
     /// Counts for each captured queue the nodes that the next node comes after.
     clock: Vec<u32>,
+}
+
+impl TapeQueue {
+    /// Records a call that has added no node.
+    pub(crate) fn clear_last_call(&mut self) {
+        self.last_call = None;
+    }
 }
 
 /// Is the place of a captured queue in its capture.
@@ -125,6 +133,8 @@ pub(crate) struct TapeQueue {
 pub(crate) struct CapturedQueue {
     pub(crate) tape: Arc<Tape>,
     pub(crate) index: u32,
+    /// Is the name of the queue in messages.
+    pub(crate) label: Arc<str>,
 }
 
 /// Returns a number that no other capture or output has.
@@ -139,7 +149,9 @@ impl Tape {
         let mut state = TapeState { open: true, ..TapeState::default() };
         state.add_queue(label, at, SmallVec::new(), Vec::new());
         let (id, fault) = (unique(), CaptureFault::default());
-        Arc::new(Self { id, owner: owner.clone(), at, fault, is_body: false, state: Mutex::new(state) })
+        let writes = CapturedWrites::new(label, &fault);
+        let state = Mutex::new(state);
+        Arc::new(Self { id, owner: owner.clone(), at, fault, writes, is_body: false, state })
     }
 
     /// Ends the capture and returns its commands. Later calls on its queues return
@@ -268,23 +280,17 @@ impl CapturedQueue {
     ) -> Result<T> {
         let mut state = lock(&self.tape.state);
         if !state.open {
-            let queue = "of a capture".into();
+            let queue = self.label.to_string();
             return Err(Kind::CaptureEnded { call, queue, location: at }.into());
         }
         if state.body_is_open {
-            let queue = state.queues[self.index as usize].label.to_string();
+            let queue = self.label.to_string();
             drop(state);
             let remedy = "the function of a condition or a loop captures its body now: use the capture that the \
                           function receives";
             return Err(self.tape.fault.raise(Kind::Captured { call, queue, location: at, remedy }.into()));
         }
         Ok(change(&mut state))
-    }
-
-    /// Returns the name of the queue in messages.
-    pub(crate) fn label(&self) -> Arc<str> {
-        let state = lock(&self.tape.state);
-        state.queues.get(self.index as usize).map(|queue| queue.label.clone()).unwrap_or_default()
     }
 
     /// Returns an error if the queue captures a body. The capture fails with the error too.
@@ -294,7 +300,7 @@ impl CapturedQueue {
         at: &'static Location<'static>,
         remedy: &'static str,
     ) -> Result<()> {
-        if self.tape.is_body { Err(self.refuse(call, &self.label(), at, remedy)) } else { Ok(()) }
+        if self.tape.is_body { Err(self.refuse(call, &self.label, at, remedy)) } else { Ok(()) }
     }
 
     /// Returns the error of a call that cannot be captured, and makes the capture fail with it.
@@ -341,6 +347,7 @@ impl CapturedQueue {
             work.each_block(|block| {
                 state.leases.entry(block.id).or_insert_with(|| Arc::new(engine.lease(block)));
             });
+            work.touches().filter(|touch| touch.write).for_each(|touch| self.tape.writes.add(touch.block));
             let values = SmallVec::new();
             let node = NodeCommand { work, what, at, label, output, values };
             let at = state.push(self.index, Arc::new(node), None);
@@ -356,6 +363,7 @@ impl CapturedQueue {
             state.owns_memory = true;
             state.made.insert(block.id, block.size);
             state.reusable.add(block);
+            self.tape.writes.add(block);
             state.leases.entry(block.id).or_insert_with(|| Arc::new(engine.lease(block)));
         })
     }
@@ -363,7 +371,7 @@ impl CapturedQueue {
     /// Keeps a block as long as the graph.
     pub(crate) fn lease(&self, block: &Arc<Block>, at: &'static Location<'static>) -> Result<()> {
         let engine = self.tape.owner.engine();
-        self.with("an input", at, |state| {
+        self.with("input", at, |state| {
             state.leases.entry(block.id).or_insert_with(|| Arc::new(engine.lease(block)));
         })
     }
@@ -386,6 +394,14 @@ impl CapturedQueue {
         })
     }
 
+    /// Begins a call that may add no node. Labels and values behind the call do not concern an earlier node.
+    pub(crate) fn begin_call(&self) {
+        let mut state = lock(&self.tape.state);
+        if let Some(queue) = state.queues.get_mut(self.index as usize) {
+            queue.last_call = None;
+        }
+    }
+
     /// Makes a queue that comes after everything captured so far on this one.
     pub(crate) fn fork(&self, label: &str, at: &'static Location<'static>) -> Result<Self> {
         let index = self.with("fork", at, |state| {
@@ -393,16 +409,16 @@ impl CapturedQueue {
             let (frontier, clock) = (frontier.clone(), clock.clone());
             state.add_queue(label, at, frontier, clock)
         })?;
-        Ok(Self { tape: self.tape.clone(), index })
+        Ok(Self { tape: self.tape.clone(), index, label: label.into() })
     }
 
-    /// Returns the end of the queue.
-    pub(crate) fn point(&self, at: &'static Location<'static>) -> Result<CapturedPoint> {
-        self.with("marker", at, |state| {
+    /// Returns the end of the queue, for a call of the program.
+    pub(crate) fn point(&self, call: &'static str, at: &'static Location<'static>) -> Result<CapturedPoint> {
+        self.with(call, at, |state| {
             let TapeQueue { frontier, clock, .. } = &state.queues[self.index as usize];
             CapturedPoint {
                 tape: self.tape.id,
-                queue: state.queues[self.index as usize].label.clone(),
+                queue: self.label.clone(),
                 after: frontier.clone(),
                 clock: clock.clone(),
                 time: None,
@@ -411,15 +427,24 @@ impl CapturedQueue {
         })
     }
 
+    /// Returns the end of the queue, for a marker without a time.
+    pub(crate) fn untimed_point(&self, at: &'static Location<'static>) -> Result<CapturedPoint> {
+        self.begin_call();
+        self.point("marker", at)
+    }
+
     /// Returns the end of the queue, with the time of a node that executes nothing.
     pub(crate) fn timed_point(&self, at: &'static Location<'static>) -> Result<CapturedPoint> {
         self.not_in_body("a timed marker", at, NO_TIME_IN_BODY)?;
         let node = self.push((CommandKind::Inspect, at), Work::Nothing, None, None)?;
-        Ok(CapturedPoint { time: Some(node), ..self.point(at)? })
+        Ok(CapturedPoint { time: Some(node), ..self.point("marker", at)? })
     }
 
     /// Orders the next command of the queue after a point of the same capture.
     pub(crate) fn wait(&self, point: &CapturedPoint, at: &'static Location<'static>) -> Result<()> {
-        self.with("wait_for", at, |state| state.wait(self.index, &point.after, &point.clock))
+        self.with("wait_for", at, |state| {
+            state.queues[self.index as usize].last_call = None;
+            state.wait(self.index, &point.after, &point.clock);
+        })
     }
 }

@@ -4,8 +4,14 @@ use crate::api::graph::tape::CapturedQueue;
 use crate::api::queue::transfer::ArrayOps;
 use crate::arrays::storage::Storage;
 use crate::error::Result;
+use crate::error::site::CommandKind;
+use crate::memory::block::Block;
 use crate::memory::heap::Heap;
 use crate::memory::pool::size_for;
+use crate::scheduler::ordering::admission::Admission;
+use crate::work::span::{Pattern, Span};
+use crate::work::step::Work;
+use fencepost_sync::Slot;
 use std::sync::Arc;
 
 impl ArrayOps<'_> {
@@ -14,6 +20,18 @@ impl ArrayOps<'_> {
         let storage = Storage::allocate(self.owner, Heap::Device, bytes, label, self.by)?;
         self.owner.engine().note_making(self.by, storage.block());
         Ok(storage)
+    }
+
+    /// Enqueues a fill of the memory of a new array of a capture, unless the memory is new. Until the first replay, the
+    /// array has zeros, and not the bytes of a dropped array.
+    fn clear_before_replays(&self, block: &Arc<Block>) -> Result<()> {
+        if block.order().fresh {
+            return Ok(());
+        }
+        let by = Admission { slot: Slot::CONTEXT, what: CommandKind::Fill, at: self.by.at };
+        let dst = Span { block: block.clone(), offset: 0, size: block.size };
+        ArrayOps { owner: self.owner, by, captured: None }
+            .enqueue(CommandKind::Fill, Work::Fill { dst, pattern: Pattern::ZERO })
     }
 
     /// Allocates an array of a capture, on the memory of a dropped array of the capture if there is one.
@@ -30,6 +48,7 @@ impl ArrayOps<'_> {
         }
         let storage = Storage::allocate(self.owner, Heap::Device, bytes, label, self.by)?;
         captured.adopt(storage.block(), self.by.at)?;
+        self.clear_before_replays(storage.block())?;
         Ok(storage)
     }
 }

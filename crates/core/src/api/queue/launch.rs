@@ -132,6 +132,7 @@ impl CommandQueue {
         error: Error,
     ) -> Result<()> {
         let Some(captured) = self.captured_queue() else { return Err(error) };
+        captured.begin_call();
         // A launch without workgroups is a node too, because an edit may give it some.
         gather.complete(&grid)?;
         captured.push(site, Work::Launch(gather.launch), None, None).map(|_| ())

@@ -14,6 +14,7 @@ use crate::memory::region::Region;
 use crate::memory::region_iter::{PaddedShape, StridedRegion};
 use crate::memory::shape::count;
 use crate::multi::context_copy;
+use crate::runtime::captured_writes::check_host_access;
 use crate::runtime::event::same_context;
 use crate::runtime::owner::Owner;
 use crate::runtime::pending::Pending;
@@ -213,6 +214,7 @@ impl ArrayOps<'_> {
         if let Some(words) = src.words() {
             return self.read_words(words, src.len(), out);
         }
+        check_host_access(src.array.storage.block(), self.by.what.verb(), self.by.at)?;
         let shape = src.strided.shape();
         let (between, works) = self.gather(src, PaddedShape::full(&shape))?;
         self.enqueue_all_or_none(works)?;

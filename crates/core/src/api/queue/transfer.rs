@@ -13,6 +13,7 @@ use crate::memory::read_slot::{ReadSlot, ReadState};
 use crate::memory::region_iter::PaddedShape;
 use crate::memory::staged_bytes::{KeptBytes, Payload};
 use crate::multi::context_copy;
+use crate::runtime::captured_writes::check_host_access;
 use crate::runtime::event::same_context;
 use crate::runtime::owner::Owner;
 use crate::runtime::pending::{Pending, WakerRegistration};
@@ -225,6 +226,9 @@ impl ArrayOps<'_> {
     /// Enqueues a read of the first `len` elements of `span`.
     pub(crate) fn read_words<T: Element>(&self, span: Span, len: usize, out: Vec<T>) -> Result<Reading<T>> {
         self.not_captured("download", READ_IN_CAPTURE)?;
+        if self.by.what != CommandKind::Map {
+            check_host_access(&span.block, self.by.what.verb(), self.by.at)?;
+        }
         let slot = ReadSlot::new();
         let engine = self.owner.engine();
         let work = Work::Read { src: span.clone(), slot: slot.clone() };
@@ -247,7 +251,7 @@ impl ArrayOps<'_> {
     pub(crate) fn not_captured(&self, call: &'static str, remedy: &'static str) -> Result<()> {
         match self.captured {
             None => Ok(()),
-            Some(captured) => Err(captured.refuse(call, &captured.label(), self.by.at, remedy)),
+            Some(captured) => Err(captured.refuse(call, &captured.label, self.by.at, remedy)),
         }
     }
 }
@@ -309,7 +313,13 @@ impl CommandQueue {
     #[track_caller]
     pub(crate) fn by(&self, what: CommandKind) -> Result<ArrayOps<'_>> {
         let (at, captured) = (Location::caller(), self.captured_queue());
-        let slot = if captured.is_some() { Slot::CONTEXT } else { self.slot()? };
+        let slot = match captured {
+            None => self.slot()?,
+            Some(captured) => {
+                captured.begin_call();
+                Slot::CONTEXT
+            }
+        };
         Ok(ArrayOps { owner: self.owner(), by: Admission { slot, what, at }, captured })
     }
 

@@ -107,7 +107,8 @@ impl GraphNames {
                     continue;
                 }
                 if named.range.start < whole.start || whole.end < named.range.end {
-                    return Err(outside(graph, node, input, &named.range, &whole));
+                    let array = named.block.order().label.to_string();
+                    return Err(outside((graph, &array), node, input, &named.range, &whole));
                 }
                 let start = named.range.start - whole.start;
                 input.is_bound |= matches!(named.part, CommandPart::Binding(_));
@@ -140,16 +141,17 @@ impl GraphNames {
 
 #[cold]
 fn outside(
-    graph: &str,
+    (graph, array): (&str, &str),
     node: &GraphNode,
     input: &GraphInput,
     used: &Range<u64>,
     whole: &Range<u64>,
 ) -> Error {
     let problem = format!(
-        "node `{}` uses bytes {used:?} of a block, and input `{}` is bytes {whole:?} of it: a node uses only bytes of \
-         the input or no bytes of it",
+        "node `{}`, captured at {}, uses bytes {used:?} of the memory of array `{array}`, and input `{}` is bytes \
+         {whole:?} of it: a node uses only bytes of the input or no bytes of it",
         node.command.name(),
+        node.command.at,
         input.name
     );
     Kind::Graph { graph: graph.into(), problem }.into()

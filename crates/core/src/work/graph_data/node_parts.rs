@@ -103,7 +103,7 @@ pub(crate) fn check_parts(work: &Work) -> Result<()> {
         }
         let array = src.block.order().label.to_string();
         let [kernel, first, second] = ["copy", "source", "target"].map(String::from);
-        Err(Kind::Aliased { kernel, first, second, array }.into())
+        Err(Kind::Aliased { kernel, node: String::new(), first, second, array }.into())
     };
     match work {
         Work::Launch(launch) => check_aliases(launch.kernel(), &launch.bindings),

@@ -1,7 +1,7 @@
 //! The change of a plan: other commands, other arrays and other values. The change makes a new plan, which shares
 //! everything else with the old one.
 
-use crate::error::Result;
+use crate::error::{Kind, Result};
 use crate::work::graph_data::alias_orders::AliasOrders;
 use crate::work::graph_data::control_table::ControlTable;
 use crate::work::graph_data::graph_names::BoundInput;
@@ -104,7 +104,7 @@ impl GraphPlan {
         for of_node in moves.chunk_by(|a, b| a.node == b.node) {
             let at = of_node[0].node;
             while let Some((other, command)) = commands.next_if(|(other, _)| *other < at) {
-                check_parts(&command.work)?;
+                self.check(&command)?;
                 nodes.push((other, self.nodes.get(other).with_command(command)));
             }
             let node = self.nodes.get(at);
@@ -120,7 +120,7 @@ impl GraphPlan {
             nodes.push((at, node.with_command(new)));
         }
         for (at, command) in commands {
-            check_parts(&command.work)?;
+            self.check(&command)?;
             nodes.push((at, self.nodes.get(at).with_command(command)));
         }
         Ok(nodes)
@@ -133,8 +133,24 @@ impl GraphPlan {
             let BoundInput { block, offset } = &self.inputs[input];
             move_part(&mut new.work, part, block, offset + start);
         }
-        check_parts(&new.work)?;
+        self.check(&new)?;
         Ok(Arc::new(new))
+    }
+
+    /// Checks that the parts of a command overlap only where the command may read both.
+    ///
+    /// # Errors
+    /// Returns `Aliased`, with the place of the command in the graph.
+    fn check(&self, command: &NodeCommand) -> Result<()> {
+        check_parts(&command.work).map_err(|error| match error.kind() {
+            Kind::Aliased { kernel, first, second, array, .. } => {
+                let place = (command.name(), &self.label, command.at);
+                let node = format!(" of node `{}` in graph `{}`, captured at {}", place.0, place.1, place.2);
+                let (kernel, first) = (kernel.clone(), first.clone());
+                Kind::Aliased { kernel, node, first, second: second.clone(), array: array.clone() }.into()
+            }
+            _ => error,
+        })
     }
 
     /// Sets the uses and the order, if nodes use other bytes than before.

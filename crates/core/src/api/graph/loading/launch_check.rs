@@ -84,7 +84,8 @@ fn check_aliases(kernel: &KernelInner, launch: &FileLaunch, blocks: &[FileBlock]
             if shares && writes {
                 let (first, second) = (bindings[before].name.clone(), bindings[at].name.clone());
                 let array = blocks[later.block as usize].label.clone();
-                return Err(Kind::Aliased { kernel: kernel.name.to_string(), first, second, array }.into());
+                let (kernel, node) = (kernel.name.to_string(), String::new());
+                return Err(Kind::Aliased { kernel, node, first, second, array }.into());
             }
         }
     }

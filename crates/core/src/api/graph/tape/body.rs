@@ -46,6 +46,7 @@ impl Tape {
     /// Starts the capture of a body of `outer`. The faults of the body are faults of the whole capture.
     pub(crate) fn of_body(outer: &Tape, label: &str, at: &'static Location<'static>) -> Arc<Self> {
         let (owner, fault): (Owner, CaptureFault) = (outer.owner.clone(), outer.fault.clone());
+        let writes = outer.writes.clone();
         let outer_values = {
             let state = lock(&outer.state);
             let own = state.names.values.iter().map(|value| value.token);
@@ -53,7 +54,7 @@ impl Tape {
         };
         let mut state = TapeState { open: true, outer_values, ..TapeState::default() };
         state.add_queue(label, at, SmallVec::new(), Vec::new());
-        Arc::new(Self { id: unique(), owner, at, fault, is_body: true, state: Mutex::new(state) })
+        Arc::new(Self { id: unique(), owner, at, fault, writes, is_body: true, state: Mutex::new(state) })
     }
 }
 

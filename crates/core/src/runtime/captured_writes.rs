@@ -1,0 +1,78 @@
+//! The memory that the open captures of a thread write. The host cannot read the results of captured commands during the
+//! capture, because a capture executes nothing.
+
+use crate::error::{Kind, Result};
+use crate::memory::block::Block;
+use crate::memory::heap::BlockId;
+use crate::runtime::captured_point::CaptureFault;
+use fencepost_sync::prim::{Mutex, lock, thread_local};
+use rustc_hash::FxHashSet;
+use std::cell::RefCell;
+use std::panic::Location;
+use std::sync::Arc;
+
+/// Names the remedy for an access of the host to the results of captured commands.
+const NOT_WRITTEN_YET: &str = "a capture executes nothing: declare an output with `Capture::read_as`, or access the array behind a replay";
+
+thread_local! {
+    /// Holds the captures that are open on this thread, the innermost one at the end.
+    static OPEN: RefCell<Vec<Arc<CapturedWrites>>> = RefCell::default();
+}
+
+/// Holds the blocks that the commands of one capture write, and those of the arrays that it makes.
+pub(crate) struct CapturedWrites {
+    queue: Arc<str>,
+    fault: CaptureFault,
+    blocks: Mutex<FxHashSet<BlockId>>,
+}
+
+/// Is the time in which a capture is open on this thread. The drop ends it.
+pub(crate) struct OpenCapture(());
+
+impl Drop for OpenCapture {
+    fn drop(&mut self) {
+        let ended = OPEN.with(|open| open.borrow_mut().pop());
+        drop(ended);
+    }
+}
+
+impl CapturedWrites {
+    pub(crate) fn new(queue: &str, fault: &CaptureFault) -> Arc<Self> {
+        Arc::new(Self { queue: queue.into(), fault: fault.clone(), blocks: Mutex::default() })
+    }
+
+    /// Adds a block that a captured command writes.
+    pub(crate) fn add(&self, block: &Block) {
+        lock(&self.blocks).insert(block.id);
+    }
+
+    /// Opens the capture on this thread.
+    pub(crate) fn open(self: &Arc<Self>) -> OpenCapture {
+        OPEN.with(|open| open.borrow_mut().push(self.clone()));
+        OpenCapture(())
+    }
+}
+
+/// Checks that no capture of this thread writes the memory that the host accesses.
+///
+/// # Errors
+/// Returns `Captured`, which is the error of the capture too.
+#[inline]
+pub(crate) fn check_host_access(
+    block: &Block,
+    call: &'static str,
+    at: &'static Location<'static>,
+) -> Result<()> {
+    let writer = OPEN.try_with(|open| {
+        let open = open.borrow();
+        open.iter().rev().find(|capture| lock(&capture.blocks).contains(&block.id)).cloned()
+    });
+    match writer {
+        // At the end of a thread, no capture is open.
+        Err(_) | Ok(None) => Ok(()),
+        Ok(Some(capture)) => {
+            let (queue, remedy) = (capture.queue.to_string(), NOT_WRITTEN_YET);
+            Err(capture.fault.raise(Kind::Captured { call, queue, location: at, remedy }.into()))
+        }
+    }
+}
