@@ -150,6 +150,20 @@ pub enum DynArg<'a> {
     ReadWrite(&'a dyn BufferArg),
     /// Comes from a plain value.
     Value(Value),
+    /// Comes from `&value`, where the value has a name in a graph: a replay may pass another one.
+    Named(&'a dyn NamedValue),
+}
+
+/// Is a value that has a name in a graph.
+pub trait NamedValue {
+    /// Returns the name.
+    fn name(&self) -> &str;
+
+    /// Returns the value that a replay passes unless it is given another one.
+    fn value(&self) -> Value;
+
+    /// Returns the number that the value has among those of all graphs.
+    fn token(&self) -> u64;
 }
 
 impl DynArg<'_> {
@@ -159,6 +173,7 @@ impl DynArg<'_> {
             Self::Read(buffer) => ArgKind::Read(buffer.dtype()),
             Self::ReadWrite(buffer) => ArgKind::ReadWrite(buffer.dtype()),
             Self::Value(value) => ArgKind::Value(value.dtype()),
+            Self::Named(value) => ArgKind::Value(value.value().dtype()),
         }
     }
 
@@ -167,6 +182,7 @@ impl DynArg<'_> {
         match self {
             Self::Read(buffer) | Self::ReadWrite(buffer) => binder.buffer(*buffer),
             Self::Value(value) => binder.value(value.bytes()),
+            Self::Named(value) => binder.value(value.value().bytes()),
         }
     }
 }
@@ -180,7 +196,8 @@ impl fmt::Debug for DynArg<'_> {
 /// An argument with its name, if it is passed by name: one item of [`args!`](crate::args!).
 pub type NamedArg<'a> = (Option<Cow<'a, str>>, DynArg<'a>);
 
-/// Converts the items that [`args!`](crate::args!) takes: `&array`, `&mut array`, or a plain value.
+/// Converts the items that [`args!`](crate::args!) takes: `&array`, `&mut array`, a plain value, or `&value` for a named
+/// value of a graph.
 pub trait IntoArg<'a> {
     /// Wraps the item.
     fn into_arg(self) -> DynArg<'a>;

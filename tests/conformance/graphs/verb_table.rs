@@ -178,6 +178,10 @@ pub fn table() -> Vec<Verb> {
             c.fill(&mut o.x.handle(), 1)?;
             c.label_node("fill")
         }),
+        of_capture("label_loop", Behaviour::Writes, |o, c| {
+            let rounds = c.while_(&o.two.slice(0..1)?, Bound::AtMost(2), |b| b.fill(&mut o.x.handle(), 1))?;
+            c.label_loop("rounds", &rounds)
+        }),
         of_capture("host", Behaviour::NoNode, |_, c| c.host(|| ())),
     ];
     queue.into_iter().chain(capture).collect()

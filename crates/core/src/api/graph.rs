@@ -15,6 +15,7 @@ pub(crate) mod graph_view;
 pub(crate) mod host_function;
 pub(crate) mod input;
 pub(crate) mod loading;
+mod loops;
 pub(crate) mod outputs;
 pub(crate) mod replacements;
 pub(crate) mod replay;

@@ -2,12 +2,12 @@
 //! So fills, copies and uploads in bodies are dispatches of own kernels.
 
 use crate::driver::caps::Caps;
-use crate::error::Result;
+use crate::error::{Kind, Result};
 use crate::memory::block::Block;
 use crate::record::fill::fill_with_kernel;
 use crate::record::own_kernels::{OwnCommands, OwnDispatch, OwnGroups};
 use crate::record::region_kernels::copy_with_kernel;
-use crate::work::graph_data::control_table::{GatedPlace, counts_at};
+use crate::work::graph_data::control_table::{GatedPlace, MOST_DISPATCHES, counts_at};
 use crate::work::region_copy::{RegionCopy, Rows};
 use crate::work::span::Span;
 use crate::work::step::Work;
@@ -16,7 +16,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Returns the group counts of each dispatch of a node in a body. The counts of an indirect launch are zero here,
-/// because the device copies them before the launch.
+/// because the device copies them before the launch. The list ends behind [`MOST_DISPATCHES`], the limit of a graph.
 ///
 /// # Errors
 /// Returns no error for work that can be in a body.
@@ -27,7 +27,10 @@ pub(crate) fn dispatches_of(work: &Work, caps: &Caps) -> Result<Arc<[[u32; 3]]>>
         return Ok(Arc::new([counts]));
     }
     let mut counting = DispatchCounts { caps, found: Vec::new() };
-    transfer(&mut counting, work, None)?;
+    let counted = transfer(&mut counting, work, None);
+    if counting.found.len() as u64 <= MOST_DISPATCHES {
+        counted?;
+    }
     Ok(counting.found.into())
 }
 
@@ -125,6 +128,10 @@ impl<'e> OwnCommands<'e> for DispatchCounts<'e> {
     fn dispatch_own(&mut self, dispatch: &OwnDispatch<'_, 'e>) -> Result<()> {
         let OwnGroups::Fixed(groups) = dispatch.groups else { unreachable!("bug: a nested table") };
         self.found.push([groups, 1, 1]);
-        Ok(())
+        if self.found.len() as u64 <= MOST_DISPATCHES {
+            return Ok(());
+        }
+        let problem = "a command of a body has more dispatches than a graph".into();
+        Err(Kind::Graph { graph: String::new(), problem }.into())
     }
 }

@@ -50,8 +50,8 @@ pub enum Bound {
 /// [`Replay::reached_bound`](crate::Replay::reached_bound). A clone is a cheap handle.
 #[derive(Clone)]
 pub struct Loop {
-    token: u64,
-    replay: Option<Replay>,
+    pub(crate) token: u64,
+    pub(crate) replay: Option<Replay>,
 }
 
 impl Loop {

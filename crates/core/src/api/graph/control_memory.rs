@@ -36,34 +36,38 @@ pub(crate) fn add(
     if ended.gates == 0 {
         return Ok(None);
     }
-    mark_first_gates(ended);
+    mark_first_gates(&mut ended.nodes, ended.loops.len());
     let (mut table, leases) = make_table(owner, &ended.nodes, (ended.gates, &ended.loops), at)?;
     for lease in leases {
         ended.leases.insert(lease.block.id, Arc::new(lease));
     }
     ended.owns_memory = true;
     if !ended.loops.is_empty() {
-        let output = ended.outputs.len() as u32;
-        table.layout.output = Some(output);
-        let read = read_of_counters(&table, output, at);
-        let (token, name, bytes) = (unique(), "counters of loops".into(), read.0);
-        ended.outputs.push(GraphOutput {
-            token,
-            name,
-            bytes,
-            element: "u32".into(),
-            element_size: 4,
-            len: bytes / 4,
-        });
-        ended.push_last(read.1);
+        let read = add_counters(&mut table, &mut ended.outputs, at);
+        ended.push_last(read);
     }
     Ok(Some(table))
 }
 
+/// Adds the output of the counters of all loops. Returns the command that reads them, for the last node.
+pub(crate) fn add_counters(
+    table: &mut ControlTable,
+    outputs: &mut Vec<GraphOutput>,
+    at: &'static Location<'static>,
+) -> Arc<NodeCommand> {
+    let output = outputs.len() as u32;
+    table.layout.output = Some(output);
+    let (bytes, read) = read_of_counters(table, output, at);
+    let (token, name) = (unique(), "counters of loops".into());
+    let element = "u32".into();
+    outputs.push(GraphOutput { token, name, bytes, element, element_size: 4, len: bytes / 4 });
+    read
+}
+
 /// Lets the first gate of each loop reset the loop's counter.
-fn mark_first_gates(ended: &mut TapeState) {
-    let mut seen = vec![false; ended.loops.len()];
-    for node in &mut ended.nodes {
+pub(crate) fn mark_first_gates(nodes: &mut [GraphNode], loops: usize) {
+    let mut seen = vec![false; loops];
+    for node in nodes {
         let Work::Gate(gate) = &node.command.work else { continue };
         let Some(counter) = gate.counter else { continue };
         let resets = !std::mem::replace(&mut seen[counter.index as usize], true);

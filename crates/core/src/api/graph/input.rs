@@ -8,7 +8,7 @@ use crate::memory::heap::overlap;
 use crate::work::graph_data::graph_names::{BoundInput, GraphInput, GraphParameter};
 use crate::work::graph_data::graph_node::GraphNode;
 use crate::work::step::Work;
-use fencepost_kernels::{ArgKind, Element, Param, Value, check_argument};
+use fencepost_kernels::{ArgKind, DynArg, Element, IntoArg, NamedValue, Param, Value, check_argument};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::panic::Location;
@@ -71,6 +71,26 @@ impl<T> GraphValue<T> {
     }
 }
 
+impl<T: Param + Copy> NamedValue for GraphValue<T> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn value(&self) -> Value {
+        Value::new(self.default)
+    }
+
+    fn token(&self) -> u64 {
+        self.token
+    }
+}
+
+impl<'a, T: Param + Copy> IntoArg<'a> for &'a GraphValue<T> {
+    fn into_arg(self) -> DynArg<'a> {
+        DynArg::Named(self)
+    }
+}
+
 impl<T: fmt::Debug> fmt::Debug for GraphValue<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "GraphValue `{}` = {:?}", self.name, self.default)
@@ -126,9 +146,11 @@ impl Capture {
         Ok(Input { array: array.handle(), name })
     }
 
-    /// *Captures* a named value: [`parameter`](Self::parameter) makes it a parameter of a launch,
-    /// [`Bindings::value`](crate::Bindings::value) replaces it in one replay, and
-    /// [`GraphEdit::value`](crate::GraphEdit::value) in all later ones.
+    /// *Captures* a named value, which launches have as a parameter. [`Bindings::value`](crate::Bindings::value)
+    /// replaces it in one replay, and [`GraphEdit::value`](crate::GraphEdit::value) in all later ones.
+    ///
+    /// [`launch_dyn`](crate::CommandQueue::launch_dyn) takes a reference to the value as an argument. A launch with an argument
+    /// struct has the default in its field, and [`parameter`](Self::parameter) says that the field holds the value.
     ///
     /// # Errors
     /// Returns [`Kind::Graph`] for a second value of this name, and [`Kind::CaptureEnded`].
@@ -142,8 +164,7 @@ impl Capture {
     /// let (x, mut y) = (queue.array(&[1.0_f32, 2.0])?, ctx.zeros::<f32, 1>([2])?);
     /// let (graph, ()) = queue.capture(|c| {
     ///     let gain = c.value("gain", 2.0_f32)?;
-    ///     c.launch_dyn(&saxpy, Grid::threads([2]), args![a = gain.get(), x = &x, y = &mut y])?;
-    ///     c.parameter("a", &gain)
+    ///     c.launch_dyn(&saxpy, Grid::threads([2]), args![a = &gain, x = &x, y = &mut y])
     /// })?;
     /// queue.replay(&graph)?;                                        // y += 2 x
     /// queue.replay(&graph.with().value("gain", 10.0_f32)?)?;        // y += 10 x
@@ -162,7 +183,8 @@ impl Capture {
     }
 
     /// Makes the value the parameter `field` of the last launch that was captured on this queue. The parameter no
-    /// longer has the contents that the launch was given.
+    /// longer has the contents that the launch was given. Argument structs have plain fields, so this call follows their
+    /// launch; `launch_dyn` takes `&value` itself.
     ///
     /// # Errors
     /// Returns [`Kind::Kernel`] if the kernel has no such parameter or its type differs; [`Kind::Graph`] if the last call
@@ -172,9 +194,7 @@ impl Capture {
         let captured = self.place();
         captured.with("parameter", Location::caller(), |state| {
             let graph = (**self).label();
-            if !state.knows_value(value.token) {
-                return Err(problem(graph, format!("value `{}` belongs to another capture", value.name)));
-            }
+            state.check_value(graph, value.token, &value.name)?;
             let node = state.last_call(captured.index, &format!("the call of `parameter` for `{field}`"))?;
             bind_parameter(graph, node, field, value)
         })?

@@ -1,6 +1,8 @@
 //! Graphs from files: the codec reads plain data, the device's limits are checked, and the plain data becomes a graph.
 
 mod launch_check;
+mod loaded_control;
+mod loaded_nodes;
 #[cfg(all(test, cpu))]
 mod load_tests;
 
@@ -16,27 +18,22 @@ use crate::error::{Error, Kind, Result};
 use crate::memory::block::{Block, Memory};
 use crate::memory::cpu_memory::CpuMemory;
 use crate::memory::heap::{BlockId, Heap};
-use crate::memory::read_slot::ReadSlot;
-use crate::memory::staged_bytes::{KeptBytes, Payload};
 use crate::runtime::owner::Owner;
 use crate::scheduler::ordering::admission::Admission;
 use crate::work::compiled_kernel::KernelInner;
-use crate::work::graph_data::decode_graph::{DecodedFile, decode};
+use crate::work::graph_data::decode_graph::decode;
+use crate::work::graph_data::decoded_file::DecodedFile;
 use crate::work::graph_data::file_container::{HEADER, length};
+use crate::work::graph_data::gate_order::check_gate_order;
 use crate::work::graph_data::graph_file::{
-    BlockContents, BoundValue, FileBlock, FileFault, FileInput, FileKernel, FileLaunch, FileNode, FileRange,
-    FileRegion, FileValue, FileWork, GraphFile,
+    BlockContents, FileBlock, FileFault, FileInput, FileKernel, FileOutput, FileValue, FileWork, GraphFile,
 };
 use crate::work::graph_data::graph_names::{BoundInput, GraphInput, GraphNames, GraphParameter};
-use crate::work::graph_data::graph_node::{GraphNode, NodeCommand};
+use crate::work::graph_data::graph_node::GraphNode;
 use crate::work::graph_data::graph_order::MissingOrder;
 use crate::work::graph_data::graph_plan::{GraphPlan, PlanParts};
 use crate::work::graph_data::interface_hash::interface_hash;
-use crate::work::kernel_launch::{BoundArray, Launch};
-use crate::work::region_copy::{RegionCopy, Rows};
-use crate::work::span::Span;
-use crate::work::step::Work;
-use fencepost_kernels::{ArgumentSlot, DType, ShaderSource, Value};
+use fencepost_kernels::{DType, ShaderSource, Value};
 use fencepost_sync::Slot;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -138,6 +135,7 @@ impl Context {
     ) -> Result<Graph> {
         let decoded = decode(bytes).map_err(|fault| damaged(&file, fault))?;
         check_memory(&file, decoded.graph.memory(), options)?;
+        check_gate_order(&decoded).map_err(|fault| damaged(&file, fault))?;
         let owner = &self.owner;
         let by = Admission { slot: Slot::CONTEXT, what: CommandKind::Upload, at };
         let mut loader =
@@ -205,8 +203,8 @@ impl Loader<'_> {
         for (kernel, &offset) in file.kernels.iter().zip(&decoded.kernels) {
             self.kernels.push(self.kernel(file, kernel, offset)?);
         }
-        for (node, &offset) in file.nodes.iter().zip(&decoded.nodes) {
-            if let FileWork::Launch(launch) = &node.work {
+        for (command, &offset) in file.commands.iter().zip(&decoded.commands) {
+            if let FileWork::Launch(launch) = &command.work {
                 let kernel = &self.kernels[launch.kernel as usize];
                 let misfit = |reason| damaged(&self.file, FileFault { offset, reason });
                 check_launch(self.owner.device().caps(), kernel, launch, &file.blocks, misfit)?;
@@ -218,7 +216,7 @@ impl Loader<'_> {
         for block in &file.blocks {
             self.blocks.push(self.block(block)?);
         }
-        let nodes = file.nodes.iter().map(|node| self.node(node)).collect::<Result<Vec<GraphNode>>>()?;
+        let nodes = self.nodes(file)?;
         self.graph(file, nodes)
     }
 
@@ -301,80 +299,8 @@ impl Loader<'_> {
         Ok(LoadedBlock::Owned(array))
     }
 
-    fn node(&self, node: &FileNode) -> Result<GraphNode> {
-        let (what, output) = match &node.work {
-            FileWork::Launch(launch) => (CommandKind::Launch(self.kernels[launch.kernel as usize].id), None),
-            FileWork::Fill { .. } => (CommandKind::Fill, None),
-            FileWork::Upload { .. } => (CommandKind::Upload, None),
-            FileWork::Read { output, .. } => (CommandKind::Read, Some(*output)),
-            FileWork::Nothing | FileWork::Copy { .. } | FileWork::Region(_) => (CommandKind::Copy, None),
-        };
-        let label = node.label.as_deref().map(Arc::from);
-        let values = match &node.work {
-            FileWork::Launch(launch) => launch.values.iter().map(|bound| self.bound_value(bound)).collect(),
-            _ => SmallVec::new(),
-        };
-        let work = self.work(&node.work)?;
-        let command = NodeCommand { work, what, at: self.by.at, label, output, values };
-        Ok(GraphNode {
-            queue: node.queue,
-            after: node.after.iter().copied().collect(),
-            command: Arc::new(command),
-            gate: None,
-        })
-    }
-
-    fn work(&self, work: &FileWork) -> Result<Work> {
-        Ok(match work {
-            FileWork::Nothing => Work::Nothing,
-            FileWork::Launch(launch) => Work::Launch(self.launch(launch)),
-            FileWork::Copy { src, dst } => Work::Copy { src: self.span(src), dst: self.span(dst) },
-            FileWork::Fill { dst, pattern } => Work::Fill { dst: self.span(dst), pattern: *pattern },
-            FileWork::Upload { dst, bytes } => {
-                let fill = &mut |staging: &mut [u8]| staging[..bytes.len()].copy_from_slice(bytes);
-                let staged = self.owner.engine().stage(dst.size, fill)?;
-                Work::Upload { src: Payload::Kept(KeptBytes::new(staged, bytes)), dst: self.span(dst) }
-            }
-            FileWork::Region(region) => self.region(region).into(),
-            FileWork::Read { src, .. } => Work::Read { src: self.span(src), slot: ReadSlot::new() },
-        })
-    }
-
-    fn launch(&self, from: &FileLaunch) -> Box<Launch> {
-        let (kernel, size) = (&self.kernels[from.kernel as usize], from.params.len() as u32);
-        let mut launch = self.owner.engine().launches.launch(kernel, size);
-        launch.groups = from.groups;
-        launch.indirect = from.indirect.as_ref().map(|counts| self.span(counts));
-        let bindings = from.bindings.iter().zip(&kernel.interface.bindings).zip(0..);
-        launch.bindings.extend(bindings.map(|((range, binding), at)| {
-            let Span { block, offset, size } = self.span(range);
-            BoundArray { at, block, offset, size, used: binding.used }
-        }));
-        launch.params.set(ArgumentSlot::Value { offset: 0, size }, &from.params);
-        launch
-    }
-
-    fn bound_value(&self, bound: &BoundValue) -> (u64, ArgumentSlot) {
-        let (value, contents) = &self.values[bound.value as usize];
-        (value.token, ArgumentSlot::Value { offset: bound.offset, size: contents.bytes().len() as u32 })
-    }
-
-    fn region(&self, region: &FileRegion) -> RegionCopy {
-        let FileRegion { src, dst, from, to, row, axes } = region;
-        let rows = Rows { from: *from, to: *to, row: *row, axes: axes.iter().copied().collect() };
-        RegionCopy::new(self.memory(*src), self.memory(*dst), rows)
-    }
-
-    fn memory(&self, block: u32) -> &Arc<Block> {
-        self.blocks[block as usize].block()
-    }
-
-    fn span(&self, range: &FileRange) -> Span {
-        Span { block: self.memory(range.block).clone(), offset: range.offset, size: range.size }
-    }
-
     /// Derives the order of the nodes, and makes the graph.
-    fn graph(&mut self, file: &GraphFile, nodes: Vec<GraphNode>) -> Result<Graph> {
+    fn graph(&mut self, file: &GraphFile, mut nodes: Vec<GraphNode>) -> Result<Graph> {
         let engine = self.owner.engine();
         let (mut leases, mut unbound) = (GraphLeases::default(), Vec::new());
         let (mut names, mut inputs) = (GraphNames::default(), SmallVec::new());
@@ -394,6 +320,8 @@ impl Loader<'_> {
             names.values.push(value);
             values.push(contents);
         }
+        let mut outputs: Vec<GraphOutput> = file.outputs.iter().map(output).collect();
+        let control = self.control(file, (&mut nodes, &mut outputs), (&mut leases, &mut names))?;
         let made: FxHashMap<_, _> = leases.values().map(|lease| (lease.block.id, lease.block.size)).collect();
         let name = engine.new_kernel(&file.label);
         let missing = if file.adds_order { MissingOrder::Add } else { MissingOrder::Ignore };
@@ -408,21 +336,25 @@ impl Loader<'_> {
             names,
             inputs,
             values,
-            control: None,
+            control,
         };
         let plan = GraphPlan::new(parts, missing)?;
-        let outputs = file.outputs.iter().map(|output| GraphOutput {
-            token: unique(),
-            name: output.name.as_str().into(),
-            bytes: (output.len * u64::from(output.element.size)).next_multiple_of(4),
-            element: output.element.name.as_str().into(),
-            element_size: output.element.size,
-            len: output.len,
-        });
-        let (id, outputs, calls) = (unique(), outputs.collect(), Vec::new());
+        let (id, calls) = (unique(), Vec::new());
         let turns = vec![(id, Arc::default())];
         let inner = GraphInner { id, name, outputs, calls, turns, made, unbound };
         let (owner, inner, plan) = (self.owner.clone(), Arc::new(inner), Arc::new(plan));
         Ok(Graph { owner, inner, plan, leases, counts: None })
+    }
+}
+
+/// Returns an output of the file.
+fn output(of: &FileOutput) -> GraphOutput {
+    GraphOutput {
+        token: unique(),
+        name: of.name.as_str().into(),
+        bytes: (of.len * u64::from(of.element.size)).next_multiple_of(4),
+        element: of.element.name.as_str().into(),
+        element_size: of.element.size,
+        len: of.len,
     }
 }

@@ -10,11 +10,13 @@ use crate::memory::heap::{BlockId, Heap, overlap};
 use crate::memory::staged_bytes::Payload;
 use crate::work::compiled_kernel::KernelInner;
 use crate::work::graph_data::encode_graph::encode;
+use crate::work::graph_data::gate::Gate;
 use crate::work::graph_data::graph_file::{
-    ALIGNMENT, BlockContents, BoundValue, FileBlock, FileElement, FileInput, FileKernel, FileLaunch,
-    FileNode, FileOutput, FileRange, FileRegion, FileText, FileValue, FileWork, GraphFile,
+    ALIGNMENT, BlockContents, BoundValue, FileBlock, FileCommand, FileCounter, FileElement, FileGate,
+    FileInput, FileKernel, FileLaunch, FileLoop, FileNode, FileOutput, FileRange, FileRegion, FileTest,
+    FileText, FileValue, FileWork, GraphFile,
 };
-use crate::work::graph_data::graph_node::GraphNode;
+use crate::work::graph_data::graph_node::{GraphNode, NodeCommand};
 use crate::work::graph_data::graph_order::MissingOrder;
 use crate::work::graph_data::interface_hash::interface_hash;
 use crate::work::kernel_launch::Launch;
@@ -125,7 +127,7 @@ struct Saver<'g> {
     parts: FileParts<'g>,
 }
 
-/// Collects the kernels and blocks of a graph, in the order of their first use.
+/// Collects the kernels, the blocks and the commands of a graph, in the order of their first use.
 #[derive(Default)]
 struct FileParts<'g> {
     texts: Vec<FileText>,
@@ -134,6 +136,32 @@ struct FileParts<'g> {
     kernel_numbers: FxHashMap<*const KernelInner, u32>,
     blocks: Vec<SavedBlock<'g>>,
     block_numbers: FxHashMap<BlockKey, u32>,
+    commands: Vec<FileCommand>,
+    /// Maps the address of a command to its number.
+    command_numbers: FxHashMap<*const NodeCommand, u32>,
+    launch_numbers: FxHashMap<(Option<String>, FileLaunch), u32>,
+    gate_numbers: FxHashMap<FileGate, u32>,
+    /// Holds for each gate the number of earlier iterations of its loop.
+    past: Vec<u32>,
+}
+
+impl FileParts<'_> {
+    fn add_command(&mut self, command: FileCommand) -> u32 {
+        self.commands.push(command);
+        self.commands.len() as u32 - 1
+    }
+
+    /// Returns the number of a launch. Equal launches share it: an edit gives each iteration a launch of its own.
+    fn add_launch(&mut self, label: Option<String>, launch: FileLaunch) -> u32 {
+        let key = (label, launch);
+        if let Some(&number) = self.launch_numbers.get(&key) {
+            return number;
+        }
+        let (label, work) = (key.0.clone(), FileWork::Launch(key.1.clone()));
+        let number = self.add_command(FileCommand { label, work });
+        self.launch_numbers.insert(key, number);
+        number
+    }
 }
 
 /// Identifies a block of a file.
@@ -164,8 +192,10 @@ impl<'g> Saver<'g> {
                 self.refuse("host", "a function of the host cannot be saved: call it between two graphs")
             );
         }
-        let nodes = plan.nodes.iter().map(|node| self.node(node)).collect::<Result<_>>()?;
-        let outputs = inner.outputs.iter().map(|output| FileOutput {
+        // A load adds the read of the counters again.
+        let own = plan.nodes.len() - (inner.outputs.len() - self.graph.outputs().len());
+        let nodes = plan.nodes.iter().take(own).map(|node| self.node(node)).collect::<Result<_>>()?;
+        let outputs = self.graph.outputs().iter().map(|output| FileOutput {
             name: output.name.to_string(),
             element: FileElement { name: output.element.to_string(), size: output.element_size },
             len: output.len,
@@ -189,6 +219,8 @@ impl<'g> Saver<'g> {
             blocks,
             values,
             outputs: outputs.collect(),
+            commands: std::mem::take(&mut self.parts.commands),
+            loops: self.loops(),
             nodes,
         })
     }
@@ -200,8 +232,52 @@ impl<'g> Saver<'g> {
     }
 
     fn node(&mut self, node: &'g GraphNode) -> Result<FileNode> {
+        let (queue, after) = (node.queue, node.after.to_vec());
+        if let Work::Gate(gate) = &node.command.work {
+            let command = self.gate(node, gate);
+            return Ok(FileNode { queue, after, command, gate: gate.parent, previous: gate.previous });
+        }
+        Ok(FileNode { queue, after, command: self.command(node)?, gate: node.gate, previous: None })
+    }
+
+    /// Returns the number of a command. The nodes of all iterations of a loop share it.
+    fn command(&mut self, node: &'g GraphNode) -> Result<u32> {
+        let address = Arc::as_ptr(&node.command);
+        if let Some(&number) = self.parts.command_numbers.get(&address) {
+            return Ok(number);
+        }
         let label = node.command.label.as_ref().map(|label| label.to_string());
-        Ok(FileNode { queue: node.queue, after: node.after.to_vec(), label, work: self.work(node)? })
+        let number = match self.work(node)? {
+            FileWork::Launch(launch) => self.parts.add_launch(label, launch),
+            work => self.parts.add_command(FileCommand { label, work }),
+        };
+        self.parts.command_numbers.insert(address, number);
+        Ok(number)
+    }
+
+    /// Returns the number of the command of a gate. The gates of all iterations of a loop share it.
+    fn gate(&mut self, node: &'g GraphNode, gate: &'g Gate) -> u32 {
+        let counter = gate.counter.map(|counter| FileCounter { index: counter.index, last: counter.last });
+        let condition = self.range(node, &gate.condition);
+        let of_file = FileGate { condition, test: FileTest::of(gate.test), counter };
+        let parts = &mut self.parts;
+        let past = gate.previous.map_or(0, |previous| parts.past[previous as usize] + 1);
+        assert_eq!(gate.own as usize, parts.past.len(), "bug: gates are not numbered in their order");
+        assert_eq!(gate.test, of_file.test.behind(past), "bug: a gate compares with another number");
+        parts.past.push(past);
+        if let Some(&number) = parts.gate_numbers.get(&of_file) {
+            return number;
+        }
+        let number = parts.add_command(FileCommand { label: None, work: FileWork::Gate(of_file) });
+        parts.gate_numbers.insert(of_file, number);
+        number
+    }
+
+    fn loops(&self) -> Vec<FileLoop> {
+        let plan = &self.graph.plan;
+        let tokens = plan.control.iter().flat_map(|table| &table.layout.loops);
+        let label = |token| plan.names.loops.get(token).map(|label| label.to_string());
+        tokens.map(|token| FileLoop { label: label(token) }).collect()
     }
 
     fn work(&mut self, node: &'g GraphNode) -> Result<FileWork> {
@@ -221,10 +297,6 @@ impl<'g> Saver<'g> {
             Work::Read { src, .. } => {
                 let output = node.command.output.expect("bug: a captured read has an output");
                 FileWork::Read { src: self.range(node, src), output }
-            }
-            Work::Gate(_) => {
-                let reason = "a file has no conditions and no loops: save the graphs of the bodies";
-                return Err(self.refuse(&node.command.name(), reason));
             }
             _ => return Err(self.refuse(&node.command.name(), "a file has no such command")),
         })

@@ -187,9 +187,17 @@ impl TapeState {
         self.queues.len() as u32 - 1
     }
 
-    /// Returns `true` if a value belongs to this capture, or to one around it.
-    pub(crate) fn knows_value(&self, token: u64) -> bool {
-        self.outer_values.contains(&token) || self.names.values.iter().any(|known| known.token == token)
+    /// Checks that a value belongs to this capture, or to one around it.
+    ///
+    /// # Errors
+    /// Returns `Graph` for a value of another capture.
+    pub(crate) fn check_value(&self, graph: &str, token: u64, name: &str) -> Result<()> {
+        let is_own = self.names.values.iter().any(|known| known.token == token);
+        if is_own || self.outer_values.contains(&token) {
+            return Ok(());
+        }
+        let problem = format!("value `{name}` belongs to another capture");
+        Err(Kind::Graph { graph: graph.into(), problem }.into())
     }
 
     /// Returns the node of the last call on a queue.

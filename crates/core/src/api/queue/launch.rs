@@ -15,7 +15,7 @@ use crate::work::kernel_launch::{BoundArray, Launch, check_aliases};
 use crate::work::span::Span;
 use crate::work::step::Work;
 use fencepost_kernels::{
-    Access, ArgumentSlot, Binder, Binding, BufferArg, KernelArgs, NamedArg, Plan, check_dyn,
+    Access, ArgumentSlot, Binder, Binding, BufferArg, DynArg, KernelArgs, NamedArg, NamedValue, Plan, check_dyn,
 };
 use std::panic::Location;
 use std::sync::Arc;
@@ -98,6 +98,10 @@ impl CommandQueue {
         for (_, arg) in args.as_ref() {
             arg.bind(&mut gather);
         }
+        let values = named_values(args.as_ref(), plan.slots());
+        if !values.is_empty() {
+            return self.capture_named(gather, grid, &values, Location::caller());
+        }
         self.enqueue_launch(gather, grid, Location::caller())
     }
 
@@ -136,6 +140,48 @@ impl CommandQueue {
         // A launch without workgroups is a node too, because an edit may give it some.
         gather.complete(&grid)?;
         captured.push(site, Work::Launch(gather.launch), None, None).map(|_| ())
+    }
+}
+
+/// Lists the arguments that are named values, each with its place among the parameters.
+fn named_values<'a>(args: &[NamedArg<'a>], slots: &[ArgumentSlot]) -> Vec<(&'a dyn NamedValue, ArgumentSlot)> {
+    let named = args.iter().zip(slots).filter_map(|((_, arg), &slot)| match arg {
+        DynArg::Named(value) => Some((*value, slot)),
+        _ => None,
+    });
+    named.collect()
+}
+
+impl CommandQueue {
+    /// Adds a launch with named values to the capture of the queue.
+    #[cold]
+    fn capture_named(
+        &self,
+        mut gather: LaunchArguments<'_>,
+        grid: Grid<'_>,
+        values: &[(&dyn NamedValue, ArgumentSlot)],
+        at: &'static Location<'static>,
+    ) -> Result<()> {
+        let name = values[0].0.name();
+        let Some(captured) = self.captured_queue() else {
+            let problem = format!(
+                "value `{name}` is a value of a graph, and queue `{}` captures none: pass the value's `get()`",
+                self.label()
+            );
+            return Err(Kind::Graph { graph: self.label().into(), problem }.into());
+        };
+        captured.with("launch_dyn", at, |state| {
+            values.iter().try_for_each(|(value, _)| state.check_value(self.label(), value.token(), value.name()))
+        })??;
+        gather.complete(&grid)?;
+        let what = CommandKind::Launch(gather.launch.kernel().id);
+        let node = captured.push((what, at), Work::Launch(gather.launch), None, None)?;
+        captured.with("launch_dyn", at, |state| {
+            let node = &mut state.nodes[node as usize];
+            let mut command = node.command.duplicate();
+            command.values.extend(values.iter().map(|(value, slot)| (value.token(), *slot)));
+            node.command = Arc::new(command);
+        })
     }
 }
 

@@ -7,6 +7,8 @@ use rustc_hash::FxHashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+/// Limits the gates and the dispatches of the bodies of a graph.
+pub(crate) const MOST_DISPATCHES: u64 = 65_536;
 /// Counts the words of the group counts of one dispatch.
 pub(crate) const COUNTS: u32 = 3;
 /// Counts the words of the counter of one loop: the iterations, and 1 if the loop has reached its bound.

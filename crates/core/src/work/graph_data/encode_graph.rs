@@ -3,9 +3,10 @@
 use crate::work::graph_data::byte_writer::ByteWriter;
 use crate::work::graph_data::file_container::{MAY_BE_SKIPPED, assemble};
 use crate::work::graph_data::graph_file::{
-    BlockContents, FileBlock, FileElement, FileLaunch, FileNode, FileRange, FileRegion, FileWork, GraphFile,
-    contents_kind, node_kind, section,
+    BlockContents, FileBlock, FileCommand, FileElement, FileGate, FileLaunch, FileRange, FileRegion, FileTest,
+    FileWork, GraphFile, contents_kind, node_kind, section, test,
 };
+use crate::work::graph_data::node_entries::{AGAIN, NodeEntry, ONE, UNROLLED, packed, relative};
 
 /// Marks in META a graph that orders uses which the program left unordered.
 pub(crate) const ADDS_ORDER: u32 = 1;
@@ -85,17 +86,35 @@ fn values(out: &mut ByteWriter, graph: &GraphFile) {
 }
 
 fn nodes(out: &mut ByteWriter, graph: &GraphFile) {
-    out.list(&graph.nodes, |out, node| {
-        out.u32(node.queue).list(&node.after, |out, after| {
-            out.u32(*after);
-        });
+    out.list(&graph.commands, |out, command| {
         let mut body = ByteWriter::default();
-        let kind = work(&mut body, &node.work);
+        let kind = work(&mut body, &command.work);
         out.u32(kind).blob(&body.bytes);
     });
+    out.list(&graph.loops, |out, of| {
+        out.u32(UNROLLED).list(of.label.as_slice(), |out, label| {
+            out.text(label);
+        });
+    });
+    let is_gate = |command: u32| matches!(graph.commands[command as usize].work, FileWork::Gate(_));
+    out.list(&packed(&relative(&graph.nodes, is_gate)), entry);
 }
 
-/// Writes the body of a node and returns its kind.
+fn entry(out: &mut ByteWriter, entry: &NodeEntry) {
+    match entry {
+        NodeEntry::One(node) => {
+            out.u32(ONE).u32(node.command).u32(node.queue).u32(node.gate).u32(node.previous);
+            out.list(&node.after, |out, after| {
+                out.u32(*after);
+            });
+        }
+        NodeEntry::Again { distance, count } => {
+            out.u32(AGAIN).u32(*distance).u32(*count);
+        }
+    }
+}
+
+/// Writes the body of a command and returns its kind.
 fn work(out: &mut ByteWriter, work: &FileWork) -> u32 {
     match work {
         FileWork::Nothing => node_kind::NOTHING,
@@ -127,6 +146,10 @@ fn work(out: &mut ByteWriter, work: &FileWork) -> u32 {
             out.u32(*output);
             node_kind::READ_OUTPUT
         }
+        FileWork::Gate(of) => {
+            gate(out, of);
+            node_kind::GATE
+        }
     }
 }
 
@@ -141,6 +164,20 @@ fn launch(out: &mut ByteWriter, launch: &FileLaunch) {
     });
 }
 
+fn gate(out: &mut ByteWriter, of: &FileGate) {
+    range(out, &of.condition);
+    out.u32(match of.test {
+        FileTest::Always => test::ALWAYS,
+        FileTest::NonZero => test::NON_ZERO,
+        FileTest::Zero => test::ZERO,
+        FileTest::Above => test::ABOVE,
+        FileTest::SignedAbove => test::SIGNED_ABOVE,
+    });
+    out.list(of.counter.as_slice(), |out, counter| {
+        out.u32(counter.index).u32(counter.last.into());
+    });
+}
+
 fn region(out: &mut ByteWriter, of: &FileRegion) {
     out.u32(of.src).u32(of.dst).u64(of.from).u64(of.to).u64(of.row);
     out.list(&of.axes, |out, axis| {
@@ -152,11 +189,12 @@ fn range(out: &mut ByteWriter, range: &FileRange) {
     out.u32(range.block).u64(range.offset).u64(range.size);
 }
 
-/// Writes the labels of the nodes that have one.
+/// Writes the labels of the commands that have one.
 fn names(out: &mut ByteWriter, graph: &GraphFile) {
-    let labelled = |(at, node): (usize, &FileNode)| node.label.clone().map(|label| (at as u32, label));
-    let labels: Vec<(u32, String)> = graph.nodes.iter().enumerate().filter_map(labelled).collect();
-    out.list(&labels, |out, (node, label)| {
-        out.u32(*node).text(label);
+    let labelled =
+        |(at, command): (usize, &FileCommand)| command.label.clone().map(|label| (at as u32, label));
+    let labels: Vec<(u32, String)> = graph.commands.iter().enumerate().filter_map(labelled).collect();
+    out.list(&labels, |out, (command, label)| {
+        out.u32(*command).text(label);
     });
 }

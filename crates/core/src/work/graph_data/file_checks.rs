@@ -2,7 +2,8 @@
 
 use crate::memory::heap::overlap;
 use crate::work::graph_data::graph_file::{
-    ALIGNMENT, BlockContents, FileBlock, FileInput, FileLaunch, FileRange, FileRegion, FileWork, GraphFile,
+    ALIGNMENT, BlockContents, FileBlock, FileGate, FileInput, FileLaunch, FileRange, FileRegion, FileWork,
+    GraphFile,
 };
 use crate::work::region_copy::WORD;
 use rustc_hash::FxHashSet;
@@ -13,9 +14,10 @@ const MOST_AXES: usize = 64;
 /// Counts the bytes of the group counts of an indirect launch.
 const GROUP_COUNTS: u64 = 12;
 
-type Checked = Result<(), String>;
+pub(crate) type Checked = Result<(), String>;
 
-fn ensure(holds: bool, reason: impl FnOnce() -> String) -> Checked {
+/// Returns the reason unless a condition holds.
+pub(crate) fn ensure(holds: bool, reason: impl FnOnce() -> String) -> Checked {
     if holds { Ok(()) } else { Err(reason()) }
 }
 
@@ -70,7 +72,17 @@ pub(crate) fn check_work(graph: &GraphFile, work: &FileWork) -> Checked {
         }
         FileWork::Region(region) => check_region(graph, region),
         FileWork::Read { src, output } => check_read(graph, src, *output),
+        FileWork::Gate(gate) => check_gate(graph, gate),
     }
+}
+
+fn check_gate(graph: &GraphFile, gate: &FileGate) -> Checked {
+    check_range(graph, &gate.condition)?;
+    let size = gate.condition.size;
+    ensure(size == WORD, || format!("the condition of a gate has {size} bytes"))?;
+    let (index, loops) = (gate.counter.map_or(0, |counter| counter.index), graph.loops.len());
+    let exists = gate.counter.is_none() || (index as usize) < loops;
+    ensure(exists, || format!("loop {index} does not exist: there are {loops}"))
 }
 
 fn check_read(graph: &GraphFile, src: &FileRange, output: u32) -> Checked {
@@ -94,8 +106,8 @@ fn check_read(graph: &GraphFile, src: &FileRange, output: u32) -> Checked {
 pub(crate) fn check_outputs(graph: &GraphFile) -> Checked {
     let mut reads = vec![0_u32; graph.outputs.len()];
     for node in &graph.nodes {
-        if let FileWork::Read { output, .. } = node.work {
-            reads[output as usize] += 1;
+        if let FileWork::Read { output, .. } = graph.work_of(node) {
+            reads[*output as usize] += 1;
         }
     }
     let wrong = reads.iter().position(|&reads| reads != 1);

@@ -11,8 +11,9 @@ use crate::work::graph_data::graph_file::{FileFault, section};
 
 /// Begins each file.
 pub(crate) const GRAPH_MAGIC: [u8; 8] = *b"FPGRAPH\0";
-/// Is the version of the format that this library writes, and the newest one that it reads.
-pub(crate) const VERSION: u32 = 1;
+/// Is the version of the format that this library writes, and the newest one that it reads. In version 1, each node has
+/// a command of its own, and there are no gates.
+pub(crate) const VERSION: u32 = 2;
 /// Counts the bytes of the header.
 pub(crate) const HEADER: u64 = 28;
 /// Counts the bytes of a row of the table.
@@ -73,18 +74,21 @@ pub(crate) fn length(head: &[u8]) -> Result<u64, FileFault> {
     cursor.u64()
 }
 
-/// Returns the sections of a file whose kinds this library knows. Each kind occurs at most once.
+/// Returns the version of the layout of the sections, and the sections whose kinds this library knows. Each kind occurs
+/// at most once. The layout is that of the oldest reader that understands the file.
 ///
 /// # Errors
 /// Returns the first fault of the header or the table, or a wrong checksum.
-pub(crate) fn open(file: &[u8]) -> Result<Vec<Section<'_>>, FileFault> {
+pub(crate) fn open(file: &[u8]) -> Result<(u32, Vec<Section<'_>>), FileFault> {
     let total = length(file)?;
     if total != file.len() as u64 {
         let reason = format!("the header counts {total} bytes, and the file has {}", file.len());
         return Err(FileFault { offset: 16, reason });
     }
     let mut cursor = ByteCursor::new(file, 0);
-    cursor.take(HEADER - 4)?;
+    cursor.take(12)?;
+    let format = cursor.u32()?;
+    cursor.take(8)?;
     let count = cursor.u32()?;
     let end = HEADER + u64::from(count) * ROW;
     if count > MOST_SECTIONS || end + 4 > total {
@@ -110,7 +114,7 @@ pub(crate) fn open(file: &[u8]) -> Result<Vec<Section<'_>>, FileFault> {
         let reason = format!("{} bytes follow the last section", total - next);
         return Err(FileFault { offset: next, reason });
     }
-    Ok(sections)
+    Ok((format, sections))
 }
 
 /// Reads a row of the table, for the section that starts at byte `next`. The kind of a section that is skipped becomes

@@ -4,9 +4,11 @@ use crate::work::graph_data::decode_graph::decode;
 use crate::work::graph_data::encode_graph::encode;
 use crate::work::graph_data::file_container::{HEADER, MAY_BE_SKIPPED, ROW, assemble, open};
 use crate::work::graph_data::graph_file::{
-    BlockContents, BoundValue, FileBlock, FileElement, FileFault, FileInput, FileKernel, FileLaunch,
-    FileNode, FileOutput, FileRange, FileRegion, FileText, FileValue, FileWork, GraphFile, section,
+    BlockContents, BoundValue, FileBlock, FileCommand, FileCounter, FileElement, FileFault, FileGate, FileInput,
+    FileKernel, FileLaunch, FileLoop, FileNode, FileOutput, FileRange, FileRegion, FileTest, FileText, FileValue,
+    FileWork, GraphFile, section,
 };
+use crate::work::graph_data::gate_order::check_gate_order;
 use crate::work::region_copy::RowAxis;
 use crate::work::span::Pattern;
 
@@ -23,7 +25,7 @@ fn block(label: &str, size: u64, contents: BlockContents) -> FileBlock {
 }
 
 /// Returns a graph with a node of each kind.
-fn example() -> GraphFile {
+pub(super) fn example() -> GraphFile {
     let input = FileInput {
         name: "x".into(),
         element: element("f32", 4),
@@ -42,22 +44,32 @@ fn example() -> GraphFile {
     let indirect =
         FileLaunch { groups: [0; 3], indirect: Some(range(1, 4, 12)), values: Vec::new(), ..launch.clone() };
     let axes = vec![RowAxis { count: 2, src: 32, dst: 16 }, RowAxis { count: 2, src: 8, dst: 4 }];
+    let counter = |last| Some(FileCounter { index: 1, last });
+    let gate = |test, counter| FileWork::Gate(FileGate { condition: range(1, 4, 4), test, counter });
     let works = [
         FileWork::Nothing,
         FileWork::Launch(launch),
         FileWork::Launch(indirect),
-        FileWork::Copy { src: range(0, 0, 16), dst: range(0, 8, 16) },
+        FileWork::Copy { src: range(0, 0, 16), dst: range(0, 16, 16) },
         FileWork::Fill { dst: range(0, 0, 64), pattern: Pattern::of(&[1, 2, 3, 4, 5, 6, 7, 8]).unwrap() },
         FileWork::Upload { dst: range(0, 4, 8), bytes: vec![7; 8] },
         FileWork::Region(FileRegion { src: 2, dst: 0, from: 10, to: 6, row: 2, axes }),
         FileWork::Read { src: range(0, 0, 64), output: 0 },
+        gate(FileTest::Above, counter(false)),
+        gate(FileTest::Above, counter(true)),
+        gate(FileTest::NonZero, None),
+        gate(FileTest::Zero, None),
     ];
-    let node = |(at, work): (usize, FileWork)| FileNode {
-        queue: at as u32 % 2,
-        after: if at > 2 { vec![at as u32 - 3, 0] } else { Vec::new() },
-        label: (at == 1).then(|| "scale".into()),
-        work,
+    let label = |at| (at == 1).then(|| "scale".into());
+    let command = |(at, work): (usize, FileWork)| FileCommand { label: label(at), work };
+    let plain = |at: u32| FileNode {
+        queue: at % 2,
+        after: if at > 2 { vec![at - 3, 0] } else { Vec::new() },
+        command: at,
+        ..FileNode::default()
     };
+    let mut nodes: Vec<FileNode> = (0..8).map(plain).collect();
+    nodes.extend(bodies());
     GraphFile {
         creator: "fencepost".into(),
         label: "example".into(),
@@ -77,11 +89,30 @@ fn example() -> GraphFile {
         ],
         values: vec![FileValue { name: "gain".into(), element: "f32".into(), default: vec![0; 4] }],
         outputs: vec![FileOutput { name: "y".into(), element: element("u32", 4), len: 16 }],
-        nodes: works.into_iter().enumerate().map(node).collect(),
+        commands: works.into_iter().enumerate().map(command).collect(),
+        loops: vec![FileLoop::default(), FileLoop { label: Some("rounds".into()) }],
+        nodes,
     }
 }
 
-fn fault(file: &[u8]) -> FileFault {
+/// Returns the nodes of a loop of three iterations, each with an `if_else`. All commands of bodies occur.
+fn bodies() -> Vec<FileNode> {
+    let node = |command, gate, previous| FileNode { queue: 0, after: Vec::new(), command, gate, previous };
+    let mut nodes = Vec::new();
+    for iteration in 0..3_u32 {
+        let own = 3 * iteration;
+        nodes.push(node(8, None, (iteration > 0).then(|| own - 3)));
+        let second = FileNode { queue: 1, after: vec![8 + 9 * iteration], ..node(2, Some(own), None) };
+        let join = FileNode { after: vec![9 + 9 * iteration], ..node(1, Some(own), None) };
+        nodes.extend([second, join, node(10, Some(own), None), node(11, Some(own), None)]);
+        let halves = [(3, own + 1), (4, own + 1), (5, own + 2), (6, own + 2)];
+        nodes.extend(halves.map(|(command, gate)| node(command, Some(gate), None)));
+    }
+    nodes.push(node(9, None, Some(6)));
+    nodes
+}
+
+pub(super) fn fault(file: &[u8]) -> FileFault {
     match decode(file) {
         Ok(_) => panic!("the file is valid"),
         Err(fault) => fault,
@@ -89,9 +120,9 @@ fn fault(file: &[u8]) -> FileFault {
 }
 
 /// Returns the sections of a file with their kinds and flags, to change and assemble them again.
-fn parts(file: &[u8]) -> Vec<(u32, u32, Vec<u8>)> {
+pub(super) fn parts(file: &[u8]) -> Vec<(u32, u32, Vec<u8>)> {
     let flags = |kind| if kind == section::NAMES { MAY_BE_SKIPPED } else { 0 };
-    let sections = open(file).expect("the file is valid");
+    let (_, sections) = open(file).expect("the file is valid");
     sections.iter().map(|section| (section.kind, flags(section.kind), section.bytes.to_vec())).collect()
 }
 
@@ -109,7 +140,8 @@ fn a_decoded_graph_equals_the_encoded_one_and_has_the_same_bytes() {
     let decoded = decode(&file).expect("the file is valid");
     assert_eq!(decoded.graph, example());
     assert_eq!(encode(&decoded.graph), file);
-    assert_eq!((decoded.kernels.len(), decoded.nodes.len()), (1, 8));
+    assert_eq!((decoded.kernels.len(), decoded.commands.len(), decoded.nodes.len()), (1, 12, 36));
+    assert_eq!(check_gate_order(&decoded), Ok(()));
     assert!(decode(&encode(&GraphFile::default())).is_ok());
 }
 
@@ -158,12 +190,16 @@ fn a_newer_file_is_an_error_unless_it_names_this_reader() {
     let mut file = encode(&example());
     file[8] = 9;
     repair_table(&mut file);
-    assert!(decode(&file).is_ok(), "version 9 that a reader of version 1 understands");
-    file[12] = 2;
+    assert!(decode(&file).is_ok(), "version 9 that a reader of version 2 understands");
+    file[12] = 3;
     repair_table(&mut file);
-    let fault = fault(&file);
-    assert_eq!(fault.offset, 8);
-    assert!(fault.reason.contains("needs a reader of version 2"), "{}", fault.reason);
+    let newer = fault(&file);
+    assert_eq!(newer.offset, 8);
+    assert!(newer.reason.contains("needs a reader of version 3"), "{}", newer.reason);
+    // The nodes of another version are not those of this file.
+    file[12] = 1;
+    repair_table(&mut file);
+    assert!(decode(&file).is_err());
 }
 
 #[test]
@@ -191,21 +227,21 @@ fn a_missing_or_repeated_section_is_an_error() {
 }
 
 /// Returns the reason for which a graph is refused after `change`. Its checksums are correct.
-fn refused(change: impl FnOnce(&mut GraphFile)) -> String {
+pub(super) fn refused(change: impl FnOnce(&mut GraphFile)) -> String {
     let mut graph = example();
     change(&mut graph);
     fault(&encode(&graph)).reason
 }
 
 fn launch_of(graph: &mut GraphFile) -> &mut FileLaunch {
-    match &mut graph.nodes[1].work {
+    match &mut graph.commands[1].work {
         FileWork::Launch(launch) => launch,
         work => panic!("{work:?} is no launch"),
     }
 }
 
 fn region_of(graph: &mut GraphFile) -> &mut FileRegion {
-    match &mut graph.nodes[6].work {
+    match &mut graph.commands[6].work {
         FileWork::Region(region) => region,
         work => panic!("{work:?} is no region"),
     }
@@ -214,7 +250,7 @@ fn region_of(graph: &mut GraphFile) -> &mut FileRegion {
 #[test]
 fn an_index_that_does_not_exist_is_an_error() {
     assert!(refused(|graph| graph.nodes[2].queue = 2).contains("queue 2 does not exist"));
-    assert!(refused(|graph| graph.nodes[2].after.push(2)).contains("earlier node 2 does not exist"));
+    assert!(refused(|graph| graph.nodes[2].after.push(2)).contains("the node 0 nodes before does not exist"));
     assert!(refused(|graph| launch_of(graph).kernel = 1).contains("kernel 1 does not exist"));
     assert!(refused(|graph| launch_of(graph).bindings[1].block = 3).contains("block 3 does not exist"));
     assert!(refused(|graph| launch_of(graph).values[0].value = 1).contains("value 1 does not exist"));
@@ -251,16 +287,16 @@ fn a_command_that_contradicts_itself_is_an_error() {
     let twice = |graph: &mut GraphFile| graph.nodes.push(graph.nodes[7].clone());
     assert!(refused(twice).contains("read by 2 nodes"));
     let shorter = |graph: &mut GraphFile| {
-        graph.nodes[3].work = FileWork::Copy { src: range(0, 0, 16), dst: range(0, 16, 8) };
+        graph.commands[3].work = FileWork::Copy { src: range(0, 0, 16), dst: range(0, 16, 8) };
     };
     assert!(refused(shorter).contains("16 bytes are copied to 8"));
     let ragged = |graph: &mut GraphFile| {
-        graph.nodes[4].work =
+        graph.commands[4].work =
             FileWork::Fill { dst: range(0, 0, 12), pattern: Pattern::of(&[1; 16]).unwrap() };
     };
     assert!(refused(ragged).contains("16 bytes do not fill 12"));
     let longer = |graph: &mut GraphFile| {
-        graph.nodes[5].work = FileWork::Upload { dst: range(0, 0, 12), bytes: vec![0; 16] };
+        graph.commands[5].work = FileWork::Upload { dst: range(0, 0, 12), bytes: vec![0; 16] };
     };
     assert!(refused(longer).contains("16 bytes are uploaded to 12"));
 }
@@ -288,7 +324,7 @@ fn an_input_or_a_value_that_contradicts_itself_is_an_error() {
     assert!(refused(second).contains("two values have the name `gain`"));
     let empty = |graph: &mut GraphFile| {
         graph.outputs[0].len = 0;
-        graph.nodes[7].work = FileWork::Read { src: range(2, 8, 0), output: 0 };
+        graph.commands[7].work = FileWork::Read { src: range(2, 8, 0), output: 0 };
     };
     assert!(refused(empty).contains("no bytes of an input"));
 }
@@ -342,7 +378,7 @@ fn a_section_out_of_place_is_an_error() {
 #[test]
 fn the_memory_of_a_graph_counts_blocks_and_clocks_and_saturates() {
     let mut graph = example();
-    assert_eq!(graph.memory(), 64 + 16 + (8 + 2) * 2 * 4, "an input takes no memory");
+    assert_eq!(graph.memory(), 64 + 16 + (36 + 2) * 2 * 8, "an input takes no memory");
     graph.blocks[0].size = u64::MAX - 3;
     graph.queues = vec![String::new(); 1 << 16];
     assert_eq!(graph.memory(), u64::MAX);

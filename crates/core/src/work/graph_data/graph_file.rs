@@ -1,8 +1,10 @@
 //! The contents of a graph file as plain data. The codec needs no device, so any bytes can be tried without one.
 //!
 //! A file has a header, a table of sections, and the sections. `file_container` has the layout of the header and the
-//! table, `encode_graph` writes the sections, and `decode_graph` reads and checks them.
+//! table, `encode_graph` writes the sections, and `decode_graph` reads and checks them. `node_entries` has the layout of
+//! the nodes.
 
+use crate::work::graph_data::gate::GateTest;
 use crate::work::region_copy::RowAxis;
 use crate::work::span::Pattern;
 
@@ -20,6 +22,8 @@ pub(crate) struct GraphFile {
     pub(crate) blocks: Vec<FileBlock>,
     pub(crate) values: Vec<FileValue>,
     pub(crate) outputs: Vec<FileOutput>,
+    pub(crate) commands: Vec<FileCommand>,
+    pub(crate) loops: Vec<FileLoop>,
     pub(crate) nodes: Vec<FileNode>,
 }
 
@@ -98,16 +102,32 @@ pub(crate) struct FileOutput {
     pub(crate) len: u64,
 }
 
-/// Describes a node.
-#[derive(Clone, Debug, PartialEq)]
+/// Describes a loop.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct FileLoop {
+    pub(crate) label: Option<String>,
+}
+
+/// Describes a node. Numbers of gates count the nodes that are gates, in the order of the file.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct FileNode {
     pub(crate) queue: u32,
     pub(crate) after: Vec<u32>,
+    pub(crate) command: u32,
+    /// Is the gate that decides whether the node executes, if the node is in a body.
+    pub(crate) gate: Option<u32>,
+    /// Is the gate of the previous iteration, if the node is the gate of a later iteration.
+    pub(crate) previous: Option<u32>,
+}
+
+/// Describes a command. The nodes of all iterations of a loop share the commands of its body.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct FileCommand {
     pub(crate) label: Option<String>,
     pub(crate) work: FileWork,
 }
 
-/// Describes the command of a node.
+/// Describes the work of a command.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum FileWork {
     Nothing,
@@ -117,10 +137,37 @@ pub(crate) enum FileWork {
     Upload { dst: FileRange, bytes: Vec<u8> },
     Region(FileRegion),
     Read { src: FileRange, output: u32 },
+    Gate(FileGate),
+}
+
+/// Describes a gate, without its place among the iterations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct FileGate {
+    pub(crate) condition: FileRange,
+    pub(crate) test: FileTest,
+    pub(crate) counter: Option<FileCounter>,
+}
+
+/// Names the loop that a gate counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct FileCounter {
+    pub(crate) index: u32,
+    /// Is `true` for the gate behind the last iteration.
+    pub(crate) last: bool,
+}
+
+/// Names the test of a gate. The number that a count is compared with is the number of earlier iterations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum FileTest {
+    Always,
+    NonZero,
+    Zero,
+    Above,
+    SignedAbove,
 }
 
 /// Describes a launch.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct FileLaunch {
     pub(crate) kernel: u32,
     pub(crate) groups: [u32; 3],
@@ -132,7 +179,7 @@ pub(crate) struct FileLaunch {
 }
 
 /// Names a value and its place in the parameters of a launch.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct BoundValue {
     pub(crate) value: u32,
     pub(crate) offset: u32,
@@ -150,7 +197,7 @@ pub(crate) struct FileRegion {
 }
 
 /// Names a range of a block.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct FileRange {
     pub(crate) block: u32,
     pub(crate) offset: u64,
@@ -183,6 +230,16 @@ pub(crate) mod node_kind {
     pub(crate) const UPLOAD: u32 = 4;
     pub(crate) const REGION: u32 = 5;
     pub(crate) const READ_OUTPUT: u32 = 6;
+    pub(crate) const GATE: u32 = 7;
+}
+
+/// The numbers of the tests of gates.
+pub(crate) mod test {
+    pub(crate) const ALWAYS: u32 = 0;
+    pub(crate) const NON_ZERO: u32 = 1;
+    pub(crate) const ZERO: u32 = 2;
+    pub(crate) const ABOVE: u32 = 3;
+    pub(crate) const SIGNED_ABOVE: u32 = 4;
 }
 
 /// The numbers of the sources of bytes of a block.
@@ -196,6 +253,30 @@ impl FileRange {
     /// Returns the end of the range, which saturates.
     pub(crate) fn end(&self) -> u64 {
         self.offset.saturating_add(self.size)
+    }
+}
+
+impl FileTest {
+    /// Returns the test without the number of a count.
+    pub(crate) fn of(test: GateTest) -> Self {
+        match test {
+            GateTest::Always => Self::Always,
+            GateTest::NonZero => Self::NonZero,
+            GateTest::Zero => Self::Zero,
+            GateTest::Above(_) => Self::Above,
+            GateTest::SignedAbove(_) => Self::SignedAbove,
+        }
+    }
+
+    /// Returns the test of a gate behind `past` iterations.
+    pub(crate) fn behind(self, past: u32) -> GateTest {
+        match self {
+            Self::Always => GateTest::Always,
+            Self::NonZero => GateTest::NonZero,
+            Self::Zero => GateTest::Zero,
+            Self::Above => GateTest::Above(past),
+            Self::SignedAbove => GateTest::SignedAbove(past),
+        }
     }
 }
 
@@ -216,12 +297,33 @@ impl FileBlock {
 }
 
 impl GraphFile {
+    /// Returns the work of a node.
+    pub(crate) fn work_of(&self, node: &FileNode) -> &FileWork {
+        &self.commands[node.command as usize].work
+    }
+
+    /// Returns for each gate the number of earlier iterations of its loop.
+    pub(crate) fn past_iterations(&self) -> Vec<u32> {
+        let mut past: Vec<u32> = Vec::new();
+        for node in self.nodes.iter().filter(|node| matches!(self.work_of(node), FileWork::Gate(_))) {
+            past.push(node.previous.map_or(0, |previous| past[previous as usize] + 1));
+        }
+        past
+    }
+
+    /// Returns `true` if the graph has conditions or loops.
+    pub(crate) fn has_gates(&self) -> bool {
+        self.nodes.iter().any(|node| matches!(self.work_of(node), FileWork::Gate(_)))
+    }
+
     /// Counts the bytes of memory that a load of the graph takes: its blocks, and the tables of its order. The count
     /// saturates.
     pub(crate) fn memory(&self) -> u64 {
         let (nodes, queues) = (self.nodes.len() as u64, self.queues.len() as u64);
         // With several queues, a clock of 4 bytes for each queue is kept for each node and for each queue.
-        let clocks = if queues > 1 { (nodes + queues).saturating_mul(queues * 4) } else { 0 };
+        // The check of the gates has the same clocks once more.
+        let each = if self.has_gates() { 8 } else { 4 };
+        let clocks = if queues > 1 { (nodes + queues).saturating_mul(queues * each) } else { 0 };
         let blocks = self.blocks.iter().filter(|block| !matches!(block.contents, BlockContents::Input(_)));
         blocks.map(|block| block.size).fold(clocks, u64::saturating_add)
     }

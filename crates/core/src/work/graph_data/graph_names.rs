@@ -18,6 +18,8 @@ pub(crate) struct GraphNames {
     pub(crate) values: Vec<GraphParameter>,
     /// Maps a label to the nodes that have it.
     pub(crate) labels: FxHashMap<Arc<str>, SmallVec<[u32; 1]>>,
+    /// Maps the token of a loop to its label, if it has one.
+    pub(crate) loops: FxHashMap<u64, Arc<str>>,
 }
 
 /// Describes an array that a replay can replace.

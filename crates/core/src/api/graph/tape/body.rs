@@ -10,6 +10,7 @@ use crate::record::gated_work::dispatches_of;
 use crate::runtime::captured_point::CaptureFault;
 use crate::runtime::owner::Owner;
 use crate::scheduler::ordering::admission::Admission;
+use crate::work::graph_data::control_table::MOST_DISPATCHES;
 use crate::work::graph_data::gate::{Gate, GateCounter, GateTest};
 use crate::work::graph_data::graph_node::NodeCommand;
 use crate::work::span::Span;
@@ -20,8 +21,6 @@ use smallvec::SmallVec;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Limits the gates and the dispatches of the bodies of a graph.
-const MOST_DISPATCHES: u64 = 65_536;
 /// Names the remedy for a copy from or to pinned memory in a body.
 const PINNED_IN_BODY: &str =
     "a body moves no bytes between the host and the device: copy before or behind the condition or the loop";
@@ -226,6 +225,7 @@ impl TapeState {
             self.leases.entry(id).or_insert_with(|| lease.clone());
         }
         self.made.extend(&body.made);
+        self.names.loops.extend(body.names.loops.iter().map(|(&token, label)| (token, label.clone())));
         self.wait_for_earlier(queues[0], body.children.keys().copied());
         let labels: Vec<Arc<str>> = body.queues.iter().skip(1).map(|queue| queue.label.clone()).collect();
         let (nodes, labels, loops) = (&body.nodes[..], &labels[..], &body.loops[..]);

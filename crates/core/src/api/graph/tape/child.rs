@@ -104,6 +104,7 @@ impl TapeState {
         }
         self.owns_memory |= plan.owns_memory;
         self.made.extend(child.inner.made.iter());
+        self.names.loops.extend(plan.names.loops.iter().map(|(&token, label)| (token, label.clone())));
         let outputs = self.outputs.len() as u32;
         self.outputs.extend(child.outputs().iter().cloned());
         let layout = plan.control.as_ref().map(|table| &table.layout);

@@ -1,0 +1,72 @@
+//! The check that the nodes of a file come after the gates that they read, on whatever queue.
+
+use crate::work::graph_data::decoded_file::DecodedFile;
+use crate::work::graph_data::graph_file::{FileFault, FileNode, FileWork};
+
+/// Derives which nodes come before a node, from the queues and the lists of earlier nodes.
+struct Clocks {
+    /// Holds for each queue a clock: for each queue, the number of its nodes (as an index plus 1) that the next node
+    /// comes after.
+    queues: Vec<Vec<u32>>,
+    /// Holds the clock behind each node.
+    behind: Vec<Vec<u32>>,
+}
+
+/// Checks that each node of a body comes after its gate, and each gate after the gate around it, after the gate of the
+/// previous iteration, and after the earlier gates of its loop. The device writes and reads the words of gates in this
+/// order.
+///
+/// # Errors
+/// Returns the first node for which nothing in the file says so.
+pub(crate) fn check_gate_order(decoded: &DecodedFile) -> Result<(), FileFault> {
+    let graph = &decoded.graph;
+    let queues = graph.queues.len();
+    if queues < 2 || !graph.has_gates() {
+        return Ok(()); // the nodes of one queue execute in its order
+    }
+    let mut clocks = Clocks { queues: vec![vec![0; queues]; queues], behind: Vec::new() };
+    let (mut gates, mut counted) = (Vec::new(), vec![None; graph.loops.len()]);
+    for (at, node) in graph.nodes.iter().enumerate() {
+        clocks.enter(node);
+        let mut needed: Vec<u32> = [node.gate, node.previous].into_iter().flatten().collect();
+        if let FileWork::Gate(gate) = graph.work_of(node) {
+            let number = gates.len() as u32;
+            needed.extend(gate.counter.and_then(|of| counted[of.index as usize].replace(number)));
+        }
+        for gate in needed {
+            let of_gate: u32 = gates[gate as usize];
+            if !clocks.comes_after(node, of_gate, &graph.nodes[of_gate as usize]) {
+                let reason = format!("node {at} does not come after the gate that is node {of_gate}");
+                return Err(FileFault { offset: decoded.nodes[at], reason });
+            }
+        }
+        if let FileWork::Gate(_) = graph.work_of(node) {
+            gates.push(at as u32);
+        }
+        clocks.leave(node, at as u32);
+    }
+    Ok(())
+}
+
+impl Clocks {
+    /// Orders the next node of a queue after the nodes that it names.
+    fn enter(&mut self, node: &FileNode) {
+        let own = &mut self.queues[node.queue as usize];
+        for &earlier in &node.after {
+            for (own, &known) in own.iter_mut().zip(&self.behind[earlier as usize]) {
+                *own = (*own).max(known);
+            }
+        }
+    }
+
+    /// Returns `true` if the next node, which has entered, comes after the node `earlier`.
+    fn comes_after(&self, node: &FileNode, earlier: u32, of: &FileNode) -> bool {
+        node.queue == of.queue || self.queues[node.queue as usize][of.queue as usize] > earlier
+    }
+
+    fn leave(&mut self, node: &FileNode, at: u32) {
+        let own = &mut self.queues[node.queue as usize];
+        own[node.queue as usize] = at + 1;
+        self.behind.push(own.clone());
+    }
+}
