@@ -5,6 +5,7 @@ mod captured_access;
 mod capturing;
 mod control;
 mod control_changes;
+mod control_files;
 mod control_programs;
 mod dot_parser;
 mod dumped;
@@ -13,6 +14,7 @@ mod edits;
 mod faults;
 mod files;
 mod flight;
+mod named_values;
 mod native;
 mod random_edits;
 mod replaying;
@@ -33,12 +35,14 @@ pub fn cases() -> Vec<Case> {
         capturing::cases(),
         control::cases(),
         control_changes::cases(),
+        control_files::cases(),
         control_programs::cases(),
         dumps::cases(),
         edits::cases(),
         faults::cases(),
         files::cases(),
         flight::cases(),
+        named_values::cases(),
         native::cases(),
         random_edits::cases(),
         replaying::cases(),

@@ -38,7 +38,7 @@ pub(crate) enum Command {
         cargo xtask test --full\n\n\
         Steps: fmt, lint, readme, guide, adapters, build, tests, doc tests, clippy, doc, targets --web, package, count, deny.\n\
         All steps run, also after failures; the last line is `N passed, N failed`. The steps targets --web, package and count\n\
-        are skipped if they have passed with the same inputs. With --full also: model, versions, features, msrv, outside.\n\
+        are skipped if they have passed with the same inputs. With --full also: model, fuzz, versions, features, msrv, outside.\n\
         With CI set: as with --install-tools and every adapter the system can get, and `cargo package` refuses uncommitted changes.")]
     Test {
         #[command(flatten)]
@@ -118,6 +118,16 @@ pub(crate) enum Command {
         /// First seed
         #[arg(long, default_value_t = 0)]
         from: u64,
+    },
+    /// Runs the coverage-guided fuzzer of graph files: no panic, no hang, no large allocation
+    #[command(after_help = "Examples:\n  cargo xtask fuzz\n  cargo xtask fuzz 600\n\n\
+        Builds libFuzzer and the library below target/fuzz with the installed Rust; installs g++ if there is no C++ compiler.\n\
+        The inputs are kept in target/fuzz/corpus, so a later run goes on. An input that fails is stored in target/fuzz/found:\n\
+        copy it to tests/data/fuzz, where the tests load it.")]
+    Fuzz {
+        /// Seconds to run
+        #[arg(default_value_t = 60)]
+        seconds: u64,
     },
     /// Puts seeded faults into a copy of the library, and prints the test that detects each
     #[command(

@@ -12,6 +12,7 @@ mod deny;
 mod environment;
 mod features;
 mod floors;
+mod fuzz;
 mod guide;
 mod lint;
 mod model;
@@ -78,6 +79,7 @@ fn run(command: Command) -> Result<bool> {
             return semantics::semantics(&workspace, &options);
         }
         Command::Seeds { count, from } => seeds::seeds(&workspace, from, count),
+        Command::Fuzz { seconds } => fuzz::fuzz(&workspace, seconds, true).and_then(Done::required),
         Command::Mutants { json, list, limit, filter } => {
             let limit = std::time::Duration::from_secs(limit);
             return mutants::mutants(&workspace, &mutants::Options { json, list, limit, filter });

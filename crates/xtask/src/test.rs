@@ -11,6 +11,7 @@ use crate::count;
 use crate::deny::deny;
 use crate::environment::{Request, Vars, set_up};
 use crate::features::features;
+use crate::fuzz::fuzz;
 use crate::guide::guide;
 use crate::lint::lint;
 use crate::model::model;
@@ -36,6 +37,8 @@ pub(crate) struct Options {
 
 /// Counts the slowest tests that are listed at the end.
 const SLOWEST: usize = 12;
+/// Counts the seconds of the fuzzer in a full run.
+const FUZZ_SECONDS: u64 = 60;
 
 /// Runs every step, also after failures; returns `true` if none failed.
 ///
@@ -108,6 +111,7 @@ fn checks(workspace: &Workspace, options: &Options, ran: &AtomicUsize) -> Vec<St
     ];
     if options.full {
         steps.push(timed("model", || model(workspace, &[]).map(|()| Done::Yes)));
+        steps.push(timed("fuzz", || fuzz(workspace, FUZZ_SECONDS, may_install)));
         steps.push(timed("versions", || versions(workspace).map(|()| Done::Yes)));
         steps.push(timed("features", || features(workspace, may_build)));
         steps.push(timed("msrv", || msrv(workspace, may_install)));

@@ -1,12 +1,16 @@
 //! G06: random programs with conditions and loops, compared with a host that reads each condition.
 
 use crate::common::kernels::Mix;
+use crate::common::partners::partners;
 use crate::common::{Case, Subject, case, seeds};
 use fencepost::prelude::*;
-use fencepost::{Bound, Loop, Result};
+use fencepost::{Bound, Contents, Loop, Result};
 
 pub fn cases() -> Vec<Case> {
-    vec![case("g06_random_programs_equal_a_host_that_reads_each_condition", random_programs)]
+    vec![
+        case("g06_random_programs_equal_a_host_that_reads_each_condition", random_programs),
+        case("g09_random_programs_give_equal_results_after_a_load_in_every_context", loaded_programs),
+    ]
 }
 
 /// Counts the elements of a data array, and the arrays.
@@ -379,5 +383,50 @@ fn random_programs(subject: &Subject) {
                 assert_eq!((iterations, reached), expected, "seed {seed} {values:?} {program:#?}");
             }
         }
+    }
+}
+
+/// Saves the graphs of random programs with the contents of their arrays, and loads them in other contexts.
+fn loaded_programs(subject: &Subject) {
+    let ctx = subject.ctx();
+    let queue = ctx.queue("main");
+    let arrays = Arrays::new(&ctx, &queue);
+    for seed in seeds::asked().unwrap_or(20..26) {
+        let mut generator = Generator { rng: fastrand::Rng::with_seed(seed), loops: 0 };
+        let program = generator.commands(DEPTH, 5);
+        let values: [u32; CONDITIONS] = std::array::from_fn(|_| generator.rng.u32(0..4));
+        let mut counts = vec![(0, false); generator.loops];
+        arrays.reset(&queue, &values);
+        execute(&arrays, &queue, &program, &mut counts);
+        let expected = arrays.read(&queue);
+        arrays.reset(&queue, &values);
+        let mut loops = vec![None; generator.loops];
+        let captured = queue.capture(|c| {
+            capture(&arrays, c, &program, &mut loops)?;
+            for (number, made) in loops.iter().enumerate() {
+                c.label_loop(&number.to_string(), made.as_ref().unwrap())?;
+            }
+            let all = arrays.data.iter().chain(&arrays.conditions).enumerate();
+            all.map(|(at, array)| c.read_as(&format!("array {at}"), array)).collect::<Result<Vec<_>>>()
+        });
+        let (graph, outputs) = captured.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        let bytes = graph.to_bytes_with(Contents::Included).unwrap();
+        for (name, partner) in partners(subject, Policy::Ordered) {
+            let loaded = partner.graph_from_bytes(&bytes).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert_eq!(loaded.to_bytes().unwrap(), bytes, "{name}, seed {seed}");
+            let run = partner.queue("loaded").replay(&loaded).unwrap();
+            for (at, expected) in expected.iter().enumerate() {
+                let output = loaded.output::<u32>(&format!("array {at}")).unwrap();
+                let found = run.read(&output).unwrap().wait().unwrap();
+                assert_eq!(found, *expected, "{name}, seed {seed}, array {at}: {program:#?}");
+            }
+            for (number, &expected) in counts.iter().enumerate() {
+                let of = loaded.loop_(&number.to_string()).unwrap();
+                let iterations = run.iterations(&of).unwrap().wait().unwrap();
+                let reached = run.reached_bound(&of).unwrap().wait().unwrap();
+                assert_eq!((iterations, reached), expected, "{name}, seed {seed}, loop {number}");
+            }
+        }
+        assert_eq!(outputs.len(), expected.len());
     }
 }

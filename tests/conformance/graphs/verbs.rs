@@ -34,7 +34,8 @@ fn mixed(@builtin(global_invocation_id) gid: vec3<u32>) {
 }
 ";
 
-fn mixed(ctx: &Context) -> fencepost::DynKernel {
+/// Returns a kernel that is checked at run time.
+pub fn mixed(ctx: &Context) -> fencepost::DynKernel {
     if ctx.wgpu().is_none() {
         let run = |_: [u32; 3], _: [u32; 3], params: &[u8], buffers: &mut [fencepost::HostBuffer<'_>]| {
             let [a, b] = bytemuck::pod_read_unaligned::<[u32; 2]>(&params[..8]);

@@ -67,7 +67,7 @@ fn relative(root: &Path, file: &Path) -> String {
 /// Returns every file with one of the endings below the folders that hold code, sorted.
 fn files(workspace: &Workspace, endings: &[&str]) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
-    for folder in ["crates", "benches", "examples", "tests"].map(|name| workspace.path(name)) {
+    for folder in ["crates", "benches", "examples", "fuzz", "tests"].map(|name| workspace.path(name)) {
         if folder.is_dir() {
             collect(&folder, endings, &mut files)
                 .with_context(|| format!("cannot read {}", folder.display()))?;

@@ -5,6 +5,8 @@ mod loaded_control;
 mod loaded_nodes;
 #[cfg(all(test, cpu))]
 mod load_tests;
+#[cfg(all(test, cpu))]
+mod mutation_tests;
 
 use crate::api::context::Context;
 use crate::api::context::compile_job::Job;

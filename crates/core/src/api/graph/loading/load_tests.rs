@@ -9,7 +9,7 @@ use crate::record::cpu::cpu_recorder::CpuOptions;
 use crate::work::graph_data::decode_graph::decode;
 use crate::work::graph_data::encode_graph::encode;
 use crate::work::graph_data::graph_file::{
-    BlockContents, FileBlock, FileLaunch, FileNode, FileWork, GraphFile,
+    BlockContents, FileBlock, FileCommand, FileLaunch, FileWork, GraphFile,
 };
 use fencepost_kernels::{HostBuffer, args};
 use std::sync::Arc;
@@ -42,7 +42,7 @@ fn saved() -> GraphFile {
 }
 
 fn launch_of(file: &mut GraphFile) -> &mut FileLaunch {
-    let launch = file.nodes.iter_mut().find_map(|node| match &mut node.work {
+    let launch = file.commands.iter_mut().find_map(|command| match &mut command.work {
         FileWork::Launch(launch) => Some(launch),
         _ => None,
     });
@@ -143,10 +143,10 @@ fn a_graph_with_changed_numbers_loads_or_is_an_error() {
     let (original, mut loaded) = (saved(), 0);
     for _ in 0..400 {
         let mut file = original.clone();
-        let nodes: &mut [FileNode] = &mut file.nodes;
-        let at = rng.usize(0..nodes.len());
+        let commands: &mut [FileCommand] = &mut file.commands;
+        let at = rng.usize(0..commands.len());
         let value = *rng.choice(&[0, 1, 4, 16, 256, 1 << 20, u64::MAX]).expect("there are values");
-        match (&mut nodes[at].work, rng.u32(0..4)) {
+        match (&mut commands[at].work, rng.u32(0..4)) {
             (FileWork::Launch(launch), 0) => launch.groups[rng.usize(0..3)] = value as u32,
             (FileWork::Launch(launch), 1) => launch.bindings[rng.usize(0..2)].size = value,
             (FileWork::Launch(launch), 2) => launch.bindings[rng.usize(0..2)].offset = value,

@@ -1,0 +1,180 @@
+//! Tests of files with control flow that decode and are not what a capture makes: with correct checksums, each byte is
+//! changed in turn, and bodies name ranges and counts that no device allows.
+
+use crate::api::context::Context;
+use crate::api::graph::control_flow::Bound;
+use crate::api::grid::Grid;
+use crate::api::queue::CommandQueue;
+use crate::error::{Error, Kind, Result};
+use crate::record::cpu::cpu_recorder::CpuOptions;
+use crate::region;
+use crate::runtime::event::EventOptions;
+use crate::work::graph_data::decode_graph::decode;
+use crate::work::graph_data::encode_graph::encode;
+use crate::work::graph_data::file_container::{assemble, open};
+use crate::work::graph_data::graph_file::{
+    BlockContents, FileBlock, FileInput, FileRange, FileRegion, FileWork, GraphFile,
+};
+use crate::work::region_copy::RowAxis;
+use fencepost_kernels::{HostBuffer, args};
+use std::sync::Arc;
+
+const TEXT: &str = "struct Params { k: u32 }
+    @group(0) @binding(0) var<uniform> params: Params;
+    @group(0) @binding(1) var<storage, read_write> y: array<u32>;
+    @compute @workgroup_size(64) fn k() { y[0] += params.k; }";
+
+fn context() -> (Context, CommandQueue) {
+    let ctx = Context::on_cpu(CpuOptions { threads: false, memory: 1 << 24, ..CpuOptions::default() });
+    let add = |_: [u32; 3], _: [u32; 3], params: &[u8], buffers: &mut [HostBuffer<'_>]| {
+        let k = u32::from_ne_bytes([params[0], params[1], params[2], params[3]]);
+        let bytes = &mut buffers[0].bytes_mut()[..4];
+        let sum = u32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]).wrapping_add(k);
+        bytes.copy_from_slice(&sum.to_ne_bytes());
+    };
+    ctx.host_kernel("k", Arc::new(add)).expect("it is the CPU recorder");
+    let queue = ctx.queue("main");
+    (ctx, queue)
+}
+
+/// Returns the file of a graph with each kind of node, in bodies and outside.
+fn saved() -> Vec<u8> {
+    let (ctx, queue) = context();
+    let kernel = ctx.kernel_from(TEXT, "k").expect("it compiles");
+    let default = ctx.zeros::<u32, 1>([16]).expect("there is memory");
+    let captured = queue.capture(|c| {
+        let (gain, x) = (c.value("gain", 2_u32)?, c.input("x", &default)?);
+        let counts = c.array(&[1_u32, 1, 1])?;
+        let (mut left, times) = (c.full([1], 2_u32)?, c.full([1], 2_u32)?);
+        let (mut y, mut z) = (c.zeros::<u32, 1>([64])?, c.zeros::<u32, 1>([64])?);
+        c.launch_dyn(&kernel, Grid::groups([1]), args![k = &gain, y = &mut y])?;
+        c.label_node("first")?;
+        c.marker_with(EventOptions { timing: true });
+        let condition = left.handle();
+        let rounds = c.while_(&condition, Bound::AtMost(3), |body| {
+            let side = body.fork("side");
+            side.launch_dyn(&kernel, Grid::indirect(&counts, 0), args![k = 5_u32, y = &mut y])?;
+            body.launch_dyn(&kernel, Grid::groups([1]), args![k = u32::MAX, y = &mut left])?;
+            body.wait_for_queue(&side)?;
+            body.repeat(&times, Bound::AtMost(2), |inner| {
+                let (mut head, tail) = (z.slice(0..16)?, y.slice(0..16)?);
+                let mut copy = |half: &CommandQueue| half.copy(&tail, &mut head);
+                inner.if_else(&condition, |half| copy(half), |half| half.fill(&mut z.handle(), 9))
+            })?;
+            body.upload(&[7_u32; 4], &mut z.slice(32..36)?)?;
+            body.copy_region(&*x, region![..8; 2], &mut z, region![40..44])
+        })?;
+        c.label_loop("rounds", &rounds)?;
+        c.read_as("y", &y)?;
+        c.read_as("z", &z)
+    });
+    captured.expect("it is captured").0.to_bytes().expect("it is saved")
+}
+
+/// Loads a file, replays the graph and returns its outputs.
+fn run(ctx: &Context, file: &[u8]) -> Result<[Vec<u32>; 2]> {
+    let graph = ctx.graph_from_bytes(file)?;
+    let queue = ctx.queue("main");
+    let bound = match ctx.full([16], 6_u32).and_then(|x| graph.with().input("x", &x)) {
+        Ok(bound) => bound,
+        Err(_) => graph.with(), // a changed file may have another input
+    };
+    let replay = queue.replay(&bound)?;
+    replay.wait()?;
+    let [y, z] = [graph.output::<u32>("y")?, graph.output::<u32>("z")?];
+    Ok([replay.read(&y)?.wait()?, replay.read(&z)?.wait()?])
+}
+
+#[test]
+fn a_graph_with_control_flow_gives_the_same_result_after_a_load() {
+    let (ctx, _queue) = context();
+    let [y, z] = run(&ctx, &saved()).expect("the file is valid");
+    assert_eq!(y[..2], [12, 0]);
+    // The last iteration has changed the condition to 0, so its inner loop fills.
+    assert_eq!((z[0], z[16], z[32], z[36], z[40]), (9, 9, 7, 9, 6));
+    let graph = ctx.graph_from_bytes(&saved()).expect("the file is valid");
+    let (x, queue) = (ctx.full([16], 6_u32).expect("there is memory"), ctx.queue("main"));
+    let bound = graph.with().input("x", &x).expect("it fits");
+    let replay = queue.replay(&bound).expect("it is enqueued");
+    let count = |of| replay.iterations(&of).expect("it is a loop of the graph").wait().expect("it runs");
+    assert_eq!(count(graph.loop_("rounds").expect("it has the label")), 2);
+    assert_eq!(graph.loops().into_iter().map(count).collect::<Vec<_>>(), [2, 4]);
+    assert_eq!(graph.to_bytes().expect("it is saved"), saved());
+}
+
+#[test]
+fn a_change_of_any_byte_behind_a_correct_checksum_is_an_error_or_a_graph() {
+    let (ctx, _queue) = context();
+    let file = saved();
+    let (_, sections) = open(&file).expect("the file is valid");
+    let parts: Vec<(u32, u32, Vec<u8>)> =
+        sections.iter().map(|section| (section.kind, 0, section.bytes.to_vec())).collect();
+    let (mut loaded, mut refused) = (0, 0);
+    for part in 0..parts.len() {
+        for at in 0..parts[part].2.len() {
+            let mut changed = parts.clone();
+            changed[part].2[at] ^= 1 << (at % 8);
+            match run(&ctx, &assemble(&changed)) {
+                Ok(_) => loaded += 1,
+                Err(_) => refused += 1,
+            }
+        }
+    }
+    assert!(loaded > 100 && refused > 100, "both ways are taken: {loaded} and {refused}");
+    assert!(run(&ctx, &file).is_ok(), "the context works");
+}
+
+/// Returns the error of a load after `change`. The checksums are correct.
+fn refused(change: impl FnOnce(&mut GraphFile)) -> Error {
+    let (ctx, _queue) = context();
+    let mut file = decode(&saved()).map_err(|fault| fault.reason).expect("the file is valid").graph;
+    change(&mut file);
+    ctx.graph_from_bytes(&encode(&file)).unwrap_err()
+}
+
+/// Adds a huge input, which has no memory. Returns its block.
+fn add_huge_input(file: &mut GraphFile) -> u32 {
+    let size = 1 << 60;
+    let element = file.outputs[0].element.clone();
+    let (shape, padded) = (vec![size / 4], vec![size / 4]);
+    let input = FileInput { name: "huge".into(), element, offset: 0, shape, padded };
+    file.blocks.push(FileBlock { label: "huge".into(), size, contents: BlockContents::Input(input) });
+    file.blocks.len() as u32 - 1
+}
+
+#[test]
+fn bodies_of_too_many_dispatches_are_an_error() {
+    let is_too_long = |error: Error| {
+        assert!(matches!(error.kind(), Kind::GraphTooLong { limit: 65_536, .. }), "{error}");
+    };
+    is_too_long(refused(|file| {
+        let block = add_huge_input(file);
+        let fills = file.commands.iter_mut().filter_map(|command| match &mut command.work {
+            FileWork::Fill { dst, .. } => Some(dst),
+            _ => None,
+        });
+        fills.for_each(|dst| *dst = FileRange { block, offset: 0, size: 1 << 59 });
+    }));
+    is_too_long(refused(|file| {
+        let block = add_huge_input(file);
+        let copies = file.commands.iter_mut().filter_map(|command| match &mut command.work {
+            FileWork::Copy { src, dst } => Some((src, dst)),
+            _ => None,
+        });
+        for (src, dst) in copies {
+            *src = FileRange { block, offset: 0, size: 1 << 58 };
+            *dst = FileRange { block, offset: 1 << 58, size: 1 << 58 };
+        }
+    }));
+    // Each of the outer rows is a dispatch of its own, because a dispatch has four axes.
+    is_too_long(refused(|file| {
+        let block = add_huge_input(file);
+        let axes: Vec<RowAxis> = (0..20).map(|at| RowAxis { count: 2, src: 0, dst: 8 << (19 - at) }).collect();
+        for command in &mut file.commands {
+            if let FileWork::Region(region) = &mut command.work {
+                let (to, row, axes) = (1 << 40, 4, axes.clone());
+                *region = FileRegion { src: region.src, dst: block, from: region.from, to, row, axes };
+            }
+        }
+    }));
+}

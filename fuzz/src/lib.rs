@@ -1,0 +1,4 @@
+//! The parts of the fuzz targets: how an input is run, and how an input is changed.
+
+pub mod file;
+pub mod run;

@@ -1,0 +1,13 @@
+//! The fuzz target of graph files: any bytes give an error, or a graph that can be replayed once.
+
+#![no_main]
+
+use fencepost_fuzz::file::mutate;
+use fencepost_fuzz::run::run;
+use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
+
+fuzz_target!(|file: &[u8]| run(file));
+
+fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
+    mutate(data, size, max_size, seed, fuzzer_mutate)
+});

@@ -1,0 +1,206 @@
+//! G09: files of graphs with conditions and loops.
+
+use crate::common::kernels::Mix;
+use crate::common::partners::partners;
+use crate::common::{Case, Subject, case};
+use fencepost::prelude::*;
+use fencepost::{Bound, Capture, Graph, HostBuffer, Kind, Result};
+use std::sync::Arc;
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("g09_a_loop_of_a_thousand_iterations_is_a_small_file", small_file),
+        case("g09_the_loops_of_a_loaded_graph_have_labels_and_an_order", labels),
+        case("g09_a_loaded_graph_with_a_loop_can_be_edited_and_included", edited),
+        case("g09_a_condition_may_be_an_input_of_a_loaded_graph", input_condition),
+        case("g09_files_of_version_2_load", version_2),
+        case("r05_files_that_the_fuzzer_found_harm_nothing", found),
+    ]
+}
+
+/// Captures a loop that counts `left` down, and adds to `sum` in each iteration.
+fn count_down(ctx: &Context, c: &Capture, left: &DeviceArray<u32>, bound: u32) -> Result<()> {
+    let mix = ctx.kernel::<Mix>()?;
+    let nothing = c.zeros::<u32, 1>([1])?;
+    let mut sum = c.zeros::<u32, 1>([1])?;
+    let add = |queue: &Capture, array: &mut DeviceArray<u32>, b| {
+        queue.launch(&mix, Grid::threads([1]), Mix { a: 1, b, x: &nothing, y: array })
+    };
+    let rounds = c.while_(left, Bound::AtMost(bound), |body| {
+        add(body, &mut sum, 3)?;
+        body.label_node("add")?;
+        add(body, &mut left.handle(), u32::MAX)
+    })?;
+    c.label_loop("rounds", &rounds)?;
+    c.read_as("sum", &sum).map(drop)
+}
+
+/// Returns the graph of a loop of at most `bound` iterations, which starts with `start`.
+fn looped(ctx: &Context, start: u32, bound: u32) -> Graph {
+    let captured = ctx.queue("main").capture(|c| {
+        let left = c.array(&[start])?;
+        count_down(ctx, c, &left, bound)
+    });
+    captured.unwrap().0
+}
+
+/// Returns the sum, the iterations, and whether the bound was reached.
+fn run(ctx: &Context, graph: &Graph) -> (u32, u32, bool) {
+    let run = ctx.queue("replays").replay(graph).unwrap();
+    let (sum, rounds) = (graph.output::<u32>("sum").unwrap(), graph.loop_("rounds").unwrap());
+    let sum = run.read(&sum).unwrap().wait().unwrap()[0];
+    let iterations = run.iterations(&rounds).unwrap().wait().unwrap();
+    (sum, iterations, run.reached_bound(&rounds).unwrap().wait().unwrap())
+}
+
+fn small_file(subject: &Subject) {
+    let ctx = subject.ctx();
+    let short = looped(&ctx, 3, 4).to_bytes().unwrap();
+    let graph = looped(&ctx, 5, 1000);
+    assert_eq!(graph.nodes(), 3 + 3 * 1000 + 3);
+    let long = graph.to_bytes().unwrap();
+    assert_eq!(long.len(), short.len(), "the iterations are stored once");
+    for (name, partner) in partners(subject, Policy::Ordered) {
+        let loaded = partner.graph_from_bytes(&short).unwrap();
+        assert_eq!(run(&partner, &loaded), (9, 3, false), "{name}");
+    }
+    let loaded = ctx.graph_from_bytes(&long).unwrap();
+    assert_eq!(loaded.nodes(), graph.nodes());
+    assert_eq!(run(&ctx, &loaded), (15, 5, false));
+    assert_eq!(loaded.to_bytes().unwrap(), long);
+    let bounded = ctx.graph_from_bytes(&looped(&ctx, 9, 4).to_bytes().unwrap()).unwrap();
+    assert_eq!(run(&ctx, &bounded), (12, 4, true));
+}
+
+fn labels(subject: &Subject) {
+    let ctx = subject.ctx();
+    let queue = ctx.queue("main");
+    let mut kept = None;
+    let (graph, ()) = queue
+        .capture(|c| {
+            let (outer, inner) = (c.array(&[2_u32])?, c.array(&[3_u32])?);
+            let mut x = c.zeros::<u32, 1>([4])?;
+            let first = c.repeat(&outer, Bound::AtMost(4), |body| {
+                let nested = body.repeat(&inner, Bound::AtMost(4), |body| body.fill(&mut x, 1))?;
+                body.label_loop("nested", &nested)
+            })?;
+            kept = Some(first.clone());
+            c.repeat(&inner, Bound::AtMost(2), |body| body.fill(&mut x.handle(), 2)).map(drop)
+        })
+        .unwrap();
+    let bytes = graph.to_bytes().unwrap();
+    for (name, partner) in partners(subject, Policy::Ordered) {
+        let loaded = partner.graph_from_bytes(&bytes).unwrap();
+        let run = partner.queue("loaded").replay(&loaded).unwrap();
+        let counts = loaded.loops().into_iter().map(|of| run.iterations(&of).unwrap().wait().unwrap());
+        assert_eq!(counts.collect::<Vec<_>>(), [2, 6, 2], "{name}");
+        let nested = loaded.loop_("nested").unwrap();
+        assert_eq!(run.iterations(&nested).unwrap().wait().unwrap(), 6, "{name}");
+        let error = loaded.loop_("outer").unwrap_err();
+        assert!(matches!(error.kind(), Kind::GraphName { what: "loop", known, .. } if known == &["nested"]), "{error}");
+        // The handle of the captured graph is no loop of the loaded one.
+        assert!(run.iterations(kept.as_ref().unwrap()).is_err(), "{name}");
+    }
+    let error = queue.capture(|c| c.label_loop("other", kept.as_ref().unwrap())).unwrap_err();
+    assert!(error.to_string().contains("the loop for label `other` belongs to another capture"), "{error}");
+    assert!(graph.loop_("nested").is_ok() && graph.loops().len() == 3);
+}
+
+fn edited(subject: &Subject) {
+    let ctx = subject.ctx();
+    let captured = looped(&ctx, 3, 50);
+    let bytes = captured.to_bytes().unwrap();
+    let mut loaded = ctx.graph_from_bytes(&bytes).unwrap();
+    loaded.edit().unwrap().node("add").unwrap().parameter("b", 10_u32).unwrap().apply().unwrap();
+    // The file of the edited graph has its changed launch once.
+    let again = loaded.to_bytes().unwrap();
+    assert_eq!(again.len(), bytes.len());
+    assert_eq!(run(&ctx, &ctx.graph_from_bytes(&again).unwrap()), (30, 3, false));
+    assert_eq!(run(&ctx, &loaded), (30, 3, false));
+    let (parent, ()) = ctx.queue("main").capture(|c| c.replay(&loaded).map(drop)).unwrap();
+    let parent = ctx.graph_from_bytes(&parent.to_bytes().unwrap()).unwrap();
+    assert_eq!(run(&ctx, &parent), (30, 3, false));
+}
+
+fn input_condition(subject: &Subject) {
+    let ctx = subject.ctx();
+    let queue = ctx.queue("main");
+    let default = queue.full([1], 1_u32).unwrap();
+    let (graph, ()) = queue
+        .capture(|c| {
+            let left = c.input("left", &default)?;
+            count_down(&ctx, c, &left, 8)
+        })
+        .unwrap();
+    let bytes = graph.to_bytes().unwrap();
+    for (name, partner) in partners(subject, Policy::Ordered) {
+        let loaded = partner.graph_from_bytes(&bytes).unwrap();
+        let queue = partner.queue("loaded");
+        let error = queue.replay(&loaded).unwrap_err();
+        assert!(matches!(error.kind(), Kind::Unbound { input, .. } if input == "left"), "{error}");
+        let sum = loaded.output::<u32>("sum").unwrap();
+        for start in [0, 4, 8, 9] {
+            let left = queue.full([1], start).unwrap();
+            let run = queue.replay(&loaded.with().input("left", &left).unwrap()).unwrap();
+            assert_eq!(run.read(&sum).unwrap().wait().unwrap(), [3 * start.min(8)], "{name}");
+        }
+    }
+}
+
+/// Lets the CPU recorder run the kernel of the stored files, which adds its parameter to each element.
+fn know_add(ctx: &Context) {
+    let add = |_: [u32; 3], _: [u32; 3], params: &[u8], buffers: &mut [HostBuffer<'_>]| {
+        let word = |bytes: &[u8]| u32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+        for y in buffers[0].bytes_mut().chunks_exact_mut(4) {
+            let sum = word(y).wrapping_add(word(params));
+            y.copy_from_slice(&sum.to_ne_bytes());
+        }
+    };
+    let _ = ctx.host_kernel("add", Arc::new(add)); // a real device needs no function of the host
+}
+
+/// Were written by `fuzz/src/bin/seeds.rs` when version 2 was new.
+const CONDITIONS: &[u8] = include_bytes!("../../data/graph_version_2_conditions.fpg");
+const LOOPS: &[u8] = include_bytes!("../../data/graph_version_2_loops.fpg");
+
+fn version_2(subject: &Subject) {
+    let ctx = subject.ctx();
+    know_add(&ctx);
+    let queue = ctx.queue("main");
+    let graph = ctx.graph_from_bytes(CONDITIONS).unwrap();
+    let y = graph.output::<u32>("y").unwrap();
+    for _ in 0..2 {
+        let found = queue.replay(&graph).unwrap().read(&y).unwrap().wait().unwrap();
+        assert_eq!((found[0], found[8], found[12]), (3, 1, 3));
+    }
+    let graph = ctx.graph_from_bytes(LOOPS).unwrap();
+    let x = queue.full([64], 6_u32).unwrap();
+    let run = queue.replay(&graph.with().input("x", &x).unwrap()).unwrap();
+    let counts = graph.loops().into_iter().map(|of| run.iterations(&of).unwrap().wait().unwrap());
+    assert_eq!(counts.collect::<Vec<_>>(), [3, 6, 10]);
+    assert_eq!(run.iterations(&graph.loop_("rounds").unwrap()).unwrap().wait().unwrap(), 3);
+    let found = run.read(&graph.output::<u32>("y").unwrap()).unwrap().wait().unwrap();
+    assert_eq!((found[0], found[40], found[44]), (9, 6, 9));
+}
+
+fn found(subject: &Subject) {
+    let ctx = subject.ctx();
+    know_add(&ctx);
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/fuzz");
+    let mut count = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let bytes = std::fs::read(entry.unwrap().path()).unwrap();
+        count += 1;
+        let Ok(graph) = ctx.graph_from_bytes(&bytes) else { continue };
+        let queue = ctx.queue("found");
+        let x = queue.full([64], 6_u32).unwrap();
+        let run = match graph.with().input("x", &x) {
+            Ok(bound) => queue.replay(&bound),
+            Err(_) => queue.replay(&graph),
+        };
+        let _ = run.and_then(|run| run.wait());
+    }
+    assert!(count > 0, "the files are there");
+    let graph = looped(&ctx, 3, 4);
+    assert_eq!(run(&ctx, &graph), (9, 3, false), "the context works");
+}

@@ -1,0 +1,103 @@
+//! G05: named values as arguments of launches that are checked at run time.
+
+use crate::common::{Case, Subject, case};
+use crate::graphs::verbs::mixed as mixed_kernel;
+use fencepost::prelude::*;
+use fencepost::{Bound, GraphValue, Kind};
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("g05_a_launch_takes_a_named_value_by_name_or_by_position", by_name_and_position),
+        case("g05_a_named_value_works_in_a_body_and_after_a_load", in_a_body),
+        case("g05_a_named_value_outside_of_its_capture_is_an_error_by_name", outside),
+    ]
+}
+
+const N: usize = 64;
+
+fn by_name_and_position(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (queue, mixed) = (ctx.queue("main"), mixed_kernel(&ctx));
+    let (x, mut y) = (queue.full([N], 2_u32).unwrap(), ctx.zeros::<u32, 1>([N]).unwrap());
+    let (graph, ()) = queue
+        .capture(|c| {
+            let (a, b) = (c.value("a", 3_u32)?, c.value("b", 1_u32)?);
+            c.launch_dyn(&mixed, Grid::threads([N]), args![b = &b, a = &a, x = &x, y = &mut y])?;
+            c.launch_dyn(&mixed, Grid::threads([N]), args![&a, 10_u32, &x, &mut y])
+        })
+        .unwrap();
+    // Eager launches are the reference.
+    let expected = |a: u32, b: u32| {
+        let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
+        queue.launch_dyn(&mixed, Grid::threads([N]), args![a = a, b = b, x = &x, y = &mut y]).unwrap();
+        queue.launch_dyn(&mixed, Grid::threads([N]), args![a = a, b = 10_u32, x = &x, y = &mut y]).unwrap();
+        queue.read(&y).wait().unwrap()
+    };
+    let mut clear = y.handle();
+    for (bound, a, b) in [
+        (graph.with(), 3, 1),
+        (graph.with().value("a", 7_u32).unwrap(), 7, 1),
+        (graph.with().value("b", 5_u32).unwrap().value("a", 2_u32).unwrap(), 2, 5),
+        (graph.with(), 3, 1),
+    ] {
+        queue.fill(&mut clear, 0).unwrap();
+        queue.replay(&bound).unwrap();
+        assert_eq!(queue.read(&y).wait().unwrap(), expected(a, b), "{a} {b}");
+    }
+}
+
+fn in_a_body(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (queue, mixed) = (ctx.queue("main"), mixed_kernel(&ctx));
+    let (graph, _) = queue
+        .capture(|c| {
+            let b = c.value("b", 1_u32)?;
+            let (x, mut y) = (c.zeros::<u32, 1>([N])?, c.zeros::<u32, 1>([N])?);
+            let count = c.array(&[3_u32])?;
+            c.repeat(&count, Bound::AtMost(4), |body| {
+                body.launch_dyn(&mixed, Grid::threads([N]), args![a = 1_u32, b = &b, x = &x, y = &mut y])
+            })?;
+            c.read_as("y", &y)
+        })
+        .unwrap();
+    for graph in [ctx.graph_from_bytes(&graph.to_bytes().unwrap()).unwrap(), graph] {
+        let y = graph.output::<u32>("y").unwrap();
+        for b in [1, 4, 1] {
+            let run = queue.replay(&graph.with().value("b", b).unwrap()).unwrap();
+            assert_eq!(run.read(&y).unwrap().wait().unwrap(), [3 * b; N]);
+        }
+    }
+}
+
+fn outside(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (queue, mixed) = (ctx.queue("main"), mixed_kernel(&ctx));
+    let (x, mut y) = (queue.full([N], 2_u32).unwrap(), ctx.zeros::<u32, 1>([N]).unwrap());
+    let mut kept: Option<GraphValue<u32>> = None;
+    queue.capture(|c| Ok(kept = Some(c.value("gain", 3_u32)?))).unwrap();
+    let gain = kept.unwrap();
+    let mut launch = |queue: &CommandQueue| {
+        queue.launch_dyn(&mixed, Grid::threads([N]), args![a = &gain, b = 0_u32, x = &x, y = &mut y])
+    };
+    let error = launch(&queue).unwrap_err();
+    assert!(matches!(error.kind(), Kind::Graph { .. }), "{error}");
+    assert!(error.to_string().contains("value `gain` is a value of a graph"), "{error}");
+    let error = queue.capture(|c| launch(c)).unwrap_err();
+    assert!(error.to_string().contains("value `gain` belongs to another capture"), "{error}");
+    let error = queue
+        .capture(|c| {
+            let half = c.value("half", 0.5_f32)?;
+            c.launch_dyn(&mixed, Grid::threads([N]), args![a = &half, b = 0_u32, x = &x, y = &mut y.handle()])
+        })
+        .unwrap_err();
+    assert!(matches!(error.kind(), Kind::Kernel(_)), "{error}");
+    assert!(error.to_string().contains("argument `a`") && error.to_string().contains("f32"), "{error}");
+    assert_eq!(queue.read(&y).wait().unwrap(), [0; N], "nothing was launched");
+    launch_plain(&queue, &mixed, &x, &mut y);
+}
+
+/// Launches with the value's number, so the queue and the kernel work after the errors.
+fn launch_plain(queue: &CommandQueue, mixed: &fencepost::DynKernel, x: &DeviceArray<u32>, y: &mut DeviceArray<u32>) {
+    queue.launch_dyn(mixed, Grid::threads([N]), args![a = 0_u32, b = 6_u32, x = x, y = y]).unwrap();
+    assert_eq!(queue.read(y).wait().unwrap(), [8; N]);
+}
