@@ -47,7 +47,8 @@ fn change_section(rng: &mut Rng, bytes: &mut Vec<u8>, change: fn(&mut [u8], usiz
         0..=2 if words > 0 => {
             let at = rng.usize(0..bytes.len() - 3);
             let old = u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
-            let numbers = [old.wrapping_add(1), old.wrapping_sub(1), old ^ 4, 0, 1, 4, 256, 65_536, 1 << 31, u32::MAX];
+            let numbers =
+                [old.wrapping_add(1), old.wrapping_sub(1), old ^ 4, 0, 1, 4, 256, 65_536, 1 << 31, u32::MAX];
             let new = numbers[rng.usize(0..numbers.len())];
             bytes[at..at + 4].copy_from_slice(&new.to_le_bytes());
         }

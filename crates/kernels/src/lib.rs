@@ -36,7 +36,8 @@ mod wording;
 
 pub use agree::{Text, buffer_misfit, value_misfit};
 pub use args::{
-    ArgField, ArgKind, Binder, BufferArg, DynArg, IntoArg, KernelArgs, NamedArg, NamedValue, TypedBuffer, Value,
+    ArgField, ArgKind, Binder, BufferArg, DynArg, IntoArg, KernelArgs, NamedArg, NamedValue, TypedBuffer,
+    Value,
 };
 pub use check::{ArgumentSlot, Plan, check, check_access, check_argument, check_complete, check_dyn};
 pub use dtype::{DType, FieldType, Scalar, StructType};

@@ -45,7 +45,8 @@ pub(crate) fn fuzz(workspace: &Workspace, seconds: u64, may_install: bool) -> Re
 /// Builds the programs of `fuzz/` and returns their folder.
 fn build(workspace: &Workspace, made: &Path) -> Result<PathBuf> {
     let host = host()?;
-    let build = cargo().args(["build", "--release", "--manifest-path"]).arg(workspace.path("fuzz/Cargo.toml"));
+    let build =
+        cargo().args(["build", "--release", "--manifest-path"]).arg(workspace.path("fuzz/Cargo.toml"));
     let build = build.args(["--target", &host, "--target-dir"]).arg(made);
     build.var("RUSTFLAGS", FLAGS).without("CARGO_ENCODED_RUSTFLAGS").dir(workspace.root()).run()?;
     Ok(made.join(&host).join("release"))

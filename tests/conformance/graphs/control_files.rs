@@ -97,7 +97,10 @@ fn labels(subject: &Subject) {
         let nested = loaded.loop_("nested").unwrap();
         assert_eq!(run.iterations(&nested).unwrap().wait().unwrap(), 6, "{name}");
         let error = loaded.loop_("outer").unwrap_err();
-        assert!(matches!(error.kind(), Kind::GraphName { what: "loop", known, .. } if known == &["nested"]), "{error}");
+        assert!(
+            matches!(error.kind(), Kind::GraphName { what: "loop", known, .. } if known == &["nested"]),
+            "{error}"
+        );
         // The handle of the captured graph is no loop of the loaded one.
         assert!(run.iterations(kept.as_ref().unwrap()).is_err(), "{name}");
     }

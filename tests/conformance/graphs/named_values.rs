@@ -97,7 +97,12 @@ fn outside(subject: &Subject) {
 }
 
 /// Launches with the value's number, so the queue and the kernel work after the errors.
-fn launch_plain(queue: &CommandQueue, mixed: &fencepost::DynKernel, x: &DeviceArray<u32>, y: &mut DeviceArray<u32>) {
+fn launch_plain(
+    queue: &CommandQueue,
+    mixed: &fencepost::DynKernel,
+    x: &DeviceArray<u32>,
+    y: &mut DeviceArray<u32>,
+) {
     queue.launch_dyn(mixed, Grid::threads([N]), args![a = 0_u32, b = 6_u32, x = x, y = y]).unwrap();
     assert_eq!(queue.read(y).wait().unwrap(), [8; N]);
 }

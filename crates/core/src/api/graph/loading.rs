@@ -1,10 +1,10 @@
 //! Graphs from files: the codec reads plain data, the device's limits are checked, and the plain data becomes a graph.
 
 mod launch_check;
-mod loaded_control;
-mod loaded_nodes;
 #[cfg(all(test, cpu))]
 mod load_tests;
+mod loaded_control;
+mod loaded_nodes;
 #[cfg(all(test, cpu))]
 mod mutation_tests;
 

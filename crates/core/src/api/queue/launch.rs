@@ -15,7 +15,8 @@ use crate::work::kernel_launch::{BoundArray, Launch, check_aliases};
 use crate::work::span::Span;
 use crate::work::step::Work;
 use fencepost_kernels::{
-    Access, ArgumentSlot, Binder, Binding, BufferArg, DynArg, KernelArgs, NamedArg, NamedValue, Plan, check_dyn,
+    Access, ArgumentSlot, Binder, Binding, BufferArg, DynArg, KernelArgs, NamedArg, NamedValue, Plan,
+    check_dyn,
 };
 use std::panic::Location;
 use std::sync::Arc;
@@ -144,7 +145,10 @@ impl CommandQueue {
 }
 
 /// Lists the arguments that are named values, each with its place among the parameters.
-fn named_values<'a>(args: &[NamedArg<'a>], slots: &[ArgumentSlot]) -> Vec<(&'a dyn NamedValue, ArgumentSlot)> {
+fn named_values<'a>(
+    args: &[NamedArg<'a>],
+    slots: &[ArgumentSlot],
+) -> Vec<(&'a dyn NamedValue, ArgumentSlot)> {
     let named = args.iter().zip(slots).filter_map(|((_, arg), &slot)| match arg {
         DynArg::Named(value) => Some((*value, slot)),
         _ => None,
@@ -171,7 +175,9 @@ impl CommandQueue {
             return Err(Kind::Graph { graph: self.label().into(), problem }.into());
         };
         captured.with("launch_dyn", at, |state| {
-            values.iter().try_for_each(|(value, _)| state.check_value(self.label(), value.token(), value.name()))
+            values
+                .iter()
+                .try_for_each(|(value, _)| state.check_value(self.label(), value.token(), value.name()))
         })??;
         gather.complete(&grid)?;
         let what = CommandKind::Launch(gather.launch.kernel().id);

@@ -170,9 +170,11 @@ fn an_unknown_kind_of_loop_and_of_test_is_an_error() {
     // The body of a gate: the condition in block 1 at byte 4 with 4 bytes, and the test 3 with one counter.
     let gate = [1_u32, 4, 0, 4, 0, 3, 1, 1, 0].map(u32::to_le_bytes).concat();
     let at = nodes.windows(gate.len()).position(|window| window == gate).expect("the gate is there");
-    for (place, value, expected) in
-        [(20, 9, "a gate with test 9 is unknown"), (32, 7, "a gate counts one loop"), (24, 2, "a list of 2 items")]
-    {
+    for (place, value, expected) in [
+        (20, 9, "a gate with test 9 is unknown"),
+        (32, 7, "a gate counts one loop"),
+        (24, 2, "a list of 2 items"),
+    ] {
         let mut other = parts.clone();
         other[4].2[at + place] = value;
         let found = fault(&assemble(&other)).reason;

@@ -1,10 +1,10 @@
 //! The decoding of a graph file. Any bytes give a graph whose indices and ranges are valid, or a fault.
 
 use crate::work::graph_data::byte_cursor::ByteCursor;
-use crate::work::graph_data::encode_graph::ADDS_ORDER;
-use crate::work::graph_data::file_checks::{check_block, check_names, check_outputs};
 use crate::work::graph_data::decoded_file::DecodedFile;
 use crate::work::graph_data::decoded_nodes::{nodes, old_nodes};
+use crate::work::graph_data::encode_graph::ADDS_ORDER;
+use crate::work::graph_data::file_checks::{check_block, check_names, check_outputs};
 use crate::work::graph_data::file_container::{Section, open};
 use crate::work::graph_data::graph_file::{
     BlockContents, FileBlock, FileElement, FileFault, FileInput, FileKernel, FileOutput, FileText, FileValue,

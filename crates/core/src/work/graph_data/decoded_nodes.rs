@@ -145,7 +145,11 @@ impl NodeReader<'_> {
         let gate = |distance: u32| (distance > 0).then(|| earlier("gate", distance, gates)).transpose();
         Ok(FileNode {
             queue: below("queue", relative.queue, graph.queues.len())?,
-            after: relative.after.iter().map(|&after| earlier("node", after, nodes)).collect::<Result<_, _>>()?,
+            after: relative
+                .after
+                .iter()
+                .map(|&after| earlier("node", after, nodes))
+                .collect::<Result<_, _>>()?,
             command: below("command", relative.command, graph.commands.len())?,
             gate: gate(relative.gate)?,
             previous: gate(relative.previous)?,

@@ -3,8 +3,8 @@
 use crate::work::graph_data::byte_writer::ByteWriter;
 use crate::work::graph_data::file_container::{MAY_BE_SKIPPED, assemble};
 use crate::work::graph_data::graph_file::{
-    BlockContents, FileBlock, FileCommand, FileElement, FileGate, FileLaunch, FileRange, FileRegion, FileTest,
-    FileWork, GraphFile, contents_kind, node_kind, section, test,
+    BlockContents, FileBlock, FileCommand, FileElement, FileGate, FileLaunch, FileRange, FileRegion,
+    FileTest, FileWork, GraphFile, contents_kind, node_kind, section, test,
 };
 use crate::work::graph_data::node_entries::{AGAIN, NodeEntry, ONE, UNROLLED, packed, relative};
 

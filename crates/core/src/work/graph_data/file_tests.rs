@@ -3,12 +3,12 @@
 use crate::work::graph_data::decode_graph::decode;
 use crate::work::graph_data::encode_graph::encode;
 use crate::work::graph_data::file_container::{HEADER, MAY_BE_SKIPPED, ROW, assemble, open};
-use crate::work::graph_data::graph_file::{
-    BlockContents, BoundValue, FileBlock, FileCommand, FileCounter, FileElement, FileFault, FileGate, FileInput,
-    FileKernel, FileLaunch, FileLoop, FileNode, FileOutput, FileRange, FileRegion, FileTest, FileText, FileValue,
-    FileWork, GraphFile, section,
-};
 use crate::work::graph_data::gate_order::check_gate_order;
+use crate::work::graph_data::graph_file::{
+    BlockContents, BoundValue, FileBlock, FileCommand, FileCounter, FileElement, FileFault, FileGate,
+    FileInput, FileKernel, FileLaunch, FileLoop, FileNode, FileOutput, FileRange, FileRegion, FileTest,
+    FileText, FileValue, FileWork, GraphFile, section,
+};
 use crate::work::region_copy::RowAxis;
 use crate::work::span::Pattern;
 

@@ -169,7 +169,8 @@ fn bodies_of_too_many_dispatches_are_an_error() {
     // Each of the outer rows is a dispatch of its own, because a dispatch has four axes.
     is_too_long(refused(|file| {
         let block = add_huge_input(file);
-        let axes: Vec<RowAxis> = (0..20).map(|at| RowAxis { count: 2, src: 0, dst: 8 << (19 - at) }).collect();
+        let axes: Vec<RowAxis> =
+            (0..20).map(|at| RowAxis { count: 2, src: 0, dst: 8 << (19 - at) }).collect();
         for command in &mut file.commands {
             if let FileWork::Region(region) = &mut command.work {
                 let (to, row, axes) = (1 << 40, 4, axes.clone());
