@@ -162,7 +162,7 @@ fn know_add(ctx: &Context) {
     let _ = ctx.host_kernel("add", Arc::new(add)); // a real device needs no function of the host
 }
 
-/// Were written by `fuzz/src/bin/seeds.rs` when version 2 was new.
+/// Were written by `fuzz/src/seeds.rs` when version 2 was new.
 const CONDITIONS: &[u8] = include_bytes!("../../data/graph_version_2_conditions.fpg");
 const LOOPS: &[u8] = include_bytes!("../../data/graph_version_2_loops.fpg");
 

@@ -93,7 +93,7 @@ fn outside(subject: &Subject) {
     assert!(matches!(error.kind(), Kind::Kernel(_)), "{error}");
     assert!(error.to_string().contains("argument `a`") && error.to_string().contains("f32"), "{error}");
     assert_eq!(queue.read(&y).wait().unwrap(), [0; N], "nothing was launched");
-    launch_plain(&queue, &mixed, &x, &mut y);
+    launch_plain(&queue, &mixed, &x, &y);
 }
 
 /// Launches with the value's number, so the queue and the kernel work after the errors.
@@ -101,8 +101,8 @@ fn launch_plain(
     queue: &CommandQueue,
     mixed: &fencepost::DynKernel,
     x: &DeviceArray<u32>,
-    y: &mut DeviceArray<u32>,
+    y: &DeviceArray<u32>,
 ) {
-    queue.launch_dyn(mixed, Grid::threads([N]), args![a = 0_u32, b = 6_u32, x = x, y = y]).unwrap();
+    queue.launch_dyn(mixed, Grid::threads([N]), args![a = 0_u32, b = 6_u32, x = x, y = &mut y.handle()]).unwrap();
     assert_eq!(queue.read(y).wait().unwrap(), [8; N]);
 }

@@ -1,19 +1,19 @@
-//! Writes files of graphs into a folder, as the first inputs of the fuzzer: each kind of node, in bodies and outside.
+//! Files of graphs, which are the first inputs of the fuzzer: each kind of node, in bodies and outside.
 
+use crate::run::{ADD, context};
 use fencepost::prelude::*;
 use fencepost::{Bound, Capture, EventOptions, Result, region};
-use fencepost_fuzz::run::{ADD, context};
 use std::path::Path;
 
-fn main() {
-    let folder = std::env::args().nth(1).expect("the folder of the seeds is given");
+/// Writes the files.
+pub fn write(folder: &Path) {
     let seeds: [(&str, fn(&Context, &Capture) -> Result<()>); 3] =
         [("plain", plain), ("conditions", conditions), ("loops", loops)];
     for (name, record) in seeds {
         let ctx = context();
         let queue = ctx.queue("main");
         let (graph, ()) = queue.capture(|c| record(&ctx, c)).expect("it is captured");
-        graph.save(Path::new(&folder).join(name)).expect("it is saved");
+        graph.save(folder.join(name)).expect("it is saved");
     }
 }
 
