@@ -103,6 +103,8 @@ fn launch_plain(
     x: &DeviceArray<u32>,
     y: &DeviceArray<u32>,
 ) {
-    queue.launch_dyn(mixed, Grid::threads([N]), args![a = 0_u32, b = 6_u32, x = x, y = &mut y.handle()]).unwrap();
+    queue
+        .launch_dyn(mixed, Grid::threads([N]), args![a = 0_u32, b = 6_u32, x = x, y = &mut y.handle()])
+        .unwrap();
     assert_eq!(queue.read(y).wait().unwrap(), [8; N]);
 }

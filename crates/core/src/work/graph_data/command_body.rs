@@ -2,13 +2,11 @@
 
 use crate::work::graph_data::byte_cursor::ByteCursor;
 use crate::work::graph_data::graph_file::{
-    BoundValue, FileCounter, FileFault, FileGate, FileLaunch, FileRange, FileRegion, FileTest, FileWork,
+    BoundValue, Decoded, FileCounter, FileGate, FileLaunch, FileRange, FileRegion, FileTest, FileWork,
     node_kind, test,
 };
 use crate::work::region_copy::RowAxis;
 use crate::work::span::Pattern;
-
-type Decoded<T> = Result<T, FileFault>;
 
 /// Reads the body of a command.
 pub(crate) fn work(body: &mut ByteCursor<'_>, kind: u32) -> Decoded<FileWork> {
@@ -53,7 +51,7 @@ fn gate(body: &mut ByteCursor<'_>) -> Decoded<FileGate> {
     let test = match body.u32()? {
         test::ALWAYS => FileTest::Always,
         test::NON_ZERO => FileTest::NonZero,
-        test::ZERO => FileTest::Zero,
+        test::IS_ZERO => FileTest::Zero,
         test::ABOVE => FileTest::Above,
         test::SIGNED_ABOVE => FileTest::SignedAbove,
         other => return Err(body.fault(format!("a gate with test {other} is unknown"))),

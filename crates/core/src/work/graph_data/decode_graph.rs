@@ -7,11 +7,9 @@ use crate::work::graph_data::encode_graph::ADDS_ORDER;
 use crate::work::graph_data::file_checks::{check_block, check_names, check_outputs};
 use crate::work::graph_data::file_container::{Section, open};
 use crate::work::graph_data::graph_file::{
-    BlockContents, FileBlock, FileElement, FileFault, FileInput, FileKernel, FileOutput, FileText, FileValue,
-    GraphFile, contents_kind, section,
+    BlockContents, Decoded, FileBlock, FileElement, FileFault, FileInput, FileKernel, FileOutput, FileText,
+    FileValue, GraphFile, contents_kind, section,
 };
-
-type Decoded<T> = Result<T, FileFault>;
 
 /// Decodes a file.
 ///

@@ -5,10 +5,8 @@ use crate::work::graph_data::byte_cursor::ByteCursor;
 use crate::work::graph_data::command_body::work;
 use crate::work::graph_data::decoded_file::DecodedFile;
 use crate::work::graph_data::file_checks::check_work;
-use crate::work::graph_data::graph_file::{FileCommand, FileFault, FileLoop, FileNode, FileWork};
+use crate::work::graph_data::graph_file::{Decoded, FileCommand, FileFault, FileLoop, FileNode, FileWork};
 use crate::work::graph_data::node_entries::{AGAIN, MOST_REPEATED, ONE, RelativeNode, UNROLLED, weight};
-
-type Decoded<T> = Result<T, FileFault>;
 
 /// Reads the section of the nodes.
 ///

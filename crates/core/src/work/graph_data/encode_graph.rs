@@ -169,7 +169,7 @@ fn gate(out: &mut ByteWriter, of: &FileGate) {
     out.u32(match of.test {
         FileTest::Always => test::ALWAYS,
         FileTest::NonZero => test::NON_ZERO,
-        FileTest::Zero => test::ZERO,
+        FileTest::Zero => test::IS_ZERO,
         FileTest::Above => test::ABOVE,
         FileTest::SignedAbove => test::SIGNED_ABOVE,
     });

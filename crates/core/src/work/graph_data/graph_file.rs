@@ -211,6 +211,9 @@ pub(crate) struct FileFault {
     pub(crate) reason: String,
 }
 
+/// Is a decoded part of a file, or its first fault.
+pub(crate) type Decoded<T> = Result<T, FileFault>;
+
 /// The numbers of the sections.
 pub(crate) mod section {
     pub(crate) const META: u32 = 1;
@@ -237,7 +240,7 @@ pub(crate) mod node_kind {
 pub(crate) mod test {
     pub(crate) const ALWAYS: u32 = 0;
     pub(crate) const NON_ZERO: u32 = 1;
-    pub(crate) const ZERO: u32 = 2;
+    pub(crate) const IS_ZERO: u32 = 2;
     pub(crate) const ABOVE: u32 = 3;
     pub(crate) const SIGNED_ABOVE: u32 = 4;
 }
