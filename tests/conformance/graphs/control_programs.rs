@@ -413,7 +413,6 @@ fn loaded_programs(subject: &Subject) {
         let bytes = graph.to_bytes_with(Contents::Included).unwrap();
         for (name, partner) in partners(subject, Policy::Ordered) {
             let loaded = partner.graph_from_bytes(&bytes).unwrap_or_else(|error| panic!("{name}: {error}"));
-            assert_eq!(loaded.to_bytes().unwrap(), bytes, "{name}, seed {seed}");
             let run = partner.queue("loaded").replay(&loaded).unwrap();
             for (at, expected) in expected.iter().enumerate() {
                 let output = loaded.output::<u32>(&format!("array {at}")).unwrap();
