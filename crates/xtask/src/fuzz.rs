@@ -15,7 +15,7 @@ const FLAGS: &str = "--cfg fuzzing -Cdebug-assertions -Cpasses=sancov-module -Cl
      -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
      -Cllvm-args=-sanitizer-coverage-trace-compares";
 /// Limits the bytes of an input, the seconds of one run, and the MiB of the process.
-const LIMITS: [&str; 3] = ["-max_len=16384", "-timeout=20", "-rss_limit_mb=2048"];
+const LIMITS: [&str; 3] = ["-max_len=16384", "-timeout=60", "-rss_limit_mb=2048"];
 
 /// Builds the fuzzer, lets it write its seeds, and runs it. An input that fails is stored below target/fuzz/found. Skipped if there
 /// is no C++ compiler and none may be installed.
