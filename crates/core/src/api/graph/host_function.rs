@@ -26,7 +26,7 @@ impl HostFunction {
     pub(crate) fn call(&self, graph: &str) {
         let panic = {
             let mut function = lock(&self.function);
-            catch_unwind(AssertUnwindSafe(|| function())).err()
+            catch_unwind(AssertUnwindSafe(&mut **function)).err()
         };
         if let Some(panic) = panic {
             let text = panic_text(&*panic);
