@@ -1,6 +1,7 @@
 //! The memory of a graph's control flow: the table of its gates.
 
-use crate::api::graph::tape::{GraphOutput, TapeState, unique};
+use crate::api::graph::graph_output::GraphOutput;
+use crate::api::graph::tape::{TapeState, unique};
 use crate::api::queue::transfer::ArrayOps;
 use crate::arrays::storage::Storage;
 use crate::error::Result;
@@ -54,6 +55,7 @@ pub(crate) fn add(
             element: "u32".into(),
             element_size: 4,
             len: bytes / 4,
+            download: None,
         });
         ended.push_last(read.1);
     }

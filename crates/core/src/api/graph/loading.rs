@@ -7,8 +7,9 @@ mod load_tests;
 use crate::api::context::Context;
 use crate::api::context::compile_job::Job;
 use crate::api::graph::graph_handle::{Graph, GraphInner, GraphLeases};
+use crate::api::graph::graph_output::GraphOutput;
 use crate::api::graph::loading::launch_check::check_launch;
-use crate::api::graph::tape::{GraphOutput, unique};
+use crate::api::graph::tape::unique;
 use crate::api::queue::transfer::ArrayOps;
 use crate::arrays::device_array::DeviceArray;
 use crate::error::site::CommandKind;
@@ -418,6 +419,7 @@ impl Loader<'_> {
             element: output.element.name.as_str().into(),
             element_size: output.element.size,
             len: output.len,
+            download: None,
         });
         let (id, outputs, calls) = (unique(), outputs.collect(), Vec::new());
         let turns = vec![(id, Arc::default())];

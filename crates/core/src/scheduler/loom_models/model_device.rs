@@ -4,7 +4,7 @@ use crate::device::recorder::{Failure, Keep, LaneValue, Recorder};
 use crate::device::{CostModel, Lane};
 use crate::work::step::Step;
 use fencepost_sync::TimelineValue;
-use fencepost_sync::backend::ManualFence;
+use fencepost_sync::backend::{Fence, ManualFence};
 use fencepost_sync::prim::{Condvar, Mutex, lock, sleep};
 use std::sync::Arc;
 
@@ -18,10 +18,11 @@ pub(crate) struct World {
     more: Condvar,
 }
 
-/// Describes a submission: the value that it signals, and the number of its steps.
-#[derive(Clone, Copy)]
+/// Describes a submission: the value that it signals, the values that it waits for, and the number of its steps.
+#[derive(Clone)]
 pub(crate) struct Submission {
     pub(crate) at: LaneValue,
+    pub(crate) waits: Vec<LaneValue>,
     pub(crate) steps: usize,
 }
 
@@ -75,6 +76,13 @@ impl World {
         }
     }
 
+    /// Returns `true` if the device has completed the first `count` submissions.
+    pub(crate) fn has_completed(&self, count: usize) -> bool {
+        let submissions = self.submissions();
+        let passed = |at: LaneValue| self.fences[at.lane].completed().is_ok_and(|value| value >= at.value);
+        submissions.len() >= count && submissions[..count].iter().all(|submission| passed(submission.at))
+    }
+
     fn pass(&self, at: LaneValue) {
         self.fences[at.lane].pass(at.value);
     }
@@ -100,7 +108,7 @@ impl Recorder for ModelRecorder {
         let mut submissions = lock(&self.world.submissions);
         let earlier = |wait: &LaneValue| submissions.iter().any(|submission| submission.at == *wait);
         assert!(waits.iter().all(earlier), "a submission waits for one that was not made: {waits:?}");
-        submissions.push(Submission { at, steps: steps.len() });
+        submissions.push(Submission { at, waits: waits.to_vec(), steps: steps.len() });
         drop(submissions);
         if self.world.quick {
             self.world.pass(at);
