@@ -27,21 +27,18 @@ fn context() -> (Context, Arc<World>, [CommandQueue; 2]) {
     (ctx, world, queues)
 }
 
-/// Completes submissions as a device does, once `count` commands are submitted.
+/// Completes submissions as a device does, until `count` commands are complete.
 fn device(world: &Arc<World>, count: usize) -> thread::JoinHandle<()> {
     let world = world.clone();
-    thread::spawn(move || {
-        world.wait_for(count);
-        world.work_through(count);
-    })
+    thread::spawn(move || world.work_through(count))
 }
 
-/// Checks that two submissions were made, and that the second one waits for the first one on the other lane.
+/// Checks that two submissions were made on two lanes, and that the second one comes after the first one.
 fn assert_in_turn(world: &World) {
     let submissions = world.submissions();
     let [first, second] = &submissions[..] else { panic!("{} submissions", submissions.len()) };
     assert_ne!(first.at.lane, second.at.lane);
-    assert_eq!(second.waits, [first.at]);
+    assert!(!second.overlaps, "the replays execute at once");
 }
 
 #[test]

@@ -18,12 +18,13 @@ pub(crate) struct World {
     more: Condvar,
 }
 
-/// Describes a submission: the value that it signals, the values that it waits for, and the number of its steps.
-#[derive(Clone)]
+/// Describes a submission: the value that it signals, and the number of its steps.
+#[derive(Clone, Copy)]
 pub(crate) struct Submission {
     pub(crate) at: LaneValue,
-    pub(crate) waits: Vec<LaneValue>,
     pub(crate) steps: usize,
+    /// Is true if an earlier submission on another lane may execute at the same time.
+    pub(crate) overlaps: bool,
 }
 
 struct ModelRecorder {
@@ -79,8 +80,12 @@ impl World {
     /// Returns `true` if the device has completed the first `count` submissions.
     pub(crate) fn has_completed(&self, count: usize) -> bool {
         let submissions = self.submissions();
-        let passed = |at: LaneValue| self.fences[at.lane].completed().is_ok_and(|value| value >= at.value);
-        submissions.len() >= count && submissions[..count].iter().all(|submission| passed(submission.at))
+        submissions.len() >= count
+            && submissions[..count].iter().all(|submission| self.has_passed(submission.at))
+    }
+
+    fn has_passed(&self, at: LaneValue) -> bool {
+        self.fences[at.lane].completed().is_ok_and(|value| value >= at.value)
     }
 
     fn pass(&self, at: LaneValue) {
@@ -108,7 +113,11 @@ impl Recorder for ModelRecorder {
         let mut submissions = lock(&self.world.submissions);
         let earlier = |wait: &LaneValue| submissions.iter().any(|submission| submission.at == *wait);
         assert!(waits.iter().all(earlier), "a submission waits for one that was not made: {waits:?}");
-        submissions.push(Submission { at, waits: waits.to_vec(), steps: steps.len() });
+        let may_overlap = |other: &Submission| {
+            other.at.lane != self.lane && !waits.contains(&other.at) && !self.world.has_passed(other.at)
+        };
+        let overlaps = submissions.iter().any(may_overlap);
+        submissions.push(Submission { at, steps: steps.len(), overlaps });
         drop(submissions);
         if self.world.quick {
             self.world.pass(at);
