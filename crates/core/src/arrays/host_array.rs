@@ -55,7 +55,7 @@ mod sealed {
 ///
 /// Each access waits for the last use of the array by the device; the `try_` methods return [`Kind::Busy`] instead. If
 /// a device has no memory that both sides keep mapped (GL, browsers), the array is ordinary memory, and the call that
-/// enqueues an upload copies it.
+/// enqueues an upload copies it. For an upload in a graph, this is the call of [`replay`](crate::CommandQueue::replay).
 ///
 /// # Example
 /// ```
@@ -222,8 +222,8 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
                     plain.arrive(deadline, &self.label)?;
                     if is_shared { plain.data.clone() } else { std::mem::take(&mut plain.data) }
                 };
-                let restore = Restore { plain, data: &mut data };
-                Ok(f(Arc::make_mut(restore.data).as_mut_slice()))
+                let written = ElementsInWrite { plain, data: &mut data };
+                Ok(f(Arc::make_mut(written.data).as_mut_slice()))
             }
         }
     }
@@ -250,13 +250,13 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
     }
 }
 
-/// Stores the elements of a write at its end, also after a panic.
-struct Restore<'a, T> {
+/// Holds the elements of a pinned array while the program writes them. The drop stores them, also after a panic.
+struct ElementsInWrite<'a, T> {
     plain: &'a PlainMemory<T>,
     data: &'a mut Arc<Vec<T>>,
 }
 
-impl<T> Drop for Restore<'_, T> {
+impl<T> Drop for ElementsInWrite<'_, T> {
     fn drop(&mut self) {
         lock(self.plain).data = std::mem::take(self.data);
     }

@@ -69,7 +69,8 @@ impl CommandQueue {
     /// call executes nothing and enqueues nothing.
     ///
     /// Arrays that `f` makes on the captured queue live as long as the graph. `zeros` clears its array in each replay.
-    /// Bytes that `f` uploads from ordinary memory are copied at the capture; a pinned array is read in each replay.
+    /// Bytes that `f` uploads from ordinary memory are copied at the capture; a pinned array is read or written in each
+    /// replay.
     /// [`fork`](Self::fork) on the captured queue returns another captured queue, which comes after the work of the
     /// first one only; [`wait_for_queue`](Self::wait_for_queue) joins it again. A replay of another graph on the
     /// captured queue becomes a part of the graph.
