@@ -108,6 +108,8 @@ fn an_edit_and_a_drop_leave_the_replays_of_another_thread_unchanged() {
             drop(array);
             let run = two.replay(&edited)?;
             drop(edited);
+            // The replay keeps the array and the memory of the graph.
+            assert_eq!(other.pool_stats().free, 0);
             run.wait()
         });
         let run = one.replay(&graph).expect("nothing fails");
