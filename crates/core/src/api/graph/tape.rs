@@ -95,7 +95,6 @@ struct ChildReplay {
     turn: Arc<ReplayTurn>,
 }
 
-
 /// Holds the state of one captured queue.
 pub(crate) struct TapeQueue {
     pub(crate) label: Arc<str>,
