@@ -1,6 +1,7 @@
 //! Holds the tests of the rules of graphs.
 
 mod bindings;
+mod built_in;
 mod captured_access;
 mod capturing;
 mod control;
@@ -16,12 +17,15 @@ mod files;
 mod flight;
 mod named_values;
 mod native;
+mod pinned;
 mod random_edits;
 mod replaying;
+mod retold;
 mod structure;
 mod temporaries;
 mod times;
 mod transfers;
+mod untouched;
 mod verb_table;
 mod verbs;
 mod xml_checker;
@@ -31,6 +35,7 @@ use crate::common::Case;
 pub fn cases() -> Vec<Case> {
     [
         bindings::cases(),
+        built_in::cases(),
         captured_access::cases(),
         capturing::cases(),
         control::cases(),
@@ -44,12 +49,15 @@ pub fn cases() -> Vec<Case> {
         flight::cases(),
         named_values::cases(),
         native::cases(),
+        pinned::cases(),
         random_edits::cases(),
         replaying::cases(),
+        retold::cases(),
         structure::cases(),
         temporaries::cases(),
         times::cases(),
         transfers::cases(),
+        untouched::cases(),
         verbs::cases(),
     ]
     .concat()

@@ -4,7 +4,7 @@ use crate::common::kernels::{Mix, Saxpy};
 use crate::common::partners::partners;
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
-use fencepost::{Contents, Graph, HostArray, HostBuffer, Kind, LoadOptions, Upload, region};
+use fencepost::{Contents, Download, Graph, HostArray, HostBuffer, Kind, LoadOptions, Upload, region};
 use std::sync::Arc;
 
 pub fn cases() -> Vec<Case> {
@@ -184,9 +184,11 @@ fn not_savable(subject: &Subject) {
     assert!(refused(&host).starts_with("host: a function of the host"), "{}", refused(&host));
     let pinned: HostArray<u32, Upload> = ctx.pinned([N]).unwrap();
     let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
-    // A device without pinned memory refuses the capture.
-    if let Ok((upload, ())) = queue.capture(|c| c.upload(&pinned, &mut y)) {
-        assert!(refused(&upload).contains("it uses pinned array"), "{}", refused(&upload));
+    let (upload, ()) = queue.capture(|c| c.upload(&pinned, &mut y)).unwrap();
+    let mut back: HostArray<u32, Download> = ctx.pinned([N]).unwrap();
+    let (download, ()) = queue.capture(|c| c.download(&y, &mut back)).unwrap();
+    for graph in [upload, download] {
+        assert!(refused(&graph).contains("it uses pinned array"), "{}", refused(&graph));
     }
     queue.finish().wait().unwrap();
 }

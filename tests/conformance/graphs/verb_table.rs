@@ -35,8 +35,6 @@ pub enum Behaviour {
     NoNode,
     /// The capture fails, and the error names the method and its line.
     Refused,
-    /// The method writes a pinned array, or is refused where the device has no pinned memory.
-    Pinned,
 }
 
 /// Is a method with its arguments.
@@ -77,11 +75,6 @@ fn no_node(name: &'static str, call: QueueCall) -> Verb {
 #[track_caller]
 fn refused(name: &'static str, call: QueueCall) -> Verb {
     Verb { name, behaviour: Behaviour::Refused, call: Call::Queue(call), at: Location::caller() }
-}
-
-#[track_caller]
-fn pinned(name: &'static str, call: QueueCall) -> Verb {
-    Verb { name, behaviour: Behaviour::Pinned, call: Call::Queue(call), at: Location::caller() }
 }
 
 #[track_caller]
@@ -130,7 +123,7 @@ pub fn table() -> Vec<Verb> {
         writes("copy_region", |o, q| q.copy_region(&o.two, region![..;2], &mut o.x.handle(), region![..;2])),
         writes("upload", |o, q| q.upload(&[5_u32; N], &mut o.x.handle())),
         writes("upload_region", |o, q| q.upload_region(&[5_u32; N / 2], &mut o.x.handle(), region![..;2])),
-        pinned("upload_range", |o, q| q.upload_range(&o.up, 0..N, &mut o.x.handle())),
+        writes("upload_range", |o, q| q.upload_range(&o.up, 0..N, &mut o.x.handle())),
         #[cfg(feature = "ndarray")]
         writes("upload_ndarray", |o, q| q.upload_ndarray(&ndarray::Array1::from_elem(N, 5_u32), &mut o.x.handle())),
         writes("set", |o, q| q.set(&mut o.x.handle(), [0], 5)),
@@ -151,8 +144,8 @@ pub fn table() -> Vec<Verb> {
         #[cfg(feature = "ndarray")]
         refused("read_ndarray", |o, q| wait(q.read_ndarray(&o.x))),
         refused("get", |o, q| wait(q.get(&o.x, [0]))),
-        pinned("download", |o, q| q.download(&o.x, &mut o.ctx.pinned([N])?)),
-        pinned("download_region", |o, q| q.download_region(&o.x, region![1..3], &mut o.ctx.pinned([2])?)),
+        adds("download", |o, q| q.download(&o.x, &mut o.ctx.pinned([N])?)),
+        adds("download_region", |o, q| q.download_region(&o.x, region![1..3], &mut o.ctx.pinned([2])?)),
         refused("flush", |_, q| q.flush()),
         refused("finish", |_, q| wait(q.finish())),
         refused("is_complete", |_, q| q.is_complete().map(drop)),

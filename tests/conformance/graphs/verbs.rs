@@ -12,6 +12,7 @@ pub fn cases() -> Vec<Case> {
     vec![
         case("g03_each_verb_is_captured_or_refused_on_a_captured_queue", on_a_capture),
         case("g03_each_verb_is_captured_or_refused_on_a_forked_queue", on_a_fork),
+        case("g03_each_verb_is_captured_or_refused_in_a_body", in_a_body),
         case("g03_a_refused_verb_is_refused_under_checked_too", under_checked).host_side(),
         case("g03_calls_that_need_an_event_now_are_refused", events_inside),
         case("g03_verbs_of_the_context_run_during_a_capture", of_the_context),
@@ -132,17 +133,9 @@ fn captures(on: On, verb: &Verb, objects: &Objects, queue: &CommandQueue) {
 }
 
 fn each(on: On, verbs: &[Verb], objects: &Objects, queue: &CommandQueue) {
-    let mut pinned = objects.ctx.zeros([N]).unwrap();
-    let has_pinned = queue.capture(|c| c.upload(&objects.up, &mut pinned)).is_ok();
     for (at, verb) in verbs.iter().enumerate() {
         match verb.behaviour {
             Behaviour::Refused => refuses(on, verb, verbs.get(at + 1), objects, queue),
-            Behaviour::Pinned if !has_pinned => refuses(on, verb, verbs.get(at + 1), objects, queue),
-            Behaviour::Pinned => {
-                let (graph, ()) = queue.capture(|c| call(on, verb, objects, c)).unwrap();
-                assert!(graph.nodes() > 0, "`{}` captures nothing", verb.name);
-                queue.replay(&graph).unwrap();
-            }
             _ => captures(on, verb, objects, queue),
         }
         check_queue(objects, queue, verb.name);
@@ -158,6 +151,70 @@ fn on_a_fork(subject: &Subject) {
     let (objects, queue) = objects(subject.ctx());
     let verbs: Vec<Verb> = table().into_iter().filter(|verb| matches!(verb.call, Call::Queue(_))).collect();
     each(On::Fork, &verbs, &objects, &queue);
+}
+
+/// Lists the verbs that a capture takes and a body refuses.
+const REFUSED_IN_A_BODY: [&str; 18] = [
+    // A body makes no arrays.
+    "zeros",
+    "full",
+    "ones",
+    "zeros_like",
+    "ones_like",
+    "array",
+    "zeros_padded",
+    "empty",
+    "empty_like",
+    "empty_padded",
+    // A body reads nothing to the host, and calls no function of the host.
+    "read_as",
+    "host",
+    // A body copies from and to no pinned array.
+    "upload_range",
+    "download",
+    "download_region",
+    // A body has the inputs and values of its graph.
+    "input",
+    "value",
+    "parameter",
+];
+
+fn in_a_body(subject: &Subject) {
+    let (objects, queue) = objects(subject.ctx());
+    let x = &objects.x;
+    let yes = objects.two.slice(0..1).unwrap();
+    for verb in table() {
+        queue.fill(&mut x.handle(), 7).unwrap();
+        let captured = queue.capture(|c| c.if_(&yes, |body| call(On::Capture, &verb, &objects, body)));
+        let refused = verb.behaviour == Behaviour::Refused || REFUSED_IN_A_BODY.contains(&verb.name);
+        match captured {
+            Ok((graph, ())) => {
+                assert!(!refused, "a body takes `{}`", verb.name);
+                assert_eq!(
+                    queue.read(x).wait().unwrap(),
+                    [7; N],
+                    "the capture of `{}` executes it",
+                    verb.name
+                );
+                queue.replay(&graph).unwrap();
+                let changed = queue.read(x).wait().unwrap() != [7; N];
+                assert_eq!(changed, verb.behaviour == Behaviour::Writes, "`{}`", verb.name);
+            }
+            Err(error) => {
+                assert!(refused, "a body refuses `{}`: {error}", verb.name);
+                let Kind::Captured { location, remedy, .. } = error.kind() else {
+                    panic!("`{}` ends with: {error}", verb.name)
+                };
+                assert_eq!((location.file(), remedy.is_empty()), (verb.at.file(), false), "{error}");
+                let dropped = queue.capture(|c| {
+                    drop(c.if_(&yes, |body| Ok(drop(call(On::Capture, &verb, &objects, body)))));
+                    c.fill(&mut x.handle(), 100)
+                });
+                assert!(matches!(dropped.map(drop).unwrap_err().kind(), Kind::Captured { .. }), "{error}");
+            }
+        }
+        check_queue(&objects, &queue, verb.name);
+    }
 }
 
 fn under_checked(subject: &Subject) {

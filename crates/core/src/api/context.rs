@@ -159,7 +159,7 @@ impl Context {
         Self::of(owner)
     }
 
-    fn of(owner: Owner) -> Context {
+    pub(crate) fn of(owner: Owner) -> Context {
         context_registry::note(owner.downgrade());
         Self { owner }
     }

@@ -5,6 +5,7 @@ pub(crate) mod encode;
 pub(crate) mod launch;
 pub(crate) mod new_memory;
 pub(crate) mod one_element;
+pub(crate) mod plain_transfer;
 pub(crate) mod queue_arrays;
 pub(crate) mod region_transfer;
 pub(crate) mod transfer;

@@ -17,8 +17,8 @@ use crate::runtime::pending::Pending;
 use crate::scheduler::deadline::Deadline;
 use crate::scheduler::ordering::admission::Admission;
 use fencepost_kernels::Element;
-use fencepost_sync::Slot;
 use fencepost_sync::prim::{Mutex, lock};
+use fencepost_sync::{Slot, Stamp};
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::Location;
@@ -55,7 +55,7 @@ mod sealed {
 ///
 /// Each access waits for the last use of the array by the device; the `try_` methods return [`Kind::Busy`] instead. If
 /// a device has no memory that both sides keep mapped (GL, browsers), the array is ordinary memory, and the call that
-/// enqueues an upload copies it.
+/// enqueues an upload copies it. For an upload in a graph, this is the call of [`replay`](crate::CommandQueue::replay).
 ///
 /// # Example
 /// ```
@@ -82,14 +82,19 @@ pub(crate) enum HostMemory<T> {
     /// The array is memory that both sides keep mapped.
     Pinned(ArrayRef),
     /// The array is ordinary memory, because the device has no pinned memory.
-    Plain(Owner, Mutex<Plain<T>>),
+    Plain(Owner, Arc<PlainMemory<T>>),
 }
+
+/// Is ordinary memory that graphs share with a pinned array.
+pub(crate) type PlainMemory<T> = Mutex<Plain<T>>;
 
 /// Ordinary memory, for devices without pinned memory.
 pub(crate) struct Plain<T> {
     pub(crate) data: Arc<Vec<T>>,
     /// Is the last download to the array, until its elements are in `data`.
-    pub(crate) coming: Option<Pending<Vec<T>>>,
+    coming: Option<Pending<Vec<T>>>,
+    /// Is the point of the last download: an earlier one that is reported later is ignored.
+    last: Stamp,
 }
 
 impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
@@ -105,8 +110,9 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
             let heap = if <Dir as sealed::Direction>::UPLOADS { Heap::Upload } else { Heap::Download };
             HostMemory::Pinned(pin::<T>(owner, heap, len, &label)?)
         } else {
-            let plain = Plain { data: Arc::new(ordinary(owner, len, &object)?), coming: None };
-            HostMemory::Plain(owner.clone(), Mutex::new(plain))
+            let data = Arc::new(ordinary(owner, len, &object)?);
+            let plain = Plain { data, coming: None, last: Stamp::default() };
+            HostMemory::Plain(owner.clone(), Arc::new(Mutex::new(plain)))
         };
         Ok(Self { place, label, shape: ArrayShape::new(shape, padded), direction: PhantomData })
     }
@@ -208,10 +214,16 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
                 Ok(bytes::with_mut(&mut access, array.offset, array.len, f))
             }
             HostMemory::Plain(_, plain) => {
-                // `&mut self` is the only access to the array, so no lock is held while `f` runs.
-                let plain = plain.get_mut().expect("bug: a thread panicked while it held the lock");
-                plain.arrive(deadline, &self.label)?;
-                Ok(f(Arc::make_mut(&mut plain.data).as_mut_slice()))
+                // No lock is held while `f` runs. Replays of graphs that upload the array copy the old elements
+                // meanwhile, so the elements of such an array are written in a copy.
+                let is_shared = Arc::strong_count(plain) > 1;
+                let mut data = {
+                    let mut plain = lock(plain);
+                    plain.arrive(deadline, &self.label)?;
+                    if is_shared { plain.data.clone() } else { std::mem::take(&mut plain.data) }
+                };
+                let written = ElementsInWrite { plain, data: &mut data };
+                Ok(f(Arc::make_mut(written.data).as_mut_slice()))
             }
         }
     }
@@ -220,9 +232,9 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
         &self.label
     }
 
-    /// Returns `true` if the array is ordinary memory, which no command of the device can use.
-    pub(crate) fn is_plain(&self) -> bool {
-        matches!(self.place, HostMemory::Plain(..))
+    /// Returns the label, to share.
+    pub(crate) fn shared_label(&self) -> &Arc<str> {
+        &self.label
     }
 
     /// Checks that the array belongs to a context.
@@ -238,7 +250,27 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
     }
 }
 
+/// Holds the elements of a pinned array while the program writes them. The drop stores them, also after a panic.
+struct ElementsInWrite<'a, T> {
+    plain: &'a PlainMemory<T>,
+    data: &'a mut Arc<Vec<T>>,
+}
+
+impl<T> Drop for ElementsInWrite<'_, T> {
+    fn drop(&mut self) {
+        lock(self.plain).data = std::mem::take(self.data);
+    }
+}
+
 impl<T: Element> Plain<T> {
+    /// Records that a download to this memory has been enqueued at `at`.
+    pub(crate) fn expect(&mut self, at: Stamp, coming: Pending<Vec<T>>) {
+        if at >= self.last {
+            self.last = at;
+            self.coming = Some(coming);
+        }
+    }
+
     /// Waits for the pending download to this memory, if there is one, and stores its elements. `label` names the array
     /// in an error.
     fn arrive(&mut self, deadline: Deadline, label: &str) -> Result<()> {

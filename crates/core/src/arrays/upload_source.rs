@@ -1,7 +1,7 @@
 //! The sources of uploads.
 
 use crate::arrays::device_array::ArrayRef;
-use crate::arrays::host_array::{HostArray, HostMemory, Upload};
+use crate::arrays::host_array::{HostArray, HostMemory, PlainMemory, Upload};
 use crate::error::Result;
 use crate::memory::region_iter::PaddedShape;
 use crate::memory::shape::count;
@@ -9,6 +9,7 @@ use crate::runtime::owner::Owner;
 use fencepost_kernels::Element;
 use fencepost_sync::prim::lock;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The name of the source in messages.
 pub(crate) const SOURCE: &str = "the source of an upload";
@@ -39,12 +40,20 @@ pub struct HostRef<'a, T> {
 }
 
 /// The memory of a pinned array, including the padding.
-#[derive(Clone, Copy)]
 pub(crate) enum SourceBytes<'a, T> {
     /// The device copies from this memory.
     Pinned(&'a ArrayRef),
     /// The array is ordinary memory, because the device has no pinned memory.
-    Plain(&'a [T]),
+    Plain(PlainBytes<'a, T>),
+}
+
+/// Refers to elements of a pinned array in ordinary memory.
+pub(crate) struct PlainBytes<'a, T> {
+    pub(crate) elements: &'a [T],
+    /// Is the memory of the whole array, with the place of the elements in it and the label of the array.
+    pub(crate) memory: &'a Arc<PlainMemory<T>>,
+    pub(crate) range: Range<usize>,
+    pub(crate) label: &'a Arc<str>,
 }
 
 impl<T: Element> Source<T> for [T] {
@@ -86,9 +95,11 @@ impl<T: Element, const D: usize> HostArray<T, Upload, D> {
                 let part = array.slice(range)?;
                 f(HostRef { owner, frame, bytes: SourceBytes::Pinned(&part) })
             }
-            HostMemory::Plain(_, plain) => {
-                let data = lock(plain).data.clone();
-                f(HostRef { owner, frame, bytes: SourceBytes::Plain(&data[range]) })
+            HostMemory::Plain(_, memory) => {
+                let data = lock(memory).data.clone();
+                let (elements, label) = (&data[range.clone()], self.shared_label());
+                let bytes = SourceBytes::Plain(PlainBytes { elements, memory, range, label });
+                f(HostRef { owner, frame, bytes })
             }
         }
     }

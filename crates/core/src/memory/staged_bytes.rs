@@ -23,6 +23,20 @@ pub(crate) enum Payload {
     Kept(Arc<KeptBytes>),
     /// The bytes are set before the upload is submitted.
     Later(Arc<OnceLock<Staged>>),
+    /// Each replay of a graph copies the bytes from the program when it is enqueued. The replay holds them.
+    PerReplay(Arc<dyn ReplaySource>),
+}
+
+/// Is memory of the program that each replay of a graph uploads.
+pub(crate) trait ReplaySource: Send + Sync {
+    /// Names the memory in messages.
+    fn label(&self) -> &str;
+
+    /// Counts the bytes of the upload.
+    fn size(&self) -> u64;
+
+    /// Copies the present bytes to the start of `to`, which has at least as many bytes.
+    fn copy_to(&self, to: &mut [u8]);
 }
 
 /// Holds the bytes of a captured upload.
@@ -47,6 +61,7 @@ impl Payload {
             Payload::Later(staged) => {
                 staged.get().expect("bug: an upload is submitted before its bytes are set")
             }
+            Payload::PerReplay(_) => unreachable!("bug: a replay holds the bytes of the upload"),
         }
     }
 }

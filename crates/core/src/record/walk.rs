@@ -5,7 +5,7 @@ use crate::device::recorder::Failure;
 use crate::error::Result;
 use crate::memory::block::Block;
 use crate::memory::read_slot::{ReadSlot, ReadState};
-use crate::memory::staged_bytes::Staged;
+use crate::memory::staged_bytes::{Payload, Staged};
 use crate::work::graph_data::control_table::{ControlTable, GatedPlace};
 use crate::work::graph_data::gate::Gate;
 use crate::work::graph_data::graph_run::GraphStep;
@@ -166,6 +166,9 @@ fn visit_command<'e>(
         (Work::Read { src, .. }, Some(output)) => {
             let slot = &graph.run.outputs[output as usize];
             if matches!(slot.place(), ReadState::Dropped) { Ok(()) } else { visitor.read(src, slot) }
+        }
+        (Work::Upload { src: Payload::PerReplay(source), dst }, _) => {
+            visitor.upload(graph.run.staged(source), dst)
         }
         (work, _) => visit(visitor, level, work),
     }

@@ -260,7 +260,8 @@ mod tests {
         };
         let plan = Arc::new(GraphPlan::new(parts, MissingOrder::Add).expect("reads do not conflict"));
         let outputs: Vec<_> = (0..3).map(|_| ReadSlot::new()).collect();
-        let run = Arc::new(GraphRun { plan, outputs, times: <_>::default(), at: here() });
+        let run =
+            Arc::new(GraphRun { plan, outputs, uploads: Vec::new(), times: <_>::default(), at: here() });
         let place = |slot: &Arc<ReadSlot>| run.outputs.iter().position(|known| Arc::ptr_eq(known, slot));
         let of = |segment: u32| -> Vec<_> {
             let step = GraphStep { run: run.clone(), segment: Some(segment) };

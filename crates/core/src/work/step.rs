@@ -66,12 +66,12 @@ fn is_pinned(span: &Span) -> bool {
 }
 
 impl Work {
-    /// Returns `true` for a read, and for a copy from or to pinned memory: the program may wait for its end to access
-    /// bytes.
+    /// Returns `true` for a read, for a copy from or to pinned memory, and for an upload of bytes of each replay: the
+    /// program may wait for its end to access bytes.
     #[inline]
     pub(crate) fn returns_to_host(&self) -> bool {
         match self {
-            Work::Read { .. } => true,
+            Work::Read { .. } | Work::Upload { src: Payload::PerReplay(_), .. } => true,
             Work::Copy { src, dst } => is_pinned(src) || is_pinned(dst),
             Work::Region(copy) => is_pinned(&copy.src) || is_pinned(&copy.dst),
             _ => false,
@@ -110,6 +110,9 @@ impl Work {
             Work::Fill { dst, pattern } => Work::Fill { dst: dst.clone(), pattern: *pattern },
             Work::Upload { src: Payload::Kept(kept), dst } => {
                 Work::Upload { src: Payload::Kept(kept.clone()), dst: dst.clone() }
+            }
+            Work::Upload { src: Payload::PerReplay(source), dst } => {
+                Work::Upload { src: Payload::PerReplay(source.clone()), dst: dst.clone() }
             }
             Work::Region(copy) => Work::Region(Box::new(copy.duplicate())),
             Work::Read { src, .. } => Work::Read { src: src.clone(), slot: ReadSlot::new() },

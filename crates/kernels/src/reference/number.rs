@@ -50,7 +50,7 @@ pub(super) fn len<T>(bytes: &[u8]) -> usize {
     bytes.len() / size_of::<T>()
 }
 
-// Counts the invocations of a grid of one dimension, folded or not.
+// Counts the invocations that `linear_id` numbers: workgroups along each axis, of invocations along x.
 pub(super) fn invocations(groups: [u32; 3], workgroup: [u32; 3]) -> usize {
-    groups[0] as usize * groups[1] as usize * workgroup[0] as usize
+    groups.map(|count| count as usize).iter().product::<usize>() * workgroup[0] as usize
 }

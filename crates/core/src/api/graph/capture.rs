@@ -1,14 +1,13 @@
 //! The capture of a graph.
 
 use crate::api::graph::graph_handle::Graph;
+use crate::api::graph::graph_output::GraphOutput;
 use crate::api::graph::host_function::HostFunction;
-use crate::api::graph::tape::{CapturedQueue, GraphOutput, Tape, unique};
+use crate::api::graph::tape::{CapturedQueue, Tape, unique};
 use crate::api::queue::CommandQueue;
 use crate::arrays::device_array::DeviceArray;
 use crate::error::site::CommandKind;
 use crate::error::{Kind, Result};
-use crate::memory::read_slot::ReadSlot;
-use crate::work::step::Work;
 use fencepost_kernels::Element;
 use std::fmt;
 use std::marker::PhantomData;
@@ -70,7 +69,8 @@ impl CommandQueue {
     /// call executes nothing and enqueues nothing.
     ///
     /// Arrays that `f` makes on the captured queue live as long as the graph. `zeros` clears its array in each replay.
-    /// Bytes that `f` uploads from ordinary memory are copied at the capture; a pinned array is read in each replay.
+    /// Bytes that `f` uploads from ordinary memory are copied at the capture; a pinned array is read or written in each
+    /// replay.
     /// [`fork`](Self::fork) on the captured queue returns another captured queue, which comes after the work of the
     /// first one only; [`wait_for_queue`](Self::wait_for_queue) joins it again. A replay of another graph on the
     /// captured queue becomes a part of the graph.
@@ -173,13 +173,9 @@ impl Capture {
         let (token, name): (u64, Arc<str>) = (unique(), name.into());
         let element = T::DTYPE.to_string().into();
         let (element_size, len) = (T::DTYPE.size() as u32, array.len() as u64);
-        let output = GraphOutput { token, name: name.clone(), bytes: src.size, element, element_size, len };
-        let number = captured.with("read_as", at, |state| {
-            state.outputs.push(output);
-            state.outputs.len() as u32 - 1
-        })?;
-        let work = Work::Read { src, slot: ReadSlot::new() };
-        captured.push((CommandKind::Read, at), work, Some(name.clone()), Some(number))?;
+        let (bytes, download) = (src.size, None);
+        let output = GraphOutput { token, name: name.clone(), bytes, element, element_size, len, download };
+        captured.push_read(("read_as", CommandKind::Read, at), src, Some(name.clone()), output)?;
         Ok(Output::new(token, array.len(), name))
     }
 

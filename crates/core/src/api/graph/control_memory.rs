@@ -1,6 +1,7 @@
 //! The memory of a graph's control flow: the table of its gates.
 
-use crate::api::graph::tape::{GraphOutput, TapeState, unique};
+use crate::api::graph::graph_output::GraphOutput;
+use crate::api::graph::tape::{TapeState, unique};
 use crate::api::queue::transfer::ArrayOps;
 use crate::arrays::storage::Storage;
 use crate::error::Result;
@@ -60,7 +61,15 @@ pub(crate) fn add_counters(
     let (bytes, read) = read_of_counters(table, output, at);
     let (token, name) = (unique(), "counters of loops".into());
     let element = "u32".into();
-    outputs.push(GraphOutput { token, name, bytes, element, element_size: 4, len: bytes / 4 });
+    outputs.push(GraphOutput {
+        token,
+        name,
+        bytes,
+        element,
+        element_size: 4,
+        len: bytes / 4,
+        download: None,
+    });
     read
 }
 

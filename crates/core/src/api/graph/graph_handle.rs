@@ -1,8 +1,9 @@
 //! A captured graph.
 
 use crate::api::graph::control_memory;
+use crate::api::graph::graph_output::GraphOutput;
 use crate::api::graph::host_function::HostCall;
-use crate::api::graph::tape::{GraphOutput, Tape, TapeState};
+use crate::api::graph::tape::{Tape, TapeState};
 use crate::error::Result;
 use crate::error::site::KernelId;
 use crate::memory::heap::BlockId;

@@ -69,7 +69,8 @@ pub struct GraphStatistics {
 
 impl Graph {
     /// *Returns* the numbers of the graph. They are the same on every adapter, except for
-    /// [`replay`](GraphStatistics::replay), which depends on the adapter and on its recorder.
+    /// [`replay`](GraphStatistics::replay), which depends on the adapter and on its recorder, and for transfers of pinned
+    /// arrays, which are copies where a device has pinned memory and otherwise uploads and reads.
     ///
     /// # Example
     /// ```
@@ -84,7 +85,7 @@ impl Graph {
         let mut statistics = GraphStatistics {
             nodes: plan.nodes.len(),
             host_functions: self.inner.calls.len(),
-            outputs: self.outputs().len(),
+            outputs: self.outputs().iter().filter(|output| output.download.is_none()).count(),
             queues: plan.queues.len(),
             levels: plan.segments.iter().map(|segment| segment.order.depth as usize).sum::<usize>()
                 + plan.segments.len().saturating_sub(1),

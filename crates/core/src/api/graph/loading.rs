@@ -11,8 +11,9 @@ mod mutation_tests;
 use crate::api::context::Context;
 use crate::api::context::compile_job::Job;
 use crate::api::graph::graph_handle::{Graph, GraphInner, GraphLeases};
+use crate::api::graph::graph_output::GraphOutput;
 use crate::api::graph::loading::launch_check::check_launch;
-use crate::api::graph::tape::{GraphOutput, unique};
+use crate::api::graph::tape::unique;
 use crate::api::queue::transfer::ArrayOps;
 use crate::arrays::device_array::DeviceArray;
 use crate::error::site::CommandKind;
@@ -358,5 +359,6 @@ fn output(of: &FileOutput) -> GraphOutput {
         element: of.element.name.as_str().into(),
         element_size: of.element.size,
         len: of.len,
+        download: None,
     }
 }

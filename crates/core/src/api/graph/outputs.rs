@@ -25,9 +25,9 @@ impl Graph {
     /// ```
     pub fn output<T: Element>(&self, name: &str) -> Result<Output<T>> {
         let problem = |problem: String| Kind::Graph { graph: self.label().into(), problem };
-        let Some(found) = self.outputs().iter().rev().find(|output| &*output.name == name) else {
-            let known: Vec<String> =
-                self.outputs().iter().map(|output| format!("`{}`", output.name)).collect();
+        let named = || self.outputs().iter().filter(|output| output.download.is_none());
+        let Some(found) = named().rev().find(|output| &*output.name == name) else {
+            let known: Vec<String> = named().map(|output| format!("`{}`", output.name)).collect();
             let known = if known.is_empty() { "no outputs".into() } else { known.join(", ") };
             return Err(problem(format!("it has no output `{name}`; it has {known}")).into());
         };

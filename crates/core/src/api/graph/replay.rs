@@ -3,14 +3,15 @@
 use crate::api::graph::bindings::{Prepared, Replayable};
 use crate::api::graph::capture::Output;
 use crate::api::graph::graph_handle::GraphInner;
+use crate::api::graph::output_read::OutputPlace;
 use crate::api::queue::CommandQueue;
 use crate::error::site::CommandKind;
 use crate::error::{Error, Kind, Result};
-use crate::memory::read_slot::{ReadSlot, ReadState};
+use crate::memory::read_slot::ReadSlot;
+use crate::memory::staged_bytes::ReplaySource;
 use crate::runtime::event::{Event, Recording, same_context};
 use crate::runtime::owner::Owner;
-use crate::runtime::pending::{Pending, WakerRegistration};
-use crate::runtime::wait_mode::{LateSteps, WaitMode, late};
+use crate::runtime::pending::Pending;
 use crate::scheduler::command::Op;
 use crate::scheduler::handle_points::PointHistory;
 use crate::scheduler::ordering::admission::Admission;
@@ -44,8 +45,27 @@ struct ReplayInner {
 impl Drop for ReplayInner {
     /// Marks the outputs that were not read as dropped, so that the device does not copy them.
     fn drop(&mut self) {
-        for slot in &self.run.outputs {
-            slot.drop_queued();
+        for (slot, output) in self.run.outputs.iter().zip(&self.graph.outputs) {
+            if output.download.is_none() {
+                slot.drop_queued();
+            }
+        }
+    }
+}
+
+impl ReplayInner {
+    /// Returns the place of the bytes of an output.
+    fn place_of(&self, output: usize) -> OutputPlace {
+        let (owner, past, slot) = (self.owner.clone(), self.past.clone(), self.run.outputs[output].clone());
+        OutputPlace { owner, point: self.point, past, slot }
+    }
+
+    /// Tells the host arrays of downloads where the replay will have their bytes.
+    fn announce_downloads(&self) {
+        for (at, output) in self.graph.outputs.iter().enumerate() {
+            if let Some(target) = &output.download {
+                target.expect(self.place_of(at));
+            }
         }
     }
 }
@@ -84,17 +104,24 @@ impl CommandQueue {
         let Prepared { graph, plan } = what;
         same_context(self.owner(), &graph.owner, || format!("graph `{}`", graph.label()))?;
         let outputs = graph.inner.outputs.iter().map(|_| ReadSlot::new()).collect();
-        let run = Arc::new(GraphRun { plan, outputs, times: OnceLock::new(), at });
         if let Some(captured) = self.captured_queue() {
-            captured.include(graph, &run.plan, at)?;
+            captured.include(graph, &plan, at)?;
+            let run = Arc::new(GraphRun { plan, outputs, uploads: Vec::new(), times: OnceLock::new(), at });
             return Ok(Replay::inside_capture(self, &graph.inner, run));
         }
+        let engine = self.owner().engine();
+        let stage = |source: &Arc<dyn ReplaySource>| {
+            engine.stage(source.size(), &mut |staging: &mut [u8]| source.copy_to(staging))
+        };
+        let uploads = plan.sources.iter().map(stage).collect::<Result<_>>()?;
+        let run = Arc::new(GraphRun { plan, outputs, uploads, times: OnceLock::new(), at });
         let by = Admission { slot: self.slot()?, what: CommandKind::Replay(graph.inner.name.0), at };
-        let (point, past) =
-            self.owner().engine().enqueue_replay(by, &run, steps(&graph.inner, &run), &graph.inner.turns)?;
+        let (point, past) = engine.enqueue_replay(by, &run, steps(&graph.inner, &run), &graph.inner.turns)?;
         let event = Event::new(self.owner().clone(), Recording::Point(point, past.clone(), None));
         let (owner, graph) = (self.owner().clone(), graph.inner.clone());
-        Ok(Replay { inner: Arc::new(ReplayInner { owner, graph, run, point, past, event }) })
+        let inner = Arc::new(ReplayInner { owner, graph, run, point, past, event });
+        inner.announce_downloads();
+        Ok(Replay { inner })
     }
 }
 
@@ -186,16 +213,7 @@ impl Replay {
         let state = engine.lock();
         state.lost()?;
         engine.submit_up_to(state, inner.point, Caller::Waits);
-        Ok(late(OutputRead {
-            registration: WakerRegistration::default(),
-            owner: inner.owner.clone(),
-            point: inner.point,
-            past: inner.past.clone(),
-            slot: inner.run.outputs[at].clone(),
-            replay: self.clone(),
-            len,
-            element: std::marker::PhantomData,
-        }))
+        Ok(inner.place_of(at).read(len, Some(Box::new(self.clone()))))
     }
 }
 
@@ -254,49 +272,5 @@ impl Replay {
 impl fmt::Debug for Replay {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Replay of graph `{}`: {:?}", self.inner.graph.name.1, self.inner.event)
-    }
-}
-
-/// Returns the elements of an output once the replay is complete.
-struct OutputRead<T> {
-    registration: WakerRegistration,
-    owner: Owner,
-    point: Point,
-    past: Arc<PointHistory>,
-    slot: Arc<ReadSlot>,
-    #[expect(
-        dead_code,
-        reason = "held, not read: the output counts as wanted as long as the replay has a handle"
-    )]
-    replay: Replay,
-    len: usize,
-    element: std::marker::PhantomData<fn() -> T>,
-}
-
-impl<T: Element> OutputRead<T> {
-    fn fetch(&self) -> Result<Vec<T>> {
-        let engine = self.owner.engine();
-        let ReadState::Staged(staging) = self.slot.place() else {
-            let (object, message) = ("an output".into(), "the replay has not copied the bytes".into());
-            return Err(Kind::Device { object, message }.into());
-        };
-        let mut out = vec![T::zeroed(); self.len];
-        let copied = staging.copy_out(bytemuck::cast_slice_mut(&mut out));
-        engine.checked(copied.map_err(|lost| Error::from(engine.device.caps().lost(lost))))?;
-        Ok(out)
-    }
-}
-
-impl<T: Element> LateSteps<Vec<T>> for OutputRead<T> {
-    fn advance(&mut self, mode: &WaitMode<'_>) -> Option<Result<Vec<T>>> {
-        let answer = mode.for_point(self.owner.engine(), self.point, &mut self.registration)?;
-        self.owner.engine().report_done(self.point, &self.past.clock, &answer);
-        Some(answer.and_then(|()| self.fetch()))
-    }
-}
-
-impl<T> Drop for OutputRead<T> {
-    fn drop(&mut self) {
-        self.owner.engine().notify_due_threads();
     }
 }

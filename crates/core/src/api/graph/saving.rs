@@ -293,9 +293,16 @@ impl<'g> Saver<'g> {
                 bytes.resize(dst.size as usize, 0); // the last word may have fewer bytes
                 FileWork::Upload { dst: self.range(node, dst), bytes }
             }
+            Work::Upload { src: Payload::PerReplay(source), .. } => {
+                return Err(self.refuse(&node.command.name(), uses_pinned(source.label())));
+            }
             Work::Region(copy) => FileWork::Region(self.region(node, copy)),
             Work::Read { src, .. } => {
                 let output = node.command.output.expect("bug: a captured read has an output");
+                let declared = &self.graph.inner.outputs[output as usize];
+                if declared.download.is_some() {
+                    return Err(self.refuse(&node.command.name(), uses_pinned(&declared.name)));
+                }
                 FileWork::Read { src: self.range(node, src), output }
             }
             _ => return Err(self.refuse(&node.command.name(), "a file has no such command")),
@@ -420,9 +427,7 @@ impl<'g> Saver<'g> {
         };
         let refuse = |reason: String| Err(self.refuse(&node.command.name(), reason));
         if block.heap != Heap::Device {
-            return refuse(format!(
-                "it uses pinned array `{label}`, which the program refills: upload from memory"
-            ));
+            return refuse(uses_pinned(&label));
         }
         if block.is_external() {
             return refuse(format!("array `{label}` is a buffer of the program: copy it to an array first"));
@@ -455,4 +460,9 @@ impl<'g> Saver<'g> {
         let input = FileInput { name: name.clone(), element, offset, shape, padded };
         Ok(FileBlock { label: name, size, contents: BlockContents::Input(input) })
     }
+}
+
+/// Returns the reason why a transfer of a pinned array cannot be saved.
+fn uses_pinned(label: &str) -> String {
+    format!("it uses pinned array `{label}`, which the program refills: upload from memory")
 }

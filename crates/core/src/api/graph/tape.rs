@@ -4,12 +4,14 @@ pub(crate) mod body;
 pub(crate) mod child;
 mod made_blocks;
 
+use crate::api::graph::graph_output::GraphOutput;
 use crate::api::graph::host_function::HostCall;
 use crate::api::graph::tape::made_blocks::MadeBlocks;
 use crate::error::site::CommandKind;
 use crate::error::{Error, Kind, Result};
 use crate::memory::block::Block;
 use crate::memory::heap::BlockId;
+use crate::memory::read_slot::ReadSlot;
 use crate::runtime::captured_point::{CaptureFault, CapturedPoint};
 use crate::runtime::captured_writes::CapturedWrites;
 use crate::runtime::owner::Owner;
@@ -17,6 +19,7 @@ use crate::scheduler::free_blocks::BlockLease;
 use crate::scheduler::replay_turn::ReplayTurn;
 use crate::work::graph_data::graph_names::{BoundInput, GraphNames};
 use crate::work::graph_data::graph_node::{GraphNode, NodeCommand};
+use crate::work::span::Span;
 use crate::work::step::Work;
 use fencepost_kernels::Value;
 use fencepost_sync::prim::{Mutex, lock};
@@ -90,21 +93,6 @@ struct ChildReplay {
     /// Lists the nodes at the end of the replay.
     end: SmallVec<[u32; 2]>,
     turn: Arc<ReplayTurn>,
-}
-
-/// Describes an output of a graph.
-#[derive(Clone, Debug)]
-pub(crate) struct GraphOutput {
-    /// Identifies the output among those of all graphs.
-    pub(crate) token: u64,
-    pub(crate) name: Arc<str>,
-    pub(crate) bytes: u64,
-    /// Names the type of the elements.
-    pub(crate) element: Arc<str>,
-    /// Counts the bytes of an element.
-    pub(crate) element_size: u32,
-    /// Counts the elements.
-    pub(crate) len: u64,
 }
 
 /// Holds the state of one captured queue.
@@ -362,6 +350,21 @@ impl CapturedQueue {
             state.queues[self.index as usize].last_call = Some(at);
             at
         })
+    }
+
+    /// Adds a read of the bytes of an output at the end of the queue. `call` is the program's call.
+    pub(crate) fn push_read(
+        &self,
+        (call, what, at): (&'static str, CommandKind, &'static Location<'static>),
+        src: Span,
+        label: Option<Arc<str>>,
+        output: GraphOutput,
+    ) -> Result<()> {
+        let number = self.with(call, at, |state| {
+            state.outputs.push(output);
+            state.outputs.len() as u32 - 1
+        })?;
+        self.push((what, at), Work::Read { src, slot: ReadSlot::new() }, label, Some(number)).map(drop)
     }
 
     /// Records that the capture has made an array on `block`: the block lives as long as the graph.

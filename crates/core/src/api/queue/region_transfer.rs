@@ -1,9 +1,7 @@
 //! Transfers of elements with gaps between them: regions, and the elements of padded arrays.
 
 use crate::api::queue::CommandQueue;
-use crate::api::queue::transfer::{
-    ArrayOps, BETWEEN_CONTEXTS, NO_PINNED_MEMORY, READ_IN_CAPTURE, same_shape,
-};
+use crate::api::queue::transfer::{ArrayOps, BETWEEN_CONTEXTS, same_shape};
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
 use crate::arrays::host_array::{Download, HostArray, HostMemory};
 use crate::arrays::read::Reading;
@@ -18,14 +16,14 @@ use crate::runtime::captured_writes::check_host_access;
 use crate::runtime::event::same_context;
 use crate::runtime::owner::Owner;
 use crate::runtime::pending::Pending;
-use crate::runtime::wait_mode::{late, late_or_error};
+use crate::runtime::wait_mode::late_or_error;
 use crate::work::region_copy::{RegionCopy, Rows, WORD};
 use crate::work::span::{Pattern, Span};
 use crate::work::step::{Work, Works};
 use fencepost_kernels::Element;
-use fencepost_sync::prim::lock;
 use smallvec::smallvec;
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// Selects the elements of an array that a verb moves.
 pub(crate) struct ArrayPart {
@@ -56,7 +54,7 @@ impl ArrayPart {
     }
 
     /// Returns the words of the elements, if the elements have no gaps and share no word with other elements.
-    fn words(&self) -> Option<Span> {
+    pub(crate) fn words(&self) -> Option<Span> {
         if self.len() == 0 || !self.strided.is_contiguous() {
             return None;
         }
@@ -64,8 +62,18 @@ impl ArrayPart {
         self.array.slice(run).ok()?.words().ok()
     }
 
+    /// Returns temporary memory for the elements, one behind the other.
+    pub(crate) fn packed_in(&self, maker: &ArrayOps<'_>) -> Result<ArrayPart> {
+        maker.between(&self.array, self.len(), self.strided.packed())
+    }
+
+    /// Returns the bytes of the whole array.
+    pub(crate) fn span(&self) -> Span {
+        self.array.span()
+    }
+
     /// Returns the copy of the elements to `dst`, which has as many elements.
-    fn copy_to(&self, dst: &ArrayPart) -> RegionCopy {
+    pub(crate) fn copy_to(&self, dst: &ArrayPart) -> RegionCopy {
         let rows = Rows::new(self.place(), dst.place(), self.size());
         RegionCopy::new(self.array.storage.block(), dst.array.storage.block(), rows)
     }
@@ -115,7 +123,7 @@ impl ArrayOps<'_> {
         if dst.len() == 0 || self.write_part(dst, bytes)? {
             return Ok(());
         }
-        let between = self.between(&dst.array, dst.len(), dst.strided.packed())?;
+        let between = dst.packed_in(self)?;
         self.upload_through(&between, bytes, dst)
     }
 
@@ -178,7 +186,7 @@ impl ArrayOps<'_> {
         &self,
         src: &ArrayPart,
         like: PaddedShape<'_>,
-        dst: &HostMemory<T>,
+        (dst, label): (&HostMemory<T>, &Arc<str>),
     ) -> Result<()> {
         match (dst, src.words().filter(|_| like.is_full())) {
             (HostMemory::Pinned(pinned), Some(src)) => {
@@ -190,17 +198,13 @@ impl ArrayOps<'_> {
                 works.push(Work::Copy { src: between.array.span(), dst });
                 self.enqueue_all_or_none(works)
             }
-            (HostMemory::Plain(_, plain), words) => {
-                let reading = match words {
-                    Some(words) => self.read_words(words, src.len(), Vec::new())?,
-                    None => {
-                        let (between, works) = self.gather(src, like)?;
-                        self.enqueue_all_or_none(works)?;
-                        self.read(&between.array, Vec::new())?
-                    }
-                };
-                lock(plain).coming = Some(late(reading));
-                Ok(())
+            (HostMemory::Plain(_, plain), Some(words)) => {
+                self.download_plain((words, src.len()), (plain, label))
+            }
+            (HostMemory::Plain(_, plain), None) => {
+                let (between, works) = self.gather(src, like)?;
+                self.enqueue_all_or_none(works)?;
+                self.download_plain((between.array.words()?, between.array.len), (plain, label))
             }
         }
     }
@@ -253,9 +257,11 @@ impl ArrayOps<'_> {
                 let frame = host_frame(SOURCE, host.frame, &shape)?;
                 match host.bytes {
                     SourceBytes::Pinned(pinned) => self.upload_pinned(pinned, frame, dst),
-                    SourceBytes::Plain(data) => {
-                        self.not_captured("upload", NO_PINNED_MEMORY)?;
-                        self.upload_part(dst, bytemuck::cast_slice(&packed(data, frame)))
+                    SourceBytes::Plain(plain) if self.captured.is_some() => {
+                        self.upload_part_per_replay(&plain, frame, dst)
+                    }
+                    SourceBytes::Plain(plain) => {
+                        self.upload_part(dst, bytemuck::cast_slice(&packed(plain.elements, frame)))
                     }
                 }
             }
@@ -273,7 +279,7 @@ impl ArrayOps<'_> {
         if src.len() == 0 {
             return Ok(());
         }
-        self.download_part(src, frame, &dst.place)
+        self.download_part(src, frame, (&dst.place, dst.shared_label()))
     }
 }
 
@@ -403,9 +409,6 @@ impl CommandQueue {
     ) -> Result<()> {
         self.own(&src.array)?;
         dst.check_owner(self.owner())?;
-        if dst.is_plain() {
-            self.not_captured("download_region", READ_IN_CAPTURE)?;
-        }
         let part = src.part(from)?;
         self.by(CommandKind::Download)?.download_from_part(&part, dst)
     }
@@ -426,7 +429,7 @@ fn host_frame<'a>(object: &str, host: PaddedShape<'a>, shape: &'a [usize]) -> Re
 }
 
 /// Returns the elements of `data`, which have the layout `frame`, without the gaps between them.
-fn packed<'a, T: Element>(data: &'a [T], frame: PaddedShape<'_>) -> Cow<'a, [T]> {
+pub(crate) fn packed<'a, T: Element>(data: &'a [T], frame: PaddedShape<'_>) -> Cow<'a, [T]> {
     if frame.is_full() || count(frame.shape) == 0 {
         return Cow::Borrowed(&data[..count(frame.shape)]);
     }

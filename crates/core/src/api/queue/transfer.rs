@@ -17,7 +17,7 @@ use crate::runtime::captured_writes::check_host_access;
 use crate::runtime::event::same_context;
 use crate::runtime::owner::Owner;
 use crate::runtime::pending::{Pending, WakerRegistration};
-use crate::runtime::wait_mode::{late, late_or_error};
+use crate::runtime::wait_mode::late_or_error;
 use crate::scheduler::host_guard::HostGuard;
 use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::ordering::policy::Policy;
@@ -27,7 +27,6 @@ use crate::work::span::{Pattern, Span};
 use crate::work::step::{Work, Works};
 use fencepost_kernels::Element;
 use fencepost_sync::Slot;
-use fencepost_sync::prim::lock;
 use std::ops::Range;
 use std::panic::Location;
 use std::sync::Arc;
@@ -130,10 +129,12 @@ impl ArrayOps<'_> {
                     Work::Copy { src: pinned.words()?, dst: dst.array.words()? },
                 )
             }
-            SourceBytes::Plain(data) => {
-                self.not_captured("upload", NO_PINNED_MEMORY)?;
-                fits(data.len())?;
-                self.upload(&dst.array, bytemuck::cast_slice(data))
+            SourceBytes::Plain(plain) => {
+                fits(plain.elements.len())?;
+                if self.captured.is_some() {
+                    return self.upload_words_per_replay(&plain, dst.array.words()?);
+                }
+                self.upload(&dst.array, bytemuck::cast_slice(plain.elements))
             }
         }
     }
@@ -259,9 +260,6 @@ impl ArrayOps<'_> {
 /// Names the remedy for a copy between contexts in a capture.
 pub(crate) const BETWEEN_CONTEXTS: &str =
     "a graph has the work of one context: copy before or after the replay";
-/// Names the remedy for an upload of a pinned array in a capture, on a device without pinned memory.
-pub(crate) const NO_PINNED_MEMORY: &str =
-    "this device has no pinned memory that a replay could read: upload before the replay";
 /// Names the remedy for a read in a capture.
 pub(crate) const READ_IN_CAPTURE: &str =
     "a capture executes nothing: use `Capture::read_as`, and read the output of the replay";
@@ -435,9 +433,7 @@ impl CommandQueue {
             HostMemory::Pinned(pinned) => maker
                 .enqueue(CommandKind::Download, Work::Copy { src: src.array.words()?, dst: pinned.words()? }),
             HostMemory::Plain(_, plain) => {
-                let coming = late(maker.read(&src.array, Vec::new())?);
-                lock(plain).coming = Some(coming);
-                Ok(())
+                maker.download_plain((src.array.words()?, src.array.len), (plain, dst.shared_label()))
             }
         }
     }
@@ -575,9 +571,6 @@ impl CommandQueue {
     ) -> Result<()> {
         self.own(&dst.array)?;
         src.check_owner(self.owner())?;
-        if src.is_plain() {
-            self.not_captured("upload_range", NO_PINNED_MEMORY)?;
-        }
         let maker = self.by(CommandKind::Upload)?;
         if range.start > range.end || range.end > src.len() {
             return Err(Kind::Range { array: src.label().into(), range, len: src.len() }.into());

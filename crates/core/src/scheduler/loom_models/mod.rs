@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 /// Runs `program` in every order of its threads that takes at most two preemptions, or as many as the variable
 /// `LOOM_MAX_PREEMPTIONS` gives.
-fn explore(program: impl Fn() + Send + Sync + 'static) {
+pub(crate) fn explore(program: impl Fn() + Send + Sync + 'static) {
     let mut explorer = loom::model::Builder::new();
     explorer.preemption_bound = explorer.preemption_bound.or(Some(2));
     explorer.max_branches = 10_000;

@@ -4,7 +4,7 @@ use crate::device::recorder::{Failure, Keep, LaneValue, Recorder};
 use crate::device::{CostModel, Lane};
 use crate::work::step::Step;
 use fencepost_sync::TimelineValue;
-use fencepost_sync::backend::ManualFence;
+use fencepost_sync::backend::{Fence, ManualFence};
 use fencepost_sync::prim::{Condvar, Mutex, lock, sleep};
 use std::sync::Arc;
 
@@ -23,6 +23,8 @@ pub(crate) struct World {
 pub(crate) struct Submission {
     pub(crate) at: LaneValue,
     pub(crate) steps: usize,
+    /// Is true if an earlier submission on another lane may execute at the same time.
+    pub(crate) overlaps: bool,
 }
 
 struct ModelRecorder {
@@ -75,6 +77,17 @@ impl World {
         }
     }
 
+    /// Returns `true` if the device has completed the first `count` submissions.
+    pub(crate) fn has_completed(&self, count: usize) -> bool {
+        let submissions = self.submissions();
+        submissions.len() >= count
+            && submissions[..count].iter().all(|submission| self.has_passed(submission.at))
+    }
+
+    fn has_passed(&self, at: LaneValue) -> bool {
+        self.fences[at.lane].completed().is_ok_and(|value| value >= at.value)
+    }
+
     fn pass(&self, at: LaneValue) {
         self.fences[at.lane].pass(at.value);
     }
@@ -100,7 +113,11 @@ impl Recorder for ModelRecorder {
         let mut submissions = lock(&self.world.submissions);
         let earlier = |wait: &LaneValue| submissions.iter().any(|submission| submission.at == *wait);
         assert!(waits.iter().all(earlier), "a submission waits for one that was not made: {waits:?}");
-        submissions.push(Submission { at, steps: steps.len() });
+        let may_overlap = |other: &Submission| {
+            other.at.lane != self.lane && !waits.contains(&other.at) && !self.world.has_passed(other.at)
+        };
+        let overlaps = submissions.iter().any(may_overlap);
+        submissions.push(Submission { at, steps: steps.len(), overlaps });
         drop(submissions);
         if self.world.quick {
             self.world.pass(at);

@@ -2,6 +2,7 @@
 //! another one, and runs in flight keep theirs.
 
 use crate::error::Result;
+use crate::memory::staged_bytes::{Payload, ReplaySource};
 use crate::work::graph_data::alias_orders::{AliasOrders, AliasSignature, SegmentOrders};
 use crate::work::graph_data::control_table::ControlTable;
 use crate::work::graph_data::graph_names::{BoundInput, GraphNames};
@@ -54,6 +55,8 @@ pub(crate) struct GraphPlan {
     pub(crate) control: Option<Arc<ControlTable>>,
     /// Is `true` if a node is a timed marker.
     pub(crate) has_times: bool,
+    /// Lists the memory of the program that each replay uploads.
+    pub(crate) sources: Arc<[Arc<dyn ReplaySource>]>,
 }
 
 /// Is a number that no other plan has.
@@ -104,6 +107,7 @@ impl GraphPlan {
         let orders = Arc::new(AliasOrders::default());
         let found = derive_all(&nodes, &ranges, &queues, missing)?;
         let commands = PlanId::unique();
+        let sources = sources(&nodes);
         let has_times = nodes.iter().any(|node| node.command.is_timed_marker());
         let (nodes, names) = (NodeList::new(nodes), Arc::new(names));
         let (segments, uses) = (SmallVec::new(), Arc::from([]));
@@ -126,6 +130,7 @@ impl GraphPlan {
             missing,
             control,
             has_times,
+            sources,
         };
         plan.orders.keep(plan.signature(), found.clone());
         plan.set_segments(found);
@@ -180,6 +185,19 @@ impl GraphPlan {
         let range = |order: &GraphOrder| order.first..order.first + order.levels.len() as u32;
         self.segments.iter().map(|segment| range(&segment.order)).collect()
     }
+}
+
+/// Lists the memory of the program that the nodes upload in each replay, each once.
+fn sources(nodes: &[GraphNode]) -> Arc<[Arc<dyn ReplaySource>]> {
+    let mut sources: Vec<Arc<dyn ReplaySource>> = Vec::new();
+    for node in nodes {
+        if let Work::Upload { src: Payload::PerReplay(source), .. } = &node.command.work
+            && !sources.iter().any(|known| Arc::ptr_eq(known, source))
+        {
+            sources.push(source.clone());
+        }
+    }
+    sources.into()
 }
 
 /// Returns the ranges of nodes between the functions of the host.

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Kind};
 use crate::memory::read_slot::ReadSlot;
+use crate::memory::staged_bytes::{ReplaySource, Staged};
 use crate::work::graph_data::graph_order::GraphOrder;
 use crate::work::graph_data::graph_plan::GraphPlan;
 use crate::work::graph_data::run_times::RunTimes;
@@ -20,6 +21,8 @@ pub(crate) struct GraphRun {
     pub(crate) plan: Arc<GraphPlan>,
     /// Holds a slot for each output of the graph.
     pub(crate) outputs: Vec<Arc<ReadSlot>>,
+    /// Holds the bytes of the uploads that copy from the program in each replay, in the order of the plan's sources.
+    pub(crate) uploads: Vec<Staged>,
     /// Holds the times of the nodes, if the context was profiled when the replay was enqueued or the graph has a timed
     /// marker.
     pub(crate) times: OnceLock<RunTimes>,
@@ -34,6 +37,17 @@ pub(crate) struct GraphStep {
     /// Numbers the segment of the plan. It is `None` for the whole graph, which is compared with other uses and is
     /// never a step.
     pub(crate) segment: Option<u32>,
+}
+
+impl GraphRun {
+    /// Returns the bytes that the replay has copied from a source of its plan.
+    ///
+    /// # Panics
+    /// Panics if the plan has no such source, which is a bug.
+    pub(crate) fn staged(&self, source: &Arc<dyn ReplaySource>) -> &Staged {
+        let at = self.plan.sources.iter().position(|known| Arc::ptr_eq(known, source));
+        &self.uploads[at.expect("bug: an upload from a source that the plan does not list")]
+    }
 }
 
 impl GraphStep {

@@ -2,8 +2,9 @@
 
 use crate::api::graph::control_memory::{add_counters, make_table, mark_first_gates};
 use crate::api::graph::graph_handle::GraphLeases;
+use crate::api::graph::graph_output::GraphOutput;
 use crate::api::graph::loading::Loader;
-use crate::api::graph::tape::{GraphOutput, unique};
+use crate::api::graph::tape::unique;
 use crate::error::{Kind, Result};
 use crate::record::gated_work::dispatches_of;
 use crate::work::graph_data::control_table::{ControlTable, MOST_DISPATCHES};

@@ -49,7 +49,8 @@ impl NodeCopy<'_> {
 }
 
 /// Names the remedy for a graph that cannot be a part of a body.
-const WHOLE_GRAPH: &str = "replay a graph with outputs or functions of the host outside of the body";
+const WHOLE_GRAPH: &str =
+    "replay a graph with outputs, functions of the host or pinned arrays outside of the body";
 
 impl CapturedQueue {
     /// Adds the nodes of `child` at the end of the queue, as `plan` has them.
@@ -61,6 +62,9 @@ impl CapturedQueue {
     ) -> Result<()> {
         if !child.inner.calls.is_empty() || !child.outputs().is_empty() {
             self.not_in_body("a replay of a graph with outputs or functions of the host", at, WHOLE_GRAPH)?;
+        }
+        if plan.nodes.iter().any(|node| uses_pinned(&node.command.work)) {
+            self.not_in_body("a replay of a graph that copies from or to a pinned array", at, WHOLE_GRAPH)?;
         }
         let engine = self.tape.owner.engine();
         let dispatches = plan.control.as_ref().map_or(0, |table| table.layout.all_dispatches());
@@ -81,6 +85,11 @@ impl CapturedQueue {
             Ok(())
         })?
     }
+}
+
+/// Returns `true` for a copy from or to a pinned array. A read is an output, or the counters of loops.
+fn uses_pinned(work: &Work) -> bool {
+    work.returns_to_host() && !matches!(work, Work::Read { .. })
 }
 
 /// Returns a node whose command holds the present values of its graph, because the values of a child have no names in

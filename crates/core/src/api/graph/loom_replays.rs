@@ -1,0 +1,125 @@
+//! Checks replays, edits and drops of graphs in every order of threads, under loom.
+
+use crate::api::context::Context;
+use crate::api::graph::graph_handle::Graph;
+use crate::api::queue::CommandQueue;
+use crate::arrays::device_array::DeviceArray;
+use crate::device::adapter_info::AdapterInfo;
+use crate::error::Result;
+use crate::record::cpu::cpu_recorder as cpu;
+use crate::record::cpu::cpu_recorder::CpuOptions;
+use crate::runtime::owner::Owner;
+use crate::scheduler::engine::Engine;
+use crate::scheduler::loom_models::explore;
+use crate::scheduler::loom_models::model_device::World;
+use crate::scheduler::ordering::policy::Policy;
+use loom::thread;
+use std::sync::Arc;
+
+/// Makes a context without threads on two lanes of a model device, with a queue on each lane. Only the graph orders its
+/// replays, because the policy orders nothing.
+fn context() -> (Context, Arc<World>, [CommandQueue; 2]) {
+    let world = World::new(2, false);
+    let (device, _) = cpu::open(&CpuOptions::default());
+    let engine = Engine::new(device.clone(), world.lanes(), Policy::Unchecked, false);
+    let ctx = Context::of(Owner::new(engine, Some(device), None, AdapterInfo::cpu_recorder()));
+    let queues = ["one", "two"].map(|label| ctx.queue(label));
+    (ctx, world, queues)
+}
+
+/// Completes submissions as a device does, until `count` commands are complete.
+fn device(world: &Arc<World>, count: usize) -> thread::JoinHandle<()> {
+    let world = world.clone();
+    thread::spawn(move || world.work_through(count))
+}
+
+/// Checks that two submissions were made on two lanes, and that the second one comes after the first one.
+fn assert_in_turn(world: &World) {
+    let submissions = world.submissions();
+    let [first, second] = &submissions[..] else { panic!("{} submissions", submissions.len()) };
+    assert_ne!(first.at.lane, second.at.lane);
+    assert!(!second.overlaps, "the replays execute at once");
+}
+
+#[test]
+fn replays_of_two_threads_take_turns_on_the_memory_of_the_graph() {
+    explore(|| {
+        let (ctx, world, [one, two]) = context();
+        let (graph, ()) = one.capture(|c| c.zeros::<u32, 1>([4]).map(drop)).expect("nothing is refused");
+        let device = device(&world, 2);
+        let same = graph.clone();
+        let other = thread::spawn(move || two.replay(&same).and_then(|run| run.wait()));
+        one.replay(&graph).and_then(|run| run.wait()).expect("nothing fails");
+        other.join().expect("the thread ends").expect("nothing fails");
+        device.join().expect("the device ends");
+        assert_in_turn(&world);
+        drop((graph, one));
+        assert_eq!(ctx.pool_stats().used, 0);
+    });
+}
+
+#[test]
+fn the_memory_of_a_dropped_graph_is_in_use_until_its_replay_is_complete() {
+    explore(|| {
+        let (ctx, world, [one, _two]) = context();
+        let (graph, ()) = one.capture(|c| c.zeros::<u32, 1>([4]).map(drop)).expect("nothing is refused");
+        let size = ctx.pool_stats().used;
+        let run = one.replay(&graph).expect("nothing fails");
+        one.flush().expect("nothing fails");
+        let device = device(&world, 1);
+        let seen = (ctx.clone(), world.clone());
+        let dropping = thread::spawn(move || {
+            drop(graph);
+            let (ctx, world) = seen;
+            let free = ctx.pool_stats().free;
+            assert!(free == 0 || world.has_completed(1), "the memory is free while the replay executes");
+        });
+        run.wait().expect("nothing fails");
+        drop(run);
+        dropping.join().expect("the thread ends");
+        device.join().expect("the device ends");
+        let pool = ctx.pool_stats();
+        assert_eq!((pool.used, pool.free, pool.arrays), (0, size, 0));
+    });
+}
+
+/// Captures a graph with memory of its own and the input `x`.
+fn with_input(queue: &CommandQueue, x: &DeviceArray<u32>) -> Result<Graph> {
+    let captured = queue.capture(|c| {
+        let x = c.input("x", x)?;
+        let mut own = c.zeros::<u32, 1>([4])?;
+        c.copy(&x, &mut own)
+    });
+    captured.map(|(graph, ())| graph)
+}
+
+#[test]
+fn an_edit_and_a_drop_leave_the_replays_of_another_thread_unchanged() {
+    explore(|| {
+        let (ctx, world, [one, two]) = context();
+        let x = ctx.empty::<u32, 1>([4]).expect("the memory is there");
+        let before = ctx.pool_stats().used;
+        let graph = with_input(&one, &x).expect("nothing is refused");
+        let device = device(&world, 2);
+        let (mut edited, other) = (graph.clone(), ctx.clone());
+        let editor = thread::spawn(move || -> Result<()> {
+            let array = other.empty::<u32, 1>([4])?;
+            edited.edit()?.input("x", &array)?.apply()?;
+            drop(array);
+            let run = two.replay(&edited)?;
+            drop(edited);
+            // The replay keeps the array and the memory of the graph.
+            assert_eq!(other.pool_stats().free, 0);
+            run.wait()
+        });
+        let run = one.replay(&graph).expect("nothing fails");
+        drop(graph);
+        run.wait().expect("nothing fails");
+        editor.join().expect("the thread ends").expect("nothing fails");
+        device.join().expect("the device ends");
+        assert_in_turn(&world);
+        drop((run, one));
+        let pool = ctx.pool_stats();
+        assert_eq!((pool.used, pool.arrays), (before, 1));
+    });
+}

@@ -1,0 +1,75 @@
+//! The read of an output of one replay.
+
+use crate::error::{Error, Kind, Result};
+use crate::memory::read_slot::{ReadSlot, ReadState};
+use crate::runtime::owner::Owner;
+use crate::runtime::pending::{Pending, WakerRegistration};
+use crate::runtime::wait_mode::{LateSteps, WaitMode, late};
+use crate::scheduler::handle_points::PointHistory;
+use fencepost_kernels::Element;
+use fencepost_sync::Point;
+use std::any::Any;
+use std::sync::Arc;
+
+/// Is the place of the bytes of an output of one replay.
+pub(crate) struct OutputPlace {
+    pub(crate) owner: Owner,
+    /// Is the end of the replay.
+    pub(crate) point: Point,
+    pub(crate) past: Arc<PointHistory>,
+    pub(crate) slot: Arc<ReadSlot>,
+}
+
+/// Returns the elements of an output once the replay is complete.
+struct OutputRead<T> {
+    registration: WakerRegistration,
+    place: OutputPlace,
+    #[expect(
+        dead_code,
+        reason = "held, not read: the output counts as wanted as long as the replay has a handle"
+    )]
+    replay: Option<Box<dyn Any + Send + Sync>>,
+    len: usize,
+    element: std::marker::PhantomData<fn() -> T>,
+}
+
+impl OutputPlace {
+    /// Returns the elements when they are there. `replay` is a handle of the replay, which the result keeps.
+    pub(crate) fn read<T: Element>(
+        self,
+        len: usize,
+        replay: Option<Box<dyn Any + Send + Sync>>,
+    ) -> Pending<Vec<T>> {
+        let (registration, element) = (WakerRegistration::default(), std::marker::PhantomData);
+        late(OutputRead { registration, place: self, replay, len, element })
+    }
+}
+
+impl<T: Element> OutputRead<T> {
+    fn fetch(&self) -> Result<Vec<T>> {
+        let engine = self.place.owner.engine();
+        let ReadState::Staged(staging) = self.place.slot.place() else {
+            let (object, message) = ("an output".into(), "the replay has not copied the bytes".into());
+            return Err(Kind::Device { object, message }.into());
+        };
+        let mut out = vec![T::zeroed(); self.len];
+        let copied = staging.copy_out(bytemuck::cast_slice_mut(&mut out));
+        engine.checked(copied.map_err(|lost| Error::from(engine.device.caps().lost(lost))))?;
+        Ok(out)
+    }
+}
+
+impl<T: Element> LateSteps<Vec<T>> for OutputRead<T> {
+    fn advance(&mut self, mode: &WaitMode<'_>) -> Option<Result<Vec<T>>> {
+        let OutputPlace { owner, point, past, .. } = &self.place;
+        let answer = mode.for_point(owner.engine(), *point, &mut self.registration)?;
+        owner.engine().report_done(*point, &past.clock, &answer);
+        Some(answer.and_then(|()| self.fetch()))
+    }
+}
+
+impl<T> Drop for OutputRead<T> {
+    fn drop(&mut self) {
+        self.place.owner.engine().notify_due_threads();
+    }
+}

@@ -1,0 +1,207 @@
+//! G01, G02: pinned arrays in graphs, also on devices where a pinned array is ordinary memory.
+
+use crate::common::kernels::Mix;
+use crate::common::{Case, Subject, case};
+use fencepost::{Bound, CommandQueue, Context, Download, Grid, HostArray, Kind, Upload, region};
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("g01_a_replay_uploads_the_bytes_that_a_pinned_array_has_then", uploads),
+        case("g01_each_replay_downloads_to_a_pinned_array", downloads),
+        case("g01_the_last_of_many_replays_decides_a_download", last_download),
+        case("g02_pinned_arrays_are_used_by_forks_and_by_graphs_inside_graphs", forks_and_children),
+        case("g06_a_body_refuses_a_graph_that_uses_a_pinned_array", refused_in_a_body),
+        case("g10_pinned_arrays_and_graphs_that_use_them_are_dropped_in_any_order", drops),
+    ]
+}
+
+const N: usize = 64;
+
+fn queue_of(subject: &Subject) -> (Context, CommandQueue) {
+    let ctx = subject.ctx();
+    let queue = ctx.queue("main");
+    (ctx, queue)
+}
+
+/// Uploads whole arrays, a range, elements of two bytes with a gap between them, and an array with padding.
+fn uploads(subject: &Subject) {
+    let (ctx, queue) = queue_of(subject);
+    let mut words: HostArray<u32, Upload> = ctx.pinned([N]).unwrap();
+    let mut halves: HostArray<u16, Upload> = ctx.pinned([6]).unwrap();
+    let mut padded: HostArray<u32, Upload, 2> = ctx.pinned_padded([2, 3], [3, 4]).unwrap();
+    let mut whole = ctx.zeros::<u32, 1>([N]).unwrap();
+    let mut part = ctx.zeros::<u32, 1>([4]).unwrap();
+    let mut spread = ctx.zeros::<u16, 2>([3, 5]).unwrap();
+    let mut dense = ctx.zeros::<u32, 2>([2, 3]).unwrap();
+    let mut alike = ctx.zeros_padded::<u32, 2>([2, 3], [3, 4]).unwrap();
+    let (graph, ()) = queue
+        .capture(|c| {
+            c.upload(&words, &mut whole)?;
+            c.upload_range(&words, 8..12, &mut part)?;
+            c.upload_region(&halves, &mut spread, region![.., 1..3])?;
+            c.upload(&padded, &mut dense)?;
+            c.upload(&padded, &mut alike)
+        })
+        .unwrap();
+    for round in 1..4 {
+        let value = |at: usize| 100 * round + at as u32;
+        words.write(|host| (0..N).for_each(|at| host[at] = value(at))).unwrap();
+        halves.write(|host| (0..6).for_each(|at| host[at] = value(at) as u16)).unwrap();
+        padded.write(|host| (0..12).for_each(|at| host[at] = value(at))).unwrap();
+        queue.replay(&graph).unwrap();
+        // The program may refill the arrays behind the call, and the replay has its own bytes.
+        words.write(|host| host.fill(0)).unwrap();
+        halves.write(|host| host.fill(0)).unwrap();
+        padded.write(|host| host.fill(0)).unwrap();
+        assert_eq!(queue.read(&whole).wait().unwrap(), (0..N).map(value).collect::<Vec<_>>());
+        assert_eq!(queue.read(&part).wait().unwrap(), [8, 9, 10, 11].map(value));
+        let mut right = [0; 15];
+        (0..6).for_each(|at| right[at / 2 * 5 + 1 + at % 2] = value(at) as u16);
+        assert_eq!(queue.read(&spread).wait().unwrap(), right);
+        let elements = [0, 1, 2, 4, 5, 6].map(value);
+        assert_eq!(queue.read(&dense).wait().unwrap(), elements);
+        assert_eq!(queue.read(&alike).wait().unwrap(), elements);
+    }
+}
+
+fn downloads(subject: &Subject) {
+    let (ctx, queue) = queue_of(subject);
+    let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
+    let mut whole: HostArray<u32, Download> = ctx.pinned([N]).unwrap();
+    let mut part: HostArray<u32, Download> = ctx.pinned([2]).unwrap();
+    let mut column: HostArray<u32, Download> = ctx.pinned([8]).unwrap();
+    let mut padded: HostArray<u32, Download, 2> = ctx.pinned_padded([8, 8], [8, 9]).unwrap();
+    let (graph, ()) = queue
+        .capture(|c| {
+            c.download(&x, &mut whole)?;
+            c.download(&x.slice(4..6)?, &mut part)?;
+            let square = x.reshape([8, 8])?;
+            c.download_region(&square, region![.., 3], &mut column)?;
+            c.download(&square, &mut padded)?;
+            c.fill(&mut x, 0)
+        })
+        .unwrap();
+    for round in 1..4 {
+        let value = |at: usize| 100 * round + at as u32;
+        let all: Vec<u32> = (0..N).map(value).collect();
+        queue.upload(&all, &mut x).unwrap();
+        queue.replay(&graph).unwrap();
+        assert_eq!(whole.read(|host| host.to_vec()).unwrap(), all);
+        assert_eq!(part.read(|host| host.to_vec()).unwrap(), [4, 5].map(value));
+        assert_eq!(column.read(|host| host.to_vec()).unwrap(), [3, 11, 19, 27, 35, 43, 51, 59].map(value));
+        let rows = padded.read(|host| host.to_vec()).unwrap();
+        let right: Vec<u32> = all.chunks(8).flat_map(|row| row.iter().copied().chain([0])).collect();
+        assert_eq!(rows, right);
+        assert_eq!(queue.read(&x).wait().unwrap(), [0; N]);
+    }
+}
+
+fn last_download(subject: &Subject) {
+    let (ctx, queue) = queue_of(subject);
+    let other = ctx.queue("other");
+    let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
+    let mix = ctx.kernel::<Mix>().unwrap();
+    let one = ctx.full([N], 1_u32).unwrap();
+    let mut back: HostArray<u32, Download> = ctx.pinned([N]).unwrap();
+    let (graph, ()) = queue
+        .capture(|c| {
+            c.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x: &one, y: &mut x })?;
+            c.download(&x, &mut back)
+        })
+        .unwrap();
+    let right = |rounds: u32| (0..rounds).fold(0, |y, _| Mix::of(1, 0, 1, y));
+    for round in 0..10 {
+        let queue = if round % 2 == 0 { &queue } else { &other };
+        queue.replay(&graph).unwrap();
+    }
+    assert_eq!(back.read(|host| host.to_vec()).unwrap(), [right(10); N]);
+    // A later eager download counts, and a later replay counts again.
+    queue.fill(&mut x, 0).unwrap();
+    queue.replay(&graph).unwrap();
+    queue.download(&one, &mut back).unwrap();
+    assert_eq!(back.read(|host| host.to_vec()).unwrap(), [1; N]);
+    queue.replay(&graph).unwrap();
+    assert_eq!(back.read(|host| host.to_vec()).unwrap(), [right(2); N]);
+}
+
+fn forks_and_children(subject: &Subject) {
+    let (ctx, queue) = queue_of(subject);
+    let mut up: HostArray<u32, Upload> = ctx.pinned([N]).unwrap();
+    let mut back: HostArray<u32, Download> = ctx.pinned([N]).unwrap();
+    let mut also: HostArray<u32, Download> = ctx.pinned([N]).unwrap();
+    let mix = ctx.kernel::<Mix>().unwrap();
+    let (child, ()) = queue
+        .capture(|c| {
+            let side = c.fork("side");
+            let (mut x, mut y) = (c.zeros::<u32, 1>([N])?, c.full([N], 2_u32)?);
+            side.upload(&up, &mut x)?;
+            c.wait_for_queue(&side)?;
+            c.launch(&mix, Grid::threads([N]), Mix { a: 3, b: 1, x: &x, y: &mut y })?;
+            c.download(&y, &mut back)?;
+            c.download(&x, &mut also)
+        })
+        .unwrap();
+    let (parent, ()) = queue.capture(|c| (0..2).try_for_each(|_| c.replay(&child).map(drop))).unwrap();
+    assert_eq!(parent.nodes(), 2 * child.nodes());
+    for (round, graph) in [(5, &child), (6, &parent), (7, &child), (8, &parent)] {
+        up.write(|host| host.fill(round)).unwrap();
+        queue.replay(graph).unwrap();
+        assert_eq!(back.read(|host| host.to_vec()).unwrap(), [Mix::of(3, 1, round, 2); N]);
+        assert_eq!(also.read(|host| host.to_vec()).unwrap(), [round; N]);
+    }
+}
+
+fn refused_in_a_body(subject: &Subject) {
+    let (ctx, queue) = queue_of(subject);
+    let up: HostArray<u32, Upload> = ctx.pinned([N]).unwrap();
+    let mut back: HostArray<u32, Download> = ctx.pinned([N]).unwrap();
+    let (mut x, flag) = (ctx.zeros::<u32, 1>([N]).unwrap(), ctx.full([1], 1_u32).unwrap());
+    let (uploads, ()) = queue.capture(|c| c.upload(&up, &mut x)).unwrap();
+    let (downloads, ()) = queue.capture(|c| c.download(&x, &mut back)).unwrap();
+    for graph in [&uploads, &downloads] {
+        let body = |c: &CommandQueue| c.if_(&flag, |body| body.replay(graph).map(drop));
+        for error in [queue.capture(|c| body(c)).unwrap_err(), body(&queue).unwrap_err()] {
+            let Kind::Captured { call, .. } = error.kind() else { panic!("{error}") };
+            assert!(call.starts_with("a replay of a graph "), "{error}");
+        }
+        // A loop beside the graph is no body around it.
+        let beside = queue.capture(|c| {
+            c.repeat(&flag, Bound::AtMost(2), |body| body.fill(&mut x.handle(), 3))?;
+            c.replay(graph).map(drop)
+        });
+        queue.replay(&beside.unwrap().0).unwrap().wait().unwrap();
+    }
+    queue.fill(&mut x, 4).unwrap();
+    assert_eq!(queue.read(&x).wait().unwrap(), [4; N]);
+}
+
+fn drops(subject: &Subject) {
+    let (ctx, queue) = queue_of(subject);
+    let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
+    queue.finish().wait().unwrap();
+    let before = (ctx.pool_stats().used, ctx.pool_stats().pinned);
+    for graph_first in [true, false] {
+        let mut up: HostArray<u32, Upload> = ctx.pinned([N]).unwrap();
+        let mut back: HostArray<u32, Download> = ctx.pinned([N]).unwrap();
+        up.write(|host| host.fill(9)).unwrap();
+        let (graph, ()) = queue
+            .capture(|c| {
+                c.upload(&up, &mut x)?;
+                c.download(&x, &mut back)
+            })
+            .unwrap();
+        if graph_first {
+            drop((queue.replay(&graph).unwrap(), graph));
+            assert_eq!(back.read(|host| host.to_vec()).unwrap(), [9; N]);
+            drop((up, back));
+        } else {
+            drop((up, back));
+            queue.replay(&graph).unwrap();
+            drop(graph);
+        }
+        assert_eq!(queue.read(&x).wait().unwrap(), [9; N]);
+        queue.fill(&mut x, 0).unwrap();
+        queue.finish().wait().unwrap();
+        super::temporaries::has_returned(&ctx, before.0);
+    }
+}

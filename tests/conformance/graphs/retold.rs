@@ -1,0 +1,283 @@
+//! G02 to G10: requirements of the tests of other systems, which `docs/peers-tests.md` lists.
+
+use crate::common::kernels::{Iota, Mix};
+use crate::common::{Case, Subject, case};
+use crate::graphs::temporaries::has_returned;
+use fencepost::prelude::*;
+use fencepost::{Bound, Graph, Loop, Output, Result};
+use std::thread;
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("g02_workgroup_counts_come_from_uploads_fills_and_launches_of_the_graph", counts),
+        case("g02_what_the_program_decides_is_decided_at_the_capture", frozen),
+        case("g04_two_hundred_replays_follow_each_other_without_a_wait", rapid),
+        case("g04_an_array_is_made_bound_and_dropped_in_each_round", cycle),
+        case("g05_a_held_replay_keeps_its_bindings_and_values", held),
+        case("g05_eight_threads_edit_their_own_handles_of_a_graph", edits_of_threads),
+        case("g06_loops_follow_each_other_with_work_before_between_and_behind", siblings),
+        case("g06_the_two_halves_count_in_turn_for_one_loop", alternating),
+        case("g10_a_graph_is_dropped_while_either_half_of_a_condition_executes", halves_dropped),
+    ]
+}
+
+const N: usize = 64;
+
+fn queue_of(subject: &Subject) -> (Context, CommandQueue) {
+    let ctx = subject.ctx();
+    let queue = ctx.queue("main");
+    (ctx, queue)
+}
+
+/// Captures `y = a y + x + b` with the input `x` and the value `b`, and returns `y` as an output.
+fn mixing(ctx: &Context, queue: &CommandQueue, x: &DeviceArray<u32>) -> (Graph, Output<u32>) {
+    let mix = ctx.kernel::<Mix>().unwrap();
+    let captured = queue.capture(|c| {
+        let (x, b) = (c.input("x", x)?, c.value("b", 1_u32)?);
+        let mut y = c.full([N], 2_u32)?;
+        c.launch(&mix, Grid::threads([N]), Mix { a: 3, b: b.get(), x: &x, y: &mut y })?;
+        c.parameter("b", &b)?;
+        c.label_node("mix")?;
+        c.read_as("y", &y)
+    });
+    captured.unwrap()
+}
+
+/// Adds `b` to each element of `y`.
+fn add(
+    ctx: &Context,
+    queue: &CommandQueue,
+    y: &DeviceArray<u32>,
+    b: u32,
+    nothing: &DeviceArray<u32>,
+) -> Result<()> {
+    let mix = ctx.kernel::<Mix>()?;
+    let x = nothing.slice(0..y.len())?;
+    queue.launch(&mix, Grid::threads([y.len()]), Mix { a: 1, b, x: &x, y: &mut y.handle() })
+}
+
+fn counts(subject: &Subject) {
+    let (ctx, queue) = queue_of(subject);
+    let iota = ctx.kernel::<Iota>().unwrap();
+    let group = iota.workgroup()[0] as usize;
+    let outs: Vec<DeviceArray<u32>> = (0..3).map(|_| ctx.zeros([12 * group]).unwrap()).collect();
+    let (graph, ()) = queue
+        .capture(|c| {
+            let mut counts = c.zeros::<u32, 1>([9])?;
+            c.upload(&[2_u32, 1, 1], &mut counts.slice(0..3)?)?;
+            c.fill(&mut counts.slice(3..6)?, 2)?;
+            // The launch writes 1, 2 and 3.
+            let mut written = c.zeros::<u32, 1>([3])?;
+            c.launch(&iota, Grid::threads([3]), Iota { start: 1, step: 1, out: &mut written })?;
+            for (at, out) in outs.iter().enumerate() {
+                c.fill(&mut out.handle(), 0)?;
+                let grid = if at < 2 { Grid::indirect(&counts, 3 * at) } else { Grid::indirect(&written, 0) };
+                c.launch(&iota, grid, Iota { start: 1, step: 0, out: &mut out.handle() })?;
+            }
+            Ok(())
+        })
+        .unwrap();
+    for _ in 0..2 {
+        queue.replay(&graph).unwrap();
+        for (out, groups) in outs.iter().zip([2, 8, 6]) {
+            let found = queue.read(out).wait().unwrap();
+            assert_eq!(found.iter().filter(|&&n| n == 1).count(), groups * group);
+        }
+    }
+}
+
+/// Changes variables, branches, slices and shapes of the program after the capture.
+fn frozen(subject: &Subject) {
+    let (ctx, queue) = queue_of(subject);
+    let mut x = queue.full([N], 1_u32).unwrap();
+    let (mut scale, mut branch, mut part) = (5_u32, true, 0..8);
+    let mut bytes = vec![7_u32; 8];
+    let (graph, ()) = queue
+        .capture(|c| {
+            c.fill(&mut x, scale)?;
+            if branch {
+                c.upload(&bytes, &mut x.slice(part.clone())?)?;
+            }
+            Ok(())
+        })
+        .unwrap();
+    let first = x.handle();
+    (scale, branch, part) = (9, false, 8..16);
+    bytes.fill(scale);
+    x = queue.full([N], 2_u32).unwrap(); // the graph keeps the array of the capture
+    for _ in 0..2 {
+        queue.fill(&mut first.handle(), 0).unwrap();
+        queue.replay(&graph).unwrap();
+        let mut right = [5; N];
+        right[..8].fill(7);
+        assert_eq!(queue.read(&first).wait().unwrap(), right, "{branch} {part:?}");
+        assert_eq!(queue.read(&x).wait().unwrap(), [2; N]);
+    }
+}
+
+fn rapid(subject: &Subject) {
+    let (ctx, queue) = queue_of(subject);
+    let (nothing, y) = (ctx.zeros::<u32, 1>([N]).unwrap(), ctx.zeros::<u32, 1>([N]).unwrap());
+    let (graph, ()) = queue.capture(|c| add(&ctx, c, &y, 1, &nothing)).unwrap();
+    for _ in 0..200 {
+        queue.replay(&graph).unwrap();
+        queue.flush().unwrap();
+    }
+    assert_eq!(queue.read(&y).wait().unwrap(), [200; N]);
+}
+
+fn cycle(subject: &Subject) {
+    let (ctx, queue) = queue_of(subject);
+    let (graph, shown) = mixing(&ctx, &queue, &queue.full([N], 0_u32).unwrap());
+    let mut runs = Vec::new();
+    for round in 0..30_u32 {
+        let x = queue.full([N], round).unwrap();
+        runs.push(queue.replay(&graph.with().input("x", &x).unwrap()).unwrap());
+        drop(x); // the next array may take the memory, behind the replay
+    }
+    for (round, run) in (0_u32..).zip(&runs) {
+        assert_eq!(run.read(&shown).unwrap().wait().unwrap(), [Mix::of(3, 1, round, 2); N]);
+    }
+}
+
+fn held(subject: &Subject) {
+    let (ctx, queue) = queue_of(subject);
+    let arrays = [10, 20].map(|value| queue.full([N], value).unwrap());
+    let (mut graph, shown) = mixing(&ctx, &queue, &arrays[0]);
+    queue.finish().wait().unwrap();
+    let gate = ctx.user_event("gate");
+    queue.wait_for(&gate.event()).unwrap();
+    let bound = graph.with().input("x", &arrays[1]).unwrap().value("b", 100_u32).unwrap();
+    let runs = [queue.replay(&graph).unwrap(), queue.replay(&bound).unwrap()];
+    let again = bound.value("b", 200_u32).unwrap();
+    let third = queue.replay(&again).unwrap();
+    graph.edit().unwrap().input("x", &arrays[1]).unwrap().value("b", 5_u32).unwrap().apply().unwrap();
+    let fourth = queue.replay(&graph).unwrap();
+    drop((graph, arrays));
+    gate.signal();
+    let right = [(10, 1), (20, 100), (20, 200), (20, 5)];
+    for (run, (x, b)) in runs.iter().chain([&third, &fourth]).zip(right) {
+        assert_eq!(run.read(&shown).unwrap().wait().unwrap(), [Mix::of(3, b, x, 2); N]);
+    }
+}
+
+fn edits_of_threads(subject: &Subject) {
+    let (ctx, queue) = queue_of(subject);
+    let default = queue.full([N], 1_u32).unwrap();
+    let (graph, shown) = mixing(&ctx, &queue, &default);
+    let queues: Vec<_> = (0..4).map(|at| ctx.queue(&format!("queue {at}"))).collect();
+    thread::scope(|scope| {
+        for at in 0..8_u32 {
+            let (mut own, shown, queue) = (graph.clone(), &shown, &queues[at as usize % 4]);
+            scope.spawn(move || {
+                for round in 0..5 {
+                    let x = queue.full([N], 10 * at + round).unwrap();
+                    own.edit().unwrap().input("x", &x).unwrap().value("b", round).unwrap().apply().unwrap();
+                    let run = queue.replay(&own).unwrap();
+                    let right = Mix::of(3, round, 10 * at + round, 2);
+                    assert_eq!(run.read(shown).unwrap().wait().unwrap(), [right; N]);
+                }
+            });
+        }
+    });
+    // The handle of the program has the graph as it was captured.
+    let run = queue.replay(&graph).unwrap();
+    assert_eq!(run.read(&shown).unwrap().wait().unwrap(), [Mix::of(3, 1, 1, 2); N]);
+}
+
+fn siblings(subject: &Subject) {
+    let (ctx, queue) = queue_of(subject);
+    let nothing = ctx.zeros::<u32, 1>([N]).unwrap();
+    let words: Vec<DeviceArray<u32>> = (0..3).map(|_| queue.full([1], 0_u32).unwrap()).collect();
+    let [left, once, each] = &words[..] else { unreachable!() };
+    let (graph, loops) = queue
+        .capture(|c| {
+            let mut loops: Vec<Loop> = Vec::new();
+            for start in [3, 0, 2] {
+                add(&ctx, c, once, 1, &nothing)?;
+                c.fill(&mut left.handle(), start)?;
+                loops.push(c.while_(left, Bound::AtMost(4), |body| {
+                    add(&ctx, body, each, 1, &nothing)?;
+                    add(&ctx, body, left, u32::MAX, &nothing)
+                })?);
+            }
+            add(&ctx, c, once, 100, &nothing)?;
+            Ok(loops)
+        })
+        .unwrap();
+    for round in 1..4 {
+        let run = queue.replay(&graph).unwrap();
+        assert_eq!(queue.read(once).wait().unwrap(), [103 * round]);
+        assert_eq!(queue.read(each).wait().unwrap(), [5 * round]);
+        let counts = loops.iter().map(|of| run.iterations(of).unwrap().wait().unwrap());
+        assert_eq!(counts.collect::<Vec<_>>(), [3, 0, 2]);
+    }
+}
+
+/// Counts down one of two counters in each iteration, as a flag of the device says that each iteration turns.
+fn alternating(subject: &Subject) {
+    let (ctx, queue) = queue_of(subject);
+    let nothing = ctx.zeros::<u32, 1>([N]).unwrap();
+    let words: Vec<DeviceArray<u32>> = (0..4).map(|_| queue.full([1], 0_u32).unwrap()).collect();
+    let [left, flag, first, second] = &words[..] else { unreachable!() };
+    let (graph, rounds) = queue
+        .capture(|c| {
+            c.fill(&mut flag.handle(), 1)?;
+            c.do_while(left, Bound::AtMost(9), |body| {
+                body.if_else(
+                    flag,
+                    |body| {
+                        add(&ctx, body, first, 1, &nothing)?;
+                        body.fill(&mut flag.handle(), 0)
+                    },
+                    |body| {
+                        add(&ctx, body, second, 1, &nothing)?;
+                        body.fill(&mut flag.handle(), 1)
+                    },
+                )?;
+                add(&ctx, body, left, u32::MAX, &nothing)
+            })
+        })
+        .unwrap();
+    let (mut ones, mut twos) = (0, 0);
+    for start in [5, 1, 8] {
+        queue.fill(&mut left.handle(), start).unwrap();
+        let run = queue.replay(&graph).unwrap();
+        ones += start.div_ceil(2);
+        twos += start / 2;
+        assert_eq!(run.iterations(&rounds).unwrap().wait().unwrap(), start);
+        assert_eq!(queue.read(first).wait().unwrap(), [ones]);
+        assert_eq!(queue.read(second).wait().unwrap(), [twos]);
+    }
+}
+
+fn halves_dropped(subject: &Subject) {
+    let (ctx, queue) = queue_of(subject);
+    let (flag, y) = (queue.full([1], 0_u32).unwrap(), queue.full([N], 0_u32).unwrap());
+    ctx.synchronize().wait().unwrap();
+    let before = ctx.pool_stats().used;
+    for value in [0, 1, 2] {
+        let (graph, shown) = queue
+            .capture(|c| {
+                let own = [c.full([N], 30_u32)?, c.full([N], 40_u32)?];
+                let copy = |from: DeviceArray<u32>| {
+                    let mut y = y.handle();
+                    move |body: &fencepost::Capture| body.copy(&from, &mut y)
+                };
+                let [yes, no] = own;
+                c.if_else(&flag, copy(yes), copy(no))?;
+                c.read_as("y", &y)
+            })
+            .unwrap();
+        queue.fill(&mut flag.handle(), value).unwrap();
+        let run = queue.replay(&graph).unwrap();
+        queue.flush().unwrap();
+        drop(graph);
+        // Arrays made now do not take the memory of the replay.
+        let others: Vec<_> = (0..4).map(|other| ctx.queue("other").full([N], 90 + other).unwrap()).collect();
+        let right = if value == 0 { 40 } else { 30 };
+        assert_eq!(run.read(&shown).unwrap().wait().unwrap(), [right; N]);
+        drop((run, others));
+        has_returned(&ctx, before);
+    }
+}
