@@ -17,7 +17,7 @@ use crate::record::hal::encoder::NativeEncoder;
 use crate::record::hal::external_handles::ExternalHandles;
 use crate::record::hal::native_buffers::{buffer_of, native, native_of};
 use crate::record::hal::scratch::Scratch;
-use crate::record::hal::stretch::{ResolvedGraph, UsedStretch};
+use crate::record::hal::stretch::{ResolvedGraph, Stretch, UsedStretch};
 use crate::record::hal::zero_fill::ZeroFills;
 use crate::record::own_kernels::{OwnKernel, OwnKernels};
 use crate::work::graph_data::graph_plan::GraphPlan;
@@ -155,6 +155,11 @@ impl<'e, A: Backend> HalBatch<'e, A> {
         self.cached(&HalDispatch { pipeline, params: &[], parts: bound_ranges(launch), size })
     }
 
+    /// Returns `true` if a stretch has enough launches, and no values, so that a native body is worth its memory.
+    pub(crate) fn is_long(&self, stretch: &Stretch<A>) -> bool {
+        stretch.len() >= self.device.parts.native_replay_from.max(1) && !stretch.has_values()
+    }
+
     /// Records a stretch of a graph after the earlier commands on its blocks, or places its native body there.
     ///
     /// # Errors
@@ -172,8 +177,7 @@ impl<'e, A: Backend> HalBatch<'e, A> {
             self.touch(of_block.block(plan), of_block.uses, of_block.write);
         }
         self.calls.admit(&self.touches);
-        let is_long = stretch.len() >= self.device.parts.native_replay_from.max(1);
-        let has_body = is_long && self.calls.is_divisible() && stretch.has_body(plan, encoders);
+        let has_body = self.is_long(stretch) && self.calls.is_divisible() && stretch.has_body(plan, encoders);
         let mut body_after = None;
         if has_body {
             let after = self.calls.divide().map_err(|error| refused(&error, "a command buffer", 0))?;

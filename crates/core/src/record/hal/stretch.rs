@@ -169,11 +169,13 @@ impl<A: Backend> Stretch<A> {
         plan: &GraphPlan,
         encoders: impl FnOnce() -> Option<Arc<dyn ReusableEncoders<A>>>,
     ) -> bool {
-        if self.has_values {
-            return false;
-        }
         let make = || NativeBody::new(&encoders()?, |calls| self.record(plan, calls)).ok();
         self.body.get_or_init(make).is_some()
+    }
+
+    /// Returns `true` if a launch holds a named value.
+    pub(crate) fn has_values(&self) -> bool {
+        self.has_values
     }
 
     /// Counts the launches that the device executes.
