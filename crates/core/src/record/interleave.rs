@@ -56,7 +56,7 @@ pub(crate) fn walk_together<'e>(
             visitor.level(of_visit);
         }
         let visited = match (&steps[step].work, place) {
-            (Work::Graph(graph), None) => visitor.graph(GraphStep::of(&**graph), of_visit, level),
+            (Work::Graph(graph), None) => visitor.graph(GraphStep::of(&**graph), of_visit, level, false),
             (Work::Graph(graph), Some(place)) => {
                 let graph = GraphStep::of(&**graph);
                 if place == 0 {

@@ -74,7 +74,7 @@ impl StepOrder {
                         order = others.iter();
                         continue;
                     }
-                    visitor.graph(GraphStep::of(&**graph), step.level, &mut level)
+                    visitor.graph(GraphStep::of(&**graph), step.level, &mut level, steps.len() == 1)
                 }
                 work => visit(visitor, step.level, work),
             };

@@ -65,7 +65,14 @@ pub(crate) trait WorkVisitor<'e> {
     fn publish(&mut self, block: &'e Arc<Block>);
 
     /// Visits the nodes of a graph, whose first level in the batch is `base`. `level` is the level of the last visit.
-    fn graph(&mut self, graph: &'e GraphStep, base: u32, level: &mut Option<u32>) -> Result<()>
+    /// `is_alone` is `true` if the batch has no other step.
+    fn graph(
+        &mut self,
+        graph: &'e GraphStep,
+        base: u32,
+        level: &mut Option<u32>,
+        _is_alone: bool,
+    ) -> Result<()>
     where
         Self: Sized,
     {

@@ -431,7 +431,13 @@ impl<'e, A: Backend> WorkVisitor<'e> for HalVisitor<'e, A> {
     }
 
     /// Visits the nodes of a graph. From the second replay on, stretches of launches are recorded as one command.
-    fn graph(&mut self, graph: &'e GraphStep, base: u32, level: &mut Option<u32>) -> Result<()> {
+    fn graph(
+        &mut self,
+        graph: &'e GraphStep,
+        base: u32,
+        level: &mut Option<u32>,
+        is_alone: bool,
+    ) -> Result<()> {
         if graph.run.times.get().is_some() {
             // Each timed node has timestamps of its own around it.
             return walk_nodes(graph, base, 0..graph.order().sorted.len(), self, level);
@@ -440,6 +446,9 @@ impl<'e, A: Backend> WorkVisitor<'e> for HalVisitor<'e, A> {
         let Some(resolved) = self.resolved(graph)? else {
             return walk_nodes(graph, base, 0..nodes, self, level);
         };
+        if is_alone && self.batch.submits_again(&resolved, nodes) {
+            return Ok(());
+        }
         let mut next = 0;
         for (at, stretch) in resolved.stretches.iter().enumerate() {
             walk_nodes(graph, base, next..stretch.places.start, self, level)?;
