@@ -409,7 +409,7 @@ fn old_inputs(subject: &Subject) {
         loop {
             if is_in_flight {
                 // The plan in flight had the same list of nodes, so the next edit of any kind forgets the old array.
-                graph.edit().unwrap().node("mix").unwrap().parameter("b", 0).unwrap().apply().unwrap();
+                graph.edit().unwrap().node("mix").unwrap().parameter("b", 0_u32).unwrap().apply().unwrap();
             }
             ctx.trim();
             let free = ctx.pool_stats().free;
