@@ -385,9 +385,12 @@ fn memory(subject: &Subject) {
 fn old_inputs(subject: &Subject) {
     let ctx = subject.ctx();
     let (queue, mix) = (ctx.queue("main"), ctx.kernel::<Mix>().unwrap());
-    let (mut x, y) = (queue.full([N], 0_u32).unwrap(), queue.full([N], 0_u32).unwrap());
+    let [mut x, y, z] = [0_u32; 3].map(|value| queue.full([N], value).unwrap());
     let (mut graph, ()) = queue
         .capture(|c| {
+            for _ in 0..7 {
+                c.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x: &y, y: &mut z.handle() })?;
+            }
             let x = c.input("x", &x)?;
             c.launch(&mix, Grid::threads([N]), Mix { a: 0, b: 0, x: &x, y: &mut y.handle() })?;
             c.label_node("mix")

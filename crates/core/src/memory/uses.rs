@@ -85,13 +85,13 @@ impl BlockUses {
         self.uses.len() > USES_BEFORE_SWEEP
     }
 
-    /// Returns the only recorded use, if it is a use of `slot` with this range and access. A later use of the queue with
-    /// the same range and access replaces it.
+    /// Returns the use of `slot` with this range and access that a later use of the queue with the same range and access
+    /// replaces: a write if it is the only recorded use, and a read also between other uses.
     pub(crate) fn repeat(&mut self, slot: Slot, range: &Range<u64>, write: bool) -> Option<&mut Use> {
-        match &mut self.uses[..] {
-            [only] if only.slot == slot && only.range == *range && only.write == write => Some(only),
-            _ => None,
+        if write && self.uses.len() != 1 {
+            return None;
         }
+        self.uses.iter_mut().find(|own| own.slot == slot && own.range == *range && own.write == write)
     }
 
     fn merge(&mut self, new: Use, clock: &Clock) {
@@ -167,6 +167,7 @@ mod tests {
         assert!(tracker.repeat(Slot(1), &(0..8), false).is_none());
         tracker.record(used(2, 2, 0..8, false), &Clock::default());
         assert!(tracker.repeat(Slot(1), &(0..8), true).is_none());
+        assert!(tracker.repeat(Slot(2), &(0..8), false).is_some());
     }
 
     #[test]

@@ -21,7 +21,7 @@ struct Visit {
 /// Counts the steps at the start of `later` whose levels overlap with those of the graph at `first` in a way that a
 /// visit of one after the other would add up their levels. `later` lists the steps behind the graph in the order of the
 /// visits. Returns 0 if each step can be visited as a whole.
-pub(crate) fn beside(steps: &[Step], first: usize, later: &[usize]) -> usize {
+pub(crate) fn overlapping(steps: &[Step], first: usize, later: &[usize]) -> usize {
     let (base, stamp) = (steps[first].level, steps[first].stamp);
     let mut end = base + steps[first].work.depth();
     let (mut count, mut is_deep) = (0, false);

@@ -67,7 +67,7 @@ impl StepOrder {
             let visited = match &step.work {
                 Work::Graph(graph) => {
                     let later = order.as_slice();
-                    let (together, others) = later.split_at(interleave::beside(steps, at, later));
+                    let (together, others) = later.split_at(interleave::overlapping(steps, at, later));
                     if !together.is_empty() {
                         let together = iter::once(at).chain(together.iter().copied());
                         interleave::walk_together(steps, together, visitor, &mut level)?;

@@ -131,7 +131,10 @@ pub(crate) fn record_replay(state: &State, by: Admission, stamp: Stamp, work: &W
     let repeats = |touch: Touch<'_>| {
         let mut order = touch.block.order();
         let Some(own) = order.uses.repeat(slot, &touch.range, touch.write) else { return false };
-        (own.stamp, own.what, own.at, own.origin) = (stamp, what, at, None);
+        own.stamp = stamp;
+        own.what = what;
+        own.at = at;
+        own.origin = None;
         true
     };
     if kept || !work.touches().all(repeats) {
