@@ -1,4 +1,5 @@
-//! Checks how many barriers the batch of several queues records. The test counts calls of the driver.
+//! Checks how many barriers the batch of several queues records, with launches and with replays of graphs. The test
+//! counts calls of the driver.
 #![allow(unsafe_code, reason = "a device with a counting function table is made without wgpu")]
 
 #[path = "common/mod.rs"]
@@ -34,29 +35,71 @@ fn main() {
     libtest_mimic::run(&arguments, trials).exit();
 }
 
-/// Returns a trial for each recorder.
+/// Names the commands of the queues: each queue has one chain.
+#[derive(Clone, Copy, Debug)]
+enum Commands {
+    Launches,
+    /// Every queue replays a graph of its launches.
+    Graphs,
+    /// Every second queue replays a graph of its launches.
+    GraphsBesideLaunches,
+}
+
+impl Commands {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Launches => "queues",
+            Self::Graphs => "graphs",
+            Self::GraphsBesideLaunches => "graphs_and_launches",
+        }
+    }
+
+    fn replays(self, queue: usize) -> bool {
+        match self {
+            Self::Launches => false,
+            Self::Graphs => true,
+            Self::GraphsBesideLaunches => queue.is_multiple_of(2),
+        }
+    }
+}
+
+/// Returns a trial for each recorder and each kind of commands.
 fn trials(place: Arc<Place>) -> impl Iterator<Item = Trial> {
-    [RecorderChoice::Wgpu, RecorderChoice::Hal, RecorderChoice::Direct].into_iter().map(move |recorder| {
+    let recorders = [RecorderChoice::Wgpu, RecorderChoice::Hal, RecorderChoice::Direct];
+    let all = [Commands::Launches, Commands::Graphs, Commands::GraphsBesideLaunches];
+    let both = recorders.into_iter().flat_map(move |recorder| all.map(|commands| (recorder, commands)));
+    both.map(move |(recorder, commands)| {
         let (place, name) = (place.clone(), format!("{recorder:?}").to_lowercase());
-        let name = format!("queues_side_by_side_share_their_barriers_{name}::{}", place.name());
+        let name = format!("{}_side_by_side_share_their_barriers_{name}::{}", commands.name(), place.name());
         Trial::test(name.clone(), move || {
             let subject = Subject::new(place);
-            let run = move |subject: &Subject| share(subject, recorder);
+            let run = move |subject: &Subject| share(subject, recorder, commands);
             watchdog::guard(&name, LIMIT, &subject, run).map_err(Failed::from)
         })
     })
 }
 
 /// Checks that any number of queues records one barrier for each level, and a few at the ends of the batch.
-fn share(subject: &Subject, recorder: RecorderChoice) {
-    let counts = [1, 2, 4, 8, 16].map(|queues| barriers(subject, recorder, queues));
+fn share(subject: &Subject, recorder: RecorderChoice, commands: Commands) {
+    let (numbers, rounds): (&[usize], _) = match commands {
+        Commands::Launches => (&[1, 2, 4, 8, 16], 1),
+        _ => (&[1, 2, 4], 3), // the second replay of a graph is recorded in another way than the first
+    };
     let levels = LAUNCHES as usize;
-    let right = counts.iter().all(|count| (levels - 1..=levels + 4).contains(count));
-    assert!(right, "1, 2, 4, 8, 16 queues of {LAUNCHES} launches: {counts:?} barriers");
+    for &queues in numbers {
+        let counts = barriers(subject, (recorder, commands), queues, rounds);
+        let right = counts.iter().all(|count| (levels - 1..=levels + 4).contains(count));
+        assert!(right, "{commands:?}, {queues} queues of {LAUNCHES} launches: {counts:?} barriers");
+    }
 }
 
-/// Returns the number of barriers of one batch in which each queue works on its own array.
-fn barriers(subject: &Subject, recorder: RecorderChoice, queues: usize) -> usize {
+/// Returns the numbers of barriers of batches in which each queue works on its own array.
+fn barriers(
+    subject: &Subject,
+    (recorder, commands): (RecorderChoice, Commands),
+    queues: usize,
+    rounds: u32,
+) -> Vec<usize> {
     let (device, queue) = counting_device(subject.place());
     let options = AdoptOptions {
         recorder,
@@ -71,25 +114,39 @@ fn barriers(subject: &Subject, recorder: RecorderChoice, queues: usize) -> usize
     let kernel = ctx.kernel::<Mix>().unwrap();
     let x = ctx.array(&[1; N]).unwrap();
     let arrays: Vec<DeviceArray<u32>> = (0..queues).map(|_| ctx.zeros([N]).unwrap()).collect();
-    let gate = ctx.user_event("gate");
     let queues: Vec<CommandQueue> = (0..queues).map(|at| ctx.queue(&format!("queue {at}"))).collect();
     for array in arrays.iter().chain([&x]) {
         ctx.default_queue().read(array).wait().unwrap(); // the arrays are now initialised
     }
-    for (queue, array) in queues.iter().zip(&arrays) {
-        queue.wait_for(&gate.event()).unwrap();
+    let launch = |queue: &CommandQueue, array: &DeviceArray<u32>| -> Result<(), fencepost::Error> {
         for b in 0..LAUNCHES {
             let args = Mix { a: 3, b, x: &x, y: &mut array.handle() };
-            queue.launch(&kernel, Grid::threads([N]), args).unwrap();
+            queue.launch(&kernel, Grid::threads([N]), args)?;
         }
-    }
+        Ok(())
+    };
+    let capture = |(at, (queue, array)): (usize, (&CommandQueue, &DeviceArray<u32>))| {
+        commands.replays(at).then(|| queue.capture(|captured| launch(captured, array)).unwrap().0)
+    };
+    let graphs: Vec<Option<Graph>> = queues.iter().zip(&arrays).enumerate().map(capture).collect();
     let all = ctx.queue("all");
-    queues.iter().for_each(|queue| all.wait_for_queue(queue).unwrap()); // the wait for `all` plans every queue
-    let before = SEEN.load(Ordering::SeqCst);
-    gate.signal();
-    all.finish().wait().unwrap();
-    let seen = SEEN.load(Ordering::SeqCst) - before;
-    let right = (0..LAUNCHES).fold(0, |y, b| mixed(y, 3, 1, b));
+    let round = |_| {
+        let gate = ctx.user_event("gate");
+        for ((queue, array), graph) in queues.iter().zip(&arrays).zip(&graphs) {
+            queue.wait_for(&gate.event()).unwrap();
+            match graph {
+                Some(graph) => drop(queue.replay(graph).unwrap()),
+                None => launch(queue, array).unwrap(),
+            }
+        }
+        queues.iter().for_each(|queue| all.wait_for_queue(queue).unwrap()); // the wait for `all` plans every queue
+        let before = SEEN.load(Ordering::SeqCst);
+        gate.signal();
+        all.finish().wait().unwrap();
+        SEEN.load(Ordering::SeqCst) - before
+    };
+    let seen = (0..rounds).map(round).collect();
+    let right = (0..rounds * LAUNCHES).fold(0, |y, at| mixed(y, 3, 1, at % LAUNCHES));
     for array in &arrays {
         assert_eq!(ctx.default_queue().read(array).wait().unwrap(), [right; N]);
     }

@@ -282,6 +282,10 @@ pub(crate) enum Command {
         #[arg(long)]
         no_install: bool,
     },
+    /// Packages the published crates, and type-checks the packages beside each other
+    #[command(after_help = "Example:\n  cargo xtask package\n\n\
+        The check uses the builds of `cargo clippy` in the target folder, and generates no code.")]
+    Package,
     /// Builds and runs a program that takes the library from a registry, together with the newest versions of other
     /// crates
     #[command(after_help = "Example:\n  cargo xtask outside\n\n\

@@ -104,6 +104,7 @@ fn run(command: Command) -> Result<bool> {
         Command::Peers { json } => peers::peers(&workspace, json),
         Command::Weigh { json, filter } => weigh::weigh(&workspace, json, &filter),
         Command::Guide { write } => guide::guide(&workspace, write),
+        Command::Package => package::package(&workspace),
         Command::Msrv { no_install } => msrv::msrv(&workspace, !no_install).and_then(Done::required),
         Command::Outside => outside::outside(&workspace, true).and_then(Done::required),
         Command::Features { no_install } => {

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
-use crate::shell::{Line, cargo, flag};
-use crate::workspace::Workspace;
+use crate::shell::{Line, cargo, flag, line};
+use crate::workspace::{Workspace, text_of};
 
 /// Begins the names of the published crates.
 const OURS: &str = "fencepost";
@@ -14,14 +14,80 @@ const OURS: &str = "fencepost";
 /// Lists the crates that are not published.
 const UNPUBLISHED: [&str; 3] = ["xtask", "fencepost-benches", "fencepost-book"];
 
-/// Packages and builds the published crates.
+/// Packages the published crates, and type-checks the packages beside each other.
 ///
-/// The build has its own target folder: its outdated files are removed without those of the tests. It makes no debug
-/// information, which no step reads.
+/// The check is that of `cargo package`, without the generation of code: a package that lacks a file or a dependency
+/// fails, and so does a build script that changes its package. The packages are members of one workspace with the
+/// profiles and the versions of this one, so the check uses the other crates that the earlier steps have checked.
 pub(crate) fn package(workspace: &Workspace) -> Result<()> {
     let target = workspace.made("packaged")?;
-    forget(&target)?;
-    line(workspace, &target).var("CARGO_PROFILE_DEV_DEBUG", "0").run()
+    let packages = pack(workspace, &target)?;
+    let folder = target.join("checked");
+    if folder.exists() {
+        fs::remove_dir_all(&folder).with_context(|| format!("cannot remove {}", folder.display()))?;
+    }
+    fs::create_dir_all(&folder)?;
+    let names = packages.iter().map(|package| unpack(package, &folder)).collect::<Result<Vec<_>>>()?;
+    let root = text_of(&workspace.path("Cargo.toml"))?;
+    fs::write(folder.join("Cargo.toml"), manifest(&names, &root))?;
+    fs::copy(workspace.path("Cargo.lock"), folder.join("Cargo.lock")).context("cannot copy Cargo.lock")?;
+    let files = || names.iter().map(|name| files_below(&folder.join(name))).collect::<Result<Vec<_>>>();
+    let before = files()?;
+    let check = cargo().args(["check", "--quiet", "--workspace"]).dir(&folder);
+    let shared = env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace.path("target"), PathBuf::from);
+    check.arg("--target-dir").arg(workspace.root().join(shared)).run()?;
+    ensure!(before == files()?, "a build script has changed its package below {}", folder.display());
+    Ok(())
+}
+
+/// Unpacks a `.crate` file into its own folder below `folder`, and returns the name of that folder. The files are as
+/// new as the call: cargo compares their times with those of an earlier check.
+fn unpack(package: &Path, folder: &Path) -> Result<String> {
+    let name = package.file_stem().context("a package has a name")?.to_string_lossy().into_owned();
+    line("tar").args(["-x", "-z", "-m", "-f"]).arg(package).arg("-C").arg(folder).run()?;
+    Ok(name)
+}
+
+/// Writes the manifest of a workspace of the packages `names`, each a name with a version. It has the profiles of `root`,
+/// the manifest of this workspace.
+fn manifest(names: &[String], root: &str) -> String {
+    let members: String = names.iter().map(|name| format!("{name:?}, ")).collect();
+    let crate_of = |name: &String| {
+        let mut dashes = name.match_indices('-').map(|(at, _)| at);
+        let version = dashes.find(|at| name[at + 1..].starts_with(|first: char| first.is_ascii_digit()))?;
+        Some(name[..version].to_owned())
+    };
+    let patches: String = names
+        .iter()
+        .filter_map(|name| Some(format!("{} = {{ path = {name:?} }}\n", crate_of(name)?)))
+        .collect();
+    let mut in_profile = false;
+    let profiles = root.lines().filter(|line| {
+        if line.starts_with('[') {
+            in_profile = line.starts_with("[profile.");
+        }
+        in_profile
+    });
+    let profiles: String = profiles.map(|line| format!("{line}\n")).collect();
+    format!(
+        "[workspace]\nresolver = \"3\"\nmembers = [{members}]\n\n[patch.crates-io]\n{patches}\n{profiles}"
+    )
+}
+
+/// Returns the paths below a folder with the sizes of the files, in order.
+fn files_below(folder: &Path) -> Result<Vec<(PathBuf, u64)>> {
+    let mut files = Vec::new();
+    for entry in entries(folder)? {
+        if entry.is_dir() {
+            files.append(&mut files_below(&entry)?);
+        } else {
+            let size =
+                fs::metadata(&entry).with_context(|| format!("cannot read {}", entry.display()))?.len();
+            files.push((entry, size));
+        }
+    }
+    files.sort();
+    Ok(files)
 }
 
 /// Packages the published crates below `target` without building them; returns the `.crate` files.
@@ -33,13 +99,13 @@ pub(crate) fn pack(workspace: &Workspace, target: &Path) -> Result<Vec<PathBuf>>
     if made.exists() {
         fs::remove_dir_all(&made).with_context(|| format!("cannot remove {}", made.display()))?;
     }
-    line(workspace, target).arg("--no-verify").run()?;
+    command(workspace, target).arg("--no-verify").run()?;
     let is_package = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "crate");
     Ok(entries(&made)?.into_iter().filter(is_package).collect())
 }
 
 /// Returns the command line. In CI, cargo refuses files that are not committed.
-fn line(workspace: &Workspace, target: &Path) -> Line {
+fn command(workspace: &Workspace, target: &Path) -> Line {
     let package = published(cargo().args(["package", "--quiet"]));
     let package = package.arg("--target-dir").arg(target).dir(workspace.root());
     if flag("CI") { package } else { package.arg("--allow-dirty") }
@@ -109,6 +175,28 @@ mod tests {
         forget_unpacked(home.path()).expect("readable");
         let left = all.map(|dir| home.path().join(dir).exists());
         assert_eq!(left, [false, true, true]);
+    }
+
+    #[test]
+    fn the_workspace_of_packages_has_them_in_place_of_the_registry_and_the_profiles_of_this_one() {
+        let root = "[workspace]\nmembers = []\n[profile.dev]\ndebug = 1\n# why\n[profile.dev.package.\"*\"]\n\
+                    debug = false\n[lints]\nx = 1\n";
+        let made = manifest(&["fencepost-sync-0.1.0".to_owned()], root);
+        assert!(made.contains("members = [\"fencepost-sync-0.1.0\", ]"), "{made}");
+        assert!(made.contains("\nfencepost-sync = { path = \"fencepost-sync-0.1.0\" }\n"), "{made}");
+        assert!(made.contains("[profile.dev]\ndebug = 1\n"), "{made}");
+        assert!(made.ends_with("[profile.dev.package.\"*\"]\ndebug = false\n"), "{made}");
+    }
+
+    #[test]
+    fn a_file_that_a_build_script_writes_is_found() {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        fs::create_dir(folder.path().join("src")).expect("made");
+        fs::write(folder.path().join("src/lib.rs"), "").expect("written");
+        let before = files_below(folder.path()).expect("readable");
+        assert_eq!(before.len(), 1);
+        fs::write(folder.path().join("src/made.rs"), "").expect("written");
+        assert_ne!(files_below(folder.path()).expect("readable"), before);
     }
 
     #[test]

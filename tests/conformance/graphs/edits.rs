@@ -6,6 +6,7 @@ use crate::common::{Case, Subject, case};
 use crate::graphs::temporaries::has_returned;
 use fencepost::prelude::*;
 use fencepost::{Graph, GraphEdit};
+use std::time::{Duration, Instant};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -22,6 +23,7 @@ pub fn cases() -> Vec<Case> {
         case("g05_an_edit_that_makes_nodes_overlap_orders_them", overlap),
         case("g05_a_replay_uses_the_arrays_of_the_last_edit_only", edited_uses),
         case("g05_an_edited_graph_keeps_its_new_arrays_only", memory),
+        case("g05_the_old_array_of_an_edited_input_can_be_released", old_inputs),
         case("g05_an_empty_launch_gets_workgroups_from_an_edit", empty_launch),
         case("g05_an_edit_changes_the_place_of_workgroup_counts", indirect),
         case("g05_an_array_without_elements_is_an_argument_of_an_edit", no_elements),
@@ -378,6 +380,52 @@ fn memory(subject: &Subject) {
     queue.finish().wait().unwrap();
     has_returned(&ctx, before);
     assert_eq!(queue.read(&y).wait().unwrap(), [19; N]);
+}
+
+fn old_inputs(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (queue, mix) = (ctx.queue("main"), ctx.kernel::<Mix>().unwrap());
+    let [mut x, y, z] = [0_u32; 3].map(|value| queue.full([N], value).unwrap());
+    let (mut graph, ()) = queue
+        .capture(|c| {
+            for _ in 0..7 {
+                c.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x: &y, y: &mut z.handle() })?;
+            }
+            let x = c.input("x", &x)?;
+            c.launch(&mix, Grid::threads([N]), Mix { a: 0, b: 0, x: &x, y: &mut y.handle() })?;
+            c.label_node("mix")
+        })
+        .unwrap();
+    for value in 1..5_u32 {
+        let gate = ctx.user_event("gate");
+        let is_in_flight = value.is_multiple_of(2);
+        if is_in_flight {
+            queue.wait_for(&gate.event()).unwrap();
+            queue.replay(&graph).unwrap();
+        }
+        let next = ctx.array(&[value; N]).unwrap();
+        graph.edit().unwrap().input("x", &next).unwrap().apply().unwrap();
+        x = next;
+        gate.signal();
+        ctx.synchronize().wait().unwrap();
+        let end = Instant::now() + Duration::from_secs(20);
+        loop {
+            if is_in_flight {
+                // The plan in flight had the same list of nodes, so the next edit of any kind forgets the old array.
+                graph.edit().unwrap().node("mix").unwrap().parameter("b", 0_u32).unwrap().apply().unwrap();
+            }
+            ctx.trim();
+            let free = ctx.pool_stats().free;
+            if free == 0 {
+                break;
+            }
+            assert!(Instant::now() < end, "round {value}: {free} bytes of old arrays cannot be released");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        queue.replay(&graph).unwrap();
+        assert_eq!(queue.read(&y).wait().unwrap(), [value; N]);
+    }
+    drop(x);
 }
 
 fn empty_launch(subject: &Subject) {

@@ -13,6 +13,7 @@ pub fn cases() -> Vec<Case> {
         case("g04_replays_of_one_graph_are_ordered_on_its_own_memory", own_memory),
         case("g04_events_order_the_replays_of_two_graphs", two_graphs),
         case("g04_a_replay_follows_the_policy", policy),
+        case("g04_another_queue_comes_after_the_last_of_several_replays", last_replay),
         case("g10_a_graph_keeps_the_memory_of_dropped_arrays", dropped_arrays),
         case("g10_a_graph_may_be_dropped_in_flight", dropped_in_flight),
         case("g10_zeros_in_a_capture_clear_in_each_replay", zeros_each_time),
@@ -41,6 +42,31 @@ fn hundred_replays(subject: &Subject) {
     for at in 0..100 {
         queues[at % 4].replay(&graph).unwrap();
         expected = Mix::of(1, 0, 1, expected);
+    }
+    assert_eq!(queue.read(&count).wait().unwrap(), [expected; N]);
+}
+
+fn last_replay(subject: &Subject) {
+    let (ctx, queue) = queue_of(subject);
+    let mix = ctx.kernel::<Mix>().unwrap();
+    let one = queue.full([N], 1_u32).unwrap();
+    let (mut count, mut copy) = (ctx.zeros::<u32, 1>([N]).unwrap(), ctx.zeros::<u32, 1>([N]).unwrap());
+    let add = Mix { a: 3, b: 1, x: &one, y: &mut count };
+    let (graph, ()) = queue.capture(|c| c.launch(&mix, Grid::threads([N]), add)).unwrap();
+    let other = ctx.queue("other");
+    let mut expected = 0;
+    for _ in 0..3 {
+        let gate = ctx.user_event("gate");
+        queue.wait_for(&gate.event()).unwrap();
+        for _ in 0..4 {
+            queue.replay(&graph).unwrap();
+            expected = Mix::of(3, 1, 1, expected);
+        }
+        other.copy(&count, &mut copy).unwrap();
+        queue.replay(&graph).unwrap();
+        gate.signal();
+        assert_eq!(other.read(&copy).wait().unwrap(), [expected; N]);
+        expected = Mix::of(3, 1, 1, expected);
     }
     assert_eq!(queue.read(&count).wait().unwrap(), [expected; N]);
 }

@@ -9,6 +9,7 @@ pub(crate) mod gate_kernels;
 pub(crate) mod gated_work;
 #[cfg(native)]
 pub(crate) mod hal;
+pub(crate) mod interleave;
 pub(crate) mod lane_fence;
 pub(crate) mod mapped_buffers;
 pub(crate) mod open_lanes;
@@ -18,6 +19,7 @@ pub(crate) mod recorder_choice;
 pub(crate) mod region_kernels;
 pub(crate) mod replay_form;
 pub(crate) mod staged_copy;
+pub(crate) mod step_order;
 pub(crate) mod submitter;
 pub(crate) mod time_pages;
 pub(crate) mod walk;

@@ -1,7 +1,5 @@
-//! The methods with which a recorder visits the steps of a batch, and the order of the visits. The CPU recorder has the
-//! same methods, and another order.
+//! The methods with which a recorder visits the steps of a batch and the nodes of graphs.
 
-use crate::device::recorder::Failure;
 use crate::error::Result;
 use crate::memory::block::Block;
 use crate::memory::read_slot::{ReadSlot, ReadState};
@@ -12,7 +10,7 @@ use crate::work::graph_data::graph_run::GraphStep;
 use crate::work::kernel_launch::Launch;
 use crate::work::region_copy::RegionCopy;
 use crate::work::span::{Pattern, Span};
-use crate::work::step::{Step, Work};
+use crate::work::step::Work;
 use crate::work::time_slot::TimeSlot;
 use fencepost_kernels::ParamsBlock;
 use std::ops::Range;
@@ -26,6 +24,15 @@ pub(crate) trait WorkVisitor<'e> {
 
     /// Begins a graph, before the visit of its first node.
     fn begin_graph(&mut self) {}
+
+    /// Returns `true` if [`graph`](Self::graph) must visit the graph, because the device has its launches recorded.
+    /// Otherwise its nodes may be visited between those of other graphs.
+    ///
+    /// # Errors
+    /// Returns the error of a node that cannot be recorded.
+    fn keeps_whole(&mut self, _graph: &'e GraphStep) -> Result<bool> {
+        Ok(false)
+    }
 
     fn launch(&mut self, launch: &'e Launch) -> Result<()>;
 
@@ -58,7 +65,14 @@ pub(crate) trait WorkVisitor<'e> {
     fn publish(&mut self, block: &'e Arc<Block>);
 
     /// Visits the nodes of a graph, whose first level in the batch is `base`. `level` is the level of the last visit.
-    fn graph(&mut self, graph: &'e GraphStep, base: u32, level: &mut Option<u32>) -> Result<()>
+    /// `is_alone` is `true` if the batch has no other step.
+    fn graph(
+        &mut self,
+        graph: &'e GraphStep,
+        base: u32,
+        level: &mut Option<u32>,
+        _is_alone: bool,
+    ) -> Result<()>
     where
         Self: Sized,
     {
@@ -171,72 +185,5 @@ fn visit_command<'e>(
             visitor.upload(graph.run.staged(source), dst)
         }
         (work, _) => visit(visitor, level, work),
-    }
-}
-
-/// Holds the order in which a recorder visits the steps of a batch, and two facts about the work of the batch.
-#[derive(Default)]
-pub(crate) struct StepOrder {
-    /// Lists the indices of the steps in the order of the visits. The list stays for the next batch if the steps were
-    /// sorted, as they mostly are: the list 0, 1, 2 and so on of a longer batch begins with that of a shorter one.
-    order: Vec<usize>,
-    /// Is `true` if `order[at] == at` for each index.
-    identity: bool,
-    /// Is `true` if the batch has other work than launches.
-    pub(crate) more_than_launches: bool,
-    /// Is `true` if the batch measures the time of a command.
-    pub(crate) times: bool,
-}
-
-impl StepOrder {
-    /// Orders the steps by level, then by stamp, which is the order of the program's calls.
-    pub(crate) fn sort(&mut self, steps: &[Step]) {
-        self.more_than_launches = false;
-        self.times = false;
-        let mut last = (0, fencepost_sync::Stamp(0));
-        let mut sorted = true;
-        for step in steps {
-            let place = (step.level, step.stamp);
-            sorted &= last <= place;
-            last = place;
-            self.more_than_launches |= !matches!(step.work, Work::Launch(_));
-            self.times |= matches!(step.work, Work::Start(_));
-        }
-        if !self.identity {
-            self.order.clear();
-        }
-        self.order.truncate(steps.len());
-        self.order.extend(self.order.len()..steps.len());
-        self.identity = sorted;
-        if !sorted {
-            self.order.sort_unstable_by_key(|&at| (steps[at].level, steps[at].stamp, at));
-        }
-    }
-
-    /// Visits every step, in the order of [`sort`](Self::sort).
-    ///
-    /// # Errors
-    /// Returns the error of the first step that the visitor could not record, with the index of the step.
-    #[inline]
-    pub(crate) fn walk<'e>(
-        &self,
-        steps: &'e [Step],
-        visitor: &mut impl WorkVisitor<'e>,
-    ) -> Result<(), Failure> {
-        let mut level = None;
-        for &at in &self.order {
-            let step = &steps[at];
-            if level.replace(step.level) != Some(step.level) {
-                visitor.level(step.level);
-            }
-            let visited = match &step.work {
-                Work::Graph(graph) => visitor.graph(GraphStep::of(&**graph), step.level, &mut level),
-                work => visit(visitor, step.level, work),
-            };
-            if let Err(error) = visited {
-                return Err(Failure { step: Some(at), error, lost: false });
-            }
-        }
-        Ok(())
     }
 }

@@ -21,6 +21,8 @@ use crate::workspace::Workspace;
 
 /// Names the file with the stored counts.
 const KEPT: &str = "benches/instructions.json";
+/// Names the cargo profile of the program that is counted, and the folder of its builds.
+const PROFILE: &str = "count";
 
 /// Holds the arguments of the command `count`.
 pub(crate) struct Options {
@@ -83,10 +85,10 @@ fn counts(workspace: &Workspace, may_install: bool) -> Result<counts::PerLaunch>
 
 /// Builds the program that launches, and returns its path.
 fn program(workspace: &Workspace) -> Result<PathBuf> {
-    let build = ["build", "--release", "-p", "fencepost-benches", "--bin", "instructions"];
+    let build = ["build", "--profile", PROFILE, "-p", "fencepost-benches", "--bin", "instructions"];
     cargo().args(build).dir(workspace.root()).run_aside()?;
     let metadata = cargo().args(["metadata", "--format-version", "1", "--no-deps"]).dir(workspace.root());
     let metadata: serde_json::Value = serde_json::from_str(&metadata.read()?).context("cargo metadata")?;
     let target = metadata["target_directory"].as_str().context("cargo metadata names no target directory")?;
-    Ok(PathBuf::from(target).join("release").join("instructions"))
+    Ok(PathBuf::from(target).join(PROFILE).join("instructions"))
 }

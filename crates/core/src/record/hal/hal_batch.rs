@@ -17,7 +17,7 @@ use crate::record::hal::encoder::NativeEncoder;
 use crate::record::hal::external_handles::ExternalHandles;
 use crate::record::hal::native_buffers::{buffer_of, native, native_of};
 use crate::record::hal::scratch::Scratch;
-use crate::record::hal::stretch::{ResolvedGraph, UsedStretch};
+use crate::record::hal::stretch::{ResolvedGraph, Stretch, UsedStretch};
 use crate::record::hal::zero_fill::ZeroFills;
 use crate::record::own_kernels::{OwnKernel, OwnKernels};
 use crate::work::graph_data::graph_plan::GraphPlan;
@@ -155,6 +155,11 @@ impl<'e, A: Backend> HalBatch<'e, A> {
         self.cached(&HalDispatch { pipeline, params: &[], parts: bound_ranges(launch), size })
     }
 
+    /// Returns `true` if a stretch has enough launches, and no values, so that a native body is worth its memory.
+    pub(crate) fn is_long(&self, stretch: &Stretch<A>) -> bool {
+        stretch.len() >= self.device.parts.native_replay_from.max(1) && !stretch.has_values()
+    }
+
     /// Records a stretch of a graph after the earlier commands on its blocks, or places its native body there.
     ///
     /// # Errors
@@ -172,8 +177,10 @@ impl<'e, A: Backend> HalBatch<'e, A> {
             self.touch(of_block.block(plan), of_block.uses, of_block.write);
         }
         self.calls.admit(&self.touches);
-        let is_long = stretch.len() >= self.device.parts.native_replay_from.max(1);
-        let has_body = is_long && self.calls.is_divisible() && stretch.has_body(plan, encoders);
+        if self.zeroed.is_empty() {
+            stretch.note_zeroed();
+        }
+        let has_body = self.is_long(stretch) && self.calls.is_divisible() && stretch.has_body(plan, encoders);
         let mut body_after = None;
         if has_body {
             let after = self.calls.divide().map_err(|error| refused(&error, "a command buffer", 0))?;
@@ -184,6 +191,19 @@ impl<'e, A: Backend> HalBatch<'e, A> {
         }
         self.stretches.push(UsedStretch { body_after, graph: graph.clone(), stretch: at });
         Ok(())
+    }
+
+    /// Places the native body of a graph of `nodes` nodes that is the only step of the batch, if the body has all of them
+    /// and was made before. Nothing else in the batch uses the blocks, so it looks at none of them.
+    pub(crate) fn submits_again(&mut self, graph: &Arc<ResolvedGraph<A>>, nodes: usize) -> bool {
+        let is_ready = |stretch: &Stretch<A>| stretch.places == (0..nodes) && stretch.needs_no_block();
+        let next_sees_writes = A::VISIBLE && !A::EXACT; // without a barrier at the end of the batch
+        if !next_sees_writes || !self.calls.is_divisible() || !graph.stretches.first().is_some_and(is_ready) {
+            return false;
+        }
+        self.device.native_bodies.fetch_add(1, Ordering::Relaxed);
+        self.stretches.push(UsedStretch { body_after: Some(0), graph: graph.clone(), stretch: 0 });
+        true
     }
 
     /// Makes a bind group with the parameters of this dispatch. The shader reads the parameters in staging memory if

@@ -33,14 +33,15 @@ use crate::record::hal::known_graphs::KnownGraphs;
 use crate::record::hal::native_buffers::native_of;
 use crate::record::hal::scratch::Scratch;
 use crate::record::hal::stretch;
-use crate::record::hal::stretch::UsedStretch;
+use crate::record::hal::stretch::{ResolvedGraph, UsedStretch};
 use crate::record::hal::zero_fill::ZeroFills;
 use crate::record::lane_fence::LaneFence;
 use crate::record::own_kernels::{OwnCommands, OwnDispatch, OwnGroups, OwnKernels, OwnRange};
 use crate::record::region_kernels::copy_region;
 use crate::record::staged_copy::BatchStaging;
+use crate::record::step_order::StepOrder;
 use crate::record::submitter::{CommandBuffers, Submitter};
-use crate::record::walk::{StepOrder, WorkVisitor, walk_nodes};
+use crate::record::walk::{WorkVisitor, walk_nodes};
 use crate::record::{external_blocks, program_commands, submitter};
 use crate::work::graph_data::control_table::{ControlTable, GatedPlace};
 use crate::work::graph_data::gate::Gate;
@@ -336,6 +337,15 @@ impl<'e, A: Backend> HalVisitor<'e, A> {
         done
     }
 
+    /// Returns the stretches of a graph, from its second replay on.
+    fn resolved(&mut self, graph: &GraphStep) -> Result<Option<Arc<ResolvedGraph<A>>>> {
+        let batch = &mut self.batch;
+        let native_from = batch.device.parts.native_replay_from;
+        let resolve =
+            || stretch::resolve(graph, native_from, |pipeline, launch| batch.group_of(pipeline, launch));
+        self.graphs.get(graph, resolve)
+    }
+
     /// Ends the recording: copies the times to staging memory, ends the pass, and makes the bytes that the host reads
     /// visible to the host. A batch of launches alone has no times and no such bytes, but its pass must end too.
     fn finish(&mut self, order: &StepOrder) -> Result<Vec<HalTimePage<A>>, Failure> {
@@ -408,20 +418,37 @@ impl<'e, A: Backend> WorkVisitor<'e> for HalVisitor<'e, A> {
         self.published.extend(block.view().map(|_| native_of::<A>(block)));
     }
 
+    /// Returns `true` if a stretch of the graph has a native body or gets one: a submission of recorded commands costs
+    /// less than what other graphs gain if its nodes are visited between theirs.
+    fn keeps_whole(&mut self, graph: &'e GraphStep) -> Result<bool> {
+        if graph.run.times.get().is_some() || !self.batch.calls.is_divisible() {
+            return Ok(false);
+        }
+        let resolved = self.resolved(graph)?;
+        let mut stretches = resolved.iter().flat_map(|resolved| &resolved.stretches);
+        Ok(stretches.any(|stretch| self.batch.is_long(stretch))
+            && self.graphs.encoders(self.batch.device).is_some())
+    }
+
     /// Visits the nodes of a graph. From the second replay on, stretches of launches are recorded as one command.
-    fn graph(&mut self, graph: &'e GraphStep, base: u32, level: &mut Option<u32>) -> Result<()> {
+    fn graph(
+        &mut self,
+        graph: &'e GraphStep,
+        base: u32,
+        level: &mut Option<u32>,
+        is_alone: bool,
+    ) -> Result<()> {
         if graph.run.times.get().is_some() {
             // Each timed node has timestamps of its own around it.
             return walk_nodes(graph, base, 0..graph.order().sorted.len(), self, level);
         }
-        let batch = &mut self.batch;
-        let native_from = batch.device.parts.native_replay_from;
-        let resolve =
-            || stretch::resolve(graph, native_from, |pipeline, launch| batch.group_of(pipeline, launch));
         let nodes = graph.order().sorted.len();
-        let Some(resolved) = self.graphs.get(graph, resolve)? else {
+        let Some(resolved) = self.resolved(graph)? else {
             return walk_nodes(graph, base, 0..nodes, self, level);
         };
+        if is_alone && self.batch.submits_again(&resolved, nodes) {
+            return Ok(());
+        }
         let mut next = 0;
         for (at, stretch) in resolved.stretches.iter().enumerate() {
             walk_nodes(graph, base, next..stretch.places.start, self, level)?;

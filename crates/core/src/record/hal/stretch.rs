@@ -40,6 +40,8 @@ pub(crate) struct Stretch<A: Backend> {
     has_values: bool,
     /// Lists the buffers of all barriers: the index of each in `uses`, with its use before the barrier.
     barriers: Vec<(u32, Uses)>,
+    /// Is set once a batch has found that the memory of all blocks is zeroed or written.
+    zeroed: OnceLock<()>,
     /// Holds the native body once it was wanted, or `None` if the device made none.
     pub(crate) body: OnceLock<Option<NativeBody<A>>>,
 }
@@ -159,7 +161,15 @@ impl<A: Backend> Stretch<A> {
         }
         let Barriers { uses, barriers, .. } = barriers;
         let has_values = nodes.iter().any(|&node| has_values(plan, node));
-        Ok(Self { places, uses, launches, has_values, barriers, body: OnceLock::new() })
+        Ok(Self {
+            places,
+            uses,
+            launches,
+            has_values,
+            barriers,
+            zeroed: OnceLock::new(),
+            body: OnceLock::new(),
+        })
     }
 
     /// Returns `true` if the stretch has a native body, which the first call records. `encoders` returns the maker of
@@ -169,11 +179,24 @@ impl<A: Backend> Stretch<A> {
         plan: &GraphPlan,
         encoders: impl FnOnce() -> Option<Arc<dyn ReusableEncoders<A>>>,
     ) -> bool {
-        if self.has_values {
-            return false;
-        }
         let make = || NativeBody::new(&encoders()?, |calls| self.record(plan, calls)).ok();
         self.body.get_or_init(make).is_some()
+    }
+
+    /// Returns `true` if a launch holds a named value.
+    pub(crate) fn has_values(&self) -> bool {
+        self.has_values
+    }
+
+    /// Notes that a batch, in which no block was zeroed, has looked at the memory of all blocks. The graph keeps the
+    /// blocks, so their memory stays zeroed or written.
+    pub(crate) fn note_zeroed(&self) {
+        self.zeroed.get_or_init(|| ());
+    }
+
+    /// Returns `true` if a batch without other steps may submit the native body without a look at its blocks.
+    pub(crate) fn needs_no_block(&self) -> bool {
+        self.zeroed.get().is_some() && self.body.get().is_some_and(Option::is_some)
     }
 
     /// Counts the launches that the device executes.

@@ -15,6 +15,11 @@ impl ZeroFills {
         self.0.push(block.clone());
     }
 
+    /// Returns `true` if the batch zeroes no block.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Keeps the blocks marked as zeroed, because the batch was submitted.
     pub(crate) fn settle(&mut self) {
         self.0.clear();

@@ -19,8 +19,9 @@ use crate::record::lane_fence::LaneFence;
 use crate::record::own_kernels::{OwnCommands, OwnDispatch, OwnGroups, OwnKernels, OwnRange};
 use crate::record::program_commands;
 use crate::record::region_kernels::copy_region;
+use crate::record::step_order::StepOrder;
 use crate::record::submitter::{CommandBuffers, Submitter};
-use crate::record::walk::{StepOrder, WorkVisitor};
+use crate::record::walk::WorkVisitor;
 use crate::record::wgpu::passes::{Passes, WgpuDispatch};
 use crate::record::wgpu::uniforms::Uniforms;
 use crate::record::wgpu::wgpu_times;
@@ -270,13 +271,15 @@ fn downloads((kept, _): &WgpuBatchResources) -> &[crate::record::mapped_buffers:
     kept.as_ref().map_or(&[], |kept| &kept.downloads)
 }
 
-/// Returns `true` if the batch holds launches of more than one queue, or a graph with several queues. Each level is then worth passes of its own.
+/// Returns `true` if the batch holds launches and graphs of more than one queue, or a graph with several queues. Each
+/// level is then worth passes of its own.
 fn several_queues(steps: &[Step]) -> bool {
     let forks = |step: &Step| matches!(&step.work, Work::Graph(graph) if GraphStep::of(&**graph).forks());
     if steps.iter().any(forks) {
         return true;
     }
-    let mut launches = steps.iter().filter(|step| matches!(step.work, Work::Launch(_))).map(|step| step.slot);
+    let launches = |step: &&Step| matches!(step.work, Work::Launch(_) | Work::Graph(_));
+    let mut launches = steps.iter().filter(launches).map(|step| step.slot);
     launches.next().is_some_and(|first| launches.any(|slot| slot != first))
 }
 
