@@ -85,15 +85,6 @@ impl BlockUses {
         self.uses.len() > USES_BEFORE_SWEEP
     }
 
-    /// Returns the use of `slot` with this range and access that a later use of the queue with the same range and access
-    /// replaces: a write if it is the only recorded use, and a read also between other uses.
-    pub(crate) fn repeat(&mut self, slot: Slot, range: &Range<u64>, write: bool) -> Option<&mut Use> {
-        if write && self.uses.len() != 1 {
-            return None;
-        }
-        self.uses.iter_mut().find(|own| own.slot == slot && own.range == *range && own.write == write)
-    }
-
     fn merge(&mut self, new: Use, clock: &Clock) {
         let before = |u: &Use| u.slot == new.slot || clock.covers(u.slot, u.stamp);
         let forgotten = |u: &Use| u.within(&new.range) && (new.write || !u.write) && before(u);
@@ -154,20 +145,6 @@ mod tests {
         clock.see(Slot(1), Stamp(1));
         tracker.record(used(2, 2, 0..8, true), &clock);
         assert_eq!(tracker.all().len(), 1);
-    }
-
-    #[test]
-    fn only_the_same_use_of_the_same_queue_is_a_repetition() {
-        let mut tracker = BlockUses::default();
-        assert!(tracker.repeat(Slot(1), &(0..8), true).is_none());
-        tracker.record(used(1, 1, 0..8, true), &Clock::default());
-        assert!(tracker.repeat(Slot(1), &(0..8), true).is_some());
-        assert!(tracker.repeat(Slot(2), &(0..8), true).is_none());
-        assert!(tracker.repeat(Slot(1), &(0..4), true).is_none());
-        assert!(tracker.repeat(Slot(1), &(0..8), false).is_none());
-        tracker.record(used(2, 2, 0..8, false), &Clock::default());
-        assert!(tracker.repeat(Slot(1), &(0..8), true).is_none());
-        assert!(tracker.repeat(Slot(2), &(0..8), false).is_some());
     }
 
     #[test]

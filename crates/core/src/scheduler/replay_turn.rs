@@ -61,7 +61,7 @@ impl Engine {
             }
         }
         if let Some(last) = last {
-            ordering::admit::record_replay(&state, by, last, &whole[0]);
+            ordering::admit::record(&state, by, last, &whole[0]);
         }
         let (point, past) = state.marker(by.slot);
         turns.iter().for_each(|(_, turn)| *lock(&turn.0) = Some(point));

@@ -123,25 +123,6 @@ pub(crate) fn record(state: &State, by: Admission, stamp: Stamp, work: &Work) {
     }
 }
 
-/// Records the uses of a replay, as [`record`] does. A replay after a replay by the same queue mostly finds the uses of
-/// the earlier one, which then only get the new stamp.
-pub(crate) fn record_replay(state: &State, by: Admission, stamp: Stamp, work: &Work) {
-    let Admission { slot, what, at } = by;
-    let kept = state.policy() == Policy::Checked || state.wait_log.is_some();
-    let repeats = |touch: Touch<'_>| {
-        let mut order = touch.block.order();
-        let Some(own) = order.uses.repeat(slot, &touch.range, touch.write) else { return false };
-        own.stamp = stamp;
-        own.what = what;
-        own.at = at;
-        own.origin = None;
-        true
-    };
-    if kept || !work.touches().all(repeats) {
-        record(state, by, stamp, work);
-    }
-}
-
 /// Records that a queue made an array in this block. The creation comes after all earlier uses of the block, so they
 /// are dropped.
 pub(crate) fn record_making(state: &State, by: Admission, stamp: Stamp, block: &Block) {
