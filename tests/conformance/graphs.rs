@@ -3,6 +3,7 @@
 mod bindings;
 mod captured_access;
 mod capturing;
+mod contexts;
 mod control;
 mod control_changes;
 mod control_programs;
@@ -31,6 +32,7 @@ pub fn cases() -> Vec<Case> {
         bindings::cases(),
         captured_access::cases(),
         capturing::cases(),
+        contexts::cases(),
         control::cases(),
         control_changes::cases(),
         control_programs::cases(),

@@ -19,4 +19,5 @@ pub(crate) mod outputs;
 pub(crate) mod replacements;
 pub(crate) mod replay;
 pub(crate) mod saving;
+pub(crate) mod spanning;
 pub(crate) mod tape;

@@ -17,6 +17,18 @@ use std::sync::Arc;
 #[derive(Default)]
 pub(crate) struct ReplayTurn(Mutex<Option<Point>>);
 
+impl ReplayTurn {
+    /// Returns the end of the last replay.
+    pub(crate) fn last(&self) -> Option<Point> {
+        *lock(&self.0)
+    }
+
+    /// Records the end of a replay.
+    pub(crate) fn set(&self, end: Point) {
+        *lock(&self.0) = Some(end);
+    }
+}
+
 impl Engine {
     /// Enqueues the commands of a replay, with no other command between them. `turns` are those of the graph and of the
     /// graphs in it. Returns the point of the last command, with its history.
@@ -35,7 +47,7 @@ impl Engine {
         let mut state = self.lock();
         state.check(by.slot)?;
         if run.plan.owns_memory {
-            for last in turns.iter().filter_map(|(_, turn)| *lock(&turn.0)) {
+            for last in turns.iter().filter_map(|(_, turn)| turn.last()) {
                 state.push_wait(by.slot, last, WaitCause::Policy, by.at);
             }
         }
@@ -64,7 +76,7 @@ impl Engine {
             ordering::admit::record(&state, by, last, &whole[0]);
         }
         let (point, past) = state.marker(by.slot);
-        turns.iter().for_each(|(_, turn)| *lock(&turn.0) = Some(point));
+        turns.iter().for_each(|(_, turn)| turn.set(point));
         self.notify_lane(state, by.slot);
         Ok((point, past))
     }

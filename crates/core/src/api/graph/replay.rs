@@ -3,6 +3,8 @@
 use crate::api::graph::bindings::{Prepared, Replayable};
 use crate::api::graph::capture::Output;
 use crate::api::graph::graph_handle::GraphInner;
+use crate::api::graph::spanning::far_runs::{self, FarRuns, ReplayedGraph, wrong_queue};
+use crate::api::graph::host_function::HostCall;
 use crate::api::queue::CommandQueue;
 use crate::error::site::CommandKind;
 use crate::error::{Error, Kind, Result};
@@ -11,7 +13,7 @@ use crate::runtime::event::{Event, Recording, same_context};
 use crate::runtime::owner::Owner;
 use crate::runtime::pending::{Pending, WakerRegistration};
 use crate::runtime::wait_mode::{LateSteps, WaitMode, late};
-use crate::scheduler::command::Op;
+use crate::scheduler::command::{Callback, Op};
 use crate::scheduler::handle_points::PointHistory;
 use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::queue_timing::PointTime;
@@ -39,12 +41,14 @@ struct ReplayInner {
     point: Point,
     past: Arc<PointHistory>,
     event: Event,
+    /// Holds the runs of the parts, if the graph has several contexts. `run` has no outputs and no times then.
+    far: Option<FarRuns>,
 }
 
 impl Drop for ReplayInner {
     /// Marks the outputs that were not read as dropped, so that the device does not copy them.
     fn drop(&mut self) {
-        for slot in &self.run.outputs {
+        for slot in self.run.outputs.iter().chain(self.far.iter().flat_map(FarRuns::outputs)) {
             slot.drop_queued();
         }
     }
@@ -81,7 +85,10 @@ impl CommandQueue {
     }
 
     fn enqueue_prepared(&self, what: Prepared<'_>, at: &'static Location<'static>) -> Result<Replay> {
-        let Prepared { graph, plan } = what;
+        let Prepared { graph, plan, spanning } = what;
+        if spanning.is_some() && self.captured_queue().is_none() && !self.owner().is(&graph.owner) {
+            return Err(wrong_queue(graph.label()));
+        }
         same_context(self.owner(), &graph.owner, || format!("graph `{}`", graph.label()))?;
         let outputs = graph.inner.outputs.iter().map(|_| ReadSlot::new()).collect();
         let run = Arc::new(GraphRun { plan, outputs, times: OnceLock::new(), at });
@@ -90,12 +97,30 @@ impl CommandQueue {
             return Ok(Replay::inside_capture(self, &graph.inner, run));
         }
         let by = Admission { slot: self.slot()?, what: CommandKind::Replay(graph.inner.name.0), at };
-        let (point, past) =
-            self.owner().engine().enqueue_replay(by, &run, steps(&graph.inner, &run), &graph.inner.turns)?;
+        let (point, past, far) = match &spanning {
+            None => {
+                let (ops, turns) = (steps(&graph.inner, &run), &graph.inner.turns);
+                let (point, past) = self.owner().engine().enqueue_replay(by, &run, ops, turns)?;
+                (point, past, None)
+            }
+            Some(spanning) => {
+                let turns = graph.inner.turns.iter().map(|(_, turn)| turn).collect();
+                let replayed = ReplayedGraph { spanning, whole: &run.plan, turns, at };
+                let calls = graph.inner.calls.iter().map(|(_, call)| callback(call, &run.plan.label)).collect();
+                let (point, past, far) = far_runs::enqueue(&replayed, by, calls)?;
+                (point, past, Some(far))
+            }
+        };
         let event = Event::new(self.owner().clone(), Recording::Point(point, past.clone(), None));
         let (owner, graph) = (self.owner().clone(), graph.inner.clone());
-        Ok(Replay { inner: Arc::new(ReplayInner { owner, graph, run, point, past, event }) })
+        Ok(Replay { inner: Arc::new(ReplayInner { owner, graph, run, point, past, event, far }) })
     }
+}
+
+/// Returns a call of a function of the host.
+fn callback(call: &HostCall, graph: &Arc<str>) -> Callback {
+    let (call, graph) = (call.clone(), graph.clone());
+    Box::new(move || call.call(&graph))
 }
 
 /// Returns the commands of a replay: the parts of the graph, with the functions of the host between them.
@@ -103,8 +128,7 @@ fn steps(graph: &GraphInner, run: &Arc<GraphRun>) -> Vec<Op> {
     let mut ops = Vec::new();
     for (at, segment) in run.plan.segments.iter().enumerate() {
         if let Some((_, call)) = at.checked_sub(1).map(|before| &graph.calls[before]) {
-            let (call, graph) = (call.clone(), run.plan.label.clone());
-            ops.push(Op::Callback(Box::new(move || call.call(&graph))));
+            ops.push(Op::Callback(callback(call, &run.plan.label)));
         }
         if !segment.order.levels.is_empty() {
             let step = GraphStep { run: run.clone(), segment: Some(at as u32) };
@@ -121,7 +145,8 @@ impl Replay {
         let event = queue.marker();
         let past = Arc::default();
         let graph = graph.clone();
-        Self { inner: Arc::new(ReplayInner { owner, graph, run, point: Point::START, past, event }) }
+        let (point, far) = (Point::START, None);
+        Self { inner: Arc::new(ReplayInner { owner, graph, run, point, past, event, far }) }
     }
 
     /// Returns the event of the replay, which completes when all its commands are complete.
@@ -182,16 +207,24 @@ impl Replay {
 
     fn read_output<T: Element>(&self, at: usize, len: usize) -> Result<Pending<Vec<T>>> {
         let inner = &self.inner;
-        let engine = inner.owner.engine();
+        let (owner, point, past, slot) = match &inner.far {
+            None => (&inner.owner, inner.point, &inner.past, &inner.run.outputs[at]),
+            Some(far) => {
+                let (run, slot) = far.output(at).expect("bug: no part reads the output");
+                let (point, past) = run.end.as_ref().expect("bug: a part with outputs has no end");
+                (&run.owner, *point, past, slot)
+            }
+        };
+        let engine = owner.engine();
         let state = engine.lock();
         state.lost()?;
-        engine.submit_up_to(state, inner.point, Caller::Waits);
+        engine.submit_up_to(state, point, Caller::Waits);
         Ok(late(OutputRead {
             registration: WakerRegistration::default(),
-            owner: inner.owner.clone(),
-            point: inner.point,
-            past: inner.past.clone(),
-            slot: inner.run.outputs[at].clone(),
+            owner: owner.clone(),
+            point,
+            past: past.clone(),
+            slot: slot.clone(),
             replay: self.clone(),
             len,
             element: std::marker::PhantomData,
@@ -238,17 +271,29 @@ impl Replay {
             Recording::Failed(error) => return Err(error),
             _ => return Err(wrong("the event is no captured marker")),
         };
-        let time = marked.time.and_then(|node| self.time_of(node));
+        if let (Some(node), Some(far)) = (marked.time, &inner.far) {
+            return Ok(far_event(far, node));
+        }
+        let time = marked.time.and_then(|node| time_of(&inner.run, node));
         Ok(Event::new(inner.owner.clone(), Recording::Point(inner.point, inner.past.clone(), time)))
     }
+}
 
-    /// Returns the time of a node, if the device measures it.
-    fn time_of(&self, node: u32) -> Option<Arc<PointTime>> {
-        let times = self.inner.run.times.get()?;
-        let time = times.measured(node)?.clone();
-        let (queue, lane, stamp) = (times.queue.clone(), times.lane, times.stamp);
-        Some(Arc::new(PointTime { queue, lane, stamp, time }))
-    }
+/// Returns the event of a timed marker of a graph of several contexts. It belongs to the context of the marker and
+/// completes with the part of the marker.
+fn far_event(far: &FarRuns, node: u32) -> Event {
+    let (part, at) = far.spanning.part_of_node(node).expect("bug: a marker is in no part");
+    let run = far.runs[part].as_ref().expect("bug: a part with nodes has no run");
+    let (point, past) = run.end.clone().expect("bug: a part with a timed marker has no end");
+    Event::new(run.owner.clone(), Recording::Point(point, past, time_of(&run.run, at)))
+}
+
+/// Returns the time of a node, if the device measures it.
+fn time_of(run: &GraphRun, node: u32) -> Option<Arc<PointTime>> {
+    let times = run.times.get()?;
+    let time = times.measured(node)?.clone();
+    let (queue, lane, stamp) = (times.queue.clone(), times.lane, times.stamp);
+    Some(Arc::new(PointTime { queue, lane, stamp, time }))
 }
 
 impl fmt::Debug for Replay {

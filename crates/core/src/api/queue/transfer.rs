@@ -215,8 +215,15 @@ impl ArrayOps<'_> {
         if source.is(target) || dst.size == 0 {
             return self.enqueue(self.by.what, Work::Copy { src, dst });
         }
-        self.not_captured("copy", BETWEEN_CONTEXTS)?;
-        context_copy::copy(self.owner, self.by, (source, target), &RegionCopy::run(src, dst))
+        self.copy_between((source, target), RegionCopy::run(src, dst))
+    }
+
+    /// Copies between arrays of two contexts, one of which is that of the queue.
+    pub(crate) fn copy_between(&self, (source, target): (&Owner, &Owner), copy: RegionCopy) -> Result<()> {
+        match self.captured {
+            None => context_copy::copy(self.owner, self.by, (source, target), &copy),
+            Some(captured) => captured.copy_between(self.by.at, (source, target), copy),
+        }
     }
 
     pub(crate) fn read<T: Element>(&self, array: &ArrayRef, out: Vec<T>) -> Result<Reading<T>> {
@@ -256,9 +263,6 @@ impl ArrayOps<'_> {
     }
 }
 
-/// Names the remedy for a copy between contexts in a capture.
-pub(crate) const BETWEEN_CONTEXTS: &str =
-    "a graph has the work of one context: copy before or after the replay";
 /// Names the remedy for an upload of a pinned array in a capture, on a device without pinned memory.
 pub(crate) const NO_PINNED_MEMORY: &str =
     "this device has no pinned memory that a replay could read: upload before the replay";
@@ -340,7 +344,11 @@ impl CommandQueue {
         if [source, target].iter().any(|side| side.is(self.owner())) {
             return copy(&maker);
         }
-        maker.not_captured("copy", BETWEEN_CONTEXTS)?;
+        if let Some(captured) = maker.captured {
+            let side = captured.fork_on(target, &format!("{}, copy elsewhere", self.label()), maker.by.at)?;
+            copy(&ArrayOps { owner: target, by: maker.by, captured: Some(&side) })?;
+            return captured.wait(&side.point(maker.by.at)?, maker.by.at);
+        }
         context_copy::elsewhere((self.owner(), maker.by), target, |by| {
             copy(&ArrayOps { owner: target, by, captured: None })
         })
