@@ -76,14 +76,17 @@ impl Engine {
     ) -> Result<Vec<EnqueuedPart>> {
         let mut state = self.lock();
         state.check(by.slot)?;
+        let uses: Vec<Vec<Work>> = commands.iter().map(PartCommand::uses).collect();
+        for work in uses.iter().flatten() {
+            state.check_work(by, work)?;
+        }
         for last in turns.iter().filter_map(|turn| turn.last()) {
             state.push_wait(by.slot, last, WaitCause::Policy, by.at);
         }
-        let uses: Vec<Vec<Work>> = commands.iter().map(PartCommand::uses).collect();
-        let all: Vec<Work> = uses.iter().flatten().map(copied).collect();
-        state.check_all(by, &all)?;
         let mut answers = Vec::with_capacity(commands.len());
         for (command, uses) in commands.into_iter().zip(uses) {
+            // The waits of a part come directly before it, so that other contexts do not wait for them too early.
+            state.check_all(by, &uses).expect("bug: a command is refused after its check");
             let answer = self.push_part(&mut state, by, command);
             if let EnqueuedPart::Stamps(stamps) = &answer
                 && let Some(&last) = stamps.last()
@@ -135,13 +138,5 @@ impl State {
             op => self.queue_mut(by.slot).push(Command { stamp, op }),
         }
         stamp
-    }
-}
-
-/// Returns the same uses.
-fn copied(work: &Work) -> Work {
-    match work {
-        Work::Graph(graph) => Work::Graph(Box::new(GraphStep::of(&**graph).clone())),
-        work => work.duplicate(),
     }
 }
