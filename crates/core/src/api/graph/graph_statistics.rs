@@ -2,7 +2,7 @@
 
 use crate::api::graph::graph_handle::Graph;
 use crate::api::graph::graph_view::VertexKind;
-use crate::api::graph::spanning::GraphPart;
+use crate::api::graph::spanning::ContextPart;
 use crate::memory::staged_bytes::Payload;
 use crate::record::replay_form::{ReplayForm, replay_form};
 use crate::work::graph_data::graph_barriers::barriers;
@@ -118,7 +118,7 @@ fn form(graph: &Graph) -> ReplayForm {
     let mut native = 0;
     let mut reason = "it has no launches";
     for (part, nodes) in spanning.partition.parts.iter().zip(&spanning.parts) {
-        let GraphPart::Nodes { plan, .. } = nodes else { continue };
+        let ContextPart::Nodes { plan, .. } = nodes else { continue };
         match replay_form(spanning.shape.owners[part.context as usize].wgpu(), plan) {
             ReplayForm::Native { launches } => native += launches,
             ReplayForm::Encoded { reason: of_part } => reason = of_part,

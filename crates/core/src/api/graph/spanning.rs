@@ -8,7 +8,7 @@ pub(crate) mod partition;
 
 use crate::api::graph::spanning::partition::{NodePlace, Partition, partition};
 use crate::api::graph::tape::TapeState;
-use crate::api::graph::tape::context_queues::CapturedCopy;
+use crate::api::graph::tape::captured_copy::CapturedCopy;
 use crate::error::Result;
 use crate::error::site::KernelId;
 use crate::runtime::owner::Owner;
@@ -17,9 +17,6 @@ use crate::scheduler::replay_turn::ReplayTurn;
 use crate::work::graph_data::graph_node::GraphNode;
 use crate::work::graph_data::graph_order::{GraphOrder, MissingOrder};
 use crate::work::graph_data::graph_plan::{GraphPlan, PlanParts};
-use crate::work::region_copy::{RegionCopy, Rows};
-use crate::work::span::Span;
-use crate::work::step::Work;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -27,7 +24,7 @@ use std::sync::Arc;
 pub(crate) struct Spanning {
     pub(crate) shape: Arc<SpanningShape>,
     pub(crate) partition: Arc<Partition>,
-    pub(crate) parts: Vec<GraphPart>,
+    pub(crate) parts: Vec<ContextPart>,
 }
 
 /// Holds what all plans of a graph of several contexts share.
@@ -48,7 +45,7 @@ pub(crate) struct SpanningShape {
 }
 
 /// Is a part of a graph.
-pub(crate) enum GraphPart {
+pub(crate) enum ContextPart {
     /// Holds nodes with a plan of their own, and the numbers of the outputs that they read, among those of the graph.
     Nodes { plan: Arc<GraphPlan>, nodes: Arc<[u32]>, outputs: Vec<u32> },
     /// Reads the source of the copy with this number.
@@ -104,8 +101,8 @@ impl Spanning {
         for part in &found.parts {
             let first = part.nodes[0];
             parts.push(match places[first as usize].copy {
-                Some(copy) if shape.copies[copy as usize].read == first => GraphPart::Read(copy),
-                Some(copy) => GraphPart::Write(copy),
+                Some(copy) if shape.copies[copy as usize].read == first => ContextPart::Read(copy),
+                Some(copy) => ContextPart::Write(copy),
                 None => {
                     // Missing order is an error of the whole graph, and was reported there.
                     let add = missing[part.context as usize] != MissingOrder::Ignore;
@@ -126,14 +123,14 @@ impl Spanning {
             return Self::new(self.shape.clone(), new);
         }
         // Only values differ.
-        let part = |part: &GraphPart| match part {
-            GraphPart::Nodes { plan, nodes, outputs } => {
+        let part = |part: &ContextPart| match part {
+            ContextPart::Nodes { plan, nodes, outputs } => {
                 let (values, values_differ) = (new.values.clone(), new.values_differ);
                 let plan = Arc::new(GraphPlan { values, values_differ, ..(**plan).clone() });
-                GraphPart::Nodes { plan, nodes: nodes.clone(), outputs: outputs.clone() }
+                ContextPart::Nodes { plan, nodes: nodes.clone(), outputs: outputs.clone() }
             }
-            GraphPart::Read(copy) => GraphPart::Read(*copy),
-            GraphPart::Write(copy) => GraphPart::Write(*copy),
+            ContextPart::Read(copy) => ContextPart::Read(*copy),
+            ContextPart::Write(copy) => ContextPart::Write(*copy),
         };
         let parts = self.parts.iter().map(part).collect();
         Ok(Self { shape: self.shape.clone(), partition: self.partition.clone(), parts })
@@ -142,7 +139,7 @@ impl Spanning {
     /// Returns the part of an output and the number of the output in it.
     pub(crate) fn part_of_output(&self, output: u32) -> Option<(usize, usize)> {
         self.parts.iter().enumerate().find_map(|(part, of)| {
-            let GraphPart::Nodes { outputs, .. } = of else { return None };
+            let ContextPart::Nodes { outputs, .. } = of else { return None };
             Some((part, outputs.iter().position(|&known| known == output)?))
         })
     }
@@ -150,14 +147,14 @@ impl Spanning {
     /// Returns the part of a node and the number of the node in it.
     pub(crate) fn part_of_node(&self, node: u32) -> Option<(usize, u32)> {
         self.parts.iter().enumerate().find_map(|(part, of)| {
-            let GraphPart::Nodes { nodes, .. } = of else { return None };
+            let ContextPart::Nodes { nodes, .. } = of else { return None };
             Some((part, nodes.binary_search(&node).ok()? as u32))
         })
     }
 }
 
 /// Returns a part of some nodes of a graph.
-fn nodes_part(whole: &GraphPlan, nodes: &[u32], missing: MissingOrder) -> Result<GraphPart> {
+fn nodes_part(whole: &GraphPlan, nodes: &[u32], missing: MissingOrder) -> Result<ContextPart> {
     let mut outputs = Vec::new();
     let own = |at: u32| {
         let node = whole.nodes.get(at);
@@ -185,21 +182,5 @@ fn nodes_part(whole: &GraphPlan, nodes: &[u32], missing: MissingOrder) -> Result
         control: None,
     };
     let plan = GraphPlan { values_differ: whole.values_differ, ..GraphPlan::new(parts, missing)? };
-    Ok(GraphPart::Nodes { plan: Arc::new(plan), nodes: nodes.into(), outputs })
-}
-
-impl CapturedCopy {
-    /// Returns the copy with the bytes that its sides have in a plan.
-    pub(crate) fn in_plan(&self, plan: &GraphPlan) -> RegionCopy {
-        let span = |node: u32| match &plan.command(node).work {
-            Work::Read { src: span, .. } | Work::Fill { dst: span, .. } => span.clone(),
-            _ => unreachable!("bug: a side of a copy has other work"),
-        };
-        let (src, dst): (Span, Span) = (span(self.read), span(self.write));
-        let rows = &self.copy.rows;
-        let (from, to) = (rows.from - self.copy.src.offset, rows.to - self.copy.dst.offset);
-        let rows =
-            Rows { from: src.offset + from, to: dst.offset + to, row: rows.row, axes: rows.axes.clone() };
-        RegionCopy { src, dst, rows }
-    }
+    Ok(ContextPart::Nodes { plan: Arc::new(plan), nodes: nodes.into(), outputs })
 }

@@ -1,12 +1,13 @@
 //! The tape of a capture: the commands of the captured queues, in the order of the calls.
 
 pub(crate) mod body;
+pub(crate) mod captured_copy;
 pub(crate) mod child;
 pub(crate) mod context_queues;
 mod made_blocks;
 
 use crate::api::graph::host_function::HostCall;
-use crate::api::graph::tape::context_queues::CapturedCopy;
+use crate::api::graph::tape::captured_copy::CapturedCopy;
 use crate::api::graph::tape::made_blocks::MadeBlocks;
 use crate::error::site::CommandKind;
 use crate::error::{Error, Kind, Result};

@@ -5,7 +5,7 @@
 //! queue. All commands are enqueued before the first relay is attached, the commands of the program's queue last: after
 //! an error, nothing executes in any context.
 
-use crate::api::graph::spanning::{GraphPart, Spanning};
+use crate::api::graph::spanning::{ContextPart, Spanning};
 use crate::error::site::CommandKind;
 use crate::error::{Error, Kind, Result};
 use crate::memory::read_slot::ReadSlot;
@@ -195,7 +195,7 @@ impl<'g> ReplayBuilder<'g> {
     fn add_part(&mut self, number: usize, context: usize) {
         let mut own_run = None;
         let (end, has_results) = match &self.graph.spanning.parts[number] {
-            GraphPart::Nodes { plan, outputs, .. } => {
+            ContextPart::Nodes { plan, outputs, .. } => {
                 let slots = outputs.iter().map(|_| ReadSlot::new()).collect();
                 let (plan, at) = (plan.clone(), self.graph.at);
                 let has_results = !outputs.is_empty() || plan.has_times;
@@ -204,14 +204,14 @@ impl<'g> ReplayBuilder<'g> {
                 own_run = Some(PartRun { run, owner: self.queues[context].owner.clone(), end: None });
                 (self.push(context, PartCommand::Nodes(step)), has_results)
             }
-            &GraphPart::Read(copy) => {
+            &ContextPart::Read(copy) => {
                 let reads = self.copies[copy as usize].prepared.reads(Vec::new());
                 let place = self.push_copy(context, reads);
                 let at = place.at;
                 self.copies[copy as usize].read = Some(place);
                 (at, false)
             }
-            &GraphPart::Write(copy) => {
+            &ContextPart::Write(copy) => {
                 let writes = self.copies[copy as usize].prepared.writes();
                 let place = self.push_copy(context, writes);
                 let at = place.at;

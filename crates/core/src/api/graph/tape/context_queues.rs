@@ -1,5 +1,6 @@
 //! Captured queues of other contexts, and copies between contexts in a capture.
 
+use crate::api::graph::tape::captured_copy::CapturedCopy;
 use crate::api::graph::tape::{CapturedQueue, Tape, TapeState};
 use crate::error::site::CommandKind;
 use crate::error::{Kind, Result};
@@ -13,14 +14,6 @@ use crate::work::step::Work;
 use smallvec::SmallVec;
 use std::panic::Location;
 use std::sync::Arc;
-
-/// Describes a captured copy between contexts. Two nodes stand for its sides: one reads the source, and one writes the
-/// target. No recorder executes these nodes: a replay enqueues the copy between two parts of the graph.
-pub(crate) struct CapturedCopy {
-    pub(crate) read: u32,
-    pub(crate) write: u32,
-    pub(crate) copy: RegionCopy,
-}
 
 /// Names the remedy for a second context in a body.
 const ONE_CONTEXT: &str =
