@@ -6,7 +6,7 @@ use crate::common::{Case, Subject, case};
 use crate::graphs::temporaries::has_returned;
 use fencepost::prelude::*;
 use fencepost::testing::{self, CpuFaults};
-use fencepost::{CpuOptions, Graph, Kind, Output, Result, region};
+use fencepost::{CpuOptions, EventOptions, Graph, Kind, Output, Result, region};
 use std::sync::mpsc::channel;
 use std::thread;
 
@@ -28,6 +28,7 @@ pub fn cases() -> Vec<Case> {
         case("g07_an_edit_that_makes_arrays_overlap_orders_the_parts_again", overlapping_edit),
         case("g07_policies_of_both_contexts_hold", policies),
         case("g07_a_graph_of_another_context_is_replayed_inside", children),
+        case("g07_timed_markers_of_another_context_have_times_of_its_clock", timed),
         case("g07_what_a_graph_of_several_contexts_cannot_do_is_refused_by_name", refused),
         case("g07_a_replay_that_is_refused_executes_nothing", nothing_executes),
         case("g07_a_lost_device_of_one_context_fails_the_replay", lost),
@@ -287,21 +288,26 @@ fn stepped(y: u32) -> u32 {
     y.wrapping_mul(3).wrapping_add(1)
 }
 
+/// Under `Unchecked` no policy orders the memory, so only the turns of the graph do.
 fn two_threads(s: &Subject) {
-    for (name, two) in partners(s, Policy::Ordered) {
-        let one = s.ctx();
-        let main = one.queue("main");
-        let y = one.zeros::<u32, 1>([N]).unwrap();
-        let graph = step(&two, &main, &y);
-        let queues = [one.queue("a"), one.queue("b")];
-        thread::scope(|scope| {
-            for queue in &queues {
-                let graph = graph.clone();
-                scope.spawn(move || (0..5).for_each(|_| drop(queue.replay(&graph).unwrap())));
-            }
+    for policy in [Policy::Ordered, Policy::Unchecked] {
+        each_pair_with(s, [policy; 2], |names, one, two| {
+            let (main, theirs) = (one.queue("main"), two.queue("theirs"));
+            let y = one.zeros::<u32, 1>([N]).unwrap();
+            let graph = step(two, &main, &y);
+            main.finish().wait().unwrap();
+            theirs.finish().wait().unwrap();
+            let queues = [one.queue("a"), one.queue("b")];
+            thread::scope(|scope| {
+                for queue in &queues {
+                    let graph = graph.clone();
+                    scope.spawn(move || (0..5).for_each(|_| drop(queue.replay(&graph).unwrap())));
+                }
+            });
+            queues.iter().for_each(|queue| main.wait_for_queue(queue).unwrap());
+            let right = (0..10).fold(0, |y, _| stepped(y));
+            assert_eq!(main.read(&y).wait().unwrap(), [right; N], "{names}, {policy:?}");
         });
-        let right = (0..10).fold(0, |y, _| stepped(y));
-        assert_eq!(main.read(&y).wait().unwrap(), [right; N], "{name}");
     }
 }
 
@@ -530,6 +536,37 @@ fn children(s: &Subject) {
             right = (0..3).fold(right, |y, _| stepped(y));
         }
         assert_eq!(theirs.read(&y).wait().unwrap(), [right; N], "{names}");
+    });
+}
+
+fn timed(s: &Subject) {
+    each_pair(s, |names, one, two| {
+        let queue = one.queue("main");
+        let y = two.zeros::<u32, 1>([N]).unwrap();
+        let timing = EventOptions { timing: true };
+        let (graph, (start, end, near)) = queue
+            .capture(|c| {
+                let side = c.fork_on(two, "side")?;
+                let start = side.marker_with(timing);
+                side.fill(&mut y.handle(), 5)?;
+                let end = side.marker_with(timing);
+                c.wait_for_queue(&side)?;
+                Ok((start, end, c.marker_with(timing)))
+            })
+            .unwrap();
+        let run = queue.replay(&graph).unwrap();
+        let [start, end, near] = [start, end, near].map(|marker| run.event_of(&marker).unwrap());
+        near.wait().unwrap();
+        match end.seconds_since(&start).wait() {
+            Ok(seconds) => assert!(seconds > 0.0, "{names}: {seconds}"),
+            Err(error) => assert!(matches!(error.kind(), Kind::NotMeasured { .. }), "{names}: {error}"),
+        }
+        // Two devices have two clocks.
+        let error = near.seconds_since(&start).wait().unwrap_err();
+        assert!(
+            matches!(error.kind(), Kind::Unrelated { .. } | Kind::NotMeasured { .. }),
+            "{names}: {error}"
+        );
     });
 }
 

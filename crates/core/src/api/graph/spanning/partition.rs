@@ -204,6 +204,15 @@ mod tests {
     }
 
     #[test]
+    fn two_waits_for_one_queue_make_two_parts_of_it() {
+        // Nodes 1 and 3 are of the other context; each waits for another node of the first one.
+        let found = parts(&[(0, None, &[]), (1, None, &[0]), (0, None, &[0]), (1, None, &[1, 2])], &[0]);
+        let expected =
+            [(0, vec![0], vec![]), (0, vec![2], vec![]), (1, vec![1], vec![0]), (1, vec![3], vec![1])];
+        assert_eq!(nodes(&found), expected);
+    }
+
+    #[test]
     fn contexts_without_a_path_between_them_wait_only_at_the_end() {
         let found = parts(&[(0, None, &[]), (1, None, &[]), (2, None, &[]), (1, None, &[1])], &[0]);
         assert_eq!(nodes(&found), [(0, vec![0], vec![]), (1, vec![1, 3], vec![]), (2, vec![2], vec![])]);
