@@ -9,12 +9,14 @@ use fencepost::testing::{self, CpuFaults};
 use fencepost::{CpuOptions, EventOptions, Graph, Kind, Output, Result, region};
 use std::sync::mpsc::channel;
 use std::thread;
+use std::time::Duration;
 
 pub fn cases() -> Vec<Case> {
     vec![
         case("g07_a_copy_between_any_two_contexts_is_exact_in_a_graph", exact),
         case("g07_parts_of_two_contexts_wait_only_where_the_capture_orders_them", overlap),
         case("g07_work_before_and_behind_a_fork_on_another_context_is_apart", around_a_fork),
+        case("g07_forks_and_joins_order_the_work_of_two_contexts", ordered),
         case("g07_a_diamond_over_two_contexts_joins_both_sides", diamond),
         case("g07_a_value_goes_through_three_contexts_and_back", ping_pong),
         case("g07_copies_of_regions_and_padded_arrays_are_exact", regions),
@@ -137,6 +139,51 @@ fn around_a_fork(s: &Subject) {
         assert_eq!(read.wait().unwrap(), [3; N], "{names}");
         run.wait().unwrap();
         assert_eq!(queue.read(&z).wait().unwrap(), [4; N], "{names}");
+    });
+}
+
+/// Holds one command after the other, and looks at the results of the commands behind it.
+fn ordered(s: &Subject) {
+    each_pair(s, |names, one, two| {
+        let queue = one.queue("main");
+        let (x, y) = (one.zeros::<u32, 1>([N]).unwrap(), two.zeros::<u32, 1>([N]).unwrap());
+        let (graph, [first, far, last]) = queue
+            .capture(|c| {
+                c.fill(&mut x.handle(), 1)?;
+                let first = c.read_as("first", &x)?;
+                let side = c.fork_on(two, "side")?;
+                side.fill(&mut y.handle(), 2)?;
+                let far = c.on(&side)?.read_as("far", &y)?;
+                c.wait_for_queue(&side)?;
+                let own = c.full([N], 3_u32)?;
+                Ok([first, far, c.read_as("last", &own)?])
+            })
+            .unwrap();
+        // The replay waits for the queue, for an earlier use of `x`, and for an earlier use of `y`.
+        for held in 0..3 {
+            let ctx = if held == 2 { two } else { one };
+            let gate = ctx.user_event("gate");
+            if held == 0 {
+                queue.wait_for(&gate.event()).unwrap();
+            } else {
+                let holder = ctx.queue("holder");
+                let array = if held == 1 { &x } else { &y };
+                holder.wait_for(&gate.event()).unwrap();
+                holder.fill(&mut array.handle(), 9).unwrap();
+            }
+            let run = queue.replay(&graph).unwrap();
+            let mut reads = [&first, &far, &last].map(|output| run.read(output).unwrap());
+            for (at, read) in reads.iter_mut().enumerate() {
+                let early =
+                    read.wait_timeout(Duration::from_millis(if held == 2 && at == 0 { 10_000 } else { 5 }));
+                let is_free = held == 2 && at == 0;
+                assert_eq!(early.unwrap().is_some(), is_free, "{names}, held {held}, output {at}");
+            }
+            gate.signal();
+            for (at, output) in [&first, &far, &last].into_iter().enumerate() {
+                assert_eq!(run.read(output).unwrap().wait().unwrap(), [at as u32 + 1; N], "{names}");
+            }
+        }
     });
 }
 
@@ -491,15 +538,15 @@ fn policies(s: &Subject) {
             let Kind::Hazard { wait, .. } = error.kind() else { panic!("{names}: {error}") };
             assert_eq!(wait, "second.wait_for_queue(&first)?", "{names}");
             let (graph, ()) = race(true).unwrap();
+            let theirs = two.queue("theirs");
             for value in [3, 4] {
                 queue.fill(&mut x.handle(), value).unwrap();
+                theirs.fill(&mut y.handle(), 9).unwrap();
+                // `Checked` knows no order between contexts, so it adds the wait for the fill, and for the replay.
+                queue.wait_for_queue(&theirs).unwrap();
                 let run = queue.replay(&graph).unwrap();
-                let reader = two.queue("reader");
-                reader.wait_for(run.event()).unwrap();
-                run.wait().unwrap();
-                two.synchronize().wait().unwrap();
-                assert_eq!(reader.read(&y).wait().unwrap(), [value; N], "{names}");
-                queue.wait_for_queue(&reader).unwrap();
+                theirs.wait_for(run.event()).unwrap();
+                assert_eq!(theirs.read(&y).wait().unwrap(), [value; N], "{names}");
             }
         });
     }
