@@ -147,16 +147,19 @@ fn ordered(s: &Subject) {
     each_pair(s, |names, one, two| {
         let queue = one.queue("main");
         let (x, y) = (one.zeros::<u32, 1>([N]).unwrap(), two.zeros::<u32, 1>([N]).unwrap());
-        let (graph, [first, far, last]) = queue
+        let (graph, outputs) = queue
             .capture(|c| {
-                c.fill(&mut x.handle(), 1)?;
+                // This fork comes after nothing in the graph.
+                let root = c.fork_on(two, "root")?;
+                let early = c.on(&root)?.read_as("early", &root.full([N], 1_u32)?)?;
+                c.fill(&mut x.handle(), 2)?;
                 let first = c.read_as("first", &x)?;
                 let side = c.fork_on(two, "side")?;
-                side.fill(&mut y.handle(), 2)?;
+                side.fill(&mut y.handle(), 3)?;
                 let far = c.on(&side)?.read_as("far", &y)?;
-                c.wait_for_queue(&side)?;
-                let own = c.full([N], 3_u32)?;
-                Ok([first, far, c.read_as("last", &own)?])
+                c.wait_for(&[root.marker(), side.marker()])?;
+                let last = c.read_as("last", &c.full([N], 4_u32)?)?;
+                Ok([early, first, far, last])
             })
             .unwrap();
         // The replay waits for the queue, for an earlier use of `x`, and for an earlier use of `y`.
@@ -172,15 +175,17 @@ fn ordered(s: &Subject) {
                 holder.fill(&mut array.handle(), 9).unwrap();
             }
             let run = queue.replay(&graph).unwrap();
-            let mut reads = [&first, &far, &last].map(|output| run.read(output).unwrap());
-            for (at, read) in reads.iter_mut().enumerate() {
-                let early =
-                    read.wait_timeout(Duration::from_millis(if held == 2 && at == 0 { 10_000 } else { 5 }));
-                let is_free = held == 2 && at == 0;
-                assert_eq!(early.unwrap().is_some(), is_free, "{names}, held {held}, output {at}");
+            for (at, output) in outputs.iter().enumerate() {
+                let mut read = run.read(output).unwrap();
+                if at < held {
+                    assert_eq!(read.wait().unwrap(), [at as u32 + 1; N], "{names}, held {held}");
+                } else {
+                    let early = read.wait_timeout(Duration::from_millis(5)).unwrap();
+                    assert_eq!(early, None, "{names}, held {held}, output {at}");
+                }
             }
             gate.signal();
-            for (at, output) in [&first, &far, &last].into_iter().enumerate() {
+            for (at, output) in outputs.iter().enumerate() {
                 assert_eq!(run.read(output).unwrap().wait().unwrap(), [at as u32 + 1; N], "{names}");
             }
         }
