@@ -3,8 +3,8 @@
 use crate::api::graph::bindings::{Prepared, Replayable};
 use crate::api::graph::capture::Output;
 use crate::api::graph::graph_handle::GraphInner;
-use crate::api::graph::spanning::far_runs::{self, FarRuns, ReplayedGraph, wrong_queue};
 use crate::api::graph::host_function::HostCall;
+use crate::api::graph::spanning::far_runs::{self, FarRuns, ReplayedGraph, wrong_queue};
 use crate::api::queue::CommandQueue;
 use crate::error::site::CommandKind;
 use crate::error::{Error, Kind, Result};
@@ -106,7 +106,8 @@ impl CommandQueue {
             Some(spanning) => {
                 let turns = graph.inner.turns.iter().map(|(_, turn)| turn).collect();
                 let replayed = ReplayedGraph { spanning, whole: &run.plan, turns, at };
-                let calls = graph.inner.calls.iter().map(|(_, call)| callback(call, &run.plan.label)).collect();
+                let calls =
+                    graph.inner.calls.iter().map(|(_, call)| callback(call, &run.plan.label)).collect();
                 let (point, past, far) = far_runs::enqueue(&replayed, by, calls)?;
                 (point, past, Some(far))
             }

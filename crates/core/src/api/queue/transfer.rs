@@ -347,7 +347,7 @@ impl CommandQueue {
         if let Some(captured) = maker.captured {
             let side = captured.fork_on(target, &format!("{}, copy elsewhere", self.label()), maker.by.at)?;
             copy(&ArrayOps { owner: target, by: maker.by, captured: Some(&side) })?;
-            return captured.wait(&side.point(maker.by.at)?, maker.by.at);
+            return captured.wait(&side.point("copy", maker.by.at)?, maker.by.at);
         }
         context_copy::elsewhere((self.owner(), maker.by), target, |by| {
             copy(&ArrayOps { owner: target, by, captured: None })

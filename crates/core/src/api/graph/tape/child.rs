@@ -66,7 +66,7 @@ impl CapturedQueue {
         if child.spanning.is_some() {
             return Err(self.refuse(
                 "a replay of a graph of several contexts",
-                &self.label(),
+                &self.label,
                 at,
                 OF_SEVERAL_CONTEXTS,
             ));
