@@ -4,6 +4,7 @@ mod bindings;
 mod built_in;
 mod captured_access;
 mod capturing;
+mod contexts;
 mod control;
 mod control_changes;
 mod control_files;
@@ -38,6 +39,7 @@ pub fn cases() -> Vec<Case> {
         built_in::cases(),
         captured_access::cases(),
         capturing::cases(),
+        contexts::cases(),
         control::cases(),
         control_changes::cases(),
         control_files::cases(),

@@ -15,6 +15,8 @@ pub const N: usize = 64;
 /// Holds what the verbs use. The elements of `x` are 7, those of `seven` are 7, those of `two` are 2.
 pub struct Objects {
     pub ctx: Context,
+    /// Is another context.
+    pub other: Context,
     pub x: DeviceArray<u32>,
     pub two: DeviceArray<u32>,
     pub mix: Kernel<Mix<'static>>,
@@ -160,6 +162,7 @@ pub fn table() -> Vec<Verb> {
     let capture = [
         of_capture("read_as", Behaviour::Adds, |o, c| c.read_as("x", &o.x).map(drop)),
         of_capture("on", Behaviour::NoNode, |_, c| c.on(&c.fork("empty fork")).map(drop)),
+        of_capture("fork_on", Behaviour::NoNode, |o, c| c.fork_on(&o.other, "empty fork").map(drop)),
         of_capture("input", Behaviour::NoNode, |o, c| c.input("x", &o.x).map(drop)),
         of_capture("value", Behaviour::NoNode, |_, c| c.value("a", 2_u32).map(drop)),
         of_capture("parameter", Behaviour::Writes, |o, c| {

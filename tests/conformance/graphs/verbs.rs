@@ -13,6 +13,7 @@ pub fn cases() -> Vec<Case> {
         case("g03_each_verb_is_captured_or_refused_on_a_captured_queue", on_a_capture),
         case("g03_each_verb_is_captured_or_refused_on_a_forked_queue", on_a_fork),
         case("g03_each_verb_is_captured_or_refused_in_a_body", in_a_body),
+        case("g07_each_verb_is_captured_or_refused_on_a_queue_of_another_context", on_another_context),
         case("g03_a_refused_verb_is_refused_under_checked_too", under_checked).host_side(),
         case("g03_calls_that_need_an_event_now_are_refused", events_inside),
         case("g03_verbs_of_the_context_run_during_a_capture", of_the_context),
@@ -52,7 +53,7 @@ pub fn mixed(ctx: &Context) -> fencepost::DynKernel {
     ctx.kernel_from(MIXED, "mixed").unwrap()
 }
 
-fn objects(ctx: Context) -> (Objects, CommandQueue) {
+fn objects(ctx: Context, other: Context) -> (Objects, CommandQueue) {
     let queue = ctx.queue("main");
     let x = queue.full([N], 7_u32).unwrap();
     let two = queue.full([N], 2_u32).unwrap();
@@ -60,23 +61,34 @@ fn objects(ctx: Context) -> (Objects, CommandQueue) {
     let up = ctx.pinned([N]).unwrap();
     let outside = queue.marker();
     let (mix, mixed) = (ctx.kernel::<Mix>().unwrap(), mixed(&ctx));
-    (Objects { ctx, x, two, mix, mixed, child, up, outside }, queue)
+    (Objects { ctx, other, x, two, mix, mixed, child, up, outside }, queue)
 }
 
 /// Names the captured queue on which a verb is called.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum On {
     Capture,
     Fork,
+    /// The queue belongs to another context than the queue that captures.
+    OtherContext,
 }
 
 /// Calls a verb inside a capture.
 fn call(on: On, verb: &Verb, objects: &Objects, c: &Capture) -> Result<()> {
     match (verb.call, on) {
+        (Call::Capture(call), On::OtherContext) => {
+            let side = c.fork_on(&objects.ctx, "side")?;
+            let result = call(objects, &c.on(&side)?);
+            c.wait_for_queue(&side)?;
+            result
+        }
         (Call::Capture(call), _) => call(objects, c),
         (Call::Queue(call), On::Capture) => call(objects, c),
-        (Call::Queue(call), On::Fork) => {
-            let side = c.fork("side");
+        (Call::Queue(call), On::Fork | On::OtherContext) => {
+            let side = match on {
+                On::OtherContext => c.fork_on(&objects.ctx, "side")?,
+                _ => c.fork("side"),
+            };
             let result = call(objects, &side);
             // The join of a queue with a refused call is no second error.
             c.wait_for_queue(&side)?;
@@ -109,12 +121,14 @@ fn check_queue(objects: &Objects, queue: &CommandQueue, after: &str) {
 }
 
 fn refuses(on: On, verb: &Verb, next: Option<&Verb>, objects: &Objects, queue: &CommandQueue) {
+    let first = objects.other.queue("first");
+    let queue = if on == On::OtherContext { &first } else { queue };
     // The capture fails with the error if the program returns it, and if the program drops it.
     let returned = queue.capture(|c| call(on, verb, objects, c)).map(drop).unwrap_err();
     check_refusal(verb, &returned, next);
     let dropped = queue.capture(|c| {
         drop(call(on, verb, objects, c));
-        c.fill(&mut objects.x.handle(), 100)
+        if on == On::OtherContext { Ok(()) } else { c.fill(&mut objects.x.handle(), 100) }
     });
     check_refusal(verb, &dropped.map(drop).unwrap_err(), next);
 }
@@ -122,12 +136,15 @@ fn refuses(on: On, verb: &Verb, next: Option<&Verb>, objects: &Objects, queue: &
 fn captures(on: On, verb: &Verb, objects: &Objects, queue: &CommandQueue) {
     let mut x = objects.x.handle();
     queue.fill(&mut x, 7).unwrap();
-    let captured = queue.capture(|c| call(on, verb, objects, c));
+    // The replays of a graph are on a queue of the context that captured it.
+    let first = objects.other.queue("first");
+    let by = if on == On::OtherContext { &first } else { queue };
+    let captured = by.capture(|c| call(on, verb, objects, c));
     let (graph, ()) = captured.unwrap_or_else(|error| panic!("`{}`, {on:?}: {error}", verb.name));
     assert_eq!(queue.read(&x).wait().unwrap(), [7; N], "the capture of `{}` executes it", verb.name);
     let adds = verb.behaviour != Behaviour::NoNode;
     assert_eq!(graph.nodes() > 0, adds, "`{}`: {graph:?}", verb.name);
-    queue.replay(&graph).unwrap();
+    by.replay(&graph).unwrap();
     let found = queue.read(&x).wait().unwrap();
     assert_eq!(found != [7; N], verb.behaviour == Behaviour::Writes, "`{}`: {found:?}", verb.name);
 }
@@ -143,12 +160,12 @@ fn each(on: On, verbs: &[Verb], objects: &Objects, queue: &CommandQueue) {
 }
 
 fn on_a_capture(subject: &Subject) {
-    let (objects, queue) = objects(subject.ctx());
+    let (objects, queue) = objects(subject.ctx(), subject.ctx());
     each(On::Capture, &table(), &objects, &queue);
 }
 
 fn on_a_fork(subject: &Subject) {
-    let (objects, queue) = objects(subject.ctx());
+    let (objects, queue) = objects(subject.ctx(), subject.ctx());
     let verbs: Vec<Verb> = table().into_iter().filter(|verb| matches!(verb.call, Call::Queue(_))).collect();
     each(On::Fork, &verbs, &objects, &queue);
 }
@@ -217,8 +234,23 @@ fn in_a_body(subject: &Subject) {
     }
 }
 
+/// Calls the verbs of the table on a queue of the objects' context, in captures of another context.
+fn on_another_context(subject: &Subject) {
+    let (objects, queue) = objects(subject.ctx(), subject.ctx());
+    let gated = ["if_", "if_else", "while_", "do_while", "repeat"];
+    let verbs: Vec<Verb> = table()
+        .into_iter()
+        .map(|verb| match gated.contains(&verb.name) {
+            // A graph with a condition or a loop has the work of one context.
+            true => Verb { behaviour: Behaviour::Refused, ..verb },
+            false => verb,
+        })
+        .collect();
+    each(On::OtherContext, &verbs, &objects, &queue);
+}
+
 fn under_checked(subject: &Subject) {
-    let (objects, queue) = objects(subject.ctx_with(Policy::Checked));
+    let (objects, queue) = objects(subject.ctx_with(Policy::Checked), subject.ctx());
     let all = table();
     for (at, verb) in all.iter().enumerate().filter(|(_, verb)| verb.behaviour == Behaviour::Refused) {
         refuses(On::Fork, verb, all.get(at + 1), &objects, &queue);
@@ -227,7 +259,7 @@ fn under_checked(subject: &Subject) {
 }
 
 fn events_inside(subject: &Subject) {
-    let (objects, queue) = objects(subject.ctx());
+    let (objects, queue) = objects(subject.ctx(), subject.ctx());
     each(On::Capture, &events(), &objects, &queue);
     each(On::Fork, &events(), &objects, &queue);
 }
@@ -259,7 +291,7 @@ fn of_the_context(subject: &Subject) {
 }
 
 fn panics(subject: &Subject) {
-    let (objects, queue) = objects(subject.ctx());
+    let (objects, queue) = objects(subject.ctx(), subject.ctx());
     let mut kept = None;
     for round in 0..3 {
         let caught = catch_unwind(AssertUnwindSafe(|| {
@@ -284,7 +316,7 @@ fn panics(subject: &Subject) {
 }
 
 fn fails(subject: &Subject) {
-    let (objects, queue) = objects(subject.ctx());
+    let (objects, queue) = objects(subject.ctx(), subject.ctx());
     for _ in 0..3 {
         let (short, mut x) = (objects.ctx.zeros::<u32, 1>([1]).unwrap(), objects.x.handle());
         let before = objects.ctx.pool_stats().used;

@@ -25,4 +25,5 @@ pub(crate) mod pinned_transfers;
 pub(crate) mod replacements;
 pub(crate) mod replay;
 pub(crate) mod saving;
+pub(crate) mod spanning;
 pub(crate) mod tape;

@@ -317,7 +317,7 @@ fn ticks(command: &NotedCommand) -> Option<(Seq, Ticks)> {
 }
 
 fn is_replay(command: &NotedCommand) -> bool {
-    matches!(command.what, CommandKind::Replay(_))
+    matches!(command.what, CommandKind::Replay(_) | CommandKind::ReplayPart(_))
 }
 
 fn known(time: &Arc<TimeSlot>) -> Option<(Seq, Ticks)> {
@@ -339,7 +339,7 @@ fn activity(noted: &ProfileEvent) -> Activity {
                     Activity::Read
                 }
                 CommandKind::Encode => Activity::Encode,
-                CommandKind::Replay(_) | CommandKind::Gate => Activity::Replay,
+                CommandKind::Replay(_) | CommandKind::ReplayPart(_) | CommandKind::Gate => Activity::Replay,
             }
         }
     }

@@ -121,11 +121,14 @@ impl CommandQueue {
 
     /// Makes the first queue of a capture on `queue`.
     pub(crate) fn captured(queue: &CommandQueue, tape: &Arc<Tape>) -> Self {
-        let place = CapturedQueue { tape: tape.clone(), index: 0, label: queue.label().into() };
-        Self::captured_as(queue.owner().clone(), queue.inner.options.clone(), place)
+        let (label, owner) = (queue.label().into(), queue.owner().clone());
+        let place = CapturedQueue { tape: tape.clone(), index: 0, label, owner };
+        Self::captured_as(queue.inner.options.clone(), place)
     }
 
-    fn captured_as(owner: Owner, options: QueueOptions, place: CapturedQueue) -> Self {
+    /// Makes the handle of a captured queue.
+    fn captured_as(options: QueueOptions, place: CapturedQueue) -> Self {
+        let owner = place.owner.clone();
         let slot = Err(Kind::CaptureEnded {
             call: "the call",
             queue: options.label.clone(),
@@ -336,9 +339,21 @@ impl CommandQueue {
         if let Some(captured) = &self.inner.captured {
             // After the end of the capture, the verbs of both queues return the same error.
             let place = captured.fork(label, Location::caller()).unwrap_or_else(|_| captured.clone());
-            return Self::captured_as(self.owner().clone(), options, place);
+            return Self::captured_as(options, place);
         }
         CommandQueue::new(self.owner().clone(), options)
+    }
+
+    /// Returns a captured queue of the context `owner`, after the commands captured so far on this captured queue.
+    pub(crate) fn fork_captured(
+        &self,
+        place: &CapturedQueue,
+        owner: &Owner,
+        label: &str,
+        at: &'static Location<'static>,
+    ) -> Result<CommandQueue> {
+        let options = QueueOptions { label: label.into(), ..self.inner.options.clone() };
+        Ok(Self::captured_as(options, place.fork_on(owner, label, at)?))
     }
 
     /// *Enqueues* a host function. The function runs on the context's callback thread after everything enqueued before,

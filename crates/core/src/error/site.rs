@@ -22,6 +22,8 @@ pub(crate) enum CommandKind {
     Gate,
     /// A replay of the graph whose name has this number among the names of kernels.
     Replay(KernelId),
+    /// A part of a replay in another context than that of the replay's queue, with the number of the graph's name there.
+    ReplayPart(KernelId),
     Map,
     /// One side of a copy between contexts, which the context itself enqueues.
     BetweenContexts,
@@ -40,7 +42,7 @@ impl CommandKind {
             Self::Read | Self::Inspect => "read",
             Self::Download => "download",
             Self::Encode => "encode",
-            Self::Replay(_) => "replay",
+            Self::Replay(_) | Self::ReplayPart(_) => "replay",
             Self::Map => "map",
             Self::Gate => "a condition",
         }

@@ -31,14 +31,30 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Poll, Waker};
 
 /// One side of a copy: the context, the queue and the array.
-struct CopyEnd<'a> {
-    engine: &'a Arc<Engine>,
+struct CopyEnd {
+    engine: Arc<Engine>,
     end: CopySide,
     by: Admission,
     /// Covers the bytes of the array that the copy uses, from the first to the last.
     span: Span,
     /// Provides memory for the pieces whose bytes are not contiguous words in the array.
     between: CopyBuffers,
+}
+
+/// A copy that is not enqueued yet.
+pub(crate) struct PreparedCopy {
+    source: CopyEnd,
+    target: CopyEnd,
+    pieces: Vec<CopyPiece>,
+}
+
+/// The commands of one side of a copy.
+pub(crate) struct CopyCommands {
+    pub(crate) ops: Vec<Op>,
+    /// Lists the indices of the last commands of the pieces among `ops`.
+    pub(crate) ends: Vec<usize>,
+    /// Uses the arrays as all commands together do.
+    pub(crate) uses: Works,
 }
 
 /// One piece of a copy. On each side its bytes have a place without gaps, in the array or in a buffer.
@@ -125,7 +141,7 @@ fn end(owner: &Owner, slot: Slot) -> Event {
 
 /// Returns the error of the other side as an error of this side. The loss of the other device becomes `OtherContext`,
 /// so that the program does not take it for the loss of this device.
-fn lost(other: &Engine, error: Error) -> Error {
+pub(crate) fn lost(other: &Engine, error: Error) -> Error {
     if !matches!(error.kind(), Kind::DeviceLost { .. }) {
         return error;
     }
@@ -140,43 +156,114 @@ fn enqueue(
     (source, read_by): (&Owner, Admission),
     (target, written_by): (&Owner, Admission),
 ) -> Result<()> {
-    let rows = cut(copy, overlaps_itself(source.engine(), target.engine(), copy));
-    let source = &CopyEnd::new(CopySide::Source, source, read_by, &copy.src, &rows)?;
-    let target = &CopyEnd::new(CopySide::Target, target, written_by, &copy.dst, &rows)?;
-    let pieces = pieces(source, target, rows);
+    let prepared = PreparedCopy::new(copy, (source, read_by), (target, written_by))?;
+    let (source, target) = (&prepared.source, &prepared.target);
     // An `Unchecked` context adds no waits. There the read of the source waits for this event, which signals that the
     // program's queue has reached the copy.
     let place = (end == CopySide::Target && source.engine.lock().policy() == Policy::Unchecked).then(|| {
         let reached = target.engine.marker(target.by.slot).0;
-        (Signaller::new(source.engine, &target.name()), target.origin(reached.stamp))
+        (Signaller::new(&source.engine, &target.name()), target.origin(reached.stamp))
     });
     // If the program's queue reads the source, it waits at last for this event, which signals that the target is
     // written.
-    let done = (end == CopySide::Source).then(|| Signaller::new(source.engine, &target.name()));
-    let read = || source.reads(&pieces, place.as_ref().map(|(signaller, _)| signaller), done.as_ref());
-    let write = || target.writes(&pieces);
+    let done = (end == CopySide::Source).then(|| Signaller::new(&source.engine, &target.name()));
+    let read = || {
+        let wait = place.iter().map(|(signaller, _)| signaller.wait());
+        let mut side = prepared.reads(wait.collect());
+        side.ops.extend(done.as_ref().map(Signaller::wait));
+        source.enqueue(side)
+    };
+    let write = || target.enqueue(prepared.writes());
     let turn = lock_enqueueing();
     let (reads, writes);
     // The side of the helper queue comes first: if it fails, the program's queue is unchanged.
     if end == CopySide::Target {
-        reads = read().map_err(|error| lost(source.engine, error))?;
+        reads = read().map_err(|error| lost(&source.engine, error))?;
         writes = write()?;
     } else {
-        writes = write().map_err(|error| lost(target.engine, error))?;
+        writes = write().map_err(|error| lost(&target.engine, error))?;
         reads = read()?;
     }
     drop(turn);
     if let Some((signaller, origin)) = place {
-        Relay::attach(source.engine, signaller, origin, None);
+        Relay::attach(&source.engine, signaller, origin, None);
     }
     if let (Some(done), Some(&last)) = (done, writes.last()) {
-        Relay::attach(source.engine, done, target.origin(last), None);
+        Relay::attach(&source.engine, done, target.origin(last), None);
     }
-    connect(source, target, pieces, &reads, &writes);
+    prepared.connect(&reads, &writes);
     Ok(())
 }
 
-fn pieces(source: &CopyEnd<'_>, target: &CopyEnd<'_>, rows: Vec<Rows>) -> Vec<CopyPiece> {
+impl PreparedCopy {
+    /// Prepares a copy between the queues of two admissions. Allocates the memory between that the pieces need.
+    ///
+    /// # Errors
+    /// The errors of an allocation, of both contexts.
+    pub(crate) fn new(
+        copy: &RegionCopy,
+        (source, read_by): (&Owner, Admission),
+        (target, written_by): (&Owner, Admission),
+    ) -> Result<Self> {
+        let rows = cut(copy, overlaps_itself(source.engine(), target.engine(), copy));
+        let source = CopyEnd::new(CopySide::Source, source, read_by, &copy.src, &rows)?;
+        let target = CopyEnd::new(CopySide::Target, target, written_by, &copy.dst, &rows)?;
+        let pieces = pieces(&source, &target, rows);
+        Ok(Self { source, target, pieces })
+    }
+
+    /// Returns the reads of the pieces, behind the commands `ops`.
+    pub(crate) fn reads(&self, mut ops: Vec<Op>) -> CopyCommands {
+        let mut ends = Vec::new();
+        for piece in &self.pieces {
+            ops.extend(piece.free.as_ref().map(Signaller::wait));
+            ops.extend(self.source.between(&piece.rows, &piece.src));
+            ends.push(ops.len());
+            ops.push(Op::Work(Work::Read { src: piece.src.clone(), slot: piece.read.clone() }));
+        }
+        let whole = Work::Read { src: self.source.span.clone(), slot: ReadSlot::new() };
+        CopyCommands { ops, ends, uses: self.source.uses(whole) }
+    }
+
+    /// Returns the writes of the pieces.
+    pub(crate) fn writes(&self) -> CopyCommands {
+        let (mut ops, mut ends) = (Vec::new(), Vec::new());
+        for piece in &self.pieces {
+            let src = Payload::Later(piece.staged.clone());
+            ops.extend([piece.here.wait(), Op::Work(Work::Upload { src, dst: piece.dst.clone() })]);
+            ops.extend(self.target.between(&piece.rows, &piece.dst));
+            ends.push(ops.len() - 1);
+        }
+        let whole = Work::Fill { dst: self.target.span.clone(), pattern: Pattern::ZERO };
+        CopyCommands { ops, ends, uses: self.target.uses(whole) }
+    }
+
+    /// Attaches the relays with which each side signals the other: every read to the target, and every write to the
+    /// source, which may then read the piece two places behind. `reads` and `writes` are the stamps of the pieces in
+    /// their queues.
+    pub(crate) fn connect(self, reads: &[Stamp], writes: &[Stamp]) {
+        let Self { source, target, pieces } = self;
+        for (at, piece) in pieces.into_iter().enumerate() {
+            let CopyPiece { src, read, staged, free, here, .. } = piece;
+            if let Some(free) = free {
+                Relay::attach(&source.engine, free, target.origin(writes[at - PIECES_IN_FLIGHT]), None);
+            }
+            let reading = source.reading(src, read, reads[at]);
+            let mut bytes = PieceBytes { reading, target: target.engine.clone(), staged, saved: Vec::new() };
+            let then = Box::new(move |waker: &Waker| bytes.fetch(waker));
+            Relay::attach(&target.engine, here, source.origin(reads[at]), Some(then));
+        }
+    }
+}
+
+impl CopyCommands {
+    /// Returns the stamps of the last commands of the pieces, given the stamps of all commands.
+    pub(crate) fn ends(ends: &[usize], stamps: &[Stamp]) -> Vec<Stamp> {
+        ends.iter().map(|&at| stamps[at]).collect()
+    }
+}
+
+fn pieces(source: &CopyEnd, target: &CopyEnd, rows: Vec<Rows>) -> Vec<CopyPiece> {
     let (reader, writer) = (source.name(), target.name());
     let piece = |(at, rows): (usize, Rows)| CopyPiece {
         src: source.place(at, &rows),
@@ -184,56 +271,32 @@ fn pieces(source: &CopyEnd<'_>, target: &CopyEnd<'_>, rows: Vec<Rows>) -> Vec<Co
         rows,
         read: ReadSlot::new(),
         staged: Arc::default(),
-        free: (at >= PIECES_IN_FLIGHT).then(|| Signaller::new(source.engine, &writer)),
-        here: Signaller::new(target.engine, &reader),
+        free: (at >= PIECES_IN_FLIGHT).then(|| Signaller::new(&source.engine, &writer)),
+        here: Signaller::new(&target.engine, &reader),
     };
     rows.into_iter().enumerate().map(piece).collect()
 }
 
-/// Attaches the relays with which each side signals the other: every read to the target, and every write to the
-/// source, which may then read the piece two places behind. `reads` and `writes` are the stamps of the pieces in
-/// their queues.
-fn connect(
-    source: &CopyEnd<'_>,
-    target: &CopyEnd<'_>,
-    pieces: Vec<CopyPiece>,
-    reads: &[Stamp],
-    writes: &[Stamp],
-) {
-    for (at, piece) in pieces.into_iter().enumerate() {
-        let CopyPiece { src, read, staged, free, here, .. } = piece;
-        if let Some(free) = free {
-            Relay::attach(source.engine, free, target.origin(writes[at - PIECES_IN_FLIGHT]), None);
-        }
-        let reading = source.reading(src, read, reads[at]);
-        let mut bytes = PieceBytes { reading, target: target.engine.clone(), staged, saved: Vec::new() };
-        let then = Box::new(move |waker: &Waker| bytes.fetch(waker));
-        Relay::attach(target.engine, here, source.origin(reads[at]), Some(then));
-    }
-}
-
-impl<'a> CopyEnd<'a> {
-    fn new(end: CopySide, owner: &'a Owner, by: Admission, span: &Span, rows: &[Rows]) -> Result<Self> {
-        let engine = owner.engine();
-        let theirs = by.what == CommandKind::BetweenContexts;
+impl CopyEnd {
+    fn new(end: CopySide, owner: &Owner, by: Admission, span: &Span, rows: &[Rows]) -> Result<Self> {
+        let engine = owner.engine().clone();
+        let theirs = matches!(by.what, CommandKind::BetweenContexts | CommandKind::ReplayPart(_));
         let between = CopyBuffers::new(owner, by, end, rows);
-        let between = between.map_err(|error| if theirs { lost(engine, error) } else { error })?;
+        let between = between.map_err(|error| if theirs { lost(&engine, error) } else { error })?;
         Ok(Self { engine, end, by, span: span.clone(), between })
     }
-}
 
-impl CopyEnd<'_> {
     fn point(&self, stamp: Stamp) -> Point {
         Point { slot: self.by.slot, stamp }
     }
 
     fn origin(&self, stamp: Stamp) -> RelaySource {
         let point = self.point(stamp);
-        RelaySource::Point(Arc::downgrade(self.engine), point, self.engine.stretch_of(point))
+        RelaySource::Point(Arc::downgrade(&self.engine), point, self.engine.stretch_of(point))
     }
 
     fn name(&self) -> String {
-        RelaySource::name(self.engine, self.point(Stamp(0)))
+        RelaySource::name(&self.engine, self.point(Stamp(0)))
     }
 
     fn place(&self, at: usize, rows: &Rows) -> Span {
@@ -246,44 +309,17 @@ impl CopyEnd<'_> {
         apart.then(|| Op::Work(self.end.between(rows, &self.span.block, &place.block)))
     }
 
-    /// Enqueues the reads, after a wait for `place` and before a wait for `done`, and returns their stamps.
-    fn reads(
-        &self,
-        pieces: &[CopyPiece],
-        place: Option<&Signaller>,
-        done: Option<&Signaller>,
-    ) -> Result<Vec<Stamp>> {
-        let mut ops: Vec<Op> = place.map(Signaller::wait).into_iter().collect();
-        let mut ends = Vec::new();
-        for piece in pieces {
-            ops.extend(piece.free.as_ref().map(Signaller::wait));
-            ops.extend(self.between(&piece.rows, &piece.src));
-            ends.push(ops.len());
-            ops.push(Op::Work(Work::Read { src: piece.src.clone(), slot: piece.read.clone() }));
-        }
-        ops.extend(done.map(Signaller::wait));
-        self.enqueue(Work::Read { src: self.span.clone(), slot: ReadSlot::new() }, ops, ends)
-    }
-
-    /// Enqueues the writes and returns their stamps.
-    fn writes(&self, pieces: &[CopyPiece]) -> Result<Vec<Stamp>> {
-        let (mut ops, mut ends) = (Vec::new(), Vec::new());
-        for piece in pieces {
-            let src = Payload::Later(piece.staged.clone());
-            ops.extend([piece.here.wait(), Op::Work(Work::Upload { src, dst: piece.dst.clone() })]);
-            ops.extend(self.between(&piece.rows, &piece.dst));
-            ends.push(ops.len() - 1);
-        }
-        self.enqueue(Work::Fill { dst: self.span.clone(), pattern: Pattern::ZERO }, ops, ends)
-    }
-
-    /// Enqueues `ops` and returns the stamps of those at the indices `ends`. The check of hazards sees `whole` in
-    /// their place, which uses the array as all of them together do.
-    fn enqueue(&self, whole: Work, ops: Vec<Op>, ends: Vec<usize>) -> Result<Vec<Stamp>> {
+    /// Returns the uses of this side: `whole`, which uses the array as all pieces together do, and the memory between.
+    fn uses(&self, whole: Work) -> Works {
         let own = self.between.spans().map(|dst| Work::Fill { dst, pattern: Pattern::ZERO });
-        let all: Works = std::iter::once(whole).chain(own).collect();
-        let stamps = self.engine.enqueue_all(self.by, &all, ops)?;
-        Ok(ends.into_iter().map(|at| stamps[at]).collect())
+        std::iter::once(whole).chain(own).collect()
+    }
+
+    /// Enqueues the commands of this side and returns the stamps of the pieces. The check of hazards sees the uses in
+    /// their place.
+    fn enqueue(&self, CopyCommands { ops, ends, uses }: CopyCommands) -> Result<Vec<Stamp>> {
+        let stamps = self.engine.enqueue_all(self.by, &uses, ops)?;
+        Ok(CopyCommands::ends(&ends, &stamps))
     }
 
     /// Returns the read of a piece. The read is the command with this stamp.

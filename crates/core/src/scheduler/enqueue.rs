@@ -211,6 +211,14 @@ impl State {
         Ok(())
     }
 
+    /// Returns the error that the check of a work would return now.
+    pub(crate) fn check_work(&self, by: Admission, work: &Work) -> Result<()> {
+        if self.host_uses > 0 {
+            check_maps(work)?;
+        }
+        ordering::admit::missing_waits(self, by, work).map(drop)
+    }
+
     /// Adds admitted work to the end of a queue and assigns its stamp.
     #[inline]
     fn push_work(&mut self, by: Admission, work: Work) -> Stamp {

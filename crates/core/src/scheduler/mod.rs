@@ -69,6 +69,7 @@ pub(crate) mod queue_state;
 pub(crate) mod queue_times;
 pub(crate) mod queue_timing;
 pub(crate) mod relay;
+pub(crate) mod replay_parts;
 mod replay_times;
 pub(crate) mod replay_turn;
 pub(crate) mod repoll;

@@ -1,11 +1,13 @@
 //! The replays of a graph as commands of queues. S is the state lock.
 
 use crate::error::Result;
+use crate::memory::staged_bytes::{ReplaySource, Staged};
 use crate::scheduler::command::{Command, Op};
 use crate::scheduler::engine::Engine;
 use crate::scheduler::handle_points::PointHistory;
 use crate::scheduler::ordering;
 use crate::scheduler::ordering::admission::Admission;
+use crate::work::graph_data::graph_plan::GraphPlan;
 use crate::work::graph_data::graph_run::{GraphRun, GraphStep};
 use crate::work::step::Work;
 use fencepost_profile::WaitCause;
@@ -17,7 +19,30 @@ use std::sync::Arc;
 #[derive(Default)]
 pub(crate) struct ReplayTurn(Mutex<Option<Point>>);
 
+impl ReplayTurn {
+    /// Returns the end of the last replay.
+    pub(crate) fn last(&self) -> Option<Point> {
+        *lock(&self.0)
+    }
+
+    /// Records the end of a replay.
+    pub(crate) fn set(&self, end: Point) {
+        *lock(&self.0) = Some(end);
+    }
+}
+
 impl Engine {
+    /// Copies the pinned arrays that a replay of the plan uploads to staging memory, on a device without pinned memory.
+    ///
+    /// # Errors
+    /// Returns the error of an allocation.
+    pub(crate) fn stage_uploads(&self, plan: &GraphPlan) -> Result<Vec<Staged>> {
+        let stage = |source: &Arc<dyn ReplaySource>| {
+            self.stage(source.size(), &mut |staging: &mut [u8]| source.copy_to(staging))
+        };
+        plan.sources.iter().map(stage).collect()
+    }
+
     /// Enqueues the commands of a replay, with no other command between them. `turns` are those of the graph and of the
     /// graphs in it. Returns the point of the last command, with its history.
     ///
@@ -35,7 +60,7 @@ impl Engine {
         let mut state = self.lock();
         state.check(by.slot)?;
         if run.plan.owns_memory {
-            for last in turns.iter().filter_map(|(_, turn)| *lock(&turn.0)) {
+            for last in turns.iter().filter_map(|(_, turn)| turn.last()) {
                 state.push_wait(by.slot, last, WaitCause::Policy, by.at);
             }
         }
@@ -64,7 +89,7 @@ impl Engine {
             ordering::admit::record(&state, by, last, &whole[0]);
         }
         let (point, past) = state.marker(by.slot);
-        turns.iter().for_each(|(_, turn)| *lock(&turn.0) = Some(point));
+        turns.iter().for_each(|(_, turn)| turn.set(point));
         self.notify_lane(state, by.slot);
         Ok((point, past))
     }

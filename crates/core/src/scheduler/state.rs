@@ -317,7 +317,9 @@ impl State {
             CommandKind::Upload => "an upload".into(),
             CommandKind::Read => "a read".into(),
             CommandKind::Download => "a download".into(),
-            CommandKind::Replay(id) => format!("graph `{}`", self.kernels.get(id)),
+            CommandKind::Replay(id) | CommandKind::ReplayPart(id) => {
+                format!("graph `{}`", self.kernels.get(id))
+            }
             CommandKind::Encode => "commands of the program".into(),
             CommandKind::Gate => "a condition".into(),
             CommandKind::Map => "a map".into(),

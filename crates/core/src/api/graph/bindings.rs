@@ -3,6 +3,7 @@
 use crate::api::graph::edited_table::check_dispatches;
 use crate::api::graph::graph_handle::Graph;
 use crate::api::graph::replacements::Replacements;
+use crate::api::graph::spanning::Spanning;
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
 use crate::error::{Kind, Result};
 use crate::runtime::event::same_context;
@@ -35,8 +36,8 @@ use std::sync::{Arc, OnceLock};
 pub struct Bindings<'g> {
     graph: &'g Graph,
     replacements: Replacements,
-    /// Is the plan with these arrays and values, from the first replay on.
-    plan: OnceLock<Arc<GraphPlan>>,
+    /// Is the plan with these arrays and values, from the first replay on, with its parts.
+    plan: OnceLock<(Arc<GraphPlan>, Option<Arc<Spanning>>)>,
 }
 
 /// Is a graph, or a graph with bindings: what [`replay`](crate::CommandQueue::replay) enqueues.
@@ -46,6 +47,8 @@ pub trait Replayable: sealed::Prepare {}
 pub struct Prepared<'g> {
     pub(crate) graph: &'g Graph,
     pub(crate) plan: Arc<GraphPlan>,
+    /// Holds the parts of the plan, if the graph has several contexts.
+    pub(crate) spanning: Option<Arc<Spanning>>,
 }
 
 pub(crate) mod sealed {
@@ -64,20 +67,22 @@ impl Replayable for Bindings<'_> {}
 impl sealed::Prepare for Graph {
     fn prepared(&self) -> Result<Prepared<'_>> {
         self.check_bound(&self.plan)?;
-        Ok(Prepared { graph: self, plan: self.plan.clone() })
+        Ok(Prepared { graph: self, plan: self.plan.clone(), spanning: self.spanning.clone() })
     }
 }
 
 impl sealed::Prepare for Bindings<'_> {
     fn prepared(&self) -> Result<Prepared<'_>> {
         let graph = self.graph;
-        if let Some(plan) = self.plan.get() {
-            return Ok(Prepared { graph, plan: plan.clone() });
+        if let Some((plan, spanning)) = self.plan.get().cloned() {
+            return Ok(Prepared { graph, plan, spanning });
         }
         let plan = Arc::new(graph.plan.changed(self.replacements.change())?);
         check_dispatches(graph, &plan, &self.replacements.inputs())?;
         graph.check_bound(&plan)?;
-        Ok(Prepared { graph, plan: self.plan.get_or_init(|| plan).clone() })
+        let spanning = graph.spanning.as_ref().map(|known| known.changed(&graph.plan, &plan)).transpose()?;
+        let (plan, spanning) = self.plan.get_or_init(|| (plan, spanning.map(Arc::new))).clone();
+        Ok(Prepared { graph, plan, spanning })
     }
 }
 
@@ -114,7 +119,8 @@ impl Graph {
             let known = inputs.iter().map(|input| input.name.to_string()).collect();
             return Err(self.unknown("input", name, known).into());
         };
-        same_context(&self.owner, &array.array.storage.owner, || format!("array `{}`", array.label()))?;
+        let owner = self.owner_of_input(at);
+        same_context(owner, &array.array.storage.owner, || format!("array `{}`", array.label()))?;
         let (input, shape, padded) = (&inputs[at], array.shape(), array.padded_shape());
         if input.dtype != T::DTYPE || *input.shape != shape || *input.padded != padded {
             let object = format!("input `{name}`");
@@ -122,7 +128,7 @@ impl Graph {
             let found = format!("array `{}`, {}", array.label(), described(T::DTYPE, &shape, &padded));
             return Err(Kind::GraphBinding { graph: self.label().into(), object, expected, found }.into());
         }
-        let alignment = self.owner.device().caps().binding_alignment;
+        let alignment = owner.device().caps().binding_alignment;
         check_alignment(input, &array.array, if input.is_bound { alignment } else { 4 })?;
         Ok(at)
     }

@@ -1,5 +1,6 @@
 //! The capture of a graph.
 
+use crate::api::context::Context;
 use crate::api::graph::graph_handle::Graph;
 use crate::api::graph::graph_output::GraphOutput;
 use crate::api::graph::host_function::HostFunction;
@@ -138,6 +139,39 @@ impl Capture {
                 Err(Kind::Graph { graph: self.queue.label().into(), problem }.into())
             }
         }
+    }
+
+    /// Returns a captured queue of another context, on any adapter, which comes after the work captured so far on this
+    /// queue. Verbs on it capture work of that context, and [`wait_for_queue`](CommandQueue::wait_for_queue) joins it, as
+    /// for a [fork](CommandQueue::fork). A copy between arrays of two contexts can be captured on a queue of either.
+    ///
+    /// A replay of the graph executes the work of all its contexts, each on its own device, at the same time where nothing
+    /// orders it. A wait between two contexts goes through the host, as it does without a graph, unless both are on one
+    /// wgpu device.
+    ///
+    /// # Errors
+    /// Returns [`Kind::Captured`](crate::Kind::Captured) in a body, and in a capture with a condition or a loop;
+    /// [`Kind::CaptureEnded`](crate::Kind::CaptureEnded).
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// # let (other, _) = fencepost::doctest();
+    /// let x = queue.array(&[1_u32, 2, 3, 4])?;
+    /// let (graph, copied) = queue.capture(|c| {
+    ///     let side = c.fork_on(&other, "side")?;
+    ///     let mut y = side.zeros::<u32, 1>([4])?;      // memory of the other context
+    ///     side.copy(&x, &mut y)?;
+    ///     c.wait_for_queue(&side)?;
+    ///     c.on(&side)?.read_as("y", &y)
+    /// })?;
+    /// assert_eq!(queue.replay(&graph)?.read(&copied)?.wait()?, [1, 2, 3, 4]);
+    /// # drop(ctx);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn fork_on(&self, context: &Context, label: &str) -> Result<CommandQueue> {
+        self.queue.fork_captured(self.place(), &context.owner, label, Location::caller())
     }
 
     pub(crate) fn place(&self) -> &CapturedQueue {

@@ -298,7 +298,7 @@ fn capture_body(
     body: impl FnOnce(&Capture) -> Result<()>,
 ) -> Result<TapeState> {
     let _open = place.open_body(construct.call, construct.at)?;
-    let tape = Tape::of_body(&place.tape, queue.label(), construct.at);
+    let tape = Tape::of_body(place, queue.label(), construct.at);
     let _ending = Ending(&tape);
     body(&Capture { queue: CommandQueue::captured(queue, &tape) })?;
     tape.end()

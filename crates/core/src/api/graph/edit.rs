@@ -114,7 +114,7 @@ impl<'g> GraphEdit<'g> {
     /// Returns [`Kind::GridTooLarge`], [`Kind::GridNegative`]; [`Kind::Graph`] if no node is selected or a selected
     /// node is no launch, or if the place of the workgroup counts is an input.
     pub fn grid(mut self, grid: Grid<'_>) -> Result<Self> {
-        let (owner, names) = (self.graph.owner.clone(), self.graph.plan.names.clone());
+        let (owner, names) = (self.owner_of_selected()?, self.graph.plan.names.clone());
         let limit = owner.device().caps().max_groups;
         let counts = match grid.0 {
             GridSize::Indirect(array, at) => {
@@ -156,7 +156,7 @@ impl<'g> GraphEdit<'g> {
         name: &str,
         array: &DeviceArray<T, D>,
     ) -> Result<Self> {
-        let (owner, names) = (self.graph.owner.clone(), self.graph.plan.names.clone());
+        let (owner, names) = (self.owner_of_selected()?, self.graph.plan.names.clone());
         same_context(&owner, &array.array.storage.owner, || format!("array `{}`", array.label()))?;
         let mut arrays = vec![array.array.clone()];
         self.each_launch("an array", |node, launch| {
@@ -235,7 +235,7 @@ impl<'g> GraphEdit<'g> {
     #[track_caller]
     pub fn apply(self) -> Result<()> {
         let at = Location::caller();
-        let Self { graph, launches, replacements, uses_change, .. } = self;
+        let Self { graph, launches, replacements, uses_change, arrays, .. } = self;
         let inputs = replacements.inputs();
         let mut change = PlanChange { commands: commands(launches), ..replacements.change() };
         // These leases keep the memory of a new table until the graph has leases of its own.
@@ -251,15 +251,37 @@ impl<'g> GraphEdit<'g> {
         });
         let mut plan = graph.plan.changed(change)?;
         check_dispatches(graph, &plan, &inputs)?;
+        let spanning = graph.spanning.as_ref().map(|known| known.changed(&graph.plan, &plan)).transpose()?;
         if counts.is_some() || !inputs.is_empty() {
-            graph.leases = Arc::new(leases(graph, &plan, counts.as_ref().and_then(|counts| counts.last())));
+            let owners = arrays.iter().chain(replacements.arrays());
+            let owners =
+                owners.map(|array| (array.storage.block().id, array.storage.owner.clone())).collect();
+            let counts = counts.as_ref().and_then(|counts| counts.last());
+            graph.leases = Arc::new(leases(graph, &plan, counts, &owners));
             plan.keep = graph.leases.clone();
         }
+        graph.spanning = spanning.map(Arc::new);
         graph.counts = counts.map(Arc::new).or(graph.counts.take());
         graph.plan = Arc::new(plan);
         // The old plan has ended here if no replay in flight has it, and the new one can have its list of nodes.
         Arc::get_mut(&mut graph.plan).into_iter().for_each(|plan| plan.nodes.absorb());
         Ok(())
+    }
+
+    /// Returns the context of the selected nodes.
+    ///
+    /// # Errors
+    /// Returns `Graph` if they belong to several contexts.
+    fn owner_of_selected(&self) -> Result<Owner> {
+        let graph = &*self.graph;
+        let mut owners =
+            self.selected.iter().map(|&node| graph.owner_of_queue(graph.plan.nodes.get(node).queue));
+        let first = owners.next().unwrap_or(&graph.owner);
+        if owners.all(|owner| owner.is(first)) {
+            return Ok(first.clone());
+        }
+        let problem = "the selected nodes belong to several contexts: give the nodes of each context a name of their own";
+        Err(Kind::Graph { graph: graph.label().into(), problem: problem.into() }.into())
     }
 
     /// Calls `change` for each selected launch. An inner error is that of the launch, and the text of an outer error
@@ -354,12 +376,17 @@ impl Graph {
 }
 
 /// Returns the leases of the blocks that the plan names. The leases of other blocks end with the last plan that names
-/// them. `counts` counts the uses of the nodes, if nodes may use other bytes.
-fn leases(graph: &Graph, plan: &GraphPlan, counts: Option<&UseCounts>) -> GraphLeases {
-    let engine = graph.owner.engine();
+/// them. `counts` counts the uses of the nodes, if nodes may use other bytes. `owners` maps the blocks of new arrays to their contexts.
+fn leases(
+    graph: &Graph,
+    plan: &GraphPlan,
+    counts: Option<&UseCounts>,
+    owners: &FxHashMap<BlockId, Owner>,
+) -> GraphLeases {
     let known = |block: &Arc<Block>| {
         let lease = graph.leases.get(&block.id).cloned();
-        lease.unwrap_or_else(|| Arc::new(engine.lease(block)))
+        let owner = owners.get(&block.id).unwrap_or(&graph.owner);
+        lease.unwrap_or_else(|| Arc::new(owner.engine().lease(block)))
     };
     let mut leases = match counts {
         Some(counts) => counts.blocks().map(|block| (block.id, known(block))).collect(),

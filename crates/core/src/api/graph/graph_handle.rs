@@ -3,15 +3,15 @@
 use crate::api::graph::control_memory;
 use crate::api::graph::graph_output::GraphOutput;
 use crate::api::graph::host_function::HostCall;
+use crate::api::graph::spanning::{Spanning, SpanningShape, missing_order};
 use crate::api::graph::tape::{Tape, TapeState};
 use crate::error::Result;
 use crate::error::site::KernelId;
 use crate::memory::heap::BlockId;
 use crate::runtime::owner::Owner;
 use crate::scheduler::free_blocks::BlockLease;
-use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::replay_turn::ReplayTurn;
-use crate::work::graph_data::graph_order::MissingOrder;
+use crate::work::graph_data::graph_order::{MissingOrder, MissingOrders};
 use crate::work::graph_data::graph_plan::{GraphPlan, PlanParts};
 use crate::work::graph_data::use_counts::UseCounts;
 use rustc_hash::FxHashMap;
@@ -20,7 +20,8 @@ use std::fmt;
 use std::sync::Arc;
 
 /// Holds commands that were captured once. [`CommandQueue::replay`](crate::CommandQueue::replay) enqueues all of them as
-/// one command. A clone is a cheap handle of the same graph.
+/// one command. A clone is a cheap handle of the same graph. A graph may have the work of several contexts:
+/// [`Capture::fork_on`](crate::Capture::fork_on) captures it.
 ///
 /// The graph keeps the memory of its arrays, also after the program has dropped the arrays. The drop of a graph while
 /// replays of it are in flight is safe.
@@ -44,6 +45,8 @@ pub struct Graph {
     pub(crate) leases: Arc<GraphLeases>,
     /// Counts the uses of the plan's nodes, from the first edit on that changes them.
     pub(crate) counts: Option<Arc<Vec<UseCounts>>>,
+    /// Holds the parts of a graph of several contexts. The plan has the nodes of all of them then.
+    pub(crate) spanning: Option<Arc<Spanning>>,
 }
 
 /// Holds leases of blocks.
@@ -71,16 +74,21 @@ impl Graph {
     pub(crate) fn new(tape: &Tape, label: &str, mut ended: TapeState) -> Result<Self> {
         let owner = tape.owner.clone();
         let control = control_memory::add(&owner, &mut ended, tape.at)?;
-        let turns = std::iter::once((tape.id, Arc::default())).chain(ended.replayed()).collect();
+        let shape = SpanningShape::of(&mut ended, label);
+        let children = ended.replayed().filter(|(.., context)| *context == 0);
+        let children = children.map(|(graph, turn, _)| (graph, turn));
+        let turns = std::iter::once((tape.id, Arc::default())).chain(children).collect();
         let TapeState { nodes, queues, leases, outputs, calls, owns_memory, mut made, .. } = ended;
         for block in control.iter().flat_map(|table| [&table.words, &table.counts]) {
             made.insert(block.id, block.size);
         }
         let (names, inputs, values) = (ended.names, ended.inputs, ended.values);
-        let missing = match owner.engine().lock().policy() {
-            Policy::Ordered => MissingOrder::Add,
-            Policy::Checked => MissingOrder::Report,
-            Policy::Unchecked => MissingOrder::Ignore,
+        let missing: MissingOrders = match &shape {
+            None => missing_order(&owner).into(),
+            Some(shape) => {
+                let contexts: Vec<MissingOrder> = shape.owners.iter().map(missing_order).collect();
+                shape.of_queue.iter().map(|&context| contexts[context as usize]).collect()
+            }
         };
         let name = owner.engine().new_kernel(label);
         let leases = Arc::new(leases);
@@ -98,15 +106,38 @@ impl Graph {
             control: control.map(Arc::new),
         };
         let plan = GraphPlan::new(parts, missing)?;
+        let spanning = shape.map(|shape| Spanning::new(Arc::new(shape), &plan)).transpose()?;
         let unbound = Vec::new();
-        let inner = GraphInner { id: tape.id, name, outputs, calls, turns, made, unbound };
-        Ok(Self { owner, inner: Arc::new(inner), plan: Arc::new(plan), leases, counts: None })
+        let inner = Arc::new(GraphInner { id: tape.id, name, outputs, calls, turns, made, unbound });
+        let (plan, spanning) = (Arc::new(plan), spanning.map(Arc::new));
+        Ok(Self { owner, inner, plan, leases, counts: None, spanning })
     }
 
     /// Returns the outputs that the program has declared. The last output of a graph with loops reads their counters.
     pub(crate) fn outputs(&self) -> &[GraphOutput] {
         let counters = self.plan.control.as_ref().and_then(|table| table.layout.output);
         &self.inner.outputs[..counters.map_or(self.inner.outputs.len(), |at| at as usize)]
+    }
+
+    /// Returns the context of a captured queue.
+    pub(crate) fn owner_of_queue(&self, queue: u32) -> &Owner {
+        match &self.spanning {
+            None => &self.owner,
+            Some(spanning) => &spanning.shape.owners[spanning.shape.of_queue[queue as usize] as usize],
+        }
+    }
+
+    /// Counts the contexts of the graph.
+    pub(crate) fn contexts(&self) -> usize {
+        self.spanning.as_ref().map_or(1, |spanning| spanning.shape.owners.len())
+    }
+
+    /// Returns the context of an input.
+    pub(crate) fn owner_of_input(&self, input: usize) -> &Owner {
+        match &self.spanning {
+            None => &self.owner,
+            Some(spanning) => &spanning.shape.owners[spanning.shape.of_input[input] as usize],
+        }
     }
 
     /// Returns the name of the graph in messages.

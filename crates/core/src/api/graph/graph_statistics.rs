@@ -2,6 +2,7 @@
 
 use crate::api::graph::graph_handle::Graph;
 use crate::api::graph::graph_view::VertexKind;
+use crate::api::graph::spanning::ContextPart;
 use crate::memory::staged_bytes::Payload;
 use crate::record::replay_form::{ReplayForm, replay_form};
 use crate::work::graph_data::graph_barriers::barriers;
@@ -51,6 +52,8 @@ pub struct GraphStatistics {
     pub outputs: usize,
     /// Counts the captured queues.
     pub queues: usize,
+    /// Counts the contexts. A copy between two contexts counts as a read and an upload.
+    pub contexts: usize,
     /// Counts the levels: the nodes and functions of the host on a longest path.
     pub levels: usize,
     /// Counts the barriers that the native recorder records for a replay, by its rule that compares whole arrays. A
@@ -87,13 +90,14 @@ impl Graph {
             host_functions: self.inner.calls.len(),
             outputs: self.outputs().iter().filter(|output| output.download.is_none()).count(),
             queues: plan.queues.len(),
+            contexts: self.contexts(),
             levels: plan.segments.iter().map(|segment| segment.order.depth as usize).sum::<usize>()
                 + plan.segments.len().saturating_sub(1),
             barriers: barriers(plan).count,
             owned_bytes: self.inner.made.values().sum(),
             constant_bytes: constant_bytes(self),
             gated_dispatches: plan.control.as_ref().map_or(0, |table| table.layout.all_dispatches()),
-            replay: replay_form(self.owner.wgpu(), plan),
+            replay: form(self),
             launches: 0,
             copies: 0,
             fills: 0,
@@ -107,6 +111,21 @@ impl Graph {
         }
         statistics
     }
+}
+
+/// Returns the form of the replays. In a graph of several contexts, each context has a form for its own parts.
+fn form(graph: &Graph) -> ReplayForm {
+    let Some(spanning) = &graph.spanning else { return replay_form(graph.owner.wgpu(), &graph.plan) };
+    let mut native = 0;
+    let mut reason = "it has no launches";
+    for (part, nodes) in spanning.partition.parts.iter().zip(&spanning.parts) {
+        let ContextPart::Nodes { plan, .. } = nodes else { continue };
+        match replay_form(spanning.shape.owners[part.context as usize].wgpu(), plan) {
+            ReplayForm::Native { launches } => native += launches,
+            ReplayForm::Encoded { reason: of_part } => reason = of_part,
+        }
+    }
+    if native > 0 { ReplayForm::Native { launches: native } } else { ReplayForm::Encoded { reason } }
 }
 
 /// Counts the bytes of the uploads. Nodes that share their bytes count once.
@@ -134,7 +153,7 @@ impl GraphStatistics {
     }
 
     /// Returns the numbers with their names, in the order of the fields.
-    fn rows(&self) -> [(&'static str, u64); 16] {
+    fn rows(&self) -> [(&'static str, u64); 17] {
         [
             ("nodes", self.nodes as u64),
             ("launches", self.launches as u64),
@@ -147,6 +166,7 @@ impl GraphStatistics {
             ("host_functions", self.host_functions as u64),
             ("outputs", self.outputs as u64),
             ("queues", self.queues as u64),
+            ("contexts", self.contexts as u64),
             ("levels", self.levels as u64),
             ("barriers", self.barriers as u64),
             ("owned_bytes", self.owned_bytes),

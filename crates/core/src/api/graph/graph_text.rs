@@ -77,7 +77,11 @@ fn heading(view: &GraphView) -> String {
     let counted = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
     let (nodes, queues) = (counted(view.nodes, "node"), counted(view.queues.len(), "queue"));
     let levels = counted(view.columns as usize, "level");
-    format!("graph `{}`: {nodes} on {queues}, {levels}\n", on_one_line(&view.label))
+    let contexts = match view.contexts {
+        1 => String::new(),
+        several => format!(" of {several} contexts"),
+    };
+    format!("graph `{}`: {nodes} on {queues}{contexts}, {levels}\n", on_one_line(&view.label))
 }
 
 /// Returns the name of a node, with its kind if the name does not say it.

@@ -18,6 +18,8 @@ use std::sync::Arc;
 pub(crate) struct GraphView {
     pub(crate) label: Arc<str>,
     pub(crate) queues: Vec<Arc<str>>,
+    /// Counts the contexts.
+    pub(crate) contexts: usize,
     pub(crate) vertices: Vec<Vertex>,
     /// Counts the nodes.
     pub(crate) nodes: usize,
@@ -74,6 +76,8 @@ impl VertexKind {
         match &node.command.work {
             Work::Launch(_) => Self::Launch,
             Work::Copy { .. } | Work::Region(_) => Self::Copy,
+            // The write of a copy between contexts has this work.
+            Work::Fill { .. } if node.command.is_side_of_copy() => Self::Upload,
             Work::Fill { .. } => Self::Fill,
             Work::Upload { .. } => Self::Upload,
             Work::Read { .. } => Self::Read,
@@ -105,7 +109,8 @@ impl GraphView {
         let nodes = plan.nodes.len();
         let mut view = Self {
             label: plan.label.clone(),
-            queues: plan.queues.to_vec(),
+            queues: queue_names(graph),
+            contexts: graph.contexts(),
             vertices: Vec::with_capacity(nodes),
             nodes,
             columns: 0,
@@ -181,6 +186,18 @@ impl GraphView {
             Some(host) => format!("h{host}"),
             None => at.to_string(),
         }
+    }
+}
+
+/// Returns the names of the queues. In a graph of several contexts, each name tells the number of the queue's context.
+fn queue_names(graph: &Graph) -> Vec<Arc<str>> {
+    let queues = graph.plan.queues.iter();
+    match &graph.spanning {
+        None => queues.cloned().collect(),
+        Some(spanning) => queues
+            .zip(&spanning.shape.of_queue)
+            .map(|(queue, context)| format!("{queue}, context {context}").into())
+            .collect(),
     }
 }
 

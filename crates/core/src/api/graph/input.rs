@@ -142,7 +142,12 @@ impl Capture {
         let input = new_input(name, array);
         let name = input.name.clone();
         let bound = bytes_of(&array.array);
-        captured.with("input", at, |state| state.add_input((**self).label(), input, bound))??;
+        captured.with("input", at, |state| {
+            state.add_input((**self).label(), input, bound)?;
+            let context = state.queues[captured.index as usize].context;
+            state.input_contexts.push(context);
+            Ok::<_, Error>(())
+        })??;
         Ok(Input { array: array.handle(), name })
     }
 

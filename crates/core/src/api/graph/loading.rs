@@ -346,7 +346,7 @@ impl Loader<'_> {
         let turns = vec![(id, Arc::default())];
         let inner = GraphInner { id, name, outputs, calls, turns, made, unbound };
         let (owner, inner, plan) = (self.owner.clone(), Arc::new(inner), Arc::new(plan));
-        Ok(Graph { owner, inner, plan, leases, counts: None })
+        Ok(Graph { owner, inner, plan, leases, counts: None, spanning: None })
     }
 }
 

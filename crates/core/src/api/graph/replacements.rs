@@ -49,6 +49,11 @@ impl Replacements {
         self.inputs.iter().map(|(at, _)| *at).collect()
     }
 
+    /// Lists the other arrays.
+    pub(crate) fn arrays(&self) -> impl Iterator<Item = &ArrayRef> {
+        self.inputs.iter().map(|(_, array)| array)
+    }
+
     /// Counts the inputs and the values.
     pub(crate) fn len(&self) -> usize {
         self.inputs.len() + self.values.len()

@@ -3,16 +3,17 @@
 use crate::api::graph::bindings::{Prepared, Replayable};
 use crate::api::graph::capture::Output;
 use crate::api::graph::graph_handle::GraphInner;
+use crate::api::graph::host_function::HostCall;
 use crate::api::graph::output_read::OutputPlace;
+use crate::api::graph::spanning::far_runs::{self, FarRuns, ReplayedGraph, wrong_queue};
 use crate::api::queue::CommandQueue;
 use crate::error::site::CommandKind;
 use crate::error::{Error, Kind, Result};
 use crate::memory::read_slot::ReadSlot;
-use crate::memory::staged_bytes::ReplaySource;
 use crate::runtime::event::{Event, Recording, same_context};
 use crate::runtime::owner::Owner;
 use crate::runtime::pending::Pending;
-use crate::scheduler::command::Op;
+use crate::scheduler::command::{Callback, Op};
 use crate::scheduler::handle_points::PointHistory;
 use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::queue_timing::PointTime;
@@ -40,13 +41,19 @@ struct ReplayInner {
     point: Point,
     past: Arc<PointHistory>,
     event: Event,
+    /// Holds the runs of the parts, if the graph has several contexts. `run` has no outputs and no times then.
+    far: Option<FarRuns>,
 }
 
 impl Drop for ReplayInner {
     /// Marks the outputs that were not read as dropped, so that the device does not copy them.
     fn drop(&mut self) {
-        for (slot, output) in self.run.outputs.iter().zip(&self.graph.outputs) {
-            if output.download.is_none() {
+        for (at, output) in self.graph.outputs.iter().enumerate() {
+            let slot = match &self.far {
+                None => Some(&self.run.outputs[at]),
+                Some(far) => far.output(at).map(|(_, slot)| slot),
+            };
+            if let Some(slot) = slot.filter(|_| output.download.is_none()) {
                 slot.drop_queued();
             }
         }
@@ -56,8 +63,13 @@ impl Drop for ReplayInner {
 impl ReplayInner {
     /// Returns the place of the bytes of an output.
     fn place_of(&self, output: usize) -> OutputPlace {
-        let (owner, past, slot) = (self.owner.clone(), self.past.clone(), self.run.outputs[output].clone());
-        OutputPlace { owner, point: self.point, past, slot }
+        let Some(far) = &self.far else {
+            let (owner, past) = (self.owner.clone(), self.past.clone());
+            return OutputPlace { owner, point: self.point, past, slot: self.run.outputs[output].clone() };
+        };
+        let (run, slot) = far.output(output).expect("bug: no part reads the output");
+        let (point, past) = run.end.clone().expect("bug: a part with outputs has no end");
+        OutputPlace { owner: run.owner.clone(), point, past, slot: slot.clone() }
     }
 
     /// Tells the host arrays of downloads where the replay will have their bytes.
@@ -101,7 +113,10 @@ impl CommandQueue {
     }
 
     fn enqueue_prepared(&self, what: Prepared<'_>, at: &'static Location<'static>) -> Result<Replay> {
-        let Prepared { graph, plan } = what;
+        let Prepared { graph, plan, spanning } = what;
+        if spanning.is_some() && self.captured_queue().is_none() && !self.owner().is(&graph.owner) {
+            return Err(wrong_queue(graph.label()));
+        }
         same_context(self.owner(), &graph.owner, || format!("graph `{}`", graph.label()))?;
         let outputs = graph.inner.outputs.iter().map(|_| ReadSlot::new()).collect();
         if let Some(captured) = self.captured_queue() {
@@ -110,19 +125,37 @@ impl CommandQueue {
             return Ok(Replay::inside_capture(self, &graph.inner, run));
         }
         let engine = self.owner().engine();
-        let stage = |source: &Arc<dyn ReplaySource>| {
-            engine.stage(source.size(), &mut |staging: &mut [u8]| source.copy_to(staging))
-        };
-        let uploads = plan.sources.iter().map(stage).collect::<Result<_>>()?;
+        // The parts of a graph of several contexts have uploads of their own.
+        let uploads = if spanning.is_some() { Vec::new() } else { engine.stage_uploads(&plan)? };
         let run = Arc::new(GraphRun { plan, outputs, uploads, times: OnceLock::new(), at });
         let by = Admission { slot: self.slot()?, what: CommandKind::Replay(graph.inner.name.0), at };
-        let (point, past) = engine.enqueue_replay(by, &run, steps(&graph.inner, &run), &graph.inner.turns)?;
+        let (point, past, far) = match &spanning {
+            None => {
+                let (ops, turns) = (steps(&graph.inner, &run), &graph.inner.turns);
+                let (point, past) = engine.enqueue_replay(by, &run, ops, turns)?;
+                (point, past, None)
+            }
+            Some(spanning) => {
+                let turns = graph.inner.turns.iter().map(|(_, turn)| turn).collect();
+                let replayed = ReplayedGraph { spanning, whole: &run.plan, turns, at };
+                let calls =
+                    graph.inner.calls.iter().map(|(_, call)| callback(call, &run.plan.label)).collect();
+                let (point, past, far) = far_runs::enqueue(&replayed, by, calls)?;
+                (point, past, Some(far))
+            }
+        };
         let event = Event::new(self.owner().clone(), Recording::Point(point, past.clone(), None));
         let (owner, graph) = (self.owner().clone(), graph.inner.clone());
-        let inner = Arc::new(ReplayInner { owner, graph, run, point, past, event });
+        let inner = Arc::new(ReplayInner { owner, graph, run, point, past, event, far });
         inner.announce_downloads();
         Ok(Replay { inner })
     }
+}
+
+/// Returns a call of a function of the host.
+fn callback(call: &HostCall, graph: &Arc<str>) -> Callback {
+    let (call, graph) = (call.clone(), graph.clone());
+    Box::new(move || call.call(&graph))
 }
 
 /// Returns the commands of a replay: the parts of the graph, with the functions of the host between them.
@@ -130,8 +163,7 @@ fn steps(graph: &GraphInner, run: &Arc<GraphRun>) -> Vec<Op> {
     let mut ops = Vec::new();
     for (at, segment) in run.plan.segments.iter().enumerate() {
         if let Some((_, call)) = at.checked_sub(1).map(|before| &graph.calls[before]) {
-            let (call, graph) = (call.clone(), run.plan.label.clone());
-            ops.push(Op::Callback(Box::new(move || call.call(&graph))));
+            ops.push(Op::Callback(callback(call, &run.plan.label)));
         }
         if !segment.order.levels.is_empty() {
             let step = GraphStep { run: run.clone(), segment: Some(at as u32) };
@@ -148,7 +180,8 @@ impl Replay {
         let event = queue.marker();
         let past = Arc::default();
         let graph = graph.clone();
-        Self { inner: Arc::new(ReplayInner { owner, graph, run, point: Point::START, past, event }) }
+        let (point, far) = (Point::START, None);
+        Self { inner: Arc::new(ReplayInner { owner, graph, run, point, past, event, far }) }
     }
 
     /// Returns the event of the replay, which completes when all its commands are complete.
@@ -208,12 +241,12 @@ impl Replay {
     }
 
     fn read_output<T: Element>(&self, at: usize, len: usize) -> Result<Pending<Vec<T>>> {
-        let inner = &self.inner;
-        let engine = inner.owner.engine();
+        let place = self.inner.place_of(at);
+        let engine = place.owner.engine().clone();
         let state = engine.lock();
         state.lost()?;
-        engine.submit_up_to(state, inner.point, Caller::Waits);
-        Ok(inner.place_of(at).read(len, Some(Box::new(self.clone()))))
+        engine.submit_up_to(state, place.point, Caller::Waits);
+        Ok(place.read(len, Some(Box::new(self.clone()))))
     }
 }
 
@@ -256,17 +289,29 @@ impl Replay {
             Recording::Failed(error) => return Err(error),
             _ => return Err(wrong("the event is no captured marker")),
         };
-        let time = marked.time.and_then(|node| self.time_of(node));
+        if let (Some(node), Some(far)) = (marked.time, &inner.far) {
+            return Ok(far_event(far, node));
+        }
+        let time = marked.time.and_then(|node| time_of(&inner.run, node));
         Ok(Event::new(inner.owner.clone(), Recording::Point(inner.point, inner.past.clone(), time)))
     }
+}
 
-    /// Returns the time of a node, if the device measures it.
-    fn time_of(&self, node: u32) -> Option<Arc<PointTime>> {
-        let times = self.inner.run.times.get()?;
-        let time = times.measured(node)?.clone();
-        let (queue, lane, stamp) = (times.queue.clone(), times.lane, times.stamp);
-        Some(Arc::new(PointTime { queue, lane, stamp, time }))
-    }
+/// Returns the event of a timed marker of a graph of several contexts. It belongs to the context of the marker and
+/// completes with the part of the marker.
+fn far_event(far: &FarRuns, node: u32) -> Event {
+    let (part, at) = far.spanning.part_of_node(node).expect("bug: a marker is in no part");
+    let run = far.runs[part].as_ref().expect("bug: a part with nodes has no run");
+    let (point, past) = run.end.clone().expect("bug: a part with a timed marker has no end");
+    Event::new(run.owner.clone(), Recording::Point(point, past, time_of(&run.run, at)))
+}
+
+/// Returns the time of a node, if the device measures it.
+fn time_of(run: &GraphRun, node: u32) -> Option<Arc<PointTime>> {
+    let times = run.times.get()?;
+    let time = times.measured(node)?.clone();
+    let (queue, lane, stamp) = (times.queue.clone(), times.lane, times.stamp);
+    Some(Arc::new(PointTime { queue, lane, stamp, time }))
 }
 
 impl fmt::Debug for Replay {

@@ -51,7 +51,7 @@ impl Graph {
     ///
     /// # Errors
     /// Returns [`Kind::NotSavable`], which names the node, for a function of the host, for an array made outside of the
-    /// capture, for a pinned array, and for an external buffer.
+    /// capture, for a pinned array, for an external buffer, and for a queue of another context.
     ///
     /// # Example
     /// ```
@@ -192,6 +192,13 @@ impl<'g> Saver<'g> {
                 self.refuse("host", "a function of the host cannot be saved: call it between two graphs")
             );
         }
+        if let Some(spanning) = &self.graph.spanning {
+            let queues = spanning.shape.of_queue.iter().position(|&context| context > 0);
+            let queue = queues.map(|at| plan.queues[at].to_string()).unwrap_or_default();
+            let reason =
+                format!("queue `{queue}` belongs to another context: a file has a graph of one context");
+            return Err(self.refuse(&queue, reason));
+        }
         // A load adds the read of the counters again.
         let own = plan.nodes.len() - (inner.outputs.len() - self.graph.outputs().len());
         let nodes = plan.nodes.iter().take(own).map(|node| self.node(node)).collect::<Result<_>>()?;
@@ -212,7 +219,7 @@ impl<'g> Saver<'g> {
         Ok(GraphFile {
             creator: format!("fencepost {}", env!("CARGO_PKG_VERSION")),
             label: plan.label.to_string(),
-            adds_order: plan.missing != MissingOrder::Ignore,
+            adds_order: plan.missing.of(0) != MissingOrder::Ignore,
             queues: plan.queues.iter().map(|queue| queue.to_string()).collect(),
             texts: std::mem::take(&mut self.parts.texts),
             kernels: std::mem::take(&mut self.parts.kernels),

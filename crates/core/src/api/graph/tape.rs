@@ -1,11 +1,14 @@
 //! The tape of a capture: the commands of the captured queues, in the order of the calls.
 
 pub(crate) mod body;
+pub(crate) mod captured_copy;
 pub(crate) mod child;
+pub(crate) mod context_queues;
 mod made_blocks;
 
 use crate::api::graph::graph_output::GraphOutput;
 use crate::api::graph::host_function::HostCall;
+use crate::api::graph::tape::captured_copy::CapturedCopy;
 use crate::api::graph::tape::made_blocks::MadeBlocks;
 use crate::error::site::CommandKind;
 use crate::error::{Error, Kind, Result};
@@ -35,6 +38,7 @@ const NO_TIME_IN_BODY: &str = "a body executes any number of times in a replay: 
 /// Collects the commands of one capture.
 pub(crate) struct Tape {
     pub(crate) id: u64,
+    /// Is the context of the queue that captures.
     pub(crate) owner: Owner,
     /// Is the line that started the capture.
     pub(crate) at: &'static Location<'static>,
@@ -53,6 +57,12 @@ pub(crate) struct TapeState {
     open: bool,
     pub(crate) nodes: Vec<GraphNode>,
     pub(crate) queues: Vec<TapeQueue>,
+    /// Lists the contexts of the queues. The first one is that of the queue that captures.
+    pub(crate) contexts: Vec<Owner>,
+    /// Lists the copies between contexts.
+    pub(crate) copies: Vec<CapturedCopy>,
+    /// Maps a queue and another context to the queue that takes the other side of the copies.
+    copy_queues: FxHashMap<(u32, u32), u32>,
     /// Holds for each node the clock of its queue behind it.
     behind: Vec<SmallVec<[u32; 4]>>,
     /// Holds a lease of each block that a node names, and of each block that the capture has made.
@@ -65,6 +75,8 @@ pub(crate) struct TapeState {
     pub(crate) names: GraphNames,
     /// Holds the default bytes of each input.
     pub(crate) inputs: SmallVec<[BoundInput; 2]>,
+    /// Numbers the context of each input.
+    pub(crate) input_contexts: Vec<u32>,
     /// Holds the default of each value.
     pub(crate) values: SmallVec<[Value; 1]>,
     /// Lists the values of the captures around a body.
@@ -93,11 +105,15 @@ struct ChildReplay {
     /// Lists the nodes at the end of the replay.
     end: SmallVec<[u32; 2]>,
     turn: Arc<ReplayTurn>,
+    /// Numbers the context of the graph.
+    context: u32,
 }
 
 /// Holds the state of one captured queue.
 pub(crate) struct TapeQueue {
     pub(crate) label: Arc<str>,
+    /// Numbers the context of the queue.
+    pub(crate) context: u32,
     at: &'static Location<'static>,
     /// Lists the nodes that the next node comes after: the last node, and nodes of other queues that the queue waits
     /// for since.
@@ -123,6 +139,8 @@ pub(crate) struct CapturedQueue {
     pub(crate) index: u32,
     /// Is the name of the queue in messages.
     pub(crate) label: Arc<str>,
+    /// Is the context of the queue.
+    pub(crate) owner: Owner,
 }
 
 /// Returns a number that no other capture or output has.
@@ -134,8 +152,9 @@ pub(crate) fn unique() -> u64 {
 impl Tape {
     /// Starts a capture with one queue.
     pub(crate) fn new(owner: &Owner, label: &str, at: &'static Location<'static>) -> Arc<Self> {
-        let mut state = TapeState { open: true, ..TapeState::default() };
-        state.add_queue(label, at, SmallVec::new(), Vec::new());
+        let contexts = vec![owner.clone()];
+        let mut state = TapeState { open: true, contexts, ..TapeState::default() };
+        state.add_queue((label, 0), at, SmallVec::new(), Vec::new());
         let (id, fault) = (unique(), CaptureFault::default());
         let writes = CapturedWrites::new(label, &fault);
         let state = Mutex::new(state);
@@ -166,12 +185,12 @@ impl Tape {
 impl TapeState {
     fn add_queue(
         &mut self,
-        label: &str,
+        (label, context): (&str, u32),
         at: &'static Location<'static>,
         frontier: SmallVec<[u32; 2]>,
         clock: Vec<u32>,
     ) -> u32 {
-        self.queues.push(TapeQueue { label: label.into(), at, frontier, last_call: None, clock });
+        self.queues.push(TapeQueue { label: label.into(), context, at, frontier, last_call: None, clock });
         self.queues.len() as u32 - 1
     }
 
@@ -186,6 +205,12 @@ impl TapeState {
         }
         let problem = format!("value `{name}` belongs to another capture");
         Err(Kind::Graph { graph: graph.into(), problem }.into())
+    }
+
+    /// Adds a queue that comes after everything captured so far on `queue`.
+    fn fork(&mut self, queue: u32, named: (&str, u32), at: &'static Location<'static>) -> u32 {
+        let (frontier, clock) = self.end_of(queue);
+        self.add_queue(named, at, frontier, clock)
     }
 
     /// Returns the node of the last call on a queue.
@@ -338,7 +363,7 @@ impl CapturedQueue {
         label: Option<Arc<str>>,
         output: Option<u32>,
     ) -> Result<u32> {
-        let engine = self.tape.owner.engine();
+        let engine = self.owner.engine();
         self.with(what.verb(), at, |state| {
             work.each_block(|block| {
                 state.leases.entry(block.id).or_insert_with(|| Arc::new(engine.lease(block)));
@@ -369,11 +394,11 @@ impl CapturedQueue {
 
     /// Records that the capture has made an array on `block`: the block lives as long as the graph.
     pub(crate) fn adopt(&self, block: &Arc<Block>, at: &'static Location<'static>) -> Result<()> {
-        let engine = self.tape.owner.engine();
+        let engine = self.owner.engine();
         self.with("a new array", at, |state| {
             state.owns_memory = true;
             state.made.insert(block.id, block.size);
-            state.reusable.add(block);
+            state.reusable.add(block, state.queues[self.index as usize].context);
             self.tape.writes.add(block);
             state.leases.entry(block.id).or_insert_with(|| Arc::new(engine.lease(block)));
         })
@@ -381,7 +406,7 @@ impl CapturedQueue {
 
     /// Keeps a block as long as the graph.
     pub(crate) fn lease(&self, block: &Arc<Block>, at: &'static Location<'static>) -> Result<()> {
-        let engine = self.tape.owner.engine();
+        let engine = self.owner.engine();
         self.with("input", at, |state| {
             state.leases.entry(block.id).or_insert_with(|| Arc::new(engine.lease(block)));
         })
@@ -395,10 +420,10 @@ impl CapturedQueue {
         label: &Arc<str>,
         at: &'static Location<'static>,
     ) -> Result<Option<Arc<Block>>> {
-        let engine = self.tape.owner.engine();
+        let engine = self.owner.engine();
         self.with("a new array", at, |state| {
-            let clock = &state.queues[self.index as usize].clock;
-            let ordered = state.reusable.ordered_before(size, clock);
+            let TapeQueue { clock, context, .. } = &state.queues[self.index as usize];
+            let ordered = state.reusable.ordered_before(size, *context, clock);
             let block = { ordered }.find(|block| engine.take_orphan(block, label)).cloned()?;
             state.reusable.reuse(&block);
             Some(block)
@@ -416,11 +441,10 @@ impl CapturedQueue {
     /// Makes a queue that comes after everything captured so far on this one.
     pub(crate) fn fork(&self, label: &str, at: &'static Location<'static>) -> Result<Self> {
         let index = self.with("fork", at, |state| {
-            let TapeQueue { frontier, clock, .. } = &state.queues[self.index as usize];
-            let (frontier, clock) = (frontier.clone(), clock.clone());
-            state.add_queue(label, at, frontier, clock)
+            let context = state.queues[self.index as usize].context;
+            state.fork(self.index, (label, context), at)
         })?;
-        Ok(Self { tape: self.tape.clone(), index, label: label.into() })
+        Ok(Self { tape: self.tape.clone(), index, label: label.into(), owner: self.owner.clone() })
     }
 
     /// Returns the end of the queue, for a call of the program.

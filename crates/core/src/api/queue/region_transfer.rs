@@ -1,7 +1,7 @@
 //! Transfers of elements with gaps between them: regions, and the elements of padded arrays.
 
 use crate::api::queue::CommandQueue;
-use crate::api::queue::transfer::{ArrayOps, BETWEEN_CONTEXTS, same_shape};
+use crate::api::queue::transfer::{ArrayOps, same_shape};
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
 use crate::arrays::host_array::{Download, HostArray, HostMemory};
 use crate::arrays::read::Reading;
@@ -11,7 +11,6 @@ use crate::error::site::CommandKind;
 use crate::memory::region::Region;
 use crate::memory::region_iter::{PaddedShape, StridedRegion};
 use crate::memory::shape::count;
-use crate::multi::context_copy;
 use crate::runtime::captured_writes::check_host_access;
 use crate::runtime::event::same_context;
 use crate::runtime::owner::Owner;
@@ -103,8 +102,7 @@ impl ArrayOps<'_> {
         }
         let copy = src.copy_to(dst);
         if !src.owner().is(dst.owner()) {
-            self.not_captured("copy_region", BETWEEN_CONTEXTS)?;
-            return context_copy::copy(self.owner, self.by, (src.owner(), dst.owner()), &copy);
+            return self.copy_between((src.owner(), dst.owner()), copy);
         }
         if !copy.overlaps_itself() {
             return self.enqueue(self.by.what, copy.into());

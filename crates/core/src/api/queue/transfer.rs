@@ -216,8 +216,15 @@ impl ArrayOps<'_> {
         if source.is(target) || dst.size == 0 {
             return self.enqueue(self.by.what, Work::Copy { src, dst });
         }
-        self.not_captured("copy", BETWEEN_CONTEXTS)?;
-        context_copy::copy(self.owner, self.by, (source, target), &RegionCopy::run(src, dst))
+        self.copy_between((source, target), RegionCopy::run(src, dst))
+    }
+
+    /// Copies between arrays of two contexts, one of which is that of the queue.
+    pub(crate) fn copy_between(&self, (source, target): (&Owner, &Owner), copy: RegionCopy) -> Result<()> {
+        match self.captured {
+            None => context_copy::copy(self.owner, self.by, (source, target), &copy),
+            Some(captured) => captured.copy_between(self.by.at, (source, target), copy),
+        }
     }
 
     pub(crate) fn read<T: Element>(&self, array: &ArrayRef, out: Vec<T>) -> Result<Reading<T>> {
@@ -257,9 +264,6 @@ impl ArrayOps<'_> {
     }
 }
 
-/// Names the remedy for a copy between contexts in a capture.
-pub(crate) const BETWEEN_CONTEXTS: &str =
-    "a graph has the work of one context: copy before or after the replay";
 /// Names the remedy for a read in a capture.
 pub(crate) const READ_IN_CAPTURE: &str =
     "a capture executes nothing: use `Capture::read_as`, and read the output of the replay";
@@ -338,7 +342,11 @@ impl CommandQueue {
         if [source, target].iter().any(|side| side.is(self.owner())) {
             return copy(&maker);
         }
-        maker.not_captured("copy", BETWEEN_CONTEXTS)?;
+        if let Some(captured) = maker.captured {
+            let side = captured.fork_on(target, &format!("{}, copy elsewhere", self.label()), maker.by.at)?;
+            copy(&ArrayOps { owner: target, by: maker.by, captured: Some(&side) })?;
+            return captured.wait(&side.point("copy", maker.by.at)?, maker.by.at);
+        }
         context_copy::elsewhere((self.owner(), maker.by), target, |by| {
             copy(&ArrayOps { owner: target, by, captured: None })
         })

@@ -35,10 +35,15 @@ fn find_missing_waits(state: &State, by: Admission, work: &Work) -> Result<Small
             if ordered(state, by.slot, earlier) {
                 continue;
             }
-            // Some commands are internal: one half of a copy between contexts, and the read that displays an array.
+            // Some commands are internal: one half of a copy between contexts, the part of a replay in another context,
+            // and the read that displays an array.
             // The program has no call that could order them, so the missing wait is added instead of an error.
-            let is_unnamed =
-                |what: CommandKind| matches!(what, CommandKind::BetweenContexts | CommandKind::Inspect);
+            let is_unnamed = |what: CommandKind| {
+                matches!(
+                    what,
+                    CommandKind::BetweenContexts | CommandKind::ReplayPart(_) | CommandKind::Inspect
+                )
+            };
             let between_contexts = is_unnamed(by.what) || is_unnamed(earlier.what);
             if state.policy() == Policy::Checked && !between_contexts {
                 return Err(hazard(state, by, &touch, earlier, &order.label));

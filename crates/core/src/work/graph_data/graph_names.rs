@@ -23,6 +23,7 @@ pub(crate) struct GraphNames {
 }
 
 /// Describes an array that a replay can replace.
+#[derive(Clone)]
 pub(crate) struct GraphInput {
     pub(crate) name: Arc<str>,
     pub(crate) dtype: DType,
@@ -41,6 +42,7 @@ pub(crate) struct GraphInput {
 }
 
 /// Names a part of a command that names bytes of an input.
+#[derive(Clone)]
 pub(crate) struct InputPlace {
     pub(crate) node: u32,
     pub(crate) part: CommandPart,
@@ -49,6 +51,7 @@ pub(crate) struct InputPlace {
 }
 
 /// Describes a named value, which is a parameter of launches.
+#[derive(Clone)]
 pub(crate) struct GraphParameter {
     /// Identifies the value among those of all graphs.
     pub(crate) token: u64,
@@ -78,6 +81,24 @@ impl GraphInput {
 }
 
 impl GraphNames {
+    /// Returns the inputs and the values without their nodes, for a plan of other nodes.
+    pub(crate) fn without_nodes(&self) -> Self {
+        let input = |input: &GraphInput| GraphInput {
+            places: Vec::new(),
+            is_bound: false,
+            is_written: false,
+            ..input.clone()
+        };
+        let value = |value: &GraphParameter| GraphParameter { places: Vec::new(), ..value.clone() };
+        let (inputs, values) = (self.inputs.iter().map(input), self.values.iter().map(value));
+        Self {
+            inputs: inputs.collect(),
+            values: values.collect(),
+            labels: FxHashMap::default(),
+            loops: self.loops.clone(),
+        }
+    }
+
     /// Finds the nodes of the inputs, values and labels. `bound` names the bytes of each input.
     ///
     /// # Errors

@@ -54,6 +54,13 @@ impl NodeCommand {
         matches!(self.work, Work::Nothing)
     }
 
+    /// Returns `true` for a side of a copy between contexts: a read of the source or a fill of the target, which stands
+    /// for the copy in the order of the graph.
+    pub(crate) fn is_side_of_copy(&self) -> bool {
+        let is_copy = matches!(self.what, CommandKind::Copy | CommandKind::BetweenContexts);
+        is_copy && matches!(self.work, Work::Read { .. } | Work::Fill { .. })
+    }
+
     /// Returns the command with other work.
     pub(crate) fn with_work(&self, work: Work) -> Self {
         let Self { what, at, label, output, values, .. } = self;
@@ -82,6 +89,7 @@ impl NodeCommand {
             return label.to_string();
         }
         match &self.work {
+            _ if self.is_side_of_copy() => "copy between contexts".into(),
             Work::Launch(launch) => launch.kernel().name.to_string(),
             Work::Copy { .. } | Work::Region(_) => "copy".into(),
             Work::Fill { .. } => "fill".into(),
@@ -96,6 +104,7 @@ impl NodeCommand {
     /// Describes the place of the command in the program, for messages.
     pub(crate) fn site(&self, queue: &Arc<str>) -> Site {
         let command = match &self.work {
+            _ if self.is_side_of_copy() => "a copy between contexts".into(),
             Work::Launch(launch) => format!("kernel `{}`", launch.kernel().name),
             Work::Copy { .. } | Work::Region(_) => "a copy".into(),
             Work::Fill { .. } => "a fill".into(),

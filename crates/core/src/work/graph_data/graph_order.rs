@@ -4,11 +4,12 @@
 //! several queues; and two uses of the same bytes, one of them a write, are ordered as the program captured them. The
 //! last source is the policy of a context, applied to the graph alone.
 
+use crate::error::site::CommandKind;
 use crate::memory::heap::{BlockId, overlap};
 use crate::work::graph_data::graph_node::GraphNode;
 use crate::work::span::Touch;
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
 
 /// Selects what happens if nothing orders two nodes that use the same bytes.
@@ -20,6 +21,32 @@ pub(crate) enum MissingOrder {
     Report,
     /// The nodes stay unordered.
     Ignore,
+}
+
+/// Holds the choice for each captured queue. The nodes of a queue use memory of the queue's context, which has a policy
+/// of its own.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct MissingOrders(SmallVec<[MissingOrder; 8]>);
+
+impl From<MissingOrder> for MissingOrders {
+    /// Returns one choice for all queues.
+    fn from(missing: MissingOrder) -> Self {
+        Self(smallvec![missing])
+    }
+}
+
+impl FromIterator<MissingOrder> for MissingOrders {
+    /// Returns a choice for each queue.
+    fn from_iter<I: IntoIterator<Item = MissingOrder>>(missing: I) -> Self {
+        Self(missing.into_iter().collect())
+    }
+}
+
+impl MissingOrders {
+    /// Returns the choice for a queue.
+    pub(crate) fn of(&self, queue: u32) -> MissingOrder {
+        self.0.get(queue as usize).or(self.0.first()).copied().unwrap_or(MissingOrder::Add)
+    }
 }
 
 /// Holds the order of the nodes `first..first + levels.len()` of a graph. Indices of nodes count from the start of the
@@ -60,7 +87,7 @@ struct NodeUse {
 /// Derives the order of nodes, one after the other.
 struct Derivation<'n> {
     nodes: &'n [GraphNode],
-    missing: MissingOrder,
+    missing: &'n MissingOrders,
     /// Holds for each queue a clock: for each queue, the number of nodes (as an index plus 1) that the next node comes
     /// after.
     clocks: Vec<Vec<u32>>,
@@ -74,11 +101,11 @@ struct Derivation<'n> {
 /// Returns the order of the nodes in `range`.
 ///
 /// # Errors
-/// Returns the first pair of nodes that nothing orders, if `missing` is [`MissingOrder::Report`].
+/// Returns the first pair of nodes that nothing orders, if `missing` is [`MissingOrder::Report`] for the later one.
 pub(crate) fn derive(
     nodes: &[GraphNode],
     range: Range<u32>,
-    missing: MissingOrder,
+    missing: &MissingOrders,
 ) -> Result<GraphOrder, UnorderedNodes> {
     let of_range = &nodes[range.start as usize..range.end as usize];
     let queues = of_range.iter().map(|node| node.queue as usize + 1).max().unwrap_or(0);
@@ -107,7 +134,7 @@ impl Derivation<'_> {
         for &earlier in node.after.iter().filter(|&&earlier| earlier >= first) {
             self.add(queue, earlier, &mut before);
         }
-        if self.clocks.len() > 1 && self.missing != MissingOrder::Ignore {
+        if self.clocks.len() > 1 && self.missing.of(node.queue) != MissingOrder::Ignore {
             for touch in node.touches() {
                 self.compare(at, &touch, &mut before)?;
             }
@@ -158,7 +185,11 @@ impl Derivation<'_> {
             if earlier.queue == queue {
                 continue;
             }
-            if self.missing == MissingOrder::Report {
+            // The program has no call that could order the half of a copy between contexts that the capture adds.
+            let is_unnamed = [earlier.node, at]
+                .iter()
+                .any(|&node| self.nodes[node as usize].command.what == CommandKind::BetweenContexts);
+            if self.missing.of(queue) == MissingOrder::Report && !is_unnamed {
                 let range =
                     touch.range.start.max(earlier.range.start)..touch.range.end.min(earlier.range.end);
                 return Err(UnorderedNodes {

@@ -7,7 +7,7 @@ use crate::work::graph_data::alias_orders::{AliasOrders, AliasSignature, Segment
 use crate::work::graph_data::control_table::ControlTable;
 use crate::work::graph_data::graph_names::{BoundInput, GraphNames};
 use crate::work::graph_data::graph_node::{GraphNode, NodeCommand};
-use crate::work::graph_data::graph_order::{GraphOrder, MissingOrder, derive};
+use crate::work::graph_data::graph_order::{GraphOrder, MissingOrders, derive};
 use crate::work::graph_data::graph_uses::SplitUses;
 use crate::work::graph_data::node_list::NodeList;
 use crate::work::graph_data::unordered_nodes::hazard;
@@ -50,7 +50,7 @@ pub(crate) struct GraphPlan {
     /// Holds the uses of each segment, and those of the whole graph if it has several segments.
     pub(crate) split: Arc<[SplitUses]>,
     pub(crate) orders: Arc<AliasOrders>,
-    pub(crate) missing: MissingOrder,
+    pub(crate) missing: MissingOrders,
     /// Holds the table of the gates, if the graph has control flow.
     pub(crate) control: Option<Arc<ControlTable>>,
     /// Is `true` if a node is a timed marker.
@@ -96,16 +96,17 @@ impl GraphPlan {
     /// Derives the order of the nodes.
     ///
     /// # Errors
-    /// Returns `Hazard` for two nodes that nothing orders, if `missing` is [`MissingOrder::Report`], and `Graph` for a
+    /// Returns `Hazard` for two nodes that nothing orders, if `missing` asks to report them, and `Graph` for a
     /// node that uses an input in part.
-    pub(crate) fn new(parts: PlanParts, missing: MissingOrder) -> Result<Self> {
+    pub(crate) fn new(parts: PlanParts, missing: impl Into<MissingOrders>) -> Result<Self> {
+        let missing = missing.into();
         let PlanParts { label, nodes, queues, cuts, keep, owns_memory, mut names, inputs, values, control } =
             parts;
         names.index(&label, &nodes, &inputs)?;
         let ranges = ranges(&cuts, nodes.len() as u32);
         let split = split(&count_uses(&nodes, &ranges, &names), control.as_deref());
         let orders = Arc::new(AliasOrders::default());
-        let found = derive_all(&nodes, &ranges, &queues, missing)?;
+        let found = derive_all(&nodes, &ranges, &queues, &missing)?;
         let commands = PlanId::unique();
         let sources = sources(&nodes);
         let has_times = nodes.iter().any(|node| node.command.is_timed_marker());
@@ -220,12 +221,12 @@ pub(crate) fn split(counts: &[UseCounts], control: Option<&ControlTable>) -> Arc
 /// Derives the order of each segment.
 ///
 /// # Errors
-/// Returns `Hazard` for two nodes that nothing orders, if `missing` is [`MissingOrder::Report`].
+/// Returns `Hazard` for two nodes that nothing orders, if `missing` asks to report them.
 pub(crate) fn derive_all(
     nodes: &[GraphNode],
     ranges: &[Range<u32>],
     queues: &[Arc<str>],
-    missing: MissingOrder,
+    missing: &MissingOrders,
 ) -> Result<SegmentOrders> {
     let order = |range: &Range<u32>| match derive(nodes, range.clone(), missing) {
         Ok(order) => Ok(Arc::new(order)),

@@ -173,7 +173,7 @@ impl GraphPlan {
         let orders = match self.orders.find(&signature) {
             Some(orders) => orders,
             None => {
-                let orders = derive_all(&self.nodes.to_vec(), &ranges, &self.queues, self.missing)?;
+                let orders = derive_all(&self.nodes.to_vec(), &ranges, &self.queues, &self.missing)?;
                 self.orders.keep(signature, orders.clone());
                 orders
             }

@@ -42,17 +42,19 @@ impl Drop for OpenBody<'_> {
 }
 
 impl Tape {
-    /// Starts the capture of a body of `outer`. The faults of the body are faults of the whole capture.
-    pub(crate) fn of_body(outer: &Tape, label: &str, at: &'static Location<'static>) -> Arc<Self> {
-        let (owner, fault): (Owner, CaptureFault) = (outer.owner.clone(), outer.fault.clone());
+    /// Starts the capture of a body on the queue `place`. The faults of the body are faults of the whole capture.
+    pub(crate) fn of_body(place: &CapturedQueue, label: &str, at: &'static Location<'static>) -> Arc<Self> {
+        let outer = &place.tape;
+        let (owner, fault): (Owner, CaptureFault) = (place.owner.clone(), outer.fault.clone());
         let writes = outer.writes.clone();
         let outer_values = {
             let state = lock(&outer.state);
             let own = state.names.values.iter().map(|value| value.token);
             state.outer_values.iter().copied().chain(own).collect()
         };
-        let mut state = TapeState { open: true, outer_values, ..TapeState::default() };
-        state.add_queue(label, at, SmallVec::new(), Vec::new());
+        let contexts = vec![owner.clone()];
+        let mut state = TapeState { open: true, outer_values, contexts, ..TapeState::default() };
+        state.add_queue((label, 0), at, SmallVec::new(), Vec::new());
         Arc::new(Self { id: unique(), owner, at, fault, writes, is_body: true, state: Mutex::new(state) })
     }
 }
@@ -86,7 +88,7 @@ impl CapturedQueue {
         }
         let by = Admission { slot: Slot::CONTEXT, what: site.0, at: site.1 };
         let name = "a copy within one array".into();
-        let between = Storage::allocate(&self.tape.owner, Heap::Device, src.size, &name, by)?;
+        let between = Storage::allocate(&self.owner, Heap::Device, src.size, &name, by)?;
         self.adopt(between.block(), site.1)?;
         let between = Span { block: between.block().clone(), offset: 0, size: src.size };
         self.push_command(site, Work::Copy { src, dst: between.clone() }, None, None)?;
@@ -100,7 +102,7 @@ impl CapturedQueue {
         then: &TapeState,
         otherwise: Option<&TapeState>,
     ) -> Result<()> {
-        let per_body = |body: &TapeState| body.count(&self.tape.owner) + 1;
+        let per_body = |body: &TapeState| body.count(&self.owner) + 1;
         let dispatches = per_body(then) + otherwise.map_or(0, per_body);
         self.add(construct, dispatches, |state| {
             let word = state.add_gate(self, construct, (GateTest::NonZero, None, None));
@@ -124,7 +126,7 @@ impl CapturedQueue {
         test: impl Fn(u32) -> GateTest,
     ) -> Result<u64> {
         let token = unique();
-        let per_body = body.count(&self.tape.owner) + 1;
+        let per_body = body.count(&self.owner) + 1;
         let dispatches = u64::from(bound).saturating_mul(per_body) + 1;
         self.add(construct, dispatches, |state| {
             let index = state.counter_of(token);
@@ -153,6 +155,7 @@ impl CapturedQueue {
         change: impl FnOnce(&mut TapeState) -> T,
     ) -> Result<T> {
         self.with(construct.call, construct.at, |state| {
+            self.tape.check_one_context(state, self.index, construct.call, construct.at)?;
             state.count_dispatches(construct.call, self.index, construct.at, dispatches)?;
             state.owns_memory = true;
             Ok(change(state))
@@ -202,7 +205,7 @@ impl TapeState {
         let own = self.gates;
         self.gates += 1;
         let condition = construct.condition.clone();
-        let engine = queue.tape.owner.engine();
+        let engine = queue.owner.engine();
         let lease = || Arc::new(engine.lease(&condition.block));
         self.leases.entry(condition.block.id).or_insert_with(lease);
         let work = Work::Gate(Box::new(Gate { condition, test, parent: None, previous, own, counter }));
@@ -231,7 +234,7 @@ impl TapeState {
         let (nodes, labels, loops) = (&body.nodes[..], &labels[..], &body.loops[..]);
         let copy = NodeCopy { nodes, labels, gates: body.gates, loops, outputs: 0, parent: Some(gate), at };
         self.copy_nodes(queues, &copy, |_, _| ());
-        self.note_replayed(queues[0], body.replayed());
+        self.note_replayed(queues[0], body.replayed().map(|(graph, turn, _)| (graph, turn)));
     }
 
     /// Adds the read of the counters behind all nodes of an ended capture.

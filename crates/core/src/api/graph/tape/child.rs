@@ -52,6 +52,10 @@ impl NodeCopy<'_> {
 const WHOLE_GRAPH: &str =
     "replay a graph with outputs, functions of the host or pinned arrays outside of the body";
 
+/// Names the remedy for a graph of several contexts in a capture.
+const OF_SEVERAL_CONTEXTS: &str =
+    "capture its commands in this capture, or replay the graph before or after this one";
+
 impl CapturedQueue {
     /// Adds the nodes of `child` at the end of the queue, as `plan` has them.
     pub(crate) fn include(
@@ -60,15 +64,31 @@ impl CapturedQueue {
         plan: &GraphPlan,
         at: &'static Location<'static>,
     ) -> Result<()> {
+        if child.spanning.is_some() {
+            return Err(self.refuse(
+                "a replay of a graph of several contexts",
+                &self.label,
+                at,
+                OF_SEVERAL_CONTEXTS,
+            ));
+        }
         if !child.inner.calls.is_empty() || !child.outputs().is_empty() {
             self.not_in_body("a replay of a graph with outputs or functions of the host", at, WHOLE_GRAPH)?;
         }
         if plan.nodes.iter().any(|node| uses_pinned(&node.command.work)) {
             self.not_in_body("a replay of a graph that copies from or to a pinned array", at, WHOLE_GRAPH)?;
         }
-        let engine = self.tape.owner.engine();
+        let engine = self.owner.engine();
         let dispatches = plan.control.as_ref().map_or(0, |table| table.layout.all_dispatches());
         self.with("replay", at, |state| -> Result<()> {
+            if plan.control.is_some() {
+                self.tape.check_one_context(
+                    state,
+                    self.index,
+                    "replay of a graph with a condition or a loop",
+                    at,
+                )?;
+            }
             state.count_dispatches("replay", self.index, at, dispatches)?;
             for (&id, lease) in child.leases.iter() {
                 state.leases.entry(id).or_insert_with(|| lease.clone());
@@ -154,12 +174,14 @@ impl TapeState {
     /// Records that the last replays of graphs end at the end of `queue`.
     pub(super) fn note_replayed(&mut self, queue: u32, graphs: impl Iterator<Item = (u64, Arc<ReplayTurn>)>) {
         let end = self.end_of(queue).0;
-        self.children.extend(graphs.map(|(graph, turn)| (graph, ChildReplay { end: end.clone(), turn })));
+        let context = self.queues[queue as usize].context;
+        let replay = |turn| ChildReplay { end: end.clone(), turn, context };
+        self.children.extend(graphs.map(|(graph, turn)| (graph, replay(turn))));
     }
 
-    /// Lists the graphs with memory of their own that were replayed in the capture.
-    pub(crate) fn replayed(&self) -> impl Iterator<Item = (u64, Arc<ReplayTurn>)> {
-        self.children.iter().map(|(graph, last)| (*graph, last.turn.clone()))
+    /// Lists the graphs with memory of their own that were replayed in the capture, each with the number of its context.
+    pub(crate) fn replayed(&self) -> impl Iterator<Item = (u64, Arc<ReplayTurn>, u32)> {
+        self.children.iter().map(|(graph, last)| (*graph, last.turn.clone(), last.context))
     }
 
     /// Adds copies of nodes. `queues` maps the queues of the nodes to those of the tape; the first call with the list
@@ -176,7 +198,8 @@ impl TapeState {
             self.wait(fork, &frontier, &clock);
         }
         for label in &copy.labels[queues.len() - 1..] {
-            queues.push(self.add_queue(label, copy.at, frontier.clone(), clock.clone()));
+            let context = self.queues[queues[0] as usize].context;
+            queues.push(self.add_queue((label, context), copy.at, frontier.clone(), clock.clone()));
         }
         let (first, words) = (self.nodes.len() as u32, self.gates);
         self.gates += copy.gates;

@@ -23,6 +23,8 @@ type LastNodes = SmallVec<[(u32, u32); 2]>;
 /// Holds a block with the nodes that use it.
 struct MadeBlock {
     block: Arc<Block>,
+    /// Numbers the context of the block.
+    context: u32,
     /// Lists the uses of the array that has the block now.
     uses: LastNodes,
     /// Lists the uses of the dropped arrays that had the block before.
@@ -31,11 +33,12 @@ struct MadeBlock {
 
 impl MadeBlocks {
     /// Adds the block of a new array.
-    pub(crate) fn add(&mut self, block: &Arc<Block>) {
+    pub(crate) fn add(&mut self, block: &Arc<Block>, context: u32) {
         let at = self.blocks.len();
         if self.places.insert(block.id, at).is_none() {
             self.blocks.push(MadeBlock {
                 block: block.clone(),
+                context,
                 uses: LastNodes::new(),
                 earlier: LastNodes::new(),
             });
@@ -75,13 +78,15 @@ impl MadeBlocks {
         std::mem::take(uses).into_iter().for_each(|(queue, node)| add(earlier, queue, node));
     }
 
-    /// Lists blocks of a size whose uses all come before the next node of a queue. `clock` is the clock of the queue.
+    /// Lists blocks of a size and a context whose uses all come before the next node of a queue. `clock` is the clock of the queue.
     pub(crate) fn ordered_before<'b>(
         &'b self,
         size: u64,
+        context: u32,
         clock: &'b [u32],
     ) -> impl Iterator<Item = &'b Arc<Block>> {
-        let of_size = self.blocks.iter().rev().filter(move |made| made.block.size == size).take(MOST_BLOCKS);
+        let fits = move |made: &&MadeBlock| made.block.size == size && made.context == context;
+        let of_size = self.blocks.iter().rev().filter(fits).take(MOST_BLOCKS);
         let ordered = of_size
             .filter(move |made| made.uses.iter().chain(&made.earlier).all(|last| is_before(last, clock)));
         ordered.map(|made| &made.block)
