@@ -3,6 +3,7 @@
 mod bindings;
 mod captured_access;
 mod capturing;
+mod chunked;
 mod control;
 mod control_changes;
 mod control_files;
@@ -33,6 +34,7 @@ pub fn cases() -> Vec<Case> {
         bindings::cases(),
         captured_access::cases(),
         capturing::cases(),
+        chunked::cases(),
         control::cases(),
         control_changes::cases(),
         control_files::cases(),

@@ -16,6 +16,8 @@ pub(crate) struct TimeSlot {
 enum TimeLocation {
     /// The slot itself holds the ticks.
     Here(Ticks),
+    /// The ticks are the start of the first command and the end of the last one.
+    Span { first: Arc<TimeSlot>, last: Arc<TimeSlot> },
     /// The results of two queries are the ticks.
     Pages { start: TickAt, end: TickAt },
 }
@@ -60,6 +62,11 @@ impl TimeSlot {
         *lock(&self.location) = Some(TimeLocation::Pages { start, end });
     }
 
+    /// Makes this the time from the start of a command to the end of another one.
+    pub(crate) fn span(&self, first: &Arc<TimeSlot>, last: &Arc<TimeSlot>) {
+        *lock(&self.location) = Some(TimeLocation::Span { first: first.clone(), last: last.clone() });
+    }
+
     /// Removes the ticks, because the command is not submitted.
     pub(crate) fn forget(&self) {
         *lock(&self.location) = None;
@@ -85,6 +92,10 @@ impl TimeSlot {
         match location {
             None => Ok(None),
             Some(TimeLocation::Here(ticks)) => Ok(Some(ticks)),
+            Some(TimeLocation::Span { first, last }) => {
+                let (first, last) = (first.ticks()?, last.ticks()?);
+                Ok(first.zip(last).map(|(first, last)| Ticks { start: first.start, end: last.end }))
+            }
             Some(TimeLocation::Pages { start, end }) => {
                 Ok(Some(Ticks { start: start.tick()?, end: end.tick()? }))
             }

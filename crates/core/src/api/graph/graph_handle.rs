@@ -55,6 +55,7 @@ pub(crate) struct GraphInner {
     /// Is the number of the graph's name in messages, which is registered as long as the name is held.
     pub(crate) name: (KernelId, Arc<str>),
     pub(crate) outputs: Vec<GraphOutput>,
+    /// Lists the functions of the host, each with the number of nodes that come before it.
     pub(crate) calls: Vec<(u32, HostCall)>,
     /// Holds the size of each block that the capture has made.
     pub(crate) made: FxHashMap<BlockId, u64>,
@@ -71,7 +72,7 @@ impl Graph {
         let owner = tape.owner.clone();
         let control = control_memory::add(&owner, &mut ended, tape.at)?;
         let turns = std::iter::once((tape.id, Arc::default())).chain(ended.replayed()).collect();
-        let TapeState { nodes, queues, leases, outputs, calls, owns_memory, mut made, .. } = ended;
+        let TapeState { nodes, queues, leases, outputs, calls, chunked, owns_memory, mut made, .. } = ended;
         for block in control.iter().flat_map(|table| [&table.words, &table.counts]) {
             made.insert(block.id, block.size);
         }
@@ -88,7 +89,8 @@ impl Graph {
             label: name.1.clone(),
             nodes,
             queues,
-            cuts: calls.iter().map(|(at, _)| *at).collect(),
+            calls: calls.iter().map(|(at, _)| *at).collect(),
+            loops: chunked,
             keep: leases.clone() as Arc<dyn Any + Send + Sync>,
             owns_memory,
             names,

@@ -192,6 +192,11 @@ impl<'g> Saver<'g> {
                 self.refuse("host", "a function of the host cannot be saved: call it between two graphs")
             );
         }
+        if !plan.loops.is_empty() {
+            return Err(
+                self.refuse("a `Bound::Chunked` loop", "a file has no such loops: use `Bound::AtMost`")
+            );
+        }
         // A load adds the read of the counters again.
         let own = plan.nodes.len() - (inner.outputs.len() - self.graph.outputs().len());
         let nodes = plan.nodes.iter().take(own).map(|node| self.node(node)).collect::<Result<_>>()?;
