@@ -6,7 +6,8 @@ use crate::graphs::control::Setup;
 use fencepost::prelude::*;
 use fencepost::testing::{self, CpuFaults};
 use fencepost::{
-    Bound, Capture, CpuOptions, EventOptions, Kind, Loop, Priority, QueueOptions, Replay, Result,
+    Activity, Bound, Capture, CpuOptions, EventOptions, Kind, Loop, Priority, QueueOptions, Replay, Result,
+    Row,
 };
 use std::sync::mpsc::channel;
 
@@ -315,8 +316,7 @@ fn submissions(subject: &Subject) {
     let s = Setup::on(counted.ctx.clone());
     let (mut left, count) = (s.word(0), s.word(0));
     let condition = left.handle();
-    // Of the largest chunks, the costs that the context has measured decide, so the loops are short.
-    for (bound, length, most) in
+    for (bound, length, expected) in
         [(4, 9, 2), (12, 9, 3), (1000, 0, 3), (1000, 4, 3), (1000, 5, 4), (1000, 13, 5)]
     {
         let (graph, steps) = s.queue.capture(|c| countdown(c, &s, bound, &condition, &count)).unwrap();
@@ -326,8 +326,10 @@ fn submissions(subject: &Subject) {
         let run = s.queue.replay(&graph).unwrap();
         assert_eq!(iterations(&run, &steps), length.min(bound));
         let made = counted.submissions() - before;
+        // On a device, long commands cut the chunks shorter, and commands of unknown cost are apart.
+        let most = if subject.is_cpu() { expected } else { u64::from(length.div_ceil(4).max(1)) + 3 };
         assert!(made <= most, "{made} submissions for {length} iterations of at most {bound}");
-        assert!(made >= 2, "the commands behind a chunk have a submission of their own");
+        assert!(made >= expected.min(3), "{made} submissions for {length} iterations of at most {bound}");
     }
 }
 
@@ -433,7 +435,7 @@ fn edited(subject: &Subject) {
     s.queue.fill(&mut left, 9).unwrap();
     let run = s.queue.replay(&graph.with().value("step", 10_u32).unwrap()).unwrap();
     // The edit does not touch the run in flight, which may not have planned its last chunks.
-    graph.edit().unwrap().node("add").unwrap().arg("y", &other).unwrap().apply().unwrap();
+    graph.edit().unwrap().node("add").unwrap().argument("y", &other).unwrap().apply().unwrap();
     assert_eq!((iterations(&run, &steps), s.read(&count)), (9, vec![96]));
     s.queue.fill(&mut left, 5).unwrap();
     let run = s.queue.replay(&graph).unwrap();
@@ -447,9 +449,10 @@ fn edited(subject: &Subject) {
 fn queues(subject: &Subject) {
     for policy in [Policy::Ordered, Policy::Checked] {
         let s = Setup::on(subject.ctx_with(policy));
-        let options = |priority| QueueOptions { priority, ..QueueOptions::default() };
-        let high = s.ctx.queue_with("high", options(Priority::High)).unwrap();
-        let low = s.ctx.queue_with("low", options(Priority::Low)).unwrap();
+        let options =
+            |label: &str, priority| QueueOptions { label: label.into(), priority, ..QueueOptions::default() };
+        let high = s.ctx.queue_with(options("high", Priority::High));
+        let low = s.ctx.queue_with(options("low", Priority::Low));
         let (left, count, behind) = (s.word(50), s.word(0), s.word(0));
         low.wait_for(&s.queue.marker()).unwrap();
         high.wait_for(&s.queue.marker()).unwrap();
@@ -475,14 +478,14 @@ fn times(subject: &Subject) {
     let end = s.queue.marker_with(timed);
     let profile = profiler.finish().wait().unwrap();
     assert_eq!(iterations(steps.replay().unwrap(), &steps), 30);
-    let replays: Vec<_> =
-        profile.rows.iter().filter(|row| row.activity == fencepost::Activity::Replay).collect();
+    let is_part = |row: &&Row| row.activity == Activity::Replay && row.replay.is_none();
+    let replays: Vec<_> = profile.rows.iter().filter(is_part).collect();
     assert_eq!(replays.len(), 3, "the gate in front, the loop, and the read of the counters: {replays:?}");
     match end.seconds_since(&start).wait() {
         Ok(seconds) => {
             assert!(seconds > 0.0);
             let of = |at: usize| replays[at].time.expect("a device with a clock").seconds();
-            assert!(replays.iter().all(|row| row.time.is_some()), "{replays:?}");
+            assert!(replays.iter().all(|row| row.time.is_ok()), "{replays:?}");
             assert!(of(1) > 0.0 && of(1) <= seconds, "{} of {seconds}", of(1));
         }
         Err(error) => assert!(matches!(error.kind(), Kind::Untimed { .. }), "{error}"),
@@ -497,8 +500,7 @@ fn dumps(subject: &Subject) {
         countdown(c, &s, 1000, &left, &count)?;
         s.raise(c, &count)
     };
-    let (graph, ()) = s.queue.capture(capture).unwrap();
-    let (same, ()) = s.queue.capture(capture).unwrap();
+    let [graph, same] = [(); 2].map(|()| s.queue.capture(capture).unwrap().0);
     // A launch, the first gate, four iterations of a gate and two launches, a launch, and the read of the counters.
     let statistics = graph.statistics();
     assert_eq!((statistics.nodes, statistics.launches, statistics.others), (16, 10, 5));

@@ -1,26 +1,19 @@
-//! Loops in chunks: the commands of a queue whose work the planner plans piece by piece. S is the state lock.
+//! A loop in chunks: a command of a queue whose work the planner plans piece by piece.
 //!
 //! A loop stays at the front of its queue until it ends. The planner plans its chunks, each with a batch of its own, and
 //! keeps two of them planned. When the first one is complete, a thread reads the word that says whether the loop goes on,
 //! and the queue is planned again.
 
-use crate::error::{Error, Kind};
-use crate::memory::read_slot::{ReadSlot, ReadState};
-use crate::scheduler::command::Op;
-use crate::scheduler::engine::Engine;
-use crate::scheduler::ordering::admission::Admission;
-use crate::scheduler::queue_state::{Hold, PointProgress, QueueState};
-use crate::scheduler::state::State;
-use crate::scheduler::wakers::WakeCondition;
+use crate::memory::read_slot::ReadSlot;
 use crate::work::graph_data::chunked_loop::ChunkedLoop;
 use crate::work::graph_data::graph_run::{GraphRun, GraphStep};
 use crate::work::span::Span;
 use crate::work::step::Work;
 use crate::work::time_slot::TimeSlot;
-use fencepost_sync::{HoldId, Point, Seq, Slot, Stamp};
+use fencepost_sync::{HoldId, Seq};
 use std::collections::VecDeque;
-use std::sync::{Arc, OnceLock, Weak};
-use std::task::{Wake, Waker};
+use std::sync::{Arc, OnceLock};
+use std::task::Waker;
 
 /// Counts the chunks of a loop that are planned and not known to go on: the device executes one, and the other one is
 /// submitted ahead.
@@ -40,23 +33,23 @@ pub(crate) struct LoopRun {
     /// Counts the parts of the next chunk.
     parts: u32,
     /// Lists the planned chunks, except those that are known to go on.
-    chunks: VecDeque<Chunk>,
+    pub(crate) chunks: VecDeque<LoopChunk>,
     time: Option<LoopTime>,
 }
 
 /// Describes a planned chunk.
-struct Chunk {
-    seq: Seq,
-    read: Arc<ReadSlot>,
+pub(crate) struct LoopChunk {
+    pub(crate) seq: Seq,
+    pub(crate) read: Arc<ReadSlot>,
     /// Says whether the loop goes on behind the chunk, once this is read.
-    goes_on: Option<bool>,
+    pub(crate) goes_on: Option<bool>,
 }
 
 /// Holds the time of a loop that is measured.
 pub(crate) struct LoopTime {
-    pub(crate) whole: Arc<TimeSlot>,
+    whole: Arc<TimeSlot>,
     /// Is `true` if the device has a clock.
-    pub(crate) clocked: bool,
+    clocked: bool,
     /// Holds the times of the first chunk and of the last planned ones.
     first: Option<Arc<TimeSlot>>,
     last: VecDeque<Arc<TimeSlot>>,
@@ -67,7 +60,7 @@ pub(crate) enum LoopStep {
     /// The loop has ended, or all iterations that its bound allows are planned.
     Ended,
     /// A chunk must complete first.
-    Held(Hold),
+    Held(HoldId),
     /// A chunk of this many parts follows.
     Chunk(u32),
 }
@@ -88,6 +81,15 @@ impl LoopRun {
         }
     }
 
+    /// Prepares the loop, which is about to be enqueued. `time` receives the time of the loop, and is with `true` if the
+    /// device measures the time.
+    pub(crate) fn begin(&mut self, hold: HoldId, waker: Waker, time: Option<(Arc<TimeSlot>, bool)>) {
+        self.hold = hold;
+        self.waker = waker;
+        let timed = |(whole, clocked)| LoopTime { whole, clocked, first: None, last: VecDeque::new() };
+        self.time = time.map(timed);
+    }
+
     /// Returns what follows for the planner.
     pub(crate) fn next(&mut self) -> LoopStep {
         while let Some(goes_on) = self.chunks.front().and_then(|chunk| chunk.goes_on) {
@@ -104,7 +106,7 @@ impl LoopRun {
             return LoopStep::Ended;
         }
         if self.chunks.len() >= CHUNKS_AHEAD {
-            return LoopStep::Held(Hold::Loop(self.hold));
+            return LoopStep::Held(self.hold);
         }
         let needed = left.div_ceil(u64::from(self.chunked.iterations));
         LoopStep::Chunk(self.parts.min(u32::try_from(needed).unwrap_or(u32::MAX)))
@@ -124,7 +126,7 @@ impl LoopRun {
             return None;
         }
         let read = ReadSlot::new();
-        self.chunks.push_back(Chunk { seq, read: read.clone(), goes_on: None });
+        self.chunks.push_back(LoopChunk { seq, read: read.clone(), goes_on: None });
         let table = self.part.run.plan.control.as_ref().expect("bug: a loop without a table");
         Some((self.chunked.state(table), read))
     }
@@ -164,129 +166,7 @@ impl LoopRun {
     }
 
     /// Returns the batch of the chunk whose end the planner waits for.
-    fn awaited(&self) -> Option<Seq> {
+    pub(crate) fn awaited(&self) -> Option<Seq> {
         self.chunks.iter().find(|chunk| chunk.goes_on.is_none()).map(|chunk| chunk.seq)
-    }
-}
-
-/// Continues the loops of a context when it is woken.
-struct LoopWaker(Weak<Engine>);
-
-impl Wake for LoopWaker {
-    fn wake(self: Arc<Self>) {
-        if let Some(engine) = self.0.upgrade() {
-            engine.continue_loops();
-        }
-    }
-}
-
-impl Engine {
-    /// Prepares a loop that is about to be enqueued.
-    pub(crate) fn begin_loop(&self, state: &mut State, by: Admission, stamp: Stamp, run: &mut LoopRun) {
-        run.hold = state.new_hold();
-        run.waker = Arc::new(LoopWaker(self.me.clone())).into();
-        if let Some(clocked) = state.queue(by.slot).timing.as_ref().map(|timing| timing.clocked) {
-            let whole = Arc::<TimeSlot>::default();
-            state.note_work(by, stamp, None, Some(&whole));
-            run.time = Some(LoopTime { whole, clocked, first: None, last: VecDeque::new() });
-        }
-    }
-
-    /// Reads whether loops go on whose first chunk is complete, and releases their queues. Any thread may call this. The
-    /// words are read without S, because the read may be a call of the device.
-    pub(crate) fn continue_loops(&self) {
-        let complete = self.lock().complete_chunks();
-        if complete.is_empty() {
-            return;
-        }
-        let read = |read: &ReadSlot| -> Result<bool, Error> {
-            let ReadState::Staged(staging) = read.place() else {
-                let (object, message) = ("a loop".into(), "its state was not copied".into());
-                return Err(Kind::Device { object, message }.into());
-            };
-            let mut word = [0; 4];
-            let copied = staging.copy_out(&mut word).map_err(|lost| self.device.caps().lost(lost).into());
-            self.checked(copied).map(|()| word != [0; 4])
-        };
-        let results: Vec<_> = complete.into_iter().map(|(hold, slot)| (hold, read(&slot), slot)).collect();
-        let mut state = self.lock();
-        for (hold, result, of) in &results {
-            state.note_chunk(*hold, of, result);
-        }
-        if !self.threads {
-            state.wake_all_waiters(); // only polling makes progress here, perhaps on another thread
-        }
-        self.unlock(state);
-        #[cfg(target_arch = "wasm32")]
-        self.schedule();
-    }
-}
-
-/// Returns the loop at the front of a queue.
-fn front_loop(queue: &QueueState) -> Option<&LoopRun> {
-    match queue.pending.front().map(|front| &front.op) {
-        Some(Op::Loop(run)) => Some(run),
-        _ => None,
-    }
-}
-
-impl State {
-    /// Returns the reads of the complete chunks whose words are not read, each with the hold of its loop. Wakers of chunks
-    /// that are not complete are registered again, because a waker may be called early.
-    fn complete_chunks(&mut self) -> Vec<(HoldId, Arc<ReadSlot>)> {
-        let Self { queues, batches, wakers, .. } = self;
-        let mut complete = Vec::new();
-        for run in queues.iter().filter_map(front_loop) {
-            for chunk in run.chunks.iter().filter(|chunk| chunk.goes_on.is_none()) {
-                if batches.is_done(chunk.seq) {
-                    complete.push((run.hold, chunk.read.clone()));
-                } else {
-                    wakers.register(WakeCondition::Batch(chunk.seq), &run.waker);
-                }
-            }
-        }
-        complete
-    }
-
-    /// Stores whether a loop goes on behind a chunk, and releases the queues that the loop holds. Another thread may have
-    /// stored it already, and the queue may have failed meanwhile.
-    fn note_chunk(&mut self, hold: HoldId, read: &Arc<ReadSlot>, result: &Result<bool, Error>) {
-        let slots = self.slots();
-        let Some(slot) =
-            { slots }.find(|&slot| front_loop(self.queue(slot)).is_some_and(|run| run.hold == hold))
-        else {
-            return;
-        };
-        let queue = self.queue_mut(slot);
-        let Some(front) = queue.pending.front_mut() else { return };
-        let Op::Loop(run) = &mut front.op else { return };
-        let chunk = run.chunks.iter_mut().find(|chunk| Arc::ptr_eq(&chunk.read, read));
-        match (chunk, result) {
-            (None, _) => {}
-            (Some(chunk), Ok(goes_on)) => {
-                chunk.goes_on = Some(*goes_on);
-                self.release(|held| held == Hold::Loop(hold));
-            }
-            (Some(_), Err(error)) => {
-                let stamp = front.stamp;
-                self.fail_queue(slot, stamp, error.clone());
-            }
-        }
-    }
-
-    /// Returns the batch of the chunk that must complete before an unplanned point is planned, if a loop holds its queue.
-    pub(crate) fn chunk_before(&self, point: Point) -> Option<Seq> {
-        let Some(Hold::Loop(hold)) = self.queue(point.slot).hold else { return None };
-        if self.reached(point) != PointProgress::Unplanned {
-            return None;
-        }
-        self.queues.iter().filter_map(front_loop).find(|run| run.hold == hold)?.awaited()
-    }
-
-    /// Returns the loop at the front of a queue, to plan it.
-    pub(crate) fn front_loop_mut(&mut self, slot: Slot) -> Option<(Stamp, &mut LoopRun)> {
-        let front = self.queue_mut(slot).pending.front_mut()?;
-        let stamp = front.stamp;
-        if let Op::Loop(run) = &mut front.op { Some((stamp, run)) } else { None }
     }
 }

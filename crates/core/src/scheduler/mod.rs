@@ -58,6 +58,7 @@ pub(crate) mod kernel_names;
 pub(crate) mod lane_state;
 #[cfg(all(test, fencepost_loom))]
 pub(crate) mod loom_models;
+pub(crate) mod loop_progress;
 pub(crate) mod loop_run;
 #[cfg(target_arch = "wasm32")]
 pub(crate) mod microtasks;

@@ -2,6 +2,7 @@
 
 use crate::scheduler::loop_run::LoopStep;
 use crate::scheduler::plan::{FrontStep, LARGEST_BATCH, PlanGoal, Planner, host_conflict};
+use crate::scheduler::queue_state::Hold;
 use crate::scheduler::wakers::WakeCondition;
 
 /// Limits the expected seconds of a chunk that has several parts. A longer chunk would delay other queues and the end of
@@ -18,7 +19,7 @@ impl Planner<'_> {
                 run.end_time();
                 return self.skip_front(goal.slot);
             }
-            LoopStep::Held(hold) => return FrontStep::Held(hold),
+            LoopStep::Held(hold) => return FrontStep::Held(Hold::Loop(hold)),
             LoopStep::Chunk(most) => (most, run.work()),
         };
         if let Some(hold) = host_conflict(host_uses, &work) {
