@@ -33,6 +33,7 @@ pub fn cases() -> Vec<Case> {
         case("g06_chunked_loops_follow_priorities_and_policies", queues),
         case("g06_chunked_loops_have_times_and_rows_of_a_profile", times),
         case("g06_chunked_loops_are_in_dumps_and_statistics", dumps),
+        case("g06_chunked_loops_stand_between_launches_that_are_recorded_once", native),
         case("g06_chunked_loops_fail_with_their_queue", refused).cpu_only(faults),
         case("g06_chunked_loops_end_with_a_lost_device", lost).cpu_only(faults),
     ]
@@ -521,6 +522,26 @@ fn dumps(subject: &Subject) {
     });
     let error = huge.unwrap_err();
     assert!(matches!(error.kind(), Kind::GraphTooLong { call: "while_", .. }), "{error}");
+}
+
+fn native(subject: &Subject) {
+    let s = Setup::on(subject.switched(|switches| switches.native_replay_from = 1));
+    let (mut left, count) = (s.word(0), s.word(0));
+    let condition = left.handle();
+    let (graph, steps) = s
+        .queue
+        .capture(|c| {
+            (0..5).try_for_each(|_| s.raise(c, &count))?;
+            let steps = countdown(c, &s, 1000, &condition, &count)?;
+            (0..5).try_for_each(|_| s.raise(c, &count))?;
+            Ok(steps)
+        })
+        .unwrap();
+    for round in 1..5 {
+        s.queue.fill(&mut left, 20).unwrap();
+        let run = s.queue.replay(&graph).unwrap();
+        assert_eq!((s.read(&count), iterations(&run, &steps)), (vec![30 * round], 20));
+    }
 }
 
 fn is_refused(error: &fencepost::Error) -> bool {

@@ -7,6 +7,10 @@
 //! as a whole, when the fence of its lane passes the batch's value (`complete.rs`). Blocking calls plan and submit up to the point
 //! that they wait for, and then wait for the fence on their own thread (`wait.rs`).
 //!
+//! A loop in chunks stays at the front of its queue, and each planning moves a chunk of it into a batch (`loop_run.rs`). While two
+//! chunks are planned, the loop holds the queue. A waker of the context is called when a chunk is complete. It reads whether the
+//! loop goes on, and releases the hold (`loop_progress.rs`).
+//!
 //! # Invariants
 //!
 //! 1. **Stamps order everything.** Each command gets a stamp of the context, and stamps only grow. A wait refers to a smaller stamp

@@ -173,6 +173,17 @@ mod tests {
     }
 
     #[test]
+    fn a_span_of_commands_lasts_from_the_first_start_to_the_last_end() {
+        let [whole, first, last] = [(); 3].map(|()| Arc::<TimeSlot>::default());
+        whole.span(&first, &last);
+        assert_eq!(whole.ticks(), Ok(None));
+        first.set(Ticks { start: 3, end: 4 });
+        assert_eq!(whole.ticks(), Ok(None), "the last command is not recorded");
+        last.set(Ticks { start: 7, end: 9 });
+        assert_eq!(whole.ticks(), Ok(Some(Ticks { start: 3, end: 9 })));
+    }
+
+    #[test]
     fn ticks_of_a_missing_or_restarted_clock_are_invalid() {
         let are_valid = |start, end| Ticks { start, end }.are_valid();
         assert!(are_valid(3, 5) && are_valid(5, 5));

@@ -5,9 +5,9 @@ use crate::scheduler::plan::{FrontStep, LARGEST_BATCH, PlanGoal, Planner, host_c
 use crate::scheduler::queue_state::Hold;
 use crate::scheduler::wakers::WakeCondition;
 
-/// Limits the expected seconds of a chunk that has several parts. A longer chunk would delay other queues and the end of
-/// the loop.
-const LONGEST_CHUNK: f32 = 0.01;
+/// Multiplies the bound of rule E02 to the expected time of a chunk that has several parts. Such a chunk is not longer than
+/// the bound itself while a queue of higher priority exists.
+const LONGEST_CHUNK: f32 = 10.0;
 
 impl Planner<'_> {
     /// Plans the next chunk of the loop at the front of a queue, or removes the loop if it has ended.
@@ -27,11 +27,10 @@ impl Planner<'_> {
         }
         let lane = self.state.queue(goal.slot).lane;
         let each = self.state.lanes[lane].costs.of_work(&work);
-        let parts = if each.is_finite() && each > 0.0 {
-            most.min((LONGEST_CHUNK / each) as u32).max(1)
-        } else {
-            most
-        };
+        let factor = if self.state.urgent_above(self.priority) { 1.0 } else { LONGEST_CHUNK };
+        let longest = factor * self.state.lanes[lane].costs.bound;
+        let is_long = each.is_finite() && each * most as f32 > longest;
+        let parts = if is_long { ((longest / each) as u32).clamp(1, most) } else { most };
         if !self.fits(goal.slot, each * parts as f32) {
             return FrontStep::Later;
         }
