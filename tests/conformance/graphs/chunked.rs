@@ -504,7 +504,7 @@ fn dumps(subject: &Subject) {
     let [graph, same] = [(); 2].map(|()| s.queue.capture(capture).unwrap().0);
     // A launch, the first gate, four iterations of a gate and two launches, a launch, and the read of the counters.
     let statistics = graph.statistics();
-    assert_eq!((statistics.nodes, statistics.launches, statistics.others), (16, 10, 5));
+    assert_eq!((statistics.nodes, statistics.launches, statistics.gates), (16, 10, 5));
     assert_eq!((statistics.gated_dispatches, statistics.levels, statistics.host_functions), (12, 17, 0));
     let text = graph.to_text();
     assert!(text.contains("loop: nodes 2 to 13 are 4 iterations of at most 1000"), "{text}");
