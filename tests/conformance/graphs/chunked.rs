@@ -395,7 +395,8 @@ fn nested(subject: &Subject) {
     let (part, _) = s.queue.capture(|c| countdown(c, &s, 20, &left, &count)).unwrap();
     let inside = |body: &Capture| countdown(body, &s, 20, &left, &count).map(|_| ());
     let replays = |body: &Capture| body.replay(&part).map(|_| ());
-    let refused: [&dyn Fn(&Capture) -> Result<()>; 2] = [&inside, &replays];
+    type Body<'a> = &'a dyn Fn(&Capture) -> Result<()>;
+    let refused: [Body<'_>; 2] = [&inside, &replays];
     for body in refused {
         for captured in [true, false] {
             let error = match captured {

@@ -1,7 +1,9 @@
 use super::*;
 use crate::error::site::CommandKind;
 use crate::scheduler::priority::Priority;
-use crate::scheduler::test_engine::{block, engine, enqueue_wait, finish, here, queue, queues, span};
+use crate::scheduler::test_engine::{
+    TestTask, block, engine, enqueue_wait, finish, here, queue, queues, span,
+};
 use crate::work::graph_data::chunked_loop::ChunkedLoop;
 use crate::work::graph_data::control_table::{ControlLayout, ControlTable};
 use crate::work::graph_data::gate::{Gate, GateTest};
@@ -111,6 +113,8 @@ fn g06_a_loop_within_the_bound_of_two_chunks_holds_nothing() {
         let point = enqueue(&engine, slot, &replay(GateTest::Always, bound));
         engine.lock().plan([point], Priority::Normal);
         assert!(!is_held(&engine, slot), "bound {bound}");
+        let reached = engine.lock().reached(point);
+        assert_eq!(matches!(reached, PointProgress::Planned(_)), chunks > 0, "bound {bound}: {reached:?}");
         assert_eq!(engine.lock().lanes[0].ready_len(), chunks, "bound {bound}");
         finish(&engine, point);
     }
@@ -127,6 +131,21 @@ fn g06_an_early_wake_changes_nothing_and_a_loop_goes_on_after_it() {
     assert!(is_held(&engine, slot), "no chunk is complete");
     complete_one(&engine);
     assert!(!is_held(&engine, slot), "the waker of the chunk is registered again");
+    finish(&engine, point);
+}
+
+#[test]
+fn g06_tasks_of_a_context_without_threads_poll_again_when_a_loop_goes_on() {
+    let engine = engine(false);
+    let slot = queue(&engine);
+    let point = enqueue(&engine, slot, &replay(GateTest::Always, 100));
+    let (woken, waker) = TestTask::new();
+    let mut state = engine.lock();
+    state.plan([point], Priority::Normal);
+    state.wakers.register(WakeCondition::point(point), &waker);
+    drop(state);
+    complete_one(&engine);
+    assert_eq!((woken.woken(), is_held(&engine, slot)), (1, false));
     finish(&engine, point);
 }
 
