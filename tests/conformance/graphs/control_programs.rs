@@ -414,7 +414,7 @@ fn loaded_programs(subject: &Subject) {
         arrays.reset(&queue, &values);
         let mut loops = vec![None; generator.loops];
         let captured = queue.capture(|c| {
-            capture(&arrays, c, &program, &mut loops)?;
+            capture(&arrays, c, &program, &mut loops, Bound::AtMost)?;
             for (number, made) in loops.iter().enumerate() {
                 c.label_loop(&number.to_string(), made.as_ref().unwrap())?;
             }
