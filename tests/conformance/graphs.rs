@@ -4,6 +4,7 @@ mod bindings;
 mod built_in;
 mod captured_access;
 mod capturing;
+mod chunked;
 mod contexts;
 mod control;
 mod control_changes;
@@ -39,6 +40,7 @@ pub fn cases() -> Vec<Case> {
         built_in::cases(),
         captured_access::cases(),
         capturing::cases(),
+        chunked::cases(),
         contexts::cases(),
         control::cases(),
         control_changes::cases(),

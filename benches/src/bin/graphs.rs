@@ -259,16 +259,17 @@ fn loops() -> Result<()> {
     let side = &Side::open(100, N)?;
     let started = side.ctx.array(&[NODES])?;
     let body_alone = side.capture(NODES)?;
-    let looped = |starts: bool| -> Result<Graph> {
+    let looped = |starts: bool, bound: Bound| -> Result<Graph> {
         let (graph, _) = side.queue.capture(|captured| {
             if starts {
                 captured.copy(&started, &mut side.left.handle())?;
             }
-            captured.while_(&side.left, Bound::AtMost(NODES), |body| side.launch(body, 1, 1))
+            captured.while_(&side.left, bound, |body| side.launch(body, 1, 1))
         })?;
         Ok(graph)
     };
-    let (executed, skipped) = (looped(true)?, looped(false)?);
+    let (executed, skipped) = (looped(true, Bound::AtMost(NODES))?, looped(false, Bound::AtMost(NODES))?);
+    let chunked = looped(true, Bound::Chunked(u32::MAX))?;
     let launched = &Cell::new(0);
     let until_done = |launches: u32, work: &dyn Fn() -> Result<()>| {
         let took = timed(|| {
@@ -289,6 +290,7 @@ fn loops() -> Result<()> {
         ("the body alone, replayed", Box::new(|| until_done(NODES, &|| replay(side, &body_alone)))),
         ("a skipped iteration", Box::new(|| until_done(0, &|| replay(side, &skipped)))),
         ("AtMost, replayed", Box::new(|| until_done(NODES, &|| replay(side, &executed)))),
+        ("Chunked, replayed", Box::new(|| until_done(NODES, &|| replay(side, &chunked)))),
         ("a loop of the host", Box::new(|| until_done(NODES, &host_loop))),
     ];
     print_beside("us an iteration, 1,000 of them, until done", rounds, ROUNDS / 2, f64::from(NODES))?;

@@ -38,44 +38,44 @@ pub fn cases() -> Vec<Case> {
 const N: usize = 256;
 
 /// Holds a queue, and the arrays with which a body lowers a condition.
-struct Setup {
-    ctx: Context,
-    queue: CommandQueue,
-    mix: Kernel<Mix<'static>>,
-    nothing: DeviceArray<u32>,
+pub(super) struct Setup {
+    pub(super) ctx: Context,
+    pub(super) queue: CommandQueue,
+    pub(super) mix: Kernel<Mix<'static>>,
+    pub(super) nothing: DeviceArray<u32>,
 }
 
 impl Setup {
-    fn new(subject: &Subject) -> Self {
+    pub(super) fn new(subject: &Subject) -> Self {
         Self::on(subject.ctx())
     }
 
-    fn on(ctx: Context) -> Self {
+    pub(super) fn on(ctx: Context) -> Self {
         let queue = ctx.queue("main");
         let (mix, nothing) = (ctx.kernel::<Mix>().unwrap(), ctx.zeros::<u32, 1>([N]).unwrap());
         Self { ctx, queue, mix, nothing }
     }
 
-    fn word(&self, value: u32) -> DeviceArray<u32> {
+    pub(super) fn word(&self, value: u32) -> DeviceArray<u32> {
         self.queue.full([1], value).unwrap()
     }
 
     /// Adds 1 to each element.
-    fn raise(&self, queue: &CommandQueue, array: &DeviceArray<u32>) -> Result<()> {
+    pub(super) fn raise(&self, queue: &CommandQueue, array: &DeviceArray<u32>) -> Result<()> {
         self.add(queue, array, 1)
     }
 
-    fn lower(&self, queue: &CommandQueue, array: &DeviceArray<u32>) -> Result<()> {
+    pub(super) fn lower(&self, queue: &CommandQueue, array: &DeviceArray<u32>) -> Result<()> {
         self.add(queue, array, u32::MAX)
     }
 
-    fn add(&self, queue: &CommandQueue, array: &DeviceArray<u32>, b: u32) -> Result<()> {
+    pub(super) fn add(&self, queue: &CommandQueue, array: &DeviceArray<u32>, b: u32) -> Result<()> {
         let x = self.nothing.slice(0..array.len())?;
         let args = Mix { a: 1, b, x: &x, y: &mut array.handle() };
         queue.launch(&self.mix, Grid::threads([array.len()]), args)
     }
 
-    fn read(&self, array: &DeviceArray<u32>) -> Vec<u32> {
+    pub(super) fn read(&self, array: &DeviceArray<u32>) -> Vec<u32> {
         self.queue.read(array).wait().unwrap()
     }
 }

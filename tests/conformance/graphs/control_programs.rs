@@ -261,8 +261,14 @@ impl Arrays {
     }
 }
 
-/// Captures a program. `loops` receives each loop.
-fn capture(arrays: &Arrays, queue: &CommandQueue, all: &[Command], loops: &mut [Option<Loop>]) -> Result<()> {
+/// Captures a program. `loops` receives each loop. `bounded` returns the bounds of the loops that are in no body.
+fn capture(
+    arrays: &Arrays,
+    queue: &CommandQueue,
+    all: &[Command],
+    loops: &mut [Option<Loop>],
+    bounded: fn(u32) -> Bound,
+) -> Result<()> {
     for command in all {
         if arrays.simple(queue, command)? {
             continue;
@@ -271,37 +277,38 @@ fn capture(arrays: &Arrays, queue: &CommandQueue, all: &[Command], loops: &mut [
         match command {
             Command::Forked { first, second } => {
                 let side = queue.fork("side");
-                capture(arrays, queue, first, loops)?;
-                capture(arrays, &side, second, loops)?;
+                capture(arrays, queue, first, loops, bounded)?;
+                capture(arrays, &side, second, loops, bounded)?;
                 queue.wait_for_queue(&side)?;
             }
             Command::If { condition, then } => {
-                queue.if_(of(condition), |body| capture(arrays, body, then, loops))?;
+                queue.if_(of(condition), |body| capture(arrays, body, then, loops, Bound::AtMost))?;
             }
             Command::IfElse { condition, then, otherwise } => {
                 let shared = std::cell::RefCell::new(loops.to_vec());
                 queue.if_else(
                     of(condition),
-                    |body| capture(arrays, body, then, &mut shared.borrow_mut()),
-                    |body| capture(arrays, body, otherwise, &mut shared.borrow_mut()),
+                    |body| capture(arrays, body, then, &mut shared.borrow_mut(), Bound::AtMost),
+                    |body| capture(arrays, body, otherwise, &mut shared.borrow_mut(), Bound::AtMost),
                 )?;
                 loops.clone_from_slice(&shared.into_inner());
             }
             Command::While { number, condition, bound, body } => {
-                let made = queue.while_(of(condition), Bound::AtMost(*bound), |inner| {
-                    capture(arrays, inner, body, loops)
+                let made = queue.while_(of(condition), bounded(*bound), |inner| {
+                    capture(arrays, inner, body, loops, Bound::AtMost)
                 })?;
                 loops[*number] = Some(made);
             }
             Command::DoWhile { number, condition, bound, body } => {
-                let made = queue.do_while(of(condition), Bound::AtMost(*bound), |inner| {
-                    capture(arrays, inner, body, loops)
+                let made = queue.do_while(of(condition), bounded(*bound), |inner| {
+                    capture(arrays, inner, body, loops, Bound::AtMost)
                 })?;
                 loops[*number] = Some(made);
             }
             Command::Repeat { number, count, bound, body } => {
-                let made = queue
-                    .repeat(of(count), Bound::AtMost(*bound), |inner| capture(arrays, inner, body, loops))?;
+                let made = queue.repeat(of(count), bounded(*bound), |inner| {
+                    capture(arrays, inner, body, loops, Bound::AtMost)
+                })?;
                 loops[*number] = Some(made);
             }
             _ => unreachable!(),
@@ -364,23 +371,28 @@ fn random_programs(subject: &Subject) {
     for seed in seeds::asked().unwrap_or(0..12) {
         let mut generator = Generator { rng: fastrand::Rng::with_seed(seed), loops: 0 };
         let program = generator.commands(DEPTH, 5);
-        let mut loops = vec![None; generator.loops];
-        let captured = queue.capture(|c| capture(&arrays, c, &program, &mut loops));
-        let (graph, ()) = captured.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        let captured = [Bound::AtMost, Bound::Chunked].map(|bounded: fn(u32) -> Bound| {
+            let mut loops = vec![None; generator.loops];
+            let captured = queue.capture(|c| capture(&arrays, c, &program, &mut loops, bounded));
+            let (graph, ()) = captured.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+            (graph, loops)
+        });
         for _ in 0..3 {
             let values: [u32; CONDITIONS] = std::array::from_fn(|_| generator.rng.u32(0..4));
             arrays.reset(&queue, &values);
             let mut counts = vec![(0, false); generator.loops];
             execute(&arrays, &queue, &program, &mut counts);
             let expected = arrays.read(&queue);
-            arrays.reset(&queue, &values);
-            let run = queue.replay(&graph).unwrap();
-            assert_eq!(arrays.read(&queue), expected, "seed {seed} {values:?} {program:#?}");
-            for (made, expected) in loops.iter().zip(counts) {
-                let made = made.as_ref().unwrap();
-                let iterations = run.iterations(made).unwrap().wait().unwrap();
-                let reached = run.reached_bound(made).unwrap().wait().unwrap();
-                assert_eq!((iterations, reached), expected, "seed {seed} {values:?} {program:#?}");
+            for (graph, loops) in &captured {
+                arrays.reset(&queue, &values);
+                let run = queue.replay(graph).unwrap();
+                assert_eq!(arrays.read(&queue), expected, "seed {seed} {values:?} {program:#?}");
+                for (made, &expected) in loops.iter().zip(&counts) {
+                    let made = made.as_ref().unwrap();
+                    let iterations = run.iterations(made).unwrap().wait().unwrap();
+                    let reached = run.reached_bound(made).unwrap().wait().unwrap();
+                    assert_eq!((iterations, reached), expected, "seed {seed} {values:?} {program:#?}");
+                }
             }
         }
     }
@@ -402,7 +414,7 @@ fn loaded_programs(subject: &Subject) {
         arrays.reset(&queue, &values);
         let mut loops = vec![None; generator.loops];
         let captured = queue.capture(|c| {
-            capture(&arrays, c, &program, &mut loops)?;
+            capture(&arrays, c, &program, &mut loops, Bound::AtMost)?;
             for (number, made) in loops.iter().enumerate() {
                 c.label_loop(&number.to_string(), made.as_ref().unwrap())?;
             }

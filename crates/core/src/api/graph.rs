@@ -1,6 +1,7 @@
 //! Graphs: commands that are captured once and replayed as one command.
 
 pub(crate) mod bindings;
+pub(crate) mod bound;
 pub(crate) mod capture;
 pub(crate) mod control_flow;
 pub(crate) mod control_memory;

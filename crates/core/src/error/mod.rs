@@ -294,7 +294,7 @@ pub enum Kind {
     /// The iterations of a loop in a graph have more dispatches than one graph may have.
     #[error(
         "`{call}` on queue `{queue}` at {location} expands to {dispatches} dispatches, the limit of a graph is \
-         {limit}: lower the bound, or capture fewer iterations and replay the graph until the condition ends"
+         {limit}: lower the bound, or give the outer loop a `Bound::Chunked`, which is expanded in part"
     )]
     GraphTooLong {
         call: &'static str,

@@ -8,7 +8,7 @@
 // Tolerance  exact
 struct Params {
     condition_at: u32,
-    test: u32, // 0: always, 1: not 0, 2: 0, 3: above limit, 4: signed and above limit
+    test: u32, // 0: always, 1: not 0, 2: 0, 3: above limit, 4: signed and above limit, 5: never
     limit: u32,
     parent: u32, // words of other gates, or NONE
     previous: u32,
@@ -17,8 +17,8 @@ struct Params {
     dispatches: u32,
     wanted_at: u32,
     counter_at: u32, // the word of the iterations of a loop, or NONE; the word behind it says if the bound is reached
-    resets: u32,
-    last: u32,
+    flags: u32, // 1: resets the counter, 2: is behind the last iteration, 4: has a bound
+    bound: u32,
 }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read_write> condition: array<u32>;
@@ -27,14 +27,17 @@ struct Params {
 
 const NONE = 0xffffffffu;
 
-fn passes(value: u32) -> bool {
+// A gate with a bound decides about many iterations, so it adds the number of past iterations to its limit.
+fn passes(value: u32, past: u32) -> bool {
+    let limit = params.limit + past;
     switch params.test {
         case 0u: { return true; }
         case 1u: { return value != 0u; }
         case 2u: { return value == 0u; }
-        case 3u: { return value > params.limit; }
+        case 3u: { return value > limit; }
+        case 5u: { return false; }
         // A negative value is above no number, and a limit that no signed value exceeds lets none pass.
-        default: { return (value & 0x80000000u) == 0u && value > params.limit; }
+        default: { return (value & 0x80000000u) == 0u && value > limit; }
     }
 }
 
@@ -45,17 +48,21 @@ fn is_set(word: u32) -> bool {
     return words[word] != 0u;
 }
 
-fn count(on: bool) {
+fn has(flag: u32) -> bool {
+    return (params.flags & flag) != 0u;
+}
+
+fn count(on: bool, stopped: bool) {
     var iterations = 0u;
     var reached = 0u;
-    if params.resets == 0u {
+    if !has(1u) {
         iterations = words[params.counter_at];
         reached = words[params.counter_at + 1u];
     }
-    if on && params.last == 0u {
+    if on && !has(2u) {
         iterations += 1u;
     }
-    if on && params.last != 0u {
+    if stopped || (on && has(2u)) {
         reached = 1u;
     }
     words[params.counter_at] = iterations;
@@ -64,11 +71,16 @@ fn count(on: bool) {
 
 @compute @workgroup_size(64)
 fn gate(@builtin(global_invocation_id) gid: vec3<u32>) {
-    let on = is_set(params.parent) && is_set(params.previous) && passes(condition[params.condition_at]);
+    var past = 0u;
+    if has(4u) && params.previous != NONE {
+        past = words[params.previous];
+    }
+    let goes = is_set(params.parent) && is_set(params.previous) && passes(condition[params.condition_at], past);
+    let on = goes && (!has(4u) || past < params.bound);
     if gid.x == 0u {
-        words[params.own] = select(0u, 1u, on);
+        words[params.own] = select(0u, past + 1u, on);
         if params.counter_at != NONE {
-            count(on);
+            count(on, goes && !on);
         }
     }
     if gid.x < params.dispatches {

@@ -25,6 +25,10 @@ pub(crate) fn record_gate<'e>(
     let places = layout.places(gate.own);
     let [test, limit] = gate.test.code();
     let counter = gate.counter;
+    let flag = |flag: u32, is: bool| if is { flag } else { 0 };
+    let flags = flag(1, counter.is_some_and(|counter| counter.resets))
+        | flag(2, counter.is_some_and(|counter| counter.last))
+        | flag(4, gate.bound.is_some());
     let params = [
         at,
         test,
@@ -36,8 +40,8 @@ pub(crate) fn record_gate<'e>(
         places.end - places.start,
         layout.wanted_at(),
         counter.map_or(NONE, |counter| layout.counter_at(counter.index)),
-        u32::from(counter.is_some_and(|counter| counter.resets)),
-        u32::from(counter.is_some_and(|counter| counter.last)),
+        flags,
+        gate.bound.unwrap_or(NONE),
     ];
     let groups = OwnGroups::Fixed((places.end - places.start).div_ceil(DISPATCHES_EACH).max(1));
     let [words, counts] = tables(table);

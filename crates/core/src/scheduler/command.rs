@@ -1,5 +1,6 @@
 //! Commands as a queue holds them until they are planned.
 
+use crate::scheduler::loop_run::LoopRun;
 use crate::scheduler::user_signal::UserWait;
 use crate::work::kernel_launch::Launch;
 use crate::work::step::Work;
@@ -36,6 +37,8 @@ pub(crate) enum Op {
     Callback(Callback),
     /// The callback is due or running. This entry keeps its place in the queue until the callback has run.
     DueCallback(HoldId),
+    /// The device executes this loop in chunks. This entry stays until the loop has ended.
+    Loop(Box<LoopRun>),
 }
 
 impl Op {
@@ -46,7 +49,7 @@ impl Op {
             Op::Work(work) => work.returns_to_host(),
             Op::Timed(timed) => timed.work.returns_to_host(),
             Op::Callback(_) | Op::DueCallback(_) => true,
-            Op::Wait(_) | Op::WaitUser(_) => false,
+            Op::Wait(_) | Op::WaitUser(_) | Op::Loop(_) => false,
         }
     }
 }

@@ -7,6 +7,10 @@
 //! as a whole, when the fence of its lane passes the batch's value (`complete.rs`). Blocking calls plan and submit up to the point
 //! that they wait for, and then wait for the fence on their own thread (`wait.rs`).
 //!
+//! A loop in chunks stays at the front of its queue, and each planning moves a chunk of it into a batch (`loop_run.rs`). While two
+//! chunks are planned, the loop holds the queue. A waker of the context is called when a chunk is complete. It reads whether the
+//! loop goes on, and releases the hold (`loop_progress.rs`).
+//!
 //! # Invariants
 //!
 //! 1. **Stamps order everything.** Each command gets a stamp of the context, and stamps only grow. A wait refers to a smaller stamp
@@ -58,6 +62,8 @@ pub(crate) mod kernel_names;
 pub(crate) mod lane_state;
 #[cfg(all(test, fencepost_loom))]
 pub(crate) mod loom_models;
+pub(crate) mod loop_progress;
+pub(crate) mod loop_run;
 #[cfg(target_arch = "wasm32")]
 pub(crate) mod microtasks;
 pub(crate) mod ordering;

@@ -5,6 +5,7 @@ pub(crate) mod awaited_results;
 pub(crate) mod context_commands;
 pub(crate) mod due_commands;
 mod lift;
+mod loop_chunks;
 pub(crate) mod open_batch;
 
 use crate::memory::block::HostUse;
@@ -265,6 +266,7 @@ impl Planner<'_> {
             },
             Op::Callback(_) => self.start_callback(goal.slot),
             Op::DueCallback(id) => FrontStep::Held(Hold::Callback(*id)),
+            Op::Loop(_) => self.plan_loop(goal),
             Op::Work(Work::Read { src, slot: read }) if read_in_place(src, read) => {
                 self.plan_read_in_place(goal.slot)
             }

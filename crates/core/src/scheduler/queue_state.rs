@@ -30,6 +30,8 @@ pub(crate) enum Hold {
     Host(BlockId),
     /// The front command is a callback, and earlier work of the queue is not complete.
     Drain(Slot),
+    /// The queue waits for a chunk of a loop, because the loop may go on behind it.
+    Loop(HoldId),
 }
 
 /// Describes a run of a queue's commands that are planned and not known to be complete.
@@ -255,6 +257,15 @@ impl QueueState {
     pub(crate) fn pop_work(&mut self, seq: Seq) -> Option<Command> {
         self.last_work = Some(seq);
         self.pop(Some(seq))
+    }
+
+    /// Records that batch `seq` contains a part of the front command, which stays pending.
+    pub(crate) fn note_part(&mut self, seq: Seq) {
+        self.last_work = Some(seq);
+        if self.segments.back().is_none_or(|last| last.seq != seq) {
+            self.segments.push_back(Segment { last: self.planned, seq });
+        }
+        self.debug_check();
     }
 
     /// Removes the first `count` commands, which are launches and are now planned. They complete with batch `seq`.

@@ -82,6 +82,12 @@ impl Engine {
                     queue.end_times();
                     queue.push(Command { stamp, op: Op::Callback(callback) });
                 }
+                Op::Loop(mut run) => {
+                    self.begin_loop(&mut state, by, stamp, &mut run);
+                    let queue = state.queue_mut(by.slot);
+                    queue.end_times();
+                    queue.push(Command { stamp, op: Op::Loop(run) });
+                }
                 op => state.queue_mut(by.slot).push(Command { stamp, op }),
             }
         }

@@ -85,6 +85,7 @@ fn describe_op(op: &Op) -> String {
         }
         Op::WaitUser(event) => format!("wait for user event `{}`", event.label()),
         Op::Callback(_) | Op::DueCallback(_) => "host callback".into(),
+        Op::Loop(run) => run.describe(),
     }
 }
 
@@ -110,5 +111,6 @@ fn describe_hold(hold: Hold) -> &'static str {
         Hold::Callback(_) => "a host callback has not run",
         Hold::Host(_) => "the host accesses an array",
         Hold::Drain(_) => "a host callback waits for earlier work",
+        Hold::Loop(_) => "a chunk of a loop is not complete",
     }
 }

@@ -45,6 +45,8 @@ enum WaitStep {
     Submit(usize),
     /// A user event of another context holds the queue of the target: the caller waits through this relay.
     OtherContext(Arc<Relay>),
+    /// A chunk of a loop is complete, and the caller reads whether the loop goes on.
+    ContinueLoop,
     /// Another thread must make progress first: the caller parks. In a context without threads, the caller does the
     /// work of the threads instead.
     Sleep,
@@ -65,12 +67,6 @@ impl State {
             },
             WaitTarget::User(event) => event.result().map_or(TargetState::Unplanned, TargetState::Done),
         }
-    }
-
-    /// Returns the next action for a target that cannot be planned yet.
-    fn step_of_unplanned(&self, target: WaitTarget<'_>) -> WaitStep {
-        let relay = if let WaitTarget::Point(point) = target { self.held_by(point) } else { None };
-        relay.map_or(WaitStep::Sleep, WaitStep::OtherContext)
     }
 
     /// Returns the relay that will release the queue of an unplanned point, if an event of another context holds
@@ -182,7 +178,7 @@ impl Engine {
                 TargetState::In(seq) => self.next_step(&mut state, seq),
                 TargetState::Unplanned => match planned.after {
                     Some(seq) => self.next_step(&mut state, seq),
-                    None if planned.roots.is_empty() => state.step_of_unplanned(target),
+                    None if planned.roots.is_empty() => self.step_of_unplanned(&mut state, target),
                     None => {
                         self.unlock(state);
                         // One planning takes a limited number of commands, and the next turn plans more. Other
@@ -231,6 +227,16 @@ impl Engine {
         self.check_cycles(point)
     }
 
+    /// Returns the next action for a target that cannot be planned yet.
+    fn step_of_unplanned(&self, state: &mut State, target: WaitTarget<'_>) -> WaitStep {
+        let WaitTarget::Point(point) = target else { return WaitStep::Sleep };
+        match state.chunk_before(point) {
+            Some(seq) if state.batches.is_done(seq) => WaitStep::ContinueLoop,
+            Some(seq) => self.next_step(state, seq),
+            None => state.held_by(point).map_or(WaitStep::Sleep, WaitStep::OtherContext),
+        }
+    }
+
     /// Returns the next action of a caller that waits for a planned batch. A batch that is not submitted moves,
     /// with its dependencies, to the front and to normal priority at least.
     fn next_step(&self, state: &mut State, seq: Seq) -> WaitStep {
@@ -277,6 +283,10 @@ impl Engine {
             WaitStep::OtherContext(relay) => {
                 self.unlock(state);
                 relay.wait(slice)?;
+            }
+            WaitStep::ContinueLoop => {
+                self.unlock(state);
+                self.continue_loops();
             }
             WaitStep::Submit(lane) if self.threads => drop(self.submit_watched(state, lane)),
             _ if self.threads || !state.busy() => {

@@ -57,7 +57,7 @@ impl WakerName {
 /// removed together.
 ///
 /// No method here calls, clones or drops code of the program: a waker belongs to a
-/// [`TaskWaker`](fencepost_sync::TaskWaker) or to a relay, and removed wakers are dropped outside S.
+/// [`TaskWaker`](fencepost_sync::TaskWaker), to a relay or to a loop in chunks, and removed wakers are dropped outside S.
 #[derive(Default)]
 pub(crate) struct Wakers {
     registered: BTreeMap<(WakeCondition, WakerName), Waker>,

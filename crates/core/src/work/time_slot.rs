@@ -16,6 +16,8 @@ pub(crate) struct TimeSlot {
 enum TimeLocation {
     /// The slot itself holds the ticks.
     Here(Ticks),
+    /// The ticks are the start of the first command and the end of the last one.
+    Span { first: Arc<TimeSlot>, last: Arc<TimeSlot> },
     /// The results of two queries are the ticks.
     Pages { start: TickAt, end: TickAt },
 }
@@ -60,6 +62,11 @@ impl TimeSlot {
         *lock(&self.location) = Some(TimeLocation::Pages { start, end });
     }
 
+    /// Makes this the time from the start of a command to the end of another one.
+    pub(crate) fn span(&self, first: &Arc<TimeSlot>, last: &Arc<TimeSlot>) {
+        *lock(&self.location) = Some(TimeLocation::Span { first: first.clone(), last: last.clone() });
+    }
+
     /// Removes the ticks, because the command is not submitted.
     pub(crate) fn forget(&self) {
         *lock(&self.location) = None;
@@ -85,6 +92,10 @@ impl TimeSlot {
         match location {
             None => Ok(None),
             Some(TimeLocation::Here(ticks)) => Ok(Some(ticks)),
+            Some(TimeLocation::Span { first, last }) => {
+                let (first, last) = (first.ticks()?, last.ticks()?);
+                Ok(first.zip(last).map(|(first, last)| Ticks { start: first.start, end: last.end }))
+            }
             Some(TimeLocation::Pages { start, end }) => {
                 Ok(Some(Ticks { start: start.tick()?, end: end.tick()? }))
             }
@@ -159,6 +170,17 @@ mod tests {
         assert_eq!(times[1].ticks(), Ok(Some(Ticks { start: 5, end: 8 })));
         assert!(matches!(read.place(), ReadState::Dropped));
         assert_eq!(times[0].ticks(), Ok(Some(Ticks { start: 5, end: 7 })));
+    }
+
+    #[test]
+    fn a_span_of_commands_lasts_from_the_first_start_to_the_last_end() {
+        let [whole, first, last] = [(); 3].map(|()| Arc::<TimeSlot>::default());
+        whole.span(&first, &last);
+        assert_eq!(whole.ticks(), Ok(None));
+        first.set(Ticks { start: 3, end: 4 });
+        assert_eq!(whole.ticks(), Ok(None), "the last command is not recorded");
+        last.set(Ticks { start: 7, end: 9 });
+        assert_eq!(whole.ticks(), Ok(Some(Ticks { start: 3, end: 9 })));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Conditions and loops that the device decides, in a capture and on an ordinary queue.
 
+use crate::api::graph::bound::Bound;
 use crate::api::graph::capture::{Capture, Ending};
 use crate::api::graph::replay::Replay;
 use crate::api::graph::tape::body::Construct;
@@ -20,6 +21,10 @@ pub trait Condition: Element + sealed::Signed {}
 impl Condition for u32 {}
 impl Condition for i32 {}
 
+/// Names the remedy for a loop in chunks in a body.
+const CHUNKED_IN_BODY: &str =
+    "the host continues such a loop, and a body executes without the host: use `Bound::AtMost` in the body";
+
 mod sealed {
     pub trait Signed {
         const SIGNED: bool;
@@ -32,18 +37,6 @@ mod sealed {
     impl Signed for i32 {
         const SIGNED: bool = true;
     }
-}
-
-/// Limits the iterations of a loop on the device.
-///
-/// A graph holds all iterations up to the bound, so an iteration that the device skips still costs a little: an empty
-/// dispatch for each dispatch of the body.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum Bound {
-    /// The loop ends after this number of iterations, also if its condition still holds.
-    /// [`Replay::reached_bound`](crate::Replay::reached_bound) says whether this has happened.
-    AtMost(u32),
 }
 
 /// Names a loop of a graph, for [`Replay::iterations`](crate::Replay::iterations) and
@@ -201,7 +194,7 @@ impl CommandQueue {
         bound: Bound,
         body: impl FnOnce(&Capture) -> Result<()>,
     ) -> Result<Loop> {
-        if bound == Bound::AtMost(0) {
+        if matches!(bound, Bound::AtMost(0) | Bound::Chunked(0)) {
             let (graph, at) = (self.label().to_string(), Location::caller());
             let problem = format!("`do_while` at {at} executes once at least: give it a bound above 0");
             return Err(Kind::Graph { graph, problem }.into());
@@ -249,11 +242,14 @@ impl CommandQueue {
         &self,
         call: &'static str,
         condition: &DeviceArray<T, D>,
-        Bound::AtMost(bound): Bound,
+        bound: Bound,
         body: impl FnOnce(&Capture) -> Result<()>,
         test: impl Fn(u32) -> GateTest,
     ) -> Result<Loop> {
         let (condition, at) = (self.condition(condition)?, Location::caller());
+        if let (Bound::Chunked(_), Some(place)) = (bound, self.captured_queue()) {
+            place.not_in_body("a `Bound::Chunked` loop", at, CHUNKED_IN_BODY)?;
+        }
         let (token, replay) = self.construct(|queue, place| {
             let construct = Construct { call, at, condition: &condition };
             let body = capture_body(queue, place, &construct, body)?;

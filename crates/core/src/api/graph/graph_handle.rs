@@ -59,6 +59,7 @@ pub(crate) struct GraphInner {
     /// Is the number of the graph's name in messages, which is registered as long as the name is held.
     pub(crate) name: (KernelId, Arc<str>),
     pub(crate) outputs: Vec<GraphOutput>,
+    /// Lists the functions of the host, each with the number of nodes that come before it.
     pub(crate) calls: Vec<(u32, HostCall)>,
     /// Holds the size of each block that the capture has made.
     pub(crate) made: FxHashMap<BlockId, u64>,
@@ -78,7 +79,7 @@ impl Graph {
         let children = ended.replayed().filter(|(.., context)| *context == 0);
         let children = children.map(|(graph, turn, _)| (graph, turn));
         let turns = std::iter::once((tape.id, Arc::default())).chain(children).collect();
-        let TapeState { nodes, queues, leases, outputs, calls, owns_memory, mut made, .. } = ended;
+        let TapeState { nodes, queues, leases, outputs, calls, chunked, owns_memory, mut made, .. } = ended;
         for block in control.iter().flat_map(|table| [&table.words, &table.counts]) {
             made.insert(block.id, block.size);
         }
@@ -97,7 +98,8 @@ impl Graph {
             label: name.1.clone(),
             nodes,
             queues,
-            cuts: calls.iter().map(|(at, _)| *at).collect(),
+            calls: calls.iter().map(|(at, _)| *at).collect(),
+            loops: chunked,
             keep: leases.clone() as Arc<dyn Any + Send + Sync>,
             owns_memory,
             names,

@@ -54,7 +54,7 @@ pub struct GraphStatistics {
     pub queues: usize,
     /// Counts the contexts. A copy between two contexts counts as a read and an upload.
     pub contexts: usize,
-    /// Counts the levels: the nodes and functions of the host on a longest path.
+    /// Counts the levels: the nodes, functions of the host and ends of loops in chunks on a longest path.
     pub levels: usize,
     /// Counts the barriers that the native recorder records for a replay, by its rule that compares whole arrays. A
     /// command counts as one dispatch or copy, also if a device splits it.
@@ -64,7 +64,8 @@ pub struct GraphStatistics {
     pub owned_bytes: u64,
     /// Counts the bytes that the graph keeps for its uploads.
     pub constant_bytes: u64,
-    /// Counts the dispatches of all gates and of all bodies, where a loop counts as often as its bound says.
+    /// Counts the dispatches of all gates and of all bodies. A loop counts as often as its bound says, and a loop with
+    /// [`Bound::Chunked`](crate::Bound::Chunked) as often as a replay executes at least: the graph holds this part once.
     pub gated_dispatches: u64,
     /// Says whether replays are recorded once, and why not.
     pub replay: ReplayForm,
@@ -92,7 +93,7 @@ impl Graph {
             queues: plan.queues.len(),
             contexts: self.contexts(),
             levels: plan.segments.iter().map(|segment| segment.order.depth as usize).sum::<usize>()
-                + plan.segments.len().saturating_sub(1),
+                + plan.cuts.iter().map(|cut| cut.levels() as usize).sum::<usize>(),
             barriers: barriers(plan).count,
             owned_bytes: self.inner.made.values().sum(),
             constant_bytes: constant_bytes(self),

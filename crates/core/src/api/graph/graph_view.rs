@@ -2,6 +2,7 @@
 
 use crate::api::graph::graph_handle::Graph;
 use crate::memory::heap::BlockId;
+use crate::work::graph_data::chunked_loop::{ChunkedLoop, Cut};
 use crate::work::graph_data::graph_barriers::barriers;
 use crate::work::graph_data::graph_node::GraphNode;
 use crate::work::graph_data::graph_plan::GraphPlan;
@@ -14,7 +15,8 @@ use std::ops::Range;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Describes a graph. The vertices are the nodes, in the order of their numbers, and then the functions of the host.
+/// Describes a graph. The vertices are the nodes, in the order of their numbers, and then the functions of the host and the
+/// ends of loops in chunks.
 pub(crate) struct GraphView {
     pub(crate) label: Arc<str>,
     pub(crate) queues: Vec<Arc<str>>,
@@ -23,7 +25,8 @@ pub(crate) struct GraphView {
     pub(crate) vertices: Vec<Vertex>,
     /// Counts the nodes.
     pub(crate) nodes: usize,
-    /// Counts the columns: the levels, and one column for each function of the host.
+    /// Counts the columns: the levels, and one column for each function of the host and for the end of each loop in
+    /// chunks.
     pub(crate) columns: u32,
 }
 
@@ -116,7 +119,7 @@ impl GraphView {
             columns: 0,
         };
         view.add_nodes(plan);
-        view.add_host_functions(plan);
+        view.add_host_parts(plan);
         view
     }
 
@@ -124,7 +127,7 @@ impl GraphView {
     fn add_nodes(&mut self, plan: &GraphPlan) {
         let mut names = ArrayNames::default();
         for (segment, order) in plan.segments.iter().map(|segment| &segment.order).enumerate() {
-            self.columns += u32::from(segment > 0);
+            self.columns += segment.checked_sub(1).map_or(0, |before| plan.cuts[before].levels());
             for (place, (level, before)) in order.levels.iter().zip(&order.before).enumerate() {
                 let node = &plan.nodes[order.first as usize + place];
                 self.vertices.push(Vertex {
@@ -141,35 +144,44 @@ impl GraphView {
         }
     }
 
-    /// Adds the functions of the host. Each comes after the last nodes of the segment before it, and the first nodes of
-    /// the next segment come after it.
-    fn add_host_functions(&mut self, plan: &GraphPlan) {
-        let mut column = 0;
-        for (at, pair) in plan.segments.windows(2).enumerate() {
+    /// Adds the functions of the host and the ends of loops in chunks. Each comes after the last nodes of the segment
+    /// before it, and the first nodes of the next segment come after it. The first nodes of a part of a loop come after
+    /// the last nodes before the loop.
+    fn add_host_parts(&mut self, plan: &GraphPlan) {
+        let (mut column, mut host, mut chunked) = (0, None, plan.loops.iter());
+        for (pair, cut) in plan.segments.windows(2).zip(plan.cuts.iter()) {
             let (order, next) = (&pair[0].order, &pair[1].order);
-            column += order.depth + u32::from(at > 0);
-            let host = self.vertices.len() as u32;
+            column += order.depth;
             let nodes = |first: u32, levels: usize| first..first + levels as u32;
             let mut before: Vec<u32> = nodes(order.first, order.levels.len()).collect();
             before.retain(|node| !order.before.iter().any(|before| before.contains(node)));
             if before.is_empty() {
-                before.extend((at > 0).then(|| host - 1));
+                before.extend(host);
             }
-            for node in nodes(next.first, next.levels.len()) {
-                let known = &mut self.vertices[node as usize].before;
-                if known.is_empty() {
-                    known.push(host);
+            let name = match cut {
+                Cut::HostCall => "host function".into(),
+                Cut::LoopEnd => chunked.next().map(ends).unwrap_or_default(),
+                Cut::LoopStart(_) => {
+                    self.order_after(nodes(next.first, next.levels.len()), &before);
+                    continue;
                 }
+            };
+            let of_host = self.vertices.len() as u32;
+            host = Some(of_host);
+            self.order_after(nodes(next.first, next.levels.len()), &[of_host]);
+            let (kind, queue, uses, at) = (VertexKind::Host, None, Vec::new(), None);
+            self.vertices.push(Vertex { kind, name, queue, column, uses, before, at });
+            column += cut.levels();
+        }
+    }
+
+    /// Orders the nodes without predecessors after `before`.
+    fn order_after(&mut self, nodes: Range<u32>, before: &[u32]) {
+        for node in nodes {
+            let known = &mut self.vertices[node as usize].before;
+            if known.is_empty() {
+                known.extend(before);
             }
-            self.vertices.push(Vertex {
-                kind: VertexKind::Host,
-                name: "host function".into(),
-                queue: None,
-                column,
-                uses: Vec::new(),
-                before,
-                at: None,
-            });
         }
     }
 
@@ -199,6 +211,13 @@ fn queue_names(graph: &Graph) -> Vec<Arc<str>> {
             .map(|(queue, context)| format!("{queue}, context {context}").into())
             .collect(),
     }
+}
+
+/// Describes the end of a part of a loop in chunks.
+fn ends(chunked: &ChunkedLoop) -> String {
+    let (first, last) = (chunked.nodes.start, chunked.nodes.end.saturating_sub(1));
+    let (each, bound) = (chunked.iterations, chunked.bound);
+    format!("loop: nodes {first} to {last} are {each} iterations of at most {bound}")
 }
 
 /// Returns the bindings of a launch.

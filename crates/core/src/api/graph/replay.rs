@@ -15,9 +15,11 @@ use crate::runtime::owner::Owner;
 use crate::runtime::pending::Pending;
 use crate::scheduler::command::{Callback, Op};
 use crate::scheduler::handle_points::PointHistory;
+use crate::scheduler::loop_run::LoopRun;
 use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::queue_timing::PointTime;
 use crate::scheduler::wait_target::Caller;
+use crate::work::graph_data::chunked_loop::Cut;
 use crate::work::graph_data::graph_plan::GraphPlan;
 use crate::work::graph_data::graph_run::{GraphRun, GraphStep};
 use crate::work::step::Work;
@@ -158,12 +160,23 @@ fn callback(call: &HostCall, graph: &Arc<str>) -> Callback {
     Box::new(move || call.call(&graph))
 }
 
-/// Returns the commands of a replay: the parts of the graph, with the functions of the host between them.
+/// Returns the commands of a replay: the parts of the graph, with the functions of the host between them, and the loops in
+/// chunks.
 fn steps(graph: &GraphInner, run: &Arc<GraphRun>) -> Vec<Op> {
     let mut ops = Vec::new();
-    for (at, segment) in run.plan.segments.iter().enumerate() {
-        if let Some((_, call)) = at.checked_sub(1).map(|before| &graph.calls[before]) {
-            ops.push(Op::Callback(callback(call, &run.plan.label)));
+    let (plan, mut calls) = (&run.plan, graph.calls.iter());
+    for (at, segment) in plan.segments.iter().enumerate() {
+        match at.checked_sub(1).map(|before| plan.cuts[before]) {
+            Some(Cut::HostCall) => {
+                let (_, call) = calls.next().expect("bug: a cut without a function of the host");
+                ops.push(Op::Callback(callback(call, &plan.label)));
+            }
+            Some(Cut::LoopStart(number)) => {
+                let chunked = plan.loops[number as usize].clone();
+                ops.push(Op::Loop(Box::new(LoopRun::new(run, at as u32, chunked))));
+                continue;
+            }
+            Some(Cut::LoopEnd) | None => {}
         }
         if !segment.order.levels.is_empty() {
             let step = GraphStep { run: run.clone(), segment: Some(at as u32) };

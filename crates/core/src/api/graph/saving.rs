@@ -199,6 +199,11 @@ impl<'g> Saver<'g> {
                 format!("queue `{queue}` belongs to another context: a file has a graph of one context");
             return Err(self.refuse(&queue, reason));
         }
+        if !plan.loops.is_empty() {
+            return Err(
+                self.refuse("a `Bound::Chunked` loop", "a file has no such loops: use `Bound::AtMost`")
+            );
+        }
         // A load adds the read of the counters again.
         let own = plan.nodes.len() - (inner.outputs.len() - self.graph.outputs().len());
         let nodes = plan.nodes.iter().take(own).map(|node| self.node(node)).collect::<Result<_>>()?;

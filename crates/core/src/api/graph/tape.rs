@@ -20,6 +20,7 @@ use crate::runtime::captured_writes::CapturedWrites;
 use crate::runtime::owner::Owner;
 use crate::scheduler::free_blocks::BlockLease;
 use crate::scheduler::replay_turn::ReplayTurn;
+use crate::work::graph_data::chunked_loop::ChunkedLoop;
 use crate::work::graph_data::graph_names::{BoundInput, GraphNames};
 use crate::work::graph_data::graph_node::{GraphNode, NodeCommand};
 use crate::work::span::Span;
@@ -71,6 +72,8 @@ pub(crate) struct TapeState {
     pub(crate) outputs: Vec<GraphOutput>,
     /// Lists the functions of the host, each with the number of nodes that come before it.
     pub(crate) calls: Vec<(u32, HostCall)>,
+    /// Lists the loops in chunks.
+    pub(crate) chunked: Vec<ChunkedLoop>,
     /// Holds the inputs and the values of the graph, without their nodes.
     pub(crate) names: GraphNames,
     /// Holds the default bytes of each input.

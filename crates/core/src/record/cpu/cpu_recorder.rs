@@ -509,13 +509,17 @@ fn run_gate(gate: &Gate, table: &ControlTable) {
         |word: u32, value: u32| memory_of(&table.words).write(4 * u64::from(word), &value.to_ne_bytes());
     let mut value = [0; 4];
     memory_of(&gate.condition.block).read(gate.condition.offset, &mut value);
-    let on = set(gate.parent) && set(gate.previous) && gate.test.passes(u32::from_ne_bytes(value));
-    store(gate.own, on.into());
+    let past = gate.bound.and(gate.previous).map_or(0, |word| word_of(&table.words, word));
+    let (decided, passes) = gate.test.decide(gate.bound, u32::from_ne_bytes(value), past);
+    let may_go = set(gate.parent) && set(gate.previous);
+    let own = if may_go { decided } else { 0 };
+    let (on, stopped) = (own != 0, may_go && passes && own == 0);
+    store(gate.own, own);
     if let Some(counter) = gate.counter {
         let at = table.layout.counter_at(counter.index);
         let known = |word| if counter.resets { 0 } else { word_of(&table.words, word) };
         store(at, known(at) + u32::from(on && !counter.last));
-        store(at + 1, known(at + 1) | u32::from(on && counter.last));
+        store(at + 1, known(at + 1) | u32::from(stopped || (on && counter.last)));
     }
 }
 

@@ -7,6 +7,7 @@ use crate::scheduler::command_costs::{ExpectedCost, transfer};
 use crate::work::kernel_launch::Launch;
 use crate::work::span::{Span, Touch};
 use crate::work::step::{Step, Work};
+use crate::work::time_slot::TimeSlot;
 use fencepost_sync::{Point, Seq, Slot, Stamp};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -213,6 +214,42 @@ impl OpenBatch {
             self.frontier(slot).level = level;
             self.add(slot, stamp, work, cost);
         }
+    }
+
+    /// Adds works of one command, each with the cost `each`. If there is a `time`, it is that of all works together.
+    pub(crate) fn add_together(
+        &mut self,
+        slot: Slot,
+        stamp: Stamp,
+        works: Vec<Work>,
+        each: f32,
+        time: Option<Arc<TimeSlot>>,
+    ) {
+        if let Some(time) = &time {
+            for touch in works.iter().flat_map(|work| work.touches()).filter(|touch| touch.write) {
+                self.write(slot, stamp, &touch);
+            }
+            let level = self.frontier(slot).level;
+            self.push(slot, stamp, Work::Start(time.clone()), 0.0);
+            self.frontier(slot).level = level;
+        }
+        for work in works {
+            self.add(slot, stamp, work, each);
+        }
+        if let Some(time) = time {
+            let behind = self.frontier(slot).level;
+            self.frontier(slot).level = behind - 1;
+            self.push(slot, stamp, Work::End(time), 0.0);
+        }
+    }
+
+    /// Adds a read whose bytes this batch copies to staging memory, also if the host can access them in place: a later
+    /// writer is planned before the host fetches them.
+    pub(crate) fn add_staged_read(&mut self, slot: Slot, stamp: Stamp, src: Span, read: Arc<ReadSlot>) {
+        read.set(ReadState::Staging);
+        let work = Work::Read { src, slot: read };
+        let cost = transfer(&work);
+        self.push(slot, stamp, work, cost);
     }
 
     /// Adds launches, often thousands, with the cost of each. They follow a command of their own queue in this batch,

@@ -10,10 +10,13 @@ pub(crate) enum GateTest {
     NonZero,
     /// Passes for 0. The gate of the other half of an `if_else` has this test.
     Zero,
-    /// Passes for a value above this number. The gates of a `repeat` have this test.
+    /// Passes for a value above this number. The gates of a `repeat` have this test. A gate with a bound adds the number
+    /// of past iterations.
     Above(u32),
     /// Passes for a signed value above this number.
     SignedAbove(u32),
+    /// Passes for no value. A gate with this test only resets a counter.
+    Never,
 }
 
 /// Decides whether the nodes that name the word `own` execute: if the words `parent` and `previous` are set and the
@@ -27,8 +30,12 @@ pub(crate) struct Gate {
     pub(crate) parent: Option<u32>,
     /// Is the word of the previous iteration of the loop, if the gate belongs to a later one.
     pub(crate) previous: Option<u32>,
-    /// Is the word that the gate sets to 1 or 0.
+    /// Is the word that the gate sets: to 0 if the body does not execute, and otherwise to 1, or to the number of the
+    /// iteration if the gate has a bound.
     pub(crate) own: u32,
+    /// Limits the iterations, if the gate belongs to a loop in chunks. The word `previous` holds the number of past
+    /// iterations, because the same gate decides about many iterations.
+    pub(crate) bound: Option<u32>,
     pub(crate) counter: Option<GateCounter>,
 }
 
@@ -45,15 +52,36 @@ pub(crate) struct GateCounter {
 }
 
 impl GateTest {
-    /// Returns `true` if a condition of this value passes.
-    pub(crate) fn passes(self, value: u32) -> bool {
+    /// Returns `true` if a condition of this value passes after `past` iterations. `past` is 0 for a gate without a
+    /// bound.
+    pub(crate) fn passes(self, value: u32, past: u32) -> bool {
         match self {
             GateTest::Always => true,
             GateTest::NonZero => value != 0,
             GateTest::Zero => value == 0,
-            GateTest::Above(limit) => value > limit,
-            GateTest::SignedAbove(limit) => i64::from(value.cast_signed()) > i64::from(limit),
+            GateTest::Above(limit) => u64::from(value) > u64::from(limit) + u64::from(past),
+            GateTest::SignedAbove(limit) => {
+                i64::from(value.cast_signed()) > i64::from(limit) + i64::from(past)
+            }
+            GateTest::Never => false,
         }
+    }
+
+    /// Returns the test of a gate with a bound, which adds the number of past iterations to the limit itself.
+    pub(crate) fn after_past(self) -> Self {
+        match self {
+            GateTest::Above(_) => GateTest::Above(0),
+            GateTest::SignedAbove(_) => GateTest::SignedAbove(0),
+            other => other,
+        }
+    }
+
+    /// Returns what a gate writes to its word for a condition of this value, and `true` if the condition passes. `past` is
+    /// the word `previous` of a gate with a bound, and otherwise 0.
+    pub(crate) fn decide(self, bound: Option<u32>, value: u32, past: u32) -> (u32, bool) {
+        let passes = self.passes(value, past);
+        let goes = passes && bound.is_none_or(|bound| past < bound);
+        (if goes { past + 1 } else { 0 }, passes)
     }
 
     /// Returns the number of the test and its limit, as the shader of gates takes them.
@@ -64,21 +92,26 @@ impl GateTest {
             GateTest::Zero => [2, 0],
             GateTest::Above(limit) => [3, limit],
             GateTest::SignedAbove(limit) => [4, limit],
-        }
-    }
-
-    /// Names the test in dumps.
-    pub(crate) fn name(self) -> String {
-        match self {
-            GateTest::Always => "always".into(),
-            GateTest::NonZero => "if not 0".into(),
-            GateTest::Zero => "if 0".into(),
-            GateTest::Above(limit) | GateTest::SignedAbove(limit) => format!("if above {limit}"),
+            GateTest::Never => [5, 0],
         }
     }
 }
 
 impl Gate {
+    /// Names the gate in dumps.
+    pub(crate) fn name(&self) -> String {
+        match self.test {
+            GateTest::Always => "always".into(),
+            GateTest::NonZero => "if not 0".into(),
+            GateTest::Zero => "if 0".into(),
+            GateTest::Above(_) | GateTest::SignedAbove(_) if self.bound.is_some() => {
+                "if above the past iterations".into()
+            }
+            GateTest::Above(limit) | GateTest::SignedAbove(limit) => format!("if above {limit}"),
+            GateTest::Never => "reset of a counter".into(),
+        }
+    }
+
     /// Returns the gate in a graph that has `words` other words before the gate's own ones and counts the loop as
     /// `counter`. A gate that is in no body is in the body of the word `parent`.
     pub(crate) fn moved(&self, words: u32, parent: Option<u32>, counter: Option<GateCounter>) -> Self {
@@ -88,6 +121,7 @@ impl Gate {
             parent: self.parent.map(|word| word + words).or(parent),
             previous: self.previous.map(|word| word + words),
             own: self.own + words,
+            bound: self.bound,
             counter,
         }
     }
@@ -99,9 +133,19 @@ mod tests {
 
     #[test]
     fn a_signed_count_below_zero_is_above_no_number() {
-        assert!(GateTest::Above(5).passes(u32::MAX));
-        assert!(!GateTest::SignedAbove(0).passes(u32::MAX));
-        assert!(!GateTest::SignedAbove(u32::MAX).passes(i32::MAX as u32));
-        assert!(GateTest::SignedAbove(2).passes(3) && !GateTest::SignedAbove(3).passes(3));
+        assert!(GateTest::Above(5).passes(u32::MAX, 0));
+        assert!(!GateTest::SignedAbove(0).passes(u32::MAX, 0));
+        assert!(!GateTest::SignedAbove(u32::MAX).passes(i32::MAX as u32, 0));
+        assert!(GateTest::SignedAbove(2).passes(3, 0) && !GateTest::SignedAbove(3).passes(3, 0));
+        assert!(GateTest::Above(0).passes(3, 2) && !GateTest::SignedAbove(0).passes(3, 3));
+    }
+
+    #[test]
+    fn a_gate_with_a_bound_counts_the_iterations_in_its_word() {
+        let after = |past| GateTest::NonZero.decide(Some(3), 7, past);
+        assert_eq!([0, 1, 2, 3].map(after), [(1, true), (2, true), (3, true), (0, true)]);
+        assert_eq!(GateTest::NonZero.decide(Some(3), 0, 1), (0, false));
+        assert_eq!(GateTest::Above(0).decide(Some(u32::MAX), 2, 1), (2, true));
+        assert_eq!(GateTest::Above(0).decide(Some(u32::MAX), 2, 2), (0, false));
     }
 }

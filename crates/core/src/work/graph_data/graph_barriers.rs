@@ -33,7 +33,8 @@ struct BarrierCount {
 }
 
 /// Returns the barriers that the native recorder records for a replay. A command counts as one dispatch or copy, also
-/// if a device splits it. A function of the host ends a submission, and no barrier is between two submissions.
+/// if a device splits it. A function of the host and a part
+/// of a loop in chunks end a submission, and no barrier is between two submissions.
 pub(crate) fn barriers(plan: &GraphPlan) -> GraphBarriers {
     let mut count = BarrierCount::default();
     for segment in &plan.segments {

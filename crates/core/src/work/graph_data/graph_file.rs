@@ -261,6 +261,9 @@ impl FileRange {
 
 impl FileTest {
     /// Returns the test without the number of a count.
+    ///
+    /// # Panics
+    /// Panics for a test that only a loop in chunks has, which is a bug: a save refuses such a graph.
     pub(crate) fn of(test: GateTest) -> Self {
         match test {
             GateTest::Always => Self::Always,
@@ -268,6 +271,7 @@ impl FileTest {
             GateTest::Zero => Self::Zero,
             GateTest::Above(_) => Self::Above,
             GateTest::SignedAbove(_) => Self::SignedAbove,
+            GateTest::Never => unreachable!("bug: only a loop in chunks, which is refused, has such a gate"),
         }
     }
 

@@ -95,7 +95,7 @@ impl NodeCommand {
             Work::Fill { .. } => "fill".into(),
             Work::Upload { .. } => "upload".into(),
             Work::Read { .. } => "read".into(),
-            Work::Gate(gate) => gate.test.name(),
+            Work::Gate(gate) => gate.name(),
             Work::Nothing => "marker".into(),
             _ => "nothing".into(),
         }

@@ -4,6 +4,7 @@
 use crate::error::Result;
 use crate::memory::staged_bytes::{Payload, ReplaySource};
 use crate::work::graph_data::alias_orders::{AliasOrders, AliasSignature, SegmentOrders};
+use crate::work::graph_data::chunked_loop::{ChunkedLoop, Cut, Cuts, cuts};
 use crate::work::graph_data::control_table::ControlTable;
 use crate::work::graph_data::graph_names::{BoundInput, GraphNames};
 use crate::work::graph_data::graph_node::{GraphNode, NodeCommand};
@@ -32,8 +33,12 @@ pub(crate) struct GraphPlan {
     pub(crate) nodes: NodeList,
     /// Names the captured queues.
     pub(crate) queues: Arc<[Arc<str>]>,
-    /// Holds the parts of the graph: a function of the host runs between two of them.
+    /// Holds the parts of the graph.
     pub(crate) segments: SmallVec<[GraphSegment; 1]>,
+    /// Says for each two parts what is between them.
+    pub(crate) cuts: Arc<[Cut]>,
+    /// Lists the loops in chunks.
+    pub(crate) loops: Arc<[ChunkedLoop]>,
     /// Lists the uses of the whole graph.
     pub(crate) uses: Arc<[BoundArray]>,
     /// Keeps the memory of the nodes.
@@ -74,8 +79,10 @@ pub(crate) struct PlanParts {
     pub(crate) label: Arc<str>,
     pub(crate) nodes: Vec<GraphNode>,
     pub(crate) queues: Arc<[Arc<str>]>,
-    /// Lists the indices of the nodes before which a function of the host runs, in ascending order.
-    pub(crate) cuts: Vec<u32>,
+    /// Lists for each function of the host the number of nodes before it, in ascending order.
+    pub(crate) calls: Vec<u32>,
+    /// Lists the loops in chunks, in the order of their nodes.
+    pub(crate) loops: Vec<ChunkedLoop>,
     pub(crate) keep: Arc<dyn Any + Send + Sync>,
     pub(crate) owns_memory: bool,
     /// Holds the inputs and the values, without their nodes.
@@ -100,9 +107,21 @@ impl GraphPlan {
     /// node that uses an input in part.
     pub(crate) fn new(parts: PlanParts, missing: impl Into<MissingOrders>) -> Result<Self> {
         let missing = missing.into();
-        let PlanParts { label, nodes, queues, cuts, keep, owns_memory, mut names, inputs, values, control } =
-            parts;
+        let PlanParts {
+            label,
+            nodes,
+            queues,
+            calls,
+            loops,
+            keep,
+            owns_memory,
+            mut names,
+            inputs,
+            values,
+            control,
+        } = parts;
         names.index(&label, &nodes, &inputs)?;
+        let cuts = cuts(calls.into_iter(), &loops);
         let ranges = ranges(&cuts, nodes.len() as u32);
         let split = split(&count_uses(&nodes, &ranges, &names), control.as_deref());
         let orders = Arc::new(AliasOrders::default());
@@ -119,6 +138,8 @@ impl GraphPlan {
             nodes,
             queues,
             segments,
+            cuts: cuts.iter().map(|(_, cut)| *cut).collect(),
+            loops: loops.into(),
             uses,
             keep,
             owns_memory,
@@ -201,10 +222,11 @@ fn sources(nodes: &[GraphNode]) -> Arc<[Arc<dyn ReplaySource>]> {
     sources.into()
 }
 
-/// Returns the ranges of nodes between the functions of the host.
-fn ranges(cuts: &[u32], nodes: u32) -> SmallVec<[Range<u32>; 1]> {
-    let starts = std::iter::once(0).chain(cuts.iter().copied());
-    starts.zip(cuts.iter().copied().chain([nodes])).map(|(start, end)| start..end).collect()
+/// Returns the ranges of nodes between the cuts.
+fn ranges(cuts: &Cuts, nodes: u32) -> SmallVec<[Range<u32>; 1]> {
+    let places = || cuts.iter().map(|(at, _)| *at);
+    let starts = std::iter::once(0).chain(places());
+    starts.zip(places().chain([nodes])).map(|(start, end)| start..end).collect()
 }
 
 /// Counts the uses of each segment, and then those of the whole graph if it has several segments.

@@ -65,7 +65,7 @@ impl Loader<'_> {
     fn gate(&self, gate: &FileGate) -> Gate {
         let counter = gate.counter.map(|of| GateCounter { index: of.index, resets: false, last: of.last });
         let (condition, test) = (self.span(&gate.condition), gate.test.behind(0));
-        Gate { condition, test, parent: None, previous: None, own: 0, counter }
+        Gate { condition, test, parent: None, previous: None, own: 0, bound: None, counter }
     }
 
     fn work(&self, work: &FileWork) -> Result<Work> {

@@ -2,7 +2,7 @@
 //! changed in turn, and bodies name ranges and counts that no device allows.
 
 use crate::api::context::Context;
-use crate::api::graph::control_flow::Bound;
+use crate::api::graph::bound::Bound;
 use crate::api::grid::Grid;
 use crate::api::queue::CommandQueue;
 use crate::error::{Error, Kind, Result};

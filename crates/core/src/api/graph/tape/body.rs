@@ -1,5 +1,6 @@
 //! Bodies of conditions and loops in a capture: their commands, and the gates in front of them.
 
+use crate::api::graph::bound::Bound;
 use crate::api::graph::tape::child::NodeCopy;
 use crate::api::graph::tape::{CapturedQueue, Tape, TapeState, unique};
 use crate::arrays::storage::Storage;
@@ -10,6 +11,7 @@ use crate::record::gated_work::dispatches_of;
 use crate::runtime::captured_point::CaptureFault;
 use crate::runtime::owner::Owner;
 use crate::scheduler::ordering::admission::Admission;
+use crate::work::graph_data::chunked_loop::ChunkedLoop;
 use crate::work::graph_data::control_table::MOST_DISPATCHES;
 use crate::work::graph_data::gate::{Gate, GateCounter, GateTest};
 use crate::work::graph_data::graph_node::NodeCommand;
@@ -21,6 +23,11 @@ use smallvec::SmallVec;
 use std::panic::Location;
 use std::sync::Arc;
 
+/// Counts the iterations of one part of a loop in chunks.
+const PART: u64 = 4;
+/// Counts the iterations of one part of a loop in chunks whose body has very many dispatches. No gate reads and writes one
+/// word, so a part has at least two iterations.
+const SMALL_PART: u64 = 2;
 /// Names the remedy for a copy from or to pinned memory in a body.
 const PINNED_IN_BODY: &str =
     "a body moves no bytes between the host and the device: copy before or behind the condition or the loop";
@@ -116,9 +123,25 @@ impl CapturedQueue {
         })
     }
 
-    /// Adds `bound` iterations of a body. `test` returns the test of the gate before an iteration, which is numbered
-    /// from 0. Returns the token of the loop.
+    /// Adds a loop over a body. `test` returns the test of the gate before an iteration, which is numbered from 0. Returns
+    /// the token of the loop.
     pub(crate) fn add_loop(
+        &self,
+        construct: &Construct<'_>,
+        bound: Bound,
+        body: &TapeState,
+        test: impl Fn(u32) -> GateTest,
+    ) -> Result<u64> {
+        match bound {
+            Bound::AtMost(bound) => self.add_unrolled(construct, bound, body, test),
+            Bound::Chunked(bound) => {
+                self.add_chunked(construct, bound, body, [test(0), test(1)].map(GateTest::after_past))
+            }
+        }
+    }
+
+    /// Adds `bound` iterations of a body.
+    fn add_unrolled(
         &self,
         construct: &Construct<'_>,
         bound: u32,
@@ -143,6 +166,46 @@ impl CapturedQueue {
             }
             // Without an iteration, the loops of the body have counters that stay 0.
             body.loops.iter().for_each(|&inner| _ = state.counter_of(inner));
+            token
+        })
+    }
+
+    /// Adds one part of a loop in chunks, and the gate in front of the loop. `first` is the test of that gate, and `next`
+    /// the test of the others.
+    fn add_chunked(
+        &self,
+        construct: &Construct<'_>,
+        bound: u32,
+        body: &TapeState,
+        [first, next]: [GateTest; 2],
+    ) -> Result<u64> {
+        let token = unique();
+        let each = body.count(&self.tape.owner) + 1;
+        let iterations = if PART * each <= MOST_DISPATCHES / 2 { PART } else { SMALL_PART };
+        let dispatches = iterations.saturating_mul(each);
+        self.add(construct, dispatches.saturating_add(1 + body.loops.len() as u64), |state| {
+            // Each part continues the counters of the loops in the body, so a gate in front of the parts resets them.
+            for &inner in &body.loops {
+                let counter = GateCounter { index: state.counter_of(inner), resets: false, last: false };
+                state.add_gate(self, construct, (GateTest::Never, None, Some(counter)));
+            }
+            let counter = Some(GateCounter { index: state.counter_of(token), resets: false, last: false });
+            let ring = state.gates;
+            state.gates += iterations as u32;
+            let gate = |test, previous, own| {
+                let (condition, bound) = (construct.condition.clone(), Some(bound));
+                Gate { condition, test, parent: None, previous, own: ring + own, bound, counter }
+            };
+            state.push_gate(self, construct, gate(first, None, 0));
+            let (start, mut queues) = (state.nodes.len() as u32, vec![self.index]);
+            for at in 0..iterations as u32 {
+                state.add_body(&mut queues, body, ring + at, construct.at);
+                let own = (at + 1) % iterations as u32;
+                state.push_gate(self, construct, gate(next, Some(ring + at), own));
+            }
+            let nodes = start..state.nodes.len() as u32;
+            let iterations = iterations as u32;
+            state.chunked.push(ChunkedLoop { nodes, iterations, dispatches, bound, word: ring });
             token
         })
     }
@@ -205,15 +268,21 @@ impl TapeState {
         let own = self.gates;
         self.gates += 1;
         let condition = construct.condition.clone();
+        let gate = Gate { condition, test, parent: None, previous, own, bound: None, counter };
+        self.push_gate(queue, construct, gate);
+        own
+    }
+
+    /// Adds a gate whose word exists at the end of a queue.
+    fn push_gate(&mut self, queue: &CapturedQueue, construct: &Construct<'_>, gate: Gate) {
         let engine = queue.owner.engine();
-        let lease = || Arc::new(engine.lease(&condition.block));
-        self.leases.entry(condition.block.id).or_insert_with(lease);
-        let work = Work::Gate(Box::new(Gate { condition, test, parent: None, previous, own, counter }));
+        let lease = || Arc::new(engine.lease(&gate.condition.block));
+        self.leases.entry(gate.condition.block.id).or_insert_with(lease);
+        let work = Work::Gate(Box::new(gate));
         let (what, label) = (CommandKind::Gate, None);
         let command =
             NodeCommand { work, what, at: construct.at, label, output: None, values: <_>::default() };
         self.push(queue.index, Arc::new(command), None);
-        own
     }
 
     /// Adds the nodes of a body, which execute if the gate with the word `gate` allows it.

@@ -55,6 +55,9 @@ const WHOLE_GRAPH: &str =
 /// Names the remedy for a graph of several contexts in a capture.
 const OF_SEVERAL_CONTEXTS: &str =
     "capture its commands in this capture, or replay the graph before or after this one";
+/// Names the remedy for a graph with a loop in chunks that cannot be a part of a body.
+const CHUNKED_CHILD: &str =
+    "the host continues such a loop, and a body executes without the host: give the loop a `Bound::AtMost`";
 
 impl CapturedQueue {
     /// Adds the nodes of `child` at the end of the queue, as `plan` has them.
@@ -74,6 +77,9 @@ impl CapturedQueue {
         }
         if !child.inner.calls.is_empty() || !child.outputs().is_empty() {
             self.not_in_body("a replay of a graph with outputs or functions of the host", at, WHOLE_GRAPH)?;
+        }
+        if !plan.loops.is_empty() {
+            self.not_in_body("a replay of a graph with a `Bound::Chunked` loop", at, CHUNKED_CHILD)?;
         }
         if plan.nodes.iter().any(|node| uses_pinned(&node.command.work)) {
             self.not_in_body("a replay of a graph that copies from or to a pinned array", at, WHOLE_GRAPH)?;
@@ -140,6 +146,8 @@ impl TapeState {
         let all: Vec<GraphNode> = plan.nodes.iter().map(|node| with_present_values(plan, node)).collect();
         let nodes = layout.map_or(&all[..], |layout| layout.own_nodes(&all));
         let labels: Vec<Arc<str>> = plan.queues.iter().skip(1).cloned().collect();
+        let (first, words) = (self.nodes.len() as u32, self.gates);
+        self.chunked.extend(plan.loops.iter().map(|chunked| chunked.moved(first, words)));
         let mut queues = vec![queue];
         let mut calls = child.inner.calls.iter().peekable();
         let copy = NodeCopy {

@@ -1,0 +1,34 @@
+//! The bound of a loop on the device.
+
+/// Limits the iterations of a loop on the device. The loop ends after this number of iterations, also if its condition
+/// still holds. [`Replay::reached_bound`](crate::Replay::reached_bound) says whether this has happened.
+///
+/// # Example
+/// ```
+/// use fencepost::Bound;
+/// # let (ctx, queue) = fencepost::doctest();
+/// let count = queue.array(&[3_u32])?;
+/// let mut x = ctx.zeros::<u32, 1>([4])?;
+/// for bound in [Bound::AtMost(100), Bound::Chunked(1_000_000)] {
+///     let steps = queue.repeat(&count, bound, |body| body.fill(&mut x, 7))?;
+///     assert_eq!(steps.replay().unwrap().iterations(&steps)?.wait()?, 3);
+/// }
+/// # Ok::<(), fencepost::Error>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Bound {
+    /// A replay submits all iterations up to the bound at once, and the device skips those behind the end of the loop. An
+    /// iteration that the device skips still costs a little: an empty dispatch for each dispatch of the body. A graph has
+    /// at most 65,536 gates and dispatches of bodies.
+    AtMost(u32),
+    /// A replay submits the iterations in chunks of 4, 8, 16 and so on, up to a size that depends on the dispatches of the
+    /// body. When a chunk is complete and the loop goes on, the context submits another one, and one chunk is always
+    /// submitted ahead, so that the device does not wait. The bound can be any number, and at most one chunk is skipped
+    /// behind the end of the loop.
+    ///
+    /// The context continues the loop without a call of the program. In a context without threads, a wait or a poll
+    /// continues it. Commands that come after the loop wait in their queue until the loop has ended. A body of another
+    /// condition or loop cannot contain such a loop.
+    Chunked(u32),
+}

@@ -1,0 +1,613 @@
+//! G06: loops that are submitted in chunks.
+
+use crate::common::counted::Counted;
+use crate::common::{Case, Subject, case, dump};
+use crate::graphs::control::Setup;
+use fencepost::prelude::*;
+use fencepost::testing::{self, CpuFaults};
+use fencepost::{
+    Activity, Bound, Capture, CpuOptions, EventOptions, Kind, Loop, Priority, QueueOptions, Replay, Result,
+    Row,
+};
+use std::sync::mpsc::channel;
+
+pub fn cases() -> Vec<Case> {
+    let faults = "only the CPU recorder injects faults";
+    vec![
+        case("g06_chunked_loops_end_after_any_number_of_iterations", every_length),
+        case("g06_chunked_loops_say_exactly_if_their_bound_ended_them", bounds),
+        case("g06_chunked_repeats_compare_the_count_with_all_past_iterations", changing_count),
+        case("g06_chunked_loops_have_more_iterations_than_a_graph_has_dispatches", many),
+        case("g06_chunked_loops_equal_unrolled_loops_and_a_host_that_reads_the_condition", same_results),
+        case("g06_chunked_loops_stand_between_other_nodes_of_a_graph", among_nodes),
+        case("g06_chunked_loops_work_outside_of_a_capture", outside),
+        case("g06_chunked_loops_on_two_queues_go_on_side_by_side", two_queues),
+        case("g06_chunked_loops_go_on_when_no_call_waits", unattended),
+        case("g06_chunked_loops_go_on_in_a_context_without_threads", without_threads),
+        case("g06_chunked_loops_complete_for_a_callback_that_waits_for_them", callback_waits),
+        case("g06_chunked_loops_are_submitted_at_most_one_chunk_too_far", submissions),
+        case("g06_chunked_loops_complete_after_everything_is_dropped", dropped),
+        case("g06_chunked_loops_of_a_child_graph_keep_their_chunks", child),
+        case("g06_chunked_loops_are_refused_in_bodies", nested),
+        case("g06_chunked_loops_change_with_an_edit_between_replays", edited),
+        case("g06_chunked_loops_follow_priorities_and_policies", queues),
+        case("g06_chunked_loops_have_times_and_rows_of_a_profile", times),
+        case("g06_chunked_loops_are_in_dumps_and_statistics", dumps),
+        case("g06_chunked_loops_stand_between_launches_that_are_recorded_once", native),
+        case("g06_chunked_loops_fail_with_their_queue", refused).cpu_only(faults),
+        case("g06_chunked_loops_end_with_a_lost_device", lost).cpu_only(faults),
+    ]
+}
+
+fn iterations(run: &Replay, of: &Loop) -> u32 {
+    run.iterations(of).unwrap().wait().unwrap()
+}
+
+/// Captures a loop that lowers `left` and raises `count` until `left` is 0.
+fn countdown(
+    c: &CommandQueue,
+    s: &Setup,
+    bound: u32,
+    left: &DeviceArray<u32>,
+    count: &DeviceArray<u32>,
+) -> Result<Loop> {
+    c.while_(left, Bound::Chunked(bound), |body| {
+        s.lower(body, left)?;
+        s.raise(body, count)
+    })
+}
+
+fn every_length(subject: &Subject) {
+    let s = Setup::new(subject);
+    let (mut left, mut count) = (s.word(0), s.word(0));
+    let (condition, total) = (left.handle(), count.handle());
+    let (graph, steps) = s.queue.capture(|c| countdown(c, &s, 1000, &condition, &total)).unwrap();
+    for length in [0, 1, 2, 3, 4, 5, 11, 12, 13, 28, 29, 61] {
+        s.queue.fill(&mut left, length).unwrap();
+        s.queue.fill(&mut count, 0).unwrap();
+        let run = s.queue.replay(&graph).unwrap();
+        assert_eq!(s.read(&count), [length]);
+        assert_eq!(iterations(&run, &steps), length);
+        assert!(!run.reached_bound(&steps).unwrap().wait().unwrap(), "{length}");
+    }
+    let (graph, steps) = s
+        .queue
+        .capture(|c| {
+            c.do_while(&condition, Bound::Chunked(100), |body| {
+                s.lower(body, &condition)?;
+                s.raise(body, &total)
+            })
+        })
+        .unwrap();
+    for length in [1, 4, 5, 12] {
+        s.queue.fill(&mut left, length).unwrap();
+        assert_eq!(iterations(&s.queue.replay(&graph).unwrap(), &steps), length);
+    }
+    // The first iteration executes before the condition is read, and lowers it to the largest number.
+    let error = s.queue.do_while(&condition, Bound::Chunked(0), |_| Ok(())).unwrap_err();
+    assert!(matches!(error.kind(), Kind::Graph { .. }), "{error}");
+}
+
+fn bounds(subject: &Subject) {
+    let s = Setup::new(subject);
+    for bound in [0, 1, 4, 5, 12, 13] {
+        let (mut left, mut count) = (s.word(0), s.word(0));
+        let (condition, total) = (left.handle(), count.handle());
+        let (graph, steps) = s
+            .queue
+            .capture(|c| {
+                let first = countdown(c, &s, bound, &condition, &total)?;
+                Ok([first, c.repeat(&total, Bound::Chunked(bound), |_| Ok(()))?])
+            })
+            .unwrap();
+        for length in [bound.saturating_sub(1), bound, bound + 1] {
+            s.queue.fill(&mut left, length).unwrap();
+            // The second loop has as many iterations as the count says: those of the first loop and `more`.
+            let more = u32::from(length > bound);
+            s.queue.fill(&mut count, more).unwrap();
+            let run = s.queue.replay(&graph).unwrap();
+            for steps in &steps {
+                assert_eq!(iterations(&run, steps), length.min(bound), "bound {bound}, length {length}");
+                let reached = run.reached_bound(steps).unwrap().wait().unwrap();
+                assert_eq!(reached, length > bound, "bound {bound}, length {length}");
+            }
+            assert_eq!(s.read(&left), [length.saturating_sub(bound)]);
+        }
+    }
+}
+
+fn changing_count(subject: &Subject) {
+    let s = Setup::new(subject);
+    for start in [0_u32, 1, 9, 40] {
+        let count = s.word(start);
+        let lower = |body: &Capture| s.lower(body, &count);
+        let steps = s.queue.repeat(&count, Bound::Chunked(u32::MAX), lower).unwrap();
+        // Iteration k executes if the count, start - k, is above k.
+        assert_eq!(iterations(steps.replay().unwrap(), &steps), start.div_ceil(2));
+    }
+    for start in [-3_i32, 0, 6, 13] {
+        let count = s.queue.full([1], start).unwrap();
+        let steps = s.queue.repeat(&count, Bound::Chunked(50), |_| Ok(())).unwrap();
+        assert_eq!(iterations(steps.replay().unwrap(), &steps), start.max(0) as u32);
+        assert!(!steps.replay().unwrap().reached_bound(&steps).unwrap().wait().unwrap());
+    }
+    // The body raises the count, so that only the bound ends the loop.
+    let count = s.word(1);
+    let steps = s.queue.repeat(&count, Bound::Chunked(33), |body| s.raise(body, &count)).unwrap();
+    assert_eq!(iterations(steps.replay().unwrap(), &steps), 33);
+    assert!(steps.replay().unwrap().reached_bound(&steps).unwrap().wait().unwrap());
+    assert_eq!(s.read(&count), [34]);
+}
+
+fn many(subject: &Subject) {
+    let s = Setup::new(subject);
+    let length = if subject.is_cpu() { 100_000 } else { 700 };
+    let (count, total) = (s.word(length), s.word(0));
+    let body = |body: &Capture| s.raise(body, &total);
+    let steps = s.queue.repeat(&count, Bound::Chunked(u32::MAX), body).unwrap();
+    assert_eq!(iterations(steps.replay().unwrap(), &steps), length);
+    assert_eq!(s.read(&total), [length]);
+}
+
+fn same_results(subject: &Subject) {
+    let s = Setup::new(subject);
+    for (length, inner) in [(7, 3), (21, 2)] {
+        let run = |bound: Bound| {
+            let (left, x, y, odd) = (s.word(length), s.word(1), s.word(2), s.word(0));
+            let twice = s.word(inner);
+            let mut rounds = None;
+            let steps = s
+                .queue
+                .while_(&left, bound, |body| {
+                    s.lower(body, &left)?;
+                    s.add(body, &x, 3)?;
+                    body.if_else(&odd, |b| s.lower(b, &odd), |b| s.raise(b, &odd))?;
+                    body.if_(&odd, |b| s.add(b, &y, 5))?;
+                    rounds = Some(body.repeat(&twice, Bound::AtMost(4), |b| s.raise(b, &y))?);
+                    body.copy(&y, &mut x.handle())
+                })
+                .unwrap();
+            let replay = steps.replay().unwrap();
+            let counts = [&steps, rounds.as_ref().unwrap()].map(|of| iterations(replay, of));
+            (counts, s.read(&x), s.read(&y), s.read(&odd))
+        };
+        let (counts, x, ..) = run(Bound::Chunked(1000));
+        assert_eq!(counts, [length, length * inner], "the loops inside count all their iterations");
+        assert_eq!(run(Bound::Chunked(1000)), run(Bound::AtMost(30)));
+        // A host that reads the condition.
+        let (mut left, mut y, mut odd) = (length, 2, 0);
+        while left != 0 {
+            (left, odd) = (left - 1, 1 - odd);
+            y += 5 * odd + inner;
+        }
+        assert_eq!(x, [y]);
+    }
+}
+
+fn among_nodes(subject: &Subject) {
+    let s = Setup::new(subject);
+    let (sent, seen) = channel();
+    let (left, again, count) = (s.word(0), s.word(0), s.word(0));
+    let captured = s.queue.capture(|c| {
+        c.fill(&mut left.handle(), 9)?;
+        c.fill(&mut count.handle(), 0)?;
+        let first = countdown(c, &s, 100, &left, &count)?;
+        let between = c.read_as("between", &count)?;
+        c.host(move || sent.send(1).unwrap())?;
+        c.copy(&count, &mut again.handle())?;
+        // Two forks with a loop each, which share no words.
+        let side = c.fork("side");
+        let second = countdown(&side, &s, 100, &again, &count)?;
+        let third = c.while_(&left, Bound::Chunked(3), |body| s.lower(body, &left))?;
+        c.wait_for_queue(&side)?;
+        s.raise(c, &count)?;
+        Ok(([first, second, third], between, c.read_as("end", &count)?))
+    });
+    let (graph, (loops, between, end)) = captured.unwrap();
+    for round in 1..4 {
+        let run = s.queue.replay(&graph).unwrap();
+        assert_eq!(run.read(&between).unwrap().wait().unwrap(), [9]);
+        assert_eq!(run.read(&end).unwrap().wait().unwrap(), [19]);
+        assert_eq!(loops.each_ref().map(|of| iterations(&run, of)), [9, 9, 0]);
+        assert_eq!(s.read(&count), [19]);
+        assert_eq!(seen.try_iter().count(), 1, "round {round}");
+    }
+}
+
+fn outside(subject: &Subject) {
+    let s = Setup::new(subject);
+    let (left, count, behind) = (s.word(17), s.word(0), s.word(0));
+    let before = s.queue.marker();
+    let steps = countdown(&s.queue, &s, 1 << 20, &left, &count).unwrap();
+    s.queue.copy(&count, &mut behind.handle()).unwrap();
+    assert_eq!(s.read(&behind), [17]);
+    assert!(before.is_complete().unwrap());
+    assert_eq!(iterations(steps.replay().unwrap(), &steps), 17);
+}
+
+fn two_queues(subject: &Subject) {
+    let s = Setup::new(subject);
+    let other = s.ctx.queue("other");
+    let arrays = [40, 30].map(|length| (s.word(length), s.word(0)));
+    let sum = s.word(5);
+    s.queue.finish().wait().unwrap();
+    let runs: Vec<_> = [&s.queue, &other]
+        .into_iter()
+        .zip(&arrays)
+        .map(|(queue, (left, count))| countdown(queue, &s, 100, left, count).unwrap())
+        .collect();
+    // The other queue waits for a loop of this one, and for its own.
+    other.wait_for(&s.queue.marker()).unwrap();
+    other.copy(&arrays[0].1, &mut sum.handle()).unwrap();
+    assert_eq!(other.read(&sum).wait().unwrap(), [40]);
+    assert_eq!(runs.iter().map(|run| iterations(run.replay().unwrap(), run)).collect::<Vec<_>>(), [40, 30]);
+    assert_eq!(arrays.each_ref().map(|(_, count)| s.read(count)[0]), [40, 30]);
+}
+
+fn unattended(subject: &Subject) {
+    let s = Setup::new(subject);
+    let (left, count) = (s.word(30), s.word(0));
+    countdown(&s.queue, &s, 1000, &left, &count).unwrap();
+    s.queue.flush().unwrap();
+    dump::until_done(&s.ctx, "main");
+    assert_eq!(s.read(&count), [30]);
+    // Also without a flush, the threads plan the commands after a while.
+    let left = s.word(13);
+    countdown(&s.queue, &s, 1000, &left, &count).unwrap();
+    dump::until_done(&s.ctx, "main");
+    assert_eq!(s.read(&count), [43]);
+}
+
+fn without_threads(subject: &Subject) {
+    let s = Setup::on(subject.without_threads());
+    let (mut left, count) = (s.word(0), s.word(0));
+    let condition = left.handle();
+    let (graph, steps) = s.queue.capture(|c| countdown(c, &s, 1000, &condition, &count)).unwrap();
+    let mut start = || {
+        s.queue.fill(&mut left, 30).unwrap();
+        s.queue.replay(&graph).unwrap()
+    };
+    let run = start();
+    // Nothing executes on the CPU recorder before a call polls, so the dump shows the hold.
+    s.queue.flush().unwrap();
+    let text = s.ctx.state_dump();
+    if subject.is_cpu() {
+        assert!(text.contains("loop of graph `main`, "), "{text}");
+        assert!(text.contains(", held: a chunk of a loop is not complete"), "{text}");
+    }
+    run.wait().unwrap();
+    assert_eq!(iterations(&run, &steps), 30);
+    let run = start();
+    while !run.event().is_complete().unwrap() {}
+    let run = start();
+    pollster::block_on(run.event().done()).unwrap();
+    start();
+    s.queue.finish().wait().unwrap();
+    start();
+    let other = s.ctx.queue("other");
+    assert_eq!(other.read(&count).wait().unwrap(), [150]);
+    start();
+    s.ctx.synchronize().wait().unwrap();
+    assert_eq!(s.read(&count), [180]);
+}
+
+fn callback_waits(subject: &Subject) {
+    for ctx in [subject.ctx(), subject.without_threads()] {
+        let s = Setup::on(ctx);
+        let other = s.ctx.queue("other");
+        let (left, count) = (s.word(40), s.word(0));
+        let run = countdown(&s.queue, &s, 1000, &left, &count).unwrap();
+        let (sent, seen) = channel();
+        let steps = run.clone();
+        let counts = move || sent.send(iterations(steps.replay().unwrap(), &steps)).unwrap();
+        other.callback(counts).unwrap();
+        other.finish().wait().unwrap();
+        assert_eq!(seen.try_iter().collect::<Vec<_>>(), [40]);
+        // A callback behind the loop cannot be waited for in itself, but it sees the loop complete.
+        let (sent, seen) = channel();
+        let loop_run = run.replay().unwrap().clone();
+        s.queue.callback(move || sent.send(loop_run.event().is_complete().unwrap()).unwrap()).unwrap();
+        s.queue.finish().wait().unwrap();
+        assert_eq!(seen.try_iter().collect::<Vec<_>>(), [true]);
+    }
+}
+
+fn submissions(subject: &Subject) {
+    let counted = Counted::new(subject);
+    let s = Setup::on(counted.ctx.clone());
+    let (mut left, count) = (s.word(0), s.word(0));
+    let condition = left.handle();
+    for (bound, length, expected) in
+        [(4, 9, 2), (12, 9, 3), (1000, 0, 3), (1000, 4, 3), (1000, 5, 4), (1000, 13, 5)]
+    {
+        let (graph, steps) = s.queue.capture(|c| countdown(c, &s, bound, &condition, &count)).unwrap();
+        s.queue.fill(&mut left, length).unwrap();
+        s.queue.finish().wait().unwrap();
+        let before = counted.submissions();
+        let run = s.queue.replay(&graph).unwrap();
+        assert_eq!(iterations(&run, &steps), length.min(bound));
+        let made = counted.submissions() - before;
+        // On a device, long commands cut the chunks shorter, and commands of unknown cost are apart.
+        let most = if subject.is_cpu() { expected } else { u64::from(length.div_ceil(4).max(1)) + 3 };
+        assert!(made <= most, "{made} submissions for {length} iterations of at most {bound}");
+        assert!(made >= expected.min(3), "{made} submissions for {length} iterations of at most {bound}");
+    }
+}
+
+fn dropped(subject: &Subject) {
+    let s = Setup::new(subject);
+    let (mut left, count) = (s.word(0), s.word(0));
+    let condition = left.handle();
+    for round in 1..4 {
+        let queue = s.ctx.queue("short-lived");
+        let (graph, _) = queue.capture(|c| countdown(c, &s, 1000, &condition, &count)).unwrap();
+        queue.fill(&mut left, 40).unwrap();
+        let run = queue.replay(&graph).unwrap();
+        match round {
+            1 => drop((run, graph, queue)),
+            2 => drop((queue, run, graph)),
+            _ => drop((graph, queue, run)),
+        }
+        assert_eq!(s.ctx.queue("reader").read(&count).wait().unwrap(), [40 * round]);
+    }
+    // The drop of the context waits for the loop.
+    let (sent, seen) = channel();
+    let ctx = subject.ctx();
+    {
+        let s = Setup::on(ctx);
+        let (left, count) = (s.word(40), s.word(0));
+        let steps = countdown(&s.queue, &s, 1000, &left, &count).unwrap();
+        s.queue.callback(move || sent.send(()).unwrap()).unwrap();
+        drop(steps);
+    }
+    seen.recv().unwrap();
+}
+
+fn child(subject: &Subject) {
+    let s = Setup::new(subject);
+    let (mut left, count) = (s.word(0), s.word(0));
+    let condition = left.handle();
+    let (part, steps) = s.queue.capture(|c| countdown(c, &s, 20, &condition, &count)).unwrap();
+    let (graph, own) = s
+        .queue
+        .capture(|c| {
+            let own = c.repeat(&condition, Bound::Chunked(2), |body| s.raise(body, &count))?;
+            c.replay(&part)?;
+            c.fill(&mut condition.handle(), 7)?;
+            c.replay(&part)?;
+            Ok(own)
+        })
+        .unwrap();
+    drop(part);
+    for round in 1..3 {
+        s.queue.fill(&mut left, 13).unwrap();
+        let run = s.queue.replay(&graph).unwrap();
+        assert_eq!((iterations(&run, &own), iterations(&run, &steps)), (2, 20));
+        assert!(run.reached_bound(&own).unwrap().wait().unwrap());
+        assert!(!run.reached_bound(&steps).unwrap().wait().unwrap());
+        assert_eq!(s.read(&count), [22 * round]);
+    }
+}
+
+fn nested(subject: &Subject) {
+    let s = Setup::new(subject);
+    let (left, count) = (s.word(3), s.word(0));
+    let (part, _) = s.queue.capture(|c| countdown(c, &s, 20, &left, &count)).unwrap();
+    let inside = |body: &Capture| countdown(body, &s, 20, &left, &count).map(|_| ());
+    let replays = |body: &Capture| body.replay(&part).map(|_| ());
+    type Body<'a> = &'a dyn Fn(&Capture) -> Result<()>;
+    let refused: [Body<'_>; 2] = [&inside, &replays];
+    for body in refused {
+        for captured in [true, false] {
+            let error = match captured {
+                true => s.queue.capture(|c| c.if_(&left, body)).unwrap_err(),
+                false => s.queue.while_(&left, Bound::Chunked(9), body).unwrap_err(),
+            };
+            let Kind::Captured { call, remedy, .. } = error.kind() else { panic!("{error}") };
+            assert!(call.contains("`Bound::Chunked` loop") && remedy.contains("`Bound::AtMost`"), "{error}");
+        }
+    }
+    s.queue.replay(&part).unwrap();
+    assert_eq!(s.read(&count), [3]);
+}
+
+fn edited(subject: &Subject) {
+    let s = Setup::new(subject);
+    let (mut left, count, nothing) = (s.word(6), s.word(0), s.nothing.slice(0..1).unwrap());
+    let other = s.word(0);
+    let condition = left.handle();
+    let captured = s.queue.capture(|c| {
+        let step = c.value("step", 1_u32)?;
+        let from = c.input("condition", &condition)?;
+        let steps = c.while_(&from, Bound::Chunked(100), |body| {
+            s.lower(body, &condition)?;
+            body.launch(
+                &s.mix,
+                Grid::threads([1]),
+                crate::common::kernels::Mix { a: 1, b: step.get(), x: &nothing, y: &mut count.handle() },
+            )?;
+            body.parameter("b", &step)?;
+            body.label_node("add")
+        })?;
+        Ok(steps)
+    });
+    let (mut graph, steps) = captured.unwrap();
+    s.queue.replay(&graph).unwrap();
+    assert_eq!(s.read(&count), [6]);
+    s.queue.fill(&mut left, 9).unwrap();
+    let run = s.queue.replay(&graph.with().value("step", 10_u32).unwrap()).unwrap();
+    // The edit does not touch the run in flight, which may not have planned its last chunks.
+    graph.edit().unwrap().node("add").unwrap().argument("y", &other).unwrap().apply().unwrap();
+    assert_eq!((iterations(&run, &steps), s.read(&count)), (9, vec![96]));
+    s.queue.fill(&mut left, 5).unwrap();
+    let run = s.queue.replay(&graph).unwrap();
+    assert_eq!((iterations(&run, &steps), s.read(&count), s.read(&other)), (5, vec![96], vec![5]));
+    graph.edit().unwrap().node("add").unwrap().grid(Grid::threads([0])).unwrap().apply().unwrap();
+    s.queue.fill(&mut left, 5).unwrap();
+    let run = s.queue.replay(&graph).unwrap();
+    assert_eq!((iterations(&run, &steps), s.read(&other)), (5, vec![5]));
+}
+
+fn queues(subject: &Subject) {
+    for policy in [Policy::Ordered, Policy::Checked] {
+        let s = Setup::on(subject.ctx_with(policy));
+        let options =
+            |label: &str, priority| QueueOptions { label: label.into(), priority, ..QueueOptions::default() };
+        let high = s.ctx.queue_with(options("high", Priority::High));
+        let low = s.ctx.queue_with(options("low", Priority::Low));
+        let (left, count, behind) = (s.word(50), s.word(0), s.word(0));
+        low.wait_for(&s.queue.marker()).unwrap();
+        high.wait_for(&s.queue.marker()).unwrap();
+        let steps = countdown(&low, &s, 1000, &left, &count).unwrap();
+        if policy == Policy::Checked {
+            let error = high.copy(&count, &mut behind.handle()).unwrap_err();
+            assert!(matches!(error.kind(), Kind::Hazard { .. }), "{error}");
+            high.wait_for(steps.replay().unwrap().event()).unwrap();
+        }
+        high.copy(&count, &mut behind.handle()).unwrap();
+        assert_eq!(high.read(&behind).wait().unwrap(), [50], "{policy:?}");
+        assert_eq!(iterations(steps.replay().unwrap(), &steps), 50);
+    }
+}
+
+fn times(subject: &Subject) {
+    let s = Setup::new(subject);
+    let timed = EventOptions { timing: true };
+    let (left, count) = (s.word(30), s.word(0));
+    let profiler = s.ctx.profile();
+    let start = s.queue.marker_with(timed);
+    let steps = countdown(&s.queue, &s, 1000, &left, &count).unwrap();
+    let end = s.queue.marker_with(timed);
+    let profile = profiler.finish().wait().unwrap();
+    assert_eq!(iterations(steps.replay().unwrap(), &steps), 30);
+    let is_part = |row: &&Row| row.activity == Activity::Replay && row.replay.is_none();
+    let replays: Vec<_> = profile.rows.iter().filter(is_part).collect();
+    assert_eq!(replays.len(), 3, "the gate in front, the loop, and the read of the counters: {replays:?}");
+    match end.seconds_since(&start).wait() {
+        Ok(seconds) => {
+            assert!(seconds > 0.0);
+            let of = |at: usize| replays[at].time.expect("a device with a clock").seconds();
+            assert!(replays.iter().all(|row| row.time.is_ok()), "{replays:?}");
+            assert!(of(1) > 0.0 && of(1) <= seconds, "{} of {seconds}", of(1));
+        }
+        Err(error) => assert!(matches!(error.kind(), Kind::Untimed { .. }), "{error}"),
+    }
+}
+
+fn dumps(subject: &Subject) {
+    let s = Setup::new(subject);
+    let (left, count) = (s.word(3), s.word(0));
+    let capture = |c: &Capture| {
+        s.raise(c, &count)?;
+        countdown(c, &s, 1000, &left, &count)?;
+        s.raise(c, &count)
+    };
+    let [graph, same] = [(); 2].map(|()| s.queue.capture(capture).unwrap().0);
+    // A launch, the first gate, four iterations of a gate and two launches, a launch, and the read of the counters.
+    let statistics = graph.statistics();
+    assert_eq!((statistics.nodes, statistics.launches, statistics.gates), (16, 10, 5));
+    assert_eq!((statistics.gated_dispatches, statistics.levels, statistics.host_functions), (12, 17, 0));
+    let text = graph.to_text();
+    assert!(text.contains("loop: nodes 2 to 13 are 4 iterations of at most 1000"), "{text}");
+    assert_eq!(text.lines().count(), 1 + 16 + 1, "{text}");
+    assert_eq!(text, same.to_text());
+    assert!(graph.to_dot().contains("4 iterations of at most 1000"));
+    assert!(graph.to_svg().contains("4 iterations of at most 1000"));
+    let error = graph.to_bytes().unwrap_err();
+    let Kind::NotSavable { node, reason, .. } = error.kind() else { panic!("{error}") };
+    assert!(node.contains("Bound::Chunked") && reason.contains("Bound::AtMost"), "{error}");
+    let huge = s.queue.capture(|c| {
+        c.while_(&left, Bound::Chunked(9), |body| {
+            body.repeat(&left, Bound::AtMost(20_000), |body| s.raise(body, &count)).map(|_| ())
+        })
+    });
+    let error = huge.unwrap_err();
+    assert!(matches!(error.kind(), Kind::GraphTooLong { call: "while_", .. }), "{error}");
+}
+
+fn native(subject: &Subject) {
+    let s = Setup::on(subject.switched(|switches| switches.native_replay_from = 1));
+    let (mut left, count) = (s.word(0), s.word(0));
+    let condition = left.handle();
+    let (graph, steps) = s
+        .queue
+        .capture(|c| {
+            (0..5).try_for_each(|_| s.raise(c, &count))?;
+            let steps = countdown(c, &s, 1000, &condition, &count)?;
+            (0..5).try_for_each(|_| s.raise(c, &count))?;
+            Ok(steps)
+        })
+        .unwrap();
+    for round in 1..5 {
+        s.queue.fill(&mut left, 20).unwrap();
+        let run = s.queue.replay(&graph).unwrap();
+        assert_eq!((s.read(&count), iterations(&run, &steps)), (vec![30 * round], 20));
+    }
+}
+
+fn is_refused(error: &fencepost::Error) -> bool {
+    match error.kind() {
+        Kind::Device { message, .. } => message.contains("by `CpuFaults::refusals`"),
+        Kind::GraphNode { error, .. } => is_refused(error),
+        _ => false,
+    }
+}
+
+fn refused(subject: &Subject) {
+    let (mut right, mut failed) = (0, 0);
+    for seed in 0..40 {
+        let cpu = CpuOptions { seed, lanes: 1 + seed as usize % 2, ..CpuOptions::default() };
+        let ctx = testing::on_cpu(cpu, CpuFaults { refusals: 0.15, ..CpuFaults::default() }, Policy::Ordered);
+        subject.watch(&ctx);
+        let (queue, other) = (ctx.queue("main"), ctx.queue("other"));
+        let attempt = || -> Result<u32> {
+            let mix = ctx.kernel::<crate::common::kernels::Mix>()?;
+            let (left, zero) = (queue.full([1], 25_u32)?, queue.zeros::<u32, 1>([1])?);
+            let steps = queue.while_(&left, Bound::Chunked(100), |body| {
+                let args = crate::common::kernels::Mix { a: 1, b: u32::MAX, x: &zero, y: &mut left.handle() };
+                body.launch(&mix, Grid::threads([1]), args)
+            })?;
+            steps.replay().unwrap().iterations(&steps)?.wait()
+        };
+        for _ in 0..6 {
+            match attempt() {
+                Ok(count) => {
+                    assert_eq!(count, 25);
+                    right += 1;
+                }
+                Err(error) => {
+                    assert!(is_refused(&error), "{error}");
+                    failed += 1;
+                }
+            }
+            drop(other.marker().wait());
+            [&queue, &other].iter().for_each(|queue| drop(queue.take_error()));
+            ctx.take_error();
+        }
+    }
+    assert!(right > 20 && failed > 20, "{right} loops succeed, {failed} fail");
+}
+
+fn lost(subject: &Subject) {
+    let mut ended = 0;
+    for steps in (20..400).step_by(20) {
+        let faults = CpuFaults { lost_after: Some(steps), ..CpuFaults::default() };
+        let ctx =
+            testing::on_cpu(CpuOptions { seed: steps, ..CpuOptions::default() }, faults, Policy::Ordered);
+        subject.watch(&ctx);
+        let s = Setup::on(ctx);
+        let end = || -> Result<u32> {
+            let (left, count) = (s.queue.full([1], 90_u32)?, s.queue.full([1], 0_u32)?);
+            let steps = countdown(&s.queue, &s, 1000, &left, &count)?;
+            steps.replay().unwrap().iterations(&steps)?.wait()
+        };
+        match end() {
+            Ok(count) => assert_eq!(count, 90),
+            Err(error) => {
+                assert!(matches!(error.kind(), Kind::DeviceLost { .. }), "{error}");
+                ended += 1;
+            }
+        }
+    }
+    assert!(ended > 5, "{ended} loops end with the device");
+}
