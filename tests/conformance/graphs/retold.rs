@@ -63,7 +63,7 @@ fn counts(subject: &Subject) {
     let outs: Vec<DeviceArray<u32>> = (0..3).map(|_| ctx.zeros([12 * group]).unwrap()).collect();
     let (graph, ()) = queue
         .capture(|c| {
-            let mut counts = c.zeros::<u32, 1>([9])?;
+            let counts = c.zeros::<u32, 1>([9])?;
             c.upload(&[2_u32, 1, 1], &mut counts.slice(0..3)?)?;
             c.fill(&mut counts.slice(3..6)?, 2)?;
             // The launch writes 1, 2 and 3.
@@ -88,7 +88,7 @@ fn counts(subject: &Subject) {
 
 /// Changes variables, branches, slices and shapes of the program after the capture.
 fn frozen(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (_ctx, queue) = queue_of(subject);
     let mut x = queue.full([N], 1_u32).unwrap();
     let (mut scale, mut branch, mut part) = (5_u32, true, 0..8);
     let mut bytes = vec![7_u32; 8];

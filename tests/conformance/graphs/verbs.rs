@@ -197,7 +197,7 @@ const REFUSED_IN_A_BODY: [&str; 18] = [
 ];
 
 fn in_a_body(subject: &Subject) {
-    let (objects, queue) = objects(subject.ctx());
+    let (objects, queue) = objects(subject.ctx(), subject.ctx());
     let x = &objects.x;
     let yes = objects.two.slice(0..1).unwrap();
     for verb in table() {
