@@ -171,7 +171,7 @@ fn on_a_fork(subject: &Subject) {
 }
 
 /// Lists the verbs that a capture takes and a body refuses.
-const REFUSED_IN_A_BODY: [&str; 18] = [
+const REFUSED_IN_A_BODY: [&str; 19] = [
     // A body makes no arrays.
     "zeros",
     "full",
@@ -194,6 +194,8 @@ const REFUSED_IN_A_BODY: [&str; 18] = [
     "input",
     "value",
     "parameter",
+    // A body has the work of one context.
+    "fork_on",
 ];
 
 fn in_a_body(subject: &Subject) {
@@ -237,7 +239,7 @@ fn in_a_body(subject: &Subject) {
 /// Calls the verbs of the table on a queue of the objects' context, in captures of another context.
 fn on_another_context(subject: &Subject) {
     let (objects, queue) = objects(subject.ctx(), subject.ctx());
-    let gated = ["if_", "if_else", "while_", "do_while", "repeat"];
+    let gated = ["if_", "if_else", "while_", "do_while", "repeat", "label_loop"];
     let verbs: Vec<Verb> = table()
         .into_iter()
         .map(|verb| match gated.contains(&verb.name) {

@@ -181,7 +181,7 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
     fn read_by<R>(&self, (deadline, call, at): HostCallSite, f: impl FnOnce(&[T]) -> R) -> Result<R> {
         match &self.place {
             HostMemory::Pinned(array) => {
-                check_host_access(array.storage.block(), call, at)?;
+                check_host_access(array.storage.block().into(), call, at)?;
                 let engine = array.storage.owner.engine();
                 let access = engine.host_access(&array.span(), HostUseKind::Read, deadline)?;
                 let access = access.ok_or_else(|| busy(&self.label))?;
@@ -189,6 +189,7 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
                 Ok(bytes::with(&access, array.offset, array.len, f))
             }
             HostMemory::Plain(_, plain) => {
+                check_host_access((&*plain).into(), call, at)?;
                 let data = {
                     let mut plain = lock(plain);
                     plain.arrive(deadline, &self.label)?;
@@ -206,7 +207,7 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
     ) -> Result<R> {
         match &mut self.place {
             HostMemory::Pinned(array) => {
-                check_host_access(array.storage.block(), call, at)?;
+                check_host_access(array.storage.block().into(), call, at)?;
                 let engine = array.storage.owner.engine();
                 let access = engine.host_access(&array.span(), HostUseKind::Write, deadline)?;
                 let mut access = access.ok_or_else(|| busy(&self.label))?;
@@ -214,6 +215,7 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
                 Ok(bytes::with_mut(&mut access, array.offset, array.len, f))
             }
             HostMemory::Plain(_, plain) => {
+                check_host_access((&*plain).into(), call, at)?;
                 // No lock is held while `f` runs. Replays of graphs that upload the array copy the old elements
                 // meanwhile, so the elements of such an array are written in a copy.
                 let is_shared = Arc::strong_count(plain) > 1;

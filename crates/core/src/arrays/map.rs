@@ -78,7 +78,7 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
         call: &'static str,
         at: &'static Location<'static>,
     ) -> Pending<G> {
-        match check_host_access(self.array.storage.block(), call, at) {
+        match check_host_access(self.array.storage.block().into(), call, at) {
             Ok(()) => late(Mapping::new(self.array.clone(), write, guard, at)),
             Err(refused) => Pending::ready(Err(refused)),
         }

@@ -19,11 +19,31 @@ thread_local! {
     static OPEN: RefCell<Vec<Arc<CapturedWrites>>> = RefCell::default();
 }
 
-/// Holds the blocks that the commands of one capture write, and those of the arrays that it makes.
+/// Names memory that a captured command writes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum WrittenMemory {
+    Block(BlockId),
+    /// Is the address of a pinned array that is ordinary memory.
+    Plain(usize),
+}
+
+impl From<&Arc<Block>> for WrittenMemory {
+    fn from(block: &Arc<Block>) -> Self {
+        Self::Block(block.id)
+    }
+}
+
+impl<T> From<&Arc<Mutex<T>>> for WrittenMemory {
+    fn from(memory: &Arc<Mutex<T>>) -> Self {
+        Self::Plain(Arc::as_ptr(memory) as usize)
+    }
+}
+
+/// Holds the memory that the commands of one capture write, and that of the arrays that it makes.
 pub(crate) struct CapturedWrites {
     queue: Arc<str>,
     fault: CaptureFault,
-    blocks: Mutex<FxHashSet<BlockId>>,
+    memory: Mutex<FxHashSet<WrittenMemory>>,
 }
 
 /// Is the time in which a capture is open on this thread. The drop ends it.
@@ -38,12 +58,12 @@ impl Drop for OpenCapture {
 
 impl CapturedWrites {
     pub(crate) fn new(queue: &str, fault: &CaptureFault) -> Arc<Self> {
-        Arc::new(Self { queue: queue.into(), fault: fault.clone(), blocks: Mutex::default() })
+        Arc::new(Self { queue: queue.into(), fault: fault.clone(), memory: Mutex::default() })
     }
 
-    /// Adds a block that a captured command writes.
-    pub(crate) fn add(&self, block: &Block) {
-        lock(&self.blocks).insert(block.id);
+    /// Adds memory that a captured command writes.
+    pub(crate) fn add(&self, memory: WrittenMemory) {
+        lock(&self.memory).insert(memory);
     }
 
     /// Opens the capture on this thread.
@@ -59,13 +79,13 @@ impl CapturedWrites {
 /// Returns `Captured`, which is the error of the capture too.
 #[inline]
 pub(crate) fn check_host_access(
-    block: &Block,
+    memory: WrittenMemory,
     call: &'static str,
     at: &'static Location<'static>,
 ) -> Result<()> {
     let writer = OPEN.try_with(|open| {
         let open = open.borrow();
-        open.iter().rev().find(|capture| lock(&capture.blocks).contains(&block.id)).cloned()
+        open.iter().rev().find(|capture| lock(&capture.memory).contains(&memory)).cloned()
     });
     match writer {
         // At the end of a thread, no capture is open.

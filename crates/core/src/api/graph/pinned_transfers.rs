@@ -67,6 +67,7 @@ impl CapturedQueue {
         (src, len): (Span, usize),
         (memory, label): (&Arc<PlainMemory<T>>, &Arc<str>),
     ) -> Result<()> {
+        self.tape.writes.add(memory.into());
         let target = PlainTarget { memory: Arc::downgrade(memory), len };
         let output = GraphOutput {
             token: unique(),

@@ -371,7 +371,9 @@ impl CapturedQueue {
             work.each_block(|block| {
                 state.leases.entry(block.id).or_insert_with(|| Arc::new(engine.lease(block)));
             });
-            work.touches().filter(|touch| touch.write).for_each(|touch| self.tape.writes.add(touch.block));
+            work.touches()
+                .filter(|touch| touch.write)
+                .for_each(|touch| self.tape.writes.add(touch.block.into()));
             let values = SmallVec::new();
             let node = NodeCommand { work, what, at, label, output, values };
             let at = state.push(self.index, Arc::new(node), None);
@@ -402,7 +404,7 @@ impl CapturedQueue {
             state.owns_memory = true;
             state.made.insert(block.id, block.size);
             state.reusable.add(block, state.queues[self.index as usize].context);
-            self.tape.writes.add(block);
+            self.tape.writes.add(block.into());
             state.leases.entry(block.id).or_insert_with(|| Arc::new(engine.lease(block)));
         })
     }

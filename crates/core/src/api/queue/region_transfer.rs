@@ -216,7 +216,7 @@ impl ArrayOps<'_> {
         if let Some(words) = src.words() {
             return self.read_words(words, src.len(), out);
         }
-        check_host_access(src.array.storage.block(), self.by.what.verb(), self.by.at)?;
+        check_host_access(src.array.storage.block().into(), self.by.what.verb(), self.by.at)?;
         let shape = src.strided.shape();
         let (between, works) = self.gather(src, PaddedShape::full(&shape))?;
         self.enqueue_all_or_none(works)?;

@@ -235,7 +235,7 @@ impl ArrayOps<'_> {
     pub(crate) fn read_words<T: Element>(&self, span: Span, len: usize, out: Vec<T>) -> Result<Reading<T>> {
         self.not_captured("download", READ_IN_CAPTURE)?;
         if self.by.what != CommandKind::Map {
-            check_host_access(&span.block, self.by.what.verb(), self.by.at)?;
+            check_host_access((&span.block).into(), self.by.what.verb(), self.by.at)?;
         }
         let slot = ReadSlot::new();
         let engine = self.owner.engine();

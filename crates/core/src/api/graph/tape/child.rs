@@ -106,7 +106,7 @@ impl CapturedQueue {
                 });
             }
             let written = plan.uses.iter().filter(|bound| bound.used.is_some_and(|used| used.writes()));
-            written.for_each(|bound| self.tape.writes.add(&bound.block));
+            written.for_each(|bound| self.tape.writes.add((&bound.block).into()));
             state.include(self.index, child, plan, at);
             Ok(())
         })?

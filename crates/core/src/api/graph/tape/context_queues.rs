@@ -112,7 +112,7 @@ impl CapturedQueue {
                 let lease = || Arc::new(owner.engine().lease(&span.block));
                 state.leases.entry(span.block.id).or_insert_with(lease);
             }
-            self.tape.writes.add(&copy.dst.block);
+            self.tape.writes.add((&copy.dst.block).into());
             let theirs = state.copy_queue(self.index, context, at);
             let (of_read, of_write) = if reads { (self.index, theirs) } else { (theirs, self.index) };
             if !reads && unordered {
