@@ -112,6 +112,9 @@ impl Kernels {
     }
 }
 
+/// Holds the elements that the work writes: `x`, `y`, `bins` and `root`.
+type Written = (Vec<u32>, Vec<u32>, Vec<u32>, Vec<Halves>);
+
 impl Arrays {
     fn new(ctx: &Context) -> Result<Self> {
         let word = |at: usize| [at as u32, 3, 5, 7];
@@ -129,7 +132,7 @@ impl Arrays {
     }
 
     /// Returns everything that the work writes.
-    fn read(&self, queue: &CommandQueue) -> Result<(Vec<u32>, Vec<u32>, Vec<u32>, Vec<Halves>)> {
+    fn read(&self, queue: &CommandQueue) -> Result<Written> {
         Ok((
             queue.read(&self.x).wait()?,
             queue.read(&self.y).wait()?,

@@ -4,7 +4,7 @@
 use crate::common::kernels::Mix;
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
-use fencepost::{Bound, Capture, DeviceArray, Download, Error, HostArray, Kind, Result};
+use fencepost::{Bound, Capture, DeviceArray, Download, Error, HostArray, Kind, Replay, Result};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -24,6 +24,11 @@ pub fn cases() -> Vec<Case> {
 }
 
 const N: usize = 1024;
+
+/// Is a call that needs the results of a replay.
+type ResultCall<'a> = dyn Fn(&Replay) -> Result<()> + 'a;
+/// Is a call on a captured queue.
+type CaptureCall<'a> = dyn Fn(&Capture) -> Result<()> + 'a;
 
 /// Captures a call that is refused, drops its error, and returns the error of the capture.
 fn refused(queue: &CommandQueue, call: impl FnOnce(&Capture) -> Result<()>) -> Error {
@@ -147,7 +152,7 @@ fn child_results(subject: &Subject) {
             Ok((c.read_as("y", &y)?, steps, c.marker()))
         })
         .unwrap();
-    let calls: [(&str, &dyn Fn(&fencepost::Replay) -> Result<()>); 4] = [
+    let calls: [(&str, &ResultCall<'_>); 4] = [
         ("Replay::read", &|run| run.read(&output).map(drop)),
         ("iterations", &|run| run.iterations(&steps).map(drop)),
         ("reached_bound", &|run| run.reached_bound(&steps).map(drop)),
@@ -166,7 +171,7 @@ fn last_call(subject: &Subject) {
     let queue = ctx.queue("main");
     let mix = ctx.kernel::<Mix>().unwrap();
     let (x, y) = (ctx.zeros::<u32, 1>([N]).unwrap(), ctx.zeros::<u32, 1>([N]).unwrap());
-    let empty: [(&str, &dyn Fn(&Capture) -> Result<()>); 5] = [
+    let empty: [(&str, &CaptureCall<'_>); 5] = [
         ("a fill of no bytes", &|c| c.fill(&mut x.slice(0..0)?, 9)),
         ("a copy of no bytes", &|c| c.copy(&x.slice(0..0)?, &mut y.slice(0..0)?)),
         ("an empty array", &|c| c.zeros::<u32, 1>([0]).map(drop)),

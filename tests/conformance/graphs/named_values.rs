@@ -73,9 +73,7 @@ fn outside(subject: &Subject) {
     let ctx = subject.ctx();
     let (queue, mixed) = (ctx.queue("main"), mixed_kernel(&ctx));
     let (x, mut y) = (queue.full([N], 2_u32).unwrap(), ctx.zeros::<u32, 1>([N]).unwrap());
-    let mut kept: Option<GraphValue<u32>> = None;
-    queue.capture(|c| Ok(kept = Some(c.value("gain", 3_u32)?))).unwrap();
-    let gain = kept.unwrap();
+    let (_, gain): (_, GraphValue<u32>) = queue.capture(|c| c.value("gain", 3_u32)).unwrap();
     let mut launch = |queue: &CommandQueue| {
         queue.launch_dyn(&mixed, Grid::threads([N]), args![a = &gain, b = 0_u32, x = &x, y = &mut y])
     };

@@ -226,7 +226,8 @@ fn in_a_body(subject: &Subject) {
                 };
                 assert_eq!((location.file(), remedy.is_empty()), (verb.at.file(), false), "{error}");
                 let dropped = queue.capture(|c| {
-                    drop(c.if_(&yes, |body| Ok(drop(call(On::Capture, &verb, &objects, body)))));
+                    let refused = |body: &Capture| call(On::Capture, &verb, &objects, body).or(Ok(()));
+                    drop(c.if_(&yes, refused));
                     c.fill(&mut x.handle(), 100)
                 });
                 assert!(matches!(dropped.map(drop).unwrap_err().kind(), Kind::Captured { .. }), "{error}");

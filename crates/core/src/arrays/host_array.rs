@@ -189,7 +189,7 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
                 Ok(bytes::with(&access, array.offset, array.len, f))
             }
             HostMemory::Plain(_, plain) => {
-                check_host_access((&*plain).into(), call, at)?;
+                check_host_access(plain.into(), call, at)?;
                 let data = {
                     let mut plain = lock(plain);
                     plain.arrive(deadline, &self.label)?;

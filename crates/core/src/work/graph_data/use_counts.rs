@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn many_ranges_become_one() {
         let ranges = merged((0..40).map(|at| at * 8..at * 8 + 4));
-        assert_eq!(ranges[..], [0..39 * 8 + 4]);
+        assert_eq!((ranges.len(), ranges[0].clone()), (1, 0..39 * 8 + 4));
     }
 
     #[test]
