@@ -240,9 +240,10 @@ fn in_a_body(subject: &Subject) {
 /// Calls the verbs of the table on a queue of the objects' context, in captures of another context.
 fn on_another_context(subject: &Subject) {
     let (objects, queue) = objects(subject.ctx(), subject.ctx());
-    let gated = ["if_", "if_else", "while_", "do_while", "repeat", "label_loop"];
+    let gated = ["if_", "if_else", "while_", "do_while", "repeat"];
     let verbs: Vec<Verb> = table()
         .into_iter()
+        .filter(|verb| verb.name != "label_loop") // there is no loop to label
         .map(|verb| match gated.contains(&verb.name) {
             // A graph with a condition or a loop has the work of one context.
             true => Verb { behaviour: Behaviour::Refused, ..verb },

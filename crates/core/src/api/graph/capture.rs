@@ -162,8 +162,9 @@ impl Capture {
     ///     let side = c.fork_on(&other, "side")?;
     ///     let mut y = side.zeros::<u32, 1>([4])?;      // memory of the other context
     ///     side.copy(&x, &mut y)?;
+    ///     let copied = c.on(&side)?.read_as("y", &y)?;
     ///     c.wait_for_queue(&side)?;
-    ///     c.on(&side)?.read_as("y", &y)
+    ///     Ok(copied)
     /// })?;
     /// assert_eq!(queue.replay(&graph)?.read(&copied)?.wait()?, [1, 2, 3, 4]);
     /// # drop(ctx);
