@@ -20,7 +20,6 @@ pub(crate) mod loading;
 #[cfg(all(test, fencepost_loom))]
 mod loom_replays;
 mod loops;
-pub(crate) mod output_read;
 pub(crate) mod outputs;
 pub(crate) mod pinned_transfers;
 pub(crate) mod replacements;

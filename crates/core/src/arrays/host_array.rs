@@ -2,6 +2,7 @@
 
 use crate::arrays::device_array::ArrayRef;
 use crate::arrays::host_elements as bytes;
+use crate::arrays::output_read::ReplayedDownload;
 use crate::arrays::storage::Storage;
 use crate::error::site::CommandKind;
 use crate::error::{Error, Kind, Result};
@@ -85,16 +86,21 @@ pub(crate) enum HostMemory<T> {
     Plain(Owner, Arc<PlainMemory<T>>),
 }
 
-/// Is ordinary memory that graphs share with a pinned array.
+/// Is ordinary memory, to which replays of graphs download.
 pub(crate) type PlainMemory<T> = Mutex<Plain<T>>;
+
+/// Holds the elements of a pinned array in ordinary memory. Graphs share them with the array.
+pub(crate) type SharedElements<T> = Arc<Mutex<Arc<Vec<T>>>>;
 
 /// Ordinary memory, for devices without pinned memory.
 pub(crate) struct Plain<T> {
-    pub(crate) data: Arc<Vec<T>>,
+    pub(crate) data: SharedElements<T>,
     /// Is the last download to the array, until its elements are in `data`.
     coming: Option<Pending<Vec<T>>>,
     /// Is the point of the last download: an earlier one that is reported later is ignored.
     last: Stamp,
+    /// Is the last download of a replay. Graphs share it with the array.
+    pub(crate) replayed: Arc<ReplayedDownload>,
 }
 
 impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
@@ -110,8 +116,8 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
             let heap = if <Dir as sealed::Direction>::UPLOADS { Heap::Upload } else { Heap::Download };
             HostMemory::Pinned(pin::<T>(owner, heap, len, &label)?)
         } else {
-            let data = Arc::new(ordinary(owner, len, &object)?);
-            let plain = Plain { data, coming: None, last: Stamp::default() };
+            let data = Arc::new(Mutex::new(Arc::new(ordinary(owner, len, &object)?)));
+            let plain = Plain { data, coming: None, last: Stamp::default(), replayed: Arc::default() };
             HostMemory::Plain(owner.clone(), Arc::new(Mutex::new(plain)))
         };
         Ok(Self { place, label, shape: ArrayShape::new(shape, padded), direction: PhantomData })
@@ -193,7 +199,7 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
                 let data = {
                     let mut plain = lock(plain);
                     plain.arrive(deadline, &self.label)?;
-                    plain.data.clone()
+                    lock(&plain.data).clone()
                 };
                 Ok(f(&data))
             }
@@ -218,13 +224,17 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
                 check_host_access((&*plain).into(), call, at)?;
                 // No lock is held while `f` runs. Replays of graphs that upload the array copy the old elements
                 // meanwhile, so the elements of such an array are written in a copy.
-                let is_shared = Arc::strong_count(plain) > 1;
-                let mut data = {
+                let elements = {
                     let mut plain = lock(plain);
                     plain.arrive(deadline, &self.label)?;
-                    if is_shared { plain.data.clone() } else { std::mem::take(&mut plain.data) }
+                    plain.data.clone()
                 };
-                let written = ElementsInWrite { plain, data: &mut data };
+                let is_shared = Arc::strong_count(&elements) > 2;
+                let mut data = {
+                    let mut elements = lock(&elements);
+                    if is_shared { elements.clone() } else { std::mem::take(&mut *elements) }
+                };
+                let written = ElementsInWrite { elements: &elements, data: &mut data };
                 Ok(f(Arc::make_mut(written.data).as_mut_slice()))
             }
         }
@@ -254,13 +264,13 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
 
 /// Holds the elements of a pinned array while the program writes them. The drop stores them, also after a panic.
 struct ElementsInWrite<'a, T> {
-    plain: &'a PlainMemory<T>,
+    elements: &'a SharedElements<T>,
     data: &'a mut Arc<Vec<T>>,
 }
 
 impl<T> Drop for ElementsInWrite<'_, T> {
     fn drop(&mut self) {
-        lock(self.plain).data = std::mem::take(self.data);
+        *lock(self.elements) = std::mem::take(self.data);
     }
 }
 
@@ -276,9 +286,13 @@ impl<T: Element> Plain<T> {
     /// Waits for the pending download to this memory, if there is one, and stores its elements. `label` names the array
     /// in an error.
     fn arrive(&mut self, deadline: Deadline, label: &str) -> Result<()> {
+        if let Some(place) = self.replayed.take() {
+            let len = lock(&self.data).len();
+            self.expect(place.point.stamp, place.read(len, None));
+        }
         let Some(mut coming) = self.coming.take() else { return Ok(()) };
         match coming.wait_timeout(deadline.left())? {
-            Some(data) => self.data = Arc::new(data),
+            Some(data) => *lock(&self.data) = Arc::new(data),
             None => {
                 self.coming = Some(coming);
                 return Err(busy(label));

@@ -1,7 +1,7 @@
 //! The sources of uploads.
 
 use crate::arrays::device_array::ArrayRef;
-use crate::arrays::host_array::{HostArray, HostMemory, PlainMemory, Upload};
+use crate::arrays::host_array::{HostArray, HostMemory, SharedElements, Upload};
 use crate::error::Result;
 use crate::memory::region_iter::PaddedShape;
 use crate::memory::shape::count;
@@ -51,7 +51,7 @@ pub(crate) enum SourceBytes<'a, T> {
 pub(crate) struct PlainBytes<'a, T> {
     pub(crate) elements: &'a [T],
     /// Is the memory of the whole array, with the place of the elements in it and the label of the array.
-    pub(crate) memory: &'a Arc<PlainMemory<T>>,
+    pub(crate) memory: &'a SharedElements<T>,
     pub(crate) range: Range<usize>,
     pub(crate) label: &'a Arc<str>,
 }
@@ -96,7 +96,8 @@ impl<T: Element, const D: usize> HostArray<T, Upload, D> {
                 f(HostRef { owner, frame, bytes: SourceBytes::Pinned(&part) })
             }
             HostMemory::Plain(_, memory) => {
-                let data = lock(memory).data.clone();
+                let memory = &lock(memory).data.clone();
+                let data = lock(memory).clone();
                 let (elements, label) = (&data[range.clone()], self.shared_label());
                 let bytes = SourceBytes::Plain(PlainBytes { elements, memory, range, label });
                 f(HostRef { owner, frame, bytes })

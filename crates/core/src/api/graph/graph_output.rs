@@ -1,7 +1,7 @@
 //! The outputs of graphs: reads whose bytes each replay has for itself.
 
-use crate::api::graph::output_read::OutputPlace;
-use std::sync::Arc;
+use crate::arrays::output_read::ReplayedDownload;
+use std::sync::{Arc, Weak};
 
 /// Describes an output of a graph.
 #[derive(Clone)]
@@ -16,13 +16,8 @@ pub(crate) struct GraphOutput {
     pub(crate) element_size: u32,
     /// Counts the elements.
     pub(crate) len: u64,
-    /// Is the host array that takes the bytes of each replay, if the output is a download. A program cannot read such an
-    /// output by its name.
-    pub(crate) download: Option<Arc<dyn DownloadTarget>>,
-}
-
-/// Is a host array in ordinary memory to which each replay downloads.
-pub(crate) trait DownloadTarget: Send + Sync {
-    /// Tells the array where a replay will have its bytes.
-    fn expect(&self, place: OutputPlace);
+    /// Is the download of a pinned array in ordinary memory that takes the bytes of each replay, if the output is one. A
+    /// graph does not keep the memory of such an array, because no program can read the memory of a dropped one. A
+    /// program cannot read such an output by its name.
+    pub(crate) download: Option<Weak<ReplayedDownload>>,
 }

@@ -1,10 +1,9 @@
 //! Transfers of pinned arrays in a capture on a device without pinned memory, where such an array is ordinary memory.
 //! Each replay copies the bytes of an upload when it is enqueued, and reads the bytes of a download as an output.
 
-use crate::api::graph::graph_output::{DownloadTarget, GraphOutput};
-use crate::api::graph::output_read::OutputPlace;
+use crate::api::graph::graph_output::GraphOutput;
 use crate::api::graph::tape::{CapturedQueue, unique};
-use crate::arrays::host_array::PlainMemory;
+use crate::arrays::host_array::{PlainMemory, SharedElements};
 use crate::error::Result;
 use crate::error::site::CommandKind;
 use crate::memory::staged_bytes::ReplaySource;
@@ -12,15 +11,15 @@ use crate::work::span::Span;
 use fencepost_kernels::Element;
 use fencepost_sync::prim::lock;
 use std::panic::Location;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 /// Returns the bytes that an upload takes from the elements of a pinned array.
 type Bytes<T> = Box<dyn Fn(&[T]) -> Vec<u8> + Send + Sync>;
 
-/// Is a pinned array that each replay uploads. It keeps the memory of the array.
+/// Is a pinned array that each replay uploads. It keeps the elements of the array.
 pub(crate) struct PlainSource<T> {
     pub(crate) label: Arc<str>,
-    pub(crate) memory: Arc<PlainMemory<T>>,
+    pub(crate) elements: SharedElements<T>,
     /// Counts the bytes of the upload.
     pub(crate) size: u64,
     /// Returns the bytes of the upload.
@@ -37,25 +36,9 @@ impl<T: Element> ReplaySource for PlainSource<T> {
     }
 
     fn copy_to(&self, to: &mut [u8]) {
-        let elements = lock(&self.memory).data.clone();
+        let elements = lock(&self.elements).clone();
         let bytes = (self.bytes)(&elements);
         to[..bytes.len()].copy_from_slice(&bytes);
-    }
-}
-
-/// Is a pinned array to which each replay downloads. A graph does not keep the memory of such an array, because no
-/// program can read the memory of a dropped one.
-struct PlainTarget<T> {
-    memory: Weak<PlainMemory<T>>,
-    len: usize,
-}
-
-impl<T: Element> DownloadTarget for PlainTarget<T> {
-    fn expect(&self, place: OutputPlace) {
-        if let Some(memory) = self.memory.upgrade() {
-            let stamp = place.point.stamp;
-            lock(&memory).expect(stamp, place.read(self.len, None));
-        }
     }
 }
 
@@ -68,7 +51,7 @@ impl CapturedQueue {
         (memory, label): (&Arc<PlainMemory<T>>, &Arc<str>),
     ) -> Result<()> {
         self.tape.writes.add(memory.into());
-        let target = PlainTarget { memory: Arc::downgrade(memory), len };
+        let replayed = Arc::downgrade(&lock(memory).replayed);
         let output = GraphOutput {
             token: unique(),
             name: label.clone(),
@@ -76,7 +59,7 @@ impl CapturedQueue {
             element: T::DTYPE.to_string().into(),
             element_size: T::DTYPE.size() as u32,
             len: len as u64,
-            download: Some(Arc::new(target)),
+            download: Some(replayed),
         };
         self.push_read(("download", CommandKind::Download, at), src, None, output)
     }

@@ -4,9 +4,9 @@ use crate::api::graph::bindings::{Prepared, Replayable};
 use crate::api::graph::capture::Output;
 use crate::api::graph::graph_handle::GraphInner;
 use crate::api::graph::host_function::HostCall;
-use crate::api::graph::output_read::OutputPlace;
 use crate::api::graph::spanning::far_runs::{self, FarRuns, ReplayedGraph, wrong_queue};
 use crate::api::queue::CommandQueue;
+use crate::arrays::output_read::{KeptReplay, OutputPlace};
 use crate::error::site::CommandKind;
 use crate::error::{Error, Kind, Result};
 use crate::memory::read_slot::ReadSlot;
@@ -27,7 +27,7 @@ use fencepost_kernels::Element;
 use fencepost_sync::Point;
 use std::fmt;
 use std::panic::Location;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 
 /// Stands for one replay of a graph: the host and other queues wait for its [event](Self::event), and its outputs can
 /// be read. A clone is a cheap handle.
@@ -46,6 +46,8 @@ struct ReplayInner {
     /// Holds the runs of the parts, if the graph has several contexts. `run` has no outputs and no times then.
     far: Option<FarRuns>,
 }
+
+impl KeptReplay for Replay {}
 
 impl Drop for ReplayInner {
     /// Marks the outputs that were not read as dropped, so that the device does not copy them.
@@ -77,7 +79,7 @@ impl ReplayInner {
     /// Tells the host arrays of downloads where the replay will have their bytes.
     fn announce_downloads(&self) {
         for (at, output) in self.graph.outputs.iter().enumerate() {
-            if let Some(target) = &output.download {
+            if let Some(target) = output.download.as_ref().and_then(Weak::upgrade) {
                 target.expect(self.place_of(at));
             }
         }

@@ -82,6 +82,6 @@ fn source<T: Element>(
     size: u64,
     bytes: impl Fn(&[T]) -> Vec<u8> + Send + Sync + 'static,
 ) -> Payload {
-    let (label, memory) = (plain.label.clone(), plain.memory.clone());
-    Payload::PerReplay(Arc::new(PlainSource { label, memory, size, bytes: Box::new(bytes) }))
+    let (label, elements) = (plain.label.clone(), plain.memory.clone());
+    Payload::PerReplay(Arc::new(PlainSource { label, elements, size, bytes: Box::new(bytes) }))
 }

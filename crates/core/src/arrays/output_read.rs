@@ -7,8 +7,8 @@ use crate::runtime::pending::{Pending, WakerRegistration};
 use crate::runtime::wait_mode::{LateSteps, WaitMode, late};
 use crate::scheduler::handle_points::PointHistory;
 use fencepost_kernels::Element;
-use fencepost_sync::Point;
-use std::any::Any;
+use fencepost_sync::prim::{Mutex, lock};
+use fencepost_sync::{MaybeSend, Point};
 use std::sync::Arc;
 
 /// Is the place of the bytes of an output of one replay.
@@ -20,6 +20,30 @@ pub(crate) struct OutputPlace {
     pub(crate) slot: Arc<ReadSlot>,
 }
 
+/// Holds the output that the last replay downloads to a pinned array in ordinary memory, until the array takes it.
+#[derive(Default)]
+pub(crate) struct ReplayedDownload(Mutex<Option<OutputPlace>>);
+
+impl ReplayedDownload {
+    /// Records where a replay will have the bytes. An earlier replay that is reported later is ignored.
+    pub(crate) fn expect(&self, place: OutputPlace) {
+        let mut last = lock(&self.0);
+        if last.as_ref().is_some_and(|known| known.point.stamp > place.point.stamp) {
+            return;
+        }
+        let before = last.replace(place);
+        drop(last); // the place before may hold the last handle of a context
+        drop(before);
+    }
+
+    pub(crate) fn take(&self) -> Option<OutputPlace> {
+        lock(&self.0).take()
+    }
+}
+
+/// Is a handle of a replay.
+pub(crate) trait KeptReplay: MaybeSend {}
+
 /// Returns the elements of an output once the replay is complete.
 struct OutputRead<T> {
     registration: WakerRegistration,
@@ -28,18 +52,14 @@ struct OutputRead<T> {
         dead_code,
         reason = "held, not read: the output counts as wanted as long as the replay has a handle"
     )]
-    replay: Option<Box<dyn Any + Send + Sync>>,
+    replay: Option<Box<dyn KeptReplay>>,
     len: usize,
     element: std::marker::PhantomData<fn() -> T>,
 }
 
 impl OutputPlace {
     /// Returns the elements when they are there. `replay` is a handle of the replay, which the result keeps.
-    pub(crate) fn read<T: Element>(
-        self,
-        len: usize,
-        replay: Option<Box<dyn Any + Send + Sync>>,
-    ) -> Pending<Vec<T>> {
+    pub(crate) fn read<T: Element>(self, len: usize, replay: Option<Box<dyn KeptReplay>>) -> Pending<Vec<T>> {
         let (registration, element) = (WakerRegistration::default(), std::marker::PhantomData);
         late(OutputRead { registration, place: self, replay, len, element })
     }
