@@ -51,9 +51,9 @@ use libtest_mimic::{Completion, Trial};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Counts the programs on the CPU recorder, for each policy and half.
+/// Counts the programs on the CPU recorder, for each policy and half, in the full suite.
 const ON_CPU: u64 = 1000;
-/// Counts the programs with faults, for each half.
+/// Counts the programs with faults, for each half, in the full suite.
 const FAULTY: u64 = 500;
 /// Counts the programs that run twice.
 const REPEATED: u64 = 300;
@@ -119,8 +119,13 @@ fn half_of(count: u64, half: u64) -> Range<u64> {
 fn on_cpu(name: &str, policy: Policy, half: u64) -> Trial {
     trial(format!("p08_{name}_programs_match_the_oracle_{half}"), CPU, move || {
         let place = |seed| Cpu::of_seed(seed, policy);
-        run_all(half_of(ON_CPU, half), &Matching { policy, pinned: true, encodes: false, place })
+        run_all(half_of(some(ON_CPU), half), &Matching { policy, pinned: true, encodes: false, place })
     })
+}
+
+/// Returns the number of programs on the CPU recorder: all of `count` in the full suite, half of them elsewhere.
+fn some(count: u64) -> u64 {
+    if full() { count } else { count / 2 }
 }
 
 /// Returns the number of awaited programs: all of `count` in the full suite, a quarter elsewhere.
@@ -143,7 +148,7 @@ fn captured_on_cpu(name: &str, policy: Policy) -> Trial {
 
 fn with_faults(half: u64) -> Trial {
     trial(format!("r02_a_fault_gives_no_wrong_byte_and_no_hang_{half}"), CPU, move || {
-        run_all(half_of(FAULTY, half), &Faulty { place: Where::Cpu })
+        run_all(half_of(some(FAULTY), half), &Faulty { place: Where::Cpu })
     })
 }
 

@@ -78,6 +78,12 @@ fn host_access(subject: &Subject) {
         assert!(location.file().ends_with("captured_access.rs"), "{error}");
         access().unwrap(); // the capture has ended
     }
+    let mut down: HostArray<u32, Download> = ctx.pinned([N]).unwrap();
+    let download = refused(&queue, |c| {
+        fill(c)?;
+        other.download(&y, &mut down)
+    });
+    assert!(matches!(download.kind(), Kind::Captured { call: "download", .. }), "{download}");
     let made = refused(&queue, |c| c.zeros::<u32, 1>([N])?.map_read().wait().map(drop));
     assert!(matches!(made.kind(), Kind::Captured { call: "map_read", .. }), "{made}");
     let mut back: HostArray<u32, Download> = ctx.pinned([N]).unwrap();

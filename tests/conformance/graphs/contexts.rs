@@ -3,10 +3,10 @@
 use crate::common::kernels::{Iota, Mix};
 use crate::common::partners::{each_pair, each_pair_with, every_pair, partners};
 use crate::common::{Case, Subject, case};
-use crate::graphs::temporaries::has_returned;
+use crate::graphs::temporaries::{has_returned, returned};
 use fencepost::prelude::*;
 use fencepost::testing::{self, CpuFaults};
-use fencepost::{CpuOptions, EventOptions, Graph, Kind, Output, Result, region};
+use fencepost::{CpuOptions, EventOptions, Graph, Kind, Output, Policy, Result, region};
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
@@ -34,6 +34,7 @@ pub fn cases() -> Vec<Case> {
         case("g07_what_a_graph_of_several_contexts_cannot_do_is_refused_by_name", refused),
         case("g07_a_replay_that_is_refused_executes_nothing", nothing_executes),
         case("g07_a_lost_device_of_one_context_fails_the_replay", lost),
+        case("g07_a_lost_device_keeps_no_memory_of_another_context", loss_returns),
         case("g07_everything_may_be_dropped_while_replays_are_in_flight", dropped),
         case("g07_memory_returns_to_both_contexts", memory),
         case("g07_the_dumps_show_the_context_of_each_queue", dumps),
@@ -748,6 +749,34 @@ fn lost(s: &Subject) {
             after.fill(&mut array.handle(), 8).unwrap();
             assert_eq!(after.read(array).wait().unwrap(), [8; N]);
         }
+    }
+}
+
+fn loss_returns(s: &Subject) {
+    let alive = s.ctx();
+    let before = alive.pool_stats().used;
+    for (lost_after, far_is_lost) in [(3, false), (12, false), (25, false), (3, true), (12, true), (25, true)]
+    {
+        let faults = CpuFaults { lost_after: Some(lost_after), ..CpuFaults::default() };
+        let lost = testing::on_cpu(CpuOptions::default(), faults, Policy::default());
+        s.watch(&lost);
+        let (one, two) = if far_is_lost { (&alive, &lost) } else { (&lost, &alive) };
+        let queue = one.queue("main");
+        let (x, y) = (one.zeros::<u32, 1>([LARGE]).unwrap(), two.zeros::<u32, 1>([LARGE]).unwrap());
+        let captured = queue.capture(|c| {
+            let side = c.fork_on(two, "side")?;
+            let own = side.full([N], 1_u32)?;
+            side.fill(&mut y.handle(), 5)?;
+            side.copy(&own, &mut y.slice(0..N)?)?;
+            c.wait_for_queue(&side)?;
+            c.fill(&mut x.handle(), 5)?;
+            c.copy(&y, &mut x.handle())
+        });
+        let graph = captured.unwrap().0;
+        while queue.replay(&graph).and_then(|run| run.wait()).is_ok() {}
+        drop((graph, x, y, queue, lost));
+        drop(alive.synchronize().wait()); // the helper queue of the replay has failed, too
+        returned(&alive, before);
     }
 }
 

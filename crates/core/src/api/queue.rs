@@ -2,6 +2,7 @@
 
 pub(crate) mod array_memory;
 pub(crate) mod encode;
+mod host_reads;
 pub(crate) mod launch;
 pub(crate) mod new_memory;
 pub(crate) mod one_element;

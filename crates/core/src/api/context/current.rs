@@ -53,9 +53,12 @@ impl CommandQueue {
     /// Inside the scope, [`Context::current`] returns the context of the queue.
     ///
     /// On entry, the queue waits for everything enqueued so far on the queue that was current before. The device waits,
-    /// and the call submits nothing. A captured queue waits only for a queue of its own capture. At the end, also after a panic, the previous queue is current again. The end adds
-    /// no wait: the policy, or a [`wait_for_queue`](Self::wait_for_queue), orders the previous queue's uses of the
-    /// scope's work. Scopes nest. Other threads and host callbacks have current queues of their own.
+    /// and the call submits nothing. A captured queue waits only for a queue of its own capture. Inside the scope of a
+    /// captured queue, the scope of an ordinary queue makes the capture fail, because its commands would execute at once.
+    ///
+    /// At the end, also after a panic, the previous queue is current again. The end adds no wait: the policy, or a
+    /// [`wait_for_queue`](Self::wait_for_queue), orders the previous queue's uses of the scope's work. Scopes nest. Other
+    /// threads and host callbacks have current queues of their own.
     ///
     /// A scope belongs to one thread, and takes no asynchronous function: the future of such a function would run
     /// outside of the scope. The program does not compile then, because the result of `f` must be [`Unpin`]. A future

@@ -248,7 +248,7 @@ impl CommandQueue {
     ) -> Result<Loop> {
         let (condition, at) = (self.condition(condition)?, Location::caller());
         if let (Bound::Chunked(_), Some(place)) = (bound, self.captured_queue()) {
-            place.not_in_body("a `Bound::Chunked` loop", at, CHUNKED_IN_BODY)?;
+            place.not_in_body("a loop with Bound::Chunked", at, CHUNKED_IN_BODY)?;
         }
         let (token, replay) = self.construct(|queue, place| {
             let construct = Construct { call, at, condition: &condition };

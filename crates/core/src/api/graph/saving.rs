@@ -201,7 +201,7 @@ impl<'g> Saver<'g> {
         }
         if !plan.loops.is_empty() {
             return Err(
-                self.refuse("a `Bound::Chunked` loop", "a file has no such loops: use `Bound::AtMost`")
+                self.refuse("a loop with Bound::Chunked", "a file has no such loops: use `Bound::AtMost`")
             );
         }
         // A load adds the read of the counters again.

@@ -11,7 +11,9 @@ use crate::api::graph::tape::TapeState;
 use crate::api::graph::tape::captured_copy::CapturedCopy;
 use crate::error::Result;
 use crate::error::site::KernelId;
+use crate::memory::heap::BlockId;
 use crate::runtime::owner::Owner;
+use crate::scheduler::free_blocks::BlockLease;
 use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::replay_turn::ReplayTurn;
 use crate::work::graph_data::graph_node::GraphNode;
@@ -106,11 +108,8 @@ impl Spanning {
                 None => {
                     // Missing order is an error of the whole graph, and was reported there.
                     let add = missing[part.context as usize] != MissingOrder::Ignore;
-                    nodes_part(
-                        whole,
-                        &part.nodes,
-                        if add { MissingOrder::Add } else { MissingOrder::Ignore },
-                    )?
+                    let missing = if add { MissingOrder::Add } else { MissingOrder::Ignore };
+                    nodes_part(&shape.owners[part.context as usize], whole, &part.nodes, missing)?
                 }
             });
         }
@@ -153,8 +152,20 @@ impl Spanning {
     }
 }
 
-/// Returns a part of some nodes of a graph.
-fn nodes_part(whole: &GraphPlan, nodes: &[u32], missing: MissingOrder) -> Result<ContextPart> {
+/// Returns leases of the blocks that nodes name. The parts of one context keep no memory of another one, because the
+/// commands of a lost context are never dropped.
+fn leases(owner: &Owner, nodes: &[GraphNode]) -> FxHashMap<BlockId, BlockLease> {
+    let mut leases = FxHashMap::default();
+    for node in nodes {
+        node.command.work.each_block(|block| {
+            leases.entry(block.id).or_insert_with(|| owner.engine().lease(block));
+        });
+    }
+    leases
+}
+
+/// Returns a part of some nodes of a graph, which belong to the context `owner`.
+fn nodes_part(owner: &Owner, whole: &GraphPlan, nodes: &[u32], missing: MissingOrder) -> Result<ContextPart> {
     let mut outputs = Vec::new();
     let own = |at: u32| {
         let node = whole.nodes.get(at);
@@ -169,13 +180,14 @@ fn nodes_part(whole: &GraphPlan, nodes: &[u32], missing: MissingOrder) -> Result
         GraphNode { queue: node.queue, after: after.collect(), command, gate: node.gate }
     };
     let own: Vec<GraphNode> = nodes.iter().copied().map(own).collect();
+    let keep = Arc::new(leases(owner, &own));
     let parts = PlanParts {
         label: whole.label.clone(),
         nodes: own,
         queues: whole.queues.clone(),
         calls: Vec::new(),
         loops: Vec::new(),
-        keep: whole.keep.clone(),
+        keep,
         owns_memory: whole.owns_memory,
         names: whole.names.without_nodes(),
         inputs: whole.inputs.clone(),

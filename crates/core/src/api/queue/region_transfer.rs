@@ -11,7 +11,6 @@ use crate::error::site::CommandKind;
 use crate::memory::region::Region;
 use crate::memory::region_iter::{PaddedShape, StridedRegion};
 use crate::memory::shape::count;
-use crate::runtime::captured_writes::check_host_access;
 use crate::runtime::event::same_context;
 use crate::runtime::owner::Owner;
 use crate::runtime::pending::Pending;
@@ -216,7 +215,7 @@ impl ArrayOps<'_> {
         if let Some(words) = src.words() {
             return self.read_words(words, src.len(), out);
         }
-        check_host_access(src.array.storage.block().into(), self.by.what.verb(), self.by.at)?;
+        self.check_host_read(src.array.storage.block())?;
         let shape = src.strided.shape();
         let (between, works) = self.gather(src, PaddedShape::full(&shape))?;
         self.enqueue_all_or_none(works)?;
@@ -408,7 +407,9 @@ impl CommandQueue {
         self.own(&src.array)?;
         dst.check_owner(self.owner())?;
         let part = src.part(from)?;
-        self.by(CommandKind::Download)?.download_from_part(&part, dst)
+        let maker = self.by(CommandKind::Download)?;
+        maker.check_host_read(src.array.storage.block())?;
+        maker.download_from_part(&part, dst)
     }
 }
 

@@ -13,7 +13,6 @@ use crate::memory::read_slot::{ReadSlot, ReadState};
 use crate::memory::region_iter::PaddedShape;
 use crate::memory::staged_bytes::{KeptBytes, Payload};
 use crate::multi::context_copy;
-use crate::runtime::captured_writes::check_host_access;
 use crate::runtime::event::same_context;
 use crate::runtime::owner::Owner;
 use crate::runtime::pending::{Pending, WakerRegistration};
@@ -234,9 +233,7 @@ impl ArrayOps<'_> {
     /// Enqueues a read of the first `len` elements of `span`.
     pub(crate) fn read_words<T: Element>(&self, span: Span, len: usize, out: Vec<T>) -> Result<Reading<T>> {
         self.not_captured("download", READ_IN_CAPTURE)?;
-        if self.by.what != CommandKind::Map {
-            check_host_access((&span.block).into(), self.by.what.verb(), self.by.at)?;
-        }
+        self.check_host_read(&span.block)?;
         let slot = ReadSlot::new();
         let engine = self.owner.engine();
         let work = Work::Read { src: span.clone(), slot: slot.clone() };
@@ -433,6 +430,7 @@ impl CommandQueue {
         self.own(&src.array)?;
         dst.check_owner(self.owner())?;
         let maker = self.by(CommandKind::Download)?;
+        maker.check_host_read(src.array.storage.block())?;
         if !dst.frame().has_same_layout(src.frame()) {
             return maker.download_from_part(&src.all(), dst);
         }

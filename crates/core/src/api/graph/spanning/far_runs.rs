@@ -145,7 +145,7 @@ impl<'g> ReplayBuilder<'g> {
                 by
             } else {
                 let engine = owner.engine();
-                let helper = engine.helper(&format!("{label}, replay of `{}`", graph.whole.label), priority);
+                let helper = engine.helper(&format!("{label}, replay of {}", graph.whole.label), priority);
                 let slot: Slot = helper.map_err(|error| lost(engine, error))?;
                 Admission { slot, what: CommandKind::ReplayPart(shape.names[context].0), at: by.at }
             };

@@ -79,7 +79,7 @@ impl CapturedQueue {
             self.not_in_body("a replay of a graph with outputs or functions of the host", at, WHOLE_GRAPH)?;
         }
         if !plan.loops.is_empty() {
-            self.not_in_body("a replay of a graph with a `Bound::Chunked` loop", at, CHUNKED_CHILD)?;
+            self.not_in_body("a replay of a graph with a loop with Bound::Chunked", at, CHUNKED_CHILD)?;
         }
         if plan.nodes.iter().any(|node| uses_pinned(&node.command.work)) {
             self.not_in_body("a replay of a graph that copies from or to a pinned array", at, WHOLE_GRAPH)?;
