@@ -36,7 +36,7 @@ impl Workload {
     fn all(most_queues: usize) -> Vec<Self> {
         let of = |row: &Row, queues| match *row {
             Row::Launch { variant, launches, .. } => Some(Self::new(*row, variant, launches, queues)),
-            Row::LaunchWait | Row::Transfer { .. } => None,
+            Row::Again { .. } | Row::LaunchWait | Row::Transfer { .. } => None,
         };
         let rows = Row::all(false);
         rows.iter().flat_map(|row| (1..=most_queues).filter_map(move |queues| of(row, queues))).collect()

@@ -5,7 +5,7 @@ use fastrand::Rng;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::{
-    implementation::Implementation,
+    implementation::{Implementation, LaunchTime},
     job::{Job, Variant},
     rows::Row,
     stats::Summary,
@@ -14,6 +14,9 @@ use crate::{
 
 /// Limits the queues of the launches.
 pub(crate) const MOST_QUEUES: usize = 2;
+
+/// Counts the samples of a turn in the rows that repeat launches. The first one warms the caches.
+const TIMES: u32 = 8;
 
 /// Holds all times of one row.
 pub(crate) struct Measured {
@@ -35,7 +38,7 @@ pub(crate) struct Entry {
 impl Measured {
     /// Returns a summary of times of this row, per launch or transfer.
     pub(crate) fn summary(&self, times: &[Duration]) -> Option<Summary> {
-        Summary::of(times, if let Row::Launch { launches, .. } = self.row { launches } else { 1 })
+        Summary::of(times, self.row.launches())
     }
 }
 
@@ -134,6 +137,7 @@ fn sample(
 ) -> Result<(Option<Duration>, Duration)> {
     match *row {
         Row::Launch { variant, launches, .. } => launch(Job { variant, launches, queues }, implementation),
+        Row::Again { variant, launches } => again(Job { variant, launches, queues }, implementation),
         Row::LaunchWait => {
             launch_and_wait(Job { variant: Variant::Chain, launches: 1, queues }, implementation)
         }
@@ -144,8 +148,21 @@ fn sample(
 fn launch(job: Job, implementation: &mut dyn Implementation) -> Result<(Option<Duration>, Duration)> {
     implementation.reset(job.outputs())?;
     let time = implementation.launch(&job)?;
-    job.check(implementation)?;
+    job.check(implementation, 1)?;
     Ok((Some(time.host), time.total))
+}
+
+/// Returns the medians of the later of [`TIMES`] samples without a reset between them.
+fn again(job: Job, implementation: &mut dyn Implementation) -> Result<(Option<Duration>, Duration)> {
+    implementation.reset(job.outputs())?;
+    let times = (0..TIMES).map(|_| implementation.launch(&job)).collect::<Result<Vec<_>>>()?;
+    job.check(implementation, TIMES)?;
+    let median = |part: fn(&LaunchTime) -> Duration| {
+        let mut later: Vec<Duration> = times[1..].iter().map(part).collect();
+        later.sort();
+        later[later.len() / 2]
+    };
+    Ok((Some(median(|time| time.host)), median(|time| time.total)))
 }
 
 fn launch_and_wait(
@@ -154,7 +171,7 @@ fn launch_and_wait(
 ) -> Result<(Option<Duration>, Duration)> {
     implementation.reset(job.outputs())?;
     let total = implementation.launch_and_wait(&job)?;
-    job.check(implementation)?;
+    job.check(implementation, 1)?;
     Ok((None, total))
 }
 

@@ -17,7 +17,7 @@ impl Part {
         match *row {
             Row::Launch { live, .. } if live > 0 && !self.live_arrays => 0,
             Row::Launch { .. } => self.queues,
-            Row::LaunchWait => self.queues.min(1),
+            Row::Again { .. } | Row::LaunchWait => self.queues.min(1),
             Row::Transfer { .. } => usize::from(self.transfers),
         }
     }

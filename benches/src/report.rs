@@ -53,7 +53,7 @@ pub(crate) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
     let (mut launches, mut waits, mut transfers) = (launch_table(), wait_table(), transfer_table());
     for row in &report.rows {
         match row.row {
-            Row::Launch { .. } => add_launches(&mut launches, row),
+            Row::Launch { .. } | Row::Again { .. } => add_launches(&mut launches, row),
             Row::LaunchWait => add_wait(&mut waits, row),
             Row::Transfer { bytes, .. } => add_transfer(&mut transfers, row, bytes),
         }

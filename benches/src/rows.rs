@@ -7,6 +7,8 @@ use crate::{job::Variant, transfer::Direction};
 pub(crate) enum Row {
     /// Measures the host cost per launch for many launches and one flush, beside `live` arrays that no launch uses.
     Launch { variant: Variant, launches: usize, live: usize },
+    /// Measures the same launches again and again, so that the host finds its own code and data in the caches.
+    Again { variant: Variant, launches: usize },
     /// Measures one launch with the wait for it.
     LaunchWait,
     /// Measures a transfer with the wait for it.
@@ -25,6 +27,9 @@ impl Row {
             rows.extend(counts.iter().map(|&launches| Self::Launch { variant, launches, live: 0 }));
         }
         rows.extend(Self::beside_live_arrays(many));
+        for variant in [Variant::Independent, Variant::Chain] {
+            rows.push(Self::Again { variant, launches: 1000 });
+        }
         rows.push(Self::LaunchWait);
         for direction in [Direction::Read, Direction::Upload] {
             rows.extend([4, MIB, large].map(|bytes| Self::Transfer { direction, bytes }));
@@ -43,6 +48,14 @@ impl Row {
         if let Self::Launch { live, .. } = *self { live } else { 0 }
     }
 
+    /// Counts the launches of a sample; 1 for a transfer.
+    pub(crate) fn launches(&self) -> usize {
+        match *self {
+            Self::Launch { launches, .. } | Self::Again { launches, .. } => launches,
+            Self::LaunchWait | Self::Transfer { .. } => 1,
+        }
+    }
+
     /// Counts the bytes that one transfer of this row moves.
     pub(crate) fn bytes(&self) -> usize {
         if let Self::Transfer { bytes, .. } = *self { bytes } else { 0 }
@@ -54,7 +67,7 @@ impl Row {
         match *self {
             _ if quick => 1,
             Self::Launch { launches, .. } if launches >= 10_000 => 11,
-            Self::Launch { launches, .. } if launches >= 1000 => 21,
+            Self::Launch { launches, .. } | Self::Again { launches, .. } if launches >= 1000 => 21,
             Self::Launch { live, .. } if live >= 10_000 => 101,
             Self::Transfer { bytes, .. } if bytes >= 64 * MIB => 21,
             _ => 501,
@@ -73,10 +86,8 @@ impl fmt::Display for Row {
             Self::Launch { launches, live, .. } if live > 0 => {
                 write!(f, "launch {launches}, {} live arrays", with_commas(live))
             }
-            Self::Launch { variant, launches, .. } => {
-                let variant = if variant == Variant::Chain { "chain" } else { "independent" };
-                write!(f, "launch {variant} {launches}")
-            }
+            Self::Launch { variant, launches, .. } => write!(f, "launch {} {launches}", name_of(variant)),
+            Self::Again { variant, launches } => write!(f, "again {} {launches}", name_of(variant)),
             Self::LaunchWait => write!(f, "launch+wait"),
             Self::Transfer { direction, bytes } => {
                 let direction = if direction == Direction::Read { "readback" } else { "upload" };
@@ -85,6 +96,10 @@ impl fmt::Display for Row {
             }
         }
     }
+}
+
+fn name_of(variant: Variant) -> &'static str {
+    if variant == Variant::Chain { "chain" } else { "independent" }
 }
 
 /// Formats a number with a comma after every three digits.
