@@ -110,6 +110,17 @@ impl Module {
         &self.naga
     }
 
+    /// Returns what naga found out about the module.
+    pub fn info(&self) -> &ModuleInfo {
+        &self.info
+    }
+
+    /// Returns the place of a byte of [`text`](Self::text): its file or label, its line and column from 1, and the line.
+    pub fn place(&self, byte: usize) -> (&str, usize, usize, &str) {
+        let Origin { label, line, column, text } = self.source.origin(byte);
+        (label, line, column, text)
+    }
+
     /// Returns the same module with the entry point's uniform block moved to immediate data.
     ///
     /// The variable keeps its struct type, which every back end accepts, and loses its binding. Without a block the

@@ -1,0 +1,70 @@
+//! The errors of a program and of its runs.
+
+use std::fmt;
+
+/// Names a place in a WGSL text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Names the file, or the label of the text.
+    pub label: String,
+    /// Is the number of the line, from 1.
+    pub line: usize,
+    /// Is the number of the column, from 1.
+    pub column: usize,
+    /// Holds the line.
+    pub text: String,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.label, self.line, self.column)
+    }
+}
+
+/// Says why a kernel cannot run on the CPU.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The kernel uses something that this crate does not run.
+    #[error("{}kernel `{kernel}`: {what} does not run on the CPU", at(.place))]
+    Unsupported {
+        /// Names the entry point.
+        kernel: String,
+        /// Names what the kernel uses.
+        what: String,
+        /// Is the place in the text, if it is known.
+        place: Option<Place>,
+    },
+    /// The overrides do not fit the module.
+    #[error("kernel `{kernel}`: {problem}")]
+    Overrides {
+        /// Names the entry point.
+        kernel: String,
+        /// Describes the problem.
+        problem: String,
+    },
+}
+
+fn at(place: &Option<Place>) -> String {
+    place.as_ref().map_or_else(String::new, |place| format!("{place}: "))
+}
+
+/// Is the result of the calls that make a program.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Says why a run ended before its grid was done.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Fault {
+    /// The caller stopped the run.
+    #[error("the run was stopped")]
+    Stopped,
+    /// Not all invocations of a workgroup came to the same barrier.
+    #[error("{place}: only some invocations of workgroup {workgroup:?} reach this barrier")]
+    Barrier {
+        /// Is the place of the barrier, as text.
+        place: String,
+        /// Names the workgroup.
+        workgroup: [u32; 3],
+    },
+}

@@ -1,0 +1,64 @@
+//! A program that runs as a kernel of the host.
+
+use crate::error::{Fault, Result};
+use crate::interpret::Interpreter;
+use crate::program::Program;
+use crate::run::{Cells, GridRun};
+use fencepost_kernels::{HostBuffer, HostKernel};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Runs a program.
+pub struct CpuKernel {
+    interpreter: Interpreter,
+}
+
+impl CpuKernel {
+    /// Prepares a program.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`](crate::Error::Unsupported), with the line.
+    pub fn new(program: Arc<Program>) -> Result<Self> {
+        Ok(Self { interpreter: Interpreter::new(program)? })
+    }
+
+    /// Runs a range of workgroups on the calling thread.
+    ///
+    /// # Errors
+    /// Returns the fault that ended the run early. Writes before the fault stay.
+    pub fn run_groups(&self, run: &GridRun<'_>) -> std::result::Result<(), Fault> {
+        self.interpreter.run(run)
+    }
+}
+
+impl HostKernel for CpuKernel {
+    /// # Panics
+    /// Panics if the run ends early.
+    fn run(&self, groups: [u32; 3], _: [u32; 3], params: &[u8], buffers: &mut [HostBuffer<'_>]) {
+        // The engines need whole words at multiples of 16 bytes, which the caller's slices may not be.
+        let mut copies: Vec<Vec<u128>> = buffers.iter().map(|buffer| words(buffer.bytes())).collect();
+        let lens: Vec<usize> = buffers.iter().map(|buffer| buffer.bytes().len()).collect();
+        let cells: Vec<Cells<'_>> = copies.iter_mut().zip(&lens).map(|(copy, &len)| cells(copy, len)).collect();
+        let (stop, range) = (AtomicBool::new(false), 0..GridRun::all(groups));
+        let run = GridRun { groups, range, params, buffers: &cells, seed: 0, stop: &stop };
+        if let Err(fault) = self.run_groups(&run) {
+            panic!("{fault}");
+        }
+        for (copy, buffer) in copies.iter().zip(buffers) {
+            if let HostBuffer::Write(bytes) = buffer {
+                bytes.copy_from_slice(&bytemuck::cast_slice(copy)[..bytes.len()]);
+            }
+        }
+    }
+}
+
+/// Returns a copy of bytes at a multiple of 16, with zeros up to the next one.
+fn words(bytes: &[u8]) -> Vec<u128> {
+    let mut words = vec![0_u128; bytes.len().div_ceil(16)];
+    bytemuck::cast_slice_mut::<_, u8>(&mut words)[..bytes.len()].copy_from_slice(bytes);
+    words
+}
+
+fn cells(words: &mut [u128], len: usize) -> Cells<'_> {
+    Cells::new(&mut bytemuck::cast_slice_mut(words)[..len.next_multiple_of(4)])
+}

@@ -1,0 +1,23 @@
+//! Runs compute kernels of WGSL on the CPU, without a driver.
+//!
+//! - [`Program`] is one entry point of a [module](fencepost_kernels::Module), with its overrides applied.
+//! - [`CpuKernel`] runs a program: compiled where it can be, interpreted elsewhere. It is a
+//!   [`HostKernel`](fencepost_kernels::HostKernel).
+//! - [`GridRun`] describes one run: the grid, the range of its workgroups, the parameters and the buffers.
+//!
+//! Both ways of running have one meaning. Integers wrap, a division by zero gives the dividend, a shift uses the low bits
+//! of its amount, an index past the end of an array is moved to the last element, and all variables begin as zero. That is
+//! the meaning of WGSL as wgpu gives it to a GPU. The crate depends on naga, and on no device.
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+mod arith;
+mod error;
+mod interpret;
+mod kernel;
+mod program;
+mod run;
+
+pub use error::{Error, Fault, Place, Result};
+pub use kernel::CpuKernel;
+pub use program::Program;
+pub use run::{Cells, GridRun};

@@ -1,0 +1,118 @@
+//! One entry point of a module, ready for an engine.
+
+use crate::error::{Error, Place, Result};
+use fencepost_kernels::{Interface, Module};
+use naga::back::pipeline_constants::process_overrides;
+use naga::proc::Layouter;
+use naga::valid::ModuleInfo;
+use naga::{AddressSpace, EntryPoint, GlobalVariable, Handle, ShaderStage, Span};
+use std::sync::Arc;
+
+/// Is an entry point with its overrides applied, and the variables that the host binds.
+pub struct Program {
+    module: naga::Module,
+    info: ModuleInfo,
+    /// Is the index of the entry point.
+    entry: usize,
+    layouter: Layouter,
+    /// Holds the storage variable of each buffer of a run. It is `None` if the entry point does not mention the buffer.
+    buffers: Vec<Option<Handle<GlobalVariable>>>,
+    /// Is the uniform block, if the entry point mentions it.
+    params: Option<Handle<GlobalVariable>>,
+    /// Says where spans are in the text of the program.
+    text: Arc<Module>,
+}
+
+impl Program {
+    /// Takes an entry point of a module with overrides. `interface` is that of the entry point with the same overrides.
+    ///
+    /// # Errors
+    /// [`Error::Overrides`] if naga cannot apply them.
+    pub fn new(text: &Arc<Module>, interface: &Interface, overrides: &[(&str, f64)]) -> Result<Self> {
+        let kernel = &interface.entry;
+        let wrong = |problem: String| Error::Overrides { kernel: kernel.clone(), problem };
+        let constants = overrides.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
+        let stage = Some((ShaderStage::Compute, kernel.as_str()));
+        let (module, info) = process_overrides(text.naga(), text.info(), stage, &constants)
+            .map_err(|error| wrong(error.to_string()))?;
+        let (module, info) = (module.into_owned(), info.into_owned());
+        let is_entry = |entry: &EntryPoint| entry.stage == ShaderStage::Compute && entry.name == *kernel;
+        let entry = module.entry_points.iter().position(is_entry);
+        let entry = entry.ok_or_else(|| wrong("the module has no such entry point".into()))?;
+        let mut layouter = Layouter::default();
+        layouter.update(module.to_ctx()).map_err(|error| wrong(error.to_string()))?;
+        let uses = info.get_entry_point(entry);
+        let bound = |index: u32, is_params: bool| {
+            let mut variables = module.global_variables.iter();
+            variables.find_map(|(handle, variable)| {
+                let fits = match variable.space {
+                    AddressSpace::Uniform | AddressSpace::Immediate => is_params,
+                    AddressSpace::Storage { .. } => !is_params,
+                    _ => false,
+                };
+                let at = variable.binding.is_some_and(|at| at.group == 0 && at.binding == index);
+                (fits && at && !uses[handle].is_empty()).then_some(handle)
+            })
+        };
+        let buffers = interface.bindings.iter().map(|binding| bound(binding.index, false)).collect();
+        let params = interface.params.as_ref().and_then(|params| bound(params.index, true));
+        Ok(Self { buffers, params, entry, layouter, info, module, text: text.clone() })
+    }
+
+    /// Returns the name of the entry point.
+    pub fn name(&self) -> &str {
+        &self.entry().name
+    }
+
+    /// Returns the invocations of a workgroup along each axis.
+    pub fn workgroup(&self) -> [u32; 3] {
+        self.entry().workgroup_size
+    }
+
+    /// Returns the module, whose overrides are constants.
+    pub fn module(&self) -> &naga::Module {
+        &self.module
+    }
+
+    /// Returns what naga found out about the module.
+    pub fn info(&self) -> &ModuleInfo {
+        &self.info
+    }
+
+    /// Returns the entry point.
+    pub fn entry(&self) -> &EntryPoint {
+        &self.module.entry_points[self.entry]
+    }
+
+    /// Returns the index of the entry point.
+    pub fn entry_index(&self) -> usize {
+        self.entry
+    }
+
+    /// Returns the sizes and the alignments of the types of the module.
+    pub fn layouter(&self) -> &Layouter {
+        &self.layouter
+    }
+
+    /// Returns the storage variable of each buffer of a run, or `None` for a buffer that the entry point does not mention.
+    pub fn buffers(&self) -> &[Option<Handle<GlobalVariable>>] {
+        &self.buffers
+    }
+
+    /// Returns the uniform block, if the entry point mentions it.
+    pub fn params(&self) -> Option<Handle<GlobalVariable>> {
+        self.params
+    }
+
+    /// Returns the place of a span, if naga knows it.
+    pub fn place(&self, span: Span) -> Option<Place> {
+        let at = span.is_defined().then(|| span.to_range()).flatten()?.start;
+        let (label, line, column, text) = self.text.place(at);
+        Some(Place { label: label.into(), line, column, text: text.into() })
+    }
+
+    /// Returns the error for something that the program uses and this crate does not run.
+    pub fn unsupported(&self, what: impl Into<String>, span: Span) -> Error {
+        Error::Unsupported { kernel: self.name().into(), what: what.into(), place: self.place(span) }
+    }
+}

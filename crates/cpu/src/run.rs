@@ -1,0 +1,93 @@
+//! One run of a kernel: its grid and its memory.
+#![allow(unsafe_code, reason = "several threads access the same bytes, as the invocations of a grid do")]
+
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::sync::atomic::AtomicBool;
+
+/// Is memory that several threads may read and write at once. It begins at a multiple of 16 bytes, and its length is a
+/// multiple of 4.
+///
+/// A byte that one thread writes while another accesses it without an atomic operation of the kernel has any value then.
+#[derive(Clone, Copy, Debug)]
+pub struct Cells<'a> {
+    start: *mut u8,
+    len: usize,
+    bytes: PhantomData<&'a mut [u8]>,
+}
+
+// SAFETY: `Cells` gives no reference to its bytes. The engines access the bytes through the pointer with atomic or
+// compiled accesses, for which races are no undefined behaviour.
+unsafe impl Send for Cells<'_> {}
+// SAFETY: see above.
+unsafe impl Sync for Cells<'_> {}
+
+impl<'a> Cells<'a> {
+    /// Takes bytes, which nothing else accesses while the value lives.
+    ///
+    /// # Panics
+    /// Panics if the bytes do not begin at a multiple of 16, or their number is no multiple of 4.
+    pub fn new(bytes: &'a mut [u8]) -> Self {
+        let start = bytes.as_mut_ptr();
+        assert!(start.addr().is_multiple_of(16), "the bytes of a buffer begin at a multiple of 16");
+        assert!(bytes.len().is_multiple_of(4), "the bytes of a buffer are whole words");
+        Self { start, len: bytes.len(), bytes: PhantomData }
+    }
+
+    /// Takes bytes that other threads may access too.
+    ///
+    /// # Safety
+    /// `start` is a multiple of 16, `len` is a multiple of 4, and the bytes are one allocation that lives as long as `'a`.
+    /// While a run uses them, no Rust reference to the bytes exists.
+    pub unsafe fn from_raw(start: *mut u8, len: usize) -> Self {
+        Self { start, len, bytes: PhantomData }
+    }
+
+    /// Returns the first byte.
+    pub fn start(&self) -> *mut u8 {
+        self.start
+    }
+
+    /// Counts the bytes.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Returns `true` if there is no byte.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+/// Describes a run of some workgroups of a grid. Several threads may run parts of one grid at once.
+#[derive(Clone, Debug)]
+pub struct GridRun<'a> {
+    /// Counts the workgroups of the whole grid along each axis.
+    pub groups: [u32; 3],
+    /// Numbers the workgroups that this run executes, along the first axis first.
+    pub range: Range<u64>,
+    /// Holds the bytes of the uniform block.
+    pub params: &'a [u8],
+    /// Holds the storage buffers, in the order of
+    /// [`Interface::bindings`](fencepost_kernels::Interface::bindings).
+    pub buffers: &'a [Cells<'a>],
+    /// Chooses the order of the workgroups in the range, and of the invocations between two barriers. 0 is the order of
+    /// their numbers.
+    pub seed: u64,
+    /// Ends the run when it becomes `true`. The engines look at it at least once in each iteration of a loop and in each
+    /// workgroup.
+    pub stop: &'a AtomicBool,
+}
+
+impl GridRun<'_> {
+    /// Counts the workgroups of the whole grid.
+    pub fn all(groups: [u32; 3]) -> u64 {
+        groups.iter().map(|&count| u64::from(count)).product()
+    }
+
+    /// Returns the place of a workgroup in the grid.
+    pub fn group(&self, number: u64) -> [u32; 3] {
+        let [x, y, _] = self.groups.map(u64::from);
+        [(number % x) as u32, (number / x % y) as u32, (number / x / y) as u32]
+    }
+}
