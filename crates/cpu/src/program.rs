@@ -1,12 +1,11 @@
 //! One entry point of a module, ready for an engine.
 
 use crate::error::{Error, Place, Result};
-use fencepost_kernels::{Interface, Module};
+use fencepost_kernels::{Interface, Module, Places};
 use naga::back::pipeline_constants::process_overrides;
 use naga::proc::Layouter;
 use naga::valid::ModuleInfo;
 use naga::{AddressSpace, EntryPoint, GlobalVariable, Handle, ShaderStage, Span};
-use std::sync::Arc;
 
 /// Is an entry point with its overrides applied, and the variables that the host binds.
 pub struct Program {
@@ -19,8 +18,7 @@ pub struct Program {
     buffers: Vec<Option<Handle<GlobalVariable>>>,
     /// Is the uniform block, if the entry point mentions it.
     params: Option<Handle<GlobalVariable>>,
-    /// Says where spans are in the text of the program.
-    text: Arc<Module>,
+    places: Places,
 }
 
 impl Program {
@@ -28,7 +26,7 @@ impl Program {
     ///
     /// # Errors
     /// [`Error::Overrides`] if naga cannot apply them.
-    pub fn new(text: &Arc<Module>, interface: &Interface, overrides: &[(&str, f64)]) -> Result<Self> {
+    pub fn new(text: &Module, interface: &Interface, overrides: &[(&str, f64)]) -> Result<Self> {
         let kernel = &interface.entry;
         let wrong = |problem: String| Error::Overrides { kernel: kernel.clone(), problem };
         let constants = overrides.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
@@ -56,7 +54,7 @@ impl Program {
         };
         let buffers = interface.bindings.iter().map(|binding| bound(binding.index, false)).collect();
         let params = interface.params.as_ref().and_then(|params| bound(params.index, true));
-        Ok(Self { buffers, params, entry, layouter, info, module, text: text.clone() })
+        Ok(Self { buffers, params, entry, layouter, info, module, places: text.places() })
     }
 
     /// Returns the name of the entry point.
@@ -107,7 +105,7 @@ impl Program {
     /// Returns the place of a span, if naga knows it.
     pub fn place(&self, span: Span) -> Option<Place> {
         let at = span.is_defined().then(|| span.to_range()).flatten()?.start;
-        let (label, line, column, text) = self.text.place(at);
+        let (label, line, column, text) = self.places.place(at);
         Some(Place { label: label.into(), line, column, text: text.into() })
     }
 

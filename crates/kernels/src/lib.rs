@@ -46,7 +46,7 @@ pub use error::{Error, Excerpt, Names, Result};
 pub use interface::{Access, Binding, Interface, Needs, Override, ParamField, Params};
 pub use layout::ParamsBlock;
 pub use reference::{HostBuffer, HostKernel, reference, reference_of};
-pub use reflect::Module;
+pub use reflect::{Module, Places};
 pub use shader_layout::{Dim, Layout, Leaf};
 pub use source::{ShaderSource, builtins};
 

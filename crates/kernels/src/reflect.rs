@@ -1,5 +1,7 @@
 //! Parses WGSL with naga and reads interfaces out of it.
 
+use std::sync::Arc;
+
 use naga::valid::{Capabilities, GlobalUse, ModuleInfo, ValidationFlags, Validator};
 use naga::{AddressSpace, Binding as Binds, BuiltIn, GlobalVariable, Handle, ShaderStage};
 
@@ -13,10 +15,22 @@ use crate::{Error, Excerpt, Result, ShaderSource, constants, folds, types, wordi
 /// [`Interface::needs`] lists the features that the module uses.
 #[derive(Debug)]
 pub struct Module {
-    source: Spliced,
+    source: Arc<Spliced>,
     naga: naga::Module,
     info: ModuleInfo,
     needs: Needs,
+}
+
+/// Says where a byte of a module's text is in its files. A clone is cheap.
+#[derive(Clone, Debug)]
+pub struct Places(Arc<Spliced>);
+
+impl Places {
+    /// Returns the place of a byte of [`Module::text`]: its file or label, its line and column from 1, and the line.
+    pub fn place(&self, byte: usize) -> (&str, usize, usize, &str) {
+        let Origin { label, line, column, text } = self.0.origin(byte);
+        (label, line, column, text)
+    }
 }
 
 impl Module {
@@ -25,7 +39,7 @@ impl Module {
     /// # Errors
     /// [`Error::UnknownSnippet`]; [`Error::Wgsl`] with file, line, column and the source line.
     pub fn parse(source: &ShaderSource) -> Result<Self> {
-        let source = source.splice()?;
+        let source = Arc::new(source.splice()?);
         let naga = naga::front::wgsl::parse_str(&source.text).map_err(|error| unparsed(&source, &error))?;
         let info = validate(&naga, Capabilities::all()).map_err(|error| invalid(&source, &naga, &error))?;
         let needs = needs(&naga);
@@ -115,10 +129,9 @@ impl Module {
         &self.info
     }
 
-    /// Returns the place of a byte of [`text`](Self::text): its file or label, its line and column from 1, and the line.
-    pub fn place(&self, byte: usize) -> (&str, usize, usize, &str) {
-        let Origin { label, line, column, text } = self.source.origin(byte);
-        (label, line, column, text)
+    /// Returns the places of the module's text.
+    pub fn places(&self) -> Places {
+        Places(self.source.clone())
     }
 
     /// Returns the same module with the entry point's uniform block moved to immediate data.

@@ -14,12 +14,15 @@ use crate::api::queue::transfer::ArrayOps;
 use crate::api::queue::{CommandQueue, QueueOptions};
 use crate::arrays::device_array::DeviceArray;
 use crate::arrays::host_array::{Direction, HostArray};
+use crate::device::Lane;
+use crate::device::adapter::{self, Chosen};
 use crate::device::adapter_info::AdapterInfo;
 use crate::device::open::{DeviceSwitches, OpenOptions};
 use crate::device::wgpu_device::{SubmitPath, WgpuDevice};
-use crate::device::{Lane, adapter};
 use crate::error::site::CommandKind;
 use crate::error::{Error, Result};
+#[cfg(cpu_code)]
+use crate::record::cpu::cpu_lane;
 #[cfg(cpu)]
 use crate::record::cpu::cpu_recorder::{self as cpu, CpuFaults, CpuOptions};
 use crate::record::open_lanes::open_lanes;
@@ -82,7 +85,11 @@ impl Context {
 
     pub(crate) fn open(options: ContextOptions, switches: DeviceSwitches) -> Pending<Context> {
         Pending::late(FutureLate(Box::pin(async move {
-            let adapter = adapter::choose(&options.adapter).await?;
+            let adapter = match adapter::choose(&options.adapter).await? {
+                Chosen::Wgpu(adapter) => adapter,
+                #[cfg(cpu_code)]
+                Chosen::Cpu => return Self::on_threads(&options),
+            };
             let submit_path = options.recorder.or_variable()?.submit_path(&adapter.get_info());
             let ContextOptions { lateness, kernel_folder, .. } = options;
             let open = OpenOptions { switches, submit_path, exclusive: true, lateness, kernel_folder };
@@ -92,6 +99,14 @@ impl Context {
             context.owner.engine().lock().lost()?;
             Ok(context)
         })))
+    }
+
+    /// Opens the CPU as a device.
+    #[cfg(cpu_code)]
+    fn on_threads(options: &ContextOptions) -> Result<Context> {
+        let (device, lanes) = cpu_lane::open(options.lateness)?;
+        let engine = Engine::new(device.clone(), lanes, options.policy, true);
+        Ok(Self::of(Owner::new(engine, Some(device), None, AdapterInfo::cpu())))
     }
 
     /// Makes a context on a wgpu device and queue of the program.

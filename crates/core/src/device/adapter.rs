@@ -11,13 +11,31 @@ use wgpu::Backend;
 /// [`adapters`].
 const CHOICE: &str = "FENCEPOST_ADAPTER";
 
+/// Is an adapter that a context opens.
+pub(crate) enum Chosen {
+    Wgpu(wgpu::Adapter),
+    /// Is the CPU, without a driver.
+    #[cfg(cpu_code)]
+    Cpu,
+}
+
 /// Returns the adapters of this machine, in the order in which `Auto` prefers them: discrete, integrated, virtual,
-/// unknown, software. Among adapters of one kind, those of Vulkan, Metal and DX12 come before those of GL.
+/// unknown, software, and at last the CPU, which needs no driver. Among adapters of one kind, those of Vulkan, Metal and
+/// DX12 come before those of GL.
 ///
-/// In the browser the list is empty, because a browser does not enumerate adapters.
+/// In the browser the list is empty, because a browser does not enumerate adapters. Without the feature `cpu`, the CPU is
+/// not in the list.
 #[cfg(not(target_arch = "wasm32"))]
 pub fn adapters() -> Vec<AdapterInfo> {
-    crate::device::gl_instance::one_at_a_time(|| pollster::block_on(sorted()).iter().map(describe).collect())
+    crate::device::gl_instance::one_at_a_time(|| described(&pollster::block_on(sorted())))
+}
+
+/// Describes the adapters of wgpu, and the CPU behind them.
+fn described(found: &[wgpu::Adapter]) -> Vec<AdapterInfo> {
+    let known = found.iter().map(describe);
+    #[cfg(cpu_code)]
+    let known = known.chain([AdapterInfo::cpu()]);
+    known.collect()
 }
 
 /// Returns an empty list: a browser does not enumerate adapters.
@@ -30,28 +48,40 @@ pub fn adapters() -> Vec<AdapterInfo> {
 ///
 /// # Errors
 /// Returns `NoAdapter`, which lists the adapters of this machine.
-pub(crate) async fn choose(choice: &AdapterChoice) -> Result<wgpu::Adapter> {
+pub(crate) async fn choose(choice: &AdapterChoice) -> Result<Chosen> {
     let choice = match (choice, env::var(CHOICE)) {
         (AdapterChoice::Auto, Ok(value)) => value.parse().unwrap_or_default(),
         _ => choice.clone(),
     };
     #[cfg(not(target_arch = "wasm32"))]
     return crate::device::gl_instance::one_at_a_time(|| {
-        pollster::block_on(async { Ok(crate::device::gl_instance::own(find(&choice).await?).await) })
+        pollster::block_on(async {
+            Ok(match find(&choice).await? {
+                Chosen::Wgpu(adapter) => Chosen::Wgpu(crate::device::gl_instance::own(adapter).await),
+                #[cfg(cpu_code)]
+                Chosen::Cpu => Chosen::Cpu,
+            })
+        })
     });
     #[cfg(target_arch = "wasm32")]
     match choice {
-        AdapterChoice::Auto => any().await,
+        AdapterChoice::Auto => any().await.map(Chosen::Wgpu),
         _ => find(&choice).await,
     }
 }
 
-async fn find(choice: &AdapterChoice) -> Result<wgpu::Adapter> {
+async fn find(choice: &AdapterChoice) -> Result<Chosen> {
+    #[cfg(cpu_code)]
+    if *choice == AdapterChoice::Cpu {
+        return Ok(Chosen::Cpu); // no driver is asked
+    }
     let mut found = sorted().await;
-    let known: Vec<AdapterInfo> = found.iter().map(describe).collect();
+    let known = described(&found);
     match choice.find(&known) {
-        Some(at) => Ok(found.swap_remove(at)),
-        None => Err(no_adapter(choice, &known)),
+        Some(at) if at < found.len() => Ok(Chosen::Wgpu(found.swap_remove(at))),
+        #[cfg(cpu_code)]
+        Some(_) => Ok(Chosen::Cpu),
+        _ => Err(no_adapter(choice, &known)),
     }
 }
 

@@ -31,6 +31,8 @@ pub enum AdapterChoice {
     Index(usize),
     /// Takes the first adapter of this kind. The text form is `discrete`, `integrated`, `virtual` or `software`.
     Kind(AdapterKind),
+    /// Takes the CPU, which needs no driver. The text form is `cpu`.
+    Cpu,
 }
 
 impl AdapterChoice {
@@ -38,6 +40,7 @@ impl AdapterChoice {
     pub(crate) fn find(&self, known: &[AdapterInfo]) -> Option<usize> {
         match self {
             Self::Auto => (!known.is_empty()).then_some(0),
+            Self::Cpu => known.iter().position(|adapter| adapter.backend == AdapterInfo::CPU_BACKEND),
             Self::Index(at) => (*at < known.len()).then_some(*at),
             Self::Kind(kind) => known.iter().position(|adapter| adapter.kind == *kind),
             Self::Name(part) => {
@@ -58,6 +61,7 @@ impl FromStr for AdapterChoice {
             "integrated" => Self::Kind(AdapterKind::Integrated),
             "virtual" => Self::Kind(AdapterKind::Virtual),
             "software" => Self::Kind(AdapterKind::Software),
+            "cpu" => Self::Cpu,
             text => text.parse().map_or_else(|_| Self::Name(text.into()), Self::Index),
         })
     }
@@ -67,6 +71,7 @@ impl fmt::Display for AdapterChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Auto => f.write_str("any"),
+            Self::Cpu => f.write_str("the CPU, for which the feature `cpu` is needed"),
             Self::Name(part) => write!(f, "`{part}`"),
             Self::Index(at) => write!(f, "number {at}"),
             Self::Kind(kind) => write!(f, "any that is {kind}"),
@@ -116,6 +121,16 @@ mod tests {
     #[test]
     fn a_kind_chooses_the_first_adapter_of_that_kind() {
         assert_eq!((found("software"), found("discrete")), (Some(0), None));
+    }
+
+    #[test]
+    fn the_cpu_is_found_by_its_choice_and_its_name_alone() {
+        let known = [adapter("llvmpipe (CPU)", "Vulkan"), adapter("CPU", AdapterInfo::CPU_BACKEND)];
+        let found = |choice: AdapterChoice| choice.find(&known);
+        assert_eq!("cpu".parse(), Ok(AdapterChoice::Cpu));
+        assert_eq!(found(AdapterChoice::Cpu), Some(1));
+        assert_eq!(found(AdapterChoice::Auto), Some(0));
+        assert_eq!(AdapterChoice::Auto.find(&known[1..]), Some(0));
     }
 
     #[test]

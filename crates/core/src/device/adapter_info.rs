@@ -17,7 +17,8 @@ use wgpu::{Backend, DeviceType, Features};
 pub struct AdapterInfo {
     /// Holds the name that the driver reports.
     pub name: String,
-    /// Names the graphics interface: `Vulkan`, `Metal`, `DX12`, `GL` or `WebGPU`.
+    /// Names the graphics interface: `Vulkan`, `Metal`, `DX12`, `GL` or `WebGPU`. It is `native code` for the CPU, which
+    /// needs none.
     pub backend: &'static str,
     /// Names the kind of device.
     pub kind: AdapterKind,
@@ -63,6 +64,22 @@ impl AdapterInfo {
     /// Describes a device that the program made.
     pub(crate) fn of_device(device: &wgpu::Device) -> Self {
         from_parts(device.adapter_info(), device.features(), &device.limits())
+    }
+
+    /// Is the backend of the CPU as a device.
+    pub(crate) const CPU_BACKEND: &'static str = "native code";
+
+    /// Describes the CPU as a device.
+    #[cfg(cpu_code)]
+    pub(crate) fn cpu() -> Self {
+        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        Self {
+            name: format!("CPU ({threads} threads)"),
+            backend: Self::CPU_BACKEND,
+            driver: concat!("fencepost-cpu ", env!("CARGO_PKG_VERSION")).into(),
+            abilities: vec!["f16", "f64", "int64", "subgroups", "f32 atomics", "timestamps"],
+            ..Self::cpu_recorder()
+        }
     }
 
     /// Describes the CPU recorder.

@@ -8,6 +8,8 @@ use crate::memory::native_memory::HostView;
 #[cfg(native)]
 use crate::memory::native_memory::NativeMemory;
 use crate::memory::read_slot::ReadParts;
+#[cfg(cpu_code)]
+use crate::memory::shared_memory::SharedMemory;
 use crate::memory::uses::BlockUses;
 use crate::memory::wgpu_memory::WgpuMemory;
 use fencepost_sync::prim::{Mutex, MutexGuard, lock};
@@ -36,6 +38,9 @@ pub(crate) enum Memory {
     Wgpu(WgpuMemory),
     /// The CPU recorder works on these bytes.
     Host(CpuMemory),
+    /// The CPU as a device works on these bytes, and the host accesses them in place.
+    #[cfg(cpu_code)]
+    Shared(SharedMemory),
 }
 
 /// Holds the uses of a block, which order its commands and host accesses. Only a thread that holds the state lock S
@@ -78,12 +83,19 @@ pub(crate) enum HostUse {
 }
 
 impl Memory {
-    /// Returns the memory on a wgpu device, or `None` for memory of the CPU recorder.
+    /// Returns the memory on a wgpu device, or `None` for memory of the CPU.
     #[inline]
     pub(crate) fn wgpu(&self) -> Option<&WgpuMemory> {
+        if let Memory::Wgpu(memory) = self { Some(memory) } else { None }
+    }
+
+    /// Returns the host's view, if the host accesses the memory in place.
+    pub(crate) fn view(&self) -> Option<&HostView> {
         match self {
-            Memory::Wgpu(memory) => Some(memory),
+            Memory::Wgpu(memory) => memory.view(),
             Memory::Host(_) => None,
+            #[cfg(cpu_code)]
+            Memory::Shared(memory) => Some(memory.view()),
         }
     }
 
@@ -173,12 +185,9 @@ impl Block {
     /// Returns the wgpu buffer of the block.
     ///
     /// # Panics
-    /// Panics if the block belongs to the CPU recorder, which is a bug.
+    /// Panics if the block belongs to the CPU, which is a bug.
     pub(crate) fn wgpu_buffer(&self) -> &wgpu::Buffer {
-        match &self.memory {
-            Memory::Wgpu(memory) => memory.buffer(),
-            Memory::Host(_) => unreachable!("bug: {self:?} belongs to the CPU recorder"),
-        }
+        self.memory.wgpu().unwrap_or_else(|| unreachable!("bug: {self:?} belongs to the CPU")).buffer()
     }
 
     /// Returns `true` if the host can access the bytes in place.
@@ -186,9 +195,9 @@ impl Block {
         self.memory.wgpu().is_none_or(|memory| memory.view().is_some())
     }
 
-    /// Returns the host's view of native memory, if the block has one.
+    /// Returns the host's view of the memory, if the block has one.
     pub(crate) fn view(&self) -> Option<&HostView> {
-        self.memory.wgpu().and_then(WgpuMemory::view)
+        self.memory.view()
     }
 }
 

@@ -1,7 +1,6 @@
 //! The memory of the CPU recorder.
 
 use fencepost_sync::prim::{Mutex, lock};
-use std::ops::Range;
 
 /// Holds the bytes of a block of the CPU recorder. The recorder and the host take the lock for one copy at a time, so
 /// neither waits long for the other.
@@ -22,10 +21,5 @@ impl CpuMemory {
     pub(crate) fn write(&self, offset: u64, bytes: &[u8]) {
         let at = offset as usize;
         lock(&self.0)[at..at + bytes.len()].copy_from_slice(bytes);
-    }
-
-    /// Returns a copy of a range.
-    pub(crate) fn copy(&self, range: Range<u64>) -> Vec<u8> {
-        lock(&self.0)[range.start as usize..range.end as usize].to_vec()
     }
 }

@@ -23,6 +23,8 @@ pub(crate) mod recent_peak;
 pub(crate) mod region;
 pub(crate) mod region_iter;
 pub(crate) mod shape;
+#[cfg(cpu_code)]
+pub(crate) mod shared_memory;
 pub(crate) mod spare_buffers;
 pub(crate) mod staged_bytes;
 pub(crate) mod staging;

@@ -31,8 +31,12 @@ pub(crate) struct HostView {
     bytes: NonNull<u8>,
     size: u64,
     /// Keeps the bytes mapped.
-    _buffer: Arc<dyn Buffer>,
+    _owner: Arc<dyn KeepsBytes>,
 }
+
+/// Is implemented by each type that keeps bytes mapped or allocated.
+pub(crate) trait KeepsBytes: Send + Sync {}
+impl<T: Send + Sync> KeepsBytes for T {}
 
 // SAFETY: the memory at `bytes` stays mapped while the buffer lives, and every thread of the process may access it.
 unsafe impl Send for HostView {}
@@ -76,8 +80,8 @@ pub(crate) fn allocate<A: Backend>(
         return Ok(Some(NativeMemory { buffer: Arc::new(native), view: None, blank: AtomicBool::new(true) }));
     }
     let Some(bytes) = native.map()? else { return Ok(None) };
-    let buffer: Arc<dyn Buffer> = Arc::new(native);
-    let view = HostView { bytes, size: wanted.size, _buffer: buffer.clone() };
+    let buffer = Arc::new(native);
+    let view = HostView { bytes, size: wanted.size, _owner: buffer.clone() };
     Ok(Some(NativeMemory { buffer, view: Some(view), blank: AtomicBool::new(false) }))
 }
 
@@ -307,6 +311,16 @@ impl<A: Backend> Drop for Native<A> {
 }
 
 impl HostView {
+    /// Returns a view of bytes that `owner` keeps allocated.
+    ///
+    /// # Safety
+    /// `size` initialised bytes are at the address while `owner` lives, and they are accessed through the view, or as a
+    /// device accesses its memory: in the order that the scheduler gives.
+    #[cfg(cpu_code)]
+    pub(crate) unsafe fn new(bytes: NonNull<u8>, size: u64, owner: Arc<dyn KeepsBytes>) -> Self {
+        Self { bytes, size, _owner: owner }
+    }
+
     fn at(&self, range: &Range<u64>) -> NonNull<u8> {
         assert!(
             range.start <= range.end && range.end <= self.size,

@@ -6,7 +6,7 @@ use crate::device::wgpu_device::WgpuDevice;
 use crate::driver::erased::Erased;
 use crate::error::Result;
 #[cfg(cpu)]
-use crate::record::cpu::cpu_recorder::CpuDevice;
+use crate::record::cpu::cpu_device::CpuDevice;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::runtime::compiler_threads::CompilerThreads;
 use crate::runtime::context_watch::ContextWatch;

@@ -2,6 +2,8 @@
 
 use crate::error::Result;
 use crate::error::site::KernelId;
+#[cfg(cpu)]
+use crate::record::cpu::host_code::HostCode;
 use fencepost_kernels::{HostKernel, Interface, Module, ShaderSource};
 use std::any::Any;
 use std::sync::Arc;
@@ -25,8 +27,9 @@ pub(crate) struct KernelText {
 pub(crate) enum Pipeline {
     /// Holds the pipeline of the wgpu recorder, or that of the native recorder for its backend.
     Device(Box<dyn Any + Send + Sync>),
-    /// Holds the function that the CPU recorder calls.
-    Host(Arc<dyn HostKernel>),
+    /// Holds the code that the CPU runs.
+    #[cfg(cpu)]
+    Host(HostCode),
 }
 
 /// Holds the input of a compilation of one entry point.

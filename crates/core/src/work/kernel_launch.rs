@@ -88,6 +88,7 @@ impl Launch {
     pub(crate) fn pipeline<P: 'static>(&self) -> &P {
         let found = match &self.kernel().pipeline {
             Pipeline::Device(pipeline) => pipeline.downcast_ref(),
+            #[cfg(cpu)]
             Pipeline::Host(_) => None,
         };
         found.expect("bug: a kernel of another recorder")

@@ -1,4 +1,16 @@
-//! The CPU recorder: executes batches on host bytes, for tests, in an order that a seed chooses.
+//! The CPU as a device. The CPU recorder executes batches in an order that a seed chooses, for tests; the device of
+//! threads executes them as a GPU does.
 
+pub(crate) mod cpu_device;
+#[cfg(cpu_code)]
+pub(crate) mod cpu_lane;
 pub(crate) mod cpu_recorder;
+mod cpu_work;
+mod host_bytes;
+mod host_clock;
+pub(crate) mod host_code;
 pub(crate) mod run_order;
+#[cfg(cpu_code)]
+mod running_time;
+#[cfg(cpu_code)]
+mod side_by_side;

@@ -24,7 +24,7 @@ pub(crate) fn buffer_of<'a, A: Backend>(
 pub(crate) fn native_of<A: Backend>(block: &Block) -> &A::Buffer {
     match &block.memory {
         Memory::Wgpu(memory) => native::<A>(memory),
-        Memory::Host(_) => unreachable!("bug: {block:?} belongs to the CPU recorder"),
+        _ => unreachable!("bug: {block:?} belongs to the CPU"),
     }
 }
 

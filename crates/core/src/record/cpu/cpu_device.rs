@@ -1,0 +1,200 @@
+//! The limits, the memory and the kernels of the CPU.
+
+use super::host_code::HostCode;
+use crate::device::Device;
+use crate::driver::caps::Caps;
+use crate::error::{Kind, Result};
+use crate::memory::block::{Allocate, Block, Memory};
+use crate::memory::byte_meter::{ByteMeter, MeteredVec};
+use crate::memory::cpu_memory::CpuMemory;
+use crate::memory::heap::Heap;
+#[cfg(cpu_code)]
+use crate::memory::shared_memory::SharedMemory;
+use crate::memory::staged_bytes::Staged;
+use crate::work::compiled_kernel::{Pipeline, Recipe};
+use fencepost_kernels::HostKernel;
+use fencepost_sync::prim::{Mutex, lock};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Names a form of the CPU as a device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum CpuForm {
+    /// The CPU recorder executes one operation at a time, in an order that a seed chooses.
+    Recorder,
+    /// The threads of the device execute batches.
+    #[cfg(cpu_code)]
+    Device,
+}
+
+/// Is the CPU: the device of the CPU recorder, or a device of its own.
+pub(crate) struct CpuDevice {
+    form: CpuForm,
+    caps: Caps,
+    memory: u64,
+    allocated: Mutex<u64>,
+    pub(super) staging: Arc<ByteMeter>,
+    /// Holds the host functions that replace shader entry points.
+    kernels: Mutex<HashMap<String, Arc<dyn HostKernel>>>,
+}
+
+impl CpuDevice {
+    /// Makes the device. `memory` limits the bytes of all allocations together.
+    pub(super) fn new(form: CpuForm, memory: u64) -> Self {
+        let caps = Caps {
+            adapter: form.name().into(),
+            software: true,
+            max_block: 1 << 31,
+            max_binding: 1 << 31,
+            binding_alignment: 32,
+            max_bindings: 32,
+            max_binding_index: 1000,
+            max_groups: 65535,
+            max_workgroup: [1024; 3],
+            max_invocations: 1024,
+            max_workgroup_memory: 32 << 10,
+            max_immediates: 128,
+            f16: true,
+            f64: true,
+            int64: true,
+            subgroups: true,
+            float32_atomics: true,
+            timestamps: true,
+        };
+        Self {
+            form,
+            caps,
+            memory,
+            allocated: Mutex::default(),
+            staging: Arc::default(),
+            kernels: Mutex::default(),
+        }
+    }
+
+    /// Sets the function that replaces the shader entry point `entry`.
+    pub(crate) fn host_kernel(&self, entry: &str, kernel: Arc<dyn HostKernel>) {
+        lock(&self.kernels).insert(entry.into(), kernel);
+    }
+}
+
+impl Allocate for CpuDevice {
+    fn allocate(&self, _: Heap, size: u64, label: &str) -> Result<Memory> {
+        let object = || format!("array `{label}`");
+        if size > self.caps.max_block {
+            return Err(Kind::TooLarge { object: object(), bytes: size, limit: self.caps.max_block }.into());
+        }
+        let mut allocated = lock(&self.allocated);
+        if allocated.saturating_add(size) > self.memory {
+            return Err(Kind::OutOfMemory { object: object(), bytes: size, limit: None }.into());
+        }
+        let memory = match self.form {
+            CpuForm::Recorder => Some(Memory::Host(CpuMemory::zeroed(size))),
+            #[cfg(cpu_code)]
+            CpuForm::Device => SharedMemory::zeroed(size).map(Memory::Shared),
+        };
+        let memory =
+            memory.ok_or_else(|| Kind::OutOfMemory { object: object(), bytes: size, limit: None })?;
+        *allocated += size;
+        Ok(memory)
+    }
+}
+
+impl Device for CpuDevice {
+    fn caps(&self) -> &Caps {
+        &self.caps
+    }
+
+    fn recorder(&self) -> &'static str {
+        match self.form {
+            CpuForm::Recorder => "cpu",
+            #[cfg(cpu_code)]
+            CpuForm::Device => "threads",
+        }
+    }
+
+    fn hardware(&self) -> Option<usize> {
+        None
+    }
+
+    fn pinned(&self) -> bool {
+        true
+    }
+
+    fn stage(&self, size: u64, fill: &mut dyn FnMut(&mut [u8])) -> Result<Staged> {
+        if lock(&self.allocated).saturating_add(size) > self.memory {
+            let object = "upload staging".into();
+            return Err(Kind::OutOfMemory { object, bytes: size, limit: None }.into());
+        }
+        let mut bytes = vec![0; size as usize];
+        fill(&mut bytes);
+        Ok(Staged::Host(MeteredVec::new(bytes, &self.staging)))
+    }
+
+    fn trim_staging(&self) -> u64 {
+        0 // the device keeps no free staging memory
+    }
+
+    fn staging(&self) -> (u64, u64) {
+        self.staging.read()
+    }
+
+    /// Takes the function of the program, then that of the library in the CPU recorder, and compiles the text of any
+    /// other kernel.
+    fn compile(&self, recipe: &Recipe<'_>) -> Result<Pipeline> {
+        let given = lock(&self.kernels).get(&recipe.interface.entry).cloned();
+        let function = given.or_else(|| recipe.reference.clone().filter(|_| self.form == CpuForm::Recorder));
+        function
+            .map_or_else(|| program(recipe), |function| Ok(HostCode::Function(function)))
+            .map(Pipeline::Host)
+    }
+
+    fn nanoseconds_a_tick(&self) -> f64 {
+        1.0
+    }
+
+    fn forget(&self, block: &Block) {
+        let mut allocated = lock(&self.allocated);
+        *allocated = allocated.saturating_sub(block.size);
+    }
+
+    fn tick(&self) -> bool {
+        true
+    }
+
+    fn poll_loss(&self) -> bool {
+        true
+    }
+
+    /// Returns `false`: only the fences of this device report its loss.
+    fn is_gone(&self) -> bool {
+        false
+    }
+}
+
+impl CpuForm {
+    /// Returns the name of the adapter.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Recorder => "CPU recorder",
+            #[cfg(cpu_code)]
+            Self::Device => "CPU",
+        }
+    }
+}
+
+/// Compiles the text of a kernel.
+#[cfg(cpu_code)]
+fn program(recipe: &Recipe<'_>) -> Result<HostCode> {
+    let kernel = &recipe.interface.entry;
+    let program = fencepost_cpu::Program::new(recipe.module, recipe.interface, recipe.overrides);
+    let compiled = program.and_then(|program| fencepost_cpu::CpuKernel::new(Arc::new(program)));
+    let refused =
+        |error: fencepost_cpu::Error| Kind::Compile { kernel: kernel.clone(), message: error.to_string() };
+    compiled.map(|compiled| HostCode::Program(Arc::new(compiled))).map_err(|error| refused(error).into())
+}
+
+/// Returns the error for a kernel without a function: this build compiles no kernels for the CPU.
+#[cfg(not(cpu_code))]
+fn program(recipe: &Recipe<'_>) -> Result<HostCode> {
+    Err(Kind::NoReference { kernel: recipe.interface.entry.clone() }.into())
+}

@@ -1,0 +1,186 @@
+//! The lane of the CPU as a device: a thread that executes batches in the order of their submission.
+
+use super::cpu_device::{CpuDevice, CpuForm};
+use super::cpu_work::CpuVisitor;
+use super::host_clock::HostClock;
+use super::running_time::{LONGEST, RunningTime};
+use super::side_by_side::SideBySide;
+use crate::device::recorder::{Failure, Keep, LaneValue, Recorder};
+use crate::device::{CostModel, Device, Lane};
+use crate::error::{Kind, Result};
+use crate::memory::byte_meter::ByteMeter;
+use crate::record::step_order::StepOrder;
+use crate::work::step::Step;
+use fencepost_sync::backend::Fence;
+use fencepost_sync::{Lost, TimelineValue};
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Is the time after which a waiting thread looks at the time of the running launches.
+const GLANCE: Duration = Duration::from_millis(100);
+
+/// Submits batches to the thread.
+struct LaneRecorder {
+    lane: Arc<CpuLane>,
+    thread: Option<JoinHandle<()>>,
+    device: Arc<CpuDevice>,
+}
+
+/// Joins the thread, the recorder and the fence.
+struct CpuLane {
+    state: Mutex<LaneProgress>,
+    /// Is notified when a batch is submitted or the lane closes.
+    submitted: Condvar,
+    /// Is notified when a batch is complete or the device is lost.
+    moved: Condvar,
+    time: RunningTime,
+    staging: Arc<ByteMeter>,
+}
+
+#[derive(Default)]
+struct LaneProgress {
+    batches: VecDeque<(Arc<Vec<Step>>, TimelineValue)>,
+    completed: TimelineValue,
+    lost: Option<Lost>,
+    closing: bool,
+}
+
+/// Opens the CPU as a device. `lateness` is that of the context's options.
+///
+/// # Errors
+/// Returns `Device` if the system gives no thread.
+pub(crate) fn open(lateness: Duration) -> Result<(Arc<CpuDevice>, Vec<Lane>)> {
+    let device = Arc::new(CpuDevice::new(CpuForm::Device, u64::MAX));
+    let lane = Arc::new(CpuLane {
+        state: Mutex::default(),
+        submitted: Condvar::new(),
+        moved: Condvar::new(),
+        time: RunningTime::new(LONGEST),
+        staging: device.staging.clone(),
+    });
+    let running = lane.clone();
+    let thread = std::thread::Builder::new().name("fencepost cpu".into()).spawn(move || running.run());
+    let thread = thread.map_err(|error| {
+        let (object, message) = ("the thread of the CPU".into(), error.to_string());
+        crate::error::Error::from(Kind::Device { object, message })
+    })?;
+    let cost_model =
+        if lateness == Duration::MAX { CostModel::Unknown } else { CostModel::Measured(lateness) };
+    let fence: Arc<dyn Fence> = lane.clone();
+    let recorder = Box::new(LaneRecorder { lane, thread: Some(thread), device: device.clone() });
+    Ok((device, vec![Lane { recorder, fence, async_submit: true, cost_model }]))
+}
+
+impl CpuLane {
+    fn state(&self) -> MutexGuard<'_, LaneProgress> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Executes batches until the lane closes or the device is lost.
+    fn run(&self) {
+        let (mut clock, mut order) = (HostClock::new(), StepOrder::default());
+        while let Some((steps, value)) = self.next() {
+            let done = catch_unwind(AssertUnwindSafe(|| self.execute(&steps, &mut clock, &mut order)));
+            // The scheduler drops the last reference to the steps, after the fence has passed the value.
+            drop(steps);
+            let done = done.unwrap_or_else(|_| Err(Lost { reason: "a host function panicked".into() }));
+            let mut state = self.state();
+            match done {
+                Ok(()) => state.completed = value,
+                Err(lost) => state.lost = Some(lost),
+            }
+            drop(state);
+            self.moved.notify_all();
+        }
+    }
+
+    /// Waits for the next batch. Returns `None` if the lane closes or the device is lost.
+    fn next(&self) -> Option<(Arc<Vec<Step>>, TimelineValue)> {
+        let mut state = self.state();
+        loop {
+            if state.lost.is_some() {
+                return None;
+            }
+            if let Some(batch) = state.batches.pop_front() {
+                return Some(batch);
+            }
+            if state.closing {
+                return None;
+            }
+            state = self.submitted.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn execute(&self, steps: &[Step], clock: &mut HostClock, order: &mut StepOrder) -> Result<(), Lost> {
+        order.sort(steps);
+        let launches = SideBySide::new(&self.time);
+        let mut visitor = CpuVisitor { clock, staging: &self.staging, launches, lost: None };
+        let walked = order.walk(steps, &mut visitor);
+        debug_assert!(walked.is_ok(), "bug: a step of the CPU returned an error");
+        visitor.settle();
+        visitor.lost.map_or(Ok(()), Err)
+    }
+}
+
+impl LaneProgress {
+    fn progress(&self) -> Result<TimelineValue, Lost> {
+        self.lost.clone().map_or(Ok(self.completed), Err)
+    }
+}
+
+impl Recorder for LaneRecorder {
+    fn submit(
+        &mut self,
+        steps: &Arc<Vec<Step>>,
+        _waits: &[LaneValue], // the device has no other lane
+        signal: TimelineValue,
+    ) -> Result<Keep, Failure> {
+        let mut state = self.lane.state();
+        if let Some(lost) = state.lost.clone() {
+            let error = self.device.caps().lost(lost).into();
+            return Err(Failure { step: None, error, lost: true });
+        }
+        state.batches.push_back((steps.clone(), signal));
+        drop(state);
+        self.lane.submitted.notify_one();
+        Ok(None)
+    }
+}
+
+impl Drop for LaneRecorder {
+    /// Ends the thread. The context has waited for its work before.
+    fn drop(&mut self) {
+        self.lane.state().closing = true;
+        self.lane.submitted.notify_one();
+        if let Some(thread) = self.thread.take()
+            && let Err(panic) = thread.join()
+        {
+            log::error!("the thread of the CPU panicked: {panic:?}");
+        }
+    }
+}
+
+impl Fence for CpuLane {
+    fn completed(&self) -> Result<TimelineValue, Lost> {
+        self.time.check();
+        self.state().progress()
+    }
+
+    fn wait(&self, value: TimelineValue, limit: Duration) -> Result<TimelineValue, Lost> {
+        let start = Instant::now();
+        let mut state = self.state();
+        loop {
+            let reached = state.progress()?;
+            let left = limit.saturating_sub(start.elapsed());
+            if reached >= value || left.is_zero() {
+                return Ok(reached);
+            }
+            self.time.check();
+            let waited = self.moved.wait_timeout(state, left.min(GLANCE));
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}

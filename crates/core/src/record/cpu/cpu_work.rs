@@ -1,0 +1,175 @@
+//! The work of steps on host bytes, apart from launches.
+
+use super::host_bytes;
+use super::host_clock::HostClock;
+use crate::error::Result;
+use crate::memory::block::Block;
+use crate::memory::byte_meter::{ByteMeter, MeteredVec};
+use crate::memory::read_slot::{ReadSlot, ReadState, Readback};
+use crate::memory::staged_bytes::Staged;
+use crate::record::walk::{WorkVisitor, visit};
+use crate::work::graph_data::control_table::{ControlTable, GatedPlace};
+use crate::work::graph_data::gate::Gate;
+use crate::work::kernel_launch::Launch;
+use crate::work::region_copy::RegionCopy;
+use crate::work::span::{Pattern, Span};
+use crate::work::step::Work;
+use crate::work::time_slot::{Ticks, TimeSlot};
+use fencepost_kernels::ParamsBlock;
+use fencepost_sync::Lost;
+use std::sync::Arc;
+
+/// Holds the bytes of a read.
+struct CpuBytes(MeteredVec);
+
+impl Readback for CpuBytes {
+    fn copy_out(&self, out: &mut [u8]) -> Result<(), Lost> {
+        out.copy_from_slice(&self.0[..out.len()]);
+        Ok(())
+    }
+}
+
+/// Executes launches at once, or later with others that do not depend on them.
+pub(super) trait RunsLaunches<'e> {
+    /// Executes a launch, or keeps it until [`settle`](Self::settle).
+    ///
+    /// # Errors
+    /// Returns the reason for which the device is lost.
+    fn launch(&mut self, launch: &'e Launch, params: &ParamsBlock) -> Result<(), Lost>;
+
+    /// Executes the launches that were kept.
+    ///
+    /// # Errors
+    /// Returns the reason for which the device is lost.
+    fn settle(&mut self) -> Result<(), Lost> {
+        Ok(())
+    }
+}
+
+/// Executes the work of steps on host bytes.
+pub(super) struct CpuVisitor<'a, L> {
+    pub(super) clock: &'a mut HostClock,
+    pub(super) staging: &'a Arc<ByteMeter>,
+    pub(super) launches: L,
+    /// Holds the reason for which the device is lost. Nothing is executed after it is set.
+    pub(super) lost: Option<Lost>,
+}
+
+impl<'e, L: RunsLaunches<'e>> CpuVisitor<'_, L> {
+    fn run(&mut self, launch: &'e Launch, params: &ParamsBlock) -> Result<()> {
+        if self.lost.is_none() {
+            self.lost = self.launches.launch(launch, params).err();
+        }
+        Ok(())
+    }
+
+    /// Executes the launches that were kept.
+    pub(super) fn settle(&mut self) {
+        if self.lost.is_none() {
+            self.lost = self.launches.settle().err();
+        }
+    }
+}
+
+impl<'e, L: RunsLaunches<'e>> WorkVisitor<'e> for CpuVisitor<'_, L> {
+    fn level(&mut self, _: u32) {
+        self.settle();
+    }
+
+    fn launch(&mut self, launch: &'e Launch) -> Result<()> {
+        self.run(launch, &launch.params)
+    }
+
+    fn launch_with(&mut self, launch: &'e Launch, params: &ParamsBlock) -> Result<()> {
+        self.run(launch, params)
+    }
+
+    fn copy(&mut self, src: &'e Span, dst: &'e Span) -> Result<()> {
+        host_bytes::transfer(&src.block, src.range(), &dst.block, dst.offset);
+        Ok(())
+    }
+
+    fn region(&mut self, copy: &'e RegionCopy) -> Result<()> {
+        run_region(copy);
+        Ok(())
+    }
+
+    fn fill(&mut self, dst: &'e Span, pattern: &'e Pattern) -> Result<()> {
+        let size = dst.size as usize;
+        let bytes = pattern.bytes().repeat(size.div_ceil(pattern.bytes().len()));
+        host_bytes::write(&dst.block, dst.offset, &bytes[..size]);
+        Ok(())
+    }
+
+    fn upload(&mut self, src: &'e Staged, dst: &'e Span) -> Result<()> {
+        let Staged::Host(bytes) = src else { unreachable!("bug: device staging in a batch of the CPU") };
+        host_bytes::write(&dst.block, dst.offset, bytes);
+        Ok(())
+    }
+
+    fn read(&mut self, src: &'e Span, slot: &'e Arc<ReadSlot>) -> Result<()> {
+        let bytes = MeteredVec::new(host_bytes::copy(&src.block, src.range()), self.staging);
+        slot.set(ReadState::Staged(Arc::new(CpuBytes(bytes))));
+        Ok(())
+    }
+
+    /// Evaluates the condition, and stores the result and the counts in the words of the table.
+    fn gate(&mut self, gate: &'e Gate, table: &'e ControlTable) -> Result<()> {
+        run_gate(gate, table);
+        Ok(())
+    }
+
+    fn launch_gated(
+        &mut self,
+        launch: &'e Launch,
+        params: &ParamsBlock,
+        place: GatedPlace<'e>,
+    ) -> Result<()> {
+        if host_bytes::word(&place.table.words, place.gate) == 0 {
+            Ok(())
+        } else {
+            self.launch_with(launch, params)
+        }
+    }
+
+    fn transfer_gated(&mut self, work: &'e Work, place: GatedPlace<'e>) -> Result<()> {
+        if host_bytes::word(&place.table.words, place.gate) == 0 { Ok(()) } else { visit(self, 0, work) }
+    }
+
+    fn publish(&mut self, _: &'e Arc<Block>) {}
+
+    fn start_time(&mut self, _: u32, time: &'e Arc<TimeSlot>) {
+        self.settle();
+        time.set(Ticks { start: self.clock.read(), end: 0 });
+    }
+
+    fn end_time(&mut self, time: &'e Arc<TimeSlot>) {
+        self.settle();
+        time.end(self.clock.read());
+    }
+}
+
+fn run_gate(gate: &Gate, table: &ControlTable) {
+    let set = |word: Option<u32>| word.is_none_or(|word| host_bytes::word(&table.words, word) != 0);
+    let store = |word: u32, value: u32| host_bytes::store_word(&table.words, word, value);
+    let mut value = [0; 4];
+    host_bytes::read(&gate.condition.block, gate.condition.offset, &mut value);
+    let past = gate.bound.and(gate.previous).map_or(0, |word| host_bytes::word(&table.words, word));
+    let (decided, passes) = gate.test.decide(gate.bound, u32::from_ne_bytes(value), past);
+    let may_go = set(gate.parent) && set(gate.previous);
+    let own = if may_go { decided } else { 0 };
+    let (on, stopped) = (own != 0, may_go && passes && own == 0);
+    store(gate.own, own);
+    if let Some(counter) = gate.counter {
+        let at = table.layout.counter_at(counter.index);
+        let known = |word| if counter.resets { 0 } else { host_bytes::word(&table.words, word) };
+        store(at, known(at) + u32::from(on && !counter.last));
+        store(at + 1, known(at + 1) | u32::from(stopped || (on && counter.last)));
+    }
+}
+
+fn run_region(copy: &RegionCopy) {
+    for (from, to) in copy.rows.iter() {
+        host_bytes::transfer(&copy.src.block, from..from + copy.rows.row, &copy.dst.block, to);
+    }
+}
