@@ -1,6 +1,6 @@
 //! Finds the adapters that the tests run on: `FENCEPOST_TEST_ADAPTERS=first-per-backend|all|none`.
 
-use super::subject::Place;
+use super::subject::{NATIVE_CODE, Place};
 use fencepost::AdapterInfo;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -51,6 +51,7 @@ fn short_name(info: &AdapterInfo) -> String {
     match (name.contains("llvmpipe"), info.backend) {
         (true, "Vulkan") => return "lavapipe".into(),
         (true, "GL") => return "llvmpipe_gl".into(),
+        (_, NATIVE_CODE) => return "threads".into(),
         _ if name.contains("swiftshader") => return "swiftshader".into(),
         _ => {}
     }

@@ -27,7 +27,7 @@ pub struct Busy {
 enum Hold {
     /// The hardware queue is blocked before it writes to this array.
     Lane(HeldLane, DeviceArray<u32>),
-    /// A kernel of the CPU recorder blocks until this sender is dropped.
+    /// A kernel of the CPU blocks until this sender is dropped.
     Kernel(Mutex<Option<Sender<()>>>),
     /// The kernel ends by itself.
     Time,
@@ -38,7 +38,7 @@ impl Busy {
     /// device cannot be held. The context must be idle, and must have threads.
     pub fn start(subject: &Subject, ctx: &Context, queue: &CommandQueue, milliseconds: u32) -> Self {
         ctx.synchronize().wait().expect("an idle context");
-        if subject.is_cpu() {
+        if !subject.place().has_wgpu() {
             return stand_still(ctx, queue);
         }
         let held = ctx.wgpu().and_then(|(device, _)| HeldLane::new(device));
@@ -101,7 +101,7 @@ fn stand_still() {
 }
 ";
 
-/// Launches a kernel of the CPU recorder that blocks until it is released. Returns when the kernel has begun.
+/// Launches a kernel of the CPU that blocks until it is released. Returns when the kernel has begun.
 fn stand_still(ctx: &Context, queue: &CommandQueue) -> Busy {
     let ((go, told), (begin, begun)) = (channel::<()>(), channel());
     let (told, begin): (Mutex<Receiver<()>>, Mutex<Sender<()>>) = (Mutex::new(told), Mutex::new(begin));

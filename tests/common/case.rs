@@ -31,7 +31,7 @@ pub struct Case {
 #[derive(Clone, Copy)]
 pub enum Needs {
     Nothing,
-    /// The case needs a real adapter.
+    /// The case needs an adapter of wgpu.
     Gpu(&'static str),
     /// The case needs the CPU recorder.
     Cpu(&'static str),
@@ -62,7 +62,7 @@ impl Case {
         Self { host_side: true, ..self }
     }
 
-    /// Runs the case only on real adapters.
+    /// Runs the case only on adapters of wgpu.
     pub fn gpu_only(self, reason: &'static str) -> Self {
         Self { needs: Needs::Gpu(reason), ..self }
     }
@@ -108,7 +108,7 @@ impl Needs {
     fn missing(self, place: &Place) -> Option<&'static str> {
         match self {
             Needs::Nothing => None,
-            Needs::Gpu(reason) => place.is_cpu().then_some(reason),
+            Needs::Gpu(reason) => (!place.has_wgpu()).then_some(reason),
             Needs::Cpu(reason) => (!place.is_cpu()).then_some(reason),
             Needs::Asynchronous(reason) => (!place.is_asynchronous()).then_some(reason),
             Needs::OneLane(reason) => (place.lanes() > 1).then_some(reason),

@@ -12,6 +12,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+/// Is the backend of the CPU as a device.
+pub const NATIVE_CODE: &str = "native code";
+
 /// A place is an adapter of this machine, or the CPU recorder. All cases share it.
 pub struct Place {
     name: String,
@@ -58,6 +61,7 @@ impl Place {
             Some("Vulkan") => "vulkan",
             Some("Metal") => "metal",
             Some("DX12") => "dx12",
+            Some(NATIVE_CODE) => "native",
             Some(_) => "gl",
         };
         On { adapter: self.name(), backend }
@@ -70,6 +74,11 @@ impl Place {
 
     pub fn is_cpu(&self) -> bool {
         matches!(self.device, Device::Cpu(_))
+    }
+
+    /// Returns `true` if a wgpu device can be opened there: the CPU has none.
+    pub fn has_wgpu(&self) -> bool {
+        self.info().is_some_and(|info| info.backend != NATIVE_CODE)
     }
 
     /// Returns the description of the adapter, if the place is one.
@@ -96,7 +105,7 @@ impl Place {
 
     /// Returns `true` if shaders cannot access memory outside their bindings.
     pub fn checks_bounds(&self) -> bool {
-        matches!(&self.device, Device::Adapter(_, info) if info.backend != "GL")
+        self.has_wgpu() && self.info().is_some_and(|info| info.backend != "GL")
     }
 
     /// Returns `true` if the driver ends an invocation after 65,535 turns of loops.
@@ -201,6 +210,8 @@ impl Subject {
     pub fn without_threads_with(&self, policy: Policy) -> Context {
         let ctx = if self.is_cpu() {
             Context::on_cpu_with(CpuOptions { threads: false, ..CpuOptions::default() }, policy)
+        } else if !self.place.has_wgpu() {
+            testing::cpu_without_threads(policy)
         } else {
             let (device, queue) = raw::open(self);
             let options = AdoptOptions { policy, threads: false, ..AdoptOptions::default() };

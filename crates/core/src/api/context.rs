@@ -88,7 +88,7 @@ impl Context {
             let adapter = match adapter::choose(&options.adapter).await? {
                 Chosen::Wgpu(adapter) => adapter,
                 #[cfg(cpu_code)]
-                Chosen::Cpu => return Self::on_threads(&options),
+                Chosen::Cpu => return Self::on_threads(&options, true),
             };
             let submit_path = options.recorder.or_variable()?.submit_path(&adapter.get_info());
             let ContextOptions { lateness, kernel_folder, .. } = options;
@@ -101,11 +101,11 @@ impl Context {
         })))
     }
 
-    /// Opens the CPU as a device.
+    /// Opens the CPU as a device. The threads of the context are apart from those of the device.
     #[cfg(cpu_code)]
-    fn on_threads(options: &ContextOptions) -> Result<Context> {
+    pub(crate) fn on_threads(options: &ContextOptions, has_threads: bool) -> Result<Context> {
         let (device, lanes) = cpu_lane::open(options.lateness)?;
-        let engine = Engine::new(device.clone(), lanes, options.policy, true);
+        let engine = Engine::new(device.clone(), lanes, options.policy, has_threads);
         Ok(Self::of(Owner::new(engine, Some(device), None, AdapterInfo::cpu())))
     }
 

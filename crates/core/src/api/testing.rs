@@ -49,3 +49,10 @@ pub fn native_bodies(ctx: &Context) -> u64 {
 pub fn on_cpu(options: CpuOptions, faults: CpuFaults, policy: Policy) -> Context {
     Context::on_faulty_cpu(options, faults, policy)
 }
+
+/// Opens the CPU as a device, in a context that makes progress only inside calls that flush or wait.
+#[cfg(all(feature = "cpu", not(target_arch = "wasm32")))]
+pub fn cpu_without_threads(policy: Policy) -> Context {
+    let options = ContextOptions { policy, ..ContextOptions::default() };
+    Context::on_threads(&options, false).expect("the system gives a thread")
+}
