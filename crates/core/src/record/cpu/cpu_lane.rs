@@ -53,12 +53,17 @@ struct LaneProgress {
 /// # Errors
 /// Returns `Device` if the system gives no thread.
 pub(crate) fn open(lateness: Duration) -> Result<(Arc<CpuDevice>, Vec<Lane>)> {
+    open_with(lateness, LONGEST)
+}
+
+/// Opens the CPU as a device, on which the launches of a level may run for `longest`.
+fn open_with(lateness: Duration, longest: Duration) -> Result<(Arc<CpuDevice>, Vec<Lane>)> {
     let device = Arc::new(CpuDevice::new(CpuForm::Device, u64::MAX));
     let lane = Arc::new(CpuLane {
         state: Mutex::default(),
         submitted: Condvar::new(),
         moved: Condvar::new(),
-        time: RunningTime::new(LONGEST),
+        time: RunningTime::new(longest),
         staging: device.staging.clone(),
     });
     let running = lane.clone();
@@ -182,5 +187,99 @@ impl Fence for CpuLane {
             let waited = self.moved.wait_timeout(state, left.min(GLANCE));
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::context::Context;
+    use crate::api::grid::Grid;
+    use crate::device::adapter_info::AdapterInfo;
+    use crate::runtime::owner::Owner;
+    use crate::scheduler::engine::Engine;
+    use crate::scheduler::ordering::policy::Policy;
+    use fencepost_kernels::{HostBuffer, args};
+    use std::sync::mpsc::channel;
+
+    fn context(longest: Duration) -> Context {
+        let (device, lanes) = open_with(CostModel::LATENESS, longest).expect("a thread");
+        let engine = Engine::new(device.clone(), lanes, Policy::default(), true);
+        Context::of(Owner::new(engine, Some(device), None, AdapterInfo::cpu()))
+    }
+
+    const ONE: &str = "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+        @compute @workgroup_size(1) fn k() { x[0] = 1u; }";
+
+    #[test]
+    fn a_batch_runs_beside_the_program() {
+        let ctx = context(LONGEST);
+        let (go, told) = channel::<()>();
+        let told = Mutex::new(told);
+        let run = move |_: [u32; 3], _: [u32; 3], _: &[u8], buffers: &mut [HostBuffer<'_>]| {
+            told.lock().expect("one run").recv().expect("the test goes on");
+            buffers[0].bytes_mut()[0] = 7;
+        };
+        ctx.host_kernel("k", Arc::new(run)).expect("the CPU runs it");
+        let (queue, kernel) = (ctx.queue("q"), ctx.kernel_from(ONE, "k").expect("it compiles"));
+        let mut x = queue.zeros::<u32, 1>([1]).expect("memory");
+        queue.launch_dyn(&kernel, Grid::groups([1]), args![x = &mut x]).expect("a launch");
+        let done = queue.finish();
+        assert!(!queue.is_complete().expect("no error"), "the function waits for this test");
+        go.send(()).expect("the function waits");
+        done.wait().expect("no error");
+        assert_eq!(queue.read(&x).wait().expect("a read"), [7]);
+    }
+
+    #[test]
+    fn a_kernel_that_never_ends_loses_the_device_after_the_limit() {
+        let ctx = context(Duration::from_millis(50));
+        let text = "@group(0) @binding(0) var<storage, read_write> x: array<atomic<u32>>;
+            @compute @workgroup_size(1) fn k() { while atomicLoad(&x[0]) == 0u {} }";
+        let (queue, kernel) = (ctx.queue("q"), ctx.kernel_from(text, "k").expect("it compiles"));
+        let mut x = queue.zeros::<u32, 1>([1]).expect("memory");
+        queue.launch_dyn(&kernel, Grid::groups([1]), args![x = &mut x]).expect("a launch");
+        let error = queue.finish().wait().expect_err("the kernel never ends");
+        assert!(matches!(error.kind(), Kind::DeviceLost { .. }), "{error}");
+        assert!(error.to_string().contains("kernel `k`"), "{error}");
+    }
+
+    #[test]
+    fn a_host_function_that_panics_loses_the_device_and_names_the_kernel() {
+        let ctx = context(LONGEST);
+        let run =
+            |_: [u32; 3], _: [u32; 3], _: &[u8], _: &mut [HostBuffer<'_>]| panic!("a mistake of the program");
+        ctx.host_kernel("k", Arc::new(run)).expect("the CPU runs it");
+        let (queue, kernel) = (ctx.queue("q"), ctx.kernel_from(ONE, "k").expect("it compiles"));
+        let mut x = queue.zeros::<u32, 1>([1]).expect("memory");
+        queue.launch_dyn(&kernel, Grid::groups([1]), args![x = &mut x]).expect("a launch");
+        let error = queue.finish().wait().expect_err("the function panics");
+        assert!(error.to_string().contains("the host function of kernel `k` panicked"), "{error}");
+    }
+
+    #[test]
+    fn each_workgroup_of_a_large_grid_runs_once() {
+        let ctx = context(LONGEST);
+        let text = "@group(0) @binding(0) var<storage, read_write> x: array<atomic<u32>>;
+            @compute @workgroup_size(2) fn k(@builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) n: vec3<u32>) {
+                atomicAdd(&x[id.x + n.x * (id.y + n.y * id.z)], 1u);
+            }";
+        let (queue, kernel) = (ctx.queue("q"), ctx.kernel_from(text, "k").expect("it compiles"));
+        let mut x = queue.zeros::<u32, 1>([41 * 13 * 7]).expect("memory");
+        for _ in 0..3 {
+            queue.launch_dyn(&kernel, Grid::groups([41, 13, 7]), args![x = &mut x]).expect("a launch");
+        }
+        let counts = queue.read(&x).wait().expect("a read");
+        assert!(counts.iter().all(|&count| count == 6), "{counts:?}");
+    }
+
+    #[test]
+    fn two_maps_are_the_same_memory() {
+        let ctx = context(LONGEST);
+        let x = ctx.array(&[1_u32, 2]).expect("memory");
+        let first = x.map_read().wait().expect("a map").as_ptr();
+        x.map_write().wait().expect("a map")[1] = 5;
+        let second = x.map_read().wait().expect("a map");
+        assert_eq!((second.as_ptr(), &second[..]), (first, &[1, 5][..]));
     }
 }
