@@ -6,6 +6,8 @@ pub(crate) mod bits;
 mod component;
 mod convert;
 pub(crate) mod double;
+#[cfg(test)]
+mod edges;
 pub(crate) mod float;
 pub(crate) mod formula;
 pub(crate) mod geometry;
