@@ -38,7 +38,8 @@ impl HostKernel for CpuKernel {
         // The engines need whole words at multiples of 16 bytes, which the caller's slices may not be.
         let mut copies: Vec<Vec<u128>> = buffers.iter().map(|buffer| words(buffer.bytes())).collect();
         let lens: Vec<usize> = buffers.iter().map(|buffer| buffer.bytes().len()).collect();
-        let cells: Vec<Cells<'_>> = copies.iter_mut().zip(&lens).map(|(copy, &len)| cells(copy, len)).collect();
+        let cells: Vec<Cells<'_>> =
+            copies.iter_mut().zip(&lens).map(|(copy, &len)| cells(copy, len)).collect();
         let (stop, range) = (AtomicBool::new(false), 0..GridRun::all(groups));
         let run = GridRun { groups, range, params, buffers: &cells, seed: 0, stop: &stop };
         if let Err(fault) = self.run_groups(&run) {
