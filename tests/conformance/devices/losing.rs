@@ -23,7 +23,7 @@ type Breaker = (CommandQueue, DynKernel, DeviceArray<u32>);
 /// program.
 pub fn doomed(s: &Subject) -> Vec<Doomed> {
     let mut all = with_threads(s);
-    if !s.is_cpu() {
+    if s.place().has_wgpu() {
         let recorder = RecorderChoice::Wgpu;
         let options = AdoptOptions { recorder, threads: false, ..AdoptOptions::default() };
         all.push(adopted(s, "adopted, without threads", options));
@@ -33,7 +33,7 @@ pub fn doomed(s: &Subject) -> Vec<Doomed> {
 
 /// Returns the contexts of [`doomed`] that have threads.
 pub fn with_threads(s: &Subject) -> Vec<Doomed> {
-    if s.is_cpu() {
+    if !s.place().has_wgpu() {
         return vec![own(s)];
     }
     let plain = AdoptOptions { recorder: RecorderChoice::Wgpu, ..AdoptOptions::default() };
@@ -50,7 +50,7 @@ pub fn with_threads(s: &Subject) -> Vec<Doomed> {
 /// Returns a context on a device of its own.
 pub fn own(s: &Subject) -> Doomed {
     let ctx = s.ctx();
-    let breaker = s.is_cpu().then(|| breaker(&ctx));
+    let breaker = (!s.place().has_wgpu()).then(|| breaker(&ctx));
     Doomed { name: "own", ctx, threads: true, by_wgpu: false, breaker }
 }
 
@@ -63,7 +63,7 @@ fn adopted(s: &Subject, name: &'static str, options: AdoptOptions) -> Doomed {
 }
 
 impl Doomed {
-    /// Loses the device: by `destroy` on an adapter, by a kernel that panics on the CPU recorder.
+    /// Loses the device: by `destroy` on an adapter, by a kernel that panics on the CPU.
     pub fn lose(&self) {
         match &self.breaker {
             Some((queue, kernel, out)) => {
@@ -82,7 +82,7 @@ pub fn lost(doomed: &Doomed) -> Error {
     gate.event().wait().expect_err("the gate is never signalled")
 }
 
-/// Returns a queue without earlier work, a kernel that panics on the CPU recorder, and the kernel's argument.
+/// Returns a queue without earlier work, a kernel that panics on the CPU, and the kernel's argument.
 fn breaker(ctx: &Context) -> Breaker {
     let breaks = |_: [u32; 3], _: [u32; 3], _: &[u8], _: &mut [HostBuffer<'_>]| {
         std::panic::resume_unwind(Box::new("on purpose"));

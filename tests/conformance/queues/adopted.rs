@@ -113,7 +113,7 @@ fn two_contexts(subject: &Subject) {
 
 fn borrowed(subject: &Subject) {
     let ctx = subject.ctx();
-    assert_eq!(ctx.wgpu().is_some(), !subject.is_cpu());
+    assert_eq!(ctx.wgpu().is_some(), subject.place().has_wgpu());
     if let Some((device, queue)) = ctx.wgpu() {
         let caller = Caller::new(device, queue);
         caller.submit(7);

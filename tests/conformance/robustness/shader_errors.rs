@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 pub fn cases() -> Vec<Case> {
     vec![
+        case("r01_only_the_cpu_takes_a_host_kernel", host_kernel),
         case("r01_mistakes_in_kernels_have_their_errors", |s| check(s, Policy::Ordered, TEXTS)),
         case("r01_a_kernel_that_needs_a_missing_ability_is_refused", unsupported),
     ]
@@ -100,20 +101,21 @@ const TEXTS: &[Mistake] = &[
             compile(b, text, "f", &[])
         },
         |kind| {
-            let limit = 16 << 10; // the limit of each device; the CPU recorder compiles nothing
+            let limit = 16 << 10; // the limit of each device
             matches!(kind, Kind::TooManyParameters { found: 16_400, limit: l, .. } if *l == limit)
-                || matches!(kind, Kind::NoReference { .. })
         },
-    ),
-    (
-        "a host kernel for a real device, a kernel without one for the CPU recorder",
-        |b| match b.ctx.wgpu() {
-            Some(_) => b.ctx.host_kernel("f", Arc::new(NOTHING)),
-            None => compile(b, "@compute @workgroup_size(1) fn without() {}", "without", &[]),
-        },
-        |kind| matches!(kind, Kind::Device { .. } | Kind::NoReference { .. }),
     ),
 ];
+
+fn host_kernel(s: &Subject) {
+    let taken = s.ctx().host_kernel("f", Arc::new(NOTHING));
+    match taken {
+        Ok(()) => assert!(!s.place().has_wgpu()),
+        Err(error) => {
+            assert!(s.place().has_wgpu() && matches!(error.kind(), Kind::Device { .. }), "{error}");
+        }
+    }
+}
 
 fn too_many_bindings(b: &Bench) -> Result<()> {
     let declared = |i| format!("@group(0) @binding({i}) var<storage, read_write> x{i}: array<u32>;");
@@ -148,7 +150,6 @@ fn unsupported(s: &Subject) {
         let found = compile(&bench, text, "able", &[]);
         match found {
             Ok(()) => assert!(has, "{ability}"),
-            Err(error) if s.is_cpu() => assert!(matches!(error.kind(), Kind::NoReference { .. }), "{error}"),
             Err(error) => {
                 assert!(!has, "{ability}: {error}");
                 let named = matches!(error.kind(), Kind::Unsupported { kernel, .. } if kernel == "able");

@@ -61,7 +61,8 @@ pub struct Context {
 }
 
 impl Context {
-    /// Opens the best adapter: a discrete one before an integrated one, and an integrated one before software. If
+    /// Opens the best adapter: a discrete one before an integrated one, and an integrated one before software. On a
+    /// machine without any, it opens the CPU, which needs no driver. If
     /// `FENCEPOST_ADAPTER` is set, the call opens the adapter that the variable names, by its number in
     /// [`adapters`](crate::adapters) or by a part of its name and backend.
     ///
@@ -179,8 +180,9 @@ impl Context {
         Self { owner }
     }
 
-    /// Makes a context on host bytes, for tests. Its commands run in an allowed order that a seed chooses, and a launch
-    /// runs the reference function of its kernel.
+    /// Makes a context on host bytes, for tests. Its commands run in an allowed order that a seed chooses. A launch runs
+    /// the text of its kernel, in an order of the invocations that the seed chooses too, or the kernel's reference
+    /// function if it has one.
     ///
     /// # Example
     /// ```

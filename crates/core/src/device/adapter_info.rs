@@ -74,10 +74,9 @@ impl AdapterInfo {
     pub(crate) fn cpu() -> Self {
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         Self {
-            name: format!("CPU ({threads} threads)"),
+            name: "Fencepost CPU".into(),
             backend: Self::CPU_BACKEND,
-            driver: concat!("fencepost-cpu ", env!("CARGO_PKG_VERSION")).into(),
-            abilities: vec!["f16", "f64", "int64", "subgroups", "f32 atomics", "timestamps"],
+            driver: format!("{}, {threads} threads", env!("CARGO_PKG_VERSION")),
             ..Self::cpu_recorder()
         }
     }
@@ -90,7 +89,7 @@ impl AdapterInfo {
             backend: "host",
             kind: AdapterKind::Software,
             driver: String::new(),
-            abilities: Vec::new(),
+            abilities: vec!["f16", "f64", "int64", "subgroups", "f32 atomics", "timestamps"],
             max_array: 1 << 31,
             max_binding: 1 << 31,
             binding_alignment: 32,

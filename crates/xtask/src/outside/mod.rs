@@ -40,10 +40,11 @@ serde = { version = "*", features = ["derive"] }
 
 /// Lists the crates that a program must have in one version only: two versions would have equal names for different
 /// types.
-const SINGLE: [&str; 13] = [
+const SINGLE: [&str; 14] = [
     "bytemuck",
     "fencepost",
     "fencepost-core",
+    "fencepost-cpu",
     "fencepost-kernels",
     "fencepost-profile",
     "fencepost-sync",

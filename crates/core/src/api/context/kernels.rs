@@ -164,11 +164,11 @@ impl Context {
         late(KernelLate::new(&self.owner, job, Box::new(make)))
     }
 
-    /// Gives the CPU recorder the function that it runs for the entry point `entry`. Existing kernels keep their
-    /// functions. If the function panics, the device counts as lost, and the reason names the kernel.
+    /// Gives the CPU a function that it runs in place of the text of the entry point `entry`. Existing kernels keep their
+    /// code. If the function panics, the device counts as lost, and the reason names the kernel.
     ///
     /// # Errors
-    /// Returns [`Kind::Device`] if the context is on a real device.
+    /// Returns [`Kind::Device`] if the context is on an adapter of wgpu.
     ///
     /// # Example
     /// ```
@@ -191,7 +191,7 @@ impl Context {
     pub fn host_kernel(&self, entry: &str, kernel: Arc<dyn HostKernel>) -> Result<()> {
         let Some(cpu) = self.owner.cpu() else {
             let (object, message) =
-                (format!("host kernel `{entry}`"), "only the CPU recorder runs host kernels".into());
+                (format!("host kernel `{entry}`"), "only the CPU runs host kernels".into());
             return Err(Kind::Device { object, message }.into());
         };
         cpu.host_kernel(entry, kernel);

@@ -1,7 +1,8 @@
 //! The limits, the memory and the kernels of the CPU.
 
-use super::host_code::HostCode;
+use super::host_code::{HostCode, MAX_GROUPS};
 use crate::device::Device;
+use crate::device::kernel_origin::check;
 use crate::driver::caps::Caps;
 use crate::error::{Kind, Result};
 use crate::memory::block::{Allocate, Block, Memory};
@@ -49,7 +50,7 @@ impl CpuDevice {
             binding_alignment: 32,
             max_bindings: 32,
             max_binding_index: 1000,
-            max_groups: 65535,
+            max_groups: MAX_GROUPS,
             max_workgroup: [1024; 3],
             max_invocations: 1024,
             max_workgroup_memory: 32 << 10,
@@ -143,9 +144,11 @@ impl Device for CpuDevice {
     fn compile(&self, recipe: &Recipe<'_>) -> Result<Pipeline> {
         let given = lock(&self.kernels).get(&recipe.interface.entry).cloned();
         let function = given.or_else(|| recipe.reference.clone().filter(|_| self.form == CpuForm::Recorder));
-        function
-            .map_or_else(|| program(recipe), |function| Ok(HostCode::Function(function)))
-            .map(Pipeline::Host)
+        if let Some(function) = function {
+            return Ok(Pipeline::Host(HostCode::Function(function)));
+        }
+        check(&self.caps, recipe.interface)?;
+        program(recipe).map(Pipeline::Host)
     }
 
     fn nanoseconds_a_tick(&self) -> f64 {
@@ -177,7 +180,7 @@ impl CpuForm {
         match self {
             Self::Recorder => "CPU recorder",
             #[cfg(cpu_code)]
-            Self::Device => "CPU",
+            Self::Device => "Fencepost CPU",
         }
     }
 }

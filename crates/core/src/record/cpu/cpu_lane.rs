@@ -122,7 +122,7 @@ impl CpuLane {
     fn execute(&self, steps: &[Step], clock: &mut HostClock, order: &mut StepOrder) -> Result<(), Lost> {
         order.sort(steps);
         let launches = SideBySide::new(&self.time);
-        let mut visitor = CpuVisitor { clock, staging: &self.staging, launches, lost: None };
+        let mut visitor = CpuVisitor::new(clock, &self.staging, launches);
         let walked = order.walk(steps, &mut visitor);
         debug_assert!(walked.is_ok(), "bug: a step of the CPU returned an error");
         visitor.settle();

@@ -176,7 +176,7 @@ impl CpuDevices {
         }
         let next = self.lanes[lane].batches[0].take(choice);
         let launches = AtOnce { seed: self.rng.u64(1..) };
-        let mut visitor = CpuVisitor { clock: &mut self.clock, staging: &self.staging, launches, lost: None };
+        let mut visitor = CpuVisitor::new(&mut self.clock, &self.staging, launches);
         if let Some(next) = next {
             execute(&next, &mut visitor);
         }
@@ -241,12 +241,13 @@ impl CpuDevices {
 }
 
 /// Executes an operation.
-fn execute(next: &NextWork<'_>, visitor: &mut CpuVisitor<'_, AtOnce>) {
+fn execute<'e>(next: &NextWork<'e>, visitor: &mut CpuVisitor<'e, '_, AtOnce>) {
     let executed = match *next {
         NextWork::Step(work) => visit(visitor, 0, work),
         NextWork::Node(graph, node) => visit_node(visitor, 0, graph, node),
         NextWork::End => Ok(()),
     };
+    visitor.settle();
     debug_assert!(executed.is_ok(), "bug: a step of the CPU recorder returned an error");
 }
 

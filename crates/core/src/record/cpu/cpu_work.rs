@@ -47,15 +47,23 @@ pub(super) trait RunsLaunches<'e> {
 }
 
 /// Executes the work of steps on host bytes.
-pub(super) struct CpuVisitor<'a, L> {
-    pub(super) clock: &'a mut HostClock,
-    pub(super) staging: &'a Arc<ByteMeter>,
-    pub(super) launches: L,
+pub(super) struct CpuVisitor<'e, 'v, L> {
+    clock: &'v mut HostClock,
+    staging: &'v Arc<ByteMeter>,
+    launches: L,
     /// Holds the reason for which the device is lost. Nothing is executed after it is set.
     pub(super) lost: Option<Lost>,
+    /// Is the last level whose commands are timed, with the time at which they start: they run side by side.
+    started: Option<(u32, u64)>,
+    /// Lists the timed commands of the level that end when the launches are executed.
+    ends: Vec<&'e TimeSlot>,
 }
 
-impl<'e, L: RunsLaunches<'e>> CpuVisitor<'_, L> {
+impl<'e, 'v, L: RunsLaunches<'e>> CpuVisitor<'e, 'v, L> {
+    pub(super) fn new(clock: &'v mut HostClock, staging: &'v Arc<ByteMeter>, launches: L) -> Self {
+        Self { clock, staging, launches, lost: None, started: None, ends: Vec::new() }
+    }
+
     fn run(&mut self, launch: &'e Launch, params: &ParamsBlock) -> Result<()> {
         if self.lost.is_none() {
             self.lost = self.launches.launch(launch, params).err();
@@ -63,15 +71,18 @@ impl<'e, L: RunsLaunches<'e>> CpuVisitor<'_, L> {
         Ok(())
     }
 
-    /// Executes the launches that were kept.
+    /// Executes the launches that were kept, and records the ends of the timed commands among them.
     pub(super) fn settle(&mut self) {
         if self.lost.is_none() {
             self.lost = self.launches.settle().err();
         }
+        for time in std::mem::take(&mut self.ends) {
+            time.end(self.clock.read());
+        }
     }
 }
 
-impl<'e, L: RunsLaunches<'e>> WorkVisitor<'e> for CpuVisitor<'_, L> {
+impl<'e, L: RunsLaunches<'e>> WorkVisitor<'e> for CpuVisitor<'e, '_, L> {
     fn level(&mut self, _: u32) {
         self.settle();
     }
@@ -138,14 +149,20 @@ impl<'e, L: RunsLaunches<'e>> WorkVisitor<'e> for CpuVisitor<'_, L> {
 
     fn publish(&mut self, _: &'e Arc<Block>) {}
 
-    fn start_time(&mut self, _: u32, time: &'e Arc<TimeSlot>) {
-        self.settle();
-        time.set(Ticks { start: self.clock.read(), end: 0 });
+    fn start_time(&mut self, level: u32, time: &'e Arc<TimeSlot>) {
+        let start = match self.started {
+            Some((at, start)) if at == level => start,
+            _ => {
+                self.settle();
+                self.clock.read()
+            }
+        };
+        self.started = Some((level, start));
+        time.set(Ticks { start, end: 0 });
     }
 
     fn end_time(&mut self, time: &'e Arc<TimeSlot>) {
-        self.settle();
-        time.end(self.clock.read());
+        self.ends.push(time);
     }
 }
 

@@ -10,6 +10,9 @@ use fencepost_sync::Lost;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+/// Limits the workgroups of a launch along each axis.
+pub(super) const MAX_GROUPS: u32 = 65535;
+
 /// Is the code of a kernel on the CPU.
 #[derive(Clone)]
 pub(crate) enum HostCode {
@@ -31,13 +34,15 @@ pub(super) fn code_of(launch: &Launch) -> &HostCode {
     }
 }
 
-/// Returns the workgroup counts of a launch. If one of them is 0 all are 0, because host kernels check only the first.
+/// Returns the workgroup counts of a launch. If one of them is 0 all are 0, because host kernels check only the first. If
+/// one in the memory of an indirect launch exceeds the limit all are 0, as on every device.
 pub(super) fn groups(launch: &Launch) -> [u32; 3] {
     let groups = launch.indirect.as_ref().map_or(launch.groups, |span| {
         let bytes = host_bytes::copy(&span.block, span.range());
         std::array::from_fn(|i| bytemuck::pod_read_unaligned(&bytes[4 * i..4 * i + 4]))
     });
-    if groups.contains(&0) { [0; 3] } else { groups }
+    let refused = |&count: &u32| count == 0 || count > MAX_GROUPS;
+    if groups.iter().any(refused) { [0; 3] } else { groups }
 }
 
 /// Executes a whole launch on copies of its arrays, because two bindings may be ranges of one block. `seed` chooses the
