@@ -2,6 +2,8 @@
 //!
 //! The interpreter calls all of them, and compiled code calls those that it has no instructions for.
 
+#[cfg(test)]
+mod accuracy;
 pub(crate) mod bits;
 mod component;
 mod convert;
