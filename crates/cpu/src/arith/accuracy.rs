@@ -3,8 +3,8 @@
 //! The references are the functions of the standard library on `f64`. `cargo test accuracy -- --nocapture` prints the largest
 //! error of each function.
 
-use super::edges::{doubles, floats, nearest_half, same};
-use super::{Operand, Outcome, Scalar, math};
+use super::Scalar;
+use super::edges::{call, doubles, floats, nearest_half, same};
 use half::f16;
 use naga::MathFunction as Fun;
 use std::f64::consts::PI;
@@ -83,14 +83,6 @@ fn logarithmic(x: f64, exact: f64) -> f64 {
 fn ulp(x: f64) -> f64 {
     let exponent = if x == 0.0 { -126.0 } else { x.abs().log2().floor().clamp(-126.0, 127.0) };
     2_f64.powf(exponent - 23.0)
-}
-
-fn call(fun: Fun, args: &[Scalar]) -> Scalar {
-    let args: Vec<Operand<'_>> = args.iter().map(|&arg| Operand::Scalar(arg)).collect();
-    match math(fun, &args) {
-        Outcome::Scalar(result) => result,
-        other => panic!("{other:?} is no scalar"),
-    }
 }
 
 /// Returns the error of a result of type `f32`, or infinity if it is not the infinity or the NaN that it has to be.

@@ -70,8 +70,8 @@ fn low(count: u32) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use crate::arith::edges::{INTEGERS, integers, value, wrapped};
-    use crate::arith::{Operand, Outcome, Scalar, math};
+    use crate::arith::Scalar;
+    use crate::arith::edges::{INTEGERS, call, integers, value, wrapped};
     use naga::{MathFunction as Fun, Scalar as Type, ScalarKind};
 
     /// Returns the bits of an integer, the lowest one first.
@@ -84,14 +84,6 @@ mod tests {
         let sign = ty.kind == ScalarKind::Sint && list.last().is_some_and(|&bit| bit);
         let start = if sign { -(1_i128 << list.len()) } else { 0 };
         wrapped(ty, list.iter().enumerate().fold(start, |sum, (bit, &one)| sum + (i128::from(one) << bit)))
-    }
-
-    fn call(fun: Fun, args: &[Scalar]) -> Scalar {
-        let args: Vec<Operand<'_>> = args.iter().map(|&arg| Operand::Scalar(arg)).collect();
-        match math(fun, &args) {
-            Outcome::Scalar(result) => result,
-            other => panic!("{other:?} is no scalar"),
-        }
     }
 
     #[test]
