@@ -73,8 +73,10 @@ mod tests {
     use half::f16;
     use naga::MathFunction as Fun;
 
+    type Make = fn(f64) -> Scalar;
+
     /// Holds the ways to make a float, and the distance of 1 from the next number of its type.
-    const TYPES: [(fn(f64) -> Scalar, f64); 3] = [
+    const TYPES: [(Make, f64); 3] = [
         (|x| Scalar::F16(f16::from_f64(x)), 1.0 / 1024.0),
         (|x| Scalar::F32(x as f32), f32::EPSILON as f64),
         (Scalar::F64, f64::EPSILON),

@@ -214,11 +214,10 @@ mod tests {
             }
             determinant *= if pivot == i { a[pivot][i] } else { -a[pivot][i] };
             a.swap(i, pivot);
-            for row in i + 1..a.len() {
-                let factor = a[row][i] / a[i][i];
-                for column in i..a.len() {
-                    a[row][column] -= factor * a[i][column];
-                }
+            let (done, below) = a.split_at_mut(i + 1);
+            for row in below {
+                let factor = row[i] / done[i][i];
+                row.iter_mut().zip(&done[i]).for_each(|(x, pivot)| *x -= factor * pivot);
             }
         }
         determinant

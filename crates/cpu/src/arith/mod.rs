@@ -26,6 +26,8 @@ mod packed;
 mod real;
 mod relational;
 mod scalar;
+#[cfg(test)]
+mod types;
 mod vector;
 
 pub(crate) use convert::convert;
