@@ -1,8 +1,8 @@
 //! The numbers that the tests of arithmetic use, and the ways to compare results.
 
-use super::Scalar;
+use crate::arith::{Operand, Outcome, Scalar, math};
 use half::f16;
-use naga::ScalarKind;
+use naga::{MathFunction, ScalarKind};
 
 /// Holds the four types of integers.
 pub(crate) const INTEGERS: [naga::Scalar; 4] =
@@ -65,6 +65,9 @@ pub(crate) fn integers(ty: naga::Scalar) -> Vec<i128> {
     let (least, greatest) = range(ty);
     let mut values = vec![least, least + 1, least + 2, greatest, greatest - 1, greatest / 2, greatest / 3];
     values.extend(-9..10);
+    // The conversion of these to `f32` by way of `f64` would round twice.
+    let twice = (1_i128 << 60) + (1 << 36) + 1;
+    values.extend([twice, -twice, 8 * twice]);
     values.extend((0..i128::BITS / 2).step_by(5).flat_map(|bit| [1_i128 << bit, -(1_i128 << bit)]));
     values.extend((0..20).map(|_| i128::from(random.i64(..))));
     values.extend((0..20).map(|_| i128::from(random.i32(..))));
@@ -123,4 +126,23 @@ pub(crate) fn same(a: Scalar, b: Scalar) -> bool {
         _ => false,
     };
     a.ty() == b.ty() && (a.bits() == b.bits() || nan(a) && nan(b))
+}
+
+/// Calls a built-in function that takes and returns scalars.
+pub(crate) fn call(fun: MathFunction, args: &[Scalar]) -> Scalar {
+    let args: Vec<Operand<'_>> = args.iter().map(|&arg| Operand::Scalar(arg)).collect();
+    match math(fun, &args) {
+        Outcome::Scalar(result) => result,
+        other => panic!("{other:?} is no scalar"),
+    }
+}
+
+/// Returns a float as `f64`.
+pub(crate) fn real(x: Scalar) -> f64 {
+    match x {
+        Scalar::F16(x) => x.to_f64(),
+        Scalar::F32(x) => x.into(),
+        Scalar::F64(x) => x,
+        _ => panic!("{x:?} is no float"),
+    }
 }
