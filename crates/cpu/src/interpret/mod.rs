@@ -3,8 +3,10 @@
 //! [`Interpreter::new`] decodes each function once into a flat list of instructions, whose operands are slots of a frame. A
 //! workgroup runs its invocations one after the other, each until it ends or waits.
 
+mod access;
 mod atomic;
 mod builtin;
+mod compute;
 mod decode;
 mod invocation;
 mod memory;

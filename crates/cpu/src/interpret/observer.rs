@@ -46,11 +46,9 @@ pub(crate) trait Observer {
     /// Sees an index before it is moved into an array, a matrix or a vector of this many elements.
     fn index(&mut self, site: Site, index: u64, len: u64);
 
-    /// Sees the operands of an operator for one component. A unary operator has no second one.
-    fn operands(&mut self, site: Site, a: u64, b: Option<u64>);
-
-    /// Sees the arguments of a math function.
-    fn math(&mut self, site: Site, argument: &[u64]);
+    /// Sees the operands of an operator or a function for one component, or all arguments of a function. The operand of a
+    /// unary operator comes twice.
+    fn compute(&mut self, site: Site, operands: &[u64]);
 
     /// Sees that all invocations of the workgroup passed a barrier.
     fn barrier(&mut self, site: Site);
@@ -65,7 +63,6 @@ impl Observer for () {
     fn store(&mut self, _: Site, _: Touched) {}
     fn atomic(&mut self, _: Site, _: Touched) {}
     fn index(&mut self, _: Site, _: u64, _: u64) {}
-    fn operands(&mut self, _: Site, _: u64, _: Option<u64>) {}
-    fn math(&mut self, _: Site, _: &[u64]) {}
+    fn compute(&mut self, _: Site, _: &[u64]) {}
     fn barrier(&mut self, _: Site) {}
 }

@@ -66,6 +66,10 @@ pub(super) struct From {
 pub(super) enum Op {
     /// Copies one slot.
     Move { to: Slot, from: Slot },
+    /// Copies the only slot of a variable of the function.
+    LoadSlot { to: Slot, from: Slot },
+    /// Copies to the only slot of a variable of the function.
+    StoreSlot { to: Slot, from: Slot },
     /// Copies a row of slots.
     Copy { to: To, from: Slot },
     /// Sets slots to zero.
@@ -152,19 +156,18 @@ pub(super) struct Binary {
     pub(super) b: From,
 }
 
-/// Is a product of matrices. A vector is a matrix with one column or one row.
+/// Is a product of matrices, or a dot product. A vector is a matrix with one column or one row.
 #[derive(Debug)]
 pub(super) struct Product {
-    pub(super) ty: naga::Scalar,
     pub(super) to: Slot,
-    pub(super) a: Slot,
-    pub(super) b: Slot,
+    pub(super) a: Argument,
+    pub(super) b: Argument,
     pub(super) rows: u8,
     pub(super) inner: u8,
     pub(super) columns: u8,
 }
 
-/// Names a scalar, a vector or a matrix that a math function takes.
+/// Names a scalar, a vector or a matrix that a function takes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Argument {
     pub(super) slot: Slot,
@@ -213,6 +216,7 @@ pub(super) struct Atomic {
 /// Holds the targets of a switch.
 #[derive(Debug)]
 pub(super) struct Cases {
+    /// Holds the target of each value, in the order of the values.
     pub(super) values: Vec<(u32, Target)>,
     pub(super) default: Target,
 }

@@ -18,6 +18,11 @@ pub(super) struct Run {
 }
 
 impl Run {
+    /// Counts the bytes of the scalars.
+    pub(super) fn bytes(&self) -> u64 {
+        u64::from(self.count) * u64::from(self.width)
+    }
+
     fn end(&self) -> u32 {
         self.offset.saturating_add(self.count.saturating_mul(u32::from(self.width)))
     }

@@ -6,7 +6,7 @@ use super::invocation::{Invocation, State};
 use super::memory::Memory;
 use super::observer::Observer;
 use super::op::Op;
-use super::step::{Executor, site};
+use super::step::{Executor, Here};
 use super::subgroup::{self, LANES};
 use crate::error::Fault;
 use crate::program::Program;
@@ -161,7 +161,8 @@ impl<O: Observer> Groups<'_, O> {
             return Err(Fault::Barrier { place, workgroup: group });
         }
         if O::ACTIVE {
-            self.executor.observer.barrier(site(first, code, first.next));
+            let site = Here::new(self.executor.decoded, first).site(first.next);
+            self.executor.observer.barrier(site);
         }
         self.invocations.iter_mut().for_each(|invocation| invocation.state = State::Ready);
         self.shuffle();

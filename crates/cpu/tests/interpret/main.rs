@@ -7,5 +7,6 @@ mod memory;
 mod order;
 mod program;
 mod refused;
+mod speed;
 mod subgroup;
 mod values;
