@@ -38,7 +38,7 @@ fn is_true(x: Scalar) -> bool {
 }
 
 /// Returns an integer as it is, and a float after a limitation to the least and the greatest integer of a type.
-/// The greatest one is the greatest that the type of the float holds.
+/// The limits are those that the type of the float holds.
 pub(super) fn to_integer(x: Scalar, least: i128, greatest: i128) -> i128 {
     match x {
         Scalar::Bool(x) => x.into(),
@@ -46,7 +46,7 @@ pub(super) fn to_integer(x: Scalar, least: i128, greatest: i128) -> i128 {
         Scalar::U32(x) => x.into(),
         Scalar::I64(x) => x.into(),
         Scalar::U64(x) => x.into(),
-        Scalar::F16(x) => (x.to_f64() as i128).clamp(least, greatest.min(65504)),
+        Scalar::F16(x) => (x.to_f64() as i128).clamp(least.max(-65504), greatest.min(65504)),
         Scalar::F32(x) => (x as i128).clamp(least, last(greatest, 24)),
         Scalar::F64(x) => (x as i128).clamp(least, last(greatest, 53)),
     }
@@ -91,5 +91,149 @@ pub(super) fn to_f64(x: Scalar) -> f64 {
         Scalar::F16(x) => x.to_f64(),
         Scalar::F32(x) => x.into(),
         Scalar::F64(x) => x,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::convert;
+    use crate::arith::Scalar;
+    use crate::arith::tests::edges::{
+        INTEGERS, doubles, floats, halves, integers, nearest_half, range, same, value, wrapped,
+    };
+    use half::f16;
+    use naga::ScalarKind;
+
+    #[test]
+    fn an_integer_keeps_its_value_modulo_the_values_of_the_new_type() {
+        for from in INTEGERS {
+            for to in INTEGERS {
+                for a in integers(from) {
+                    let got = convert(wrapped(from, a), to.kind, Some(to.width));
+                    let (least, greatest) = range(to);
+                    let expected = (a - least).rem_euclid(greatest - least + 1) + least;
+                    assert_eq!((got.ty(), value(got)), (to, expected), "{a} of {from:?}");
+                }
+            }
+        }
+    }
+
+    /// Returns the closest float of a type, with so many digits, to an integer.
+    fn last_inside(least: i128, greatest: i128, digits: u32, exact: f64) -> i128 {
+        if exact.is_nan() {
+            return 0;
+        }
+        let mut last = greatest;
+        while (last >> last.trailing_zeros()) >= 1 << digits {
+            last -= 1 << last.trailing_zeros();
+        }
+        // A float outside the range of `i128` is outside that of every type.
+        (exact as i128).clamp(least, last)
+    }
+
+    #[test]
+    fn a_float_outside_a_type_of_integers_becomes_the_last_float_inside_it() {
+        for to in INTEGERS {
+            let (least, greatest) = range(to);
+            for x in floats() {
+                let got = value(convert(Scalar::F32(x), to.kind, Some(to.width)));
+                assert_eq!(got, last_inside(least, greatest, 24, x.into()), "{x:e} as {to:?}");
+            }
+            for x in doubles() {
+                let got = value(convert(Scalar::F64(x), to.kind, Some(to.width)));
+                assert_eq!(got, last_inside(least, greatest, 53, x), "{x:e} as {to:?}");
+            }
+            for x in halves() {
+                let got = value(convert(Scalar::F16(x), to.kind, Some(to.width)));
+                let limited = x.to_f64().clamp(-65504.0, 65504.0);
+                assert_eq!(got, last_inside(least, greatest, 24, limited), "{x:e} as {to:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_limits_of_integers_are_those_of_naga() {
+        for to in INTEGERS {
+            for from in [naga::Scalar::F16, naga::Scalar::F32, naga::Scalar::F64] {
+                let (least, greatest) = naga::proc::min_max_float_representable_by(from, to);
+                for (infinity, limit) in [(f32::NEG_INFINITY, least), (f32::INFINITY, greatest)] {
+                    let limit = match limit {
+                        naga::Literal::F16(x) => x.to_f64(),
+                        naga::Literal::F32(x) => x.into(),
+                        naga::Literal::F64(x) => x,
+                        other => panic!("{other:?} is no float"),
+                    };
+                    let float = convert(Scalar::F32(infinity), from.kind, Some(from.width));
+                    let got = value(convert(float, to.kind, Some(to.width)));
+                    assert_eq!(got, limit as i128, "{float:?} as {to:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_integer_becomes_the_nearest_float() {
+        for from in INTEGERS {
+            for a in integers(from) {
+                let x = wrapped(from, a);
+                // The conversions of Rust from `i128` round to the nearest number.
+                assert_eq!(convert(x, ScalarKind::Float, Some(4)), Scalar::F32(a as f32));
+                assert_eq!(convert(x, ScalarKind::Float, Some(8)), Scalar::F64(a as f64));
+                assert_eq!(convert(x, ScalarKind::Float, Some(2)), Scalar::F16(nearest_half(a as f64)));
+            }
+        }
+    }
+
+    #[test]
+    fn a_float_becomes_the_nearest_float_of_another_type() {
+        for x in doubles() {
+            let half = convert(Scalar::F64(x), ScalarKind::Float, Some(2));
+            assert!(same(half, Scalar::F16(nearest_half(x))), "{x:e}");
+            let single = convert(Scalar::F64(x), ScalarKind::Float, Some(4));
+            // The text of a number with all of its digits is parsed with one rounding.
+            let parsed: f32 = format!("{x:e}").parse().expect("the text is a number");
+            assert!(same(single, Scalar::F32(parsed)), "{x:e}");
+        }
+        for x in floats() {
+            let half = convert(Scalar::F32(x), ScalarKind::Float, Some(2));
+            assert!(same(half, Scalar::F16(nearest_half(x.into()))), "{x:e}");
+            assert!(same(convert(Scalar::F32(x), ScalarKind::Float, Some(8)), Scalar::F64(x.into())));
+        }
+        for x in halves() {
+            let wide = convert(Scalar::F16(x), ScalarKind::Float, Some(4));
+            assert!(same(convert(wide, ScalarKind::Float, Some(2)), Scalar::F16(x)), "{x:e}");
+        }
+    }
+
+    #[test]
+    fn bool_is_one_or_zero_and_only_zeros_are_false() {
+        let types =
+            [(ScalarKind::Sint, 4), (ScalarKind::Uint, 4), (ScalarKind::Sint, 8), (ScalarKind::Uint, 8)];
+        for (kind, width) in types.into_iter().chain([2, 4, 8].map(|width| (ScalarKind::Float, width))) {
+            for bit in [false, true] {
+                let number = convert(Scalar::Bool(bit), kind, Some(width));
+                assert_eq!(number.ty(), naga::Scalar { kind, width });
+                let one = convert(Scalar::U32(u32::from(bit)), kind, Some(width));
+                assert_eq!(number, one);
+                assert_eq!(convert(number, ScalarKind::Bool, Some(1)), Scalar::Bool(bit));
+            }
+        }
+        let zeros = [Scalar::F16(f16::NEG_ZERO), Scalar::F32(-0.0), Scalar::F64(-0.0)];
+        assert!(zeros.iter().all(|&x| convert(x, ScalarKind::Bool, Some(1)) == Scalar::Bool(false)));
+        let others = [Scalar::F32(f32::NAN), Scalar::F32(1e-45), Scalar::I64(1 << 40), Scalar::F64(-1e-300)];
+        assert!(others.iter().all(|&x| convert(x, ScalarKind::Bool, Some(1)) == Scalar::Bool(true)));
+    }
+
+    #[test]
+    fn a_conversion_without_a_width_keeps_the_bits() {
+        for x in floats() {
+            let bits = u64::from(x.to_bits());
+            for kind in [ScalarKind::Sint, ScalarKind::Uint, ScalarKind::Float] {
+                let got = convert(Scalar::F32(x), kind, None);
+                assert_eq!((got.bits(), got.ty()), (bits, naga::Scalar { kind, width: 4 }));
+            }
+        }
+        assert_eq!(convert(Scalar::U64(1 << 63), ScalarKind::Sint, None), Scalar::I64(i64::MIN));
+        assert_eq!(convert(Scalar::I32(0x3f80_0000), ScalarKind::Float, None), Scalar::F32(1.0));
     }
 }

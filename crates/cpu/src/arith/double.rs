@@ -3,9 +3,14 @@
 //! The functions without an exact result come from `libm`, so that every host computes the same bits.
 
 pub(crate) use libm::{
-    acos, acosh, asin, asinh, atan, atan2, atanh, cos, cosh, exp, exp2, fma, log, log2, pow, sin, sinh, tan,
-    tanh,
+    acos, asin, asinh, atan, atan2, atanh, cos, cosh, exp, exp2, fma, log, log2, pow, sin, sinh, tan, tanh,
 };
+
+/// Returns the number, not negative, with a hyperbolic cosine. It is NaN below 1.
+pub(crate) fn acosh(x: f64) -> f64 {
+    // The function of `libm` gives numbers for large negative arguments.
+    if x < 1.0 { f64::NAN } else { libm::acosh(x) }
+}
 
 /// Returns the least integer that is not less.
 pub(crate) fn ceil(x: f64) -> f64 {

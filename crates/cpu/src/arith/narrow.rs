@@ -20,13 +20,13 @@ pub(crate) fn narrow(x: f64) -> f16 {
 #[cfg(test)]
 mod tests {
     use super::narrow;
-    use crate::arith::edges::nearest_half;
+    use crate::arith::tests::edges::nearest_half;
     use half::f16;
 
     #[test]
     fn every_middle_of_two_halves_and_its_neighbours_round_to_the_nearest_half() {
         let tiny = f64::EPSILON;
-        for bits in (0..0x7bff_u16) {
+        for bits in 0..0x7bff_u16 {
             let (low, high) = (f16::from_bits(bits).to_f64(), f16::from_bits(bits + 1).to_f64());
             let middle = f64::midpoint(low, high);
             for x in [low, middle, middle * (1.0 - tiny), middle * (1.0 + tiny), middle * (1.0 + 1e-8), high]

@@ -152,9 +152,7 @@ impl<O: Observer> Groups<'_, O> {
             return Ok(false);
         };
         let code = &self.executor.decoded.functions[first.function];
-        let here = |other: &Invocation| {
-            other.state == State::Barrier && (other.function, other.next) == (first.function, first.next)
-        };
+        let here = |other: &Invocation| other.state == State::Barrier && other.compare_place(first).is_eq();
         if !self.invocations.iter().all(here) {
             let place = self.program.place(code.origins[first.next - 1].span);
             let place = place.map_or_else(|| self.program.name().to_owned(), |place| place.to_string());

@@ -1,8 +1,8 @@
 //! The numbers that the tests of arithmetic use, and the ways to compare results.
 
-use super::Scalar;
+use crate::arith::{Operand, Outcome, Scalar, math};
 use half::f16;
-use naga::ScalarKind;
+use naga::{MathFunction, ScalarKind};
 
 /// Holds the four types of integers.
 pub(crate) const INTEGERS: [naga::Scalar; 4] =
@@ -123,4 +123,23 @@ pub(crate) fn same(a: Scalar, b: Scalar) -> bool {
         _ => false,
     };
     a.ty() == b.ty() && (a.bits() == b.bits() || nan(a) && nan(b))
+}
+
+/// Calls a built-in function that takes and returns scalars.
+pub(crate) fn call(fun: MathFunction, args: &[Scalar]) -> Scalar {
+    let args: Vec<Operand<'_>> = args.iter().map(|&arg| Operand::Scalar(arg)).collect();
+    match math(fun, &args) {
+        Outcome::Scalar(result) => result,
+        other => panic!("{other:?} is no scalar"),
+    }
+}
+
+/// Returns a float as `f64`.
+pub(crate) fn real(x: Scalar) -> f64 {
+    match x {
+        Scalar::F16(x) => x.to_f64(),
+        Scalar::F32(x) => x.into(),
+        Scalar::F64(x) => x,
+        _ => panic!("{x:?} is no float"),
+    }
 }
