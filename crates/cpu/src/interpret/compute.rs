@@ -47,6 +47,18 @@ impl<O: Observer> Executor<'_, O> {
                     stack[at(base, to.slot) + component] = stack[at(base, from) + component];
                 }
             }
+            Op::QuickThree(ref three) => {
+                for component in 0..three.to.count as usize {
+                    let operand =
+                        |from: From| stack[at(base, from.slot) + component * usize::from(from.step)];
+                    let operands = three.from.map(operand);
+                    if O::ACTIVE {
+                        self.observer.compute(here.site(next), &operands);
+                    }
+                    let [a, b, c] = operands;
+                    stack[at(base, three.to.slot) + component] = (three.function)(a, b, c);
+                }
+            }
             Op::Binary(ref binary) => {
                 self.see_operands(here, next, stack, binary.to, binary.a, binary.b);
                 operate::binary(stack, base, binary);

@@ -15,6 +15,9 @@ pub(super) type Target = u32;
 /// Computes the bits of a result from the bits of the operands.
 pub(super) type Quick = fn(u64, u64) -> u64;
 
+/// Computes the bits of a result from the bits of three operands.
+pub(super) type QuickThree = fn(u64, u64, u64) -> u64;
+
 /// Says where an address begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Root {
@@ -82,6 +85,8 @@ pub(super) enum Op {
     Quick { function: Quick, to: Slot, a: Slot, b: Slot },
     /// Applies a quick function to components.
     QuickEach { function: Quick, to: To, a: From, b: From },
+    /// Applies a quick function of three operands to components.
+    QuickThree(Box<QuickThreeEach>),
     /// Applies an operator to components.
     Binary(Box<Binary>),
     /// Applies an operator to components.
@@ -154,6 +159,14 @@ pub(super) struct Binary {
     pub(super) to: To,
     pub(super) a: From,
     pub(super) b: From,
+}
+
+/// Is a quick function of three operands.
+#[derive(Debug)]
+pub(super) struct QuickThreeEach {
+    pub(super) function: QuickThree,
+    pub(super) to: To,
+    pub(super) from: [From; 3],
 }
 
 /// Is a product of matrices, or a dot product. A vector is a matrix with one column or one row.

@@ -2,7 +2,7 @@
 
 use super::function::FunctionDecoder;
 use crate::error::Result;
-use crate::interpret::op::{Argument, Math, Op, Product};
+use crate::interpret::op::{Argument, From, Math, Op, Product, QuickThreeEach};
 use crate::interpret::quick;
 use naga::{Expression, Handle, MathFunction, TypeInner};
 use smallvec::SmallVec;
@@ -24,6 +24,17 @@ impl FunctionDecoder<'_, '_> {
         if fun == MathFunction::Dot && first.ty == naga::Scalar::F32 {
             let (a, b, inner) = (first, arguments[1], first.rows);
             self.push(Op::Product(Box::new(Product { to: to.slot, a, b, rows: 1, inner, columns: 1 })));
+            return Ok(());
+        }
+        let each = |argument: &Argument| {
+            let step = u8::from(argument.count() > 1);
+            From { slot: argument.slot, step }
+        };
+        if let [a, b, c] = &arguments[..]
+            && let Some(function) = quick::math_of_three(fun, first.ty)
+        {
+            let from = [a, b, c].map(each);
+            self.push(Op::QuickThree(Box::new(QuickThreeEach { function, to, from })));
             return Ok(());
         }
         let last = *arguments.last().unwrap_or(&first);
