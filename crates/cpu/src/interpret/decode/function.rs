@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::interpret::op::{Address, Code, Op, Origin, Root, Slot, Target, To};
 use naga::proc::TypeResolution;
 use naga::valid::FunctionInfo;
-use naga::{Expression, Function, Handle, LocalVariable, Span, TypeInner};
+use naga::{AddressSpace, Expression, Function, GlobalVariable, Handle, LocalVariable, Span, TypeInner};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
@@ -154,10 +154,18 @@ impl<'d, 'p> FunctionDecoder<'d, 'p> {
     }
 
     /// Returns the address of a variable of the module.
-    pub(super) fn global(&self, variable: Handle<naga::GlobalVariable>) -> Result<Address> {
+    pub(super) fn global(&self, variable: Handle<GlobalVariable>) -> Result<Address> {
+        let program = self.decoder.program;
         let (root, offset) = match self.decoder.globals.get(&variable) {
             Some(&Global::Region(region, byte)) => (Root::Region(region), byte),
             Some(&Global::Private(slot)) => (Root::Private, slot),
+            // Nothing loads or stores through a pointer to a variable that the entry point does not use.
+            None if program.info().get_entry_point(program.entry_index())[variable].is_empty() => {
+                match program.module().global_variables[variable].space {
+                    AddressSpace::Private => (Root::Private, 0),
+                    _ => (Root::Region(u16::MAX), 0),
+                }
+            }
             None => return Err(self.unsupported("a variable that is no buffer and no uniform block")),
         };
         Ok(Address { offset, index: None, root })
