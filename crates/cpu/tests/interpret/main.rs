@@ -3,9 +3,12 @@
 
 mod builtin;
 mod harness;
+mod layout;
 mod memory;
 mod order;
 mod program;
+mod random;
 mod refused;
+mod speed;
 mod subgroup;
 mod values;
