@@ -198,6 +198,7 @@ fn options(index: usize, policy: Policy) -> ContextOptions {
 
 fn on_adapter(place: &Arc<Place>, index: usize, name: &str, policy: Policy) -> Trial {
     let name = format!("p08_{name}_programs_match_the_oracle");
+    let encodes = place.has_wgpu();
     watched(place, name, move || {
         let options = options(index, policy);
         // Where pinned memory is ordinary memory, uses of it are no hazard, so programs under `Checked` have none.
@@ -205,13 +206,14 @@ fn on_adapter(place: &Arc<Place>, index: usize, name: &str, policy: Policy) -> T
         let place = |seed| Adapter { options: options.clone(), seed };
         run_all(
             asked().unwrap_or(10_000..10_000 + seeds(ON_ADAPTER)),
-            &Matching { policy, pinned, encodes: true, place },
+            &Matching { policy, pinned, encodes, place },
         )
     })
 }
 
 fn awaited_on_adapter(place: &Arc<Place>, index: usize, name: &str, policy: Policy) -> Trial {
     let (name, own) = (format!("p08_{name}_programs_that_await_match_the_oracle"), place.clone());
+    let encodes = place.has_wgpu();
     watched(place, name, move || {
         let options = options(index, policy);
         let place = |seed: u64| {
@@ -222,7 +224,7 @@ fn awaited_on_adapter(place: &Arc<Place>, index: usize, name: &str, policy: Poli
         };
         let seeds = 10_000..10_000 + seeds(awaited(ON_ADAPTER));
         // A pinned array has no wait that can be awaited.
-        run_all(asked().unwrap_or(seeds), &Matching { policy, pinned: false, encodes: true, place })
+        run_all(asked().unwrap_or(seeds), &Matching { policy, pinned: false, encodes: encodes, place })
     })
 }
 

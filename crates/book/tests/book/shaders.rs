@@ -1,7 +1,7 @@
 //! Checks that the library accepts the shaders in the book.
 
 use crate::pages::book;
-use fencepost::{Context, CpuOptions, Error, Kind};
+use fencepost::{Context, CpuOptions, Kind, Result};
 use pulldown_cmark::{CodeBlockKind, Event, Tag, TagEnd};
 
 /// Returns the texts of all blocks of WGSL.
@@ -30,24 +30,25 @@ fn entry(shader: &str) -> &str {
     name.split('(').next().unwrap_or_default()
 }
 
-/// Returns the error of the CPU recorder for a text. The recorder checks last that it has a function for the kernel.
-fn refusal(shader: &str) -> Error {
-    let made = Context::on_cpu(CpuOptions::default()).kernel_from(shader, entry(shader));
-    made.map(drop).expect_err("no function was given")
+/// Compiles a text for the CPU.
+fn compile(shader: &str) -> Result<()> {
+    Context::on_cpu(CpuOptions::default()).kernel_from(shader, entry(shader)).map(drop)
 }
 
 #[test]
-fn every_shader_is_parsed_validated_and_reflected() {
+fn every_shader_runs_on_the_cpu() {
     let shaders = shaders();
     assert!(!shaders.is_empty());
     for shader in &shaders {
-        let error = refusal(shader);
-        assert!(matches!(error.kind(), Kind::NoReference { .. }), "{error}\n{shader}");
+        if let Err(error) = compile(shader) {
+            panic!("{error}\n{shader}");
+        }
     }
 }
 
 #[test]
 fn a_wrong_shader_is_found() {
-    let error = refusal("@compute @workgroup_size(1) fn f() { undeclared = 1; }");
+    let text = "@compute @workgroup_size(1) fn f() { undeclared = 1; }";
+    let error = compile(text).expect_err("the name is not declared");
     assert!(matches!(error.kind(), Kind::Kernel(_)), "{error}");
 }

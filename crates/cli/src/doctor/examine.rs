@@ -23,7 +23,7 @@ fn look() -> Result<()> {
     say("adapters", || {
         let known = fencepost::adapters();
         output::json(&Message::Adapters(known.iter().map(AdapterInfo::to_string).collect()))?;
-        Ok(machine::count(known.len()))
+        Ok(machine::count(&known))
     })?;
     say("default adapter", || Ok(machine::default_adapter()))?;
     machine::surroundings().into_iter().try_for_each(|line| output::json(&Message::Ends(line)))

@@ -17,7 +17,7 @@ const NVIDIA: &str = "/proc/driver/nvidia/version";
 /// Checks the surroundings of the adapters.
 pub(super) fn surroundings() -> Vec<Line> {
     let (loader, known) = (Loader::of_process(), fencepost::adapters());
-    let mut lines = loader.lines(known.len());
+    let mut lines = loader.lines(with_driver(&known));
     if cfg!(target_os = "linux") {
         lines.push(nodes(Path::new(NODES)));
         lines.extend(nvidia(Path::new(NVIDIA), &known, loader.remedy()));
@@ -25,14 +25,21 @@ pub(super) fn surroundings() -> Vec<Line> {
     lines
 }
 
-/// Reports the number of adapters.
-pub(super) fn count(known: usize) -> Line {
+/// Is the backend of the CPU, which needs no driver.
+const NATIVE_CODE: &str = "native code";
+
+/// Reports the number of adapters with a driver.
+pub(super) fn count(known: &[AdapterInfo]) -> Line {
     let name = "adapters";
-    match known {
-        0 => Line::failed(name, "this machine has no adapter", Loader::of_process().remedy()),
-        1 => Line::ok(name, "there is one"),
-        count => Line::ok(name, format!("there are {count}")),
+    match with_driver(known) {
+        0 => Line::failed(name, "this machine has no adapter besides the CPU itself", Loader::of_process().remedy()),
+        1 => Line::ok(name, "there is one, and the CPU itself"),
+        count => Line::ok(name, format!("there are {count}, and the CPU itself")),
     }
+}
+
+fn with_driver(known: &[AdapterInfo]) -> usize {
+    known.iter().filter(|info| info.backend != NATIVE_CODE).count()
 }
 
 /// Checks that `Context::new()` finds an adapter.

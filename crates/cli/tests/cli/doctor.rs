@@ -73,9 +73,9 @@ fn hidden() -> Result<()> {
             command.env_remove(variable);
         }
         let ran = ended(command.env("__EGL_VENDOR_LIBRARY_FILENAMES", "/nothing").env(name, value))?;
-        ensure!(ran.code == Some(1), "{ran:?}");
+        ensure!(ran.code == Some(0), "{ran:?}"); // the CPU works
         let json: Value = serde_json::from_str(&ran.out)?;
-        for check in ["adapters", "default adapter", name] {
+        for check in ["adapters", name] {
             let line = line(&json["machine"], check)?;
             ensure!(line["status"] == "failed", "{line}");
             ensure!(line["remedy"] == format!("`unset {name}`"), "{line}");

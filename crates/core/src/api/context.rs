@@ -89,7 +89,10 @@ impl Context {
             let adapter = match adapter::choose(&options.adapter).await? {
                 Chosen::Wgpu(adapter) => adapter,
                 #[cfg(cpu_code)]
-                Chosen::Cpu => return Self::on_threads(&options, true),
+                Chosen::Cpu => {
+                    options.recorder.or_variable()?; // a wrong variable is an error on every adapter
+                    return Self::on_threads(&options, true);
+                }
             };
             let submit_path = options.recorder.or_variable()?.submit_path(&adapter.get_info());
             let ContextOptions { lateness, kernel_folder, .. } = options;
