@@ -5,9 +5,27 @@ use super::invocation::{at, memory_place, stack_place};
 use super::memory;
 use super::observer::{Observer, Touched};
 use super::op::{Address, Op, Slot, Unsized};
-use super::step::{Executor, Here, row, row_mut};
+use super::step::{Executor, Here, copy, row, row_mut};
 
 impl<O: Observer> Executor<'_, O> {
+    /// Copies from a variable of the invocation.
+    #[inline]
+    pub(super) fn load_stack(&mut self, op: &Op, here: &Here<'_>, next: usize, stack: &mut [u64]) {
+        let Op::LoadStack { to, at: ref address } = *op else { return };
+        let (slot, count) = (stack_place(stack, here.base, address), to.count as usize);
+        self.see_load(here, next, Touched::Stack { slot, count });
+        copy(stack, slot, at(here.base, to.slot), count);
+    }
+
+    /// Copies to a variable of the invocation.
+    #[inline]
+    pub(super) fn store_stack(&mut self, op: &Op, here: &Here<'_>, next: usize, stack: &mut [u64]) {
+        let Op::StoreStack { from, count, at: ref address } = *op else { return };
+        let (slot, count) = (stack_place(stack, here.base, address), count as usize);
+        self.see_store(here, next, Touched::Stack { slot, count });
+        copy(stack, at(here.base, from), slot, count);
+    }
+
     /// Copies words from memory.
     #[inline]
     pub(super) fn load_words(&mut self, op: &Op, here: &Here<'_>, next: usize, stack: &mut [u64]) {

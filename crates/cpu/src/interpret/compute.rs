@@ -1,6 +1,6 @@
 //! The instructions that compute values, except the most common ones.
 
-use super::access::{pointer, put_step};
+use super::access::pointer;
 use super::invocation::at;
 use super::observer::Observer;
 use super::op::{Argument, From, Op, Slot, To};
@@ -21,15 +21,6 @@ impl<O: Observer> Executor<'_, O> {
                 let index = self.element(here, next, stack[at(base, index)], u64::from(len)) as usize;
                 let count = to.count as usize;
                 copy(stack, at(base, from) + index * count, at(base, to.slot), count);
-            }
-            Op::Index { to, base: before, index, len, stride } => {
-                let index = self.element(here, next, stack[at(base, index)], u64::from(len));
-                put_step(stack, base, to, before, index * u64::from(stride));
-            }
-            Op::IndexUnsized { to, base: before, index, ref array } => {
-                let len = self.length(stack, base, array);
-                let index = self.element(here, next, stack[at(base, index)], len);
-                put_step(stack, base, to, before, index * u64::from(array.stride));
             }
             Op::Length { to, ref array } => {
                 stack[at(base, to)] = u64::from(self.length(stack, base, array) as u32);
@@ -58,6 +49,10 @@ impl<O: Observer> Executor<'_, O> {
                     let [a, b, c] = operands;
                     stack[at(base, three.to.slot) + component] = (three.function)(a, b, c);
                 }
+            }
+            Op::QuickVector(ref vectors) => {
+                self.see_arguments(here, next, stack, &vectors.from);
+                operate::vectors(stack, base, vectors);
             }
             Op::Binary(ref binary) => {
                 self.see_operands(here, next, stack, binary.to, binary.a, binary.b);

@@ -18,6 +18,9 @@ pub(super) type Quick = fn(u64, u64) -> u64;
 /// Computes the bits of a result from the bits of three operands.
 pub(super) type QuickThree = fn(u64, u64, u64) -> u64;
 
+/// Computes up to four components from the components of two vectors.
+pub(super) type QuickVector = fn(&[f32], &[f32]) -> [f32; 4];
+
 /// Says where an address begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Root {
@@ -87,6 +90,8 @@ pub(super) enum Op {
     QuickEach { function: Quick, to: To, a: From, b: From },
     /// Applies a quick function of three operands to components.
     QuickThree(Box<QuickThreeEach>),
+    /// Applies a quick function to two vectors.
+    QuickVector(Box<QuickVectors>),
     /// Applies an operator to components.
     Binary(Box<Binary>),
     /// Applies an operator to components.
@@ -167,6 +172,14 @@ pub(super) struct QuickThreeEach {
     pub(super) function: QuickThree,
     pub(super) to: To,
     pub(super) from: [From; 3],
+}
+
+/// Is a quick function of two vectors of `f32`. A function of one vector ignores the second one.
+#[derive(Debug)]
+pub(super) struct QuickVectors {
+    pub(super) function: QuickVector,
+    pub(super) to: To,
+    pub(super) from: [Argument; 2],
 }
 
 /// Is a product of matrices, or a dot product. A vector is a matrix with one column or one row.

@@ -1,7 +1,8 @@
 //! The loop that executes instructions.
 
+use super::access::put_step;
 use super::decode::Decoded;
-use super::invocation::{Caller, Invocation, State, at, stack_place};
+use super::invocation::{Caller, Invocation, State, at};
 use super::memory::Memory;
 use super::observer::{Observer, Site, Touched};
 use super::op::{Code, Op, Slot};
@@ -97,18 +98,19 @@ impl<O: Observer> Executor<'_, O> {
                     }
                 }
                 Op::Copy { to, from } => copy(stack, at(base, from), at(base, to.slot), to.count as usize),
-                Op::LoadStack { to, at: ref address } => {
-                    let (slot, count) = (stack_place(stack, base, address), to.count as usize);
-                    self.see_load(here, next, Touched::Stack { slot, count });
-                    copy(stack, slot, at(base, to.slot), count);
-                }
-                Op::StoreStack { from, count, at: ref address } => {
-                    let (slot, count) = (stack_place(stack, base, address), count as usize);
-                    self.see_store(here, next, Touched::Stack { slot, count });
-                    copy(stack, at(base, from), slot, count);
-                }
+                Op::LoadStack { .. } => self.load_stack(op, here, next, stack),
+                Op::StoreStack { .. } => self.store_stack(op, here, next, stack),
                 Op::LoadWords { .. } => self.load_words(op, here, next, stack),
                 Op::StoreWords { .. } => self.store_words(op, here, next, stack),
+                Op::Index { to, base: before, index, len, stride } => {
+                    let index = self.element(here, next, stack[at(base, index)], u64::from(len));
+                    put_step(stack, base, to, before, index * u64::from(stride));
+                }
+                Op::IndexUnsized { to, base: before, index, ref array } => {
+                    let len = self.length(stack, base, array);
+                    let index = self.element(here, next, stack[at(base, index)], len);
+                    put_step(stack, base, to, before, index * u64::from(array.stride));
+                }
                 Op::Jump(target) => next = target as usize,
                 Op::JumpIf { condition, target } => {
                     if stack[at(base, condition)] != 0 {
