@@ -72,12 +72,12 @@ impl<O: Observer> Executor<'_, O> {
                 Op::Move { to, from } => stack[at(base, to)] = stack[at(base, from)],
                 Op::LoadSlot { to, from } => {
                     let slot = at(base, from);
-                    self.see_load(here, next, Touched::Stack { slot, count: 1 });
+                    self.tell_load(here, next, Touched::Stack { slot, count: 1 });
                     stack[at(base, to)] = stack[slot];
                 }
                 Op::StoreSlot { to, from } => {
                     let slot = at(base, to);
-                    self.see_store(here, next, Touched::Stack { slot, count: 1 });
+                    self.tell_store(here, next, Touched::Stack { slot, count: 1 });
                     stack[slot] = stack[at(base, from)];
                 }
                 Op::Quick { function, to, a, b } => {
@@ -88,7 +88,7 @@ impl<O: Observer> Executor<'_, O> {
                     stack[at(base, to)] = function(a, b);
                 }
                 Op::QuickEach { function, to, a, b } => {
-                    self.see_operands(here, next, stack, to, a, b);
+                    self.tell_operands(here, next, stack, to, a, b);
                     let (mut a_at, mut b_at) = (at(base, a.slot), at(base, b.slot));
                     let to_at = at(base, to.slot);
                     for slot in to_at..to_at + to.count as usize {
@@ -163,17 +163,17 @@ impl<O: Observer> Executor<'_, O> {
         invocation.next = 0;
     }
 
-    /// Shows a load to the observer.
+    /// Tells the observer of a load.
     #[inline(always)]
-    pub(super) fn see_load(&mut self, here: &Here<'_>, next: usize, touched: Touched) {
+    pub(super) fn tell_load(&mut self, here: &Here<'_>, next: usize, touched: Touched) {
         if O::ACTIVE {
             self.observer.load(here.site(next), touched);
         }
     }
 
-    /// Shows a store to the observer.
+    /// Tells the observer of a store.
     #[inline(always)]
-    pub(super) fn see_store(&mut self, here: &Here<'_>, next: usize, touched: Touched) {
+    pub(super) fn tell_store(&mut self, here: &Here<'_>, next: usize, touched: Touched) {
         if O::ACTIVE {
             self.observer.store(here.site(next), touched);
         }

@@ -2,7 +2,7 @@
 
 use super::function::FunctionDecoder;
 use crate::error::Result;
-use crate::interpret::op::{Argument, From, Math, Op, Product, QuickThreeEach, QuickVectors};
+use crate::interpret::op::{Argument, Math, Op, Product, QuickThreeEach, QuickVectors, Strided};
 use crate::interpret::quick;
 use naga::{Expression, Handle, MathFunction, TypeInner};
 use smallvec::SmallVec;
@@ -28,7 +28,7 @@ impl FunctionDecoder<'_, '_> {
         }
         let each = |argument: &Argument| {
             let step = u8::from(argument.count() > 1);
-            From { slot: argument.slot, step }
+            Strided { slot: argument.slot, step }
         };
         if let [a, b, c] = &arguments[..]
             && let Some(function) = quick::math_of_three(fun, first.ty)
