@@ -10,8 +10,8 @@ use std::sync::atomic::AtomicBool;
 
 /// Runs a program.
 ///
-/// A subgroup is 4 invocations with adjacent numbers. Those of its lanes take part in an operation of the subgroup that wait
-/// at the place that comes first in the program. A lane that reads a value from a lane that takes no part gets its own value.
+/// A subgroup is 4 invocations with adjacent numbers, its lanes. The lanes that wait at the place that comes first in the
+/// program take part in an operation of the subgroup. A lane that reads a value from a lane that takes no part gets its own value.
 pub struct CpuKernel {
     interpreter: Interpreter,
 }

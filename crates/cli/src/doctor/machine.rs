@@ -32,7 +32,11 @@ const NATIVE_CODE: &str = "native code";
 pub(super) fn count(known: &[AdapterInfo]) -> Line {
     let name = "adapters";
     match with_driver(known) {
-        0 => Line::failed(name, "this machine has no adapter besides the CPU itself", Loader::of_process().remedy()),
+        0 => Line::failed(
+            name,
+            "this machine has no adapter besides the CPU itself",
+            Loader::of_process().remedy(),
+        ),
         1 => Line::ok(name, "there is one, and the CPU itself"),
         count => Line::ok(name, format!("there are {count}, and the CPU itself")),
     }

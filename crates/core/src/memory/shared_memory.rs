@@ -8,7 +8,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 /// Is the alignment of each allocation: a line of the processor's cache.
-const ALIGNMENT: usize = 64;
+const CACHE_LINE: usize = 64;
 
 /// Holds the bytes of a block.
 pub(crate) struct SharedMemory {
@@ -18,15 +18,15 @@ pub(crate) struct SharedMemory {
 }
 
 /// Owns an allocation.
-struct Allocation {
+struct OwnedBytes {
     start: NonNull<u8>,
     layout: Layout,
 }
 
 // SAFETY: the allocation is only freed through this value, and any thread may free it.
-unsafe impl Send for Allocation {}
+unsafe impl Send for OwnedBytes {}
 // SAFETY: a shared reference gives access to nothing.
-unsafe impl Sync for Allocation {}
+unsafe impl Sync for OwnedBytes {}
 
 // SAFETY: any thread may access the bytes. The scheduler orders the accesses of the host and of the device.
 unsafe impl Send for SharedMemory {}
@@ -36,10 +36,10 @@ unsafe impl Sync for SharedMemory {}
 impl SharedMemory {
     /// Allocates bytes that are zero. Returns `None` if the system has no memory for them.
     pub(crate) fn zeroed(size: u64) -> Option<Self> {
-        let layout = Layout::from_size_align(usize::try_from(size.max(1)).ok()?, ALIGNMENT).ok()?;
+        let layout = Layout::from_size_align(usize::try_from(size.max(1)).ok()?, CACHE_LINE).ok()?;
         // SAFETY: the size of the layout is not 0.
         let start = NonNull::new(unsafe { alloc_zeroed(layout) })?;
-        let owner = Arc::new(Allocation { start, layout });
+        let owner = Arc::new(OwnedBytes { start, layout });
         // SAFETY: `owner` keeps `size` zeroed bytes at the address. The scheduler orders all accesses to a block.
         let view = unsafe { HostView::new(start, size, owner) };
         Some(Self { start, size, view })
@@ -84,7 +84,7 @@ impl SharedMemory {
     }
 }
 
-impl Drop for Allocation {
+impl Drop for OwnedBytes {
     fn drop(&mut self) {
         // SAFETY: `alloc_zeroed` returned the address for this layout, and nothing else frees it.
         unsafe { dealloc(self.start.as_ptr(), self.layout) };

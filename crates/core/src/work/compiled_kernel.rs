@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::error::site::KernelId;
 #[cfg(cpu)]
-use crate::record::cpu::host_code::HostCode;
+use crate::work::host_code::HostCode;
 use fencepost_kernels::{HostKernel, Interface, Module, ShaderSource};
 use std::any::Any;
 use std::sync::Arc;

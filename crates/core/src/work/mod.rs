@@ -3,6 +3,8 @@
 pub(crate) mod compiled_kernel;
 pub(crate) mod graph_data;
 pub(crate) mod graph_part;
+#[cfg(cpu)]
+pub(crate) mod host_code;
 pub(crate) mod kernel_launch;
 pub(crate) mod region_copy;
 pub(crate) mod span;

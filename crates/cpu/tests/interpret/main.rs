@@ -1,4 +1,4 @@
-//! What kernels compute on the CPU.
+//! Tests of what kernels compute on the CPU.
 #![allow(missing_docs, reason = "the names of the tests say what they test")]
 
 mod algorithm;

@@ -129,7 +129,8 @@ impl Context {
 /// # Errors
 /// Returns `Device` with the name `object` if the context is on no wgpu device.
 pub(crate) fn device_of(owner: &Owner, object: impl FnOnce() -> String) -> Result<&WgpuDevice> {
-    let none = || Kind::Device { object: object(), message: "a context on the CPU has no wgpu device".into() };
+    let none =
+        || Kind::Device { object: object(), message: "a context on the CPU has no wgpu device".into() };
     owner.wgpu().ok_or_else(|| none().into())
 }
 

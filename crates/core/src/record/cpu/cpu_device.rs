@@ -1,6 +1,6 @@
 //! The limits, the memory and the kernels of the CPU.
 
-use super::host_code::{HostCode, MAX_GROUPS};
+use super::run_code::MAX_GROUPS;
 use crate::device::Device;
 use crate::device::kernel_origin::check;
 use crate::driver::caps::Caps;
@@ -13,6 +13,7 @@ use crate::memory::heap::Heap;
 use crate::memory::shared_memory::SharedMemory;
 use crate::memory::staged_bytes::Staged;
 use crate::work::compiled_kernel::{Pipeline, Recipe};
+use crate::work::host_code::HostCode;
 use fencepost_kernels::HostKernel;
 use fencepost_sync::prim::{Mutex, lock};
 use std::collections::HashMap;

@@ -2,7 +2,7 @@
 
 use super::cpu_device::{CpuDevice, CpuForm};
 use super::cpu_work::CpuVisitor;
-use super::host_clock::HostClock;
+use super::device_clock::DeviceClock;
 use super::running_time::{LONGEST, RunningTime};
 use super::side_by_side::SideBySide;
 use crate::device::recorder::{Failure, Keep, LaneValue, Recorder};
@@ -24,13 +24,13 @@ const GLANCE: Duration = Duration::from_millis(100);
 
 /// Submits batches to the thread.
 struct LaneRecorder {
-    lane: Arc<CpuLane>,
+    lane: Arc<ThreadLane>,
     thread: Option<JoinHandle<()>>,
     device: Arc<CpuDevice>,
 }
 
 /// Joins the thread, the recorder and the fence.
-struct CpuLane {
+struct ThreadLane {
     state: Mutex<LaneProgress>,
     /// Is notified when a batch is submitted or the lane closes.
     submitted: Condvar,
@@ -59,7 +59,7 @@ pub(crate) fn open(lateness: Duration) -> Result<(Arc<CpuDevice>, Vec<Lane>)> {
 /// Opens the CPU as a device, on which the launches of a level may run for `longest`.
 fn open_with(lateness: Duration, longest: Duration) -> Result<(Arc<CpuDevice>, Vec<Lane>)> {
     let device = Arc::new(CpuDevice::new(CpuForm::Device, u64::MAX));
-    let lane = Arc::new(CpuLane {
+    let lane = Arc::new(ThreadLane {
         state: Mutex::default(),
         submitted: Condvar::new(),
         moved: Condvar::new(),
@@ -79,14 +79,14 @@ fn open_with(lateness: Duration, longest: Duration) -> Result<(Arc<CpuDevice>, V
     Ok((device, vec![Lane { recorder, fence, async_submit: true, cost_model }]))
 }
 
-impl CpuLane {
+impl ThreadLane {
     fn state(&self) -> MutexGuard<'_, LaneProgress> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Executes batches until the lane closes or the device is lost.
     fn run(&self) {
-        let (mut clock, mut order) = (HostClock::new(), StepOrder::default());
+        let (mut clock, mut order) = (DeviceClock::new(), StepOrder::default());
         while let Some((steps, value)) = self.next() {
             let done = catch_unwind(AssertUnwindSafe(|| self.execute(&steps, &mut clock, &mut order)));
             // The scheduler drops the last reference to the steps, after the fence has passed the value.
@@ -119,7 +119,7 @@ impl CpuLane {
         }
     }
 
-    fn execute(&self, steps: &[Step], clock: &mut HostClock, order: &mut StepOrder) -> Result<(), Lost> {
+    fn execute(&self, steps: &[Step], clock: &mut DeviceClock, order: &mut StepOrder) -> Result<(), Lost> {
         order.sort(steps);
         let launches = SideBySide::new(&self.time);
         let mut visitor = CpuVisitor::new(clock, &self.staging, launches);
@@ -168,7 +168,7 @@ impl Drop for LaneRecorder {
     }
 }
 
-impl Fence for CpuLane {
+impl Fence for ThreadLane {
     fn completed(&self) -> Result<TimelineValue, Lost> {
         self.time.check();
         self.state().progress()
@@ -212,7 +212,7 @@ mod tests {
         @compute @workgroup_size(1) fn k() { x[0] = 1u; }";
 
     #[test]
-    fn a_batch_runs_beside_the_program() {
+    fn a_batch_runs_while_the_program_goes_on() {
         let ctx = context(LONGEST);
         let (go, told) = channel::<()>();
         let told = Mutex::new(told);

@@ -5,8 +5,8 @@
 
 use super::cpu_device::{CpuDevice, CpuForm};
 use super::cpu_work::{CpuVisitor, RunsLaunches};
-use super::host_clock::HostClock;
-use super::host_code::run_on_copies;
+use super::device_clock::DeviceClock;
+use super::run_code::run_on_copies;
 use crate::device::recorder::{Failure, Keep, LaneValue, Recorder};
 use crate::device::{CostModel, Lane};
 use crate::error::{Kind, Result};
@@ -73,7 +73,7 @@ struct CpuDevices {
     steps_left: Option<u64>,
     lost: Option<Lost>,
     lanes: Vec<CpuLane>,
-    clock: HostClock,
+    clock: DeviceClock,
     staging: Arc<ByteMeter>,
 }
 
@@ -112,7 +112,7 @@ pub(crate) fn open_with(options: &CpuOptions, faults: &CpuFaults) -> (Arc<CpuDev
         steps_left: faults.lost_after,
         lost: None,
         lanes: (0..count).map(|_| CpuLane::default()).collect(),
-        clock: HostClock::new(),
+        clock: DeviceClock::new(),
         staging: device.staging.clone(),
     }));
     let lane = |lane: usize| Lane {

@@ -1,7 +1,7 @@
 //! The work of steps on host bytes, apart from launches.
 
+use super::device_clock::DeviceClock;
 use super::host_bytes;
-use super::host_clock::HostClock;
 use crate::error::Result;
 use crate::memory::block::Block;
 use crate::memory::byte_meter::{ByteMeter, MeteredVec};
@@ -48,7 +48,7 @@ pub(super) trait RunsLaunches<'e> {
 
 /// Executes the work of steps on host bytes.
 pub(super) struct CpuVisitor<'e, 'v, L> {
-    clock: &'v mut HostClock,
+    clock: &'v mut DeviceClock,
     staging: &'v Arc<ByteMeter>,
     launches: L,
     /// Holds the reason for which the device is lost. Nothing is executed after it is set.
@@ -60,7 +60,7 @@ pub(super) struct CpuVisitor<'e, 'v, L> {
 }
 
 impl<'e, 'v, L: RunsLaunches<'e>> CpuVisitor<'e, 'v, L> {
-    pub(super) fn new(clock: &'v mut HostClock, staging: &'v Arc<ByteMeter>, launches: L) -> Self {
+    pub(super) fn new(clock: &'v mut DeviceClock, staging: &'v Arc<ByteMeter>, launches: L) -> Self {
         Self { clock, staging, launches, lost: None, started: None, ends: Vec::new() }
     }
 

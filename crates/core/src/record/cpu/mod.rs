@@ -6,9 +6,9 @@ pub(crate) mod cpu_device;
 pub(crate) mod cpu_lane;
 pub(crate) mod cpu_recorder;
 mod cpu_work;
+mod device_clock;
 mod host_bytes;
-mod host_clock;
-pub(crate) mod host_code;
+pub(crate) mod run_code;
 pub(crate) mod run_order;
 #[cfg(cpu_code)]
 mod running_time;

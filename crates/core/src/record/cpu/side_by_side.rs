@@ -5,9 +5,10 @@
 )]
 
 use super::cpu_work::RunsLaunches;
-use super::host_code::{HostCode, code_of, groups, run_on_copies};
+use super::run_code::{code_of, groups, run_on_copies};
 use super::running_time::RunningTime;
 use crate::memory::block::Memory;
+use crate::work::host_code::HostCode;
 use crate::work::kernel_launch::Launch;
 use fencepost_cpu::{Cells, CpuKernel, GridRun};
 use fencepost_kernels::ParamsBlock;
@@ -24,7 +25,7 @@ const ALONE: Duration = Duration::from_micros(20);
 const PIECES: u64 = 8;
 
 /// Holds the threads that all devices of the process share. It is `None` if the system gives no thread.
-static THREADS: LazyLock<Option<ThreadPool>> = LazyLock::new(|| {
+static HELPERS: LazyLock<Option<ThreadPool>> = LazyLock::new(|| {
     let name = |number| format!("fencepost cpu {number}");
     ThreadPoolBuilder::new().num_threads(helpers()).thread_name(name).build().ok().filter(|_| helpers() > 0)
 });
@@ -149,7 +150,7 @@ fn run_shared(launches: &[Shared<'_>], stop: &AtomicBool) -> Result<(), Lost> {
     };
     let begun = Instant::now();
     while next() {
-        let Some(threads) = THREADS.as_ref().filter(|_| begun.elapsed() > ALONE) else { continue };
+        let Some(threads) = HELPERS.as_ref().filter(|_| begun.elapsed() > ALONE) else { continue };
         threads.in_place_scope(|scope| {
             for _ in 0..helpers() {
                 scope.spawn(|_| while next() {});

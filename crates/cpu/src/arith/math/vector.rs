@@ -46,8 +46,8 @@ fn lift<R: Lift>(x: &Operand<'_>) -> Vector<R> {
     x.components().iter().map(|&x| R::take(x)).collect()
 }
 
-/// Returns the products of each component of one vector with each of another one. Those of one component of `row` are a
-/// column.
+/// Returns the products of each component of one vector with each of another one. The products of one component of `row`
+/// are a column.
 fn outer(column: &Operand<'_>, row: &Operand<'_>) -> Outcome {
     let row = row.components();
     let column = column.components();

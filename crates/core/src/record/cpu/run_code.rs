@@ -1,27 +1,15 @@
-//! The code of a kernel on the CPU: a function of the host, or the compiled text of the kernel.
+//! Runs the code of kernels on the CPU.
 
 use super::host_bytes;
 use crate::work::compiled_kernel::Pipeline;
+use crate::work::host_code::HostCode;
 use crate::work::kernel_launch::Launch;
-#[cfg(cpu_code)]
-use fencepost_cpu::CpuKernel;
-use fencepost_kernels::{HostBuffer, HostKernel, ParamsBlock};
+use fencepost_kernels::{HostBuffer, ParamsBlock};
 use fencepost_sync::Lost;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 
 /// Limits the workgroups of a launch along each axis.
 pub(super) const MAX_GROUPS: u32 = 65535;
-
-/// Is the code of a kernel on the CPU.
-#[derive(Clone)]
-pub(crate) enum HostCode {
-    /// The program or the library gives a function for the whole grid.
-    Function(Arc<dyn HostKernel>),
-    /// The text of the kernel is compiled or interpreted.
-    #[cfg(cpu_code)]
-    Program(Arc<CpuKernel>),
-}
 
 /// Returns the code of a launch's kernel.
 ///

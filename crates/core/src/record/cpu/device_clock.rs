@@ -3,12 +3,12 @@
 use std::time::Instant;
 
 /// Reads nanoseconds since `epoch`. Each reading is greater than the last.
-pub(super) struct HostClock {
+pub(super) struct DeviceClock {
     epoch: Instant,
     last: u64,
 }
 
-impl HostClock {
+impl DeviceClock {
     pub(super) fn new() -> Self {
         Self { epoch: Instant::now(), last: 0 }
     }
