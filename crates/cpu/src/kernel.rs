@@ -1,5 +1,7 @@
 //! A program that runs as a kernel of the host.
 
+#[cfg(feature = "compile")]
+use crate::compile::Compiled;
 use crate::error::{Fault, Result};
 use crate::interpret::Interpreter;
 use crate::program::Program;
@@ -8,9 +10,11 @@ use fencepost_kernels::{HostBuffer, HostKernel};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Runs a program.
+/// Runs a program: as machine code where the compiler translates it, and in the interpreter elsewhere.
 pub struct CpuKernel {
     interpreter: Interpreter,
+    #[cfg(feature = "compile")]
+    compiled: Option<Compiled>,
 }
 
 impl CpuKernel {
@@ -19,7 +23,22 @@ impl CpuKernel {
     /// # Errors
     /// [`Error::Unsupported`](crate::Error::Unsupported), with the line.
     pub fn new(program: Arc<Program>) -> Result<Self> {
-        Ok(Self { interpreter: Interpreter::new(program)? })
+        #[cfg(feature = "compile")]
+        let compiled = compile(&program);
+        Ok(Self {
+            #[cfg(feature = "compile")]
+            compiled,
+            interpreter: Interpreter::new(program)?,
+        })
+    }
+
+    /// Returns `true` if the kernel runs as machine code. A run in an order of its own, and one with a buffer that is
+    /// smaller than its variable, is interpreted nevertheless.
+    pub fn is_compiled(&self) -> bool {
+        #[cfg(feature = "compile")]
+        return self.compiled.is_some();
+        #[cfg(not(feature = "compile"))]
+        return false;
     }
 
     /// Runs a range of workgroups on the calling thread.
@@ -27,7 +46,27 @@ impl CpuKernel {
     /// # Errors
     /// Returns the fault that ended the run early. Writes before the fault stay.
     pub fn run_groups(&self, run: &GridRun<'_>) -> std::result::Result<(), Fault> {
+        #[cfg(feature = "compile")]
+        if let Some(compiled) = self.compiled.as_ref().filter(|compiled| compiled.takes(run)) {
+            return compiled.run(run);
+        }
         self.interpreter.run(run)
+    }
+}
+
+/// Compiles a program, and logs why if that fails.
+#[cfg(feature = "compile")]
+fn compile(program: &Arc<Program>) -> Option<Compiled> {
+    match Compiled::new(program, 1) {
+        Ok(compiled) => {
+            log::debug!("kernel `{}` is compiled", program.name());
+            Some(compiled)
+        }
+        Err(refused) => {
+            let place = program.place(refused.span).map(|place| format!("{place}: ")).unwrap_or_default();
+            log::debug!("{place}kernel `{}` is interpreted, as it has {}", program.name(), refused.reason);
+            None
+        }
     }
 }
 
@@ -38,7 +77,8 @@ impl HostKernel for CpuKernel {
         // The engines need whole words at multiples of 16 bytes, which the caller's slices may not be.
         let mut copies: Vec<Vec<u128>> = buffers.iter().map(|buffer| words(buffer.bytes())).collect();
         let lens: Vec<usize> = buffers.iter().map(|buffer| buffer.bytes().len()).collect();
-        let cells: Vec<Cells<'_>> = copies.iter_mut().zip(&lens).map(|(copy, &len)| cells(copy, len)).collect();
+        let cells: Vec<Cells<'_>> =
+            copies.iter_mut().zip(&lens).map(|(copy, &len)| cells(copy, len)).collect();
         let (stop, range) = (AtomicBool::new(false), 0..GridRun::all(groups));
         let run = GridRun { groups, range, params, buffers: &cells, seed: 0, stop: &stop };
         if let Err(fault) = self.run_groups(&run) {

@@ -11,6 +11,8 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod arith;
+#[cfg(feature = "compile")]
+mod compile;
 mod error;
 mod interpret;
 mod kernel;
