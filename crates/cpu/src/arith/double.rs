@@ -1,0 +1,54 @@
+//! The functions of WGSL on one or two `f64`.
+//!
+//! The functions without an exact result come from `libm`, so that every host computes the same bits.
+
+pub(crate) use libm::{
+    acos, asin, asinh, atan, atan2, atanh, cos, cosh, exp, exp2, fma, log, log2, pow, sin, sinh, tan, tanh,
+};
+
+/// Returns the number, not negative, with a hyperbolic cosine. It is NaN below 1.
+pub(crate) fn acosh(x: f64) -> f64 {
+    // The function of `libm` gives numbers for large negative arguments.
+    if x < 1.0 { f64::NAN } else { libm::acosh(x) }
+}
+
+/// Returns the least integer that is not less.
+pub(crate) fn ceil(x: f64) -> f64 {
+    x.ceil()
+}
+
+/// Returns the greatest integer that is not greater.
+pub(crate) fn floor(x: f64) -> f64 {
+    x.floor()
+}
+
+/// Returns the nearest integer, and the even one of two.
+pub(crate) fn round(x: f64) -> f64 {
+    x.round_ties_even()
+}
+
+/// Returns the number without its fraction.
+pub(crate) fn trunc(x: f64) -> f64 {
+    x.trunc()
+}
+
+/// Returns the square root.
+pub(crate) fn sqrt(x: f64) -> f64 {
+    x.sqrt()
+}
+
+/// Returns the reciprocal of the square root.
+pub(crate) fn inverse_sqrt(x: f64) -> f64 {
+    1.0 / x.sqrt()
+}
+
+/// Returns `x` times a power of two.
+pub(crate) fn ldexp(x: f64, exponent: i32) -> f64 {
+    libm::ldexp(x, exponent)
+}
+
+/// Returns a fraction from 0.5 to 1 and the exponent of the power of two that makes it `x`. Zeros, infinities and NaN have
+/// the exponent 0 and are their own fraction.
+pub(crate) fn frexp(x: f64) -> (f64, i32) {
+    if x == 0.0 || !x.is_finite() { (x, 0) } else { libm::frexp(x) }
+}

@@ -1,0 +1,217 @@
+//! The functions of WGSL on one or two `f32`.
+//!
+//! The functions without an exact result compute with `f64` and round once. That is within all of WGSL's bounds, and every
+//! host computes the same bits.
+
+use super::double;
+
+macro_rules! rounded {
+    ($($(#[$doc:meta])* $name:ident($($x:ident),+);)+) => { $(
+        $(#[$doc])*
+        pub(crate) fn $name($($x: f32),+) -> f32 {
+            double::$name($(f64::from($x)),+) as f32
+        }
+    )+ };
+}
+
+rounded! {
+    /// Returns the angle from 0 to pi with a cosine. It is NaN outside -1 to 1.
+    acos(x);
+    /// Returns the number, not negative, with a hyperbolic cosine. It is NaN below 1.
+    acosh(x);
+    /// Returns the angle from -pi/2 to pi/2 with a sine. It is NaN outside -1 to 1.
+    asin(x);
+    /// Returns the number with a hyperbolic sine.
+    asinh(x);
+    /// Returns the angle from -pi/2 to pi/2 with a tangent.
+    atan(x);
+    /// Returns the angle of the point (`x`, `y`), from -pi to pi.
+    atan2(y, x);
+    /// Returns the number with a hyperbolic tangent. It is NaN outside -1 to 1.
+    atanh(x);
+    /// Returns the cosine.
+    cos(x);
+    /// Returns the hyperbolic cosine.
+    cosh(x);
+    /// Returns e to a power.
+    exp(x);
+    /// Returns 2 to a power.
+    exp2(x);
+    /// Returns the reciprocal of the square root.
+    inverse_sqrt(x);
+    /// Returns the natural logarithm. It is NaN below 0.
+    log(x);
+    /// Returns the logarithm to base 2. It is NaN below 0.
+    log2(x);
+    /// Returns `x` to the power `y`. It is NaN if `x` is less than 0 and `y` is no integer.
+    pow(x, y);
+    /// Returns the sine.
+    sin(x);
+    /// Returns the hyperbolic sine.
+    sinh(x);
+    /// Returns the tangent.
+    tan(x);
+    /// Returns the hyperbolic tangent.
+    tanh(x);
+}
+
+/// Returns the least integer that is not less.
+pub(crate) fn ceil(x: f32) -> f32 {
+    x.ceil()
+}
+
+/// Returns the greatest integer that is not greater.
+pub(crate) fn floor(x: f32) -> f32 {
+    x.floor()
+}
+
+/// Returns the nearest integer, and the even one of two.
+pub(crate) fn round(x: f32) -> f32 {
+    x.round_ties_even()
+}
+
+/// Returns the number without its fraction.
+pub(crate) fn trunc(x: f32) -> f32 {
+    x.trunc()
+}
+
+/// Returns the square root.
+pub(crate) fn sqrt(x: f32) -> f32 {
+    x.sqrt()
+}
+
+/// Returns `x * y + z` with one rounding.
+pub(crate) fn fma(x: f32, y: f32, z: f32) -> f32 {
+    libm::fmaf(x, y, z)
+}
+
+/// Returns `x` times a power of two.
+pub(crate) fn ldexp(x: f32, exponent: i32) -> f32 {
+    double::ldexp(f64::from(x), exponent) as f32
+}
+
+/// Returns a fraction from 0.5 to 1 and the exponent of the power of two that makes it `x`. Zeros, infinities and NaN have
+/// the exponent 0 and are their own fraction.
+pub(crate) fn frexp(x: f32) -> (f32, i32) {
+    let (fraction, exponent) = double::frexp(f64::from(x));
+    (fraction as f32, exponent)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::arith::Scalar;
+    use crate::arith::edges::{call, doubles, floats, halves, nearest_half, real, same};
+    use naga::MathFunction as Fun;
+
+    /// Returns an integer near a number that has a fraction, and the fraction from 0 to 1 above it.
+    fn split(x: f64) -> (f64, f64) {
+        let whole = x as i64;
+        let below = if (whole as f64) > x { whole - 1 } else { whole };
+        (below as f64, x - below as f64)
+    }
+
+    #[test]
+    fn rounded_numbers_are_the_integers_around_a_number() {
+        // A number from 2^52 on is an integer.
+        for x in doubles().into_iter().filter(|x| x.abs() < 2_f64.powi(52)) {
+            let (below, fraction) = split(x);
+            let above = if fraction == 0.0 { below } else { below + 1.0 };
+            let even = if below % 2.0 == 0.0 { below } else { above };
+            let nearest = if fraction < 0.5 {
+                below
+            } else if fraction > 0.5 {
+                above
+            } else {
+                even
+            };
+            let cut = if x < 0.0 { above } else { below };
+            let calls = [(Fun::Floor, below), (Fun::Ceil, above), (Fun::Round, nearest), (Fun::Trunc, cut)];
+            for (fun, expected) in calls {
+                assert_eq!(real(call(fun, &[Scalar::F64(x)])), expected, "{fun:?} of {x:e}");
+                if f64::from(x as f32) == x {
+                    assert_eq!(real(call(fun, &[Scalar::F32(x as f32)])), expected, "{fun:?} of {x:e}");
+                }
+            }
+        }
+        for x in [f32::INFINITY, f32::NEG_INFINITY, f32::NAN, f32::MAX, 8_388_609.0] {
+            for fun in [Fun::Floor, Fun::Ceil, Fun::Round, Fun::Trunc] {
+                assert!(same(call(fun, &[Scalar::F32(x)]), Scalar::F32(x)), "{fun:?} of {x:e}");
+            }
+        }
+    }
+
+    #[test]
+    fn fma_rounds_the_exact_sum_once() {
+        let mut random = fastrand::Rng::with_seed(7);
+        for _ in 0..20_000 {
+            // The sum of these integers is exact in `i128`, and its conversion to `f32` rounds once.
+            let [a, b] = [0, 1].map(|_| random.i32(-0xff_ffff..=0xff_ffff));
+            let c = random.i32(-0xff_ffff..=0xff_ffff);
+            let shift = random.u32(0..40);
+            let exact = i128::from(a) * i128::from(b) + (i128::from(c) << shift);
+            let z = f64::from(c) * 2_f64.powi(shift as i32);
+            let got = call(Fun::Fma, &[Scalar::F32(a as f32), Scalar::F32(b as f32), Scalar::F32(z as f32)]);
+            assert_eq!(got, Scalar::F32(exact as f32), "{a} * {b} + ({c} << {shift})");
+            let [a, b, c] = [0, 1, 2].map(|_| random.i64(-(1 << 53)..1 << 53));
+            let exact = i128::from(a) * i128::from(b) + (i128::from(c) << shift);
+            let z = c as f64 * 2_f64.powi(shift as i32);
+            let got = call(Fun::Fma, &[Scalar::F64(a as f64), Scalar::F64(b as f64), Scalar::F64(z)]);
+            assert_eq!(got, Scalar::F64(exact as f64), "{a} * {b} + ({c} << {shift})");
+        }
+    }
+
+    #[test]
+    fn fma_of_f16_rounds_the_exact_sum_once() {
+        let numbers: Vec<_> = halves().into_iter().filter(|x| x.is_finite()).step_by(2).collect();
+        for &x in &numbers {
+            for &y in &numbers {
+                for &z in &numbers {
+                    // All of these are multiples of 2^-48, and the sum is less than 2^34.
+                    let fixed = |x: half::f16| (x.to_f64() * 2_f64.powi(24)) as i128;
+                    let exact = fixed(x) * fixed(y) + (fixed(z) << 24);
+                    // A conversion to `f64` with an odd last bit keeps the side of the middle of two halves.
+                    let odd =
+                        if exact.unsigned_abs() >> 53 == 0 { exact } else { exact >> 20 << 20 | 1 << 20 };
+                    let odd = if exact & 0xf_ffff == 0 { exact } else { odd };
+                    let expected = nearest_half(odd as f64 * 2_f64.powi(-48));
+                    let got = call(Fun::Fma, &[x, y, z].map(Scalar::F16));
+                    assert!(
+                        real(got) == expected.to_f64(),
+                        "{x:e} * {y:e} + {z:e}: {got:?}, not {expected:e}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn ldexp_multiplies_by_a_power_of_two_with_one_rounding() {
+        for x in floats() {
+            for exponent in -300..300 {
+                let exact = f64::from(x) * 2_f64.powi(exponent);
+                let args = [Scalar::F32(x), Scalar::I32(exponent)];
+                assert!(same(call(Fun::Ldexp, &args), Scalar::F32(exact as f32)), "{x:e} and {exponent}");
+            }
+            let far = [i32::MIN, i32::MAX]
+                .map(|exponent| real(call(Fun::Ldexp, &[Scalar::F32(x), Scalar::I32(exponent)])));
+            let constant = x == 0.0 || !x.is_finite();
+            assert!(
+                x.is_nan()
+                    || far == if constant { [x.into(); 2] } else { [0.0, f64::INFINITY.copysign(x.into())] }
+            );
+        }
+        for x in halves() {
+            for exponent in -60..60 {
+                let exact = x.to_f64() * 2_f64.powi(exponent);
+                let got = call(Fun::Ldexp, &[Scalar::F16(x), Scalar::I32(exponent)]);
+                assert!(same(got, Scalar::F16(nearest_half(exact))), "{x:e} and {exponent}");
+            }
+        }
+        for x in doubles().into_iter().filter(|x| x.is_normal()) {
+            for exponent in [-900, -100, -1, 0, 1, 100, 900] {
+                let got = call(Fun::Ldexp, &[Scalar::F64(x), Scalar::I32(exponent)]);
+                assert_eq!(got, Scalar::F64(x * 2_f64.powi(exponent)), "{x:e} and {exponent}");
+            }
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! The way of scalars into the types of formulas, and back.
+
+use super::Scalar;
+use super::narrow::narrow;
+use super::real::Real;
+
+/// Is the type that a formula on floats of some type computes with: `f32` for `f32`, and `f64` for the others.
+pub(crate) trait Lift: Real {
+    /// Takes a scalar of a type that belongs to this one.
+    fn take(x: Scalar) -> Self;
+
+    /// Returns a scalar of the type of a sample, with one rounding.
+    fn give(self, sample: Scalar) -> Scalar;
+}
+
+impl Lift for f32 {
+    fn take(x: Scalar) -> Self {
+        match x {
+            Scalar::F32(x) => x,
+            _ => unreachable!("bug: {x:?} is no f32"),
+        }
+    }
+
+    fn give(self, _: Scalar) -> Scalar {
+        Scalar::F32(self)
+    }
+}
+
+impl Lift for f64 {
+    fn take(x: Scalar) -> Self {
+        match x {
+            Scalar::F16(x) => x.to_f64(),
+            Scalar::F64(x) => x,
+            _ => unreachable!("bug: {x:?} is neither f16 nor f64"),
+        }
+    }
+
+    fn give(self, sample: Scalar) -> Scalar {
+        match sample {
+            Scalar::F16(_) => Scalar::F16(narrow(self)),
+            _ => Scalar::F64(self),
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! The functions of matrices.
+//!
+//! A matrix is a list of its columns, one after the other. The numbers are `f64`, so that a result of another type is
+//! rounded once.
+
+use smallvec::SmallVec;
+
+/// Returns the matrix whose columns are the rows of another one.
+pub(crate) fn transpose<T: Copy>(rows: usize, values: &[T]) -> impl Iterator<Item = T> {
+    (0..rows).flat_map(move |row| values.iter().skip(row).step_by(rows).copied())
+}
+
+/// Returns the determinant of a square matrix.
+pub(crate) fn determinant(size: usize, values: &[f64]) -> f64 {
+    if let &[value] = values {
+        return value;
+    }
+    (0..size).map(|row| values[row] * cofactor(size, values, 0, row)).sum()
+}
+
+/// Returns the inverse of a square matrix. If it has none, the components are infinite or NaN.
+pub(crate) fn inverse(size: usize, values: &[f64]) -> SmallVec<[f64; 16]> {
+    let determinant = determinant(size, values);
+    let places = (0..size).flat_map(|column| (0..size).map(move |row| (column, row)));
+    places.map(|(column, row)| cofactor(size, values, row, column) / determinant).collect()
+}
+
+/// Returns the determinant of the matrix without a column and a row, with the sign of their place.
+fn cofactor(size: usize, values: &[f64], column: usize, row: usize) -> f64 {
+    let kept = |&(index, _): &(usize, &f64)| index / size != column && index % size != row;
+    let minor: SmallVec<[f64; 16]> =
+        values.iter().enumerate().filter(kept).map(|(_, &value)| value).collect();
+    let determinant = determinant(size - 1, &minor);
+    if (column + row).is_multiple_of(2) { determinant } else { -determinant }
+}

@@ -1,0 +1,256 @@
+//! The types of results, compared with those that naga declares.
+
+use super::{Operand, Outcome, Scalar, binary_whole, convert, math, relational};
+use naga::valid::{Capabilities, FunctionInfo, ValidationFlags, Validator};
+use naga::{Expression, Function, Handle, Module, TypeInner};
+use std::collections::HashSet;
+
+/// Returns a scalar type and the vectors of it.
+fn shapes(scalar: &str) -> Vec<String> {
+    let vectors = (2..=4).map(|size| format!("vec{size}<{scalar}>"));
+    std::iter::once(scalar.to_owned()).chain(vectors).collect()
+}
+
+/// Returns a WGSL function that computes an expression of its parameters `a`, `b`, `c` and `d`.
+fn function(number: usize, types: &[String], expression: &str) -> String {
+    let names = ["a", "b", "c", "d"].into_iter().zip(types);
+    let parameters: Vec<String> = names.map(|(name, ty)| format!("{name}: {ty}")).collect();
+    format!("fn call{number}({}) {{ let r = {expression}; }}\n", parameters.join(", "))
+}
+
+/// Returns the module of functions with these types of parameters and these expressions.
+fn module(expressions: &[(Vec<String>, String)]) -> Module {
+    let functions = expressions.iter().enumerate();
+    let text: String = functions.map(|(number, (types, text))| function(number, types, text)).collect();
+    let text = format!("enable f16;\n{text}");
+    naga::front::wgsl::parse_str(&text).unwrap_or_else(|error| panic!("{}", error.emit_to_string(&text)))
+}
+
+/// Returns the call of a function with so many parameters.
+fn call(name: &str, count: usize) -> String {
+    format!("{name}({})", ["a", "b", "c", "d"][..count].join(", "))
+}
+
+/// Returns the components of a value of a type. All of them are 1.
+fn ones(inner: &TypeInner) -> Vec<Scalar> {
+    let (count, scalar) = match *inner {
+        TypeInner::Scalar(scalar) => (1, scalar),
+        TypeInner::Vector { size, scalar } => (size as usize, scalar),
+        TypeInner::Matrix { columns, rows, scalar } => (columns as usize * rows as usize, scalar),
+        _ => panic!("{inner:?} is no operand"),
+    };
+    vec![convert(Scalar::U32(1), scalar.kind, Some(scalar.width)); count]
+}
+
+fn operand<'a>(inner: &TypeInner, values: &'a [Scalar]) -> Operand<'a> {
+    match *inner {
+        TypeInner::Scalar(_) => Operand::Scalar(values[0]),
+        TypeInner::Matrix { columns, rows, .. } => {
+            Operand::Matrix { columns: columns as usize, rows: rows as usize, values }
+        }
+        _ => Operand::Vector(values),
+    }
+}
+
+/// Checks that a result has a type of a module.
+fn check(module: &Module, inner: &TypeInner, outcome: &Outcome, what: &str) {
+    let scalars = |values: &[Scalar], expected| values.iter().all(|value| value.ty() == expected);
+    let same = match (inner, outcome) {
+        (&TypeInner::Scalar(scalar), Outcome::Scalar(value)) => value.ty() == scalar,
+        (&TypeInner::Vector { size, scalar }, Outcome::Vector(values)) => {
+            values.len() == size as usize && scalars(values, scalar)
+        }
+        (
+            &TypeInner::Matrix { columns, rows, scalar },
+            Outcome::Matrix { columns: width, rows: height, values },
+        ) => {
+            (*width, *height) == (columns as usize, rows as usize)
+                && values.len() == width * height
+                && scalars(values, scalar)
+        }
+        (TypeInner::Struct { members, .. }, Outcome::Pair(pair)) => {
+            for (member, outcome) in members.iter().zip(pair.iter()) {
+                check(module, &module.types[member.ty].inner, outcome, what);
+            }
+            members.len() == 2
+        }
+        _ => false,
+    };
+    assert!(same, "{what} gives {outcome:?}, which is no {inner:?}");
+}
+
+/// Calls a check for each expression of a module that is no parameter.
+fn each(module: &Module, mut check: impl FnMut(&Function, &FunctionInfo, Handle<Expression>)) {
+    let mut validator = Validator::new(ValidationFlags::all(), Capabilities::all());
+    let info = validator.validate(module).expect("the module is valid");
+    for (handle, function) in module.functions.iter() {
+        for (expression, value) in function.expressions.iter() {
+            if !matches!(value, Expression::FunctionArgument(_)) {
+                check(function, &info[handle], expression);
+            }
+        }
+    }
+}
+
+/// Returns the calls of all functions with each of their types.
+fn calls() -> Vec<(Vec<String>, String)> {
+    const FLOAT: &[&str] = &["f16", "f32", "f64"];
+    const INTEGER: &[&str] = &["i32", "u32", "i64", "u64"];
+    let mut calls = Vec::new();
+    let mut add = |names: &str, count: usize, scalars: &[&str]| {
+        for name in names.split_whitespace() {
+            for ty in scalars.iter().flat_map(|scalar| shapes(scalar)) {
+                calls.push((vec![ty; count], call(name, count)));
+            }
+        }
+    };
+    add("cos cosh sin sinh tan tanh acos asin atan asinh acosh atanh radians degrees", 1, FLOAT);
+    add("ceil floor round fract trunc modf exp exp2 log log2 sqrt inverseSqrt saturate length", 1, FLOAT);
+    // naga declares a part of the result for `f16` as `i16`, which is no type of WGSL.
+    add("frexp", 1, &["f32", "f64"]);
+    add("atan2 pow step distance", 2, FLOAT);
+    add("fma mix smoothstep", 3, FLOAT);
+    add("abs", 1, &[FLOAT, INTEGER].concat());
+    add("sign", 1, &["f16", "f32", "f64", "i32", "i64"]);
+    add("min max", 2, &[FLOAT, INTEGER].concat());
+    add("clamp", 3, &[FLOAT, INTEGER].concat());
+    add("countTrailingZeros countLeadingZeros countOneBits reverseBits", 1, &["i32", "u32"]);
+    add("firstTrailingBit firstLeadingBit", 1, &["i32", "u32"]);
+    add("quantizeToF16", 1, &["f32"]);
+    let mut one = |name: &str, types: &[&str]| {
+        calls.push((types.iter().map(|&ty| ty.to_owned()).collect(), call(name, types.len())));
+    };
+    for scalar in FLOAT.iter().chain(INTEGER) {
+        for size in 2..=4 {
+            let vector = &format!("vec{size}<{scalar}>")[..];
+            one("dot", &[vector; 2]);
+            if FLOAT.contains(scalar) {
+                one("normalize", &[vector]);
+                one("reflect", &[vector; 2]);
+                one("faceForward", &[vector; 3]);
+                one("refract", &[vector, vector, scalar]);
+                one("mix", &[vector, vector, scalar]);
+                one("determinant", &[&format!("mat{size}x{size}<{scalar}>")]);
+                (2..=4).for_each(|rows| one("transpose", &[&format!("mat{size}x{rows}<{scalar}>")]));
+            }
+        }
+    }
+    for scalar in FLOAT {
+        one("cross", &[&format!("vec3<{scalar}>"); 2].map(|ty| &ty[..]));
+        let exponents = shapes("i32");
+        shapes(scalar).iter().zip(&exponents).for_each(|(x, exponent)| one("ldexp", &[x, exponent]));
+    }
+    for ty in ["i32", "u32"].iter().flat_map(|scalar| shapes(scalar)) {
+        one("extractBits", &[&ty, "u32", "u32"]);
+        one("insertBits", &[&ty, &ty, "u32", "u32"]);
+    }
+    for name in ["pack4x8snorm", "pack4x8unorm"] {
+        one(name, &["vec4<f32>"]);
+    }
+    for name in ["pack2x16snorm", "pack2x16unorm", "pack2x16float"] {
+        one(name, &["vec2<f32>"]);
+    }
+    for (name, ty) in [("pack4xI8", "vec4<i32>"), ("pack4xU8", "vec4<u32>")] {
+        one(name, &[ty]);
+        one(&format!("{name}Clamp"), &[ty]);
+        one(&format!("un{name}"), &["u32"]);
+    }
+    for name in ["4x8snorm", "4x8unorm", "2x16snorm", "2x16unorm", "2x16float"] {
+        one(&format!("unpack{name}"), &["u32"]);
+    }
+    one("dot4I8Packed", &["u32"; 2]);
+    one("dot4U8Packed", &["u32"; 2]);
+    calls
+}
+
+#[test]
+fn every_function_gives_the_type_that_naga_declares() {
+    let module = module(&calls());
+    let mut seen = HashSet::new();
+    each(&module, |function, info, handle| {
+        let Expression::Math { fun, arg, arg1, arg2, arg3 } = function.expressions[handle] else { return };
+        let types = [Some(arg), arg1, arg2, arg3].into_iter().flatten();
+        let types: Vec<&TypeInner> = types.map(|arg| info[arg].ty.inner_with(&module.types)).collect();
+        let values: Vec<Vec<Scalar>> = types.iter().map(|inner| ones(inner)).collect();
+        let args: Vec<Operand<'_>> =
+            types.iter().zip(&values).map(|(inner, values)| operand(inner, values)).collect();
+        let result = info[handle].ty.inner_with(&module.types);
+        check(&module, result, &math(fun, &args), &format!("{fun:?} of {types:?}"));
+        seen.insert(format!("{fun:?}"));
+    });
+    // WGSL has no names for `Outer` and `Inverse`.
+    assert_eq!(seen.len(), 77);
+}
+
+#[test]
+fn every_operator_and_conversion_gives_the_type_that_naga_declares() {
+    let mut expressions = Vec::new();
+    let mut add = |types: [&str; 2], text: &str| {
+        expressions.push((types.map(str::to_owned).to_vec(), text.to_owned()));
+    };
+    for scalar in ["f16", "f32", "f64", "i32", "u32", "i64", "u64"] {
+        for ty in shapes(scalar) {
+            for op in ["+", "-", "*", "/", "%", "==", "!=", "<", "<=", ">", ">="] {
+                add([&ty, &ty], &format!("a {op} b"));
+            }
+            add([&ty, scalar], "a * b");
+            add([scalar, &ty], "a * b");
+        }
+    }
+    for scalar in ["i32", "u32", "i64", "u64"] {
+        for (ty, amount) in shapes(scalar).iter().zip(shapes("u32")) {
+            ["&", "|", "^"].iter().for_each(|op| add([ty, ty], &format!("a {op} b")));
+            ["<<", ">>"].iter().for_each(|op| add([ty, &amount], &format!("a {op} b")));
+        }
+    }
+    for (columns, rows) in (0..9).map(|i| (2 + i / 3, 2 + i % 3)) {
+        for scalar in ["f16", "f32", "f64"] {
+            let matrix = format!("mat{columns}x{rows}<{scalar}>");
+            ["+", "-"].iter().for_each(|op| add([&matrix, &matrix], &format!("a {op} b")));
+            add([&matrix, scalar], "a * b");
+            add([scalar, &matrix], "a * b");
+            add([&matrix, &format!("vec{columns}<{scalar}>")], "a * b");
+            add([&format!("vec{rows}<{scalar}>"), &matrix], "a * b");
+            (2..=4).for_each(|other| add([&matrix, &format!("mat{other}x{columns}<{scalar}>")], "a * b"));
+        }
+    }
+    for size in 2..=4 {
+        let vector = format!("vec{size}<bool>");
+        ["all(a)", "any(b)", "a & b", "a | b", "a == b"]
+            .iter()
+            .for_each(|text| add([&vector, &vector], text));
+    }
+    for from in ["bool", "f16", "f32", "f64", "i32", "u32", "i64", "u64"] {
+        for to in ["bool", "f16", "f32", "f64", "i32", "u32", "i64", "u64"] {
+            add([from, to], &format!("{to}(a)"));
+        }
+    }
+    for (a, b) in [("f32", "u32"), ("f32", "i32"), ("i32", "u32")] {
+        add([a, b], &format!("bitcast<{b}>(a)"));
+        add([a, b], &format!("bitcast<{a}>(b)"));
+    }
+    let module = module(&expressions);
+    let mut checked = 0;
+    each(&module, |function, info, handle| {
+        let inner = |handle: Handle<Expression>| info[handle].ty.inner_with(&module.types);
+        let (outcome, what) = match function.expressions[handle] {
+            Expression::Binary { op, left, right } => {
+                let (a, b) = (ones(inner(left)), ones(inner(right)));
+                let outcome = binary_whole(op, operand(inner(left), &a), operand(inner(right), &b));
+                (outcome, format!("{:?} {op:?} {:?}", inner(left), inner(right)))
+            }
+            Expression::Relational { fun, argument } => {
+                (relational(fun, &ones(inner(argument))), format!("{fun:?} of {:?}", inner(argument)))
+            }
+            Expression::As { expr, kind, convert: width } => {
+                let outcome = Outcome::Scalar(convert(ones(inner(expr))[0], kind, width));
+                (outcome, format!("a conversion of {:?}", inner(expr)))
+            }
+            _ => return,
+        };
+        check(&module, inner(handle), &outcome, &what);
+        checked += 1;
+    });
+    // A conversion to the same type is no expression.
+    assert!(checked >= expressions.len() - 8, "{checked} of {}", expressions.len());
+}
