@@ -1,22 +1,51 @@
 //! Interprets a program: it needs no executable memory, and every other engine must agree with it.
+//!
+//! [`Interpreter::new`] decodes each function once into a flat list of instructions, whose operands are slots of a frame. A
+//! workgroup runs its invocations one after the other, each until it ends or waits.
+
+mod atomic;
+mod builtin;
+mod decode;
+mod invocation;
+mod memory;
+mod observer;
+mod op;
+mod operate;
+mod quick;
+mod shape;
+mod step;
+mod subgroup;
+mod workgroup;
 
 use crate::error::{Fault, Result};
 use crate::program::Program;
 use crate::run::GridRun;
+use decode::Decoded;
+use naga::Function;
 use std::sync::Arc;
+
+pub(crate) use observer::Observer;
 
 /// Interprets a program.
 pub(crate) struct Interpreter {
     program: Arc<Program>,
+    decoded: Decoded,
 }
 
 impl Interpreter {
-    /// Checks that the program uses nothing that the interpreter lacks.
+    /// Decodes a program, and checks that it uses nothing that the interpreter lacks.
     ///
     /// # Errors
     /// [`Error::Unsupported`](crate::Error::Unsupported), with the line.
     pub(crate) fn new(program: Arc<Program>) -> Result<Self> {
-        Ok(Self { program })
+        let decoded = decode::decode(&program)?;
+        Ok(Self { program, decoded })
+    }
+
+    /// Returns a function by the number that a [`Site`](observer::Site) has.
+    pub(crate) fn function(&self, number: usize) -> &Function {
+        let mut functions = self.program.module().functions.iter();
+        functions.nth(number).map_or(&self.program.entry().function, |(_, function)| function)
     }
 
     /// Executes the workgroups of a run.
@@ -24,7 +53,18 @@ impl Interpreter {
     /// # Errors
     /// Returns the fault that ended the run early.
     pub(crate) fn run(&self, run: &GridRun<'_>) -> std::result::Result<(), Fault> {
-        let _ = (&self.program, run);
-        Ok(())
+        self.run_observed(run, &mut ())
+    }
+
+    /// Executes the workgroups of a run before the eyes of an observer.
+    ///
+    /// # Errors
+    /// Returns the fault that ended the run early.
+    pub(crate) fn run_observed<O: Observer>(
+        &self,
+        run: &GridRun<'_>,
+        observer: &mut O,
+    ) -> std::result::Result<(), Fault> {
+        workgroup::run(&self.program, &self.decoded, run, observer)
     }
 }

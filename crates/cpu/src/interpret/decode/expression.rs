@@ -1,0 +1,187 @@
+//! The expressions that compute values.
+
+use super::function::{FunctionDecoder, Value};
+use crate::error::Result;
+use crate::interpret::op::{Binary, From, Op, Origin, Product, Slot, To};
+use crate::interpret::quick::quick;
+use naga::{BinaryOperator, Expression, Handle, ScalarKind, SwizzleComponent, TypeInner};
+
+impl FunctionDecoder<'_, '_> {
+    /// Decodes an expression.
+    pub(super) fn emit(&mut self, handle: Handle<Expression>) -> Result<()> {
+        let function = self.function;
+        let expression = &function.expressions[handle];
+        if expression.needs_pre_emit() || self.known[handle.index()].is_some() {
+            return Ok(());
+        }
+        self.origin = Origin { expression: Some(handle), span: function.expressions.get_span(handle) };
+        match *expression {
+            Expression::Compose { ref components, .. } => self.compose(handle, components),
+            Expression::Access { base, index } => self.access(handle, base, index),
+            Expression::AccessIndex { base, index } => self.access_index(handle, base, index),
+            Expression::Splat { value, .. } => {
+                let from = self.slot(value)?;
+                let to = self.result(handle)?;
+                self.push(Op::Splat { to, from });
+                Ok(())
+            }
+            Expression::Swizzle { size, vector, pattern } => {
+                self.swizzle(handle, vector, &pattern[..size as usize])
+            }
+            Expression::Load { pointer } => {
+                let to = self.result(handle)?;
+                self.origin.expression = Some(pointer);
+                self.load(pointer, to)
+            }
+            Expression::Unary { op, expr } => {
+                let (from, ty) = (self.slot(expr)?, self.scalar(expr)?);
+                let to = self.result(handle)?;
+                self.push(Op::Unary { op, ty, to, from });
+                Ok(())
+            }
+            Expression::Binary { op, left, right } => self.binary(handle, op, left, right),
+            Expression::Select { condition, accept, reject } => {
+                self.select(handle, condition, accept, reject)
+            }
+            Expression::Relational { fun, argument } => {
+                let (from, ty, count) = (self.slot(argument)?, self.scalar(argument)?, self.count(argument)?);
+                let to = self.result(handle)?;
+                self.push(Op::Relational { fun, to, from, count: count as u8, ty });
+                Ok(())
+            }
+            Expression::Math { fun, arg, arg1, arg2, arg3 } => {
+                let arguments = [Some(arg), arg1, arg2, arg3];
+                self.math(handle, fun, arguments.into_iter().flatten())
+            }
+            Expression::As { expr, kind, convert } => self.convert(handle, expr, kind, convert),
+            Expression::ArrayLength(array) => self.array_length(handle, array),
+            _ => Err(self.unsupported_at(handle, refusal(expression))),
+        }
+    }
+
+    fn compose(&mut self, handle: Handle<Expression>, components: &[Handle<Expression>]) -> Result<()> {
+        let mut parts = Vec::new();
+        for &component in components {
+            parts.push((self.slot(component)?, self.count(component)?));
+        }
+        let to = self.result(handle)?;
+        let mut at = to.slot;
+        for (from, count) in parts {
+            self.copy(To { slot: at, count }, from);
+            at += count as Slot;
+        }
+        Ok(())
+    }
+
+    fn swizzle(
+        &mut self,
+        handle: Handle<Expression>,
+        vector: Handle<Expression>,
+        pattern: &[SwizzleComponent],
+    ) -> Result<()> {
+        let from = self.slot(vector)?;
+        let to = self.result(handle)?.slot;
+        for (at, &component) in pattern.iter().enumerate() {
+            self.push(Op::Move { to: to + at as Slot, from: from + component as Slot });
+        }
+        Ok(())
+    }
+
+    /// Returns an operand of an instruction that works on components.
+    fn each(&mut self, handle: Handle<Expression>) -> Result<From> {
+        let step = u8::from(self.count(handle)? > 1);
+        Ok(From { slot: self.slot(handle)?, step })
+    }
+
+    fn binary(
+        &mut self,
+        handle: Handle<Expression>,
+        op: BinaryOperator,
+        left: Handle<Expression>,
+        right: Handle<Expression>,
+    ) -> Result<()> {
+        let (a, b) = (self.each(left)?, self.each(right)?);
+        let (ty, ty_b) = (self.scalar(left)?, self.scalar(right)?);
+        let to = self.result(handle)?;
+        if op == BinaryOperator::Multiply
+            && let Some((rows, inner, columns)) = product(self.inner(left), self.inner(right))
+        {
+            let (to, a, b) = (to.slot, a.slot, b.slot);
+            self.push(Op::Product(Box::new(Product { ty, to, a, b, rows, inner, columns })));
+            return Ok(());
+        }
+        self.push(match quick(op, ty) {
+            Some(function) if to.count == 1 => Op::Quick { function, to: to.slot, a: a.slot, b: b.slot },
+            Some(function) => Op::QuickEach { function, to, a, b },
+            None => Op::Binary(Box::new(Binary { op, ty, ty_b, to, a, b })),
+        });
+        Ok(())
+    }
+
+    fn select(
+        &mut self,
+        handle: Handle<Expression>,
+        condition: Handle<Expression>,
+        accept: Handle<Expression>,
+        reject: Handle<Expression>,
+    ) -> Result<()> {
+        let condition = self.each(condition)?;
+        let (accept, reject) = (self.slot(accept)?, self.slot(reject)?);
+        let to = self.result(handle)?;
+        self.push(Op::Select { to, condition, accept, reject });
+        Ok(())
+    }
+
+    fn convert(
+        &mut self,
+        handle: Handle<Expression>,
+        from: Handle<Expression>,
+        kind: ScalarKind,
+        width: Option<u8>,
+    ) -> Result<()> {
+        let (slot, ty) = (self.slot(from)?, self.scalar(from)?);
+        let result = self.scalar(handle)?;
+        // A bit cast keeps the bits of a slot, and a conversion to the same type keeps the value.
+        if (width.is_none() && result.width == ty.width) || result == ty {
+            self.values[handle.index()] = Some(Value::Slots(slot));
+            return Ok(());
+        }
+        let to = self.result(handle)?;
+        self.push(Op::Convert { to, from: slot, ty, kind, width });
+        Ok(())
+    }
+}
+
+/// Returns the rows, the inner dimension and the columns of a product of matrices, where one operand may be a vector. It
+/// is `None` for products of components.
+fn product(left: &TypeInner, right: &TypeInner) -> Option<(u8, u8, u8)> {
+    match (left, right) {
+        (TypeInner::Matrix { columns, rows, .. }, TypeInner::Vector { .. }) => {
+            Some((*rows as u8, *columns as u8, 1))
+        }
+        (TypeInner::Vector { size, .. }, TypeInner::Matrix { columns, .. }) => {
+            Some((1, *size as u8, *columns as u8))
+        }
+        (TypeInner::Matrix { columns: inner, rows, .. }, TypeInner::Matrix { columns, .. }) => {
+            Some((*rows as u8, *inner as u8, *columns as u8))
+        }
+        _ => None,
+    }
+}
+
+/// Names what an expression needs that the interpreter lacks.
+fn refusal(expression: &Expression) -> &'static str {
+    match expression {
+        Expression::ImageSample { .. } | Expression::ImageLoad { .. } | Expression::ImageQuery { .. } => {
+            "a texture"
+        }
+        Expression::Derivative { .. } => "a derivative",
+        Expression::RayQueryVertexPositions { .. }
+        | Expression::RayQueryProceedResult
+        | Expression::RayQueryGetIntersection { .. } => "a ray query",
+        Expression::CooperativeLoad { .. } | Expression::CooperativeMultiplyAdd { .. } => {
+            "a cooperative matrix"
+        }
+        _ => "this expression",
+    }
+}

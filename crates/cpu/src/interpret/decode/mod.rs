@@ -1,0 +1,204 @@
+//! Decodes the functions of a program into instructions, once, before the first run.
+
+mod access;
+mod call;
+mod constant;
+mod expression;
+mod function;
+mod math;
+mod statement;
+
+use super::op::{Code, Origin};
+use super::shape::{Run, Shapes};
+use crate::error::Result;
+use crate::program::Program;
+use function::FunctionDecoder;
+use naga::{AddressSpace, BuiltIn, GlobalVariable, Handle, Span, TypeInner};
+use rustc_hash::FxHashMap;
+
+/// Limits the slots that an invocation uses.
+pub(super) const STACK: usize = 1 << 22;
+
+/// Says which built-in value is in which slot of the entry point.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Input {
+    pub(super) builtin: BuiltIn,
+    pub(super) slot: usize,
+}
+
+/// Is a program as instructions.
+pub(super) struct Decoded {
+    /// Holds the functions. The entry point is the last one.
+    pub(super) functions: Vec<Code>,
+    /// Holds the shapes that loads and stores number.
+    pub(super) shapes: Vec<Vec<Run>>,
+    /// Lists the built-in values that the entry point takes.
+    pub(super) inputs: Vec<Input>,
+    /// Holds the first values of the private variables.
+    pub(super) private: Vec<u64>,
+    /// Counts the bytes of the variables of a workgroup.
+    pub(super) workgroup_bytes: u64,
+    /// Counts the slots of an invocation.
+    pub(super) stack: usize,
+    /// Is `true` if invocations may wait for each other.
+    pub(super) waits: bool,
+}
+
+/// Says where a variable of the module is.
+#[derive(Clone, Copy, Debug)]
+enum Global {
+    /// Is a region and a byte in it.
+    Region(u16, u64),
+    /// Is the first slot of a private variable.
+    Private(u64),
+}
+
+/// Decodes the functions of a program.
+struct Decoder<'p> {
+    program: &'p Program,
+    shapes: Shapes<'p>,
+    constants: constant::Constants,
+    globals: FxHashMap<Handle<GlobalVariable>, Global>,
+    runs: Vec<Vec<Run>>,
+    /// Holds the functions before the one that is decoded, or why one is not supported.
+    functions: Vec<Result<Code>>,
+}
+
+/// Decodes a program.
+///
+/// # Errors
+/// [`Error::Unsupported`](crate::Error::Unsupported), with the line.
+pub(super) fn decode(program: &Program) -> Result<Decoded> {
+    let module = program.module();
+    let shapes = Shapes::new(module);
+    let constants = constant::of_module(module, &shapes);
+    let mut decoder = Decoder {
+        program,
+        shapes,
+        constants,
+        globals: FxHashMap::default(),
+        runs: Vec::new(),
+        functions: Vec::new(),
+    };
+    let private = decoder.place_private()?;
+    let workgroup_bytes = decoder.place_memory();
+    for (handle, function) in module.functions.iter() {
+        let code = FunctionDecoder::new(&mut decoder, function, &program.info()[handle]).decode();
+        decoder.functions.push(code);
+    }
+    let (entry, info) = (&program.entry().function, program.info().get_entry_point(program.entry_index()));
+    let code = FunctionDecoder::new(&mut decoder, entry, info).decode()?;
+    let inputs = decoder.inputs()?;
+    decoder.finish(code, inputs, private, workgroup_bytes)
+}
+
+impl Decoder<'_> {
+    /// Gives each private variable its slots, and returns their first values.
+    fn place_private(&mut self) -> Result<Vec<u64>> {
+        let (module, mut values) = (self.program.module(), Vec::new());
+        let uses = self.program.info().get_entry_point(self.program.entry_index());
+        for (handle, variable) in module.global_variables.iter() {
+            if variable.space != AddressSpace::Private || uses[handle].is_empty() {
+                continue;
+            }
+            let span = module.global_variables.get_span(handle);
+            let slots =
+                self.shapes.slots_of(variable.ty).filter(|&slots| values.len() + slots as usize <= STACK);
+            let Some(slots) = slots else {
+                return Err(self.program.unsupported("a private variable of this type or size", span));
+            };
+            self.globals.insert(handle, Global::Private(values.len() as u64));
+            let init = variable.init.map(|init| self.constants[init.index()].clone());
+            match init {
+                None => values.extend(std::iter::repeat_n(0, slots as usize)),
+                Some(Some(init)) => values.extend_from_slice(&init),
+                Some(None) => return Err(self.program.unsupported("this first value", span)),
+            }
+        }
+        Ok(values)
+    }
+
+    /// Gives the other variables their regions, and counts the bytes of the variables of a workgroup.
+    fn place_memory(&mut self) -> u64 {
+        let (module, buffers) = (self.program.module(), self.program.buffers());
+        for (region, &handle) in buffers.iter().enumerate() {
+            if let Some(handle) = handle {
+                self.globals.insert(handle, Global::Region(region as u16, 0));
+            }
+        }
+        if let Some(handle) = self.program.params() {
+            self.globals.insert(handle, Global::Region(buffers.len() as u16, 0));
+        }
+        let (uses, mut bytes) = (self.program.info().get_entry_point(self.program.entry_index()), 0_u64);
+        for (handle, variable) in module.global_variables.iter() {
+            if variable.space == AddressSpace::WorkGroup && !uses[handle].is_empty() {
+                self.globals.insert(handle, Global::Region(buffers.len() as u16 + 1, bytes));
+                bytes += u64::from(self.program.layouter()[variable.ty].size).next_multiple_of(16);
+            }
+        }
+        bytes
+    }
+
+    /// Lists the built-in values that the entry point takes.
+    fn inputs(&self) -> Result<Vec<Input>> {
+        let (module, mut inputs, mut slot) = (self.program.module(), Vec::new(), 0);
+        for argument in &self.program.entry().function.arguments {
+            let members = match &module.types[argument.ty].inner {
+                TypeInner::Struct { members, .. } if argument.binding.is_none() => {
+                    members.iter().map(|member| (&member.binding, member.ty)).collect()
+                }
+                _ => vec![(&argument.binding, argument.ty)],
+            };
+            for (binding, ty) in members {
+                let Some(naga::Binding::BuiltIn(builtin)) = *binding else {
+                    return Err(self
+                        .program
+                        .unsupported("an argument that is no built-in value", Span::UNDEFINED));
+                };
+                if !crate::interpret::builtin::is_known(builtin) {
+                    return Err(self
+                        .program
+                        .unsupported(format!("the built-in value {builtin:?}"), Span::UNDEFINED));
+                }
+                inputs.push(Input { builtin, slot });
+                slot += self.shapes.slots_of(ty).unwrap_or(0) as usize;
+            }
+        }
+        Ok(inputs)
+    }
+
+    /// Puts the functions together. Functions that the entry point does not call may be unsupported.
+    fn finish(
+        mut self,
+        entry: Code,
+        inputs: Vec<Input>,
+        private: Vec<u64>,
+        workgroup_bytes: u64,
+    ) -> Result<Decoded> {
+        self.functions.push(Ok(entry));
+        let functions: Vec<Code> =
+            self.functions.into_iter().map(|code| code.unwrap_or_else(|_| empty())).collect();
+        // Callees have smaller numbers than their callers.
+        let (mut stacks, mut waits) = (Vec::new(), Vec::new());
+        for code in &functions {
+            let below = code.calls.iter().map(|&callee| stacks[callee]).max().unwrap_or(0);
+            stacks.push(below + code.constants.len() + code.frame);
+            waits.push(code.waits() || code.calls.iter().any(|&callee| waits[callee]));
+        }
+        let (stack, waits) = (stacks.last().copied().unwrap_or(0), waits.last() == Some(&true));
+        let stack = stack + private.len();
+        if stack > STACK {
+            let what =
+                format!("an invocation with {stack} words of variables and values (the most is {STACK})");
+            return Err(self.program.unsupported(what, Span::UNDEFINED));
+        }
+        Ok(Decoded { functions, shapes: self.runs, inputs, private, workgroup_bytes, stack, waits })
+    }
+}
+
+/// Stands for a function that does not run.
+fn empty() -> Code {
+    let origin = Origin { expression: None, span: Span::UNDEFINED };
+    let ops = vec![super::op::Op::Return { from: 0, count: 0 }];
+    Code { ops, origins: vec![origin], constants: Vec::new(), frame: 0, calls: Vec::new() }
+}

@@ -1,0 +1,117 @@
+//! The instructions that compute values without a quick function.
+
+use super::invocation::at;
+use super::op::{Argument, Binary, Math, Product, Slot, To};
+use crate::arith::{self, Operand, Outcome, Scalar};
+use naga::{BinaryOperator, RelationalFunction, ScalarKind, UnaryOperator};
+use smallvec::SmallVec;
+
+/// Applies an operator to components.
+pub(super) fn binary(stack: &mut [u64], base: usize, op: &Binary) {
+    let (a, b, to) = (at(base, op.a.slot), at(base, op.b.slot), at(base, op.to.slot));
+    for component in 0..op.to.count as usize {
+        let left = Scalar::from_bits(op.ty, stack[a + component * usize::from(op.a.step)]);
+        let right = Scalar::from_bits(op.ty_b, stack[b + component * usize::from(op.b.step)]);
+        stack[to + component] = arith::binary(op.op, left, right).bits();
+    }
+}
+
+/// Applies an operator to components.
+pub(super) fn unary(stack: &mut [u64], base: usize, op: UnaryOperator, ty: naga::Scalar, to: To, from: Slot) {
+    let (from, first) = (at(base, from), at(base, to.slot));
+    for component in 0..to.count as usize {
+        stack[first + component] = arith::unary(op, Scalar::from_bits(ty, stack[from + component])).bits();
+    }
+}
+
+/// Multiplies matrices.
+pub(super) fn product(stack: &mut [u64], base: usize, op: &Product) {
+    let (a, b, to) = (at(base, op.a), at(base, op.b), at(base, op.to));
+    let (rows, inner) = (usize::from(op.rows), usize::from(op.inner));
+    let value = |bits: u64| Scalar::from_bits(op.ty, bits);
+    for column in 0..usize::from(op.columns) {
+        for row in 0..rows {
+            let mut sum: Option<Scalar> = None;
+            for k in 0..inner {
+                let (left, right) = (value(stack[a + k * rows + row]), value(stack[b + column * inner + k]));
+                let term = arith::binary(BinaryOperator::Multiply, left, right);
+                sum = Some(sum.map_or(term, |sum| arith::binary(BinaryOperator::Add, sum, term)));
+            }
+            stack[to + column * rows + row] = sum.map_or(0, Scalar::bits);
+        }
+    }
+}
+
+/// Converts components.
+pub(super) fn convert(
+    stack: &mut [u64],
+    base: usize,
+    to: To,
+    from: Slot,
+    (ty, kind, width): (naga::Scalar, ScalarKind, Option<u8>),
+) {
+    let (from, first) = (at(base, from), at(base, to.slot));
+    for component in 0..to.count as usize {
+        let value = Scalar::from_bits(ty, stack[from + component]);
+        stack[first + component] = arith::convert(value, kind, width).bits();
+    }
+}
+
+/// Calls a relational function.
+pub(super) fn relational(
+    stack: &mut [u64],
+    base: usize,
+    fun: RelationalFunction,
+    to: To,
+    (from, count, ty): (Slot, u8, naga::Scalar),
+) {
+    let from = at(base, from);
+    let values = &stack[from..from + usize::from(count)];
+    let values: SmallVec<[Scalar; 4]> = values.iter().map(|&bits| Scalar::from_bits(ty, bits)).collect();
+    let outcome = arith::relational(fun, &values);
+    put(stack, at(base, to.slot), &outcome);
+}
+
+/// Calls a math function.
+pub(super) fn math(stack: &mut [u64], base: usize, op: &Math) {
+    let mut values: SmallVec<[Scalar; 16]> = SmallVec::new();
+    for argument in &op.arguments {
+        let from = at(base, argument.slot);
+        let bits = stack[from..from + argument.count()].iter();
+        values.extend(bits.map(|&bits| Scalar::from_bits(argument.ty, bits)));
+    }
+    let mut operands: SmallVec<[Operand<'_>; 4]> = SmallVec::new();
+    let mut rest = &values[..];
+    for argument in &op.arguments {
+        let (own, others) = rest.split_at(argument.count());
+        operands.push(operand(argument, own));
+        rest = others;
+    }
+    let outcome = arith::math(op.fun, &operands);
+    put(stack, at(base, op.to), &outcome);
+}
+
+fn operand<'a>(argument: &Argument, values: &'a [Scalar]) -> Operand<'a> {
+    match (usize::from(argument.columns), usize::from(argument.rows)) {
+        (0, 0) => Operand::Scalar(values[0]),
+        (0, _) => Operand::Vector(values),
+        (columns, rows) => Operand::Matrix { columns, rows, values },
+    }
+}
+
+/// Puts the scalars of a result into slots, and returns the slot after them.
+fn put(stack: &mut [u64], to: usize, outcome: &Outcome) -> usize {
+    match outcome {
+        Outcome::Scalar(value) => {
+            stack[to] = value.bits();
+            to + 1
+        }
+        Outcome::Vector(values) | Outcome::Matrix { values, .. } => {
+            for (slot, value) in stack[to..to + values.len()].iter_mut().zip(values) {
+                *slot = value.bits();
+            }
+            to + values.len()
+        }
+        Outcome::Pair(pair) => pair.iter().fold(to, |to, member| put(stack, to, member)),
+    }
+}

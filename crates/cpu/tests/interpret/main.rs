@@ -1,0 +1,11 @@
+//! What kernels compute on the CPU.
+#![allow(missing_docs, reason = "the names of the tests say what they test")]
+
+mod builtin;
+mod harness;
+mod memory;
+mod order;
+mod program;
+mod refused;
+mod subgroup;
+mod values;
