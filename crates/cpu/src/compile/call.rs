@@ -102,7 +102,7 @@ impl<'m> Lower<'_, 'm> {
     fn pass_pointer(&mut self, argument: Handle<Expression>, values: &mut Vec<ir::Value>) -> Result<()> {
         match self.place(argument)? {
             Place::Registers(_) => return refuse("a pointer to registers"),
-            Place::Memory { address, offset, length } => {
+            Place::Memory { address, offset, .. } => {
                 values.push(self.builder.ins().iadd_imm(address, i64::from(offset)));
             }
         }

@@ -4,6 +4,7 @@
 use super::context::Context;
 use super::helper::Call;
 use cranelift_jit::JITModule;
+use std::sync::Arc;
 
 /// Executes one workgroup. The result is 1 if the run was stopped, and 0 otherwise.
 type Workgroup = unsafe extern "C" fn(*const Context) -> u32;
@@ -18,7 +19,7 @@ pub(super) struct Code {
     /// Is read by the code at addresses that it contains.
     _tables: Vec<Box<[u32]>>,
     /// Is read by the code at addresses that it contains.
-    _calls: Vec<Box<Call>>,
+    _calls: Vec<Arc<Call>>,
 }
 
 // SAFETY: the module is used no more before it is dropped, and code and tables never change.
@@ -32,7 +33,7 @@ impl Code {
         module: JITModule,
         workgroup: *const u8,
         tables: Vec<Box<[u32]>>,
-        calls: Vec<Box<Call>>,
+        calls: Vec<Arc<Call>>,
     ) -> Self {
         // SAFETY: the function at this address was made with the signature of `Workgroup`.
         let workgroup = unsafe { std::mem::transmute::<*const u8, Workgroup>(workgroup) };

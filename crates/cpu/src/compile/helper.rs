@@ -10,6 +10,7 @@ use cranelift_codegen::ir::{self, AbiParam, InstBuilder, types};
 use cranelift_module::Module as _;
 use naga::{Expression, Handle, MathFunction, TypeInner};
 use smallvec::SmallVec;
+use std::sync::Arc;
 
 /// Is the form of an argument.
 #[derive(Clone, Copy)]
@@ -127,7 +128,7 @@ impl Lower<'_, '_> {
         for at in taken..words {
             self.builder.ins().stack_store(zero, slot, 4 * at as i32);
         }
-        let call = Box::new(Call { fun, arguments: forms, words });
+        let call = Arc::new(Call { fun, arguments: forms, words });
         let address = std::ptr::from_ref(&*call) as i64;
         self.shared.calls.push(call);
         let call = self.builder.ins().iconst(types::I64, address);

@@ -76,7 +76,6 @@ impl<'m> Plan<'m> {
         let function = &program.entry().function;
         let tail = function.body.iter().rposition(has_barrier).map_or(0, |last| last + 1);
         let mut builder = Builder {
-            function,
             uniform: Uniform::new(program, tail),
             regions: Vec::new(),
             pending: Vec::new(),
@@ -112,7 +111,6 @@ impl<'m> Plan<'m> {
 }
 
 struct Builder<'m> {
-    function: &'m Function,
     uniform: Uniform<'m>,
     regions: Vec<Region<'m>>,
     /// Holds the pieces since the last step.

@@ -10,6 +10,7 @@ use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module as _, default_libcall_names};
 use naga::{AddressSpace, Function, GlobalVariable, Handle, Statement, TypeInner};
 use rustc_hash::FxHashMap;
+use std::sync::Arc;
 
 /// Bounds the bytes on the stack of all functions of a program together. Functions do not call themselves.
 pub(super) const MOST_STACK_BYTES: u32 = 64 << 10;
@@ -27,7 +28,7 @@ pub(super) struct Shared<'m> {
     /// Holds tables of constants, at the addresses that the code contains.
     pub(super) tables: Vec<Box<[u32]>>,
     /// Holds the calls of built-in functions, at the addresses that the code contains.
-    pub(super) calls: Vec<Box<super::helper::Call>>,
+    pub(super) calls: Vec<Arc<super::helper::Call>>,
     pub(super) stack_bytes: u32,
     /// Says where the variables of a workgroup are in its memory.
     pub(super) workgroup_offsets: FxHashMap<Handle<GlobalVariable>, u32>,

@@ -2,7 +2,7 @@
 
 use super::Test;
 use crate::program::Program;
-use fencepost_kernels::{Access, HostBuffer, HostKernel as _, Module, ShaderSource, builtins, reference};
+use fencepost_kernels::{Access, HostBuffer, Module, ShaderSource, builtins, reference};
 use std::sync::Arc;
 
 /// Runs a shader and its reference on the same bytes.

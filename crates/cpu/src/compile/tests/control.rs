@@ -30,10 +30,10 @@ fn nested_loops_take_as_many_steps_as_each_invocation_needs() {
             out[gid.x] = total;
         }",
     );
-    let steps = |mut n: u32| {
+    let steps = |mut n: u32| -> u32 {
         let mut count = 0;
         while n > 1 {
-            n = if n % 2 == 0 { n / 2 } else { 3 * n + 1 };
+            n = if n.is_multiple_of(2) { n / 2 } else { 3 * n + 1 };
             count += 1;
         }
         count

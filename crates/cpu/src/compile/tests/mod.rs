@@ -6,9 +6,11 @@ mod control;
 mod memory;
 mod numbers;
 mod refusals;
+mod speed;
 
 use super::{Compiled, NotCompiled};
 use crate::error::Fault;
+use crate::interpret::Interpreter;
 use crate::program::Program;
 use crate::run::{Cells, GridRun};
 use fencepost_kernels::{Module, ShaderSource};
@@ -64,21 +66,33 @@ impl Test {
         self
     }
 
+    /// Runs the kernel as machine code.
     fn try_run(&mut self, groups: [u32; 3], stop: &AtomicBool) -> Result<(), Fault> {
-        let cells: Vec<Cells<'_>> = self
-            .buffers
-            .iter_mut()
-            .zip(&self.lens)
-            .map(|(words, &len)| Cells::new(&mut bytemuck::cast_slice_mut(words)[..len]))
-            .collect();
-        let range = 0..GridRun::all(groups);
-        let run = GridRun { groups, range, params: &self.params, buffers: &cells, seed: 0, stop };
-        self.compiled.run(&run)
+        let compiled = &self.compiled;
+        execute(&mut self.buffers, &self.lens, &self.params, groups, stop, |run| compiled.run(run))
     }
 
+    /// Runs the kernel as machine code and in the interpreter, and compares the buffers.
     fn run(mut self, groups: [u32; 3]) -> Self {
-        let done = self.try_run(groups, &AtomicBool::new(false));
-        assert_eq!(done, Ok(()), "kernel {}", self.program.name());
+        let stop = AtomicBool::new(false);
+        let mut interpreted = self.buffers.clone();
+        let interpreter = Interpreter::new(self.program.clone()).expect("the interpreter takes the kernel");
+        let run = |run: &GridRun<'_>| interpreter.run(run);
+        let done = execute(&mut interpreted, &self.lens, &self.params, groups, &stop, run);
+        assert_eq!(done, Ok(()), "the interpreter runs kernel {}", self.program.name());
+        let done = self.try_run(groups, &stop);
+        assert_eq!(done, Ok(()), "machine code runs kernel {}", self.program.name());
+        for (at, (found, expected)) in self.buffers.iter().zip(&interpreted).enumerate() {
+            let found: &[u32] = bytemuck::cast_slice(found);
+            let expected: &[u32] = bytemuck::cast_slice(expected);
+            for (word, (&found, &expected)) in found.iter().zip(expected).enumerate() {
+                let both_nan = f32::from_bits(found).is_nan() && f32::from_bits(expected).is_nan();
+                assert!(
+                    found == expected || both_nan,
+                    "word {word} of buffer {at} is {found:#x}, and the interpreter has {expected:#x}"
+                );
+            }
+        }
         self
     }
 
@@ -86,4 +100,22 @@ impl Test {
         let bytes: &[u8] = bytemuck::cast_slice(&self.buffers[buffer]);
         bytes[..self.lens[buffer]].chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned).collect()
     }
+}
+
+/// Runs a kernel on words.
+fn execute(
+    buffers: &mut [Vec<u128>],
+    lens: &[usize],
+    params: &[u8],
+    groups: [u32; 3],
+    stop: &AtomicBool,
+    kernel: impl FnOnce(&GridRun<'_>) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    let cells: Vec<Cells<'_>> = buffers
+        .iter_mut()
+        .zip(lens)
+        .map(|(words, &len)| Cells::new(&mut bytemuck::cast_slice_mut(words)[..len]))
+        .collect();
+    let range = 0..GridRun::all(groups);
+    kernel(&GridRun { groups, range, params, buffers: &cells, seed: 0, stop })
 }
