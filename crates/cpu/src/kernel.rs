@@ -11,6 +11,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// Runs a program: as machine code where the compiler translates it, and in the interpreter elsewhere.
+///
+/// A subgroup is 4 invocations with adjacent numbers. A lane takes part in an operation of a subgroup if it comes to the same
+/// place as the first of those that wait; a value that comes from another lane is the lane's own one.
 pub struct CpuKernel {
     interpreter: Interpreter,
     #[cfg(feature = "compile")]

@@ -1,19 +1,18 @@
 //! The functions of the bits of integers.
 //!
-//! They take a word that holds the bits of an integer of `width` bits at its low end, and zeros above. They return such a
-//! word.
+//! An integer of `width` bits is in the low bits of a word, and the bits above it are 0.
 
-/// Counts the zeros above the highest one.
+/// Counts the bits above the highest 1.
 pub(crate) fn count_leading_zeros(bits: u64, width: u32) -> u64 {
     u64::from(bits.leading_zeros() - (64 - width))
 }
 
-/// Counts the zeros below the lowest one.
+/// Counts the bits below the lowest 1.
 pub(crate) fn count_trailing_zeros(bits: u64, width: u32) -> u64 {
     u64::from(bits.trailing_zeros().min(width))
 }
 
-/// Counts the ones.
+/// Counts the bits that are 1.
 pub(crate) fn count_one_bits(bits: u64) -> u64 {
     u64::from(bits.count_ones())
 }
@@ -23,13 +22,13 @@ pub(crate) fn reverse_bits(bits: u64, width: u32) -> u64 {
     bits.reverse_bits() >> (64 - width)
 }
 
-/// Returns the number of the lowest one, or all ones if there is none.
+/// Returns the number of the lowest bit that is 1, or -1 if there is none.
 pub(crate) fn first_trailing_bit(bits: u64, width: u32) -> u64 {
     if bits == 0 { low(width) } else { u64::from(bits.trailing_zeros()) }
 }
 
-/// Returns the number of the highest bit that differs from the sign, or all ones if there is none. The sign of an unsigned
-/// integer is a zero.
+/// Returns the number of the highest bit that differs from the sign, or -1 if there is none. The sign of an unsigned
+/// integer is 0.
 pub(crate) fn first_leading_bit(bits: u64, width: u32, signed: bool) -> u64 {
     let negative = signed && bits >> (width - 1) == 1;
     let different = if negative { !bits & low(width) } else { bits };
@@ -63,7 +62,7 @@ fn field(width: u32, offset: u32, count: u32) -> (u32, u32) {
     (offset, count.min(width - offset))
 }
 
-/// Returns a word with ones in its low `count` bits, of which there is at least one.
+/// Returns a word whose low `count` bits are 1. `count` is not 0.
 fn low(count: u32) -> u64 {
     u64::MAX >> (64 - count)
 }
@@ -71,7 +70,7 @@ fn low(count: u32) -> u64 {
 #[cfg(test)]
 mod tests {
     use crate::arith::Scalar;
-    use crate::arith::edges::{INTEGERS, call, integers, value, wrapped};
+    use crate::arith::tests::edges::{INTEGERS, call, integers, value, wrapped};
     use naga::{MathFunction as Fun, Scalar as Type, ScalarKind};
 
     /// Returns the bits of an integer, the lowest one first.

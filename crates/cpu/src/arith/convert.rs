@@ -98,7 +98,7 @@ pub(super) fn to_f64(x: Scalar) -> f64 {
 mod tests {
     use super::convert;
     use crate::arith::Scalar;
-    use crate::arith::edges::{
+    use crate::arith::tests::edges::{
         INTEGERS, doubles, floats, halves, integers, nearest_half, range, same, value, wrapped,
     };
     use half::f16;

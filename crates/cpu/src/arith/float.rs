@@ -100,7 +100,7 @@ pub(crate) fn frexp(x: f32) -> (f32, i32) {
 #[cfg(test)]
 mod tests {
     use crate::arith::Scalar;
-    use crate::arith::edges::{call, doubles, floats, halves, nearest_half, real, same};
+    use crate::arith::tests::edges::{call, doubles, floats, halves, nearest_half, real, same};
     use naga::MathFunction as Fun;
 
     /// Returns an integer near a number that has a fraction, and the fraction from 0 to 1 above it.

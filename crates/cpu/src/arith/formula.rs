@@ -77,7 +77,7 @@ fn is_nan<R: Real>(x: R) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::arith::Scalar;
-    use crate::arith::edges::{INTEGERS, call, floats, halves, integers, real, same, wrapped};
+    use crate::arith::tests::edges::{INTEGERS, call, floats, halves, integers, real, same, wrapped};
     use half::f16;
     use naga::MathFunction as Fun;
 
@@ -247,7 +247,7 @@ mod tests {
         for x in halves().into_iter().filter(|x| x.is_finite()) {
             let exact = x.to_f64().rem_euclid(1.0);
             let got = call(Fun::Fract, &[Scalar::F16(x)]);
-            assert_eq!(got, Scalar::F16(crate::arith::edges::nearest_half(exact)), "{x:e}");
+            assert_eq!(got, Scalar::F16(crate::arith::tests::edges::nearest_half(exact)), "{x:e}");
         }
         let [a, b, c] = [1.0, 3.0, 0.5].map(|x| Scalar::F16(f16::from_f32(x)));
         assert_eq!(call(Fun::Mix, &[a, b, c]), Scalar::F16(f16::from_f32(2.0)));

@@ -52,7 +52,8 @@ pub(crate) fn reflect<R: Real>(incident: &[R], normal: &[R]) -> Vector<R> {
 /// Returns the direction of `incident` behind a surface. `ratio` is that of the indices of refraction. Total reflection
 /// gives zeros.
 pub(crate) fn refract<R: Real>(incident: &[R], normal: &[R], ratio: R) -> Vector<R> {
-    let (zero, one) = (R::of(0.0), R::of(1.0));
+    let zero = R::of(0.0);
+    let one = R::of(1.0);
     let cosine = dot(normal, incident);
     let k = one - ratio * ratio * (one - cosine * cosine);
     if k < zero {
@@ -68,7 +69,7 @@ fn each<R: Real>(a: &[R], b: &[R], f: impl Fn(R, R) -> R) -> Vector<R> {
 
 #[cfg(test)]
 mod tests {
-    use crate::arith::edges::{INTEGERS, integers, real, value, wrapped};
+    use crate::arith::tests::edges::{INTEGERS, integers, real, value, wrapped};
     use crate::arith::{Operand, Outcome, Scalar, math};
     use half::f16;
     use naga::MathFunction as Fun;

@@ -29,10 +29,9 @@ fn product(a: &Operand<'_>, b: &Operand<'_>) -> Option<Outcome> {
         (&Operand::Matrix { rows, .. }, &Operand::Matrix { columns, .. }) => (rows, Some(columns)),
         _ => return None,
     };
-    let (a, b) = (a.components(), b.components());
-    let values = match a[0] {
-        Scalar::F32(_) => multiply::<f32>(rows, a, b),
-        _ => multiply::<f64>(rows, a, b),
+    let values = match a.component(0) {
+        Scalar::F32(_) => multiply::<f32>(rows, a.components(), b.components()),
+        _ => multiply::<f64>(rows, a.components(), b.components()),
     };
     Some(match columns {
         Some(columns) => Outcome::Matrix { columns, rows, values },
@@ -54,7 +53,7 @@ fn multiply<R: Lift>(rows: usize, a: &[Scalar], b: &[Scalar]) -> Components {
 #[cfg(test)]
 mod tests {
     use super::binary_whole;
-    use crate::arith::edges::real;
+    use crate::arith::tests::edges::real;
     use crate::arith::{Operand, Outcome, Scalar, math};
     use half::f16;
     use naga::{BinaryOperator as Op, MathFunction as Fun};

@@ -20,7 +20,7 @@ pub(crate) fn narrow(x: f64) -> f16 {
 #[cfg(test)]
 mod tests {
     use super::narrow;
-    use crate::arith::edges::nearest_half;
+    use crate::arith::tests::edges::nearest_half;
     use half::f16;
 
     #[test]

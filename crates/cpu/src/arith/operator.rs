@@ -150,7 +150,7 @@ fn shift(op: BinaryOperator, a: Scalar, b: Scalar) -> Option<Scalar> {
 mod tests {
     use super::{binary, unary};
     use crate::arith::Scalar;
-    use crate::arith::edges::{self, INTEGERS, integers, nearest_half, range, same, value, wrapped};
+    use crate::arith::tests::edges::{self, INTEGERS, integers, nearest_half, range, same, value, wrapped};
     use naga::{BinaryOperator as Op, UnaryOperator};
 
     /// Returns the result of integers without a limit of their size.

@@ -111,7 +111,7 @@ fn halves(x: u32) -> [u16; 2] {
 
 #[cfg(test)]
 mod tests {
-    use crate::arith::edges::{floats, nearest_half};
+    use crate::arith::tests::edges::{floats, nearest_half};
     use crate::arith::{Components, Operand, Outcome, Scalar, math};
     use naga::MathFunction as Fun;
 

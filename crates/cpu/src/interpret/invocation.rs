@@ -68,13 +68,12 @@ impl Invocation {
         position.fill(&decoded.inputs, &mut self.stack, self.base);
     }
 
-    /// Compares where two invocations are: a place that comes first in the program is less.
+    /// Compares where two invocations are: a place that comes first in the program is less. Places in a function that was
+    /// called in two places differ.
     pub(super) fn compare_place(&self, other: &Self) -> Ordering {
-        let place = |this: &Self| {
-            let next = this.next;
-            this.callers.iter().map(|caller| caller.next).chain([next]).collect::<Vec<_>>()
-        };
-        place(self).cmp(&place(other))
+        let (own, theirs) = (self.callers.iter(), other.callers.iter());
+        let own = own.map(|caller| caller.next).chain([self.next]);
+        own.cmp(theirs.map(|caller| caller.next).chain([other.next]))
     }
 
     /// Returns the value of a slot.

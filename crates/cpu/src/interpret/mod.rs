@@ -3,8 +3,10 @@
 //! [`Interpreter::new`] decodes each function once into a flat list of instructions, whose operands are slots of a frame. A
 //! workgroup runs its invocations one after the other, each until it ends or waits.
 
+mod access;
 mod atomic;
 mod builtin;
+mod compute;
 mod decode;
 mod invocation;
 mod memory;
@@ -43,6 +45,7 @@ impl Interpreter {
     }
 
     /// Returns a function by the number that a [`Site`](observer::Site) has.
+    #[cfg_attr(not(test), expect(dead_code, reason = "only an observer asks"))]
     pub(crate) fn function(&self, number: usize) -> &Function {
         let mut functions = self.program.module().functions.iter();
         functions.nth(number).map_or(&self.program.entry().function, |(_, function)| function)

@@ -46,11 +46,9 @@ pub(crate) trait Observer {
     /// Sees an index before it is moved into an array, a matrix or a vector of this many elements.
     fn index(&mut self, site: Site, index: u64, len: u64);
 
-    /// Sees the operands of an operator for one component. A unary operator has no second one.
-    fn operands(&mut self, site: Site, a: u64, b: Option<u64>);
-
-    /// Sees the arguments of a math function.
-    fn math(&mut self, site: Site, argument: &[u64]);
+    /// Sees the operands of an operator or a function for one component, or all arguments of a function. The operand of a
+    /// unary operator comes twice.
+    fn compute(&mut self, site: Site, operands: &[u64]);
 
     /// Sees that all invocations of the workgroup passed a barrier.
     fn barrier(&mut self, site: Site);
@@ -65,7 +63,129 @@ impl Observer for () {
     fn store(&mut self, _: Site, _: Touched) {}
     fn atomic(&mut self, _: Site, _: Touched) {}
     fn index(&mut self, _: Site, _: u64, _: u64) {}
-    fn operands(&mut self, _: Site, _: u64, _: Option<u64>) {}
-    fn math(&mut self, _: Site, _: &[u64]) {}
+    fn compute(&mut self, _: Site, _: &[u64]) {}
     fn barrier(&mut self, _: Site) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::interpret::Interpreter;
+    use crate::{Cells, GridRun, Program};
+    use fencepost_kernels::{Module, ShaderSource};
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
+
+    /// Writes down what it sees.
+    #[derive(Default)]
+    struct Record {
+        seen: Vec<String>,
+        sites: Vec<Site>,
+    }
+
+    impl Record {
+        fn note(&mut self, site: Site, text: String) {
+            self.seen.push(format!("{}: {text}", site.invocation));
+            self.sites.push(site);
+        }
+    }
+
+    impl Observer for Record {
+        fn group(&mut self, workgroup: [u32; 3]) {
+            self.seen.push(format!("group {}", workgroup[0]));
+        }
+        fn load(&mut self, site: Site, touched: Touched) {
+            if let Touched::Memory { region, byte, bytes } = touched {
+                self.note(site, format!("load {region} {byte} {bytes}"));
+            }
+        }
+        fn store(&mut self, site: Site, touched: Touched) {
+            match touched {
+                Touched::Memory { region, byte, bytes } => {
+                    self.note(site, format!("store {region} {byte} {bytes}"));
+                }
+                Touched::Stack { count, .. } => self.note(site, format!("set {count}")),
+            }
+        }
+        fn atomic(&mut self, site: Site, touched: Touched) {
+            let Touched::Memory { region, byte, .. } = touched else { return };
+            self.note(site, format!("atomic {region} {byte}"));
+        }
+        fn index(&mut self, site: Site, index: u64, len: u64) {
+            self.note(site, format!("index {index} of {len}"));
+        }
+        fn compute(&mut self, site: Site, operands: &[u64]) {
+            self.note(site, format!("compute {operands:?}"));
+        }
+        fn barrier(&mut self, site: Site) {
+            self.note(site, "barrier".into());
+        }
+    }
+
+    /// Records a run of one workgroup with one buffer of 4 words.
+    fn record(wgsl: &str) -> (Interpreter, Record) {
+        let module = Arc::new(Module::parse(&ShaderSource::text("k.wgsl", wgsl.to_owned())).unwrap());
+        let interface = module.interface("k", &[]).unwrap();
+        let program = Arc::new(Program::new(&module, &interface, &[]).unwrap());
+        let interpreter = Interpreter::new(program).unwrap();
+        let mut words = [0_u128];
+        let (cells, stop) = ([Cells::new(bytemuck::bytes_of_mut(&mut words))], AtomicBool::new(false));
+        let (groups, range) = ([1; 3], 0..1);
+        let run = GridRun { groups, range, params: &[], buffers: &cells, seed: 0, stop: &stop };
+        let mut record = Record::default();
+        interpreter.run_observed(&run, &mut record).unwrap();
+        (interpreter, record)
+    }
+
+    const HEAD: &str = "@group(0) @binding(0) var<storage, read_write> x: array<u32>;";
+
+    #[test]
+    fn an_observer_sees_accesses_before_they_are_moved_into_bounds() {
+        let text = "@compute @workgroup_size(1) fn k() { var i = 2u; x[i + 7u] = x[1] / x[0]; }";
+        let (interpreter, record) = record(&format!("{HEAD}{text}"));
+        let expected = [
+            "group 0",
+            "0: compute [2, 7]",
+            "0: index 9 of 4",
+            "0: index 1 of 4",
+            "0: load 0 4 4",
+            "0: index 0 of 4",
+            "0: load 0 0 4",
+            "0: compute [0, 0]",
+            "0: store 0 12 4",
+        ];
+        assert_eq!(record.seen, expected);
+        let site = record.sites[6];
+        let function = interpreter.function(site.function);
+        let division = &function.expressions[site.expression.unwrap()];
+        assert!(matches!(division, Expression::Binary { op: naga::BinaryOperator::Divide, .. }));
+    }
+
+    #[test]
+    fn an_observer_sees_barriers_atomics_and_variables_of_the_workgroup() {
+        let text = "
+            struct S { a: vec3<f32>, b: atomic<u32> }
+            var<workgroup> w: array<S, 2>;
+            @compute @workgroup_size(2) fn k(@builtin(local_invocation_index) i: u32) {
+                w[i].a = vec3(1.0);
+                workgroupBarrier();
+                atomicAdd(&w[1].b, 1u);
+                var v: vec2<u32>;
+                v.y = i;
+            }";
+        let (_, record) = record(&format!("{HEAD}{text}"));
+        let expected = [
+            "group 0",
+            "0: index 0 of 2",
+            "0: store 2 0 12",
+            "1: index 1 of 2",
+            "1: store 2 16 12",
+            "0: barrier",
+            "0: atomic 2 28",
+            "0: set 1",
+            "1: atomic 2 28",
+            "1: set 1",
+        ];
+        assert_eq!(record.seen, expected);
+    }
 }

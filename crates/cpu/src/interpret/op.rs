@@ -15,6 +15,9 @@ pub(super) type Target = u32;
 /// Computes the bits of a result from the bits of the operands.
 pub(super) type Quick = fn(u64, u64) -> u64;
 
+/// Computes the bits of a result from the bits of three operands.
+pub(super) type QuickThree = fn(u64, u64, u64) -> u64;
+
 /// Says where an address begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Root {
@@ -66,6 +69,10 @@ pub(super) struct From {
 pub(super) enum Op {
     /// Copies one slot.
     Move { to: Slot, from: Slot },
+    /// Copies the only slot of a variable of the function.
+    LoadSlot { to: Slot, from: Slot },
+    /// Copies to the only slot of a variable of the function.
+    StoreSlot { to: Slot, from: Slot },
     /// Copies a row of slots.
     Copy { to: To, from: Slot },
     /// Sets slots to zero.
@@ -78,6 +85,8 @@ pub(super) enum Op {
     Quick { function: Quick, to: Slot, a: Slot, b: Slot },
     /// Applies a quick function to components.
     QuickEach { function: Quick, to: To, a: From, b: From },
+    /// Applies a quick function of three operands to components.
+    QuickThree(Box<QuickThreeEach>),
     /// Applies an operator to components.
     Binary(Box<Binary>),
     /// Applies an operator to components.
@@ -152,19 +161,26 @@ pub(super) struct Binary {
     pub(super) b: From,
 }
 
-/// Is a product of matrices. A vector is a matrix with one column or one row.
+/// Is a quick function of three operands.
+#[derive(Debug)]
+pub(super) struct QuickThreeEach {
+    pub(super) function: QuickThree,
+    pub(super) to: To,
+    pub(super) from: [From; 3],
+}
+
+/// Is a product of matrices, or a dot product. A vector is a matrix with one column or one row.
 #[derive(Debug)]
 pub(super) struct Product {
-    pub(super) ty: naga::Scalar,
     pub(super) to: Slot,
-    pub(super) a: Slot,
-    pub(super) b: Slot,
+    pub(super) a: Argument,
+    pub(super) b: Argument,
     pub(super) rows: u8,
     pub(super) inner: u8,
     pub(super) columns: u8,
 }
 
-/// Names a scalar, a vector or a matrix that a math function takes.
+/// Names a scalar, a vector or a matrix that a function takes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Argument {
     pub(super) slot: Slot,
@@ -213,6 +229,7 @@ pub(super) struct Atomic {
 /// Holds the targets of a switch.
 #[derive(Debug)]
 pub(super) struct Cases {
+    /// Holds the target of each value, in the order of the values.
     pub(super) values: Vec<(u32, Target)>,
     pub(super) default: Target,
 }

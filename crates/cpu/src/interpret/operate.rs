@@ -24,22 +24,32 @@ pub(super) fn unary(stack: &mut [u64], base: usize, op: UnaryOperator, ty: naga:
     }
 }
 
-/// Multiplies matrices.
+/// Multiplies matrices, or computes a dot product.
 pub(super) fn product(stack: &mut [u64], base: usize, op: &Product) {
-    let (a, b, to) = (at(base, op.a), at(base, op.b), at(base, op.to));
+    let (a, b, to) = (at(base, op.a.slot), at(base, op.b.slot), at(base, op.to));
     let (rows, inner) = (usize::from(op.rows), usize::from(op.inner));
-    let value = |bits: u64| Scalar::from_bits(op.ty, bits);
+    if op.a.ty != naga::Scalar::F32 {
+        let (a, b) = (values(stack, base, &op.a), values(stack, base, &op.b));
+        let outcome = arith::binary_whole(BinaryOperator::Multiply, operand(&op.a, &a), operand(&op.b, &b));
+        put(stack, to, &outcome);
+        return;
+    }
     for column in 0..usize::from(op.columns) {
         for row in 0..rows {
-            let mut sum: Option<Scalar> = None;
-            for k in 0..inner {
-                let (left, right) = (value(stack[a + k * rows + row]), value(stack[b + column * inner + k]));
-                let term = arith::binary(BinaryOperator::Multiply, left, right);
-                sum = Some(sum.map_or(term, |sum| arith::binary(BinaryOperator::Add, sum, term)));
-            }
-            stack[to + column * rows + row] = sum.map_or(0, Scalar::bits);
+            let left = stack[a..].iter().skip(row).step_by(rows);
+            let terms = left.zip(&stack[b + column * inner..]).take(inner);
+            let terms = terms.map(|(&a, &b)| f32::from_bits(a as u32) * f32::from_bits(b as u32));
+            let sum = terms.reduce(|sum, term| sum + term).unwrap_or(0.0);
+            stack[to + column * rows + row] = u64::from(sum.to_bits());
         }
     }
+}
+
+/// Returns the components of an argument.
+fn values(stack: &[u64], base: usize, argument: &Argument) -> SmallVec<[Scalar; 16]> {
+    let from = at(base, argument.slot);
+    let bits = stack[from..from + argument.count()].iter();
+    bits.map(|&bits| Scalar::from_bits(argument.ty, bits)).collect()
 }
 
 /// Converts components.

@@ -1,6 +1,6 @@
 //! The slots and the bytes of the types.
 
-use naga::proc::{Alignment, TypeResolution};
+use naga::proc::{Alignment, IndexableLength, TypeResolution};
 use naga::{ArraySize, Handle, Module, ScalarKind, Type, TypeInner, VectorSize};
 
 /// Limits the runs of a shape.
@@ -18,6 +18,11 @@ pub(super) struct Run {
 }
 
 impl Run {
+    /// Counts the bytes of the scalars.
+    pub(super) fn bytes(&self) -> u64 {
+        u64::from(self.count) * u64::from(self.width)
+    }
+
     fn end(&self) -> u32 {
         self.offset.saturating_add(self.count.saturating_mul(u32::from(self.width)))
     }
@@ -73,9 +78,7 @@ impl<'m> Shapes<'m> {
                 known(scalar).then_some(columns as u32 * rows as u32)
             }
             TypeInner::Pointer { .. } | TypeInner::ValuePointer { .. } => Some(1),
-            TypeInner::Array { base, size: ArraySize::Constant(len), .. } => {
-                self.slots_of(base)?.checked_mul(len.get())
-            }
+            TypeInner::Array { base, size, .. } => self.slots_of(base)?.checked_mul(self.len(size)??),
             TypeInner::Struct { ref members, .. } => {
                 members.iter().try_fold(0_u32, |sum, member| sum.checked_add(self.slots_of(member.ty)?))
             }
@@ -104,6 +107,14 @@ impl<'m> Shapes<'m> {
         Some(Part { bytes, slots })
     }
 
+    /// Returns the length of an array, or `None` in the inner option if it depends on the memory.
+    fn len(&self, size: ArraySize) -> Option<Option<u32>> {
+        match size.resolve(self.module.to_ctx()).ok()? {
+            IndexableLength::Known(len) => Some(Some(len)),
+            IndexableLength::Dynamic => Some(None),
+        }
+    }
+
     /// Returns how the elements of a vector, a matrix or an array follow each other.
     pub(super) fn elements(&self, inner: &TypeInner) -> Option<Elements> {
         Some(match *inner {
@@ -121,11 +132,7 @@ impl<'m> Shapes<'m> {
             },
             TypeInner::Array { base, size, stride } => Elements {
                 ty: TypeResolution::Handle(base),
-                len: match size {
-                    ArraySize::Constant(len) => Some(len.get()),
-                    ArraySize::Dynamic => None,
-                    ArraySize::Pending(_) => return None,
-                },
+                len: self.len(size)?,
                 bytes: stride,
                 slots: self.slots_of(base)?,
             },

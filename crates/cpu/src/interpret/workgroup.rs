@@ -6,7 +6,7 @@ use super::invocation::{Invocation, State};
 use super::memory::Memory;
 use super::observer::Observer;
 use super::op::Op;
-use super::step::{Executor, site};
+use super::step::{Executor, Here};
 use super::subgroup::{self, LANES};
 use crate::error::Fault;
 use crate::program::Program;
@@ -152,16 +152,15 @@ impl<O: Observer> Groups<'_, O> {
             return Ok(false);
         };
         let code = &self.executor.decoded.functions[first.function];
-        let here = |other: &Invocation| {
-            other.state == State::Barrier && (other.function, other.next) == (first.function, first.next)
-        };
+        let here = |other: &Invocation| other.state == State::Barrier && other.compare_place(first).is_eq();
         if !self.invocations.iter().all(here) {
             let place = self.program.place(code.origins[first.next - 1].span);
             let place = place.map_or_else(|| self.program.name().to_owned(), |place| place.to_string());
             return Err(Fault::Barrier { place, workgroup: group });
         }
         if O::ACTIVE {
-            self.executor.observer.barrier(site(first, code, first.next));
+            let site = Here::new(self.executor.decoded, first).site(first.next);
+            self.executor.observer.barrier(site);
         }
         self.invocations.iter_mut().for_each(|invocation| invocation.state = State::Ready);
         self.shuffle();

@@ -6,6 +6,8 @@ mod harness;
 mod memory;
 mod order;
 mod program;
+mod random;
 mod refused;
+mod speed;
 mod subgroup;
 mod values;

@@ -1,6 +1,7 @@
 //! Control flow, functions and pointers.
 
-use crate::harness::{prepare, statements, words};
+use crate::harness::{Buffer, OUT, prepare_source, run, statements, words};
+use fencepost_kernels::ShaderSource;
 
 #[test]
 fn loops_nest_and_continue_runs_the_continuing_block() {
@@ -119,7 +120,73 @@ fn deep_nesting_does_not_overflow_the_stack_of_the_host() {
 
 #[test]
 fn an_override_sets_the_workgroup_and_the_values() {
-    let text = "override N: u32 = 3; @compute @workgroup_size(N) fn k(@builtin(local_invocation_index) i: u32) { out[i] = N; }";
-    assert_eq!(words(text, 4), [3, 3, 3, 0]);
-    assert!(prepare(&format!("{text}{}", crate::harness::OUT)).is_ok());
+    let text = "
+        override N: u32 = 3; override M = 2.0 * 1.5; override B = N > 3u;
+        var<workgroup> w: array<u32, N * 2>;
+        @compute @workgroup_size(N) fn k(@builtin(local_invocation_index) i: u32) {
+            w[99] = N; out[i] = w[2u * N - 1u] + u32(M) * 10u + 100u * u32(B);
+        }";
+    assert_eq!(words(text, 5), [33, 33, 33, 0, 0]);
+    let source = ShaderSource::text("k.wgsl", format!("{text}{OUT}"));
+    let kernel = prepare_source(&source, &[("N", 4.0), ("M", 7.0)]).unwrap();
+    let mut buffers = [Buffer::new(&[0_u32; 5])];
+    run(&kernel, [1; 3], 0, &[], &mut buffers).unwrap();
+    assert_eq!(buffers[0].values::<u32>(), [174, 174, 174, 174, 0]);
+}
+
+#[test]
+fn pointers_reach_parts_of_parts_with_dynamic_indices() {
+    let before = "
+        struct Cell { m: mat3x2<f32>, v: array<vec3<f32>, 2> }
+        var<private> grid: array<array<Cell, 2>, 2>;
+        fn change(c: ptr<private, Cell>, i: u32) { (*c).m[i][1] = 2.0; (*c).v[i % 2u] = vec3(1.0, 3.0, 5.0); }
+        fn look(c: ptr<private, array<Cell, 2>>, i: u32, j: u32) -> f32 { return (*c)[i].m[j].y + (*c)[i].v[j % 2u].z; }
+        fn local(m: ptr<function, mat3x2<f32>>, i: u32) -> vec2<f32> { (*m)[i].x = 8.0; return (*m)[i]; }";
+    let body = "
+        var i = 1u; var j = 2u;
+        change(&grid[i][0], j);
+        out[0] = u32(look(&grid[i], 0u, j)); out[1] = u32(look(&grid[i], 1u, j));
+        var m: mat3x2<f32>; out[2] = u32(local(&m, j).x); out[3] = u32(m[2].x + m[1].x);
+        let p = &grid[i][i - 1u]; (*p).v[i] += vec3(1.0); j = 0u; out[4] = u32((*p).v[i].y + (*p).m[j + 2u].y);
+        let whole = grid; out[5] = u32(whole[i][j].v[0].z);";
+    assert_eq!(statements(before, body, 6), [7, 0, 8, 8, 3, 5]);
+}
+
+#[test]
+fn values_of_an_iteration_reach_the_continuing_block_and_the_end_of_the_loop() {
+    let body = "
+        var n = 0u;
+        loop {
+            let step = n * 2u + 1u;
+            if step > 100u { let x = step + 1u; out[1] = x; }
+            { let other = step * 3u; out[2] = other; }
+            continuing { n += step; break if step > 50u; }
+        }
+        out[0] = n;";
+    let mut n = 0;
+    let other = loop {
+        let step = n * 2 + 1;
+        n += step;
+        if step > 50 {
+            break 3 * step;
+        }
+    };
+    assert_eq!(statements("", body, 3), [n, 0, other]);
+}
+
+#[test]
+fn nested_switches_and_loops_break_and_continue_their_own_construct() {
+    let body = "
+        var n = 0u;
+        for (var i = 0u; i < 6u; i++) {
+            switch i {
+                case 1u: { for (var j = 0u; j < 9u; j++) { if j == 4u { break; } n += 1u; } }
+                case 2u, 3u: { switch n { case 4u: { n += 10u; break; } default: { continue; } } n += 100u; }
+                default: { n += 0u; }
+            }
+            n += 1000u;
+        }
+        out[0] = n;";
+    // i = 0: 1000; i = 1: 4 and 1000; i = 2: 2004 is no 4 and continues; i = 3 too; i = 4 and 5: 1000 each.
+    assert_eq!(statements("", body, 1), [4004]);
 }

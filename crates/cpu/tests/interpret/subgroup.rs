@@ -56,3 +56,15 @@ fn lanes_that_leave_a_loop_wait_behind_it() {
         out[i] = n + 100u * subgroupAdd(1u);";
     assert_eq!(lanes(body), [404, 407, 409, 410, 404, 407, 409, 410]);
 }
+
+#[test]
+fn operations_in_functions_keep_the_lanes_of_different_calls_apart() {
+    let text = "
+        fn sum(x: u32) -> u32 { return subgroupAdd(x); }
+        @compute @workgroup_size(6) fn k(@builtin(local_invocation_index) i: u32) {
+            var n = 0u;
+            if i % 2u == 0u { n = sum(1u); } else { n = 10u * sum(1u); }
+            out[i] = n + 100u * sum(1u);
+        }";
+    assert_eq!(words(text, 6), [402, 420, 402, 420, 201, 210]);
+}

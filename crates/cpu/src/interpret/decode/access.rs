@@ -148,7 +148,10 @@ impl FunctionDecoder<'_, '_> {
         let at = self.address(pointer)?;
         let ty = self.pointee(pointer).ok_or_else(|| self.unsupported_at(pointer, "a load from here"))?;
         if at.is_stack() {
-            self.push(Op::LoadStack { to, at });
+            self.push(match slot_of(&at, to.count) {
+                Some(from) => Op::LoadSlot { to: to.slot, from },
+                None => Op::LoadStack { to, at },
+            });
             return Ok(());
         }
         if let TypeInner::Atomic(scalar) = *self.decoder.shapes.inner(&ty) {
@@ -169,7 +172,10 @@ impl FunctionDecoder<'_, '_> {
         let at = self.address(pointer)?;
         let ty = self.pointee(pointer).ok_or_else(|| self.unsupported_at(pointer, "a store to here"))?;
         if at.is_stack() {
-            self.push(Op::StoreStack { from, count, at });
+            self.push(match slot_of(&at, count) {
+                Some(to) => Op::StoreSlot { to, from },
+                None => Op::StoreStack { from, count, at },
+            });
             return Ok(());
         }
         if let TypeInner::Atomic(scalar) = *self.decoder.shapes.inner(&ty) {
@@ -200,4 +206,9 @@ impl FunctionDecoder<'_, '_> {
         });
         Ok(Some(number as u32))
     }
+}
+
+/// Returns the slot that an address always names, if its value has one slot.
+fn slot_of(at: &Address, count: u32) -> Option<Slot> {
+    (at.root == Root::Frame && at.index.is_none() && count == 1).then_some(at.offset as Slot)
 }

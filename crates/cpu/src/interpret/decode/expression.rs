@@ -2,8 +2,8 @@
 
 use super::function::{FunctionDecoder, Value};
 use crate::error::Result;
-use crate::interpret::op::{Binary, From, Op, Origin, Product, Slot, To};
-use crate::interpret::quick::quick;
+use crate::interpret::op::{Binary, From, Op, Origin, Product, Quick, Slot, To};
+use crate::interpret::quick;
 use naga::{BinaryOperator, Expression, Handle, ScalarKind, SwizzleComponent, TypeInner};
 
 impl FunctionDecoder<'_, '_> {
@@ -36,7 +36,10 @@ impl FunctionDecoder<'_, '_> {
             Expression::Unary { op, expr } => {
                 let (from, ty) = (self.slot(expr)?, self.scalar(expr)?);
                 let to = self.result(handle)?;
-                self.push(Op::Unary { op, ty, to, from });
+                match quick::unary(op, ty) {
+                    Some(function) => self.push_quick(function, to, [from; 2]),
+                    None => self.push(Op::Unary { op, ty, to, from }),
+                }
                 Ok(())
             }
             Expression::Binary { op, left, right } => self.binary(handle, op, left, right),
@@ -106,16 +109,26 @@ impl FunctionDecoder<'_, '_> {
         if op == BinaryOperator::Multiply
             && let Some((rows, inner, columns)) = product(self.inner(left), self.inner(right))
         {
-            let (to, a, b) = (to.slot, a.slot, b.slot);
-            self.push(Op::Product(Box::new(Product { ty, to, a, b, rows, inner, columns })));
+            let (a, b) = (self.argument(left)?, self.argument(right)?);
+            self.push(Op::Product(Box::new(Product { to: to.slot, a, b, rows, inner, columns })));
             return Ok(());
         }
-        self.push(match quick(op, ty) {
+        self.push(match quick::binary(op, ty) {
             Some(function) if to.count == 1 => Op::Quick { function, to: to.slot, a: a.slot, b: b.slot },
             Some(function) => Op::QuickEach { function, to, a, b },
             None => Op::Binary(Box::new(Binary { op, ty, ty_b, to, a, b })),
         });
         Ok(())
+    }
+
+    /// Appends a quick function of operands that have as many slots as the result.
+    pub(super) fn push_quick(&mut self, function: Quick, to: To, operands: [Slot; 2]) {
+        let [a, b] = operands;
+        let each = |slot| From { slot, step: 1 };
+        self.push(match to.count {
+            1 => Op::Quick { function, to: to.slot, a, b },
+            _ => Op::QuickEach { function, to, a: each(a), b: each(b) },
+        });
     }
 
     fn select(
@@ -147,7 +160,10 @@ impl FunctionDecoder<'_, '_> {
             return Ok(());
         }
         let to = self.result(handle)?;
-        self.push(Op::Convert { to, from: slot, ty, kind, width });
+        match quick::conversion(ty, result) {
+            Some(function) => self.push_quick(function, to, [slot; 2]),
+            None => self.push(Op::Convert { to, from: slot, ty, kind, width }),
+        }
         Ok(())
     }
 }

@@ -126,8 +126,8 @@ impl<'d, 'p> FunctionDecoder<'d, 'p> {
             let slot = self.reserve(count)?;
             self.locals.push(slot);
             match variable.init {
-                None => zeroed.push((slot, count)),
-                Some(init) => set.push((slot, count, init)),
+                Some(init) if !self.is_zero(init) => set.push((slot, count, init)),
+                _ => zeroed.push((slot, count)),
             }
         }
         for (slot, count) in zeroed {
@@ -141,6 +141,11 @@ impl<'d, 'p> FunctionDecoder<'d, 'p> {
             self.copy(To { slot, count }, from);
         }
         Ok(())
+    }
+
+    /// Returns `true` for a constant whose bits are all zero.
+    fn is_zero(&self, handle: Handle<Expression>) -> bool {
+        self.known[handle.index()].as_ref().is_some_and(|value| value.iter().all(|&bits| bits == 0))
     }
 
     /// Returns the slot of a variable of the function.

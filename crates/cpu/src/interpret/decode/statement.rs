@@ -148,6 +148,7 @@ impl<'p> FunctionDecoder<'_, 'p> {
                 SwitchValue::Default => table.default = label,
             }
         }
+        table.values.sort_unstable();
         self.push(Op::Switch { selector, cases: Box::new(table) });
         let outer = self.scopes.last().and_then(|scope| scope.next);
         self.scopes.push(Scope { end, next: outer });

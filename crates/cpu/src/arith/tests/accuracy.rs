@@ -3,8 +3,8 @@
 //! The references are the functions of the standard library on `f64`. `cargo test accuracy -- --nocapture` prints the largest
 //! error of each function.
 
-use super::Scalar;
 use super::edges::{call, doubles, floats, nearest_half, same};
+use crate::arith::Scalar;
 use half::f16;
 use naga::MathFunction as Fun;
 use std::f64::consts::PI;

@@ -1,12 +1,40 @@
-//! Operators on the common types, as functions of bits.
-//!
-//! They compute what [`arith::binary`](crate::arith::binary) does, without a choice of the type for each operation.
+//! The operators and the conversions as functions of bits.
 
-use super::op::Quick;
-use naga::{BinaryOperator as Op, Scalar};
+use super::{f, i, of_f, of_i, u};
+use crate::interpret::op::Quick;
+use naga::{BinaryOperator as Op, Scalar, UnaryOperator};
 
-/// Returns the quick function of an operator, if there is one.
-pub(super) fn quick(op: Op, ty: Scalar) -> Option<Quick> {
+/// Returns the quick function of a unary operator, if there is one.
+pub(crate) fn unary(op: UnaryOperator, ty: Scalar) -> Option<Quick> {
+    Some(match (op, ty) {
+        (UnaryOperator::Negate, Scalar::F32) => |a, _| a ^ 1 << 31,
+        (UnaryOperator::Negate, Scalar::I32) => |a, _| of_i(i(a).wrapping_neg()),
+        (UnaryOperator::LogicalNot, Scalar::BOOL) => |a, _| a ^ 1,
+        (UnaryOperator::BitwiseNot, Scalar::U32 | Scalar::I32) => |a, _| u64::from(!u(a)),
+        _ => return None,
+    })
+}
+
+/// Returns the quick function of a conversion, if there is one.
+pub(crate) fn conversion(from: Scalar, to: Scalar) -> Option<Quick> {
+    Some(match (from, to) {
+        (Scalar::U32 | Scalar::I32, Scalar::U32 | Scalar::I32)
+        | (Scalar::BOOL, Scalar::U32 | Scalar::I32) => |a, _| a,
+        (Scalar::U32, Scalar::F32) => |a, _| of_f(u(a) as f32),
+        (Scalar::I32, Scalar::F32) => |a, _| of_f(i(a) as f32),
+        (Scalar::F32, Scalar::U32) => |a, _| u64::from((f(a) as u32).min(LAST_U32)),
+        (Scalar::F32, Scalar::I32) => |a, _| of_i((f(a) as i32).min(LAST_I32)),
+        _ => return None,
+    })
+}
+
+/// Is the greatest `u32` that is an `f32`.
+const LAST_U32: u32 = 0xffff_ff00;
+/// Is the greatest `i32` that is an `f32`.
+const LAST_I32: i32 = 0x7fff_ff80;
+
+/// Returns the quick function of a binary operator, if there is one.
+pub(crate) fn binary(op: Op, ty: Scalar) -> Option<Quick> {
     match ty {
         Scalar::U32 => u32_function(op),
         Scalar::I32 => i32_function(op),
@@ -14,26 +42,6 @@ pub(super) fn quick(op: Op, ty: Scalar) -> Option<Quick> {
         Scalar::BOOL => bool_function(op),
         _ => None,
     }
-}
-
-fn u(bits: u64) -> u32 {
-    bits as u32
-}
-
-fn i(bits: u64) -> i32 {
-    bits as u32 as i32
-}
-
-fn f(bits: u64) -> f32 {
-    f32::from_bits(bits as u32)
-}
-
-fn of_i(value: i32) -> u64 {
-    u64::from(value as u32)
-}
-
-fn of_f(value: f32) -> u64 {
-    u64::from(value.to_bits())
 }
 
 fn u32_function(op: Op) -> Option<Quick> {

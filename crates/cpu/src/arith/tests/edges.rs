@@ -1,6 +1,6 @@
 //! The numbers that the tests of arithmetic use, and the ways to compare results.
 
-use super::{Operand, Outcome, Scalar, math};
+use crate::arith::{Operand, Outcome, Scalar, math};
 use half::f16;
 use naga::{MathFunction, ScalarKind};
 

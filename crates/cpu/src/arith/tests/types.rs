@@ -1,6 +1,6 @@
 //! The types of results, compared with those that naga declares.
 
-use super::{Operand, Outcome, Scalar, binary_whole, convert, math, relational};
+use crate::arith::{Operand, Outcome, Scalar, binary_whole, convert, math, relational};
 use naga::valid::{Capabilities, FunctionInfo, ValidationFlags, Validator};
 use naga::{Expression, Function, Handle, Module, TypeInner};
 use std::collections::HashSet;

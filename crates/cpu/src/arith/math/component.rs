@@ -1,7 +1,7 @@
 //! The functions that treat each component by itself.
 
-use super::lift::Lift;
-use super::{Scalar, bits, convert, double, float, formula};
+use crate::arith::lift::Lift;
+use crate::arith::{Scalar, bits, convert, double, float, formula};
 use half::f16;
 use naga::MathFunction as Fun;
 
@@ -108,7 +108,8 @@ fn integer(fun: Fun, args: &[Scalar]) -> Option<Scalar> {
 
 fn bitwise(fun: Fun, args: &[Scalar]) -> Option<Scalar> {
     let ty = args[0].ty();
-    let (width, signed) = (u32::from(ty.width) * 8, ty.kind == naga::ScalarKind::Sint);
+    let width = u32::from(ty.width) * 8;
+    let signed = ty.kind == naga::ScalarKind::Sint;
     let x = args[0].bits();
     let amount = |index: usize| args[index].bits() as u32;
     let result = match fun {

@@ -1,7 +1,7 @@
 //! The calls of functions on packed numbers.
 
-use super::lift::Lift;
-use super::{Components, Operand, Outcome, Scalar, pack};
+use crate::arith::lift::Lift;
+use crate::arith::{Components, Operand, Outcome, Scalar, pack};
 use naga::MathFunction as Fun;
 
 /// Calls a function that packs or unpacks, or a product of packed vectors. Another function gives `None`.

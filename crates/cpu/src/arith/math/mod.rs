@@ -1,7 +1,11 @@
 //! The built-in functions of WGSL.
 
-use super::component::component;
-use super::{Components, Operand, Outcome, Scalar, convert, double, linear, packed, vector};
+mod component;
+mod packing;
+mod vector;
+
+use super::{Components, Operand, Outcome, Scalar, convert, double, linear};
+use component::component;
 use naga::{MathFunction as Fun, ScalarKind};
 use smallvec::SmallVec;
 
@@ -18,7 +22,7 @@ pub(crate) fn math(fun: Fun, args: &[Operand<'_>]) -> Outcome {
         Fun::Frexp => pair(&args[0], frexp),
         Fun::Transpose | Fun::Determinant | Fun::Inverse => matrix(fun, &args[0]),
         _ => {
-            let special = vector::call(fun, args).or_else(|| packed::call(fun, args));
+            let special = vector::call(fun, args).or_else(|| packing::call(fun, args));
             special.unwrap_or_else(|| componentwise(fun, args))
         }
     }
@@ -75,7 +79,7 @@ fn matrix(fun: Fun, x: &Operand<'_>) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::math;
-    use crate::arith::edges::{doubles, floats, halves, real, same, value};
+    use crate::arith::tests::edges::{doubles, floats, halves, real, same, value};
     use crate::arith::{Operand, Outcome, Scalar};
     use half::f16;
     use naga::MathFunction as Fun;

@@ -1,8 +1,8 @@
 //! The calls of functions on whole vectors.
 
-use super::geometry::{self, Vector};
-use super::lift::Lift;
-use super::{Components, Operand, Outcome, Scalar, binary};
+use crate::arith::geometry::{self, Vector};
+use crate::arith::lift::Lift;
+use crate::arith::{Components, Operand, Outcome, Scalar, binary};
 use naga::{BinaryOperator, MathFunction as Fun};
 
 /// Calls a function of vectors. Another function gives `None`.
@@ -49,7 +49,8 @@ fn lift<R: Lift>(x: &Operand<'_>) -> Vector<R> {
 /// Returns the products of each component of one vector with each of another one. Those of one component of `row` are a
 /// column.
 fn outer(column: &Operand<'_>, row: &Operand<'_>) -> Outcome {
-    let (column, row) = (column.components(), row.components());
+    let row = row.components();
+    let column = column.components();
     let products = |&b: &Scalar| column.iter().map(move |&a| binary(BinaryOperator::Multiply, a, b));
     let values: Components = row.iter().flat_map(products).collect();
     Outcome::Matrix { columns: row.len(), rows: column.len(), values }
