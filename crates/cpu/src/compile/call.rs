@@ -9,7 +9,7 @@ use cranelift_module::Module as _;
 use naga::{Expression, Function, Handle, Statement, TypeInner};
 
 /// Bounds the expressions of a function, with those of its callees, that is expanded at each call.
-const MOST_EXPANDED: usize = 200;
+const MOST_EXPANDED: usize = 60;
 
 impl<'m> Lower<'_, 'm> {
     /// Translates a call.

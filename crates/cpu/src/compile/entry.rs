@@ -5,6 +5,7 @@ use super::function::{Argument, Frame, Local, Lower};
 use super::place::Place;
 use super::plan::{Home, Piece, Plan, Step};
 use super::refusal::{Result, refuse};
+use super::shared::reserve;
 use super::value::Components;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
@@ -36,7 +37,7 @@ pub(super) fn entry<'m>(lower: &mut Lower<'_, 'm>, plan: &Plan<'m>) -> Result<()
     let in_memory = super::locals::in_memory(lower.shared, function);
     let size = lower.shared.program.workgroup();
     let mut entry = Entry { lower, plan, in_memory, offsets: FxHashMap::default(), size };
-    entry.reserve();
+    entry.reserve()?;
     entry.begin()?;
     entry.steps(&plan.steps)?;
     Ok(())
@@ -44,19 +45,20 @@ pub(super) fn entry<'m>(lower: &mut Lower<'_, 'm>, plan: &Plan<'m>) -> Result<()
 
 impl<'m> Entry<'_, '_, 'm> {
     /// Gives places in the memory of an invocation to what lives across barriers.
-    fn reserve(&mut self) {
+    fn reserve(&mut self) -> Result<()> {
         let lower = &mut *self.lower;
         for (handle, variable) in lower.frame.function.local_variables.iter() {
             if self.plan.homes.get(&handle) == Some(&Home::Invocation) {
-                self.offsets.insert(handle, lower.shared.invocation_bytes);
-                lower.shared.invocation_bytes += lower.types().size(variable.ty).next_multiple_of(16);
+                let size = lower.types().size(variable.ty);
+                self.offsets.insert(handle, reserve(&mut lower.shared.invocation_bytes, size)?);
             }
         }
         for &expression in &self.plan.spills {
-            lower.frame.spills.insert(expression, lower.shared.invocation_bytes);
-            let bytes = lower.ty(expression).size(lower.shared.program.module().to_ctx());
-            lower.shared.invocation_bytes += bytes.next_multiple_of(16);
+            let size = lower.ty(expression).size(lower.shared.program.module().to_ctx());
+            let offset = reserve(&mut lower.shared.invocation_bytes, size)?;
+            lower.frame.spills.insert(expression, offset);
         }
+        Ok(())
     }
 
     /// Sets the variables of the workgroup and those that live across barriers to their first values.

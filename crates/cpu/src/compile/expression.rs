@@ -14,9 +14,8 @@ impl Lower<'_, '_> {
         }
         if let Some(&offset) = self.frame.spills.get(&expression) {
             let place = super::place::Place::Memory { address: self.invocation, offset, length: None };
-            let values = self.load(&place, self.ty(expression))?;
-            self.frame.values.insert(expression, values.clone());
-            return Ok(values);
+            // The values are kept no further: the current block may not come before the next use.
+            return self.load(&place, self.ty(expression));
         }
         if self.expression(expression).needs_pre_emit() || self.is_constant(expression) {
             return self.evaluate(expression);

@@ -105,11 +105,12 @@ impl<'m> Lower<'_, 'm> {
 
     /// Reserves bytes on the stack, which hold anything at first.
     pub(super) fn stack(&mut self, bytes: u32) -> Result<StackSlot> {
-        self.shared.stack_bytes += bytes;
+        let bytes = bytes.saturating_add(15) / 16 * 16;
+        self.shared.stack_bytes = self.shared.stack_bytes.saturating_add(bytes);
         if self.shared.stack_bytes > super::shared::MOST_STACK_BYTES {
             return refuse("more memory on the stack than a thread has for it");
         }
-        let data = StackSlotData::new(StackSlotKind::ExplicitSlot, bytes.max(4), 3);
+        let data = StackSlotData::new(StackSlotKind::ExplicitSlot, bytes.max(16), 3);
         Ok(self.builder.create_sized_stack_slot(data))
     }
 

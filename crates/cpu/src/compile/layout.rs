@@ -4,6 +4,7 @@ use super::refusal::{Result, refuse};
 use crate::arith::Scalar;
 use crate::program::Program;
 use cranelift_codegen::ir::{self, types};
+use naga::proc::IndexableLength;
 use naga::{ArraySize, Handle, ScalarKind, TypeInner};
 
 /// Bounds the components of one value that compiled code holds.
@@ -108,8 +109,8 @@ impl<'m> Types<'m> {
                     self.add_leaves(&column, start + at * column_stride(*rows, *scalar), leaves)?;
                 }
             }
-            TypeInner::Array { base, size: ArraySize::Constant(size), stride } => {
-                for at in 0..size.get() {
+            TypeInner::Array { base, size, stride } => {
+                for at in 0..self.elements(*size)? {
                     self.add_leaves(self.inner(*base), start + at * stride, leaves)?;
                     if leaves.len() > MOST_COMPONENTS {
                         return refuse(format!("a value with more than {MOST_COMPONENTS} components"));
@@ -132,8 +133,8 @@ impl<'m> Types<'m> {
             TypeInner::Scalar(_) | TypeInner::Atomic(_) => 1,
             TypeInner::Vector { size, .. } => *size as usize,
             TypeInner::Matrix { columns, rows, .. } => *columns as usize * *rows as usize,
-            TypeInner::Array { base, size: ArraySize::Constant(size), .. } => {
-                self.count(self.inner(*base))? * size.get() as usize
+            TypeInner::Array { base, size, .. } => {
+                self.count(self.inner(*base))?.saturating_mul(self.elements(*size)? as usize)
             }
             TypeInner::Struct { members, .. } => {
                 let counts = members.iter().map(|member| self.count(self.inner(member.ty)));
@@ -141,6 +142,14 @@ impl<'m> Types<'m> {
             }
             other => return refuse(format!("a value of type {other:?}")),
         })
+    }
+
+    /// Counts the elements of an array. The length may be an override.
+    pub(super) fn elements(self, size: ArraySize) -> Result<u32> {
+        match size.resolve(self.program.module().to_ctx()) {
+            Ok(IndexableLength::Known(length)) => Ok(length),
+            _ => refuse("a value of a runtime array"),
+        }
     }
 
     /// Returns `true` if the length of a type is known only at run time.

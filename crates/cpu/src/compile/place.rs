@@ -124,7 +124,8 @@ impl Lower<'_, '_> {
                 let member = &members[index as usize];
                 (member.offset, self.types().is_unsized(self.types().inner(member.ty)))
             }
-            TypeInner::Array { size: ArraySize::Dynamic, .. } => {
+            // The length of an array may be an override, with which nothing has compared the index.
+            TypeInner::Array { .. } => {
                 let index = self.word(index);
                 return self.element_at(&inner, address, start, length, index);
             }
@@ -157,7 +158,10 @@ impl Lower<'_, '_> {
             (TypeInner::Array { size: ArraySize::Dynamic, .. }, Some(length)) => {
                 self.builder.ins().iadd_imm(length, -1)
             }
-            (TypeInner::Array { size: ArraySize::Constant(size), .. }, _) => self.word(size.get() - 1),
+            (TypeInner::Array { size, .. }, _) => {
+                let elements = self.types().elements(*size)?;
+                self.word(elements - 1)
+            }
             (TypeInner::Vector { size, .. }, _) => self.word(*size as u32 - 1),
             (TypeInner::Matrix { columns, .. }, _) => self.word(*columns as u32 - 1),
             _ => return refuse(format!("an index into {inner:?}")),

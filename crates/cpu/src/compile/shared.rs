@@ -1,6 +1,5 @@
 //! What the functions of one program share while they are translated.
 
-use super::context;
 use super::layout::Types;
 use super::refusal::{NotCompiled, Result, refuse};
 use crate::program::Program;
@@ -14,6 +13,12 @@ use std::sync::Arc;
 
 /// Bounds the bytes on the stack of all functions of a program together. Functions do not call themselves.
 pub(super) const MOST_STACK_BYTES: u32 = 64 << 10;
+
+/// Bounds the memory of a workgroup, and that of all its invocations.
+pub(super) const MOST_MEMORY_BYTES: u32 = 64 << 20;
+
+/// Bounds the expressions of a program, as the time of compilation grows faster than their number.
+const MOST_EXPRESSIONS: usize = 20_000;
 
 /// Holds the machine code under construction, the functions that are still to be translated, and the places of variables.
 pub(super) struct Shared<'m> {
@@ -41,6 +46,12 @@ pub(super) struct Shared<'m> {
 impl<'m> Shared<'m> {
     pub(super) fn new(program: &'m Program) -> Result<Self> {
         let types = Types::new(program);
+        let module = program.module();
+        let functions = module.functions.iter().map(|(_, function)| function);
+        let functions = functions.chain([&program.entry().function]);
+        if functions.map(|function| function.expressions.len()).sum::<usize>() > MOST_EXPRESSIONS {
+            return refuse(format!("more than {MOST_EXPRESSIONS} expressions"));
+        }
         let mut shared = Self {
             program,
             types,
@@ -56,32 +67,32 @@ impl<'m> Shared<'m> {
             private_offsets: FxHashMap::default(),
             invocation_bytes: 0,
         };
-        shared.place_variables();
-        debug_assert_eq!(context::BUFFER_SIZE, 16, "a buffer has an address and a length");
+        shared.place_variables()?;
         Ok(shared)
     }
 
     /// Gives places to the variables of a workgroup and of an invocation.
-    fn place_variables(&mut self) {
+    fn place_variables(&mut self) -> Result<()> {
         let program = self.program;
         let uses = program.info().get_entry_point(program.entry_index());
         for (handle, variable) in program.module().global_variables.iter() {
-            let size = self.types.size(variable.ty).next_multiple_of(16);
             if uses[handle].is_empty() {
                 continue;
             }
+            let size = self.types.size(variable.ty);
             match variable.space {
                 AddressSpace::WorkGroup => {
-                    self.workgroup_offsets.insert(handle, self.workgroup_bytes);
-                    self.workgroup_bytes += size;
+                    let offset = reserve(&mut self.workgroup_bytes, size)?;
+                    self.workgroup_offsets.insert(handle, offset);
                 }
                 AddressSpace::Private => {
-                    self.private_offsets.insert(handle, self.invocation_bytes);
-                    self.invocation_bytes += size;
+                    let offset = reserve(&mut self.invocation_bytes, size)?;
+                    self.private_offsets.insert(handle, offset);
                 }
                 _ => {}
             }
         }
+        Ok(())
     }
 
     /// Returns the function of Cranelift's for a function of the kernel, which is translated later.
@@ -130,14 +141,26 @@ impl<'m> Shared<'m> {
     }
 }
 
+/// Reserves memory behind that which is reserved already, and returns the distance from its start.
+pub(super) fn reserve(bytes: &mut u32, size: u32) -> Result<u32> {
+    let start = *bytes;
+    match start.checked_add(size).and_then(|end| end.checked_next_multiple_of(16)) {
+        Some(end) if end <= MOST_MEMORY_BYTES => *bytes = end,
+        _ => return refuse("more memory than a thread has for a workgroup"),
+    }
+    Ok(start)
+}
+
 /// Makes an empty module for machine code of this computer.
 fn jit() -> Result<JITModule> {
     let mut flags = settings::builder();
-    let verifier = if cfg!(debug_assertions) { "true" } else { "false" };
     let settings = [
         ("opt_level", "speed"),
-        ("enable_verifier", verifier),
-        ("enable_probestack", "false"),
+        // A mistake of the compiler is then refused and not executed.
+        ("enable_verifier", "true"),
+        // A large frame touches each of its pages, so that the end of the stack is noticed.
+        ("enable_probestack", "true"),
+        ("probestack_strategy", "inline"),
         ("enable_multi_ret_implicit_sret", "true"),
         ("is_pic", "false"),
         ("use_colocated_libcalls", "false"),

@@ -5,15 +5,12 @@ use super::entry;
 use super::function::{Frame, Lower};
 use super::plan::Plan;
 use super::refusal::Result;
-use super::shared::{Shared, failed};
+use super::shared::{MOST_MEMORY_BYTES, Shared, failed};
 use crate::program::Program;
 use cranelift_codegen::ir::{self, AbiParam, Block, InstBuilder, types};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_module::{FuncId, Module as _};
 use naga::{Function, Handle};
-
-/// Bounds the memory of the invocations of a workgroup.
-const MOST_INVOCATION_BYTES: usize = 64 << 20;
 
 /// Is a program as machine code, with the sizes of the memory that it needs.
 pub(super) struct Translation {
@@ -38,7 +35,7 @@ pub(super) fn translate(program: &Program) -> Result<Translation> {
     let size: u32 = program.workgroup().iter().product();
     let invocations = if plan.has_barriers { size as usize } else { 1 };
     let invocation_bytes = invocations * shared.invocation_bytes as usize;
-    if invocation_bytes > MOST_INVOCATION_BYTES {
+    if invocation_bytes > MOST_MEMORY_BYTES as usize {
         return super::refusal::refuse("more memory for invocations than a thread has for it");
     }
     let address = shared.jit.get_finalized_function(workgroup);

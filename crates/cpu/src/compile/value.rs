@@ -6,7 +6,7 @@ use super::refusal::{Result, refuse};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::immediates::Ieee32;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlags, types};
-use naga::{ArraySize, Expression, Handle, TypeInner};
+use naga::{Expression, Handle, TypeInner};
 use smallvec::SmallVec;
 
 /// Holds the components of a value in the order of [`Types::leaves`].
@@ -21,9 +21,10 @@ pub(super) fn member(types: Types<'_>, inner: &TypeInner, index: u32) -> Result<
     Ok(match inner {
         TypeInner::Vector { .. } => (at, 1),
         TypeInner::Matrix { rows, .. } => (at * *rows as usize, *rows as usize),
-        TypeInner::Array { base, .. } => {
+        TypeInner::Array { base, size, .. } => {
             let count = types.count(types.inner(*base))?;
-            (at * count, count)
+            let last = types.elements(*size)? as usize - 1;
+            (at.min(last) * count, count)
         }
         TypeInner::Struct { members, .. } => {
             let mut start = 0;
@@ -82,7 +83,7 @@ impl Lower<'_, '_> {
         let members = match inner {
             TypeInner::Vector { size, .. } => *size as usize,
             TypeInner::Matrix { columns, .. } => *columns as usize,
-            TypeInner::Array { size: ArraySize::Constant(size), .. } => size.get() as usize,
+            TypeInner::Array { size, .. } => self.types().elements(*size)? as usize,
             other => return refuse(format!("an index into {other:?}")),
         };
         let (_, each) = member(self.types(), inner, 0)?;

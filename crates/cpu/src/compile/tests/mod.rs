@@ -5,6 +5,7 @@ mod builtins;
 mod control;
 mod memory;
 mod numbers;
+mod random;
 mod refusals;
 mod speed;
 
