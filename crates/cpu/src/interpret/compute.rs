@@ -3,7 +3,7 @@
 use super::access::{pointer, put_step};
 use super::invocation::at;
 use super::observer::Observer;
-use super::op::{From, Op, Slot, To};
+use super::op::{Argument, From, Op, Slot, To};
 use super::operate;
 use super::step::{Executor, Here, copy, row, row_mut};
 
@@ -68,22 +68,32 @@ impl<O: Observer> Executor<'_, O> {
                 self.see_operands(here, next, stack, to, operand, operand);
                 operate::unary(stack, base, op, ty, to, from);
             }
-            Op::Product(ref product) => operate::product(stack, base, product),
+            Op::Product(ref product) => {
+                self.see_arguments(here, next, stack, &[product.a, product.b]);
+                operate::product(stack, base, product);
+            }
             Op::Convert { to, from, ty, kind, width } => {
+                let operand = From { slot: from, step: 1 };
+                self.see_operands(here, next, stack, to, operand, operand);
                 operate::convert(stack, base, to, from, (ty, kind, width));
             }
             Op::Relational { fun, to, from, count, ty } => {
                 operate::relational(stack, base, fun, to, (from, count, ty));
             }
             Op::Math(ref math) => {
-                if O::ACTIVE {
-                    let rows = math.arguments.iter();
-                    let rows = rows.map(|argument| row(stack, base, argument.slot, argument.count() as u32));
-                    self.observer.compute(here.site(next), &rows.collect::<Vec<_>>().concat());
-                }
+                self.see_arguments(here, next, stack, &math.arguments);
                 operate::math(stack, base, math);
             }
             _ => unreachable!("bug: {op:?} computes nothing"),
+        }
+    }
+
+    /// Shows all arguments of a function to the observer.
+    #[inline(always)]
+    fn see_arguments(&mut self, here: &Here<'_>, next: usize, stack: &[u64], arguments: &[Argument]) {
+        if O::ACTIVE {
+            let row = |argument: &Argument| row(stack, here.base, argument.slot, argument.count() as u32);
+            self.observer.compute(here.site(next), &arguments.iter().map(row).collect::<Vec<_>>().concat());
         }
     }
 

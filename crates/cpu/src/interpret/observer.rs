@@ -9,7 +9,7 @@ pub(crate) struct Site {
     pub(crate) function: usize,
     /// Numbers the instruction in its function.
     pub(crate) op: usize,
-    /// Is the expression that the instruction computes, or the pointer of a store.
+    /// Is the expression that the instruction computes, or the pointer of a load, a store or an atomic operation.
     pub(crate) expression: Option<Handle<Expression>>,
     /// Numbers the invocation in its workgroup.
     pub(crate) invocation: u32,
@@ -159,6 +159,10 @@ mod tests {
         let function = interpreter.function(site.function);
         let division = &function.expressions[site.expression.unwrap()];
         assert!(matches!(division, Expression::Binary { op: naga::BinaryOperator::Divide, .. }));
+        assert_eq!(
+            interpreter.place(site).unwrap().column,
+            text.find("x[1] / x[0]").unwrap() + HEAD.len() + 1
+        );
     }
 
     #[test]

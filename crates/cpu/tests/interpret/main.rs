@@ -3,6 +3,7 @@
 
 mod builtin;
 mod harness;
+mod layout;
 mod memory;
 mod order;
 mod program;

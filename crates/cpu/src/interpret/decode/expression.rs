@@ -1,6 +1,7 @@
 //! The expressions that compute values.
 
 use super::function::{FunctionDecoder, Value};
+use super::refusal;
 use crate::error::Result;
 use crate::interpret::op::{Binary, From, Op, Origin, Product, Quick, Slot, To};
 use crate::interpret::quick;
@@ -58,7 +59,7 @@ impl FunctionDecoder<'_, '_> {
             }
             Expression::As { expr, kind, convert } => self.convert(handle, expr, kind, convert),
             Expression::ArrayLength(array) => self.array_length(handle, array),
-            _ => Err(self.unsupported_at(handle, refusal(expression))),
+            _ => Err(self.unsupported_at(handle, refusal::of_expression(expression))),
         }
     }
 
@@ -182,22 +183,5 @@ fn product(left: &TypeInner, right: &TypeInner) -> Option<(u8, u8, u8)> {
             Some((*rows as u8, *inner as u8, *columns as u8))
         }
         _ => None,
-    }
-}
-
-/// Names what an expression needs that the interpreter lacks.
-fn refusal(expression: &Expression) -> &'static str {
-    match expression {
-        Expression::ImageSample { .. } | Expression::ImageLoad { .. } | Expression::ImageQuery { .. } => {
-            "a texture"
-        }
-        Expression::Derivative { .. } => "a derivative",
-        Expression::RayQueryVertexPositions { .. }
-        | Expression::RayQueryProceedResult
-        | Expression::RayQueryGetIntersection { .. } => "a ray query",
-        Expression::CooperativeLoad { .. } | Expression::CooperativeMultiplyAdd { .. } => {
-            "a cooperative matrix"
-        }
-        _ => "this expression",
     }
 }

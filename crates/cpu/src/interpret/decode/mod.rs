@@ -6,6 +6,7 @@ mod constant;
 mod expression;
 mod function;
 mod math;
+mod refusal;
 mod statement;
 
 use super::op::{Code, Origin};
@@ -105,7 +106,8 @@ impl Decoder<'_> {
             let slots =
                 self.shapes.slots_of(variable.ty).filter(|&slots| values.len() + slots as usize <= STACK);
             let Some(slots) = slots else {
-                return Err(self.program.unsupported("a private variable of this type or size", span));
+                let what = refusal::of_type(&module.types, &module.types[variable.ty].inner);
+                return Err(self.program.unsupported(what, span));
             };
             self.globals.insert(handle, Global::Private(values.len() as u64));
             let init = variable.init.map(|init| self.constants[init.index()].clone());

@@ -21,6 +21,10 @@ fn f(bits: u64) -> f32 {
     f32::from_bits(bits as u32)
 }
 
+fn of_u(value: u32) -> u64 {
+    u64::from(value)
+}
+
 fn of_i(value: i32) -> u64 {
     u64::from(value as u32)
 }
@@ -45,12 +49,22 @@ mod tests {
         let edges = [0, 1, 2, 31, 32, 33, i32::MAX as u32, i32::MIN as u32, u32::MAX];
         let mut random = fastrand::Rng::with_seed(7);
         let mixed = (0..40).map(|_| random.u32(..)).chain(floats.map(f32::to_bits)).chain(edges);
-        mixed.map(u64::from).collect()
+        if ty.width == 4 {
+            return mixed.map(u64::from).collect();
+        }
+        let doubles = floats.map(|x| f64::from(x).to_bits());
+        let longs = mixed.zip(0..).map(|(low, high)| u64::from(low) | (high % 3) << 62);
+        longs.chain(doubles).chain([u64::MAX, 1 << 63, 64]).collect()
     }
 
     /// Compares results. All NaNs are the same.
     fn same(ty: Scalar, a: u64, b: u64) -> bool {
-        a == b || (ty == Scalar::F32 && f(a).is_nan() && f(b).is_nan())
+        let nan = |bits| match ty {
+            Scalar::F32 => f(bits).is_nan(),
+            Scalar::F64 => f64::from_bits(bits).is_nan(),
+            _ => false,
+        };
+        a == b || (nan(a) && nan(b))
     }
 
     /// Compares a quick function with the function of `arith` on all pairs of numbers.
@@ -75,7 +89,8 @@ mod tests {
         }
     }
 
-    const TYPES: [Scalar; 4] = [Scalar::U32, Scalar::I32, Scalar::F32, Scalar::BOOL];
+    const TYPES: [Scalar; 7] =
+        [Scalar::U32, Scalar::I32, Scalar::F32, Scalar::BOOL, Scalar::U64, Scalar::I64, Scalar::F64];
 
     #[test]
     fn quick_operators_compute_what_the_slow_ones_compute() {

@@ -1,6 +1,7 @@
 //! The operators and the conversions as functions of bits.
 
-use super::{f, i, of_f, of_i, u};
+use super::{f, i, of_f, of_i, of_u, u};
+use crate::arith::formula;
 use crate::interpret::op::Quick;
 use naga::{BinaryOperator as Op, Scalar, UnaryOperator};
 
@@ -38,72 +39,89 @@ pub(crate) fn binary(op: Op, ty: Scalar) -> Option<Quick> {
     match ty {
         Scalar::U32 => u32_function(op),
         Scalar::I32 => i32_function(op),
+        Scalar::U64 => u64_function(op),
+        Scalar::I64 => i64_function(op),
         Scalar::F32 => f32_function(op),
+        Scalar::F64 => f64_function(op),
         Scalar::BOOL => bool_function(op),
         _ => None,
     }
 }
 
-fn u32_function(op: Op) -> Option<Quick> {
-    Some(match op {
-        Op::Add => |a, b| u64::from(u(a).wrapping_add(u(b))),
-        Op::Subtract => |a, b| u64::from(u(a).wrapping_sub(u(b))),
-        Op::Multiply => |a, b| u64::from(u(a).wrapping_mul(u(b))),
-        Op::Divide => |a, b| u64::from(u(a).checked_div(u(b)).unwrap_or(u(a))),
-        Op::Modulo => |a, b| u64::from(u(a).checked_rem(u(b)).unwrap_or(0)),
-        Op::Less => |a, b| u64::from(u(a) < u(b)),
-        Op::LessEqual => |a, b| u64::from(u(a) <= u(b)),
-        Op::Greater => |a, b| u64::from(u(a) > u(b)),
-        Op::GreaterEqual => |a, b| u64::from(u(a) >= u(b)),
-        Op::ShiftRight => |a, b| u64::from(u(a).wrapping_shr(u(b))),
-        _ => return bits_function(op),
-    })
+fn long(bits: u64) -> u64 {
+    bits
 }
 
-fn i32_function(op: Op) -> Option<Quick> {
-    Some(match op {
-        Op::Add => |a, b| of_i(i(a).wrapping_add(i(b))),
-        Op::Subtract => |a, b| of_i(i(a).wrapping_sub(i(b))),
-        Op::Multiply => |a, b| of_i(i(a).wrapping_mul(i(b))),
-        Op::Divide => |a, b| of_i(if i(b) == 0 { i(a) } else { i(a).wrapping_div(i(b)) }),
-        Op::Modulo => |a, b| of_i(if i(b) == 0 { 0 } else { i(a).wrapping_rem(i(b)) }),
-        Op::Less => |a, b| u64::from(i(a) < i(b)),
-        Op::LessEqual => |a, b| u64::from(i(a) <= i(b)),
-        Op::Greater => |a, b| u64::from(i(a) > i(b)),
-        Op::GreaterEqual => |a, b| u64::from(i(a) >= i(b)),
-        Op::ShiftRight => |a, b| of_i(i(a).wrapping_shr(u(b))),
-        _ => return bits_function(op),
-    })
+fn signed_long(bits: u64) -> i64 {
+    bits as i64
 }
 
-/// Returns the functions that signed and unsigned integers share.
-fn bits_function(op: Op) -> Option<Quick> {
-    Some(match op {
-        Op::Equal => |a, b| u64::from(u(a) == u(b)),
-        Op::NotEqual => |a, b| u64::from(u(a) != u(b)),
-        Op::And => |a, b| a & b,
-        Op::InclusiveOr => |a, b| a | b,
-        Op::ExclusiveOr => |a, b| a ^ b,
-        Op::ShiftLeft => |a, b| u64::from(u(a).wrapping_shl(u(b))),
-        _ => return None,
-    })
+fn of_signed_long(value: i64) -> u64 {
+    value as u64
 }
 
-fn f32_function(op: Op) -> Option<Quick> {
-    Some(match op {
-        Op::Add => |a, b| of_f(f(a) + f(b)),
-        Op::Subtract => |a, b| of_f(f(a) - f(b)),
-        Op::Multiply => |a, b| of_f(f(a) * f(b)),
-        Op::Divide => |a, b| of_f(f(a) / f(b)),
-        Op::Equal => |a, b| u64::from(f(a) == f(b)),
-        Op::NotEqual => |a, b| u64::from(f(a) != f(b)),
-        Op::Less => |a, b| u64::from(f(a) < f(b)),
-        Op::LessEqual => |a, b| u64::from(f(a) <= f(b)),
-        Op::Greater => |a, b| u64::from(f(a) > f(b)),
-        Op::GreaterEqual => |a, b| u64::from(f(a) >= f(b)),
-        _ => return None,
-    })
+fn double(bits: u64) -> f64 {
+    f64::from_bits(bits)
 }
+
+fn of_double(value: f64) -> u64 {
+    value.to_bits()
+}
+
+macro_rules! integer {
+    ($name:ident, $from:ident, $of:ident) => {
+        fn $name(op: Op) -> Option<Quick> {
+            Some(match op {
+                Op::Add => |a, b| $of($from(a).wrapping_add($from(b))),
+                Op::Subtract => |a, b| $of($from(a).wrapping_sub($from(b))),
+                Op::Multiply => |a, b| $of($from(a).wrapping_mul($from(b))),
+                Op::Divide => |a, b| if b == 0 { a } else { $of($from(a).wrapping_div($from(b))) },
+                Op::Modulo => |a, b| if b == 0 { 0 } else { $of($from(a).wrapping_rem($from(b))) },
+                Op::Equal => |a, b| u64::from(a == b),
+                Op::NotEqual => |a, b| u64::from(a != b),
+                Op::Less => |a, b| u64::from($from(a) < $from(b)),
+                Op::LessEqual => |a, b| u64::from($from(a) <= $from(b)),
+                Op::Greater => |a, b| u64::from($from(a) > $from(b)),
+                Op::GreaterEqual => |a, b| u64::from($from(a) >= $from(b)),
+                Op::And => |a, b| a & b,
+                Op::InclusiveOr => |a, b| a | b,
+                Op::ExclusiveOr => |a, b| a ^ b,
+                Op::ShiftLeft => |a, b| $of($from(a).wrapping_shl(u(b))),
+                Op::ShiftRight => |a, b| $of($from(a).wrapping_shr(u(b))),
+                _ => return None,
+            })
+        }
+    };
+}
+
+integer!(u32_function, u, of_u);
+integer!(i32_function, i, of_i);
+integer!(u64_function, long, long);
+integer!(i64_function, signed_long, of_signed_long);
+
+macro_rules! float {
+    ($name:ident, $from:ident, $of:ident) => {
+        fn $name(op: Op) -> Option<Quick> {
+            Some(match op {
+                Op::Add => |a, b| $of($from(a) + $from(b)),
+                Op::Subtract => |a, b| $of($from(a) - $from(b)),
+                Op::Multiply => |a, b| $of($from(a) * $from(b)),
+                Op::Divide => |a, b| $of($from(a) / $from(b)),
+                Op::Modulo => |a, b| $of(formula::remainder($from(a), $from(b))),
+                Op::Equal => |a, b| u64::from($from(a) == $from(b)),
+                Op::NotEqual => |a, b| u64::from($from(a) != $from(b)),
+                Op::Less => |a, b| u64::from($from(a) < $from(b)),
+                Op::LessEqual => |a, b| u64::from($from(a) <= $from(b)),
+                Op::Greater => |a, b| u64::from($from(a) > $from(b)),
+                Op::GreaterEqual => |a, b| u64::from($from(a) >= $from(b)),
+                _ => return None,
+            })
+        }
+    };
+}
+
+float!(f32_function, f, of_f);
+float!(f64_function, double, of_double);
 
 fn bool_function(op: Op) -> Option<Quick> {
     Some(match op {
