@@ -57,20 +57,26 @@ impl CpuKernel {
     }
 }
 
-/// Compiles a program, and logs why if that fails.
+/// Compiles a program, with vectors where that is possible, and logs why if that fails.
 #[cfg(feature = "compile")]
 fn compile(program: &Arc<Program>) -> Option<Compiled> {
-    match Compiled::new(program, 1) {
-        Ok(compiled) => {
-            log::debug!("kernel `{}` is compiled", program.name());
-            Some(compiled)
-        }
-        Err(refused) => {
-            let place = program.place(refused.span).map(|place| format!("{place}: ")).unwrap_or_default();
-            log::debug!("{place}kernel `{}` is interpreted, as it has {}", program.name(), refused.reason);
-            None
+    let name = program.name();
+    for lanes in [4, 1] {
+        match Compiled::new(program, lanes) {
+            Ok(compiled) => {
+                log::debug!("kernel `{name}` is compiled, with {lanes} invocations together");
+                return Some(compiled);
+            }
+            Err(refused) => {
+                let place = program.place(refused.span).map(|place| format!("{place}: ")).unwrap_or_default();
+                let reason = refused.reason;
+                log::debug!(
+                    "{place}kernel `{name}` is not compiled with {lanes} invocations together: {reason}"
+                );
+            }
         }
     }
+    None
 }
 
 impl HostKernel for CpuKernel {

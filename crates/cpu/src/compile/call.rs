@@ -164,7 +164,7 @@ impl<'m> Lower<'_, 'm> {
 #[derive(Clone, Copy, Default)]
 pub(super) struct Traits {
     /// Counts the expressions.
-    weight: usize,
+    pub(super) weight: usize,
     /// Is `true` if there is a loop.
     repeats: bool,
 }

@@ -2,6 +2,7 @@
 
 use super::context;
 use super::function::{Argument, Frame, Local, Lower};
+use super::lanes::{Lane, Lanes, Vector, WIDTH};
 use super::place::Place;
 use super::plan::{Home, Piece, Plan, Step};
 use super::refusal::{Result, refuse};
@@ -29,6 +30,8 @@ struct Entry<'l, 'a, 'm> {
     /// Says where the variables that live across barriers are in the memory of an invocation.
     offsets: FxHashMap<Handle<LocalVariable>, u32>,
     size: [u32; 3],
+    /// Lists the local variables that differ between invocations that execute together.
+    varying: FxHashSet<Handle<LocalVariable>>,
 }
 
 /// Translates the entry point, whose frame the state already has.
@@ -36,7 +39,8 @@ pub(super) fn entry<'m>(lower: &mut Lower<'_, 'm>, plan: &Plan<'m>) -> Result<()
     let function = lower.frame.function;
     let in_memory = super::locals::in_memory(lower.shared, function);
     let size = lower.shared.program.workgroup();
-    let mut entry = Entry { lower, plan, in_memory, offsets: FxHashMap::default(), size };
+    let varying = super::lanes::varying(lower.shared.program, plan);
+    let mut entry = Entry { lower, plan, in_memory, offsets: FxHashMap::default(), size, varying };
     entry.reserve()?;
     entry.begin()?;
     entry.steps(&plan.steps)?;
@@ -70,7 +74,7 @@ impl<'m> Entry<'_, '_, 'm> {
             }
         }
         if self.plan.has_barriers && self.lower.shared.invocation_bytes > 0 {
-            self.for_each_invocation(|entry| {
+            self.for_each_invocation(1, |entry, _| {
                 entry.lower.initialise_privates()?;
                 for (handle, offset) in entry.sorted_offsets() {
                     entry.lower.initialise(handle, &Local::Invocation(offset))?;
@@ -157,10 +161,13 @@ impl<'m> Entry<'_, '_, 'm> {
 
     /// Translates a region: its pieces for each invocation.
     fn region(&mut self, at: usize) -> Result<()> {
+        if self.lower.shared.lanes > 1 {
+            return self.vector_region(at);
+        }
         let values = self.lower.frame.values.clone();
         let locals = self.lower.frame.locals.clone();
         let targets = std::mem::take(&mut self.lower.frame.targets);
-        self.for_each_invocation(|entry| {
+        self.for_each_invocation(1, |entry, _| {
             if !entry.plan.has_barriers {
                 entry.lower.initialise_privates()?;
             }
@@ -181,6 +188,86 @@ impl<'m> Entry<'_, '_, 'm> {
         self.lower.frame.locals = locals;
         self.lower.frame.values = values;
         Ok(())
+    }
+
+    /// Translates a region for several invocations that execute together.
+    fn vector_region(&mut self, at: usize) -> Result<()> {
+        if !self.lower.shared.private_offsets.is_empty() {
+            return refuse("private variables in several lanes");
+        }
+        let targets = std::mem::take(&mut self.lower.frame.targets);
+        let varying = self.varying.clone();
+        self.for_each_invocation(WIDTH, |entry, counters| {
+            let arguments = entry.lane_arguments(counters)?;
+            let next = entry.lower.frame.exit;
+            let mut vector = Vector::new(entry.lower, arguments, varying, next);
+            let pieces = &entry.plan.regions[at].pieces;
+            vector.begin(pieces);
+            let mut kept = Vec::new();
+            for (handle, variable) in vector.lower.frame.function.local_variables.iter() {
+                let inner = vector.lower.types().inner(variable.ty);
+                let home = entry.plan.homes.get(&handle);
+                let is_kept = home == Some(&Home::Invocation) && entry.plan.uses_local(at, handle);
+                if !is_kept && home != Some(&Home::Region(at)) {
+                    continue;
+                }
+                if entry.in_memory.contains(&handle) {
+                    return refuse("a local variable in memory in several lanes");
+                }
+                let first = if is_kept {
+                    kept.push(handle);
+                    vector.load_invocations(inner, entry.offsets[&handle])?
+                } else {
+                    let first = match variable.init {
+                        Some(init) => vector.lower.value(init)?,
+                        None => vector.lower.zero(inner)?,
+                    };
+                    first.into_iter().map(Lane::One).collect()
+                };
+                vector.declare(handle, &first)?;
+            }
+            vector.pieces(pieces)?;
+            if !vector.lower.jumped {
+                for handle in kept {
+                    let ty = vector.lower.frame.function.local_variables[handle].ty;
+                    let values = vector.read_local(handle);
+                    vector.store_invocations(
+                        vector.lower.types().inner(ty),
+                        entry.offsets[&handle],
+                        &values,
+                    )?;
+                }
+            }
+            Ok(())
+        })?;
+        self.lower.frame.targets = targets;
+        Ok(())
+    }
+
+    /// Returns the arguments of the entry point for four invocations.
+    fn lane_arguments(&mut self, counters: Counters) -> Result<Vec<Lanes>> {
+        let mut arguments = Vec::new();
+        for argument in &self.lower.frame.function.arguments {
+            let bindings: Vec<&Option<Binding>> =
+                match (self.lower.types().inner(argument.ty), &argument.binding) {
+                    (TypeInner::Struct { members, .. }, None) => {
+                        members.iter().map(|member| &member.binding).collect()
+                    }
+                    (_, binding) => vec![binding],
+                };
+            let mut lanes = Lanes::new();
+            for binding in bindings {
+                let along =
+                    [BuiltIn::LocalInvocationId, BuiltIn::GlobalInvocationId, BuiltIn::LocalInvocationIndex];
+                let along = matches!(binding, Some(Binding::BuiltIn(builtin)) if along.contains(builtin));
+                let values = self.builtin(binding, Some(counters))?;
+                lanes.extend(values.iter().enumerate().map(|(axis, &value)| {
+                    if along && axis == 0 { Lane::Line(value) } else { Lane::One(value) }
+                }));
+            }
+            arguments.push(lanes);
+        }
+        Ok(arguments)
     }
 
     /// Gives places to the local variables of a region. Returns those that live across barriers and are now in registers.
@@ -225,7 +312,12 @@ impl<'m> Entry<'_, '_, 'm> {
     }
 
     /// Translates something that each invocation does, one invocation after the other.
-    fn for_each_invocation(&mut self, body: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+    /// With a step, so many do it together.
+    fn for_each_invocation(
+        &mut self,
+        step: u32,
+        body: impl FnOnce(&mut Self, Counters) -> Result<()>,
+    ) -> Result<()> {
         let [head, next, after] = [(); 3].map(|()| self.lower.builder.create_block());
         let outer = (self.lower.invocation, self.lower.frame.exit);
         let arguments = self.lower.frame.arguments.clone();
@@ -244,21 +336,21 @@ impl<'m> Entry<'_, '_, 'm> {
             self.lower.invocation = self.lower.builder.ins().iadd(outer.0, distance);
         }
         self.lower.frame.exit = next;
-        body(self)?;
+        body(self, counters)?;
         if !self.lower.jumped {
             self.lower.jump(next);
         }
         (self.lower.invocation, self.lower.frame.exit) = outer;
         self.lower.frame.arguments = arguments;
         self.lower.enter(next);
-        self.advance(counters, head, after);
+        self.advance(counters, step, head, after);
         Ok(())
     }
 
     /// Continues with the next invocation, or after the last one.
-    fn advance(&mut self, counters: Counters, head: ir::Block, after: ir::Block) {
+    fn advance(&mut self, counters: Counters, step: u32, head: ir::Block, after: ir::Block) {
         let builder = &mut self.lower.builder;
-        let mut carry = builder.ins().iconst(types::I32, 1);
+        let mut carry = builder.ins().iconst(types::I32, i64::from(step));
         for (axis, variable) in counters.place.into_iter().enumerate() {
             if self.size[axis] == 1 {
                 continue;
@@ -272,7 +364,7 @@ impl<'m> Entry<'_, '_, 'm> {
             carry = builder.ins().uextend(types::I32, full);
         }
         let index = builder.use_var(counters.index);
-        let index = builder.ins().iadd_imm(index, 1);
+        let index = builder.ins().iadd_imm(index, i64::from(step));
         builder.def_var(counters.index, index);
         let count: u32 = self.size.iter().product();
         let more = builder.ins().icmp_imm(IntCC::UnsignedLessThan, index, i64::from(count));

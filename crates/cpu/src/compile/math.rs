@@ -22,8 +22,20 @@ impl Lower<'_, '_> {
         for &argument in arguments {
             values.push(self.value(argument)?);
         }
+        self.math_of(fun, kind, arguments, &values, result)
+    }
+
+    /// Translates a built-in function of these values.
+    pub(super) fn math_of(
+        &mut self,
+        fun: Fun,
+        kind: Kind,
+        arguments: &[Handle<Expression>],
+        values: &[Components],
+        result: Handle<Expression>,
+    ) -> Result<Components> {
         let whole = match kind {
-            Kind::F32 => self.vector_function(fun, &values, self.ty(arguments[0])),
+            Kind::F32 => self.vector_function(fun, values, self.ty(arguments[0])),
             _ if fun == Fun::Dot => Some([self.dot(kind, &values[0], &values[1])].into_iter().collect()),
             _ => None,
         };
@@ -40,7 +52,7 @@ impl Lower<'_, '_> {
             };
             match component {
                 Some(component) => results.push(component),
-                None => return self.call_math(fun, arguments, &values, result),
+                None => return self.call_math(fun, arguments, values, result),
             }
         }
         Ok(results)

@@ -13,6 +13,7 @@ mod entry;
 mod expression;
 mod function;
 mod helper;
+mod lanes;
 mod layout;
 mod locals;
 mod math;
@@ -63,15 +64,17 @@ pub(crate) struct Compiled {
 }
 
 impl Compiled {
-    /// Compiles a program for a number of invocations that execute together.
+    /// Compiles a program for a number of invocations that execute together: 1 or 4.
     ///
     /// # Errors
     /// Returns what the compiler does not translate.
     pub(crate) fn new(program: &Arc<Program>, lanes: usize) -> Result<Self, NotCompiled> {
-        if lanes != 1 {
-            return refusal::refuse(format!("{lanes} invocations together"));
+        let width = lanes::WIDTH;
+        let lanes = if lanes == 1 { 1 } else { width };
+        if lanes == width && !program.workgroup()[0].is_multiple_of(width) {
+            return refusal::refuse(format!("a workgroup that is no multiple of {width} wide"));
         }
-        let translation = translate::translate(program)?;
+        let translation = translate::translate(program, lanes)?;
         let types = layout::Types::new(program);
         let form = |variable: naga::Handle<naga::GlobalVariable>| {
             let ty = program.module().global_variables[variable].ty;

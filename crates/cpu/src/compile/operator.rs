@@ -86,7 +86,8 @@ impl Lower<'_, '_> {
         sum.expect("bug: a vector has components")
     }
 
-    fn binary_component(
+    /// Translates a binary operator on one component, or on a vector with the components of several lanes.
+    pub(super) fn binary_component(
         &mut self,
         op: BinaryOperator,
         kind: Kind,
@@ -216,7 +217,8 @@ impl Lower<'_, '_> {
             .collect())
     }
 
-    fn convert_component(&mut self, from: Kind, to: Kind, value: ir::Value) -> ir::Value {
+    /// Converts one component.
+    pub(super) fn convert_component(&mut self, from: Kind, to: Kind, value: ir::Value) -> ir::Value {
         match (from, to) {
             (Kind::F32, Kind::F32) | (Kind::Bool, Kind::Bool) => value,
             (Kind::F32, Kind::Bool) => {

@@ -154,7 +154,18 @@ impl Lower<'_, '_> {
         length: Option<ir::Value>,
         index: ir::Value,
     ) -> Result<Place> {
-        let last = match (inner, length) {
+        let last = self.last(inner, length)?;
+        let index = self.clamp(index, last);
+        let index = self.builder.ins().uextend(types::I64, index);
+        let stride = self.stride(inner)?;
+        let distance = self.builder.ins().imul_imm(index, i64::from(stride));
+        let address = self.builder.ins().iadd(address, distance);
+        Ok(Place::Memory { address, offset, length: None })
+    }
+
+    /// Returns the index of the last member of a vector, a matrix or an array.
+    pub(super) fn last(&mut self, inner: &TypeInner, length: Option<ir::Value>) -> Result<ir::Value> {
+        Ok(match (inner, length) {
             (TypeInner::Array { size: ArraySize::Dynamic, .. }, Some(length)) => {
                 self.builder.ins().iadd_imm(length, -1)
             }
@@ -165,17 +176,11 @@ impl Lower<'_, '_> {
             (TypeInner::Vector { size, .. }, _) => self.word(*size as u32 - 1),
             (TypeInner::Matrix { columns, .. }, _) => self.word(*columns as u32 - 1),
             _ => return refuse(format!("an index into {inner:?}")),
-        };
-        let index = self.clamp(index, last);
-        let index = self.builder.ins().uextend(types::I64, index);
-        let stride = self.stride(inner)?;
-        let distance = self.builder.ins().imul_imm(index, i64::from(stride));
-        let address = self.builder.ins().iadd(address, distance);
-        Ok(Place::Memory { address, offset, length: None })
+        })
     }
 
     /// Returns the distance between two members of a vector, a matrix or an array.
-    fn stride(&self, inner: &TypeInner) -> Result<u32> {
+    pub(super) fn stride(&self, inner: &TypeInner) -> Result<u32> {
         Ok(match inner {
             TypeInner::Array { stride, .. } => *stride,
             TypeInner::Vector { scalar, .. } => u32::from(scalar.width),
@@ -228,7 +233,7 @@ impl Lower<'_, '_> {
 }
 
 /// Adds two distances. An instruction takes only 31 bits.
-fn displacement(start: u32, distance: u32) -> Result<i32> {
+pub(super) fn displacement(start: u32, distance: u32) -> Result<i32> {
     match start.checked_add(distance).map(i32::try_from) {
         Some(Ok(sum)) => Ok(sum),
         _ => refuse("a variable with more than 2 GiB"),

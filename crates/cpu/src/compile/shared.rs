@@ -24,6 +24,8 @@ const MOST_EXPRESSIONS: usize = 20_000;
 pub(super) struct Shared<'m> {
     pub(super) program: &'m Program,
     pub(super) types: Types<'m>,
+    /// Counts the invocations that execute together.
+    pub(super) lanes: u32,
     pub(super) jit: JITModule,
     /// Describes the functions of the kernel, in the order of their handles.
     pub(super) traits: Vec<super::call::Traits>,
@@ -44,7 +46,7 @@ pub(super) struct Shared<'m> {
 }
 
 impl<'m> Shared<'m> {
-    pub(super) fn new(program: &'m Program) -> Result<Self> {
+    pub(super) fn new(program: &'m Program, lanes: u32) -> Result<Self> {
         let types = Types::new(program);
         let module = program.module();
         let functions = module.functions.iter().map(|(_, function)| function);
@@ -55,6 +57,7 @@ impl<'m> Shared<'m> {
         let mut shared = Self {
             program,
             types,
+            lanes,
             jit: jit()?,
             traits: super::call::traits(program.module()),
             functions: FxHashMap::default(),

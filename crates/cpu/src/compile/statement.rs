@@ -143,15 +143,20 @@ impl<'m> Lower<'_, 'm> {
         exit: ir::Block,
     ) -> Result<()> {
         let leave = break_if.map(|condition| self.value(condition)).transpose()?;
+        self.repeat_or_leave_on(leave.map(|leave| leave[0]), head, exit);
+        Ok(())
+    }
+
+    /// Ends the body of a loop, which a condition may leave.
+    pub(super) fn repeat_or_leave_on(&mut self, leave: Option<ir::Value>, head: ir::Block, exit: ir::Block) {
         self.check_stop();
         match leave {
             Some(leave) => {
-                self.builder.ins().brif(leave[0], exit, &[], head, &[]);
+                self.builder.ins().brif(leave, exit, &[], head, &[]);
                 self.jumped = true;
             }
             None => self.jump(head),
         }
-        Ok(())
     }
 
     fn leave(&mut self, target: impl Fn(&Targets) -> Option<ir::Block>) -> Result<()> {

@@ -20,9 +20,9 @@ pub(super) struct Translation {
 }
 
 /// Translates a program.
-pub(super) fn translate(program: &Program) -> Result<Translation> {
+pub(super) fn translate(program: &Program, lanes: u32) -> Result<Translation> {
     let plan = Plan::new(program)?;
-    let mut shared = Shared::new(program)?;
+    let mut shared = Shared::new(program, lanes)?;
     let mut signature = shared.jit.make_signature();
     signature.params.push(AbiParam::new(types::I64));
     signature.returns.push(AbiParam::new(types::I32));

@@ -22,6 +22,8 @@ use std::sync::atomic::AtomicBool;
 struct Test {
     program: Arc<Program>,
     compiled: Compiled,
+    /// Executes four invocations together, if the compiler does that.
+    vector: Result<Compiled, NotCompiled>,
     params: Vec<u8>,
     buffers: Vec<Vec<u128>>,
     lens: Vec<usize>,
@@ -50,7 +52,11 @@ impl Test {
         let compiled = Compiled::new(&program, 1).unwrap_or_else(|refused| {
             panic!("{:?}: {}", program.place(refused.span).map(|place| place.text), refused.reason)
         });
-        Self { program, compiled, params: Vec::new(), buffers: Vec::new(), lens: Vec::new() }
+        let vector = Compiled::new(&program, 4);
+        if let Err(refused) = &vector {
+            assert!(!refused.reason.contains("Cranelift"), "{refused:?}");
+        }
+        Self { program, compiled, vector, params: Vec::new(), buffers: Vec::new(), lens: Vec::new() }
     }
 
     fn params<T: bytemuck::NoUninit>(mut self, params: &[T]) -> Self {
@@ -81,19 +87,16 @@ impl Test {
         let run = |run: &GridRun<'_>| interpreter.run(run);
         let done = execute(&mut interpreted, &self.lens, &self.params, groups, &stop, run);
         assert_eq!(done, Ok(()), "the interpreter runs kernel {}", self.program.name());
+        if let Ok(vector) = &self.vector {
+            let mut buffers = self.buffers.clone();
+            let run = |run: &GridRun<'_>| vector.run(run);
+            let done = execute(&mut buffers, &self.lens, &self.params, groups, &stop, run);
+            assert_eq!(done, Ok(()), "machine code with vectors runs kernel {}", self.program.name());
+            compare(&buffers, &interpreted, "vectors");
+        }
         let done = self.try_run(groups, &stop);
         assert_eq!(done, Ok(()), "machine code runs kernel {}", self.program.name());
-        for (at, (found, expected)) in self.buffers.iter().zip(&interpreted).enumerate() {
-            let found: &[u32] = bytemuck::cast_slice(found);
-            let expected: &[u32] = bytemuck::cast_slice(expected);
-            for (word, (&found, &expected)) in found.iter().zip(expected).enumerate() {
-                let both_nan = f32::from_bits(found).is_nan() && f32::from_bits(expected).is_nan();
-                assert!(
-                    found == expected || both_nan,
-                    "word {word} of buffer {at} is {found:#x}, and the interpreter has {expected:#x}"
-                );
-            }
-        }
+        compare(&self.buffers, &interpreted, "scalars");
         self
     }
 
@@ -119,4 +122,19 @@ fn execute(
         .collect();
     let range = 0..GridRun::all(groups);
     kernel(&GridRun { groups, range, params, buffers: &cells, seed: 0, stop })
+}
+
+/// Compares buffers with those of the interpreter.
+fn compare(buffers: &[Vec<u128>], interpreted: &[Vec<u128>], code: &str) {
+    for (at, (found, expected)) in buffers.iter().zip(interpreted).enumerate() {
+        let found: &[u32] = bytemuck::cast_slice(found);
+        let expected: &[u32] = bytemuck::cast_slice(expected);
+        for (word, (&found, &expected)) in found.iter().zip(expected).enumerate() {
+            let both_nan = f32::from_bits(found).is_nan() && f32::from_bits(expected).is_nan();
+            assert!(
+                found == expected || both_nan,
+                "word {word} of buffer {at} is {found:#x} with {code}, and the interpreter has {expected:#x}"
+            );
+        }
+    }
 }

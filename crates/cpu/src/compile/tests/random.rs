@@ -8,7 +8,7 @@ use crate::compile::Compiled;
 use fastrand::Rng;
 use std::fmt::Write as _;
 
-const SIZE: u32 = 6;
+const SIZE: u32 = 8;
 
 /// Writes the text of a kernel.
 struct Maker {
@@ -18,6 +18,8 @@ struct Maker {
     names: usize,
     /// Lists the `let`s that the current place sees, and whether all invocations have one value.
     lets: Vec<(String, bool)>,
+    /// Is `true` for a kernel that four invocations can execute together.
+    plain: bool,
 }
 
 impl Maker {
@@ -49,10 +51,13 @@ impl Maker {
     fn own(&mut self, size: u32) -> String {
         let lets = self.lets.len();
         match self.rng.u32(..if size == 0 { 7 } else { 12 }) {
+            1 | 5 | 10 if self.plain => "x1.y".into(),
+            4 if self.plain => "fixed[lid + wid.x - 1u]".into(),
             0 => "x0".into(),
             1 => "x1[lid % 2u]".into(),
             2 => "lid".into(),
             3 if lets > 0 => self.lets[self.rng.usize(..lets)].0.clone(),
+            3 if self.plain => "f32(x0 % 64u)".replace("f32", "u32"),
             3 | 4 => "list[x0 % 4u]".into(),
             5 => "hidden".into(),
             6 => self.common(0),
@@ -62,7 +67,7 @@ impl Maker {
                 format!("select({}, {}, {} > 9u)", self.own(size - 1), self.own(size - 1), self.own(size - 1))
             }
             10 => format!("mixed({}, {})", self.own(size - 1), self.own(size - 1)),
-            _ => format!("({} / {})", self.own(size - 1), self.own(size - 1)),
+            _ => format!("({} / ({} ^ x0))", self.own(size - 1), self.own(size - 1)),
         }
     }
 
@@ -75,6 +80,15 @@ impl Maker {
     fn alone(&mut self, depth: u32) {
         let (value, index) = (self.own(2), self.own(1));
         match self.rng.u32(..if depth == 0 { 5 } else { 8 }) {
+            2 if self.plain => self.line(&format!("out[wid.x * 80u + 240u + lid] = {value};")),
+            3 if self.plain => self.line(&format!("out[wid.x * 80u + 248u + lid * 2u % 16u] = {value};")),
+            4 if self.plain => self.line(&format!("x1.x += {value};")),
+            7 if self.plain => {
+                let (counter, count) = (self.name('i'), self.common(1));
+                self.line(&format!("for (var {counter} = 0u; {counter} < {count} % 4u; {counter}++) {{"));
+                self.block(|maker| maker.alone(0));
+                self.line("}");
+            }
             0 => self.line(&format!("x0 = {value};")),
             1 => self.line(&format!("x1.y = {value};")),
             2 => self.line(&format!("list[{index} % 4u] += {value};")),
@@ -161,21 +175,30 @@ impl Maker {
 }
 
 fn kernel(seed: u64) -> String {
-    let mut maker = Maker { rng: Rng::with_seed(seed), text: String::new(), names: 0, lets: Vec::new() };
+    let plain = seed % 2 == 1;
+    let mut maker =
+        Maker { rng: Rng::with_seed(seed), text: String::new(), names: 0, lets: Vec::new(), plain };
     for _ in 0..maker.rng.u32(4..12) {
         maker.together(2, false);
     }
+    let hidden = if plain { "const hidden = 5u;" } else { "var<private> hidden: u32 = 5u;" };
+    let list = if plain { "let list = array<u32, 4>();" } else { "var list = array<u32, 4>();" };
+    let grow = if plain {
+        ""
+    } else {
+        "fn grow(v: ptr<function, vec2<u32>>, by: u32) { (*v).x += by; hidden += (*v).y; }"
+    };
     let mut text = format!(
         "var<workgroup> ring: array<u32, {SIZE}>;
         var<workgroup> told: u32;
-        var<private> hidden: u32 = 5u;
+        {hidden}
         @group(0) @binding(0) var<storage, read> fixed: array<u32, 3>;
         @group(0) @binding(1) var<storage, read_write> out: array<u32>;
         fn mixed(a: u32, b: u32) -> u32 {{ if a > b {{ return a - b; }} return a * 3u + b; }}
-        fn grow(v: ptr<function, vec2<u32>>, by: u32) {{ (*v).x += by; hidden += (*v).y; }}
+        {grow}
         @compute @workgroup_size({SIZE})
         fn random(@builtin(local_invocation_index) lid: u32, @builtin(workgroup_id) wid: vec3<u32>) {{
-        var x0 = lid; var x1 = vec2<u32>(lid, 4u); var list = array<u32, 4>(); var u0 = 2u; var u1 = vec2<u32>(6u, 1u);
+        var x0 = lid; var x1 = vec2<u32>(lid, 4u); {list} var u0 = 2u; var u1 = vec2<u32>(6u, 1u);
         {}
         workgroupBarrier();\n",
         maker.text
@@ -193,14 +216,15 @@ fn kernel(seed: u64) -> String {
 fn random_kernels_with_barriers_agree_with_the_interpreter() {
     let count =
         std::env::var("FENCEPOST_RANDOM_KERNELS").map_or(60, |count| count.parse().expect("a number"));
-    let mut compiled = 0;
+    let (mut compiled, mut vectors) = (0, 0);
     for seed in 0..count {
         let text = kernel(seed);
         let program = program(&text, &[]);
         match Compiled::new(&program, 1) {
             Ok(_) => {
                 compiled += 1;
-                let out = vec![0_u32; 3 * 10 * SIZE as usize];
+                vectors += usize::from(Compiled::new(&program, 4).is_ok());
+                let out = vec![0_u32; 512];
                 let result = std::panic::catch_unwind(|| {
                     Test::of(program).buffer(&[3_u32, 11, 2]).buffer(&out).run([3, 1, 1]);
                 });
@@ -212,4 +236,5 @@ fn random_kernels_with_barriers_agree_with_the_interpreter() {
         }
     }
     assert!(compiled * 10 > count * 9, "{compiled} of {count} kernels are compiled");
+    assert!(vectors * 10 > count as usize * 3, "{vectors} of {count} kernels use vectors");
 }

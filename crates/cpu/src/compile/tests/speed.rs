@@ -23,6 +23,19 @@ fn print(name: &str, mut test: Test, groups: [u32; 3], work: f64, unit: &str) {
     let compiling = best(|| drop(Compiled::new(&test.program, 1)));
     let stop = AtomicBool::new(false);
     let running = best(|| test.try_run(groups, &stop).expect("the run ends"));
+    let vectors = match &test.vector {
+        Ok(vector) => {
+            let running = best(|| {
+                let run = |run: &GridRun<'_>| vector.run(run);
+                super::execute(&mut test.buffers, &test.lens, &test.params, groups, &stop, run)
+                    .expect("the run ends");
+            });
+            let compiling = best(|| drop(Compiled::new(&test.program, 4)));
+            format!("run {running:.2?} and compile {compiling:.2?} with vectors")
+        }
+        Err(refused) => format!("no vectors: {}", refused.reason),
+    };
+    println!("{name:12} {vectors}");
     let interpreter = Interpreter::new(test.program.clone()).expect("the interpreter takes the kernel");
     let start = Instant::now();
     let run = |run: &GridRun<'_>| interpreter.run(run);
