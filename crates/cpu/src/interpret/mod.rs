@@ -66,7 +66,7 @@ impl Interpreter {
         self.run_observed(run, &mut ())
     }
 
-    /// Executes the workgroups of a run before the eyes of an observer.
+    /// Executes the workgroups of a run, and tells an observer what happens.
     ///
     /// # Errors
     /// Returns the fault that ended the run early.

@@ -1,6 +1,7 @@
 //! What kernels compute on the CPU.
 #![allow(missing_docs, reason = "the names of the tests say what they test")]
 
+mod algorithm;
 mod builtin;
 mod harness;
 mod layout;

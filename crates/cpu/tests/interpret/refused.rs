@@ -48,3 +48,11 @@ fn what_only_other_entry_points_use_is_no_reason_to_refuse() {
         @compute @workgroup_size(1) fn l() { other(); p[out[0]] = 1u; }";
     assert!(prepare(&format!("{text}{OUT}")).is_ok());
 }
+
+#[test]
+fn invocations_that_wait_with_huge_variables_are_refused_by_name() {
+    let body = "var p: array<u32, 2000000>; p[out[0]] = 1u; workgroupBarrier(); out[0] = p[out[1]];";
+    let text = format!("@compute @workgroup_size(256) fn k() {{ {body} }} {OUT}");
+    let error = prepare(&text).err().unwrap().to_string();
+    assert!(error.contains("a workgroup with 256 times 20000"), "{error}");
+}

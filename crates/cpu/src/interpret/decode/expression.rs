@@ -3,7 +3,7 @@
 use super::function::{FunctionDecoder, Value};
 use super::refusal;
 use crate::error::Result;
-use crate::interpret::op::{Binary, From, Op, Origin, Product, Quick, Slot, To};
+use crate::interpret::op::{Binary, Op, Origin, Product, Quick, Slot, Strided, To};
 use crate::interpret::quick;
 use naga::{BinaryOperator, Expression, Handle, ScalarKind, SwizzleComponent, TypeInner};
 
@@ -92,9 +92,9 @@ impl FunctionDecoder<'_, '_> {
     }
 
     /// Returns an operand of an instruction that works on components.
-    fn each(&mut self, handle: Handle<Expression>) -> Result<From> {
+    fn each(&mut self, handle: Handle<Expression>) -> Result<Strided> {
         let step = u8::from(self.count(handle)? > 1);
-        Ok(From { slot: self.slot(handle)?, step })
+        Ok(Strided { slot: self.slot(handle)?, step })
     }
 
     fn binary(
@@ -125,7 +125,7 @@ impl FunctionDecoder<'_, '_> {
     /// Appends a quick function of operands that have as many slots as the result.
     pub(super) fn push_quick(&mut self, function: Quick, to: To, operands: [Slot; 2]) {
         let [a, b] = operands;
-        let each = |slot| From { slot, step: 1 };
+        let each = |slot| Strided { slot, step: 1 };
         self.push(match to.count {
             1 => Op::Quick { function, to: to.slot, a, b },
             _ => Op::QuickEach { function, to, a: each(a), b: each(b) },

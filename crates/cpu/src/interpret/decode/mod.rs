@@ -20,6 +20,9 @@ use rustc_hash::FxHashMap;
 /// Limits the slots that an invocation uses.
 pub(super) const STACK: usize = 1 << 22;
 
+/// Limits the slots that the invocations of a workgroup use together.
+const WORKGROUP: usize = 1 << 28;
+
 /// Says which built-in value is in which slot of the entry point.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Input {
@@ -192,6 +195,12 @@ impl Decoder<'_> {
         if stack > STACK {
             let what =
                 format!("an invocation with {stack} words of variables and values (the most is {STACK})");
+            return Err(self.program.unsupported(what, Span::UNDEFINED));
+        }
+        let together =
+            if waits { self.program.workgroup().iter().map(|&count| count as usize).product() } else { 1 };
+        if stack.saturating_mul(together) > WORKGROUP {
+            let what = format!("a workgroup with {together} times {stack} words (the most is {WORKGROUP})");
             return Err(self.program.unsupported(what, Span::UNDEFINED));
         }
         Ok(Decoded { functions, shapes: self.runs, inputs, private, workgroup_bytes, stack, waits })

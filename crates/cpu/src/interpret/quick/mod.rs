@@ -5,9 +5,11 @@
 
 mod math;
 mod operator;
+mod vector;
 
 pub(super) use math::{math, math_of_three};
 pub(super) use operator::{binary, conversion, unary};
+pub(super) use vector::vector;
 
 fn u(bits: u64) -> u32 {
     bits as u32
@@ -158,6 +160,28 @@ mod tests {
                         let slow = call(fun, &values.map(Operand::Scalar));
                         assert!(same(ty, slow.bits(), quick(a, b, c)), "{fun:?} {ty:?} {values:?}");
                     }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn quick_functions_of_vectors_compute_what_the_slow_ones_compute() {
+        let numbers: Vec<f32> = numbers(Scalar::F32).into_iter().map(f).filter(|x| x.is_finite()).collect();
+        for fun in [Fun::Length, Fun::Distance, Fun::Normalize, Fun::Cross, Fun::Reflect] {
+            for pair in numbers.windows(6) {
+                let (a, b) = pair.split_at(3);
+                let values: Vec<Value> = pair.iter().map(|&x| Value::F32(x)).collect();
+                let operands = [Operand::Vector(&values[..3]), Operand::Vector(&values[3..])];
+                let outcome = arith::math(fun, &operands[..fun.argument_count()]);
+                let expected = match &outcome {
+                    Outcome::Scalar(value) => std::slice::from_ref(value),
+                    Outcome::Vector(values) => values,
+                    _ => panic!("{outcome:?} is no vector"),
+                };
+                let found = vector(fun).unwrap()(a, b);
+                for (expected, found) in expected.iter().zip(found) {
+                    assert!(same(Scalar::F32, expected.bits(), of_f(found)), "{fun:?} of {pair:?}");
                 }
             }
         }
