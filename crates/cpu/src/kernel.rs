@@ -1,6 +1,6 @@
 //! A program that runs as a kernel of the host.
 
-#[cfg(feature = "compile")]
+#[cfg(all(feature = "compile", not(target_family = "wasm")))]
 use crate::compile::Compiled;
 use crate::error::{Fault, Result};
 use crate::interpret::Interpreter;
@@ -16,7 +16,7 @@ use std::sync::atomic::AtomicBool;
 /// at the place that comes first in the program. A lane that reads a value from a lane that takes no part gets its own value.
 pub struct CpuKernel {
     interpreter: Interpreter,
-    #[cfg(feature = "compile")]
+    #[cfg(all(feature = "compile", not(target_family = "wasm")))]
     compiled: Option<Compiled>,
 }
 
@@ -26,10 +26,10 @@ impl CpuKernel {
     /// # Errors
     /// [`Error::Unsupported`](crate::Error::Unsupported), with the line.
     pub fn new(program: Arc<Program>) -> Result<Self> {
-        #[cfg(feature = "compile")]
+        #[cfg(all(feature = "compile", not(target_family = "wasm")))]
         let compiled = compile(&program);
         Ok(Self {
-            #[cfg(feature = "compile")]
+            #[cfg(all(feature = "compile", not(target_family = "wasm")))]
             compiled,
             interpreter: Interpreter::new(program)?,
         })
@@ -38,9 +38,9 @@ impl CpuKernel {
     /// Returns `true` if the kernel runs as machine code. A run in an order of its own, and one with a buffer that is
     /// smaller than its variable, is interpreted nevertheless.
     pub fn is_compiled(&self) -> bool {
-        #[cfg(feature = "compile")]
+        #[cfg(all(feature = "compile", not(target_family = "wasm")))]
         return self.compiled.is_some();
-        #[cfg(not(feature = "compile"))]
+        #[cfg(not(all(feature = "compile", not(target_family = "wasm"))))]
         return false;
     }
 
@@ -49,7 +49,7 @@ impl CpuKernel {
     /// # Errors
     /// Returns the fault that ended the run early. Writes before the fault stay.
     pub fn run_groups(&self, run: &GridRun<'_>) -> std::result::Result<(), Fault> {
-        #[cfg(feature = "compile")]
+        #[cfg(all(feature = "compile", not(target_family = "wasm")))]
         if let Some(compiled) = self.compiled.as_ref().filter(|compiled| compiled.takes(run)) {
             return compiled.run(run);
         }
@@ -58,7 +58,7 @@ impl CpuKernel {
 }
 
 /// Compiles a program, with vectors where that is possible, and logs why if that fails.
-#[cfg(feature = "compile")]
+#[cfg(all(feature = "compile", not(target_family = "wasm")))]
 fn compile(program: &Arc<Program>) -> Option<Compiled> {
     let name = program.name();
     for lanes in [4, 1] {

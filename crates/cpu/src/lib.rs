@@ -11,7 +11,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod arith;
-#[cfg(feature = "compile")]
+#[cfg(all(feature = "compile", not(target_family = "wasm")))]
 mod compile;
 mod error;
 mod interpret;
