@@ -1,5 +1,7 @@
 //! A program that runs as a kernel of the host.
 
+#[cfg(all(feature = "compile", not(target_family = "wasm")))]
+use crate::compile::Compiled;
 use crate::error::{Fault, Result};
 use crate::interpret::Interpreter;
 use crate::program::Program;
@@ -8,12 +10,14 @@ use fencepost_kernels::{HostBuffer, HostKernel};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Runs a program.
+/// Runs a program: as machine code where the compiler translates it, and in the interpreter elsewhere.
 ///
 /// A subgroup is 4 invocations with adjacent numbers, its lanes. The lanes that wait at the place that comes first in the
 /// program take part in an operation of the subgroup. A lane that reads a value from a lane that takes no part gets its own value.
 pub struct CpuKernel {
     interpreter: Interpreter,
+    #[cfg(all(feature = "compile", not(target_family = "wasm")))]
+    compiled: Option<Compiled>,
 }
 
 impl CpuKernel {
@@ -22,7 +26,22 @@ impl CpuKernel {
     /// # Errors
     /// [`Error::Unsupported`](crate::Error::Unsupported), with the line.
     pub fn new(program: Arc<Program>) -> Result<Self> {
-        Ok(Self { interpreter: Interpreter::new(program)? })
+        #[cfg(all(feature = "compile", not(target_family = "wasm")))]
+        let compiled = compile(&program);
+        Ok(Self {
+            #[cfg(all(feature = "compile", not(target_family = "wasm")))]
+            compiled,
+            interpreter: Interpreter::new(program)?,
+        })
+    }
+
+    /// Returns `true` if the kernel runs as machine code. A run in an order of its own, and one with a buffer that is
+    /// smaller than its variable, is interpreted nevertheless.
+    pub fn is_compiled(&self) -> bool {
+        #[cfg(all(feature = "compile", not(target_family = "wasm")))]
+        return self.compiled.is_some();
+        #[cfg(not(all(feature = "compile", not(target_family = "wasm"))))]
+        return false;
     }
 
     /// Runs a range of workgroups on the calling thread.
@@ -30,6 +49,10 @@ impl CpuKernel {
     /// # Errors
     /// Returns the fault that ended the run early. Writes before the fault stay.
     pub fn run_groups(&self, run: &GridRun<'_>) -> std::result::Result<(), Fault> {
+        #[cfg(all(feature = "compile", not(target_family = "wasm")))]
+        if let Some(compiled) = self.compiled.as_ref().filter(|compiled| compiled.takes(run)) {
+            return compiled.run(run);
+        }
         self.interpreter.run(run)
     }
 
@@ -68,6 +91,28 @@ impl HostKernel for CpuKernel {
             panic!("{fault}");
         }
     }
+}
+
+/// Compiles a program, with vectors where that is possible, and logs why if that fails.
+#[cfg(all(feature = "compile", not(target_family = "wasm")))]
+fn compile(program: &Arc<Program>) -> Option<Compiled> {
+    let name = program.name();
+    for lanes in [4, 1] {
+        match Compiled::new(program, lanes) {
+            Ok(compiled) => {
+                log::debug!("kernel `{name}` is compiled, with {lanes} invocations together");
+                return Some(compiled);
+            }
+            Err(refused) => {
+                let place = program.place(refused.span).map(|place| format!("{place}: ")).unwrap_or_default();
+                let reason = refused.reason;
+                log::debug!(
+                    "{place}kernel `{name}` is not compiled with {lanes} invocations together: {reason}"
+                );
+            }
+        }
+    }
+    None
 }
 
 /// Returns a copy of bytes at a multiple of 16, with zeros up to the next one.

@@ -11,6 +11,8 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod arith;
+#[cfg(all(feature = "compile", not(target_family = "wasm")))]
+mod compile;
 mod error;
 mod interpret;
 mod kernel;

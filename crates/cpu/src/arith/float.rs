@@ -90,13 +90,6 @@ pub(crate) fn ldexp(x: f32, exponent: i32) -> f32 {
     double::ldexp(f64::from(x), exponent) as f32
 }
 
-/// Returns a fraction from 0.5 to 1 and the exponent of the power of two that makes it `x`. Zeros, infinities and NaN have
-/// the exponent 0 and are their own fraction.
-pub(crate) fn frexp(x: f32) -> (f32, i32) {
-    let (fraction, exponent) = double::frexp(f64::from(x));
-    (fraction as f32, exponent)
-}
-
 #[cfg(test)]
 mod tests {
     use crate::arith::Scalar;

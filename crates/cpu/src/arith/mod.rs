@@ -33,7 +33,6 @@ mod tests;
 pub(crate) use convert::convert;
 pub(crate) use math::math;
 pub(crate) use matrix::binary_whole;
-pub(crate) use narrow::narrow;
 pub(crate) use operand::Operand;
 pub(crate) use operator::{binary, unary};
 pub(crate) use outcome::{Components, Outcome};

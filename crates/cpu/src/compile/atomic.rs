@@ -1,0 +1,111 @@
+//! Atomic operations. Memory of a workgroup needs no atomic instruction, as one thread executes all of its invocations.
+
+use super::function::Lower;
+use super::layout::Kind;
+use super::place::Place;
+use super::refusal::{Result, refuse};
+use super::value::Components;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{self, AtomicRmwOp, InstBuilder, MemFlags, types};
+use naga::{AddressSpace, AtomicFunction, Expression, Handle, TypeInner};
+
+impl Lower<'_, '_> {
+    /// Translates an atomic operation.
+    pub(super) fn atomic(
+        &mut self,
+        pointer: Handle<Expression>,
+        fun: &AtomicFunction,
+        value: Handle<Expression>,
+        result: Option<Handle<Expression>>,
+    ) -> Result<()> {
+        let TypeInner::Atomic(scalar) = self.pointee(pointer)? else {
+            return refuse("an atomic operation on something else than an atomic");
+        };
+        let kind = Kind::of(scalar)?;
+        if kind == Kind::F32 {
+            return refuse("an atomic operation on f32");
+        }
+        let Place::Memory { address, offset, .. } = self.place(pointer)? else {
+            return refuse("an atomic operation on registers");
+        };
+        let address = self.builder.ins().iadd_imm(address, i64::from(offset));
+        let shared = match self.ty(pointer).pointer_space() {
+            Some(AddressSpace::Storage { .. }) => true,
+            Some(AddressSpace::WorkGroup) => false,
+            space => return refuse(format!("an atomic operation in the address space {space:?}")),
+        };
+        let value = self.value(value)?[0];
+        let values = if let AtomicFunction::Exchange { compare: Some(compare) } = fun {
+            let compare = self.value(*compare)?[0];
+            self.compare_exchange(shared, address, compare, value)
+        } else {
+            let op = operation(fun, kind);
+            let old = if shared {
+                self.builder.ins().atomic_rmw(types::I32, MemFlags::trusted(), op, address, value)
+            } else {
+                self.plain(op, address, value)
+            };
+            [old].into_iter().collect()
+        };
+        match result {
+            Some(result) => self.remember(result, values),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the old value, and whether the new one took its place.
+    fn compare_exchange(
+        &mut self,
+        shared: bool,
+        address: ir::Value,
+        compare: ir::Value,
+        value: ir::Value,
+    ) -> Components {
+        let old = if shared {
+            self.builder.ins().atomic_cas(MemFlags::trusted(), address, compare, value)
+        } else {
+            self.builder.ins().load(types::I32, MemFlags::trusted(), address, 0)
+        };
+        let same = self.builder.ins().icmp(IntCC::Equal, old, compare);
+        if !shared {
+            let new = self.builder.ins().select(same, value, old);
+            self.builder.ins().store(MemFlags::trusted(), new, address, 0);
+        }
+        [old, same].into_iter().collect()
+    }
+
+    /// Executes an operation with plain instructions and returns the old value.
+    fn plain(&mut self, op: AtomicRmwOp, address: ir::Value, value: ir::Value) -> ir::Value {
+        let old = self.builder.ins().load(types::I32, MemFlags::trusted(), address, 0);
+        let ins = self.builder.ins();
+        let new = match op {
+            AtomicRmwOp::Add => ins.iadd(old, value),
+            AtomicRmwOp::Sub => ins.isub(old, value),
+            AtomicRmwOp::And => ins.band(old, value),
+            AtomicRmwOp::Or => ins.bor(old, value),
+            AtomicRmwOp::Xor => ins.bxor(old, value),
+            AtomicRmwOp::Smin => ins.smin(old, value),
+            AtomicRmwOp::Smax => ins.smax(old, value),
+            AtomicRmwOp::Umin => ins.umin(old, value),
+            AtomicRmwOp::Umax => ins.umax(old, value),
+            AtomicRmwOp::Xchg | AtomicRmwOp::Nand => value,
+        };
+        self.builder.ins().store(MemFlags::trusted(), new, address, 0);
+        old
+    }
+}
+
+fn operation(fun: &AtomicFunction, kind: Kind) -> AtomicRmwOp {
+    match (fun, kind) {
+        (AtomicFunction::Add, _) => AtomicRmwOp::Add,
+        (AtomicFunction::Subtract, _) => AtomicRmwOp::Sub,
+        (AtomicFunction::And, _) => AtomicRmwOp::And,
+        (AtomicFunction::ExclusiveOr, _) => AtomicRmwOp::Xor,
+        (AtomicFunction::InclusiveOr, _) => AtomicRmwOp::Or,
+        (AtomicFunction::Min, Kind::I32) => AtomicRmwOp::Smin,
+        (AtomicFunction::Min, _) => AtomicRmwOp::Umin,
+        (AtomicFunction::Max, Kind::I32) => AtomicRmwOp::Smax,
+        (AtomicFunction::Max, _) => AtomicRmwOp::Umax,
+        (AtomicFunction::Exchange { .. }, _) => AtomicRmwOp::Xchg,
+    }
+}

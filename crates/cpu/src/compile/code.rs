@@ -1,0 +1,58 @@
+//! Machine code in memory.
+#![allow(unsafe_code, reason = "machine code is called through its address")]
+
+use super::context::Context;
+use super::helper::Call;
+use cranelift_jit::JITModule;
+use std::sync::Arc;
+
+/// Executes one workgroup. The result is 1 if the run was stopped, and 0 otherwise.
+type Workgroup = unsafe extern "C" fn(*const Context) -> u32;
+
+/// Owns the code of a program, and the constants that it reads.
+///
+/// The memory of the code is writable while it is written, and executable afterwards, never both.
+pub(super) struct Code {
+    /// Is `None` only while the value is dropped.
+    module: Option<JITModule>,
+    workgroup: Workgroup,
+    /// Is read by the code at addresses that it contains.
+    _tables: Vec<Box<[u32]>>,
+    /// Is read by the code at addresses that it contains.
+    _calls: Vec<Arc<Call>>,
+}
+
+// SAFETY: the module is used no more before it is dropped, and code and tables never change.
+unsafe impl Send for Code {}
+// SAFETY: see above.
+unsafe impl Sync for Code {}
+
+impl Code {
+    /// Takes a module whose functions are finished. `workgroup` is the address of the function that executes a workgroup.
+    pub(super) fn new(
+        module: JITModule,
+        workgroup: *const u8,
+        tables: Vec<Box<[u32]>>,
+        calls: Vec<Arc<Call>>,
+    ) -> Self {
+        // SAFETY: the function at this address was made with the signature of `Workgroup`.
+        let workgroup = unsafe { std::mem::transmute::<*const u8, Workgroup>(workgroup) };
+        Self { module: Some(module), workgroup, _tables: tables, _calls: calls }
+    }
+
+    /// Executes a workgroup. Returns `true` if the run was stopped.
+    pub(super) fn execute(&self, context: &Context) -> bool {
+        // SAFETY: the code accesses only the memory that the context describes, as it limits every index, and the caller
+        // checks the sizes of the buffers.
+        unsafe { (self.workgroup)(context) != 0 }
+    }
+}
+
+impl Drop for Code {
+    fn drop(&mut self) {
+        if let Some(module) = self.module.take() {
+            // SAFETY: the value that could call the code is being dropped, so no call is in progress.
+            unsafe { module.free_memory() };
+        }
+    }
+}

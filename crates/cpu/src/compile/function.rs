@@ -1,0 +1,163 @@
+//! The state of the translation of one function.
+
+use super::layout::Types;
+use super::place::Place;
+use super::shared::Shared;
+use super::value::Components;
+use cranelift_codegen::ir::{
+    self, Block, InstBuilder, MemFlags, StackSlot, StackSlotData, StackSlotKind, types,
+};
+use cranelift_frontend::{FunctionBuilder, Variable};
+use naga::valid::FunctionInfo;
+use naga::{Expression, Function, Handle, LocalVariable, TypeInner};
+use rustc_hash::FxHashMap;
+
+use super::refusal::{Result, refuse};
+
+/// Is an argument of a function of the kernel.
+#[derive(Clone)]
+pub(super) enum Argument {
+    Value(Components),
+    Pointer(Place),
+}
+
+/// Says where a local variable lives.
+#[derive(Clone)]
+pub(super) enum Local {
+    /// Each component is a variable of Cranelift's.
+    Registers(Vec<Variable>),
+    Stack(StackSlot),
+    /// The variable lives across a barrier, at this distance from the start of the memory of its invocation.
+    Invocation(u32),
+}
+
+/// Names the blocks that `break` and `continue` jump to.
+#[derive(Clone, Copy)]
+pub(super) struct Targets {
+    pub(super) exit: Block,
+    /// Is `None` in a `switch` outside of loops.
+    pub(super) next: Option<Block>,
+}
+
+/// Is a function of the kernel inside of a function of Cranelift's. Calls that are expanded in place nest.
+pub(super) struct Frame<'m> {
+    pub(super) function: &'m Function,
+    pub(super) info: &'m FunctionInfo,
+    /// Holds the values of the expressions that were evaluated on the way to the current place.
+    pub(super) values: FxHashMap<Handle<Expression>, Components>,
+    pub(super) arguments: Vec<Argument>,
+    pub(super) locals: FxHashMap<Handle<LocalVariable>, Local>,
+    /// Holds the distances of the expressions that live across a barrier from the start of the memory of an invocation.
+    pub(super) spills: FxHashMap<Handle<Expression>, u32>,
+    pub(super) targets: Vec<Targets>,
+    /// Is the block that `return` jumps to.
+    pub(super) exit: Block,
+    /// Holds the components of the result.
+    pub(super) results: Vec<Variable>,
+}
+
+impl<'m> Frame<'m> {
+    pub(super) fn new(function: &'m Function, info: &'m FunctionInfo, exit: Block) -> Self {
+        Self {
+            function,
+            info,
+            values: FxHashMap::default(),
+            arguments: Vec::new(),
+            locals: FxHashMap::default(),
+            spills: FxHashMap::default(),
+            targets: Vec::new(),
+            exit,
+            results: Vec::new(),
+        }
+    }
+}
+
+/// Translates one function.
+pub(super) struct Lower<'a, 'm> {
+    pub(super) builder: FunctionBuilder<'a>,
+    pub(super) shared: &'a mut Shared<'m>,
+    pub(super) frame: Frame<'m>,
+    /// Is the address of the [`Context`](super::context::Context).
+    pub(super) context: ir::Value,
+    /// Is the address of the memory of the current invocation, which begins with the private variables.
+    pub(super) invocation: ir::Value,
+    /// Is the block that ends the function when the run is stopped.
+    pub(super) stopped: Block,
+    /// Is `true` after a jump: the rest of the block of statements is never executed.
+    pub(super) jumped: bool,
+}
+
+impl<'m> Lower<'_, 'm> {
+    /// Returns the types of the module.
+    pub(super) fn types(&self) -> Types<'m> {
+        self.shared.types
+    }
+
+    /// Returns the type of an expression of the current function.
+    pub(super) fn ty(&self, expression: Handle<Expression>) -> &'m TypeInner {
+        self.frame.info[expression].ty.inner_with(&self.shared.program.module().types)
+    }
+
+    /// Returns an expression of the current function.
+    pub(super) fn expression(&self, expression: Handle<Expression>) -> &'m Expression {
+        &self.frame.function.expressions[expression]
+    }
+
+    /// Reserves bytes on the stack, which hold anything at first.
+    pub(super) fn stack(&mut self, bytes: u32) -> Result<StackSlot> {
+        let bytes = bytes.saturating_add(15) / 16 * 16;
+        self.shared.stack_bytes = self.shared.stack_bytes.saturating_add(bytes);
+        if self.shared.stack_bytes > super::shared::MOST_STACK_BYTES {
+            return refuse("more memory on the stack than a thread has for it");
+        }
+        let data = StackSlotData::new(StackSlotKind::ExplicitSlot, bytes.max(16), 3);
+        Ok(self.builder.create_sized_stack_slot(data))
+    }
+
+    /// Loads a field of the context, which does not change during a call.
+    pub(super) fn context_field(&mut self, ty: ir::Type, offset: i32) -> ir::Value {
+        let flags = MemFlags::trusted().with_readonly().with_can_move();
+        self.builder.ins().load(ty, flags, self.context, offset)
+    }
+
+    /// Ends the current block with a jump.
+    pub(super) fn jump(&mut self, block: Block) {
+        self.builder.ins().jump(block, &[]);
+        self.jumped = true;
+    }
+
+    /// Continues in a block.
+    pub(super) fn enter(&mut self, block: Block) {
+        self.builder.switch_to_block(block);
+        self.jumped = false;
+    }
+
+    /// Jumps to the end of the function if the run was stopped.
+    pub(super) fn check_stop(&mut self) {
+        let address = self.context_field(types::I64, super::context::STOP);
+        // A plain load might be merged with the one of an earlier loop.
+        let stop = self.builder.ins().atomic_load(types::I8, MemFlags::trusted(), address);
+        let next = self.builder.create_block();
+        let stopped = self.stopped;
+        self.builder.ins().brif(stop, stopped, &[], next, &[]);
+        self.enter(next);
+    }
+
+    /// Declares one variable for each component of a type.
+    pub(super) fn variables(&mut self, inner: &TypeInner) -> Result<Vec<Variable>> {
+        let leaves = self.types().leaves(inner)?;
+        Ok(leaves.iter().map(|leaf| self.builder.declare_var(leaf.kind.ir())).collect())
+    }
+
+    /// Sets variables to values.
+    pub(super) fn define(&mut self, variables: &[Variable], values: &[ir::Value]) {
+        for (&variable, &value) in variables.iter().zip(values) {
+            self.builder.def_var(variable, value);
+        }
+    }
+
+    /// Reads variables.
+    pub(super) fn read(&mut self, variables: &[Variable]) -> Components {
+        variables.iter().map(|&variable| self.builder.use_var(variable)).collect()
+    }
+}

@@ -1,0 +1,397 @@
+//! Loads and stores of four lanes.
+
+use super::{Lane, Lanes, Local, Vector, WIDTH};
+use crate::compile::layout::Kind;
+use crate::compile::place::{Place, displacement};
+use crate::compile::refusal::{Result, refuse};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{self, InstBuilder, MemFlags, types};
+use naga::{AddressSpace, Expression, Handle, LocalVariable, TypeInner};
+use smallvec::SmallVec;
+
+/// Is what the pointers of four lanes point to.
+enum Places {
+    Local(Handle<LocalVariable>, Local),
+    Memory(Reach),
+}
+
+/// Is a place in memory for each lane.
+#[derive(Clone)]
+struct Reach {
+    address: ir::Value,
+    offset: u32,
+    /// Counts the elements of the runtime array at the end of the place.
+    length: Option<ir::Value>,
+    way: Way,
+}
+
+/// Says how the places of the lanes differ.
+#[derive(Clone)]
+enum Way {
+    Same,
+    /// Each lane has the element after that of the lane before it. The last index is that of the last element.
+    Line {
+        first: ir::Value,
+        last: ir::Value,
+        stride: u32,
+    },
+    /// Each lane has a distance in bytes.
+    Each(SmallVec<[ir::Value; 4]>),
+}
+
+impl Vector<'_, '_, '_> {
+    fn places(&mut self, pointer: Handle<Expression>) -> Result<Places> {
+        match self.lower.expression(pointer) {
+            Expression::LocalVariable(handle) => match self.locals.get(handle) {
+                Some(local) => Ok(Places::Local(*handle, local.clone())),
+                None => match self.lower.place(pointer)? {
+                    Place::Registers(variables) => Ok(Places::Local(*handle, Local::Shared(variables))),
+                    Place::Memory { .. } => refuse("a local variable in memory"),
+                },
+            },
+            Expression::GlobalVariable(variable) => {
+                let space = self.lower.shared.program.module().global_variables[*variable].space;
+                if space == AddressSpace::Private {
+                    return refuse("a private variable");
+                }
+                match self.lower.place(pointer)? {
+                    Place::Memory { address, offset, length } => {
+                        Ok(Places::Memory(Reach { address, offset, length, way: Way::Same }))
+                    }
+                    Place::Registers(_) => refuse("a global variable in registers"),
+                }
+            }
+            Expression::AccessIndex { base, index } => self.member_places(*base, *index),
+            Expression::Access { base, index } => {
+                let inner = self.lower.pointee(*base)?;
+                let index = self.value(*index)?[0];
+                match self.places(*base)? {
+                    Places::Local(..) => refuse("an index into a local variable"),
+                    Places::Memory(reach) => self.element(reach, &inner, index),
+                }
+            }
+            other => refuse(format!("the pointer {other:?}")),
+        }
+    }
+
+    fn member_places(&mut self, base: Handle<Expression>, index: u32) -> Result<Places> {
+        let inner = self.lower.pointee(base)?;
+        let mut reach = match self.places(base)? {
+            Places::Local(handle, local) => {
+                let (start, count) = crate::compile::value::member(self.lower.types(), &inner, index)?;
+                let part = start..start + count;
+                return Ok(Places::Local(
+                    handle,
+                    match local {
+                        Local::Shared(variables) => Local::Shared(variables[part].to_vec()),
+                        Local::Each(variables) => Local::Each(variables[part].to_vec()),
+                    },
+                ));
+            }
+            Places::Memory(reach) => reach,
+        };
+        let distance = match &inner {
+            TypeInner::Struct { members, .. } => {
+                let member = &members[index as usize];
+                let ty = self.lower.types().inner(member.ty);
+                reach.length = reach.length.filter(|_| self.lower.types().is_unsized(ty));
+                member.offset
+            }
+            TypeInner::Array { .. } => {
+                let index = self.lower.word(index);
+                return self.element(reach, &inner, Lane::One(index));
+            }
+            other => index * self.lower.stride(other)?,
+        };
+        reach.offset = displacement(reach.offset, distance)? as u32;
+        Ok(Places::Memory(reach))
+    }
+
+    /// Returns the places of elements. An index past the end is moved to the last element.
+    fn element(&mut self, mut reach: Reach, inner: &TypeInner, index: Lane) -> Result<Places> {
+        let last = self.lower.last(inner, reach.length)?;
+        let stride = self.lower.stride(inner)?;
+        reach.length = None;
+        match (index, &reach.way) {
+            (Lane::One(index), _) => {
+                let distance = self.distance(index, last, stride);
+                reach.address = self.lower.builder.ins().iadd(reach.address, distance);
+            }
+            (Lane::Line(first), Way::Same) => reach.way = Way::Line { first, last, stride },
+            (index, _) => {
+                let before = self.distances(&reach.way);
+                let mut each = SmallVec::new();
+                for at in 0..WIDTH {
+                    let index = self.lane(Kind::U32, index, at);
+                    let mut distance = self.distance(index, last, stride);
+                    if let Some(before) = &before {
+                        distance = self.lower.builder.ins().iadd(before[at as usize], distance);
+                    }
+                    each.push(distance);
+                }
+                reach.way = Way::Each(each);
+            }
+        }
+        Ok(Places::Memory(reach))
+    }
+
+    /// Returns the distance of an element from the first one, in bytes.
+    fn distance(&mut self, index: ir::Value, last: ir::Value, stride: u32) -> ir::Value {
+        let index = self.lower.clamp(index, last);
+        let index = self.lower.builder.ins().uextend(types::I64, index);
+        self.lower.builder.ins().imul_imm(index, i64::from(stride))
+    }
+
+    /// Returns the distances of the lanes, unless they have one place.
+    fn distances(&mut self, way: &Way) -> Option<SmallVec<[ir::Value; 4]>> {
+        match way {
+            Way::Same => None,
+            Way::Each(each) => Some(each.clone()),
+            Way::Line { first, last, stride } => Some(
+                (0..WIDTH)
+                    .map(|at| {
+                        let index = self.lower.builder.ins().iadd_imm(*first, i64::from(at));
+                        self.distance(index, *last, *stride)
+                    })
+                    .collect(),
+            ),
+        }
+    }
+
+    /// Returns whether the elements of all lanes exist, and the address of the first one if they do.
+    fn whole_line(
+        &mut self,
+        address: ir::Value,
+        first: ir::Value,
+        last: ir::Value,
+        stride: u32,
+    ) -> (ir::Value, ir::Value) {
+        let end = self.lower.builder.ins().iadd_imm(first, i64::from(WIDTH - 1));
+        let inside = self.lower.builder.ins().icmp(IntCC::UnsignedLessThanOrEqual, end, last);
+        // The index of the last lane may wrap.
+        let ordered = self.lower.builder.ins().icmp(IntCC::UnsignedLessThanOrEqual, first, end);
+        let fits = self.lower.builder.ins().band(inside, ordered);
+        let first = self.lower.builder.ins().uextend(types::I64, first);
+        let distance = self.lower.builder.ins().imul_imm(first, i64::from(stride));
+        (fits, self.lower.builder.ins().iadd(address, distance))
+    }
+
+    /// Loads the value that a pointer points to.
+    pub(super) fn load(&mut self, pointer: Handle<Expression>) -> Result<Lanes> {
+        let inner = self.lower.pointee(pointer)?;
+        if matches!(inner, TypeInner::Atomic(_)) {
+            return refuse("an atomic load in several lanes");
+        }
+        let reach = match self.places(pointer)? {
+            Places::Local(_, Local::Shared(variables)) => {
+                return Ok(self.lower.read(&variables).into_iter().map(Lane::One).collect());
+            }
+            Places::Local(_, Local::Each(variables)) => {
+                return Ok(self.lower.read(&variables).into_iter().map(Lane::Four).collect());
+            }
+            Places::Memory(reach) => reach,
+        };
+        let leaves = self.lower.types().leaves(&inner)?;
+        let mut values = Lanes::new();
+        for leaf in leaves {
+            let offset = displacement(reach.offset, leaf.offset)?;
+            values.push(self.load_component(&reach, leaf.kind, offset));
+        }
+        Ok(values)
+    }
+
+    fn load_component(&mut self, reach: &Reach, kind: Kind, offset: i32) -> Lane {
+        let flags = MemFlags::trusted();
+        match &reach.way {
+            Way::Same => Lane::One(self.lower.builder.ins().load(kind.ir(), flags, reach.address, offset)),
+            Way::Line { first, last, stride } if *stride == 4 && kind != Kind::Bool => {
+                let (fits, address) = self.whole_line(reach.address, *first, *last, *stride);
+                let [whole, parts, after] = [(); 3].map(|()| self.lower.builder.create_block());
+                let ty = Self::vector_type(kind);
+                let result = self.lower.builder.append_block_param(after, ty);
+                self.lower.builder.set_cold_block(parts);
+                self.lower.builder.ins().brif(fits, whole, &[], parts, &[]);
+                self.lower.enter(whole);
+                // The element begins at a multiple of 4, not of 16.
+                let unaligned = MemFlags::new().with_notrap();
+                let vector = self.lower.builder.ins().load(ty, unaligned, address, offset);
+                self.lower.builder.ins().jump(after, &[vector.into()]);
+                self.lower.enter(parts);
+                let vector = self.load_each(reach, kind, offset);
+                let vector = self.four(kind, vector);
+                self.lower.builder.ins().jump(after, &[vector.into()]);
+                self.lower.enter(after);
+                Lane::Four(result)
+            }
+            _ => self.load_each(reach, kind, offset),
+        }
+    }
+
+    fn load_each(&mut self, reach: &Reach, kind: Kind, offset: i32) -> Lane {
+        let distances = self.distances(&reach.way).expect("bug: the lanes have places of their own");
+        let address = reach.address;
+        self.gather(kind, |vector, at| {
+            let address = vector.lower.builder.ins().iadd(address, distances[at as usize]);
+            vector.lower.builder.ins().load(kind.ir(), MemFlags::trusted(), address, offset)
+        })
+    }
+
+    /// Stores a value.
+    pub(super) fn store(&mut self, pointer: Handle<Expression>, value: Handle<Expression>) -> Result<()> {
+        let values = self.value(value)?;
+        let inner = self.lower.pointee(pointer)?;
+        if matches!(inner, TypeInner::Atomic(_)) {
+            return refuse("an atomic store in several lanes");
+        }
+        let leaves = self.lower.types().leaves(&inner)?;
+        let reach = match self.places(pointer)? {
+            Places::Local(handle, local) => {
+                let kinds: Vec<Kind> = leaves.iter().map(|leaf| leaf.kind).collect();
+                return self.store_local(handle, &local, &kinds, &values);
+            }
+            Places::Memory(reach) => reach,
+        };
+        for (leaf, value) in leaves.iter().zip(values) {
+            let offset = displacement(reach.offset, leaf.offset)?;
+            self.store_component(&reach, leaf.kind, offset, value);
+        }
+        Ok(())
+    }
+
+    fn store_local(
+        &mut self,
+        handle: Handle<LocalVariable>,
+        local: &Local,
+        kinds: &[Kind],
+        values: &[Lane],
+    ) -> Result<()> {
+        match local {
+            Local::Shared(variables) => {
+                if self.mask.is_some() || !self.locals.contains_key(&handle) {
+                    return refuse("a store of some lanes to a variable that all share");
+                }
+                for (variable, value) in variables.iter().zip(values) {
+                    let value = Self::shared(*value)?;
+                    self.lower.builder.def_var(*variable, value);
+                }
+            }
+            Local::Each(variables) => {
+                for ((variable, &kind), &value) in variables.iter().zip(kinds).zip(values) {
+                    let mut value = self.four(kind, value);
+                    if let Some(mask) = self.mask {
+                        let old = self.lower.builder.use_var(*variable);
+                        value = self.blend(kind, mask, value, old);
+                    }
+                    self.lower.builder.def_var(*variable, value);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn store_component(&mut self, reach: &Reach, kind: Kind, offset: i32, value: Lane) {
+        let mask = self.storing();
+        let Way::Line { first, last, stride: 4 } = &reach.way else {
+            let parts: SmallVec<[ir::Value; 4]> = (0..WIDTH).map(|at| self.lane(kind, value, at)).collect();
+            return self.store_each(reach, offset, &parts, mask);
+        };
+        if kind == Kind::Bool {
+            let parts: SmallVec<[ir::Value; 4]> = (0..WIDTH).map(|at| self.lane(kind, value, at)).collect();
+            return self.store_each(reach, offset, &parts, mask);
+        }
+        let vector = self.four(kind, value);
+        let (mut all, address) = self.whole_line(reach.address, *first, *last, 4);
+        if let Some(mask) = mask {
+            let every = self.lower.builder.ins().vall_true(mask);
+            all = self.lower.builder.ins().band(all, every);
+        }
+        let [whole, parts, after] = [(); 3].map(|()| self.lower.builder.create_block());
+        // The vector is an argument of both blocks, so that neither computes it again.
+        let ty = Self::vector_type(kind);
+        let in_whole = self.lower.builder.append_block_param(whole, ty);
+        let in_parts = self.lower.builder.append_block_param(parts, ty);
+        self.lower.builder.set_cold_block(parts);
+        self.lower.builder.ins().brif(all, whole, &[vector.into()], parts, &[vector.into()]);
+        self.lower.enter(whole);
+        let unaligned = MemFlags::new().with_notrap();
+        self.lower.builder.ins().store(unaligned, in_whole, address, offset);
+        self.lower.jump(after);
+        self.lower.enter(parts);
+        let lanes: SmallVec<[ir::Value; 4]> =
+            (0..WIDTH).map(|at| self.lane(kind, Lane::Four(in_parts), at)).collect();
+        self.store_each(reach, offset, &lanes, mask);
+        self.lower.jump(after);
+        self.lower.enter(after);
+    }
+
+    /// Stores the scalars of the lanes, one after the other.
+    fn store_each(&mut self, reach: &Reach, offset: i32, values: &[ir::Value], mask: Option<ir::Value>) {
+        let distances = self.distances(&reach.way);
+        for (at, &value) in values.iter().enumerate() {
+            let address = match &distances {
+                Some(distances) => self.lower.builder.ins().iadd(reach.address, distances[at]),
+                None => reach.address,
+            };
+            let Some(mask) = mask else {
+                self.lower.builder.ins().store(MemFlags::trusted(), value, address, offset);
+                continue;
+            };
+            let takes_part = self.lower.builder.ins().extractlane(mask, at as u8);
+            let [store, after] = [(); 2].map(|()| self.lower.builder.create_block());
+            self.lower.builder.ins().brif(takes_part, store, &[], after, &[]);
+            self.lower.enter(store);
+            self.lower.builder.ins().store(MemFlags::trusted(), value, address, offset);
+            self.lower.jump(after);
+            self.lower.enter(after);
+        }
+    }
+
+    /// Returns the distance between the memory of two invocations.
+    fn stride(&self) -> i64 {
+        i64::from(self.lower.shared.invocation_bytes)
+    }
+
+    /// Loads a value out of the memory of the four invocations.
+    pub(in crate::compile) fn load_invocations(&mut self, inner: &TypeInner, offset: u32) -> Result<Lanes> {
+        let mut values = Lanes::new();
+        for leaf in self.lower.types().leaves(inner)? {
+            let offset = displacement(offset, leaf.offset)?;
+            let stride = self.stride();
+            values.push(self.gather(leaf.kind, |vector, at| {
+                let start = vector.lower.invocation;
+                let start = vector.lower.builder.ins().iadd_imm(start, i64::from(at) * stride);
+                vector.lower.builder.ins().load(leaf.kind.ir(), MemFlags::trusted(), start, offset)
+            }));
+        }
+        Ok(values)
+    }
+
+    /// Stores a value in the memory of the four invocations.
+    pub(in crate::compile) fn store_invocations(
+        &mut self,
+        inner: &TypeInner,
+        offset: u32,
+        values: &[Lane],
+    ) -> Result<()> {
+        for (leaf, &value) in self.lower.types().leaves(inner)?.iter().zip(values) {
+            let offset = displacement(offset, leaf.offset)?;
+            for at in 0..WIDTH {
+                let scalar = self.lane(leaf.kind, value, at);
+                let distance = i64::from(at) * self.stride();
+                let start = self.lower.builder.ins().iadd_imm(self.lower.invocation, distance);
+                self.lower.builder.ins().store(MemFlags::trusted(), scalar, start, offset);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn load_spill(&mut self, expression: Handle<Expression>) -> Result<Lanes> {
+        let offset = self.lower.frame.spills[&expression];
+        self.load_invocations(self.lower.ty(expression), offset)
+    }
+
+    pub(super) fn store_spill(&mut self, expression: Handle<Expression>, values: &[Lane]) -> Result<()> {
+        let offset = self.lower.frame.spills[&expression];
+        self.store_invocations(self.lower.ty(expression), offset, values)
+    }
+}

@@ -1,0 +1,466 @@
+//! Expressions on four lanes.
+
+use super::{Lane, Lanes, Vector, WIDTH};
+use crate::compile::layout::Kind;
+use crate::compile::refusal::{Result, refuse};
+use crate::compile::value::{Components, member};
+use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
+use cranelift_codegen::ir::{self, InstBuilder, MemFlags, types};
+use naga::{
+    BinaryOperator, Expression, Handle, MathFunction as Fun, RelationalFunction, ScalarKind, TypeInner,
+    UnaryOperator,
+};
+
+/// Bounds the members among which instructions select.
+const MOST_SELECTED: usize = 8;
+
+impl Vector<'_, '_, '_> {
+    /// Returns the components of an expression, which is constant, or was evaluated before.
+    pub(super) fn value(&mut self, expression: Handle<Expression>) -> Result<Lanes> {
+        if let Some(values) = self.values.get(&expression) {
+            return Ok(values.clone());
+        }
+        if let Expression::FunctionArgument(index) = self.lower.expression(expression) {
+            return Ok(self.arguments[*index as usize].clone());
+        }
+        if self.lower.frame.spills.contains_key(&expression)
+            && !self.lower.frame.values.contains_key(&expression)
+        {
+            return self.load_spill(expression);
+        }
+        Ok(self.lower.value(expression)?.into_iter().map(Lane::One).collect())
+    }
+
+    /// Evaluates an expression and keeps its components.
+    pub(super) fn emit(&mut self, expression: Handle<Expression>) -> Result<()> {
+        if self.lower.ty(expression).pointer_space().is_some() {
+            return Ok(());
+        }
+        let span = self.lower.frame.function.expressions.get_span(expression);
+        let values = self.evaluate(expression).map_err(|error| error.at(span))?;
+        if self.lower.frame.spills.contains_key(&expression) {
+            self.store_spill(expression, &values)?;
+        }
+        self.values.insert(expression, values);
+        Ok(())
+    }
+
+    fn evaluate(&mut self, handle: Handle<Expression>) -> Result<Lanes> {
+        match self.lower.expression(handle) {
+            Expression::Compose { components, .. } => {
+                let mut all = Lanes::new();
+                for component in components {
+                    all.extend(self.value(*component)?);
+                }
+                Ok(all)
+            }
+            Expression::Splat { size, value } => {
+                let value = self.value(*value)?[0];
+                Ok(Lanes::from_elem(value, *size as usize))
+            }
+            Expression::Swizzle { size, vector, pattern } => {
+                let values = self.value(*vector)?;
+                Ok(pattern[..*size as usize].iter().map(|component| values[*component as usize]).collect())
+            }
+            Expression::AccessIndex { base, index } => {
+                let values = self.value(*base)?;
+                let (start, count) = member(self.lower.types(), self.lower.ty(*base), *index)?;
+                Ok(values[start..start + count].into())
+            }
+            Expression::Access { base, index } => self.dynamic_member(*base, *index),
+            Expression::Load { pointer } => self.load(*pointer),
+            Expression::ArrayLength(pointer) => {
+                Ok([Lane::One(self.lower.array_length(*pointer)?)].into_iter().collect())
+            }
+            Expression::Unary { op, expr } => self.unary(*op, *expr),
+            Expression::Binary { op, left, right } => self.binary(*op, *left, *right),
+            Expression::Select { condition, accept, reject } => self.select(*condition, *accept, *reject),
+            Expression::Relational { fun, argument } => self.relational(*fun, *argument),
+            Expression::As { expr, kind, convert } => self.convert(*expr, *kind, *convert),
+            Expression::Math { fun, arg, arg1, arg2, arg3 } => {
+                let arguments: Vec<_> = [Some(*arg), *arg1, *arg2, *arg3].into_iter().flatten().collect();
+                self.math(*fun, &arguments, handle)
+            }
+            _ => Ok(self.lower.evaluate(handle)?.into_iter().map(Lane::One).collect()),
+        }
+    }
+
+    fn dynamic_member(&mut self, base: Handle<Expression>, index: Handle<Expression>) -> Result<Lanes> {
+        let inner = self.lower.ty(base);
+        let values = self.value(base)?;
+        let index = self.value(index)?[0];
+        let (_, each) = member(self.lower.types(), inner, 0)?;
+        let members = values.len() / each;
+        if members > MOST_SELECTED {
+            return refuse("an index into a large value");
+        }
+        let kinds: Vec<Kind> = self.lower.types().leaves(inner)?.iter().map(|leaf| leaf.kind).collect();
+        let mut chosen: Lanes = values[(members - 1) * each..].into();
+        for at in (0..members - 1).rev() {
+            let here = match index {
+                Lane::One(index) => {
+                    Lane::One(self.lower.builder.ins().icmp_imm(IntCC::Equal, index, at as i64))
+                }
+                _ => {
+                    let index = self.four(Kind::U32, index);
+                    let at = self.lower.word(at as u32);
+                    let at = self.lower.builder.ins().splat(types::I32X4, at);
+                    Lane::Four(self.lower.builder.ins().icmp(IntCC::Equal, index, at))
+                }
+            };
+            for part in 0..each {
+                let kind = kinds[at * each + part];
+                chosen[part] = self.choose(kind, here, values[at * each + part], chosen[part]);
+            }
+        }
+        Ok(chosen)
+    }
+
+    /// Returns one of two values for each lane.
+    pub(super) fn choose(&mut self, kind: Kind, condition: Lane, accept: Lane, reject: Lane) -> Lane {
+        match (condition, accept, reject) {
+            (Lane::One(condition), Lane::One(accept), Lane::One(reject)) => {
+                Lane::One(self.lower.builder.ins().select(condition, accept, reject))
+            }
+            _ => {
+                let mask = self.four(Kind::Bool, condition);
+                let (accept, reject) = (self.four(kind, accept), self.four(kind, reject));
+                Lane::Four(self.blend(kind, mask, accept, reject))
+            }
+        }
+    }
+
+    /// Returns the elements of one vector where a mask is set, and those of another one elsewhere.
+    pub(super) fn blend(
+        &mut self,
+        kind: Kind,
+        mask: ir::Value,
+        accept: ir::Value,
+        reject: ir::Value,
+    ) -> ir::Value {
+        if kind != Kind::F32 {
+            return self.lower.builder.ins().bitselect(mask, accept, reject);
+        }
+        let [accept, reject] = [accept, reject]
+            .map(|value| self.lower.builder.ins().bitcast(types::I32X4, MemFlags::new(), value));
+        let blended = self.lower.builder.ins().bitselect(mask, accept, reject);
+        self.lower.builder.ins().bitcast(types::F32X4, MemFlags::new(), blended)
+    }
+
+    fn select(
+        &mut self,
+        condition: Handle<Expression>,
+        accept: Handle<Expression>,
+        reject: Handle<Expression>,
+    ) -> Result<Lanes> {
+        let kind = self.lower.kind(accept)?;
+        let (condition, accept, reject) = (self.value(condition)?, self.value(accept)?, self.value(reject)?);
+        Ok((0..accept.len())
+            .map(|at| {
+                let condition = condition[at.min(condition.len() - 1)];
+                self.choose(kind, condition, accept[at], reject[at])
+            })
+            .collect())
+    }
+
+    fn unary(&mut self, op: UnaryOperator, operand: Handle<Expression>) -> Result<Lanes> {
+        let kind = self.lower.kind(operand)?;
+        let values = self.value(operand)?;
+        Ok(values
+            .into_iter()
+            .map(|value| match (op, value) {
+                (UnaryOperator::LogicalNot, Lane::One(value)) => {
+                    Lane::One(self.lower.builder.ins().bxor_imm(value, 1))
+                }
+                (_, Lane::One(value)) => Lane::One(self.negate(op, kind, value)),
+                (_, value) => {
+                    let value = self.four(kind, value);
+                    Lane::Four(self.negate(op, kind, value))
+                }
+            })
+            .collect())
+    }
+
+    fn negate(&mut self, op: UnaryOperator, kind: Kind, value: ir::Value) -> ir::Value {
+        let ins = self.lower.builder.ins();
+        match (op, kind) {
+            (UnaryOperator::Negate, Kind::F32) => ins.fneg(value),
+            (UnaryOperator::Negate, _) => ins.ineg(value),
+            _ => ins.bnot(value),
+        }
+    }
+
+    fn binary(
+        &mut self,
+        op: BinaryOperator,
+        left: Handle<Expression>,
+        right: Handle<Expression>,
+    ) -> Result<Lanes> {
+        let (a, b) = (self.value(left)?, self.value(right)?);
+        if op == BinaryOperator::Multiply {
+            match (self.lower.ty(left), self.lower.ty(right)) {
+                (TypeInner::Matrix { rows, .. }, TypeInner::Vector { .. } | TypeInner::Matrix { .. }) => {
+                    return self.multiply(*rows as usize, &a, &b);
+                }
+                (TypeInner::Vector { .. }, TypeInner::Matrix { .. }) => return self.multiply(1, &a, &b),
+                _ => {}
+            }
+        }
+        let kind = self.lower.kind(left)?;
+        let count = a.len().max(b.len());
+        (0..count)
+            .map(|at| self.binary_component(op, kind, a[at.min(a.len() - 1)], b[at.min(b.len() - 1)]))
+            .collect()
+    }
+
+    fn multiply(&mut self, rows: usize, a: &[Lane], b: &[Lane]) -> Result<Lanes> {
+        let inner = a.len() / rows;
+        let mut products = Lanes::new();
+        for column in b.chunks_exact(inner) {
+            for row in 0..rows {
+                let line: Lanes = a[row..].iter().step_by(rows).copied().collect();
+                products.push(self.dot(Kind::F32, &line, column)?);
+            }
+        }
+        Ok(products)
+    }
+
+    fn dot(&mut self, kind: Kind, a: &[Lane], b: &[Lane]) -> Result<Lane> {
+        let mut sum = None;
+        for (&a, &b) in a.iter().zip(b) {
+            let product = self.binary_component(BinaryOperator::Multiply, kind, a, b)?;
+            sum = Some(match sum {
+                None => product,
+                Some(sum) => self.binary_component(BinaryOperator::Add, kind, sum, product)?,
+            });
+        }
+        Ok(sum.expect("bug: a vector has components"))
+    }
+
+    pub(super) fn binary_component(
+        &mut self,
+        op: BinaryOperator,
+        kind: Kind,
+        a: Lane,
+        b: Lane,
+    ) -> Result<Lane> {
+        let shifts = matches!(op, BinaryOperator::ShiftLeft | BinaryOperator::ShiftRight);
+        let divides = matches!(op, BinaryOperator::Divide | BinaryOperator::Modulo) && kind != Kind::F32;
+        Ok(match (op, a, b) {
+            (_, Lane::One(a), Lane::One(b)) => Lane::One(self.lower.binary_component(op, kind, a, b)?),
+            (BinaryOperator::Add, Lane::Line(a), Lane::One(b))
+            | (BinaryOperator::Add, Lane::One(b), Lane::Line(a)) => {
+                Lane::Line(self.lower.builder.ins().iadd(a, b))
+            }
+            (BinaryOperator::Subtract, Lane::Line(a), Lane::One(b)) => {
+                Lane::Line(self.lower.builder.ins().isub(a, b))
+            }
+            (_, a, Lane::One(amount)) if shifts => {
+                let a = self.four(kind, a);
+                Lane::Four(self.lower.binary_component(op, kind, a, amount)?)
+            }
+            _ if shifts || divides => {
+                let mut failed = None;
+                let result = self.gather(kind, |vector, at| {
+                    let (a, b) = (vector.lane(kind, a, at), vector.lane(Kind::U32, b, at));
+                    vector.lower.binary_component(op, kind, a, b).unwrap_or_else(|error| {
+                        failed = Some(error);
+                        a
+                    })
+                });
+                match failed {
+                    Some(error) => return Err(error),
+                    None => result,
+                }
+            }
+            _ => {
+                let (a, b) = (self.four(kind, a), self.four(kind, b));
+                Lane::Four(self.lower.binary_component(op, kind, a, b)?)
+            }
+        })
+    }
+
+    fn relational(&mut self, fun: RelationalFunction, argument: Handle<Expression>) -> Result<Lanes> {
+        let kind = self.lower.kind(argument)?;
+        let values = self.value(argument)?;
+        let op = match fun {
+            RelationalFunction::All => BinaryOperator::And,
+            RelationalFunction::Any => BinaryOperator::InclusiveOr,
+            _ => {
+                let infinity = Lane::One(self.lower.float(f32::INFINITY));
+                return values
+                    .into_iter()
+                    .map(|value| {
+                        if fun == RelationalFunction::IsNan {
+                            return self.binary_component(BinaryOperator::NotEqual, kind, value, value);
+                        }
+                        let size = self
+                            .one_operand(kind, value, |vector, value| vector.lower.builder.ins().fabs(value));
+                        self.binary_component(BinaryOperator::Equal, kind, size, infinity)
+                    })
+                    .collect();
+            }
+        };
+        let mut result = values[0];
+        for &value in &values[1..] {
+            result = self.binary_component(op, Kind::Bool, result, value)?;
+        }
+        Ok([result].into_iter().collect())
+    }
+
+    /// Applies an instruction that has a form for scalars and one for vectors.
+    fn one_operand(
+        &mut self,
+        kind: Kind,
+        value: Lane,
+        apply: impl FnOnce(&mut Self, ir::Value) -> ir::Value,
+    ) -> Lane {
+        match value {
+            Lane::One(value) => Lane::One(apply(self, value)),
+            _ => {
+                let value = self.four(kind, value);
+                Lane::Four(apply(self, value))
+            }
+        }
+    }
+
+    fn convert(&mut self, operand: Handle<Expression>, kind: ScalarKind, width: Option<u8>) -> Result<Lanes> {
+        let from = self.lower.kind(operand)?;
+        let to = Kind::of(naga::Scalar { kind, width: width.unwrap_or(from.scalar().width) })?;
+        let values = self.value(operand)?;
+        Ok(values
+            .into_iter()
+            .map(|value| match (width, value) {
+                (None, Lane::One(value)) if from.ir() != to.ir() => {
+                    Lane::One(self.lower.builder.ins().bitcast(to.ir(), MemFlags::new(), value))
+                }
+                (None, value) if from.ir() == to.ir() => value,
+                (None, value) => {
+                    let value = self.four(from, value);
+                    let ty = Self::vector_type(to);
+                    Lane::Four(self.lower.builder.ins().bitcast(ty, MemFlags::new(), value))
+                }
+                (Some(_), Lane::One(value)) => Lane::One(self.lower.convert_component(from, to, value)),
+                (Some(_), value) => self.convert_lanes(from, to, value),
+            })
+            .collect())
+    }
+
+    fn convert_lanes(&mut self, from: Kind, to: Kind, lane: Lane) -> Lane {
+        let integers = [Kind::I32, Kind::U32];
+        if from == to || integers.contains(&from) && integers.contains(&to) {
+            return lane;
+        }
+        let value = self.four(from, lane);
+        let ins = self.lower.builder.ins();
+        Lane::Four(match (from, to) {
+            (Kind::I32, Kind::F32) => ins.fcvt_from_sint(types::F32X4, value),
+            (Kind::U32, Kind::F32) => ins.fcvt_from_uint(types::F32X4, value),
+            _ => {
+                return self.gather(to, |vector, at| {
+                    let value = vector.lane(from, Lane::Four(value), at);
+                    vector.lower.convert_component(from, to, value)
+                });
+            }
+        })
+    }
+
+    fn math(
+        &mut self,
+        fun: Fun,
+        arguments: &[Handle<Expression>],
+        result: Handle<Expression>,
+    ) -> Result<Lanes> {
+        let kind = self.lower.kind(arguments[0])?;
+        let mut values = Vec::new();
+        for &argument in arguments {
+            values.push(self.value(argument)?);
+        }
+        if values.iter().flatten().all(|lane| matches!(lane, Lane::One(_))) {
+            let scalars: Vec<Components> = values.iter().map(|value| Self::lane_zero(value)).collect();
+            let results = self.lower.math_of(fun, kind, arguments, &scalars, result)?;
+            return Ok(results.into_iter().map(Lane::One).collect());
+        }
+        if fun == Fun::Dot {
+            return Ok([self.dot(kind, &values[0], &values[1])?].into_iter().collect());
+        }
+        let mut results = Lanes::new();
+        for at in 0..values[0].len() {
+            let part: Lanes = values.iter().map(|value| value[at.min(value.len() - 1)]).collect();
+            let Some(component) = self.component(fun, kind, &part) else {
+                return self.math_each(fun, kind, arguments, &values, result);
+            };
+            results.push(component);
+        }
+        Ok(results)
+    }
+
+    fn lane_zero(value: &[Lane]) -> Components {
+        value
+            .iter()
+            .map(|lane| match lane {
+                Lane::One(value) | Lane::Line(value) | Lane::Four(value) => *value,
+            })
+            .collect()
+    }
+
+    /// Computes a function of one component of each argument by instructions on vectors.
+    fn component(&mut self, fun: Fun, kind: Kind, x: &[Lane]) -> Option<Lane> {
+        let vectors: Vec<ir::Value> = x.iter().map(|&lane| self.four(kind, lane)).collect();
+        let ins = self.lower.builder.ins();
+        let signed = kind == Kind::I32;
+        Some(Lane::Four(match (kind, fun) {
+            (Kind::F32, Fun::Abs) => ins.fabs(vectors[0]),
+            (Kind::F32, Fun::Sqrt) => ins.sqrt(vectors[0]),
+            (Kind::F32, Fun::Floor) => ins.floor(vectors[0]),
+            (Kind::F32, Fun::Ceil) => ins.ceil(vectors[0]),
+            (Kind::F32, Fun::Trunc) => ins.trunc(vectors[0]),
+            (Kind::F32, Fun::Round) => ins.nearest(vectors[0]),
+            (Kind::F32, Fun::Min) => self.extreme(FloatCC::LessThan, vectors[0], vectors[1]),
+            (Kind::F32, Fun::Max) => self.extreme(FloatCC::GreaterThan, vectors[0], vectors[1]),
+            (Kind::F32, Fun::Clamp) => {
+                let low = self.extreme(FloatCC::GreaterThan, vectors[0], vectors[1]);
+                self.extreme(FloatCC::LessThan, low, vectors[2])
+            }
+            (Kind::U32, Fun::Abs) => vectors[0],
+            (Kind::I32 | Kind::U32, Fun::Min) if signed => ins.smin(vectors[0], vectors[1]),
+            (Kind::I32 | Kind::U32, Fun::Min) => ins.umin(vectors[0], vectors[1]),
+            (Kind::I32 | Kind::U32, Fun::Max) if signed => ins.smax(vectors[0], vectors[1]),
+            (Kind::I32 | Kind::U32, Fun::Max) => ins.umax(vectors[0], vectors[1]),
+            _ => return None,
+        }))
+    }
+
+    fn extreme(&mut self, condition: FloatCC, a: ir::Value, b: ir::Value) -> ir::Value {
+        let better = self.lower.builder.ins().fcmp(condition, b, a);
+        let nan = self.lower.builder.ins().fcmp(FloatCC::NotEqual, a, a);
+        let second = self.lower.builder.ins().bor(better, nan);
+        self.blend(Kind::F32, second, b, a)
+    }
+
+    /// Computes a function for one lane after the other.
+    fn math_each(
+        &mut self,
+        fun: Fun,
+        kind: Kind,
+        arguments: &[Handle<Expression>],
+        values: &[Lanes],
+        result: Handle<Expression>,
+    ) -> Result<Lanes> {
+        let leaves = self.lower.types().leaves(self.lower.ty(result))?;
+        let mut each = Vec::new();
+        for at in 0..WIDTH {
+            let mut scalars = Vec::new();
+            for (value, &argument) in values.iter().zip(arguments) {
+                let kind = self.lower.kind(argument)?;
+                scalars.push(value.iter().map(|&lane| self.lane(kind, lane, at)).collect::<Components>());
+            }
+            each.push(self.lower.math_of(fun, kind, arguments, &scalars, result)?);
+        }
+        Ok(leaves
+            .iter()
+            .enumerate()
+            .map(|(part, leaf)| self.gather(leaf.kind, |_, at| each[at as usize][part]))
+            .collect())
+    }
+}

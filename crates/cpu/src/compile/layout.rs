@@ -1,0 +1,191 @@
+//! The components of a type: their kinds, and their places in memory.
+
+use super::refusal::{Result, refuse};
+use crate::arith::Scalar;
+use crate::program::Program;
+use cranelift_codegen::ir::{self, types};
+use naga::proc::IndexableLength;
+use naga::{ArraySize, Handle, ScalarKind, TypeInner};
+
+/// Bounds the components of one value that compiled code holds.
+const MOST_COMPONENTS: usize = 512;
+
+/// Is the type of one component.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Bool,
+    I32,
+    U32,
+    F32,
+}
+
+impl Kind {
+    /// Returns the kind of a scalar type.
+    pub(super) fn of(scalar: naga::Scalar) -> Result<Self> {
+        match (scalar.kind, scalar.width) {
+            (ScalarKind::Bool, _) => Ok(Self::Bool),
+            (ScalarKind::Sint, 4) => Ok(Self::I32),
+            (ScalarKind::Uint, 4) => Ok(Self::U32),
+            (ScalarKind::Float, 4) => Ok(Self::F32),
+            (kind, width) => refuse(format!("a number of kind {kind:?} with {width} bytes")),
+        }
+    }
+
+    /// Returns the type of the component in Cranelift's code. A bool is a byte that is 0 or 1.
+    pub(super) fn ir(self) -> ir::Type {
+        match self {
+            Self::Bool => types::I8,
+            Self::I32 | Self::U32 => types::I32,
+            Self::F32 => types::F32,
+        }
+    }
+
+    /// Returns the type in naga's terms.
+    pub(super) fn scalar(self) -> naga::Scalar {
+        match self {
+            Self::Bool => naga::Scalar::BOOL,
+            Self::I32 => naga::Scalar::I32,
+            Self::U32 => naga::Scalar::U32,
+            Self::F32 => naga::Scalar::F32,
+        }
+    }
+
+    /// Returns the value of this kind with these bits.
+    pub(super) fn value(self, bits: u32) -> Scalar {
+        Scalar::from_bits(self.scalar(), u64::from(bits))
+    }
+}
+
+/// Is one component of a type.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Leaf {
+    pub(super) kind: Kind,
+    /// Is the distance from the start of the value in memory, in bytes.
+    pub(super) offset: u32,
+}
+
+/// Looks up layouts in a module.
+#[derive(Clone, Copy)]
+pub(super) struct Types<'m> {
+    program: &'m Program,
+}
+
+impl<'m> Types<'m> {
+    /// Takes the types of a program.
+    pub(super) fn new(program: &'m Program) -> Self {
+        Self { program }
+    }
+
+    /// Returns the form of a type.
+    pub(super) fn inner(self, ty: Handle<naga::Type>) -> &'m TypeInner {
+        &self.program.module().types[ty].inner
+    }
+
+    /// Counts the bytes of a type in memory. A runtime array counts as one element.
+    pub(super) fn size(self, ty: Handle<naga::Type>) -> u32 {
+        self.program.layouter()[ty].size
+    }
+
+    /// Lists the components of a type in order.
+    pub(super) fn leaves(self, inner: &TypeInner) -> Result<Vec<Leaf>> {
+        let mut leaves = Vec::new();
+        self.add_leaves(inner, 0, &mut leaves)?;
+        Ok(leaves)
+    }
+
+    fn add_leaves(self, inner: &TypeInner, start: u32, leaves: &mut Vec<Leaf>) -> Result<()> {
+        match inner {
+            TypeInner::Scalar(scalar) | TypeInner::Atomic(scalar) => {
+                leaves.push(Leaf { kind: Kind::of(*scalar)?, offset: start });
+            }
+            TypeInner::Vector { size, scalar } => {
+                let kind = Kind::of(*scalar)?;
+                let width = u32::from(scalar.width);
+                leaves.extend((0..*size as u32).map(|at| Leaf { kind, offset: start + at * width }));
+            }
+            TypeInner::Matrix { columns, rows, scalar } => {
+                let column = TypeInner::Vector { size: *rows, scalar: *scalar };
+                for at in 0..*columns as u32 {
+                    self.add_leaves(&column, start + at * column_stride(*rows, *scalar), leaves)?;
+                }
+            }
+            TypeInner::Array { base, size, stride } => {
+                for at in 0..self.elements(*size)? {
+                    self.add_leaves(self.inner(*base), start + at * stride, leaves)?;
+                    if leaves.len() > MOST_COMPONENTS {
+                        return refuse(format!("a value with more than {MOST_COMPONENTS} components"));
+                    }
+                }
+            }
+            TypeInner::Struct { members, .. } => {
+                for member in members {
+                    self.add_leaves(self.inner(member.ty), start + member.offset, leaves)?;
+                }
+            }
+            other => return refuse(format!("a value of type {other:?}")),
+        }
+        Ok(())
+    }
+
+    /// Counts the components of a type.
+    pub(super) fn count(self, inner: &TypeInner) -> Result<usize> {
+        Ok(match inner {
+            TypeInner::Scalar(_) | TypeInner::Atomic(_) => 1,
+            TypeInner::Vector { size, .. } => *size as usize,
+            TypeInner::Matrix { columns, rows, .. } => *columns as usize * *rows as usize,
+            TypeInner::Array { base, size, .. } => {
+                self.count(self.inner(*base))?.saturating_mul(self.elements(*size)? as usize)
+            }
+            TypeInner::Struct { members, .. } => {
+                let counts = members.iter().map(|member| self.count(self.inner(member.ty)));
+                counts.sum::<Result<usize>>()?
+            }
+            other => return refuse(format!("a value of type {other:?}")),
+        })
+    }
+
+    /// Counts the elements of an array. The length may be an override.
+    pub(super) fn elements(self, size: ArraySize) -> Result<u32> {
+        match size.resolve(self.program.module().to_ctx()) {
+            Ok(IndexableLength::Known(length)) => Ok(length),
+            _ => refuse("a value of a runtime array"),
+        }
+    }
+
+    /// Returns `true` if the length of a type is known only at run time.
+    pub(super) fn is_unsized(self, inner: &TypeInner) -> bool {
+        match inner {
+            TypeInner::Array { size: ArraySize::Dynamic, .. } => true,
+            TypeInner::Struct { members, .. } => {
+                members.last().is_some_and(|member| self.is_unsized(self.inner(member.ty)))
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns the offset and the stride of the runtime array at the end of a type.
+    pub(super) fn runtime_array(self, inner: &TypeInner) -> Option<(u32, u32)> {
+        match inner {
+            TypeInner::Array { size: ArraySize::Dynamic, stride, .. } => Some((0, *stride)),
+            TypeInner::Struct { members, .. } => {
+                let last = members.last()?;
+                let (offset, stride) = self.runtime_array(self.inner(last.ty))?;
+                Some((last.offset + offset, stride))
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the kind of the components of a scalar, a vector or a matrix.
+    pub(super) fn kind(self, inner: &TypeInner) -> Result<Kind> {
+        match inner.scalar() {
+            Some(scalar) => Kind::of(scalar),
+            None => refuse(format!("arithmetic on {inner:?}")),
+        }
+    }
+}
+
+/// Returns the distance between two columns of a matrix in memory.
+pub(super) fn column_stride(rows: naga::VectorSize, scalar: naga::Scalar) -> u32 {
+    naga::proc::Alignment::from(rows) * u32::from(scalar.width)
+}

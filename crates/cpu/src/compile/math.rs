@@ -1,0 +1,262 @@
+//! The built-in functions that instructions compute. They execute the formulas of [`arith`](crate::arith) step by step, so
+//! that the results have the same bits. A call computes every other function.
+
+use super::function::Lower;
+use super::layout::Kind;
+use super::refusal::Result;
+use super::value::Components;
+use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
+use cranelift_codegen::ir::{self, InstBuilder, types};
+use naga::{Expression, Handle, MathFunction as Fun, TypeInner};
+
+impl Lower<'_, '_> {
+    /// Translates a built-in function.
+    pub(super) fn math(
+        &mut self,
+        fun: Fun,
+        arguments: &[Handle<Expression>],
+        result: Handle<Expression>,
+    ) -> Result<Components> {
+        let kind = self.kind(arguments[0])?;
+        let mut values = Vec::new();
+        for &argument in arguments {
+            values.push(self.value(argument)?);
+        }
+        self.math_of(fun, kind, arguments, &values, result)
+    }
+
+    /// Translates a built-in function of these values.
+    pub(super) fn math_of(
+        &mut self,
+        fun: Fun,
+        kind: Kind,
+        arguments: &[Handle<Expression>],
+        values: &[Components],
+        result: Handle<Expression>,
+    ) -> Result<Components> {
+        let whole = match kind {
+            Kind::F32 => self.vector_function(fun, values, self.ty(arguments[0])),
+            _ if fun == Fun::Dot => Some([self.dot(kind, &values[0], &values[1])].into_iter().collect()),
+            _ => None,
+        };
+        if let Some(values) = whole {
+            return Ok(values);
+        }
+        let mut results = Components::new();
+        for at in 0..values[0].len() {
+            let part: Components = values.iter().map(|value| value[at.min(value.len() - 1)]).collect();
+            let component = match kind {
+                Kind::F32 => self.float_function(fun, &part),
+                Kind::I32 | Kind::U32 => self.integer_function(fun, kind == Kind::I32, &part),
+                Kind::Bool => None,
+            };
+            match component {
+                Some(component) => results.push(component),
+                None => return self.call_math(fun, arguments, values, result),
+            }
+        }
+        Ok(results)
+    }
+
+    /// Translates a function of whole vectors of floats.
+    fn vector_function(&mut self, fun: Fun, x: &[Components], inner: &TypeInner) -> Option<Components> {
+        let one = |value: ir::Value| Some([value].into_iter().collect());
+        match fun {
+            Fun::Dot => one(self.dot(Kind::F32, &x[0], &x[1])),
+            Fun::Length => one(self.length(&x[0])),
+            Fun::Distance => {
+                let difference = self.each(&x[0], &x[1], |lower, a, b| lower.builder.ins().fsub(a, b));
+                one(self.length(&difference))
+            }
+            Fun::Normalize => {
+                let length = self.length(&x[0]);
+                Some(x[0].iter().map(|&x| self.builder.ins().fdiv(x, length)).collect())
+            }
+            Fun::Cross => Some(self.cross(&x[0], &x[1])),
+            Fun::Reflect => {
+                let dot = self.dot(Kind::F32, &x[1], &x[0]);
+                let two = self.float(2.0);
+                let twice = self.builder.ins().fmul(two, dot);
+                Some(self.each(&x[0], &x[1], |lower, incident, normal| {
+                    let along = lower.builder.ins().fmul(twice, normal);
+                    lower.builder.ins().fsub(incident, along)
+                }))
+            }
+            Fun::Transpose => match inner {
+                TypeInner::Matrix { rows, .. } => {
+                    let rows = *rows as usize;
+                    Some((0..rows).flat_map(|row| x[0].iter().skip(row).step_by(rows).copied()).collect())
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn each(
+        &mut self,
+        a: &[ir::Value],
+        b: &[ir::Value],
+        combine: impl Fn(&mut Self, ir::Value, ir::Value) -> ir::Value,
+    ) -> Components {
+        a.iter().zip(b).map(|(&a, &b)| combine(self, a, b)).collect()
+    }
+
+    fn length(&mut self, x: &[ir::Value]) -> ir::Value {
+        if let &[x] = x {
+            return self.builder.ins().fabs(x);
+        }
+        let square = self.dot(Kind::F32, x, x);
+        self.builder.ins().sqrt(square)
+    }
+
+    fn cross(&mut self, a: &[ir::Value], b: &[ir::Value]) -> Components {
+        [(1, 2), (2, 0), (0, 1)]
+            .into_iter()
+            .map(|(i, j)| {
+                let left = self.builder.ins().fmul(a[i], b[j]);
+                let right = self.builder.ins().fmul(a[j], b[i]);
+                self.builder.ins().fsub(left, right)
+            })
+            .collect()
+    }
+
+    /// Translates a function of one component of each argument.
+    fn float_function(&mut self, fun: Fun, x: &[ir::Value]) -> Option<ir::Value> {
+        Some(match fun {
+            Fun::Abs => self.builder.ins().fabs(x[0]),
+            Fun::Min => self.float_min(x[0], x[1]),
+            Fun::Max => self.float_max(x[0], x[1]),
+            Fun::Clamp => self.float_clamp(x[0], x[1], x[2]),
+            Fun::Saturate => {
+                let (low, high) = (self.float(0.0), self.float(1.0));
+                self.float_clamp(x[0], low, high)
+            }
+            Fun::Ceil => self.builder.ins().ceil(x[0]),
+            Fun::Floor => self.builder.ins().floor(x[0]),
+            Fun::Trunc => self.builder.ins().trunc(x[0]),
+            Fun::Round => self.builder.ins().nearest(x[0]),
+            Fun::Fract => {
+                let floor = self.builder.ins().floor(x[0]);
+                self.builder.ins().fsub(x[0], floor)
+            }
+            Fun::Sqrt => self.builder.ins().sqrt(x[0]),
+            Fun::Fma => self.builder.ins().fma(x[0], x[1], x[2]),
+            Fun::Mix => {
+                let one = self.float(1.0);
+                let rest = self.builder.ins().fsub(one, x[2]);
+                let left = self.builder.ins().fmul(x[0], rest);
+                let right = self.builder.ins().fmul(x[1], x[2]);
+                self.builder.ins().fadd(left, right)
+            }
+            Fun::Step => {
+                let (zero, one) = (self.float(0.0), self.float(1.0));
+                let reached = self.builder.ins().fcmp(FloatCC::LessThanOrEqual, x[0], x[1]);
+                self.builder.ins().select(reached, one, zero)
+            }
+            Fun::Radians => {
+                let factor = self.float(0.017_453_292_519_943_295_f64 as f32);
+                self.builder.ins().fmul(x[0], factor)
+            }
+            Fun::Degrees => {
+                let factor = self.float(57.295_779_513_082_32_f64 as f32);
+                self.builder.ins().fmul(x[0], factor)
+            }
+            _ => return None,
+        })
+    }
+
+    /// Returns the less of two numbers, or the other one beside a NaN.
+    fn float_min(&mut self, a: ir::Value, b: ir::Value) -> ir::Value {
+        self.choose(FloatCC::LessThan, a, b)
+    }
+
+    /// Returns the greater of two numbers, or the other one beside a NaN.
+    fn float_max(&mut self, a: ir::Value, b: ir::Value) -> ir::Value {
+        self.choose(FloatCC::GreaterThan, a, b)
+    }
+
+    fn choose(&mut self, condition: FloatCC, a: ir::Value, b: ir::Value) -> ir::Value {
+        let better = self.builder.ins().fcmp(condition, b, a);
+        let nan = self.builder.ins().fcmp(FloatCC::Unordered, a, a);
+        let second = self.builder.ins().bor(better, nan);
+        self.builder.ins().select(second, b, a)
+    }
+
+    fn float_clamp(&mut self, x: ir::Value, low: ir::Value, high: ir::Value) -> ir::Value {
+        let x = self.float_max(x, low);
+        self.float_min(x, high)
+    }
+
+    fn integer_function(&mut self, fun: Fun, signed: bool, x: &[ir::Value]) -> Option<ir::Value> {
+        let ins = self.builder.ins();
+        Some(match (fun, signed) {
+            (Fun::Abs, true) => ins.iabs(x[0]),
+            (Fun::Abs, false) => x[0],
+            (Fun::Min, true) => ins.smin(x[0], x[1]),
+            (Fun::Min, false) => ins.umin(x[0], x[1]),
+            (Fun::Max, true) => ins.smax(x[0], x[1]),
+            (Fun::Max, false) => ins.umax(x[0], x[1]),
+            (Fun::Clamp, true) => {
+                let low = ins.smax(x[0], x[1]);
+                self.builder.ins().smin(low, x[2])
+            }
+            (Fun::Clamp, false) => {
+                let low = ins.umax(x[0], x[1]);
+                self.builder.ins().umin(low, x[2])
+            }
+            (Fun::Sign, true) => {
+                let positive = ins.icmp_imm(IntCC::SignedGreaterThan, x[0], 0);
+                let positive = self.builder.ins().uextend(types::I32, positive);
+                let negative = self.builder.ins().sshr_imm(x[0], 31);
+                self.builder.ins().bor(positive, negative)
+            }
+            (Fun::CountOneBits, _) => ins.popcnt(x[0]),
+            (Fun::CountLeadingZeros, _) => ins.clz(x[0]),
+            (Fun::CountTrailingZeros, _) => ins.ctz(x[0]),
+            (Fun::ReverseBits, _) => ins.bitrev(x[0]),
+            (Fun::ExtractBits, _) => self.extract_bits(signed, x),
+            (Fun::InsertBits, _) => self.insert_bits(x),
+            _ => return None,
+        })
+    }
+
+    /// Limits a range of bits to those of a word. Returns the first bit and the number of bits.
+    fn field(&mut self, offset: ir::Value, count: ir::Value) -> (ir::Value, ir::Value) {
+        let width = self.word(32);
+        let offset = self.builder.ins().umin(offset, width);
+        let rest = self.builder.ins().isub(width, offset);
+        let count = self.builder.ins().umin(count, rest);
+        (offset, count)
+    }
+
+    fn extract_bits(&mut self, signed: bool, x: &[ir::Value]) -> ir::Value {
+        let (offset, count) = self.field(x[1], x[2]);
+        // A shift takes its amount modulo 32, so the shifts are those of 64 bits.
+        let word = self.builder.ins().uextend(types::I64, x[0]);
+        let low = self.builder.ins().ushr(word, offset);
+        let spare = self.builder.ins().irsub_imm(count, 64);
+        let top = self.builder.ins().ishl(low, spare);
+        let field =
+            if signed { self.builder.ins().sshr(top, spare) } else { self.builder.ins().ushr(top, spare) };
+        let field = self.builder.ins().ireduce(types::I32, field);
+        let zero = self.word(0);
+        let none = self.builder.ins().icmp_imm(IntCC::Equal, count, 0);
+        self.builder.ins().select(none, zero, field)
+    }
+
+    fn insert_bits(&mut self, x: &[ir::Value]) -> ir::Value {
+        let (offset, count) = self.field(x[2], x[3]);
+        let one = self.builder.ins().iconst(types::I64, 1);
+        let end = self.builder.ins().ishl(one, count);
+        let low = self.builder.ins().iadd_imm(end, -1);
+        let mask = self.builder.ins().ishl(low, offset);
+        let mask = self.builder.ins().ireduce(types::I32, mask);
+        let new = self.builder.ins().uextend(types::I64, x[1]);
+        let new = self.builder.ins().ishl(new, offset);
+        let new = self.builder.ins().ireduce(types::I32, new);
+        let new = self.builder.ins().band(new, mask);
+        let old = self.builder.ins().band_not(x[0], mask);
+        self.builder.ins().bor(old, new)
+    }
+}

@@ -1,0 +1,161 @@
+//! Compiles a program to machine code with Cranelift.
+//!
+//! The code executes one workgroup a call, and one invocation after the other. A program with barriers is divided into
+//! regions between them: each invocation executes one region before the first one executes the next. What the compiler does
+//! not translate, it refuses, and the interpreter runs it.
+
+mod atomic;
+mod call;
+mod code;
+mod constant;
+mod context;
+mod entry;
+mod expression;
+mod function;
+mod helper;
+mod lanes;
+mod layout;
+mod locals;
+mod math;
+mod operator;
+mod place;
+mod plan;
+mod refusal;
+mod shared;
+mod statement;
+mod translate;
+mod uniform;
+mod uses;
+mod value;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use refusal::NotCompiled;
+
+use crate::error::Fault;
+use crate::program::Program;
+use crate::run::GridRun;
+use code::Code;
+use context::{Buffer, Context};
+use smallvec::SmallVec;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Is the form of a buffer, which tells the length of its runtime array.
+#[derive(Clone, Copy)]
+struct Form {
+    /// Counts the bytes of the smallest buffer that the code accesses safely.
+    least: usize,
+    /// Holds the offset and the stride of the runtime array.
+    array: Option<(usize, usize)>,
+}
+
+/// Runs a program as machine code.
+pub(crate) struct Compiled {
+    code: Code,
+    /// Describes each buffer of a run, as far as the code accesses the buffer.
+    buffers: Vec<Option<Form>>,
+    /// Counts the bytes of the uniform block that the code reads.
+    params: usize,
+    workgroup_bytes: usize,
+    /// Counts the bytes of the memory of all invocations of a workgroup.
+    invocation_bytes: usize,
+}
+
+impl Compiled {
+    /// Compiles a program for a number of invocations that execute together: 1 or 4.
+    ///
+    /// # Errors
+    /// Returns what the compiler does not translate.
+    pub(crate) fn new(program: &Arc<Program>, lanes: usize) -> Result<Self, NotCompiled> {
+        let width = lanes::WIDTH;
+        let lanes = if lanes == 1 { 1 } else { width };
+        if lanes == width && !program.workgroup()[0].is_multiple_of(width) {
+            return refusal::refuse(format!("a workgroup that is no multiple of {width} wide"));
+        }
+        let translation = translate::translate(program, lanes)?;
+        let types = layout::Types::new(program);
+        let form = |variable: naga::Handle<naga::GlobalVariable>| {
+            let ty = program.module().global_variables[variable].ty;
+            let array = types.runtime_array(types.inner(ty));
+            let array = array.map(|(offset, stride)| (offset as usize, stride as usize));
+            let least = array.map_or(types.size(ty) as usize, |(offset, stride)| offset + stride);
+            Form { least, array }
+        };
+        let size = |variable: naga::Handle<naga::GlobalVariable>| {
+            types.size(program.module().global_variables[variable].ty) as usize
+        };
+        Ok(Self {
+            code: translation.code,
+            buffers: program.buffers().iter().map(|variable| variable.map(form)).collect(),
+            params: program.params().map_or(0, size),
+            workgroup_bytes: translation.workgroup_bytes,
+            invocation_bytes: translation.invocation_bytes,
+        })
+    }
+
+    /// Returns `true` if the code can execute a run. The code has one order of execution, and it accesses at least one
+    /// element of each array.
+    pub(crate) fn takes(&self, run: &GridRun<'_>) -> bool {
+        let buffers = self.buffers.iter().zip(run.buffers);
+        run.seed == 0
+            && run.params.len() >= self.params
+            && run.buffers.len() == self.buffers.len()
+            && buffers.into_iter().all(|(form, cells)| form.is_none_or(|form| cells.len() >= form.least))
+    }
+
+    /// Executes the workgroups of a run that the code [takes](Self::takes).
+    ///
+    /// # Errors
+    /// [`Fault::Stopped`] if the caller stopped the run.
+    pub(crate) fn run(&self, run: &GridRun<'_>) -> Result<(), Fault> {
+        assert!(self.takes(run), "bug: the code does not take this run");
+        let buffers: SmallVec<[Buffer; 8]> = self.table(run);
+        let params = words(run.params);
+        let mut workgroup = vec![0_u128; self.workgroup_bytes.div_ceil(16)];
+        let mut invocations = vec![0_u128; self.invocation_bytes.div_ceil(16)];
+        let mut context = Context {
+            stop: run.stop.as_ptr().cast_const().cast(),
+            params: params.as_ptr().cast(),
+            buffers: buffers.as_ptr(),
+            workgroup: workgroup.as_mut_ptr().cast(),
+            invocations: invocations.as_mut_ptr().cast(),
+            groups: run.groups,
+            group: [0; 3],
+        };
+        for (at, number) in run.range.clone().enumerate() {
+            if run.stop.load(Ordering::Relaxed) {
+                return Err(Fault::Stopped);
+            }
+            if at > 0 {
+                workgroup.fill(0);
+                context.workgroup = workgroup.as_mut_ptr().cast();
+            }
+            context.group = run.group(number);
+            if self.code.execute(&context) {
+                return Err(Fault::Stopped);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the addresses of the buffers of a run and the lengths of their arrays.
+    fn table(&self, run: &GridRun<'_>) -> SmallVec<[Buffer; 8]> {
+        let buffers = self.buffers.iter().zip(run.buffers);
+        buffers
+            .map(|(form, cells)| {
+                let array = form.and_then(|form| form.array);
+                let length = array.map_or(0, |(offset, stride)| (cells.len() - offset) / stride);
+                Buffer { start: cells.start(), length: u32::try_from(length).unwrap_or(u32::MAX) }
+            })
+            .collect()
+    }
+}
+
+/// Returns a copy of bytes at a multiple of 16.
+fn words(bytes: &[u8]) -> SmallVec<[u128; 8]> {
+    let mut words: SmallVec<[u128; 8]> = SmallVec::from_elem(0, bytes.len().div_ceil(16));
+    bytemuck::cast_slice_mut::<_, u8>(&mut words)[..bytes.len()].copy_from_slice(bytes);
+    words
+}

@@ -1,0 +1,266 @@
+//! Operators, conversions and tests.
+
+use super::function::Lower;
+use super::layout::Kind;
+use super::refusal::{Result, refuse};
+use super::value::Components;
+use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
+use cranelift_codegen::ir::{self, InstBuilder, MemFlags, types};
+use naga::{BinaryOperator, Expression, Handle, RelationalFunction, ScalarKind, TypeInner, UnaryOperator};
+
+/// Is the greatest `f32` that is an `i32`.
+const LAST_I32: i64 = 2_147_483_520;
+/// Is the greatest `f32` that is a `u32`.
+const LAST_U32: i64 = 4_294_967_040;
+
+impl Lower<'_, '_> {
+    /// Returns the kind of the components of an expression.
+    pub(super) fn kind(&self, expression: Handle<Expression>) -> Result<Kind> {
+        self.types().kind(self.ty(expression))
+    }
+
+    /// Translates a unary operator.
+    pub(super) fn unary(&mut self, op: UnaryOperator, operand: Handle<Expression>) -> Result<Components> {
+        let kind = self.kind(operand)?;
+        let values = self.value(operand)?;
+        Ok(values
+            .into_iter()
+            .map(|value| match (op, kind) {
+                (UnaryOperator::Negate, Kind::F32) => self.builder.ins().fneg(value),
+                (UnaryOperator::Negate, _) => self.builder.ins().ineg(value),
+                (UnaryOperator::LogicalNot, _) => self.builder.ins().bxor_imm(value, 1),
+                (UnaryOperator::BitwiseNot, _) => self.builder.ins().bnot(value),
+            })
+            .collect())
+    }
+
+    /// Translates a binary operator.
+    pub(super) fn binary(
+        &mut self,
+        op: BinaryOperator,
+        left: Handle<Expression>,
+        right: Handle<Expression>,
+    ) -> Result<Components> {
+        let (a, b) = (self.value(left)?, self.value(right)?);
+        if op == BinaryOperator::Multiply {
+            match (self.ty(left), self.ty(right)) {
+                (TypeInner::Matrix { rows, .. }, TypeInner::Vector { .. } | TypeInner::Matrix { .. }) => {
+                    return Ok(self.multiply(*rows as usize, &a, &b));
+                }
+                (TypeInner::Vector { .. }, TypeInner::Matrix { .. }) => return Ok(self.multiply(1, &a, &b)),
+                _ => {}
+            }
+        }
+        let kind = self.kind(left)?;
+        let count = a.len().max(b.len());
+        (0..count)
+            .map(|at| self.binary_component(op, kind, a[at.min(a.len() - 1)], b[at.min(b.len() - 1)]))
+            .collect()
+    }
+
+    /// Translates a product with a matrix. The left operand has so many rows.
+    fn multiply(&mut self, rows: usize, a: &[ir::Value], b: &[ir::Value]) -> Components {
+        let inner = a.len() / rows;
+        let mut products = Components::new();
+        for column in b.chunks_exact(inner) {
+            for row in 0..rows {
+                let line: Components = a[row..].iter().step_by(rows).copied().collect();
+                products.push(self.dot(Kind::F32, &line, column));
+            }
+        }
+        products
+    }
+
+    /// Translates a sum of products.
+    pub(super) fn dot(&mut self, kind: Kind, a: &[ir::Value], b: &[ir::Value]) -> ir::Value {
+        let mut sum = None;
+        for (&a, &b) in a.iter().zip(b) {
+            let product =
+                if kind == Kind::F32 { self.builder.ins().fmul(a, b) } else { self.builder.ins().imul(a, b) };
+            sum = Some(match sum {
+                None => product,
+                Some(sum) if kind == Kind::F32 => self.builder.ins().fadd(sum, product),
+                Some(sum) => self.builder.ins().iadd(sum, product),
+            });
+        }
+        sum.expect("bug: a vector has components")
+    }
+
+    /// Translates a binary operator on one component, or on a vector with the components of several lanes.
+    pub(super) fn binary_component(
+        &mut self,
+        op: BinaryOperator,
+        kind: Kind,
+        a: ir::Value,
+        b: ir::Value,
+    ) -> Result<ir::Value> {
+        if kind == Kind::F32 {
+            return self.binary_float(op, a, b);
+        }
+        let signed = kind == Kind::I32;
+        if let Some(condition) = comparison(op, signed) {
+            return Ok(self.builder.ins().icmp(condition, a, b));
+        }
+        let ins = self.builder.ins();
+        Ok(match op {
+            BinaryOperator::And | BinaryOperator::LogicalAnd => ins.band(a, b),
+            BinaryOperator::InclusiveOr | BinaryOperator::LogicalOr => ins.bor(a, b),
+            BinaryOperator::ExclusiveOr => ins.bxor(a, b),
+            BinaryOperator::Add => ins.iadd(a, b),
+            BinaryOperator::Subtract => ins.isub(a, b),
+            BinaryOperator::Multiply => ins.imul(a, b),
+            BinaryOperator::ShiftLeft => ins.ishl(a, b),
+            BinaryOperator::ShiftRight if signed => ins.sshr(a, b),
+            BinaryOperator::ShiftRight => ins.ushr(a, b),
+            BinaryOperator::Divide | BinaryOperator::Modulo => self.divide(op, signed, a, b),
+            _ => return refuse(format!("the operator {op:?} on {kind:?}")),
+        })
+    }
+
+    /// Divides integers. Where the instruction has no result, the divisor is 1: the quotient is then the dividend, and the
+    /// remainder is zero.
+    fn divide(&mut self, op: BinaryOperator, signed: bool, a: ir::Value, b: ir::Value) -> ir::Value {
+        let mut bad = self.builder.ins().icmp_imm(IntCC::Equal, b, 0);
+        if signed {
+            let least = self.builder.ins().icmp_imm(IntCC::Equal, a, i64::from(i32::MIN));
+            let negative = self.builder.ins().icmp_imm(IntCC::Equal, b, -1);
+            let overflow = self.builder.ins().band(least, negative);
+            bad = self.builder.ins().bor(bad, overflow);
+        }
+        let one = self.word(1);
+        let b = self.builder.ins().select(bad, one, b);
+        let ins = self.builder.ins();
+        match (op, signed) {
+            (BinaryOperator::Divide, true) => ins.sdiv(a, b),
+            (BinaryOperator::Divide, false) => ins.udiv(a, b),
+            (_, true) => ins.srem(a, b),
+            (_, false) => ins.urem(a, b),
+        }
+    }
+
+    fn binary_float(&mut self, op: BinaryOperator, a: ir::Value, b: ir::Value) -> Result<ir::Value> {
+        let ins = self.builder.ins();
+        Ok(match op {
+            BinaryOperator::Add => ins.fadd(a, b),
+            BinaryOperator::Subtract => ins.fsub(a, b),
+            BinaryOperator::Multiply => ins.fmul(a, b),
+            BinaryOperator::Divide => ins.fdiv(a, b),
+            BinaryOperator::Modulo => {
+                let quotient = ins.fdiv(a, b);
+                let whole = self.builder.ins().trunc(quotient);
+                let product = self.builder.ins().fmul(b, whole);
+                self.builder.ins().fsub(a, product)
+            }
+            BinaryOperator::Equal => ins.fcmp(FloatCC::Equal, a, b),
+            BinaryOperator::NotEqual => ins.fcmp(FloatCC::NotEqual, a, b),
+            BinaryOperator::Less => ins.fcmp(FloatCC::LessThan, a, b),
+            BinaryOperator::LessEqual => ins.fcmp(FloatCC::LessThanOrEqual, a, b),
+            BinaryOperator::Greater => ins.fcmp(FloatCC::GreaterThan, a, b),
+            BinaryOperator::GreaterEqual => ins.fcmp(FloatCC::GreaterThanOrEqual, a, b),
+            _ => return refuse(format!("the operator {op:?} on floats")),
+        })
+    }
+
+    /// Translates a test of components.
+    pub(super) fn relational(
+        &mut self,
+        fun: RelationalFunction,
+        argument: Handle<Expression>,
+    ) -> Result<Components> {
+        let values = self.value(argument)?;
+        Ok(match fun {
+            RelationalFunction::All | RelationalFunction::Any => {
+                let mut result = values[0];
+                for &value in &values[1..] {
+                    result = if fun == RelationalFunction::All {
+                        self.builder.ins().band(result, value)
+                    } else {
+                        self.builder.ins().bor(result, value)
+                    };
+                }
+                [result].into_iter().collect()
+            }
+            RelationalFunction::IsNan => values
+                .into_iter()
+                .map(|value| self.builder.ins().fcmp(FloatCC::Unordered, value, value))
+                .collect(),
+            RelationalFunction::IsInf => {
+                let infinity = self.float(f32::INFINITY);
+                values
+                    .into_iter()
+                    .map(|value| {
+                        let size = self.builder.ins().fabs(value);
+                        self.builder.ins().fcmp(FloatCC::Equal, size, infinity)
+                    })
+                    .collect()
+            }
+        })
+    }
+
+    /// Translates a conversion, or a reinterpretation if there is no width.
+    pub(super) fn convert(
+        &mut self,
+        operand: Handle<Expression>,
+        kind: ScalarKind,
+        width: Option<u8>,
+    ) -> Result<Components> {
+        let from = self.kind(operand)?;
+        let to = Kind::of(naga::Scalar { kind, width: width.unwrap_or(from.scalar().width) })?;
+        let values = self.value(operand)?;
+        Ok(values
+            .into_iter()
+            .map(|value| match width {
+                Some(_) => self.convert_component(from, to, value),
+                None if from.ir() == to.ir() => value,
+                None => self.builder.ins().bitcast(to.ir(), MemFlags::new(), value),
+            })
+            .collect())
+    }
+
+    /// Converts one component.
+    pub(super) fn convert_component(&mut self, from: Kind, to: Kind, value: ir::Value) -> ir::Value {
+        match (from, to) {
+            (Kind::F32, Kind::F32) | (Kind::Bool, Kind::Bool) => value,
+            (Kind::F32, Kind::Bool) => {
+                let zero = self.float(0.0);
+                self.builder.ins().fcmp(FloatCC::NotEqual, value, zero)
+            }
+            (_, Kind::Bool) => self.builder.ins().icmp_imm(IntCC::NotEqual, value, 0),
+            (Kind::F32, Kind::I32) => {
+                let value = self.builder.ins().fcvt_to_sint_sat(types::I32, value);
+                let last = self.builder.ins().iconst(types::I32, LAST_I32);
+                self.builder.ins().smin(value, last)
+            }
+            (Kind::F32, Kind::U32) => {
+                let value = self.builder.ins().fcvt_to_uint_sat(types::I32, value);
+                let last = self.builder.ins().iconst(types::I32, LAST_U32);
+                self.builder.ins().umin(value, last)
+            }
+            (Kind::I32, Kind::F32) => self.builder.ins().fcvt_from_sint(types::F32, value),
+            (Kind::U32, Kind::F32) => self.builder.ins().fcvt_from_uint(types::F32, value),
+            (Kind::Bool, Kind::F32) => {
+                let value = self.builder.ins().uextend(types::I32, value);
+                self.builder.ins().fcvt_from_uint(types::F32, value)
+            }
+            (Kind::Bool, _) => self.builder.ins().uextend(types::I32, value),
+            (Kind::I32 | Kind::U32, Kind::I32 | Kind::U32) => value,
+        }
+    }
+}
+
+/// Returns the condition of a comparison of integers or bools.
+fn comparison(op: BinaryOperator, signed: bool) -> Option<IntCC> {
+    Some(match (op, signed) {
+        (BinaryOperator::Equal, _) => IntCC::Equal,
+        (BinaryOperator::NotEqual, _) => IntCC::NotEqual,
+        (BinaryOperator::Less, true) => IntCC::SignedLessThan,
+        (BinaryOperator::LessEqual, true) => IntCC::SignedLessThanOrEqual,
+        (BinaryOperator::Greater, true) => IntCC::SignedGreaterThan,
+        (BinaryOperator::GreaterEqual, true) => IntCC::SignedGreaterThanOrEqual,
+        (BinaryOperator::Less, false) => IntCC::UnsignedLessThan,
+        (BinaryOperator::LessEqual, false) => IntCC::UnsignedLessThanOrEqual,
+        (BinaryOperator::Greater, false) => IntCC::UnsignedGreaterThan,
+        (BinaryOperator::GreaterEqual, false) => IntCC::UnsignedGreaterThanOrEqual,
+        _ => return None,
+    })
+}

@@ -1,0 +1,35 @@
+//! The reason why the compiler leaves a program to the interpreter.
+
+use naga::Span;
+
+/// Says what the compiler does not translate, and where the program uses it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct NotCompiled {
+    /// Names what the program uses.
+    pub(crate) reason: String,
+    /// Is the place in the text. It may be undefined.
+    pub(crate) span: Span,
+}
+
+impl NotCompiled {
+    /// Names something at no certain place.
+    pub(super) fn new(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), span: Span::UNDEFINED }
+    }
+
+    /// Adds a place to an error that has none.
+    pub(super) fn at(mut self, span: Span) -> Self {
+        if !self.span.is_defined() {
+            self.span = span;
+        }
+        self
+    }
+}
+
+/// Is the result of translating a part of a program.
+pub(super) type Result<T> = std::result::Result<T, NotCompiled>;
+
+/// Refuses a part of a program.
+pub(super) fn refuse<T>(reason: impl Into<String>) -> Result<T> {
+    Err(NotCompiled::new(reason))
+}

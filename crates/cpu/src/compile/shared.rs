@@ -1,0 +1,205 @@
+//! What the functions of one program share while they are translated.
+
+use super::layout::Types;
+use super::refusal::{NotCompiled, Result, refuse};
+use crate::program::Program;
+use cranelift_codegen::ir::{AbiParam, Signature, types};
+use cranelift_codegen::settings::{self, Configurable};
+use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_module::{FuncId, Module as _, default_libcall_names};
+use naga::{AddressSpace, Function, GlobalVariable, Handle, Statement, TypeInner};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// Bounds the bytes on the stack of all functions of a program together. Functions do not call themselves.
+pub(super) const MOST_STACK_BYTES: u32 = 64 << 10;
+
+/// Bounds the memory of a workgroup, and that of all its invocations.
+pub(super) const MOST_MEMORY_BYTES: u32 = 64 << 20;
+
+/// Bounds the expressions of a program, as the time of compilation grows faster than their number.
+const MOST_EXPRESSIONS: usize = 20_000;
+
+/// Holds the machine code under construction, the functions that are still to be translated, and the places of variables.
+pub(super) struct Shared<'m> {
+    pub(super) program: &'m Program,
+    pub(super) types: Types<'m>,
+    /// Counts the invocations that execute together.
+    pub(super) lanes: u32,
+    pub(super) jit: JITModule,
+    /// Describes the functions of the kernel, in the order of their handles.
+    pub(super) traits: Vec<super::call::Traits>,
+    functions: FxHashMap<Handle<Function>, FuncId>,
+    /// Lists the functions that were called and are not translated yet.
+    pub(super) waiting: Vec<(Handle<Function>, FuncId)>,
+    /// Holds tables of constants, at the addresses that the code contains.
+    pub(super) tables: Vec<Box<[u32]>>,
+    /// Holds the calls of built-in functions, at the addresses that the code contains.
+    pub(super) calls: Vec<Arc<super::helper::Call>>,
+    pub(super) stack_bytes: u32,
+    /// Says where the variables of a workgroup are in its memory.
+    pub(super) workgroup_offsets: FxHashMap<Handle<GlobalVariable>, u32>,
+    pub(super) workgroup_bytes: u32,
+    /// Says where the private variables are in the memory of an invocation.
+    pub(super) private_offsets: FxHashMap<Handle<GlobalVariable>, u32>,
+    pub(super) invocation_bytes: u32,
+}
+
+impl<'m> Shared<'m> {
+    pub(super) fn new(program: &'m Program, lanes: u32) -> Result<Self> {
+        let types = Types::new(program);
+        let module = program.module();
+        let functions = module.functions.iter().map(|(_, function)| function);
+        let functions = functions.chain([&program.entry().function]);
+        if functions.map(|function| function.expressions.len()).sum::<usize>() > MOST_EXPRESSIONS {
+            return refuse(format!("more than {MOST_EXPRESSIONS} expressions"));
+        }
+        let mut shared = Self {
+            program,
+            types,
+            lanes,
+            jit: jit()?,
+            traits: super::call::traits(program.module()),
+            functions: FxHashMap::default(),
+            waiting: Vec::new(),
+            tables: Vec::new(),
+            calls: Vec::new(),
+            stack_bytes: 0,
+            workgroup_offsets: FxHashMap::default(),
+            workgroup_bytes: 0,
+            private_offsets: FxHashMap::default(),
+            invocation_bytes: 0,
+        };
+        shared.place_variables()?;
+        Ok(shared)
+    }
+
+    /// Gives places to the variables of a workgroup and of an invocation.
+    fn place_variables(&mut self) -> Result<()> {
+        let program = self.program;
+        let uses = program.info().get_entry_point(program.entry_index());
+        for (handle, variable) in program.module().global_variables.iter() {
+            if uses[handle].is_empty() {
+                continue;
+            }
+            let size = self.types.size(variable.ty);
+            match variable.space {
+                AddressSpace::WorkGroup => {
+                    let offset = reserve(&mut self.workgroup_bytes, size)?;
+                    self.workgroup_offsets.insert(handle, offset);
+                }
+                AddressSpace::Private => {
+                    let offset = reserve(&mut self.invocation_bytes, size)?;
+                    self.private_offsets.insert(handle, offset);
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the function of Cranelift's for a function of the kernel, which is translated later.
+    pub(super) fn function(&mut self, handle: Handle<Function>) -> Result<FuncId> {
+        if let Some(&id) = self.functions.get(&handle) {
+            return Ok(id);
+        }
+        let signature = self.signature(&self.program.module().functions[handle])?;
+        let id = self.jit.declare_anonymous_function(&signature).map_err(failed)?;
+        self.functions.insert(handle, id);
+        self.waiting.push((handle, id));
+        Ok(id)
+    }
+
+    /// Returns the signature of a function: the context, the memory of the invocation, and the components of the arguments.
+    pub(super) fn signature(&self, function: &Function) -> Result<Signature> {
+        let mut signature = self.jit.make_signature();
+        signature.params.extend([AbiParam::new(types::I64); 2]);
+        for argument in &function.arguments {
+            match self.types.inner(argument.ty) {
+                TypeInner::Pointer { .. } | TypeInner::ValuePointer { .. } => {
+                    signature.params.push(AbiParam::new(types::I64));
+                }
+                inner => {
+                    let leaves = self.types.leaves(inner)?;
+                    signature.params.extend(leaves.iter().map(|leaf| AbiParam::new(leaf.kind.ir())));
+                }
+            }
+        }
+        if let Some(result) = &function.result {
+            let leaves = self.types.leaves(self.types.inner(result.ty))?;
+            signature.returns.extend(leaves.iter().map(|leaf| AbiParam::new(leaf.kind.ir())));
+        }
+        Ok(signature)
+    }
+
+    /// Keeps a table of constants as long as the code and returns its address.
+    pub(super) fn table(&mut self, words: impl Iterator<Item = u32>) -> i64 {
+        let words: Box<[u32]> = words.collect();
+        if let Some(known) = self.tables.iter().find(|table| **table == words) {
+            return known.as_ptr() as i64;
+        }
+        let address = words.as_ptr() as i64;
+        self.tables.push(words);
+        address
+    }
+}
+
+/// Reserves memory behind that which is reserved already, and returns the distance from its start.
+pub(super) fn reserve(bytes: &mut u32, size: u32) -> Result<u32> {
+    let start = *bytes;
+    match start.checked_add(size).and_then(|end| end.checked_next_multiple_of(16)) {
+        Some(end) if end <= MOST_MEMORY_BYTES => *bytes = end,
+        _ => return refuse("more memory than a thread has for a workgroup"),
+    }
+    Ok(start)
+}
+
+/// Makes an empty module for machine code of this computer.
+fn jit() -> Result<JITModule> {
+    let mut flags = settings::builder();
+    let settings = [
+        ("opt_level", "speed"),
+        // A mistake of the compiler is then refused and not executed.
+        ("enable_verifier", "true"),
+        // A large frame touches each of its pages, so that the end of the stack is noticed.
+        ("enable_probestack", "true"),
+        ("probestack_strategy", "inline"),
+        ("enable_multi_ret_implicit_sret", "true"),
+        ("is_pic", "false"),
+        ("use_colocated_libcalls", "false"),
+    ];
+    for (name, value) in settings {
+        flags.set(name, value).map_err(failed)?;
+    }
+    let isa = cranelift_native::builder().map_err(failed)?;
+    let isa = isa.finish(settings::Flags::new(flags)).map_err(failed)?;
+    if isa.pointer_bytes() != 8 {
+        return refuse("a computer whose addresses have no 8 bytes");
+    }
+    Ok(JITModule::new(JITBuilder::with_isa(isa, default_libcall_names())))
+}
+
+/// Reports an error of Cranelift.
+pub(super) fn failed(error: impl std::fmt::Debug) -> NotCompiled {
+    NotCompiled::new(format!("code that Cranelift does not translate: {error:?}"))
+}
+
+/// Visits every statement of a block, the outer ones first.
+pub(super) fn visit<'m>(block: &'m naga::Block, seen: &mut impl FnMut(&'m Statement)) {
+    for statement in block {
+        seen(statement);
+        match statement {
+            Statement::Block(inner) => visit(inner, seen),
+            Statement::If { accept, reject, .. } => {
+                visit(accept, seen);
+                visit(reject, seen);
+            }
+            Statement::Switch { cases, .. } => cases.iter().for_each(|case| visit(&case.body, seen)),
+            Statement::Loop { body, continuing, .. } => {
+                visit(body, seen);
+                visit(continuing, seen);
+            }
+            _ => {}
+        }
+    }
+}

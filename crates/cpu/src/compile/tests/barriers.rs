@@ -1,0 +1,167 @@
+//! Workgroup memory and barriers.
+
+use super::Test;
+
+const SUM: &str = "
+    var<workgroup> part: array<f32, 64>;
+    @group(0) @binding(0) var<storage, read> input: array<f32>;
+    @group(0) @binding(1) var<storage, read_write> sums: array<f32>;
+    @compute @workgroup_size(64)
+    fn sum(@builtin(local_invocation_index) lid: u32, @builtin(workgroup_id) wid: vec3<u32>) {
+        part[lid] = input[wid.x * 64u + lid];
+        workgroupBarrier();
+        for (var step = 32u; step > 0u; step /= 2u) {
+            if lid < step { part[lid] += part[lid + step]; }
+            workgroupBarrier();
+        }
+        if lid != 0u { return; }
+        sums[wid.x] = part[0];
+    }";
+
+#[test]
+fn a_sum_over_workgroup_memory_halves_its_parts() {
+    let input: Vec<f32> = (0..256).map(|i| i as f32).collect();
+    let test = Test::new(SUM).buffer(&input).buffer(&[0_f32; 4]).run([4, 1, 1]);
+    let expected: Vec<f32> = input.chunks(64).map(|part| part.iter().sum()).collect();
+    assert_eq!(test.get::<f32>(1), expected);
+}
+
+pub(super) const MATMUL: &str = "
+    struct Params { n: u32 }
+    @group(0) @binding(0) var<uniform> params: Params;
+    @group(0) @binding(1) var<storage, read> a: array<f32>;
+    @group(0) @binding(2) var<storage, read> b: array<f32>;
+    @group(0) @binding(3) var<storage, read_write> c: array<f32>;
+    var<workgroup> tile_a: array<array<f32, 8>, 8>;
+    var<workgroup> tile_b: array<array<f32, 8>, 8>;
+    @compute @workgroup_size(8, 8)
+    fn matmul(@builtin(local_invocation_id) lid: vec3<u32>, @builtin(global_invocation_id) gid: vec3<u32>) {
+        let n = params.n;
+        var sum = 0.0;
+        for (var at = 0u; at < n; at += 8u) {
+            tile_a[lid.y][lid.x] = a[gid.y * n + at + lid.x];
+            tile_b[lid.y][lid.x] = b[(at + lid.y) * n + gid.x];
+            workgroupBarrier();
+            for (var k = 0u; k < 8u; k++) { sum += tile_a[lid.y][k] * tile_b[k][lid.x]; }
+            workgroupBarrier();
+        }
+        c[gid.y * n + gid.x] = sum;
+    }";
+
+#[test]
+fn a_tiled_product_of_matrices_agrees_with_the_plain_one() {
+    let n = 24;
+    let mut rng = fastrand::Rng::with_seed(1);
+    let [a, b]: [Vec<f32>; 2] = [(); 2].map(|()| (0..n * n).map(|_| rng.f32()).collect());
+    let test = Test::new(MATMUL).params(&[n as u32]).buffer(&a).buffer(&b).buffer(&vec![0_f32; n * n]);
+    let c = test.run([3, 3, 1]).get::<f32>(2);
+    for (at, &value) in c.iter().enumerate() {
+        let (row, column) = (at / n, at % n);
+        let expected = (0..n).fold(0.0, |sum, k| sum + a[row * n + k] * b[k * n + column]);
+        assert_eq!(value, expected, "row {row}, column {column}");
+    }
+}
+
+#[test]
+fn values_and_variables_live_across_barriers() {
+    let test = Test::new(
+        "var<workgroup> ring: array<u32, 6>;
+        var<private> seen: u32 = 3u;
+        @group(0) @binding(0) var<storage, read_write> out: array<u32>;
+        @compute @workgroup_size(3, 2)
+        fn rotate(@builtin(local_invocation_index) lid: u32, @builtin(local_invocation_id) id: vec3<u32>) {
+            var history = array<u32, 4>();
+            var pair = vec2<u32>(lid, 7u);
+            ring[lid] = lid * 10u;
+            workgroupBarrier();
+            let next = ring[(lid + 1u) % 6u];
+            let place = &ring[lid];
+            seen += next;
+            workgroupBarrier();
+            *place = next;
+            history[lid % 4u] = next + id.y;
+            pair.y += next;
+            workgroupBarrier();
+            out[lid] = ring[lid] + next * 1000u + history[lid % 4u] * 100000u;
+            out[6u + lid] = seen + pair.x * 1000u + pair.y * 100000u;
+        }",
+    );
+    let out = test.buffer(&[0_u32; 12]).run([1, 1, 1]).get::<u32>(0);
+    for lid in 0..6 {
+        let next = (lid + 1) % 6 * 10;
+        assert_eq!(out[lid as usize], next + next * 1000 + (next + lid / 3) * 100_000, "invocation {lid}");
+        assert_eq!(out[6 + lid as usize], 3 + next + lid * 1000 + (7 + next) * 100_000, "invocation {lid}");
+    }
+}
+
+#[test]
+fn workgroup_memory_begins_as_zero_in_every_workgroup() {
+    let test = Test::new(
+        "var<workgroup> total: atomic<u32>;
+        @group(0) @binding(0) var<storage, read_write> out: array<u32>;
+        @compute @workgroup_size(32)
+        fn count(@builtin(local_invocation_index) lid: u32, @builtin(workgroup_id) wid: vec3<u32>) {
+            atomicAdd(&total, lid + 1u);
+            workgroupBarrier();
+            if lid == 5u { out[wid.x] = atomicLoad(&total); }
+        }",
+    );
+    assert_eq!(test.buffer(&[0_u32; 3]).run([3, 1, 1]).get::<u32>(0), [528; 3]);
+}
+
+#[test]
+fn a_workgroup_leaves_a_loop_and_returns_together() {
+    let test = Test::new(
+        "struct Params { rounds: u32, quit: u32 }
+        @group(0) @binding(0) var<uniform> params: Params;
+        @group(0) @binding(1) var<storage, read_write> out: array<u32>;
+        var<workgroup> turn: array<u32, 4>;
+        @compute @workgroup_size(4)
+        fn rounds(@builtin(local_invocation_index) lid: u32) {
+            var round = 0u;
+            turn[lid] = lid;
+            loop {
+                if round == params.rounds { break; }
+                if round == params.quit { return; }
+                if round % 2u == 1u { round++; continue; }
+                workgroupBarrier();
+                let other = turn[3u - lid];
+                workgroupBarrier();
+                turn[lid] = other + round;
+                round++;
+            }
+            workgroupBarrier();
+            out[lid] = turn[lid] + round * 100u;
+        }",
+    );
+    let mut turn = [0, 1, 2, 3];
+    for round in [0, 2, 4] {
+        turn = [3, 2, 1, 0].map(|other: usize| turn[other] + round);
+    }
+    let test = test.params(&[5_u32, 9]).buffer(&[0_u32; 4]).run([1, 1, 1]);
+    assert_eq!(test.get::<u32>(0), turn.map(|value| value + 500));
+    let mut quit = test.params(&[5_u32, 2]);
+    quit.buffers[0].fill(0);
+    assert_eq!(quit.run([1, 1, 1]).get::<u32>(0), [0; 4]);
+}
+
+#[test]
+fn a_uniform_load_decides_for_the_whole_workgroup() {
+    let test = Test::new(
+        "var<workgroup> limit: u32;
+        var<workgroup> shared_sum: atomic<u32>;
+        @group(0) @binding(0) var<storage, read_write> out: array<u32>;
+        @compute @workgroup_size(8)
+        fn load(@builtin(local_invocation_index) lid: u32, @builtin(workgroup_id) wid: vec3<u32>) {
+            if lid == 7u { limit = 2u + wid.x; }
+            let rounds = workgroupUniformLoad(&limit);
+            for (var i = 0u; i < rounds; i++) {
+                atomicAdd(&shared_sum, lid);
+                workgroupBarrier();
+            }
+            if rounds > 2u { workgroupBarrier(); out[wid.x * 8u + lid] = atomicLoad(&shared_sum); }
+        }",
+    );
+    let out = test.buffer(&[0_u32; 16]).run([2, 1, 1]).get::<u32>(0);
+    assert_eq!(out, [[0; 8], [84; 8]].concat());
+}

@@ -1,0 +1,142 @@
+//! Four invocations that execute together. [`Test::run`] compares them with the interpreter.
+
+use super::Test;
+
+/// Runs a kernel, and checks that it executes four invocations together.
+fn run(wgsl: &str, buffers: &[&[u32]], groups: [u32; 3]) -> Test {
+    let mut test = Test::new(wgsl);
+    for buffer in buffers {
+        test = test.buffer(buffer);
+    }
+    assert!(test.vector.is_ok(), "{:?}", test.vector.as_ref().err());
+    test.run(groups)
+}
+
+#[test]
+fn invocations_that_return_store_no_more() {
+    let wgsl = "
+        @group(0) @binding(0) var<storage, read> x: array<u32>;
+        @group(0) @binding(1) var<storage, read_write> y: array<u32>;
+        @compute @workgroup_size(8)
+        fn scale(@builtin(global_invocation_id) gid: vec3<u32>) {
+            let i = gid.x;
+            if i >= arrayLength(&y) { return; }
+            if x[i] == 3u { y[i] = 100u; return; }
+            y[i] = 2u * x[i] + y[i];
+        }";
+    for count in [1, 2, 3, 4, 5, 7, 8, 9, 31] {
+        let x: Vec<u32> = (0..count).map(|i| i * 7 % 5).collect();
+        let y = vec![1; count as usize];
+        let found = run(wgsl, &[&x, &y], [5, 1, 1]).get::<u32>(1);
+        let expected: Vec<u32> = x.iter().map(|&x| if x == 3 { 100 } else { 2 * x + 1 }).collect();
+        assert_eq!(found, expected, "{count} elements");
+    }
+}
+
+#[test]
+fn an_index_past_the_end_is_moved_in_each_lane() {
+    let wgsl = "
+        @group(0) @binding(0) var<storage, read> x: array<u32>;
+        @group(0) @binding(1) var<storage, read_write> y: array<u32>;
+        @compute @workgroup_size(4)
+        fn edges(@builtin(global_invocation_id) gid: vec3<u32>) {
+            y[gid.x] = x[gid.x - 2u] + 1000u * x[gid.x + 5u] + 100000u * x[gid.x * 3u];
+        }";
+    let x: Vec<u32> = (10..20).collect();
+    let found = run(wgsl, &[&x, &[0; 8]], [2, 1, 1]).get::<u32>(1);
+    let at = |index: u32| x[index.min(9) as usize];
+    let expected: Vec<u32> =
+        (0..8_u32).map(|i| at(i.wrapping_sub(2)) + 1000 * at(i + 5) + 100_000 * at(3 * i)).collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn both_blocks_of_a_branch_change_the_variables_of_their_lanes() {
+    let wgsl = "
+        @group(0) @binding(0) var<storage, read_write> out: array<u32>;
+        @compute @workgroup_size(8)
+        fn branches(@builtin(local_invocation_index) lid: u32) {
+            var a = 1u; var b = vec2<f32>(1.0, 2.0); var flag = false;
+            if lid % 2u == 0u {
+                a = lid * 10u;
+                if lid > 3u { b.y = 7.0; flag = lid == 6u; } else { a += 5u; }
+            } else if lid == 5u {
+                b = vec2<f32>(f32(lid), -1.0);
+            }
+            for (var i = 0u; i < 3u; i++) { a += i * lid; }
+            out[lid * 3u] = a;
+            out[lid * 3u + 1u] = u32(i32(b.x + b.y * 10.0) + 1000);
+            out[lid * 3u + 2u] = select(4u, 9u, flag);
+        }";
+    let found = run(wgsl, &[&[0; 24]], [1, 1, 1]).get::<u32>(0);
+    for lid in 0..8_u32 {
+        let even = lid.is_multiple_of(2);
+        let a = if even { lid * 10 + if lid > 3 { 0 } else { 5 } } else { 1 } + 3 * lid;
+        let b = if even && lid > 3 {
+            1071
+        } else if lid == 5 {
+            995
+        } else {
+            1021
+        };
+        let flag = if lid == 6 { 9 } else { 4 };
+        assert_eq!(found[lid as usize * 3..][..3], [a, b, flag], "invocation {lid}");
+    }
+}
+
+#[test]
+fn numbers_divide_shift_and_convert_in_each_lane() {
+    let wgsl = "
+        @group(0) @binding(0) var<storage, read> x: array<i32>;
+        @group(0) @binding(1) var<storage, read_write> y: array<i32>;
+        @compute @workgroup_size(4)
+        fn numbers(@builtin(local_invocation_index) i: u32) {
+            let a = x[i];
+            let b = x[i + 4u];
+            y[i] = a / b + a % b * 16;
+            y[i + 4u] = (a << u32(b)) ^ (a >> 3u);
+            let f = f32(a) * 1.5e9;
+            y[i + 8u] = i32(f) ^ i32(u32(f));
+            y[i + 12u] = i32(round(sin(f32(b)) * 100.0)) + min(a, b) * 1000 + i32(max(f32(a), 0.5) * 2.0);
+            y[i + 16u] = bitcast<i32>(mix(f32(a), f32(b), 0.25)) + i32(countOneBits(b));
+        }";
+    let x = [7, -7, 9, i32::MIN, 2, 0, -4, -1].map(|x| x as u32);
+    run(wgsl, &[&x, &[0; 20]], [1, 1, 1]);
+}
+
+#[test]
+fn barriers_and_loops_of_a_workgroup_keep_their_lanes() {
+    let wgsl = "
+        var<workgroup> tile: array<array<f32, 8>, 2>;
+        @group(0) @binding(0) var<storage, read> x: array<f32>;
+        @group(0) @binding(1) var<storage, read_write> y: array<f32>;
+        @compute @workgroup_size(8, 2)
+        fn tiles(@builtin(local_invocation_id) id: vec3<u32>, @builtin(workgroup_id) wid: vec3<u32>) {
+            var sum = 0.0;
+            for (var step = 0u; step < 3u; step++) {
+                tile[id.y][7u - id.x] = x[(wid.x * 3u + step) * 16u + id.y * 8u + id.x];
+                workgroupBarrier();
+                for (var k = 0u; k < 8u; k++) { sum += tile[1u - id.y][k] * f32(k + id.x); }
+                workgroupBarrier();
+            }
+            y[wid.x * 16u + id.y * 8u + id.x] = sum;
+        }";
+    let x: Vec<u32> = (0..96).map(|i| (i as f32 * 0.5).to_bits()).collect();
+    run(wgsl, &[&x, &[0; 32]], [2, 1, 1]);
+}
+
+#[test]
+fn a_loop_that_lanes_leave_apart_is_executed_one_invocation_at_a_time() {
+    let test = Test::new(
+        "@group(0) @binding(0) var<storage, read_write> out: array<u32>;
+        @compute @workgroup_size(4)
+        fn apart(@builtin(local_invocation_index) lid: u32) {
+            var n = 0u;
+            while n < lid { n++; }
+            out[lid] = n;
+        }",
+    );
+    let refused = test.vector.as_ref().err().expect("the loop diverges");
+    assert!(refused.span.is_defined(), "{refused:?}");
+    assert_eq!(test.buffer(&[9_u32; 4]).run([1, 1, 1]).get::<u32>(0), [0, 1, 2, 3]);
+}

@@ -1,0 +1,141 @@
+//! Compiled kernels against plain Rust.
+
+mod barriers;
+mod builtins;
+mod control;
+mod lanes;
+mod memory;
+mod numbers;
+mod random;
+mod refusals;
+mod speed;
+
+use super::{Compiled, NotCompiled};
+use crate::error::Fault;
+use crate::interpret::Interpreter;
+use crate::program::Program;
+use crate::run::{Cells, GridRun};
+use fencepost_kernels::{Module, ShaderSource};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Holds a kernel and the bytes that it runs on.
+struct Test {
+    program: Arc<Program>,
+    compiled: Compiled,
+    /// Executes four invocations together, if the compiler does that.
+    vector: Result<Compiled, NotCompiled>,
+    params: Vec<u8>,
+    buffers: Vec<Vec<u128>>,
+    lens: Vec<usize>,
+}
+
+fn program(wgsl: &str, overrides: &[(&str, f64)]) -> Arc<Program> {
+    let module = Module::parse(&ShaderSource::text("test.wgsl", wgsl.to_owned()));
+    let module = Arc::new(module.unwrap_or_else(|error| panic!("{error}")));
+    let entry = module.entries().next().expect("the text has an entry point").to_owned();
+    let interface = module.interface(&entry, overrides).unwrap_or_else(|error| panic!("{error}"));
+    let program = Program::new(&module, &interface, overrides);
+    Arc::new(program.unwrap_or_else(|error| panic!("{error}")))
+}
+
+fn refused(wgsl: &str) -> NotCompiled {
+    let program = program(wgsl, &[]);
+    Compiled::new(&program, 1).err().expect("the kernel is not compiled")
+}
+
+impl Test {
+    fn new(wgsl: &str) -> Self {
+        Self::of(program(wgsl, &[]))
+    }
+
+    fn of(program: Arc<Program>) -> Self {
+        let compiled = Compiled::new(&program, 1).unwrap_or_else(|refused| {
+            panic!("{:?}: {}", program.place(refused.span).map(|place| place.text), refused.reason)
+        });
+        let vector = Compiled::new(&program, 4);
+        if let Err(refused) = &vector {
+            assert!(!refused.reason.contains("Cranelift"), "{refused:?}");
+        }
+        Self { program, compiled, vector, params: Vec::new(), buffers: Vec::new(), lens: Vec::new() }
+    }
+
+    fn params<T: bytemuck::NoUninit>(mut self, params: &[T]) -> Self {
+        self.params = bytemuck::cast_slice(params).to_vec();
+        self
+    }
+
+    fn buffer<T: bytemuck::NoUninit>(mut self, values: &[T]) -> Self {
+        let bytes: &[u8] = bytemuck::cast_slice(values);
+        let mut words = vec![0_u128; bytes.len().div_ceil(16)];
+        bytemuck::cast_slice_mut::<_, u8>(&mut words)[..bytes.len()].copy_from_slice(bytes);
+        self.buffers.push(words);
+        self.lens.push(bytes.len());
+        self
+    }
+
+    /// Runs the kernel as machine code.
+    fn try_run(&mut self, groups: [u32; 3], stop: &AtomicBool) -> Result<(), Fault> {
+        let compiled = &self.compiled;
+        execute(&mut self.buffers, &self.lens, &self.params, groups, stop, |run| compiled.run(run))
+    }
+
+    /// Runs the kernel as machine code and in the interpreter, and compares the buffers.
+    fn run(mut self, groups: [u32; 3]) -> Self {
+        let stop = AtomicBool::new(false);
+        let mut interpreted = self.buffers.clone();
+        let interpreter = Interpreter::new(self.program.clone()).expect("the interpreter takes the kernel");
+        let run = |run: &GridRun<'_>| interpreter.run(run);
+        let done = execute(&mut interpreted, &self.lens, &self.params, groups, &stop, run);
+        assert_eq!(done, Ok(()), "the interpreter runs kernel {}", self.program.name());
+        if let Ok(vector) = &self.vector {
+            let mut buffers = self.buffers.clone();
+            let run = |run: &GridRun<'_>| vector.run(run);
+            let done = execute(&mut buffers, &self.lens, &self.params, groups, &stop, run);
+            assert_eq!(done, Ok(()), "machine code with vectors runs kernel {}", self.program.name());
+            compare(&buffers, &interpreted, "vectors");
+        }
+        let done = self.try_run(groups, &stop);
+        assert_eq!(done, Ok(()), "machine code runs kernel {}", self.program.name());
+        compare(&self.buffers, &interpreted, "scalars");
+        self
+    }
+
+    fn get<T: bytemuck::AnyBitPattern>(&self, buffer: usize) -> Vec<T> {
+        let bytes: &[u8] = bytemuck::cast_slice(&self.buffers[buffer]);
+        bytes[..self.lens[buffer]].chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned).collect()
+    }
+}
+
+/// Runs a kernel on words.
+fn execute(
+    buffers: &mut [Vec<u128>],
+    lens: &[usize],
+    params: &[u8],
+    groups: [u32; 3],
+    stop: &AtomicBool,
+    kernel: impl FnOnce(&GridRun<'_>) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    let cells: Vec<Cells<'_>> = buffers
+        .iter_mut()
+        .zip(lens)
+        .map(|(words, &len)| Cells::new(&mut bytemuck::cast_slice_mut(words)[..len]))
+        .collect();
+    let range = 0..GridRun::all(groups);
+    kernel(&GridRun { groups, range, params, buffers: &cells, seed: 0, stop })
+}
+
+/// Compares buffers with those of the interpreter.
+fn compare(buffers: &[Vec<u128>], interpreted: &[Vec<u128>], code: &str) {
+    for (at, (found, expected)) in buffers.iter().zip(interpreted).enumerate() {
+        let found: &[u32] = bytemuck::cast_slice(found);
+        let expected: &[u32] = bytemuck::cast_slice(expected);
+        for (word, (&found, &expected)) in found.iter().zip(expected).enumerate() {
+            let both_nan = f32::from_bits(found).is_nan() && f32::from_bits(expected).is_nan();
+            assert!(
+                found == expected || both_nan,
+                "word {word} of buffer {at} is {found:#x} with {code}, and the interpreter has {expected:#x}"
+            );
+        }
+    }
+}

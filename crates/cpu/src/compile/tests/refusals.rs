@@ -1,0 +1,60 @@
+//! What the compiler leaves to the interpreter.
+
+use super::{Test, refused};
+use crate::run::{Cells, GridRun};
+use std::sync::atomic::AtomicBool;
+
+/// Checks that a kernel with these statements is refused for a reason.
+fn check(declarations: &str, statements: &str, reason: &str) {
+    let refused = refused(&format!(
+        "@group(0) @binding(0) var<storage, read_write> out: array<u32>;
+        var<workgroup> cell: u32;
+        {declarations}
+        @compute @workgroup_size(4)
+        fn refused(@builtin(local_invocation_index) lid: u32) {{ {statements} }}"
+    ));
+    assert!(refused.reason.contains(reason), "{refused:?}");
+    assert!(refused.span.is_defined(), "{refused:?}");
+}
+
+#[test]
+fn a_barrier_that_some_invocations_may_miss_is_refused() {
+    let differ = "may differ between invocations";
+    check("", "if lid == out[0] { workgroupBarrier(); }", differ);
+    check("", "if lid > 2u { return; } workgroupBarrier(); out[lid] = cell;", differ);
+    check("", "for (var i = 0u; i < lid; i++) { workgroupBarrier(); }", differ);
+    check("", "var n = 1u; if lid == 1u { n = 2u; } if n == 1u { workgroupBarrier(); }", differ);
+    check("", "switch out[0] { case 1u: { workgroupBarrier(); } default: {} }", "in a switch");
+}
+
+#[test]
+fn a_barrier_in_a_called_function_is_refused() {
+    check(
+        "fn wait() { workgroupBarrier(); }",
+        "wait(); out[lid] = 1u;",
+        "a function that the entry point calls",
+    );
+}
+
+#[test]
+fn numbers_of_other_sizes_are_refused() {
+    check("", "let x = u64(lid); out[lid] = u32(x + 1lu);", "8 bytes");
+}
+
+#[test]
+fn a_run_with_a_small_buffer_or_an_order_is_not_taken() {
+    let test = Test::new(
+        "@group(0) @binding(0) var<storage, read_write> out: array<vec2<u32>>;
+        @compute @workgroup_size(1) fn store() { out[0] = vec2<u32>(1u); }",
+    );
+    let stop = AtomicBool::new(false);
+    let takes = |len: usize, seed: u64| {
+        let mut words = [0_u128; 2];
+        let cells = [Cells::new(&mut bytemuck::cast_slice_mut(&mut words)[..len])];
+        let run = GridRun { groups: [1; 3], range: 0..1, params: &[], buffers: &cells, seed, stop: &stop };
+        test.compiled.takes(&run)
+    };
+    assert!(takes(8, 0));
+    assert!(!takes(4, 0), "the buffer holds no element");
+    assert!(!takes(8, 1), "the run has an order");
+}

@@ -1,0 +1,104 @@
+//! Prints times. `cargo test --release -p fencepost-cpu speed -- --ignored --nocapture` runs it.
+
+use super::barriers::MATMUL;
+use super::{Test, program};
+use crate::compile::Compiled;
+use crate::interpret::Interpreter;
+use crate::run::GridRun;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+/// Returns the shortest time of some runs.
+fn best(mut run: impl FnMut()) -> Duration {
+    let time = |run: &mut dyn FnMut()| {
+        let start = Instant::now();
+        run();
+        start.elapsed()
+    };
+    (0..5).map(|_| time(&mut run)).min().expect("there are runs")
+}
+
+/// Prints the times of a kernel, on one thread. `work` is what the kernel does, in units a run.
+fn print(name: &str, mut test: Test, groups: [u32; 3], work: f64, unit: &str) {
+    let compiling = best(|| drop(Compiled::new(&test.program, 1)));
+    let stop = AtomicBool::new(false);
+    let running = best(|| test.try_run(groups, &stop).expect("the run ends"));
+    let vectors = match &test.vector {
+        Ok(vector) => {
+            let running = best(|| {
+                let run = |run: &GridRun<'_>| vector.run(run);
+                super::execute(&mut test.buffers, &test.lens, &test.params, groups, &stop, run)
+                    .expect("the run ends");
+            });
+            let compiling = best(|| drop(Compiled::new(&test.program, 4)));
+            format!("run {running:.2?} and compile {compiling:.2?} with vectors")
+        }
+        Err(refused) => format!("no vectors: {}", refused.reason),
+    };
+    println!("{name:12} {vectors}");
+    let interpreter = Interpreter::new(test.program.clone()).expect("the interpreter takes the kernel");
+    let start = Instant::now();
+    let run = |run: &GridRun<'_>| interpreter.run(run);
+    super::execute(&mut test.buffers, &test.lens, &test.params, groups, &stop, run).expect("the run ends");
+    let interpreting = start.elapsed();
+    let rate = work / running.as_secs_f64() / 1e9;
+    println!(
+        "{name:12} compile {compiling:9.2?}, run {running:9.2?}, {rate:.3} G{unit}/s, interpreted {interpreting:9.2?}"
+    );
+}
+
+#[test]
+#[ignore = "prints times"]
+fn speed() {
+    let saxpy = Test::new(
+        "struct Params { a: f32 }
+        @group(0) @binding(0) var<uniform> params: Params;
+        @group(0) @binding(1) var<storage, read> x: array<f32>;
+        @group(0) @binding(2) var<storage, read_write> y: array<f32>;
+        @compute @workgroup_size(64)
+        fn saxpy(@builtin(global_invocation_id) gid: vec3<u32>) {
+            let i = gid.x;
+            if i >= min(arrayLength(&x), arrayLength(&y)) { return; }
+            y[i] = params.a * x[i] + y[i];
+        }",
+    );
+    let n = 1 << 20;
+    let saxpy = saxpy.params(&[2_f32]).buffer(&vec![1_f32; n]).buffer(&vec![2_f32; n]);
+    print("saxpy", saxpy, [n as u32 / 64, 1, 1], 12.0 * n as f64, "B");
+    let tiny = Test::new(
+        "@group(0) @binding(0) var<storage, read_write> y: array<u32>;
+        @compute @workgroup_size(64) fn tiny(@builtin(global_invocation_id) gid: vec3<u32>) { y[gid.x] = gid.x; }",
+    );
+    print("dispatch", tiny.buffer(&[0_u32; 64]), [1, 1, 1], 1.0, "dispatch");
+    let n = 256;
+    let square = vec![1_f32; n * n];
+    let matmul = Test::new(MATMUL).params(&[n as u32]).buffer(&square).buffer(&square).buffer(&square);
+    print("matmul", matmul, [n as u32 / 8, n as u32 / 8, 1], 2.0 * (n * n * n) as f64, "FLOP");
+    let source =
+        fencepost_kernels::ShaderSource::builtin("blake3_chunks.wgsl").expect("the shader is built in");
+    let blake = Test::of(program(&source.whole_text().expect("the shader is whole"), &[]));
+    let blake =
+        blake.params(&[1_u32 << 20, 0, 0, 0]).buffer(&vec![7_u32; 1 << 18]).buffer(&vec![0_u32; 1 << 13]);
+    print("blake3", blake, [16, 1, 1], f64::from(1 << 20), "B");
+    let mandelbrot = Test::new(
+        "@group(0) @binding(0) var<storage, read_write> out: array<u32>;
+        @compute @workgroup_size(64)
+        fn mandelbrot(@builtin(global_invocation_id) id: vec3<u32>) {
+            let c = vec2<f32>(f32(id.x % 256u), f32(id.x / 256u)) / vec2<f32>(85.0, 128.0) - vec2<f32>(2.0, 1.0);
+            var z = vec2<f32>();
+            var n = 0u;
+            while n < 256u && dot(z, z) < 4.0 {
+                z = vec2<f32>(z.x * z.x - z.y * z.y, 2.0 * z.x * z.y) + c;
+                n++;
+            }
+            out[id.x] = n;
+        }",
+    );
+    print(
+        "mandelbrot",
+        mandelbrot.buffer(&vec![0_u32; 1 << 16]),
+        [1 << 10, 1, 1],
+        f64::from(1 << 16),
+        "pixel",
+    );
+}

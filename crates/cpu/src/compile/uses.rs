@@ -1,0 +1,149 @@
+//! The expressions that expressions and statements use.
+
+use naga::{AtomicFunction, Block, Expression, Function, Handle, Statement};
+use smallvec::SmallVec;
+
+type Handles = SmallVec<[Handle<Expression>; 4]>;
+
+/// Lists the operands of an expression.
+pub(super) fn operands(expression: &Expression) -> Handles {
+    let mut operands = Handles::new();
+    match expression {
+        Expression::Compose { components, .. } => operands.extend(components.iter().copied()),
+        Expression::Access { base, index } => operands.extend([*base, *index]),
+        Expression::AccessIndex { base, .. } => operands.push(*base),
+        Expression::Splat { value, .. } => operands.push(*value),
+        Expression::Swizzle { vector, .. } => operands.push(*vector),
+        Expression::Load { pointer } | Expression::ArrayLength(pointer) => operands.push(*pointer),
+        Expression::Unary { expr, .. } | Expression::As { expr, .. } => operands.push(*expr),
+        Expression::Binary { left, right, .. } => operands.extend([*left, *right]),
+        Expression::Select { condition, accept, reject } => operands.extend([*condition, *accept, *reject]),
+        Expression::Relational { argument, .. } => operands.push(*argument),
+        Expression::Math { arg, arg1, arg2, arg3, .. } => {
+            operands.extend([Some(*arg), *arg1, *arg2, *arg3].into_iter().flatten());
+        }
+        _ => {}
+    }
+    operands
+}
+
+/// Visits the expressions that a statement uses, those of the statements inside it too. An expression that the statement
+/// evaluates counts with its operands.
+pub(super) fn visit_uses(
+    function: &Function,
+    statement: &Statement,
+    seen: &mut impl FnMut(Handle<Expression>),
+) {
+    match statement {
+        Statement::Emit(range) => {
+            for expression in range.clone() {
+                operands(&function.expressions[expression]).into_iter().for_each(&mut *seen);
+            }
+        }
+        Statement::Block(block) => visit_block(function, block, seen),
+        Statement::If { condition, accept, reject } => {
+            seen(*condition);
+            visit_block(function, accept, seen);
+            visit_block(function, reject, seen);
+        }
+        Statement::Switch { selector, cases } => {
+            seen(*selector);
+            cases.iter().for_each(|case| visit_block(function, &case.body, seen));
+        }
+        Statement::Loop { body, continuing, break_if } => {
+            visit_block(function, body, seen);
+            visit_block(function, continuing, seen);
+            break_if.iter().copied().for_each(seen);
+        }
+        Statement::Return { value } => value.iter().copied().for_each(seen),
+        Statement::Store { pointer, value } => [*pointer, *value].into_iter().for_each(seen),
+        Statement::Atomic { pointer, fun, value, .. } => {
+            [*pointer, *value].into_iter().for_each(&mut *seen);
+            if let AtomicFunction::Exchange { compare: Some(compare) } = fun {
+                seen(*compare);
+            }
+        }
+        Statement::Call { arguments, .. } => arguments.iter().copied().for_each(seen),
+        Statement::WorkGroupUniformLoad { pointer, .. } => seen(*pointer),
+        _ => {}
+    }
+}
+
+fn visit_block(function: &Function, block: &Block, seen: &mut impl FnMut(Handle<Expression>)) {
+    block.iter().for_each(|statement| visit_uses(function, statement, seen));
+}
+
+/// Visits the expressions that a statement evaluates, those of the statements inside it too.
+pub(super) fn visit_results(statement: &Statement, seen: &mut impl FnMut(Handle<Expression>)) {
+    let mut one = |statement: &Statement| match statement {
+        Statement::Emit(range) => range.clone().for_each(&mut *seen),
+        Statement::Call { result, .. } | Statement::Atomic { result, .. } => {
+            result.iter().copied().for_each(&mut *seen);
+        }
+        Statement::WorkGroupUniformLoad { result, .. } => seen(*result),
+        _ => {}
+    };
+    one(statement);
+    match statement {
+        Statement::Block(block) => super::shared::visit(block, &mut one),
+        Statement::If { accept, reject, .. } => {
+            super::shared::visit(accept, &mut one);
+            super::shared::visit(reject, &mut one);
+        }
+        Statement::Switch { cases, .. } => {
+            cases.iter().for_each(|case| super::shared::visit(&case.body, &mut one));
+        }
+        Statement::Loop { body, continuing, .. } => {
+            super::shared::visit(body, &mut one);
+            super::shared::visit(continuing, &mut one);
+        }
+        _ => {}
+    }
+}
+
+/// Says which jumps leave a statement.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Inside {
+    /// Is `true` for a statement inside a loop or a `switch` of the visited statement.
+    breaks: bool,
+    /// Is `true` for a statement inside a loop of the visited statement.
+    continues: bool,
+}
+
+/// Returns `true` if a jump may leave a statement.
+pub(super) fn escapes(statement: &Statement, inside: Inside) -> bool {
+    let block = |block: &Block, inside| block.iter().any(|statement| escapes(statement, inside));
+    match statement {
+        Statement::Break => !inside.breaks,
+        Statement::Continue => !inside.continues,
+        Statement::Return { .. } => true,
+        Statement::Block(inner) => block(inner, inside),
+        Statement::If { accept, reject, .. } => block(accept, inside) || block(reject, inside),
+        Statement::Switch { cases, .. } => {
+            cases.iter().any(|case| block(&case.body, Inside { breaks: true, ..inside }))
+        }
+        Statement::Loop { body, continuing, .. } => {
+            let inside = Inside { breaks: true, continues: true };
+            block(body, inside) || block(continuing, inside)
+        }
+        _ => false,
+    }
+}
+
+/// Returns `true` if a statement holds a barrier.
+pub(super) fn has_barrier(statement: &Statement) -> bool {
+    let block = |block: &Block| block.iter().any(has_barrier);
+    match statement {
+        Statement::ControlBarrier(_) | Statement::WorkGroupUniformLoad { .. } => true,
+        Statement::Block(inner) => block(inner),
+        Statement::If { accept, reject, .. } => block(accept) || block(reject),
+        Statement::Switch { cases, .. } => cases.iter().any(|case| block(&case.body)),
+        Statement::Loop { body, continuing, .. } => block(body) || block(continuing),
+        _ => false,
+    }
+}
+
+/// Returns `true` if all invocations of a workgroup must execute a statement together.
+pub(super) fn is_common(statement: &Statement) -> bool {
+    has_barrier(statement) || escapes(statement, Inside::default())
+}

@@ -1,0 +1,138 @@
+//! The components of values, and their parts.
+
+use super::function::Lower;
+use super::layout::{Kind, Types};
+use super::refusal::{Result, refuse};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::immediates::Ieee32;
+use cranelift_codegen::ir::{self, InstBuilder, MemFlags, types};
+use naga::{Expression, Handle, TypeInner};
+use smallvec::SmallVec;
+
+/// Holds the components of a value in the order of [`Types::leaves`].
+pub(super) type Components = SmallVec<[ir::Value; 4]>;
+
+/// Bounds the components among which instructions select. Above it, the value is stored and one component loaded.
+const MOST_SELECTED: usize = 8;
+
+/// Returns the first component and the number of components of a member.
+pub(super) fn member(types: Types<'_>, inner: &TypeInner, index: u32) -> Result<(usize, usize)> {
+    let at = index as usize;
+    Ok(match inner {
+        TypeInner::Vector { .. } => (at, 1),
+        TypeInner::Matrix { rows, .. } => (at * *rows as usize, *rows as usize),
+        TypeInner::Array { base, size, .. } => {
+            let count = types.count(types.inner(*base))?;
+            let last = types.elements(*size)? as usize - 1;
+            (at.min(last) * count, count)
+        }
+        TypeInner::Struct { members, .. } => {
+            let mut start = 0;
+            for member in &members[..at] {
+                start += types.count(types.inner(member.ty))?;
+            }
+            (start, types.count(types.inner(members[at].ty))?)
+        }
+        other => return refuse(format!("a member of {other:?}")),
+    })
+}
+
+impl Lower<'_, '_> {
+    /// Makes a component with these bits.
+    pub(super) fn bits(&mut self, kind: Kind, bits: u32) -> ir::Value {
+        match kind {
+            Kind::F32 => self.builder.ins().f32const(Ieee32::with_bits(bits)),
+            Kind::Bool => self.builder.ins().iconst(types::I8, i64::from(bits)),
+            Kind::I32 | Kind::U32 => self.builder.ins().iconst(types::I32, i64::from(bits)),
+        }
+    }
+
+    /// Makes a number of type `f32`.
+    pub(super) fn float(&mut self, value: f32) -> ir::Value {
+        self.bits(Kind::F32, value.to_bits())
+    }
+
+    /// Makes a number of type `u32`.
+    pub(super) fn word(&mut self, value: u32) -> ir::Value {
+        self.bits(Kind::U32, value)
+    }
+
+    /// Makes components with these kinds and bits.
+    pub(super) fn constants(&mut self, components: &[(Kind, u32)]) -> Components {
+        components.iter().map(|&(kind, bits)| self.bits(kind, bits)).collect()
+    }
+
+    /// Makes the zero value of a type.
+    pub(super) fn zero(&mut self, inner: &TypeInner) -> Result<Components> {
+        let leaves = self.types().leaves(inner)?;
+        Ok(leaves.iter().map(|leaf| self.bits(leaf.kind, 0)).collect())
+    }
+
+    /// Moves an index past the end to the last element. `last` is that element's index. A negative index is past the end.
+    pub(super) fn clamp(&mut self, index: ir::Value, last: ir::Value) -> ir::Value {
+        self.builder.ins().umin(index, last)
+    }
+
+    /// Returns the member at an index that only the running kernel knows.
+    pub(super) fn dynamic_member(
+        &mut self,
+        base: Handle<Expression>,
+        index: ir::Value,
+    ) -> Result<Components> {
+        let inner = self.ty(base);
+        let members = match inner {
+            TypeInner::Vector { size, .. } => *size as usize,
+            TypeInner::Matrix { columns, .. } => *columns as usize,
+            TypeInner::Array { size, .. } => self.types().elements(*size)? as usize,
+            other => return refuse(format!("an index into {other:?}")),
+        };
+        let (_, each) = member(self.types(), inner, 0)?;
+        if members * each > MOST_SELECTED.max(16) || members > MOST_SELECTED {
+            return self.loaded_member(base, index, members, each);
+        }
+        let values = self.value(base)?;
+        let mut chosen: Components = values[(members - 1) * each..].into();
+        for at in (0..members - 1).rev() {
+            let here = self.builder.ins().icmp_imm(IntCC::Equal, index, at as i64);
+            for (part, chosen) in chosen.iter_mut().enumerate() {
+                *chosen = self.builder.ins().select(here, values[at * each + part], *chosen);
+            }
+        }
+        Ok(chosen)
+    }
+
+    /// Loads the member from a table of constants, or from a copy of the value on the stack. Each component has 4 bytes.
+    fn loaded_member(
+        &mut self,
+        base: Handle<Expression>,
+        index: ir::Value,
+        members: usize,
+        each: usize,
+    ) -> Result<Components> {
+        let leaves = self.types().leaves(self.ty(base))?;
+        let arena = &self.frame.function.expressions;
+        let constant = super::constant::components(self.shared.program.module(), self.types(), arena, base)?;
+        let start = if let Some(constant) = constant {
+            let address = self.shared.table(constant.iter().map(|&(_, bits)| bits));
+            self.builder.ins().iconst(types::I64, address)
+        } else {
+            let slot = self.stack(4 * leaves.len() as u32)?;
+            let values = self.value(base)?;
+            for (at, value) in values.iter().enumerate() {
+                self.builder.ins().stack_store(*value, slot, 4 * at as i32);
+            }
+            self.builder.ins().stack_addr(types::I64, slot, 0)
+        };
+        let last = self.word(members as u32 - 1);
+        let index = self.clamp(index, last);
+        let index = self.builder.ins().uextend(types::I64, index);
+        let offset = self.builder.ins().imul_imm(index, 4 * each as i64);
+        let address = self.builder.ins().iadd(start, offset);
+        Ok((0..each)
+            .map(|at| {
+                let ty = leaves[at].kind.ir();
+                self.builder.ins().load(ty, MemFlags::trusted(), address, 4 * at as i32)
+            })
+            .collect())
+    }
+}
