@@ -95,3 +95,19 @@ fn an_array_of_a_capture_does_not_take_memory_that_a_queue_outside_uses() {
     });
     drop((captured.expect("it is captured"), x));
 }
+
+#[test]
+fn an_array_of_a_capture_does_not_take_memory_that_another_graph_uses() {
+    let (ctx, queue, x) = context();
+    let outside = ctx.queue("outside");
+    let captured = queue.capture(|c| {
+        let first = c.zeros::<u32, 1>([64])?;
+        let other = fills(&outside, &first);
+        drop(first);
+        let second = c.zeros::<u32, 1>([64])?;
+        assert_eq!(pool(&ctx).0, 3 * SIZE, "the other graph still uses the memory of the first array");
+        drop((second, other));
+        Ok(())
+    });
+    drop((captured.expect("it is captured"), x));
+}
