@@ -313,7 +313,8 @@ fn an_input_or_a_value_that_contradicts_itself_is_an_error() {
         BlockContents::Input(input) => change(input),
         contents => panic!("{contents:?} is no input"),
     };
-    let changes: [(u64, fn(&mut FileInput), &str); 8] = [
+    type Change = (u64, fn(&mut FileInput), &'static str);
+    let changes: [Change; 8] = [
         (72, |input| input.padded = vec![u64::MAX, u64::MAX], "does not have 72 bytes"),
         ((1 << 63) + 8, |input| input.padded = vec![1 << 59, 4], "does not have 9223372036854775816 bytes"),
         (72, |input| input.element.size = u32::MAX, "does not have 72 bytes"),
