@@ -230,7 +230,8 @@ fn weak(subject: &Subject) {
     let watch = ctx.watch();
     synchronize_all().wait().unwrap();
     drop(ctx);
-    assert!(watch.state_dump().is_none(), "the context has ended");
+    // Other tests of the process hold every context while they wait for all contexts.
+    dump::until(|| watch.state_dump().is_none());
     synchronize_all().wait().unwrap();
     other.synchronize().wait().unwrap();
 }

@@ -16,6 +16,8 @@ pub(crate) mod graph_text;
 pub(crate) mod graph_view;
 pub(crate) mod host_function;
 pub(crate) mod input;
+#[cfg(all(test, cpu))]
+mod lease_tests;
 pub(crate) mod loading;
 #[cfg(all(test, fencepost_loom))]
 mod loom_replays;

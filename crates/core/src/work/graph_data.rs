@@ -33,6 +33,8 @@ pub(crate) mod node_entries;
 pub(crate) mod node_list;
 pub(crate) mod node_parts;
 pub(crate) mod plan_change;
+#[cfg(test)]
+mod raw_file_tests;
 pub(crate) mod run_times;
 pub(crate) mod unordered_nodes;
 pub(crate) mod use_counts;

@@ -131,7 +131,10 @@ pub(super) mod tests {
         for file in files {
             let own: Vec<&Placed> = placed.iter().filter(|placed| placed.fault.file == file).collect();
             let text = fs::read_to_string(workspace.path(file)).expect("it is there");
-            super::super::weave::weave(&text, &own).expect("no two overlap");
+            let woven = super::super::weave::weave(&text, &own).expect("no two overlap");
+            let at = |error: syn::Error| format!("{file}:{}: {error}", error.span().start().line);
+            // A choice replaces an expression or statements, not the arm of a match.
+            assert_eq!(syn::parse_file(&woven).map(drop).map_err(at), Ok(()));
         }
     }
 

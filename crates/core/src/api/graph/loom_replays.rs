@@ -123,3 +123,28 @@ fn an_edit_and_a_drop_leave_the_replays_of_another_thread_unchanged() {
         assert_eq!((pool.used, pool.arrays), (before, 1));
     });
 }
+
+#[test]
+fn the_last_graph_on_a_dropped_array_returns_its_memory() {
+    explore(|| {
+        let (ctx, _world, [one, _two]) = context();
+        let x = ctx.empty::<u32, 1>([4]).expect("the memory is there");
+        let size = ctx.pool_stats().used;
+        let graphs = [(); 2].map(|()| {
+            let captured = one.capture(|c| c.fill(&mut x.handle(), 7));
+            captured.expect("nothing is refused").0
+        });
+        let drops = graphs.map(|graph| {
+            let ctx = ctx.clone();
+            thread::spawn(move || {
+                assert_eq!(ctx.pool_stats().free, 0, "the graph keeps the memory");
+                drop(graph);
+            })
+        });
+        drop(x);
+        drops.into_iter().for_each(|dropping| dropping.join().expect("the thread ends"));
+        drop(one);
+        let pool = ctx.pool_stats();
+        assert_eq!((pool.used, pool.free, pool.arrays), (0, size, 0));
+    });
+}

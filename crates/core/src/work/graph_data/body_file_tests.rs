@@ -132,6 +132,18 @@ fn a_node_that_does_not_come_after_its_gate_is_an_error() {
         graph.nodes.push(FileNode { queue: 1, command: 10, gate: Some(0), ..FileNode::default() });
     };
     assert!(unordered(inner).is_some());
+    // A gate on the side queue, which nothing orders after the gate of the previous iteration.
+    let previous = |graph: &mut GraphFile| {
+        graph.nodes.truncate(9);
+        graph.nodes.push(FileNode { queue: 1, command: 10, previous: Some(0), ..FileNode::default() });
+    };
+    assert!(unordered(previous).is_some());
+    // Node 9 comes after the node before the gate, on the queue of the gate.
+    let before = |graph: &mut GraphFile| {
+        graph.nodes[7].queue = 0;
+        graph.nodes[9].after = vec![7];
+    };
+    assert!(unordered(before).is_some());
     // Two gates of one loop on two queues.
     let counted = |graph: &mut GraphFile| {
         graph.nodes.truncate(9);

@@ -127,7 +127,7 @@ pub(super) fn parts(file: &[u8]) -> Vec<(u32, u32, Vec<u8>)> {
 }
 
 /// Corrects the checksum of header and table.
-fn repair_table(file: &mut [u8]) {
+pub(super) fn repair_table(file: &mut [u8]) {
     let count = u32::from_le_bytes(file[24..28].try_into().unwrap());
     let end = (HEADER + u64::from(count) * ROW) as usize;
     let sum = crc32c::crc32c(&file[..end]);
@@ -282,7 +282,13 @@ fn a_command_that_contradicts_itself_is_an_error() {
     assert!(refused(|graph| launch_of(graph).values[0].offset = u32::MAX).contains("of parameters"));
     let both = |graph: &mut GraphFile| launch_of(graph).indirect = Some(range(1, 0, 12));
     assert!(refused(both).contains("two group counts"));
+    let larger = |graph: &mut GraphFile| match &mut graph.commands[2].work {
+        FileWork::Launch(launch) => launch.indirect = Some(range(1, 0, 16)),
+        work => panic!("{work:?} is no launch"),
+    };
+    assert!(refused(larger).contains("the group counts of a launch have 16 bytes"));
     assert!(refused(|graph| graph.outputs[0].len = u64::MAX).contains("is read from 64 bytes"));
+    assert!(refused(|graph| graph.outputs[0].len += 1 << 62).contains("is read from 64 bytes"));
     assert!(refused(|graph| graph.outputs.push(graph.outputs[0].clone())).contains("read by 0 nodes"));
     let twice = |graph: &mut GraphFile| graph.nodes.push(graph.nodes[7].clone());
     assert!(refused(twice).contains("read by 2 nodes"));
@@ -307,16 +313,23 @@ fn an_input_or_a_value_that_contradicts_itself_is_an_error() {
         BlockContents::Input(input) => change(input),
         contents => panic!("{contents:?} is no input"),
     };
-    let changes: [fn(&mut FileInput); 6] = [
-        |input| input.padded = vec![u64::MAX, u64::MAX],
-        |input| input.element.size = u32::MAX,
-        |input| input.element.size = 0,
-        |input| input.offset = 256,
-        |input| input.offset = u64::MAX,
-        |input| input.padded = vec![2, 8],
+    type Change = (u64, fn(&mut FileInput), &'static str);
+    let changes: [Change; 8] = [
+        (72, |input| input.padded = vec![u64::MAX, u64::MAX], "does not have 72 bytes"),
+        ((1 << 63) + 8, |input| input.padded = vec![1 << 59, 4], "does not have 9223372036854775816 bytes"),
+        (72, |input| input.element.size = u32::MAX, "does not have 72 bytes"),
+        (8, |input| input.element.size = 0, "does not have 8 bytes"),
+        (320, |input| input.offset = 256, "from byte 256 on does not have 320 bytes"),
+        (72, |input| input.offset = u64::MAX, "does not have 72 bytes"),
+        (72, |input| input.padded = vec![2, 8], "has padded shape [2, 8]"),
+        (72, |input| input.padded = vec![16], "has padded shape [16]"),
     ];
-    for change in changes {
-        refused(|graph| input_of(graph, change));
+    for (size, change, expected) in changes {
+        let found = refused(|graph| {
+            graph.blocks[2].size = size;
+            input_of(graph, change);
+        });
+        assert!(found.contains(expected), "{found}");
     }
     let second = |graph: &mut GraphFile| graph.blocks.push(graph.blocks[2].clone());
     assert!(refused(second).contains("two inputs have the name `x`"));
@@ -341,6 +354,22 @@ fn a_region_that_overlaps_or_leaves_its_block_is_an_error() {
     assert!(refused(|graph| region_of(graph).src = 0).contains("shares words"));
     let axis = RowAxis { count: 1, src: 0, dst: 0 };
     assert!(refused(|graph| region_of(graph).axes = vec![axis; 65]).contains("on 65 axes"));
+}
+
+#[test]
+fn an_empty_grid_and_a_region_on_one_block_are_valid() {
+    let accept = |change: fn(&mut GraphFile)| {
+        let mut graph = example();
+        change(&mut graph);
+        let decoded = decode(&encode(&graph)).map_err(|fault| fault.reason).expect("the file is valid");
+        assert_eq!(decoded.graph, graph);
+    };
+    // An edit may give a launch an empty grid.
+    accept(|graph| launch_of(graph).groups = [0; 3]);
+    accept(|graph| region_of(graph).axes = vec![RowAxis { count: 1, src: 0, dst: 0 }]);
+    accept(|graph| {
+        *region_of(graph) = FileRegion { src: 0, dst: 0, from: 0, to: 32, row: 32, axes: Vec::new() };
+    });
 }
 
 #[test]

@@ -130,6 +130,10 @@ impl Gate {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::block::{Block, Memory};
+    use crate::memory::cpu_memory::CpuMemory;
+    use crate::memory::heap::{BlockId, Heap};
+    use std::sync::Arc;
 
     #[test]
     fn a_signed_count_below_zero_is_above_no_number() {
@@ -138,6 +142,20 @@ mod tests {
         assert!(!GateTest::SignedAbove(u32::MAX).passes(i32::MAX as u32, 0));
         assert!(GateTest::SignedAbove(2).passes(3, 0) && !GateTest::SignedAbove(3).passes(3, 0));
         assert!(GateTest::Above(0).passes(3, 2) && !GateTest::SignedAbove(0).passes(3, 3));
+    }
+
+    #[test]
+    fn a_moved_gate_is_behind_the_moved_gate_of_the_previous_iteration() {
+        let memory = Memory::Host(CpuMemory::zeroed(0));
+        let block = Arc::new(Block::new(BlockId::next(), Heap::Device, 16, memory));
+        let condition = Span { block, offset: 0, size: 4 };
+        let test = GateTest::NonZero;
+        let gate =
+            Gate { condition, test, parent: None, previous: Some(2), own: 3, bound: None, counter: None };
+        let words = |moved: Gate| (moved.parent, moved.previous, moved.own);
+        assert_eq!(words(gate.moved(10, Some(5), None)), (Some(5), Some(12), 13));
+        let inner = Gate { parent: Some(1), previous: None, ..gate };
+        assert_eq!(words(inner.moved(10, Some(5), None)), (Some(11), None, 13));
     }
 
     #[test]

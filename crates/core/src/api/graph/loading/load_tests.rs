@@ -9,7 +9,7 @@ use crate::record::cpu::cpu_recorder::CpuOptions;
 use crate::work::graph_data::decode_graph::decode;
 use crate::work::graph_data::encode_graph::encode;
 use crate::work::graph_data::graph_file::{
-    BlockContents, FileBlock, FileCommand, FileLaunch, FileWork, GraphFile,
+    BlockContents, FileBlock, FileCommand, FileElement, FileInput, FileLaunch, FileRange, FileWork, GraphFile,
 };
 use fencepost_kernels::{HostBuffer, args};
 use std::sync::Arc;
@@ -72,8 +72,53 @@ fn a_launch_that_the_device_cannot_run_is_the_error_of_a_launch() {
     assert!(matches!(small.kind(), Kind::BindingTooSmall { found: 8, needed: 16, .. }), "{small}");
     let aliased = refused(|file| launch_of(file).bindings[0].block = 1);
     assert!(matches!(aliased.kind(), Kind::Aliased { .. }), "{aliased}");
+    let large = refused(|file| {
+        let (size, offset) = (1 << 32, 0);
+        let (shape, padded) = (vec![size / 4], vec![size / 4]);
+        let element = FileElement { name: "u32".into(), size: 4 };
+        let input = FileInput { name: "huge".into(), element, offset, shape, padded };
+        let block = file.blocks.len() as u32;
+        file.blocks.push(FileBlock { label: "huge".into(), size, contents: BlockContents::Input(input) });
+        launch_of(file).bindings[0] = FileRange { block, offset, size };
+    });
+    assert!(matches!(large.kind(), Kind::BindingTooLarge { .. }), "{large}");
     let grid = refused(|file| launch_of(file).groups = [u32::MAX; 3]);
     assert!(matches!(grid.kind(), Kind::GridTooLarge { .. }), "{grid}");
+}
+
+const READS_AROUND_A_WRITE: &str = "
+    @group(0) @binding(0) var<storage, read> a: array<u32>;
+    @group(0) @binding(1) var<storage, read_write> y: array<u32>;
+    @group(0) @binding(2) var<storage, read> b: array<u32>;
+    @compute @workgroup_size(64) fn k() { y[0] = a[0] + b[0]; }";
+
+#[test]
+fn only_arguments_that_are_read_may_share_bytes() {
+    let (ctx, queue) = context();
+    let kernel = ctx.kernel_from(READS_AROUND_A_WRITE, "k").expect("it compiles");
+    let captured = queue.capture(|c| {
+        let x = c.full([512], 3_u32)?;
+        let mut y = c.zeros::<u32, 1>([256])?;
+        c.launch_dyn(&kernel, Grid::groups([1]), args![a = &x, y = &mut y, b = &x])
+    });
+    let bytes = captured.expect("it is captured").0.to_bytes().expect("it is saved");
+    let load = |changes: &[(usize, u64)]| {
+        let mut file = decode(&bytes).map_err(|fault| fault.reason).expect("it is a file").graph;
+        let bindings = &mut launch_of(&mut file).bindings;
+        let block = bindings[0].block;
+        for &(at, offset) in changes {
+            bindings[at] = FileRange { block, offset, size: 512 };
+        }
+        ctx.graph_from_bytes(&encode(&file))
+    };
+    load(&[]).expect("two arguments that are read may share bytes");
+    load(&[(0, 0), (1, 512), (2, 0)]).expect("the arguments share a block and no bytes");
+    // The argument that is written overlaps the one before it, and then the one behind it.
+    for apart in [[0, 256, 1024], [1024, 256, 0]] {
+        let changes: Vec<(usize, u64)> = apart.into_iter().enumerate().collect();
+        let error = load(&changes).unwrap_err();
+        assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
+    }
 }
 
 #[test]
@@ -129,6 +174,8 @@ fn memory_above_the_limit_is_refused_before_anything_is_allocated() {
     let options = LoadOptions { memory_limit: 1024 };
     let error = ctx.graph_from_bytes_with(&encode(&saved()), options).unwrap_err();
     assert!(matches!(error.kind(), Kind::GraphMemory { needed: 2048, limit: 1024, .. }), "{error}");
+    let options = LoadOptions { memory_limit: 2048 };
+    assert!(ctx.graph_from_bytes_with(&encode(&saved()), options).is_ok());
     // The device has less memory than the limit allows.
     let mut file = saved();
     file.blocks.push(huge(1 << 28));

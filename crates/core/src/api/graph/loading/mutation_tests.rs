@@ -135,6 +135,33 @@ fn refused(change: impl FnOnce(&mut GraphFile)) -> Error {
     ctx.graph_from_bytes(&encode(&file)).unwrap_err()
 }
 
+#[test]
+fn a_node_of_a_body_that_does_not_come_after_its_gate_is_an_error() {
+    let error = refused(|file| {
+        let of_side = file.nodes.iter_mut().find(|node| node.queue > 0 && node.gate.is_some());
+        of_side.expect("a fork is in the body").after.clear();
+    });
+    assert!(matches!(error.kind(), Kind::GraphFile { offset: 1.., .. }), "{error}");
+    assert!(error.to_string().contains("does not come after the gate"), "{error}");
+}
+
+#[test]
+fn an_input_with_elements_of_another_size_is_an_error() {
+    let error = refused(|file| {
+        let inputs = file.blocks.iter_mut().filter_map(|block| match &mut block.contents {
+            BlockContents::Input(input) => Some(input),
+            _ => None,
+        });
+        // The bytes are as many as before.
+        inputs.for_each(|input| {
+            input.element.size = 8;
+            input.shape = vec![8];
+            input.padded = vec![8];
+        });
+    });
+    assert!(error.to_string().contains("input `x` of type `u32` has elements of 8 bytes"), "{error}");
+}
+
 /// Adds a huge input, which has no memory. Returns its block.
 fn add_huge_input(file: &mut GraphFile) -> u32 {
     let size = 1 << 60;

@@ -1,0 +1,113 @@
+//! Tests of the memory that graphs keep: the pool gets a block when the array of the block and all graphs that use it
+//! are gone.
+
+use crate::api::context::Context;
+use crate::api::graph::graph_handle::Graph;
+use crate::api::queue::CommandQueue;
+use crate::arrays::device_array::DeviceArray;
+use crate::record::cpu::cpu_recorder::CpuOptions;
+
+/// Counts the bytes of each array of the tests.
+const SIZE: u64 = 256;
+
+/// Returns a context, and an array of it.
+fn context() -> (Context, CommandQueue, DeviceArray<u32>) {
+    let ctx = Context::on_cpu(CpuOptions { threads: false, memory: 1 << 24, ..CpuOptions::default() });
+    let queue = ctx.queue("main");
+    let x = ctx.zeros([64]).expect("there is memory");
+    (ctx, queue, x)
+}
+
+/// Captures a graph that fills an array.
+fn fills(queue: &CommandQueue, x: &DeviceArray<u32>) -> Graph {
+    let captured = queue.capture(|c| c.fill(&mut x.handle(), 7));
+    captured.expect("it is captured").0
+}
+
+/// Returns the bytes in use, the free bytes, and the number of arrays.
+fn pool(ctx: &Context) -> (u64, u64, u64) {
+    let stats = ctx.pool_stats();
+    (stats.used, stats.free, stats.arrays)
+}
+
+#[test]
+fn the_pool_does_not_get_the_memory_of_a_dropped_array_that_a_graph_uses() {
+    let (ctx, queue, x) = context();
+    let graph = fills(&queue, &x);
+    drop(x);
+    let kept = pool(&ctx);
+    // A pool that has the block already counts it again at the drop of the graph.
+    std::mem::forget(graph);
+    assert_eq!(kept, (SIZE, 0, 1));
+}
+
+#[test]
+fn the_last_of_two_graphs_returns_the_memory_that_both_use() {
+    let (ctx, queue, x) = context();
+    let [first, second] = [fills(&queue, &x), fills(&queue, &x)];
+    drop(x);
+    drop(first);
+    assert_eq!(pool(&ctx), (SIZE, 0, 1));
+    let other = queue.full([64], 5_u32).expect("there is memory");
+    queue.replay(&second).expect("it is enqueued");
+    assert_eq!(queue.read(&other).wait().expect("it runs"), [5; 64]);
+    drop((second, other));
+    assert_eq!(pool(&ctx), (0, 2 * SIZE, 0));
+}
+
+#[test]
+fn an_array_keeps_its_memory_after_the_drop_of_its_graphs() {
+    let (ctx, queue, x) = context();
+    drop([fills(&queue, &x), fills(&queue, &x)]);
+    assert_eq!(pool(&ctx), (SIZE, 0, 1));
+    drop(x);
+    assert_eq!(pool(&ctx), (0, SIZE, 0));
+}
+
+#[test]
+fn one_array_of_a_capture_takes_the_memory_of_a_dropped_one() {
+    let (ctx, queue, x) = context();
+    let captured = queue.capture(|c| {
+        drop(c.zeros::<u32, 1>([64])?);
+        let second = c.zeros::<u32, 1>([64])?;
+        assert_eq!(pool(&ctx).0, 2 * SIZE, "the second array has the memory of the first one");
+        let third = c.zeros::<u32, 1>([64])?;
+        assert_eq!(pool(&ctx).0, 3 * SIZE, "the third array has memory of its own");
+        drop((second, third));
+        Ok(())
+    });
+    drop((captured.expect("it is captured"), x));
+    assert_eq!(pool(&ctx), (0, 3 * SIZE, 0));
+}
+
+#[test]
+fn an_array_of_a_capture_does_not_take_memory_that_a_queue_outside_uses() {
+    let (ctx, queue, x) = context();
+    let outside = ctx.queue("outside");
+    let captured = queue.capture(|c| {
+        let first = c.zeros::<u32, 1>([64])?;
+        outside.fill(&mut first.handle(), 1)?;
+        drop(first);
+        let second = c.zeros::<u32, 1>([64])?;
+        assert_eq!(pool(&ctx).0, 3 * SIZE);
+        drop(second);
+        Ok(())
+    });
+    drop((captured.expect("it is captured"), x));
+}
+
+#[test]
+fn an_array_of_a_capture_does_not_take_memory_that_another_graph_uses() {
+    let (ctx, queue, x) = context();
+    let outside = ctx.queue("outside");
+    let captured = queue.capture(|c| {
+        let first = c.zeros::<u32, 1>([64])?;
+        let other = fills(&outside, &first);
+        drop(first);
+        let second = c.zeros::<u32, 1>([64])?;
+        assert_eq!(pool(&ctx).0, 3 * SIZE, "the other graph still uses the memory of the first array");
+        drop((second, other));
+        Ok(())
+    });
+    drop((captured.expect("it is captured"), x));
+}
