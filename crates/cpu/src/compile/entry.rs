@@ -319,7 +319,8 @@ impl<'m> Entry<'_, '_, 'm> {
         body: impl FnOnce(&mut Self, Counters) -> Result<()>,
     ) -> Result<()> {
         let [head, next, after] = [(); 3].map(|()| self.lower.builder.create_block());
-        let outer = (self.lower.invocation, self.lower.frame.exit);
+        let invocation = self.lower.invocation;
+        let exit = self.lower.frame.exit;
         let arguments = self.lower.frame.arguments.clone();
         let zero = self.lower.word(0);
         let [index, x, y, z] = [(); 4].map(|()| self.lower.builder.declare_var(types::I32));
@@ -333,14 +334,15 @@ impl<'m> Entry<'_, '_, 'm> {
             let index = self.lower.builder.ins().uextend(types::I64, index);
             let bytes = i64::from(self.lower.shared.invocation_bytes);
             let distance = self.lower.builder.ins().imul_imm(index, bytes);
-            self.lower.invocation = self.lower.builder.ins().iadd(outer.0, distance);
+            self.lower.invocation = self.lower.builder.ins().iadd(invocation, distance);
         }
         self.lower.frame.exit = next;
         body(self, counters)?;
         if !self.lower.jumped {
             self.lower.jump(next);
         }
-        (self.lower.invocation, self.lower.frame.exit) = outer;
+        self.lower.invocation = invocation;
+        self.lower.frame.exit = exit;
         self.lower.frame.arguments = arguments;
         self.lower.enter(next);
         self.advance(counters, step, head, after);

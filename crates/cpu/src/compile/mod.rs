@@ -1,8 +1,8 @@
 //! Compiles a program to machine code with Cranelift.
 //!
-//! The code executes one workgroup a call, and one invocation after the other. A program with barriers is divided into
-//! regions between them: each invocation executes one region before the first one executes the next. What the compiler does
-//! not translate, it refuses, and the interpreter runs it.
+//! The code executes one workgroup a call. It executes one invocation after the other, or four together in the lanes of
+//! vectors. A program with barriers is divided into regions between them: each invocation executes one region before the
+//! first one executes the next. The compiler refuses the rest, and the interpreter runs it.
 
 mod atomic;
 mod call;

@@ -1,4 +1,4 @@
-//! What the functions of one program share while they are translated.
+//! The state that all functions of one program share while they are translated.
 
 use super::layout::Types;
 use super::refusal::{NotCompiled, Result, refuse};

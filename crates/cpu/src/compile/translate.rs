@@ -76,7 +76,8 @@ fn translate_function(shared: &mut Shared<'_>, handle: Handle<Function>, id: Fun
     let signature = shared.signature(function)?;
     let frame = |exit| Frame::new(function, &program.info()[handle], exit);
     define(shared, id, signature, frame, |lower, values, _| {
-        (lower.context, lower.invocation) = (values[0], values[1]);
+        lower.context = values[0];
+        lower.invocation = values[1];
         lower.take_arguments(&values[2..])?;
         lower.body()?;
         let results = lower.frame.results.clone();

@@ -1,4 +1,4 @@
-//! What the compiler leaves to the interpreter.
+//! Kernels that the compiler leaves to the interpreter.
 
 use super::{Test, refused};
 use crate::run::{Cells, GridRun};
