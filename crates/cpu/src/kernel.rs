@@ -1,5 +1,6 @@
 //! A program that runs as a kernel of the host.
 
+use crate::check::{self, Bound, CheckOptions, Finding, Shadow};
 use crate::error::{Fault, Result};
 use crate::interpret::Interpreter;
 use crate::program::Program;
@@ -31,6 +32,27 @@ impl CpuKernel {
     /// Returns the fault that ended the run early. Writes before the fault stay.
     pub fn run_groups(&self, run: &GridRun<'_>) -> std::result::Result<(), Fault> {
         self.interpreter.run(run)
+    }
+
+    /// Runs the workgroups of a run on the calling thread, and returns the mistakes that it finds, in the order of the text.
+    ///
+    /// `bound` names the buffer of each binding in `shadow`, which knows what was written before this launch and learns
+    /// what the launch writes.
+    ///
+    /// # Errors
+    /// [`Fault::Stopped`] if the caller stopped the run. A barrier that some invocations miss ends the run, and is a
+    /// finding.
+    ///
+    /// # Panics
+    /// Panics if `bound` has not one part for each buffer.
+    pub fn run_checked(
+        &self,
+        run: &GridRun<'_>,
+        bound: &[Bound],
+        shadow: &mut Shadow,
+        options: &CheckOptions,
+    ) -> std::result::Result<Vec<Finding>, Fault> {
+        check::run((self.interpreter.program(), &self.interpreter), run, bound, shadow, options)
     }
 }
 

@@ -56,8 +56,17 @@ impl<O: Observer> Executor<'_, O> {
                 self.see_operands(here, next, stack, to, operand, operand);
                 operate::unary(stack, base, op, ty, to, from);
             }
-            Op::Product(ref product) => operate::product(stack, base, product),
+            Op::Product(ref product) => {
+                if O::ACTIVE {
+                    let rows = [&product.a, &product.b];
+                    let rows = rows.map(|argument| row(stack, base, argument.slot, argument.count() as u32));
+                    self.observer.compute(here.site(next), &rows.concat());
+                }
+                operate::product(stack, base, product);
+            }
             Op::Convert { to, from, ty, kind, width } => {
+                let operand = From { slot: from, step: 1 };
+                self.see_operands(here, next, stack, to, operand, operand);
                 operate::convert(stack, base, to, from, (ty, kind, width));
             }
             Op::Relational { fun, to, from, count, ty } => {

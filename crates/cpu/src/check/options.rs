@@ -1,0 +1,19 @@
+//! Which mistakes a check looks for.
+
+/// Chooses what a check looks for besides races, barriers, indices, operands and unwritten buffers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CheckOptions {
+    /// Finds operations that make a NaN from operands that are none. Each operation on floats is computed twice then.
+    pub nan: bool,
+    /// Finds reads of variables of the workgroup that no invocation wrote. WGSL sets them to zero, so this is no mistake
+    /// of the kernel by itself.
+    pub unwritten_workgroup: bool,
+    /// Limits the list of findings.
+    pub most: usize,
+}
+
+impl Default for CheckOptions {
+    fn default() -> Self {
+        Self { nan: false, unwritten_workgroup: false, most: 100 }
+    }
+}

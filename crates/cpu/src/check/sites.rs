@@ -1,0 +1,126 @@
+//! What the instructions of a program are, for a check.
+
+use super::finding::AccessKind;
+use super::operands::Check;
+use crate::interpret::{AtomicAccess, Interpreter, Site};
+use crate::program::Program;
+use naga::valid::FunctionInfo;
+use naga::{Barrier, Block, Expression, Function, Handle, Span, Statement};
+use rustc_hash::FxHashMap;
+
+/// Knows the instructions of all functions by one number for each.
+pub(super) struct Sites<'k> {
+    program: &'k Program,
+    interpreter: &'k Interpreter,
+    /// Holds the number of the first instruction of each function.
+    first: Vec<u32>,
+    spans: Vec<Span>,
+    checks: Vec<Check>,
+    /// Holds the statements of barriers by the function and the first byte of the text.
+    barriers: FxHashMap<(usize, usize), Barrier>,
+}
+
+impl<'k> Sites<'k> {
+    /// Lists the instructions of a program.
+    pub(super) fn new(program: &'k Program, interpreter: &'k Interpreter) -> Self {
+        let (mut first, mut spans, mut checks) = (Vec::new(), Vec::new(), Vec::new());
+        let mut barriers = FxHashMap::default();
+        for number in 0..interpreter.functions() {
+            let (function, info) = (interpreter.function(number), info(program, number));
+            first.push(spans.len() as u32);
+            for (expression, span) in interpreter.origins(number) {
+                spans.push(span);
+                checks.push(expression.map_or(Check::None, |at| Check::new(program, function, info, at)));
+            }
+            for (flags, span) in barriers_of(&function.body) {
+                barriers.insert((number, start(span)), flags);
+            }
+        }
+        Self { program, interpreter, first, spans, checks, barriers }
+    }
+
+    /// Returns the number of an instruction.
+    pub(super) fn number(&self, site: &Site) -> u32 {
+        self.first[site.function] + site.op as u32
+    }
+
+    /// Returns the span of an instruction.
+    pub(super) fn span(&self, number: u32) -> Span {
+        self.spans[number as usize]
+    }
+
+    /// Says what is wrong with some operands of an instruction.
+    pub(super) fn check(&self, number: u32) -> &Check {
+        &self.checks[number as usize]
+    }
+
+    /// Says how an instruction accesses an atomic variable.
+    pub(super) fn atomic_kind(&self, site: &Site) -> AccessKind {
+        match self.interpreter.atomic_access(site.function, site.op) {
+            Some(AtomicAccess::Load) => AccessKind::AtomicRead,
+            Some(AtomicAccess::Store) => AccessKind::AtomicWrite,
+            Some(AtomicAccess::Change) | None => AccessKind::AtomicChange,
+        }
+    }
+
+    /// Says which memory a barrier orders.
+    pub(super) fn barrier(&self, site: &Site) -> Barrier {
+        let span = self.span(self.number(site));
+        self.barriers.get(&(site.function, start(span))).copied().unwrap_or(Barrier::all())
+    }
+
+    /// Returns the function of an instruction.
+    pub(super) fn function(&self, site: &Site) -> &'k Function {
+        self.interpreter.function(site.function)
+    }
+
+    /// Returns what naga knows about the function of an instruction.
+    pub(super) fn info(&self, site: &Site) -> &'k FunctionInfo {
+        info(self.program, site.function)
+    }
+
+    /// Lists the choices of an element by which a pointer was computed, and returns the pointer that they begin with.
+    pub(super) fn chain(
+        &self,
+        site: &Site,
+        pointer: Handle<Expression>,
+    ) -> (Vec<Handle<Expression>>, &'k Expression) {
+        let (expressions, mut chain, mut at) = (&self.function(site).expressions, Vec::new(), pointer);
+        while let Expression::Access { base, .. } | Expression::AccessIndex { base, .. } = expressions[at] {
+            chain.push(at);
+            at = base;
+        }
+        (chain, &expressions[at])
+    }
+}
+
+fn info(program: &Program, function: usize) -> &FunctionInfo {
+    let handle = program.module().functions.iter().nth(function).map(|(handle, _)| handle);
+    handle.map_or_else(
+        || program.info().get_entry_point(program.entry_index()),
+        |handle| &program.info()[handle],
+    )
+}
+
+fn start(span: Span) -> usize {
+    span.to_range().map_or(usize::MAX, |range| range.start)
+}
+
+/// Lists the barriers of a block and of all blocks in it.
+fn barriers_of(block: &Block) -> Vec<(Barrier, Span)> {
+    let (mut todo, mut found) = (vec![block], Vec::new());
+    while let Some(block) = todo.pop() {
+        for (statement, &span) in block.span_iter() {
+            match statement {
+                Statement::ControlBarrier(flags) => found.push((*flags, span)),
+                Statement::WorkGroupUniformLoad { .. } => found.push((Barrier::WORK_GROUP, span)),
+                Statement::Block(block) => todo.push(block),
+                Statement::If { accept, reject, .. } => todo.extend([accept, reject]),
+                Statement::Switch { cases, .. } => todo.extend(cases.iter().map(|case| &case.body)),
+                Statement::Loop { body, continuing, .. } => todo.extend([body, continuing]),
+                _ => {}
+            }
+        }
+    }
+    found
+}
