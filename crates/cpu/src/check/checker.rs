@@ -128,14 +128,8 @@ impl<'k> Checker<'k> {
     /// Returns `true` for an access to an element whose index was out of range: the text does not say which one it is.
     fn is_moved(&self, site: &Site) -> bool {
         let Some(pointer) = site.expression else { return false };
-        let (chain, start) = self.names.sites.chain(site, pointer);
-        let moved = |at: &Handle<Expression>| self.moved.contains(&(site.invocation, site.function, *at));
-        // The callers of the function made the pointer.
-        let outer = matches!(start, Expression::FunctionArgument(_));
-        let of_caller = |&(invocation, function, _): &(u32, usize, _)| {
-            invocation == site.invocation && function > site.function
-        };
-        chain.iter().any(moved) || (outer && self.moved.iter().any(of_caller))
+        let mut chain = self.names.sites.chain(site, pointer);
+        chain.any(|at| self.moved.contains(&(site.invocation, site.function, at)))
     }
 
     /// Adds an index that is out of range.

@@ -92,7 +92,11 @@ pub(super) fn new_nan(
 
 /// Returns the operands, or `None` if one of them is NaN.
 fn values(inners: &[&TypeInner], bits: &[u64]) -> Option<Vec<Value>> {
-    let count = |inner: &TypeInner| inner.components().map_or(1, |count| count as usize);
+    let count = |inner: &TypeInner| match *inner {
+        TypeInner::Vector { size, .. } => size as usize,
+        TypeInner::Matrix { columns, rows, .. } => columns as usize * rows as usize,
+        _ => 1,
+    };
     let whole = inners.iter().map(|inner| count(inner)).sum::<usize>() == bits.len();
     let (mut values, mut rest) = (Vec::new(), bits);
     for inner in inners {

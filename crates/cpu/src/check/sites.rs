@@ -79,18 +79,22 @@ impl<'k> Sites<'k> {
         info(self.program, site.function)
     }
 
-    /// Lists the choices of an element by which a pointer was computed, and returns the pointer that they begin with.
+    /// Lists the choices of an element by which a pointer was computed. Only pointers to an invocation's own variables go
+    /// to functions, so the pointer of an access to memory begins in the function of the access.
     pub(super) fn chain(
         &self,
         site: &Site,
         pointer: Handle<Expression>,
-    ) -> (Vec<Handle<Expression>>, &'k Expression) {
-        let (expressions, mut chain, mut at) = (&self.function(site).expressions, Vec::new(), pointer);
-        while let Expression::Access { base, .. } | Expression::AccessIndex { base, .. } = expressions[at] {
-            chain.push(at);
-            at = base;
-        }
-        (chain, &expressions[at])
+    ) -> impl Iterator<Item = Handle<Expression>> {
+        let (expressions, mut at) = (&self.function(site).expressions, Some(pointer));
+        std::iter::from_fn(move || {
+            let own = at?;
+            at = match expressions[own] {
+                Expression::Access { base, .. } | Expression::AccessIndex { base, .. } => Some(base),
+                _ => None,
+            };
+            Some(own)
+        })
     }
 }
 

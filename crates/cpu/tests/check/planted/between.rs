@@ -83,8 +83,7 @@ pub(super) const BUGS: &[Bug] = &[
         groups: 2,
         before: "
             fn add(at: u32) {
-                let old = out[at]; //@
-                out[at] = old + 1u; //@
+                out[at] = out[at] + 1u; //@
             }",
         body: "
             if i == 3u { add(i); }",

@@ -83,7 +83,7 @@ pub(super) const BUGS: &[Bug] = &[
     Bug {
         name: "a float that is too large",
         kind: "conversion",
-        what: "u32(6300000000.0)",
+        what: "u32(6300000256.0)",
         groups: 1,
         before: "",
         body: "

@@ -189,18 +189,6 @@ pub(super) const BUGS: &[Bug] = &[
             *p = i; //@",
     },
     Bug {
-        name: "a race through a pointer in a function",
-        kind: "race in a workgroup",
-        what: "w[0]",
-        groups: 1,
-        before: "
-            fn bump(p: ptr<workgroup, u32>) {
-                *p += 1u; //@
-            }",
-        body: "
-            bump(&w[i / 2u]);",
-    },
-    Bug {
         name: "a race in a column of a matrix",
         kind: "race in a workgroup",
         what: "m[0].y",
