@@ -11,8 +11,8 @@ use std::sync::atomic::AtomicBool;
 
 /// Runs a program.
 ///
-/// A subgroup is 4 invocations with adjacent numbers. A lane takes part in an operation of a subgroup if it comes to the same
-/// place as the first of those that wait; a value that comes from another lane is the lane's own one.
+/// A subgroup is 4 invocations with adjacent numbers. Those of its lanes take part in an operation of the subgroup that wait
+/// at the place that comes first in the program. A lane that reads a value from a lane that takes no part gets its own value.
 pub struct CpuKernel {
     interpreter: Interpreter,
 }

@@ -206,6 +206,14 @@ mod tests {
     }
 
     #[test]
+    fn an_f64_near_the_middle_of_two_halves_is_not_rounded_twice() {
+        let middle = 1.0 + 2_f64.powi(-11);
+        let above = Scalar::F64(middle + 2_f64.powi(-40));
+        assert_eq!(convert(above, ScalarKind::Float, Some(2)), Scalar::F16(f16::from_bits(0x3c01)));
+        assert_eq!(convert(Scalar::F64(middle), ScalarKind::Float, Some(2)), Scalar::F16(f16::ONE));
+    }
+
+    #[test]
     fn bool_is_one_or_zero_and_only_zeros_are_false() {
         let types =
             [(ScalarKind::Sint, 4), (ScalarKind::Uint, 4), (ScalarKind::Sint, 8), (ScalarKind::Uint, 8)];

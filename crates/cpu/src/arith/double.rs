@@ -50,5 +50,5 @@ pub(crate) fn ldexp(x: f64, exponent: i32) -> f64 {
 /// Returns a fraction from 0.5 to 1 and the exponent of the power of two that makes it `x`. Zeros, infinities and NaN have
 /// the exponent 0 and are their own fraction.
 pub(crate) fn frexp(x: f64) -> (f64, i32) {
-    if x == 0.0 || !x.is_finite() { (x, 0) } else { libm::frexp(x) }
+    libm::frexp(x)
 }

@@ -112,6 +112,14 @@ mod tests {
     }
 
     #[test]
+    fn min_and_max_of_equal_numbers_are_the_first_one() {
+        for fun in [Fun::Min, Fun::Max] {
+            assert!(single(fun, &[0.0, -0.0]).is_sign_positive());
+            assert!(single(fun, &[-0.0, 0.0]).is_sign_negative());
+        }
+    }
+
+    #[test]
     fn clamp_gives_the_middle_of_the_three_numbers() {
         let numbers = [-3.0, -0.5, 0.0, 0.25, 1.0, 7.0, f32::INFINITY, f32::NEG_INFINITY, 1e-40];
         for x in numbers {
@@ -126,7 +134,14 @@ mod tests {
             sorted.sort_by(f32::total_cmp);
             assert_eq!(single(Fun::Saturate, &[x]), sorted[1].into());
         }
-        assert_eq!(single(Fun::Clamp, &[5.0, 3.0, 1.0]), 1.0);
+    }
+
+    #[test]
+    fn clamp_with_a_low_end_above_the_high_end_gives_the_high_end() {
+        for x in [-5, 0, 1, 2, 3, 5] {
+            assert_eq!(single(Fun::Clamp, &[x as f32, 3.0, 1.0]), 1.0);
+            assert_eq!(call(Fun::Clamp, &[x, 3, 1].map(Scalar::I32)), Scalar::I32(1));
+        }
     }
 
     #[test]

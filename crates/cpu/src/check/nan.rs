@@ -90,14 +90,15 @@ pub(super) fn new_nan(
     }
 }
 
-/// Returns the operands, or `None` if one of them is NaN.
+/// Returns the operands, or `None` if one of them is NaN. Two equal words are the only operand for one component.
 fn values(inners: &[&TypeInner], bits: &[u64]) -> Option<Vec<Value>> {
     let count = |inner: &TypeInner| match *inner {
         TypeInner::Vector { size, .. } => size as usize,
         TypeInner::Matrix { columns, rows, .. } => columns as usize * rows as usize,
         _ => 1,
     };
-    let whole = inners.iter().map(|inner| count(inner)).sum::<usize>() == bits.len();
+    let same = inners.len() == 1 && bits.len() == 2 && bits[0] == bits[1];
+    let whole = !same && inners.iter().map(|inner| count(inner)).sum::<usize>() == bits.len();
     let (mut values, mut rest) = (Vec::new(), bits);
     for inner in inners {
         let scalar = TypeInner::Scalar(inner.scalar()?);

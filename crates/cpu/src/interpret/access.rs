@@ -5,16 +5,34 @@ use super::invocation::{at, memory_place, stack_place};
 use super::memory;
 use super::observer::{Observer, Touched};
 use super::op::{Address, Op, Slot, Unsized};
-use super::step::{Executor, Here, row, row_mut};
+use super::step::{Executor, Here, copy, row, row_mut};
 
 impl<O: Observer> Executor<'_, O> {
+    /// Copies from a variable of the invocation.
+    #[inline]
+    pub(super) fn load_stack(&mut self, op: &Op, here: &Here<'_>, next: usize, stack: &mut [u64]) {
+        let Op::LoadStack { to, at: ref address } = *op else { return };
+        let (slot, count) = (stack_place(stack, here.base, address), to.count as usize);
+        self.tell_load(here, next, Touched::Stack { slot, count });
+        copy(stack, slot, at(here.base, to.slot), count);
+    }
+
+    /// Copies to a variable of the invocation.
+    #[inline]
+    pub(super) fn store_stack(&mut self, op: &Op, here: &Here<'_>, next: usize, stack: &mut [u64]) {
+        let Op::StoreStack { from, count, at: ref address } = *op else { return };
+        let (slot, count) = (stack_place(stack, here.base, address), count as usize);
+        self.tell_store(here, next, Touched::Stack { slot, count });
+        copy(stack, at(here.base, from), slot, count);
+    }
+
     /// Copies words from memory.
     #[inline]
     pub(super) fn load_words(&mut self, op: &Op, here: &Here<'_>, next: usize, stack: &mut [u64]) {
         let Op::LoadWords { to, at: ref address } = *op else { return };
         let (region, byte) = memory_place(stack, here.base, address);
         let bytes = 4 * u64::from(to.count);
-        self.see_load(here, next, Touched::Memory { region, byte, bytes });
+        self.tell_load(here, next, Touched::Memory { region, byte, bytes });
         self.memory.read_words(region, byte, row_mut(stack, here.base, to.slot, to.count));
     }
 
@@ -24,7 +42,7 @@ impl<O: Observer> Executor<'_, O> {
         let Op::StoreWords { from, count, at: ref address } = *op else { return };
         let (region, byte) = memory_place(stack, here.base, address);
         let bytes = 4 * u64::from(count);
-        self.see_store(here, next, Touched::Memory { region, byte, bytes });
+        self.tell_store(here, next, Touched::Memory { region, byte, bytes });
         self.memory.write_words(region, byte, row(stack, here.base, from, count));
     }
 
@@ -36,7 +54,7 @@ impl<O: Observer> Executor<'_, O> {
         if O::ACTIVE {
             for run in runs {
                 let (byte, bytes) = (byte + u64::from(run.offset), run.bytes());
-                self.see_load(here, next, Touched::Memory { region, byte, bytes });
+                self.tell_load(here, next, Touched::Memory { region, byte, bytes });
             }
         }
         let count = runs.iter().map(|run| run.count).sum();
@@ -51,7 +69,7 @@ impl<O: Observer> Executor<'_, O> {
         if O::ACTIVE {
             for run in runs {
                 let (byte, bytes) = (byte + u64::from(run.offset), run.bytes());
-                self.see_store(here, next, Touched::Memory { region, byte, bytes });
+                self.tell_store(here, next, Touched::Memory { region, byte, bytes });
             }
         }
         let count = runs.iter().map(|run| run.count).sum();

@@ -1,9 +1,9 @@
 //! The instructions that compute values, except the most common ones.
 
-use super::access::{pointer, put_step};
+use super::access::pointer;
 use super::invocation::at;
 use super::observer::Observer;
-use super::op::{From, Op, Slot, To};
+use super::op::{Argument, Op, Slot, Strided, To};
 use super::operate;
 use super::step::{Executor, Here, copy, row, row_mut};
 
@@ -22,15 +22,6 @@ impl<O: Observer> Executor<'_, O> {
                 let count = to.count as usize;
                 copy(stack, at(base, from) + index * count, at(base, to.slot), count);
             }
-            Op::Index { to, base: before, index, len, stride } => {
-                let index = self.element(here, next, stack[at(base, index)], u64::from(len));
-                put_step(stack, base, to, before, index * u64::from(stride));
-            }
-            Op::IndexUnsized { to, base: before, index, ref array } => {
-                let len = self.length(stack, base, array);
-                let index = self.element(here, next, stack[at(base, index)], len);
-                put_step(stack, base, to, before, index * u64::from(array.stride));
-            }
             Op::Length { to, ref array } => {
                 stack[at(base, to)] = u64::from(self.length(stack, base, array) as u32);
             }
@@ -47,57 +38,75 @@ impl<O: Observer> Executor<'_, O> {
                     stack[at(base, to.slot) + component] = stack[at(base, from) + component];
                 }
             }
+            Op::QuickThree(ref three) => {
+                for component in 0..three.to.count as usize {
+                    let operand =
+                        |from: Strided| stack[at(base, from.slot) + component * usize::from(from.step)];
+                    let operands = three.from.map(operand);
+                    if O::ACTIVE {
+                        self.observer.compute(here.site(next), &operands);
+                    }
+                    let [a, b, c] = operands;
+                    stack[at(base, three.to.slot) + component] = (three.function)(a, b, c);
+                }
+            }
+            Op::QuickVector(ref vectors) => {
+                self.tell_arguments(here, next, stack, &vectors.from);
+                operate::vectors(stack, base, vectors);
+            }
             Op::Binary(ref binary) => {
-                self.see_operands(here, next, stack, binary.to, binary.a, binary.b);
+                self.tell_operands(here, next, stack, binary.to, binary.a, binary.b);
                 operate::binary(stack, base, binary);
             }
             Op::Unary { op, ty, to, from } => {
-                let operand = From { slot: from, step: 1 };
-                self.see_operands(here, next, stack, to, operand, operand);
+                let operand = Strided { slot: from, step: 1 };
+                self.tell_operands(here, next, stack, to, operand, operand);
                 operate::unary(stack, base, op, ty, to, from);
             }
             Op::Product(ref product) => {
-                if O::ACTIVE {
-                    let rows = [&product.a, &product.b];
-                    let rows = rows.map(|argument| row(stack, base, argument.slot, argument.count() as u32));
-                    self.observer.compute(here.site(next), &rows.concat());
-                }
+                self.tell_arguments(here, next, stack, &[product.a, product.b]);
                 operate::product(stack, base, product);
             }
             Op::Convert { to, from, ty, kind, width } => {
-                let operand = From { slot: from, step: 1 };
-                self.see_operands(here, next, stack, to, operand, operand);
+                let operand = Strided { slot: from, step: 1 };
+                self.tell_operands(here, next, stack, to, operand, operand);
                 operate::convert(stack, base, to, from, (ty, kind, width));
             }
             Op::Relational { fun, to, from, count, ty } => {
                 operate::relational(stack, base, fun, to, (from, count, ty));
             }
             Op::Math(ref math) => {
-                if O::ACTIVE {
-                    let rows = math.arguments.iter();
-                    let rows = rows.map(|argument| row(stack, base, argument.slot, argument.count() as u32));
-                    self.observer.compute(here.site(next), &rows.collect::<Vec<_>>().concat());
-                }
+                self.tell_arguments(here, next, stack, &math.arguments);
                 operate::math(stack, base, math);
             }
             _ => unreachable!("bug: {op:?} computes nothing"),
         }
     }
 
-    /// Shows the operands of an operator to the observer.
+    /// Tells the observer all arguments of a function.
     #[inline(always)]
-    pub(super) fn see_operands(
+    fn tell_arguments(&mut self, here: &Here<'_>, next: usize, stack: &[u64], arguments: &[Argument]) {
+        if O::ACTIVE {
+            let row = |argument: &Argument| row(stack, here.base, argument.slot, argument.count() as u32);
+            self.observer.compute(here.site(next), &arguments.iter().map(row).collect::<Vec<_>>().concat());
+        }
+    }
+
+    /// Tells the observer the operands of an operator.
+    #[inline(always)]
+    pub(super) fn tell_operands(
         &mut self,
         here: &Here<'_>,
         next: usize,
         stack: &[u64],
         to: To,
-        a: From,
-        b: From,
+        a: Strided,
+        b: Strided,
     ) {
         if O::ACTIVE {
-            let get =
-                |from: From, component| stack[at(here.base, from.slot + component * Slot::from(from.step))];
+            let get = |from: Strided, component| {
+                stack[at(here.base, from.slot + component * Slot::from(from.step))]
+            };
             for component in 0..to.count as Slot {
                 self.observer.compute(here.site(next), &[get(a, component), get(b, component)]);
             }

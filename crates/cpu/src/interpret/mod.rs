@@ -20,7 +20,7 @@ mod step;
 mod subgroup;
 mod workgroup;
 
-use crate::error::{Fault, Result};
+use crate::error::{Fault, Place, Result};
 use crate::program::Program;
 use crate::run::GridRun;
 use decode::Decoded;
@@ -46,10 +46,17 @@ impl Interpreter {
         Ok(Self { program, decoded })
     }
 
-    /// Returns a function by the number that a [`Site`](observer::Site) has.
+    /// Returns a function by the number that a [`Site`] has.
     pub(crate) fn function(&self, number: usize) -> &Function {
         let mut functions = self.program.module().functions.iter();
         functions.nth(number).map_or(&self.program.entry().function, |(_, function)| function)
+    }
+
+    /// Returns the place of an instruction in the text.
+    #[cfg_attr(not(test), expect(dead_code, reason = "only an observer asks"))]
+    pub(crate) fn place(&self, site: Site) -> Option<Place> {
+        let origin = self.decoded.functions.get(site.function)?.origins.get(site.op)?;
+        self.program.place(origin.span)
     }
 
     /// Executes the workgroups of a run.
@@ -60,7 +67,7 @@ impl Interpreter {
         self.run_observed(run, &mut ())
     }
 
-    /// Executes the workgroups of a run before the eyes of an observer.
+    /// Executes the workgroups of a run, and tells an observer what happens.
     ///
     /// # Errors
     /// Returns the fault that ended the run early.

@@ -1,4 +1,4 @@
-//! The seam for tools that watch a run.
+//! The calls that a tool gets during a run.
 
 use naga::{Expression, Handle};
 
@@ -9,7 +9,7 @@ pub(crate) struct Site {
     pub(crate) function: usize,
     /// Numbers the instruction in its function.
     pub(crate) op: usize,
-    /// Is the expression that the instruction computes, or the pointer of a store.
+    /// Is the expression that the instruction computes, or the pointer of a load, a store or an atomic operation.
     pub(crate) expression: Option<Handle<Expression>>,
     /// Numbers the invocation in its workgroup.
     pub(crate) invocation: u32,
@@ -33,40 +33,40 @@ pub(crate) enum Missing {
     Ended(u32),
 }
 
-/// Watches a run. Each method is called before the operation takes effect.
+/// Is told what happens in a run. Each method is called before the operation takes effect.
 ///
-/// The interpreter is compiled once for each observer, and the calls vanish for an observer that is not active.
+/// The interpreter is compiled once for each observer, and has no calls for an observer that is not active.
 pub(crate) trait Observer {
-    /// Is `false` for an observer that sees nothing.
+    /// Is `false` for an observer whose methods are not called.
     const ACTIVE: bool = true;
 
-    /// Sees the begin of a workgroup, whose variables are zero.
+    /// Is called at the begin of a workgroup, whose variables are zero.
     fn group(&mut self, workgroup: [u32; 3]);
 
-    /// Sees a load.
+    /// Is called before a load.
     fn load(&mut self, site: Site, touched: Touched);
 
-    /// Sees a store.
+    /// Is called before a store.
     fn store(&mut self, site: Site, touched: Touched);
 
-    /// Sees an atomic load, store or change.
+    /// Is called before an atomic load, store or change.
     fn atomic(&mut self, site: Site, touched: Touched);
 
-    /// Sees an index before it is moved into an array, a matrix or a vector of this many elements.
+    /// Takes an index before it is moved into an array, a matrix or a vector of this many elements.
     fn index(&mut self, site: Site, index: u64, len: u64);
 
-    /// Sees the operands of an operator or a function for one component, or all arguments of a function. The operand of a
+    /// Takes the operands of an operator or a function for one component, or all arguments of a function. The operand of a
     /// unary operator comes twice.
     fn compute(&mut self, site: Site, operands: &[u64]);
 
-    /// Sees that all invocations of the workgroup passed a barrier.
+    /// Is called when all invocations of the workgroup wait at a barrier.
     fn barrier(&mut self, site: Site);
 
-    /// Sees that an invocation does not come to the barrier at which another one waits. The run ends then.
+    /// Is called when an invocation does not come to the barrier at which another one waits. The run ends then.
     fn split(&mut self, _waits: Site, _missing: Missing) {}
 }
 
-/// Sees nothing.
+/// Observes nothing.
 impl Observer for () {
     const ACTIVE: bool = false;
 
@@ -88,7 +88,7 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::AtomicBool;
 
-    /// Writes down what it sees.
+    /// Writes down what it is told.
     #[derive(Default)]
     struct Record {
         seen: Vec<String>,
@@ -152,7 +152,7 @@ mod tests {
     const HEAD: &str = "@group(0) @binding(0) var<storage, read_write> x: array<u32>;";
 
     #[test]
-    fn an_observer_sees_accesses_before_they_are_moved_into_bounds() {
+    fn an_observer_is_told_of_indices_before_they_are_moved_into_bounds() {
         let text = "@compute @workgroup_size(1) fn k() { var i = 2u; x[i + 7u] = x[1] / x[0]; }";
         let (interpreter, record) = record(&format!("{HEAD}{text}"));
         let expected = [
@@ -171,10 +171,14 @@ mod tests {
         let function = interpreter.function(site.function);
         let division = &function.expressions[site.expression.unwrap()];
         assert!(matches!(division, Expression::Binary { op: naga::BinaryOperator::Divide, .. }));
+        assert_eq!(
+            interpreter.place(site).unwrap().column,
+            text.find("x[1] / x[0]").unwrap() + HEAD.len() + 1
+        );
     }
 
     #[test]
-    fn an_observer_sees_barriers_atomics_and_variables_of_the_workgroup() {
+    fn an_observer_is_told_of_barriers_atomics_and_variables_of_the_workgroup() {
         let text = "
             struct S { a: vec3<f32>, b: atomic<u32> }
             var<workgroup> w: array<S, 2>;

@@ -15,6 +15,12 @@ pub(super) type Target = u32;
 /// Computes the bits of a result from the bits of the operands.
 pub(super) type Quick = fn(u64, u64) -> u64;
 
+/// Computes the bits of a result from the bits of three operands.
+pub(super) type QuickThree = fn(u64, u64, u64) -> u64;
+
+/// Computes up to four components from the components of two vectors.
+pub(super) type QuickVector = fn(&[f32], &[f32]) -> [f32; 4];
+
 /// Says where an address begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Root {
@@ -56,7 +62,7 @@ pub(super) struct To {
 
 /// Is an operand of an instruction that works on components: a vector steps by 1, a scalar by 0.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct From {
+pub(super) struct Strided {
     pub(super) slot: Slot,
     pub(super) step: u8,
 }
@@ -81,7 +87,11 @@ pub(super) enum Op {
     /// Applies a quick function to two scalars.
     Quick { function: Quick, to: Slot, a: Slot, b: Slot },
     /// Applies a quick function to components.
-    QuickEach { function: Quick, to: To, a: From, b: From },
+    QuickEach { function: Quick, to: To, a: Strided, b: Strided },
+    /// Applies a quick function of three operands to components.
+    QuickThree(Box<QuickThreeEach>),
+    /// Applies a quick function to two vectors.
+    QuickVector(Box<QuickVectors>),
     /// Applies an operator to components.
     Binary(Box<Binary>),
     /// Applies an operator to components.
@@ -89,7 +99,7 @@ pub(super) enum Op {
     /// Multiplies a matrix of `a` with `inner` columns of `rows` components and a matrix of `b` with `columns` columns.
     Product(Box<Product>),
     /// Chooses between two values by one condition, or by one for each component.
-    Select { to: To, condition: From, accept: Slot, reject: Slot },
+    Select { to: To, condition: Strided, accept: Slot, reject: Slot },
     /// Converts components.
     Convert { to: To, from: Slot, ty: naga::Scalar, kind: ScalarKind, width: Option<u8> },
     /// Calls a relational function.
@@ -152,8 +162,24 @@ pub(super) struct Binary {
     /// Is the type of `b`: the amount of a shift has a type of its own.
     pub(super) ty_b: naga::Scalar,
     pub(super) to: To,
-    pub(super) a: From,
-    pub(super) b: From,
+    pub(super) a: Strided,
+    pub(super) b: Strided,
+}
+
+/// Is a quick function of three operands.
+#[derive(Debug)]
+pub(super) struct QuickThreeEach {
+    pub(super) function: QuickThree,
+    pub(super) to: To,
+    pub(super) from: [Strided; 3],
+}
+
+/// Is a quick function of two vectors of `f32`. A function of one vector ignores the second one.
+#[derive(Debug)]
+pub(super) struct QuickVectors {
+    pub(super) function: QuickVector,
+    pub(super) to: To,
+    pub(super) from: [Argument; 2],
 }
 
 /// Is a product of matrices, or a dot product. A vector is a matrix with one column or one row.

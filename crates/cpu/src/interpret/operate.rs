@@ -1,7 +1,7 @@
 //! The instructions that compute values without a quick function.
 
 use super::invocation::at;
-use super::op::{Argument, Binary, Math, Product, Slot, To};
+use super::op::{Argument, Binary, Math, Product, QuickVectors, Slot, To};
 use crate::arith::{self, Operand, Outcome, Scalar};
 use naga::{BinaryOperator, RelationalFunction, ScalarKind, UnaryOperator};
 use smallvec::SmallVec;
@@ -42,6 +42,21 @@ pub(super) fn product(stack: &mut [u64], base: usize, op: &Product) {
             let sum = terms.reduce(|sum, term| sum + term).unwrap_or(0.0);
             stack[to + column * rows + row] = u64::from(sum.to_bits());
         }
+    }
+}
+
+/// Applies a quick function to two vectors.
+pub(super) fn vectors(stack: &mut [u64], base: usize, op: &QuickVectors) {
+    let components = |argument: &Argument| -> [f32; 4] {
+        let from = at(base, argument.slot);
+        let mut row = stack[from..from + argument.count()].iter();
+        std::array::from_fn(|_| row.next().map_or(0.0, |&bits| f32::from_bits(bits as u32)))
+    };
+    let [a, b] = [&op.from[0], &op.from[1]].map(components);
+    let result = (op.function)(&a[..op.from[0].count()], &b[..op.from[1].count()]);
+    let to = at(base, op.to.slot);
+    for (slot, value) in stack[to..to + op.to.count as usize].iter_mut().zip(result) {
+        *slot = u64::from(value.to_bits());
     }
 }
 

@@ -1,7 +1,8 @@
 //! The loop that executes instructions.
 
+use super::access::put_step;
 use super::decode::Decoded;
-use super::invocation::{Caller, Invocation, State, at, stack_place};
+use super::invocation::{Caller, Invocation, State, at};
 use super::memory::Memory;
 use super::observer::{Observer, Site, Touched};
 use super::op::{Code, Op, Slot};
@@ -71,12 +72,12 @@ impl<O: Observer> Executor<'_, O> {
                 Op::Move { to, from } => stack[at(base, to)] = stack[at(base, from)],
                 Op::LoadSlot { to, from } => {
                     let slot = at(base, from);
-                    self.see_load(here, next, Touched::Stack { slot, count: 1 });
+                    self.tell_load(here, next, Touched::Stack { slot, count: 1 });
                     stack[at(base, to)] = stack[slot];
                 }
                 Op::StoreSlot { to, from } => {
                     let slot = at(base, to);
-                    self.see_store(here, next, Touched::Stack { slot, count: 1 });
+                    self.tell_store(here, next, Touched::Stack { slot, count: 1 });
                     stack[slot] = stack[at(base, from)];
                 }
                 Op::Quick { function, to, a, b } => {
@@ -87,7 +88,7 @@ impl<O: Observer> Executor<'_, O> {
                     stack[at(base, to)] = function(a, b);
                 }
                 Op::QuickEach { function, to, a, b } => {
-                    self.see_operands(here, next, stack, to, a, b);
+                    self.tell_operands(here, next, stack, to, a, b);
                     let (mut a_at, mut b_at) = (at(base, a.slot), at(base, b.slot));
                     let to_at = at(base, to.slot);
                     for slot in to_at..to_at + to.count as usize {
@@ -97,18 +98,19 @@ impl<O: Observer> Executor<'_, O> {
                     }
                 }
                 Op::Copy { to, from } => copy(stack, at(base, from), at(base, to.slot), to.count as usize),
-                Op::LoadStack { to, at: ref address } => {
-                    let (slot, count) = (stack_place(stack, base, address), to.count as usize);
-                    self.see_load(here, next, Touched::Stack { slot, count });
-                    copy(stack, slot, at(base, to.slot), count);
-                }
-                Op::StoreStack { from, count, at: ref address } => {
-                    let (slot, count) = (stack_place(stack, base, address), count as usize);
-                    self.see_store(here, next, Touched::Stack { slot, count });
-                    copy(stack, at(base, from), slot, count);
-                }
+                Op::LoadStack { .. } => self.load_stack(op, here, next, stack),
+                Op::StoreStack { .. } => self.store_stack(op, here, next, stack),
                 Op::LoadWords { .. } => self.load_words(op, here, next, stack),
                 Op::StoreWords { .. } => self.store_words(op, here, next, stack),
+                Op::Index { to, base: before, index, len, stride } => {
+                    let index = self.element(here, next, stack[at(base, index)], u64::from(len));
+                    put_step(stack, base, to, before, index * u64::from(stride));
+                }
+                Op::IndexUnsized { to, base: before, index, ref array } => {
+                    let len = self.length(stack, base, array);
+                    let index = self.element(here, next, stack[at(base, index)], len);
+                    put_step(stack, base, to, before, index * u64::from(array.stride));
+                }
                 Op::Jump(target) => next = target as usize,
                 Op::JumpIf { condition, target } => {
                     if stack[at(base, condition)] != 0 {
@@ -161,17 +163,17 @@ impl<O: Observer> Executor<'_, O> {
         invocation.next = 0;
     }
 
-    /// Shows a load to the observer.
+    /// Tells the observer of a load.
     #[inline(always)]
-    pub(super) fn see_load(&mut self, here: &Here<'_>, next: usize, touched: Touched) {
+    pub(super) fn tell_load(&mut self, here: &Here<'_>, next: usize, touched: Touched) {
         if O::ACTIVE {
             self.observer.load(here.site(next), touched);
         }
     }
 
-    /// Shows a store to the observer.
+    /// Tells the observer of a store.
     #[inline(always)]
-    pub(super) fn see_store(&mut self, here: &Here<'_>, next: usize, touched: Touched) {
+    pub(super) fn tell_store(&mut self, here: &Here<'_>, next: usize, touched: Touched) {
         if O::ACTIVE {
             self.observer.store(here.site(next), touched);
         }

@@ -1,6 +1,6 @@
 //! Layouts, bounds and atomic operations.
 
-use crate::harness::{Buffer, prepare, run, statements, words};
+use crate::harness::{Buffer, OUT, prepare, run, statements, words};
 use fencepost_cpu::GridRun;
 use std::sync::atomic::AtomicBool;
 
@@ -153,4 +153,19 @@ fn an_empty_buffer_reads_zero_and_takes_no_write() {
     let run = GridRun { groups: [1; 3], range: 0..1, params: &[], buffers: &cells, seed: 0, stop: &stop };
     kernel.run_groups(&run).unwrap();
     assert_eq!(y.values::<u32>(), [2]);
+}
+
+#[test]
+fn variables_may_be_named_without_a_use() {
+    let before = "
+        var<private> p: array<u32, 4>; var<workgroup> w: array<u32, 4>;
+        @group(0) @binding(1) var<storage, read_write> other: array<u32>;
+        fn unused(x: ptr<private, array<u32, 4>>) -> u32 { let y = &(*x)[1]; return 3u; }";
+    let body =
+        "var i = 2u; let a = &p[i]; let b = &w[i]; let c = &other[i]; let d = &other; out[0] = unused(&p);";
+    let text = format!("{before}\n@compute @workgroup_size(1) fn k() {{ {body} }} {OUT}");
+    let kernel = prepare(&text).unwrap();
+    let mut buffers = [Buffer::new(&[0_u32]), Buffer::new(&[0_u32])];
+    run(&kernel, [1; 3], 0, &[], &mut buffers).unwrap();
+    assert_eq!(buffers[0].values::<u32>(), [3]);
 }

@@ -120,6 +120,19 @@ fn a_barrier_that_some_invocations_miss_is_a_fault_with_its_line() {
 }
 
 #[test]
+fn a_fault_names_its_line_beside_overrides_and_other_entry_points() {
+    let text = "override N: u32 = 4;
+        @compute @workgroup_size(N) fn k(@builtin(local_invocation_index) i: u32) {
+            if out[i] + i == N - 2u { return; }
+            workgroupBarrier();
+        }
+        @compute @workgroup_size(1) fn other() { out[0] = 1u; }";
+    let kernel = prepare(&format!("{text}{OUT}")).unwrap();
+    let fault = run(&kernel, [1; 3], 0, &[], &mut [Buffer::new(&[0_u32; 4])]).unwrap_err();
+    assert!(fault.to_string().starts_with("k.wgsl:4:13: only some"), "{fault}");
+}
+
+#[test]
 fn a_stopped_run_ends_in_an_endless_loop() {
     let text =
         "@compute @workgroup_size(1) fn k() { loop { out[0] += 1u; if out[0] == 0xffffffffu { break; } } }";

@@ -190,3 +190,12 @@ fn nested_switches_and_loops_break_and_continue_their_own_construct() {
     // i = 0: 1000; i = 1: 4 and 1000; i = 2: 2004 is no 4 and continues; i = 3 too; i = 4 and 5: 1000 each.
     assert_eq!(statements("", body, 1), [4004]);
 }
+
+#[test]
+fn a_long_chain_of_calls_runs() {
+    let mut before = String::from("fn f0(x: u32) -> u32 { return x + 1u; }\n");
+    for level in 1..1000 {
+        before += &format!("fn f{level}(x: u32) -> u32 {{ return f{}(x) + 2u; }}\n", level - 1);
+    }
+    assert_eq!(statements(&before, "out[0] = f999(5u);", 1), [6 + 2 * 999]);
+}

@@ -11,10 +11,7 @@ fn refusal(before: &str, body: &str) -> String {
 #[test]
 fn a_private_variable_of_a_huge_size_is_refused_by_name() {
     let error = refusal("var<private> p: array<u32, 100000000>;", "out[0] = p[out[0]];");
-    assert_eq!(
-        error,
-        "k.wgsl:1:1: kernel `k`: a private variable of this type or size does not run on the CPU"
-    );
+    assert_eq!(error, "k.wgsl:1:1: kernel `k`: a value of this type or size does not run on the CPU");
 }
 
 #[test]
@@ -24,7 +21,38 @@ fn a_function_with_huge_variables_is_refused_by_name() {
 }
 
 #[test]
-fn a_ray_query_is_refused_by_name() {
-    let error = refusal("enable wgpu_ray_query;", "var q: ray_query; out[0] = 1u;");
-    assert!(error.contains("a variable of this type does not run on the CPU"), "{error}");
+fn what_no_kernel_of_the_cpu_has_is_refused_by_name() {
+    let matrix = "enable wgpu_cooperative_matrix; alias M = coop_mat8x8<f32, C>;";
+    let cases = [
+        ("enable wgpu_ray_query;", "var q: ray_query; out[0] = 1u;", "a ray query"),
+        ("enable wgpu_int16;", "var x: vec2<i16>; out[0] = u32(x.y);", "an integer of 16 bits"),
+        (
+            "enable wgpu_int16; struct S { x: array<i16, 4> }",
+            "var x: S; out[0] = 1u;",
+            "an integer of 16 bits",
+        ),
+        (matrix, "var m: M; out[0] = 1u;", "a cooperative matrix"),
+    ];
+    for (before, body, what) in cases {
+        let error = refusal(before, body);
+        assert!(error.ends_with(&format!("kernel `k`: {what} does not run on the CPU")), "{error}");
+    }
+}
+
+#[test]
+fn what_only_other_entry_points_use_is_no_reason_to_refuse() {
+    let text = "
+        @compute @workgroup_size(1) fn k() { out[0] = 1u; }
+        var<private> p: array<u32, 100000000>;
+        fn other() { var q: array<u32, 100000000>; out[0] = q[out[1]]; }
+        @compute @workgroup_size(1) fn l() { other(); p[out[0]] = 1u; }";
+    assert!(prepare(&format!("{text}{OUT}")).is_ok());
+}
+
+#[test]
+fn invocations_that_wait_with_huge_variables_are_refused_by_name() {
+    let body = "var p: array<u32, 2000000>; p[out[0]] = 1u; workgroupBarrier(); out[0] = p[out[1]];";
+    let text = format!("@compute @workgroup_size(256) fn k() {{ {body} }} {OUT}");
+    let error = prepare(&text).err().unwrap().to_string();
+    assert!(error.contains("a workgroup with 256 times 20000"), "{error}");
 }

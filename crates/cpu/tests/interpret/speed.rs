@@ -1,6 +1,6 @@
 //! The time that kernels take: `cargo test -p fencepost-cpu --test interpret -- --ignored --nocapture speed`.
 
-use crate::harness::{Buffer, prepare_source, run};
+use crate::harness::{Buffer, OUT, prepare_source, run};
 use fencepost_kernels::ShaderSource;
 use std::time::Instant;
 
@@ -60,6 +60,16 @@ fn speed_of_kernels() {
     time("an invocation of a sum with 6 barriers", &text(SUM), 1024, &[], pair(), 65536);
     let chunks = vec![words(65536), words(512)];
     time("a byte of BLAKE3", &builtin("blake3_chunks.wgsl"), 1, &[65536, 0, 0, 0], chunks, 65536);
+    let calls = |name: &str, call: &str| {
+        let body = format!("for (var n = 0u; n < 1000u; n++) {{ x = {call}; }}");
+        let text =
+            format!("{OUT} @compute @workgroup_size(64) fn k() {{ var x = 0.5; {body} out[0] = u32(x); }}");
+        time(name, &ShaderSource::text("k.wgsl", text), 1, &[], vec![words(1)], 64 * 1000);
+    };
+    calls("an iteration of an empty loop", "x");
+    calls("an iteration with sin", "sin(x)");
+    calls("an iteration with clamp", "clamp(x, 0.25, 0.5)");
+    calls("an iteration with length and normalize", "length(normalize(vec3(x)))");
     let mut buffers = [words(4096)];
     let kernel = prepare_source(&text(MANDELBROT), &[]).unwrap();
     let start = Instant::now();

@@ -65,6 +65,9 @@ pub(crate) fn integers(ty: naga::Scalar) -> Vec<i128> {
     let (least, greatest) = range(ty);
     let mut values = vec![least, least + 1, least + 2, greatest, greatest - 1, greatest / 2, greatest / 3];
     values.extend(-9..10);
+    // The conversion of these to `f32` by way of `f64` would round twice.
+    let twice = (1_i128 << 60) + (1 << 36) + 1;
+    values.extend([twice, -twice, 8 * twice]);
     values.extend((0..i128::BITS / 2).step_by(5).flat_map(|bit| [1_i128 << bit, -(1_i128 << bit)]));
     values.extend((0..20).map(|_| i128::from(random.i64(..))));
     values.extend((0..20).map(|_| i128::from(random.i32(..))));

@@ -22,7 +22,7 @@ impl FunctionDecoder<'_, '_> {
         if self.inner(handle).pointer_space().is_some() {
             return self.pointer(handle);
         }
-        Err(self.unsupported_at(handle, "a value of this kind"))
+        Err(self.unsupported_value(handle))
     }
 
     /// Puts a pointer into a slot.
@@ -44,7 +44,7 @@ impl FunctionDecoder<'_, '_> {
                 let offset = self.local(variable) as u64;
                 Ok(Address { offset, index: None, root: Root::Frame })
             }
-            _ => Err(self.unsupported_at(handle, "a pointer of this kind")),
+            _ => Err(self.unsupported_value(handle)),
         }
     }
 
@@ -65,7 +65,7 @@ impl FunctionDecoder<'_, '_> {
         base: Handle<Expression>,
         number: u32,
     ) -> Result<()> {
-        let wrong = |this: &Self| this.unsupported_at(handle, "a part of this type");
+        let wrong = |this: &Self| this.unsupported_value(base);
         let value = if let Some(ty) = self.pointee(base) {
             if matches!(self.decoder.shapes.inner(&ty), TypeInner::Array { size: ArraySize::Dynamic, .. }) {
                 let index = self.constant(&[u64::from(number)].into())?;
@@ -91,7 +91,7 @@ impl FunctionDecoder<'_, '_> {
         base: Handle<Expression>,
         index: Handle<Expression>,
     ) -> Result<()> {
-        let wrong = |this: &Self| this.unsupported_at(handle, "an element of this type");
+        let wrong = |this: &Self| this.unsupported_value(base);
         let index = self.slot(index)?;
         let Some(ty) = self.pointee(base) else {
             let elements = self.decoder.shapes.elements(self.inner(base)).ok_or_else(|| wrong(self))?;
@@ -113,7 +113,7 @@ impl FunctionDecoder<'_, '_> {
         index: Slot,
     ) -> Result<()> {
         let elements = self.decoder.shapes.elements(self.decoder.shapes.inner(ty));
-        let elements = elements.ok_or_else(|| self.unsupported_at(handle, "an element of this type"))?;
+        let elements = elements.ok_or_else(|| self.unsupported_value(base))?;
         let at = self.address(base)?;
         let to = self.reserve(1)?;
         let stride = if at.is_stack() { elements.slots } else { elements.bytes };
@@ -134,9 +134,9 @@ impl FunctionDecoder<'_, '_> {
         handle: Handle<Expression>,
         array: Handle<Expression>,
     ) -> Result<()> {
-        let ty = self.pointee(array).ok_or_else(|| self.unsupported_at(handle, "the length of this type"))?;
+        let ty = self.pointee(array).ok_or_else(|| self.unsupported_value(array))?;
         let elements = self.decoder.shapes.elements(self.decoder.shapes.inner(&ty));
-        let stride = elements.ok_or_else(|| self.unsupported_at(handle, "the length of this type"))?.bytes;
+        let stride = elements.ok_or_else(|| self.unsupported_value(array))?.bytes;
         let at = self.address(array)?;
         let to = self.result(handle)?.slot;
         self.push(Op::Length { to, array: Box::new(Unsized { at, stride }) });
@@ -146,7 +146,7 @@ impl FunctionDecoder<'_, '_> {
     /// Decodes a load through a pointer.
     pub(super) fn load(&mut self, pointer: Handle<Expression>, to: To) -> Result<()> {
         let at = self.address(pointer)?;
-        let ty = self.pointee(pointer).ok_or_else(|| self.unsupported_at(pointer, "a load from here"))?;
+        let ty = self.pointee(pointer).ok_or_else(|| self.unsupported_value(pointer))?;
         if at.is_stack() {
             self.push(match slot_of(&at, to.count) {
                 Some(from) => Op::LoadSlot { to: to.slot, from },
@@ -170,7 +170,7 @@ impl FunctionDecoder<'_, '_> {
         let from = self.slot(value)?;
         let count = self.count(value)?;
         let at = self.address(pointer)?;
-        let ty = self.pointee(pointer).ok_or_else(|| self.unsupported_at(pointer, "a store to here"))?;
+        let ty = self.pointee(pointer).ok_or_else(|| self.unsupported_value(pointer))?;
         if at.is_stack() {
             self.push(match slot_of(&at, count) {
                 Some(to) => Op::StoreSlot { to, from },
@@ -192,8 +192,7 @@ impl FunctionDecoder<'_, '_> {
     /// Returns the number of a shape, or `None` for words that follow each other.
     fn shape(&mut self, pointer: Handle<Expression>, ty: &TypeResolution) -> Result<Option<u32>> {
         let runs = self.decoder.shapes.runs(self.decoder.shapes.inner(ty));
-        let runs =
-            runs.ok_or_else(|| self.unsupported_at(pointer, "a copy of a value of this type or size"))?;
+        let runs = runs.ok_or_else(|| self.unsupported_value(pointer))?;
         if let [run] = runs[..]
             && run.width == 4
         {

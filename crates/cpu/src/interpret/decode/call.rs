@@ -1,6 +1,7 @@
 //! Calls, atomic operations, uniform loads and operations of subgroups.
 
 use super::function::FunctionDecoder;
+use super::refusal;
 use crate::error::Result;
 use crate::interpret::op::{Atomic, Call, Exchange, Op, Subgroup, To};
 use naga::{AtomicFunction, CollectiveOperation, Expression, Function, GatherMode, Handle, Scalar};
@@ -38,7 +39,7 @@ impl FunctionDecoder<'_, '_> {
                 self.exchange(Subgroup { exchange, ty, from, to });
                 Ok(())
             }
-            _ => Err(self.unsupported(refusal(statement))),
+            _ => Err(self.unsupported(refusal::of_statement(statement))),
         }
     }
 
@@ -112,16 +113,5 @@ impl FunctionDecoder<'_, '_> {
 
     fn exchange(&mut self, subgroup: Subgroup) {
         self.push(Op::Subgroup(Box::new(subgroup)));
-    }
-}
-
-/// Names what a statement needs that the interpreter lacks.
-fn refusal(statement: &Statement) -> &'static str {
-    match statement {
-        Statement::ImageStore { .. } | Statement::ImageAtomic { .. } => "a texture",
-        Statement::RayQuery { .. } | Statement::RayPipelineFunction(_) => "a ray query",
-        Statement::CooperativeStore { .. } => "a cooperative matrix",
-        Statement::Kill => "`discard`",
-        _ => "this statement",
     }
 }

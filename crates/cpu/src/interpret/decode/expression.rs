@@ -1,8 +1,9 @@
 //! The expressions that compute values.
 
 use super::function::{FunctionDecoder, Value};
+use super::refusal;
 use crate::error::Result;
-use crate::interpret::op::{Binary, From, Op, Origin, Product, Quick, Slot, To};
+use crate::interpret::op::{Binary, Op, Origin, Product, Quick, Slot, Strided, To};
 use crate::interpret::quick;
 use naga::{BinaryOperator, Expression, Handle, ScalarKind, SwizzleComponent, TypeInner};
 
@@ -58,7 +59,7 @@ impl FunctionDecoder<'_, '_> {
             }
             Expression::As { expr, kind, convert } => self.convert(handle, expr, kind, convert),
             Expression::ArrayLength(array) => self.array_length(handle, array),
-            _ => Err(self.unsupported_at(handle, refusal(expression))),
+            _ => Err(self.unsupported_at(handle, refusal::of_expression(expression))),
         }
     }
 
@@ -91,9 +92,9 @@ impl FunctionDecoder<'_, '_> {
     }
 
     /// Returns an operand of an instruction that works on components.
-    fn each(&mut self, handle: Handle<Expression>) -> Result<From> {
+    fn each(&mut self, handle: Handle<Expression>) -> Result<Strided> {
         let step = u8::from(self.count(handle)? > 1);
-        Ok(From { slot: self.slot(handle)?, step })
+        Ok(Strided { slot: self.slot(handle)?, step })
     }
 
     fn binary(
@@ -124,7 +125,7 @@ impl FunctionDecoder<'_, '_> {
     /// Appends a quick function of operands that have as many slots as the result.
     pub(super) fn push_quick(&mut self, function: Quick, to: To, operands: [Slot; 2]) {
         let [a, b] = operands;
-        let each = |slot| From { slot, step: 1 };
+        let each = |slot| Strided { slot, step: 1 };
         self.push(match to.count {
             1 => Op::Quick { function, to: to.slot, a, b },
             _ => Op::QuickEach { function, to, a: each(a), b: each(b) },
@@ -182,22 +183,5 @@ fn product(left: &TypeInner, right: &TypeInner) -> Option<(u8, u8, u8)> {
             Some((*rows as u8, *inner as u8, *columns as u8))
         }
         _ => None,
-    }
-}
-
-/// Names what an expression needs that the interpreter lacks.
-fn refusal(expression: &Expression) -> &'static str {
-    match expression {
-        Expression::ImageSample { .. } | Expression::ImageLoad { .. } | Expression::ImageQuery { .. } => {
-            "a texture"
-        }
-        Expression::Derivative { .. } => "a derivative",
-        Expression::RayQueryVertexPositions { .. }
-        | Expression::RayQueryProceedResult
-        | Expression::RayQueryGetIntersection { .. } => "a ray query",
-        Expression::CooperativeLoad { .. } | Expression::CooperativeMultiplyAdd { .. } => {
-            "a cooperative matrix"
-        }
-        _ => "this expression",
     }
 }

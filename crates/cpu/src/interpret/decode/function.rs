@@ -2,12 +2,14 @@
 
 use super::constant::{self, Constants};
 use super::statement::{Scope, Task};
-use super::{Decoder, Global, STACK};
+use super::{Decoder, Global, STACK, refusal};
 use crate::error::{Error, Result};
 use crate::interpret::op::{Address, Code, Op, Origin, Root, Slot, Target, To};
 use naga::proc::TypeResolution;
 use naga::valid::FunctionInfo;
-use naga::{Expression, Function, Handle, LocalVariable, Span, TypeInner};
+use naga::{
+    AddressSpace, Expression, Function, GlobalVariable, Handle, LocalVariable, Span, Type, TypeInner,
+};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
@@ -98,7 +100,7 @@ impl<'d, 'p> FunctionDecoder<'d, 'p> {
         let mut slots = Vec::new();
         for argument in &self.function.arguments {
             let count = self.decoder.shapes.slots_of(argument.ty);
-            let count = count.ok_or_else(|| self.unsupported("an argument of this type"))?;
+            let count = count.ok_or_else(|| self.unsupported(self.refused(argument.ty)))?;
             slots.push(self.reserve(count)?);
         }
         for (handle, expression) in self.function.expressions.iter() {
@@ -122,12 +124,12 @@ impl<'d, 'p> FunctionDecoder<'d, 'p> {
         for (handle, variable) in self.function.local_variables.iter() {
             self.origin.span = self.function.local_variables.get_span(handle);
             let count = self.decoder.shapes.slots_of(variable.ty);
-            let count = count.ok_or_else(|| self.unsupported("a variable of this type"))?;
+            let count = count.ok_or_else(|| self.unsupported(self.refused(variable.ty)))?;
             let slot = self.reserve(count)?;
             self.locals.push(slot);
             match variable.init {
-                None => zeroed.push((slot, count)),
-                Some(init) => set.push((slot, count, init)),
+                Some(init) if !self.is_zero(init) => set.push((slot, count, init)),
+                _ => zeroed.push((slot, count)),
             }
         }
         for (slot, count) in zeroed {
@@ -143,16 +145,29 @@ impl<'d, 'p> FunctionDecoder<'d, 'p> {
         Ok(())
     }
 
+    /// Returns `true` for a constant whose bits are all zero.
+    fn is_zero(&self, handle: Handle<Expression>) -> bool {
+        self.known[handle.index()].as_ref().is_some_and(|value| value.iter().all(|&bits| bits == 0))
+    }
+
     /// Returns the slot of a variable of the function.
     pub(super) fn local(&self, variable: Handle<LocalVariable>) -> Slot {
         self.locals[variable.index()]
     }
 
     /// Returns the address of a variable of the module.
-    pub(super) fn global(&self, variable: Handle<naga::GlobalVariable>) -> Result<Address> {
+    pub(super) fn global(&self, variable: Handle<GlobalVariable>) -> Result<Address> {
+        let program = self.decoder.program;
         let (root, offset) = match self.decoder.globals.get(&variable) {
             Some(&Global::Region(region, byte)) => (Root::Region(region), byte),
             Some(&Global::Private(slot)) => (Root::Private, slot),
+            // Nothing loads or stores through a pointer to a variable that the entry point does not use.
+            None if program.info().get_entry_point(program.entry_index())[variable].is_empty() => {
+                match program.module().global_variables[variable].space {
+                    AddressSpace::Private => (Root::Private, 0),
+                    _ => (Root::Region(u16::MAX), 0),
+                }
+            }
             None => return Err(self.unsupported("a variable that is no buffer and no uniform block")),
         };
         Ok(Address { offset, index: None, root })
@@ -250,13 +265,25 @@ impl<'d, 'p> FunctionDecoder<'d, 'p> {
     /// Counts the slots of an expression.
     pub(super) fn count(&self, handle: Handle<Expression>) -> Result<u32> {
         let slots = self.decoder.shapes.slots(self.inner(handle));
-        slots.ok_or_else(|| self.unsupported_at(handle, "a value of this type"))
+        slots.ok_or_else(|| self.unsupported_value(handle))
     }
 
     /// Returns the type of the components of an expression.
     pub(super) fn scalar(&self, handle: Handle<Expression>) -> Result<naga::Scalar> {
         let scalar = self.inner(handle).scalar().filter(|&scalar| crate::interpret::shape::known(scalar));
-        scalar.ok_or_else(|| self.unsupported_at(handle, "a value of this type"))
+        scalar.ok_or_else(|| self.unsupported_value(handle))
+    }
+
+    /// Names the reason why a type has no values here.
+    fn refused(&self, ty: Handle<Type>) -> &'static str {
+        let types = &self.decoder.program.module().types;
+        refusal::of_type(types, &types[ty].inner)
+    }
+
+    /// Returns the error for an expression whose type has no values here.
+    pub(super) fn unsupported_value(&self, handle: Handle<Expression>) -> Error {
+        let what = refusal::of_type(&self.decoder.program.module().types, self.inner(handle));
+        self.unsupported_at(handle, what)
     }
 
     /// Returns the error for something at the current place.

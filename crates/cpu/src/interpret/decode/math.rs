@@ -2,7 +2,7 @@
 
 use super::function::FunctionDecoder;
 use crate::error::Result;
-use crate::interpret::op::{Argument, Math, Op, Product};
+use crate::interpret::op::{Argument, Math, Op, Product, QuickThreeEach, QuickVectors, Strided};
 use crate::interpret::quick;
 use naga::{Expression, Handle, MathFunction, TypeInner};
 use smallvec::SmallVec;
@@ -26,7 +26,24 @@ impl FunctionDecoder<'_, '_> {
             self.push(Op::Product(Box::new(Product { to: to.slot, a, b, rows: 1, inner, columns: 1 })));
             return Ok(());
         }
+        let each = |argument: &Argument| {
+            let step = u8::from(argument.count() > 1);
+            Strided { slot: argument.slot, step }
+        };
+        if let [a, b, c] = &arguments[..]
+            && let Some(function) = quick::math_of_three(fun, first.ty)
+        {
+            let from = [a, b, c].map(each);
+            self.push(Op::QuickThree(Box::new(QuickThreeEach { function, to, from })));
+            return Ok(());
+        }
         let last = *arguments.last().unwrap_or(&first);
+        if first.ty == naga::Scalar::F32
+            && let Some(function) = quick::vector(fun)
+        {
+            self.push(Op::QuickVector(Box::new(QuickVectors { function, to, from: [first, last] })));
+            return Ok(());
+        }
         match quick::math(fun, first.ty) {
             Some(function) if arguments.len() <= 2 && last.count() == first.count() => {
                 self.push_quick(function, to, [first.slot, last.slot]);

@@ -6,6 +6,7 @@ mod constant;
 mod expression;
 mod function;
 mod math;
+mod refusal;
 mod statement;
 
 use super::op::{Code, Origin};
@@ -18,6 +19,9 @@ use rustc_hash::FxHashMap;
 
 /// Limits the slots that an invocation uses.
 pub(super) const STACK: usize = 1 << 22;
+
+/// Limits the slots that the invocations of a workgroup use together.
+const WORKGROUP: usize = 1 << 28;
 
 /// Says which built-in value is in which slot of the entry point.
 #[derive(Clone, Copy, Debug)]
@@ -107,7 +111,8 @@ impl Decoder<'_> {
             let slots =
                 self.shapes.slots_of(variable.ty).filter(|&slots| values.len() + slots as usize <= STACK);
             let Some(slots) = slots else {
-                return Err(self.program.unsupported("a private variable of this type or size", span));
+                let what = refusal::of_type(&module.types, &module.types[variable.ty].inner);
+                return Err(self.program.unsupported(what, span));
             };
             self.globals.insert(handle, Global::Private(values.len() as u64));
             let init = variable.init.map(|init| self.constants[init.index()].clone());
@@ -192,6 +197,12 @@ impl Decoder<'_> {
         if stack > STACK {
             let what =
                 format!("an invocation with {stack} words of variables and values (the most is {STACK})");
+            return Err(self.program.unsupported(what, Span::UNDEFINED));
+        }
+        let together =
+            if waits { self.program.workgroup().iter().map(|&count| count as usize).product() } else { 1 };
+        if stack.saturating_mul(together) > WORKGROUP {
+            let what = format!("a workgroup with {together} times {stack} words (the most is {WORKGROUP})");
             return Err(self.program.unsupported(what, Span::UNDEFINED));
         }
         let workgroup = self.program.buffers().len() as u16 + 1;
