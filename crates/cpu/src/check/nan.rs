@@ -3,7 +3,7 @@
 use super::operands::float;
 use crate::arith::{self, Operand, Outcome, Scalar};
 use naga::valid::FunctionInfo;
-use naga::{BinaryOperator, Expression, Function, Handle, Module, TypeInner};
+use naga::{BinaryOperator, Expression, Function, Handle, MathFunction, Module, TypeInner};
 
 /// Is an operand of an expression, with all of its components.
 struct Value {
@@ -59,7 +59,7 @@ pub(super) fn new_nan(
             if !matches!(op, Add | Subtract | Multiply | Divide | Modulo) {
                 return None;
             }
-            let values = values(&[inner(left), inner(right)], bits)?;
+            let values = values(&[inner(left), inner(right)], bits, false)?;
             let outcome = match &values[..] {
                 [a, b] if a.rows + b.rows == 0 => {
                     Outcome::Scalar(arith::binary(op, a.scalars[0], b.scalars[0]))
@@ -79,7 +79,8 @@ pub(super) fn new_nan(
         Expression::Math { fun, arg, arg1, arg2, arg3 } => {
             let arguments = [Some(arg), arg1, arg2, arg3];
             let inners: Vec<&TypeInner> = arguments.into_iter().flatten().map(inner).collect();
-            let values = values(&inners, bits)?;
+            let each = inners.len() == 1 && !matches!(fun, MathFunction::Length | MathFunction::Normalize);
+            let values = values(&inners, bits, each)?;
             let operands: Vec<Operand<'_>> = values.iter().map(Value::operand).collect();
             let name = format!("{fun:?}");
             let texts: Vec<String> = values.iter().map(Value::text).collect();
@@ -90,14 +91,15 @@ pub(super) fn new_nan(
     }
 }
 
-/// Returns the operands, or `None` if one of them is NaN. Two equal words are the only operand for one component.
-fn values(inners: &[&TypeInner], bits: &[u64]) -> Option<Vec<Value>> {
+/// Returns the operands, or `None` if one of them is NaN. If a function computes each component alone, two equal words are
+/// the only operand for one component.
+fn values(inners: &[&TypeInner], bits: &[u64], each: bool) -> Option<Vec<Value>> {
     let count = |inner: &TypeInner| match *inner {
         TypeInner::Vector { size, .. } => size as usize,
         TypeInner::Matrix { columns, rows, .. } => columns as usize * rows as usize,
         _ => 1,
     };
-    let same = inners.len() == 1 && bits.len() == 2 && bits[0] == bits[1];
+    let same = each && bits.len() == 2 && bits[0] == bits[1];
     let whole = !same && inners.iter().map(|inner| count(inner)).sum::<usize>() == bits.len();
     let (mut values, mut rest) = (Vec::new(), bits);
     for inner in inners {

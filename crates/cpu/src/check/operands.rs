@@ -48,7 +48,12 @@ impl Check {
                 }
                 _ => Self::None,
             },
-            Expression::Math { arg, .. } if scalar(arg).is_some_and(is_float) => Self::Float,
+            // A function without a scalar type returns a struct of floats.
+            Expression::Math { arg, .. }
+                if scalar(arg).is_some_and(is_float) && scalar(expression).is_none_or(is_float) =>
+            {
+                Self::Float
+            }
             _ => Self::None,
         }
     }
