@@ -14,6 +14,7 @@ use super::unread::Unread;
 use crate::interpret::{Missing, Observer, Site, Touched};
 use naga::{Barrier, Expression, Handle, TypeInner};
 use rustc_hash::FxHashSet;
+use std::ops::Range;
 
 /// Watches a launch and collects its mistakes.
 pub(super) struct Checker<'k> {
@@ -113,6 +114,27 @@ impl<'k> Checker<'k> {
             if area.shared {
                 let near = if area.storage { &mut self.near_storage } else { &mut self.near };
                 near.add(word, (number, region), (mask, kind), actor);
+            }
+        }
+        if self.options.whole_vectors && kind == AccessKind::Write && !moved {
+            self.access_vector(number, region, range, actor);
+        }
+    }
+
+    /// Adds a store to a component as a store to the other components of its vector.
+    fn access_vector(&mut self, site: u32, region: u16, component: Range<u64>, actor: Actor) {
+        let (vector, area) = (self.names.sites.vector(site), self.memories.area(region));
+        let (Some(vector), Some(area)) = (vector, area) else { return };
+        let start = component.start / vector.alignment * vector.alignment;
+        let whole = start..(start + vector.bytes).min(area.bytes);
+        let near = if area.storage { &mut self.near_storage } else { &mut self.near };
+        for at in whole.start / 4..whole.end.div_ceil(4) {
+            let word = Word { memory: area.memory, number: area.base + at };
+            let others = [whole.start..component.start, component.end..whole.end];
+            for part in others.map(|part| part.start.max(4 * at)..part.end.min(4 * at + 4)) {
+                if !part.is_empty() {
+                    near.add(word, (site, region), (shadow::mask(at, &part), AccessKind::Write), actor);
+                }
             }
         }
     }

@@ -14,7 +14,8 @@
 //! # Limits
 //! - A check sees the accesses of one run. Another input may lead to other accesses.
 //! - Operations of subgroups, also `subgroupBarrier`, order nothing here.
-//! - A byte is accessed if the text names it: a store to a component of a vector does not access the other ones.
+//! - A byte is accessed if the text names it. WGSL lets a store to a component access the whole vector;
+//!   [`CheckOptions::whole_vectors`] takes this into account.
 //! - An access through an index out of range is found as such, and takes part in no race.
 //! - A read of unwritten memory is found when it happens, even if the kernel ignores the value.
 

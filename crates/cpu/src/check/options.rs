@@ -8,12 +8,15 @@ pub struct CheckOptions {
     /// Finds reads of variables of the workgroup that no invocation wrote. WGSL sets them to zero, so this is no mistake
     /// of the kernel by itself.
     pub unwritten_workgroup: bool,
+    /// Counts a store to a component of a vector as a store to the whole vector, as WGSL allows it to be. GPUs store to the
+    /// component only.
+    pub whole_vectors: bool,
     /// Limits the list of findings.
     pub most: usize,
 }
 
 impl Default for CheckOptions {
     fn default() -> Self {
-        Self { nan: false, unwritten_workgroup: false, most: 100 }
+        Self { nan: false, unwritten_workgroup: false, whole_vectors: false, most: 100 }
     }
 }

@@ -5,8 +5,16 @@ use super::operands::Check;
 use crate::interpret::{AtomicAccess, Interpreter, Site};
 use crate::program::Program;
 use naga::valid::FunctionInfo;
-use naga::{Barrier, Block, Expression, Function, Handle, Span, Statement};
+use naga::{Barrier, Block, Expression, Function, Handle, Span, Statement, TypeInner, VectorSize};
 use rustc_hash::FxHashMap;
+
+/// Is the memory of a vector.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Vector {
+    /// Divides the byte at which the vector begins.
+    pub(super) alignment: u64,
+    pub(super) bytes: u64,
+}
 
 /// Knows the instructions of all functions by one number for each.
 pub(super) struct Sites<'k> {
@@ -16,6 +24,8 @@ pub(super) struct Sites<'k> {
     first: Vec<u32>,
     spans: Vec<Span>,
     checks: Vec<Check>,
+    /// Holds the vector of each instruction whose pointer names a component.
+    vectors: Vec<Option<Vector>>,
     /// Holds the statements of barriers by the function and the first byte of the text.
     barriers: FxHashMap<(usize, usize), Barrier>,
 }
@@ -23,20 +33,22 @@ pub(super) struct Sites<'k> {
 impl<'k> Sites<'k> {
     /// Lists the instructions of a program.
     pub(super) fn new(program: &'k Program, interpreter: &'k Interpreter) -> Self {
-        let (mut first, mut spans, mut checks) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut first, mut spans, mut checks, mut vectors) =
+            (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut barriers = FxHashMap::default();
         for number in 0..interpreter.functions() {
             let (function, info) = (interpreter.function(number), info(program, number));
             first.push(spans.len() as u32);
             for (expression, span) in interpreter.origins(number) {
                 spans.push(span);
+                vectors.push(expression.and_then(|at| vector(program, function, info, at)));
                 checks.push(expression.map_or(Check::None, |at| Check::new(program, function, info, at)));
             }
             for (flags, span) in barriers_of(&function.body) {
                 barriers.insert((number, start(span)), flags);
             }
         }
-        Self { program, interpreter, first, spans, checks, barriers }
+        Self { program, interpreter, first, spans, checks, vectors, barriers }
     }
 
     /// Returns the number of an instruction.
@@ -52,6 +64,11 @@ impl<'k> Sites<'k> {
     /// Says what is wrong with some operands of an instruction.
     pub(super) fn check(&self, number: u32) -> &Check {
         &self.checks[number as usize]
+    }
+
+    /// Returns the vector to a component of which an instruction has a pointer.
+    pub(super) fn vector(&self, number: u32) -> Option<Vector> {
+        self.vectors[number as usize]
     }
 
     /// Says how an instruction accesses an atomic variable.
@@ -104,6 +121,32 @@ fn info(program: &Program, function: usize) -> &FunctionInfo {
         || program.info().get_entry_point(program.entry_index()),
         |handle| &program.info()[handle],
     )
+}
+
+/// Returns the vector to a component of which an expression points.
+fn vector(
+    program: &Program,
+    function: &Function,
+    info: &FunctionInfo,
+    pointer: Handle<Expression>,
+) -> Option<Vector> {
+    let (Expression::Access { base, .. } | Expression::AccessIndex { base, .. }) =
+        function.expressions[pointer]
+    else {
+        return None;
+    };
+    let types = &program.module().types;
+    let (size, scalar) = match *info[base].ty.inner_with(types) {
+        TypeInner::ValuePointer { size: Some(size), scalar, .. } => (size, scalar),
+        TypeInner::Pointer { base, .. } => match types[base].inner {
+            TypeInner::Vector { size, scalar } => (size, scalar),
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let width = u64::from(scalar.width);
+    let alignment = if size == VectorSize::Bi { 2 * width } else { 4 * width };
+    Some(Vector { alignment, bytes: size as u64 * width })
 }
 
 fn start(span: Span) -> usize {

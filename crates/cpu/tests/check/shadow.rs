@@ -75,3 +75,24 @@ fn reads_of_unwritten_variables_of_the_workgroup_are_found_if_the_caller_wants()
     };
     assert_eq!((element.path.as_str(), findings[0].count), ("w[4]", 4));
 }
+
+#[test]
+fn stores_to_two_components_are_a_race_if_the_caller_wants() {
+    let text = "
+        @group(0) @binding(0) var<storage, read_write> v: array<vec3<f32>, 8>;
+        var<workgroup> m: mat2x2<f32>;
+        @compute @workgroup_size(8) fn k(@builtin(local_invocation_index) i: u32) {
+            v[i / 2u][i % 2u] = 1.0;
+            if i < 2u { m[i].y = 2.0; }
+        }";
+    let mut launch = Launch::new(Kernel::text(text));
+    assert_eq!(launch.check(0), []);
+    launch.options.whole_vectors = true;
+    let findings = launch.check(0);
+    (1..5).for_each(|seed| assert_eq!(launch.check(seed), findings));
+    let [Mistake::RaceInWorkgroup(race)] = &findings.iter().map(|f| &f.mistake).collect::<Vec<_>>()[..]
+    else {
+        panic!("{findings:?}")
+    };
+    assert_eq!((race.element.path.as_str(), race.one.step.place.as_ref().unwrap().line), ("v[0].x", 5));
+}
