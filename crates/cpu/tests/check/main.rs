@@ -4,6 +4,7 @@
 mod harness;
 mod message;
 mod order;
+mod pairs;
 mod planted;
 mod shadow;
 mod silence;
