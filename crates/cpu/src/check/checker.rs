@@ -226,7 +226,7 @@ impl Observer for Checker<'_> {
                     operation,
                 });
             }
-        } else if let Some(wrong) = check.find(operands) {
+        } else if let (true, Some(wrong)) = (self.options.operands, check.find(operands)) {
             let key = Key::Operands { site: site_number, kind: wrong.kind };
             self.list.add(key, order, || wrong.mistake(names.step(site_number, actor)));
         }

@@ -11,6 +11,11 @@
 //! races in the run is found**, and no pair without a race. Invocations run one after the other, so the order in which they
 //! run has no part in it: a seed changes a finding only where the accesses themselves depend on the order.
 //!
+//! # Unwritten memory
+//! A read of bytes of a buffer is a finding if no upload, fill, copy or kernel wrote them before, and in no order of the
+//! invocations another one writes them first. Where one may, the read and the write are a race, or both are atomic. An
+//! atomic change reads its word, so each change of an unwritten word is a finding.
+//!
 //! # Limits
 //! - A check sees the accesses of one run. Another input may lead to other accesses.
 //! - Operations of subgroups, also `subgroupBarrier`, order nothing here.

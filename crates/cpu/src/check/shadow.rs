@@ -45,12 +45,26 @@ impl Shadow {
 
     /// Marks the bytes of a copy: those are written whose source is.
     pub fn copy(&mut self, from: u64, bytes: Range<u64>, to: u64, start: u64) {
-        let source: Vec<bool> = bytes.clone().map(|byte| self.is_written(from, byte)).collect();
+        let first = bytes.start / 4;
+        let source = self.buffers.get(&from).map_or(&[][..], |words| {
+            let end = (bytes.end.div_ceil(4) as usize).min(words.len());
+            words.get(first as usize..end).unwrap_or(&[])
+        });
+        let mut source = source.to_vec();
+        reserve(&mut source, bytes.end.saturating_sub(4 * first));
+        let len = bytes.end.saturating_sub(bytes.start);
         let words = self.buffers.entry(to).or_default();
-        reserve(words, start + source.len() as u64);
-        for (byte, written) in (start..).zip(source) {
-            let (word, bit) = ((byte / 4) as usize, 1 << (byte % 4));
-            words[word] = if written { words[word] | bit } else { words[word] & !bit };
+        reserve(words, start + len);
+        if [bytes.start, len, start].iter().all(|number| number.is_multiple_of(4)) {
+            let at = (start / 4) as usize;
+            words[at..at + (len / 4) as usize].copy_from_slice(&source[..(len / 4) as usize]);
+            return;
+        }
+        for (number, byte) in (start..start + len).enumerate() {
+            let from = bytes.start % 4 + number as u64;
+            let written = source[(from / 4) as usize] >> (from % 4) & 1;
+            let (word, bit) = (&mut words[(byte / 4) as usize], byte % 4);
+            *word = *word & !(1 << bit) | written << bit;
         }
     }
 
@@ -107,6 +121,13 @@ mod tests {
         let written = |buffer| (0..12).filter(|&byte| shadow.is_written(buffer, byte)).collect::<Vec<_>>();
         assert_eq!(written(1), [2, 3, 4, 5, 6, 7, 8]);
         assert_eq!(written(2), [5, 6]);
+        shadow.copy(1, 0..12, 3, 8);
+        shadow.copy(9, 0..4, 3, 12);
+        let written = (0..24).filter(|&byte| shadow.is_written(3, byte)).collect::<Vec<_>>();
+        assert_eq!(written, [10, 11, 16]);
+        shadow.copy(3, 9..20, 3, 0);
+        let written = (0..24).filter(|&byte| shadow.is_written(3, byte)).collect::<Vec<_>>();
+        assert_eq!(written, [1, 2, 7, 11, 16]);
         shadow.forget(1);
         assert!(!shadow.is_written(1, 3));
     }

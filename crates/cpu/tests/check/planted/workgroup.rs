@@ -75,6 +75,21 @@ pub(super) const BUGS: &[Bug] = &[
             out[i] = v;",
     },
     Bug {
+        name: "a barrier of the workgroup in a module with overrides",
+        kind: "race in a workgroup",
+        what: "out[0]",
+        groups: 1,
+        before: "override TURN: u32 = 63; override SIZE: u32 = 2 * TURN; var<workgroup> v: array<u32, SIZE>;",
+        body: "
+            out[i] = x[i]; //@
+            workgroupBarrier();
+            for (var n = TURN; n < SIZE; n += TURN) {
+                v[i] = out[n - i]; //@
+                workgroupBarrier();
+                if n > 1000u { workgroupBarrier(); }
+            }",
+    },
+    Bug {
         name: "a barrier of buffers between accesses to a variable of the workgroup",
         kind: "race in a workgroup",
         what: "w[0]",
