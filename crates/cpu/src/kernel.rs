@@ -39,6 +39,11 @@ impl CpuKernel {
     /// `bound` names the buffer of each binding in `shadow`, which knows what was written before this launch and learns
     /// what the launch writes.
     ///
+    /// A race is two accesses of one byte of which one writes and one is not atomic, and which no barrier orders:
+    /// `workgroupBarrier` orders accesses to variables of the workgroup, `storageBarrier` those to buffers, and nothing orders
+    /// two workgroups. Each pair of lines that races in this run is found, whatever the seed. Another input may have other
+    /// races.
+    ///
     /// # Errors
     /// [`Fault::Stopped`] if the caller stopped the run. A barrier that some invocations miss ends the run, and is a
     /// finding.

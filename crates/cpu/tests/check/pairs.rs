@@ -1,7 +1,7 @@
-//! The races of random kernels are those that a comparison of all pairs of accesses finds.
+//! The races and the unwritten reads of random kernels are those that a comparison of all pairs of accesses finds.
 
 use crate::harness::{Kernel, Launch};
-use fencepost_cpu::{AccessKind, Finding, Mistake};
+use fencepost_cpu::{AccessKind, Finding, Mistake, Shadow};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -112,20 +112,25 @@ fn found(finding: &Finding) -> Pair {
     (between, line(&race.one.step.place), line(&race.other.step.place))
 }
 
+/// Makes a launch of random lines, and returns it with its text.
+fn launch(lines: &[Line]) -> (Launch, String) {
+    let mut text = String::from(
+        "@group(0) @binding(0) var<storage, read_write> same_n: array<atomic<u32>>; \
+        @group(0) @binding(1) var<storage, read> same_plain: array<u32>; var<workgroup> w: array<u32, 12>; \
+        @compute @workgroup_size(8) fn k(@builtin(global_invocation_id) id: vec3<u32>) { var sum = 0u;\n",
+    );
+    lines.iter().for_each(|line| writeln!(text, "{}", line.text()).unwrap());
+    text += "if sum == 77777u { atomicAdd(&same_n[40], same_plain[41]); }\n}";
+    (Launch::new(Kernel::text(text.clone())).groups(GROUPS), text)
+}
+
 #[test]
 fn the_races_of_random_kernels_are_those_of_all_pairs_of_accesses() {
     let (mut with, mut without) = (0, 0);
     for seed in 0..600 {
         let mut rng = fastrand::Rng::with_seed(seed);
         let lines: Vec<Line> = (0..rng.usize(2..12)).map(|_| Line::random(&mut rng)).collect();
-        let mut text = String::from(
-            "@group(0) @binding(0) var<storage, read_write> same_n: array<atomic<u32>>; \
-            @group(0) @binding(1) var<storage, read> same_plain: array<u32>; var<workgroup> w: array<u32, 12>; \
-            @compute @workgroup_size(8) fn k(@builtin(global_invocation_id) id: vec3<u32>) { var sum = 0u;\n",
-        );
-        lines.iter().for_each(|line| writeln!(text, "{}", line.text()).unwrap());
-        text += "if sum == 77777u { atomicAdd(&same_n[40], same_plain[41]); }\n}";
-        let launch = Launch::new(Kernel::text(text.clone())).groups(GROUPS);
+        let (launch, text) = launch(&lines);
         let findings = launch.check(seed % 3);
         let pairs: Vec<Pair> = findings.iter().map(found).collect();
         let expected = expected(&lines);
@@ -135,4 +140,42 @@ fn the_races_of_random_kernels_are_those_of_all_pairs_of_accesses() {
         *(if expected.is_empty() { &mut without } else { &mut with }) += 1;
     }
     assert!(with > 100 && without > 50, "{with} kernels have races, {without} have none");
+}
+
+/// Returns `true` if an access reads a word of the buffer that nothing wrote, in each order of the invocations.
+fn is_unwritten(all: &[Done], read: &Done) -> bool {
+    let change = read.kind == AccessKind::AtomicChange;
+    let writes = all.iter().filter(|other| other.storage && other.word == read.word && other.kind.writes());
+    // A change does not give a word its first value for another change.
+    let mut writes = writes.filter(|other| !(change && other.kind == AccessKind::AtomicChange));
+    let after = |other: &Done| {
+        let same_group = other.invocation / SIZE == read.invocation / SIZE;
+        let own = other.invocation == read.invocation && other.line >= read.line;
+        own || (same_group && other.barriers > read.barriers)
+    };
+    read.storage && read.kind.reads() && writes.all(after)
+}
+
+#[test]
+fn the_unwritten_reads_of_random_kernels_are_those_of_all_orders() {
+    let (mut with, mut without) = (0, 0);
+    for seed in 0..600 {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let lines: Vec<Line> = (0..rng.usize(2..12)).map(|_| Line::random(&mut rng)).collect();
+        let (mut launch, text) = launch(&lines);
+        launch.shadow = Shadow::new();
+        let all = accesses(&lines);
+        let expected = all.iter().filter(|read| is_unwritten(&all, read)).map(|read| read.line);
+        let expected: BTreeSet<usize> = expected.collect();
+        for order in [0, seed + 1] {
+            let findings = launch.check(order);
+            let reads =
+                findings.iter().filter(|finding| matches!(finding.mistake, Mistake::UnwrittenRead { .. }));
+            let reads: Vec<usize> = reads.map(|finding| finding.place().unwrap().line - 2).collect();
+            assert_eq!(reads.iter().copied().collect::<BTreeSet<_>>(), expected, "seed {seed}\n{text}");
+            assert_eq!(reads.len(), expected.len(), "seed {seed}\n{text}");
+        }
+        *(if expected.is_empty() { &mut without } else { &mut with }) += 1;
+    }
+    assert!(with > 100 && without > 50, "{with} kernels have unwritten reads, {without} have none");
 }
