@@ -1,5 +1,6 @@
 //! A program that runs as a kernel of the host.
 
+use crate::check::{self, Bound, CheckOptions, Finding, Shadow};
 #[cfg(all(feature = "compile", not(target_family = "wasm")))]
 use crate::compile::Compiled;
 use crate::error::{Fault, Result};
@@ -80,6 +81,58 @@ impl CpuKernel {
             }
         }
         Ok(())
+    }
+
+    /// Runs the workgroups of a run on the calling thread, and returns the mistakes that it finds, in the order of the text.
+    ///
+    /// `bound` names the buffer of each binding in `shadow`, which knows what was written before this launch and learns
+    /// what the launch writes.
+    ///
+    /// A race is two accesses of one byte of which one writes and one is not atomic, and which no barrier orders:
+    /// `workgroupBarrier` orders accesses to variables of the workgroup, `storageBarrier` those to buffers, and nothing orders
+    /// two workgroups. Each pair of lines that races in this run is found, whatever the seed. Another input may have other
+    /// races.
+    ///
+    /// # Errors
+    /// [`Fault::Stopped`] if the caller stopped the run. A barrier that some invocations miss ends the run, and is a
+    /// finding.
+    ///
+    /// # Panics
+    /// Panics if `bound` has not one part for each buffer.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost_cpu::{Bound, Cells, CheckOptions, CpuKernel, GridRun, Mistake, Program, Shadow};
+    /// use fencepost_kernels::{Module, ShaderSource};
+    /// use std::sync::{Arc, atomic::AtomicBool};
+    ///
+    /// let text = "
+    ///     @group(0) @binding(0) var<storage, read_write> out: array<u32>;
+    ///     @compute @workgroup_size(4) fn k(@builtin(local_invocation_index) i: u32) { out[i / 2u] = i; }";
+    /// let module = Arc::new(Module::parse(&ShaderSource::text("k.wgsl", text))?);
+    /// let interface = module.interface("k", &[])?;
+    /// let kernel = CpuKernel::new(Arc::new(Program::new(&module, &interface, &[])?))?;
+    ///
+    /// let mut words = [0_u128; 1];
+    /// let buffers = [Cells::new(bytemuck::bytes_of_mut(&mut words))];
+    /// let (groups, range, stop) = ([1; 3], 0..1, AtomicBool::new(false));
+    /// let run = GridRun { groups, range, params: &[], buffers: &buffers, seed: 0, stop: &stop };
+    /// let bound = [Bound { buffer: 7, offset: 0 }];
+    /// let findings = kernel.run_checked(&run, &bound, &mut Shadow::new(), &CheckOptions::default())?;
+    ///
+    /// let Mistake::RaceInWorkgroup(race) = &findings[0].mistake else { panic!("{}", findings[0]) };
+    /// assert_eq!(race.element.path, "out[0]");
+    /// assert_eq!(race.other.step.invocation.global, [1, 0, 0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn run_checked(
+        &self,
+        run: &GridRun<'_>,
+        bound: &[Bound],
+        shadow: &mut Shadow,
+        options: &CheckOptions,
+    ) -> std::result::Result<Vec<Finding>, Fault> {
+        check::run((self.interpreter.program(), &self.interpreter), run, bound, shadow, options)
     }
 }
 

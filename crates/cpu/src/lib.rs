@@ -3,6 +3,7 @@
 //! - [`Program`] is one entry point of a [module](fencepost_kernels::Module), with its overrides applied.
 //! - [`CpuKernel`] runs a program: compiled where it can be, interpreted elsewhere. It is a
 //!   [`HostKernel`](fencepost_kernels::HostKernel).
+//! - [`CpuKernel::run_checked`] runs a program and finds its mistakes, such as races.
 //! - [`GridRun`] describes one run: the grid, the range of its workgroups, the parameters and the buffers.
 //!
 //! Both ways of running have one meaning. Integers wrap, a division by zero gives the dividend, a shift uses the low bits
@@ -11,6 +12,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod arith;
+mod check;
 #[cfg(all(feature = "compile", not(target_family = "wasm")))]
 mod compile;
 mod error;
@@ -19,6 +21,10 @@ mod kernel;
 mod program;
 mod run;
 
+pub use check::{
+    Absent, Access, AccessKind, Bound, CheckOptions, Element, Finding, InvocationId, Mistake, Race, Shadow,
+    Step,
+};
 pub use error::{Error, Fault, Place, Result};
 pub use kernel::CpuKernel;
 pub use program::Program;

@@ -9,6 +9,7 @@ mod builtin;
 mod compute;
 mod decode;
 mod invocation;
+mod listing;
 mod memory;
 mod observer;
 mod op;
@@ -26,7 +27,8 @@ use decode::Decoded;
 use naga::Function;
 use std::sync::Arc;
 
-pub(crate) use observer::{Observer, Site};
+pub(crate) use listing::AtomicAccess;
+pub(crate) use observer::{Missing, Observer, Site, Touched};
 
 /// Interprets a program.
 pub(crate) struct Interpreter {
@@ -45,7 +47,6 @@ impl Interpreter {
     }
 
     /// Returns a function by the number that a [`Site`] has.
-    #[cfg_attr(not(test), expect(dead_code, reason = "only an observer asks"))]
     pub(crate) fn function(&self, number: usize) -> &Function {
         let mut functions = self.program.module().functions.iter();
         functions.nth(number).map_or(&self.program.entry().function, |(_, function)| function)

@@ -24,6 +24,15 @@ pub(crate) enum Touched {
     Stack { slot: usize, count: usize },
 }
 
+/// Says where an invocation is that does not come to a barrier at which others of its workgroup wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Missing {
+    /// Waits at another barrier, or at the same one in another call.
+    Waits(Site),
+    /// Has ended. This is the number in the workgroup.
+    Ended(u32),
+}
+
 /// Is told what happens in a run. Each method is called before the operation takes effect.
 ///
 /// The interpreter is compiled once for each observer, and has no calls for an observer that is not active.
@@ -52,6 +61,9 @@ pub(crate) trait Observer {
 
     /// Is called when all invocations of the workgroup wait at a barrier.
     fn barrier(&mut self, site: Site);
+
+    /// Is called when an invocation does not come to the barrier at which another one waits. The run ends then.
+    fn split(&mut self, _waits: Site, _missing: Missing) {}
 }
 
 /// Observes nothing.

@@ -4,7 +4,7 @@ use super::builtin::Position;
 use super::decode::Decoded;
 use super::invocation::{Invocation, State};
 use super::memory::Memory;
-use super::observer::Observer;
+use super::observer::{Missing, Observer};
 use super::op::Op;
 use super::step::{Executor, Here};
 use super::subgroup::{self, LANES};
@@ -153,7 +153,15 @@ impl<O: Observer> Groups<'_, O> {
         };
         let code = &self.executor.decoded.functions[first.function];
         let here = |other: &Invocation| other.state == State::Barrier && other.compare_place(first).is_eq();
-        if !self.invocations.iter().all(here) {
+        if let Some(missing) = self.invocations.iter().find(|other| !here(other)) {
+            if O::ACTIVE {
+                let site = |at: &Invocation| Here::new(self.executor.decoded, at).site(at.next);
+                let missing = match missing.state {
+                    State::Barrier => Missing::Waits(site(missing)),
+                    _ => Missing::Ended(missing.number),
+                };
+                self.executor.observer.split(site(first), missing);
+            }
             let place = self.program.place(code.origins[first.next - 1].span);
             let place = place.map_or_else(|| self.program.name().to_owned(), |place| place.to_string());
             return Err(Fault::Barrier { place, workgroup: group });

@@ -40,6 +40,8 @@ pub(super) struct Decoded {
     pub(super) inputs: Vec<Input>,
     /// Holds the first values of the private variables.
     pub(super) private: Vec<u64>,
+    /// Lists the variables of a workgroup and the byte at which each begins.
+    pub(super) workgroup_variables: Vec<(u64, Handle<GlobalVariable>)>,
     /// Counts the bytes of the variables of a workgroup.
     pub(super) workgroup_bytes: u64,
     /// Counts the slots of an invocation.
@@ -203,7 +205,26 @@ impl Decoder<'_> {
             let what = format!("a workgroup with {together} times {stack} words (the most is {WORKGROUP})");
             return Err(self.program.unsupported(what, Span::UNDEFINED));
         }
-        Ok(Decoded { functions, shapes: self.runs, inputs, private, workgroup_bytes, stack, waits })
+        let workgroup = self.program.buffers().len() as u16 + 1;
+        let mut workgroup_variables: Vec<_> = self
+            .globals
+            .iter()
+            .filter_map(|(&handle, global)| match *global {
+                Global::Region(region, byte) if region == workgroup => Some((byte, handle)),
+                _ => None,
+            })
+            .collect();
+        workgroup_variables.sort_unstable_by_key(|&(byte, handle)| (byte, handle.index()));
+        Ok(Decoded {
+            functions,
+            shapes: self.runs,
+            inputs,
+            private,
+            workgroup_variables,
+            workgroup_bytes,
+            stack,
+            waits,
+        })
     }
 }
 

@@ -1,0 +1,108 @@
+//! The findings of a launch, each mistake once.
+
+use super::finding::{Finding, Mistake};
+use super::names::{Names, Raw};
+use super::operands::Kind;
+use rustc_hash::FxHashMap;
+
+/// Says which findings are the same mistake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Key {
+    /// Is a race between two lines on one variable.
+    Race { between: bool, lines: [u32; 2], variable: usize },
+    /// Is a read at an instruction of one variable.
+    Unwritten { site: u32, variable: usize },
+    /// Is an index at an instruction.
+    Index { site: u32 },
+    /// Is wrong operands at an instruction.
+    Operands { site: u32, kind: Kind },
+    /// Is a new NaN at an instruction.
+    Nan { site: u32 },
+    /// Is a barrier that not all invocations reach.
+    Barrier,
+}
+
+/// Orders the examples of a mistake. The least one is shown.
+pub(super) type Order = [u64; 6];
+
+struct Entry {
+    count: u64,
+    order: Order,
+    mistake: Mistake,
+}
+
+/// Collects findings. They do not depend on the order in which the mistakes come.
+#[derive(Default)]
+pub(super) struct List {
+    entries: FxHashMap<Key, Entry>,
+    /// Holds the number of the line of each instruction.
+    lines: FxHashMap<u32, u32>,
+    /// Numbers the lines by their file and number.
+    numbers: FxHashMap<(String, usize), u32>,
+}
+
+impl List {
+    /// Adds a mistake.
+    pub(super) fn add(&mut self, key: Key, order: Order, mistake: impl FnOnce() -> Mistake) {
+        match self.entries.get_mut(&key) {
+            None => {
+                self.entries.insert(key, Entry { count: 1, order, mistake: mistake() });
+            }
+            Some(entry) => {
+                entry.count += 1;
+                if order < entry.order {
+                    (entry.order, entry.mistake) = (order, mistake());
+                }
+            }
+        }
+    }
+
+    /// Adds a race on a word.
+    pub(super) fn add_race(
+        &mut self,
+        names: &Names<'_>,
+        between: bool,
+        (region, byte): (u16, u64),
+        accesses: [Raw; 2],
+    ) {
+        let mut lines = accesses.map(|raw| self.line(names, raw.site));
+        lines.sort_unstable();
+        let variable = names.variable(region, byte).map_or(usize::MAX, |(variable, _)| variable.index());
+        let [one, other] = accesses;
+        // Of several races in the same lines, one of two writes is shown before others.
+        let reads = u64::from(one.kind.reads()) + u64::from(other.kind.reads());
+        let sites = u64::from(one.site) << 32 | u64::from(other.site);
+        let order = [u64::from(region), byte, reads, sites, one.actor, other.actor];
+        self.add(Key::Race { between, lines, variable }, order, || {
+            let race = names.race(region, byte, one, other);
+            if between { Mistake::RaceBetweenWorkgroups(race) } else { Mistake::RaceInWorkgroup(race) }
+        });
+    }
+
+    /// Returns the number of the line of an instruction.
+    fn line(&mut self, names: &Names<'_>, site: u32) -> u32 {
+        if let Some(&line) = self.lines.get(&site) {
+            return line;
+        }
+        let place = names.place(site);
+        let key = place.map_or_else(|| (String::new(), site as usize), |place| (place.label, place.line));
+        let next = self.numbers.len() as u32;
+        let line = *self.numbers.entry(key).or_insert(next);
+        self.lines.insert(site, line);
+        line
+    }
+
+    /// Returns the findings, in the order of their places.
+    pub(super) fn finish(self, kernel: &str, most: usize) -> Vec<Finding> {
+        let entries = self.entries.into_values();
+        let finding = |Entry { count, mistake, .. }: Entry| Finding { kernel: kernel.into(), mistake, count };
+        let mut findings: Vec<Finding> = entries.map(finding).collect();
+        findings.sort_by_cached_key(|finding| {
+            let place = finding.place();
+            let at = place.map(|place| (place.label.clone(), place.line, place.column));
+            (at, finding.mistake.to_string())
+        });
+        findings.truncate(most);
+        findings
+    }
+}

@@ -1,0 +1,76 @@
+//! Checks a launch: it runs interpreted, and an observer looks at all accesses, indices and operands.
+//!
+//! # Races
+//! Two accesses of one byte are a race if at least one writes, at least one is not atomic, and no barrier orders them.
+//! Atomic operations of WGSL order nothing else. `workgroupBarrier` orders accesses to variables of the workgroup,
+//! `storageBarrier` those to buffers, and both only between the invocations of one workgroup. So the accesses between two
+//! such barriers have no order, and those of two workgroups to a buffer never have one.
+//!
+//! For each word, a set keeps the invocations that access it by one instruction: between two barriers, and for a launch.
+//! Two members of each set suffice to decide whether two sets have different members, so **each pair of instructions that
+//! races in the run is found**, and no pair without a race. Invocations run one after the other, so the order in which they
+//! run has no part in it: a seed changes a finding only where the accesses themselves depend on the order.
+//!
+//! # Unwritten memory
+//! A read of bytes of a buffer is a finding if no upload, fill, copy or kernel wrote them before, and in no order of the
+//! invocations another one writes them first. Where one may, the read and the write are a race, or both are atomic. An
+//! atomic change reads its word, so each change of an unwritten word is a finding.
+//!
+//! # Cost
+//! A checked launch runs on one thread and takes two to seven times as long as an interpreted one. It uses 9 bytes for each
+//! word of a buffer that the kernel binds, and 32 bytes for each pair of a word that the kernel may write and an instruction
+//! that accesses it.
+//!
+//! # Limits
+//! - A check sees the accesses of one run. Another input may lead to other accesses.
+//! - Operations of subgroups, also `subgroupBarrier`, order nothing here.
+//! - A byte is accessed if the text names it. WGSL lets a store to a component access the whole vector;
+//!   [`CheckOptions::whole_vectors`] takes this into account.
+//! - An access through an index out of range is found as such, and takes part in no race.
+//! - A read of unwritten memory is found when it happens, even if the kernel ignores the value.
+
+mod checker;
+mod finding;
+mod list;
+mod memory;
+mod names;
+mod nan;
+mod operands;
+mod options;
+mod path;
+mod race;
+mod sets;
+mod shadow;
+mod sites;
+mod unread;
+
+use crate::error::Fault;
+use crate::interpret::Interpreter;
+use crate::program::Program;
+use crate::run::GridRun;
+use checker::Checker;
+use memory::Memories;
+use names::Names;
+
+pub use finding::{Absent, Access, AccessKind, Element, Finding, InvocationId, Mistake, Race, Step};
+pub use options::CheckOptions;
+pub use shadow::{Bound, Shadow};
+
+/// Runs workgroups and returns their mistakes.
+pub(crate) fn run(
+    (program, interpreter): (&Program, &Interpreter),
+    run: &GridRun<'_>,
+    bound: &[Bound],
+    shadow: &mut Shadow,
+    options: &CheckOptions,
+) -> Result<Vec<Finding>, Fault> {
+    let memories = Memories::new(program, interpreter, run, bound, shadow, options.unwritten_workgroup);
+    let mut checker = Checker::new(Names::new(program, interpreter, run.groups), memories, *options);
+    let result = interpreter.run_observed(run, &mut checker);
+    checker.finish();
+    checker.memories.give_back(shadow);
+    match result {
+        Ok(()) | Err(Fault::Barrier { .. }) => Ok(checker.list.finish(program.name(), options.most)),
+        Err(fault) => Err(fault),
+    }
+}

@@ -1,0 +1,104 @@
+//! The names of invocations, places and elements in findings.
+
+use super::finding::{Access, AccessKind, Element, InvocationId, Race, Step};
+use super::path;
+use super::sets::Actor;
+use super::sites::Sites;
+use crate::error::Place;
+use crate::interpret::Interpreter;
+use crate::program::Program;
+use naga::{GlobalVariable, Handle};
+
+/// Is an access by its numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Raw {
+    pub(super) site: u32,
+    pub(super) kind: AccessKind,
+    pub(super) actor: Actor,
+}
+
+/// Finds the names of a launch.
+pub(super) struct Names<'k> {
+    pub(super) program: &'k Program,
+    pub(super) interpreter: &'k Interpreter,
+    pub(super) sites: Sites<'k>,
+    groups: [u32; 3],
+}
+
+impl<'k> Names<'k> {
+    /// Finds the names of a launch with this number of workgroups along each axis.
+    pub(super) fn new(program: &'k Program, interpreter: &'k Interpreter, groups: [u32; 3]) -> Self {
+        let sites = Sites::new(program, interpreter);
+        Self { program, interpreter, sites, groups }
+    }
+
+    /// Counts the invocations of a workgroup.
+    pub(super) fn group_size(&self) -> u64 {
+        self.program.workgroup().iter().map(|&size| u64::from(size)).product()
+    }
+
+    /// Returns the number of the first invocation of a workgroup.
+    pub(super) fn first(&self, [x, y, z]: [u32; 3]) -> Actor {
+        let [columns, rows, _] = self.groups.map(u64::from);
+        (u64::from(x) + columns * (u64::from(y) + rows * u64::from(z))) * self.group_size()
+    }
+
+    /// Returns the place of an instruction.
+    pub(super) fn place(&self, site: u32) -> Option<Place> {
+        self.program.place(self.sites.span(site))
+    }
+
+    /// Says which invocation is at which instruction.
+    pub(super) fn step(&self, site: u32, actor: Actor) -> Step {
+        Step { invocation: self.invocation(actor), place: self.place(site) }
+    }
+
+    /// Names an invocation.
+    pub(super) fn invocation(&self, actor: Actor) -> InvocationId {
+        let (group, local) = (actor / self.group_size(), actor % self.group_size());
+        let size = self.program.workgroup();
+        let (workgroup, local) = (split(group, self.groups), split(local, size));
+        let axis = |axis: usize| workgroup[axis].wrapping_mul(size[axis]).wrapping_add(local[axis]);
+        InvocationId { global: [axis(0), axis(1), axis(2)], workgroup }
+    }
+
+    /// Names an access.
+    pub(super) fn access(&self, raw: Raw) -> Access {
+        Access { kind: raw.kind, step: self.step(raw.site, raw.actor) }
+    }
+
+    /// Names a race.
+    pub(super) fn race(&self, region: u16, byte: u64, one: Raw, other: Raw) -> Race {
+        let (one, other) = (self.access(one), self.access(other));
+        let at = |access: &Access| access.step.place.as_ref().map(|place| (place.line, place.column));
+        let (one, other) = if at(&one) <= at(&other) { (one, other) } else { (other, one) };
+        Race { element: self.element(region, byte), one, other }
+    }
+
+    /// Names the scalar at a byte of a region.
+    pub(super) fn element(&self, region: u16, byte: u64) -> Element {
+        let Some((variable, start)) = self.variable(region, byte) else {
+            return Element { array: "memory".into(), path: format!("byte {byte} of memory") };
+        };
+        let variable = &self.program.module().global_variables[variable];
+        let array = variable.name.clone().unwrap_or_else(|| "_".into());
+        let path = path::scalar_at(self.program.module(), &array, variable.ty, byte - start);
+        Element { array, path }
+    }
+
+    /// Returns the variable at a byte of a region, and the byte at which it begins.
+    pub(super) fn variable(&self, region: u16, byte: u64) -> Option<(Handle<GlobalVariable>, u64)> {
+        if let Some(&buffer) = self.program.buffers().get(usize::from(region)) {
+            return Some((buffer?, 0));
+        }
+        let variables = self.interpreter.workgroup_variables();
+        let after = variables.partition_point(|&(start, _)| start <= byte);
+        variables[..after].last().map(|&(start, variable)| (variable, start))
+    }
+}
+
+/// Splits a number into a place along each axis.
+fn split(number: u64, size: [u32; 3]) -> [u32; 3] {
+    let [x, y, _] = size.map(u64::from);
+    [(number % x) as u32, (number / x % y) as u32, (number / x / y) as u32]
+}

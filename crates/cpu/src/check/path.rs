@@ -1,0 +1,95 @@
+//! The names of parts of variables.
+
+use naga::proc::Alignment;
+use naga::{Expression, Function, Handle, Module, Type, TypeInner, VectorSize};
+
+/// Names the scalar at a byte of a type, after the name of the variable.
+pub(super) fn scalar_at(module: &Module, name: &str, ty: Handle<Type>, byte: u64) -> String {
+    let (mut path, mut inner, mut byte) = (name.to_owned(), &module.types[ty].inner, byte);
+    loop {
+        match *inner {
+            TypeInner::Array { base, stride, .. } => {
+                path += &format!("[{}]", byte / u64::from(stride.max(1)));
+                byte %= u64::from(stride.max(1));
+                inner = &module.types[base].inner;
+            }
+            TypeInner::Struct { ref members, .. } => {
+                let member = members.iter().rfind(|member| u64::from(member.offset) <= byte);
+                let Some(member) = member else { return path };
+                path = format!("{path}.{}", member.name.as_deref().unwrap_or("_"));
+                byte -= u64::from(member.offset);
+                inner = &module.types[member.ty].inner;
+            }
+            TypeInner::Matrix { rows, scalar, .. } => {
+                let stride = column_stride(rows, scalar);
+                let row = byte % stride / u64::from(scalar.width);
+                return format!("{path}[{}].{}", byte / stride, component(row));
+            }
+            TypeInner::Vector { scalar, .. } => {
+                return format!("{path}.{}", component(byte / u64::from(scalar.width)));
+            }
+            _ => return path,
+        }
+    }
+}
+
+/// Counts the bytes from one column of a matrix to the next one.
+fn column_stride(rows: VectorSize, scalar: naga::Scalar) -> u64 {
+    let width = u32::from(scalar.width);
+    let alignment = Alignment::from(rows) * Alignment::new(width).unwrap_or(Alignment::ONE);
+    u64::from(alignment.round_up(rows as u32 * width))
+}
+
+fn component(number: u64) -> &'static str {
+    ["x", "y", "z", "w"].get(number as usize).unwrap_or(&"_")
+}
+
+/// Names a pointer or a value by the variables in it.
+pub(super) fn describe(module: &Module, function: &Function, expression: Handle<Expression>) -> String {
+    let (mut handle, mut after) = (expression, String::new());
+    loop {
+        let name = match function.expressions[handle] {
+            Expression::Access { base, .. } => {
+                after.insert_str(0, "[..]");
+                handle = base;
+                continue;
+            }
+            Expression::AccessIndex { base, index } => {
+                after.insert_str(0, &part(module, function, base, index));
+                handle = base;
+                continue;
+            }
+            Expression::Load { pointer } => {
+                handle = pointer;
+                continue;
+            }
+            Expression::GlobalVariable(variable) => module.global_variables[variable].name.clone(),
+            Expression::LocalVariable(variable) => function.local_variables[variable].name.clone(),
+            Expression::FunctionArgument(number) => function.arguments[number as usize].name.clone(),
+            Expression::Constant(constant) => module.constants[constant].name.clone(),
+            _ => function.named_expressions.get(&handle).cloned(),
+        };
+        return format!("{}{after}", name.as_deref().unwrap_or("a value"));
+    }
+}
+
+/// Names the part of an expression that has a constant number.
+fn part(module: &Module, function: &Function, base: Handle<Expression>, number: u32) -> String {
+    let ty = match function.expressions[base] {
+        Expression::GlobalVariable(variable) => Some(module.global_variables[variable].ty),
+        Expression::LocalVariable(variable) => Some(function.local_variables[variable].ty),
+        Expression::FunctionArgument(number) => {
+            let ty = function.arguments[number as usize].ty;
+            match module.types[ty].inner {
+                TypeInner::Pointer { base, .. } => Some(base),
+                _ => Some(ty),
+            }
+        }
+        _ => None,
+    };
+    let member = ty.and_then(|ty| match &module.types[ty].inner {
+        TypeInner::Struct { members, .. } => members.get(number as usize)?.name.as_deref(),
+        _ => None,
+    });
+    member.map_or_else(|| format!("[{number}]"), |member| format!(".{member}"))
+}

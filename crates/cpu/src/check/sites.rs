@@ -1,0 +1,173 @@
+//! What the instructions of a program are, for a check.
+
+use super::finding::AccessKind;
+use super::operands::Check;
+use crate::interpret::{AtomicAccess, Interpreter, Site};
+use crate::program::Program;
+use naga::valid::FunctionInfo;
+use naga::{Barrier, Block, Expression, Function, Handle, Span, Statement, TypeInner, VectorSize};
+use rustc_hash::FxHashMap;
+
+/// Is the memory of a vector.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Vector {
+    /// Divides the byte at which the vector begins.
+    pub(super) alignment: u64,
+    pub(super) bytes: u64,
+}
+
+/// Knows the instructions of all functions by one number for each.
+pub(super) struct Sites<'k> {
+    program: &'k Program,
+    interpreter: &'k Interpreter,
+    /// Holds the number of the first instruction of each function.
+    first: Vec<u32>,
+    spans: Vec<Span>,
+    checks: Vec<Check>,
+    /// Holds the vector of each instruction whose pointer names a component.
+    vectors: Vec<Option<Vector>>,
+    /// Holds the statements of barriers by the function and the first byte of the text.
+    barriers: FxHashMap<(usize, usize), Barrier>,
+}
+
+impl<'k> Sites<'k> {
+    /// Lists the instructions of a program.
+    pub(super) fn new(program: &'k Program, interpreter: &'k Interpreter) -> Self {
+        let (mut first, mut spans, mut checks, mut vectors) =
+            (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut barriers = FxHashMap::default();
+        for number in 0..interpreter.functions() {
+            let (function, info) = (interpreter.function(number), info(program, number));
+            first.push(spans.len() as u32);
+            for (expression, span) in interpreter.origins(number) {
+                spans.push(span);
+                vectors.push(expression.and_then(|at| vector(program, function, info, at)));
+                checks.push(expression.map_or(Check::None, |at| Check::new(program, function, info, at)));
+            }
+            for (flags, span) in barriers_of(&function.body) {
+                barriers.insert((number, start(span)), flags);
+            }
+        }
+        Self { program, interpreter, first, spans, checks, vectors, barriers }
+    }
+
+    /// Returns the number of an instruction.
+    pub(super) fn number(&self, site: &Site) -> u32 {
+        self.first[site.function] + site.op as u32
+    }
+
+    /// Returns the span of an instruction.
+    pub(super) fn span(&self, number: u32) -> Span {
+        self.spans[number as usize]
+    }
+
+    /// Says what is wrong with some operands of an instruction.
+    pub(super) fn check(&self, number: u32) -> &Check {
+        &self.checks[number as usize]
+    }
+
+    /// Returns the vector to a component of which an instruction has a pointer.
+    pub(super) fn vector(&self, number: u32) -> Option<Vector> {
+        self.vectors[number as usize]
+    }
+
+    /// Says how an instruction accesses an atomic variable.
+    pub(super) fn atomic_kind(&self, site: &Site) -> AccessKind {
+        match self.interpreter.atomic_access(site.function, site.op) {
+            Some(AtomicAccess::Load) => AccessKind::AtomicRead,
+            Some(AtomicAccess::Store) => AccessKind::AtomicWrite,
+            Some(AtomicAccess::Change) | None => AccessKind::AtomicChange,
+        }
+    }
+
+    /// Says which memory a barrier orders.
+    pub(super) fn barrier(&self, site: &Site) -> Barrier {
+        let span = self.span(self.number(site));
+        self.barriers.get(&(site.function, start(span))).copied().unwrap_or(Barrier::all())
+    }
+
+    /// Returns the function of an instruction.
+    pub(super) fn function(&self, site: &Site) -> &'k Function {
+        self.interpreter.function(site.function)
+    }
+
+    /// Returns what naga knows about the function of an instruction.
+    pub(super) fn info(&self, site: &Site) -> &'k FunctionInfo {
+        info(self.program, site.function)
+    }
+
+    /// Lists the choices of an element by which a pointer was computed. Only pointers to an invocation's own variables go
+    /// to functions, so the pointer of an access to memory begins in the function of the access.
+    pub(super) fn chain(
+        &self,
+        site: &Site,
+        pointer: Handle<Expression>,
+    ) -> impl Iterator<Item = Handle<Expression>> {
+        let (expressions, mut at) = (&self.function(site).expressions, Some(pointer));
+        std::iter::from_fn(move || {
+            let own = at?;
+            at = match expressions[own] {
+                Expression::Access { base, .. } | Expression::AccessIndex { base, .. } => Some(base),
+                _ => None,
+            };
+            Some(own)
+        })
+    }
+}
+
+fn info(program: &Program, function: usize) -> &FunctionInfo {
+    let handle = program.module().functions.iter().nth(function).map(|(handle, _)| handle);
+    handle.map_or_else(
+        || program.info().get_entry_point(program.entry_index()),
+        |handle| &program.info()[handle],
+    )
+}
+
+/// Returns the vector to a component of which an expression points.
+fn vector(
+    program: &Program,
+    function: &Function,
+    info: &FunctionInfo,
+    pointer: Handle<Expression>,
+) -> Option<Vector> {
+    let (Expression::Access { base, .. } | Expression::AccessIndex { base, .. }) =
+        function.expressions[pointer]
+    else {
+        return None;
+    };
+    let types = &program.module().types;
+    let (size, scalar) = match *info[base].ty.inner_with(types) {
+        TypeInner::ValuePointer { size: Some(size), scalar, .. } => (size, scalar),
+        TypeInner::Pointer { base, .. } => match types[base].inner {
+            TypeInner::Vector { size, scalar } => (size, scalar),
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let width = u64::from(scalar.width);
+    let alignment = if size == VectorSize::Bi { 2 * width } else { 4 * width };
+    Some(Vector { alignment, bytes: size as u64 * width })
+}
+
+fn start(span: Span) -> usize {
+    span.to_range().map_or(usize::MAX, |range| range.start)
+}
+
+/// Lists the barriers of a block and of all blocks in it.
+fn barriers_of(block: &Block) -> Vec<(Barrier, Span)> {
+    let (mut todo, mut found) = (vec![block], Vec::new());
+    while let Some(block) = todo.pop() {
+        for (statement, &span) in block.span_iter() {
+            match statement {
+                Statement::ControlBarrier(flags) => found.push((*flags, span)),
+                Statement::WorkGroupUniformLoad { .. } => found.push((Barrier::WORK_GROUP, span)),
+                Statement::Block(block) => todo.push(block),
+                Statement::If { accept, reject, .. } => todo.extend([accept, reject]),
+                Statement::Switch { cases, .. } => todo.extend(cases.iter().map(|case| &case.body)),
+                Statement::Loop { body, continuing, .. } => todo.extend([body, continuing]),
+                _ => {}
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,56 @@
+//! Tells an observer what the instructions are.
+
+use super::Interpreter;
+use super::op::{Op, Origin};
+use crate::program::Program;
+use naga::{Expression, GlobalVariable, Handle, Span};
+
+/// Says how an instruction accesses an atomic variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AtomicAccess {
+    Load,
+    Store,
+    /// Reads and writes in one step.
+    Change,
+}
+
+impl Interpreter {
+    /// Returns the program.
+    pub(crate) fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// Counts the functions. The entry point is the last one.
+    pub(crate) fn functions(&self) -> usize {
+        self.decoded.functions.len()
+    }
+
+    /// Lists the expression and the span of each instruction of a function.
+    pub(crate) fn origins(
+        &self,
+        function: usize,
+    ) -> impl Iterator<Item = (Option<Handle<Expression>>, Span)> + '_ {
+        let origins = self.decoded.functions[function].origins.iter();
+        origins.map(|&Origin { expression, span }| (expression, span))
+    }
+
+    /// Says how an instruction accesses an atomic variable, if it does.
+    pub(crate) fn atomic_access(&self, function: usize, op: usize) -> Option<AtomicAccess> {
+        match self.decoded.functions[function].ops[op] {
+            Op::LoadAtomic { .. } => Some(AtomicAccess::Load),
+            Op::StoreAtomic { .. } => Some(AtomicAccess::Store),
+            Op::Atomic(_) => Some(AtomicAccess::Change),
+            _ => None,
+        }
+    }
+
+    /// Lists the variables of a workgroup and the byte at which each begins.
+    pub(crate) fn workgroup_variables(&self) -> &[(u64, Handle<GlobalVariable>)] {
+        &self.decoded.workgroup_variables
+    }
+
+    /// Counts the bytes of the variables of a workgroup.
+    pub(crate) fn workgroup_bytes(&self) -> u64 {
+        self.decoded.workgroup_bytes
+    }
+}

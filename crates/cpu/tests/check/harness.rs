@@ -1,0 +1,104 @@
+//! Makes kernels from texts and checks launches of them.
+
+use fencepost_cpu::{Bound, Cells, CheckOptions, CpuKernel, Finding, GridRun, Program, Shadow};
+use fencepost_kernels::{Interface, Module, ShaderSource};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Is a kernel with its interface.
+pub(crate) struct Kernel {
+    pub(crate) interface: Interface,
+    kernel: CpuKernel,
+}
+
+impl Kernel {
+    /// Prepares the first entry point of a source.
+    pub(crate) fn new(source: &ShaderSource) -> Self {
+        let module = Arc::new(Module::parse(source).unwrap_or_else(|error| panic!("{error}")));
+        let entry = module.entries().next().expect("a test has an entry point").to_owned();
+        let interface = module.interface(&entry, &[]).unwrap_or_else(|error| panic!("{error}"));
+        let program = Program::new(&module, &interface, &[]).unwrap_or_else(|error| panic!("{error}"));
+        let kernel = CpuKernel::new(Arc::new(program)).unwrap_or_else(|error| panic!("{error}"));
+        Self { interface, kernel }
+    }
+
+    /// Prepares a text.
+    pub(crate) fn text(wgsl: impl Into<String>) -> Self {
+        Self::new(&ShaderSource::text("k.wgsl", wgsl.into()))
+    }
+}
+
+/// Is a launch with its buffers.
+pub(crate) struct Launch {
+    kernel: Kernel,
+    pub(crate) groups: [u32; 3],
+    pub(crate) params: Vec<u8>,
+    /// Holds the words of each buffer.
+    pub(crate) buffers: Vec<Vec<u32>>,
+    pub(crate) bound: Vec<Bound>,
+    pub(crate) shadow: Shadow,
+    pub(crate) options: CheckOptions,
+}
+
+impl Launch {
+    /// Prepares a launch of one workgroup, whose buffers hold the numbers from 0 to 63. The host wrote all of them, except
+    /// those whose names begin with `new`. Those whose names begin with `same` are the same buffer.
+    pub(crate) fn new(kernel: Kernel) -> Self {
+        let bindings = &kernel.interface.bindings;
+        let buffers: Vec<Vec<u32>> = bindings.iter().map(|_| (0..64).collect()).collect();
+        let mut shadow = Shadow::new();
+        let mut bound = Vec::new();
+        for (at, binding) in bindings.iter().enumerate() {
+            let same = bindings.iter().position(|other| other.name.starts_with("same"));
+            let key = if binding.name.starts_with("same") { same.unwrap_or(at) } else { at };
+            bound.push(Bound { buffer: key as u64, offset: 0 });
+            if !binding.name.starts_with("new") {
+                shadow.write(key as u64, 0..256);
+            }
+        }
+        let (params, options) = (Vec::new(), CheckOptions::default());
+        Self { kernel, groups: [1; 3], params, buffers, bound, shadow, options }
+    }
+
+    /// Prepares a launch whose buffers have these words, and which the host wrote.
+    pub(crate) fn with(kernel: Kernel, params: &[u32], buffers: Vec<Vec<u32>>) -> Self {
+        let mut launch = Self::new(kernel);
+        for (at, words) in buffers.iter().enumerate() {
+            launch.shadow.write(at as u64, 0..4 * words.len() as u64);
+        }
+        Self { params: bytemuck::cast_slice(params).to_vec(), buffers, ..launch }
+    }
+
+    /// Chooses the number of workgroups.
+    pub(crate) fn groups(self, groups: u32) -> Self {
+        Self { groups: [groups, 1, 1], ..self }
+    }
+
+    /// Checks a run with a seed. The words of the launch and its shadow stay as they are.
+    pub(crate) fn check(&self, seed: u64) -> Vec<Finding> {
+        self.check_with(seed, &mut self.shadow.clone())
+    }
+
+    /// Checks a run with a seed and a shadow.
+    pub(crate) fn check_with(&self, seed: u64, shadow: &mut Shadow) -> Vec<Finding> {
+        let mut words: Vec<Vec<u128>> = self.buffers.iter().map(|buffer| aligned(buffer)).collect();
+        let own = words
+            .iter_mut()
+            .zip(&self.buffers)
+            .map(|(words, buffer)| Cells::new(&mut bytemuck::cast_slice_mut(words)[..4 * buffer.len()]));
+        let own: Vec<Cells<'_>> = own.collect();
+        let first = |bound: &Bound| self.bound.iter().position(|other| other == bound);
+        let cells: Vec<Cells<'_>> = self.bound.iter().filter_map(first).map(|at| own[at]).collect();
+        let (stop, range, params) = (AtomicBool::new(false), 0..GridRun::all(self.groups), &self.params[..]);
+        let run = GridRun { groups: self.groups, range, params, buffers: &cells, seed, stop: &stop };
+        let findings = self.kernel.kernel.run_checked(&run, &self.bound, shadow, &self.options);
+        findings.unwrap_or_else(|fault| panic!("{fault}"))
+    }
+}
+
+/// Copies words to a multiple of 16 bytes.
+fn aligned(words: &[u32]) -> Vec<u128> {
+    let mut aligned = vec![0; words.len().div_ceil(4)];
+    bytemuck::cast_slice_mut(&mut aligned)[..words.len()].copy_from_slice(words);
+    aligned
+}

@@ -1,0 +1,83 @@
+//! The text of findings.
+
+use crate::harness::{Kernel, Launch};
+
+#[test]
+fn a_race_shows_both_accesses_with_their_lines() {
+    let text = "@group(0) @binding(0) var<storage, read_write> out: array<vec2<u32>>;
+var<workgroup> w: array<u32, 64>;
+@compute @workgroup_size(8, 8) fn k(@builtin(local_invocation_index) i: u32) {
+\tw[i] = i;
+    out[i / 2u].y = w[63u - i];
+    out[i / 2u].x = 0u;
+}";
+    let findings = Launch::new(Kernel::text(text)).check(0);
+    let texts: Vec<String> = findings.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        texts[0],
+        "kernel `k`: two invocations of a workgroup access `w[0]` without a barrier between them
+  invocation [0, 0, 0] of workgroup [0, 0, 0] writes at k.wgsl:4:2
+    w[i] = i;
+    ^
+  invocation [7, 7, 0] of workgroup [0, 0, 0] reads at k.wgsl:5:21
+    out[i / 2u].y = w[63u - i];
+                    ^
+  = 64 times in all"
+    );
+    assert_eq!(
+        texts[1],
+        "kernel `k`: two invocations of a workgroup access `out[0].y` without a barrier between them
+  invocation [0, 0, 0] of workgroup [0, 0, 0] writes at k.wgsl:5:5
+    out[i / 2u].y = w[63u - i];
+    ^
+  invocation [1, 0, 0] of workgroup [0, 0, 0] writes at k.wgsl:5:5
+    out[i / 2u].y = w[63u - i];
+    ^
+  = 32 times in all"
+    );
+}
+
+#[test]
+fn other_findings_show_one_line() {
+    let text = "@group(0) @binding(0) var<storage, read_write> out: array<i32>;
+@compute @workgroup_size(2) fn k(@builtin(global_invocation_id) id: vec3<u32>) {
+    out[id.x] = 7 / out[id.x];
+    out[i32(id.x) - 1] = 0;
+    if id.x == 1u { return; }
+    workgroupBarrier();
+}";
+    let findings = Launch::new(Kernel::text(text)).groups(2).check(0);
+    let texts: Vec<String> = findings.iter().map(ToString::to_string).collect();
+    let expected = "kernel `k`: `7 / 0` divides an integer by zero
+  invocation [0, 0, 0] of workgroup [0, 0, 0] computes this at k.wgsl:3:17
+    out[id.x] = 7 / out[id.x];
+                ^
+kernel `k`: index -1 is out of range: `out` has 64 elements
+  invocation [0, 0, 0] of workgroup [0, 0, 0] takes an element at k.wgsl:4:5
+    out[i32(id.x) - 1] = 0;
+    ^
+kernel `k`: only some invocations of a workgroup come to a barrier
+  invocation [0, 0, 0] of workgroup [0, 0, 0] waits at k.wgsl:6:5
+    workgroupBarrier();
+    ^
+  invocation [1, 0, 0] of workgroup [0, 0, 0] has ended";
+    let all = texts.join("\n");
+    let race = "kernel `k`: two invocations of a workgroup access `out[0]` without a barrier between them";
+    assert!(all.contains(race), "{all}");
+    let rest: Vec<&str> = texts.iter().filter(|text| !text.starts_with(race)).map(String::as_str).collect();
+    assert_eq!(rest.join("\n"), expected);
+}
+
+#[test]
+fn the_list_has_a_limit() {
+    let text = "@group(0) @binding(0) var<storage, read_write> out: array<u32>;
+@compute @workgroup_size(2) fn k() {
+    out[0] = 1u;
+    out[1] = 1u;
+    out[2] = 1u;
+}";
+    let mut launch = Launch::new(Kernel::text(text));
+    assert_eq!(launch.check(0).len(), 3);
+    launch.options.most = 2;
+    assert_eq!(launch.check(0).len(), 2);
+}

@@ -1,0 +1,139 @@
+//! Kernels with one mistake each. The lines of the mistake end with `//@`.
+
+mod access;
+mod between;
+mod operands;
+mod workgroup;
+
+use crate::harness::{Kernel, Launch};
+use fencepost_cpu::{Absent, Finding, Mistake, Place};
+
+/// Is a kernel with a mistake.
+pub(crate) struct Bug {
+    pub(crate) name: &'static str,
+    /// Names the mistake as [`kind`] does.
+    pub(crate) kind: &'static str,
+    /// Is what the finding names: an element, an array, or an operation.
+    pub(crate) what: &'static str,
+    pub(crate) groups: u32,
+    /// Stands before the kernel.
+    pub(crate) before: &'static str,
+    /// Is the body of the kernel.
+    pub(crate) body: &'static str,
+}
+
+/// Declares what most kernels use. It is one line.
+const HEAD: &str = "@group(0) @binding(0) var<storage, read_write> out: array<u32>; \
+    @group(0) @binding(1) var<storage, read> x: array<u32>; var<workgroup> w: array<u32, 64>;";
+const ENTRY: &str = "@compute @workgroup_size(64) fn k(@builtin(local_invocation_index) i: u32, \
+    @builtin(global_invocation_id) id: vec3<u32>, @builtin(workgroup_id) g: vec3<u32>) {";
+
+impl Bug {
+    /// Returns the text of the kernel.
+    pub(crate) fn text(&self) -> String {
+        // Directives come first.
+        format!("{}\n{HEAD}\n{ENTRY}\n{}\n}}\n", self.before, self.body)
+    }
+
+    /// Prepares a launch.
+    pub(crate) fn launch(&self) -> Launch {
+        let mut launch = Launch::new(Kernel::text(self.text())).groups(self.groups);
+        launch.options.nan = true;
+        launch
+    }
+
+    /// Returns what is wrong with the findings of a few seeds.
+    fn failure(&self) -> Option<String> {
+        let (text, launch) = (self.text(), self.launch());
+        let marked = text.lines().enumerate().filter(|(_, line)| line.contains("//@"));
+        let marked: Vec<usize> = marked.map(|(at, _)| at + 1).collect();
+        let findings = launch.check(0);
+        let show = || findings.iter().map(|finding| format!("{finding}\n")).collect::<String>();
+        let found: Vec<_> = findings.iter().map(|found| (kind(found), what(found), lines(found))).collect();
+        if found != [(self.kind, self.what.to_owned(), marked)] {
+            return Some(format!("{}: {found:?}\n{}{text}", self.name, show()));
+        }
+        let differs = (1..=5).find(|&seed| launch.check(seed) != findings)?;
+        Some(format!("{}: seed {differs} gives other findings\n{}{text}", self.name, show()))
+    }
+}
+
+/// Fails with all bugs of a list that are not found as they should.
+fn check(bugs: &[Bug]) {
+    let failures: Vec<String> = bugs.iter().filter_map(Bug::failure).collect();
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// Names a mistake.
+fn kind(finding: &Finding) -> &'static str {
+    match finding.mistake {
+        Mistake::RaceInWorkgroup(_) => "race in a workgroup",
+        Mistake::RaceBetweenWorkgroups(_) => "race between workgroups",
+        Mistake::UnwrittenRead { .. } => "unwritten",
+        Mistake::IndexOutOfRange { .. } => "index",
+        Mistake::BarrierMissed { .. } => "barrier",
+        Mistake::DivisionByZero { .. } => "division by zero",
+        Mistake::DivisionOverflow { .. } => "division overflow",
+        Mistake::ShiftOutOfRange { .. } => "shift",
+        Mistake::ConversionOutOfRange { .. } => "conversion",
+        Mistake::NewNan { .. } => "nan",
+        _ => "another mistake",
+    }
+}
+
+/// Returns what a finding names.
+fn what(finding: &Finding) -> String {
+    match &finding.mistake {
+        Mistake::RaceInWorkgroup(race) | Mistake::RaceBetweenWorkgroups(race) => race.element.path.clone(),
+        Mistake::UnwrittenRead { element, .. } => element.path.clone(),
+        Mistake::IndexOutOfRange { array, index, len, .. } => format!("{array}: {index} of {len}"),
+        Mistake::DivisionByZero { operation, .. }
+        | Mistake::DivisionOverflow { operation, .. }
+        | Mistake::ShiftOutOfRange { operation, .. }
+        | Mistake::ConversionOutOfRange { operation, .. }
+        | Mistake::NewNan { operation, .. } => operation.clone(),
+        _ => String::new(),
+    }
+}
+
+/// Returns the lines of a finding.
+fn lines(finding: &Finding) -> Vec<usize> {
+    let other = match &finding.mistake {
+        Mistake::RaceInWorkgroup(race) | Mistake::RaceBetweenWorkgroups(race) => {
+            race.other.step.place.as_ref()
+        }
+        Mistake::BarrierMissed { absent: Absent::Waits(step), .. } => step.place.as_ref(),
+        _ => None,
+    };
+    let places = finding.place().into_iter().chain(other);
+    let mut lines: Vec<usize> = places.map(|place: &Place| place.line).collect();
+    lines.sort_unstable();
+    lines.dedup();
+    lines
+}
+
+#[test]
+fn mistakes_of_a_workgroup_are_found_at_their_lines() {
+    check(workgroup::BUGS);
+}
+
+#[test]
+fn mistakes_between_workgroups_are_found_at_their_lines() {
+    check(between::BUGS);
+}
+
+#[test]
+fn unwritten_reads_indices_and_barriers_are_found_at_their_lines() {
+    check(access::BUGS);
+}
+
+#[test]
+fn wrong_operands_are_found_at_their_lines() {
+    check(operands::BUGS);
+}
+
+#[test]
+fn there_are_forty_planted_bugs_or_more() {
+    let bugs = [workgroup::BUGS, between::BUGS, access::BUGS, operands::BUGS];
+    assert!(bugs.iter().map(|bugs| bugs.len()).sum::<usize>() >= 40);
+}

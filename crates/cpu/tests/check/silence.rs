@@ -1,0 +1,234 @@
+//! Kernels without mistakes, in which a check finds nothing.
+
+use crate::harness::{Kernel, Launch};
+use fencepost_kernels::{ShaderSource, builtins};
+
+/// Fails if a check finds anything.
+fn silent(name: &str, launch: &mut Launch) {
+    launch.options.nan = true;
+    for seed in 0..4 {
+        let findings = launch.check(seed);
+        let texts: Vec<String> = findings.iter().map(ToString::to_string).collect();
+        assert!(findings.is_empty(), "{name} with seed {seed}\n{}", texts.join("\n"));
+    }
+}
+
+#[test]
+fn the_builtin_kernels_have_no_mistake() {
+    for (name, _) in builtins() {
+        let kernel = Kernel::new(&ShaderSource::builtin(name).unwrap());
+        let words = |len: u32| (0..len).map(|n| (n as f32).to_bits()).collect::<Vec<u32>>();
+        let numbers = |len: u32| (0..len).collect::<Vec<u32>>();
+        let (params, buffers): (&[u32], Vec<Vec<u32>>) = match *name {
+            "add.wgsl" => (&[], vec![words(300), words(290), words(310)]),
+            "blake3_chunks.wgsl" => (&[3000, 0, 0, 0], vec![numbers(752), numbers(24)]),
+            "blake3_parents.wgsl" => (&[5, 0], vec![numbers(40), numbers(24)]),
+            "fill.wgsl" => (&[7], vec![words(300)]),
+            "histogram.wgsl" => (&[], vec![numbers(300), numbers(7)]),
+            "iota.wgsl" => (&[3, 5], vec![numbers(300)]),
+            "mix.wgsl" => (&[3, 5], vec![numbers(300), numbers(290)]),
+            "saxpy.wgsl" => (&[2], vec![words(300), words(300)]),
+            "spin.wgsl" => (&[10], vec![numbers(300)]),
+            other => panic!("{other} has no arguments here"),
+        };
+        silent(name, &mut Launch::with(kernel, params, buffers).groups(5));
+    }
+}
+
+const HEAD: &str = "
+    @group(0) @binding(0) var<storage, read_write> out: array<u32>;
+    @group(0) @binding(1) var<storage, read> x: array<u32>;
+    var<workgroup> w: array<u32, 64>;
+    @compute @workgroup_size(64) fn k(
+        @builtin(local_invocation_index) i: u32, @builtin(global_invocation_id) id: vec3<u32>,
+        @builtin(workgroup_id) g: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {";
+
+/// Lists kernels: a name, what stands before the kernel, its body, and the number of workgroups.
+const KERNELS: &[(&str, &str, &str, u32)] = &[
+    (
+        "a sum",
+        "",
+        "w[i] = x[i];
+        workgroupBarrier();
+        for (var s = 32u; s > 0u; s >>= 1u) {
+            if i < s { w[i] += w[i + s]; }
+            workgroupBarrier();
+        }
+        if i == 0u { out[g.x] = w[0]; }",
+        5,
+    ),
+    (
+        "a scan with two barriers",
+        "",
+        "w[i] = x[i];
+        for (var d = 1u; d < 64u; d <<= 1u) {
+            workgroupBarrier();
+            var v = w[i];
+            if i >= d { v += w[i - d]; }
+            workgroupBarrier();
+            w[i] = v;
+        }
+        if g.x == 0u { out[i] = w[i]; }",
+        2,
+    ),
+    (
+        "a scan with two halves",
+        "var<workgroup> halves: array<array<u32, 64>, 2>;",
+        "halves[0][i] = x[i];
+        var side = 0u;
+        for (var d = 1u; d < 64u; d <<= 1u) {
+            workgroupBarrier();
+            var v = halves[side][i];
+            if i >= d { v += halves[side][i - d]; }
+            side = 1u - side;
+            halves[side][i] = v;
+        }
+        workgroupBarrier();
+        out[i] = halves[side][63u - i];",
+        1,
+    ),
+    (
+        "a histogram with atomics of both kinds",
+        "@group(0) @binding(2) var<storage, read_write> bins: array<atomic<u32>>;
+        var<workgroup> own: array<atomic<u32>, 8>;",
+        "atomicAdd(&own[x[i] % 8u], 1u);
+        workgroupBarrier();
+        if i < 8u { atomicAdd(&bins[i], atomicLoad(&own[i])); }",
+        4,
+    ),
+    (
+        "a neighbour behind a barrier of buffers",
+        "",
+        "if g.x > 0u { return; }
+        out[i] = x[i];
+        storageBarrier();
+        let v = out[(i + 1u) % 64u];
+        storageBarrier();
+        out[i] = v + out[i];",
+        1,
+    ),
+    ("all invocations read one element", "", "w[i] = x[7]; out[i] = w[i] + x[7] + x[63];", 1),
+    (
+        "an invocation reads what it wrote",
+        "@group(0) @binding(2) var<storage, read_write> new_a: array<u32>;",
+        "new_a[i] = i; new_a[i] += 1u; out[i] = new_a[i]; out[i] += out[i];",
+        1,
+    ),
+    (
+        "the padding of a struct is neither read nor written",
+        "struct S { a: vec3<f32>, v: array<vec3<u32>, 2>, m: mat3x3<f32> }
+        @group(0) @binding(2) var<storage, read_write> new_s: array<S>;
+        @group(0) @binding(3) var<storage, read_write> new_t: array<S>;",
+        "if i > 0u { return; }
+        new_s[0].a = vec3(1.0);
+        new_s[0].v[0] = vec3(i);
+        new_s[0].v[1] = vec3(i);
+        new_s[0].m = mat3x3<f32>();
+        new_t[0] = new_s[0];
+        let t = new_t[0];
+        out[0] = u32(t.a.x) + new_t[0].v[1].z;",
+        1,
+    ),
+    (
+        "halves and flags that share a word",
+        "enable f16;
+        var<workgroup> h: array<f16, 64>;
+        var<workgroup> flags: array<bool, 64>;
+        @group(0) @binding(2) var<storage, read_write> new_h: array<vec3<f16>>;",
+        "h[i] = f16(i);
+        flags[i] = i % 2u == 0u;
+        if i < 32u { new_h[i] = vec3(h[i]); new_h[i].y += 1.0h; out[i] = u32(new_h[i].z); }
+        workgroupBarrier();
+        if i >= 32u { out[i] = u32(h[63u - i]) + u32(flags[i ^ 1u]); }",
+        1,
+    ),
+    (
+        "a uniform load",
+        "var<workgroup> n: u32;",
+        "if i == 5u { n = 7u; }
+        let a = workgroupUniformLoad(&n);
+        if i == 6u { n = 8u; }
+        let b = workgroupUniformLoad(&n);
+        out[i] = a + b;",
+        1,
+    ),
+    (
+        "a tree of workgroups with atomics",
+        "@group(0) @binding(2) var<storage, read_write> n: array<atomic<u32>>;",
+        "if atomicAdd(&n[1], 1u) == 64u * groups.x { atomicStore(&n[2], atomicLoad(&n[3])); }
+        loop {
+            let old = atomicLoad(&n[4]);
+            if atomicCompareExchangeWeak(&n[4], old, old + 1u).exchanged { break; }
+        }
+        if i == 0u { out[g.x] = atomicExchange(&n[5], g.x); }",
+        4,
+    ),
+    (
+        "operands at the edges of their types",
+        "enable f16;",
+        "let least = -2147483647i - i32(x[1]);
+        out[i] = (x[i] << (x[i] % 32u)) + (1u << x[31]) + (x[i] >> x[31]) + u32(least / i32(x[1]));
+        out[i] += u32(least % i32(x[2])) + u32(-i32(x[5]) / -i32(x[1])) + 0xffffffffu / 0xffffffffu;
+        out[i] += u32(f32(x[63]) * 6e7) + u32(f32(x[1]) * -0.75) + u32(i32(f32(x[1]) * -2147483648.0));
+        out[i] += u32(i32(f16(x[5]) * -13000.0h)) + bitcast<u32>(f32(x[1]) / f32(x[0])) + u32(f32(x[2]) % 1.5);
+        out[i] += u32(length(normalize(vec3<f32>(vec3(x[1], x[2], x[3]))))) + u32(sqrt(f32(x[0])));",
+        1,
+    ),
+    (
+        "a guarded index",
+        "",
+        "if i + 1u < arrayLength(&x) && x[i + 1u] > 3u { out[i] = x[i + 1u]; }
+        var own = array(1u, 2u, 3u);
+        out[i] += own[i % 3u] + vec3(x[1], x[2], x[3])[i % 3u];",
+        1,
+    ),
+    (
+        "functions with pointers to own variables",
+        "var<private> p: array<u32, 3>;
+        fn add(to: ptr<function, u32>, at: u32) { *to += p[at]; p[at] = *to; }",
+        "var own = x[i]; add(&own, i % 3u); add(&own, 2u); out[i] = own;",
+        1,
+    ),
+    (
+        "elements of two workgroups",
+        "",
+        "if i < 32u { out[g.x * 32u + i] = x[i]; w[i] = out[g.x * 32u + i]; }
+        storageBarrier();
+        if i < 32u { out[g.x * 32u + i] = out[g.x * 32u + i] + out[g.x * 32u + i]; }",
+        2,
+    ),
+];
+
+#[test]
+fn kernels_without_a_mistake_have_no_finding() {
+    for (name, before, body, groups) in KERNELS {
+        let kernel = Kernel::text(format!("{before}\n{HEAD}\n{body}\n}}"));
+        silent(name, &mut Launch::new(kernel).groups(*groups));
+    }
+}
+
+#[test]
+fn a_tiled_product_of_matrices_has_no_mistake() {
+    let text = "
+        @group(0) @binding(0) var<storage, read> a: array<f32>;
+        @group(0) @binding(1) var<storage, read> b: array<f32>;
+        @group(0) @binding(2) var<storage, read_write> new_c: array<f32>;
+        var<workgroup> left: array<array<f32, 8>, 8>;
+        var<workgroup> right: array<array<f32, 8>, 8>;
+        @compute @workgroup_size(8, 8) fn k(
+            @builtin(global_invocation_id) id: vec3<u32>, @builtin(local_invocation_id) own: vec3<u32>) {
+            var sum = 0.0;
+            for (var tile = 0u; tile < 32u; tile += 8u) {
+                left[own.y][own.x] = a[id.y * 32u + tile + own.x];
+                right[own.y][own.x] = b[(tile + own.y) * 32u + id.x];
+                workgroupBarrier();
+                for (var n = 0u; n < 8u; n++) { sum += left[own.y][n] * right[n][own.x]; }
+                workgroupBarrier();
+            }
+            new_c[id.y * 32u + id.x] = sum;
+        }";
+    let numbers: Vec<u32> = (0..1024).map(|n| (n as f32).to_bits()).collect();
+    let mut launch = Launch::with(Kernel::text(text), &[], vec![numbers; 3]);
+    launch.groups = [4, 4, 1];
+    silent("a product", &mut launch);
+}
