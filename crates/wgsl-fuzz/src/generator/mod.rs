@@ -1,0 +1,103 @@
+//! Makes a program from a seed.
+//!
+//! Each program ends, and WGSL defines its results: each invocation writes its own elements, workgroup memory is exchanged
+//! across barriers only, shared atomics have one operation each, and floats are exact.
+
+mod atomics;
+mod barriers;
+mod bools;
+mod expressions;
+mod floats;
+mod functions;
+mod inexact;
+mod integers;
+mod places;
+mod scope;
+mod setup;
+mod statements;
+
+use fastrand::Rng;
+
+use self::scope::{Scope, Variable};
+use crate::tree::Tree;
+use crate::tree::types::Type;
+
+/// Bounds the steps of an invocation, roughly. It is far below the turns after which lavapipe cuts an invocation.
+const MOST_STEPS: u32 = 6_000;
+
+/// Chooses the programs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// Allows shifts by more than the width of the type, whose amount WGSL takes modulo the width. naga 30 passes the amount
+    /// to SPIR-V, which defines no result.
+    pub wide_shifts: bool,
+}
+
+/// Holds the state of the generator.
+struct Generator {
+    rng: Rng,
+    options: Options,
+    tree: Tree,
+    scope: Scope,
+    /// Numbers the names.
+    names: u32,
+    /// Limits the statements that are still made.
+    left: i32,
+    /// Multiplies the cost of a statement: the turns of the loops around it.
+    weight: u32,
+    /// Counts the steps of the function so far, roughly.
+    steps: u32,
+    /// Counts the loops around the statement which it may leave.
+    loops: u32,
+    /// Is true between a barrier and its partner, where no invocation may return.
+    keeps_flow: bool,
+    /// Holds the result type of the function; `None` in the entry point and in functions without a result.
+    result: Option<Type>,
+    /// Is true while the expression must have the same value in each invocation of a workgroup.
+    uniform: bool,
+}
+
+/// Makes the tree of a seed.
+pub(crate) fn generate(seed: u64, options: Options) -> Tree {
+    let mut rng = Rng::with_seed(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5a5a);
+    let tree = setup::tree(&mut rng);
+    let left = rng.i32(12..60);
+    let mut generator = Generator {
+        rng,
+        options,
+        tree,
+        scope: Scope::default(),
+        names: 0,
+        left,
+        weight: 1,
+        steps: 0,
+        loops: 0,
+        keeps_flow: false,
+        result: None,
+        uniform: false,
+    };
+    generator.declare_globals();
+    generator.functions();
+    generator.main();
+    generator.tree
+}
+
+impl Generator {
+    fn name(&mut self, prefix: &str) -> String {
+        self.names += 1;
+        format!("{prefix}{}", self.names)
+    }
+
+    /// Returns `true` in one of `of` cases.
+    fn one_in(&mut self, of: u32) -> bool {
+        self.rng.u32(0..of) == 0
+    }
+
+    fn pick<T: Clone>(&mut self, of: &[T]) -> T {
+        of[self.rng.usize(0..of.len())].clone()
+    }
+
+    fn declare(&mut self, name: &str, ty: &Type, is_written: bool) {
+        self.scope.push(Variable::named(name, ty.clone(), is_written));
+    }
+}
