@@ -6,7 +6,8 @@ use fencepost::{AdapterChoice, adapters};
 use crate::context_engine::ContextEngine;
 use crate::engine::Engine;
 
-/// Returns an engine for each name, or for each adapter without names. A name is a part of an adapter's name and backend.
+/// Returns an engine for each name, or for each adapter without names. A name is a part of an adapter's name and backend;
+/// adapters of GL are used only if a name ends with `gl`.
 ///
 /// # Errors
 /// No adapter has a name, or there is no adapter.
@@ -15,13 +16,13 @@ pub fn engines(names: &[String]) -> Result<Vec<Box<dyn Engine>>> {
     let known = adapters();
     for (at, adapter) in known.iter().enumerate() {
         let name = format!("{} {}", adapter.name, adapter.backend);
-        let is_wanted = if names.is_empty() {
-            // GLSL does not define integers at their edges as WGSL does.
-            !name.ends_with("GL")
-        } else {
-            names.iter().any(|part| name.to_lowercase().contains(&part.to_lowercase()))
+        // GLSL does not define integers at their edges as WGSL does, so GL has to be named.
+        let is_gl = adapter.backend == "GL";
+        let fits = |part: &String| {
+            let part = part.to_lowercase();
+            name.to_lowercase().contains(&part) && (!is_gl || part.ends_with("gl"))
         };
-        if is_wanted {
+        if (names.is_empty() && !is_gl) || names.iter().any(fits) {
             found.push(Box::new(ContextEngine::of_adapter(name, AdapterChoice::Index(at))));
         }
     }

@@ -42,6 +42,9 @@ struct Arguments {
     /// Allow shifts by amounts over the width of the type, which naga does not reduce for SPIR-V
     #[arg(long)]
     wide_shifts: bool,
+    /// Allow `pack4xI8Clamp`, which SwiftShader and naga do not agree about
+    #[arg(long)]
+    clamped_packs: bool,
     /// Print the program of the seed, and run nothing
     #[arg(long)]
     print: bool,
@@ -63,7 +66,7 @@ fn main() -> ExitCode {
 
 /// Runs the programs; returns `false` if engines differ.
 fn run(arguments: &Arguments) -> Result<bool> {
-    let options = Options { wide_shifts: arguments.wide_shifts };
+    let options = Options { wide_shifts: arguments.wide_shifts, clamped_packs: arguments.clamped_packs };
     if arguments.print {
         print!("{}", Case::new(arguments.seed, options).program().text);
         return Ok(true);

@@ -72,7 +72,7 @@ impl Generator {
         while self.left > 0 && self.steps < super::MOST_STEPS {
             self.plain(3, &mut body);
         }
-        if self.one_in(12) {
+        if self.has("out_x") {
             self.inexact(&mut body);
         }
         self.outputs(&mut body);
@@ -103,6 +103,9 @@ impl Generator {
                 let value = if value.is_const() { self.unknown(&ty) } else { value };
                 body.push(Stmt::Assign(place, "=", value));
             }
+        }
+        if !self.has("out_s") {
+            return;
         }
         let item = Type::Struct(super::setup::ITEM);
         let value = self.stored(&item, 2);

@@ -189,7 +189,8 @@ impl Generator {
                     self.builtin(ty, name, vec![of])
                 }
                 1 => {
-                    let name = self.pick(&["pack4xI8", "pack4xI8Clamp"]);
+                    let clamps = self.options.clamped_packs && self.rng.bool();
+                    let name = if clamps { "pack4xI8Clamp" } else { "pack4xI8" };
                     let of = self.expr(&vector(Scalar::I32), depth);
                     self.builtin(ty, name, vec![of])
                 }

@@ -31,6 +31,9 @@ pub struct Options {
     /// Allows shifts by more than the width of the type, whose amount WGSL takes modulo the width. naga 30 passes the amount
     /// to SPIR-V, which defines no result.
     pub wide_shifts: bool,
+    /// Allows `pack4xI8Clamp`. naga 30 writes it for SPIR-V without 8-bit integers as a signed clamp whose result is
+    /// unsigned, and SwiftShader returns 127 for each byte.
+    pub clamped_packs: bool,
 }
 
 /// Holds the state of the generator.
@@ -39,6 +42,8 @@ struct Generator {
     options: Options,
     tree: Tree,
     scope: Scope,
+    /// Names the buffers that the program may use: WebGPU promises eight.
+    buffers: Vec<&'static str>,
     /// Numbers the names.
     names: u32,
     /// Limits the statements that are still made.
@@ -61,12 +66,13 @@ struct Generator {
 pub(crate) fn generate(seed: u64, options: Options) -> Tree {
     let mut rng = Rng::with_seed(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5a5a);
     let tree = setup::tree(&mut rng);
-    let left = rng.i32(12..60);
+    let left = rng.i32(8..40);
     let mut generator = Generator {
         rng,
         options,
         tree,
         scope: Scope::default(),
+        buffers: Vec::new(),
         names: 0,
         left,
         weight: 1,
@@ -86,6 +92,11 @@ impl Generator {
     fn name(&mut self, prefix: &str) -> String {
         self.names += 1;
         format!("{prefix}{}", self.names)
+    }
+
+    /// Returns `true` if the program may use a buffer.
+    fn has(&self, buffer: &str) -> bool {
+        self.buffers.contains(&buffer)
     }
 
     /// Returns `true` in one of `of` cases.

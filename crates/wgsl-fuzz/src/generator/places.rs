@@ -16,7 +16,8 @@ impl Generator {
         let count = self.scope.all().len();
         let start = self.rng.usize(0..count.max(1));
         // The newest variables are the most interesting ones.
-        let start = if self.one_in(2) { count - 1 } else { start };
+        let newest = self.rng.usize(count.saturating_sub(10)..count);
+        let start = if self.one_in(2) { newest } else { start };
         for at in 0..count {
             let variable = &self.scope.all()[(start + count - at) % count];
             if self.uniform && !variable.is_uniform {

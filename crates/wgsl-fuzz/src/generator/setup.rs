@@ -92,12 +92,24 @@ impl Generator {
         self.tree.structs.push(Struct { name, fields });
     }
 
+    /// Chooses three inputs and two of the buffers beside the outputs of numbers.
+    fn choose_buffers(&mut self) {
+        let mut inputs = ["in_u", "in_i", "in_f", "in_v", "in_s"];
+        let mut others = ["out_s", "own", "shared_u", "out_s", "own", "shared_u", "out_x"];
+        self.rng.shuffle(&mut inputs);
+        self.rng.shuffle(&mut others);
+        self.buffers = [&inputs[..3], &others[..2]].concat();
+    }
+
     fn declare_buffers(&mut self) {
+        self.choose_buffers();
         let vector = Type::Vector(Scalar::F32, 4);
         let inputs =
             [("in_u", U32), ("in_i", I32), ("in_f", F32), ("in_v", vector), ("in_s", Type::Struct(ITEM))];
         for (name, ty) in inputs {
-            self.declare(name, &Type::array(ty, INPUTS), false);
+            if self.has(name) {
+                self.declare(name, &Type::array(ty, INPUTS), false);
+            }
         }
         for (name, ty) in [("out_u", U32), ("out_i", I32), ("out_f", F32)] {
             for slot in 0..SLOTS {
@@ -105,7 +117,9 @@ impl Generator {
                 self.scope.push(Variable::slot(name, &at, ty.clone()));
             }
         }
-        self.scope.push(Variable::slot("out_s", "invocation", Type::Struct(ITEM)));
+        if self.has("out_s") {
+            self.scope.push(Variable::slot("out_s", "invocation", Type::Struct(ITEM)));
+        }
         let params = [
             ("nu", U32),
             ("ni", I32),
