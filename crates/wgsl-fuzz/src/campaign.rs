@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -45,19 +46,47 @@ impl Campaign {
         Self { engines, options, tries: 600, folder: folder.to_owned(), refusals: Vec::new() }
     }
 
-    /// Runs the program of a seed. If engines differ, it stores the smallest program that it finds.
+    /// Runs seeds until their end or until the time is over, and calls `after` after each one; `after` returns `false` to end
+    /// the run. Returns the number of programs.
     ///
     /// # Errors
-    /// The file cannot be written.
-    pub fn run(&mut self, seed: u64) -> Result<Option<Found>> {
-        let case = Case::new(seed, self.options);
-        let Some(first) = self.difference(&case) else { return Ok(None) };
-        let tries = self.tries;
+    /// A file cannot be written.
+    pub fn run_all(
+        &mut self,
+        mut seeds: impl Iterator<Item = u64>,
+        limit: Option<Duration>,
+        mut after: impl FnMut(Option<Found>) -> bool,
+    ) -> Result<u64> {
+        let begun = Instant::now();
+        let mut count = 0;
+        while limit.is_none_or(|limit| begun.elapsed() < limit) {
+            let cases: Vec<Case> =
+                seeds.by_ref().take(BATCH).map(|seed| Case::new(seed, self.options)).collect();
+            if cases.is_empty() {
+                break;
+            }
+            for (case, difference) in cases.iter().zip(self.differences(&cases)) {
+                count += 1;
+                let found = difference.map(|first| self.reduce(case, first)).transpose()?;
+                if !after(found) {
+                    return Ok(count);
+                }
+            }
+        }
+        Ok(count)
+    }
+
+    /// Finds a small program with the difference of a case, and stores it.
+    fn reduce(&mut self, case: &Case, first: Difference) -> Result<Found> {
         let mut last = first;
-        // Only the same engines count: another difference could hide this one.
+        // Only the same engines count, and a failure is another difference than a wrong result.
         let engines = last.engines.clone();
         let failed = last.place == FAILED;
-        let small = shrink(&case, tries, &mut |case| match self.difference(case) {
+        let small = shrink(case, self.tries, &mut |case| match self
+            .differences(std::slice::from_ref(case))
+            .pop()
+            .flatten()
+        {
             Some(found) if found.engines == engines && (found.place == FAILED) == failed => {
                 last = found;
                 true
@@ -65,53 +94,45 @@ impl Campaign {
             _ => false,
         });
         let program = small.program();
-        fs::create_dir_all(&self.folder).with_context(|| format!("cannot make {}", self.folder.display()))?;
-        let file = self.folder.join(format!("seed_{seed}.wgsl"));
-        fs::write(&file, described(&program, &last))
-            .with_context(|| format!("cannot write {}", file.display()))?;
-        Ok(Some(Found { seed, difference: last, file }))
+        let folder = &self.folder;
+        fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        let file = folder.join(format!("seed_{}.wgsl", program.seed));
+        let text = described(&program, &last);
+        fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
+        Ok(Found { seed: program.seed, difference: last, file })
     }
 
-    fn difference(&mut self, case: &Case) -> Option<Difference> {
-        let program = case.program();
-        let mut answers = Vec::new();
-        for engine in &mut self.engines {
-            let answer = run_caught(&mut **engine, &program);
-            if let Answer::Refused(reason) = &answer {
-                count_refusal(&mut self.refusals, engine.name(), reason);
-            }
-            answers.push((engine.name().to_owned(), answer));
-        }
-        compare(&program, &answers)
-    }
-
-    /// Runs seeds until their end or until the time is over, and calls `after` after each one. Returns the number of
-    /// programs.
-    ///
-    /// # Errors
-    /// A file cannot be written, or `after` fails.
-    pub fn run_all(
-        &mut self,
-        seeds: impl Iterator<Item = u64>,
-        limit: Option<Duration>,
-        mut after: impl FnMut(Option<Found>) -> Result<bool>,
-    ) -> Result<u64> {
-        let begun = Instant::now();
-        let mut count = 0;
-        for seed in seeds {
-            if limit.is_some_and(|limit| begun.elapsed() >= limit) {
-                break;
-            }
-            count += 1;
-            let found = self.run(seed)?;
-            if !after(found)? {
-                break;
+    /// Runs each case on each engine; the engines run side by side.
+    fn differences(&mut self, cases: &[Case]) -> Vec<Option<Difference>> {
+        let programs: Vec<Program> = cases.iter().map(Case::program).collect();
+        let mut answers: Vec<Vec<(String, Answer)>> = programs.iter().map(|_| Vec::new()).collect();
+        let names: Vec<String> = self.engines.iter().map(|engine| engine.name().to_owned()).collect();
+        for (engine, of_engine) in names.iter().zip(answers_of(&mut self.engines, &programs)) {
+            for (answers, answer) in answers.iter_mut().zip(of_engine) {
+                if let Answer::Refused(reason) = &answer {
+                    count_refusal(&mut self.refusals, engine, reason);
+                }
+                answers.push((engine.clone(), answer));
             }
         }
-        Ok(count)
+        programs.iter().zip(&answers).map(|(program, answers)| compare(program, answers)).collect()
     }
 }
 
+/// Runs all programs on each engine, one thread for an engine.
+fn answers_of(engines: &mut [Box<dyn Engine>], programs: &[Program]) -> Vec<Vec<Answer>> {
+    thread::scope(|scope| {
+        let run = |engine: &mut Box<dyn Engine>| {
+            programs.iter().map(|program| run_caught(&mut **engine, program)).collect::<Vec<_>>()
+        };
+        let threads: Vec<_> = engines.iter_mut().map(|engine| scope.spawn(move || run(engine))).collect();
+        let joined = threads.into_iter().map(|thread| thread.join().expect("bug: panics are caught"));
+        joined.collect()
+    })
+}
+
+/// Counts the programs that the engines run between two comparisons.
+const BATCH: usize = 16;
 /// Is the place of a difference between a failure and results.
 const FAILED: &str = "the program";
 

@@ -20,7 +20,7 @@ const RENEWAL: u32 = 400;
 /// Runs programs on a context.
 pub struct ContextEngine {
     name: String,
-    open: Box<dyn Fn() -> Result<Context>>,
+    open: Box<dyn Fn() -> Result<Context> + Send>,
     opened: Option<(Context, CommandQueue)>,
     /// Counts the programs of the open context.
     runs: u32,
@@ -47,7 +47,7 @@ struct Inner {
 
 impl ContextEngine {
     /// Makes an engine that opens a context when it first needs one, and again after some hundred programs.
-    pub fn new(name: impl Into<String>, open: impl Fn() -> Result<Context> + 'static) -> Self {
+    pub fn new(name: impl Into<String>, open: impl Fn() -> Result<Context> + Send + 'static) -> Self {
         Self { name: name.into(), open: Box::new(open), opened: None, runs: 0 }
     }
 

@@ -8,7 +8,7 @@ use crate::program::Program;
 pub type Outputs = Vec<Vec<u32>>;
 
 /// Runs programs. A new engine is added to the list of [`engines`](crate::engines).
-pub trait Engine {
+pub trait Engine: Send {
     /// Returns the name for messages.
     fn name(&self) -> &str;
 

@@ -2,12 +2,13 @@
 
 use crate::case::Case;
 use crate::tree::statement::Stmt;
-use crate::tree::types::BOOL;
+use crate::tree::types::{BOOL, Scalar, Type};
 use crate::tree::{Argument, Expr, Node, Tree, visit};
 
 /// Returns a smaller program with the same property. It tries at most `most` programs; each one is valid.
 pub fn shrink(case: &Case, most: usize, holds: &mut dyn FnMut(&Case) -> bool) -> Case {
-    let mut shrinker = Shrinker { best: case.clone(), left: most, holds };
+    let has_zeros = visit::has_known_zeros(&mut case.tree.clone());
+    let mut shrinker = Shrinker { best: case.clone(), left: most, has_zeros, holds };
     loop {
         let before = shrinker.left;
         let mut smaller = shrinker.sizes();
@@ -26,6 +27,9 @@ struct Shrinker<'a> {
     best: Case,
     /// Counts the programs that may still be tried.
     left: usize,
+    /// Is true if the program has zeros that a compiler knows. Without them, smaller programs have none either: SwiftShader's
+    /// defects with them would hide the difference.
+    has_zeros: bool,
     holds: &'a mut dyn FnMut(&Case) -> bool,
 }
 
@@ -35,7 +39,10 @@ impl Shrinker<'_> {
         if self.left == 0 {
             return false;
         }
-        let case = self.best.with_tree(tree);
+        let mut case = self.best.with_tree(tree);
+        if !self.has_zeros && visit::has_known_zeros(&mut case.tree) {
+            return false;
+        }
         if case.fault().is_some() {
             return false;
         }
@@ -173,10 +180,22 @@ fn with_list(tree: &Tree, list: usize, mut edit: impl FnMut(&mut Vec<Stmt>)) -> 
 /// Returns simpler expressions of the same type, the simplest ones first.
 fn replacements(expr: &Expr) -> Vec<Expr> {
     let mut found = Vec::new();
-    if matches!(expr.node, Node::Zero | Node::Bool(_) | Node::U32(_) | Node::I32(_) | Node::F32(_)) {
+    if expr.is_const()
+        || matches!(expr.node, Node::Zero | Node::Bool(_) | Node::U32(_) | Node::I32(_) | Node::F32(_))
+    {
         return found;
     }
     found.push(Expr::new(expr.ty.clone(), Node::Zero));
+    if let Type::Vector(scalar, _) = expr.ty {
+        let one = match scalar {
+            Scalar::Bool => Node::Bool(false),
+            Scalar::I32 => Node::I32(1),
+            Scalar::U32 => Node::U32(1),
+            Scalar::F32 => Node::F32(4),
+        };
+        let one = Node::Construct(vec![Expr::new(Type::Scalar(scalar), one)]);
+        found.push(Expr::new(expr.ty.clone(), one));
+    }
     if expr.ty == BOOL {
         found.push(Expr::new(BOOL, Node::Bool(true)));
     }

@@ -60,7 +60,8 @@ impl Generator {
                 let column = Type::Vector(Scalar::F32, *rows);
                 Node::Construct((0..*columns).map(|_| self.constant(&column)).collect())
             }
-            Type::Array(..) | Type::Struct(_) => Node::Zero,
+            Type::Array(..) | Type::Struct(_) if self.options.known_zeros => Node::Zero,
+            Type::Array(..) | Type::Struct(_) => return self.filled(ty),
         };
         Expr::new(ty.clone(), node)
     }
@@ -82,6 +83,17 @@ impl Generator {
             _ => read,
         };
         if size == 1 { value } else { Expr::new(ty.clone(), Node::Construct(vec![value])) }
+    }
+
+    /// Returns a value of a type, no part of which a compiler knows.
+    pub(super) fn filled(&mut self, ty: &Type) -> Expr {
+        let parts: Vec<Type> = match ty {
+            Type::Scalar(_) | Type::Vector(..) => return self.unknown(ty),
+            Type::Matrix(columns, rows) => vec![Type::Vector(Scalar::F32, *rows); usize::from(*columns)],
+            Type::Array(of, len) => vec![(**of).clone(); *len as usize],
+            Type::Struct(at) => self.tree.structs[*at].fields.iter().map(|(_, ty)| ty.clone()).collect(),
+        };
+        Expr::new(ty.clone(), Node::Construct(parts.iter().map(|ty| self.filled(ty)).collect()))
     }
 
     /// Replaces the first operand if all operands are constants: a compiler refuses constants that overflow.

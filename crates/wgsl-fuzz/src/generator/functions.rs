@@ -59,6 +59,7 @@ impl Generator {
             Stmt::Fixed("invocation_of_group = lane;".into()),
             Stmt::Fixed(format!("invocation = ({group}) * {size}u + lane;")),
         ];
+        self.set_privates(&mut body);
         self.declare_builtins();
         self.keeps_flow = true;
         self.plain(1, &mut body);
@@ -77,6 +78,21 @@ impl Generator {
         }
         self.outputs(&mut body);
         self.tree.main = body;
+    }
+
+    /// Sets the private variables, unless they may be zero.
+    fn set_privates(&mut self, body: &mut Vec<Stmt>) {
+        if self.options.known_zeros {
+            return;
+        }
+        let privates = self.scope.all().iter().filter(|variable| {
+            variable.is_written && self.tree.globals.iter().any(|global| global.name == variable.place.root)
+        });
+        let privates: Vec<Variable> = privates.cloned().collect();
+        for variable in privates {
+            let value = self.filled(&variable.ty);
+            body.push(Stmt::Assign(variable.place, "=", value));
+        }
     }
 
     fn declare_builtins(&mut self) {

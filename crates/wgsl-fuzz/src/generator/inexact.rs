@@ -33,7 +33,7 @@ impl Generator {
             "sin" | "cos" => vec![self.within(-12, 12)],
             "tan" | "asin" | "acos" => vec![self.within(-4, 4)],
             "length" => vec![self.vector()],
-            "distance" => vec![self.vector(), Expr::new(Type::Vector(Scalar::F32, 3), Node::Zero)],
+            "distance" => vec![self.vector(), self.vector()],
             _ => vec![self.any()],
         }
     }

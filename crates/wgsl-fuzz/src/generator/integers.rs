@@ -53,7 +53,9 @@ impl Generator {
         let amount_type = ty.with_scalar(Scalar::U32);
         let left = self.expr(ty, depth);
         let mut amount = self.expr(&amount_type, depth);
-        if !self.options.wide_shifts || amount.is_const() {
+        // A compiler refuses a wide constant, also in one component.
+        let is_wide = self.options.wide_shifts && matches!(amount.node, Node::Read(_));
+        if !is_wide {
             let mask = Expr::u32(31);
             let mask = if amount_type == U32 {
                 mask
@@ -99,10 +101,20 @@ impl Generator {
         }
     }
 
+    /// Returns an expression that no compiler computes, unless an option allows it.
+    fn not_folded(&mut self, ty: &Type, depth: u32) -> Expr {
+        let of = self.expr(ty, depth);
+        let unknown = self.unknown(ty);
+        match (of.is_const(), self.options.known_zeros) {
+            (true, _) => unknown,
+            (false, true) => of,
+            (false, false) => Expr::new(ty.clone(), Node::Binary("+", Box::new(of), Box::new(unknown))),
+        }
+    }
+
     /// Clamps between constants: WGSL defines no result for limits in the wrong order.
     fn clamp(&mut self, scalar: Scalar, ty: &Type, depth: u32) -> Expr {
-        let of = self.expr(ty, depth);
-        let of = if of.is_const() { self.unknown(ty) } else { of };
+        let of = self.not_folded(ty, depth);
         let (low, high) = (self.rng.i32(-100..10), self.rng.i32(10..5000));
         let limit = |value: i32| {
             let number = match scalar {
@@ -185,13 +197,12 @@ impl Generator {
             (Scalar::U32, 1) => match self.rng.u8(0..5) {
                 0 => {
                     let name = self.pick(&["pack4xU8", "pack4xU8Clamp"]);
-                    let of = self.expr(&vector(Scalar::U32), depth);
+                    let of = self.not_folded(&vector(Scalar::U32), depth);
                     self.builtin(ty, name, vec![of])
                 }
                 1 => {
-                    let clamps = self.options.clamped_packs && self.rng.bool();
-                    let name = if clamps { "pack4xI8Clamp" } else { "pack4xI8" };
-                    let of = self.expr(&vector(Scalar::I32), depth);
+                    let name = self.pick(&["pack4xI8", "pack4xI8Clamp"]);
+                    let of = self.not_folded(&vector(Scalar::I32), depth);
                     self.builtin(ty, name, vec![of])
                 }
                 2 => {

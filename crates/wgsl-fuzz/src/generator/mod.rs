@@ -31,9 +31,9 @@ pub struct Options {
     /// Allows shifts by more than the width of the type, whose amount WGSL takes modulo the width. naga 30 passes the amount
     /// to SPIR-V, which defines no result.
     pub wide_shifts: bool,
-    /// Allows `pack4xI8Clamp`. naga 30 writes it for SPIR-V without 8-bit integers as a signed clamp whose result is
-    /// unsigned, and SwiftShader returns 127 for each byte.
-    pub clamped_packs: bool,
+    /// Allows zero values of vectors that a compiler knows, and clamps of integers that it knows. SwiftShader returns the
+    /// zeros for `select(vec4(5), vec4<i32>(), false_variable)`, and 127 for each byte of `pack4xI8Clamp(zeros)`.
+    pub known_zeros: bool,
 }
 
 /// Holds the state of the generator.
@@ -110,5 +110,22 @@ impl Generator {
 
     fn declare(&mut self, name: &str, ty: &Type, is_written: bool) {
         self.scope.push(Variable::named(name, ty.clone(), is_written));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::visit;
+
+    #[test]
+    fn a_program_has_known_zeros_only_if_the_option_allows_them() {
+        let count = |known_zeros| {
+            let options = Options { known_zeros, ..Options::default() };
+            let trees = (0..100).map(|seed| generate(seed, options));
+            trees.filter(|tree| visit::has_known_zeros(&mut tree.clone())).count()
+        };
+        assert_eq!(count(false), 0);
+        assert!(count(true) > 20);
     }
 }

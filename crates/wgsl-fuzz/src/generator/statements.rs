@@ -62,7 +62,11 @@ impl Generator {
 
     fn variable(&mut self) -> Option<Stmt> {
         let (name, ty) = (self.name("v"), self.any_type(2));
-        let value = if self.one_in(4) { None } else { Some(self.stored(&ty, DEPTH)) };
+        let value = match self.one_in(4) {
+            true if self.options.known_zeros => None,
+            true => Some(self.filled(&ty)),
+            false => Some(self.stored(&ty, DEPTH)),
+        };
         self.scope.push(Variable::named(&name, ty.clone(), true).local());
         Some(Stmt::Var(name, ty, value))
     }

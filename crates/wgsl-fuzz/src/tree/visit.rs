@@ -1,7 +1,8 @@
 //! Walks over the expressions and the lists of statements of a tree.
 
 use super::statement::Stmt;
-use super::{Argument, Expr, Node, Place, Step, Tree};
+use super::types::Type;
+use super::{Argument, Expr, Node, Place, Space, Step, Tree};
 
 /// Calls `found` with an expression and each expression in it.
 pub(crate) fn expressions(expr: &Expr, found: &mut impl FnMut(&Expr)) {
@@ -109,6 +110,46 @@ fn list(body: &mut Vec<Stmt>, found: &mut impl FnMut(&mut Vec<Stmt>)) {
             list(inner, found);
         }
     }
+}
+
+/// Returns `true` if a compiler may know a zero vector or the operand of a clamp of integers.
+pub(crate) fn has_known_zeros(tree: &mut Tree) -> bool {
+    let mut known = has_unset_privates(tree);
+    lists(tree, &mut |body| {
+        known |= body.iter().any(|stmt| matches!(stmt, Stmt::Var(.., None)));
+        for expr in body.iter_mut().flat_map(|stmt| parts(stmt).0) {
+            expressions(expr, &mut |inner| match &inner.node {
+                Node::Builtin("clamp" | "pack4xI8Clamp" | "pack4xU8Clamp", of) => {
+                    known |= !of[0].ty.is_float() && !is_unknown(&of[0]);
+                }
+                Node::Zero => known |= !matches!(inner.ty, Type::Scalar(_)),
+                _ => {}
+            });
+        }
+    });
+    known
+}
+
+/// Returns `true` if the value depends on a parameter.
+fn is_unknown(expr: &Expr) -> bool {
+    let part = if let Node::Binary("+", _, right) = &expr.node { right } else { expr };
+    let mut unknown = false;
+    expressions(part, &mut |inner| {
+        unknown |= matches!(&inner.node, Node::Read(place) if place.root.starts_with("params."));
+    });
+    unknown
+}
+
+/// Returns `true` if the program uses a private variable that the entry point does not set.
+fn has_unset_privates(tree: &Tree) -> bool {
+    let is_set = |name: &String| {
+        let sets = |stmt: &Stmt| matches!(stmt, Stmt::Assign(place, "=", _) if place.root == *name && place.steps.is_empty());
+        tree.main.iter().any(sets)
+    };
+    let text = super::print::functions(tree);
+    let written = tree.globals.iter().filter(|global| global.space == Space::Private);
+    let mut written = written.filter(|global| !global.name.starts_with("invocation"));
+    written.any(|global| super::print::mentions(&text, &global.name) && !is_set(&global.name))
 }
 
 /// Returns `true` if every float of a tree is exact, so that each engine must give the same bits.
