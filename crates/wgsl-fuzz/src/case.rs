@@ -1,5 +1,7 @@
 //! A generated program with its tree.
 
+use std::panic::catch_unwind;
+
 use fencepost_kernels::{Module, ShaderSource};
 
 use crate::generator::{Options, generate};
@@ -36,6 +38,10 @@ impl Case {
             return Some(format!("an operation on floats may round\n{text}"));
         }
         let source = ShaderSource::text("program.wgsl", text.clone());
-        Module::parse(&source).err().map(|error| format!("{error}\n{text}"))
+        match catch_unwind(|| Module::parse(&source).map(drop)) {
+            Ok(Ok(())) => None,
+            Ok(Err(error)) => Some(format!("{error}\n{text}")),
+            Err(_) => Some(format!("naga panics\n{text}")),
+        }
     }
 }

@@ -177,7 +177,8 @@ impl Generator {
         let size = ty.lanes().map_or(1, |(_, size)| size);
         let condition = Type::vector(Scalar::Bool, if self.one_in(2) { size } else { 1 });
         let of = vec![self.expr(ty, depth), self.expr(ty, depth), self.expr(&condition, depth)];
-        Expr::new(ty.clone(), Node::Builtin("select", of))
+        // naga 30 panics at a choice between constants by a constant vector that has vectors in it.
+        self.builtin(ty.clone(), "select", of)
     }
 
     fn composite(&mut self, ty: &Type, depth: u32) -> Expr {
