@@ -45,6 +45,9 @@ struct Arguments {
     /// Allow zero vectors and clamps that a compiler knows, which SwiftShader computes wrongly
     #[arg(long)]
     known_zeros: bool,
+    /// Allow indices into uniform vectors that differ between invocations, which lavapipe 22.3 takes from one invocation
+    #[arg(long)]
+    uniform_indices: bool,
     /// Print the program of the seed, and run nothing
     #[arg(long)]
     print: bool,
@@ -66,7 +69,11 @@ fn main() -> ExitCode {
 
 /// Runs the programs; returns `false` if engines differ.
 fn run(arguments: &Arguments) -> Result<bool> {
-    let options = Options { wide_shifts: arguments.wide_shifts, known_zeros: arguments.known_zeros };
+    let options = Options {
+        wide_shifts: arguments.wide_shifts,
+        known_zeros: arguments.known_zeros,
+        uniform_indices: arguments.uniform_indices,
+    };
     if arguments.print {
         print!("{}", Case::new(arguments.seed, options).program().text);
         return Ok(true);

@@ -161,7 +161,8 @@ impl Generator {
                 let from = self.rng.u8(2..5);
                 let of = self.expr(&Type::Vector(scalar, from), depth);
                 if size == 1 && self.one_in(2) {
-                    let index = self.index(u32::from(from), depth);
+                    let is_free = !matches!(&of.node, Node::Read(place) if !self.may_index(place));
+                    let index = self.index(u32::from(from), if is_free { depth } else { 0 });
                     return Expr::new(ty, Node::Element(Box::new(of), Box::new(index), u32::from(from)));
                 }
                 let set = if self.one_in(2) { "xyzw" } else { "rgba" };

@@ -34,6 +34,9 @@ pub struct Options {
     /// Allows zero values of vectors that a compiler knows, and clamps of integers that it knows. SwiftShader returns the
     /// zeros for `select(vec4(5), vec4<i32>(), false_variable)`, and 127 for each byte of `pack4xI8Clamp(zeros)`.
     pub known_zeros: bool,
+    /// Allows indices into vectors of the uniform struct that differ between invocations. lavapipe 22.3 reads the component
+    /// of one invocation for all of them.
+    pub uniform_indices: bool,
 }
 
 /// Holds the state of the generator.

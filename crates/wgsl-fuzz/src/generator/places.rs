@@ -59,6 +59,7 @@ impl Generator {
         if from == to {
             return Some(place);
         }
+        let depth = if self.may_index(&place) { depth } else { 0 };
         let mut shapes = self.shapes(from);
         self.rng.shuffle(&mut shapes);
         for (shape, part) in shapes {
@@ -69,6 +70,11 @@ impl Generator {
             }
         }
         None
+    }
+
+    /// Returns `true` if an index into a place may be an expression.
+    pub(super) fn may_index(&self, place: &Place) -> bool {
+        self.options.uniform_indices || !place.root.starts_with("params.")
     }
 
     fn contains(&self, from: &Type, to: &Type) -> bool {

@@ -3,6 +3,7 @@
 use super::statement::Stmt;
 use super::types::Type;
 use super::{Argument, Expr, Node, Place, Space, Step, Tree};
+use crate::tolerance::Tolerance;
 
 /// Calls `found` with an expression and each expression in it.
 pub(crate) fn expressions(expr: &Expr, found: &mut impl FnMut(&Expr)) {
@@ -54,6 +55,29 @@ pub(crate) fn children(expr: &mut Expr) -> Vec<&mut Expr> {
     }
 }
 
+/// Returns `true` if the expression is a call of a function that rounds.
+fn rounds(expr: &Expr) -> bool {
+    matches!(&expr.node, Node::Builtin(name, _) if Tolerance::of(name).is_some())
+}
+
+/// Returns the operands of an argument of a function that rounds: without the operations that limit the argument.
+fn free_operands(argument: &mut Expr) -> Vec<&mut Expr> {
+    let limits = match &argument.node {
+        Node::Builtin("clamp" | "abs", _) | Node::Construct(_) => true,
+        Node::Binary("+", left, _) => matches!(left.node, Node::Builtin("abs", _)),
+        _ => false,
+    };
+    if !limits {
+        return vec![argument];
+    }
+    let is_construct = matches!(argument.node, Node::Construct(_));
+    let mut operands = children(argument);
+    if !is_construct {
+        operands.truncate(1);
+    }
+    if operands.len() == 1 { operands.into_iter().flat_map(free_operands).collect() } else { operands }
+}
+
 fn indices(place: &mut Place) -> Vec<&mut Expr> {
     let indices = place.steps.iter_mut().filter_map(|step| match step {
         Step::Index(index, _) => Some(&mut **index),
@@ -71,7 +95,11 @@ pub(crate) fn parts(stmt: &mut Stmt) -> (Vec<&mut Expr>, Vec<&mut Vec<Stmt>>) {
         Stmt::Var(_, _, value) | Stmt::Return(value) => (value.iter_mut().collect(), Vec::new()),
         Stmt::Assign(place, _, value) => {
             let mut all = indices(place);
-            all.push(value);
+            if rounds(value) {
+                all.extend(children(value).into_iter().flat_map(free_operands));
+            } else {
+                all.push(value);
+            }
             (all, Vec::new())
         }
         Stmt::If(condition, yes, no) => (vec![condition], vec![yes, no]),
@@ -157,11 +185,13 @@ pub(crate) fn is_exact(tree: &mut Tree) -> bool {
     let mut exact = true;
     lists(tree, &mut |body| {
         for stmt in body {
-            let is_free = matches!(stmt, Stmt::If(..) | Stmt::Switch(..) | Stmt::Loop(_));
+            let is_free = match stmt {
+                Stmt::If(..) | Stmt::Switch(..) | Stmt::Loop(_) => true,
+                Stmt::Assign(_, _, value) => rounds(value),
+                _ => false,
+            };
             for expr in parts(stmt).0 {
-                let inexact = matches!(&expr.node, Node::Builtin(name, _) if crate::tolerance::Tolerance::of(name).is_some());
-                exact &= inexact
-                    || (super::bounds::is_exact(expr) && (is_free || super::bounds::is_storable(expr)));
+                exact &= super::bounds::is_exact(expr) && (is_free || super::bounds::is_storable(expr));
             }
         }
     });
