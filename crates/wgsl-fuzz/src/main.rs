@@ -112,7 +112,8 @@ fn run(arguments: &Arguments) -> Result<bool> {
 /// Makes a progress bar, which is visible on a terminal only.
 fn bar(count: u64) -> ProgressBar {
     if count == u64::MAX {
-        return ProgressBar::new_spinner();
+        let style = ProgressStyle::with_template("{spinner} {pos} programs, {per_sec}, {elapsed}");
+        return ProgressBar::new_spinner().with_style(style.expect("bug: the template is valid"));
     }
     let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} {per_sec} {eta}");
     ProgressBar::new(count).with_style(style.expect("bug: the template is valid"))

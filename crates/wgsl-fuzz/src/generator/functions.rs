@@ -9,7 +9,7 @@ use crate::tree::{Function, Node, Param};
 
 impl Generator {
     pub(super) fn functions(&mut self) {
-        for _ in 0..self.rng.u32(0..5) {
+        for _ in 0..self.rng.u32(0..4) {
             let uniform = self.one_in(4);
             let function = self.function(uniform);
             self.tree.functions.push(function);
@@ -69,7 +69,9 @@ impl Generator {
                 self.uniform_block(2, &mut body);
             }
         }
-        self.outputs(&mut body);
+        if self.one_in(3) {
+            self.outputs(&mut body);
+        }
         while self.left > 0 && self.steps < super::MOST_STEPS {
             self.plain(3, &mut body);
         }

@@ -69,7 +69,8 @@ struct Generator {
 pub(crate) fn generate(seed: u64, options: Options) -> Tree {
     let mut rng = Rng::with_seed(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5a5a);
     let tree = setup::tree(&mut rng);
-    let left = rng.i32(8..40);
+    // A driver compiles a large program slowly, so half of the programs are small.
+    let left = if rng.bool() { rng.i32(2..10) } else { rng.i32(8..40) };
     let mut generator = Generator {
         rng,
         options,

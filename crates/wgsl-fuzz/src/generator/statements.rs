@@ -78,6 +78,10 @@ impl Generator {
             let value = self.stored(&ty, DEPTH);
             return Some(Stmt::Assign(place, "=", value));
         }
+        if matches!(ty, Type::Scalar(_)) && self.one_in(6) {
+            let operator = self.pick(&["++", "--"]);
+            return Some(Stmt::Assign(place, operator, Expr::new(ty, Node::Zero)));
+        }
         let operator = self.pick(&["+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="]);
         if ["<<=", ">>="].contains(&operator) {
             let amount = ty.with_scalar(Scalar::U32);

@@ -106,6 +106,9 @@ impl Printer<'_> {
                 let value = value.as_ref().map_or(String::new(), |value| format!(" = {}", self.expr(value)));
                 self.line(&format!("var {name}: {}{value};", ty.text(self.structs)));
             }
+            Stmt::Assign(place, operator @ ("++" | "--"), _) => {
+                self.line(&format!("{}{operator};", self.place(place)));
+            }
             Stmt::Assign(place, operator, value) => {
                 self.line(&format!("{} {operator} {};", self.place(place), self.expr(value)));
             }

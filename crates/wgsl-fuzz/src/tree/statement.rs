@@ -8,7 +8,7 @@ use super::{Expr, Place};
 pub(crate) enum Stmt {
     Let(String, Expr),
     Var(String, Type, Option<Expr>),
-    /// Assigns with an operator such as `=` or `+=`.
+    /// Assigns with an operator such as `=` or `+=`; `++` and `--` have no value.
     Assign(Place, &'static str, Expr),
     If(Expr, Vec<Stmt>, Vec<Stmt>),
     Switch(Expr, Vec<(Vec<i32>, Vec<Stmt>)>, Vec<Stmt>),
