@@ -7,7 +7,7 @@ use crate::program::Program;
 /// Holds the words of each written buffer of a program, in the order of the buffers.
 pub type Outputs = Vec<Vec<u32>>;
 
-/// Runs programs. A new engine is added to the list of [`engines`](crate::engines).
+/// Runs programs. A new engine is added to the list of [`engines`](crate::engines()).
 pub trait Engine: Send {
     /// Returns the name for messages.
     fn name(&self) -> &str;

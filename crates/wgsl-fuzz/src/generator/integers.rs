@@ -53,8 +53,12 @@ impl Generator {
         let amount_type = ty.with_scalar(Scalar::U32);
         let left = self.expr(ty, depth);
         let mut amount = self.expr(&amount_type, depth);
-        // A compiler refuses a wide constant, also in one component.
-        let is_wide = self.options.wide_shifts && matches!(amount.node, Node::Read(_));
+        // A compiler refuses a wide constant, also in one component; naga refuses a `let` of one too.
+        let is_unknown = match &amount.node {
+            Node::Read(place) => ["params.", "in_", "out_"].iter().any(|start| place.root.starts_with(start)),
+            _ => false,
+        };
+        let is_wide = self.options.wide_shifts && is_unknown;
         if !is_wide {
             let mask = Expr::u32(31);
             let mask = if amount_type == U32 {
