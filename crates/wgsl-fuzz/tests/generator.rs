@@ -35,7 +35,7 @@ fn a_seed_makes_the_same_program_again() {
 
 #[test]
 fn the_programs_use_each_part_of_the_language() {
-    const PARTS: [&str; 60] = [
+    const PARTS: [&str; 64] = [
         "<<",
         ">>",
         "%",
@@ -95,6 +95,10 @@ fn the_programs_use_each_part_of_the_language() {
         "modf(",
         "quantizeToF16",
         "sin(",
+        "frexp(",
+        "determinant(",
+        "unpack2x16snorm",
+        "pack2x16unorm",
         "sqrt(",
     ];
     let texts: Vec<String> =

@@ -124,9 +124,18 @@ impl Generator {
     /// Returns floats that were packed into a word and unpacked.
     fn through_packed(&mut self, ty: &Type, size: u8, depth: u32) -> Expr {
         match size {
-            2 => {
+            2 if self.rng.bool() => {
                 let of = self.stored(ty, depth);
                 self.builtin(ty.clone(), "through_half", vec![of])
+            }
+            2 => {
+                let name = self.pick(&["through_snorm16", "through_unorm16"]);
+                let of = self.expr(&U32, depth);
+                self.builtin(ty.clone(), name, vec![of])
+            }
+            1 => {
+                let of = self.leaf(&Type::Matrix(2, 2));
+                Expr::new(F32, Node::Builtin("determinant", vec![of]))
             }
             4 => {
                 let name = self.pick(&["through_snorm", "through_unorm"]);

@@ -161,7 +161,11 @@ impl Generator {
     fn conversion(&mut self, scalar: Scalar, size: u8, depth: u32) -> Expr {
         let ty = Type::vector(scalar, size);
         let other = if scalar == Scalar::I32 { Scalar::U32 } else { Scalar::I32 };
-        match self.rng.u8(0..5) {
+        match self.rng.u8(0..6) {
+            5 if scalar == Scalar::I32 => {
+                let of = self.stored(&ty.with_scalar(Scalar::F32), depth);
+                self.builtin(ty, "frexp.exp", vec![of])
+            }
             0 => {
                 let of = self.expr(&ty.with_scalar(other), depth);
                 let of = self.known_or(of);
@@ -169,6 +173,7 @@ impl Generator {
             }
             1 => {
                 let of = self.expr(&ty.with_scalar(Scalar::Bool), depth);
+                let of = self.known_or(of);
                 Expr::new(ty, Node::Construct(vec![of]))
             }
             2 => {
@@ -231,13 +236,18 @@ impl Generator {
 
     /// Packs floats that lie on no boundary between two results.
     fn packed_floats(&mut self, depth: u32) -> Expr {
-        let four = Type::Vector(Scalar::F32, 4);
-        let of = self.expr(&four, depth);
-        let of = if of.is_const() || bound(&of).is_none() { self.unknown(&four) } else { of };
-        let sign = Expr::new(four.clone(), Node::Builtin("sign", vec![of]));
+        let (name, size) = self.pick(&[
+            ("pack4x8snorm", 4),
+            ("pack4x8unorm", 4),
+            ("pack2x16snorm", 2),
+            ("pack2x16unorm", 2),
+        ]);
+        let vector = Type::Vector(Scalar::F32, size);
+        let of = self.expr(&vector, depth);
+        let of = if of.is_const() || bound(&of).is_none() { self.unknown(&vector) } else { of };
+        let sign = Expr::new(vector.clone(), Node::Builtin("sign", vec![of]));
         let part = Expr::new(F32, Node::F32(self.pick(&[4, 3, 1])));
-        let part = Expr::new(four.clone(), Node::Binary("*", Box::new(sign), Box::new(part)));
-        let name = self.pick(&["pack4x8snorm", "pack4x8unorm"]);
+        let part = Expr::new(vector, Node::Binary("*", Box::new(sign), Box::new(part)));
         Expr::new(U32, Node::Builtin(name, vec![part]))
     }
 

@@ -108,6 +108,8 @@ fn builtin(name: &str, of: &[Expr]) -> Option<Bound> {
         }
         "quantizeToF16" | "through_half" => at(0).filter(|bound| bound.bits() <= 2048.0)?,
         "small" => Bound::new(0, 63.0),
+        "through_snorm16" | "through_unorm16" => Bound::new(0, 65535.0),
+        "determinant" => at(0)?.times(at(0)?).scaled(2.0),
         "through_snorm" | "through_unorm" => Bound::new(0, 255.0),
         _ => return None,
     })
@@ -137,6 +139,7 @@ fn is_exact_here(expr: &Expr) -> bool {
         Node::Read(place) => place.steps.iter().all(|step| !matches!(step, Step::Index(_, 0))),
         Node::Builtin("clamp", of) if !expr.ty.is_float() => is_ordered(&of[1], &of[2]),
         Node::Builtin(name @ ("extractBits" | "insertBits"), of) => fits_word(&of[of.len() - 2..], name),
+        Node::Builtin("pack2x16snorm" | "pack2x16unorm" | "frexp.exp", of) => bound(&of[0]).is_some(),
         Node::Builtin("pack2x16float" | "pack4x8snorm" | "pack4x8unorm" | "float_bits", of) => {
             of.iter().all(|of| bound(of).is_some())
         }

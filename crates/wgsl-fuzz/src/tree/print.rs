@@ -298,6 +298,8 @@ impl Printer<'_> {
             "through_half" => format!("unpack2x16float(pack2x16float({list}))"),
             "through_snorm" => format!("round(unpack4x8snorm({list}) * 127.0f)"),
             "through_unorm" => format!("round(unpack4x8unorm({list}) * 255.0f)"),
+            "through_snorm16" => format!("round(unpack2x16snorm({list}) * 32767.0f)"),
+            "through_unorm16" => format!("round(unpack2x16unorm({list}) * 65535.0f)"),
             "modf.fract" | "modf.whole" | "frexp.exp" => {
                 let (function, field) = name.split_once('.').unwrap_or((name, ""));
                 format!("{function}({list}).{field}")
