@@ -15,7 +15,7 @@ use crate::program::{Buffer, ENTRY, Param, Program};
 /// Bounds the time of one program. A program takes milliseconds.
 const LIMIT: Duration = Duration::from_secs(60);
 /// Counts the programs after which the context is opened again: a context keeps its compiled kernels.
-const RENEWAL: u32 = 400;
+const RENEWAL: u32 = 100;
 
 /// Runs programs on a context.
 pub struct ContextEngine {
@@ -46,7 +46,7 @@ struct Inner {
 }
 
 impl ContextEngine {
-    /// Makes an engine that opens a context when it first needs one, and again after some hundred programs.
+    /// Makes an engine that opens a context when it first needs one, and again after a hundred programs.
     pub fn new(name: impl Into<String>, open: impl Fn() -> Result<Context> + Send + 'static) -> Self {
         Self { name: name.into(), open: Box::new(open), opened: None, runs: 0 }
     }
