@@ -129,6 +129,19 @@ pub(crate) enum Command {
         #[arg(default_value_t = 60)]
         seconds: u64,
     },
+    /// Runs random WGSL programs on several engines: the same results on each
+    #[command(
+        after_help = "Examples:\n  cargo xtask fuzz-wgsl\n  cargo xtask fuzz-wgsl --minutes 10 --seed 50000\n  \
+        cargo xtask fuzz-wgsl --adapter llvmpipe --adapter swiftshader --count 200\n  \
+        cargo xtask fuzz-wgsl --seed 17 --print\n\n\
+        A seed gives the same program each time. The smallest program on which engines differ is stored below\n\
+        target/wgsl-fuzz. Exits with 1 if engines differ. See `cargo xtask fuzz-wgsl -- --help` for all arguments."
+    )]
+    FuzzWgsl {
+        /// Arguments for the fuzzer: --count, --seed, --adapter, --minutes and others
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
     /// Puts seeded faults into a copy of the library, and prints the test that detects each
     #[command(
         after_help = "Examples:\n  cargo xtask mutants\n  cargo xtask mutants --list\n  cargo xtask mutants pool\n  \

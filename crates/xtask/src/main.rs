@@ -13,6 +13,7 @@ mod environment;
 mod features;
 mod floors;
 mod fuzz;
+mod fuzz_wgsl;
 mod guide;
 mod lint;
 mod model;
@@ -80,6 +81,7 @@ fn run(command: Command) -> Result<bool> {
         }
         Command::Seeds { count, from } => seeds::seeds(&workspace, from, count),
         Command::Fuzz { seconds } => fuzz::fuzz(&workspace, seconds, true).and_then(Done::required),
+        Command::FuzzWgsl { args } => fuzz_wgsl::fuzz_wgsl(&workspace, &args),
         Command::Mutants { json, list, limit, filter } => {
             let limit = std::time::Duration::from_secs(limit);
             return mutants::mutants(&workspace, &mutants::Options { json, list, limit, filter });

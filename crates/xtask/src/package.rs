@@ -12,7 +12,7 @@ use crate::workspace::{Workspace, text_of};
 const OURS: &str = "fencepost";
 
 /// Lists the crates that are not published.
-const UNPUBLISHED: [&str; 3] = ["xtask", "fencepost-benches", "fencepost-book"];
+const UNPUBLISHED: [&str; 4] = ["xtask", "fencepost-benches", "fencepost-book", "fencepost-wgsl-fuzz"];
 
 /// Packages the published crates, and type-checks the packages beside each other.
 ///

@@ -1,0 +1,47 @@
+//! A generated program with its tree.
+
+use std::panic::catch_unwind;
+
+use fencepost_kernels::{Module, ShaderSource};
+
+use crate::generator::{Options, generate};
+use crate::program::Program;
+use crate::tree::{Tree, visit};
+
+/// A generated program, which the shrinker can reduce.
+#[derive(Clone, Debug)]
+pub struct Case {
+    seed: u64,
+    pub(crate) tree: Tree,
+}
+
+impl Case {
+    /// Makes the program of a seed. The same seed and options make the same program each time.
+    pub fn new(seed: u64, options: Options) -> Self {
+        Self { seed, tree: generate(seed, options) }
+    }
+
+    /// Returns the same case with another tree.
+    pub(crate) fn with_tree(&self, tree: Tree) -> Self {
+        Self { seed: self.seed, tree }
+    }
+
+    /// Writes the program.
+    pub fn program(&self) -> Program {
+        Program::new(self.seed, &self.tree)
+    }
+
+    /// Returns the reason for which a program is no valid one; `None` if it is valid.
+    pub fn fault(&self) -> Option<String> {
+        let text = self.program().text;
+        if !visit::is_exact(&mut self.tree.clone()) {
+            return Some(format!("an operation on floats may round\n{text}"));
+        }
+        let source = ShaderSource::text("program.wgsl", text.clone());
+        match catch_unwind(|| Module::parse(&source).map(drop)) {
+            Ok(Ok(())) => None,
+            Ok(Err(error)) => Some(format!("{error}\n{text}")),
+            Err(_) => Some(format!("naga panics\n{text}")),
+        }
+    }
+}

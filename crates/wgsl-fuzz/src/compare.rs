@@ -1,0 +1,138 @@
+//! The comparison of the answers of two engines.
+
+use std::fmt;
+
+use crate::data::Word;
+use crate::engine::Answer;
+use crate::program::{Buffer, Program};
+
+/// A difference of two engines.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// Names both engines.
+    pub engines: [String; 2],
+    /// Says where they differ.
+    pub place: String,
+    /// Holds both values, or messages.
+    pub values: [String; 2],
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.place)?;
+        for (engine, value) in self.engines.iter().zip(&self.values) {
+            write!(f, "\n  {engine}: {value}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Compares the answers of all engines with the first answer that is no refusal.
+pub(crate) fn compare(program: &Program, answers: &[(String, Answer)]) -> Option<Difference> {
+    let mut given = answers.iter().filter(|(_, answer)| !matches!(answer, Answer::Refused(_)));
+    let first = given.next()?;
+    given.clone().find_map(|other| differ(program, first, other)).or_else(|| alone(first, given.count()))
+}
+
+/// A failure of the only engine is a difference too.
+fn alone((name, answer): &(String, Answer), others: usize) -> Option<Difference> {
+    match answer {
+        Answer::Failed(message) if others == 0 => Some(Difference {
+            engines: [name.clone(), "every engine".into()],
+            place: "the program".into(),
+            values: [message.clone(), "must run it".into()],
+        }),
+        _ => None,
+    }
+}
+
+fn differ(program: &Program, one: &(String, Answer), other: &(String, Answer)) -> Option<Difference> {
+    let engines = [one.0.clone(), other.0.clone()];
+    let (Answer::Results(one), Answer::Results(other)) = (&one.1, &other.1) else {
+        let values = [&one.1, &other.1].map(brief);
+        return Some(Difference { engines, place: "the program".into(), values });
+    };
+    let written = program.buffers.iter().filter(|buffer| buffer.is_written);
+    for (buffer, (one, other)) in written.zip(one.iter().zip(other)) {
+        if let Some((at, values)) = first_difference(buffer, one, other) {
+            let size = buffer.element.words().len();
+            let place = match size {
+                1 => format!("{}[{at}]", buffer.name),
+                _ => format!("{}[{}], word {}", buffer.name, at / size, at % size),
+            };
+            return Some(Difference { engines, place, values });
+        }
+    }
+    None
+}
+
+fn brief(answer: &Answer) -> String {
+    match answer {
+        Answer::Results(_) => "it has results".into(),
+        Answer::Refused(message) | Answer::Failed(message) => message.clone(),
+    }
+}
+
+fn first_difference(buffer: &Buffer, one: &[u32], other: &[u32]) -> Option<(usize, [String; 2])> {
+    let kinds = buffer.element.words().iter().cycle();
+    let differs = |kind: Word, one: u32, other: u32| match kind {
+        Word::F32 => !buffer.tolerance.allows(f32::from_bits(one), f32::from_bits(other)),
+        Word::U32 | Word::I32 => one != other,
+    };
+    let mut words = one.iter().zip(other).zip(kinds).enumerate();
+    let (at, ((one, other), kind)) =
+        words.find(|(_, ((one, other), kind))| differs(**kind, **one, **other))?;
+    Some((at, [*one, *other].map(|word| text(*kind, word))))
+}
+
+fn text(kind: Word, word: u32) -> String {
+    match kind {
+        Word::F32 => format!("{:?} ({word:#010x})", f32::from_bits(word)),
+        Word::I32 => format!("{} ({word:#010x})", word.cast_signed()),
+        Word::U32 => format!("{word} ({word:#010x})"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Element;
+    use crate::tolerance::Tolerance;
+
+    fn program(element: Element) -> Program {
+        let tolerance = Tolerance::default();
+        let buffer = Buffer { name: "out", element, is_written: true, words: vec![0; 2], tolerance };
+        Program { seed: 0, text: String::new(), groups: [1; 3], buffers: vec![buffer], params: Vec::new() }
+    }
+
+    fn answers(of: [Answer; 3]) -> Vec<(String, Answer)> {
+        of.into_iter().zip(["a", "b", "c"]).map(|(answer, name)| (name.to_owned(), answer)).collect()
+    }
+
+    fn results(words: [u32; 2]) -> Answer {
+        Answer::Results(vec![words.to_vec()])
+    }
+
+    #[test]
+    fn a_refusal_is_no_difference_and_a_failure_is_one() {
+        let refused = Answer::Refused("f16".into());
+        let same = answers([refused.clone(), results([1, 2]), results([1, 2])]);
+        assert_eq!(compare(&program(Element::U32), &same), None);
+        let failed = answers([refused, results([1, 2]), Answer::Failed("lost".into())]);
+        let found = compare(&program(Element::U32), &failed).expect("a failure");
+        assert_eq!(found.values[1], "lost");
+    }
+
+    #[test]
+    fn a_difference_names_the_element_and_both_values() {
+        let answers = answers([results([1, 2]), results([1, 2]), results([1, 0xffff_ffff])]);
+        let found = compare(&program(Element::I32), &answers).expect("a difference");
+        assert_eq!(found.to_string(), "out[1]\n  a: 2 (0x00000002)\n  c: -1 (0xffffffff)");
+    }
+
+    #[test]
+    fn the_sign_of_zero_is_no_difference() {
+        let answers = answers([results([0, 0]), results([0, 0x8000_0000]), results([0, 0])]);
+        assert_eq!(compare(&program(Element::F32), &answers), None);
+    }
+}

@@ -1,0 +1,178 @@
+//! The engine that runs programs on a context of the library.
+
+use std::time::Duration;
+
+use bytemuck::{Pod, Zeroable};
+use fencepost::{
+    AdapterChoice, CommandQueue, Context, ContextOptions, DeviceArray, DynArg, Element as HostElement, Grid,
+    IntoArg, NamedArg, Result,
+};
+
+use crate::data::Element;
+use crate::engine::{Answer, Engine, Outputs};
+use crate::program::{Buffer, ENTRY, Param, Program};
+
+/// Bounds the time of one program. A program takes milliseconds.
+const LIMIT: Duration = Duration::from_secs(60);
+/// Counts the programs after which the context is opened again: a context keeps its compiled kernels.
+const RENEWAL: u32 = 100;
+
+/// Runs programs on a context.
+pub struct ContextEngine {
+    name: String,
+    open: Box<dyn Fn() -> Result<Context> + Send>,
+    opened: Option<(Context, CommandQueue)>,
+    /// Counts the programs of the open context.
+    runs: u32,
+}
+
+/// Is the struct `Item` of the programs.
+#[derive(Clone, Copy, Pod, Zeroable, HostElement)]
+#[repr(C)]
+struct Item {
+    v: [f32; 3],
+    n: u32,
+    inner: Inner,
+    k: [i32; 4],
+}
+
+/// Is the struct `Inner` of the programs.
+#[derive(Clone, Copy, Pod, Zeroable, HostElement)]
+#[repr(C)]
+struct Inner {
+    p: [i32; 2],
+    q: u32,
+    r: f32,
+}
+
+impl ContextEngine {
+    /// Makes an engine that opens a context when it first needs one, and again after a hundred programs.
+    pub fn new(name: impl Into<String>, open: impl Fn() -> Result<Context> + Send + 'static) -> Self {
+        Self { name: name.into(), open: Box::new(open), opened: None, runs: 0 }
+    }
+
+    /// Makes an engine of an adapter.
+    pub fn of_adapter(name: impl Into<String>, adapter: AdapterChoice) -> Self {
+        let open = move || {
+            Context::with_options(ContextOptions { adapter: adapter.clone(), ..ContextOptions::default() })
+                .wait()
+        };
+        Self::new(name, open)
+    }
+
+    fn try_run(&mut self, program: &Program) -> Result<Option<Outputs>> {
+        if self.runs.is_multiple_of(RENEWAL) {
+            self.opened = None;
+        }
+        self.runs += 1;
+        let (ctx, queue) = match self.opened.take() {
+            Some(opened) => opened,
+            None => {
+                let ctx = (self.open)()?;
+                let queue = ctx.queue("fuzz");
+                (ctx, queue)
+            }
+        };
+        let outputs = launch(&ctx, &queue, program)?;
+        self.opened = Some((ctx, queue));
+        Ok(outputs)
+    }
+}
+
+impl Engine for ContextEngine {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn run(&mut self, program: &Program) -> Answer {
+        match self.try_run(program) {
+            Ok(Some(outputs)) => Answer::Results(outputs),
+            Ok(None) => Answer::Failed(format!("no result after {} s", LIMIT.as_secs())),
+            Err(error) => Answer::Failed(error.to_string()),
+        }
+    }
+}
+
+/// Runs a program on a queue; returns `None` if it does not end.
+fn launch(ctx: &Context, queue: &CommandQueue, program: &Program) -> Result<Option<Outputs>> {
+    let kernel = ctx.kernel_from(&program.text, ENTRY)?;
+    let arrays =
+        program.buffers.iter().map(|buffer| Array::new(queue, buffer)).collect::<Result<Vec<_>>>()?;
+    let mut arguments: Vec<NamedArg<'_>> = Vec::new();
+    for (name, param) in &program.params {
+        arguments.push((Some((*name).into()), value(*param)));
+    }
+    for (buffer, array) in program.buffers.iter().zip(&arrays) {
+        arguments.push((Some(buffer.name.into()), array.argument(buffer.is_written)));
+    }
+    queue.launch_dyn(&kernel, Grid::groups(program.groups), arguments)?;
+    let mut outputs = Vec::new();
+    for (buffer, array) in program.buffers.iter().zip(&arrays) {
+        if buffer.is_written {
+            let Some(words) = array.words(queue)? else { return Ok(None) };
+            outputs.push(words);
+        }
+    }
+    Ok(Some(outputs))
+}
+
+fn value(param: Param) -> DynArg<'static> {
+    match param {
+        Param::U32(value) => value.into_arg(),
+        Param::I32(value) => value.into_arg(),
+        Param::F32(value) => value.into_arg(),
+        Param::VectorU32(value) => value.into_arg(),
+        Param::VectorI32(value) => value.into_arg(),
+        Param::VectorF32(value) => value.into_arg(),
+    }
+}
+
+/// Holds a buffer on the device.
+enum Array {
+    U32(DeviceArray<u32>),
+    I32(DeviceArray<i32>),
+    F32(DeviceArray<f32>),
+    Vector(DeviceArray<[f32; 4]>),
+    Item(DeviceArray<Item>),
+}
+
+impl Array {
+    fn new(queue: &CommandQueue, buffer: &Buffer) -> Result<Self> {
+        fn array<T: HostElement>(queue: &CommandQueue, words: &[u32]) -> Result<DeviceArray<T>> {
+            queue.array(bytemuck::cast_slice::<u32, T>(words))
+        }
+        let words = &buffer.words[..];
+        Ok(match buffer.element {
+            Element::U32 | Element::AtomicU32 => Self::U32(array(queue, words)?),
+            Element::I32 | Element::AtomicI32 => Self::I32(array(queue, words)?),
+            Element::F32 => Self::F32(array(queue, words)?),
+            Element::VectorF32 => Self::Vector(array(queue, words)?),
+            Element::Item => Self::Item(array(queue, words)?),
+        })
+    }
+
+    fn argument(&self, is_written: bool) -> DynArg<'_> {
+        let array: &dyn fencepost::BufferArg = match self {
+            Self::U32(array) => array,
+            Self::I32(array) => array,
+            Self::F32(array) => array,
+            Self::Vector(array) => array,
+            Self::Item(array) => array,
+        };
+        if is_written { DynArg::ReadWrite(array) } else { DynArg::Read(array) }
+    }
+
+    fn words(&self, queue: &CommandQueue) -> Result<Option<Vec<u32>>> {
+        fn words<T: HostElement>(queue: &CommandQueue, array: &DeviceArray<T>) -> Result<Option<Vec<u32>>> {
+            let found = queue.read(array).wait_timeout(LIMIT)?;
+            Ok(found.map(|found| bytemuck::pod_collect_to_vec(&found[..])))
+        }
+        match self {
+            Self::U32(array) => words(queue, array),
+            Self::I32(array) => words(queue, array),
+            Self::F32(array) => words(queue, array),
+            Self::Vector(array) => words(queue, array),
+            Self::Item(array) => words(queue, array),
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! The elements of buffers, and random contents.
+
+/// Names the type of a buffer's elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Element {
+    /// Is `u32`.
+    U32,
+    /// Is `i32`.
+    I32,
+    /// Is `f32`.
+    F32,
+    /// Is `vec4<f32>`.
+    VectorF32,
+    /// Is the struct `Item`.
+    Item,
+    /// Is `atomic<u32>`.
+    AtomicU32,
+    /// Is `atomic<i32>`.
+    AtomicI32,
+}
+
+/// Names the kinds of words in an element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Word {
+    /// Is an unsigned integer.
+    U32,
+    /// Is a signed integer.
+    I32,
+    /// Is a float.
+    F32,
+}
+
+impl Element {
+    /// Writes the type as WGSL does.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::U32 => "u32",
+            Self::I32 => "i32",
+            Self::F32 => "f32",
+            Self::VectorF32 => "vec4<f32>",
+            Self::Item => "Item",
+            Self::AtomicU32 => "atomic<u32>",
+            Self::AtomicI32 => "atomic<i32>",
+        }
+    }
+
+    /// Returns the words of an element, which has no gap.
+    pub fn words(self) -> &'static [Word] {
+        use Word::{F32, I32, U32};
+        match self {
+            Self::U32 | Self::AtomicU32 => &[U32],
+            Self::I32 | Self::AtomicI32 => &[I32],
+            Self::F32 => &[F32],
+            Self::VectorF32 => &[F32; 4],
+            Self::Item => &[F32, F32, F32, U32, I32, I32, U32, F32, I32, I32, I32, I32],
+        }
+    }
+}
+
+/// Returns random elements: edges of the ranges, small numbers and others. Floats are quarters up to 64.
+pub(crate) fn fill(rng: &mut fastrand::Rng, element: Element, len: u32) -> Vec<u32> {
+    let words = element.words();
+    (0..len).flat_map(|_| words.iter().map(|word| random_word(rng, *word)).collect::<Vec<_>>()).collect()
+}
+
+fn random_word(rng: &mut fastrand::Rng, word: Word) -> u32 {
+    match word {
+        Word::F32 => (rng.i16(-256..=256) as f32 / 4.0).to_bits(),
+        Word::U32 | Word::I32 => integer(rng),
+    }
+}
+
+/// Returns the bits of an integer, often one at an edge.
+pub(crate) fn integer(rng: &mut fastrand::Rng) -> u32 {
+    const EDGES: [u32; 12] = [
+        0,
+        1,
+        2,
+        31,
+        32,
+        0x7fff_ffff,
+        0x8000_0000,
+        0x8000_0001,
+        0xffff_ffff,
+        0xffff_fffe,
+        0xffff,
+        0x0101_0101,
+    ];
+    match rng.u8(0..6) {
+        0 | 1 => EDGES[rng.usize(0..EDGES.len())],
+        2 | 3 => rng.u32(0..64),
+        4 => rng.u32(0..64).wrapping_neg(),
+        _ => rng.u32(..),
+    }
+}

@@ -1,0 +1,42 @@
+//! Operations on atomics whose results no order of the invocations changes.
+
+use super::Generator;
+use crate::program::shared_operation;
+use crate::tree::statement::Stmt;
+use crate::tree::types::{I32, U32};
+
+impl Generator {
+    /// Changes a shared atomic, or the atomic of the invocation.
+    pub(super) fn atomic(&mut self) -> Option<Stmt> {
+        match self.rng.u8(0..4) {
+            0 | 1 if self.has("shared_u") => {
+                let operation = shared_operation(self.rng.usize(..));
+                Some(Stmt::Count(operation, self.expr(&U32, 3)))
+            }
+            2 if self.has("own") => {
+                const OWN: [&str; 8] = [
+                    "atomicAdd",
+                    "atomicSub",
+                    "atomicMax",
+                    "atomicMin",
+                    "atomicAnd",
+                    "atomicOr",
+                    "atomicXor",
+                    "atomicExchange",
+                ];
+                let operation = self.pick(&OWN);
+                let value = self.expr(&I32, 3);
+                let name = self.name("a");
+                self.declare(&name, &I32, false);
+                Some(Stmt::Own(name, operation, value))
+            }
+            3 if self.has("own") => {
+                let (compared, value) = (self.expr(&I32, 2), self.expr(&I32, 2));
+                let name = self.name("a");
+                self.declare(&name, &I32, false);
+                Some(Stmt::Swap(name, compared, value))
+            }
+            _ => self.assignment(),
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Makes a program from a seed.
+//!
+//! Each program ends, and WGSL defines its results: each invocation writes its own elements, workgroup memory is exchanged
+//! across barriers only, shared atomics have one operation each, and floats are exact.
+
+mod atomics;
+mod barriers;
+mod bools;
+mod expressions;
+mod floats;
+mod functions;
+mod inexact;
+mod integers;
+mod places;
+mod scope;
+mod setup;
+mod statements;
+
+use fastrand::Rng;
+
+use self::scope::{Scope, Variable};
+use crate::tree::Tree;
+use crate::tree::types::Type;
+
+/// Bounds the steps of an invocation, roughly. It is far below the turns after which lavapipe cuts an invocation.
+const MOST_STEPS: u32 = 6_000;
+
+/// Chooses the programs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// Allows shifts by more than the width of the type, whose amount WGSL takes modulo the width. naga 30 passes the amount
+    /// to SPIR-V, which defines no result.
+    pub wide_shifts: bool,
+    /// Allows zero values of vectors that a compiler knows, and clamps of integers that it knows. SwiftShader returns the
+    /// zeros for `select(vec4(5), vec4<i32>(), false_variable)`, and 127 for each byte of `pack4xI8Clamp(zeros)`.
+    pub known_zeros: bool,
+    /// Allows indices into vectors of the uniform struct that differ between invocations. lavapipe 22.3 reads the component
+    /// of one invocation for all of them.
+    pub uniform_indices: bool,
+}
+
+/// Holds the state of the generator.
+struct Generator {
+    rng: Rng,
+    options: Options,
+    tree: Tree,
+    scope: Scope,
+    /// Names the buffers that the program may use: WebGPU promises eight.
+    buffers: Vec<&'static str>,
+    /// Numbers the names.
+    names: u32,
+    /// Limits the statements that are still made.
+    left: i32,
+    /// Multiplies the cost of a statement: the turns of the loops around it.
+    weight: u32,
+    /// Counts the steps of the function so far, roughly.
+    steps: u32,
+    /// Counts the loops around the statement which it may leave.
+    loops: u32,
+    /// Is true between a barrier and its partner, where no invocation may return.
+    keeps_flow: bool,
+    /// Holds the result type of the function; `None` in the entry point and in functions without a result.
+    result: Option<Type>,
+    /// Is true while the expression must have the same value in each invocation of a workgroup.
+    uniform: bool,
+}
+
+/// Makes the tree of a seed.
+pub(crate) fn generate(seed: u64, options: Options) -> Tree {
+    let mut rng = Rng::with_seed(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5a5a);
+    let tree = setup::tree(&mut rng);
+    // A driver compiles a large program slowly, so half of the programs are small.
+    let left = if rng.bool() { rng.i32(2..10) } else { rng.i32(8..40) };
+    let mut generator = Generator {
+        rng,
+        options,
+        tree,
+        scope: Scope::default(),
+        buffers: Vec::new(),
+        names: 0,
+        left,
+        weight: 1,
+        steps: 0,
+        loops: 0,
+        keeps_flow: false,
+        result: None,
+        uniform: false,
+    };
+    generator.declare_globals();
+    generator.functions();
+    generator.main();
+    generator.tree
+}
+
+impl Generator {
+    fn name(&mut self, prefix: &str) -> String {
+        self.names += 1;
+        format!("{prefix}{}", self.names)
+    }
+
+    /// Returns `true` if the program may use a buffer.
+    fn has(&self, buffer: &str) -> bool {
+        self.buffers.contains(&buffer)
+    }
+
+    /// Returns `true` in one of `of` cases.
+    fn one_in(&mut self, of: u32) -> bool {
+        self.rng.u32(0..of) == 0
+    }
+
+    fn pick<T: Clone>(&mut self, of: &[T]) -> T {
+        of[self.rng.usize(0..of.len())].clone()
+    }
+
+    fn declare(&mut self, name: &str, ty: &Type, is_written: bool) {
+        self.scope.push(Variable::named(name, ty.clone(), is_written));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::visit;
+
+    #[test]
+    fn a_program_has_known_zeros_only_if_the_option_allows_them() {
+        let count = |known_zeros| {
+            let options = Options { known_zeros, ..Options::default() };
+            let trees = (0..100).map(|seed| generate(seed, options));
+            trees.filter(|tree| visit::has_known_zeros(&mut tree.clone())).count()
+        };
+        assert_eq!(count(false), 0);
+        assert!(count(true) > 20);
+    }
+}

@@ -1,0 +1,120 @@
+//! `fencepost-wgsl-fuzz` runs random WGSL programs on several engines and compares their results.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use clap::Parser;
+use fencepost_wgsl_fuzz::{Campaign, Case, Options, engines};
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// Runs random WGSL programs on several engines and compares their results.
+///
+/// Integers and exact floats must be equal; results of functions that round may differ as WGSL allows. The smallest
+/// program on which engines differ is stored below target/wgsl-fuzz. Exits with 1 if engines differ.
+#[derive(Parser)]
+#[command(name = "cargo xtask fuzz-wgsl", bin_name = "cargo xtask fuzz-wgsl")]
+#[command(
+    after_help = "Examples:\n  cargo xtask fuzz-wgsl\n  cargo xtask fuzz-wgsl --minutes 10 --seed 50000\n  \
+    cargo xtask fuzz-wgsl --adapter llvmpipe --adapter swiftshader --count 200\n  \
+    cargo xtask fuzz-wgsl --seed 17 --print"
+)]
+struct Arguments {
+    /// Number of programs; without, 1000, or as many as the minutes allow
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    count: Option<u64>,
+    /// First seed
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// A part of an adapter's name and backend; may be given several times. Without, every adapter but those of GL
+    #[arg(long)]
+    adapter: Vec<String>,
+    /// Minutes to run at most
+    #[arg(long)]
+    minutes: Option<f64>,
+    /// Stop after this many programs on which engines differ
+    #[arg(long, default_value_t = 1)]
+    differences: usize,
+    /// Number of smaller programs that are tried for each difference
+    #[arg(long, default_value_t = 600)]
+    tries: usize,
+    /// Allow shifts by amounts over the width of the type, which naga does not reduce for SPIR-V
+    #[arg(long)]
+    wide_shifts: bool,
+    /// Allow zero vectors and clamps that a compiler knows, which SwiftShader computes wrongly
+    #[arg(long)]
+    known_zeros: bool,
+    /// Allow indices into uniform vectors that differ between invocations, which lavapipe 22.3 takes from one invocation
+    #[arg(long)]
+    uniform_indices: bool,
+    /// Print the program of the seed, and run nothing
+    #[arg(long)]
+    print: bool,
+    /// Folder for the programs on which engines differ
+    #[arg(long, default_value = "target/wgsl-fuzz")]
+    folder: PathBuf,
+}
+
+fn main() -> ExitCode {
+    match run(&Arguments::parse()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs the programs; returns `false` if engines differ.
+fn run(arguments: &Arguments) -> Result<bool> {
+    let options = Options {
+        wide_shifts: arguments.wide_shifts,
+        known_zeros: arguments.known_zeros,
+        uniform_indices: arguments.uniform_indices,
+    };
+    if arguments.print {
+        print!("{}", Case::new(arguments.seed, options).program().text);
+        return Ok(true);
+    }
+    let mut campaign = Campaign::new(engines(&arguments.adapter)?, options, &arguments.folder);
+    campaign.tries = arguments.tries;
+    for engine in &campaign.engines {
+        eprintln!("engine: {}", engine.name());
+    }
+    let count = arguments.count.unwrap_or(if arguments.minutes.is_some() { u64::MAX } else { 1000 });
+    let limit = arguments.minutes.map(|minutes| Duration::from_secs_f64(60.0 * minutes.max(0.0)));
+    let bar = bar(count);
+    let (begun, mut differences) = (Instant::now(), 0);
+    let seeds = arguments.seed..arguments.seed.saturating_add(count);
+    let ran = campaign.run_all(seeds, limit, |found| {
+        bar.inc(1);
+        if let Some(found) = found {
+            differences += 1;
+            let file = found.file.display();
+            bar.suspend(|| println!("seed {}: {}\n  program: {file}", found.seed, found.difference));
+        }
+        differences < arguments.differences
+    })?;
+    bar.finish_and_clear();
+    for (engine, reason, count) in &campaign.refusals {
+        println!("{engine} refused {count} programs: {reason}");
+    }
+    let rate = ran as f64 / begun.elapsed().as_secs_f64();
+    println!("{ran} programs from seed {} on, {rate:.1} a second, {differences} differences", arguments.seed);
+    if differences > 0 {
+        println!("`cargo xtask fuzz-wgsl --seed <seed> --count 1` runs a program again");
+    }
+    Ok(differences == 0)
+}
+
+/// Makes a progress bar, which is visible on a terminal only.
+fn bar(count: u64) -> ProgressBar {
+    if count == u64::MAX {
+        let style = ProgressStyle::with_template("{spinner} {pos} programs, {per_sec}, {elapsed}");
+        return ProgressBar::new_spinner().with_style(style.expect("bug: the template is valid"));
+    }
+    let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} {per_sec} {eta}");
+    ProgressBar::new(count).with_style(style.expect("bug: the template is valid"))
+}

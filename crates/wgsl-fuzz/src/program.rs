@@ -1,0 +1,197 @@
+//! A program as an engine gets it: the text, the launch and the data.
+
+use std::fmt::Write as _;
+
+use crate::data::{Element, fill};
+use crate::tolerance::Tolerance;
+use crate::tree::print::{declarations, functions, mentions};
+use crate::tree::statement::Stmt;
+use crate::tree::{Node, Tree, visit};
+
+/// Is the name of the entry point of each program.
+pub const ENTRY: &str = "main";
+/// Counts the elements of each output of numbers that one invocation writes.
+pub(crate) const SLOTS: u32 = 4;
+/// Counts the elements of each input.
+pub(crate) const INPUTS: u32 = 24;
+
+/// Lists the operations on the shared atomics. Each element of the buffer has one operation, as only the changes of one
+/// operation have a result that no order changes.
+const SHARED: [&str; 7] =
+    ["atomicAdd", "atomicSub", "atomicMax", "atomicMin", "atomicAnd", "atomicOr", "atomicXor"];
+
+/// Returns the element of the shared atomics that an operation changes.
+pub(crate) fn shared_slot(operation: &str) -> usize {
+    SHARED.iter().position(|known| *known == operation).unwrap_or(0)
+}
+
+/// Returns the operation at an index, modulo their number.
+pub(crate) fn shared_operation(at: usize) -> &'static str {
+    SHARED[at % SHARED.len()]
+}
+
+/// A WGSL program with its launch and its data.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// Chooses the program.
+    pub seed: u64,
+    /// Is the WGSL text.
+    pub text: String,
+    /// Counts the workgroups of the launch.
+    pub groups: [u32; 3],
+    /// Holds the storage buffers, in the order of their bindings.
+    pub buffers: Vec<Buffer>,
+    /// Holds the members of the uniform struct, by name. It is empty if the program uses none.
+    pub params: Vec<(&'static str, Param)>,
+}
+
+/// A storage buffer with its first contents.
+#[derive(Clone, Debug)]
+pub struct Buffer {
+    /// Names the variable.
+    pub name: &'static str,
+    /// Names the type of the elements.
+    pub element: Element,
+    /// Is true if the access is `read_write`.
+    pub is_written: bool,
+    /// Holds the bits of the contents.
+    pub words: Vec<u32>,
+    /// Says how the results of two engines are compared.
+    pub tolerance: Tolerance,
+}
+
+/// A member of the uniform struct.
+#[derive(Clone, Copy, Debug)]
+pub enum Param {
+    /// Is a `u32`.
+    U32(u32),
+    /// Is an `i32`.
+    I32(i32),
+    /// Is an `f32`.
+    F32(f32),
+    /// Is a `vec4<u32>`.
+    VectorU32([u32; 4]),
+    /// Is a `vec3<i32>`.
+    VectorI32([i32; 3]),
+    /// Is a `vec2<f32>`.
+    VectorF32([f32; 2]),
+}
+
+const PARAMS: &str =
+    "struct Params { nu: u32, ni: i32, nf: f32, turns: u32, vu: vec4<u32>, vi: vec3<i32>, vf: vec2<f32> }\n";
+const SWAP: &str = "fn swap_own(compared: i32, value: i32) -> i32 {
+    var old = 0i;
+    loop {
+        let result = atomicCompareExchangeWeak(&own[invocation], compared, value);
+        old = result.old_value;
+        if result.exchanged || result.old_value != compared { break; }
+    }
+    return old;
+}
+";
+
+/// Describes a buffer that a program may use.
+struct Kind {
+    name: &'static str,
+    element: Element,
+    is_written: bool,
+    /// Counts the elements of each invocation; without, the buffer has a fixed length.
+    of_invocation: Option<u32>,
+    len: u32,
+}
+
+const fn input(name: &'static str, element: Element) -> Kind {
+    Kind { name, element, is_written: false, of_invocation: None, len: INPUTS }
+}
+
+const fn output(name: &'static str, element: Element, slots: u32) -> Kind {
+    Kind { name, element, is_written: true, of_invocation: Some(slots), len: 0 }
+}
+
+const BUFFERS: [Kind; 12] = [
+    input("in_u", Element::U32),
+    input("in_i", Element::I32),
+    input("in_f", Element::F32),
+    input("in_v", Element::VectorF32),
+    input("in_s", Element::Item),
+    output("out_u", Element::U32, SLOTS),
+    output("out_i", Element::I32, SLOTS),
+    output("out_f", Element::F32, SLOTS),
+    output("out_s", Element::Item, 1),
+    output("out_x", Element::F32, SLOTS),
+    output("own", Element::AtomicI32, 1),
+    Kind { name: "shared_u", element: Element::AtomicU32, is_written: true, of_invocation: None, len: 8 },
+];
+
+impl Program {
+    /// Writes the program of a tree.
+    pub(crate) fn new(seed: u64, tree: &Tree) -> Self {
+        let mut body = functions(tree);
+        if mentions(&body, "swap_own") {
+            body = format!("{SWAP}{body}");
+        }
+        let invocations = tree.workgroup.iter().chain(&tree.groups).product::<u32>();
+        let mut rng = fastrand::Rng::with_seed(tree.data_seed);
+        let params = params(&mut rng);
+        let mut bindings = String::new();
+        let has_params = mentions(&body, "params");
+        if has_params {
+            bindings.push_str(PARAMS);
+            bindings.push_str("@group(0) @binding(0) var<uniform> params: Params;\n");
+        }
+        let mut buffers = Vec::new();
+        for (kind, at) in BUFFERS.iter().zip(1..) {
+            let len = kind.of_invocation.map_or(kind.len, |slots| slots * invocations);
+            let words = fill(&mut rng, kind.element, len);
+            if !mentions(&body, kind.name) {
+                continue;
+            }
+            let access = if kind.is_written { "read_write" } else { "read" };
+            let (name, text) = (kind.name, kind.element.text());
+            let _ =
+                writeln!(bindings, "@group(0) @binding({at}) var<storage, {access}> {name}: array<{text}>;");
+            let tolerance = if name == "out_x" { tolerance(tree) } else { Tolerance::default() };
+            buffers.push(Buffer {
+                name,
+                element: kind.element,
+                is_written: kind.is_written,
+                words,
+                tolerance,
+            });
+        }
+        let declared = declarations(tree, &format!("{bindings}{body}"));
+        let params = if has_params { params } else { Vec::new() };
+        let text = format!("{declared}{bindings}{body}");
+        Self { seed, text, groups: tree.groups, buffers, params }
+    }
+}
+
+fn params(rng: &mut fastrand::Rng) -> Vec<(&'static str, Param)> {
+    let mut word = |element| fill(rng, element, 1)[0];
+    vec![
+        ("nu", Param::U32(word(Element::U32))),
+        ("ni", Param::I32(word(Element::I32).cast_signed())),
+        ("nf", Param::F32(f32::from_bits(word(Element::F32)))),
+        ("turns", Param::U32(word(Element::U32) % 6)),
+        ("vu", Param::VectorU32([(); 4].map(|()| word(Element::U32)))),
+        ("vi", Param::VectorI32([(); 3].map(|()| word(Element::I32).cast_signed()))),
+        ("vf", Param::VectorF32([(); 2].map(|()| f32::from_bits(word(Element::F32))))),
+    ]
+}
+
+/// Returns the tolerance of the output of inexact functions: that of the widest one in each slot.
+fn tolerance(tree: &Tree) -> Tolerance {
+    let mut found = Tolerance::default();
+    let mut tree = tree.clone();
+    visit::lists(&mut tree, &mut |body| {
+        for stmt in body.iter() {
+            if let Stmt::Assign(_, _, value) = stmt
+                && let Node::Builtin(name, _) = &value.node
+                && let Some(of) = Tolerance::of(name)
+            {
+                found = found.or(of);
+            }
+        }
+    });
+    found
+}

@@ -1,0 +1,109 @@
+//! Properties of the generated programs, which need no device.
+
+use std::ops::Range;
+
+use fencepost_wgsl_fuzz::{Case, Options};
+
+fn all_are_valid(seeds: Range<u64>, options: Options) {
+    for seed in seeds {
+        if let Some(fault) = Case::new(seed, options).fault() {
+            panic!("seed {seed}: {fault}");
+        }
+    }
+}
+
+// Two tests run side by side.
+
+#[test]
+fn each_seed_makes_a_valid_program() {
+    all_are_valid(0..500, Options::default());
+}
+
+#[test]
+fn each_option_makes_valid_programs() {
+    all_are_valid(500..1000, Options { wide_shifts: true, known_zeros: true, uniform_indices: true });
+}
+
+#[test]
+fn a_seed_makes_the_same_program_again() {
+    for seed in 0..50 {
+        let text = |()| Case::new(seed, Options::default()).program().text;
+        let [one, other] = [(); 2].map(text);
+        assert_eq!(one, other);
+    }
+}
+
+#[test]
+fn the_programs_use_each_part_of_the_language() {
+    const PARTS: [&str; 64] = [
+        "<<",
+        ">>",
+        "%",
+        "/=",
+        "&&",
+        "||",
+        "!=",
+        "switch ",
+        "default {",
+        "for (",
+        "while ",
+        "loop {",
+        "continuing {",
+        "break if",
+        "break;",
+        "continue;",
+        "return;",
+        "if (",
+        "} else {",
+        "workgroupBarrier",
+        "workgroupUniformLoad",
+        "atomicAdd",
+        "atomicSub",
+        "atomicMax",
+        "atomicMin",
+        "atomicAnd",
+        "atomicOr",
+        "atomicXor",
+        "atomicExchange",
+        "atomicCompareExchangeWeak",
+        "ptr<function",
+        "= &",
+        "select(",
+        "all(",
+        "any(",
+        "dot(",
+        "extractBits",
+        "insertBits",
+        "countOneBits",
+        "reverseBits",
+        "firstLeadingBit",
+        "firstTrailingBit",
+        "countLeadingZeros",
+        "pack4x8snorm",
+        "unpack4x8unorm",
+        "pack4xI8",
+        "dot4U8Packed",
+        "pack2x16float",
+        "bitcast<",
+        "transpose",
+        "cross(",
+        "fma(",
+        "mix(",
+        "mat4x3<f32>",
+        "array<",
+        "Inner(",
+        "modf(",
+        "quantizeToF16",
+        "sin(",
+        "frexp(",
+        "determinant(",
+        "unpack2x16snorm",
+        "pack2x16unorm",
+        "sqrt(",
+    ];
+    let texts: Vec<String> =
+        (0..400).map(|seed| Case::new(seed, Options::default()).program().text).collect();
+    for part in PARTS {
+        assert!(texts.iter().any(|text| text.contains(part)), "no program has `{part}`");
+    }
+}
