@@ -61,6 +61,8 @@ pub use crate::api::display::Snapshot;
 #[cfg(feature = "image")]
 pub use crate::api::image_arrays::Pixel;
 pub use crate::api::kernel::{DynKernel, Kernel};
+#[cfg(all(feature = "cpu", not(target_arch = "wasm32")))]
+pub use crate::api::kernel_check;
 pub use crate::api::options::{AdoptOptions, ContextOptions};
 pub use crate::api::profiler::Profiler;
 pub use crate::api::queue::launch::SameKernel;
@@ -74,6 +76,7 @@ pub use crate::arrays::upload_source::Source;
 pub use crate::memory::allocation_report::{Allocation, AllocationReport, AllocationSite};
 pub use crate::memory::pool::PoolStats;
 pub use crate::memory::region::{NewAxis, Region, RegionAxis};
+
 #[cfg(feature = "cpu")]
 pub use crate::record::cpu::cpu_recorder::CpuOptions;
 pub use crate::record::recorder_choice::RecorderChoice;

@@ -42,6 +42,10 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
 
+/// Names the environment variable that turns the checks of kernels on, with the value `1`.
+#[cfg(cpu_code)]
+const CHECK: &str = "FENCEPOST_CHECK";
+
 /// Holds one device and everything that is made on it: queues, events, arrays and kernels. A clone is a cheap handle.
 ///
 /// Queues, events, arrays and kernels are handles of their context too. The drop of the last handle flushes the
@@ -108,7 +112,7 @@ impl Context {
     /// Opens the CPU as a device. The threads of the context are apart from those of the device.
     #[cfg(cpu_code)]
     pub(crate) fn on_threads(options: &ContextOptions, has_threads: bool) -> Result<Context> {
-        let (device, lanes) = cpu_lane::open(options.lateness)?;
+        let (device, lanes) = cpu_lane::open(options.lateness, options.check || is_set(CHECK))?;
         let engine = Engine::new(device.clone(), lanes, options.policy, has_threads);
         Ok(Self::of(Owner::new(engine, Some(device), None, AdapterInfo::cpu())))
     }
@@ -214,6 +218,29 @@ impl Context {
         let (device, lanes) = cpu::open_with(&options, &faults);
         let engine = Engine::new(device.clone(), lanes, policy, options.threads);
         Self::of(Owner::new(engine, Some(device), None, AdapterInfo::cpu_recorder()))
+    }
+
+    /// Returns the mistakes of kernels that the checks of [`ContextOptions::check`] have found so far, and forgets them.
+    /// The list is empty without checks, and on every adapter but the CPU.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::{AdapterChoice, Context, ContextOptions, Grid, args};
+    /// let options = ContextOptions { adapter: AdapterChoice::Cpu, check: true, ..ContextOptions::default() };
+    /// let ctx = Context::with_options(options).wait()?;
+    /// let text = "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+    ///     @compute @workgroup_size(4) fn k(@builtin(local_invocation_index) i: u32) { x[i / 2u] = i; }";
+    /// let (queue, kernel) = (ctx.queue("main"), ctx.kernel_from(text, "k")?);
+    /// let mut x = ctx.zeros::<u32, 1>([4])?;
+    /// queue.launch_dyn(&kernel, Grid::groups([1]), args![x = &mut x])?;
+    /// queue.finish().wait()?;
+    /// let findings = ctx.take_findings();
+    /// assert!(findings[0].to_string().contains("x[0]"), "two invocations write it: {}", findings[0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[cfg(all(feature = "cpu", not(target_arch = "wasm32")))] // `cfg(cpu_code)`, in a form that the documentation shows
+    pub fn take_findings(&self) -> Vec<crate::api::kernel_check::Finding> {
+        self.owner.cpu().map_or_else(Vec::new, |cpu| cpu.take_findings())
     }
 
     /// Returns the properties of the adapter.
@@ -438,6 +465,12 @@ impl Context {
         let dropped = state.drop_error.take();
         dropped.or_else(|| state.queue_mut(Slot::CONTEXT).error.take())
     }
+}
+
+/// Returns `true` if a variable is `1`.
+#[cfg(cpu_code)]
+fn is_set(variable: &str) -> bool {
+    std::env::var(variable).is_ok_and(|value| value.trim() == "1")
 }
 
 impl fmt::Debug for Context {

@@ -8,6 +8,8 @@ pub(crate) mod grid;
 #[cfg(feature = "image")]
 pub(crate) mod image_arrays;
 pub(crate) mod kernel;
+#[cfg(cpu_code)]
+pub mod kernel_check;
 #[cfg(feature = "ndarray")]
 pub(crate) mod ndarray_arrays;
 pub(crate) mod options;

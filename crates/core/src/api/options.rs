@@ -42,6 +42,14 @@ pub struct ContextOptions {
     /// the drivers llvmpipe and SwiftShader store no code, and many drivers have a folder of their own. A relative path
     /// is relative to the working folder at the time of opening.
     pub kernel_folder: Option<PathBuf>,
+    /// Is true if each launch is checked, on the CPU as a device; other adapters ignore the option. The environment
+    /// variable `FENCEPOST_CHECK=1` does the same.
+    ///
+    /// A check finds races between invocations and between workgroups, indices out of range, barriers that only some
+    /// invocations reach, integer divisions by zero, shifts by too many bits, and conversions of floats out of range.
+    /// [`Context::take_findings`](crate::Context::take_findings) returns what was found, and the log has it as errors. A
+    /// checked kernel is interpreted, and runs two to ten times as long as an interpreted one without checks.
+    pub check: bool,
 }
 
 impl Default for ContextOptions {
@@ -52,6 +60,7 @@ impl Default for ContextOptions {
             recorder: RecorderChoice::default(),
             lateness: CostModel::LATENESS,
             kernel_folder: None,
+            check: false,
         }
     }
 }

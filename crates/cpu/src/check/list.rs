@@ -51,7 +51,8 @@ impl List {
             Some(entry) => {
                 entry.count += 1;
                 if order < entry.order {
-                    (entry.order, entry.mistake) = (order, mistake());
+                    entry.order = order;
+                    entry.mistake = mistake();
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! What the instructions of a program are, for a check.
+//! Describes the instructions of a program for a check.
 
 use super::finding::AccessKind;
 use super::operands::Check;

@@ -1,4 +1,4 @@
-//! What outlives a launch, and variables of the workgroup.
+//! Tests of the shadow, which outlives a launch, and of variables of the workgroup.
 
 use crate::harness::{Kernel, Launch};
 use fencepost_cpu::{Bound, Mistake};

@@ -1,5 +1,7 @@
 //! The limits, the memory and the kernels of the CPU.
 
+#[cfg(cpu_code)]
+use super::kernel_checks::KernelChecks;
 use super::run_code::MAX_GROUPS;
 use crate::device::Device;
 use crate::device::kernel_origin::check;
@@ -36,6 +38,9 @@ pub(crate) struct CpuDevice {
     memory: u64,
     allocated: Mutex<u64>,
     pub(super) staging: Arc<ByteMeter>,
+    /// Checks the launches, if the program wants that.
+    #[cfg(cpu_code)]
+    pub(super) checks: Option<Arc<KernelChecks>>,
     /// Holds the host functions that replace shader entry points.
     kernels: Mutex<HashMap<String, Arc<dyn HostKernel>>>,
 }
@@ -67,10 +72,18 @@ impl CpuDevice {
             form,
             caps,
             memory,
+            #[cfg(cpu_code)]
+            checks: None,
             allocated: Mutex::default(),
             staging: Arc::default(),
             kernels: Mutex::default(),
         }
+    }
+
+    /// Returns the findings of the checks so far, and forgets them.
+    #[cfg(cpu_code)]
+    pub(crate) fn take_findings(&self) -> Vec<fencepost_cpu::Finding> {
+        self.checks.as_ref().map_or_else(Vec::new, |checks| checks.take())
     }
 
     /// Sets the function that replaces the shader entry point `entry`.

@@ -3,6 +3,7 @@
 use super::cpu_device::{CpuDevice, CpuForm};
 use super::cpu_work::CpuVisitor;
 use super::device_clock::DeviceClock;
+use super::kernel_checks::KernelChecks;
 use super::running_time::{LONGEST, RunningTime};
 use super::side_by_side::SideBySide;
 use crate::device::recorder::{Failure, Keep, LaneValue, Recorder};
@@ -38,6 +39,7 @@ struct ThreadLane {
     moved: Condvar,
     time: RunningTime,
     staging: Arc<ByteMeter>,
+    checks: Option<Arc<KernelChecks>>,
 }
 
 #[derive(Default)]
@@ -48,23 +50,26 @@ struct LaneProgress {
     closing: bool,
 }
 
-/// Opens the CPU as a device. `lateness` is that of the context's options.
+/// Opens the CPU as a device. `lateness` is that of the context's options. With `checks`, each launch is checked.
 ///
 /// # Errors
 /// Returns `Device` if the system gives no thread.
-pub(crate) fn open(lateness: Duration) -> Result<(Arc<CpuDevice>, Vec<Lane>)> {
-    open_with(lateness, LONGEST)
+pub(crate) fn open(lateness: Duration, checks: bool) -> Result<(Arc<CpuDevice>, Vec<Lane>)> {
+    open_with(lateness, checks, LONGEST)
 }
 
 /// Opens the CPU as a device, on which the launches of a level may run for `longest`.
-fn open_with(lateness: Duration, longest: Duration) -> Result<(Arc<CpuDevice>, Vec<Lane>)> {
-    let device = Arc::new(CpuDevice::new(CpuForm::Device, u64::MAX));
+fn open_with(lateness: Duration, checks: bool, longest: Duration) -> Result<(Arc<CpuDevice>, Vec<Lane>)> {
+    let mut device = CpuDevice::new(CpuForm::Device, u64::MAX);
+    device.checks = checks.then(Arc::default);
+    let device = Arc::new(device);
     let lane = Arc::new(ThreadLane {
         state: Mutex::default(),
         submitted: Condvar::new(),
         moved: Condvar::new(),
         time: RunningTime::new(longest),
         staging: device.staging.clone(),
+        checks: device.checks.clone(),
     });
     let running = lane.clone();
     let thread = std::thread::Builder::new().name("fencepost cpu".into()).spawn(move || running.run());
@@ -121,7 +126,7 @@ impl ThreadLane {
 
     fn execute(&self, steps: &[Step], clock: &mut DeviceClock, order: &mut StepOrder) -> Result<(), Lost> {
         order.sort(steps);
-        let launches = SideBySide::new(&self.time);
+        let launches = SideBySide::new(&self.time, self.checks.as_deref());
         let mut visitor = CpuVisitor::new(clock, &self.staging, launches);
         let walked = order.walk(steps, &mut visitor);
         debug_assert!(walked.is_ok(), "bug: a step of the CPU returned an error");
@@ -203,7 +208,10 @@ mod tests {
     use std::sync::mpsc::channel;
 
     fn context(longest: Duration) -> Context {
-        let (device, lanes) = open_with(CostModel::LATENESS, longest).expect("a thread");
+        of(open_with(CostModel::LATENESS, false, longest).expect("a thread"))
+    }
+
+    fn of((device, lanes): (Arc<CpuDevice>, Vec<Lane>)) -> Context {
         let engine = Engine::new(device.clone(), lanes, Policy::default(), true);
         Context::of(Owner::new(engine, Some(device), None, AdapterInfo::cpu()))
     }
@@ -255,6 +263,31 @@ mod tests {
         queue.launch_dyn(&kernel, Grid::groups([1]), args![x = &mut x]).expect("a launch");
         let error = queue.finish().wait().expect_err("the function panics");
         assert!(error.to_string().contains("the host function of kernel `k` panicked"), "{error}");
+    }
+
+    #[test]
+    fn a_checked_device_reports_a_race_once_and_nothing_of_a_correct_kernel() {
+        let ctx = of(open_with(CostModel::LATENESS, true, LONGEST).expect("a thread"));
+        let text = "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+            @compute @workgroup_size(4) fn races(@builtin(local_invocation_index) i: u32) { x[i / 2u] = i; }
+            @compute @workgroup_size(4) fn right(@builtin(local_invocation_index) i: u32) { x[i] = i; }";
+        let queue = ctx.queue("q");
+        let mut x = queue.zeros::<u32, 1>([4]).expect("memory");
+        for (entry, found) in [("right", 0), ("races", 1)] {
+            let kernel = ctx.kernel_from(text, entry).expect("it compiles");
+            for _ in 0..2 {
+                queue.launch_dyn(&kernel, Grid::groups([1]), args![x = &mut x]).expect("a launch");
+            }
+            queue.finish().wait().expect("a finding is no error");
+            let findings = ctx.take_findings();
+            assert_eq!(findings.len(), found, "{entry}: {findings:?}");
+            assert!(findings.iter().all(|finding| finding.kernel == entry), "{findings:?}");
+            assert!(
+                findings.iter().all(|finding| finding.to_string().contains("x[i / 2u] = i")),
+                "{findings:?}"
+            );
+        }
+        assert!(ctx.take_findings().is_empty(), "the findings were taken");
     }
 
     #[test]

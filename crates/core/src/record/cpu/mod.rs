@@ -8,6 +8,8 @@ pub(crate) mod cpu_recorder;
 mod cpu_work;
 mod device_clock;
 mod host_bytes;
+#[cfg(cpu_code)]
+mod kernel_checks;
 pub(crate) mod run_code;
 pub(crate) mod run_order;
 #[cfg(cpu_code)]

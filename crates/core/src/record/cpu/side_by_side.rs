@@ -5,12 +5,13 @@
 )]
 
 use super::cpu_work::RunsLaunches;
+use super::kernel_checks::KernelChecks;
 use super::run_code::{code_of, groups, run_on_copies};
 use super::running_time::RunningTime;
 use crate::memory::block::Memory;
 use crate::work::host_code::HostCode;
 use crate::work::kernel_launch::Launch;
-use fencepost_cpu::{Cells, CpuKernel, GridRun};
+use fencepost_cpu::{Bound, Cells, CpuKernel, Fault, GridRun};
 use fencepost_kernels::ParamsBlock;
 use fencepost_sync::Lost;
 use rayon_core::{ThreadPool, ThreadPoolBuilder};
@@ -39,6 +40,8 @@ fn helpers() -> usize {
 pub(super) struct SideBySide<'e, 'l> {
     launches: Vec<Kept<'e>>,
     time: &'l RunningTime,
+    /// Checks the launches, one after the other.
+    checks: Option<&'l KernelChecks>,
 }
 
 /// Holds a launch that depends on no other launch of the level.
@@ -50,7 +53,7 @@ struct Kept<'e> {
 /// Holds a launch whose workgroups are shared out.
 struct Shared<'k> {
     kernel: &'k CpuKernel,
-    name: &'k str,
+    launch: &'k Launch,
     params: &'k [u8],
     cells: Vec<Cells<'k>>,
     groups: [u32; 3],
@@ -62,8 +65,8 @@ struct Shared<'k> {
 }
 
 impl<'l> SideBySide<'_, 'l> {
-    pub(super) fn new(time: &'l RunningTime) -> Self {
-        Self { launches: Vec::new(), time }
+    pub(super) fn new(time: &'l RunningTime, checks: Option<&'l KernelChecks>) -> Self {
+        Self { launches: Vec::new(), time, checks }
     }
 }
 
@@ -86,7 +89,12 @@ impl<'e> RunsLaunches<'e> for SideBySide<'e, '_> {
                 HostCode::Program(kernel) => shared.extend(Shared::new(kernel, launch, params)),
             }
         }
-        run_shared(&shared, self.time.stop())?;
+        match self.checks {
+            Some(checks) => {
+                shared.iter().try_for_each(|launch| launch.run_checked(checks, self.time.stop()))?
+            }
+            None => run_shared(&shared, self.time.stop())?,
+        }
         self.time.end();
         Ok(())
     }
@@ -108,9 +116,8 @@ impl<'k> Shared<'k> {
             unsafe { Cells::from_raw(start.as_ptr(), bound.size as usize) }
         });
         let piece = (all / (PIECES * (helpers() as u64 + 1))).max(1);
-        let name = &*launch.kernel().name;
         let (cells, params, next) = (cells.collect(), params.bytes(), AtomicU64::new(0));
-        (all > 0).then_some(Self { kernel, name, params, cells, groups, all, piece, next })
+        (all > 0).then_some(Self { kernel, launch, params, cells, groups, all, piece, next })
     }
 
     /// Executes the next piece. Returns `false` if there is none left.
@@ -123,7 +130,22 @@ impl<'k> Shared<'k> {
         let Self { groups, params, cells, .. } = self;
         let run = GridRun { groups: *groups, range, params, buffers: cells, seed: 0, stop };
         let ended = self.kernel.run_groups(&run);
-        ended.map(|()| true).map_err(|fault| Lost { reason: format!("kernel `{}`: {fault}", self.name) })
+        ended.map(|()| true).map_err(|fault| self.lost(&fault))
+    }
+
+    /// Executes the whole launch with checks.
+    fn run_checked(&self, checks: &KernelChecks, stop: &AtomicBool) -> Result<(), Lost> {
+        let Self { groups, params, cells, .. } = self;
+        let run = GridRun { groups: *groups, range: 0..self.all, params, buffers: cells, seed: 0, stop };
+        let bindings = self.launch.bindings.iter();
+        let bound: Vec<Bound> =
+            bindings.map(|bound| Bound { buffer: bound.block.id.0, offset: bound.offset }).collect();
+        checks.run(self.kernel, &run, &bound).map_err(|fault| self.lost(&fault))
+    }
+
+    /// Returns the loss of the device for a kernel that ended early.
+    fn lost(&self, fault: &Fault) -> Lost {
+        Lost { reason: format!("kernel `{}`: {fault}", self.launch.kernel().name) }
     }
 }
 

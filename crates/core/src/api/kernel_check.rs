@@ -1,0 +1,5 @@
+//! The types of what a check of kernels finds: see [`ContextOptions::check`](crate::ContextOptions::check).
+
+pub use fencepost_cpu::{
+    Absent, Access, AccessKind, Element, Finding, InvocationId, Mistake, Place, Race, Step,
+};
