@@ -224,7 +224,7 @@ fn awaited_on_adapter(place: &Arc<Place>, index: usize, name: &str, policy: Poli
         };
         let seeds = 10_000..10_000 + seeds(awaited(ON_ADAPTER));
         // A pinned array has no wait that can be awaited.
-        run_all(asked().unwrap_or(seeds), &Matching { policy, pinned: false, encodes: encodes, place })
+        run_all(asked().unwrap_or(seeds), &Matching { policy, pinned: false, encodes, place })
     })
 }
 
