@@ -1,5 +1,6 @@
 //! D01: the adapters that are listed, and the adapter that a context opens.
 
+use crate::common::subject::NATIVE_CODE;
 use crate::common::{Case, Subject, case, results};
 use crate::kernels::shaders::LOOKS;
 use fencepost::prelude::*;
@@ -47,7 +48,10 @@ fn listed(subject: &Subject) {
 }
 
 fn in_order(_: &Subject) {
-    let kinds: Vec<_> = adapters().iter().map(|info| (info.kind, info.backend == "GL")).collect();
+    let kinds: Vec<_> = adapters()
+        .iter()
+        .map(|info| (info.backend == NATIVE_CODE, info.kind, info.backend == "GL"))
+        .collect();
     assert!(kinds.is_sorted(), "{kinds:?}");
 }
 
