@@ -90,6 +90,10 @@ impl Context {
 
     pub(crate) fn open(options: ContextOptions, switches: DeviceSwitches) -> Pending<Context> {
         Pending::late(FutureLate(Box::pin(async move {
+            #[allow(
+                clippy::infallible_destructuring_match,
+                reason = "in the browser and without the feature `cpu` there is one kind of adapter"
+            )]
             let adapter = match adapter::choose(&options.adapter).await? {
                 Chosen::Wgpu(adapter) => adapter,
                 #[cfg(cpu_code)]
