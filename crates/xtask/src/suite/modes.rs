@@ -21,7 +21,7 @@ enum Places {
     Gl,
 }
 
-/// Lists the modes. The default mode is the first, and the only one for the CPU recorder.
+/// Lists the modes. The default mode is the first, and the only one on the CPU, which has no recorders to choose from.
 pub(crate) static MODES: [Mode; 5] = [
     Mode { name: "default", var: None, places: Places::All },
     Mode { name: "wgpu", var: Some(("FENCEPOST_RECORDER", "wgpu")), places: Places::Native },
@@ -44,7 +44,8 @@ pub(crate) fn modes_named(names: &[String]) -> Result<Vec<&'static Mode>> {
 impl Mode {
     /// Returns `true` if the mode differs from the default mode at the place of this name.
     pub(crate) fn differs_at(&self, place: &str) -> bool {
-        let (cpu, gl) = (place.starts_with("cpu"), place.ends_with("_gl"));
+        let cpu = place.starts_with("cpu") || place == "threads";
+        let gl = place.ends_with("_gl");
         match self.places {
             Places::All => true,
             Places::Devices => !cpu,
@@ -65,6 +66,7 @@ mod tests {
     #[test]
     fn each_place_has_the_modes_that_differ_there() {
         assert_eq!(modes_at("cpu_3"), ["default"]);
+        assert_eq!(modes_at("threads"), ["default"]);
         assert_eq!(modes_at("lavapipe"), ["default", "wgpu", "hal", "discrete"]);
         assert_eq!(modes_at("llvmpipe_gl"), ["default", "hal", "direct"]);
     }
