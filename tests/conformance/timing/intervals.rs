@@ -73,7 +73,7 @@ fn add_up(subject: &Subject) {
 /// Compares the fastest of several launches of each length, in turns, so that a busy machine makes none of them long.
 /// The long launch does thousands of times the work of the short one.
 fn longer(subject: &Subject) {
-    let long = if subject.is_cpu() { 1_000 } else { 5_000 };
+    let long = if subject.is_cpu() { 20_000 } else { 5_000 };
     let (queue, kernel, mut out) = set_up(subject);
     let mut fastest = [f64::INFINITY; 2];
     for _ in 0..5 {
