@@ -1,6 +1,7 @@
 //! Holds the tests of the rules of devices.
 
 mod adapters;
+mod cpu;
 mod driver_calls;
 mod lanes;
 pub(crate) mod losing;
@@ -14,6 +15,7 @@ use crate::common::{Case, host_side};
 pub fn cases() -> Vec<Case> {
     let parts = [
         host_side(adapters::cases()),
+        host_side(cpu::cases()),
         lanes::cases(),
         lost::cases(),
         same_results::cases(),
