@@ -21,6 +21,12 @@ use smallvec::SmallVec;
 use std::panic::Location;
 use std::sync::Arc;
 
+#[cfg(test)]
+mod long_replay_tests;
+
+/// Is the number of nodes from which a replay fills a batch.
+const NODES_OF_A_BATCH: usize = 100;
+
 /// Counts the waits of a queue after which [`State::tidy_clock`] removes entries of its clock.
 const KNOWN: usize = 16;
 
@@ -231,6 +237,9 @@ impl State {
     #[inline]
     pub(crate) fn push_stamped(&mut self, by: Admission, stamp: Stamp, work: Work) {
         let queue = self.queue_mut(by.slot);
+        if fills_a_batch(&work) {
+            queue.request(stamp);
+        }
         if queue.timing.is_none() {
             queue.push(Command { stamp, op: Op::Work(work) });
         } else {
@@ -302,6 +311,12 @@ impl State {
             at
         })
     }
+}
+
+/// Returns `true` for a replay that fills a batch. It gains nothing from a later command in its batch, so its enqueue requests
+/// it: the lane thread then needs one wake-up, and a later flush needs none.
+fn fills_a_batch(work: &Work) -> bool {
+    matches!(work, Work::Graph(part) if part.node_count() >= NODES_OF_A_BATCH)
 }
 
 /// Fails if `work` uses a mapped array.

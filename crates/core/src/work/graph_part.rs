@@ -9,6 +9,9 @@ pub(crate) trait GraphPart: Any + Send + Sync {
     /// Returns the uses of all nodes of the part.
     fn uses(&self) -> &[BoundArray];
 
+    /// Counts the nodes of the part.
+    fn node_count(&self) -> usize;
+
     /// Counts the levels of a batch that the part takes: at least one.
     fn depth(&self) -> u32;
 

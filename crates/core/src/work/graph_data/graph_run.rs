@@ -110,6 +110,13 @@ impl GraphPart for GraphStep {
         }
     }
 
+    fn node_count(&self) -> usize {
+        match self.segment {
+            Some(_) => self.nodes().len(),
+            None => self.run.plan.nodes.len(),
+        }
+    }
+
     fn depth(&self) -> u32 {
         self.order().depth.max(1)
     }
