@@ -150,7 +150,7 @@ impl HostKernel for CpuKernel {
 #[cfg(all(feature = "compile", not(target_family = "wasm")))]
 fn compile(program: &Arc<Program>) -> Option<Compiled> {
     let name = program.name();
-    for lanes in [4, 1] {
+    for lanes in crate::width::widths(program) {
         match Compiled::new(program, lanes) {
             Ok(compiled) => {
                 log::debug!("kernel `{name}` is compiled, with {lanes} invocations together");

@@ -20,6 +20,8 @@ mod interpret;
 mod kernel;
 mod program;
 mod run;
+#[cfg(all(feature = "compile", not(target_family = "wasm")))]
+mod width;
 
 pub use check::{
     Absent, Access, AccessKind, Bound, CheckOptions, Element, Finding, InvocationId, Mistake, Race, Shadow,

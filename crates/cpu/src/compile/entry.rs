@@ -2,7 +2,7 @@
 
 use super::context;
 use super::function::{Argument, Frame, Local, Lower};
-use super::lanes::{Lane, Lanes, Vector, WIDTH};
+use super::lanes::{Lane, Lanes, Vector};
 use super::place::Place;
 use super::plan::{Home, Piece, Plan, Step};
 use super::refusal::{Result, refuse};
@@ -53,12 +53,12 @@ impl<'m> Entry<'_, '_, 'm> {
         let lower = &mut *self.lower;
         for (handle, variable) in lower.frame.function.local_variables.iter() {
             if self.plan.homes.get(&handle) == Some(&Home::Invocation) {
-                let size = lower.types().size(variable.ty);
+                let size = lower.kept_bytes(lower.types().inner(variable.ty))?;
                 self.offsets.insert(handle, reserve(&mut lower.shared.invocation_bytes, size)?);
             }
         }
         for &expression in &self.plan.spills {
-            let size = lower.ty(expression).size(lower.shared.program.module().to_ctx());
+            let size = lower.kept_bytes(lower.ty(expression))?;
             let offset = reserve(&mut lower.shared.invocation_bytes, size)?;
             lower.frame.spills.insert(expression, offset);
         }
@@ -74,6 +74,9 @@ impl<'m> Entry<'_, '_, 'm> {
             }
         }
         if self.plan.has_barriers && self.lower.shared.invocation_bytes > 0 {
+            if self.lower.shared.lanes > 1 {
+                return self.begin_lanes();
+            }
             self.for_each_invocation(1, |entry, _| {
                 entry.lower.initialise_privates()?;
                 for (handle, offset) in entry.sorted_offsets() {
@@ -83,6 +86,26 @@ impl<'m> Entry<'_, '_, 'm> {
             })?;
         }
         Ok(())
+    }
+
+    /// Sets the variables that live across barriers to their first values, for several invocations together.
+    fn begin_lanes(&mut self) -> Result<()> {
+        let width = self.lower.shared.lanes;
+        self.for_each_invocation(width, |entry, _| {
+            let next = entry.lower.frame.exit;
+            let mut vector = Vector::new(entry.lower, Vec::new(), FxHashSet::default(), next);
+            for (handle, variable) in vector.lower.frame.function.local_variables.iter() {
+                let Some(&offset) = entry.offsets.get(&handle) else { continue };
+                let inner = vector.lower.types().inner(variable.ty);
+                let first = match variable.init {
+                    Some(init) => vector.lower.value(init)?,
+                    None => vector.lower.zero(inner)?,
+                };
+                let first: Lanes = first.into_iter().map(Lane::One).collect();
+                vector.store_invocations(inner, offset, &first)?;
+            }
+            Ok(())
+        })
     }
 
     fn sorted_offsets(&self) -> Vec<(Handle<LocalVariable>, u32)> {
@@ -197,7 +220,8 @@ impl<'m> Entry<'_, '_, 'm> {
         }
         let targets = std::mem::take(&mut self.lower.frame.targets);
         let varying = self.varying.clone();
-        self.for_each_invocation(WIDTH, |entry, counters| {
+        let width = self.lower.shared.lanes;
+        self.for_each_invocation(width, |entry, counters| {
             let arguments = entry.lane_arguments(counters)?;
             let next = entry.lower.frame.exit;
             let mut vector = Vector::new(entry.lower, arguments, varying, next);
@@ -244,7 +268,7 @@ impl<'m> Entry<'_, '_, 'm> {
         Ok(())
     }
 
-    /// Returns the arguments of the entry point for four invocations.
+    /// Returns the arguments of the entry point for the invocations that execute together.
     fn lane_arguments(&mut self, counters: Counters) -> Result<Vec<Lanes>> {
         let mut arguments = Vec::new();
         for argument in &self.lower.frame.function.arguments {
@@ -332,7 +356,9 @@ impl<'m> Entry<'_, '_, 'm> {
         if self.plan.has_barriers {
             let index = self.lower.builder.use_var(index);
             let index = self.lower.builder.ins().uextend(types::I64, index);
-            let bytes = i64::from(self.lower.shared.invocation_bytes);
+            // The memory of several lanes has one array for each component.
+            let scalar = self.lower.shared.lanes == 1;
+            let bytes = if scalar { i64::from(self.lower.shared.invocation_bytes) } else { 4 };
             let distance = self.lower.builder.ins().imul_imm(index, bytes);
             self.lower.invocation = self.lower.builder.ins().iadd(invocation, distance);
         }
@@ -432,6 +458,14 @@ impl<'m> Entry<'_, '_, 'm> {
 }
 
 impl<'m> Lower<'_, 'm> {
+    /// Counts the bytes that a value has in the memory of an invocation. In several lanes, each component has a word.
+    fn kept_bytes(&self, inner: &TypeInner) -> Result<u32> {
+        if self.shared.lanes == 1 {
+            return Ok(inner.size(self.shared.program.module().to_ctx()));
+        }
+        Ok(4 * self.types().count(inner)? as u32)
+    }
+
     /// Sets the private variables of an invocation to their first values.
     fn initialise_privates(&mut self) -> Result<()> {
         let module = self.shared.program.module();

@@ -1,7 +1,7 @@
 //! Compiles a program to machine code with Cranelift.
 //!
-//! The code executes one workgroup a call. It executes one invocation after the other, or four together in the lanes of
-//! vectors. A program with barriers is divided into regions between them: each invocation executes one region before the
+//! The code executes one workgroup a call. It executes one invocation after the other, or 4, 8 or 16 together in the
+//! lanes of vectors. A program with barriers is divided into regions between them: each invocation executes one region before the
 //! first one executes the next. The compiler refuses the rest, and the interpreter runs it.
 
 mod atomic;
@@ -64,15 +64,14 @@ pub(crate) struct Compiled {
 }
 
 impl Compiled {
-    /// Compiles a program for a number of invocations that execute together: 1 or 4.
+    /// Compiles a program for a number of invocations that execute together: 1, 4, 8 or 16.
     ///
     /// # Errors
     /// Returns what the compiler does not translate.
-    pub(crate) fn new(program: &Arc<Program>, lanes: usize) -> Result<Self, NotCompiled> {
-        let width = lanes::WIDTH;
-        let lanes = if lanes == 1 { 1 } else { width };
-        if lanes == width && !program.workgroup()[0].is_multiple_of(width) {
-            return refusal::refuse(format!("a workgroup that is no multiple of {width} wide"));
+    pub(crate) fn new(program: &Arc<Program>, lanes: u32) -> Result<Self, NotCompiled> {
+        assert!([1, 4, 8, 16].contains(&lanes), "bug: there are no vectors with {lanes} lanes");
+        if !program.workgroup()[0].is_multiple_of(lanes) {
+            return refusal::refuse(format!("a workgroup that is no multiple of {lanes} wide"));
         }
         let translation = translate::translate(program, lanes)?;
         let types = layout::Types::new(program);

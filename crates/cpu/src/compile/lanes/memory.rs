@@ -1,6 +1,6 @@
-//! Loads and stores of four lanes.
+//! Loads and stores of several lanes.
 
-use super::{Lane, Lanes, Local, Vector, WIDTH};
+use super::{LANES, Lane, Lanes, Local, Vector, Vectors};
 use crate::compile::layout::Kind;
 use crate::compile::place::{Place, displacement};
 use crate::compile::refusal::{Result, refuse};
@@ -9,7 +9,13 @@ use cranelift_codegen::ir::{self, InstBuilder, MemFlags, types};
 use naga::{AddressSpace, Expression, Handle, LocalVariable, TypeInner};
 use smallvec::SmallVec;
 
-/// Is what the pointers of four lanes point to.
+/// Marks an access of elements that begin at a multiple of 4, not of 16.
+const UNALIGNED: MemFlags = MemFlags::new().with_notrap();
+
+/// Holds a scalar for each lane.
+type Scalars = SmallVec<[ir::Value; 16]>;
+
+/// Is what the pointers of the lanes point to.
 enum Places {
     Local(Handle<LocalVariable>, Local),
     Memory(Reach),
@@ -36,7 +42,7 @@ enum Way {
         stride: u32,
     },
     /// Each lane has a distance in bytes.
-    Each(SmallVec<[ir::Value; 4]>),
+    Each(Scalars),
 }
 
 impl Vector<'_, '_, '_> {
@@ -120,8 +126,8 @@ impl Vector<'_, '_, '_> {
             (Lane::Line(first), Way::Same) => reach.way = Way::Line { first, last, stride },
             (index, _) => {
                 let before = self.distances(&reach.way);
-                let mut each = SmallVec::new();
-                for at in 0..WIDTH {
+                let mut each = Scalars::new();
+                for at in 0..self.width() {
                     let index = self.lane(Kind::U32, index, at);
                     let mut distance = self.distance(index, last, stride);
                     if let Some(before) = &before {
@@ -143,12 +149,12 @@ impl Vector<'_, '_, '_> {
     }
 
     /// Returns the distances of the lanes, unless they have one place.
-    fn distances(&mut self, way: &Way) -> Option<SmallVec<[ir::Value; 4]>> {
+    fn distances(&mut self, way: &Way) -> Option<Scalars> {
         match way {
             Way::Same => None,
             Way::Each(each) => Some(each.clone()),
             Way::Line { first, last, stride } => Some(
-                (0..WIDTH)
+                (0..self.width())
                     .map(|at| {
                         let index = self.lower.builder.ins().iadd_imm(*first, i64::from(at));
                         self.distance(index, *last, *stride)
@@ -166,7 +172,8 @@ impl Vector<'_, '_, '_> {
         last: ir::Value,
         stride: u32,
     ) -> (ir::Value, ir::Value) {
-        let end = self.lower.builder.ins().iadd_imm(first, i64::from(WIDTH - 1));
+        let steps = i64::from(self.width() - 1);
+        let end = self.lower.builder.ins().iadd_imm(first, steps);
         let inside = self.lower.builder.ins().icmp(IntCC::UnsignedLessThanOrEqual, end, last);
         // The index of the last lane may wrap.
         let ordered = self.lower.builder.ins().icmp(IntCC::UnsignedLessThanOrEqual, first, end);
@@ -187,7 +194,7 @@ impl Vector<'_, '_, '_> {
                 return Ok(self.lower.read(&variables).into_iter().map(Lane::One).collect());
             }
             Places::Local(_, Local::Each(variables)) => {
-                return Ok(self.lower.read(&variables).into_iter().map(Lane::Four).collect());
+                return Ok(variables.iter().map(|parts| Lane::Each(self.use_vectors(parts))).collect());
             }
             Places::Memory(reach) => reach,
         };
@@ -208,23 +215,33 @@ impl Vector<'_, '_, '_> {
                 let (fits, address) = self.whole_line(reach.address, *first, *last, *stride);
                 let [whole, parts, after] = [(); 3].map(|()| self.lower.builder.create_block());
                 let ty = Self::vector_type(kind);
-                let result = self.lower.builder.append_block_param(after, ty);
+                let result = self.vectors(|vector, _| vector.lower.builder.append_block_param(after, ty));
                 self.lower.builder.set_cold_block(parts);
                 self.lower.builder.ins().brif(fits, whole, &[], parts, &[]);
                 self.lower.enter(whole);
-                // The element begins at a multiple of 4, not of 16.
-                let unaligned = MemFlags::new().with_notrap();
-                let vector = self.lower.builder.ins().load(ty, unaligned, address, offset);
-                self.lower.builder.ins().jump(after, &[vector.into()]);
+                let vectors = self.vectors(|vector, at| {
+                    vector.lower.builder.ins().load(ty, UNALIGNED, address, offset + 16 * at as i32)
+                });
+                self.jump_with(after, vectors);
                 self.lower.enter(parts);
-                let vector = self.load_each(reach, kind, offset);
-                let vector = self.four(kind, vector);
-                self.lower.builder.ins().jump(after, &[vector.into()]);
+                let lane = self.load_each(reach, kind, offset);
+                let vectors = self.each(kind, lane);
+                self.jump_with(after, vectors);
                 self.lower.enter(after);
-                Lane::Four(result)
+                Lane::Each(result)
             }
             _ => self.load_each(reach, kind, offset),
         }
+    }
+
+    /// Continues in a block that takes a component.
+    fn jump_with(&mut self, block: ir::Block, vectors: Vectors) {
+        let arguments = self.arguments(vectors);
+        self.lower.builder.ins().jump(block, &arguments);
+    }
+
+    fn arguments(&self, vectors: Vectors) -> SmallVec<[ir::BlockArg; 4]> {
+        vectors[..self.count()].iter().map(|&vector| vector.into()).collect()
     }
 
     fn load_each(&mut self, reach: &Reach, kind: Kind, offset: i32) -> Lane {
@@ -277,12 +294,12 @@ impl Vector<'_, '_, '_> {
             }
             Local::Each(variables) => {
                 for ((variable, &kind), &value) in variables.iter().zip(kinds).zip(values) {
-                    let mut value = self.four(kind, value);
+                    let mut value = self.each(kind, value);
                     if let Some(mask) = self.mask {
-                        let old = self.lower.builder.use_var(*variable);
-                        value = self.blend(kind, mask, value, old);
+                        let old = self.use_vectors(variable);
+                        value = self.blend_vectors(kind, mask, value, old);
                     }
-                    self.lower.builder.def_var(*variable, value);
+                    self.def_vectors(variable, value);
                 }
             }
         }
@@ -292,40 +309,41 @@ impl Vector<'_, '_, '_> {
     fn store_component(&mut self, reach: &Reach, kind: Kind, offset: i32, value: Lane) {
         let mask = self.storing();
         let Way::Line { first, last, stride: 4 } = &reach.way else {
-            let parts: SmallVec<[ir::Value; 4]> = (0..WIDTH).map(|at| self.lane(kind, value, at)).collect();
+            let parts: Scalars = (0..self.width()).map(|at| self.lane(kind, value, at)).collect();
             return self.store_each(reach, offset, &parts, mask);
         };
         if kind == Kind::Bool {
-            let parts: SmallVec<[ir::Value; 4]> = (0..WIDTH).map(|at| self.lane(kind, value, at)).collect();
+            let parts: Scalars = (0..self.width()).map(|at| self.lane(kind, value, at)).collect();
             return self.store_each(reach, offset, &parts, mask);
         }
-        let vector = self.four(kind, value);
+        let vectors = self.each(kind, value);
         let (mut all, address) = self.whole_line(reach.address, *first, *last, 4);
         if let Some(mask) = mask {
-            let every = self.lower.builder.ins().vall_true(mask);
+            let every = self.all(mask);
             all = self.lower.builder.ins().band(all, every);
         }
         let [whole, parts, after] = [(); 3].map(|()| self.lower.builder.create_block());
-        // The vector is an argument of both blocks, so that neither computes it again.
+        // The vectors are arguments of both blocks, so that neither computes them again.
         let ty = Self::vector_type(kind);
-        let in_whole = self.lower.builder.append_block_param(whole, ty);
-        let in_parts = self.lower.builder.append_block_param(parts, ty);
+        let in_whole = self.vectors(|vector, _| vector.lower.builder.append_block_param(whole, ty));
+        let in_parts = self.vectors(|vector, _| vector.lower.builder.append_block_param(parts, ty));
         self.lower.builder.set_cold_block(parts);
-        self.lower.builder.ins().brif(all, whole, &[vector.into()], parts, &[vector.into()]);
+        let arguments = self.arguments(vectors);
+        self.lower.builder.ins().brif(all, whole, &arguments, parts, &arguments);
         self.lower.enter(whole);
-        let unaligned = MemFlags::new().with_notrap();
-        self.lower.builder.ins().store(unaligned, in_whole, address, offset);
+        for (at, &part) in in_whole[..arguments.len()].iter().enumerate() {
+            self.lower.builder.ins().store(UNALIGNED, part, address, offset + 16 * at as i32);
+        }
         self.lower.jump(after);
         self.lower.enter(parts);
-        let lanes: SmallVec<[ir::Value; 4]> =
-            (0..WIDTH).map(|at| self.lane(kind, Lane::Four(in_parts), at)).collect();
+        let lanes: Scalars = (0..self.width()).map(|at| self.lane(kind, Lane::Each(in_parts), at)).collect();
         self.store_each(reach, offset, &lanes, mask);
         self.lower.jump(after);
         self.lower.enter(after);
     }
 
     /// Stores the scalars of the lanes, one after the other.
-    fn store_each(&mut self, reach: &Reach, offset: i32, values: &[ir::Value], mask: Option<ir::Value>) {
+    fn store_each(&mut self, reach: &Reach, offset: i32, values: &[ir::Value], mask: Option<Vectors>) {
         let distances = self.distances(&reach.way);
         for (at, &value) in values.iter().enumerate() {
             let address = match &distances {
@@ -336,7 +354,8 @@ impl Vector<'_, '_, '_> {
                 self.lower.builder.ins().store(MemFlags::trusted(), value, address, offset);
                 continue;
             };
-            let takes_part = self.lower.builder.ins().extractlane(mask, at as u8);
+            let takes_part =
+                self.lower.builder.ins().extractlane(mask[at / LANES as usize], (at % LANES as usize) as u8);
             let [store, after] = [(); 2].map(|()| self.lower.builder.create_block());
             self.lower.builder.ins().brif(takes_part, store, &[], after, &[]);
             self.lower.enter(store);
@@ -346,40 +365,45 @@ impl Vector<'_, '_, '_> {
         }
     }
 
-    /// Returns the distance between the memory of two invocations.
-    fn stride(&self) -> i64 {
-        i64::from(self.lower.shared.invocation_bytes)
+    /// Returns the distance of a component of the invocations from the start of their memory. The memory has one array for
+    /// each component, so that the lanes are adjacent.
+    fn column(&self, offset: u32, component: usize) -> Result<i32> {
+        let count: u32 = self.lower.shared.program.workgroup().iter().product();
+        match (offset + 4 * component as u32).checked_mul(count) {
+            Some(start) => displacement(start, 0),
+            None => refuse("more memory for invocations than a thread has for it"),
+        }
     }
 
-    /// Loads a value out of the memory of the four invocations.
+    /// Loads a value out of the memory of the invocations.
     pub(in crate::compile) fn load_invocations(&mut self, inner: &TypeInner, offset: u32) -> Result<Lanes> {
         let mut values = Lanes::new();
-        for leaf in self.lower.types().leaves(inner)? {
-            let offset = displacement(offset, leaf.offset)?;
-            let stride = self.stride();
-            values.push(self.gather(leaf.kind, |vector, at| {
-                let start = vector.lower.invocation;
-                let start = vector.lower.builder.ins().iadd_imm(start, i64::from(at) * stride);
-                vector.lower.builder.ins().load(leaf.kind.ir(), MemFlags::trusted(), start, offset)
-            }));
+        for (component, leaf) in self.lower.types().leaves(inner)?.iter().enumerate() {
+            let start = self.column(offset, component)?;
+            let ty = Self::vector_type(leaf.kind);
+            values.push(Lane::Each(self.vectors(|vector, at| {
+                let address = vector.lower.invocation;
+                vector.lower.builder.ins().load(ty, MemFlags::trusted(), address, start + 16 * at as i32)
+            })));
         }
         Ok(values)
     }
 
-    /// Stores a value in the memory of the four invocations.
+    /// Stores a value in the memory of the invocations.
     pub(in crate::compile) fn store_invocations(
         &mut self,
         inner: &TypeInner,
         offset: u32,
         values: &[Lane],
     ) -> Result<()> {
-        for (leaf, &value) in self.lower.types().leaves(inner)?.iter().zip(values) {
-            let offset = displacement(offset, leaf.offset)?;
-            for at in 0..WIDTH {
-                let scalar = self.lane(leaf.kind, value, at);
-                let distance = i64::from(at) * self.stride();
-                let start = self.lower.builder.ins().iadd_imm(self.lower.invocation, distance);
-                self.lower.builder.ins().store(MemFlags::trusted(), scalar, start, offset);
+        let leaves = self.lower.types().leaves(inner)?;
+        for (component, (leaf, &value)) in leaves.iter().zip(values).enumerate() {
+            let start = self.column(offset, component)?;
+            let vectors = self.each(leaf.kind, value);
+            let address = self.lower.invocation;
+            for (at, &part) in vectors[..self.count()].iter().enumerate() {
+                let offset = start + 16 * at as i32;
+                self.lower.builder.ins().store(MemFlags::trusted(), part, address, offset);
             }
         }
         Ok(())

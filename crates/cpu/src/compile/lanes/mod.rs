@@ -1,4 +1,4 @@
-//! Regions that execute four invocations together, one in each lane of a vector.
+//! Regions that execute 4, 8 or 16 invocations together, one in each lane of 1, 2 or 4 vectors.
 //!
 //! The lanes have adjacent numbers along the first axis. Values that the lanes share stay scalars. A branch whose condition
 //! differs executes both of its blocks, with a mask that says which lanes store. A loop ends for all lanes at once; a kernel
@@ -20,8 +20,11 @@ use smallvec::SmallVec;
 
 pub(super) use varying::varying;
 
-/// Counts the invocations that execute together.
-pub(super) const WIDTH: u32 = 4;
+/// Counts the lanes of a vector.
+const LANES: u32 = 4;
+
+/// Holds the vectors of a component, the first lanes in the first one. Those past the width are copies of the first one.
+type Vectors = [ir::Value; 4];
 
 /// Is one component of a value in all lanes.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +34,7 @@ pub(super) enum Lane {
     /// The first lane has this integer, and each lane has one more than the lane before it.
     Line(ir::Value),
     /// Each lane has its element of a vector. A bool is a word of zeros or ones.
-    Four(ir::Value),
+    Each(Vectors),
 }
 
 /// Holds the components of a value.
@@ -42,10 +45,11 @@ pub(super) type Lanes = SmallVec<[Lane; 4]>;
 enum Local {
     /// The lanes share scalars.
     Shared(Vec<Variable>),
-    Each(Vec<Variable>),
+    /// Each component has a variable for each vector.
+    Each(Vec<Vec<Variable>>),
 }
 
-/// Translates a region for four invocations.
+/// Translates a region for the invocations that execute together.
 pub(super) struct Vector<'l, 'a, 'm> {
     pub(super) lower: &'l mut Lower<'a, 'm>,
     values: FxHashMap<Handle<Expression>, Lanes>,
@@ -54,15 +58,15 @@ pub(super) struct Vector<'l, 'a, 'm> {
     /// Lists the local variables that differ between lanes.
     varying: FxHashSet<Handle<LocalVariable>>,
     /// Says which lanes execute the current block, if not all of those that are active do.
-    mask: Option<ir::Value>,
+    mask: Option<Vectors>,
     /// Says which lanes have not returned, if some may have.
-    active: Option<Variable>,
-    /// Is the block that continues with the next four invocations.
+    active: Option<Vec<Variable>>,
+    /// Is the block that continues with the next invocations.
     next: Block,
     /// Is the block behind the innermost block with a mask.
     after: Option<Block>,
     /// Holds the masks of the loops around the current place.
-    loops: Vec<Option<ir::Value>>,
+    loops: Vec<Option<Vectors>>,
 }
 
 impl<'l, 'a, 'm> Vector<'l, 'a, 'm> {
@@ -86,11 +90,84 @@ impl<'l, 'a, 'm> Vector<'l, 'a, 'm> {
         }
     }
 
+    /// Counts the invocations that execute together.
+    fn width(&self) -> u32 {
+        self.lower.shared.lanes
+    }
+
+    /// Counts the vectors of a component.
+    fn count(&self) -> usize {
+        (self.width() / LANES) as usize
+    }
+
+    /// Makes each vector of a component.
+    fn vectors(&mut self, mut make: impl FnMut(&mut Self, usize) -> ir::Value) -> Vectors {
+        let first = make(self, 0);
+        let mut vectors = [first; 4];
+        for (at, vector) in vectors[..self.count()].iter_mut().enumerate().skip(1) {
+            *vector = make(self, at);
+        }
+        vectors
+    }
+
+    /// Applies an instruction to each vector.
+    fn map(&mut self, a: Vectors, mut apply: impl FnMut(&mut Self, ir::Value) -> ir::Value) -> Vectors {
+        self.vectors(|vector, at| apply(vector, a[at]))
+    }
+
+    /// Applies an instruction to each pair of vectors.
+    fn map_pairs(
+        &mut self,
+        a: Vectors,
+        b: Vectors,
+        mut apply: impl FnMut(&mut Self, ir::Value, ir::Value) -> ir::Value,
+    ) -> Vectors {
+        self.vectors(|vector, at| apply(vector, a[at], b[at]))
+    }
+
+    /// Returns the lanes of two masks.
+    fn both(&mut self, a: Vectors, b: Vectors) -> Vectors {
+        self.map_pairs(a, b, |vector, a, b| vector.lower.builder.ins().band(a, b))
+    }
+
+    /// Returns whether a mask has a lane.
+    fn any(&mut self, mask: Vectors) -> ir::Value {
+        let mut sum = mask[0];
+        for &part in &mask[1..self.count()] {
+            sum = self.lower.builder.ins().bor(sum, part);
+        }
+        self.lower.builder.ins().vany_true(sum)
+    }
+
+    /// Returns whether a mask has all lanes.
+    fn all(&mut self, mask: Vectors) -> ir::Value {
+        let mut product = mask[0];
+        for &part in &mask[1..self.count()] {
+            product = self.lower.builder.ins().band(product, part);
+        }
+        self.lower.builder.ins().vall_true(product)
+    }
+
+    /// Declares a variable for each vector of a component.
+    fn declare_vectors(&mut self, ty: ir::Type) -> Vec<Variable> {
+        (0..self.count()).map(|_| self.lower.builder.declare_var(ty)).collect()
+    }
+
+    fn use_vectors(&mut self, variables: &[Variable]) -> Vectors {
+        self.vectors(|vector, at| vector.lower.builder.use_var(variables[at]))
+    }
+
+    fn def_vectors(&mut self, variables: &[Variable], values: Vectors) {
+        for (&variable, value) in variables.iter().zip(values) {
+            self.lower.builder.def_var(variable, value);
+        }
+    }
+
     /// Returns the mask of the lanes that store, or `None` if all lanes do.
-    fn storing(&mut self) -> Option<ir::Value> {
-        let active = self.active.map(|active| self.lower.builder.use_var(active));
+    fn storing(&mut self) -> Option<Vectors> {
+        let active = self.active.clone().map(|active| self.use_vectors(&active));
         match (self.mask, active) {
-            (Some(mask), Some(active)) => Some(self.lower.builder.ins().band(mask, active)),
+            (Some(mask), Some(active)) => Some(self.both(mask, active)),
             (mask, active) => mask.or(active),
         }
     }
@@ -103,22 +180,25 @@ impl<'l, 'a, 'm> Vector<'l, 'a, 'm> {
         }
     }
 
-    /// Returns a component as a vector.
-    fn four(&mut self, kind: Kind, lane: Lane) -> ir::Value {
+    /// Returns a component as vectors.
+    fn each(&mut self, kind: Kind, lane: Lane) -> Vectors {
         match lane {
-            Lane::Four(value) => value,
+            Lane::Each(vectors) => vectors,
             Lane::One(value) if kind == Kind::Bool => {
                 let word = self.lower.builder.ins().uextend(types::I32, value);
                 let word = self.lower.builder.ins().ineg(word);
-                self.lower.builder.ins().splat(types::I32X4, word)
+                [self.lower.builder.ins().splat(types::I32X4, word); 4]
             }
-            Lane::One(value) => self.lower.builder.ins().splat(Self::vector_type(kind), value),
+            Lane::One(value) => [self.lower.builder.ins().splat(Self::vector_type(kind), value); 4],
             Lane::Line(first) => {
-                let steps: Vec<u8> = (0..WIDTH).flat_map(u32::to_le_bytes).collect();
-                let steps = self.lower.builder.func.dfg.constants.insert(steps[..].into());
-                let steps = self.lower.builder.ins().vconst(types::I32X4, steps);
                 let first = self.lower.builder.ins().splat(types::I32X4, first);
-                self.lower.builder.ins().iadd(first, steps)
+                self.vectors(|vector, at| {
+                    let start = at as u32 * LANES;
+                    let steps: Vec<u8> = (start..start + LANES).flat_map(u32::to_le_bytes).collect();
+                    let steps = vector.lower.builder.func.dfg.constants.insert(steps[..].into());
+                    let steps = vector.lower.builder.ins().vconst(types::I32X4, steps);
+                    vector.lower.builder.ins().iadd(first, steps)
+                })
             }
         }
     }
@@ -128,8 +208,9 @@ impl<'l, 'a, 'm> Vector<'l, 'a, 'm> {
         match lane {
             Lane::One(value) => value,
             Lane::Line(first) => self.lower.builder.ins().iadd_imm(first, i64::from(at)),
-            Lane::Four(value) => {
-                let word = self.lower.builder.ins().extractlane(value, at as u8);
+            Lane::Each(vectors) => {
+                let vector = vectors[(at / LANES) as usize];
+                let word = self.lower.builder.ins().extractlane(vector, (at % LANES) as u8);
                 if kind != Kind::Bool {
                     return word;
                 }
@@ -139,21 +220,23 @@ impl<'l, 'a, 'm> Vector<'l, 'a, 'm> {
         }
     }
 
-    /// Puts the scalars of the four lanes together.
+    /// Puts the scalars of the lanes together.
     fn gather(&mut self, kind: Kind, mut scalar: impl FnMut(&mut Self, u32) -> ir::Value) -> Lane {
-        let mut vector = None;
-        for at in 0..WIDTH {
-            let mut value = scalar(self, at);
-            if kind == Kind::Bool {
-                value = self.lower.builder.ins().uextend(types::I32, value);
-                value = self.lower.builder.ins().ineg(value);
+        Lane::Each(self.vectors(|vector, at| {
+            let mut all = None;
+            for part in 0..LANES {
+                let mut value = scalar(vector, at as u32 * LANES + part);
+                if kind == Kind::Bool {
+                    value = vector.lower.builder.ins().uextend(types::I32, value);
+                    value = vector.lower.builder.ins().ineg(value);
+                }
+                all = Some(match all {
+                    None => vector.lower.builder.ins().splat(Self::vector_type(kind), value),
+                    Some(all) => vector.lower.builder.ins().insertlane(all, value, part as u8),
+                });
             }
-            vector = Some(match vector {
-                None => self.lower.builder.ins().splat(Self::vector_type(kind), value),
-                Some(vector) => self.lower.builder.ins().insertlane(vector, value, at as u8),
-            });
-        }
-        Lane::Four(vector.expect("bug: there are lanes"))
+            all.expect("bug: a vector has lanes")
+        }))
     }
 
     /// Returns the scalar that all lanes share.

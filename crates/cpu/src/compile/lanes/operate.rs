@@ -1,6 +1,6 @@
-//! Expressions on four lanes.
+//! Expressions on several lanes.
 
-use super::{Lane, Lanes, Vector, WIDTH};
+use super::{Lane, Lanes, Vector, Vectors};
 use crate::compile::layout::Kind;
 use crate::compile::refusal::{Result, refuse};
 use crate::compile::value::{Components, member};
@@ -97,17 +97,20 @@ impl Vector<'_, '_, '_> {
         let kinds: Vec<Kind> = self.lower.types().leaves(inner)?.iter().map(|leaf| leaf.kind).collect();
         let mut chosen: Lanes = values[(members - 1) * each..].into();
         for at in (0..members - 1).rev() {
-            let here = match index {
-                Lane::One(index) => {
-                    Lane::One(self.lower.builder.ins().icmp_imm(IntCC::Equal, index, at as i64))
-                }
-                _ => {
-                    let index = self.four(Kind::U32, index);
-                    let at = self.lower.word(at as u32);
-                    let at = self.lower.builder.ins().splat(types::I32X4, at);
-                    Lane::Four(self.lower.builder.ins().icmp(IntCC::Equal, index, at))
-                }
-            };
+            let here =
+                match index {
+                    Lane::One(index) => {
+                        Lane::One(self.lower.builder.ins().icmp_imm(IntCC::Equal, index, at as i64))
+                    }
+                    _ => {
+                        let index = self.each(Kind::U32, index);
+                        let at = self.lower.word(at as u32);
+                        let at = self.lower.builder.ins().splat(types::I32X4, at);
+                        Lane::Each(self.map(index, |vector, index| {
+                            vector.lower.builder.ins().icmp(IntCC::Equal, index, at)
+                        }))
+                    }
+                };
             for part in 0..each {
                 let kind = kinds[at * each + part];
                 chosen[part] = self.choose(kind, here, values[at * each + part], chosen[part]);
@@ -123,11 +126,22 @@ impl Vector<'_, '_, '_> {
                 Lane::One(self.lower.builder.ins().select(condition, accept, reject))
             }
             _ => {
-                let mask = self.four(Kind::Bool, condition);
-                let (accept, reject) = (self.four(kind, accept), self.four(kind, reject));
-                Lane::Four(self.blend(kind, mask, accept, reject))
+                let mask = self.each(Kind::Bool, condition);
+                let (accept, reject) = (self.each(kind, accept), self.each(kind, reject));
+                Lane::Each(self.blend_vectors(kind, mask, accept, reject))
             }
         }
+    }
+
+    /// Returns the lanes of one component where a mask is set, and those of another one elsewhere.
+    pub(super) fn blend_vectors(
+        &mut self,
+        kind: Kind,
+        mask: Vectors,
+        accept: Vectors,
+        reject: Vectors,
+    ) -> Vectors {
+        self.vectors(|vector, at| vector.blend(kind, mask[at], accept[at], reject[at]))
     }
 
     /// Returns the elements of one vector where a mask is set, and those of another one elsewhere.
@@ -174,8 +188,8 @@ impl Vector<'_, '_, '_> {
                 }
                 (_, Lane::One(value)) => Lane::One(self.negate(op, kind, value)),
                 (_, value) => {
-                    let value = self.four(kind, value);
-                    Lane::Four(self.negate(op, kind, value))
+                    let value = self.each(kind, value);
+                    Lane::Each(self.map(value, |vector, value| vector.negate(op, kind, value)))
                 }
             })
             .collect())
@@ -256,8 +270,8 @@ impl Vector<'_, '_, '_> {
                 Lane::Line(self.lower.builder.ins().isub(a, b))
             }
             (_, a, Lane::One(amount)) if shifts => {
-                let a = self.four(kind, a);
-                Lane::Four(self.lower.binary_component(op, kind, a, amount)?)
+                let a = self.each(kind, a);
+                self.try_pairs(a, a, |vector, a, _| vector.lower.binary_component(op, kind, a, amount))?
             }
             _ if shifts || divides => {
                 let mut failed = None;
@@ -274,10 +288,27 @@ impl Vector<'_, '_, '_> {
                 }
             }
             _ => {
-                let (a, b) = (self.four(kind, a), self.four(kind, b));
-                Lane::Four(self.lower.binary_component(op, kind, a, b)?)
+                let (a, b) = (self.each(kind, a), self.each(kind, b));
+                self.try_pairs(a, b, |vector, a, b| vector.lower.binary_component(op, kind, a, b))?
             }
         })
+    }
+
+    /// Applies an instruction that may be refused to each pair of vectors.
+    fn try_pairs(
+        &mut self,
+        a: Vectors,
+        b: Vectors,
+        mut apply: impl FnMut(&mut Self, ir::Value, ir::Value) -> Result<ir::Value>,
+    ) -> Result<Lane> {
+        let mut done = Ok(());
+        let vectors = self.map_pairs(a, b, |vector, a, b| {
+            apply(vector, a, b).unwrap_or_else(|refused| {
+                done = Err(refused);
+                a
+            })
+        });
+        done.map(|()| Lane::Each(vectors))
     }
 
     fn relational(&mut self, fun: RelationalFunction, argument: Handle<Expression>) -> Result<Lanes> {
@@ -313,13 +344,13 @@ impl Vector<'_, '_, '_> {
         &mut self,
         kind: Kind,
         value: Lane,
-        apply: impl FnOnce(&mut Self, ir::Value) -> ir::Value,
+        mut apply: impl FnMut(&mut Self, ir::Value) -> ir::Value,
     ) -> Lane {
         match value {
             Lane::One(value) => Lane::One(apply(self, value)),
             _ => {
-                let value = self.four(kind, value);
-                Lane::Four(apply(self, value))
+                let value = self.each(kind, value);
+                Lane::Each(self.map(value, apply))
             }
         }
     }
@@ -336,9 +367,11 @@ impl Vector<'_, '_, '_> {
                 }
                 (None, value) if from.ir() == to.ir() => value,
                 (None, value) => {
-                    let value = self.four(from, value);
+                    let value = self.each(from, value);
                     let ty = Self::vector_type(to);
-                    Lane::Four(self.lower.builder.ins().bitcast(ty, MemFlags::new(), value))
+                    Lane::Each(self.map(value, |vector, value| {
+                        vector.lower.builder.ins().bitcast(ty, MemFlags::new(), value)
+                    }))
                 }
                 (Some(_), Lane::One(value)) => Lane::One(self.lower.convert_component(from, to, value)),
                 (Some(_), value) => self.convert_lanes(from, to, value),
@@ -351,18 +384,23 @@ impl Vector<'_, '_, '_> {
         if from == to || integers.contains(&from) && integers.contains(&to) {
             return lane;
         }
-        let value = self.four(from, lane);
-        let ins = self.lower.builder.ins();
-        Lane::Four(match (from, to) {
-            (Kind::I32, Kind::F32) => ins.fcvt_from_sint(types::F32X4, value),
-            (Kind::U32, Kind::F32) => ins.fcvt_from_uint(types::F32X4, value),
-            _ => {
-                return self.gather(to, |vector, at| {
-                    let value = vector.lane(from, Lane::Four(value), at);
-                    vector.lower.convert_component(from, to, value)
-                });
+        let value = self.each(from, lane);
+        match (from, to) {
+            (Kind::I32, Kind::F32) => {
+                Lane::Each(self.map(value, |vector, value| {
+                    vector.lower.builder.ins().fcvt_from_sint(types::F32X4, value)
+                }))
             }
-        })
+            (Kind::U32, Kind::F32) => {
+                Lane::Each(self.map(value, |vector, value| {
+                    vector.lower.builder.ins().fcvt_from_uint(types::F32X4, value)
+                }))
+            }
+            _ => self.gather(to, |vector, at| {
+                let value = vector.lane(from, Lane::Each(value), at);
+                vector.lower.convert_component(from, to, value)
+            }),
+        }
     }
 
     fn math(
@@ -399,36 +437,47 @@ impl Vector<'_, '_, '_> {
         value
             .iter()
             .map(|lane| match lane {
-                Lane::One(value) | Lane::Line(value) | Lane::Four(value) => *value,
+                Lane::One(value) | Lane::Line(value) | Lane::Each([value, ..]) => *value,
             })
             .collect()
     }
 
     /// Computes a function of one component of each argument by instructions on vectors.
     fn component(&mut self, fun: Fun, kind: Kind, x: &[Lane]) -> Option<Lane> {
-        let vectors: Vec<ir::Value> = x.iter().map(|&lane| self.four(kind, lane)).collect();
+        let operands: Vec<Vectors> = x.iter().map(|&lane| self.each(kind, lane)).collect();
+        let mut known = true;
+        let vectors = self.vectors(|vector, at| {
+            let x: Components = operands.iter().map(|operand| operand[at]).collect();
+            vector.vector_function(fun, kind, &x).unwrap_or_else(|| {
+                known = false;
+                x[0]
+            })
+        });
+        known.then_some(Lane::Each(vectors))
+    }
+
+    fn vector_function(&mut self, fun: Fun, kind: Kind, x: &[ir::Value]) -> Option<ir::Value> {
         let ins = self.lower.builder.ins();
-        let signed = kind == Kind::I32;
-        Some(Lane::Four(match (kind, fun) {
-            (Kind::F32, Fun::Abs) => ins.fabs(vectors[0]),
-            (Kind::F32, Fun::Sqrt) => ins.sqrt(vectors[0]),
-            (Kind::F32, Fun::Floor) => ins.floor(vectors[0]),
-            (Kind::F32, Fun::Ceil) => ins.ceil(vectors[0]),
-            (Kind::F32, Fun::Trunc) => ins.trunc(vectors[0]),
-            (Kind::F32, Fun::Round) => ins.nearest(vectors[0]),
-            (Kind::F32, Fun::Min) => self.extreme(FloatCC::LessThan, vectors[0], vectors[1]),
-            (Kind::F32, Fun::Max) => self.extreme(FloatCC::GreaterThan, vectors[0], vectors[1]),
+        Some(match (kind, fun) {
+            (Kind::F32, Fun::Abs) => ins.fabs(x[0]),
+            (Kind::F32, Fun::Sqrt) => ins.sqrt(x[0]),
+            (Kind::F32, Fun::Floor) => ins.floor(x[0]),
+            (Kind::F32, Fun::Ceil) => ins.ceil(x[0]),
+            (Kind::F32, Fun::Trunc) => ins.trunc(x[0]),
+            (Kind::F32, Fun::Round) => ins.nearest(x[0]),
+            (Kind::F32, Fun::Min) => self.extreme(FloatCC::LessThan, x[0], x[1]),
+            (Kind::F32, Fun::Max) => self.extreme(FloatCC::GreaterThan, x[0], x[1]),
             (Kind::F32, Fun::Clamp) => {
-                let low = self.extreme(FloatCC::GreaterThan, vectors[0], vectors[1]);
-                self.extreme(FloatCC::LessThan, low, vectors[2])
+                let low = self.extreme(FloatCC::GreaterThan, x[0], x[1]);
+                self.extreme(FloatCC::LessThan, low, x[2])
             }
-            (Kind::U32, Fun::Abs) => vectors[0],
-            (Kind::I32 | Kind::U32, Fun::Min) if signed => ins.smin(vectors[0], vectors[1]),
-            (Kind::I32 | Kind::U32, Fun::Min) => ins.umin(vectors[0], vectors[1]),
-            (Kind::I32 | Kind::U32, Fun::Max) if signed => ins.smax(vectors[0], vectors[1]),
-            (Kind::I32 | Kind::U32, Fun::Max) => ins.umax(vectors[0], vectors[1]),
+            (Kind::U32, Fun::Abs) => x[0],
+            (Kind::I32, Fun::Min) => ins.smin(x[0], x[1]),
+            (Kind::U32, Fun::Min) => ins.umin(x[0], x[1]),
+            (Kind::I32, Fun::Max) => ins.smax(x[0], x[1]),
+            (Kind::U32, Fun::Max) => ins.umax(x[0], x[1]),
             _ => return None,
-        }))
+        })
     }
 
     fn extreme(&mut self, condition: FloatCC, a: ir::Value, b: ir::Value) -> ir::Value {
@@ -449,7 +498,7 @@ impl Vector<'_, '_, '_> {
     ) -> Result<Lanes> {
         let leaves = self.lower.types().leaves(self.lower.ty(result))?;
         let mut each = Vec::new();
-        for at in 0..WIDTH {
+        for at in 0..self.width() {
             let mut scalars = Vec::new();
             for (value, &argument) in values.iter().zip(arguments) {
                 let kind = self.lower.kind(argument)?;

@@ -1,4 +1,4 @@
-//! Statements on four lanes.
+//! Statements on several lanes.
 
 use super::{Lane, Lanes, Local, Vector};
 use crate::compile::layout::Kind;
@@ -31,16 +31,24 @@ impl<'m> Vector<'_, '_, 'm> {
     ) -> Result<()> {
         let ty = self.lower.frame.function.local_variables[handle].ty;
         let leaves = self.lower.types().leaves(self.lower.types().inner(ty))?;
-        let varying = self.varying.contains(&handle);
-        let mut variables = Vec::new();
-        for (leaf, &value) in leaves.iter().zip(first) {
-            let ty = if varying { Self::vector_type(leaf.kind) } else { leaf.kind.ir() };
-            let variable = self.lower.builder.declare_var(ty);
-            let value = if varying { self.four(leaf.kind, value) } else { Self::shared(value)? };
-            self.lower.builder.def_var(variable, value);
-            variables.push(variable);
-        }
-        let local = if varying { Local::Each(variables) } else { Local::Shared(variables) };
+        let local = if self.varying.contains(&handle) {
+            let mut variables = Vec::new();
+            for (leaf, &value) in leaves.iter().zip(first) {
+                let parts = self.declare_vectors(Self::vector_type(leaf.kind));
+                let value = self.each(leaf.kind, value);
+                self.def_vectors(&parts, value);
+                variables.push(parts);
+            }
+            Local::Each(variables)
+        } else {
+            let mut variables = Vec::new();
+            for (leaf, &value) in leaves.iter().zip(first) {
+                let variable = self.lower.builder.declare_var(leaf.kind.ir());
+                self.lower.builder.def_var(variable, Self::shared(value)?);
+                variables.push(variable);
+            }
+            Local::Shared(variables)
+        };
         self.locals.insert(handle, local);
         Ok(())
     }
@@ -48,7 +56,9 @@ impl<'m> Vector<'_, '_, 'm> {
     /// Returns the components of a local variable that differs between lanes.
     pub(in crate::compile) fn read_local(&mut self, handle: Handle<LocalVariable>) -> Lanes {
         match self.locals.get(&handle).cloned() {
-            Some(Local::Each(variables)) => self.lower.read(&variables).into_iter().map(Lane::Four).collect(),
+            Some(Local::Each(variables)) => {
+                variables.iter().map(|parts| Lane::Each(self.use_vectors(parts))).collect()
+            }
             Some(Local::Shared(variables)) => {
                 self.lower.read(&variables).into_iter().map(Lane::One).collect()
             }
@@ -91,15 +101,15 @@ impl<'m> Vector<'_, '_, 'm> {
         match condition {
             Lane::One(condition) => self.branch_together(condition, accept, reject),
             _ => {
-                let condition = self.four(Kind::Bool, condition);
+                let condition = self.each(Kind::Bool, condition);
                 let outer = self.mask;
-                let not = self.lower.builder.ins().bnot(condition);
+                let not = self.map(condition, |vector, part| vector.lower.builder.ins().bnot(part));
                 for (side, block) in [(condition, accept), (not, reject)] {
                     if block.is_empty() {
                         continue;
                     }
                     let mask = match outer {
-                        Some(outer) => self.lower.builder.ins().band(outer, side),
+                        Some(outer) => self.both(outer, side),
                         None => side,
                     };
                     self.mask = Some(mask);
@@ -114,7 +124,7 @@ impl<'m> Vector<'_, '_, 'm> {
     /// Translates a block that some lanes execute. It is left out if no lane does.
     fn masked(&mut self, block: &'m Block) -> Result<()> {
         let storing = self.storing().expect("bug: the block has a mask");
-        let some = self.lower.builder.ins().vany_true(storing);
+        let some = self.any(storing);
         let [inside, after] = [(); 2].map(|()| self.lower.builder.create_block());
         self.lower.builder.ins().brif(some, inside, &[], after, &[]);
         self.lower.enter(inside);
@@ -126,10 +136,10 @@ impl<'m> Vector<'_, '_, 'm> {
         }
         self.lower.enter(after);
         if block.iter().any(returns)
-            && let Some(active) = self.active
+            && let Some(active) = self.active.clone()
         {
-            let active = self.lower.builder.use_var(active);
-            let some = self.lower.builder.ins().vany_true(active);
+            let active = self.use_vectors(&active);
+            let some = self.any(active);
             let rest = self.lower.builder.create_block();
             let next = self.next;
             self.lower.builder.ins().brif(some, rest, &[], next, &[]);
@@ -193,12 +203,12 @@ impl<'m> Vector<'_, '_, 'm> {
             self.lower.jump(next);
             return Ok(());
         };
-        let Some(active) = self.active.filter(|_| self.loops.is_empty()) else {
+        let Some(active) = self.active.clone().filter(|_| self.loops.is_empty()) else {
             return refuse("a return of some lanes out of a loop");
         };
-        let before = self.lower.builder.use_var(active);
-        let rest = self.lower.builder.ins().band_not(before, mask);
-        self.lower.builder.def_var(active, rest);
+        let before = self.use_vectors(&active);
+        let rest = self.map_pairs(before, mask, |vector, a, b| vector.lower.builder.ins().band_not(a, b));
+        self.def_vectors(&active, rest);
         self.lower.jump(after);
         Ok(())
     }
@@ -214,8 +224,8 @@ impl<'m> Vector<'_, '_, 'm> {
         }
         let ones = self.lower.builder.ins().iconst(types::I32, i64::from(u32::MAX));
         let ones = self.lower.builder.ins().splat(types::I32X4, ones);
-        let active = self.lower.builder.declare_var(types::I32X4);
-        self.lower.builder.def_var(active, ones);
+        let active = self.declare_vectors(types::I32X4);
+        self.def_vectors(&active, [ones; 4]);
         self.active = Some(active);
     }
 

@@ -1,4 +1,4 @@
-//! Four invocations that execute together. [`Test::run`] compares them with the interpreter.
+//! Invocations that execute together. [`Test::run`] compares them with the interpreter.
 
 use super::Test;
 
@@ -139,4 +139,31 @@ fn a_loop_that_lanes_leave_apart_is_executed_one_invocation_at_a_time() {
     let refused = test.vector.as_ref().err().expect("the loop diverges");
     assert!(refused.span.is_defined(), "{refused:?}");
     assert_eq!(test.buffer(&[9_u32; 4]).run([1, 1, 1]).get::<u32>(0), [0, 1, 2, 3]);
+}
+
+#[test]
+fn each_width_keeps_its_lanes_across_barriers_and_branches() {
+    let wgsl = "
+        var<workgroup> ring: array<u32, 32>;
+        @group(0) @binding(0) var<storage, read> x: array<u32>;
+        @group(0) @binding(1) var<storage, read_write> y: array<u32>;
+        @compute @workgroup_size(32)
+        fn wide(@builtin(local_invocation_index) lid: u32, @builtin(global_invocation_id) gid: vec3<u32>) {
+            var flags = vec2<bool>(lid % 3u == 0u, lid > 20u);
+            var sum = vec3<u32>(lid, 1u, gid.x);
+            ring[lid] = x[gid.x] * 3u;
+            workgroupBarrier();
+            if flags.x { sum.y = ring[(lid + 5u) % 32u]; } else { sum.z += x[gid.x + 1u]; }
+            workgroupBarrier();
+            ring[31u - lid] = sum.y + sum.z;
+            workgroupBarrier();
+            if gid.x >= arrayLength(&y) { return; }
+            y[gid.x] = ring[lid] * 2u + select(0u, 1u, flags.y);
+        }";
+    for count in [1_u32, 15, 16, 17, 40, 63, 64] {
+        let x: Vec<u32> = (0..count).map(|i| i * i + 1).collect();
+        let test = run(wgsl, &[&x, &vec![7; count as usize]], [2, 1, 1]);
+        let widths: Vec<u32> = test.wider.iter().map(|(lanes, _)| *lanes).collect();
+        assert_eq!(widths, [8, 16], "all widths execute the kernel");
+    }
 }

@@ -25,6 +25,8 @@ struct Test {
     compiled: Compiled,
     /// Executes four invocations together, if the compiler does that.
     vector: Result<Compiled, NotCompiled>,
+    /// Execute 8 and 16 invocations together, if the compiler does that.
+    wider: Vec<(u32, Compiled)>,
     params: Vec<u8>,
     buffers: Vec<Vec<u128>>,
     lens: Vec<usize>,
@@ -57,7 +59,14 @@ impl Test {
         if let Err(refused) = &vector {
             assert!(!refused.reason.contains("Cranelift"), "{refused:?}");
         }
-        Self { program, compiled, vector, params: Vec::new(), buffers: Vec::new(), lens: Vec::new() }
+        let mut wider = Vec::new();
+        for lanes in [8, 16] {
+            match Compiled::new(&program, lanes) {
+                Ok(compiled) => wider.push((lanes, compiled)),
+                Err(refused) => assert!(!refused.reason.contains("Cranelift"), "{lanes}: {refused:?}"),
+            }
+        }
+        Self { program, compiled, vector, wider, params: Vec::new(), buffers: Vec::new(), lens: Vec::new() }
     }
 
     fn params<T: bytemuck::NoUninit>(mut self, params: &[T]) -> Self {
@@ -88,12 +97,14 @@ impl Test {
         let run = |run: &GridRun<'_>| interpreter.run(run);
         let done = execute(&mut interpreted, &self.lens, &self.params, groups, &stop, run);
         assert_eq!(done, Ok(()), "the interpreter runs kernel {}", self.program.name());
-        if let Ok(vector) = &self.vector {
+        let vector = self.vector.iter().map(|vector| (4, vector));
+        let wider = self.wider.iter().map(|(lanes, vector)| (*lanes, vector));
+        for (lanes, vector) in vector.chain(wider) {
             let mut buffers = self.buffers.clone();
             let run = |run: &GridRun<'_>| vector.run(run);
             let done = execute(&mut buffers, &self.lens, &self.params, groups, &stop, run);
-            assert_eq!(done, Ok(()), "machine code with vectors runs kernel {}", self.program.name());
-            compare(&buffers, &interpreted, "vectors");
+            assert_eq!(done, Ok(()), "{lanes} lanes run kernel {}", self.program.name());
+            compare(&buffers, &interpreted, &format!("{lanes} lanes"));
         }
         let done = self.try_run(groups, &stop);
         assert_eq!(done, Ok(()), "machine code runs kernel {}", self.program.name());

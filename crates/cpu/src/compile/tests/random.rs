@@ -8,7 +8,7 @@ use crate::compile::Compiled;
 use fastrand::Rng;
 use std::fmt::Write as _;
 
-const SIZE: u32 = 8;
+const SIZE: u32 = 16;
 
 /// Writes the text of a kernel.
 struct Maker {
@@ -80,8 +80,8 @@ impl Maker {
     fn alone(&mut self, depth: u32) {
         let (value, index) = (self.own(2), self.own(1));
         match self.rng.u32(..if depth == 0 { 5 } else { 8 }) {
-            2 if self.plain => self.line(&format!("out[wid.x * 80u + 240u + lid] = {value};")),
-            3 if self.plain => self.line(&format!("out[wid.x * 80u + 248u + lid * 2u % 16u] = {value};")),
+            2 if self.plain => self.line(&format!("out[wid.x * 160u + 480u + lid] = {value};")),
+            3 if self.plain => self.line(&format!("out[wid.x * 160u + 496u + lid * 2u % 32u] = {value};")),
             4 if self.plain => self.line(&format!("x1.x += {value};")),
             7 if self.plain => {
                 let (counter, count) = (self.name('i'), self.common(1));
@@ -224,7 +224,7 @@ fn random_kernels_with_barriers_agree_with_the_interpreter() {
             Ok(_) => {
                 compiled += 1;
                 vectors += usize::from(Compiled::new(&program, 4).is_ok());
-                let out = vec![0_u32; 512];
+                let out = vec![0_u32; 1024];
                 let result = std::panic::catch_unwind(|| {
                     Test::of(program).buffer(&[3_u32, 11, 2]).buffer(&out).run([3, 1, 1]);
                 });

@@ -23,19 +23,23 @@ fn print(name: &str, mut test: Test, groups: [u32; 3], work: f64, unit: &str) {
     let compiling = best(|| drop(Compiled::new(&test.program, 1)));
     let stop = AtomicBool::new(false);
     let running = best(|| test.try_run(groups, &stop).expect("the run ends"));
-    let vectors = match &test.vector {
-        Ok(vector) => {
-            let running = best(|| {
-                let run = |run: &GridRun<'_>| vector.run(run);
-                super::execute(&mut test.buffers, &test.lens, &test.params, groups, &stop, run)
-                    .expect("the run ends");
-            });
-            let compiling = best(|| drop(Compiled::new(&test.program, 4)));
-            format!("run {running:.2?} and compile {compiling:.2?} with vectors")
+    for lanes in [4, 8, 16] {
+        match Compiled::new(&test.program, lanes) {
+            Ok(vector) => {
+                let running = best(|| {
+                    let run = |run: &GridRun<'_>| vector.run(run);
+                    super::execute(&mut test.buffers, &test.lens, &test.params, groups, &stop, run)
+                        .expect("the run ends");
+                });
+                let compiling = best(|| drop(Compiled::new(&test.program, lanes)));
+                let rate = work / running.as_secs_f64() / 1e9;
+                println!(
+                    "{name:12} {lanes:2} lanes compile {compiling:9.2?}, run {running:9.2?}, {rate:.3} G{unit}/s"
+                );
+            }
+            Err(refused) => println!("{name:12} {lanes:2} lanes: {}", refused.reason),
         }
-        Err(refused) => format!("no vectors: {}", refused.reason),
-    };
-    println!("{name:12} {vectors}");
+    }
     let interpreter = Interpreter::new(test.program.clone()).expect("the interpreter takes the kernel");
     let start = Instant::now();
     let run = |run: &GridRun<'_>| interpreter.run(run);
@@ -74,6 +78,10 @@ fn speed() {
     let square = vec![1_f32; n * n];
     let matmul = Test::new(MATMUL).params(&[n as u32]).buffer(&square).buffer(&square).buffer(&square);
     print("matmul", matmul, [n as u32 / 8, n as u32 / 8, 1], 2.0 * (n * n * n) as f64, "FLOP");
+    let wide = MATMUL.replace("f32, 8>, 8>", "f32, 16>, 16>").replace("(8, 8)", "(16, 16)");
+    let wide = wide.replace("8u", "16u");
+    let matmul = Test::new(&wide).params(&[n as u32]).buffer(&square).buffer(&square).buffer(&square);
+    print("matmul 16", matmul, [n as u32 / 16, n as u32 / 16, 1], 2.0 * (n * n * n) as f64, "FLOP");
     let source =
         fencepost_kernels::ShaderSource::builtin("blake3_chunks.wgsl").expect("the shader is built in");
     let blake = Test::of(program(&source.whole_text().expect("the shader is whole"), &[]));
