@@ -2,7 +2,7 @@
 
 use super::context;
 use super::function::{Argument, Frame, Local, Lower};
-use super::lanes::{Lane, Lanes, Vector};
+use super::lanes::{Lane, Lanes, Varying, Vector};
 use super::place::Place;
 use super::plan::{Home, Piece, Plan, Step};
 use super::refusal::{Result, refuse};
@@ -30,8 +30,8 @@ struct Entry<'l, 'a, 'm> {
     /// Says where the variables that live across barriers are in the memory of an invocation.
     offsets: FxHashMap<Handle<LocalVariable>, u32>,
     size: [u32; 3],
-    /// Lists the local variables that differ between invocations that execute together.
-    varying: FxHashSet<Handle<LocalVariable>>,
+    /// Says what differs between invocations that execute together.
+    varying: Varying,
 }
 
 /// Translates the entry point, whose frame the state already has.
@@ -93,7 +93,7 @@ impl<'m> Entry<'_, '_, 'm> {
         let width = self.lower.shared.lanes;
         self.for_each_invocation(width, |entry, _| {
             let next = entry.lower.frame.exit;
-            let mut vector = Vector::new(entry.lower, Vec::new(), FxHashSet::default(), next);
+            let mut vector = Vector::new(entry.lower, Vec::new(), Varying::default(), next);
             for (handle, variable) in vector.lower.frame.function.local_variables.iter() {
                 let Some(&offset) = entry.offsets.get(&handle) else { continue };
                 let inner = vector.lower.types().inner(variable.ty);

@@ -284,7 +284,7 @@ impl Vector<'_, '_, '_> {
     ) -> Result<()> {
         match local {
             Local::Shared(variables) => {
-                if self.mask.is_some() || !self.locals.contains_key(&handle) {
+                if self.changing().is_some() || !self.locals.contains_key(&handle) {
                     return refuse("a store of some lanes to a variable that all share");
                 }
                 for (variable, value) in variables.iter().zip(values) {
@@ -295,7 +295,7 @@ impl Vector<'_, '_, '_> {
             Local::Each(variables) => {
                 for ((variable, &kind), &value) in variables.iter().zip(kinds).zip(values) {
                     let mut value = self.each(kind, value);
-                    if let Some(mask) = self.mask {
+                    if let Some(mask) = self.changing() {
                         let old = self.use_vectors(variable);
                         value = self.blend_vectors(kind, mask, value, old);
                     }

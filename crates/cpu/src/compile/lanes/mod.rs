@@ -1,8 +1,7 @@
 //! Regions that execute 4, 8 or 16 invocations together, one in each lane of 1, 2 or 4 vectors.
 //!
 //! The lanes have adjacent numbers along the first axis. Values that the lanes share stay scalars. A branch whose condition
-//! differs executes both of its blocks, with a mask that says which lanes store. A loop ends for all lanes at once; a kernel
-//! whose loops do not is refused, and runs one invocation at a time.
+//! differs executes both of its blocks, with a mask that says which lanes store. A loop ends when all lanes have left it.
 
 mod memory;
 mod operate;
@@ -15,10 +14,10 @@ use super::refusal::{Result, refuse};
 use cranelift_codegen::ir::{self, Block, InstBuilder, types};
 use cranelift_frontend::Variable;
 use naga::{Expression, Handle, LocalVariable};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-pub(super) use varying::varying;
+pub(super) use varying::{Varying, varying};
 
 /// Counts the lanes of a vector.
 const LANES: u32 = 4;
@@ -49,17 +48,27 @@ enum Local {
     Each(Vec<Vec<Variable>>),
 }
 
+/// Is a loop that some lanes may leave before others.
+struct Apart {
+    /// Holds the mask of the lanes that have not left the loop.
+    live: Vec<Variable>,
+    /// Counts the loops around this one.
+    depth: usize,
+    /// Is the block that ends an iteration.
+    next: Block,
+}
+
 /// Translates a region for the invocations that execute together.
 pub(super) struct Vector<'l, 'a, 'm> {
     pub(super) lower: &'l mut Lower<'a, 'm>,
     values: FxHashMap<Handle<Expression>, Lanes>,
     arguments: Vec<Lanes>,
     locals: FxHashMap<Handle<LocalVariable>, Local>,
-    /// Lists the local variables that differ between lanes.
-    varying: FxHashSet<Handle<LocalVariable>>,
+    varying: Varying,
     /// Says which lanes execute the current block, if not all of those that are active do.
     mask: Option<Vectors>,
-    /// Says which lanes have not returned, if some may have.
+    /// Says which lanes have not returned, if some may have. In a loop that lanes leave apart, it says which lanes execute
+    /// the rest of the iteration.
     active: Option<Vec<Variable>>,
     /// Is the block that continues with the next invocations.
     next: Block,
@@ -67,13 +76,15 @@ pub(super) struct Vector<'l, 'a, 'm> {
     after: Option<Block>,
     /// Holds the masks of the loops around the current place.
     loops: Vec<Option<Vectors>>,
+    /// Holds the masks of the lanes that have not left the loops around the current place, for those that lanes leave apart.
+    apart: Vec<Apart>,
 }
 
 impl<'l, 'a, 'm> Vector<'l, 'a, 'm> {
     pub(super) fn new(
         lower: &'l mut Lower<'a, 'm>,
         arguments: Vec<Lanes>,
-        varying: FxHashSet<Handle<LocalVariable>>,
+        varying: Varying,
         next: Block,
     ) -> Self {
         Self {
@@ -87,6 +98,7 @@ impl<'l, 'a, 'm> Vector<'l, 'a, 'm> {
             next,
             after: None,
             loops: Vec::new(),
+            apart: Vec::new(),
         }
     }
 
@@ -170,6 +182,17 @@ impl<'l, 'a, 'm> Vector<'l, 'a, 'm> {
             (Some(mask), Some(active)) => Some(self.both(mask, active)),
             (mask, active) => mask.or(active),
         }
+    }
+
+    /// Returns the innermost loop if some lanes may leave it before others.
+    fn innermost_apart(&self) -> Option<&Apart> {
+        self.apart.last().filter(|apart| apart.depth + 1 == self.loops.len())
+    }
+
+    /// Returns the mask of the lanes that change their variables, or `None` if all lanes may. A lane that has returned
+    /// reads its variables no more.
+    fn changing(&mut self) -> Option<Vectors> {
+        if self.apart.is_empty() { self.mask } else { self.storing() }
     }
 
     /// Returns the type of the vectors of a kind.

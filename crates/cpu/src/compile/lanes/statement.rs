@@ -1,9 +1,11 @@
 //! Statements on several lanes.
 
-use super::{Lane, Lanes, Local, Vector};
+use super::{Apart, Lane, Lanes, Local, Vector, Vectors};
 use crate::compile::layout::Kind;
 use crate::compile::plan::Piece;
 use crate::compile::refusal::{Result, refuse};
+use crate::compile::uses::{Inside, escapes};
+use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use naga::{Block, Expression, Function, Handle, LocalVariable, Span, Statement};
 
@@ -31,7 +33,7 @@ impl<'m> Vector<'_, '_, 'm> {
     ) -> Result<()> {
         let ty = self.lower.frame.function.local_variables[handle].ty;
         let leaves = self.lower.types().leaves(self.lower.types().inner(ty))?;
-        let local = if self.varying.contains(&handle) {
+        let local = if self.varying.locals.contains(&handle) {
             let mut variables = Vec::new();
             for (leaf, &value) in leaves.iter().zip(first) {
                 let parts = self.declare_vectors(Self::vector_type(leaf.kind));
@@ -82,6 +84,10 @@ impl<'m> Vector<'_, '_, 'm> {
             Statement::Block(block) => self.block(block),
             Statement::If { condition, accept, reject } => self.branch(*condition, accept, reject),
             Statement::Loop { body, continuing, break_if } => self.repeat(body, continuing, *break_if),
+            Statement::Break | Statement::Continue if self.innermost_apart().is_some() => {
+                self.jump_apart(matches!(statement, Statement::Break));
+                Ok(())
+            }
             Statement::Break | Statement::Continue if self.loops.last() == Some(&self.mask) => {
                 self.lower.statement(statement, span)
             }
@@ -99,7 +105,10 @@ impl<'m> Vector<'_, '_, 'm> {
     fn branch(&mut self, condition: Handle<Expression>, accept: &'m Block, reject: &'m Block) -> Result<()> {
         let condition = self.value(condition)?[0];
         match condition {
-            Lane::One(condition) => self.branch_together(condition, accept, reject),
+            // Lanes that skip the rest of an iteration wait for the others at the end of the branch.
+            Lane::One(condition) if !self.jumps_apart(accept, reject) => {
+                self.branch_together(condition, accept, reject)
+            }
             _ => {
                 let condition = self.each(Kind::Bool, condition);
                 let outer = self.mask;
@@ -174,6 +183,9 @@ impl<'m> Vector<'_, '_, 'm> {
         continuing: &'m Block,
         break_if: Option<Handle<Expression>>,
     ) -> Result<()> {
+        if self.varying.loops.contains(&std::ptr::from_ref(body)) {
+            return self.repeat_apart(body, continuing, break_if);
+        }
         let [head, next, exit] = [(); 3].map(|()| self.lower.builder.create_block());
         self.lower.jump(head);
         self.lower.enter(head);
@@ -196,8 +208,85 @@ impl<'m> Vector<'_, '_, 'm> {
         Ok(())
     }
 
+    fn jumps_apart(&self, accept: &Block, reject: &Block) -> bool {
+        self.innermost_apart().is_some()
+            && accept.iter().chain(reject).any(|inner| escapes(inner, Inside::default()))
+    }
+
+    /// Translates a loop that some lanes may leave before others. Each iteration has the mask of those that have not left.
+    fn repeat_apart(
+        &mut self,
+        body: &'m Block,
+        continuing: &'m Block,
+        break_if: Option<Handle<Expression>>,
+    ) -> Result<()> {
+        let [head, next, exit] = [(); 3].map(|()| self.lower.builder.create_block());
+        let first = match self.storing() {
+            Some(mask) => mask,
+            None => self.ones(),
+        };
+        let [live, here] = [(); 2].map(|()| self.declare_vectors(types::I32X4));
+        self.def_vectors(&live, first);
+        self.lower.jump(head);
+        self.lower.enter(head);
+        let all = self.use_vectors(&live);
+        self.def_vectors(&here, all);
+        let (mask, after) = (self.mask.take(), self.after.take());
+        let active = self.active.replace(here.clone());
+        self.apart.push(Apart { live: live.clone(), depth: self.loops.len(), next });
+        self.loops.push(None);
+        self.block(body)?;
+        if !self.lower.jumped {
+            self.lower.jump(next);
+        }
+        self.lower.enter(next);
+        let all = self.use_vectors(&live);
+        self.def_vectors(&here, all);
+        self.block(continuing)?;
+        let mut rest = self.use_vectors(&live);
+        if let Some(condition) = break_if {
+            let condition = self.value(condition)?[0];
+            let leaves = self.each(Kind::Bool, condition);
+            rest = self.map_pairs(rest, leaves, |vector, a, b| vector.lower.builder.ins().band_not(a, b));
+            self.def_vectors(&live, rest);
+        }
+        self.loops.pop();
+        self.apart.pop();
+        self.mask = mask;
+        self.after = after;
+        self.active = active;
+        let some = self.any(rest);
+        let none = self.lower.builder.ins().icmp_imm(IntCC::Equal, some, 0);
+        self.lower.repeat_or_leave_on(Some(none), head, exit);
+        self.lower.enter(exit);
+        Ok(())
+    }
+
+    /// Ends the iteration of the lanes that execute the current block, or the whole loop.
+    fn jump_apart(&mut self, leaves: bool) {
+        let mask = self.storing().expect("bug: the loop has a mask");
+        let here = self.active.clone().expect("bug: the loop has a mask");
+        let apart = self.innermost_apart().expect("bug: lanes leave the loop apart");
+        let (live, next) = (apart.live.clone(), apart.next);
+        for variables in [Some(here), leaves.then_some(live)].into_iter().flatten() {
+            let before = self.use_vectors(&variables);
+            let rest = self.map_pairs(before, mask, |vector, a, b| vector.lower.builder.ins().band_not(a, b));
+            self.def_vectors(&variables, rest);
+        }
+        self.lower.jump(self.after.unwrap_or(next));
+    }
+
+    /// Returns the mask of all lanes.
+    fn ones(&mut self) -> Vectors {
+        let ones = self.lower.builder.ins().iconst(types::I32, i64::from(u32::MAX));
+        [self.lower.builder.ins().splat(types::I32X4, ones); 4]
+    }
+
     /// Ends the invocations that execute the current block.
     fn leave(&mut self) -> Result<()> {
+        if !self.apart.is_empty() {
+            return refuse("a return out of a loop that lanes leave apart");
+        }
         let (Some(mask), Some(after)) = (self.mask, self.after) else {
             let next = self.next;
             self.lower.jump(next);
@@ -222,10 +311,9 @@ impl<'m> Vector<'_, '_, 'm> {
         if !statements.any(|statement| !matches!(statement, Statement::Return { .. }) && returns(statement)) {
             return;
         }
-        let ones = self.lower.builder.ins().iconst(types::I32, i64::from(u32::MAX));
-        let ones = self.lower.builder.ins().splat(types::I32X4, ones);
+        let ones = self.ones();
         let active = self.declare_vectors(types::I32X4);
-        self.def_vectors(&active, [ones; 4]);
+        self.def_vectors(&active, ones);
         self.active = Some(active);
     }
 

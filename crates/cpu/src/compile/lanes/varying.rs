@@ -7,10 +7,20 @@ use crate::program::Program;
 use naga::{Binding, Block, BuiltIn, Expression, Function, Handle, LocalVariable, Statement, TypeInner};
 use rustc_hash::FxHashSet;
 
-/// Lists the local variables of the entry point that may differ between lanes.
+/// Says what differs between lanes.
+#[derive(Clone, Default)]
+pub(in crate::compile) struct Varying {
+    /// Lists the local variables that may differ.
+    pub(super) locals: FxHashSet<Handle<LocalVariable>>,
+    /// Lists the bodies of the loops that some lanes may leave before others, by their addresses.
+    pub(super) loops: FxHashSet<*const Block>,
+}
+
+/// Finds what may differ between lanes in the entry point.
 ///
-/// A variable that is missing from the list by mistake leads to a refusal, as no vector is stored in a shared scalar.
-pub(in crate::compile) fn varying(program: &Program, plan: &Plan<'_>) -> FxHashSet<Handle<LocalVariable>> {
+/// A variable that is missing by mistake leads to a refusal, as no vector is stored in a shared scalar. So does a loop, as
+/// no mask leaves a loop that all lanes leave together.
+pub(in crate::compile) fn varying(program: &Program, plan: &Plan<'_>) -> Varying {
     let function = &program.entry().function;
     let kept = plan.homes.iter().filter(|(_, home)| **home == Home::Invocation);
     let mut search = Search {
@@ -18,6 +28,7 @@ pub(in crate::compile) fn varying(program: &Program, plan: &Plan<'_>) -> FxHashS
         function,
         expressions: vec![false; function.expressions.len()],
         locals: kept.map(|(local, _)| *local).collect(),
+        loops: FxHashSet::default(),
         changed: true,
     };
     while search.changed {
@@ -29,7 +40,7 @@ pub(in crate::compile) fn varying(program: &Program, plan: &Plan<'_>) -> FxHashS
         }
         search.block(&function.body, false);
     }
-    search.locals
+    Varying { locals: search.locals, loops: search.loops }
 }
 
 struct Search<'m> {
@@ -37,6 +48,7 @@ struct Search<'m> {
     function: &'m Function,
     expressions: Vec<bool>,
     locals: FxHashSet<Handle<LocalVariable>>,
+    loops: FxHashSet<*const Block>,
     changed: bool,
 }
 
@@ -118,13 +130,32 @@ impl Search<'_> {
                 self.block(accept, some);
                 self.block(reject, some);
             }
-            Statement::Loop { body, continuing, .. } => {
+            Statement::Loop { body, continuing, break_if } => {
+                let ends = break_if.is_some_and(|condition| self.is_varying(condition));
+                if ends || self.leaves_apart(body, false) {
+                    self.changed |= self.loops.insert(std::ptr::from_ref(body));
+                }
+                let some = some || self.loops.contains(&std::ptr::from_ref(body));
                 self.block(body, some);
                 self.block(continuing, some);
             }
             Statement::Switch { cases, .. } => cases.iter().for_each(|case| self.block(&case.body, true)),
             _ => {}
         }
+    }
+
+    /// Returns `true` if a jump that maybe only some lanes execute leaves the body of a loop.
+    fn leaves_apart(&self, block: &Block, some: bool) -> bool {
+        block.iter().any(|statement| match statement {
+            Statement::Break | Statement::Continue => some,
+            Statement::Block(inner) => self.leaves_apart(inner, some),
+            Statement::If { condition, accept, reject } => {
+                let some = some || self.is_varying(*condition);
+                self.leaves_apart(accept, some) || self.leaves_apart(reject, some)
+            }
+            Statement::Switch { cases, .. } => cases.iter().any(|case| self.leaves_apart(&case.body, true)),
+            _ => false,
+        })
     }
 }
 

@@ -126,19 +126,36 @@ fn barriers_and_loops_of_a_workgroup_keep_their_lanes() {
 }
 
 #[test]
-fn a_loop_that_lanes_leave_apart_is_executed_one_invocation_at_a_time() {
-    let test = Test::new(
-        "@group(0) @binding(0) var<storage, read_write> out: array<u32>;
-        @compute @workgroup_size(4)
-        fn apart(@builtin(local_invocation_index) lid: u32) {
-            var n = 0u;
-            while n < lid { n++; }
-            out[lid] = n;
-        }",
-    );
-    let refused = test.vector.as_ref().err().expect("the loop diverges");
-    assert!(refused.span.is_defined(), "{refused:?}");
-    assert_eq!(test.buffer(&[9_u32; 4]).run([1, 1, 1]).get::<u32>(0), [0, 1, 2, 3]);
+fn a_loop_ends_when_all_lanes_have_left_it() {
+    let wgsl = "
+        @group(0) @binding(0) var<storage, read_write> out: array<u32>;
+        @compute @workgroup_size(32)
+        fn apart(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
+            var sum = 0u; var last = 99u; var odd = 0u;
+            for (var i = 0u; i < lid + gid.x; i++) {
+                last = i;
+                if (i ^ lid) % 3u == 1u { continue; }
+                if gid.x > 40u { if i == 7u { sum += 1000u; break; } }
+                var k = i;
+                loop {
+                    if k > lid { break; }
+                    sum += k;
+                    if out[0] == 5u { break; }
+                    continuing { k += 2u; odd += 1u; break if k % 5u == 4u; }
+                }
+                sum += 100u;
+            }
+            out[1u + gid.x * 3u] = sum;
+            out[2u + gid.x * 3u] = last;
+            out[3u + gid.x * 3u] = odd;
+        }";
+    for stop in [4, 5] {
+        let mut out = [0; 193];
+        out[0] = stop;
+        let test = run(wgsl, &[&out], [2, 1, 1]);
+        assert_eq!(test.wider.len(), 2, "all widths execute the kernel");
+        assert_eq!(test.get::<u32>(0)[1..4], [0, 99, 0], "invocation 0 executes no iteration");
+    }
 }
 
 #[test]

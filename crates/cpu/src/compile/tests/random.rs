@@ -84,9 +84,16 @@ impl Maker {
             3 if self.plain => self.line(&format!("out[wid.x * 160u + 496u + lid * 2u % 32u] = {value};")),
             4 if self.plain => self.line(&format!("x1.x += {value};")),
             7 if self.plain => {
-                let (counter, count) = (self.name('i'), self.common(1));
+                let apart = self.rng.bool();
+                let (counter, count) = (self.name('i'), if apart { self.own(1) } else { self.common(1) });
                 self.line(&format!("for (var {counter} = 0u; {counter} < {count} % 4u; {counter}++) {{"));
-                self.block(|maker| maker.alone(0));
+                self.block(|maker| maker.alone(depth - 1));
+                for jump in ["continue", "break"] {
+                    if apart && self.rng.bool() {
+                        self.line(&format!("if {value} % 5u == 1u {{ x1.x += {counter}; {jump}; }}"));
+                        self.block(|maker| maker.alone(depth - 1));
+                    }
+                }
                 self.line("}");
             }
             0 => self.line(&format!("x0 = {value};")),
