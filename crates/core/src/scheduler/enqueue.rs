@@ -23,6 +23,8 @@ use std::sync::Arc;
 
 #[cfg(test)]
 mod long_replay_tests;
+#[cfg(test)]
+mod wake_tests;
 
 /// Is the number of nodes from which a replay fills a batch.
 const NODES_OF_A_BATCH: usize = 100;
@@ -302,7 +304,7 @@ impl State {
         let queue = self.queue(slot);
         let (at, rest) = (queue.lane, self.lanes[queue.lane].rest);
         let rests = rest.is_deep() || (rest == ThreadRest::Ticking && queue.urgent());
-        if !rests || queue.hold.is_some() || slot == Slot::CONTEXT {
+        if !rests || queue.pending.is_empty() || queue.hold.is_some() || slot == Slot::CONTEXT {
             return None;
         }
         let lane = &mut self.lanes[at];

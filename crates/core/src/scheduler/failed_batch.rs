@@ -246,19 +246,8 @@ mod tests {
                 NodeCommand { work, what, at: here(), label: None, output, values: SmallVec::new() };
             GraphNode { queue: 0, after: SmallVec::new(), command: Arc::new(command), gate: None }
         };
-        let parts = PlanParts {
-            label: "graph".into(),
-            nodes: [0, 1, 2].map(read).into(),
-            queues: ["q".into()].into(),
-            calls: Vec::from([1]),
-            loops: Vec::new(),
-            keep: Arc::new(()),
-            owns_memory: false,
-            names: <_>::default(),
-            inputs: <_>::default(),
-            values: <_>::default(),
-            control: None,
-        };
+        let nodes = [0, 1, 2].map(read).into();
+        let parts = PlanParts { calls: Vec::from([1]), ..PlanParts::of_one_queue(nodes) };
         let plan = Arc::new(GraphPlan::new(parts, MissingOrder::Add).expect("reads do not conflict"));
         let outputs: Vec<_> = (0..3).map(|_| ReadSlot::new()).collect();
         let run =

@@ -16,19 +16,7 @@ fn replay(fills: usize) -> GraphStep {
             NodeCommand { work, what, at: here(), label: None, output: None, values: SmallVec::new() };
         GraphNode { queue: 0, after: SmallVec::new(), command: Arc::new(command), gate: None }
     };
-    let parts = PlanParts {
-        label: "graph".into(),
-        nodes: (0..fills).map(node).collect(),
-        queues: ["q".into()].into(),
-        calls: Vec::new(),
-        loops: Vec::new(),
-        keep: Arc::new(()),
-        owns_memory: false,
-        names: <_>::default(),
-        inputs: <_>::default(),
-        values: <_>::default(),
-        control: None,
-    };
+    let parts = PlanParts::of_one_queue((0..fills).map(node).collect());
     let plan = Arc::new(GraphPlan::new(parts, MissingOrder::Add).expect("one queue has no conflict"));
     let run = GraphRun { plan, outputs: Vec::new(), uploads: Vec::new(), times: OnceLock::new(), at: here() };
     GraphStep { run: Arc::new(run), segment: None }

@@ -92,6 +92,26 @@ pub(crate) struct PlanParts {
     pub(crate) control: Option<Arc<ControlTable>>,
 }
 
+#[cfg(test)]
+impl PlanParts {
+    /// Returns the parts of a graph that one queue has captured, without names, loops and memory of its own.
+    pub(crate) fn of_one_queue(nodes: Vec<GraphNode>) -> Self {
+        Self {
+            label: "graph".into(),
+            nodes,
+            queues: ["q".into()].into(),
+            calls: Vec::new(),
+            loops: Vec::new(),
+            keep: Arc::new(()),
+            owns_memory: false,
+            names: GraphNames::default(),
+            inputs: SmallVec::new(),
+            values: SmallVec::new(),
+            control: None,
+        }
+    }
+}
+
 impl PlanId {
     pub(crate) fn unique() -> Arc<Self> {
         static IDS: AtomicU64 = AtomicU64::new(1);
