@@ -57,7 +57,8 @@ impl CpuKernel {
         self.interpreter.run(run)
     }
 
-    /// Runs a whole grid on copies of the buffers, and copies the results back. `seed` is [`GridRun::seed`].
+    /// Runs a whole grid on copies of the buffers, and copies the results back. `seed` and `stop` are the fields of
+    /// [`GridRun`].
     ///
     /// # Errors
     /// Returns the fault that ended the run early. The buffers keep their earlier bytes then.
@@ -67,14 +68,15 @@ impl CpuKernel {
         params: &[u8],
         buffers: &mut [HostBuffer<'_>],
         seed: u64,
+        stop: &AtomicBool,
     ) -> std::result::Result<(), Fault> {
         // The engines need whole words at multiples of 16 bytes, which the caller's slices may not be.
         let mut copies: Vec<Vec<u128>> = buffers.iter().map(|buffer| words(buffer.bytes())).collect();
         let lens: Vec<usize> = buffers.iter().map(|buffer| buffer.bytes().len()).collect();
         let cells: Vec<Cells<'_>> =
             copies.iter_mut().zip(&lens).map(|(copy, &len)| cells(copy, len)).collect();
-        let (stop, range) = (AtomicBool::new(false), 0..GridRun::all(groups));
-        self.run_groups(&GridRun { groups, range, params, buffers: &cells, seed, stop: &stop })?;
+        let range = 0..GridRun::all(groups);
+        self.run_groups(&GridRun { groups, range, params, buffers: &cells, seed, stop })?;
         for (copy, buffer) in copies.iter().zip(buffers) {
             if let HostBuffer::Write(bytes) = buffer {
                 bytes.copy_from_slice(&bytemuck::cast_slice(copy)[..bytes.len()]);
@@ -140,7 +142,7 @@ impl HostKernel for CpuKernel {
     /// # Panics
     /// Panics if the run ends early.
     fn run(&self, groups: [u32; 3], _: [u32; 3], params: &[u8], buffers: &mut [HostBuffer<'_>]) {
-        if let Err(fault) = self.run_on_copies(groups, params, buffers, 0) {
+        if let Err(fault) = self.run_on_copies(groups, params, buffers, 0, &AtomicBool::new(false)) {
             panic!("{fault}");
         }
     }

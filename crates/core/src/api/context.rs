@@ -116,7 +116,8 @@ impl Context {
     /// Opens the CPU as a device. The threads of the context are apart from those of the device.
     #[cfg(cpu_code)]
     pub(crate) fn on_threads(options: &ContextOptions, has_threads: bool) -> Result<Context> {
-        let (device, lanes) = cpu_lane::open(options.lateness, options.check || is_set(CHECK))?;
+        let (device, lanes) =
+            cpu_lane::open(options.lateness, options.launch_limit, options.check || is_set(CHECK))?;
         let engine = Engine::new(device.clone(), lanes, options.policy, has_threads);
         Ok(Self::of(Owner::new(engine, Some(device), None, AdapterInfo::cpu())))
     }

@@ -1,7 +1,7 @@
 //! The options with which a context is opened.
 
-use crate::device::CostModel;
 use crate::device::adapter_choice::AdapterChoice;
+use crate::device::{CostModel, LAUNCH_LIMIT};
 use crate::record::recorder_choice::RecorderChoice;
 use crate::scheduler::ordering::policy::Policy;
 use std::path::PathBuf;
@@ -50,6 +50,13 @@ pub struct ContextOptions {
     /// [`Context::take_findings`](crate::Context::take_findings) returns what was found, and the log has it as errors. A
     /// checked kernel is interpreted, and runs two to ten times as long as an interpreted one without checks.
     pub check: bool,
+    /// Limits the time of each launch on the CPU as a device. The default is 60 seconds, and `Duration::MAX` is no limit.
+    ///
+    /// A launch that runs longer is stopped and ends its queue with
+    /// [`LaunchTooLong`](crate::Kind::LaunchTooLong); its writes so far stay. Other queues go on. The time is that on
+    /// the clock of the host, from the first workgroup of the launch on. A host function that replaces a kernel has no
+    /// limit. Other adapters ignore the option: there the system limits the time of a kernel, and the device is lost.
+    pub launch_limit: Duration,
 }
 
 impl Default for ContextOptions {
@@ -61,6 +68,7 @@ impl Default for ContextOptions {
             lateness: CostModel::LATENESS,
             kernel_folder: None,
             check: false,
+            launch_limit: LAUNCH_LIMIT,
         }
     }
 }

@@ -31,16 +31,20 @@ pub(crate) mod recorder;
 pub(crate) mod wgpu_device;
 pub(crate) mod wgpu_pipeline;
 
-use crate::device::recorder::Recorder;
+use crate::device::recorder::{ExecutionFailure, Recorder};
 use crate::driver::caps::Caps;
 use crate::error::Result;
 use crate::memory::block::{Allocate, Block};
 use crate::memory::staged_bytes::Staged;
 use crate::work::compiled_kernel::{Pipeline, Recipe};
+use fencepost_sync::Stamp;
 use fencepost_sync::backend::Fence;
 
 use std::sync::Arc;
 use std::time::Duration;
+
+/// Limits the time of a launch on the CPU, if the program states no other limit.
+pub(crate) const LAUNCH_LIMIT: Duration = Duration::from_secs(60);
 
 /// Represents the device of a context: its limits, its memory and its compiler. The lanes of the device are separate
 /// objects.
@@ -117,6 +121,15 @@ pub(crate) trait Device: Allocate + Send + Sync {
     /// The scheduler calls this every 100 ms or more often while a thread or a task waits. The implementer may limit
     /// the rate of its checks. The fences of the lanes report a loss that it finds. The return value is that of `tick`.
     fn poll_loss(&self) -> bool;
+
+    /// Returns the commands that failed while the device executed them, each once.
+    ///
+    /// The scheduler fails their queues from those commands on, up to the command with the stamp `last`, which is the
+    /// last one of the context. It calls this before it marks a batch as complete, so an implementer records a failure
+    /// before the fence passes the value of the batch. The caller holds the state lock S.
+    fn take_failures(&self, _last: Stamp) -> Vec<ExecutionFailure> {
+        Vec::new()
+    }
 
     /// Returns `true` if the device is lost, and checks that now.
     ///

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::work::step::Step;
-use fencepost_sync::TimelineValue;
+use fencepost_sync::{Slot, Stamp, TimelineValue};
 use std::sync::Arc;
 
 /// Records and submits the batches of one lane.
@@ -63,6 +63,15 @@ impl<T: Send> KeepAlive for T {}
 pub(crate) struct LaneValue {
     pub(crate) lane: usize,
     pub(crate) value: TimelineValue,
+}
+
+/// Describes a command that the device began to execute and could not finish.
+pub(crate) struct ExecutionFailure {
+    /// Names the queue of the command. The queue fails.
+    pub(crate) slot: Slot,
+    /// Is the stamp of the command. The device executes no work of the queue from this command on.
+    pub(crate) first: Stamp,
+    pub(crate) error: Error,
 }
 
 /// Describes the reason for a refused batch.

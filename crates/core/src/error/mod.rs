@@ -1,5 +1,6 @@
 //! The errors of the crate. Each error names its object, the value found and the limit.
 
+pub(crate) mod panic_text;
 pub(crate) mod site;
 
 use crate::error::site::Site;
@@ -238,6 +239,16 @@ pub enum Kind {
     /// A host callback panicked, which ended its queue.
     #[error("a host callback of queue `{queue}` panicked: {panic}")]
     CallbackPanicked { queue: String, panic: String },
+    /// A launch ran longer than [`ContextOptions::launch_limit`](crate::ContextOptions::launch_limit) on the CPU as a
+    /// device. The device stopped the launch, which ended its queue.
+    #[error(
+        "kernel `{kernel}` ran longer than {limit:?}, the limit for a launch on the CPU, and was stopped: give its loops \
+         an end, launch less at once, or raise `ContextOptions::launch_limit`"
+    )]
+    LaunchTooLong { kernel: String, limit: std::time::Duration },
+    /// A launch could not be executed to its end, which ended its queue. `problem` names the place in the kernel.
+    #[error("kernel `{kernel}` ended early: {problem}")]
+    LaunchFailed { kernel: String, problem: String },
     /// Nothing can signal the user event any more.
     #[error(
         "event `{event}` was abandoned: everything that could signal it was dropped; keep a handle of it until it is \

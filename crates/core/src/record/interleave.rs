@@ -55,6 +55,9 @@ pub(crate) fn walk_together<'e>(
         if level.replace(of_visit) != Some(of_visit) {
             visitor.level(of_visit);
         }
+        if !visitor.begin_step(step) {
+            continue;
+        }
         let visited = match (&steps[step].work, place) {
             (Work::Graph(graph), None) => visitor.graph(GraphStep::of(&**graph), of_visit, level, false),
             (Work::Graph(graph), Some(place)) => {
@@ -63,7 +66,11 @@ pub(crate) fn walk_together<'e>(
                     visitor.begin_graph();
                 }
                 let node = graph.order().sorted[place as usize];
-                visit_node(visitor, of_visit, graph, node).map_err(|error| graph.failure(node, error))
+                if visitor.begin_node(graph, node) {
+                    visit_node(visitor, of_visit, graph, node).map_err(|error| graph.failure(node, error))
+                } else {
+                    Ok(())
+                }
             }
             (work, _) => visit(visitor, of_visit, work),
         };

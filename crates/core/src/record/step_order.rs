@@ -64,6 +64,9 @@ impl StepOrder {
             if level.replace(step.level) != Some(step.level) {
                 visitor.level(step.level);
             }
+            if !visitor.begin_step(at) {
+                continue;
+            }
             let visited = match &step.work {
                 Work::Graph(graph) => {
                     let later = order.as_slice();

@@ -22,6 +22,17 @@ pub(crate) trait WorkVisitor<'e> {
     /// Begins a level, before the visit of its first step. The steps of a level depend only on steps of lower levels.
     fn level(&mut self, _level: u32) {}
 
+    /// Begins the visit of the step with the index `at`, or of one node of its graph. If it returns `false`, the visit is
+    /// left out.
+    fn begin_step(&mut self, _at: usize) -> bool {
+        true
+    }
+
+    /// Begins the visit of a node of the step's graph. If it returns `false`, this node and the later ones are left out.
+    fn begin_node(&mut self, _graph: &'e GraphStep, _node: u32) -> bool {
+        true
+    }
+
     /// Begins a graph, before the visit of its first node.
     fn begin_graph(&mut self) {}
 
@@ -127,6 +138,9 @@ pub(crate) fn walk_nodes<'e>(
         let of_node = base + order.levels[(node - order.first) as usize];
         if level.replace(of_node) != Some(of_node) {
             visitor.level(of_node);
+        }
+        if !visitor.begin_node(graph, node) {
+            break;
         }
         visit_node(visitor, of_node, graph, node).map_err(|error| graph.failure(node, error))?;
     }

@@ -2,6 +2,7 @@
 //! makes progress.
 
 use crate::error::Kind;
+use crate::error::panic_text::panic_text;
 use crate::scheduler::callback_cycles as cycles;
 use crate::scheduler::callback_state::BlockingCallback;
 use crate::scheduler::command::{Callback, Op};
@@ -13,7 +14,6 @@ use crate::scheduler::thread_posts::is_thread_of_a_lane;
 use crate::scheduler::thread_state::{enter_callback, is_signalling, leave_callback, this_thread};
 use fencepost_sync::prim::MutexGuard;
 use fencepost_sync::{HoldId, Point, Slot};
-use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
@@ -34,12 +34,6 @@ impl Drop for Inside {
         leave_callback();
         cycles::forget_polls(this_thread());
     }
-}
-
-/// Returns the text of a panic.
-pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic without a text")
 }
 
 impl Engine {

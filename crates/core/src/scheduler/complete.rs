@@ -101,6 +101,7 @@ impl Engine {
     fn advance(&self, lane: usize, reached: TimelineValue, watch: u32) {
         let mut state = self.lock();
         state.lanes[lane].watchers -= watch;
+        let mut state = self.fail_executed(state);
         if state.lost.is_some() || !state.lanes[lane].timeline.complete(reached) {
             return;
         }

@@ -56,12 +56,9 @@ impl Engine {
 /// Returns the queues that fail, each with the first of its commands in the batch.
 fn firsts(steps: &[Step], blamed: Option<Slot>) -> Vec<(Slot, Stamp)> {
     let mut firsts: Vec<(Slot, Stamp)> = Vec::new();
-    // Timestamps are not work of the queue. A step with the largest stamp belongs to no command: it makes bytes
-    // visible to the host.
+    // Timestamps are not work of the queue.
     let is_timestamp = |step: &Step| matches!(step.work, Work::Start(_) | Work::End(_));
-    for step in
-        steps.iter().filter(|step| step.stamp != Stamp(u64::MAX) && is_own(step) && !is_timestamp(step))
-    {
+    for step in steps.iter().filter(|step| step.is_own() && !is_timestamp(step)) {
         if blamed.is_none_or(|slot| slot == step.slot) && !firsts.iter().any(|(slot, _)| *slot == step.slot) {
             firsts.push((step.slot, step.stamp));
         }
@@ -69,21 +66,9 @@ fn firsts(steps: &[Step], blamed: Option<Slot>) -> Vec<(Slot, Stamp)> {
     firsts
 }
 
-/// Returns `true` if a step is work of its queue. A copy for a lazy read is not: it saves bytes that a read of
-/// another queue has left in place, before a command of this queue overwrites them.
-fn is_own(step: &Step) -> bool {
-    match &step.work {
-        Work::Nothing => false,
-        Work::Read { slot, .. } => slot.late().is_none(),
-        _ => true,
-    }
-}
-
 /// Puts [`Work::Nothing`] in the place of the work of `slot` from `first` on, and returns that work.
 fn undo(steps: &mut [Step], slot: Slot, first: Stamp) -> Vec<Command> {
-    let hit = |step: &&mut Step| {
-        step.slot == slot && step.stamp >= first && step.stamp != Stamp(u64::MAX) && is_own(step)
-    };
+    let hit = |step: &&mut Step| step.slot == slot && step.stamp >= first && step.is_own();
     let take = |step: &mut Step| {
         unpublish(step);
         if let Work::Start(time) = &step.work {

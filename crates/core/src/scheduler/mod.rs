@@ -52,6 +52,7 @@ pub(crate) mod deferred_calls;
 pub(crate) mod engine;
 pub(crate) mod enqueue;
 pub(crate) mod failed_batch;
+mod failed_execution;
 pub(crate) mod failure_history;
 pub(crate) mod free_blocks;
 pub(crate) mod handle_points;

@@ -178,6 +178,18 @@ pub(crate) struct Step {
 }
 
 impl Step {
+    /// Returns `true` if the step is work of its queue. A copy for a lazy read is not: it saves bytes that a read of
+    /// another queue has left in place, before a command of this queue overwrites them. A step with the largest stamp
+    /// belongs to no command: it makes bytes visible to the host.
+    pub(crate) fn is_own(&self) -> bool {
+        let is_work = match &self.work {
+            Work::Nothing => false,
+            Work::Read { slot, .. } => slot.late().is_none(),
+            _ => true,
+        };
+        is_work && self.stamp != Stamp(u64::MAX)
+    }
+
     /// Returns the launch of the step, if the step is a launch, and drops the rest of the step.
     pub(crate) fn launch(self) -> Option<Box<Launch>> {
         if let Work::Launch(launch) = self.work { Some(launch) } else { None }

@@ -1,6 +1,6 @@
 //! Functions of the host in a graph.
 
-use crate::scheduler::callbacks::panic_text;
+use crate::error::panic_text::panic_text;
 use fencepost_sync::prim::{Mutex, lock};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::sync::Arc;

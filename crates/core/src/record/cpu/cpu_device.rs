@@ -1,10 +1,12 @@
 //! The limits, the memory and the kernels of the CPU.
 
+use super::failed_steps::FailedSteps;
 #[cfg(cpu_code)]
 use super::kernel_checks::KernelChecks;
 use super::run_code::MAX_GROUPS;
 use crate::device::Device;
 use crate::device::kernel_origin::check;
+use crate::device::recorder::ExecutionFailure;
 use crate::driver::caps::Caps;
 use crate::error::{Kind, Result};
 use crate::memory::block::{Allocate, Block, Memory};
@@ -17,6 +19,7 @@ use crate::memory::staged_bytes::Staged;
 use crate::work::compiled_kernel::{Pipeline, Recipe};
 use crate::work::host_code::HostCode;
 use fencepost_kernels::HostKernel;
+use fencepost_sync::Stamp;
 use fencepost_sync::prim::{Mutex, lock};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -41,6 +44,8 @@ pub(crate) struct CpuDevice {
     /// Checks the launches, if the program wants that.
     #[cfg(cpu_code)]
     pub(super) checks: Option<Arc<KernelChecks>>,
+    /// Holds the steps that failed while they were executed.
+    pub(super) failed: Arc<FailedSteps>,
     /// Holds the host functions that replace shader entry points.
     kernels: Mutex<HashMap<String, Arc<dyn HostKernel>>>,
 }
@@ -74,6 +79,7 @@ impl CpuDevice {
             memory,
             #[cfg(cpu_code)]
             checks: None,
+            failed: Arc::default(),
             allocated: Mutex::default(),
             staging: Arc::default(),
             kernels: Mutex::default(),
@@ -180,6 +186,10 @@ impl Device for CpuDevice {
 
     fn poll_loss(&self) -> bool {
         true
+    }
+
+    fn take_failures(&self, last: Stamp) -> Vec<ExecutionFailure> {
+        self.failed.take(last)
     }
 
     /// Returns `false`: only the fences of this device report its loss.

@@ -3,8 +3,8 @@
 use super::cpu_device::{CpuDevice, CpuForm};
 use super::cpu_work::CpuVisitor;
 use super::device_clock::DeviceClock;
+use super::failed_steps::FailedSteps;
 use super::kernel_checks::KernelChecks;
-use super::running_time::{LONGEST, RunningTime};
 use super::side_by_side::SideBySide;
 use crate::device::recorder::{Failure, Keep, LaneValue, Recorder};
 use crate::device::{CostModel, Device, Lane};
@@ -20,9 +20,6 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Is the time after which a waiting thread looks at the time of the running launches.
-const GLANCE: Duration = Duration::from_millis(100);
-
 /// Submits batches to the thread.
 struct LaneRecorder {
     lane: Arc<ThreadLane>,
@@ -37,9 +34,10 @@ struct ThreadLane {
     submitted: Condvar,
     /// Is notified when a batch is complete or the device is lost.
     moved: Condvar,
-    time: RunningTime,
+    launch_limit: Duration,
     staging: Arc<ByteMeter>,
     checks: Option<Arc<KernelChecks>>,
+    failed: Arc<FailedSteps>,
 }
 
 #[derive(Default)]
@@ -50,16 +48,16 @@ struct LaneProgress {
     closing: bool,
 }
 
-/// Opens the CPU as a device. `lateness` is that of the context's options. With `checks`, each launch is checked.
+/// Opens the CPU as a device. `lateness` and `launch_limit` are those of the context's options. With `checks`, each launch
+/// is checked.
 ///
 /// # Errors
 /// Returns `Device` if the system gives no thread.
-pub(crate) fn open(lateness: Duration, checks: bool) -> Result<(Arc<CpuDevice>, Vec<Lane>)> {
-    open_with(lateness, checks, LONGEST)
-}
-
-/// Opens the CPU as a device, on which the launches of a level may run for `longest`.
-fn open_with(lateness: Duration, checks: bool, longest: Duration) -> Result<(Arc<CpuDevice>, Vec<Lane>)> {
+pub(crate) fn open(
+    lateness: Duration,
+    launch_limit: Duration,
+    checks: bool,
+) -> Result<(Arc<CpuDevice>, Vec<Lane>)> {
     let mut device = CpuDevice::new(CpuForm::Device, u64::MAX);
     device.checks = checks.then(Arc::default);
     let device = Arc::new(device);
@@ -67,9 +65,10 @@ fn open_with(lateness: Duration, checks: bool, longest: Duration) -> Result<(Arc
         state: Mutex::default(),
         submitted: Condvar::new(),
         moved: Condvar::new(),
-        time: RunningTime::new(longest),
+        launch_limit,
         staging: device.staging.clone(),
         checks: device.checks.clone(),
+        failed: device.failed.clone(),
     });
     let running = lane.clone();
     let thread = std::thread::Builder::new().name("fencepost cpu".into()).spawn(move || running.run());
@@ -96,11 +95,10 @@ impl ThreadLane {
             let done = catch_unwind(AssertUnwindSafe(|| self.execute(&steps, &mut clock, &mut order)));
             // The scheduler drops the last reference to the steps, after the fence has passed the value.
             drop(steps);
-            let done = done.unwrap_or_else(|_| Err(Lost { reason: "a host function panicked".into() }));
             let mut state = self.state();
             match done {
                 Ok(()) => state.completed = value,
-                Err(lost) => state.lost = Some(lost),
+                Err(_) => state.lost = Some(Lost { reason: "its thread panicked, which is a bug".into() }),
             }
             drop(state);
             self.moved.notify_all();
@@ -124,14 +122,13 @@ impl ThreadLane {
         }
     }
 
-    fn execute(&self, steps: &[Step], clock: &mut DeviceClock, order: &mut StepOrder) -> Result<(), Lost> {
+    fn execute(&self, steps: &[Step], clock: &mut DeviceClock, order: &mut StepOrder) {
         order.sort(steps);
-        let launches = SideBySide::new(&self.time, self.checks.as_deref());
+        let launches = SideBySide::new(steps, self.launch_limit, &self.failed, self.checks.as_deref());
         let mut visitor = CpuVisitor::new(clock, &self.staging, launches);
         let walked = order.walk(steps, &mut visitor);
         debug_assert!(walked.is_ok(), "bug: a step of the CPU returned an error");
         visitor.settle();
-        visitor.lost.map_or(Ok(()), Err)
     }
 }
 
@@ -175,7 +172,6 @@ impl Drop for LaneRecorder {
 
 impl Fence for ThreadLane {
     fn completed(&self) -> Result<TimelineValue, Lost> {
-        self.time.check();
         self.state().progress()
     }
 
@@ -188,8 +184,7 @@ impl Fence for ThreadLane {
             if reached >= value || left.is_zero() {
                 return Ok(reached);
             }
-            self.time.check();
-            let waited = self.moved.wait_timeout(state, left.min(GLANCE));
+            let waited = self.moved.wait_timeout(state, left);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
@@ -200,6 +195,7 @@ mod tests {
     use super::*;
     use crate::api::context::Context;
     use crate::api::grid::Grid;
+    use crate::device::LAUNCH_LIMIT;
     use crate::device::adapter_info::AdapterInfo;
     use crate::runtime::owner::Owner;
     use crate::scheduler::engine::Engine;
@@ -207,8 +203,8 @@ mod tests {
     use fencepost_kernels::{HostBuffer, args};
     use std::sync::mpsc::channel;
 
-    fn context(longest: Duration) -> Context {
-        of(open_with(CostModel::LATENESS, false, longest).expect("a thread"))
+    fn context() -> Context {
+        of(open(CostModel::LATENESS, LAUNCH_LIMIT, false).expect("a thread"))
     }
 
     fn of((device, lanes): (Arc<CpuDevice>, Vec<Lane>)) -> Context {
@@ -221,7 +217,7 @@ mod tests {
 
     #[test]
     fn a_batch_runs_while_the_program_goes_on() {
-        let ctx = context(LONGEST);
+        let ctx = context();
         let (go, told) = channel::<()>();
         let told = Mutex::new(told);
         let run = move |_: [u32; 3], _: [u32; 3], _: &[u8], buffers: &mut [HostBuffer<'_>]| {
@@ -240,34 +236,8 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_that_never_ends_loses_the_device_after_the_limit() {
-        let ctx = context(Duration::from_millis(50));
-        let text = "@group(0) @binding(0) var<storage, read_write> x: array<atomic<u32>>;
-            @compute @workgroup_size(1) fn k() { while atomicLoad(&x[0]) == 0u {} }";
-        let (queue, kernel) = (ctx.queue("q"), ctx.kernel_from(text, "k").expect("it compiles"));
-        let mut x = queue.zeros::<u32, 1>([1]).expect("memory");
-        queue.launch_dyn(&kernel, Grid::groups([1]), args![x = &mut x]).expect("a launch");
-        let error = queue.finish().wait().expect_err("the kernel never ends");
-        assert!(matches!(error.kind(), Kind::DeviceLost { .. }), "{error}");
-        assert!(error.to_string().contains("kernel `k`"), "{error}");
-    }
-
-    #[test]
-    fn a_host_function_that_panics_loses_the_device_and_names_the_kernel() {
-        let ctx = context(LONGEST);
-        let run =
-            |_: [u32; 3], _: [u32; 3], _: &[u8], _: &mut [HostBuffer<'_>]| panic!("a mistake of the program");
-        ctx.host_kernel("k", Arc::new(run)).expect("the CPU runs it");
-        let (queue, kernel) = (ctx.queue("q"), ctx.kernel_from(ONE, "k").expect("it compiles"));
-        let mut x = queue.zeros::<u32, 1>([1]).expect("memory");
-        queue.launch_dyn(&kernel, Grid::groups([1]), args![x = &mut x]).expect("a launch");
-        let error = queue.finish().wait().expect_err("the function panics");
-        assert!(error.to_string().contains("the host function of kernel `k` panicked"), "{error}");
-    }
-
-    #[test]
     fn a_checked_device_reports_a_race_once_and_nothing_of_a_correct_kernel() {
-        let ctx = of(open_with(CostModel::LATENESS, true, LONGEST).expect("a thread"));
+        let ctx = of(open(CostModel::LATENESS, LAUNCH_LIMIT, true).expect("a thread"));
         let text = "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
             @compute @workgroup_size(4) fn races(@builtin(local_invocation_index) i: u32) { x[i / 2u] = i; }
             @compute @workgroup_size(4) fn right(@builtin(local_invocation_index) i: u32) { x[i] = i; }";
@@ -292,7 +262,7 @@ mod tests {
 
     #[test]
     fn each_workgroup_of_a_large_grid_runs_once() {
-        let ctx = context(LONGEST);
+        let ctx = context();
         let text = "@group(0) @binding(0) var<storage, read_write> x: array<atomic<u32>>;
             @compute @workgroup_size(2) fn k(@builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) n: vec3<u32>) {
                 atomicAdd(&x[id.x + n.x * (id.y + n.y * id.z)], 1u);
@@ -308,7 +278,7 @@ mod tests {
 
     #[test]
     fn two_maps_are_the_same_memory() {
-        let ctx = context(LONGEST);
+        let ctx = context();
         let x = ctx.array(&[1_u32, 2]).expect("memory");
         let first = x.map_read().wait().expect("a map").as_ptr();
         x.map_write().wait().expect("a map")[1] = 5;

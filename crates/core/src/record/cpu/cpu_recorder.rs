@@ -6,13 +6,17 @@
 use super::cpu_device::{CpuDevice, CpuForm};
 use super::cpu_work::{CpuVisitor, RunsLaunches};
 use super::device_clock::DeviceClock;
-use super::run_code::run_on_copies;
+use super::failed_steps::FailedSteps;
+#[cfg(cpu_code)]
+use super::run_code::run_program;
+use super::run_code::{code_of, run_function};
 use crate::device::recorder::{Failure, Keep, LaneValue, Recorder};
-use crate::device::{CostModel, Lane};
+use crate::device::{CostModel, LAUNCH_LIMIT, Lane};
 use crate::error::{Kind, Result};
 use crate::memory::byte_meter::ByteMeter;
-use crate::record::cpu::run_order::{NextWork, Running};
+use crate::record::cpu::run_order::{NextWork, Running, StepPart};
 use crate::record::walk::{visit, visit_node};
+use crate::work::host_code::HostCode;
 use crate::work::kernel_launch::Launch;
 use crate::work::step::Step;
 use fencepost_kernels::ParamsBlock;
@@ -45,11 +49,14 @@ pub struct CpuOptions {
     pub threads: bool,
     /// Limits the bytes of all allocations together. The staging memory of an upload must fit beside them.
     pub memory: u64,
+    /// Is the same as [`ContextOptions::launch_limit`](crate::ContextOptions::launch_limit). A launch that is stopped
+    /// writes nothing here.
+    pub launch_limit: Duration,
 }
 
 impl Default for CpuOptions {
     fn default() -> Self {
-        Self { seed: 0, lanes: 1, threads: true, memory: 1 << 34 }
+        Self { seed: 0, lanes: 1, threads: true, memory: 1 << 34, launch_limit: LAUNCH_LIMIT }
     }
 }
 
@@ -75,6 +82,8 @@ struct CpuDevices {
     lanes: Vec<CpuLane>,
     clock: DeviceClock,
     staging: Arc<ByteMeter>,
+    failed: Arc<FailedSteps>,
+    launch_limit: Duration,
 }
 
 #[derive(Default)]
@@ -114,6 +123,8 @@ pub(crate) fn open_with(options: &CpuOptions, faults: &CpuFaults) -> (Arc<CpuDev
         lanes: (0..count).map(|_| CpuLane::default()).collect(),
         clock: DeviceClock::new(),
         staging: device.staging.clone(),
+        failed: device.failed.clone(),
+        launch_limit: options.launch_limit,
     }));
     let lane = |lane: usize| Lane {
         recorder: Box::new(CpuRecorder {
@@ -175,14 +186,14 @@ impl CpuDevices {
             lane += 1;
         }
         let next = self.lanes[lane].batches[0].take(choice);
-        let launches = AtOnce { seed: self.rng.u64(1..) };
-        let mut visitor = CpuVisitor::new(&mut self.clock, &self.staging, launches);
-        if let Some(next) = next {
-            execute(&next, &mut visitor);
+        let seed = self.rng.u64(1..);
+        if let Some(next) = next.filter(|next| !self.failed.contain(next.step)) {
+            let launches =
+                AtOnce { seed, next: &next, failed: &self.failed, launch_limit: self.launch_limit };
+            execute(&next, &mut CpuVisitor::new(&mut self.clock, &self.staging, launches));
         }
-        self.lost = visitor.lost;
         self.finish(lane);
-        self.lost.is_none()
+        true
     }
 
     /// Counts the steps of a lane that may come next.
@@ -241,23 +252,37 @@ impl CpuDevices {
 }
 
 /// Executes an operation.
-fn execute<'e>(next: &NextWork<'e>, visitor: &mut CpuVisitor<'e, '_, AtOnce>) {
-    let executed = match *next {
-        NextWork::Step(work) => visit(visitor, 0, work),
-        NextWork::Node(graph, node) => visit_node(visitor, 0, graph, node),
-        NextWork::End => Ok(()),
+fn execute<'e>(next: &NextWork<'e>, visitor: &mut CpuVisitor<'e, '_, AtOnce<'_>>) {
+    let executed = match next.part {
+        StepPart::Whole => visit(visitor, 0, &next.step.work),
+        StepPart::Node(graph, node) => visit_node(visitor, 0, graph, node),
+        StepPart::End => Ok(()),
     };
     visitor.settle();
     debug_assert!(executed.is_ok(), "bug: a step of the CPU recorder returned an error");
 }
 
 /// Executes each launch when the operation is visited. The seed chooses the order of the invocations.
-struct AtOnce {
+struct AtOnce<'a> {
     seed: u64,
+    next: &'a NextWork<'a>,
+    failed: &'a FailedSteps,
+    launch_limit: Duration,
 }
 
-impl<'e> RunsLaunches<'e> for AtOnce {
-    fn launch(&mut self, launch: &'e Launch, params: &ParamsBlock) -> Result<(), Lost> {
-        run_on_copies(launch, params, self.seed)
+impl<'e> RunsLaunches<'e> for AtOnce<'_> {
+    fn launch(&mut self, launch: &'e Launch, params: &ParamsBlock) {
+        let ran = match code_of(launch) {
+            HostCode::Function(function) => run_function(&**function, launch, params),
+            #[cfg(cpu_code)]
+            HostCode::Program(program) => run_program(program, launch, params, self.seed, self.launch_limit),
+        };
+        if let Err(error) = ran {
+            let error = match self.next.part {
+                StepPart::Node(graph, node) => graph.failure(node, error),
+                _ => error,
+            };
+            self.failed.add(self.next.step, error);
+        }
     }
 }

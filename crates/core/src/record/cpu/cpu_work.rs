@@ -10,6 +10,7 @@ use crate::memory::staged_bytes::Staged;
 use crate::record::walk::{WorkVisitor, visit};
 use crate::work::graph_data::control_table::{ControlTable, GatedPlace};
 use crate::work::graph_data::gate::Gate;
+use crate::work::graph_data::graph_run::GraphStep;
 use crate::work::kernel_launch::Launch;
 use crate::work::region_copy::RegionCopy;
 use crate::work::span::{Pattern, Span};
@@ -31,19 +32,22 @@ impl Readback for CpuBytes {
 
 /// Executes launches at once, or later with others that do not depend on them.
 pub(super) trait RunsLaunches<'e> {
+    /// Begins the visit of the step with the index `at`. If it returns `false`, the step is not executed.
+    fn begin_step(&mut self, _at: usize) -> bool {
+        true
+    }
+
+    /// Begins the visit of a node of the graph of the current step. If it returns `false`, the rest of the graph is not
+    /// executed.
+    fn begin_node(&mut self, _graph: &'e GraphStep, _node: u32) -> bool {
+        true
+    }
+
     /// Executes a launch, or keeps it until [`settle`](Self::settle).
-    ///
-    /// # Errors
-    /// Returns the reason for which the device is lost.
-    fn launch(&mut self, launch: &'e Launch, params: &ParamsBlock) -> Result<(), Lost>;
+    fn launch(&mut self, launch: &'e Launch, params: &ParamsBlock);
 
     /// Executes the launches that were kept.
-    ///
-    /// # Errors
-    /// Returns the reason for which the device is lost.
-    fn settle(&mut self) -> Result<(), Lost> {
-        Ok(())
-    }
+    fn settle(&mut self) {}
 }
 
 /// Executes the work of steps on host bytes.
@@ -51,8 +55,6 @@ pub(super) struct CpuVisitor<'e, 'v, L> {
     clock: &'v mut DeviceClock,
     staging: &'v Arc<ByteMeter>,
     launches: L,
-    /// Holds the reason for which the device is lost. Nothing is executed after it is set.
-    pub(super) lost: Option<Lost>,
     /// Is the last level whose commands are timed, with the time at which they start: they run side by side.
     started: Option<(u32, u64)>,
     /// Lists the timed commands of the level that end when the launches are executed.
@@ -61,21 +63,17 @@ pub(super) struct CpuVisitor<'e, 'v, L> {
 
 impl<'e, 'v, L: RunsLaunches<'e>> CpuVisitor<'e, 'v, L> {
     pub(super) fn new(clock: &'v mut DeviceClock, staging: &'v Arc<ByteMeter>, launches: L) -> Self {
-        Self { clock, staging, launches, lost: None, started: None, ends: Vec::new() }
+        Self { clock, staging, launches, started: None, ends: Vec::new() }
     }
 
     fn run(&mut self, launch: &'e Launch, params: &ParamsBlock) -> Result<()> {
-        if self.lost.is_none() {
-            self.lost = self.launches.launch(launch, params).err();
-        }
+        self.launches.launch(launch, params);
         Ok(())
     }
 
     /// Executes the launches that were kept, and records the ends of the timed commands among them.
     pub(super) fn settle(&mut self) {
-        if self.lost.is_none() {
-            self.lost = self.launches.settle().err();
-        }
+        self.launches.settle();
         for time in std::mem::take(&mut self.ends) {
             time.end(self.clock.read());
         }
@@ -85,6 +83,14 @@ impl<'e, 'v, L: RunsLaunches<'e>> CpuVisitor<'e, 'v, L> {
 impl<'e, L: RunsLaunches<'e>> WorkVisitor<'e> for CpuVisitor<'e, '_, L> {
     fn level(&mut self, _: u32) {
         self.settle();
+    }
+
+    fn begin_step(&mut self, at: usize) -> bool {
+        self.launches.begin_step(at)
+    }
+
+    fn begin_node(&mut self, graph: &'e GraphStep, node: u32) -> bool {
+        self.launches.begin_node(graph, node)
     }
 
     fn launch(&mut self, launch: &'e Launch) -> Result<()> {

@@ -7,12 +7,15 @@ pub(crate) mod cpu_lane;
 pub(crate) mod cpu_recorder;
 mod cpu_work;
 mod device_clock;
+mod failed_steps;
+#[cfg(all(test, cpu_code))]
+mod failing_tests;
 mod host_bytes;
 #[cfg(cpu_code)]
 mod kernel_checks;
+#[cfg(cpu_code)]
+mod launch_timer;
 pub(crate) mod run_code;
 pub(crate) mod run_order;
-#[cfg(cpu_code)]
-mod running_time;
 #[cfg(cpu_code)]
 mod side_by_side;

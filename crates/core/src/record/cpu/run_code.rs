@@ -1,12 +1,21 @@
 //! Runs the code of kernels on the CPU.
 
 use super::host_bytes;
+#[cfg(cpu_code)]
+use super::launch_timer::LaunchTimer;
+#[cfg(cpu_code)]
+use crate::error::Error;
+use crate::error::panic_text::panic_text;
+use crate::error::{Kind, Result};
 use crate::work::compiled_kernel::Pipeline;
 use crate::work::host_code::HostCode;
 use crate::work::kernel_launch::Launch;
-use fencepost_kernels::{HostBuffer, ParamsBlock};
-use fencepost_sync::Lost;
+#[cfg(cpu_code)]
+use fencepost_cpu::{CpuKernel, Fault};
+use fencepost_kernels::{HostBuffer, HostKernel, ParamsBlock};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+#[cfg(cpu_code)]
+use std::time::Duration;
 
 /// Limits the workgroups of a launch along each axis.
 pub(super) const MAX_GROUPS: u32 = 65535;
@@ -33,12 +42,55 @@ pub(super) fn groups(launch: &Launch) -> [u32; 3] {
     if groups.iter().any(refused) { [0; 3] } else { groups }
 }
 
-/// Executes a whole launch on copies of its arrays, because two bindings may be ranges of one block. `seed` chooses the
-/// order of the invocations.
+/// Executes a launch of a host function.
 ///
 /// # Errors
-/// Returns the loss of the device if the code panics or ends early, as a GPU is lost if its kernel hangs.
-pub(super) fn run_on_copies(launch: &Launch, params: &ParamsBlock, seed: u64) -> Result<(), Lost> {
+/// Returns `LaunchFailed` if the function panics. The arrays keep their earlier bytes then.
+pub(super) fn run_function(function: &dyn HostKernel, launch: &Launch, params: &ParamsBlock) -> Result<()> {
+    let (groups, workgroup) = (groups(launch), launch.kernel().interface.workgroup);
+    run_on_copies(launch, |buffers| {
+        let run = AssertUnwindSafe(|| function.run(groups, workgroup, params.bytes(), buffers));
+        catch_unwind(run).map_err(|panic| {
+            let problem = format!("the host function panicked: {}", panic_text(&*panic));
+            Kind::LaunchFailed { kernel: launch.kernel().name.to_string(), problem }.into()
+        })
+    })
+}
+
+/// Executes a launch of a program on this thread, for no longer than `limit`. `seed` chooses the order of the
+/// invocations.
+///
+/// # Errors
+/// Returns the error of a launch that [ended early](ended_early). The arrays keep their earlier bytes then.
+#[cfg(cpu_code)]
+pub(super) fn run_program(
+    program: &CpuKernel,
+    launch: &Launch,
+    params: &ParamsBlock,
+    seed: u64,
+    limit: Duration,
+) -> Result<()> {
+    let timer = LaunchTimer::start(limit);
+    run_on_copies(launch, |buffers| {
+        let ended = program.run_on_copies(groups(launch), params.bytes(), buffers, seed, timer.stop());
+        ended.map_err(|fault| ended_early(launch, &fault, limit))
+    })
+}
+
+/// Returns the error of a launch that ended with a fault. Only the limit of time stops a launch.
+#[cfg(cpu_code)]
+pub(super) fn ended_early(launch: &Launch, fault: &Fault, limit: Duration) -> Error {
+    let kernel = launch.kernel().name.to_string();
+    let kind = match fault {
+        Fault::Stopped => Kind::LaunchTooLong { kernel, limit },
+        fault => Kind::LaunchFailed { kernel, problem: fault.to_string() },
+    };
+    kind.into()
+}
+
+/// Executes code on copies of the arrays of a launch, because two bindings may be ranges of one block. Writes the results
+/// back if the code returns no error.
+fn run_on_copies(launch: &Launch, run: impl FnOnce(&mut [HostBuffer<'_>]) -> Result<()>) -> Result<()> {
     let interface = &launch.kernel().interface;
     let mut copies: Vec<Vec<u8>> = launch
         .bindings
@@ -51,29 +103,12 @@ pub(super) fn run_on_copies(launch: &Launch, params: &ParamsBlock, seed: u64) ->
         .enumerate()
         .map(|(at, bytes)| if writes(at) { HostBuffer::Write(bytes) } else { HostBuffer::Read(bytes) })
         .collect();
-    let (groups, params) = (groups(launch), params.bytes());
-    match code_of(launch) {
-        HostCode::Function(function) => catch_unwind(AssertUnwindSafe(|| {
-            function.run(groups, interface.workgroup, params, &mut buffers);
-        }))
-        .map_err(|_| panicked(launch))?,
-        #[cfg(cpu_code)]
-        HostCode::Program(program) => program
-            .run_on_copies(groups, params, &mut buffers, seed)
-            .map_err(|fault| Lost { reason: format!("kernel `{}`: {fault}", launch.kernel().name) })?,
-    }
+    run(&mut buffers)?;
     drop(buffers);
-    #[cfg(not(cpu_code))]
-    let _ = seed;
     for (bound, bytes) in launch.bindings.iter().zip(&copies) {
         if bound.used.is_some_and(|used| used.writes()) {
             host_bytes::write(&bound.block, bound.offset, bytes);
         }
     }
     Ok(())
-}
-
-/// Returns the loss of the device for a host function that panicked.
-pub(super) fn panicked(launch: &Launch) -> Lost {
-    Lost { reason: format!("the host function of kernel `{}` panicked", launch.kernel().name) }
 }

@@ -15,8 +15,15 @@ struct Unit {
 }
 
 /// Is the operation that may come next, for the caller to execute.
-pub(crate) enum NextWork<'r> {
-    Step(&'r Work),
+pub(crate) struct NextWork<'r> {
+    /// Is the step of the operation.
+    pub(crate) step: &'r Step,
+    pub(crate) part: StepPart<'r>,
+}
+
+/// Is the part of a step that an operation executes.
+pub(crate) enum StepPart<'r> {
+    Whole,
     Node(&'r GraphStep, u32),
     /// Marks the end of a graph, which executes nothing.
     End,
@@ -71,11 +78,13 @@ impl Running {
             }
         }
         let Unit { step, node } = self.units[at as usize];
-        Some(match (&self.steps[step as usize].work, node) {
-            (Work::Graph(graph), Some(node)) => NextWork::Node(GraphStep::of(&**graph), node),
-            (Work::Graph(_), None) => NextWork::End,
-            (work, _) => NextWork::Step(work),
-        })
+        let step = &self.steps[step as usize];
+        let part = match (&step.work, node) {
+            (Work::Graph(graph), Some(node)) => StepPart::Node(GraphStep::of(&**graph), node),
+            (Work::Graph(_), None) => StepPart::End,
+            _ => StepPart::Whole,
+        };
+        Some(NextWork { step, part })
     }
 
     /// Returns `true` if all operations were taken. While operations are left, at least one of them is ready.

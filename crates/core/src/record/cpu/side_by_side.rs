@@ -5,18 +5,22 @@
 )]
 
 use super::cpu_work::RunsLaunches;
+use super::failed_steps::FailedSteps;
 use super::kernel_checks::KernelChecks;
-use super::run_code::{code_of, groups, run_on_copies};
-use super::running_time::RunningTime;
+use super::launch_timer::LaunchTimer;
+use super::run_code::{code_of, ended_early, groups, run_function};
+use crate::error::Error;
 use crate::memory::block::Memory;
+use crate::work::graph_data::graph_run::GraphStep;
 use crate::work::host_code::HostCode;
 use crate::work::kernel_launch::Launch;
+use crate::work::step::Step;
 use fencepost_cpu::{Bound, Cells, CpuKernel, Fault, GridRun};
 use fencepost_kernels::ParamsBlock;
-use fencepost_sync::Lost;
 use rayon_core::{ThreadPool, ThreadPoolBuilder};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{LazyLock, OnceLock};
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
@@ -39,7 +43,13 @@ fn helpers() -> usize {
 /// Keeps the launches of a level until they are executed.
 pub(super) struct SideBySide<'e, 'l> {
     launches: Vec<Kept<'e>>,
-    time: &'l RunningTime,
+    steps: &'e [Step],
+    /// Is the index of the step that is visited.
+    step: usize,
+    /// Is the node that is visited, if the step replays a graph.
+    node: Option<(&'e GraphStep, u32)>,
+    launch_limit: Duration,
+    failed: &'l FailedSteps,
     /// Checks the launches, one after the other.
     checks: Option<&'l KernelChecks>,
 }
@@ -48,13 +58,14 @@ pub(super) struct SideBySide<'e, 'l> {
 struct Kept<'e> {
     launch: &'e Launch,
     params: ParamsBlock,
+    step: &'e Step,
+    node: Option<(&'e GraphStep, u32)>,
 }
 
 /// Holds a launch whose workgroups are shared out.
 struct Shared<'k> {
     kernel: &'k CpuKernel,
-    launch: &'k Launch,
-    params: &'k [u8],
+    kept: &'k Kept<'k>,
     cells: Vec<Cells<'k>>,
     groups: [u32; 3],
     all: u64,
@@ -62,50 +73,87 @@ struct Shared<'k> {
     piece: u64,
     /// Is the first workgroup that no thread has taken.
     next: AtomicU64,
+    limit: Duration,
+    /// Measures the launch from its first workgroup on.
+    timer: OnceLock<LaunchTimer>,
+    /// Holds the first fault of a piece. No thread takes a further piece then.
+    fault: OnceLock<Fault>,
 }
 
-impl<'l> SideBySide<'_, 'l> {
-    pub(super) fn new(time: &'l RunningTime, checks: Option<&'l KernelChecks>) -> Self {
-        Self { launches: Vec::new(), time, checks }
+impl<'e, 'l> SideBySide<'e, 'l> {
+    /// Executes launches of `steps`. A step that fails is added to `failed`.
+    pub(super) fn new(
+        steps: &'e [Step],
+        launch_limit: Duration,
+        failed: &'l FailedSteps,
+        checks: Option<&'l KernelChecks>,
+    ) -> Self {
+        Self { launches: Vec::new(), steps, step: 0, node: None, launch_limit, failed, checks }
     }
 }
 
 impl<'e> RunsLaunches<'e> for SideBySide<'e, '_> {
-    fn launch(&mut self, launch: &'e Launch, params: &ParamsBlock) -> Result<(), Lost> {
-        self.launches.push(Kept { launch, params: params.clone() });
-        Ok(())
+    fn begin_step(&mut self, at: usize) -> bool {
+        self.step = at;
+        self.node = None;
+        !self.failed.contain(&self.steps[at])
     }
 
-    fn settle(&mut self) -> Result<(), Lost> {
+    fn begin_node(&mut self, graph: &'e GraphStep, node: u32) -> bool {
+        self.node = Some((graph, node));
+        !self.failed.contain(&self.steps[self.step])
+    }
+
+    fn launch(&mut self, launch: &'e Launch, params: &ParamsBlock) {
+        let (step, node) = (&self.steps[self.step], self.node);
+        self.launches.push(Kept { launch, params: params.clone(), step, node });
+    }
+
+    fn settle(&mut self) {
         if self.launches.is_empty() {
-            return Ok(());
+            return;
         }
-        self.time.begin();
         let launches = std::mem::take(&mut self.launches);
         let mut shared = Vec::new();
-        for Kept { launch, params } in &launches {
-            match code_of(launch) {
-                HostCode::Function(_) => run_on_copies(launch, params, 0)?,
-                HostCode::Program(kernel) => shared.extend(Shared::new(kernel, launch, params)),
+        for kept in &launches {
+            match code_of(kept.launch) {
+                HostCode::Function(function) => {
+                    if let Err(error) = run_function(&**function, kept.launch, &kept.params) {
+                        self.failed.add(kept.step, kept.error(error));
+                    }
+                }
+                HostCode::Program(kernel) => shared.extend(Shared::new(kernel, kept, self.launch_limit)),
             }
         }
         match self.checks {
-            Some(checks) => {
-                shared.iter().try_for_each(|launch| launch.run_checked(checks, self.time.stop()))?
-            }
-            None => run_shared(&shared, self.time.stop())?,
+            Some(checks) => shared.iter().for_each(|launch| launch.run_checked(checks)),
+            None => run_shared(&shared),
         }
-        self.time.end();
-        Ok(())
+        for launch in &shared {
+            if let Some(fault) = launch.fault.get() {
+                let error = ended_early(launch.kept.launch, fault, self.launch_limit);
+                self.failed.add(launch.kept.step, launch.kept.error(error));
+            }
+        }
+    }
+}
+
+impl Kept<'_> {
+    /// Returns the error of the queue for an error of the launch. It names the node if the launch is one of a graph.
+    fn error(&self, error: Error) -> Error {
+        match self.node {
+            Some((graph, node)) => graph.failure(node, error),
+            None => error,
+        }
     }
 }
 
 impl<'k> Shared<'k> {
     /// Takes a launch, or returns `None` if the launch has no workgroup.
-    fn new(kernel: &'k CpuKernel, launch: &'k Launch, params: &'k ParamsBlock) -> Option<Self> {
-        let groups = groups(launch);
+    fn new(kernel: &'k CpuKernel, kept: &'k Kept<'k>, limit: Duration) -> Option<Self> {
+        let groups = groups(kept.launch);
         let all = GridRun::all(groups);
-        let cells = launch.bindings.iter().map(|bound| {
+        let cells = kept.launch.bindings.iter().map(|bound| {
             let Memory::Shared(memory) = &bound.block.memory else {
                 unreachable!("bug: {:?} does not belong to the device", bound.block)
             };
@@ -116,60 +164,54 @@ impl<'k> Shared<'k> {
             unsafe { Cells::from_raw(start.as_ptr(), bound.size as usize) }
         });
         let piece = (all / (PIECES * (helpers() as u64 + 1))).max(1);
-        let (cells, params, next) = (cells.collect(), params.bytes(), AtomicU64::new(0));
-        (all > 0).then_some(Self { kernel, launch, params, cells, groups, all, piece, next })
+        let (cells, next, timer, fault) =
+            (cells.collect(), AtomicU64::new(0), OnceLock::new(), OnceLock::new());
+        let shared = Self { kernel, kept, cells, groups, all, piece, next, limit, timer, fault };
+        (all > 0).then_some(shared)
     }
 
     /// Executes the next piece. Returns `false` if there is none left.
-    fn run_piece(&self, stop: &AtomicBool) -> Result<bool, Lost> {
+    fn run_piece(&self) -> bool {
         let start = self.next.fetch_add(self.piece, Ordering::Relaxed);
-        if start >= self.all {
-            return Ok(false);
+        if start >= self.all || self.fault.get().is_some() {
+            return false;
         }
-        let range = start..(start + self.piece).min(self.all);
-        let Self { groups, params, cells, .. } = self;
-        let run = GridRun { groups: *groups, range, params, buffers: cells, seed: 0, stop };
-        let ended = self.kernel.run_groups(&run);
-        ended.map(|()| true).map_err(|fault| self.lost(&fault))
+        let ended = self.kernel.run_groups(&self.run(start..(start + self.piece).min(self.all)));
+        self.note(ended);
+        true
     }
 
     /// Executes the whole launch with checks.
-    fn run_checked(&self, checks: &KernelChecks, stop: &AtomicBool) -> Result<(), Lost> {
-        let Self { groups, params, cells, .. } = self;
-        let run = GridRun { groups: *groups, range: 0..self.all, params, buffers: cells, seed: 0, stop };
-        let bindings = self.launch.bindings.iter();
+    fn run_checked(&self, checks: &KernelChecks) {
+        let bindings = self.kept.launch.bindings.iter();
         let bound: Vec<Bound> =
             bindings.map(|bound| Bound { buffer: bound.block.id.0, offset: bound.offset }).collect();
-        checks.run(self.kernel, &run, &bound).map_err(|fault| self.lost(&fault))
+        self.note(checks.run(self.kernel, &self.run(0..self.all), &bound));
     }
 
-    /// Returns the loss of the device for a kernel that ended early.
-    fn lost(&self, fault: &Fault) -> Lost {
-        Lost { reason: format!("kernel `{}`: {fault}", self.launch.kernel().name) }
+    /// Begins a run of some workgroups.
+    fn run(&self, range: Range<u64>) -> GridRun<'_> {
+        let (groups, params, buffers) = (self.groups, self.kept.params.bytes(), &self.cells);
+        GridRun { groups, range, params, buffers, seed: 0, stop: self.timer().stop() }
+    }
+
+    /// Returns the timer of the launch. The first call starts it.
+    fn timer(&self) -> &LaunchTimer {
+        self.timer.get_or_init(|| LaunchTimer::start(self.limit))
+    }
+
+    /// Keeps the fault of a run, and stops the other threads that run workgroups of this launch.
+    fn note(&self, ended: Result<(), Fault>) {
+        if let Err(fault) = ended {
+            self.fault.get_or_init(|| fault);
+            self.timer().stop().store(true, Ordering::Relaxed);
+        }
     }
 }
 
 /// Executes all workgroups of the launches. Other threads help if the work takes long.
-///
-/// # Errors
-/// Returns the loss of the device if a kernel ends early.
-fn run_shared(launches: &[Shared<'_>], stop: &AtomicBool) -> Result<(), Lost> {
-    let lost = Mutex::new(None);
-    let note = |error| *lost.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-    let failed = AtomicBool::new(false);
-    let next = || {
-        let piece = launches
-            .iter()
-            .find_map(|launch| launch.run_piece(stop).map(|ran| ran.then_some(())).transpose());
-        match piece {
-            Some(Err(error)) => {
-                failed.store(true, Ordering::Relaxed);
-                note(error);
-                false
-            }
-            piece => piece.is_some() && !failed.load(Ordering::Relaxed),
-        }
-    };
+fn run_shared(launches: &[Shared<'_>]) {
+    let next = || launches.iter().any(Shared::run_piece);
     let begun = Instant::now();
     while next() {
         let Some(threads) = HELPERS.as_ref().filter(|_| begun.elapsed() > ALONE) else { continue };
@@ -180,5 +222,4 @@ fn run_shared(launches: &[Shared<'_>], stop: &AtomicBool) -> Result<(), Lost> {
             while next() {}
         });
     }
-    lost.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
 }

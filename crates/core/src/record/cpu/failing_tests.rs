@@ -1,0 +1,255 @@
+//! Tests of launches that the CPU cannot finish: each fails its queue, and the device goes on.
+
+use super::cpu_recorder::CpuOptions;
+use crate::api::context::Context;
+use crate::api::grid::Grid;
+use crate::api::kernel::DynKernel;
+use crate::api::options::ContextOptions;
+use crate::api::queue::CommandQueue;
+use crate::arrays::device_array::DeviceArray;
+use crate::error::{Error, Kind};
+use crate::work::compiled_kernel::Pipeline;
+use crate::work::host_code::HostCode;
+use fencepost_kernels::{HostBuffer, args};
+use std::sync::Arc;
+use std::time::Duration;
+
+const LIMIT: Duration = Duration::from_millis(400);
+
+/// Holds kernels that run until another thread stores 1 in the first word, which none does.
+const ENDLESS: &str = "
+    @group(0) @binding(0) var<storage, read_write> x: array<atomic<u32>>;
+    var<workgroup> done: u32;
+    @compute @workgroup_size(1) fn one() { while atomicLoad(&x[0]) != 1u { } }
+    @compute @workgroup_size(64) fn vectors(@builtin(local_invocation_index) i: u32) {
+        var n = i;
+        while n != 64u { n = n & 31u; }
+        atomicAdd(&x[1], n);
+    }
+    @compute @workgroup_size(64) fn lanes(@builtin(local_invocation_index) i: u32) {
+        var n = i;
+        while n < 60u { n = n & 31u; }
+        atomicAdd(&x[1], n);
+    }
+    fn inner() { while atomicLoad(&x[0]) != 1u { } }
+    @compute @workgroup_size(2) fn called() { inner(); inner(); }
+    @compute @workgroup_size(8) fn between() {
+        workgroupBarrier();
+        while atomicLoad(&x[0]) != 1u { }
+        workgroupBarrier();
+        atomicAdd(&x[1], 1u);
+    }
+    @compute @workgroup_size(8) fn around(@builtin(local_invocation_index) i: u32) {
+        while workgroupUniformLoad(&done) == 0u {
+            if i == 9u { done = 1u; }
+            workgroupBarrier();
+        }
+        atomicAdd(&x[1], 1u);
+    }
+    @compute @workgroup_size(4) fn interpreted() {
+        let all = subgroupAdd(1u);
+        while atomicLoad(&x[0]) != all + 1u { }
+    }";
+
+/// Sets each word to 7.
+const SEVENS: &str = "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+    @compute @workgroup_size(1) fn sevens(@builtin(global_invocation_id) id: vec3<u32>) { x[id.x] = 7u; }";
+
+fn context(launch_limit: Duration, check: bool) -> Context {
+    Context::on_threads(&ContextOptions { launch_limit, check, ..ContextOptions::default() }, true)
+        .expect("a thread")
+}
+
+fn seeded(seed: u64) -> Context {
+    Context::on_cpu(CpuOptions { seed, lanes: 2, launch_limit: LIMIT, ..CpuOptions::default() })
+}
+
+fn launch(queue: &CommandQueue, kernel: &DynKernel, groups: usize, x: &mut DeviceArray<u32>) {
+    queue.launch_dyn(kernel, Grid::groups([groups]), args![x = x]).expect("a launch");
+}
+
+fn too_long(error: &Error) -> Option<(&str, Duration)> {
+    match error.kind() {
+        Kind::LaunchTooLong { kernel, limit } => Some((kernel, *limit)),
+        Kind::GraphNode { error, .. } => too_long(error),
+        _ => None,
+    }
+}
+
+/// Checks that the queue of an endless kernel fails, and that the device then executes other work of the queue.
+fn check_endless(ctx: &Context, entry: &str, groups: usize) {
+    let (queue, other) = (ctx.queue("main"), ctx.queue("other"));
+    let endless = ctx.kernel_from(ENDLESS, entry).expect("it compiles");
+    let sevens = ctx.kernel_from(SEVENS, "sevens").expect("it compiles");
+    let [mut x, mut y, mut z] = [(); 3].map(|()| ctx.zeros::<u32, 1>([4]).expect("memory"));
+    launch(&queue, &endless, groups, &mut x);
+    launch(&queue, &sevens, 4, &mut y);
+    launch(&other, &sevens, 4, &mut z);
+
+    let error = queue.finish().wait().expect_err(entry);
+    assert_eq!(too_long(&error), Some((entry, LIMIT)), "{error}");
+    let text = error.to_string();
+    assert!(text.contains(entry) && text.contains("400ms") && text.contains("launch_limit"), "{text}");
+    assert!(queue.launch_dyn(&sevens, Grid::groups([4]), args![x = &mut y]).is_err(), "the error is sticky");
+    assert_eq!(other.read(&z).wait().expect("the other queue goes on"), [7; 4], "{entry}");
+    let read = other.read(&y).wait().expect("the other queue goes on");
+    assert_eq!(read, [0; 4], "{entry}: a later command of the failed queue is not executed");
+
+    assert!(queue.take_error().is_some_and(|taken| taken.to_string() == text));
+    launch(&queue, &sevens, 4, &mut y);
+    assert_eq!(queue.read(&y).wait().expect("the error was taken"), [7; 4], "{entry}");
+    assert_eq!(queue.read(&x).wait().expect("the array is usable")[1], 0, "{entry} was stopped in its loop");
+}
+
+#[test]
+fn an_endless_kernel_fails_its_queue_in_each_form_of_code() {
+    let ctx = context(LIMIT, false);
+    for entry in ["one", "vectors", "lanes", "called", "between", "around", "interpreted"] {
+        let kernel = ctx.kernel_from(ENDLESS, entry).expect("it compiles");
+        let Pipeline::Host(HostCode::Program(program)) = &kernel.inner.pipeline else { panic!("{entry}") };
+        assert_eq!(program.is_compiled(), entry != "interpreted", "{entry}");
+        check_endless(&ctx, entry, 1000);
+    }
+}
+
+#[test]
+fn an_endless_kernel_that_is_checked_fails_its_queue() {
+    let ctx = context(LIMIT, true);
+    for entry in ["one", "around", "interpreted"] {
+        check_endless(&ctx, entry, 2);
+    }
+}
+
+#[test]
+fn an_endless_kernel_fails_its_queue_on_the_recorder_of_each_seed() {
+    for seed in 0..3 {
+        let ctx = seeded(seed);
+        check_endless(&ctx, "lanes", 2);
+    }
+}
+
+#[test]
+fn two_endless_kernels_of_one_level_fail_both_queues() {
+    let ctx = context(LIMIT, false);
+    let kernel = ctx.kernel_from(ENDLESS, "one").expect("it compiles");
+    let queues = ["a", "b"].map(|label| ctx.queue(label));
+    let mut arrays = [(); 2].map(|()| ctx.zeros::<u32, 1>([2]).expect("memory"));
+    ctx.synchronize().wait().expect("the zeros are written");
+    for (queue, x) in queues.iter().zip(&mut arrays) {
+        launch(queue, &kernel, 4, x);
+    }
+    for queue in &queues {
+        assert!(queue.finish().wait().is_err_and(|error| too_long(&error).is_some()));
+    }
+    for (queue, x) in queues.iter().zip(&arrays) {
+        assert!(queue.take_error().is_some());
+        assert_eq!(queue.read(x).wait().expect("the device goes on"), [0; 2]);
+    }
+}
+
+#[test]
+fn an_endless_kernel_of_a_graph_fails_the_replay_and_names_the_node() {
+    for ctx in [context(LIMIT, false), seeded(5)] {
+        let queue = ctx.queue("main");
+        let endless = ctx.kernel_from(ENDLESS, "one").expect("it compiles");
+        let sevens = ctx.kernel_from(SEVENS, "sevens").expect("it compiles");
+        let [mut x, mut y] = [(); 2].map(|()| ctx.zeros::<u32, 1>([4]).expect("memory"));
+        let captured = queue.capture(|q| {
+            q.launch_dyn(&sevens, Grid::groups([2]), args![x = &mut x])?;
+            q.fill(&mut x, 2)?;
+            q.launch_dyn(&endless, Grid::groups([1]), args![x = &mut x])?;
+            q.copy(&x, &mut y)
+        });
+        let (graph, _) = captured.expect("a graph");
+        queue.replay(&graph).expect("a replay");
+        let error = queue.finish().wait().expect_err("a node never ends");
+        assert!(matches!(error.kind(), Kind::GraphNode { .. }), "{error}");
+        assert_eq!(too_long(&error), Some(("one", LIMIT)));
+        assert!(queue.take_error().is_some());
+        assert_eq!(
+            queue.read(&y).wait().expect("the device goes on"),
+            [0; 4],
+            "the copy is behind the launch"
+        );
+        assert_eq!(queue.read(&x).wait().expect("the device goes on"), [2; 4], "the nodes before it stay");
+
+        queue.fill(&mut x, 1).expect("the queue goes on");
+        let ends = queue.capture(|q| q.launch_dyn(&endless, Grid::groups([1]), args![x = &mut x]));
+        queue.replay(&ends.expect("a graph").0).expect("a replay");
+        queue.finish().wait().expect("the kernel ends, because the first word is 1");
+    }
+}
+
+#[test]
+fn a_read_behind_an_endless_kernel_fails_and_one_before_it_succeeds() {
+    let ctx = context(LIMIT, false);
+    let (queue, kernel) = (ctx.queue("main"), ctx.kernel_from(ENDLESS, "one").expect("it compiles"));
+    let mut x = queue.array(&[3_u32, 4]).expect("memory");
+    let before = queue.read(&x);
+    launch(&queue, &kernel, 1, &mut x);
+    let (behind, marker) = (queue.read(&x), queue.marker());
+    assert_eq!(before.wait().expect("it is before the launch"), [3, 4]);
+    assert!(behind.wait().is_err_and(|error| too_long(&error).is_some()));
+    assert!(marker.wait().is_err_and(|error| too_long(&error).is_some()));
+}
+
+#[test]
+fn the_drop_of_a_context_ends_while_a_kernel_runs_for_ever() {
+    for ctx in [context(LIMIT, false), seeded(1)] {
+        let (queue, kernel) = (ctx.queue("main"), ctx.kernel_from(ENDLESS, "one").expect("it compiles"));
+        let mut x = queue.zeros::<u32, 1>([1]).expect("memory");
+        launch(&queue, &kernel, 1, &mut x);
+        queue.flush().expect("no error");
+        drop((queue, kernel, x));
+        drop(ctx);
+    }
+}
+
+#[test]
+fn a_launch_without_a_limit_runs_on() {
+    let ctx = context(Duration::MAX, false);
+    let (queue, kernel) = (ctx.queue("main"), ctx.kernel_from(ENDLESS, "one").expect("it compiles"));
+    let mut x = queue.array(&[1_u32]).expect("memory");
+    launch(&queue, &kernel, 1, &mut x);
+    queue.finish().wait().expect("the kernel ends, because the first word is 1");
+}
+
+#[test]
+fn a_host_function_that_panics_fails_its_queue_and_not_the_device() {
+    for ctx in [context(LIMIT, false), seeded(2)] {
+        let run = |_: [u32; 3], _: [u32; 3], _: &[u8], buffers: &mut [HostBuffer<'_>]| {
+            buffers[0].bytes_mut()[0] = 9;
+            assert!(buffers.len() > 1, "a mistake of the program");
+        };
+        ctx.host_kernel("sevens", Arc::new(run)).expect("the CPU runs it");
+        let (queue, other) = (ctx.queue("main"), ctx.queue("other"));
+        let kernel = ctx.kernel_from(SEVENS, "sevens").expect("it compiles");
+        let mut x = queue.zeros::<u32, 1>([1]).expect("memory");
+        launch(&queue, &kernel, 1, &mut x);
+        let error = queue.finish().wait().expect_err("the function panics");
+        let Kind::LaunchFailed { kernel, problem } = error.kind() else { panic!("{error}") };
+        assert_eq!(kernel, "sevens");
+        assert_eq!(problem, "the host function panicked: a mistake of the program");
+        assert_eq!(other.read(&x).wait().expect("the other queue goes on"), [0], "no byte was written");
+        assert!(queue.take_error().is_some());
+        queue.fill(&mut x, 5).expect("the error was taken");
+        assert_eq!(queue.read(&x).wait().expect("the device goes on"), [5]);
+    }
+}
+
+#[test]
+fn a_missed_barrier_fails_its_queue_and_names_the_place() {
+    let text = "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+        @compute @workgroup_size(4) fn missed(@builtin(local_invocation_index) i: u32) {
+            if x[i] == 2u { return; }
+            workgroupBarrier();
+        }";
+    let ctx = context(LIMIT, false);
+    let kernel = ctx.kernel_from(text, "missed").expect("it compiles");
+    let queue = ctx.queue("main");
+    let mut x = queue.array(&[0_u32, 1, 2, 3]).expect("memory");
+    launch(&queue, &kernel, 1, &mut x);
+    let error = queue.finish().wait().expect_err("one invocation misses the barrier");
+    let Kind::LaunchFailed { problem, .. } = error.kind() else { panic!("{error}") };
+    assert!(problem.contains("only some invocations"), "{problem}");
+}
