@@ -6,6 +6,7 @@
 
 mod adapter;
 mod contestants;
+pub mod cpu;
 mod expert;
 mod fencepost;
 mod ground;

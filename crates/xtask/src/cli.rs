@@ -231,7 +231,10 @@ pub(crate) enum Command {
         write: bool,
     },
     /// Runs the benchmarks
-    #[command(after_help = "Examples:\n  cargo xtask bench\n  cargo xtask bench --json")]
+    #[command(after_help = "Examples:\n  cargo xtask bench\n  cargo xtask bench --json\n  \
+        cargo xtask bench --cpu\n  cargo xtask bench --cpu --rows matmul\n\n\
+        With --cpu: kernels on the CPU device, on the software drivers, and in plain Rust.\n\
+        The other arguments go to the program: see `cargo xtask bench -- --help` and `cargo xtask bench -- --cpu --help`.")]
     Bench {
         /// Arguments for the benchmark program
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]

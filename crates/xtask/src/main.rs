@@ -1,6 +1,7 @@
 //! `cargo xtask <command>`: set-up and checks, the same for developers and for CI.
 
 mod adapters;
+mod bench;
 mod book;
 mod built;
 mod changed;
@@ -95,7 +96,7 @@ fn run(command: Command) -> Result<bool> {
         Command::Book { serve, open, no_install } => {
             book::book(&workspace, &book::Options { serve, open, may_install: !no_install })
         }
-        Command::Bench { args } => bench(&workspace, &args),
+        Command::Bench { args } => bench::bench(&workspace, &args),
         Command::Count { json, files: true, no_install, .. } => {
             count::print_files(&workspace, !no_install, json)
         }
@@ -116,12 +117,6 @@ fn run(command: Command) -> Result<bool> {
         Command::Doctor => doctor(),
     }
     .map(|()| true)
-}
-
-/// Runs the benchmarks of `benches/`, which print medians and ratios.
-fn bench(workspace: &Workspace, args: &[String]) -> Result<()> {
-    let bench = shell::cargo().args(["run", "--release", "-p", "fencepost-benches", "--"]).args(args);
-    bench.vars(&environment::unwatched(workspace)?).dir(workspace.root()).run()
 }
 
 /// Prints the variables of a test run.

@@ -1,0 +1,16 @@
+//! `cpu` prints the times of kernels on the CPU device, on software drivers and in plain Rust.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use fencepost_benches::cpu::{CpuOptions, run};
+
+fn main() -> ExitCode {
+    match run(&CpuOptions::parse(), &mut std::io::stdout().lock()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,93 @@
+use rayon::prelude::*;
+
+use crate::cpu::case::{Case, Work};
+use crate::cpu::values::{Check, Values};
+use crate::cpu::wide::wide;
+
+/// Counts the bodies whose accelerations are summed side by side.
+const LANES: usize = 16;
+/// Keeps two bodies at one place from an infinite acceleration.
+const SOFT: f32 = 0.01;
+
+/// Holds the places and the masses of all bodies.
+type Bodies<'a> = [&'a [f32]; 4];
+
+pub(super) fn case(quick: bool) -> Case {
+    let count: usize = if quick { 256 } else { 4096 };
+    let mut random = fastrand::Rng::with_seed(9);
+    let inputs: Vec<Values> =
+        (0..4).map(|_| Values::F32((0..count).map(|_| random.f32()).collect())).collect();
+    let expected = Values::F32(all_pulls(bodies(&inputs)));
+    Case {
+        name: "bodies",
+        wgsl: include_str!("../kernels/bodies.wgsl"),
+        entry: "bodies",
+        overrides: vec![],
+        groups: [count as u32 / 128, 1, 1],
+        a: None,
+        inputs,
+        start: Values::F32(vec![0.0; 3 * count]),
+        expected,
+        check: Check::Close(1e-4),
+        launches: 1,
+        work: Some(Work::of((count * count) as f64, "pair")),
+        plain,
+    }
+}
+
+fn bodies(inputs: &[Values]) -> Bodies<'_> {
+    std::array::from_fn(|at| inputs[at].floats())
+}
+
+/// Returns the accelerations of all bodies, summed with twice the digits.
+fn all_pulls(bodies: Bodies<'_>) -> Vec<f32> {
+    let count = bodies[0].len();
+    let mut pulls = vec![0.0; 3 * count];
+    for own in 0..count {
+        let mut sum = [0.0_f64; 3];
+        for other in 0..count {
+            let away: [f64; 3] =
+                std::array::from_fn(|axis| f64::from(bodies[axis][other]) - f64::from(bodies[axis][own]));
+            let square = away.iter().map(|x| x * x).sum::<f64>() + f64::from(SOFT);
+            let factor = f64::from(bodies[3][other]) / (square * square.sqrt());
+            sum.iter_mut().zip(away).for_each(|(sum, x)| *sum += factor * x);
+        }
+        sum.iter().enumerate().for_each(|(axis, sum)| pulls[axis * count + own] = *sum as f32);
+    }
+    pulls
+}
+
+fn plain(inputs: &[Values], out: &mut Values) {
+    let bodies = bodies(inputs);
+    let (xs, rest) = out.floats_mut().split_at_mut(bodies[0].len());
+    let (ys, zs) = rest.split_at_mut(bodies[0].len());
+    let parts = xs.par_chunks_mut(LANES).zip(ys.par_chunks_mut(LANES)).zip(zs.par_chunks_mut(LANES));
+    parts.enumerate().for_each(|(at, ((x, y), z))| {
+        let sums = wide_pulls(bodies, at * LANES);
+        for (out, sums) in [x, y, z].into_iter().zip(sums) {
+            out.copy_from_slice(&sums);
+        }
+    });
+}
+
+wide!(fn wide_pulls(bodies: Bodies<'_>, first: usize) -> [[f32; LANES]; 3] = pulls);
+
+/// Returns the accelerations of some bodies in a row.
+#[inline(always)]
+fn pulls(bodies: Bodies<'_>, first: usize) -> [[f32; LANES]; 3] {
+    let own: [[f32; LANES]; 3] =
+        std::array::from_fn(|axis| std::array::from_fn(|lane| bodies[axis][first + lane]));
+    let mut sums = [[0.0_f32; LANES]; 3];
+    let [xs, ys, zs, masses] = bodies;
+    for (((x, y), z), mass) in xs.iter().zip(ys).zip(zs).zip(masses) {
+        for lane in 0..LANES {
+            let away = [x - own[0][lane], y - own[1][lane], z - own[2][lane]];
+            let square = away[0] * away[0] + away[1] * away[1] + away[2] * away[2] + SOFT;
+            let factor = mass / (square * square.sqrt());
+            for axis in 0..3 {
+                sums[axis][lane] += factor * away[axis];
+            }
+        }
+    }
+    sums
+}

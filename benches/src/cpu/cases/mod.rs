@@ -1,0 +1,52 @@
+//! The rows of the table. Each file has the data of a row, a sequential reference, and the work in plain Rust.
+
+mod bodies;
+mod collatz;
+mod convolution;
+mod count;
+mod hash;
+mod histogram;
+mod mandelbrot;
+mod matmul;
+mod saxpy;
+mod sum;
+
+use super::case::Case;
+use super::values::Values;
+
+/// Makes a row; a quick run has a small one.
+type Make = fn(quick: bool) -> Case;
+
+/// Lists the rows in the order of the table.
+pub(crate) const ALL: [(&str, Make); 13] = [
+    ("launch 1 group", count::one_group),
+    ("launch 64 groups", count::many_groups),
+    ("saxpy", saxpy::case),
+    ("sum, grid stride", sum::stride),
+    ("sum, blocks", sum::blocks),
+    ("matmul, tiles", matmul::tiles),
+    ("matmul, registers", matmul::registers),
+    ("hash", hash::case),
+    ("histogram", histogram::case),
+    ("mandelbrot", mandelbrot::case),
+    ("collatz", collatz::case),
+    ("convolution", convolution::case),
+    ("bodies", bodies::case),
+];
+
+/// Returns small whole numbers as floats. Their sums and products are exact, in any order.
+fn whole_floats(count: usize, seed: u64) -> Values {
+    let mut random = fastrand::Rng::with_seed(seed);
+    Values::F32((0..count).map(|_| random.i8(-2..=2).into()).collect())
+}
+
+/// Returns random words.
+fn words(count: usize, seed: u64) -> Values {
+    let mut random = fastrand::Rng::with_seed(seed);
+    Values::U32((0..count).map(|_| random.u32(..)).collect())
+}
+
+/// Returns the side of a square with these elements.
+fn side_of(elements: usize) -> usize {
+    elements.isqrt()
+}

@@ -1,0 +1,56 @@
+use rayon::prelude::*;
+
+use super::whole_floats;
+use crate::cpu::case::{Case, Work};
+use crate::cpu::values::{Check, Values};
+use crate::cpu::wide::wide;
+
+const GROUPS: usize = 256;
+/// Counts the partial sums that a thread keeps, so that the additions do not wait for each other.
+const LANES: usize = 64;
+
+pub(super) fn stride(quick: bool) -> Case {
+    case("sum, grid stride", "sum_stride", quick)
+}
+
+pub(super) fn blocks(quick: bool) -> Case {
+    case("sum, blocks", "sum_block", quick)
+}
+
+fn case(name: &'static str, entry: &'static str, quick: bool) -> Case {
+    let elements: usize = if quick { 1 << 17 } else { 1 << 24 };
+    let x = whole_floats(elements, 3);
+    let expected = x.floats().chunks(elements / GROUPS).map(|block| block.iter().sum()).collect();
+    Case {
+        name,
+        wgsl: include_str!("../kernels/sum.wgsl"),
+        entry,
+        overrides: vec![],
+        groups: [GROUPS as u32, 1, 1],
+        a: None,
+        inputs: vec![x],
+        start: Values::F32(vec![0.0; GROUPS]),
+        expected: Values::F32(expected),
+        check: Check::Total,
+        launches: 1,
+        work: Some(Work::of(4.0 * elements as f64, "B")),
+        plain,
+    }
+}
+
+fn plain(inputs: &[Values], out: &mut Values) {
+    let (x, sums) = (inputs[0].floats(), out.floats_mut());
+    let block = x.len() / sums.len();
+    sums.par_iter_mut().zip(x.par_chunks(block)).for_each(|(sum, block)| *sum = wide_sum(block));
+}
+
+wide!(fn wide_sum(block: &[f32]) -> f32 = sum_of);
+
+#[inline(always)]
+fn sum_of(block: &[f32]) -> f32 {
+    let mut lanes = [0.0_f32; LANES];
+    for part in block.chunks_exact(LANES) {
+        lanes.iter_mut().zip(part).for_each(|(lane, x)| *lane += x);
+    }
+    lanes.iter().sum::<f32>() + block.chunks_exact(LANES).remainder().iter().sum::<f32>()
+}

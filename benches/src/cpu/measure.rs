@@ -1,0 +1,104 @@
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+use fastrand::Rng;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::{
+    case::{Case, Work},
+    contestant::{Contestant, Prepared},
+};
+use crate::stats::{Summary, paired_ratio};
+
+/// Holds the times of a row.
+pub(crate) struct Measured {
+    pub(crate) name: &'static str,
+    pub(crate) work: Option<Work>,
+    pub(crate) entries: Vec<Entry>,
+}
+
+/// Holds the times of one contestant in a row.
+pub(crate) struct Entry {
+    pub(crate) contestant: String,
+    /// Counts the launches of a sample.
+    pub(crate) launches: usize,
+    pub(crate) samples: Vec<Duration>,
+    /// Is the time of the compilation and that of the first sample. `None` if the contestant compiles nothing.
+    pub(crate) first: Option<[Duration; 2]>,
+}
+
+impl Entry {
+    pub(crate) fn summary(&self) -> Option<Summary> {
+        Summary::of(&self.samples, self.launches)
+    }
+
+    /// Returns the microseconds of the compilation: also those of the first sample that the others do not take, because
+    /// some drivers compile at the first launch.
+    pub(crate) fn compile_us(&self) -> Option<f64> {
+        let steady = self.summary()?.median_us * self.launches as f64;
+        let [compiled, sample] = self.first?.map(|time| time.as_secs_f64() * 1e6);
+        Some(compiled + (sample - steady).max(0.0))
+    }
+}
+
+impl Measured {
+    /// Returns the median of the ratios of a contestant's time to that of the first one, in the same round.
+    pub(crate) fn ratio(&self, entry: &Entry) -> Option<f64> {
+        paired_ratio(&entry.samples, &self.entries.first()?.samples)
+    }
+}
+
+/// Limits the time of a row, after the least number of rounds.
+const LONG: Duration = Duration::from_secs(10);
+
+/// Takes the samples of a row. In each round all contestants take one, in a new order.
+pub(crate) fn measure(case: &Case, contestants: &[Box<dyn Contestant>], quick: bool) -> Result<Measured> {
+    let (least, most) = if quick { (1, 1) } else { (3, 31) };
+    let mut rows = Vec::new();
+    let mut entries = Vec::new();
+    for contestant in contestants {
+        let object = || format!("row `{}` of {}", case.name, contestant.name());
+        let mut row = contestant.prepare(case).with_context(object)?;
+        let first = [row.compiled_in(), checked(case, row.as_mut()).with_context(object)?];
+        rows.push(row);
+        entries.push(Entry {
+            contestant: contestant.name().to_owned(),
+            launches: case.launches,
+            samples: Vec::new(),
+            first: contestant.is_device().then_some(first),
+        });
+    }
+    let begun = Instant::now();
+    for round in 0..most {
+        let mut order: Vec<usize> = (0..rows.len()).collect();
+        Rng::with_seed(round).shuffle(&mut order);
+        for at in order {
+            let object = || format!("row `{}` of {}", case.name, contestants[at].name());
+            entries[at].samples.push(checked(case, rows[at].as_mut()).with_context(object)?);
+        }
+        if round + 1 >= least && begun.elapsed() > LONG {
+            break;
+        }
+    }
+    Ok(Measured { name: case.name, work: case.work, entries })
+}
+
+/// Takes one sample, and checks its result.
+fn checked(case: &Case, row: &mut dyn Prepared) -> Result<Duration> {
+    row.reset()?;
+    let begun = Instant::now();
+    row.sample()?;
+    let took = begun.elapsed();
+    case.check.compare(&row.output()?, &case.expected)?;
+    Ok(took)
+}
+
+/// Returns a bar that counts rows.
+pub(crate) fn bar(rows: usize) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} rows, {elapsed}, {msg}");
+    ProgressBar::new(rows as u64).with_style(style.expect("the template is well formed"))
+}

@@ -1,0 +1,61 @@
+use std::time::Duration;
+
+use anyhow::Result;
+
+use super::{
+    case::Case,
+    contestant::{Contestant, PLAIN, Prepared},
+    values::Values,
+};
+
+/// Is plain Rust: vectors of the compiler, and the threads of rayon.
+pub(crate) struct Plain;
+
+struct PlainRow<'c> {
+    case: &'c Case,
+    out: Values,
+}
+
+impl Contestant for Plain {
+    fn name(&self) -> &str {
+        PLAIN
+    }
+
+    fn about(&self) -> String {
+        format!("{} threads, {}", rayon::current_num_threads(), super::wide::name())
+    }
+
+    fn is_device(&self) -> bool {
+        false
+    }
+
+    fn prepare<'c>(&'c self, case: &'c Case) -> Result<Box<dyn Prepared + 'c>> {
+        Ok(Box::new(PlainRow { case, out: case.start.clone() }))
+    }
+}
+
+impl Prepared for PlainRow<'_> {
+    fn reset(&mut self) -> Result<()> {
+        match (&mut self.out, &self.case.start) {
+            (Values::F32(out), Values::F32(start)) => out.copy_from_slice(start),
+            (Values::U32(out), Values::U32(start)) => out.copy_from_slice(start),
+            _ => unreachable!("bug: the arrays have the same elements"),
+        }
+        Ok(())
+    }
+
+    fn sample(&mut self) -> Result<()> {
+        for _ in 0..self.case.launches {
+            (self.case.plain)(&self.case.inputs, &mut self.out);
+        }
+        Ok(())
+    }
+
+    fn output(&mut self) -> Result<Values> {
+        Ok(self.out.clone())
+    }
+
+    fn compiled_in(&self) -> Duration {
+        Duration::ZERO
+    }
+}

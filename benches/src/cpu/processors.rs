@@ -1,0 +1,20 @@
+use std::io::Write;
+use std::process::Command;
+
+use anyhow::{Context as _, Result, ensure};
+
+use super::options::CpuOptions;
+
+/// Runs this program again on the first processors of the machine, so that every contestant sees no others.
+pub(crate) fn run_on(options: &CpuOptions, out: &mut dyn Write) -> Result<()> {
+    let last = options.processors - 1;
+    let mut again = Command::new("taskset");
+    again.args(["-c", &format!("0-{last}")]).arg(std::env::current_exe()?);
+    again.args(["--rows", &options.rows, "--only", &options.only]);
+    again.args(options.json.then_some("--json")).args(options.quick.then_some("--quick"));
+    let ended = again.output().context("`--processors` needs the program `taskset` of Linux")?;
+    out.write_all(&ended.stdout)?;
+    std::io::stderr().write_all(&ended.stderr)?;
+    ensure!(ended.status.success(), "the run on {} processors failed", options.processors);
+    Ok(())
+}
