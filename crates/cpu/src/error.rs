@@ -43,6 +43,21 @@ pub enum Error {
         /// Describes the problem.
         problem: String,
     },
+    /// The compiler does not translate the kernel for a number of invocations that execute together.
+    #[error(
+        "{}kernel `{kernel}` does not compile for {lanes} invocations together: {reason}; the interpreter runs it",
+        at(.place)
+    )]
+    NotCompiled {
+        /// Names the entry point.
+        kernel: String,
+        /// Counts the invocations that execute together.
+        lanes: u32,
+        /// Names what the compiler does not translate.
+        reason: String,
+        /// Is the place in the text, if it is known.
+        place: Option<Place>,
+    },
 }
 
 fn at(place: &Option<Place>) -> String {

@@ -1,5 +1,7 @@
 //! A program that runs as a kernel of the host.
 
+mod chosen;
+
 use crate::check::{self, Bound, CheckOptions, Finding, Shadow};
 #[cfg(all(feature = "compile", not(target_family = "wasm")))]
 use crate::compile::Compiled;

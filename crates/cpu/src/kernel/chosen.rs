@@ -1,0 +1,113 @@
+//! Kernels whose engine the caller chooses, for programs that compare the engines.
+
+use super::CpuKernel;
+#[cfg(all(feature = "compile", not(target_family = "wasm")))]
+use crate::compile::Compiled;
+#[cfg(all(feature = "compile", not(target_family = "wasm")))]
+use crate::error::Error;
+use crate::error::Result;
+use crate::interpret::Interpreter;
+use crate::program::Program;
+use crate::run::GridRun;
+use std::sync::Arc;
+
+impl CpuKernel {
+    /// Prepares a program for the interpreter, and compiles nothing.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`](crate::Error::Unsupported), with the line.
+    #[doc(hidden)]
+    pub fn interpreted(program: Arc<Program>) -> Result<Self> {
+        Ok(Self {
+            interpreter: Interpreter::new(program)?,
+            #[cfg(all(feature = "compile", not(target_family = "wasm")))]
+            compiled: None,
+        })
+    }
+
+    /// Compiles a program to machine code that executes 1, 4, 8 or 16 invocations together.
+    ///
+    /// # Errors
+    /// [`Error::NotCompiled`] if the compiler does not translate the program for so many invocations, and
+    /// [`Error::Unsupported`] if the interpreter lacks something, each with the line.
+    ///
+    /// # Panics
+    /// Panics if there is no machine code of this width.
+    #[doc(hidden)]
+    #[cfg(all(feature = "compile", not(target_family = "wasm")))]
+    pub fn with_lanes(program: Arc<Program>, lanes: u32) -> Result<Self> {
+        let compiled = Compiled::new(&program, lanes).map_err(|refused| Error::NotCompiled {
+            kernel: program.name().into(),
+            lanes,
+            reason: refused.reason,
+            place: program.place(refused.span),
+        })?;
+        Ok(Self { compiled: Some(compiled), ..Self::interpreted(program)? })
+    }
+
+    /// Returns `true` if machine code executes a run, and `false` if the interpreter does.
+    #[doc(hidden)]
+    #[cfg_attr(
+        not(all(feature = "compile", not(target_family = "wasm"))),
+        expect(unused_variables, reason = "the interpreter takes each run")
+    )]
+    pub fn executes_code(&self, run: &GridRun<'_>) -> bool {
+        #[cfg(all(feature = "compile", not(target_family = "wasm")))]
+        return self.compiled.as_ref().is_some_and(|compiled| compiled.takes(run));
+        #[cfg(not(all(feature = "compile", not(target_family = "wasm"))))]
+        return false;
+    }
+}
+
+#[cfg(all(test, feature = "compile", not(target_family = "wasm")))]
+mod tests {
+    use super::*;
+    use crate::run::Cells;
+    use fencepost_kernels::{Module, ShaderSource};
+    use std::sync::atomic::AtomicBool;
+
+    /// Makes the program of a kernel with 8 invocations.
+    fn program(statements: &str) -> Arc<Program> {
+        let text = format!(
+            "@group(0) @binding(0) var<storage, read_write> out: array<u32>;
+             var<workgroup> cell: u32;
+             @compute @workgroup_size(8) fn k(@builtin(local_invocation_index) i: u32) {{ {statements} }}"
+        );
+        let module = Arc::new(Module::parse(&ShaderSource::text("k.wgsl", text)).expect("valid WGSL"));
+        let interface = module.interface("k", &[]).expect("the kernel has an interface");
+        Arc::new(Program::new(&module, &interface, &[]).expect("there are no overrides"))
+    }
+
+    /// Runs a kernel on 8 words, and returns whether machine code executes the run.
+    fn run(kernel: &CpuKernel, seed: u64) -> (bool, Vec<u32>) {
+        let mut words = [0_u128; 2];
+        let buffers = [Cells::new(bytemuck::bytes_of_mut(&mut words))];
+        let (groups, range, stop) = ([1; 3], 0..1, AtomicBool::new(false));
+        let run = GridRun { groups, range, params: &[], buffers: &buffers, seed, stop: &stop };
+        kernel.run_groups(&run).expect("nothing stops the run");
+        (kernel.executes_code(&run), bytemuck::cast_slice(&words).to_vec())
+    }
+
+    #[test]
+    fn the_chosen_engine_executes_a_run() {
+        let program = program("out[i] = i * 3u;");
+        let expected: Vec<u32> = (0..8).map(|i| i * 3).collect();
+        let interpreted = CpuKernel::interpreted(program.clone()).expect("it is interpreted");
+        assert_eq!(run(&interpreted, 0), (false, expected.clone()));
+        for lanes in [1, 4, 8] {
+            let kernel = CpuKernel::with_lanes(program.clone(), lanes).expect("it is compiled");
+            assert_eq!(run(&kernel, 0), (true, expected.clone()), "{lanes} lanes");
+            assert!(!run(&kernel, 1).0, "machine code has one order of execution");
+        }
+    }
+
+    #[test]
+    fn a_refusal_names_the_width_the_reason_and_the_line() {
+        let wide = CpuKernel::with_lanes(program("out[i] = i;"), 16).err().expect("8 are no multiple of 16");
+        let text = wide.to_string();
+        assert!(text.contains("`k`") && text.contains("16") && text.contains("multiple"), "{text}");
+        let misses = program("if i < out[0] { workgroupBarrier(); } out[i] = cell;");
+        let misses = CpuKernel::with_lanes(misses, 1).err().expect("a barrier that some miss is refused");
+        assert!(matches!(&misses, Error::NotCompiled { lanes: 1, place: Some(_), .. }), "{misses}");
+    }
+}
