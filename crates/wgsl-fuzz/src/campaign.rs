@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs;
+use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -10,23 +11,30 @@ use anyhow::{Context, Result};
 
 use crate::case::Case;
 use crate::compare::{Difference, compare};
-use crate::engine::{Answer, Engine, run_caught};
+use crate::engine::{Engine, Given};
 use crate::generator::Options;
 use crate::program::Program;
+use crate::report::Report;
 use crate::shrink::shrink;
+use crate::workers;
 
 /// Runs seeds one after the other.
 pub struct Campaign {
     /// Holds the engines; the first one that runs a program has the expected results.
     pub engines: Vec<Box<dyn Engine>>,
-    /// Chooses the programs.
+    /// Chooses the programs. The campaign decides which ones are portable.
     pub options: Options,
+    /// Makes the seeds that are multiples of this number portable programs, which engines with a device run too. Without, no
+    /// program is portable.
+    pub portable_every: Option<NonZeroU64>,
+    /// Counts the threads that run programs.
+    pub threads: usize,
     /// Bounds the programs that the shrinker tries.
     pub tries: usize,
     /// Is the folder for programs on which engines differ.
     pub folder: PathBuf,
-    /// Counts the refusals of engines, each with the first reason.
-    pub refusals: Vec<(String, String, u64)>,
+    /// Counts the answers of the engines.
+    pub report: Report,
 }
 
 /// A program on which engines differ.
@@ -41,9 +49,23 @@ pub struct Found {
 }
 
 impl Campaign {
-    /// Makes a campaign of some engines.
+    /// Makes a campaign of some engines, for which each program is portable.
     pub fn new(engines: Vec<Box<dyn Engine>>, options: Options, folder: &Path) -> Self {
-        Self { engines, options, tries: 600, folder: folder.to_owned(), refusals: Vec::new() }
+        Self {
+            engines,
+            options,
+            portable_every: Some(NonZeroU64::MIN),
+            threads: thread::available_parallelism().map_or(1, usize::from),
+            tries: 600,
+            folder: folder.to_owned(),
+            report: Report::default(),
+        }
+    }
+
+    /// Makes the program of a seed.
+    pub fn case(&self, seed: u64) -> Case {
+        let is_portable = self.portable_every.is_some_and(|every| seed.is_multiple_of(every.get()));
+        Case::new(seed, Options { is_portable, ..self.options })
     }
 
     /// Runs seeds until their end or until the time is over, and calls `after` after each one; `after` returns `false` to end
@@ -60,12 +82,14 @@ impl Campaign {
         let begun = Instant::now();
         let mut count = 0;
         while limit.is_none_or(|limit| begun.elapsed() < limit) {
-            let cases: Vec<Case> =
-                seeds.by_ref().take(BATCH).map(|seed| Case::new(seed, self.options)).collect();
+            let cases: Vec<Case> = seeds.by_ref().take(BATCH).map(|seed| self.case(seed)).collect();
             if cases.is_empty() {
                 break;
             }
-            for (case, difference) in cases.iter().zip(self.differences(&cases)) {
+            let answers = self.answers(&cases, None);
+            for (case, (program, answers)) in cases.iter().zip(answers) {
+                answers.iter().for_each(|given| self.report.count(given));
+                let difference = compare(&program, &answers);
                 count += 1;
                 let found = difference.map(|first| self.reduce(case, first)).transpose()?;
                 if !after(found) {
@@ -82,16 +106,16 @@ impl Campaign {
         // Only the same engines count, and a failure is another difference than a wrong result.
         let engines = last.engines.clone();
         let failed = last.place == FAILED;
-        let small = shrink(case, self.tries, &mut |case| match self
-            .differences(std::slice::from_ref(case))
-            .pop()
-            .flatten()
-        {
-            Some(found) if found.engines == engines && (found.place == FAILED) == failed => {
-                last = found;
-                true
+        let small = shrink(case, self.tries, &mut |case| {
+            let (program, answers) =
+                self.answers(std::slice::from_ref(case), Some(&engines)).pop().expect("bug: one case");
+            match compare(&program, &answers) {
+                Some(found) if found.engines == engines && (found.place == FAILED) == failed => {
+                    last = found;
+                    true
+                }
+                _ => false,
             }
-            _ => false,
         });
         let program = small.program();
         let folder = &self.folder;
@@ -102,46 +126,24 @@ impl Campaign {
         Ok(Found { seed: program.seed, difference: last, file })
     }
 
-    /// Runs each case on each engine; the engines run side by side.
-    fn differences(&mut self, cases: &[Case]) -> Vec<Option<Difference>> {
-        let programs: Vec<Program> = cases.iter().map(Case::program).collect();
-        let mut answers: Vec<Vec<(String, Answer)>> = programs.iter().map(|_| Vec::new()).collect();
-        let names: Vec<String> = self.engines.iter().map(|engine| engine.name().to_owned()).collect();
-        for (engine, of_engine) in names.iter().zip(answers_of(&mut self.engines, &programs)) {
-            for (answers, answer) in answers.iter_mut().zip(of_engine) {
-                if let Answer::Refused(reason) = &answer {
-                    count_refusal(&mut self.refusals, engine, reason);
-                }
-                answers.push((engine.clone(), answer));
-            }
-        }
-        programs.iter().zip(&answers).map(|(program, answers)| compare(program, answers)).collect()
+    /// Runs each case on each engine, or on two of them.
+    fn answers(&self, cases: &[Case], only: Option<&[String; 2]>) -> Vec<(Program, Vec<Given>)> {
+        let programs: Vec<(Program, bool)> =
+            cases.iter().map(|case| (case.program(), case.is_portable())).collect();
+        let engines: Vec<&dyn Engine> = self.engines.iter().map(|engine| &**engine).collect();
+        let engines: Vec<&dyn Engine> = engines
+            .into_iter()
+            .filter(|engine| only.is_none_or(|only| only.iter().any(|name| name == engine.name())))
+            .collect();
+        let answers = workers::answers(&engines, &programs, self.threads);
+        programs.into_iter().map(|(program, _)| program).zip(answers).collect()
     }
-}
-
-/// Runs all programs on each engine, one thread for an engine.
-fn answers_of(engines: &mut [Box<dyn Engine>], programs: &[Program]) -> Vec<Vec<Answer>> {
-    thread::scope(|scope| {
-        let run = |engine: &mut Box<dyn Engine>| {
-            programs.iter().map(|program| run_caught(&mut **engine, program)).collect::<Vec<_>>()
-        };
-        let threads: Vec<_> = engines.iter_mut().map(|engine| scope.spawn(move || run(engine))).collect();
-        let joined = threads.into_iter().map(|thread| thread.join().expect("bug: panics are caught"));
-        joined.collect()
-    })
 }
 
 /// Counts the programs that the engines run between two comparisons.
-const BATCH: usize = 16;
+const BATCH: usize = 128;
 /// Is the place of a difference between a failure and results.
 const FAILED: &str = "the program";
-
-fn count_refusal(refusals: &mut Vec<(String, String, u64)>, engine: &str, reason: &str) {
-    match refusals.iter_mut().find(|(known, first, _)| known == engine && first == reason) {
-        Some((.., count)) => *count += 1,
-        None => refusals.push((engine.to_owned(), reason.to_owned(), 1)),
-    }
-}
 
 /// Writes a program with its difference and its data in comments.
 fn described(program: &Program, difference: &Difference) -> String {

@@ -12,18 +12,24 @@ use crate::tree::{Tree, visit};
 #[derive(Clone, Debug)]
 pub struct Case {
     seed: u64,
+    is_portable: bool,
     pub(crate) tree: Tree,
 }
 
 impl Case {
     /// Makes the program of a seed. The same seed and options make the same program each time.
     pub fn new(seed: u64, options: Options) -> Self {
-        Self { seed, tree: generate(seed, options) }
+        Self { seed, is_portable: options.is_portable, tree: generate(seed, options) }
     }
 
     /// Returns the same case with another tree.
     pub(crate) fn with_tree(&self, tree: Tree) -> Self {
-        Self { seed: self.seed, tree }
+        Self { tree, ..self.clone() }
+    }
+
+    /// Returns `true` if each engine must give the same results for the program.
+    pub fn is_portable(&self) -> bool {
+        self.is_portable
     }
 
     /// Writes the program.
@@ -34,7 +40,7 @@ impl Case {
     /// Returns the reason for which a program is no valid one; `None` if it is valid.
     pub fn fault(&self) -> Option<String> {
         let text = self.program().text;
-        if !visit::is_exact(&mut self.tree.clone()) {
+        if self.is_portable && !visit::is_exact(&mut self.tree.clone()) {
             return Some(format!("an operation on floats may round\n{text}"));
         }
         let source = ShaderSource::text("program.wgsl", text.clone());

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::data::Word;
-use crate::engine::Answer;
+use crate::engine::{Answer, Given};
 use crate::program::{Buffer, Program};
 
 /// A difference of two engines.
@@ -28,17 +28,17 @@ impl fmt::Display for Difference {
 }
 
 /// Compares the answers of all engines with the first answer that is no refusal.
-pub(crate) fn compare(program: &Program, answers: &[(String, Answer)]) -> Option<Difference> {
-    let mut given = answers.iter().filter(|(_, answer)| !matches!(answer, Answer::Refused(_)));
+pub(crate) fn compare(program: &Program, answers: &[Given]) -> Option<Difference> {
+    let mut given = answers.iter().filter(|given| !matches!(given.answer, Answer::Refused(_)));
     let first = given.next()?;
     given.clone().find_map(|other| differ(program, first, other)).or_else(|| alone(first, given.count()))
 }
 
 /// A failure of the only engine is a difference too.
-fn alone((name, answer): &(String, Answer), others: usize) -> Option<Difference> {
-    match answer {
+fn alone(given: &Given, others: usize) -> Option<Difference> {
+    match &given.answer {
         Answer::Failed(message) if others == 0 => Some(Difference {
-            engines: [name.clone(), "every engine".into()],
+            engines: [given.engine.clone(), "every engine".into()],
             place: "the program".into(),
             values: [message.clone(), "must run it".into()],
         }),
@@ -46,15 +46,16 @@ fn alone((name, answer): &(String, Answer), others: usize) -> Option<Difference>
     }
 }
 
-fn differ(program: &Program, one: &(String, Answer), other: &(String, Answer)) -> Option<Difference> {
-    let engines = [one.0.clone(), other.0.clone()];
-    let (Answer::Results(one), Answer::Results(other)) = (&one.1, &other.1) else {
-        let values = [&one.1, &other.1].map(brief);
+fn differ(program: &Program, one: &Given, other: &Given) -> Option<Difference> {
+    let engines = [one.engine.clone(), other.engine.clone()];
+    let is_exact = one.is_exact && other.is_exact;
+    let (Answer::Results(one), Answer::Results(other)) = (&one.answer, &other.answer) else {
+        let values = [&one.answer, &other.answer].map(brief);
         return Some(Difference { engines, place: "the program".into(), values });
     };
     let written = program.buffers.iter().filter(|buffer| buffer.is_written);
     for (buffer, (one, other)) in written.zip(one.iter().zip(other)) {
-        if let Some((at, values)) = first_difference(buffer, one, other) {
+        if let Some((at, values)) = first_difference(buffer, is_exact, one, other) {
             let size = buffer.element.words().len();
             let place = match size {
                 1 => format!("{}[{at}]", buffer.name),
@@ -73,9 +74,17 @@ fn brief(answer: &Answer) -> String {
     }
 }
 
-fn first_difference(buffer: &Buffer, one: &[u32], other: &[u32]) -> Option<(usize, [String; 2])> {
+/// Returns the first word that differs. Exact engines have the same bits, but any values that are no numbers.
+fn first_difference(
+    buffer: &Buffer,
+    is_exact: bool,
+    one: &[u32],
+    other: &[u32],
+) -> Option<(usize, [String; 2])> {
     let kinds = buffer.element.words().iter().cycle();
+    let both_nan = |one: u32, other: u32| f32::from_bits(one).is_nan() && f32::from_bits(other).is_nan();
     let differs = |kind: Word, one: u32, other: u32| match kind {
+        Word::F32 if is_exact => one != other && !both_nan(one, other),
         Word::F32 => !buffer.tolerance.allows(f32::from_bits(one), f32::from_bits(other)),
         Word::U32 | Word::I32 => one != other,
     };
@@ -95,6 +104,8 @@ fn text(kind: Word, word: u32) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::data::Element;
     use crate::tolerance::Tolerance;
@@ -102,11 +113,15 @@ mod tests {
     fn program(element: Element) -> Program {
         let tolerance = Tolerance::default();
         let buffer = Buffer { name: "out", element, is_written: true, words: vec![0; 2], tolerance };
-        Program { seed: 0, text: String::new(), groups: [1; 3], buffers: vec![buffer], params: Vec::new() }
+        Program { groups: [1; 3], buffers: vec![buffer], ..Program::default() }
     }
 
-    fn answers(of: [Answer; 3]) -> Vec<(String, Answer)> {
-        of.into_iter().zip(["a", "b", "c"]).map(|(answer, name)| (name.to_owned(), answer)).collect()
+    fn answers(of: [Answer; 3]) -> Vec<Given> {
+        let names = ["a", "b", "c"].map(str::to_owned).into_iter();
+        names
+            .zip(of)
+            .map(|(engine, answer)| Given { engine, is_exact: false, answer, took: Duration::ZERO })
+            .collect()
     }
 
     fn results(words: [u32; 2]) -> Answer {
@@ -131,8 +146,22 @@ mod tests {
     }
 
     #[test]
-    fn the_sign_of_zero_is_no_difference() {
-        let answers = answers([results([0, 0]), results([0, 0x8000_0000]), results([0, 0])]);
+    fn the_sign_of_zero_is_a_difference_of_exact_engines_only() {
+        let mut answers = answers([results([0, 0]), results([0, 0x8000_0000]), results([0, 0])]);
         assert_eq!(compare(&program(Element::F32), &answers), None);
+        answers[0].is_exact = true;
+        assert_eq!(compare(&program(Element::F32), &answers), None);
+        answers[1].is_exact = true;
+        let found = compare(&program(Element::F32), &answers).expect("the bits differ");
+        assert_eq!(found.place, "out[1]");
+    }
+
+    #[test]
+    fn exact_engines_may_have_different_values_that_are_no_numbers() {
+        let mut answers =
+            answers([results([0x7fc0_0000, 0]), results([0xffc0_0001, 0]), results([0x7fc0_0000, 0])]);
+        answers.iter_mut().for_each(|given| given.is_exact = true);
+        assert_eq!(compare(&program(Element::F32), &answers), None);
+        assert!(compare(&program(Element::U32), &answers).is_some(), "integers have no such values");
     }
 }

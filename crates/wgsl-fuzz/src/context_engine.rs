@@ -1,5 +1,6 @@
 //! The engine that runs programs on a context of the library.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use bytemuck::{Pod, Zeroable};
@@ -20,9 +21,15 @@ const RENEWAL: u32 = 100;
 /// Runs programs on a context.
 pub struct ContextEngine {
     name: String,
-    open: Box<dyn Fn() -> Result<Context> + Send>,
-    opened: Option<(Context, CommandQueue)>,
-    /// Counts the programs of the open context.
+    open: Box<dyn Fn() -> Result<Context> + Send + Sync>,
+    opened: Mutex<Opened>,
+}
+
+/// Holds the open context.
+#[derive(Default)]
+struct Opened {
+    context: Option<(Context, CommandQueue)>,
+    /// Counts the programs of all contexts.
     runs: u32,
 }
 
@@ -47,8 +54,8 @@ struct Inner {
 
 impl ContextEngine {
     /// Makes an engine that opens a context when it first needs one, and again after a hundred programs.
-    pub fn new(name: impl Into<String>, open: impl Fn() -> Result<Context> + Send + 'static) -> Self {
-        Self { name: name.into(), open: Box::new(open), opened: None, runs: 0 }
+    pub fn new(name: impl Into<String>, open: impl Fn() -> Result<Context> + Send + Sync + 'static) -> Self {
+        Self { name: name.into(), open: Box::new(open), opened: Mutex::default() }
     }
 
     /// Makes an engine of an adapter.
@@ -60,13 +67,14 @@ impl ContextEngine {
         Self::new(name, open)
     }
 
-    fn try_run(&mut self, program: &Program) -> Result<Option<Outputs>> {
-        if self.runs.is_multiple_of(RENEWAL) {
-            self.opened = None;
+    fn try_run(&self, program: &Program) -> Result<Option<Outputs>> {
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if opened.runs.is_multiple_of(RENEWAL) {
+            opened.context = None;
         }
-        self.runs += 1;
-        let (ctx, queue) = match self.opened.take() {
-            Some(opened) => opened,
+        opened.runs += 1;
+        let (ctx, queue) = match opened.context.take() {
+            Some(context) => context,
             None => {
                 let ctx = (self.open)()?;
                 let queue = ctx.queue("fuzz");
@@ -74,7 +82,7 @@ impl ContextEngine {
             }
         };
         let outputs = launch(&ctx, &queue, program)?;
-        self.opened = Some((ctx, queue));
+        opened.context = Some((ctx, queue));
         Ok(outputs)
     }
 }
@@ -84,7 +92,7 @@ impl Engine for ContextEngine {
         &self.name
     }
 
-    fn run(&mut self, program: &Program) -> Answer {
+    fn run(&self, program: &Program) -> Answer {
         match self.try_run(program) {
             Ok(Some(outputs)) => Answer::Results(outputs),
             Ok(None) => Answer::Failed(format!("no result after {} s", LIMIT.as_secs())),

@@ -57,17 +57,38 @@ impl Element {
     }
 }
 
-/// Returns random elements: edges of the ranges, small numbers and others. Floats are quarters up to 64.
-pub(crate) fn fill(rng: &mut fastrand::Rng, element: Element, len: u32) -> Vec<u32> {
+/// Returns random elements: edges of the ranges, small numbers and others. Floats are quarters up to 64, or sometimes any if the
+/// program is not portable.
+pub(crate) fn fill(rng: &mut fastrand::Rng, element: Element, len: u32, is_portable: bool) -> Vec<u32> {
     let words = element.words();
-    (0..len).flat_map(|_| words.iter().map(|word| random_word(rng, *word)).collect::<Vec<_>>()).collect()
+    let words = (0..len).flat_map(|_| words);
+    words.map(|word| random_word(rng, *word, is_portable)).collect()
 }
 
-fn random_word(rng: &mut fastrand::Rng, word: Word) -> u32 {
+fn random_word(rng: &mut fastrand::Rng, word: Word, is_portable: bool) -> u32 {
     match word {
+        Word::F32 if !is_portable && rng.u8(0..8) == 0 => float(rng),
         Word::F32 => (rng.i16(-256..=256) as f32 / 4.0).to_bits(),
         Word::U32 | Word::I32 => integer(rng),
     }
+}
+
+/// Returns the bits of a float at an edge: a zero, a number without a leading one, the largest number, infinity or none.
+fn float(rng: &mut fastrand::Rng) -> u32 {
+    const EDGES: [f32; 10] = [
+        0.0,
+        f32::MIN_POSITIVE / 2.0,
+        f32::MIN_POSITIVE,
+        f32::MAX,
+        f32::INFINITY,
+        f32::NAN,
+        0.499_999_97,
+        8_388_609.0,
+        2_147_483_648.0,
+        4_294_967_296.0,
+    ];
+    let edge = EDGES[rng.usize(0..EDGES.len())];
+    if rng.bool() { edge.to_bits() } else { (-edge).to_bits() }
 }
 
 /// Returns the bits of an integer, often one at an edge.

@@ -1,19 +1,26 @@
 //! Engines, which run a program and return its results.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
 
 use crate::program::Program;
 
 /// Holds the words of each written buffer of a program, in the order of the buffers.
 pub type Outputs = Vec<Vec<u32>>;
 
-/// Runs programs. A new engine is added to the list of [`engines`](crate::engines()).
-pub trait Engine: Send {
+/// Runs programs. A new engine is added to the list of [`direct_engines`](crate::direct_engines()), or to that of `engines`.
+pub trait Engine: Send + Sync {
     /// Returns the name for messages.
     fn name(&self) -> &str;
 
+    /// Returns `true` if the engine computes the same bits as each other exact engine, also where WGSL allows several
+    /// results. An engine that is not exact runs portable programs only.
+    fn is_exact(&self) -> bool {
+        false
+    }
+
     /// Runs a program once, with the contents that its buffers have.
-    fn run(&mut self, program: &Program) -> Answer;
+    fn run(&self, program: &Program) -> Answer;
 }
 
 /// The answer of an engine.
@@ -27,12 +34,24 @@ pub enum Answer {
     Failed(String),
 }
 
+/// Is the answer of one engine of a campaign.
+#[derive(Clone, Debug)]
+pub(crate) struct Given {
+    pub(crate) engine: String,
+    /// Is [`Engine::is_exact`].
+    pub(crate) is_exact: bool,
+    pub(crate) answer: Answer,
+    pub(crate) took: Duration,
+}
+
 /// Runs a program. A panic of the engine is a failure.
-pub(crate) fn run_caught(engine: &mut dyn Engine, program: &Program) -> Answer {
+pub(crate) fn run_caught(engine: &dyn Engine, program: &Program) -> Given {
+    let begun = Instant::now();
     let caught = catch_unwind(AssertUnwindSafe(|| engine.run(program)));
-    caught.unwrap_or_else(|panic| {
+    let answer = caught.unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
         Answer::Failed(format!("panic: {text}"))
-    })
+    });
+    Given { engine: engine.name().to_owned(), is_exact: engine.is_exact(), answer, took: begun.elapsed() }
 }

@@ -1,19 +1,37 @@
-//! The engines of a run. A new engine, such as an interpreter, is added here.
+//! The engines of a run. A new engine is added here.
 
+#[cfg(feature = "adapters")]
 use anyhow::{Result, bail};
+#[cfg(feature = "adapters")]
 use fencepost::{AdapterChoice, Context, CpuOptions, adapters};
 
+#[cfg(feature = "adapters")]
 use crate::context_engine::ContextEngine;
+use crate::direct_engine::DirectEngine;
 use crate::engine::Engine;
 
 /// Names the CPU recorder, which interprets kernels and runs their invocations in an order that it draws.
-const INTERPRETER: &str = "interpreter";
+#[cfg(feature = "adapters")]
+const RECORDER: &str = "recorder";
+/// Lists the numbers of invocations that machine code executes together.
+const WIDTHS: [u32; 4] = [1, 4, 8, 16];
 
-/// Returns an engine for each name, or for each adapter and the interpreter without names. A name is a part of an
+/// Returns the engines that need no context: the interpreter, whose results are the expected ones, and machine code of each
+/// width.
+pub fn direct_engines() -> Vec<Box<dyn Engine>> {
+    let mut found: Vec<Box<dyn Engine>> = vec![Box::new(DirectEngine::interpreter())];
+    for lanes in WIDTHS {
+        found.push(Box::new(DirectEngine::compiled(lanes)));
+    }
+    found
+}
+
+/// Returns an engine for each name, or for each adapter and the recorder without names. A name is a part of an
 /// adapter's name and backend; adapters of GL are used only if a name ends with `gl`.
 ///
 /// # Errors
 /// No adapter has a name, or there is no adapter.
+#[cfg(feature = "adapters")]
 pub fn engines(names: &[String]) -> Result<Vec<Box<dyn Engine>>> {
     let mut found: Vec<Box<dyn Engine>> = Vec::new();
     let known = adapters();
@@ -29,9 +47,9 @@ pub fn engines(names: &[String]) -> Result<Vec<Box<dyn Engine>>> {
             found.push(Box::new(ContextEngine::of_adapter(name, AdapterChoice::Index(at))));
         }
     }
-    if names.is_empty() || names.iter().any(|name| name.eq_ignore_ascii_case(INTERPRETER)) {
+    if names.is_empty() || names.iter().any(|name| name.eq_ignore_ascii_case(RECORDER)) {
         let open = || Ok(Context::on_cpu(CpuOptions::default()));
-        found.push(Box::new(ContextEngine::new(INTERPRETER, open)));
+        found.push(Box::new(ContextEngine::new(RECORDER, open)));
     }
     if found.is_empty() {
         let names: Vec<String> = known.iter().map(ToString::to_string).collect();

@@ -1,24 +1,28 @@
 //! `fencepost-wgsl-fuzz` runs random WGSL programs on several engines and compares their results.
 
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use clap::Parser;
-use fencepost_wgsl_fuzz::{Campaign, Case, Options, engines};
+#[cfg(feature = "adapters")]
+use fencepost_wgsl_fuzz::engines;
+use fencepost_wgsl_fuzz::{Campaign, Features, Options, direct_engines};
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// Runs random WGSL programs on several engines and compares their results.
 ///
-/// Integers and exact floats must be equal; results of functions that round may differ as WGSL allows. The smallest
+/// Each program runs in the interpreter and as machine code of each width, with the same bits. Some programs run on the adapters
+/// too: integers and exact floats must be equal; results of functions that round may differ as WGSL allows. The smallest
 /// program on which engines differ is stored below target/wgsl-fuzz. Exits with 1 if engines differ.
 #[derive(Parser)]
 #[command(name = "cargo xtask fuzz-wgsl", bin_name = "cargo xtask fuzz-wgsl")]
 #[command(
     after_help = "Examples:\n  cargo xtask fuzz-wgsl\n  cargo xtask fuzz-wgsl --minutes 10 --seed 50000\n  \
     cargo xtask fuzz-wgsl --adapter llvmpipe --adapter swiftshader --count 200\n  \
-    cargo xtask fuzz-wgsl --seed 17 --print"
+    cargo xtask fuzz-wgsl --seed 17 --print\n  cargo xtask fuzz-wgsl --features"
 )]
 struct Arguments {
     /// Number of programs; without, 1000, or as many as the minutes allow
@@ -27,9 +31,17 @@ struct Arguments {
     /// First seed
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// A part of an adapter's name and backend; may be given several times. Without, every adapter but those of GL
+    #[cfg(feature = "adapters")]
+    /// A part of an adapter's name and backend, or `recorder`; may be given several times. Without, every adapter but those of
+    /// GL, and the recorder of the CPU
     #[arg(long)]
     adapter: Vec<String>,
+    /// Run the programs whose seed is a multiple of this number on the adapters too; 0 runs none there
+    #[arg(long, default_value_t = 32)]
+    drivers_every: u64,
+    /// Number of threads; without, one for each processor
+    #[arg(long)]
+    threads: Option<NonZeroUsize>,
     /// Minutes to run at most
     #[arg(long)]
     minutes: Option<f64>,
@@ -51,6 +63,9 @@ struct Arguments {
     /// Print the program of the seed, and run nothing
     #[arg(long)]
     print: bool,
+    /// Print the share of the programs that use each part of the language, and run nothing
+    #[arg(long)]
+    features: bool,
     /// Folder for the programs on which engines differ
     #[arg(long, default_value = "target/wgsl-fuzz")]
     folder: PathBuf,
@@ -73,17 +88,34 @@ fn run(arguments: &Arguments) -> Result<bool> {
         wide_shifts: arguments.wide_shifts,
         known_zeros: arguments.known_zeros,
         uniform_indices: arguments.uniform_indices,
+        ..Options::default()
     };
+    let mut campaign = Campaign::new(direct_engines(), options, &arguments.folder);
+    campaign.tries = arguments.tries;
+    campaign.portable_every = NonZeroU64::new(arguments.drivers_every);
+    if let Some(threads) = arguments.threads {
+        campaign.threads = threads.get();
+    }
     if arguments.print {
-        print!("{}", Case::new(arguments.seed, options).program().text);
+        print!("{}", campaign.case(arguments.seed).program().text);
         return Ok(true);
     }
-    let mut campaign = Campaign::new(engines(&arguments.adapter)?, options, &arguments.folder);
-    campaign.tries = arguments.tries;
+    let count = arguments.count.unwrap_or(if arguments.minutes.is_some() { u64::MAX } else { 1000 });
+    if arguments.features {
+        let mut features = Features::default();
+        for seed in arguments.seed..arguments.seed.saturating_add(count) {
+            features.count(&campaign.case(seed));
+        }
+        print!("{features}");
+        return Ok(true);
+    }
+    #[cfg(feature = "adapters")]
+    if campaign.portable_every.is_some() {
+        campaign.engines.extend(engines(&arguments.adapter)?);
+    }
     for engine in &campaign.engines {
         eprintln!("engine: {}", engine.name());
     }
-    let count = arguments.count.unwrap_or(if arguments.minutes.is_some() { u64::MAX } else { 1000 });
     let limit = arguments.minutes.map(|minutes| Duration::from_secs_f64(60.0 * minutes.max(0.0)));
     let bar = bar(count);
     let (begun, mut differences) = (Instant::now(), 0);
@@ -98,9 +130,7 @@ fn run(arguments: &Arguments) -> Result<bool> {
         differences < arguments.differences
     })?;
     bar.finish_and_clear();
-    for (engine, reason, count) in &campaign.refusals {
-        println!("{engine} refused {count} programs: {reason}");
-    }
+    print!("{}", campaign.report);
     let rate = ran as f64 / begun.elapsed().as_secs_f64();
     println!("{ran} programs from seed {} on, {rate:.1} a second, {differences} differences", arguments.seed);
     if differences > 0 {

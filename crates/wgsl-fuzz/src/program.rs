@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::data::{Element, fill};
+use crate::parsed::{Lazy, Parsed};
 use crate::tolerance::Tolerance;
 use crate::tree::print::{declarations, functions, mentions};
 use crate::tree::statement::Stmt;
@@ -31,7 +32,7 @@ pub(crate) fn shared_operation(at: usize) -> &'static str {
 }
 
 /// A WGSL program with its launch and its data.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Program {
     /// Chooses the program.
     pub seed: u64,
@@ -43,6 +44,7 @@ pub struct Program {
     pub buffers: Vec<Buffer>,
     /// Holds the members of the uniform struct, by name. It is empty if the program uses none.
     pub params: Vec<(&'static str, Param)>,
+    pub(crate) lazy: Lazy,
 }
 
 /// A storage buffer with its first contents.
@@ -77,9 +79,23 @@ pub enum Param {
     VectorF32([f32; 2]),
 }
 
+impl Param {
+    /// Returns the bytes of the value.
+    pub(crate) fn bytes(self) -> Vec<u8> {
+        match self {
+            Self::U32(value) => value.to_le_bytes().to_vec(),
+            Self::I32(value) => value.to_le_bytes().to_vec(),
+            Self::F32(value) => value.to_le_bytes().to_vec(),
+            Self::VectorU32(value) => bytemuck::cast_slice(&value).to_vec(),
+            Self::VectorI32(value) => bytemuck::cast_slice(&value).to_vec(),
+            Self::VectorF32(value) => bytemuck::cast_slice(&value).to_vec(),
+        }
+    }
+}
+
 const PARAMS: &str =
     "struct Params { nu: u32, ni: i32, nf: f32, turns: u32, vu: vec4<u32>, vi: vec3<i32>, vf: vec2<f32> }\n";
-const SWAP: &str = "fn swap_own(compared: i32, value: i32) -> i32 {
+const SWAP: &str = "compared: i32, value: i32) -> i32 {
     var old = 0i;
     loop {
         let result = atomicCompareExchangeWeak(&own[invocation], compared, value);
@@ -128,11 +144,12 @@ impl Program {
     pub(crate) fn new(seed: u64, tree: &Tree) -> Self {
         let mut body = functions(tree);
         if mentions(&body, "swap_own") {
-            body = format!("{SWAP}{body}");
+            let number = if tree.has_privates { "" } else { "invocation: u32, " };
+            body = format!("fn swap_own({number}{SWAP}{body}");
         }
         let invocations = tree.workgroup.iter().chain(&tree.groups).product::<u32>();
         let mut rng = fastrand::Rng::with_seed(tree.data_seed);
-        let params = params(&mut rng);
+        let params = params(&mut rng, tree.is_portable);
         let mut bindings = String::new();
         let has_params = mentions(&body, "params");
         if has_params {
@@ -142,7 +159,7 @@ impl Program {
         let mut buffers = Vec::new();
         for (kind, at) in BUFFERS.iter().zip(1..) {
             let len = kind.of_invocation.map_or(kind.len, |slots| slots * invocations);
-            let words = fill(&mut rng, kind.element, len);
+            let words = fill(&mut rng, kind.element, len, tree.is_portable);
             if !mentions(&body, kind.name) {
                 continue;
             }
@@ -162,12 +179,20 @@ impl Program {
         let declared = declarations(tree, &format!("{bindings}{body}"));
         let params = if has_params { params } else { Vec::new() };
         let text = format!("{declared}{bindings}{body}");
-        Self { seed, text, groups: tree.groups, buffers, params }
+        Self { seed, text, groups: tree.groups, buffers, params, lazy: Lazy::default() }
+    }
+
+    /// Returns the program as the engines of the CPU take it.
+    ///
+    /// # Errors
+    /// The text is no valid WGSL.
+    pub(crate) fn parsed(&self) -> Result<&Parsed, String> {
+        self.lazy.get(&self.text)
     }
 }
 
-fn params(rng: &mut fastrand::Rng) -> Vec<(&'static str, Param)> {
-    let mut word = |element| fill(rng, element, 1)[0];
+fn params(rng: &mut fastrand::Rng, is_portable: bool) -> Vec<(&'static str, Param)> {
+    let mut word = |element| fill(rng, element, 1, is_portable)[0];
     vec![
         ("nu", Param::U32(word(Element::U32))),
         ("ni", Param::I32(word(Element::I32).cast_signed())),

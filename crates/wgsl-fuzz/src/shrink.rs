@@ -81,9 +81,9 @@ impl Shrinker<'_> {
                     let start = end.saturating_sub(size);
                     let tree = with_list(&self.best.tree, list, |body| {
                         let mut at = 0;
-                        body.retain(|stmt| {
+                        body.retain(|_| {
                             at += 1;
-                            !(start..end).contains(&(at - 1)) || matches!(stmt, Stmt::Fixed(_))
+                            !(start..end).contains(&(at - 1))
                         });
                     });
                     smaller |= self.accepts(tree);

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use fencepost_wgsl_fuzz::{Case, Options};
+use fencepost_wgsl_fuzz::{Case, Features, Options};
 
 fn all_are_valid(seeds: Range<u64>, options: Options) {
     for seed in seeds {
@@ -21,7 +21,50 @@ fn each_seed_makes_a_valid_program() {
 
 #[test]
 fn each_option_makes_valid_programs() {
-    all_are_valid(500..1000, Options { wide_shifts: true, known_zeros: true, uniform_indices: true });
+    all_are_valid(
+        500..1000,
+        Options { wide_shifts: true, known_zeros: true, uniform_indices: true, ..Options::default() },
+    );
+}
+
+#[test]
+fn programs_that_are_not_portable_are_valid_too() {
+    all_are_valid(1000..1500, Options { is_portable: false, ..Options::default() });
+}
+
+#[test]
+fn each_part_of_the_language_is_in_enough_programs() {
+    const PARTS: [&str; 22] = [
+        "workgroup that is a multiple of 16 wide",
+        "private variables",
+        "workgroup memory",
+        "barrier in a loop",
+        "barrier in a branch",
+        "workgroup atomic",
+        "shared atomic",
+        "loop in a loop",
+        "loop whose end depends on data",
+        "break",
+        "continue",
+        "switch",
+        "switch in a loop",
+        "early return",
+        "return in a loop",
+        "early return of a function",
+        "function with branches",
+        "matrix",
+        "index that nothing limits",
+        "store at an index from data",
+        "pack or unpack",
+        "call with a pointer",
+    ];
+    let mut features = Features::default();
+    for seed in 0..1000 {
+        features.count(&Case::new(seed, Options { is_portable: false, ..Options::default() }));
+    }
+    for part in PARTS {
+        assert!(features.share(part) > 0.03, "{part}\n{features}");
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ impl Generator {
     /// Returns an expression that a variable may have as its value.
     pub(super) fn stored(&mut self, ty: &Type, depth: u32) -> Expr {
         let found = self.expr(ty, depth);
-        self.narrow(found)
+        if self.parts.free_floats { found } else { self.narrow(found) }
     }
 
     /// Returns an expression of a type. Each of its operations on floats is exact.
@@ -31,7 +31,8 @@ impl Generator {
             None => self.composite(ty, depth - 1),
         };
         // An operation that could round is replaced.
-        if ty.is_float() && bound(&found).is_none() { self.leaf(ty) } else { found }
+        let rounds = !self.parts.free_floats && ty.is_float() && bound(&found).is_none();
+        if rounds { self.leaf(ty) } else { found }
     }
 
     /// Returns a variable or a constant.
@@ -162,8 +163,8 @@ impl Generator {
                 let of = self.expr(&Type::Vector(scalar, from), depth);
                 if size == 1 && self.one_in(2) {
                     let is_free = !matches!(&of.node, Node::Read(place) if !self.may_index(place));
-                    let index = self.index(u32::from(from), if is_free { depth } else { 0 });
-                    return Expr::new(ty, Node::Element(Box::new(of), Box::new(index), u32::from(from)));
+                    let (index, len) = self.any_index(u32::from(from), if is_free { depth } else { 0 });
+                    return Expr::new(ty, Node::Element(Box::new(of), Box::new(index), len));
                 }
                 let set = if self.one_in(2) { "xyzw" } else { "rgba" };
                 let letter = |generator: &mut Self| set.as_bytes()[generator.rng.usize(0..usize::from(from))];

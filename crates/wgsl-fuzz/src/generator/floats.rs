@@ -8,6 +8,9 @@ use crate::tree::{Expr, Node};
 impl Generator {
     pub(super) fn float_expr(&mut self, size: u8, depth: u32) -> Expr {
         let ty = Type::vector(Scalar::F32, size);
+        if self.parts.free_floats && self.one_in(4) {
+            return self.rounding(&ty, depth);
+        }
         match self.rng.u8(0..14) {
             0..=3 => self.float_arithmetic(&ty, depth),
             4 => {
@@ -28,6 +31,38 @@ impl Generator {
         }
     }
 
+    /// Returns a function that rounds.
+    fn rounding(&mut self, ty: &Type, depth: u32) -> Expr {
+        const ONE: [&str; 17] = [
+            "sqrt",
+            "inverseSqrt",
+            "exp",
+            "exp2",
+            "log",
+            "log2",
+            "sin",
+            "cos",
+            "tan",
+            "asin",
+            "acos",
+            "atan",
+            "sinh",
+            "cosh",
+            "tanh",
+            "degrees",
+            "radians",
+        ];
+        const TWO: [&str; 4] = ["pow", "atan2", "remainder", "divide"];
+        let (name, count) = if self.rng.bool() { (self.pick(&ONE), 1) } else { (self.pick(&TWO), 2) };
+        let of: Vec<Expr> = (0..count)
+            .map(|_| {
+                let of = self.expr(ty, depth);
+                if of.is_const() { self.unknown(ty) } else { of }
+            })
+            .collect();
+        self.builtin(ty.clone(), name, of)
+    }
+
     /// Returns an operand: what an operation could not use exactly is limited first.
     fn operand(&mut self, ty: &Type, depth: u32) -> Expr {
         let found = self.expr(ty, depth);
@@ -37,7 +72,7 @@ impl Generator {
     /// Returns the operation if it is exact, and else one of limited operands.
     fn exact(&mut self, of: Vec<Expr>, operation: impl Fn(&mut Self, Vec<Expr>) -> Expr) -> Expr {
         let found = operation(self, of.clone());
-        if bound(&found).is_some() {
+        if self.parts.free_floats || bound(&found).is_some() {
             return found;
         }
         let of = of.into_iter().map(|of| self.narrow(of)).collect();
@@ -110,7 +145,7 @@ impl Generator {
         }
         let other = self.rng.u8(2..5);
         let vector = self.expr(&Type::Vector(Scalar::F32, other), depth);
-        let vector = self.narrow(vector);
+        let vector = if self.parts.free_floats { vector } else { self.narrow(vector) };
         let ty = Type::Vector(Scalar::F32, size);
         if self.rng.bool() {
             let matrix = self.leaf(&Type::Matrix(other, size));

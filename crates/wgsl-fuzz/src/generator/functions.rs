@@ -10,7 +10,7 @@ use crate::tree::{Function, Node, Param};
 impl Generator {
     pub(super) fn functions(&mut self) {
         for _ in 0..self.rng.u32(0..4) {
-            let uniform = self.one_in(4);
+            let uniform = self.parts.waiting_functions && self.one_in(3);
             let function = self.function(uniform);
             self.tree.functions.push(function);
         }
@@ -23,7 +23,12 @@ impl Generator {
         let name = self.name("fun");
         let mut params = Vec::new();
         for _ in 0..self.rng.u32(0..4) {
-            let (name, ty, pointer) = (self.name("a"), self.any_type(1), self.one_in(3));
+            let (name, mut ty) = (self.name("a"), self.any_type(1));
+            let pointer = self.parts.pointers && self.one_in(2);
+            // A call needs a variable of the same type, so most pointers are to types that many variables have.
+            if pointer && !self.one_in(4) {
+                ty = self.pick(&[I32, U32, F32]);
+            }
             if pointer {
                 self.scope.push(Variable::named(&format!("(*{name})"), ty.clone(), true));
             } else {
@@ -31,12 +36,17 @@ impl Generator {
             }
             params.push(Param { name, ty, pointer });
         }
-        self.result = if uniform || self.one_in(4) { None } else { Some(self.any_type(1)) };
+        let branches = self.parts.branching_functions;
+        self.result = if uniform || (branches && self.one_in(4)) { None } else { Some(self.any_type(1)) };
         let result = self.result.clone();
         let mut body = Vec::new();
         self.keeps_flow = uniform;
         if uniform {
             self.uniform_block(1, &mut body);
+        } else if !branches {
+            for _ in 0..self.rng.u32(0..3) {
+                body.extend(self.declaration());
+            }
         } else {
             self.plain(2, &mut body);
             self.plain(2, &mut body);
@@ -53,18 +63,17 @@ impl Generator {
     /// Makes the entry point: uniform control flow, then a part in which invocations may return, then the outputs.
     pub(super) fn main(&mut self) {
         self.steps = 0;
-        let size = self.group_size();
-        let group = "(wid.z * groups.y + wid.y) * groups.x + wid.x";
-        let mut body = vec![
-            Stmt::Fixed("invocation_of_group = lane;".into()),
-            Stmt::Fixed(format!("invocation = ({group}) * {size}u + lane;")),
-        ];
+        let mut body = Vec::new();
         self.set_privates(&mut body);
         self.declare_builtins();
+        for _ in 0..self.rng.u32(1..4) {
+            body.extend(self.variable());
+        }
         self.keeps_flow = true;
         self.plain(1, &mut body);
         self.keeps_flow = false;
-        if self.one_in(2) {
+        if self.parts.barriers {
+            self.uniform_block(2, &mut body);
             while self.left > 15 && self.steps < super::MOST_STEPS {
                 self.uniform_block(2, &mut body);
             }

@@ -190,7 +190,7 @@ impl Generator {
                 Expr::new(ty, Node::Construct(vec![of]))
             }
             _ if size == 1 => {
-                let of = self.expr(&F32, depth);
+                let of = self.number(&F32, depth);
                 let of = if is_storable(&of) { self.known_or(of) } else { self.unknown(&F32) };
                 Expr::new(ty, Node::Builtin("float_bits", vec![of]))
             }
@@ -244,16 +244,27 @@ impl Generator {
         ]);
         let vector = Type::Vector(Scalar::F32, size);
         let of = self.expr(&vector, depth);
-        let of = if of.is_const() || bound(&of).is_none() { self.unknown(&vector) } else { of };
+        let free = self.parts.free_floats;
+        let of = if of.is_const() || (!free && bound(&of).is_none()) { self.unknown(&vector) } else { of };
         let sign = Expr::new(vector.clone(), Node::Builtin("sign", vec![of]));
         let part = Expr::new(F32, Node::F32(self.pick(&[4, 3, 1])));
         let part = Expr::new(vector, Node::Binary("*", Box::new(sign), Box::new(part)));
         Expr::new(U32, Node::Builtin(name, vec![part]))
     }
 
+    /// Returns floats that are numbers: the bits of others may differ between engines.
+    fn number(&mut self, ty: &Type, depth: u32) -> Expr {
+        if !self.parts.free_floats {
+            return self.stored(ty, depth);
+        }
+        let of = self.expr(&ty.with_scalar(Scalar::U32), depth);
+        let of = self.known_or(of);
+        Expr::new(ty.clone(), Node::Builtin("small", vec![of]))
+    }
+
     fn packed_halves(&mut self, depth: u32) -> Expr {
         let two = Type::Vector(Scalar::F32, 2);
-        let of = self.stored(&two, depth);
+        let of = self.number(&two, depth);
         let of = if of.is_const() { self.unknown(&two) } else { of };
         let size = Expr::new(two, Node::Builtin("abs", vec![of]));
         Expr::new(U32, Node::Builtin("pack2x16float", vec![size]))

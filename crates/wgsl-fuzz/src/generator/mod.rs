@@ -1,7 +1,8 @@
 //! Makes a program from a seed.
 //!
 //! Each program ends, and WGSL defines its results: each invocation writes its own elements, workgroup memory is exchanged
-//! across barriers only, shared atomics have one operation each, and floats are exact.
+//! across barriers only, and shared atomics have one operation each. In a portable program floats are exact, and each index is
+//! below the number of elements; in another one, the engines of the CPU agree on the results.
 
 mod atomics;
 mod barriers;
@@ -11,6 +12,7 @@ mod floats;
 mod functions;
 mod inexact;
 mod integers;
+mod parts;
 mod places;
 mod scope;
 mod setup;
@@ -18,6 +20,7 @@ mod statements;
 
 use fastrand::Rng;
 
+use self::parts::Parts;
 use self::scope::{Scope, Variable};
 use crate::tree::Tree;
 use crate::tree::types::Type;
@@ -26,8 +29,11 @@ use crate::tree::types::Type;
 const MOST_STEPS: u32 = 6_000;
 
 /// Chooses the programs.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Options {
+    /// Makes a program for which every engine must give the same results. Another program may do what WGSL leaves to the
+    /// engine, and the engines of the CPU agree on.
+    pub is_portable: bool,
     /// Allows shifts by more than the width of the type, whose amount WGSL takes modulo the width. naga 30 passes the amount
     /// to SPIR-V, which defines no result.
     pub wide_shifts: bool,
@@ -39,10 +45,17 @@ pub struct Options {
     pub uniform_indices: bool,
 }
 
+impl Default for Options {
+    fn default() -> Self {
+        Self { is_portable: true, wide_shifts: false, known_zeros: false, uniform_indices: false }
+    }
+}
+
 /// Holds the state of the generator.
 struct Generator {
     rng: Rng,
     options: Options,
+    parts: Parts,
     tree: Tree,
     scope: Scope,
     /// Names the buffers that the program may use: WebGPU promises eight.
@@ -68,12 +81,14 @@ struct Generator {
 /// Makes the tree of a seed.
 pub(crate) fn generate(seed: u64, options: Options) -> Tree {
     let mut rng = Rng::with_seed(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5a5a);
-    let tree = setup::tree(&mut rng);
+    let tree = setup::tree(&mut rng, options.is_portable);
+    let parts = Parts::new(&mut rng, options.is_portable);
     // A driver compiles a large program slowly, so half of the programs are small.
     let left = if rng.bool() { rng.i32(2..10) } else { rng.i32(8..40) };
     let mut generator = Generator {
         rng,
         options,
+        parts,
         tree,
         scope: Scope::default(),
         buffers: Vec::new(),
@@ -86,6 +101,7 @@ pub(crate) fn generate(seed: u64, options: Options) -> Tree {
         result: None,
         uniform: false,
     };
+    generator.tree.has_privates = parts.privates;
     generator.declare_globals();
     generator.functions();
     generator.main();

@@ -1,8 +1,9 @@
 //! Ways from a variable to a value in it.
 
 use super::Generator;
-use crate::tree::types::{Scalar, Type};
-use crate::tree::{Expr, Node, Place, Step};
+use crate::tree::types::{I32, Scalar, Type, U32};
+use crate::tree::visit::expressions;
+use crate::tree::{ANY, Expr, Node, Place, Step};
 
 /// Goes from a value to a part of it.
 enum Shape {
@@ -49,6 +50,7 @@ impl Generator {
                 break;
             }
             let (shape, part) = shapes.swap_remove(self.rng.usize(0..shapes.len()));
+            let depth = if self.parts.dynamic { depth } else { 0 };
             place.steps.push(self.step(shape, depth));
             ty = part;
         }
@@ -74,7 +76,8 @@ impl Generator {
 
     /// Returns `true` if an index into a place may be an expression.
     pub(super) fn may_index(&self, place: &Place) -> bool {
-        self.options.uniform_indices || !place.root.starts_with("params.")
+        let allowed = self.parts.dynamic || place.root.starts_with("in_");
+        allowed && (self.options.uniform_indices || !place.root.starts_with("params."))
     }
 
     fn contains(&self, from: &Type, to: &Type) -> bool {
@@ -107,10 +110,26 @@ impl Generator {
         match shape {
             Shape::Field(name) => Step::Field(name),
             Shape::Index(len) => {
-                let index = self.index(len, depth);
+                let (index, len) = self.any_index(len, depth);
                 Step::Index(Box::new(index), len)
             }
         }
+    }
+
+    /// Returns an index with the number of elements, or one that nothing limits.
+    pub(super) fn any_index(&mut self, len: u32, depth: u32) -> (Expr, u32) {
+        if depth == 0 || !self.parts.wild || self.one_in(2) {
+            return (self.index(len, depth), len);
+        }
+        let ty = self.pick(&[I32, U32]);
+        let value = self.expr(&ty, depth.min(2) - 1);
+        // An index that the compiler knows must be below the number.
+        let value = if is_known(&value) { self.unknown(&ty) } else { value };
+        if self.one_in(3) {
+            return (value, ANY);
+        }
+        let mask = if ty == I32 { Expr::new(I32, Node::I32(7)) } else { Expr::u32(7) };
+        (Expr::new(ty, Node::Binary("&", Box::new(value), Box::new(mask))), ANY)
     }
 
     /// Returns an index, which the printer limits.
@@ -118,6 +137,17 @@ impl Generator {
         if depth == 0 || self.one_in(3) {
             return Expr::u32(self.rng.u32(0..len));
         }
-        self.expr(&crate::tree::types::U32, depth.min(2) - 1)
+        self.expr(&U32, depth.min(2) - 1)
     }
+}
+
+/// Returns `true` if a compiler may know the value: it depends on constants and on `let`s only.
+fn is_known(value: &Expr) -> bool {
+    let mut known = true;
+    expressions(value, &mut |inner| match &inner.node {
+        Node::Read(place) => known &= place.root.starts_with('c'),
+        Node::Call(..) => known = false,
+        _ => {}
+    });
+    known
 }

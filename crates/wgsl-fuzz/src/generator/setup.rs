@@ -5,6 +5,7 @@ use fastrand::Rng;
 use super::Generator;
 use super::scope::Variable;
 use crate::program::{INPUTS, SLOTS};
+use crate::tree::print::NUMBERS;
 use crate::tree::types::{F32, I32, Scalar, Struct, Type, U32};
 use crate::tree::{Global, Space, Tree};
 
@@ -12,20 +13,29 @@ use crate::tree::{Global, Space, Tree};
 pub(super) const ITEM: usize = 1;
 
 /// Makes a tree without functions.
-pub(super) fn tree(rng: &mut Rng) -> Tree {
-    const SIZES: [[u32; 3]; 12] = [
-        [1, 1, 1],
-        [2, 1, 1],
-        [4, 1, 1],
-        [8, 1, 1],
+pub(super) fn tree(rng: &mut Rng, is_portable: bool) -> Tree {
+    // Most widths are multiples of 16, so that 16 invocations can execute together.
+    const SIZES: [[u32; 3]; 20] = [
+        [16, 1, 1],
+        [16, 1, 1],
+        [16, 1, 1],
+        [16, 1, 1],
+        [16, 1, 1],
         [16, 1, 1],
         [32, 1, 1],
+        [32, 1, 1],
+        [32, 1, 1],
         [64, 1, 1],
-        [3, 1, 1],
+        [48, 1, 1],
+        [16, 2, 1],
+        [16, 1, 2],
+        [32, 1, 2],
+        [8, 1, 1],
         [4, 2, 1],
-        [8, 8, 1],
+        [1, 1, 1],
+        [3, 1, 1],
         [2, 3, 2],
-        [4, 1, 4],
+        [8, 2, 2],
     ];
     let workgroup = SIZES[rng.usize(0..SIZES.len())];
     let groups = match rng.u8(0..4) {
@@ -57,6 +67,8 @@ pub(super) fn tree(rng: &mut Rng) -> Tree {
         workgroup,
         groups,
         data_seed: rng.u64(..),
+        is_portable,
+        has_privates: false,
     }
 }
 
@@ -68,16 +80,19 @@ impl Generator {
 
     /// Declares the structs and variables of the module, and puts them and the buffers in scope.
     pub(super) fn declare_globals(&mut self) {
-        for name in ["invocation", "invocation_of_group"] {
-            let text = "u32".to_owned();
-            self.tree.globals.push(Global { space: Space::Private, name: name.into(), text });
+        for name in NUMBERS {
+            if self.parts.privates {
+                let text = "u32".to_owned();
+                self.tree.globals.push(Global { space: Space::Private, name: name.into(), text });
+            }
             self.declare(name, &U32, false);
         }
         self.declare_buffers();
         for _ in 0..self.rng.u32(0..3) {
             self.declare_struct();
         }
-        for _ in 0..self.rng.u32(1..6) {
+        let privates = if self.parts.privates { self.rng.u32(1..6) } else { 0 };
+        for _ in 0..privates {
             let (name, ty) = (self.name("p"), self.any_type(2));
             let text = ty.text(&self.tree.structs);
             self.tree.globals.push(Global { space: Space::Private, name: name.clone(), text });
@@ -99,6 +114,9 @@ impl Generator {
         self.rng.shuffle(&mut inputs);
         self.rng.shuffle(&mut others);
         self.buffers = [&inputs[..3], &others[..2]].concat();
+        if !self.parts.atomics {
+            self.buffers.retain(|name| !["own", "shared_u"].contains(name));
+        }
     }
 
     fn declare_buffers(&mut self) {
@@ -142,7 +160,7 @@ impl Generator {
         let composite = depth > 0 && self.one_in(4);
         let choice = self.rng.u8(0..8);
         match choice {
-            0..=2 if composite => {
+            0..=2 if composite && self.parts.arrays => {
                 let (of, len) = (self.any_type(depth - 1), self.rng.u32(1..6));
                 Type::array(of, len)
             }

@@ -40,27 +40,32 @@ impl Generator {
             0..=3 => self.declaration(),
             4..=6 => self.variable(),
             7 | 8 if nests => self.branch(depth - 1),
-            9 if nests => self.switch(depth - 1),
+            9 | 23 if nests && self.parts.switches => self.switch(depth - 1),
             10..=13 if nests => self.looped(depth - 1),
-            14 => self.pointer(),
-            15 | 16 => self.atomic(),
+            14 if self.parts.pointers => self.pointer(),
+            15 | 16 if self.parts.atomics => self.atomic(),
             17 | 18 => self.effect(),
             19 if nests => Some(Stmt::Block(self.block(depth - 1))),
-            20 | 21 if self.loops > 0 => self.leave_loop(),
-            22 if !self.keeps_flow => self.leave_function(),
+            20 | 21 | 24 if self.loops > 0 => self.leave_loop(),
+            22 | 25 | 26 if self.may_return() => self.leave_function(),
             _ => self.assignment(),
         };
         body.extend(stmt);
     }
 
-    fn declaration(&mut self) -> Option<Stmt> {
+    fn may_return(&self) -> bool {
+        let allowed = if self.loops > 0 { self.parts.returns_in_loops } else { self.parts.returns };
+        allowed && !self.keeps_flow
+    }
+
+    pub(super) fn declaration(&mut self) -> Option<Stmt> {
         let (name, ty) = (self.name("c"), self.any_type(1));
         let value = self.stored(&ty, DEPTH);
         self.declare(&name, &ty, false);
         Some(Stmt::Let(name, value))
     }
 
-    fn variable(&mut self) -> Option<Stmt> {
+    pub(super) fn variable(&mut self) -> Option<Stmt> {
         let (name, ty) = (self.name("v"), self.any_type(2));
         let value = match self.one_in(4) {
             true if self.options.known_zeros => None,

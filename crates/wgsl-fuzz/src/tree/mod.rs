@@ -21,6 +21,10 @@ pub(crate) struct Tree {
     pub(crate) groups: [u32; 3],
     /// Chooses the inputs.
     pub(crate) data_seed: u64,
+    /// Says that inputs hold only floats on which operations are exact.
+    pub(crate) is_portable: bool,
+    /// Says that the number of the invocation is in private variables. Otherwise each function gets it as an argument.
+    pub(crate) has_privates: bool,
 }
 
 /// Declares a private variable or a workgroup variable.
@@ -85,7 +89,7 @@ pub(crate) enum Node {
     Construct(Vec<Expr>),
     Call(String, Vec<Argument>),
     Swizzle(Box<Expr>, String),
-    /// Is an element of a vector or a column of a matrix, with the number of elements.
+    /// Is an element of a vector or a column of a matrix, with the number of elements or [`ANY`].
     Element(Box<Expr>, Box<Expr>, u32),
 }
 
@@ -103,11 +107,14 @@ pub(crate) struct Place {
     pub(crate) steps: Vec<Step>,
 }
 
+/// Stands for the number of elements if an index may have any value.
+pub(crate) const ANY: u32 = u32::MAX;
+
 /// Goes into a value.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     Field(String),
-    /// Indexes one of a number of elements; the printer limits the index.
+    /// Indexes one of a number of elements; the printer limits the index, unless the number is [`ANY`].
     Index(Box<Expr>, u32),
     /// Is a text that the shrinker leaves as it is.
     Fixed(String),

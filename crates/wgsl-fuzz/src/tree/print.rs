@@ -4,11 +4,12 @@ use std::fmt::Write as _;
 
 use super::statement::{Loop, LoopForm, Stmt};
 use super::types::{Scalar, Struct, Type, U32};
-use super::{Argument, Expr, Function, Node, Place, Space, Step, Tree};
+use super::{ANY, Argument, Expr, Function, Node, Place, Space, Step, Tree};
 
 /// Writes the functions of a program.
 pub(crate) fn functions(tree: &Tree) -> String {
-    let mut printer = Printer { structs: &tree.structs, text: String::new(), depth: 0 };
+    let passes = !tree.has_privates;
+    let mut printer = Printer { structs: &tree.structs, passes, text: String::new(), depth: 0 };
     for function in &tree.functions {
         printer.function(function);
     }
@@ -38,6 +39,9 @@ pub(crate) fn declarations(tree: &Tree, text: &str) -> String {
     structs + &variables
 }
 
+/// Names the number of the invocation in its workgroup, and the one in the whole grid.
+pub(crate) const NUMBERS: [&str; 2] = ["invocation_of_group", "invocation"];
+
 /// Returns `true` if `text` has `name` as a whole word.
 pub(crate) fn mentions(text: &str, name: &str) -> bool {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -51,6 +55,8 @@ pub(crate) fn mentions(text: &str, name: &str) -> bool {
 /// Collects the text.
 struct Printer<'a> {
     structs: &'a [Struct],
+    /// Says that each function gets the number of the invocation as an argument.
+    passes: bool,
     text: String,
     depth: usize,
 }
@@ -66,7 +72,8 @@ impl Printer<'_> {
             let ty = if param.pointer { format!("ptr<function, {ty}>") } else { ty };
             format!("{}: {ty}", param.name)
         });
-        let params = params.collect::<Vec<_>>().join(", ");
+        let numbers = NUMBERS.iter().filter(|_| self.passes).map(|name| format!("{name}: u32"));
+        let params = numbers.chain(params).collect::<Vec<_>>().join(", ");
         let result =
             function.result.as_ref().map_or(String::new(), |ty| format!(" -> {}", ty.text(self.structs)));
         self.line(&format!("fn {}({params}){result} {{", function.name));
@@ -87,6 +94,13 @@ impl Printer<'_> {
              @builtin(local_invocation_id) lid: vec3<u32>, @builtin(local_invocation_index) lane: u32, \
              @builtin(global_invocation_id) gid: vec3<u32>) {",
         );
+        self.depth += 1;
+        let [x, y, z] = tree.workgroup;
+        let group = format!("((wid.z * groups.y + wid.y) * groups.x + wid.x) * {}u + lane", x * y * z);
+        for (name, value) in NUMBERS.iter().zip(["lane", &group]) {
+            self.line(&format!("{}{name} = {value};", if self.passes { "let " } else { "" }));
+        }
+        self.depth -= 1;
         self.body(&tree.main);
         self.line("}");
     }
@@ -134,7 +148,6 @@ impl Printer<'_> {
                 self.line("}");
             }
             Stmt::Pointer(name, place) => self.line(&format!("let {name} = &{};", self.place(place))),
-            Stmt::Fixed(text) => self.line(text),
             Stmt::Count(operation, value) => {
                 let at = crate::program::shared_slot(operation);
                 self.line(&format!("{operation}(&shared_u[{at}], {});", self.expr(value)));
@@ -144,7 +157,8 @@ impl Printer<'_> {
             }
             Stmt::Swap(name, compared, value) => {
                 let (compared, value) = (self.expr(compared), self.expr(value));
-                self.line(&format!("let {name} = swap_own({compared}, {value});"));
+                let number = if self.passes { "invocation, " } else { "" };
+                self.line(&format!("let {name} = swap_own({number}{compared}, {value});"));
             }
             Stmt::Exchange(..) | Stmt::Broadcast(_) | Stmt::Tally(_) => self.barriers(stmt),
         }
@@ -246,9 +260,9 @@ impl Printer<'_> {
         })
     }
 
-    /// Writes an index below `len`.
+    /// Writes an index below `len`, or any one.
     fn index(&self, index: &Expr, len: u32) -> String {
-        self.limited(index, len - 1)
+        if len == ANY { self.expr(index) } else { self.limited(index, len - 1) }
     }
 
     fn limited(&self, value: &Expr, most: u32) -> String {
@@ -280,11 +294,12 @@ impl Printer<'_> {
             Node::Builtin(name, of) => self.builtin(&expr.ty, name, of),
             Node::Construct(of) => format!("{}({})", expr.ty.text(self.structs), self.list(of)),
             Node::Call(name, arguments) => {
+                let numbers = NUMBERS.iter().filter(|_| self.passes).map(|name| (*name).to_owned());
                 let arguments = arguments.iter().map(|argument| match argument {
                     Argument::Value(value) => self.expr(value),
                     Argument::Pointer(name) => format!("&{name}"),
                 });
-                format!("{name}({})", arguments.collect::<Vec<_>>().join(", "))
+                format!("{name}({})", numbers.chain(arguments).collect::<Vec<_>>().join(", "))
             }
             Node::Swizzle(of, letters) => format!("{}.{letters}", self.expr(of)),
             Node::Element(of, index, len) => format!("{}[{}]", self.expr(of), self.index(index, *len)),
@@ -310,6 +325,7 @@ impl Printer<'_> {
                 format!("{}({list} & {mask})", ty.text(self.structs))
             }
             "divide" => format!("({} / {})", self.expr(&of[0]), self.expr(&of[1])),
+            "remainder" => format!("({} % {})", self.expr(&of[0]), self.expr(&of[1])),
             "bitcast" => format!("bitcast<{}>({list})", ty.text(self.structs)),
             "float_bits" => format!("bitcast<{}>(abs({list}) + 1.0f)", ty.text(self.structs)),
             _ => format!("{name}({list})"),

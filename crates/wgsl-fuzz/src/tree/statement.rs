@@ -33,8 +33,6 @@ pub(crate) enum Stmt {
     Own(String, &'static str, Expr),
     /// Stores the value if the atomic of the invocation equals the first expression, and keeps the old value in a name.
     Swap(String, Expr, Expr),
-    /// Ends the non-fixed part of the entry point; writes a place of an output that no edit may change.
-    Fixed(String),
 }
 
 /// Holds a loop. The counter makes it end.

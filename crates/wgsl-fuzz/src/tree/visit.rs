@@ -119,7 +119,7 @@ pub(crate) fn parts(stmt: &mut Stmt) -> (Vec<&mut Expr>, Vec<&mut Vec<Stmt>>) {
         Stmt::Broadcast(of) => (vec![&mut of.value], Vec::new()),
         Stmt::Tally(of) => (vec![&mut of.condition, &mut of.index, &mut of.value, &mut of.seen], Vec::new()),
         Stmt::Swap(_, compared, value) => (vec![compared, value], Vec::new()),
-        Stmt::Break | Stmt::Continue | Stmt::Fixed(_) => (Vec::new(), Vec::new()),
+        Stmt::Break | Stmt::Continue => (Vec::new(), Vec::new()),
     }
 }
 
@@ -176,7 +176,7 @@ fn has_unset_privates(tree: &Tree) -> bool {
     };
     let text = super::print::functions(tree);
     let written = tree.globals.iter().filter(|global| global.space == Space::Private);
-    let mut written = written.filter(|global| !global.name.starts_with("invocation"));
+    let mut written = written.filter(|global| !super::print::NUMBERS.contains(&global.name.as_str()));
     written.any(|global| super::print::mentions(&text, &global.name) && !is_set(&global.name))
 }
 
