@@ -1,5 +1,6 @@
 //! The number of invocations that the machine code of a kernel executes together.
 
+use crate::compile::expanded;
 use crate::program::Program;
 
 /// Bounds the expressions of a kernel that executes 16 invocations together, and those of one that executes 8. The time of
@@ -8,9 +9,7 @@ const MOST_EXPRESSIONS: [(u32, usize); 2] = [(16, 150), (8, 400)];
 
 /// Lists the widths to try for a program, the best one first.
 pub(crate) fn widths(program: &Program) -> Vec<u32> {
-    let functions = program.module().functions.iter().map(|(_, function)| function);
-    let functions = functions.chain([&program.entry().function]);
-    let count: usize = functions.map(|function| function.expressions.len()).sum();
+    let count = expanded(program);
     let mut widths: Vec<u32> =
         MOST_EXPRESSIONS.iter().filter(|(_, most)| count <= *most).map(|(lanes, _)| *lanes).collect();
     widths.extend([4, 1]);

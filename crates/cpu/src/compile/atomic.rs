@@ -18,6 +18,25 @@ impl Lower<'_, '_> {
         value: Handle<Expression>,
         result: Option<Handle<Expression>>,
     ) -> Result<()> {
+        let (kind, shared) = self.atomic_kind(pointer)?;
+        let Place::Memory { address, offset, .. } = self.place(pointer)? else {
+            return refuse("an atomic operation on registers");
+        };
+        let address = self.builder.ins().iadd_imm(address, i64::from(offset));
+        let value = self.value(value)?[0];
+        let compare = match fun {
+            AtomicFunction::Exchange { compare: Some(compare) } => Some(self.value(*compare)?[0]),
+            _ => None,
+        };
+        let values = self.atomic_at(shared, address, fun, kind, value, compare);
+        match result {
+            Some(result) => self.remember(result, values),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the kind of an atomic, and whether other threads access it.
+    pub(super) fn atomic_kind(&self, pointer: Handle<Expression>) -> Result<(Kind, bool)> {
         let TypeInner::Atomic(scalar) = self.pointee(pointer)? else {
             return refuse("an atomic operation on something else than an atomic");
         };
@@ -25,32 +44,34 @@ impl Lower<'_, '_> {
         if kind == Kind::F32 {
             return refuse("an atomic operation on f32");
         }
-        let Place::Memory { address, offset, .. } = self.place(pointer)? else {
-            return refuse("an atomic operation on registers");
-        };
-        let address = self.builder.ins().iadd_imm(address, i64::from(offset));
-        let shared = match self.ty(pointer).pointer_space() {
-            Some(AddressSpace::Storage { .. }) => true,
-            Some(AddressSpace::WorkGroup) => false,
-            space => return refuse(format!("an atomic operation in the address space {space:?}")),
-        };
-        let value = self.value(value)?[0];
-        let values = if let AtomicFunction::Exchange { compare: Some(compare) } = fun {
-            let compare = self.value(*compare)?[0];
-            self.compare_exchange(shared, address, compare, value)
-        } else {
-            let op = operation(fun, kind);
-            let old = if shared {
-                self.builder.ins().atomic_rmw(types::I32, MemFlags::trusted(), op, address, value)
-            } else {
-                self.plain(op, address, value)
-            };
-            [old].into_iter().collect()
-        };
-        match result {
-            Some(result) => self.remember(result, values),
-            None => Ok(()),
+        match self.ty(pointer).pointer_space() {
+            Some(AddressSpace::Storage { .. }) => Ok((kind, true)),
+            Some(AddressSpace::WorkGroup) => Ok((kind, false)),
+            space => refuse(format!("an atomic operation in the address space {space:?}")),
         }
+    }
+
+    /// Executes an atomic operation at an address. Returns the old value, and whether an exchange with a comparison took
+    /// place.
+    pub(super) fn atomic_at(
+        &mut self,
+        shared: bool,
+        address: ir::Value,
+        fun: &AtomicFunction,
+        kind: Kind,
+        value: ir::Value,
+        compare: Option<ir::Value>,
+    ) -> Components {
+        if let Some(compare) = compare {
+            return self.compare_exchange(shared, address, compare, value);
+        }
+        let op = operation(fun, kind);
+        let old = if shared {
+            self.builder.ins().atomic_rmw(types::I32, MemFlags::trusted(), op, address, value)
+        } else {
+            self.plain(op, address, value)
+        };
+        [old].into_iter().collect()
     }
 
     /// Returns the old value, and whether the new one took its place.

@@ -131,7 +131,7 @@ impl<'m> Lower<'_, 'm> {
     /// Gives a place to each local variable of the frame and sets it to its first value.
     pub(super) fn declare_locals(&mut self) -> Result<()> {
         let function = self.frame.function;
-        let in_memory = super::locals::in_memory(self.shared, function);
+        let in_memory = super::locals::in_memory(self.types(), function);
         for (handle, _) in function.local_variables.iter() {
             self.declare_local(handle, in_memory.contains(&handle))?;
         }
@@ -160,6 +160,11 @@ impl<'m> Lower<'_, 'm> {
     }
 }
 
+/// Counts the expressions of a program whose functions are expanded at their calls.
+pub(crate) fn expanded(program: &crate::program::Program) -> usize {
+    traits_of(&program.entry().function, &traits(program.module())).weight
+}
+
 /// Describes a function of the kernel together with its callees.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Traits {
@@ -173,17 +178,22 @@ pub(super) struct Traits {
 pub(super) fn traits(module: &naga::Module) -> Vec<Traits> {
     let mut all: Vec<Traits> = Vec::new();
     for (_, function) in module.functions.iter() {
-        let mut traits = Traits { weight: function.expressions.len(), repeats: false };
-        visit(&function.body, &mut |statement| match statement {
-            Statement::Loop { .. } => traits.repeats = true,
-            Statement::Call { function, .. } => {
-                let callee = all.get(function.index()).copied().unwrap_or_default();
-                traits.weight = traits.weight.saturating_add(callee.weight);
-                traits.repeats |= callee.repeats;
-            }
-            _ => {}
-        });
-        all.push(traits);
+        all.push(traits_of(function, &all));
     }
     all
+}
+
+/// Describes a function whose callees are known.
+fn traits_of(function: &Function, callees: &[Traits]) -> Traits {
+    let mut traits = Traits { weight: function.expressions.len(), repeats: false };
+    visit(&function.body, &mut |statement| match statement {
+        Statement::Loop { .. } => traits.repeats = true,
+        Statement::Call { function, .. } => {
+            let callee = callees.get(function.index()).copied().unwrap_or_default();
+            traits.weight = traits.weight.saturating_add(callee.weight);
+            traits.repeats |= callee.repeats;
+        }
+        _ => {}
+    });
+    traits
 }

@@ -2,7 +2,7 @@
 
 use super::context;
 use super::function::{Argument, Frame, Local, Lower};
-use super::lanes::{Lane, Lanes, Varying, Vector};
+use super::lanes::{Analyses, Lane, Lanes, Varying, Vector};
 use super::place::Place;
 use super::plan::{Home, Piece, Plan, Step};
 use super::refusal::{Result, refuse};
@@ -11,8 +11,9 @@ use super::value::Components;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use cranelift_frontend::Variable;
-use naga::{Binding, BuiltIn, Handle, LocalVariable, TypeInner};
+use naga::{Binding, BuiltIn, GlobalVariable, Handle, LocalVariable, TypeInner};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::rc::Rc;
 
 /// Holds the number of the current invocation in its workgroup.
 #[derive(Clone, Copy)]
@@ -31,16 +32,18 @@ struct Entry<'l, 'a, 'm> {
     offsets: FxHashMap<Handle<LocalVariable>, u32>,
     size: [u32; 3],
     /// Says what differs between invocations that execute together.
-    varying: Varying,
+    varying: Rc<Varying>,
+    analyses: Analyses<'m>,
 }
 
 /// Translates the entry point, whose frame the state already has.
 pub(super) fn entry<'m>(lower: &mut Lower<'_, 'm>, plan: &Plan<'m>) -> Result<()> {
     let function = lower.frame.function;
-    let in_memory = super::locals::in_memory(lower.shared, function);
+    let in_memory = super::locals::in_memory(lower.types(), function);
     let size = lower.shared.program.workgroup();
-    let varying = super::lanes::varying(lower.shared.program, plan);
-    let mut entry = Entry { lower, plan, in_memory, offsets: FxHashMap::default(), size, varying };
+    let mut analyses = Analyses::new(lower.shared.program);
+    let varying = analyses.entry(plan);
+    let mut entry = Entry { lower, plan, in_memory, offsets: FxHashMap::default(), size, varying, analyses };
     entry.reserve()?;
     entry.begin()?;
     entry.steps(&plan.steps)?;
@@ -92,17 +95,15 @@ impl<'m> Entry<'_, '_, 'm> {
     fn begin_lanes(&mut self) -> Result<()> {
         let width = self.lower.shared.lanes;
         self.for_each_invocation(width, |entry, _| {
+            let offsets = entry.sorted_offsets();
             let next = entry.lower.frame.exit;
-            let mut vector = Vector::new(entry.lower, Vec::new(), Varying::default(), next);
-            for (handle, variable) in vector.lower.frame.function.local_variables.iter() {
-                let Some(&offset) = entry.offsets.get(&handle) else { continue };
-                let inner = vector.lower.types().inner(variable.ty);
-                let first = match variable.init {
-                    Some(init) => vector.lower.value(init)?,
-                    None => vector.lower.zero(inner)?,
-                };
-                let first: Lanes = first.into_iter().map(Lane::One).collect();
-                vector.store_invocations(inner, offset, &first)?;
+            let varying = entry.varying.clone();
+            let mut vector = Vector::new(entry.lower, &mut entry.analyses, Vec::new(), varying, next);
+            initialise_privates(&mut vector)?;
+            for (handle, offset) in offsets {
+                let ty = vector.lower.frame.function.local_variables[handle].ty;
+                let first = vector.first_value(handle)?;
+                vector.store_invocations(vector.lower.types().inner(ty), offset, &first)?;
             }
             Ok(())
         })
@@ -215,51 +216,50 @@ impl<'m> Entry<'_, '_, 'm> {
 
     /// Translates a region for several invocations that execute together.
     fn vector_region(&mut self, at: usize) -> Result<()> {
-        if !self.lower.shared.private_offsets.is_empty() {
-            return refuse("private variables in several lanes");
-        }
         let targets = std::mem::take(&mut self.lower.frame.targets);
-        let varying = self.varying.clone();
         let width = self.lower.shared.lanes;
         self.for_each_invocation(width, |entry, counters| {
             let arguments = entry.lane_arguments(counters)?;
             let next = entry.lower.frame.exit;
-            let mut vector = Vector::new(entry.lower, arguments, varying, next);
-            let pieces = &entry.plan.regions[at].pieces;
-            vector.begin(pieces);
+            let varying = entry.varying.clone();
+            let plan = entry.plan;
+            let mut vector = Vector::new(entry.lower, &mut entry.analyses, arguments, varying, next);
+            let pieces = &plan.regions[at].pieces;
+            vector.begin();
+            if !plan.has_barriers {
+                initialise_privates(&mut vector)?;
+            }
             let mut kept = Vec::new();
             for (handle, variable) in vector.lower.frame.function.local_variables.iter() {
                 let inner = vector.lower.types().inner(variable.ty);
-                let home = entry.plan.homes.get(&handle);
-                let is_kept = home == Some(&Home::Invocation) && entry.plan.uses_local(at, handle);
-                if !is_kept && home != Some(&Home::Region(at)) {
-                    continue;
+                let in_memory = entry.in_memory.contains(&handle);
+                match plan.homes.get(&handle) {
+                    Some(Home::Region(home)) if *home == at && in_memory => {
+                        vector.declare_in_memory(handle)?;
+                        vector.initialise(handle)?;
+                    }
+                    Some(Home::Region(home)) if *home == at => {
+                        let first = vector.first_value(handle)?;
+                        vector.declare(handle, &first)?;
+                    }
+                    Some(Home::Invocation) if in_memory => {
+                        vector.declare_in_invocations(handle, entry.offsets[&handle]);
+                    }
+                    Some(Home::Invocation) if plan.uses_local(at, handle) => {
+                        kept.push(handle);
+                        let first = vector.load_invocations(inner, entry.offsets[&handle])?;
+                        vector.declare(handle, &first)?;
+                    }
+                    _ => {}
                 }
-                if entry.in_memory.contains(&handle) {
-                    return refuse("a local variable in memory in several lanes");
-                }
-                let first = if is_kept {
-                    kept.push(handle);
-                    vector.load_invocations(inner, entry.offsets[&handle])?
-                } else {
-                    let first = match variable.init {
-                        Some(init) => vector.lower.value(init)?,
-                        None => vector.lower.zero(inner)?,
-                    };
-                    first.into_iter().map(Lane::One).collect()
-                };
-                vector.declare(handle, &first)?;
             }
             vector.pieces(pieces)?;
             if !vector.lower.jumped {
                 for handle in kept {
                     let ty = vector.lower.frame.function.local_variables[handle].ty;
                     let values = vector.read_local(handle);
-                    vector.store_invocations(
-                        vector.lower.types().inner(ty),
-                        entry.offsets[&handle],
-                        &values,
-                    )?;
+                    let offset = entry.offsets[&handle];
+                    vector.store_invocations(vector.lower.types().inner(ty), offset, &values)?;
                 }
             }
             Ok(())
@@ -469,26 +469,52 @@ impl<'m> Lower<'_, 'm> {
     /// Sets the private variables of an invocation to their first values.
     fn initialise_privates(&mut self) -> Result<()> {
         let module = self.shared.program.module();
-        let mut privates: Vec<_> =
-            self.shared.private_offsets.iter().map(|(&handle, &offset)| (handle, offset)).collect();
-        privates.sort_unstable_by_key(|(_, offset)| *offset);
-        for (handle, offset) in privates {
+        for (handle, offset) in self.privates() {
             let variable = &module.global_variables[handle];
-            let Some(init) = variable.init else {
+            let Some(values) = self.first_private(handle)? else {
                 let start = self.builder.ins().iadd_imm(self.invocation, i64::from(offset));
                 self.clear(start, self.types().size(variable.ty));
                 continue;
             };
-            let arena = &module.global_expressions;
-            let Some(values) = super::constant::components(module, self.types(), arena, init)? else {
-                return refuse("the first value of a private variable");
-            };
-            let values = self.constants(&values);
             let place = Place::Memory { address: self.invocation, offset, length: None };
             self.store(&place, self.types().inner(variable.ty), &values)?;
         }
         Ok(())
     }
+
+    /// Lists the private variables and their distances from the start of the memory of an invocation.
+    fn privates(&self) -> Vec<(Handle<GlobalVariable>, u32)> {
+        let mut privates: Vec<_> =
+            self.shared.private_offsets.iter().map(|(&handle, &offset)| (handle, offset)).collect();
+        privates.sort_unstable_by_key(|(_, offset)| *offset);
+        privates
+    }
+
+    /// Returns the first value of a private variable, or `None` if that is zero.
+    fn first_private(&mut self, handle: Handle<GlobalVariable>) -> Result<Option<Components>> {
+        let module = self.shared.program.module();
+        let Some(init) = module.global_variables[handle].init else { return Ok(None) };
+        let arena = &module.global_expressions;
+        match super::constant::components(module, self.types(), arena, init)? {
+            Some(values) => Ok(Some(self.constants(&values))),
+            None => refuse("the first value of a private variable"),
+        }
+    }
+}
+
+/// Sets the private variables of the invocations that execute together to their first values.
+fn initialise_privates(vector: &mut Vector<'_, '_, '_>) -> Result<()> {
+    for (handle, offset) in vector.lower.privates() {
+        let variable = &vector.lower.shared.program.module().global_variables[handle];
+        let inner = vector.lower.types().inner(variable.ty);
+        let first = match vector.lower.first_private(handle)? {
+            Some(first) => first,
+            None => vector.lower.zero(inner)?,
+        };
+        let first: Lanes = first.into_iter().map(Lane::One).collect();
+        vector.store_invocations(inner, offset, &first)?;
+    }
+    Ok(())
 }
 
 /// Makes the frame of the entry point.

@@ -1,9 +1,10 @@
 //! The local variables of a function: which of them need memory, and their first values.
 
 use super::function::{Local, Lower};
+use super::layout::Types;
 use super::place::Place;
 use super::refusal::Result;
-use super::shared::{Shared, visit};
+use super::shared::visit;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlags, types};
 use naga::{Expression, Function, Handle, LocalVariable, Statement};
 use rustc_hash::FxHashSet;
@@ -33,10 +34,10 @@ pub(super) fn root_local(function: &Function, pointer: Handle<Expression>) -> Op
 }
 
 /// Lists the local variables whose addresses the function needs, and the large ones.
-pub(super) fn in_memory(shared: &Shared<'_>, function: &Function) -> FxHashSet<Handle<LocalVariable>> {
+pub(super) fn in_memory(types: Types<'_>, function: &Function) -> FxHashSet<Handle<LocalVariable>> {
     let mut found = FxHashSet::default();
     for (handle, variable) in function.local_variables.iter() {
-        let count = shared.types.count(shared.types.inner(variable.ty));
+        let count = types.count(types.inner(variable.ty));
         if !count.is_ok_and(|count| count <= MOST_IN_REGISTERS) {
             found.insert(handle);
         }

@@ -31,6 +31,7 @@ mod value;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use call::expanded;
 pub(crate) use refusal::NotCompiled;
 
 use crate::error::Fault;
@@ -38,9 +39,13 @@ use crate::program::Program;
 use crate::run::GridRun;
 use code::Code;
 use context::{Buffer, Context};
+use refusal::refuse;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+
+/// Bounds the expressions of a program times its lanes. BLAKE3 in 4 lanes has two thirds of that.
+const MOST_EXPANDED: usize = 10_000;
 
 /// Is the form of a buffer, which tells the length of its runtime array.
 #[derive(Clone, Copy)]
@@ -71,7 +76,10 @@ impl Compiled {
     pub(crate) fn new(program: &Arc<Program>, lanes: u32) -> Result<Self, NotCompiled> {
         assert!([1, 4, 8, 16].contains(&lanes), "bug: there are no vectors with {lanes} lanes");
         if !program.workgroup()[0].is_multiple_of(lanes) {
-            return refusal::refuse(format!("a workgroup that is no multiple of {lanes} wide"));
+            return refuse(format!("a workgroup that is no multiple of {lanes} wide"));
+        }
+        if lanes > 1 && expanded(program) > MOST_EXPANDED / lanes as usize {
+            return refuse(format!("too many expressions for {lanes} lanes, where calls are expanded"));
         }
         let translation = translate::translate(program, lanes)?;
         let types = layout::Types::new(program);

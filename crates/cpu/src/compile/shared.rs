@@ -43,10 +43,12 @@ pub(super) struct Shared<'m> {
     /// Says where the private variables are in the memory of an invocation.
     pub(super) private_offsets: FxHashMap<Handle<GlobalVariable>, u32>,
     pub(super) invocation_bytes: u32,
+    /// Counts the invocations that have a word beside each other in the memory of several lanes.
+    pub(super) columns: u32,
 }
 
 impl<'m> Shared<'m> {
-    pub(super) fn new(program: &'m Program, lanes: u32) -> Result<Self> {
+    pub(super) fn new(program: &'m Program, lanes: u32, has_barriers: bool) -> Result<Self> {
         let types = Types::new(program);
         let module = program.module();
         let functions = module.functions.iter().map(|(_, function)| function);
@@ -54,6 +56,7 @@ impl<'m> Shared<'m> {
         if functions.map(|function| function.expressions.len()).sum::<usize>() > MOST_EXPRESSIONS {
             return refuse(format!("more than {MOST_EXPRESSIONS} expressions"));
         }
+        let columns = if has_barriers { program.workgroup().iter().product() } else { lanes };
         let mut shared = Self {
             program,
             types,
@@ -69,6 +72,7 @@ impl<'m> Shared<'m> {
             workgroup_bytes: 0,
             private_offsets: FxHashMap::default(),
             invocation_bytes: 0,
+            columns,
         };
         shared.place_variables()?;
         Ok(shared)
@@ -89,6 +93,12 @@ impl<'m> Shared<'m> {
                     self.workgroup_offsets.insert(handle, offset);
                 }
                 AddressSpace::Private => {
+                    let size = if self.lanes == 1 {
+                        size
+                    } else {
+                        let count = self.types.count(self.types.inner(variable.ty))?;
+                        u32::try_from(count).unwrap_or(u32::MAX).saturating_mul(4)
+                    };
                     let offset = reserve(&mut self.invocation_bytes, size)?;
                     self.private_offsets.insert(handle, offset);
                 }

@@ -22,7 +22,7 @@ pub(super) struct Translation {
 /// Translates a program.
 pub(super) fn translate(program: &Program, lanes: u32) -> Result<Translation> {
     let plan = Plan::new(program)?;
-    let mut shared = Shared::new(program, lanes)?;
+    let mut shared = Shared::new(program, lanes, plan.has_barriers)?;
     let mut signature = shared.jit.make_signature();
     signature.params.push(AbiParam::new(types::I64));
     signature.returns.push(AbiParam::new(types::I32));
@@ -33,7 +33,7 @@ pub(super) fn translate(program: &Program, lanes: u32) -> Result<Translation> {
     }
     shared.jit.finalize_definitions().map_err(failed)?;
     let size: u32 = program.workgroup().iter().product();
-    let invocations = if plan.has_barriers { size as usize } else { 1 };
+    let invocations = if plan.has_barriers { size as usize } else { lanes as usize };
     let invocation_bytes = invocations * shared.invocation_bytes as usize;
     if invocation_bytes > MOST_MEMORY_BYTES as usize {
         return super::refusal::refuse("more memory for invocations than a thread has for it");

@@ -110,6 +110,18 @@ pub(super) struct Inside {
     continues: bool,
 }
 
+impl Inside {
+    /// Describes a statement of the body of a loop, out of which only `return` leads.
+    pub(super) fn in_loop() -> Self {
+        Self { breaks: true, continues: true }
+    }
+
+    /// Describes a statement of a body of a `switch`.
+    pub(super) fn in_switch() -> Self {
+        Self { breaks: true, continues: false }
+    }
+}
+
 /// Returns `true` if a jump may leave a statement.
 pub(super) fn escapes(statement: &Statement, inside: Inside) -> bool {
     let block = |block: &Block, inside| block.iter().any(|statement| escapes(statement, inside));

@@ -2,9 +2,15 @@
 //!
 //! The lanes have adjacent numbers along the first axis. Values that the lanes share stay scalars. A branch whose condition
 //! differs executes both of its blocks, with a mask that says which lanes store. A loop ends when all lanes have left it.
+//! The functions that a region calls are expanded at their calls.
 
+mod atomic;
+mod call;
 mod memory;
 mod operate;
+mod place;
+mod repeat;
+mod scope;
 mod statement;
 mod varying;
 
@@ -14,10 +20,13 @@ use super::refusal::{Result, refuse};
 use cranelift_codegen::ir::{self, Block, InstBuilder, types};
 use cranelift_frontend::Variable;
 use naga::{Expression, Handle, LocalVariable};
+use place::{Places, Reach};
 use rustc_hash::FxHashMap;
+use scope::Scope;
 use smallvec::SmallVec;
+use std::rc::Rc;
 
-pub(super) use varying::{Varying, varying};
+pub(super) use varying::{Analyses, Varying};
 
 /// Counts the lanes of a vector.
 const LANES: u32 = 4;
@@ -39,6 +48,13 @@ pub(super) enum Lane {
 /// Holds the components of a value.
 pub(super) type Lanes = SmallVec<[Lane; 4]>;
 
+/// Is an argument of a function in all lanes.
+#[derive(Clone)]
+enum Argument {
+    Value(Lanes),
+    Pointer(Places),
+}
+
 /// Is a local variable in all lanes.
 #[derive(Clone)]
 enum Local {
@@ -46,60 +62,45 @@ enum Local {
     Shared(Vec<Variable>),
     /// Each component has a variable for each vector.
     Each(Vec<Vec<Variable>>),
+    Memory(Reach),
 }
 
-/// Is a loop that some lanes may leave before others.
-struct Apart {
-    /// Holds the mask of the lanes that have not left the loop.
-    live: Vec<Variable>,
-    /// Counts the loops around this one.
-    depth: usize,
-    /// Is the block that ends an iteration.
-    next: Block,
+/// Is a function of the kernel whose body is being translated.
+struct Body {
+    values: FxHashMap<Handle<Expression>, Lanes>,
+    arguments: Vec<Argument>,
+    locals: FxHashMap<Handle<LocalVariable>, Local>,
+    varying: Rc<Varying>,
+    /// Says which lanes called the function, if not all lanes did.
+    callers: Option<Vectors>,
+    /// Says which lanes of the innermost scope execute the current block, if not all of them do.
+    mask: Option<Vectors>,
+    /// Is the block behind the innermost block with a mask.
+    after: Option<Block>,
+    /// Holds the function, and the loops and `switch`es around the current place.
+    scopes: Vec<Scope>,
+    /// Holds the result, if a `return` is not the last statement.
+    result: Option<Local>,
 }
 
 /// Translates a region for the invocations that execute together.
 pub(super) struct Vector<'l, 'a, 'm> {
     pub(super) lower: &'l mut Lower<'a, 'm>,
-    values: FxHashMap<Handle<Expression>, Lanes>,
-    arguments: Vec<Lanes>,
-    locals: FxHashMap<Handle<LocalVariable>, Local>,
-    varying: Varying,
-    /// Says which lanes execute the current block, if not all of those that are active do.
-    mask: Option<Vectors>,
-    /// Says which lanes have not returned, if some may have. In a loop that lanes leave apart, it says which lanes execute
-    /// the rest of the iteration.
-    active: Option<Vec<Variable>>,
-    /// Is the block that continues with the next invocations.
-    next: Block,
-    /// Is the block behind the innermost block with a mask.
-    after: Option<Block>,
-    /// Holds the masks of the loops around the current place.
-    loops: Vec<Option<Vectors>>,
-    /// Holds the masks of the lanes that have not left the loops around the current place, for those that lanes leave apart.
-    apart: Vec<Apart>,
+    body: Body,
+    analyses: &'l mut Analyses<'m>,
 }
 
 impl<'l, 'a, 'm> Vector<'l, 'a, 'm> {
+    /// Begins a region. `next` is the block that continues with the next invocations.
     pub(super) fn new(
         lower: &'l mut Lower<'a, 'm>,
+        analyses: &'l mut Analyses<'m>,
         arguments: Vec<Lanes>,
-        varying: Varying,
+        varying: Rc<Varying>,
         next: Block,
     ) -> Self {
-        Self {
-            lower,
-            values: FxHashMap::default(),
-            arguments,
-            locals: FxHashMap::default(),
-            varying,
-            mask: None,
-            active: None,
-            next,
-            after: None,
-            loops: Vec::new(),
-            apart: Vec::new(),
-        }
+        let arguments = arguments.into_iter().map(Argument::Value).collect();
+        Self { lower, body: Body::new(arguments, varying, None, next), analyses }
     }
 
     /// Counts the invocations that execute together.
@@ -142,6 +143,11 @@ impl<'l, 'a, 'm> Vector<'l, 'a, 'm> {
         self.map_pairs(a, b, |vector, a, b| vector.lower.builder.ins().band(a, b))
     }
 
+    /// Returns the lanes of the first mask that are not in the second one.
+    fn without(&mut self, a: Vectors, b: Vectors) -> Vectors {
+        self.map_pairs(a, b, |vector, a, b| vector.lower.builder.ins().band_not(a, b))
+    }
+
     /// Returns whether a mask has a lane.
     fn any(&mut self, mask: Vectors) -> ir::Value {
         let mut sum = mask[0];
@@ -160,6 +166,12 @@ impl<'l, 'a, 'm> Vector<'l, 'a, 'm> {
         self.lower.builder.ins().vall_true(product)
     }
 
+    /// Returns the mask of all lanes.
+    fn ones(&mut self) -> Vectors {
+        let ones = self.lower.builder.ins().iconst(types::I32, i64::from(u32::MAX));
+        [self.lower.builder.ins().splat(types::I32X4, ones); 4]
+    }
+
     /// Declares a variable for each vector of a component.
     fn declare_vectors(&mut self, ty: ir::Type) -> Vec<Variable> {
         (0..self.count()).map(|_| self.lower.builder.declare_var(ty)).collect()
@@ -173,26 +185,6 @@ impl<'l, 'a, 'm> Vector<'l, 'a, 'm> {
         for (&variable, value) in variables.iter().zip(values) {
             self.lower.builder.def_var(variable, value);
         }
-    }
-
-    /// Returns the mask of the lanes that store, or `None` if all lanes do.
-    fn storing(&mut self) -> Option<Vectors> {
-        let active = self.active.clone().map(|active| self.use_vectors(&active));
-        match (self.mask, active) {
-            (Some(mask), Some(active)) => Some(self.both(mask, active)),
-            (mask, active) => mask.or(active),
-        }
-    }
-
-    /// Returns the innermost loop if some lanes may leave it before others.
-    fn innermost_apart(&self) -> Option<&Apart> {
-        self.apart.last().filter(|apart| apart.depth + 1 == self.loops.len())
-    }
-
-    /// Returns the mask of the lanes that change their variables, or `None` if all lanes may. A lane that has returned
-    /// reads its variables no more.
-    fn changing(&mut self) -> Option<Vectors> {
-        if self.apart.is_empty() { self.mask } else { self.storing() }
     }
 
     /// Returns the type of the vectors of a kind.

@@ -1,6 +1,6 @@
 //! Expressions on several lanes.
 
-use super::{Lane, Lanes, Vector, Vectors};
+use super::{Argument, Lane, Lanes, Vector, Vectors};
 use crate::compile::layout::Kind;
 use crate::compile::refusal::{Result, refuse};
 use crate::compile::value::{Components, member};
@@ -17,11 +17,14 @@ const MOST_SELECTED: usize = 8;
 impl Vector<'_, '_, '_> {
     /// Returns the components of an expression, which is constant, or was evaluated before.
     pub(super) fn value(&mut self, expression: Handle<Expression>) -> Result<Lanes> {
-        if let Some(values) = self.values.get(&expression) {
+        if let Some(values) = self.body.values.get(&expression) {
             return Ok(values.clone());
         }
         if let Expression::FunctionArgument(index) = self.lower.expression(expression) {
-            return Ok(self.arguments[*index as usize].clone());
+            return match &self.body.arguments[*index as usize] {
+                Argument::Value(values) => Ok(values.clone()),
+                Argument::Pointer(_) => refuse("a pointer as a value"),
+            };
         }
         if self.lower.frame.spills.contains_key(&expression)
             && !self.lower.frame.values.contains_key(&expression)
@@ -41,7 +44,7 @@ impl Vector<'_, '_, '_> {
         if self.lower.frame.spills.contains_key(&expression) {
             self.store_spill(expression, &values)?;
         }
-        self.values.insert(expression, values);
+        self.body.values.insert(expression, values);
         Ok(())
     }
 

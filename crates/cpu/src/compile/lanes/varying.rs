@@ -1,58 +1,122 @@
-//! The local variables whose values differ between lanes.
+//! The differences between lanes: of local variables, of results, and of the jumps of a loop or a `switch`.
 
-use crate::compile::locals::{root, root_local};
+use crate::compile::layout::Types;
+use crate::compile::locals::{in_memory, root, root_local};
 use crate::compile::plan::{Home, Plan};
 use crate::compile::uses::operands;
 use crate::program::Program;
-use naga::{Binding, Block, BuiltIn, Expression, Function, Handle, LocalVariable, Statement, TypeInner};
-use rustc_hash::FxHashSet;
+use naga::{
+    AddressSpace, Binding, Block, BuiltIn, Expression, Function, Handle, LocalVariable, Statement,
+    SwitchCase, TypeInner,
+};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::rc::Rc;
 
-/// Says what differs between lanes.
-#[derive(Clone, Default)]
-pub(in crate::compile) struct Varying {
-    /// Lists the local variables that may differ.
-    pub(super) locals: FxHashSet<Handle<LocalVariable>>,
-    /// Lists the bodies of the loops that some lanes may leave before others, by their addresses.
-    pub(super) loops: FxHashSet<*const Block>,
-}
-
-/// Finds what may differ between lanes in the entry point.
+/// Says what differs between lanes in one function.
 ///
 /// A variable that is missing by mistake leads to a refusal, as no vector is stored in a shared scalar. So does a loop, as
 /// no mask leaves a loop that all lanes leave together.
-pub(in crate::compile) fn varying(program: &Program, plan: &Plan<'_>) -> Varying {
-    let function = &program.entry().function;
-    let kept = plan.homes.iter().filter(|(_, home)| **home == Home::Invocation);
-    let mut search = Search {
-        program,
-        function,
-        expressions: vec![false; function.expressions.len()],
-        locals: kept.map(|(local, _)| *local).collect(),
-        loops: FxHashSet::default(),
-        changed: true,
-    };
-    while search.changed {
-        search.changed = false;
-        for (handle, expression) in function.expressions.iter() {
-            if search.differs(expression) {
-                search.mark(handle);
-            }
-        }
-        search.block(&function.body, false);
-    }
-    Varying { locals: search.locals, loops: search.loops }
+#[derive(Default)]
+pub(in crate::compile) struct Varying {
+    /// Lists the local variables that may differ.
+    pub(super) locals: FxHashSet<Handle<LocalVariable>>,
+    /// Lists the loops and the `switch`es that some lanes may leave before others, by the addresses of their first blocks.
+    apart: FxHashSet<*const Block>,
+    /// Is `true` if the result of the function may differ.
+    pub(super) result: bool,
+    /// Is `true` if some lanes may return before others.
+    pub(super) returns: bool,
 }
 
-struct Search<'m> {
+impl Varying {
+    /// Returns `true` if some lanes may leave the loop with this body before others.
+    pub(super) fn leaves_apart(&self, body: &Block) -> bool {
+        self.apart.contains(&std::ptr::from_ref(body))
+    }
+
+    /// Returns `true` if some lanes may leave the `switch` with these cases before others.
+    pub(super) fn parts(&self, cases: &[SwitchCase]) -> bool {
+        cases.first().is_some_and(|case| self.leaves_apart(&case.body))
+    }
+}
+
+/// Finds what differs in functions, and keeps what it found.
+pub(in crate::compile) struct Analyses<'m> {
     program: &'m Program,
+    /// Holds the functions by the arguments that differ.
+    known: FxHashMap<(Handle<Function>, Vec<bool>), Rc<Varying>>,
+}
+
+impl<'m> Analyses<'m> {
+    pub(in crate::compile) fn new(program: &'m Program) -> Self {
+        Self { program, known: FxHashMap::default() }
+    }
+
+    /// Finds what differs in the entry point.
+    pub(in crate::compile) fn entry(&mut self, plan: &Plan<'_>) -> Rc<Varying> {
+        let kept = plan.homes.iter().filter(|(_, home)| **home == Home::Invocation);
+        let kept = kept.map(|(local, _)| *local).collect();
+        Rc::new(Search::new(self, &self.program.entry().function, None, kept).run())
+    }
+
+    /// Finds what differs in a function that is called with arguments of which some differ.
+    pub(super) fn callee(&mut self, callee: Handle<Function>, arguments: Vec<bool>) -> Rc<Varying> {
+        let key = (callee, arguments);
+        if let Some(known) = self.known.get(&key) {
+            return known.clone();
+        }
+        let function = &self.program.module().functions[callee];
+        let found = Search::new(self, function, Some(key.1.clone()), FxHashSet::default()).run();
+        let found = Rc::new(found);
+        self.known.insert(key, found.clone());
+        found
+    }
+}
+
+struct Search<'s, 'm> {
+    program: &'m Program,
+    analyses: &'s mut Analyses<'m>,
     function: &'m Function,
+    /// Says which arguments differ. The entry point has bindings instead.
+    arguments: Option<Vec<bool>>,
     expressions: Vec<bool>,
-    locals: FxHashSet<Handle<LocalVariable>>,
-    loops: FxHashSet<*const Block>,
+    found: Varying,
     changed: bool,
 }
 
-impl Search<'_> {
+impl<'s, 'm> Search<'s, 'm> {
+    fn new(
+        analyses: &'s mut Analyses<'m>,
+        function: &'m Function,
+        arguments: Option<Vec<bool>>,
+        mut locals: FxHashSet<Handle<LocalVariable>>,
+    ) -> Self {
+        let program = analyses.program;
+        locals.extend(in_memory(Types::new(program), function));
+        Self {
+            program,
+            analyses,
+            function,
+            arguments,
+            expressions: vec![false; function.expressions.len()],
+            found: Varying { locals, ..Varying::default() },
+            changed: true,
+        }
+    }
+
+    fn run(mut self) -> Varying {
+        while self.changed {
+            self.changed = false;
+            for (handle, expression) in self.function.expressions.iter() {
+                if self.differs(expression) {
+                    self.mark(handle);
+                }
+            }
+            self.block(&self.function.body, false);
+        }
+        self.found
+    }
+
     fn is_varying(&self, expression: Handle<Expression>) -> bool {
         self.expressions[expression.index()]
     }
@@ -64,25 +128,42 @@ impl Search<'_> {
 
     fn differs(&self, expression: &Expression) -> bool {
         match expression {
-            Expression::FunctionArgument(index) => {
-                let argument = &self.function.arguments[*index as usize];
-                argument.binding.as_ref().is_none_or(differs)
-            }
-            Expression::AccessIndex { base, index } if self.is_varying(*base) => match self.builtin(*base) {
-                // The lanes follow the first axis.
-                Some(binding) => differs(binding) && *index == 0,
-                None => self.member(*base, *index).is_none_or(differs),
+            Expression::FunctionArgument(index) => match &self.arguments {
+                Some(arguments) => arguments[*index as usize],
+                None => {
+                    let argument = &self.function.arguments[*index as usize];
+                    argument.binding.as_ref().is_none_or(differs)
+                }
             },
+            Expression::AccessIndex { base, index } if self.arguments.is_none() && self.is_varying(*base) => {
+                match self.builtin(*base) {
+                    // The lanes follow the first axis.
+                    Some(binding) => differs(binding) && *index == 0,
+                    None => self.member(*base, *index).is_none_or(differs),
+                }
+            }
             Expression::Load { pointer } => {
                 let root = root(self.function, *pointer);
-                let local = match &self.function.expressions[root] {
-                    Expression::LocalVariable(local) => self.locals.contains(local),
-                    _ => false,
-                };
-                local || self.is_varying(*pointer)
+                self.differs_behind(root) || self.is_varying(*pointer)
             }
             Expression::AtomicResult { .. } => true,
             _ => operands(expression).into_iter().any(|operand| self.is_varying(operand)),
+        }
+    }
+
+    /// Returns `true` if each lane has its own memory behind a pointer, or a variable that differs.
+    fn differs_behind(&self, root: Handle<Expression>) -> bool {
+        match &self.function.expressions[root] {
+            Expression::LocalVariable(local) => self.found.locals.contains(local),
+            Expression::GlobalVariable(variable) => {
+                self.program.module().global_variables[*variable].space == AddressSpace::Private
+            }
+            Expression::FunctionArgument(index) => {
+                let ty = self.function.arguments[*index as usize].ty;
+                let space = self.program.module().types[ty].inner.pointer_space();
+                matches!(space, Some(AddressSpace::Private | AddressSpace::Function))
+            }
+            _ => false,
         }
     }
 
@@ -116,13 +197,20 @@ impl Search<'_> {
                 if let Some(local) = root_local(self.function, *pointer)
                     && (some || self.is_varying(*value) || self.is_varying(*pointer))
                 {
-                    self.changed |= self.locals.insert(local);
+                    self.changed |= self.found.locals.insert(local);
                 }
             }
-            Statement::Call { arguments, result: Some(result), .. }
-                if arguments.iter().any(|argument| self.is_varying(*argument)) =>
-            {
-                self.mark(*result);
+            Statement::Call { function, arguments, result: Some(result) } => {
+                let arguments = arguments.iter().map(|argument| self.is_varying(*argument)).collect();
+                if self.analyses.callee(*function, arguments).result {
+                    self.mark(*result);
+                }
+            }
+            Statement::Return { value } => {
+                let result = some || value.is_some_and(|value| self.is_varying(value));
+                self.changed |= result && !self.found.result || some && !self.found.returns;
+                self.found.result |= result;
+                self.found.returns |= some;
             }
             Statement::Block(block) => self.block(block, some),
             Statement::If { condition, accept, reject } => {
@@ -132,28 +220,56 @@ impl Search<'_> {
             }
             Statement::Loop { body, continuing, break_if } => {
                 let ends = break_if.is_some_and(|condition| self.is_varying(condition));
-                if ends || self.leaves_apart(body, false) {
-                    self.changed |= self.loops.insert(std::ptr::from_ref(body));
+                if ends || self.jumps_apart(body, false, false) {
+                    self.changed |= self.found.apart.insert(std::ptr::from_ref(body));
                 }
-                let some = some || self.loops.contains(&std::ptr::from_ref(body));
+                let some = some || self.found.leaves_apart(body);
                 self.block(body, some);
                 self.block(continuing, some);
             }
-            Statement::Switch { cases, .. } => cases.iter().for_each(|case| self.block(&case.body, true)),
+            Statement::Switch { selector, cases } => {
+                let breaks = |case: &SwitchCase| self.breaks_apart(&case.body, false);
+                if self.is_varying(*selector) || cases.iter().any(breaks) {
+                    let first = cases.iter().take(1).map(|case| std::ptr::from_ref(&case.body));
+                    for address in first {
+                        self.changed |= self.found.apart.insert(address);
+                    }
+                }
+                let some = some || self.found.parts(cases);
+                cases.iter().for_each(|case| self.block(&case.body, some));
+            }
             _ => {}
         }
     }
 
-    /// Returns `true` if a jump that maybe only some lanes execute leaves the body of a loop.
-    fn leaves_apart(&self, block: &Block, some: bool) -> bool {
+    /// Returns `true` if a jump that maybe only some lanes execute ends an iteration of the loop around a block, or the
+    /// loop. In a `switch`, `break` ends the `switch`.
+    fn jumps_apart(&self, block: &Block, some: bool, in_switch: bool) -> bool {
         block.iter().any(|statement| match statement {
-            Statement::Break | Statement::Continue => some,
-            Statement::Block(inner) => self.leaves_apart(inner, some),
+            Statement::Break => some && !in_switch,
+            Statement::Continue => some,
+            Statement::Block(inner) => self.jumps_apart(inner, some, in_switch),
             Statement::If { condition, accept, reject } => {
                 let some = some || self.is_varying(*condition);
-                self.leaves_apart(accept, some) || self.leaves_apart(reject, some)
+                self.jumps_apart(accept, some, in_switch) || self.jumps_apart(reject, some, in_switch)
             }
-            Statement::Switch { cases, .. } => cases.iter().any(|case| self.leaves_apart(&case.body, true)),
+            Statement::Switch { selector, cases } => {
+                let some = some || self.is_varying(*selector) || self.found.parts(cases);
+                cases.iter().any(|case| self.jumps_apart(&case.body, some, true))
+            }
+            _ => false,
+        })
+    }
+
+    /// Returns `true` if a `break` that maybe only some lanes execute ends the `switch` around a block.
+    fn breaks_apart(&self, block: &Block, some: bool) -> bool {
+        block.iter().any(|statement| match statement {
+            Statement::Break => some,
+            Statement::Block(inner) => self.breaks_apart(inner, some),
+            Statement::If { condition, accept, reject } => {
+                let some = some || self.is_varying(*condition);
+                self.breaks_apart(accept, some) || self.breaks_apart(reject, some)
+            }
             _ => false,
         })
     }

@@ -184,3 +184,188 @@ fn each_width_keeps_its_lanes_across_barriers_and_branches() {
         assert_eq!(widths, [8, 16], "all widths execute the kernel");
     }
 }
+
+/// Runs a kernel of 32 invocations that stores one number each, and checks that all widths execute it.
+fn check(wgsl: &str, expected: impl Fn(u32) -> u32) -> Test {
+    let test = run(wgsl, &[&[0; 32], &[0; 8]], [1, 1, 1]);
+    let widths: Vec<u32> = test.wider.iter().map(|(lanes, _)| *lanes).collect();
+    assert_eq!(widths, [8, 16], "all widths execute the kernel");
+    assert_eq!(test.get::<u32>(0), (0..32).map(expected).collect::<Vec<_>>());
+    test
+}
+
+#[test]
+fn some_lanes_return_out_of_the_loops_of_a_function() {
+    let wgsl = "
+        @group(0) @binding(0) var<storage, read_write> out: array<u32>;
+        @group(0) @binding(1) var<storage, read_write> unused: array<u32>;
+        fn steps(start: u32) -> u32 {
+            var n = start; var count = 0u;
+            loop {
+                for (var i = 0u; i < 2u; i++) {
+                    if n <= 1u { return count; }
+                    n = select(3u * n + 1u, n / 2u, n % 2u == 0u);
+                    count++;
+                }
+                if count > 50u { return 1000u + count; }
+            }
+            return 7u;
+        }
+        @compute @workgroup_size(32)
+        fn collatz(@builtin(local_invocation_index) lid: u32) {
+            var total = 5u;
+            for (var i = 0u; i < 3u; i++) {
+                if lid % 4u == 3u { if i == lid % 3u { out[lid] = 40u + i; return; } }
+                if lid % 5u > 1u { total += steps(lid + i); }
+            }
+            out[lid] = total;
+            unused[0] = 1u;
+        }";
+    let steps = |mut n: u32| {
+        let mut count = 0;
+        loop {
+            for _ in 0..2 {
+                if n <= 1 {
+                    return count;
+                }
+                n = if n.is_multiple_of(2) { n / 2 } else { 3 * n + 1 };
+                count += 1;
+            }
+            if count > 50 {
+                return 1000 + count;
+            }
+        }
+    };
+    check(wgsl, |lid| match lid % 4 {
+        3 => 40 + lid % 3,
+        _ if lid % 5 > 1 => 5 + (lid..lid + 3).map(steps).sum::<u32>(),
+        _ => 5,
+    });
+}
+
+#[test]
+fn a_switch_executes_each_body_for_its_lanes() {
+    let wgsl = "
+        @group(0) @binding(0) var<storage, read_write> out: array<u32>;
+        @group(0) @binding(1) var<storage, read> fixed: array<u32>;
+        fn choose(x: u32, round: u32) -> u32 {
+            var sum = 0u;
+            for (var i = 0u; i < 3u; i++) {
+                switch x + i {
+                    case 0u, 2u: { sum += 1u; if i == 1u { break; } sum += 10u; }
+                    case 3u: { continue; }
+                    case 4u: { return sum + 7u; }
+                    default: { sum += 100u; }
+                    case 6u: { switch round { case 1u: { break; } default: { sum += 3u; } } if i == 0u { break; } }
+                }
+                switch fixed[i] { case 1u: { sum += 1u; } default: { if x == 6u { break; } sum += 1000u; } }
+            }
+            return sum;
+        }
+        @compute @workgroup_size(32)
+        fn cases(@builtin(local_invocation_index) lid: u32) { out[lid] = choose(lid % 8u, lid / 16u); }";
+    let choose = |x: u32, round: u32| {
+        let mut sum = 0;
+        for i in 0..3 {
+            match x + i {
+                0 | 2 if i == 1 => sum += 1,
+                0 | 2 => sum += 11,
+                3 => continue,
+                4 => return sum + 7,
+                6 if round == 1 => {}
+                6 => sum += 3,
+                _ => sum += 100,
+            }
+            sum += if x == 6 { 0 } else { 1000 };
+        }
+        sum
+    };
+    check(wgsl, |lid| choose(lid % 8, lid / 16));
+}
+
+#[test]
+fn private_variables_and_arrays_belong_to_one_lane() {
+    let wgsl = "
+        struct State { a: vec3<u32>, flag: bool, list: array<u32, 5> }
+        var<private> state: State;
+        var<private> start: u32 = 3u;
+        var<workgroup> ring: array<u32, 32>;
+        @group(0) @binding(0) var<storage, read_write> out: array<u32>;
+        @group(0) @binding(1) var<storage, read_write> unused: array<u32>;
+        fn push(at: u32, value: u32, more: ptr<function, array<u32, 20>>) {
+            if state.flag { state.list[at % 5u] += value; (*more)[at % 20u] = value; }
+            state.a.y += start;
+        }
+        @compute @workgroup_size(32)
+        fn own(@builtin(local_invocation_index) lid: u32) {
+            var more: array<u32, 20>;
+            state.flag = lid % 3u != 1u;
+            push(lid, lid, &more);
+            start += lid;
+            ring[lid] = lid;
+            workgroupBarrier();
+            push(2u, ring[31u - lid], &more);
+            if state.flag { push(lid, 1000u, &more); }
+            var sum = state.a.y + more[lid % 20u] * 3u + more[2] * 5u;
+            for (var i = 0u; i < 5u; i++) { sum += state.list[i] * (i + 1u); }
+            out[lid] = sum;
+        }";
+    check(wgsl, |lid| {
+        let start = 3;
+        if lid % 3 == 1 {
+            return start + start + lid;
+        }
+        let (mut list, mut more) = ([0; 5], [0; 20]);
+        for (at, value) in [(lid, lid), (2, 31 - lid), (lid, 1000)] {
+            list[at as usize % 5] += value;
+            more[at as usize % 20] = value;
+        }
+        let listed: u32 = list.iter().zip(1..).map(|(value, factor)| value * factor).sum();
+        3 * start + 2 * lid + more[lid as usize % 20] * 3 + more[2] * 5 + listed
+    });
+}
+
+#[test]
+fn each_lane_executes_its_atomic_operations() {
+    let wgsl = "
+        var<workgroup> bins: array<atomic<u32>, 4>;
+        @group(0) @binding(0) var<storage, read_write> out: array<atomic<u32>>;
+        @group(0) @binding(1) var<storage, read_write> total: array<atomic<u32>, 8>;
+        @compute @workgroup_size(32)
+        fn atomics(@builtin(local_invocation_index) lid: u32) {
+            if lid % 3u == 0u { atomicAdd(&bins[lid % 4u], lid); atomicMax(&total[1], lid * 5u); }
+            atomicAdd(&total[0], 1u);
+            atomicStore(&out[lid], lid);
+            workgroupBarrier();
+            var sum = atomicLoad(&bins[lid % 4u]);
+            if lid % 2u == 0u {
+                sum += atomicAdd(&out[lid], 5u) * 1000u;
+                let kept = atomicCompareExchangeWeak(&out[lid], lid + 5u, 1u);
+                let lost = atomicCompareExchangeWeak(&out[lid], 99u, 2u);
+                sum += select(0u, 100000u, kept.exchanged && !lost.exchanged) + lost.old_value * 1000000u;
+            }
+            atomicExchange(&out[lid], sum + atomicLoad(&out[lid]));
+        }";
+    let test = check(wgsl, |lid| {
+        let bin: u32 = (0..32).filter(|other| other % 3 == 0 && other % 4 == lid % 4).sum();
+        if lid.is_multiple_of(2) { bin + lid * 1000 + 1_100_000 + 1 } else { bin + lid }
+    });
+    assert_eq!(test.get::<u32>(1)[..2], [32, 150]);
+}
+
+#[test]
+fn a_loop_ends_for_lanes_that_none_of_its_iterations_executes() {
+    let wgsl = "
+        @group(0) @binding(0) var<storage, read_write> out: array<u32>;
+        @group(0) @binding(1) var<storage, read_write> count: array<u32>;
+        @compute @workgroup_size(32)
+        fn none(@builtin(local_invocation_index) lid: u32) {
+            for (var i = 0u; i < lid + 1u; i++) {
+                if lid < 40u { out[lid] = lid; continue; }
+                loop { if count[0] > 5u { break; } count[0] += 1u; }
+            }
+            if lid < 40u { return; }
+            loop { if count[0] > 5u { break; } count[0] += 1u; }
+        }";
+    check(wgsl, |lid| lid);
+}

@@ -1,7 +1,8 @@
-//! Random kernels with barriers against the interpreter.
+//! Random kernels against the interpreter.
 //!
 //! The invocations of a kernel exchange values through workgroup memory, in branches and loops that all of them take
-//! together, and change variables of their own between the barriers. No kernel has a race.
+//! together. Between the barriers each one has control flow of its own: loops with `break` and `continue`, `switch`, calls of
+//! functions that return early, atomic operations, variables with indices. No kernel has a race.
 
 use super::{Test, program};
 use crate::compile::Compiled;
@@ -9,6 +10,26 @@ use fastrand::Rng;
 use std::fmt::Write as _;
 
 const SIZE: u32 = 16;
+
+/// Says which jumps are possible at the current place.
+#[derive(Clone, Copy, Default)]
+struct Around {
+    a_loop: bool,
+    a_switch: bool,
+}
+
+/// Says what the text under construction belongs to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// Is the entry point up to its last barrier.
+    Kernel,
+    /// Is the entry point after its last barrier.
+    Tail,
+    /// Is a function with the number of the invocation and a pointer.
+    Helper,
+    /// Is a function of two numbers.
+    Pure,
+}
 
 /// Writes the text of a kernel.
 struct Maker {
@@ -18,8 +39,7 @@ struct Maker {
     names: usize,
     /// Lists the `let`s that the current place sees, and whether all invocations have one value.
     lets: Vec<(String, bool)>,
-    /// Is `true` for a kernel that four invocations can execute together.
-    plain: bool,
+    part: Part,
 }
 
 impl Maker {
@@ -47,26 +67,36 @@ impl Maker {
         }
     }
 
+    /// Returns `true` if the text may call the functions.
+    fn may_call(&self) -> bool {
+        matches!(self.part, Part::Kernel | Part::Tail)
+    }
+
     /// Makes a value that may differ between invocations.
     fn own(&mut self, size: u32) -> String {
         let lets = self.lets.len();
-        match self.rng.u32(..if size == 0 { 7 } else { 12 }) {
-            1 | 5 | 10 if self.plain => "x1.y".into(),
-            4 if self.plain => "fixed[lid + wid.x - 1u]".into(),
+        match self.rng.u32(..if size == 0 { 8 } else { 16 }) {
             0 => "x0".into(),
             1 => "x1[lid % 2u]".into(),
             2 => "lid".into(),
             3 if lets > 0 => self.lets[self.rng.usize(..lets)].0.clone(),
-            3 if self.plain => "f32(x0 % 64u)".replace("f32", "u32"),
             3 | 4 => "list[x0 % 4u]".into(),
-            5 => "hidden".into(),
+            5 if self.part != Part::Pure => "hidden".into(),
+            5 => "x1.y".into(),
             6 => self.common(0),
-            7 => format!("({} * {})", self.own(size - 1), self.own(size - 1)),
-            8 => format!("({} - {})", self.own(size - 1), self.common(size - 1)),
-            9 => {
+            7 => "fixed[lid + wid.x - 1u]".into(),
+            8 => format!("({} * {})", self.own(size - 1), self.own(size - 1)),
+            9 => format!("({} - {})", self.own(size - 1), self.common(size - 1)),
+            10 => {
                 format!("select({}, {}, {} > 9u)", self.own(size - 1), self.own(size - 1), self.own(size - 1))
             }
-            10 => format!("mixed({}, {})", self.own(size - 1), self.own(size - 1)),
+            11 if self.may_call() => {
+                let name = ["mixed", "pure"][self.rng.usize(..2)];
+                format!("{name}({}, {})", self.own(size - 1), self.own(size - 1))
+            }
+            12 if self.may_call() => format!("helper({}, lid, wid, &x1)", self.own(size - 1)),
+            13 if self.may_call() => format!("pure({}, {})", self.common(size - 1), self.common(size - 1)),
+            13 | 14 => format!("u32(flag != ({} < {}))", self.own(size - 1), self.own(size - 1)),
             _ => format!("({} / ({} ^ x0))", self.own(size - 1), self.own(size - 1)),
         }
     }
@@ -76,45 +106,99 @@ impl Maker {
         self.text.push('\n');
     }
 
-    /// Writes something that each invocation does alone.
-    fn alone(&mut self, depth: u32) {
-        let (value, index) = (self.own(2), self.own(1));
-        match self.rng.u32(..if depth == 0 { 5 } else { 8 }) {
-            2 if self.plain => self.line(&format!("out[wid.x * 160u + 480u + lid] = {value};")),
-            3 if self.plain => self.line(&format!("out[wid.x * 160u + 496u + lid * 2u % 32u] = {value};")),
-            4 if self.plain => self.line(&format!("x1.x += {value};")),
-            7 if self.plain => {
-                let apart = self.rng.bool();
-                let (counter, count) = (self.name('i'), if apart { self.own(1) } else { self.common(1) });
-                self.line(&format!("for (var {counter} = 0u; {counter} < {count} % 4u; {counter}++) {{"));
-                self.block(|maker| maker.alone(depth - 1));
-                for jump in ["continue", "break"] {
-                    if apart && self.rng.bool() {
-                        self.line(&format!("if {value} % 5u == 1u {{ x1.x += {counter}; {jump}; }}"));
-                        self.block(|maker| maker.alone(depth - 1));
-                    }
-                }
-                self.line("}");
+    /// Writes an atomic operation on an element that only this invocation uses, or on one that all use.
+    fn atomic(&mut self) {
+        let (value, other) = (self.own(1), self.own(0));
+        let place = "&owned[wid.x * 16u + lid]";
+        match self.rng.u32(..7) {
+            0 => self.line(&format!("x0 ^= atomicAdd({place}, {value});")),
+            1 => self.line(&format!("x1.x += atomicExchange({place}, {value});")),
+            2 => {
+                let name = self.name('c');
+                self.line(&format!(
+                    "let {name} = atomicCompareExchangeWeak({place}, {other} % 3u, {value});"
+                ));
+                self.line(&format!("x0 += {name}.old_value + select(0u, 100u, {name}.exchanged);"));
             }
+            3 => self.line(&format!("atomicStore({place}, {value} + atomicLoad({place}));")),
+            4 => self.line(&format!("atomicAdd(&bins[{other} % 2u], {value});")),
+            5 => self.line(&format!("atomicMax(&bins[2u + {other} % 2u], {value});")),
+            _ => self.line(&format!("atomicXor(&total, {value} | 1u);")),
+        }
+    }
+
+    /// Writes a jump that some invocations take, if one is possible.
+    fn jump(&mut self, around: Around) {
+        let value = self.own(1);
+        let mut jumps = Vec::new();
+        if around.a_loop {
+            jumps.extend(["continue;", "break;"]);
+        }
+        if around.a_switch {
+            jumps.push("break;");
+        }
+        match self.part {
+            Part::Kernel => {}
+            Part::Tail => jumps.push("return;"),
+            Part::Helper | Part::Pure => jumps.push("return x0 + 3u;"),
+        }
+        if jumps.is_empty() {
+            return self.line(&format!("x0 += {value};"));
+        }
+        let jump = jumps[self.rng.usize(..jumps.len())];
+        let value = if self.rng.u32(..4) == 0 { self.common(1) } else { value };
+        self.line(&format!("if {value} % 4u == 1u {{ x1.x += 1u; {jump} }}"));
+    }
+
+    /// Writes something that each invocation does alone.
+    fn alone(&mut self, depth: u32, around: Around) {
+        let (value, index) = (self.own(2), self.own(1));
+        let stores = self.part != Part::Pure;
+        match self.rng.u32(..if depth == 0 { 9 } else { 15 }) {
             0 => self.line(&format!("x0 = {value};")),
             1 => self.line(&format!("x1.y = {value};")),
             2 => self.line(&format!("list[{index} % 4u] += {value};")),
-            3 => self.line(&format!("hidden ^= {value};")),
-            4 => self.line(&format!("grow(&x1, {value});")),
-            5 | 6 => {
+            3 if stores => self.line(&format!("hidden ^= {value};")),
+            4 if self.may_call() => self.line(&format!("grow(&x1, {value});")),
+            5 if stores => self.line(&format!("out[wid.x * 160u + 480u + lid] = {value};")),
+            6 if stores => self.line(&format!("out[wid.x * 160u + 496u + lid * 2u % 32u] = {value};")),
+            7 if stores => self.atomic(),
+            8 => self.line(&format!("flag = ({value} % 2u == 0u) != flag;")),
+            9 | 10 => {
                 self.line(&format!("if {value} % 3u == 0u {{"));
-                self.block(|maker| maker.alone(depth - 1));
+                self.block(|maker| maker.alone(depth - 1, around));
                 self.line("} else {");
-                self.block(|maker| maker.alone(depth - 1));
+                self.block(|maker| maker.alone(depth - 1, around));
                 self.line("}");
             }
-            _ => {
+            11 => {
+                let value = if self.rng.bool() { self.common(1) } else { value };
+                self.line(&format!("switch {value} % 6u {{"));
+                let around = Around { a_switch: true, ..around };
+                for case in ["case 1u, 4u", "case 2u, default", "case 5u"] {
+                    self.line(&format!("{case}: {{"));
+                    self.block(|maker| maker.alone(depth - 1, around));
+                    self.line("}");
+                }
+                self.line("}");
+            }
+            12 | 13 => {
+                let around = Around { a_loop: true, a_switch: false };
                 let counter = self.name('i');
-                self.line(&format!("for (var {counter} = 0u; {counter} < {value} % 4u; {counter}++) {{"));
-                self.block(|maker| maker.alone(depth - 1));
-                self.line(&format!("if {index} % 5u == 1u {{ break; }}"));
+                let count = if self.rng.bool() { self.common(1) } else { value };
+                self.line(&format!("for (var {counter} = 0u; {counter} < {count} % 4u; {counter}++) {{"));
+                self.block(|maker| maker.alone(depth - 1, around));
                 self.line("}");
             }
+            14 => {
+                let around = Around { a_loop: true, a_switch: false };
+                let counter = self.name('i');
+                self.line(&format!("var {counter} = 0u;\nloop {{"));
+                self.block(|maker| maker.alone(depth - 1, around));
+                self.line(&format!("continuing {{ {counter} += 1u; x1.y ^= {counter};"));
+                self.line(&format!("break if {counter} > x0 % 3u || {counter} > 3u; }} }}"));
+            }
+            _ => self.jump(around),
         }
     }
 
@@ -129,8 +213,8 @@ impl Maker {
     /// Writes something that all invocations do together.
     fn together(&mut self, depth: u32, in_loop: bool) {
         let condition = self.common(1);
-        match self.rng.u32(..if depth == 0 { 7 } else { 10 }) {
-            0 | 1 => self.alone(2),
+        match self.rng.u32(..if depth == 0 { 7 } else { 11 }) {
+            0 | 1 => self.alone(3, Around::default()),
             2 => {
                 let (value, shift) = (self.own(1), self.rng.u32(1..SIZE));
                 self.line(&format!("ring[lid] = {value};\nworkgroupBarrier();"));
@@ -165,6 +249,10 @@ impl Maker {
                 self.line(&format!("{name} += i32(lid); workgroupBarrier(); x0 += u32({name});"));
             }
             8 => {
+                self.line("workgroupBarrier();");
+                self.line("x1.y += atomicLoad(&bins[lid % 4u]);\nworkgroupBarrier();");
+            }
+            9 => {
                 self.line(&format!("if {condition} % 2u == 0u {{"));
                 self.block(|maker| maker.together(depth - 1, in_loop));
                 self.line("} else {");
@@ -179,61 +267,114 @@ impl Maker {
             }
         }
     }
+
+    /// Takes the text of a part that each invocation executes alone.
+    fn part(&mut self, part: Part, least: u32) -> String {
+        self.part = part;
+        self.lets.clear();
+        for _ in 0..self.rng.u32(least..least + 3) {
+            self.alone(2, Around::default());
+        }
+        std::mem::take(&mut self.text)
+    }
 }
 
-fn kernel(seed: u64) -> String {
-    let plain = seed % 2 == 1;
-    let mut maker =
-        Maker { rng: Rng::with_seed(seed), text: String::new(), names: 0, lets: Vec::new(), plain };
-    for _ in 0..maker.rng.u32(4..12) {
-        maker.together(2, false);
-    }
-    let hidden = if plain { "const hidden = 5u;" } else { "var<private> hidden: u32 = 5u;" };
-    let list = if plain { "let list = array<u32, 4>();" } else { "var list = array<u32, 4>();" };
-    let grow = if plain {
-        ""
-    } else {
-        "fn grow(v: ptr<function, vec2<u32>>, by: u32) { (*v).x += by; hidden += (*v).y; }"
+/// Makes the text of a kernel, with barriers or without them.
+fn kernel(seed: u64, barriers: bool) -> String {
+    let mut maker = Maker {
+        rng: Rng::with_seed(seed),
+        text: String::new(),
+        names: 0,
+        lets: Vec::new(),
+        part: Part::Kernel,
     };
+    let pure = maker.part(Part::Pure, 0);
+    let helper = maker.part(Part::Helper, 0);
+    maker.part = Part::Kernel;
+    if barriers {
+        for _ in 0..maker.rng.u32(4..10) {
+            maker.together(2, false);
+        }
+        maker.line("workgroupBarrier();");
+    }
+    let body = std::mem::take(&mut maker.text);
+    let tail = maker.part(Part::Tail, if barriers { 0 } else { 4 });
     let mut text = format!(
         "var<workgroup> ring: array<u32, {SIZE}>;
         var<workgroup> told: u32;
-        {hidden}
+        var<workgroup> bins: array<atomic<u32>, 4>;
+        var<private> hidden: u32 = 5u;
         @group(0) @binding(0) var<storage, read> fixed: array<u32, 3>;
         @group(0) @binding(1) var<storage, read_write> out: array<u32>;
+        @group(0) @binding(2) var<storage, read_write> owned: array<atomic<u32>>;
+        @group(0) @binding(3) var<storage, read_write> total: atomic<u32>;
         fn mixed(a: u32, b: u32) -> u32 {{ if a > b {{ return a - b; }} return a * 3u + b; }}
-        {grow}
+        fn grow(v: ptr<function, vec2<u32>>, by: u32) {{ (*v).x += by; hidden += (*v).y; }}
+        fn pure(a: u32, b: u32) -> u32 {{
+        var x0 = a; var x1 = vec2<u32>(b, 4u); var list = array<u32, 4>(); var flag = a > b;
+        let u0 = b % 5u; let u1 = vec2<u32>(a, 1u); let lid = b; let wid = vec2<u32>(a % 2u, 1u);
+        {pure}
+        return x0 + x1.x * 3u + x1.y + list[b % 4u] + u32(flag);
+        }}
+        fn helper(a: u32, lid: u32, wid: vec3<u32>, v: ptr<function, vec2<u32>>) -> u32 {{
+        var x0 = a; var x1 = *v; var list = array<u32, 4>(1u, 2u, lid, a); var flag = true;
+        let u0 = wid.x + 1u; let u1 = wid.xx;
+        {helper}
+        if x0 % 2u == 0u {{ (*v)[x0 / 2u % 2u] = x1.y; }} else {{ *v = x1; }}
+        return x0 + list[3] + u32(flag);
+        }}
         @compute @workgroup_size({SIZE})
         fn random(@builtin(local_invocation_index) lid: u32, @builtin(workgroup_id) wid: vec3<u32>) {{
-        var x0 = lid; var x1 = vec2<u32>(lid, 4u); {list} var u0 = 2u; var u1 = vec2<u32>(6u, 1u);
-        {}
-        workgroupBarrier();\n",
-        maker.text
+        var x0 = lid; var x1 = vec2<u32>(lid, 4u); var list = array<u32, 4>(); var u0 = 2u; var u1 = vec2<u32>(6u, 1u);
+        var flag = false;
+        {body}\n"
     );
     let at = format!("out[(wid.x * {SIZE}u + lid) * 10u");
-    let values =
-        ["x0", "x1.x", "x1.y", "list[0]", "list[1]", "list[2]", "list[3]", "hidden", "u0", "u1.x + u1.y"];
-    for (index, value) in values.iter().enumerate() {
-        writeln!(text, "{at} + {index}u] = {value};").expect("a string takes all text");
+    let values = [
+        "x0",
+        "x1.x",
+        "x1.y",
+        "list[0] + u32(flag)",
+        "list[1]",
+        "list[2]",
+        "list[3]",
+        "hidden",
+        "u0",
+        "u1.x + u1.y",
+    ];
+    for round in 0..2 {
+        for (index, value) in values.iter().enumerate() {
+            writeln!(text, "{at} + {index}u] += {value};").expect("a string takes all text");
+        }
+        if round == 0 {
+            text.push_str(&tail);
+        }
     }
     text + "}"
 }
 
 #[test]
-fn random_kernels_with_barriers_agree_with_the_interpreter() {
+fn random_kernels_agree_with_the_interpreter() {
     let count =
-        std::env::var("FENCEPOST_RANDOM_KERNELS").map_or(60, |count| count.parse().expect("a number"));
+        std::env::var("FENCEPOST_RANDOM_KERNELS").map_or(40, |count| count.parse().expect("a number"));
+    let first = std::env::var("FENCEPOST_RANDOM_FIRST").map_or(0, |first| first.parse().expect("a number"));
     let (mut compiled, mut vectors) = (0, 0);
-    for seed in 0..count {
-        let text = kernel(seed);
+    for seed in first..first + count {
+        let text = kernel(seed, seed % 3 > 0);
         let program = program(&text, &[]);
         match Compiled::new(&program, 1) {
             Ok(_) => {
                 compiled += 1;
-                vectors += usize::from(Compiled::new(&program, 4).is_ok());
-                let out = vec![0_u32; 1024];
+                let vector = Compiled::new(&program, 4);
+                if let Err(refused) = &vector
+                    && std::env::var_os("FENCEPOST_RANDOM_KERNELS").is_some()
+                {
+                    println!("seed {seed}: {}", refused.reason);
+                }
+                vectors += u64::from(vector.is_ok());
                 let result = std::panic::catch_unwind(|| {
-                    Test::of(program).buffer(&[3_u32, 11, 2]).buffer(&out).run([3, 1, 1]);
+                    let test = Test::of(program).buffer(&[3_u32, 11, 2]).buffer(&[0_u32; 1024]);
+                    test.buffer(&[0_u32; 48]).buffer(&[0_u32]).run([3, 1, 1]);
                 });
                 assert!(result.is_ok(), "seed {seed}:\n{text}");
             }
@@ -243,5 +384,5 @@ fn random_kernels_with_barriers_agree_with_the_interpreter() {
         }
     }
     assert!(compiled * 10 > count * 9, "{compiled} of {count} kernels are compiled");
-    assert!(vectors * 10 > count as usize * 3, "{vectors} of {count} kernels use vectors");
+    assert!(vectors * 10 > count * 7, "{vectors} of {count} kernels use vectors");
 }

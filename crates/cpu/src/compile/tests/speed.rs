@@ -20,6 +20,7 @@ fn best(mut run: impl FnMut()) -> Duration {
 
 /// Prints the times of a kernel, on one thread. `work` is what the kernel does, in units a run.
 fn print(name: &str, mut test: Test, groups: [u32; 3], work: f64, unit: &str) {
+    println!("{name:12} {} expressions", crate::compile::expanded(&test.program));
     let compiling = best(|| drop(Compiled::new(&test.program, 1)));
     let stop = AtomicBool::new(false);
     let running = best(|| test.try_run(groups, &stop).expect("the run ends"));

@@ -1,0 +1,247 @@
+//! The places that the pointers of several lanes point to.
+
+use super::{Argument, Lane, Local, Vector};
+use crate::compile::function::Lower;
+use crate::compile::layout::Kind;
+use crate::compile::place::{Place, displacement};
+use crate::compile::refusal::{Result, refuse};
+use crate::compile::value::member;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{self, InstBuilder, types};
+use naga::{AddressSpace, Expression, Handle, LocalVariable, TypeInner};
+use smallvec::SmallVec;
+
+/// Holds a scalar for each lane.
+pub(super) type Scalars = SmallVec<[ir::Value; 16]>;
+
+/// Is what the pointers of the lanes point to.
+#[derive(Clone)]
+pub(super) enum Places {
+    Local(Handle<LocalVariable>, Local),
+    Memory(Reach),
+}
+
+/// Is a place in memory for each lane.
+#[derive(Clone)]
+pub(super) struct Reach {
+    pub(super) address: ir::Value,
+    /// Counts the bytes from the address to the place. In memory of their own, lanes have a word for each component, and
+    /// this is the distance as if there were one lane.
+    offset: u32,
+    /// Counts the elements of the runtime array at the end of the place.
+    length: Option<ir::Value>,
+    pub(super) way: Way,
+    /// Counts the invocations that have a word of their own in place of each word, one beside the other. It is 1 in memory
+    /// that the lanes share.
+    pub(super) spread: u32,
+}
+
+/// Says how the places of the lanes differ, apart from the words of their own.
+#[derive(Clone)]
+pub(super) enum Way {
+    Same,
+    /// Each lane has the element after that of the lane before it. The last index is that of the last element.
+    Line {
+        first: ir::Value,
+        last: ir::Value,
+        stride: u32,
+    },
+    /// Each lane has a distance in bytes.
+    Each(Scalars),
+}
+
+impl Reach {
+    /// Returns the place at a distance from the start of the memory of the invocations.
+    pub(super) fn of_invocations(lower: &Lower<'_, '_>, offset: u32) -> Self {
+        let spread = lower.shared.columns;
+        Self { address: lower.invocation, offset, length: None, way: Way::Same, spread }
+    }
+
+    /// Returns `true` if the lanes have one place, or the same place in memory of their own.
+    pub(super) fn is_same(&self) -> bool {
+        matches!(self.way, Way::Same)
+    }
+
+    /// Returns `true` if each lane has memory of its own.
+    pub(super) fn is_own(&self) -> bool {
+        self.spread > 1
+    }
+
+    /// Returns the distance of a component from the address, apart from that of the lane. `bytes` is the distance of the
+    /// component from the start of the value.
+    pub(super) fn displacement(&self, component: usize, bytes: u32) -> Result<i32> {
+        if !self.is_own() {
+            return displacement(self.offset, bytes);
+        }
+        let words = displacement(self.offset, 4 * component as u32)?;
+        match (words as u32).checked_mul(self.spread) {
+            Some(distance) => displacement(distance, 0),
+            None => refuse("more memory for invocations than a thread has for it"),
+        }
+    }
+}
+
+impl Vector<'_, '_, '_> {
+    /// Returns the place on the stack of a new variable of a type.
+    pub(super) fn stack_reach(&mut self, ty: Handle<naga::Type>) -> Result<Reach> {
+        let count = self.lower.types().count(self.lower.types().inner(ty))?;
+        let bytes = u32::try_from(count).unwrap_or(u32::MAX).saturating_mul(4 * self.width());
+        let slot = self.lower.stack(bytes)?;
+        let address = self.lower.builder.ins().stack_addr(types::I64, slot, 0);
+        Ok(Reach { address, offset: 0, length: None, way: Way::Same, spread: self.width() })
+    }
+
+    /// Returns what a pointer points to.
+    pub(super) fn places(&mut self, pointer: Handle<Expression>) -> Result<Places> {
+        match self.lower.expression(pointer) {
+            Expression::LocalVariable(handle) => match self.body.locals.get(handle) {
+                Some(Local::Memory(reach)) => Ok(Places::Memory(reach.clone())),
+                Some(local) => Ok(Places::Local(*handle, local.clone())),
+                None => match self.lower.place(pointer)? {
+                    Place::Registers(variables) => Ok(Places::Local(*handle, Local::Shared(variables))),
+                    Place::Memory { .. } => refuse("a local variable in memory"),
+                },
+            },
+            Expression::GlobalVariable(variable) => {
+                let space = self.lower.shared.program.module().global_variables[*variable].space;
+                if space == AddressSpace::Private {
+                    let Some(&offset) = self.lower.shared.private_offsets.get(variable) else {
+                        return refuse("a private variable that the entry point does not use");
+                    };
+                    return Ok(Places::Memory(Reach::of_invocations(self.lower, offset)));
+                }
+                match self.lower.place(pointer)? {
+                    Place::Memory { address, offset, length } => {
+                        Ok(Places::Memory(Reach { address, offset, length, way: Way::Same, spread: 1 }))
+                    }
+                    Place::Registers(_) => refuse("a global variable in registers"),
+                }
+            }
+            Expression::FunctionArgument(index) => match &self.body.arguments[*index as usize] {
+                Argument::Pointer(places) => Ok(places.clone()),
+                Argument::Value(_) => refuse("a pointer that is no pointer"),
+            },
+            Expression::AccessIndex { base, index } => self.member_places(*base, *index),
+            Expression::Access { base, index } => {
+                let inner = self.lower.pointee(*base)?;
+                let index = self.value(*index)?[0];
+                match self.places(*base)? {
+                    Places::Local(..) => refuse("an index into a local variable"),
+                    Places::Memory(reach) => self.element(reach, &inner, index),
+                }
+            }
+            other => refuse(format!("the pointer {other:?}")),
+        }
+    }
+
+    fn member_places(&mut self, base: Handle<Expression>, index: u32) -> Result<Places> {
+        let inner = self.lower.pointee(base)?;
+        let mut reach = match self.places(base)? {
+            Places::Local(handle, local) => {
+                let (start, count) = member(self.lower.types(), &inner, index)?;
+                let part = start..start + count;
+                return Ok(Places::Local(
+                    handle,
+                    match local {
+                        Local::Shared(variables) => Local::Shared(variables[part].to_vec()),
+                        Local::Each(variables) => Local::Each(variables[part].to_vec()),
+                        Local::Memory(_) => return refuse("a member of a variable in memory"),
+                    },
+                ));
+            }
+            Places::Memory(reach) => reach,
+        };
+        let distance = match &inner {
+            TypeInner::Array { .. } => {
+                let index = self.lower.word(index);
+                return self.element(reach, &inner, Lane::One(index));
+            }
+            inner if reach.is_own() => 4 * member(self.lower.types(), inner, index)?.0 as u32,
+            TypeInner::Struct { members, .. } => {
+                let member = &members[index as usize];
+                let ty = self.lower.types().inner(member.ty);
+                reach.length = reach.length.filter(|_| self.lower.types().is_unsized(ty));
+                member.offset
+            }
+            other => index * self.lower.stride(other)?,
+        };
+        reach.offset = displacement(reach.offset, distance)? as u32;
+        Ok(Places::Memory(reach))
+    }
+
+    /// Returns the places of elements. An index past the end is moved to the last element.
+    fn element(&mut self, mut reach: Reach, inner: &TypeInner, index: Lane) -> Result<Places> {
+        let last = self.lower.last(inner, reach.length)?;
+        let stride = if reach.is_own() {
+            4 * member(self.lower.types(), inner, 0)?.1 as u32 * reach.spread
+        } else {
+            self.lower.stride(inner)?
+        };
+        reach.length = None;
+        match (index, &reach.way) {
+            (Lane::One(index), _) => {
+                let distance = self.distance(index, last, stride);
+                reach.address = self.lower.builder.ins().iadd(reach.address, distance);
+            }
+            (Lane::Line(first), Way::Same) if !reach.is_own() => {
+                reach.way = Way::Line { first, last, stride };
+            }
+            (index, _) => {
+                let before = self.distances(&reach.way);
+                let mut each = Scalars::new();
+                for at in 0..self.width() {
+                    let index = self.lane(Kind::U32, index, at);
+                    let mut distance = self.distance(index, last, stride);
+                    if let Some(before) = &before {
+                        distance = self.lower.builder.ins().iadd(before[at as usize], distance);
+                    }
+                    each.push(distance);
+                }
+                reach.way = Way::Each(each);
+            }
+        }
+        Ok(Places::Memory(reach))
+    }
+
+    /// Returns the distance of an element from the first one, in bytes.
+    fn distance(&mut self, index: ir::Value, last: ir::Value, stride: u32) -> ir::Value {
+        let index = self.lower.clamp(index, last);
+        let index = self.lower.builder.ins().uextend(types::I64, index);
+        self.lower.builder.ins().imul_imm(index, i64::from(stride))
+    }
+
+    /// Returns the distances of the lanes, unless they have one place.
+    pub(super) fn distances(&mut self, way: &Way) -> Option<Scalars> {
+        match way {
+            Way::Same => None,
+            Way::Each(each) => Some(each.clone()),
+            Way::Line { first, last, stride } => Some(
+                (0..self.width())
+                    .map(|at| {
+                        let index = self.lower.builder.ins().iadd_imm(*first, i64::from(at));
+                        self.distance(index, *last, *stride)
+                    })
+                    .collect(),
+            ),
+        }
+    }
+
+    /// Returns whether the elements of all lanes exist, and the address of the first one if they do.
+    pub(super) fn whole_line(
+        &mut self,
+        address: ir::Value,
+        first: ir::Value,
+        last: ir::Value,
+        stride: u32,
+    ) -> (ir::Value, ir::Value) {
+        let steps = i64::from(self.width() - 1);
+        let end = self.lower.builder.ins().iadd_imm(first, steps);
+        let inside = self.lower.builder.ins().icmp(IntCC::UnsignedLessThanOrEqual, end, last);
+        // The index of the last lane may wrap.
+        let ordered = self.lower.builder.ins().icmp(IntCC::UnsignedLessThanOrEqual, first, end);
+        let fits = self.lower.builder.ins().band(inside, ordered);
+        let first = self.lower.builder.ins().uextend(types::I64, first);
+        let distance = self.lower.builder.ins().imul_imm(first, i64::from(stride));
+        (fits, self.lower.builder.ins().iadd(address, distance))
+    }
+}
