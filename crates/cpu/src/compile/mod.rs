@@ -131,15 +131,21 @@ impl Compiled {
             groups: run.groups,
             group: [0; 3],
         };
-        for (at, number) in run.range.clone().enumerate() {
+        if !run.range.is_empty() {
+            context.group = run.group(run.range.start);
+        }
+        for number in run.range.clone() {
             if run.stop.load(Ordering::Relaxed) {
                 return Err(Fault::Stopped);
             }
-            if at > 0 {
-                workgroup.fill(0);
-                context.workgroup = workgroup.as_mut_ptr().cast();
+            if number > run.range.start {
+                // The pointer of an empty vector leads to no page, and a masked store there is slow even if it stores nothing.
+                if !workgroup.is_empty() {
+                    workgroup.fill(0);
+                    context.workgroup = workgroup.as_mut_ptr().cast();
+                }
+                context.group = next(context.group, run.groups);
             }
-            context.group = run.group(number);
             if self.code.execute(&context) {
                 return Err(Fault::Stopped);
             }
@@ -157,6 +163,18 @@ impl Compiled {
                 Buffer { start: cells.start(), length: u32::try_from(length).unwrap_or(u32::MAX) }
             })
             .collect()
+    }
+}
+
+/// Returns the place of the workgroup after another one. A division for each workgroup would take as long as a small one.
+fn next(group: [u32; 3], groups: [u32; 3]) -> [u32; 3] {
+    let [x, y, z] = group;
+    if x + 1 < groups[0] {
+        [x + 1, y, z]
+    } else if y + 1 < groups[1] {
+        [0, y + 1, z]
+    } else {
+        [0, 0, z + 1]
     }
 }
 

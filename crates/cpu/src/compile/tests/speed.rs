@@ -8,6 +8,17 @@ use crate::run::GridRun;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+const SAXPY: &str = "struct Params { a: f32 }
+        @group(0) @binding(0) var<uniform> params: Params;
+        @group(0) @binding(1) var<storage, read> x: array<f32>;
+        @group(0) @binding(2) var<storage, read_write> y: array<f32>;
+        @compute @workgroup_size(64)
+        fn saxpy(@builtin(global_invocation_id) gid: vec3<u32>) {
+            let i = gid.x;
+            if i >= min(arrayLength(&x), arrayLength(&y)) { return; }
+            y[i] = params.a * x[i] + y[i];
+        }";
+
 /// Returns the shortest time of some runs.
 fn best(mut run: impl FnMut()) -> Duration {
     let time = |run: &mut dyn FnMut()| {
@@ -55,21 +66,16 @@ fn print(name: &str, mut test: Test, groups: [u32; 3], work: f64, unit: &str) {
 #[test]
 #[ignore = "a measurement, which checks nothing: it prints times"]
 fn speed() {
-    let saxpy = Test::new(
-        "struct Params { a: f32 }
-        @group(0) @binding(0) var<uniform> params: Params;
-        @group(0) @binding(1) var<storage, read> x: array<f32>;
-        @group(0) @binding(2) var<storage, read_write> y: array<f32>;
-        @compute @workgroup_size(64)
-        fn saxpy(@builtin(global_invocation_id) gid: vec3<u32>) {
-            let i = gid.x;
-            if i >= min(arrayLength(&x), arrayLength(&y)) { return; }
-            y[i] = params.a * x[i] + y[i];
-        }",
-    );
-    let n = 1 << 20;
-    let saxpy = saxpy.params(&[2_f32]).buffer(&vec![1_f32; n]).buffer(&vec![2_f32; n]);
-    print("saxpy", saxpy, [n as u32 / 64, 1, 1], 12.0 * n as f64, "B");
+    for n in [1 << 16, 1 << 20] {
+        let (x, mut y) = (vec![1_f32; n], vec![2_f32; n]);
+        let plain = best(|| {
+            let pairs = std::hint::black_box(&x).iter().zip(std::hint::black_box(&mut y));
+            pairs.for_each(|(x, y)| *y += 2.0 * x);
+        });
+        println!("saxpy of {n} in plain Rust: {:.3} GB/s", 12.0 * n as f64 / plain.as_secs_f64() / 1e9);
+        let saxpy = Test::new(SAXPY).params(&[2_f32]).buffer(&x).buffer(&y);
+        print("saxpy", saxpy, [n as u32 / 64, 1, 1], 12.0 * n as f64, "B");
+    }
     let tiny = Test::new(
         "@group(0) @binding(0) var<storage, read_write> y: array<u32>;
         @compute @workgroup_size(64) fn tiny(@builtin(global_invocation_id) gid: vec3<u32>) { y[gid.x] = gid.x; }",
