@@ -120,22 +120,28 @@ impl Lower<'_, '_> {
     /// Divides integers. Where the instruction has no result, the divisor is 1: the quotient is then the dividend, and the
     /// remainder is zero.
     fn divide(&mut self, op: BinaryOperator, signed: bool, a: ir::Value, b: ir::Value) -> ir::Value {
-        let mut bad = self.builder.ins().icmp_imm(IntCC::Equal, b, 0);
-        if signed {
-            let least = self.builder.ins().icmp_imm(IntCC::Equal, a, i64::from(i32::MIN));
-            let negative = self.builder.ins().icmp_imm(IntCC::Equal, b, -1);
-            let overflow = self.builder.ins().band(least, negative);
-            bad = self.builder.ins().bor(bad, overflow);
-        }
+        let zero = self.builder.ins().icmp_imm(IntCC::Equal, b, 0);
         let one = self.word(1);
-        let b = self.builder.ins().select(bad, one, b);
-        let ins = self.builder.ins();
-        match (op, signed) {
-            (BinaryOperator::Divide, true) => ins.sdiv(a, b),
-            (BinaryOperator::Divide, false) => ins.udiv(a, b),
-            (_, true) => ins.srem(a, b),
-            (_, false) => ins.urem(a, b),
+        if !signed {
+            let b = self.builder.ins().select(zero, one, b);
+            let ins = self.builder.ins();
+            return if op == BinaryOperator::Divide { ins.udiv(a, b) } else { ins.urem(a, b) };
         }
+        let least = self.builder.ins().icmp_imm(IntCC::Equal, a, i64::from(i32::MIN));
+        let negative = self.builder.ins().icmp_imm(IntCC::Equal, b, -1);
+        let overflow = self.builder.ins().band(least, negative);
+        // Cranelift 0.125 takes the constant i32::MIN for a positive power of two, so no division gets it.
+        let by_least = self.builder.ins().icmp_imm(IntCC::Equal, b, i64::from(i32::MIN));
+        let bad = self.builder.ins().bor(zero, overflow);
+        let bad = self.builder.ins().bor(bad, by_least);
+        let b = self.builder.ins().select(bad, one, b);
+        let (found, of_least) = if op == BinaryOperator::Divide {
+            (self.builder.ins().sdiv(a, b), self.builder.ins().uextend(types::I32, least))
+        } else {
+            let none = self.word(0);
+            (self.builder.ins().srem(a, b), self.builder.ins().select(least, none, a))
+        };
+        self.builder.ins().select(by_least, of_least, found)
     }
 
     fn binary_float(&mut self, op: BinaryOperator, a: ir::Value, b: ir::Value) -> Result<ir::Value> {

@@ -262,3 +262,31 @@ fn vectors_and_matrices_follow_linear_algebra() {
     ];
     assert_eq!(found, expected);
 }
+
+#[test]
+fn a_division_by_a_constant_agrees_with_the_interpreter() {
+    for (ty, suffix) in [("i32", "i"), ("u32", "u")] {
+        let mut lines = String::new();
+        for (at, &divisor) in INTEGERS.iter().filter(|&&divisor| divisor != 0).enumerate() {
+            let divisor = match ty {
+                "i32" => format!("i32({})", divisor.cast_signed()),
+                _ => format!("{divisor}{suffix}"),
+            };
+            let start = 2 * at * 16;
+            lines +=
+                &format!("out[{start}u + i] = a / {divisor}; out[{start}u + 16u + i] = a % {divisor};\n");
+        }
+        let wgsl = format!(
+            "@group(0) @binding(0) var<storage, read> values: array<{ty}>;
+            @group(0) @binding(1) var<storage, read_write> out: array<{ty}>;
+            @compute @workgroup_size(16)
+            fn divided(@builtin(local_invocation_index) i: u32) {{ let a = values[i]; {lines} }}"
+        );
+        let values: Vec<u32> = INTEGERS.iter().copied().cycle().take(16).collect();
+        let test = Test::new(&wgsl).buffer(&values).buffer(&[7_u32; 2 * 9 * 16]).run([1; 3]);
+        // The least number divided by itself: the divisor is the eighth, and the dividend the ninth value.
+        assert_eq!(INTEGERS[8], 0x8000_0000);
+        let out = test.get::<u32>(1);
+        assert_eq!((out[2 * 7 * 16 + 8], out[(2 * 7 + 1) * 16 + 8]), (1, 0), "{ty}");
+    }
+}
