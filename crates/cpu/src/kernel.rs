@@ -2,16 +2,16 @@
 
 mod chosen;
 
-use crate::check::{self, Bound, CheckOptions, Finding, Shadow};
+use crate::check::{self, Bound, CheckOptions, CheckedRun, Shadow, Sites};
 #[cfg(all(feature = "compile", not(target_family = "wasm")))]
 use crate::compile::Compiled;
 use crate::error::{Fault, Result};
 use crate::interpret::Interpreter;
 use crate::program::Program;
-use crate::run::{Cells, GridRun};
+use crate::run::GridRun;
 use fencepost_kernels::{HostBuffer, HostKernel};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 
 /// Runs a program: as machine code where the compiler translates it, and in the interpreter elsewhere.
 ///
@@ -19,6 +19,8 @@ use std::sync::atomic::AtomicBool;
 /// program take part in an operation of the subgroup. A lane that reads a value from a lane that takes no part gets its own value.
 pub struct CpuKernel {
     interpreter: Interpreter,
+    /// Describes the instructions for checks. The first run with checks makes it.
+    sites: OnceLock<Sites>,
     #[cfg(all(feature = "compile", not(target_family = "wasm")))]
     compiled: Option<Compiled>,
 }
@@ -35,6 +37,7 @@ impl CpuKernel {
             #[cfg(all(feature = "compile", not(target_family = "wasm")))]
             compiled,
             interpreter: Interpreter::new(program)?,
+            sites: OnceLock::new(),
         })
     }
 
@@ -72,22 +75,10 @@ impl CpuKernel {
         seed: u64,
         stop: &AtomicBool,
     ) -> std::result::Result<(), Fault> {
-        // The engines need whole words at multiples of 16 bytes, which the caller's slices may not be.
-        let mut copies: Vec<Vec<u128>> = buffers.iter().map(|buffer| words(buffer.bytes())).collect();
-        let lens: Vec<usize> = buffers.iter().map(|buffer| buffer.bytes().len()).collect();
-        let cells: Vec<Cells<'_>> =
-            copies.iter_mut().zip(&lens).map(|(copy, &len)| cells(copy, len)).collect();
-        let range = 0..GridRun::all(groups);
-        self.run_groups(&GridRun { groups, range, params, buffers: &cells, seed, stop })?;
-        for (copy, buffer) in copies.iter().zip(buffers) {
-            if let HostBuffer::Write(bytes) = buffer {
-                bytes.copy_from_slice(&bytemuck::cast_slice(copy)[..bytes.len()]);
-            }
-        }
-        Ok(())
+        GridRun::on_copies(groups, params, buffers, seed, stop, |run| self.run_groups(run))
     }
 
-    /// Runs the workgroups of a run on the calling thread, and returns the mistakes that it finds, in the order of the text.
+    /// Runs the workgroups of a run on the calling thread, and returns the mistakes that it finds.
     ///
     /// `bound` names the buffer of each binding in `shadow`, which knows what was written before this launch and learns
     /// what the launch writes.
@@ -97,9 +88,8 @@ impl CpuKernel {
     /// two workgroups. Each pair of lines that races in this run is found, whatever the seed. Another input may have other
     /// races.
     ///
-    /// # Errors
-    /// [`Fault::Stopped`] if the caller stopped the run. A barrier that some invocations miss ends the run, and is a
-    /// finding.
+    /// A fault ends the run early; the mistakes before it are returned too. A barrier that some invocations miss ends the
+    /// run, and is a finding.
     ///
     /// # Panics
     /// Panics if `bound` has not one part for each buffer.
@@ -122,9 +112,10 @@ impl CpuKernel {
     /// let (groups, range, stop) = ([1; 3], 0..1, AtomicBool::new(false));
     /// let run = GridRun { groups, range, params: &[], buffers: &buffers, seed: 0, stop: &stop };
     /// let bound = [Bound { buffer: 7, offset: 0 }];
-    /// let findings = kernel.run_checked(&run, &bound, &mut Shadow::new(), &CheckOptions::default())?;
+    /// let run = kernel.run_checked(&run, &bound, &mut Shadow::new(), &CheckOptions::default());
     ///
-    /// let Mistake::RaceInWorkgroup(race) = &findings[0].mistake else { panic!("{}", findings[0]) };
+    /// assert_eq!((run.findings.len(), run.fault), (1, None));
+    /// let Mistake::RaceInWorkgroup(race) = &run.findings[0].mistake else { panic!("{}", run.findings[0]) };
     /// assert_eq!(race.element.path, "out[0]");
     /// assert_eq!(race.other.step.invocation.global, [1, 0, 0]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -135,8 +126,9 @@ impl CpuKernel {
         bound: &[Bound],
         shadow: &mut Shadow,
         options: &CheckOptions,
-    ) -> std::result::Result<Vec<Finding>, Fault> {
-        check::run((self.interpreter.program(), &self.interpreter), run, bound, shadow, options)
+    ) -> CheckedRun {
+        let sites = self.sites.get_or_init(|| Sites::new(self.interpreter.program(), &self.interpreter));
+        check::run((&self.interpreter, sites), run, bound, shadow, options)
     }
 }
 
@@ -170,15 +162,4 @@ fn compile(program: &Arc<Program>) -> Option<Compiled> {
         }
     }
     None
-}
-
-/// Returns a copy of bytes at a multiple of 16, with zeros up to the next one.
-fn words(bytes: &[u8]) -> Vec<u128> {
-    let mut words = vec![0_u128; bytes.len().div_ceil(16)];
-    bytemuck::cast_slice_mut::<_, u8>(&mut words)[..bytes.len()].copy_from_slice(bytes);
-    words
-}
-
-fn cells(words: &mut [u128], len: usize) -> Cells<'_> {
-    Cells::new(&mut bytemuck::cast_slice_mut(words)[..len.next_multiple_of(4)])
 }

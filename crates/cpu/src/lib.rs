@@ -24,8 +24,8 @@ mod run;
 mod width;
 
 pub use check::{
-    Absent, Access, AccessKind, Bound, CheckOptions, Element, Finding, InvocationId, Mistake, Race, Shadow,
-    Step,
+    Absent, Access, AccessKind, Bound, CheckOptions, CheckedRun, Element, Finding, InvocationId, Mistake,
+    Race, Shadow, Step,
 };
 pub use error::{Error, Fault, Place, Result};
 pub use kernel::CpuKernel;

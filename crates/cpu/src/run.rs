@@ -1,6 +1,7 @@
 //! One run of a kernel: its grid and its memory.
 #![allow(unsafe_code, reason = "several threads access the same bytes, as the invocations of a grid do")]
 
+use fencepost_kernels::HostBuffer;
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
@@ -80,6 +81,34 @@ pub struct GridRun<'a> {
 }
 
 impl GridRun<'_> {
+    /// Runs a whole grid on copies of buffers, and copies the results back. `seed` and `stop` are those of
+    /// the run.
+    ///
+    /// # Errors
+    /// Returns the error of `run`. The buffers keep their earlier bytes then.
+    pub fn on_copies<E>(
+        groups: [u32; 3],
+        params: &[u8],
+        buffers: &mut [HostBuffer<'_>],
+        seed: u64,
+        stop: &AtomicBool,
+        run: impl FnOnce(&GridRun<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        // The engines need whole words at multiples of 16 bytes, which the caller's slices may not be.
+        let mut copies: Vec<Vec<u128>> = buffers.iter().map(|buffer| words(buffer.bytes())).collect();
+        let lens: Vec<usize> = buffers.iter().map(|buffer| buffer.bytes().len()).collect();
+        let cells: Vec<Cells<'_>> =
+            copies.iter_mut().zip(&lens).map(|(copy, &len)| cells(copy, len)).collect();
+        let range = 0..Self::all(groups);
+        run(&GridRun { groups, range, params, buffers: &cells, seed, stop })?;
+        for (copy, buffer) in copies.iter().zip(buffers) {
+            if let HostBuffer::Write(bytes) = buffer {
+                bytes.copy_from_slice(&bytemuck::cast_slice(copy)[..bytes.len()]);
+            }
+        }
+        Ok(())
+    }
+
     /// Counts the workgroups of the whole grid.
     pub fn all(groups: [u32; 3]) -> u64 {
         groups.iter().map(|&count| u64::from(count)).product()
@@ -90,4 +119,15 @@ impl GridRun<'_> {
         let [x, y, _] = self.groups.map(u64::from);
         [(number % x) as u32, (number / x % y) as u32, (number / x / y) as u32]
     }
+}
+
+/// Returns a copy of bytes at a multiple of 16, with zeros up to the next one.
+fn words(bytes: &[u8]) -> Vec<u128> {
+    let mut words = vec![0_u128; bytes.len().div_ceil(16)];
+    bytemuck::cast_slice_mut::<_, u8>(&mut words)[..bytes.len()].copy_from_slice(bytes);
+    words
+}
+
+fn cells(words: &mut [u128], len: usize) -> Cells<'_> {
+    Cells::new(&mut bytemuck::cast_slice_mut(words)[..len.next_multiple_of(4)])
 }

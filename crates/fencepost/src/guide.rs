@@ -10,6 +10,9 @@ pub mod r#async {}
 #[doc = include_str!("../guide/browser.md")]
 pub mod browser {}
 
+#[doc = include_str!("../guide/checks.md")]
+pub mod checks {}
+
 #[doc = include_str!("../guide/ci.md")]
 pub mod ci {}
 

@@ -1,12 +1,14 @@
 //! D06, R07: the CPU as a device, which every machine has, and its checks of kernels.
 
 use crate::common::{Case, Subject, case};
+use fencepost::kernel_check::Mistake;
 use fencepost::prelude::*;
-use fencepost::{AdapterChoice, ContextOptions, args};
+use fencepost::{AdapterChoice, CheckOptions, ContextOptions, args};
 
 const TEXT: &str = "
     @group(0) @binding(0) var<storage, read_write> out: array<u32>;
     @compute @workgroup_size(4) fn squares(@builtin(global_invocation_id) id: vec3<u32>) { out[id.x] = id.x * id.x; }
+    @compute @workgroup_size(4) fn doubles(@builtin(global_invocation_id) id: vec3<u32>) { out[id.x] *= 2u; }
     @compute @workgroup_size(4) fn races(@builtin(global_invocation_id) id: vec3<u32>) { out[id.x / 2u] = id.x; }
 ";
 
@@ -14,11 +16,13 @@ pub fn cases() -> Vec<Case> {
     vec![
         case("d06_the_cpu_runs_the_text_of_a_kernel_on_every_machine", runs),
         case("r07_a_check_reports_a_race_and_nothing_of_a_correct_kernel", checks),
+        case("r07_a_check_reports_a_read_of_memory_that_nothing_wrote", unwritten),
     ]
 }
 
 /// Opens the CPU, with checks or without.
 fn cpu(subject: &Subject, check: bool) -> Context {
+    let check = check.then(CheckOptions::default);
     let options = ContextOptions { adapter: AdapterChoice::Cpu, check, ..ContextOptions::default() };
     let ctx = Context::with_options(options).wait().unwrap();
     subject.watch(&ctx);
@@ -37,7 +41,8 @@ fn runs(subject: &Subject) {
     let ctx = cpu(subject, false);
     assert_eq!(launched(&ctx, "squares"), [0, 1, 4, 9, 16, 25, 36, 49]);
     launched(&ctx, "races");
-    assert!(ctx.take_findings().is_empty(), "nothing is checked");
+    let is_checked = std::env::var("FENCEPOST_CHECK").is_ok_and(|value| value == "1");
+    assert_eq!(ctx.take_findings().is_empty(), !is_checked);
 }
 
 fn checks(subject: &Subject) {
@@ -49,4 +54,25 @@ fn checks(subject: &Subject) {
     assert_eq!(findings.len(), 1, "{findings:?}");
     let text = findings[0].to_string();
     assert!(text.contains("out[id.x / 2u] = id.x") && text.contains("races"), "{text}");
+    let launch = findings[0].launch.unwrap();
+    assert_eq!(launch.file(), file!(), "the finding names the line of the launch");
+    assert!(text.contains(&launch.to_string()), "{text}");
+}
+
+fn unwritten(subject: &Subject) {
+    let ctx = cpu(subject, true);
+    let (queue, kernel) = (ctx.queue("main"), ctx.kernel_from(TEXT, "doubles").unwrap());
+    let launch = |out: &mut DeviceArray<u32>| {
+        queue.launch_dyn(&kernel, Grid::threads([8]), args![out = out]).unwrap();
+        queue.finish().wait().unwrap();
+        ctx.take_findings()
+    };
+    assert!(launch(&mut ctx.zeros([8]).unwrap()).is_empty(), "zeros are written");
+    let mut out = ctx.empty::<u32, 1>([8]).unwrap();
+    queue.fill(&mut out.slice(0..5).unwrap(), 1).unwrap();
+    let findings = launch(&mut out);
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    let Mistake::UnwrittenRead { element, .. } = &findings[0].mistake else { panic!("{}", findings[0]) };
+    assert_eq!((element.path.as_str(), findings[0].count), ("out[5]", 3));
+    assert!(launch(&mut out).is_empty(), "the first launch wrote all elements");
 }

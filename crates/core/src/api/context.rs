@@ -17,6 +17,8 @@ use crate::arrays::host_array::{Direction, HostArray};
 use crate::device::Lane;
 use crate::device::adapter::{self, Chosen};
 use crate::device::adapter_info::AdapterInfo;
+#[cfg(cpu_code)]
+use crate::device::check_options::CheckOptions;
 use crate::device::open::{DeviceSwitches, OpenOptions};
 use crate::device::wgpu_device::{SubmitPath, WgpuDevice};
 use crate::error::site::CommandKind;
@@ -116,8 +118,8 @@ impl Context {
     /// Opens the CPU as a device. The threads of the context are apart from those of the device.
     #[cfg(cpu_code)]
     pub(crate) fn on_threads(options: &ContextOptions, has_threads: bool) -> Result<Context> {
-        let (device, lanes) =
-            cpu_lane::open(options.lateness, options.launch_limit, options.check || is_set(CHECK))?;
+        let checks = checks_or_variable(options.check);
+        let (device, lanes) = cpu_lane::open(options.lateness, options.launch_limit, checks)?;
         let engine = Engine::new(device.clone(), lanes, options.policy, has_threads);
         Ok(Self::of(Owner::new(engine, Some(device), None, AdapterInfo::cpu())))
     }
@@ -220,6 +222,8 @@ impl Context {
 
     #[cfg(cpu)]
     pub(crate) fn on_faulty_cpu(options: CpuOptions, faults: CpuFaults, policy: Policy) -> Context {
+        #[cfg(cpu_code)]
+        let options = CpuOptions { check: checks_or_variable(options.check), ..options };
         let (device, lanes) = cpu::open_with(&options, &faults);
         let engine = Engine::new(device.clone(), lanes, policy, options.threads);
         Self::of(Owner::new(engine, Some(device), None, AdapterInfo::cpu_recorder()))
@@ -228,10 +232,13 @@ impl Context {
     /// Returns the mistakes of kernels that the checks of [`ContextOptions::check`] have found so far, and forgets them.
     /// The list is empty without checks, and on every adapter but the CPU.
     ///
+    /// A mistake that several launches of one line have is one finding with their number. At most 1,000 findings are kept.
+    ///
     /// # Example
     /// ```
-    /// use fencepost::{AdapterChoice, Context, ContextOptions, Grid, args};
-    /// let options = ContextOptions { adapter: AdapterChoice::Cpu, check: true, ..ContextOptions::default() };
+    /// use fencepost::{AdapterChoice, CheckOptions, Context, ContextOptions, Grid, args};
+    /// let check = Some(CheckOptions::default());
+    /// let options = ContextOptions { adapter: AdapterChoice::Cpu, check, ..ContextOptions::default() };
     /// let ctx = Context::with_options(options).wait()?;
     /// let text = "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
     ///     @compute @workgroup_size(4) fn k(@builtin(local_invocation_index) i: u32) { x[i / 2u] = i; }";
@@ -241,6 +248,7 @@ impl Context {
     /// queue.finish().wait()?;
     /// let findings = ctx.take_findings();
     /// assert!(findings[0].to_string().contains("x[0]"), "two invocations write it: {}", findings[0]);
+    /// assert_eq!(findings[0].launch.unwrap().file(), file!());
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[cfg(all(feature = "cpu", not(target_arch = "wasm32")))] // `cfg(cpu_code)`, in a form that the documentation shows
@@ -472,10 +480,10 @@ impl Context {
     }
 }
 
-/// Returns `true` if a variable is `1`.
+/// Returns the chosen checks, or the default ones if the environment variable turns checks on.
 #[cfg(cpu_code)]
-fn is_set(variable: &str) -> bool {
-    std::env::var(variable).is_ok_and(|value| value.trim() == "1")
+fn checks_or_variable(chosen: Option<CheckOptions>) -> Option<CheckOptions> {
+    chosen.or_else(|| std::env::var(CHECK).is_ok_and(|value| value.trim() == "1").then(CheckOptions::default))
 }
 
 impl fmt::Debug for Context {

@@ -1,6 +1,7 @@
 //! The options with which a context is opened.
 
 use crate::device::adapter_choice::AdapterChoice;
+use crate::device::check_options::CheckOptions;
 use crate::device::{CostModel, LAUNCH_LIMIT};
 use crate::record::recorder_choice::RecorderChoice;
 use crate::scheduler::ordering::policy::Policy;
@@ -42,14 +43,16 @@ pub struct ContextOptions {
     /// the drivers llvmpipe and SwiftShader store no code, and many drivers have a folder of their own. A relative path
     /// is relative to the working folder at the time of opening.
     pub kernel_folder: Option<PathBuf>,
-    /// Is true if each launch is checked, on the CPU as a device; other adapters ignore the option. The environment
-    /// variable `FENCEPOST_CHECK=1` does the same.
+    /// Checks each launch, on the CPU as a device; other adapters ignore the option. The environment variable
+    /// `FENCEPOST_CHECK=1` does the same with the default options.
     ///
-    /// A check finds races between invocations and between workgroups, indices out of range, barriers that only some
-    /// invocations reach, integer divisions by zero, shifts by too many bits, and conversions of floats out of range.
-    /// [`Context::take_findings`](crate::Context::take_findings) returns what was found, and the log has it as errors. A
-    /// checked kernel is interpreted, and runs two to ten times as long as an interpreted one without checks.
-    pub check: bool,
+    /// A check finds races between invocations and between workgroups, reads of device memory that nothing wrote, indices
+    /// out of range, barriers that only some invocations reach, and what [`CheckOptions`] adds.
+    /// [`Context::take_findings`](crate::Context::take_findings) returns what was found, each mistake once, and the log
+    /// has it as errors. A checked kernel is interpreted, and runs two to seven times as long as an interpreted one
+    /// without checks. A new array never has memory that an unfinished command uses, so a checked program may need more
+    /// memory.
+    pub check: Option<CheckOptions>,
     /// Limits the time of each launch on the CPU as a device. The default is 60 seconds, and `Duration::MAX` is no limit.
     ///
     /// A launch that runs longer is stopped and ends its queue with
@@ -67,7 +70,7 @@ impl Default for ContextOptions {
             recorder: RecorderChoice::default(),
             lateness: CostModel::LATENESS,
             kernel_folder: None,
-            check: false,
+            check: None,
             launch_limit: LAUNCH_LIMIT,
         }
     }

@@ -340,7 +340,10 @@ fn clear<T: Element>(array: &ArrayRef) -> Result<()> {
         let _state = engine.lock();
         array.storage.block().order().fresh
     };
-    if !fresh && let Some(mut access) = engine.try_host_access(&array.span(), HostUseKind::Write)? {
+    if fresh {
+        array.storage.owner.device().host_writes(array.storage.block(), array.span().range());
+    } else if let Some(mut access) = engine.try_host_access(&array.span(), HostUseKind::Write)? {
+        access.writes(array.span().range());
         bytes::with_mut(&mut access, array.offset, array.len, |host: &mut [T]| host.fill(T::zeroed()));
     }
     Ok(())

@@ -147,9 +147,13 @@ impl Storage {
         let mut guard = owner.engine().lock();
         guard.check(slot)?;
         let mut pool = std::mem::take(&mut guard.pool);
-        let block = pool.take(heap, size, |block| usable(&guard, block, slot));
+        let only_idle = owner.device().tracks_writes();
+        let is_idle = |block: &Arc<Block>| Arc::strong_count(block) == 1;
+        let block =
+            pool.take(heap, size, |block| usable(&guard, block, slot) && (!only_idle || is_idle(block)));
         guard.pool = pool;
         if let Some(block) = &block {
+            owner.device().begin_array(block);
             let mut order = block.order();
             order.label = label.clone();
             order.host_reads = false;

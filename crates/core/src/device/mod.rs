@@ -15,6 +15,7 @@ pub(crate) mod adapter;
 pub(crate) mod adapter_choice;
 pub(crate) mod adapter_info;
 pub(crate) mod bind_groups;
+pub(crate) mod check_options;
 pub(crate) mod driver_remedy;
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) mod gl_instance;
@@ -39,7 +40,7 @@ use crate::memory::staged_bytes::Staged;
 use crate::work::compiled_kernel::{Pipeline, Recipe};
 use fencepost_sync::Stamp;
 use fencepost_sync::backend::Fence;
-
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -50,8 +51,8 @@ pub(crate) const LAUNCH_LIMIT: Duration = Duration::from_secs(60);
 /// objects.
 ///
 /// Any thread of the program or of the context may call a method, and several threads may call at the same time. The
-/// caller does not hold the state lock S. It may hold S only for `caps`, `recorder`, `hardware` and
-/// `nanoseconds_a_tick`, which return at once.
+/// caller does not hold the state lock S. It may hold S only for `caps`, `recorder`, `hardware`, `nanoseconds_a_tick`,
+/// `tracks_writes`, `begin_array` and `host_writes`, which return at once.
 ///
 /// When the device is lost, the fences of all lanes return [`Lost`](fencepost_sync::Lost). A method that can fail may
 /// then return any error, which the caller replaces by `DeviceLost`.
@@ -110,6 +111,20 @@ pub(crate) trait Device: Allocate + Send + Sync {
     /// block afterwards. No command in flight uses the block. The implementer returns soon: if a cache is locked, it
     /// drops the objects in a later call.
     fn forget(&self, block: &Block);
+
+    /// Returns `true` if the device knows which bytes of a block were written. The pool then gives a new array only a
+    /// block that no command refers to.
+    fn tracks_writes(&self) -> bool {
+        false
+    }
+
+    /// Records that a new array has a block of the pool, so that no byte of the block is written. No command in flight
+    /// uses the block.
+    fn begin_array(&self, _block: &Block) {}
+
+    /// Records that the host writes a range, or that the bytes of new memory count as zeros. Earlier commands that use
+    /// the range are complete, and later ones run after the call.
+    fn host_writes(&self, _block: &Block, _range: Range<u64>) {}
 
     /// Runs the driver's callbacks and deferred frees, and returns without blocking.
     ///

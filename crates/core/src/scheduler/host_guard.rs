@@ -91,6 +91,9 @@ impl Engine {
         };
         state.host_uses += 1;
         order.fresh &= !want.writes();
+        if want == (HostUseKind::Map { write: true }) {
+            self.device.host_writes(&span.block, span.range()); // what the program changes is not known
+        }
         if want != HostUseKind::Read && span.block.direct() {
             save_reads(&mut order, span, &access);
         }
@@ -180,6 +183,11 @@ impl Engine {
 }
 
 impl HostGuard {
+    /// Records that the host writes a range with this access. A map to write has recorded its whole range.
+    pub(crate) fn writes(&self, range: Range<u64>) {
+        self.engine.device.host_writes(self.access.block(), range);
+    }
+
     /// Adds the uses that this guard had to wait for to the host clock, before the program receives the bytes of
     /// `range`.
     pub(crate) fn report_done(&self, range: Range<u64>) {

@@ -8,6 +8,7 @@ use crate::work::span::{Span, Touch};
 use fencepost_kernels::{Access, ParamsBlock};
 use fencepost_sync::prim::{Mutex, lock};
 use std::ops::Range;
+use std::panic::Location;
 use std::sync::Arc;
 
 /// Limits the boxes kept for later launches: the launches of four full batches.
@@ -25,6 +26,9 @@ pub(crate) struct Launch {
     pub(crate) bindings: Vec<BoundArray>,
     /// Holds the packed `params`. The block is empty if the kernel has none.
     pub(crate) params: ParamsBlock,
+    /// Is the line of the program's call: the launch, or the load of its graph.
+    #[cfg_attr(not(cpu_code), allow(dead_code, reason = "only the checks of kernels name the line"))]
+    pub(crate) at: Option<&'static Location<'static>>,
 }
 
 /// Describes an array argument of a launch.
@@ -119,9 +123,14 @@ impl Launch {
 
     /// Returns a copy of the launch.
     pub(crate) fn duplicate(&self) -> Self {
-        let Self { kernel, groups, indirect, bindings, params } = self;
-        let (kernel, indirect) = (kernel.clone(), indirect.clone());
-        Self { kernel, groups: *groups, indirect, bindings: bindings.clone(), params: params.clone() }
+        Self {
+            kernel: self.kernel.clone(),
+            groups: self.groups,
+            indirect: self.indirect.clone(),
+            bindings: self.bindings.clone(),
+            params: self.params.clone(),
+            at: self.at,
+        }
     }
 
     /// Drops the references to the kernel and the blocks.

@@ -60,7 +60,15 @@ impl<'k> Checker<'k> {
     }
 
     /// Finds the mistakes that only the end of the launch shows.
-    pub(super) fn finish(&mut self) {
+    ///
+    /// In a launch that ended early, invocations that did not run might have written what others read, so such reads are
+    /// no finding.
+    pub(super) fn finish(&mut self, complete: bool) {
+        if !complete {
+            self.unread.clear();
+            self.unread_storage.clear();
+            self.unread_far.clear();
+        }
         self.pass(true);
         self.pass(false);
         race::find(&mut self.list, &self.names, &self.memories, &self.far, true);
@@ -150,7 +158,7 @@ impl<'k> Checker<'k> {
     /// Returns `true` for an access to an element whose index was out of range: the text does not say which one it is.
     fn is_moved(&self, site: &Site) -> bool {
         let Some(pointer) = site.expression else { return false };
-        let mut chain = self.names.sites.chain(site, pointer);
+        let mut chain = self.names.chain(site, pointer);
         chain.any(|at| self.moved.contains(&(site.invocation, site.function, at)))
     }
 
@@ -161,7 +169,7 @@ impl<'k> Checker<'k> {
         let (names, module) = (&self.names, self.names.program.module());
         let (number, actor) = (names.sites.number(&site), self.first + u64::from(site.invocation));
         self.list.add(Key::Index { site: number }, [actor, 0, 0, 0, 0, 0], || {
-            let (function, info) = (names.sites.function(&site), names.sites.info(&site));
+            let (function, info) = (names.function(&site), names.info(&site));
             let (base, index) = match function.expressions[expression] {
                 Expression::Access { base, index } => {
                     let ty = info[index].ty.inner_with(&module.types);
@@ -199,7 +207,7 @@ impl Observer for Checker<'_> {
     }
 
     fn atomic(&mut self, site: Site, touched: Touched) {
-        self.access(site, touched, self.names.sites.atomic_kind(&site));
+        self.access(site, touched, self.names.atomic_kind(&site));
     }
 
     fn index(&mut self, site: Site, index: u64, len: u64) {
@@ -216,7 +224,7 @@ impl Observer for Checker<'_> {
         let actor = self.first + u64::from(site.invocation);
         let order = [actor, 0, 0, 0, 0, 0];
         if check == Check::Float && self.options.nan {
-            let (function, info) = (names.sites.function(&site), names.sites.info(&site));
+            let (function, info) = (names.function(&site), names.info(&site));
             let Some(expression) = site.expression else { return };
             let module = names.program.module();
             if let Some(operation) = new_nan(module, function, info, expression, operands) {

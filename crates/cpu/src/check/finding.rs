@@ -1,7 +1,8 @@
 //! A mistake that a check found.
 
-use crate::error::Place;
+use crate::error::{Fault, Place};
 use std::fmt::{self, Display, Formatter};
+use std::panic::Location;
 
 /// Names an invocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -176,9 +177,26 @@ pub struct Finding {
     /// Says how often the mistake is there. A race counts once for each word, for each pair of places of its lines, and for
     /// each time between two barriers.
     pub count: u64,
+    /// Is the line of the program that launched the kernel, if the caller of the run knows it.
+    pub launch: Option<&'static Location<'static>>,
+}
+
+/// Is the outcome of a run with checks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckedRun {
+    /// Lists the mistakes in the order of the text, those before a fault too.
+    pub findings: Vec<Finding>,
+    /// Is the fault that ended the run early. A barrier that some invocations miss is a finding, and no fault.
+    pub fault: Option<Fault>,
 }
 
 impl Finding {
+    /// Returns `true` if a finding of another run is the same mistake: of the same kernel and launch, at the same lines,
+    /// and with the same array. The invocations, the element and the values may differ.
+    pub fn is_same_mistake(&self, other: &Self) -> bool {
+        self.kernel == other.kernel && self.launch == other.launch && self.mistake.is_like(&other.mistake)
+    }
+
     /// Returns the place of the mistake; for a race, the place that comes first in the text.
     pub fn place(&self) -> Option<&Place> {
         self.mistake.step().place.as_ref()
@@ -199,6 +217,36 @@ impl Mistake {
             | Self::ConversionOutOfRange { step, .. }
             | Self::NewNan { step, .. } => step,
         }
+    }
+
+    /// Returns the second step of the mistake, if it has two.
+    fn other_step(&self) -> Option<&Step> {
+        match self {
+            Self::RaceInWorkgroup(race) | Self::RaceBetweenWorkgroups(race) => Some(&race.other.step),
+            Self::BarrierMissed { absent: Absent::Waits(step), .. } => Some(step),
+            _ => None,
+        }
+    }
+
+    /// Returns the name of the array of the mistake, if it has one.
+    fn array(&self) -> Option<&str> {
+        match self {
+            Self::RaceInWorkgroup(race) | Self::RaceBetweenWorkgroups(race) => Some(&race.element.array),
+            Self::UnwrittenRead { element, .. } => Some(&element.array),
+            Self::IndexOutOfRange { array, .. } => Some(array),
+            _ => None,
+        }
+    }
+
+    /// Returns `true` if another mistake is of the same kind, at the same lines and with the same array.
+    fn is_like(&self, other: &Self) -> bool {
+        let line = |step: Option<&Step>| {
+            step.and_then(|step| step.place.as_ref()).map(|place| (place.label.clone(), place.line))
+        };
+        std::mem::discriminant(self) == std::mem::discriminant(other)
+            && line(Some(self.step())) == line(Some(other.step()))
+            && line(self.other_step()) == line(other.other_step())
+            && self.array() == other.array()
     }
 }
 
@@ -223,7 +271,10 @@ impl Display for InvocationId {
 impl Display for Finding {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "kernel `{}`: {}", self.kernel, self.mistake)?;
-        if self.count > 1 { write!(f, "\n  = {} times in all", self.count) } else { Ok(()) }
+        if self.count > 1 {
+            write!(f, "\n  = {} times in all", self.count)?;
+        }
+        self.launch.map_or(Ok(()), |line| write!(f, "\n  = launched at {line}"))
     }
 }
 

@@ -96,7 +96,12 @@ impl List {
     /// Returns the findings, in the order of their places.
     pub(super) fn finish(self, kernel: &str, most: usize) -> Vec<Finding> {
         let entries = self.entries.into_values();
-        let finding = |Entry { count, mistake, .. }: Entry| Finding { kernel: kernel.into(), mistake, count };
+        let finding = |Entry { count, mistake, .. }: Entry| Finding {
+            kernel: kernel.into(),
+            mistake,
+            count,
+            launch: None,
+        };
         let mut findings: Vec<Finding> = entries.map(finding).collect();
         findings.sort_by_cached_key(|finding| {
             let place = finding.place();

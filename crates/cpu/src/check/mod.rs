@@ -46,31 +46,32 @@ mod unread;
 
 use crate::error::Fault;
 use crate::interpret::Interpreter;
-use crate::program::Program;
 use crate::run::GridRun;
 use checker::Checker;
 use memory::Memories;
 use names::Names;
 
-pub use finding::{Absent, Access, AccessKind, Element, Finding, InvocationId, Mistake, Race, Step};
+pub use finding::{
+    Absent, Access, AccessKind, CheckedRun, Element, Finding, InvocationId, Mistake, Race, Step,
+};
 pub use options::CheckOptions;
 pub use shadow::{Bound, Shadow};
+pub(crate) use sites::Sites;
 
 /// Runs workgroups and returns their mistakes.
 pub(crate) fn run(
-    (program, interpreter): (&Program, &Interpreter),
+    (interpreter, sites): (&Interpreter, &Sites),
     run: &GridRun<'_>,
     bound: &[Bound],
     shadow: &mut Shadow,
     options: &CheckOptions,
-) -> Result<Vec<Finding>, Fault> {
+) -> CheckedRun {
+    let program = interpreter.program();
     let memories = Memories::new(program, interpreter, run, bound, shadow, options.unwritten_workgroup);
-    let mut checker = Checker::new(Names::new(program, interpreter, run.groups), memories, *options);
+    let mut checker = Checker::new(Names::new(program, interpreter, sites, run.groups), memories, *options);
     let result = interpreter.run_observed(run, &mut checker);
-    checker.finish();
+    checker.finish(result.is_ok());
     checker.memories.give_back(shadow);
-    match result {
-        Ok(()) | Err(Fault::Barrier { .. }) => Ok(checker.list.finish(program.name(), options.most)),
-        Err(fault) => Err(fault),
-    }
+    let fault = result.err().filter(|fault| !matches!(fault, Fault::Barrier { .. }));
+    CheckedRun { findings: checker.list.finish(program.name(), options.most), fault }
 }

@@ -3,11 +3,12 @@
 use super::finding::{Access, AccessKind, Element, InvocationId, Race, Step};
 use super::path;
 use super::sets::Actor;
-use super::sites::Sites;
+use super::sites::{self, Sites};
 use crate::error::Place;
-use crate::interpret::Interpreter;
+use crate::interpret::{AtomicAccess, Interpreter, Site};
 use crate::program::Program;
-use naga::{GlobalVariable, Handle};
+use naga::valid::FunctionInfo;
+use naga::{Expression, Function, GlobalVariable, Handle};
 
 /// Is an access by its numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,15 +22,56 @@ pub(super) struct Raw {
 pub(super) struct Names<'k> {
     pub(super) program: &'k Program,
     pub(super) interpreter: &'k Interpreter,
-    pub(super) sites: Sites<'k>,
+    pub(super) sites: &'k Sites,
     groups: [u32; 3],
 }
 
 impl<'k> Names<'k> {
     /// Finds the names of a launch with this number of workgroups along each axis.
-    pub(super) fn new(program: &'k Program, interpreter: &'k Interpreter, groups: [u32; 3]) -> Self {
-        let sites = Sites::new(program, interpreter);
+    pub(super) fn new(
+        program: &'k Program,
+        interpreter: &'k Interpreter,
+        sites: &'k Sites,
+        groups: [u32; 3],
+    ) -> Self {
         Self { program, interpreter, sites, groups }
+    }
+
+    /// Returns the function of an instruction.
+    pub(super) fn function(&self, site: &Site) -> &'k Function {
+        self.interpreter.function(site.function)
+    }
+
+    /// Returns what naga knows about the function of an instruction.
+    pub(super) fn info(&self, site: &Site) -> &'k FunctionInfo {
+        sites::info(self.program, site.function)
+    }
+
+    /// Says how an instruction accesses an atomic variable.
+    pub(super) fn atomic_kind(&self, site: &Site) -> AccessKind {
+        match self.interpreter.atomic_access(site.function, site.op) {
+            Some(AtomicAccess::Load) => AccessKind::AtomicRead,
+            Some(AtomicAccess::Store) => AccessKind::AtomicWrite,
+            Some(AtomicAccess::Change) | None => AccessKind::AtomicChange,
+        }
+    }
+
+    /// Lists the choices of an element by which a pointer was computed. Only pointers to an invocation's own variables go
+    /// to functions, so the pointer of an access to memory begins in the function of the access.
+    pub(super) fn chain(
+        &self,
+        site: &Site,
+        pointer: Handle<Expression>,
+    ) -> impl Iterator<Item = Handle<Expression>> {
+        let (expressions, mut at) = (&self.function(site).expressions, Some(pointer));
+        std::iter::from_fn(move || {
+            let own = at?;
+            at = match expressions[own] {
+                Expression::Access { base, .. } | Expression::AccessIndex { base, .. } => Some(base),
+                _ => None,
+            };
+            Some(own)
+        })
     }
 
     /// Counts the invocations of a workgroup.

@@ -68,6 +68,24 @@ impl Shadow {
         }
     }
 
+    /// Moves buffers to a new shadow, for a launch that binds them. Until [`join`](Self::join), bytes of them can be
+    /// marked here too.
+    pub fn split(&mut self, buffers: impl IntoIterator<Item = u64>) -> Self {
+        let moved = buffers.into_iter().filter_map(|buffer| Some((buffer, self.buffers.remove(&buffer)?)));
+        Self { buffers: moved.collect() }
+    }
+
+    /// Adds all that is written in another shadow.
+    pub fn join(&mut self, other: Self) {
+        for (buffer, mut words) in other.buffers {
+            if let Some(own) = self.buffers.remove(&buffer) {
+                reserve(&mut words, 4 * own.len() as u64);
+                words.iter_mut().zip(own).for_each(|(word, own)| *word |= own);
+            }
+            self.buffers.insert(buffer, words);
+        }
+    }
+
     /// Forgets a buffer. No byte of a new buffer with the same key is written.
     pub fn forget(&mut self, buffer: u64) {
         self.buffers.remove(&buffer);
@@ -130,5 +148,22 @@ mod tests {
         assert_eq!(written, [1, 2, 7, 11, 16]);
         shadow.forget(1);
         assert!(!shadow.is_written(1, 3));
+    }
+
+    #[test]
+    fn what_is_marked_while_a_buffer_is_moved_away_is_added() {
+        let mut shadow = Shadow::new();
+        shadow.write(1, 0..4);
+        shadow.write(2, 0..4);
+        let mut moved = shadow.split([1, 1, 5]);
+        assert!(!shadow.is_written(1, 0) && shadow.is_written(2, 0));
+        assert!(moved.is_written(1, 0) && !moved.is_written(2, 0));
+        shadow.write(1, 8..13);
+        moved.write(1, 4..6);
+        moved.write(5, 0..1);
+        shadow.join(moved);
+        let written = (0..16).filter(|&byte| shadow.is_written(1, byte)).collect::<Vec<_>>();
+        assert_eq!(written, [0, 1, 2, 3, 4, 5, 8, 9, 10, 11, 12]);
+        assert!(shadow.is_written(2, 0) && shadow.is_written(5, 0));
     }
 }

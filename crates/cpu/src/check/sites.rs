@@ -1,8 +1,7 @@
 //! Describes the instructions of a program for a check.
 
-use super::finding::AccessKind;
 use super::operands::Check;
-use crate::interpret::{AtomicAccess, Interpreter, Site};
+use crate::interpret::{Interpreter, Site};
 use crate::program::Program;
 use naga::valid::FunctionInfo;
 use naga::{Barrier, Block, Expression, Function, Handle, Span, Statement, TypeInner, VectorSize};
@@ -16,10 +15,8 @@ pub(super) struct Vector {
     pub(super) bytes: u64,
 }
 
-/// Knows the instructions of all functions by one number for each.
-pub(super) struct Sites<'k> {
-    program: &'k Program,
-    interpreter: &'k Interpreter,
+/// Knows the instructions of all functions by one number for each. It is made once for a kernel.
+pub(crate) struct Sites {
     /// Holds the number of the first instruction of each function.
     first: Vec<u32>,
     spans: Vec<Span>,
@@ -30,9 +27,9 @@ pub(super) struct Sites<'k> {
     barriers: FxHashMap<(usize, usize), Barrier>,
 }
 
-impl<'k> Sites<'k> {
+impl Sites {
     /// Lists the instructions of a program.
-    pub(super) fn new(program: &'k Program, interpreter: &'k Interpreter) -> Self {
+    pub(crate) fn new(program: &Program, interpreter: &Interpreter) -> Self {
         let (mut first, mut spans, mut checks, mut vectors) =
             (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut barriers = FxHashMap::default();
@@ -48,7 +45,7 @@ impl<'k> Sites<'k> {
                 barriers.insert((number, start(span)), flags);
             }
         }
-        Self { program, interpreter, first, spans, checks, vectors, barriers }
+        Self { first, spans, checks, vectors, barriers }
     }
 
     /// Returns the number of an instruction.
@@ -71,51 +68,15 @@ impl<'k> Sites<'k> {
         self.vectors[number as usize]
     }
 
-    /// Says how an instruction accesses an atomic variable.
-    pub(super) fn atomic_kind(&self, site: &Site) -> AccessKind {
-        match self.interpreter.atomic_access(site.function, site.op) {
-            Some(AtomicAccess::Load) => AccessKind::AtomicRead,
-            Some(AtomicAccess::Store) => AccessKind::AtomicWrite,
-            Some(AtomicAccess::Change) | None => AccessKind::AtomicChange,
-        }
-    }
-
     /// Says which memory a barrier orders.
     pub(super) fn barrier(&self, site: &Site) -> Barrier {
         let span = self.span(self.number(site));
         self.barriers.get(&(site.function, start(span))).copied().unwrap_or(Barrier::all())
     }
-
-    /// Returns the function of an instruction.
-    pub(super) fn function(&self, site: &Site) -> &'k Function {
-        self.interpreter.function(site.function)
-    }
-
-    /// Returns what naga knows about the function of an instruction.
-    pub(super) fn info(&self, site: &Site) -> &'k FunctionInfo {
-        info(self.program, site.function)
-    }
-
-    /// Lists the choices of an element by which a pointer was computed. Only pointers to an invocation's own variables go
-    /// to functions, so the pointer of an access to memory begins in the function of the access.
-    pub(super) fn chain(
-        &self,
-        site: &Site,
-        pointer: Handle<Expression>,
-    ) -> impl Iterator<Item = Handle<Expression>> {
-        let (expressions, mut at) = (&self.function(site).expressions, Some(pointer));
-        std::iter::from_fn(move || {
-            let own = at?;
-            at = match expressions[own] {
-                Expression::Access { base, .. } | Expression::AccessIndex { base, .. } => Some(base),
-                _ => None,
-            };
-            Some(own)
-        })
-    }
 }
 
-fn info(program: &Program, function: usize) -> &FunctionInfo {
+/// Returns what naga knows about a function by its number.
+pub(super) fn info(program: &Program, function: usize) -> &FunctionInfo {
     let handle = program.module().functions.iter().nth(function).map(|(handle, _)| handle);
     handle.map_or_else(
         || program.info().get_entry_point(program.entry_index()),

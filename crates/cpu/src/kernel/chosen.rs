@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::interpret::Interpreter;
 use crate::program::Program;
 use crate::run::GridRun;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 impl CpuKernel {
     /// Prepares a program for the interpreter, and compiles nothing.
@@ -20,6 +20,7 @@ impl CpuKernel {
     pub fn interpreted(program: Arc<Program>) -> Result<Self> {
         Ok(Self {
             interpreter: Interpreter::new(program)?,
+            sites: OnceLock::new(),
             #[cfg(all(feature = "compile", not(target_family = "wasm")))]
             compiled: None,
         })

@@ -1,6 +1,6 @@
 //! Makes kernels from texts and checks launches of them.
 
-use fencepost_cpu::{Bound, Cells, CheckOptions, CpuKernel, Finding, GridRun, Program, Shadow};
+use fencepost_cpu::{Bound, Cells, CheckOptions, CheckedRun, CpuKernel, Finding, GridRun, Program, Shadow};
 use fencepost_kernels::{Interface, Module, ShaderSource};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -81,6 +81,13 @@ impl Launch {
 
     /// Checks a run with a seed and a shadow.
     pub(crate) fn check_with(&self, seed: u64, shadow: &mut Shadow) -> Vec<Finding> {
+        let CheckedRun { findings, fault } = self.check_until(seed, shadow, &AtomicBool::new(false));
+        assert_eq!(fault, None);
+        findings
+    }
+
+    /// Checks a run with a seed and a shadow, until it is stopped.
+    pub(crate) fn check_until(&self, seed: u64, shadow: &mut Shadow, stop: &AtomicBool) -> CheckedRun {
         let mut words: Vec<Vec<u128>> = self.buffers.iter().map(|buffer| aligned(buffer)).collect();
         let own = words
             .iter_mut()
@@ -89,10 +96,9 @@ impl Launch {
         let own: Vec<Cells<'_>> = own.collect();
         let first = |bound: &Bound| self.bound.iter().position(|other| other == bound);
         let cells: Vec<Cells<'_>> = self.bound.iter().filter_map(first).map(|at| own[at]).collect();
-        let (stop, range, params) = (AtomicBool::new(false), 0..GridRun::all(self.groups), &self.params[..]);
-        let run = GridRun { groups: self.groups, range, params, buffers: &cells, seed, stop: &stop };
-        let findings = self.kernel.kernel.run_checked(&run, &self.bound, shadow, &self.options);
-        findings.unwrap_or_else(|fault| panic!("{fault}"))
+        let (range, params) = (0..GridRun::all(self.groups), &self.params[..]);
+        let run = GridRun { groups: self.groups, range, params, buffers: &cells, seed, stop };
+        self.kernel.kernel.run_checked(&run, &self.bound, shadow, &self.options)
     }
 }
 

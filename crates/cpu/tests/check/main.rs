@@ -8,3 +8,4 @@ mod pairs;
 mod planted;
 mod shadow;
 mod silence;
+mod stopped;

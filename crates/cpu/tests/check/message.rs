@@ -81,3 +81,42 @@ fn the_list_has_a_limit() {
     launch.options.most = 2;
     assert_eq!(launch.check(0).len(), 2);
 }
+
+#[test]
+fn a_finding_names_the_line_of_its_launch() {
+    let text = "@group(0) @binding(0) var<storage, read_write> out: array<u32>;
+@compute @workgroup_size(1) fn k() { out[0] = 1u / out[0]; }";
+    let mut findings = Launch::new(Kernel::text(text)).check(0);
+    assert_eq!(findings[0].launch, None, "a run has no line of its own");
+    let same = findings[0].clone();
+    let line = std::panic::Location::caller();
+    findings[0].launch = Some(line);
+    let shown = findings[0].to_string();
+    assert!(shown.ends_with(&format!("\n  = launched at {line}")), "{shown}");
+    assert!(
+        !findings[0].is_same_mistake(&same) && same.is_same_mistake(&same),
+        "launches of two lines differ"
+    );
+}
+
+#[test]
+fn findings_at_the_same_lines_are_the_same_mistake_whatever_the_element() {
+    let text = "@group(0) @binding(0) var<storage, read_write> out: array<u32>;
+@group(0) @binding(1) var<storage, read_write> other: array<u32>;
+@compute @workgroup_size(4) fn k(@builtin(local_invocation_index) i: u32) {
+    if i >= other[1] { out[i / 2u] = i; }
+    if i >= other[1] { out[i / 2u] = i; other[i / 2u + 8u] = i; }
+}";
+    let mut launch = Launch::new(Kernel::text(text));
+    launch.buffers[1][1] = 0;
+    let first = launch.check(0);
+    launch.buffers[1][1] = 2;
+    let second = launch.check(0);
+    assert_eq!((first.len(), second.len()), (4, 4), "{first:?}");
+    for (at, one) in first.iter().enumerate() {
+        let same: Vec<bool> = second.iter().map(|other| one.is_same_mistake(other)).collect();
+        let expected: Vec<bool> = (0..4).map(|other| other == at).collect();
+        assert_eq!(same, expected, "{one}");
+        assert_ne!(one, &second[at], "the elements differ");
+    }
+}

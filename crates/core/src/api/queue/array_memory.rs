@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::error::site::CommandKind;
 use crate::memory::block::Block;
 use crate::memory::heap::Heap;
+use crate::memory::host_access::HostUseKind;
 use crate::memory::pool::size_for;
 use crate::scheduler::ordering::admission::Admission;
 use crate::work::span::{Pattern, Span};
@@ -23,13 +24,20 @@ impl ArrayOps<'_> {
     }
 
     /// Enqueues a fill of the memory of a new array of a capture, unless the memory is new. Until the first replay, the
-    /// array has zeros, and not the bytes of a dropped array.
+    /// array has zeros, and not the bytes of a dropped array. The zeros do not count as written.
     fn clear_before_replays(&self, block: &Arc<Block>) -> Result<()> {
         if block.order().fresh {
             return Ok(());
         }
         let by = Admission { slot: Slot::CONTEXT, what: CommandKind::Fill, at: self.by.at };
         let dst = Span { block: block.clone(), offset: 0, size: block.size };
+        if self.owner.device().tracks_writes()
+            && let Some(access) = self.owner.engine().try_host_access(&dst, HostUseKind::Write)?
+        {
+            access.write(0, &vec![0; block.size as usize]);
+            self.owner.device().begin_array(block);
+            return Ok(());
+        }
         ArrayOps { owner: self.owner, by, captured: None }
             .enqueue(CommandKind::Fill, Work::Fill { dst, pattern: Pattern::ZERO })
     }

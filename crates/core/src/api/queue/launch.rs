@@ -118,7 +118,7 @@ impl CommandQueue {
             Err(error) => return self.capture_launch(gather, grid, (what, at), error),
         };
         let by = Admission { slot, what, at };
-        gather.complete(&grid)?;
+        gather.complete(&grid, at)?;
         if gather.launch.is_empty() {
             return Ok(());
         }
@@ -139,7 +139,7 @@ impl CommandQueue {
         let Some(captured) = self.captured_queue() else { return Err(error) };
         captured.begin_call();
         // A launch without workgroups is a node too, because an edit may give it some.
-        gather.complete(&grid)?;
+        gather.complete(&grid, site.1)?;
         captured.push(site, Work::Launch(gather.launch), None, None).map(|_| ())
     }
 }
@@ -179,7 +179,7 @@ impl CommandQueue {
                 .iter()
                 .try_for_each(|(value, _)| state.check_value(self.label(), value.token(), value.name()))
         })??;
-        gather.complete(&grid)?;
+        gather.complete(&grid, at)?;
         let what = CommandKind::Launch(gather.launch.kernel().id);
         let node = captured.push((what, at), Work::Launch(gather.launch), None, None)?;
         captured.with("launch_dyn", at, |state| {
@@ -233,12 +233,13 @@ impl<'a> LaunchArguments<'a> {
 
     /// Checks that all arguments are bound, and sets the number of workgroups.
     #[inline(always)] // an eager launch and a captured one call it, and the eager launch makes no call for it
-    fn complete(&mut self, grid: &Grid<'_>) -> Result<()> {
+    fn complete(&mut self, grid: &Grid<'_>, at: &'static Location<'static>) -> Result<()> {
         if let Some(error) = self.error.take() {
             return Err(error);
         }
         let left = self.slots.next();
         let launch = &mut *self.launch;
+        launch.at = Some(at);
         if left.is_some() || launch.bindings.len() != launch.kernel().interface.bindings.len() {
             return Err(incomplete(launch, left));
         }

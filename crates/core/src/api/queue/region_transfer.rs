@@ -152,6 +152,7 @@ impl ArrayOps<'_> {
         let Some(access) = self.try_host_write(&rows.target(block))? else { return Ok(false) };
         for (from, to) in rows.iter().map(|(from, to)| (from as usize, to)) {
             access.write(to, &bytes[from..from + rows.row as usize]);
+            access.writes(to..to + rows.row);
         }
         self.finish_host_write(access, bytes.len() as u64);
         Ok(true)

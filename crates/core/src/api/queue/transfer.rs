@@ -53,7 +53,10 @@ impl ArrayOps<'_> {
             let counts = state.policy() != Policy::Checked || self.by.slot == Slot::CONTEXT;
             counts && array.array.storage.block().order().fresh
         };
-        if !fresh {
+        if fresh {
+            let block = array.array.storage.block();
+            self.owner.device().host_writes(block, 0..block.size);
+        } else {
             self.fill_pattern(&array.array, Pattern::ZERO)?;
         }
         Ok(array)
@@ -101,6 +104,7 @@ impl ArrayOps<'_> {
             && let Some(access) = self.try_host_write(&dst)?
         {
             access.write(dst.offset, bytes);
+            access.writes(dst.range());
             self.finish_host_write(access, dst.size);
             return Ok(());
         }

@@ -1,7 +1,6 @@
 //! The limits, the memory and the kernels of the CPU.
 
 use super::failed_steps::FailedSteps;
-#[cfg(cpu_code)]
 use super::kernel_checks::KernelChecks;
 use super::run_code::MAX_GROUPS;
 use crate::device::Device;
@@ -22,6 +21,7 @@ use fencepost_kernels::HostKernel;
 use fencepost_sync::Stamp;
 use fencepost_sync::prim::{Mutex, lock};
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Names a form of the CPU as a device.
@@ -42,7 +42,6 @@ pub(crate) struct CpuDevice {
     allocated: Mutex<u64>,
     pub(super) staging: Arc<ByteMeter>,
     /// Checks the launches, if the program wants that.
-    #[cfg(cpu_code)]
     pub(super) checks: Option<Arc<KernelChecks>>,
     /// Holds the steps that failed while they were executed.
     pub(super) failed: Arc<FailedSteps>,
@@ -77,7 +76,6 @@ impl CpuDevice {
             form,
             caps,
             memory,
-            #[cfg(cpu_code)]
             checks: None,
             failed: Arc::default(),
             allocated: Mutex::default(),
@@ -159,11 +157,12 @@ impl Device for CpuDevice {
         self.staging.read()
     }
 
-    /// Takes the function of the program, then that of the library in the CPU recorder, and compiles the text of any
-    /// other kernel.
+    /// Takes the function of the program, then that of the library in the CPU recorder without checks, and compiles the
+    /// text of any other kernel.
     fn compile(&self, recipe: &Recipe<'_>) -> Result<Pipeline> {
         let given = lock(&self.kernels).get(&recipe.interface.entry).cloned();
-        let function = given.or_else(|| recipe.reference.clone().filter(|_| self.form == CpuForm::Recorder));
+        let runs_references = self.form == CpuForm::Recorder && self.checks.is_none();
+        let function = given.or_else(|| recipe.reference.clone().filter(|_| runs_references));
         if let Some(function) = function {
             return Ok(Pipeline::Host(HostCode::Function(function)));
         }
@@ -178,6 +177,24 @@ impl Device for CpuDevice {
     fn forget(&self, block: &Block) {
         let mut allocated = lock(&self.allocated);
         *allocated = allocated.saturating_sub(block.size);
+        drop(allocated);
+        self.begin_array(block);
+    }
+
+    fn tracks_writes(&self) -> bool {
+        self.checks.is_some()
+    }
+
+    fn begin_array(&self, block: &Block) {
+        if let Some(checks) = &self.checks {
+            checks.forget(block);
+        }
+    }
+
+    fn host_writes(&self, block: &Block, range: Range<u64>) {
+        if let Some(checks) = &self.checks {
+            checks.wrote(block, range);
+        }
     }
 
     fn tick(&self) -> bool {

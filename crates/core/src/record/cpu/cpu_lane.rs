@@ -6,6 +6,7 @@ use super::device_clock::DeviceClock;
 use super::failed_steps::FailedSteps;
 use super::kernel_checks::KernelChecks;
 use super::side_by_side::SideBySide;
+use crate::device::check_options::CheckOptions;
 use crate::device::recorder::{Failure, Keep, LaneValue, Recorder};
 use crate::device::{CostModel, Device, Lane};
 use crate::error::{Kind, Result};
@@ -48,18 +49,17 @@ struct LaneProgress {
     closing: bool,
 }
 
-/// Opens the CPU as a device. `lateness` and `launch_limit` are those of the context's options. With `checks`, each launch
-/// is checked.
+/// Opens the CPU as a device. `lateness`, `launch_limit` and `checks` are those of the context's options.
 ///
 /// # Errors
 /// Returns `Device` if the system gives no thread.
 pub(crate) fn open(
     lateness: Duration,
     launch_limit: Duration,
-    checks: bool,
+    checks: Option<CheckOptions>,
 ) -> Result<(Arc<CpuDevice>, Vec<Lane>)> {
     let mut device = CpuDevice::new(CpuForm::Device, u64::MAX);
-    device.checks = checks.then(Arc::default);
+    device.checks = checks.map(|options| Arc::new(KernelChecks::new(options)));
     let device = Arc::new(device);
     let lane = Arc::new(ThreadLane {
         state: Mutex::default(),
@@ -124,8 +124,9 @@ impl ThreadLane {
 
     fn execute(&self, steps: &[Step], clock: &mut DeviceClock, order: &mut StepOrder) {
         order.sort(steps);
-        let launches = SideBySide::new(steps, self.launch_limit, &self.failed, self.checks.as_deref());
-        let mut visitor = CpuVisitor::new(clock, &self.staging, launches);
+        let checks = self.checks.as_deref();
+        let launches = SideBySide::new(steps, self.launch_limit, &self.failed, checks);
+        let mut visitor = CpuVisitor::new(clock, &self.staging, launches, checks);
         let walked = order.walk(steps, &mut visitor);
         debug_assert!(walked.is_ok(), "bug: a step of the CPU returned an error");
         visitor.settle();
@@ -204,7 +205,7 @@ mod tests {
     use std::sync::mpsc::channel;
 
     fn context() -> Context {
-        of(open(CostModel::LATENESS, LAUNCH_LIMIT, false).expect("a thread"))
+        of(open(CostModel::LATENESS, LAUNCH_LIMIT, None).expect("a thread"))
     }
 
     fn of((device, lanes): (Arc<CpuDevice>, Vec<Lane>)) -> Context {
@@ -233,31 +234,6 @@ mod tests {
         go.send(()).expect("the function waits");
         done.wait().expect("no error");
         assert_eq!(queue.read(&x).wait().expect("a read"), [7]);
-    }
-
-    #[test]
-    fn a_checked_device_reports_a_race_once_and_nothing_of_a_correct_kernel() {
-        let ctx = of(open(CostModel::LATENESS, LAUNCH_LIMIT, true).expect("a thread"));
-        let text = "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
-            @compute @workgroup_size(4) fn races(@builtin(local_invocation_index) i: u32) { x[i / 2u] = i; }
-            @compute @workgroup_size(4) fn right(@builtin(local_invocation_index) i: u32) { x[i] = i; }";
-        let queue = ctx.queue("q");
-        let mut x = queue.zeros::<u32, 1>([4]).expect("memory");
-        for (entry, found) in [("right", 0), ("races", 1)] {
-            let kernel = ctx.kernel_from(text, entry).expect("it compiles");
-            for _ in 0..2 {
-                queue.launch_dyn(&kernel, Grid::groups([1]), args![x = &mut x]).expect("a launch");
-            }
-            queue.finish().wait().expect("a finding is no error");
-            let findings = ctx.take_findings();
-            assert_eq!(findings.len(), found, "{entry}: {findings:?}");
-            assert!(findings.iter().all(|finding| finding.kernel == entry), "{findings:?}");
-            assert!(
-                findings.iter().all(|finding| finding.to_string().contains("x[i / 2u] = i")),
-                "{findings:?}"
-            );
-        }
-        assert!(ctx.take_findings().is_empty(), "the findings were taken");
     }
 
     #[test]

@@ -7,9 +7,11 @@ use super::cpu_device::{CpuDevice, CpuForm};
 use super::cpu_work::{CpuVisitor, RunsLaunches};
 use super::device_clock::DeviceClock;
 use super::failed_steps::FailedSteps;
+use super::kernel_checks::KernelChecks;
 #[cfg(cpu_code)]
 use super::run_code::run_program;
 use super::run_code::{code_of, run_function};
+use crate::device::check_options::CheckOptions;
 use crate::device::recorder::{Failure, Keep, LaneValue, Recorder};
 use crate::device::{CostModel, LAUNCH_LIMIT, Lane};
 use crate::error::{Kind, Result};
@@ -52,11 +54,15 @@ pub struct CpuOptions {
     /// Is the same as [`ContextOptions::launch_limit`](crate::ContextOptions::launch_limit). A launch that is stopped
     /// writes nothing here.
     pub launch_limit: Duration,
+    /// Checks each launch, as [`ContextOptions::check`](crate::ContextOptions::check) does. The launches of built-in
+    /// kernels run their text then, in an order of the invocations that the seed chooses. In the browser the option is
+    /// ignored.
+    pub check: Option<CheckOptions>,
 }
 
 impl Default for CpuOptions {
     fn default() -> Self {
-        Self { seed: 0, lanes: 1, threads: true, memory: 1 << 34, launch_limit: LAUNCH_LIMIT }
+        Self { seed: 0, lanes: 1, threads: true, memory: 1 << 34, launch_limit: LAUNCH_LIMIT, check: None }
     }
 }
 
@@ -84,6 +90,7 @@ struct CpuDevices {
     staging: Arc<ByteMeter>,
     failed: Arc<FailedSteps>,
     launch_limit: Duration,
+    checks: Option<Arc<KernelChecks>>,
 }
 
 #[derive(Default)]
@@ -114,7 +121,13 @@ pub(crate) fn open(options: &CpuOptions) -> (Arc<CpuDevice>, Vec<Lane>) {
 /// Opens a CPU device that injects faults.
 pub(crate) fn open_with(options: &CpuOptions, faults: &CpuFaults) -> (Arc<CpuDevice>, Vec<Lane>) {
     let count = options.lanes.max(1);
-    let device = Arc::new(CpuDevice::new(CpuForm::Recorder, options.memory));
+    #[cfg_attr(not(cpu_code), allow(unused_mut, reason = "only this build checks kernels"))]
+    let mut device = CpuDevice::new(CpuForm::Recorder, options.memory);
+    #[cfg(cpu_code)]
+    {
+        device.checks = options.check.map(|options| Arc::new(KernelChecks::new(options)));
+    }
+    let device = Arc::new(device);
     let devices = Arc::new(Mutex::new(CpuDevices {
         rng: fastrand::Rng::with_seed(options.seed),
         delays: faults.delays,
@@ -125,6 +138,7 @@ pub(crate) fn open_with(options: &CpuOptions, faults: &CpuFaults) -> (Arc<CpuDev
         staging: device.staging.clone(),
         failed: device.failed.clone(),
         launch_limit: options.launch_limit,
+        checks: device.checks.clone(),
     }));
     let lane = |lane: usize| Lane {
         recorder: Box::new(CpuRecorder {
@@ -188,9 +202,10 @@ impl CpuDevices {
         let next = self.lanes[lane].batches[0].take(choice);
         let seed = self.rng.u64(1..);
         if let Some(next) = next.filter(|next| !self.failed.contain(next.step)) {
+            let checks = self.checks.as_deref();
             let launches =
-                AtOnce { seed, next: &next, failed: &self.failed, launch_limit: self.launch_limit };
-            execute(&next, &mut CpuVisitor::new(&mut self.clock, &self.staging, launches));
+                AtOnce { seed, next: &next, failed: &self.failed, launch_limit: self.launch_limit, checks };
+            execute(&next, &mut CpuVisitor::new(&mut self.clock, &self.staging, launches, checks));
         }
         self.finish(lane);
         true
@@ -268,14 +283,18 @@ struct AtOnce<'a> {
     next: &'a NextWork<'a>,
     failed: &'a FailedSteps,
     launch_limit: Duration,
+    checks: Option<&'a KernelChecks>,
 }
 
 impl<'e> RunsLaunches<'e> for AtOnce<'_> {
     fn launch(&mut self, launch: &'e Launch, params: &ParamsBlock) {
         let ran = match code_of(launch) {
-            HostCode::Function(function) => run_function(&**function, launch, params),
+            HostCode::Function(function) => run_function(&**function, launch, params, self.checks),
             #[cfg(cpu_code)]
-            HostCode::Program(program) => run_program(program, launch, params, self.seed, self.launch_limit),
+            HostCode::Program(program) => {
+                let (seed, limit) = (self.seed, self.launch_limit);
+                run_program(program, launch, params, seed, limit, self.checks)
+            }
         };
         if let Err(error) = ran {
             let error = match self.next.part {

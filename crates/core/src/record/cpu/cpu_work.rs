@@ -2,6 +2,7 @@
 
 use super::device_clock::DeviceClock;
 use super::host_bytes;
+use super::kernel_checks::KernelChecks;
 use crate::error::Result;
 use crate::memory::block::Block;
 use crate::memory::byte_meter::{ByteMeter, MeteredVec};
@@ -18,6 +19,7 @@ use crate::work::step::Work;
 use crate::work::time_slot::{Ticks, TimeSlot};
 use fencepost_kernels::ParamsBlock;
 use fencepost_sync::Lost;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Holds the bytes of a read.
@@ -55,6 +57,8 @@ pub(super) struct CpuVisitor<'e, 'v, L> {
     clock: &'v mut DeviceClock,
     staging: &'v Arc<ByteMeter>,
     launches: L,
+    /// Learns which bytes the work writes.
+    checks: Option<&'v KernelChecks>,
     /// Is the last level whose commands are timed, with the time at which they start: they run side by side.
     started: Option<(u32, u64)>,
     /// Lists the timed commands of the level that end when the launches are executed.
@@ -62,8 +66,29 @@ pub(super) struct CpuVisitor<'e, 'v, L> {
 }
 
 impl<'e, 'v, L: RunsLaunches<'e>> CpuVisitor<'e, 'v, L> {
-    pub(super) fn new(clock: &'v mut DeviceClock, staging: &'v Arc<ByteMeter>, launches: L) -> Self {
-        Self { clock, staging, launches, started: None, ends: Vec::new() }
+    pub(super) fn new(
+        clock: &'v mut DeviceClock,
+        staging: &'v Arc<ByteMeter>,
+        launches: L,
+        checks: Option<&'v KernelChecks>,
+    ) -> Self {
+        Self { clock, staging, launches, checks, started: None, ends: Vec::new() }
+    }
+
+    /// Copies a range to `offset` of a block.
+    fn transfer(&self, src: &Block, range: Range<u64>, dst: &Block, offset: u64) {
+        host_bytes::transfer(src, range.clone(), dst, offset);
+        if let Some(checks) = self.checks {
+            checks.copied(src, range, dst, offset);
+        }
+    }
+
+    /// Stores bytes at the start of a span, and records that the whole span is written.
+    fn store(&self, dst: &Span, bytes: &[u8]) {
+        host_bytes::write(&dst.block, dst.offset, bytes);
+        if let Some(checks) = self.checks {
+            checks.wrote(&dst.block, dst.range());
+        }
     }
 
     fn run(&mut self, launch: &'e Launch, params: &ParamsBlock) -> Result<()> {
@@ -102,25 +127,27 @@ impl<'e, L: RunsLaunches<'e>> WorkVisitor<'e> for CpuVisitor<'e, '_, L> {
     }
 
     fn copy(&mut self, src: &'e Span, dst: &'e Span) -> Result<()> {
-        host_bytes::transfer(&src.block, src.range(), &dst.block, dst.offset);
+        self.transfer(&src.block, src.range(), &dst.block, dst.offset);
         Ok(())
     }
 
     fn region(&mut self, copy: &'e RegionCopy) -> Result<()> {
-        run_region(copy);
+        for (from, to) in copy.rows.iter() {
+            self.transfer(&copy.src.block, from..from + copy.rows.row, &copy.dst.block, to);
+        }
         Ok(())
     }
 
     fn fill(&mut self, dst: &'e Span, pattern: &'e Pattern) -> Result<()> {
         let size = dst.size as usize;
         let bytes = pattern.bytes().repeat(size.div_ceil(pattern.bytes().len()));
-        host_bytes::write(&dst.block, dst.offset, &bytes[..size]);
+        self.store(dst, &bytes[..size]);
         Ok(())
     }
 
     fn upload(&mut self, src: &'e Staged, dst: &'e Span) -> Result<()> {
         let Staged::Host(bytes) = src else { unreachable!("bug: device staging in a batch of the CPU") };
-        host_bytes::write(&dst.block, dst.offset, bytes);
+        self.store(dst, bytes);
         Ok(())
     }
 
@@ -188,11 +215,5 @@ fn run_gate(gate: &Gate, table: &ControlTable) {
         let known = |word| if counter.resets { 0 } else { host_bytes::word(&table.words, word) };
         store(at, known(at) + u32::from(on && !counter.last));
         store(at + 1, known(at + 1) | u32::from(stopped || (on && counter.last)));
-    }
-}
-
-fn run_region(copy: &RegionCopy) {
-    for (from, to) in copy.rows.iter() {
-        host_bytes::transfer(&copy.src.block, from..from + copy.rows.row, &copy.dst.block, to);
     }
 }

@@ -56,8 +56,11 @@ const SEVENS: &str = "@group(0) @binding(0) var<storage, read_write> x: array<u3
     @compute @workgroup_size(1) fn sevens(@builtin(global_invocation_id) id: vec3<u32>) { x[id.x] = 7u; }";
 
 fn context(launch_limit: Duration, check: bool) -> Context {
-    Context::on_threads(&ContextOptions { launch_limit, check, ..ContextOptions::default() }, true)
-        .expect("a thread")
+    Context::on_threads(
+        &ContextOptions { launch_limit, check: check.then(Default::default), ..ContextOptions::default() },
+        true,
+    )
+    .expect("a thread")
 }
 
 fn seeded(seed: u64) -> Context {

@@ -1,46 +1,137 @@
-//! Checks the launches of the CPU as a device, and keeps what it finds.
+//! Checks the launches on the CPU, and keeps what it finds.
 
-use fencepost_cpu::{Bound, CheckOptions, CpuKernel, Fault, Finding, GridRun, Shadow};
-use std::sync::{Mutex, PoisonError};
+use crate::device::check_options::CheckOptions;
+use crate::memory::block::Block;
+use crate::work::kernel_launch::Launch;
+use fencepost_cpu::{Bound, CpuKernel, Fault, Finding, GridRun, Shadow};
+use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Limits the findings that a device keeps. Later ones are only logged.
+/// Limits the findings that a device keeps.
 const MOST_FINDINGS: usize = 1000;
 
 /// Runs launches with checks.
-#[derive(Default)]
 pub(super) struct KernelChecks {
-    findings: Mutex<Vec<Finding>>,
+    options: fencepost_cpu::CheckOptions,
+    found: Mutex<Found>,
+    /// Knows which bytes of each block were written since its array was made. A launch moves its blocks away while it
+    /// runs, so the lock is never held for long.
+    shadow: Mutex<Shadow>,
+}
+
+/// Holds the findings that the program has not taken.
+#[derive(Default)]
+struct Found {
+    findings: Vec<Finding>,
+    /// Is `true` if a finding was left out because of the limit.
+    is_full: bool,
 }
 
 impl KernelChecks {
-    /// Runs the workgroups of a launch, and keeps the mistakes that it finds. A mistake that is known is not kept again.
-    ///
-    /// All bytes of the bound arrays count as written: the device does not see what the host writes to its memory.
+    pub(super) fn new(options: CheckOptions) -> Self {
+        let CheckOptions { operands, nan, unwritten_workgroup, whole_vectors } = options;
+        let most = MOST_FINDINGS;
+        let options = fencepost_cpu::CheckOptions { operands, nan, unwritten_workgroup, whole_vectors, most };
+        Self { options, found: Mutex::default(), shadow: Mutex::default() }
+    }
+
+    /// Runs a launch, and keeps the mistakes that it finds.
     ///
     /// # Errors
     /// Returns the fault that ended the run early.
-    pub(super) fn run(&self, kernel: &CpuKernel, run: &GridRun<'_>, bound: &[Bound]) -> Result<(), Fault> {
-        let mut shadow = Shadow::new();
-        for (part, cells) in bound.iter().zip(run.buffers) {
-            shadow.write(part.buffer, part.offset..part.offset + cells.len() as u64);
-        }
-        let found = kernel.run_checked(run, bound, &mut shadow, &CheckOptions::default())?;
-        let mut findings = self.findings.lock().unwrap_or_else(PoisonError::into_inner);
-        for finding in found {
-            if findings.iter().any(|known| known.kernel == finding.kernel && known.mistake == finding.mistake)
-            {
-                continue;
-            }
-            log::error!("{finding}");
-            if findings.len() < MOST_FINDINGS {
-                findings.push(finding);
-            }
-        }
-        Ok(())
+    pub(super) fn run(&self, kernel: &CpuKernel, run: &GridRun<'_>, launch: &Launch) -> Result<(), Fault> {
+        let bindings = launch.bindings.iter();
+        let bound: Vec<Bound> =
+            bindings.map(|bound| Bound { buffer: bound.block.id.0, offset: bound.offset }).collect();
+        let mut own = self.shadow().split(bound.iter().map(|bound| bound.buffer));
+        let checked = kernel.run_checked(run, &bound, &mut own, &self.options);
+        self.shadow().join(own);
+        let found = checked.findings.into_iter().map(|finding| Finding { launch: launch.at, ..finding });
+        self.found().add(found.collect());
+        checked.fault.map_or(Ok(()), Err)
+    }
+
+    /// Records that a command or the host wrote bytes.
+    pub(super) fn wrote(&self, block: &Block, range: Range<u64>) {
+        self.shadow().write(block.id.0, range);
+    }
+
+    /// Records a copy: those bytes are written whose source is.
+    pub(super) fn copied(&self, src: &Block, range: Range<u64>, dst: &Block, offset: u64) {
+        self.shadow().copy(src.id.0, range, dst.id.0, offset);
+    }
+
+    /// Records that no byte of a block is written.
+    pub(super) fn forget(&self, block: &Block) {
+        self.shadow().forget(block.id.0);
     }
 
     /// Returns the findings so far, and forgets them.
     pub(super) fn take(&self) -> Vec<Finding> {
-        std::mem::take(&mut *self.findings.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.found()).findings
+    }
+
+    fn found(&self) -> MutexGuard<'_, Found> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn shadow(&self) -> MutexGuard<'_, Shadow> {
+        self.shadow.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Found {
+    /// Adds and logs the findings of a launch. A mistake that an earlier launch had too is only counted.
+    fn add(&mut self, of_launch: Vec<Finding>) {
+        let mut counted = vec![false; self.findings.len()];
+        for finding in of_launch {
+            // Two mistakes of one launch are never the same one, so each takes an earlier one of its own.
+            let known =
+                (0..counted.len()).find(|&at| !counted[at] && self.findings[at].is_same_mistake(&finding));
+            if let Some(at) = known {
+                counted[at] = true;
+                self.findings[at].count += finding.count;
+            } else if self.findings.len() < MOST_FINDINGS {
+                log::error!("{finding}");
+                self.findings.push(finding);
+            } else if !std::mem::replace(&mut self.is_full, true) {
+                log::error!(
+                    "{MOST_FINDINGS} mistakes of kernels are kept, and no more until `Context::take_findings` is called"
+                );
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fencepost_cpu::{InvocationId, Mistake, Place, Step};
+
+    /// Returns a finding at a line of a kernel.
+    fn finding(line: usize, operation: &str) -> Finding {
+        let place = Some(Place { label: "k.wgsl".into(), line, column: 1, text: String::new() });
+        let step = Step { invocation: InvocationId { global: [0; 3], workgroup: [0; 3] }, place };
+        let mistake = Mistake::DivisionByZero { step, operation: operation.into() };
+        Finding { kernel: "k".into(), mistake, count: 2, launch: None }
+    }
+
+    #[test]
+    fn a_mistake_of_several_launches_is_kept_once_with_its_count() {
+        let mut found = Found::default();
+        found.add(vec![finding(3, "1 / 0"), finding(3, "2 / 0"), finding(4, "1 / 0")]);
+        found.add(vec![finding(3, "5 / 0"), finding(5, "1 / 0")]);
+        let counts: Vec<u64> = found.findings.iter().map(|finding| finding.count).collect();
+        assert_eq!(counts, [4, 2, 2, 2]);
+    }
+
+    #[test]
+    fn the_list_has_a_limit_and_counts_known_mistakes_beyond_it() {
+        let mut found = Found::default();
+        found.add((0..MOST_FINDINGS + 5).map(|line| finding(line, "1 / 0")).collect());
+        assert!(found.findings.len() == MOST_FINDINGS && found.is_full);
+        found.add(vec![finding(MOST_FINDINGS - 1, "1 / 0"), finding(MOST_FINDINGS + 1, "1 / 0")]);
+        assert_eq!(found.findings.len(), MOST_FINDINGS);
+        assert_eq!(found.findings[MOST_FINDINGS - 1].count, 4);
     }
 }

@@ -13,6 +13,9 @@ mod failing_tests;
 mod host_bytes;
 #[cfg(cpu_code)]
 mod kernel_checks;
+#[cfg(not(cpu_code))]
+#[path = "no_kernel_checks.rs"]
+mod kernel_checks;
 #[cfg(cpu_code)]
 mod launch_timer;
 pub(crate) mod run_code;

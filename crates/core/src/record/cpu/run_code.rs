@@ -1,6 +1,7 @@
 //! Runs the code of kernels on the CPU.
 
 use super::host_bytes;
+use super::kernel_checks::KernelChecks;
 #[cfg(cpu_code)]
 use super::launch_timer::LaunchTimer;
 #[cfg(cpu_code)]
@@ -11,7 +12,7 @@ use crate::work::compiled_kernel::Pipeline;
 use crate::work::host_code::HostCode;
 use crate::work::kernel_launch::Launch;
 #[cfg(cpu_code)]
-use fencepost_cpu::{CpuKernel, Fault};
+use fencepost_cpu::{CpuKernel, Fault, GridRun};
 use fencepost_kernels::{HostBuffer, HostKernel, ParamsBlock};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 #[cfg(cpu_code)]
@@ -42,11 +43,16 @@ pub(super) fn groups(launch: &Launch) -> [u32; 3] {
     if groups.iter().any(refused) { [0; 3] } else { groups }
 }
 
-/// Executes a launch of a host function.
+/// Executes a launch of a host function. `checks` learn which arrays it writes.
 ///
 /// # Errors
 /// Returns `LaunchFailed` if the function panics. The arrays keep their earlier bytes then.
-pub(super) fn run_function(function: &dyn HostKernel, launch: &Launch, params: &ParamsBlock) -> Result<()> {
+pub(super) fn run_function(
+    function: &dyn HostKernel,
+    launch: &Launch,
+    params: &ParamsBlock,
+    checks: Option<&KernelChecks>,
+) -> Result<()> {
     let (groups, workgroup) = (groups(launch), launch.kernel().interface.workgroup);
     run_on_copies(launch, |buffers| {
         let run = AssertUnwindSafe(|| function.run(groups, workgroup, params.bytes(), buffers));
@@ -54,11 +60,16 @@ pub(super) fn run_function(function: &dyn HostKernel, launch: &Launch, params: &
             let problem = format!("the host function panicked: {}", panic_text(&*panic));
             Kind::LaunchFailed { kernel: launch.kernel().name.to_string(), problem }.into()
         })
-    })
+    })?;
+    if let Some(checks) = checks {
+        let written = launch.bindings.iter().filter(|bound| bound.used.is_some_and(|used| used.writes()));
+        written.for_each(|bound| checks.wrote(&bound.block, bound.range()));
+    }
+    Ok(())
 }
 
 /// Executes a launch of a program on this thread, for no longer than `limit`. `seed` chooses the order of the
-/// invocations.
+/// invocations. With `checks`, the launch is checked.
 ///
 /// # Errors
 /// Returns the error of a launch that [ended early](ended_early). The arrays keep their earlier bytes then.
@@ -69,10 +80,18 @@ pub(super) fn run_program(
     params: &ParamsBlock,
     seed: u64,
     limit: Duration,
+    checks: Option<&KernelChecks>,
 ) -> Result<()> {
     let timer = LaunchTimer::start(limit);
     run_on_copies(launch, |buffers| {
-        let ended = program.run_on_copies(groups(launch), params.bytes(), buffers, seed, timer.stop());
+        let (groups, params, stop) = (groups(launch), params.bytes(), timer.stop());
+        let ended = match checks {
+            None => program.run_on_copies(groups, params, buffers, seed, stop),
+            Some(checks) => {
+                let run = |run: &GridRun<'_>| checks.run(program, run, launch);
+                GridRun::on_copies(groups, params, buffers, seed, stop, run)
+            }
+        };
         ended.map_err(|fault| ended_early(launch, &fault, limit))
     })
 }

@@ -15,7 +15,7 @@ use crate::work::graph_data::graph_run::GraphStep;
 use crate::work::host_code::HostCode;
 use crate::work::kernel_launch::Launch;
 use crate::work::step::Step;
-use fencepost_cpu::{Bound, Cells, CpuKernel, Fault, GridRun};
+use fencepost_cpu::{Cells, CpuKernel, Fault, GridRun};
 use fencepost_kernels::ParamsBlock;
 use rayon_core::{ThreadPool, ThreadPoolBuilder};
 use std::ops::Range;
@@ -118,7 +118,7 @@ impl<'e> RunsLaunches<'e> for SideBySide<'e, '_> {
         for kept in &launches {
             match code_of(kept.launch) {
                 HostCode::Function(function) => {
-                    if let Err(error) = run_function(&**function, kept.launch, &kept.params) {
+                    if let Err(error) = run_function(&**function, kept.launch, &kept.params, self.checks) {
                         self.failed.add(kept.step, kept.error(error));
                     }
                 }
@@ -183,10 +183,7 @@ impl<'k> Shared<'k> {
 
     /// Executes the whole launch with checks.
     fn run_checked(&self, checks: &KernelChecks) {
-        let bindings = self.kept.launch.bindings.iter();
-        let bound: Vec<Bound> =
-            bindings.map(|bound| Bound { buffer: bound.block.id.0, offset: bound.offset }).collect();
-        self.note(checks.run(self.kernel, &self.run(0..self.all), &bound));
+        self.note(checks.run(self.kernel, &self.run(0..self.all), self.kept.launch));
     }
 
     /// Begins a run of some workgroups.

@@ -89,6 +89,7 @@ impl Loader<'_> {
         let (kernel, size) = (&self.kernels[from.kernel as usize], from.params.len() as u32);
         let mut launch = self.owner.engine().launches.launch(kernel, size);
         launch.groups = from.groups;
+        launch.at = Some(self.by.at);
         launch.indirect = from.indirect.as_ref().map(|counts| self.span(counts));
         let bindings = from.bindings.iter().zip(&kernel.interface.bindings).zip(0..);
         launch.bindings.extend(bindings.map(|((range, binding), at)| {
