@@ -11,6 +11,10 @@ use crate::watchdog::Watchdog;
 /// Bounds the time of one program. A program takes less than a millisecond.
 const LIMIT: Duration = Duration::from_secs(20);
 
+/// Bounds the expressions of the programs that wide machine code runs: a kernel of this size has narrower code, and Cranelift
+/// takes long to compile it.
+const MOST_EXPRESSIONS: [(u32, usize); 2] = [(16, 800), (8, 1200)];
+
 /// Runs programs in the interpreter, or as machine code of one width.
 pub struct DirectEngine {
     name: String,
@@ -32,6 +36,10 @@ impl DirectEngine {
 
     fn try_run(&self, program: &Program) -> Result<Answer, String> {
         let parsed = program.parsed()?;
+        let most = MOST_EXPRESSIONS.iter().find(|(lanes, _)| self.lanes == Some(*lanes));
+        if let Some((_, most)) = most.filter(|(_, most)| parsed.expressions() > *most) {
+            return Ok(Answer::Refused(format!("more than {most} expressions")));
+        }
         let kernel = match self.lanes {
             None => CpuKernel::interpreted(parsed.program.clone()),
             Some(lanes) => CpuKernel::with_lanes(parsed.program.clone(), lanes),

@@ -130,6 +130,9 @@ impl Finder {
                 self.add_if(matches!(stmt, Stmt::Broadcast(_)), "workgroupUniformLoad");
             }
             Stmt::Count(..) => self.add_if(true, "shared atomic"),
+            Stmt::OwnOfGroup(..) | Stmt::SwapOfGroup(..) => {
+                self.add_if(true, "atomic of the invocation in workgroup memory");
+            }
             Stmt::Own(..) => self.add_if(true, "atomic of the invocation"),
             Stmt::Swap(..) => self.add_if(true, "compare and exchange"),
             Stmt::Assign(place, ..) => {

@@ -44,6 +44,13 @@ impl Parsed {
         Ok(Self { program: Arc::new(program), interface })
     }
 
+    /// Counts the expressions of all functions.
+    pub(crate) fn expressions(&self) -> usize {
+        let functions = self.program.module().functions.iter().map(|(_, function)| function);
+        let functions = functions.chain([&self.program.entry().function]);
+        functions.map(|function| function.expressions.len()).sum()
+    }
+
     /// Returns the bytes of the uniform block.
     pub(crate) fn block(&self, params: &[(&str, Param)]) -> Vec<u8> {
         let Some(block) = &self.interface.params else { return Vec::new() };

@@ -5,25 +5,26 @@ use crate::program::shared_operation;
 use crate::tree::statement::Stmt;
 use crate::tree::types::{I32, U32};
 
+const OWN: [&str; 8] = [
+    "atomicAdd",
+    "atomicSub",
+    "atomicMax",
+    "atomicMin",
+    "atomicAnd",
+    "atomicOr",
+    "atomicXor",
+    "atomicExchange",
+];
+
 impl Generator {
     /// Changes a shared atomic, or the atomic of the invocation.
     pub(super) fn atomic(&mut self) -> Option<Stmt> {
-        match self.rng.u8(0..4) {
+        match self.rng.u8(0..6) {
             0 | 1 if self.has("shared_u") => {
                 let operation = shared_operation(self.rng.usize(..));
                 Some(Stmt::Count(operation, self.expr(&U32, 3)))
             }
             2 if self.has("own") => {
-                const OWN: [&str; 8] = [
-                    "atomicAdd",
-                    "atomicSub",
-                    "atomicMax",
-                    "atomicMin",
-                    "atomicAnd",
-                    "atomicOr",
-                    "atomicXor",
-                    "atomicExchange",
-                ];
                 let operation = self.pick(&OWN);
                 let value = self.expr(&I32, 3);
                 let name = self.name("a");
@@ -36,7 +37,29 @@ impl Generator {
                 self.declare(&name, &I32, false);
                 Some(Stmt::Swap(name, compared, value))
             }
+            4 if self.parts.barriers => {
+                let array = self.atomics_of_group();
+                let operation = self.pick(&OWN);
+                let value = self.expr(&I32, 3);
+                let name = self.name("a");
+                self.declare(&name, &I32, false);
+                Some(Stmt::OwnOfGroup(name, array, operation, value))
+            }
+            // The exchange of a driver may fail although the values are equal.
+            5 if self.parts.barriers && !self.options.is_portable => {
+                let array = self.atomics_of_group();
+                let (compared, value) = (self.expr(&I32, 2), self.expr(&I32, 2));
+                let name = self.name("a");
+                self.declare(&name, &I32, false);
+                Some(Stmt::SwapOfGroup(name, array, compared, value))
+            }
             _ => self.assignment(),
         }
+    }
+
+    /// Returns the workgroup array with an atomic for each invocation.
+    fn atomics_of_group(&mut self) -> String {
+        let text = format!("array<atomic<i32>, {}>", self.group_size());
+        self.workgroup_variable("t", text)
     }
 }

@@ -39,7 +39,7 @@ impl Generator {
         self.loops = loops;
     }
 
-    fn workgroup_variable(&mut self, prefix: &str, text: String) -> String {
+    pub(super) fn workgroup_variable(&mut self, prefix: &str, text: String) -> String {
         let same = self.tree.globals.iter().find(|global| {
             global.space == Space::Workgroup && global.text == text && global.name.starts_with(prefix)
         });

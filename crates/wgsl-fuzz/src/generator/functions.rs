@@ -121,12 +121,12 @@ impl Generator {
     fn outputs(&mut self, body: &mut Vec<Stmt>) {
         for (name, ty) in [("out_u", U32), ("out_i", I32), ("out_f", F32)] {
             for slot in 0..SLOTS {
-                if self.one_in(3) {
+                if self.rng.u8(0..3) > 0 {
                     continue;
                 }
-                let at = format!("invocation * {SLOTS}u + {slot}u");
+                let at = self.slot(slot);
                 let place = Variable::slot(name, &at, ty.clone()).place;
-                let value = self.stored(&ty, 3);
+                let value = self.stored(&ty, 2);
                 let value = if value.is_const() { self.unknown(&ty) } else { value };
                 body.push(Stmt::Assign(place, "=", value));
             }

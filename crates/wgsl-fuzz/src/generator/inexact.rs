@@ -15,7 +15,7 @@ impl Generator {
         for slot in 0..SLOTS {
             let arguments = self.arguments(name);
             let value = Expr::new(F32, Node::Builtin(name, arguments));
-            let place = Variable::slot("out_x", &format!("invocation * {SLOTS}u + {slot}u"), F32).place;
+            let place = Variable::slot("out_x", &self.slot(slot), F32).place;
             body.push(Stmt::Assign(place, "=", value));
         }
     }

@@ -79,12 +79,18 @@ struct Generator {
 }
 
 /// Makes the tree of a seed.
-pub(crate) fn generate(seed: u64, options: Options) -> Tree {
+pub(crate) fn generate(seed: u64, mut options: Options) -> Tree {
+    if !options.is_portable {
+        // The engines of the CPU compute these as WGSL says.
+        options.wide_shifts = true;
+        options.known_zeros = true;
+        options.uniform_indices = true;
+    }
     let mut rng = Rng::with_seed(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5a5a);
     let tree = setup::tree(&mut rng, options.is_portable);
     let parts = Parts::new(&mut rng, options.is_portable);
-    // A driver compiles a large program slowly, so half of the programs are small.
-    let left = if rng.bool() { rng.i32(2..10) } else { rng.i32(8..40) };
+    // Large programs compile slowly, so most programs are small.
+    let left = if rng.u8(0..4) > 0 { rng.i32(2..12) } else { rng.i32(8..40) };
     let mut generator = Generator {
         rng,
         options,

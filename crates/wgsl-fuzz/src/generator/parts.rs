@@ -14,6 +14,10 @@ pub(super) struct Parts {
     pub(super) waiting_functions: bool,
     /// Allows pointers, also as parameters.
     pub(super) pointers: bool,
+    /// Limits the depth of an expression of a statement.
+    pub(super) depth: u32,
+    /// Allows variables of structs, arrays and matrices.
+    pub(super) composites: bool,
     pub(super) switches: bool,
     pub(super) atomics: bool,
     pub(super) arrays: bool,
@@ -26,6 +30,8 @@ pub(super) struct Parts {
     pub(super) returns: bool,
     /// Allows a `return` in a loop.
     pub(super) returns_in_loops: bool,
+    /// Stores the results of one slot next to each other, and not those of one invocation.
+    pub(super) planar: bool,
     pub(super) barriers: bool,
     /// Allows a `switch` around barriers.
     pub(super) uniform_switches: bool,
@@ -41,6 +47,8 @@ impl Parts {
             branching_functions: one_in(2),
             waiting_functions: one_in(6),
             pointers: one_in(2),
+            depth: if one_in(4) { 4 } else { 2 },
+            composites: one_in(2),
             switches: one_in(2),
             atomics: one_in(2),
             arrays: one_in(2),
@@ -49,6 +57,7 @@ impl Parts {
             free_floats: one_in(2) && !is_portable,
             returns,
             returns_in_loops: returns && one_in(2),
+            planar: one_in(2),
             barriers: one_in(2),
             uniform_switches: one_in(4),
         }

@@ -1,6 +1,7 @@
 //! Ways from a variable to a value in it.
 
 use super::Generator;
+use crate::tree::print::NUMBERS;
 use crate::tree::types::{I32, Scalar, Type, U32};
 use crate::tree::visit::expressions;
 use crate::tree::{ANY, Expr, Node, Place, Step};
@@ -121,6 +122,9 @@ impl Generator {
         if depth == 0 || !self.parts.wild || self.one_in(2) {
             return (self.index(len, depth), len);
         }
+        if self.one_in(4) {
+            return (self.adjacent_index(), ANY);
+        }
         let ty = self.pick(&[I32, U32]);
         let value = self.expr(&ty, depth.min(2) - 1);
         // An index that the compiler knows must be below the number.
@@ -130,6 +134,19 @@ impl Generator {
         }
         let mask = if ty == I32 { Expr::new(I32, Node::I32(7)) } else { Expr::u32(7) };
         (Expr::new(ty, Node::Binary("&", Box::new(value), Box::new(mask))), ANY)
+    }
+
+    /// Returns an index that is one more in each invocation than in the one before it. It may wrap.
+    fn adjacent_index(&mut self) -> Expr {
+        let name = self.pick(&NUMBERS);
+        let number = Expr::read(U32, name);
+        let other = match self.rng.u8(0..4) {
+            0 => return number,
+            1 => Expr::read(U32, "params.nu"),
+            _ => Expr::u32(self.rng.u32(1..20)),
+        };
+        let operator = self.pick(&["+", "-"]);
+        Expr::new(U32, Node::Binary(operator, Box::new(number), Box::new(other)))
     }
 
     /// Returns an index, which the printer limits.

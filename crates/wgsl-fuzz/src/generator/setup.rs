@@ -78,6 +78,15 @@ impl Generator {
         self.tree.workgroup.iter().product()
     }
 
+    /// Writes the index of an output of numbers.
+    pub(super) fn slot(&self, slot: u32) -> String {
+        if self.parts.planar {
+            let all = self.group_size() * self.tree.groups.iter().product::<u32>();
+            return format!("{}u + invocation", slot * all);
+        }
+        format!("invocation * {SLOTS}u + {slot}u")
+    }
+
     /// Declares the structs and variables of the module, and puts them and the buffers in scope.
     pub(super) fn declare_globals(&mut self) {
         for name in NUMBERS {
@@ -131,7 +140,7 @@ impl Generator {
         }
         for (name, ty) in [("out_u", U32), ("out_i", I32), ("out_f", F32)] {
             for slot in 0..SLOTS {
-                let at = format!("invocation * {SLOTS}u + {slot}u");
+                let at = self.slot(slot);
                 self.scope.push(Variable::slot(name, &at, ty.clone()));
             }
         }
@@ -157,6 +166,7 @@ impl Generator {
     pub(super) fn any_type(&mut self, depth: u32) -> Type {
         let scalars = [Scalar::I32, Scalar::U32, Scalar::I32, Scalar::U32, Scalar::F32, Scalar::Bool];
         let scalar = self.pick(&scalars);
+        let depth = if self.parts.composites { depth } else { 0 };
         let composite = depth > 0 && self.one_in(4);
         let choice = self.rng.u8(0..8);
         match choice {

@@ -8,8 +8,6 @@ use crate::tree::{Expr, Node};
 
 /// Bounds the turns of all loops around a statement, multiplied.
 const MOST_TURNS: u32 = 128;
-/// Limits the depth of an expression of a statement.
-const DEPTH: u32 = 4;
 
 impl Generator {
     /// Returns statements with a scope of their own.
@@ -60,7 +58,7 @@ impl Generator {
 
     pub(super) fn declaration(&mut self) -> Option<Stmt> {
         let (name, ty) = (self.name("c"), self.any_type(1));
-        let value = self.stored(&ty, DEPTH);
+        let value = self.stored(&ty, self.parts.depth);
         self.declare(&name, &ty, false);
         Some(Stmt::Let(name, value))
     }
@@ -70,7 +68,7 @@ impl Generator {
         let value = match self.one_in(4) {
             true if self.options.known_zeros => None,
             true => Some(self.filled(&ty)),
-            false => Some(self.stored(&ty, DEPTH)),
+            false => Some(self.stored(&ty, self.parts.depth)),
         };
         self.scope.push(Variable::named(&name, ty.clone(), true).local());
         Some(Stmt::Var(name, ty, value))
@@ -80,7 +78,7 @@ impl Generator {
         let (place, ty) = self.written(2)?;
         let is_integer = ty.lanes().is_some_and(|(scalar, _)| scalar.is_integer());
         if !is_integer || self.one_in(2) {
-            let value = self.stored(&ty, DEPTH);
+            let value = self.stored(&ty, self.parts.depth);
             return Some(Stmt::Assign(place, "=", value));
         }
         if matches!(ty, Type::Scalar(_)) && self.one_in(6) {
@@ -94,7 +92,7 @@ impl Generator {
             let value = if amount == U32 { number } else { Expr::new(amount, Node::Construct(vec![number])) };
             return Some(Stmt::Assign(place, operator, value));
         }
-        let value = self.expr(&ty, DEPTH - 1);
+        let value = self.expr(&ty, self.parts.depth - 1);
         let value = if value.is_const() { self.constant(&ty) } else { value };
         Some(Stmt::Assign(place, operator, value))
     }
@@ -132,7 +130,7 @@ impl Generator {
     }
 
     fn branch(&mut self, depth: u32) -> Option<Stmt> {
-        let condition = self.expr(&BOOL, DEPTH - 1);
+        let condition = self.expr(&BOOL, self.parts.depth - 1);
         let yes = self.block(depth);
         let no = if self.rng.bool() { self.block(depth) } else { Vec::new() };
         Some(Stmt::If(condition, yes, no))
@@ -155,7 +153,7 @@ impl Generator {
     /// Returns an integer of 0 to 7, often.
     pub(super) fn selector(&mut self) -> Expr {
         let ty = self.pick(&[I32, U32]);
-        let value = self.expr(&ty, DEPTH - 1);
+        let value = self.expr(&ty, self.parts.depth - 1);
         let value = if value.is_const() { self.unknown(&ty) } else { value };
         if self.one_in(4) {
             return value;
@@ -185,7 +183,7 @@ impl Generator {
     /// Makes a loop without a body.
     pub(super) fn loop_head(&mut self, bound: Expr, most: u32) -> Loop {
         let form = self.pick(&[LoopForm::For, LoopForm::While, LoopForm::Continuing, LoopForm::BreakIf]);
-        let until = if self.one_in(3) { Some(self.expr(&BOOL, DEPTH - 2)) } else { None };
+        let until = if self.one_in(3) { Some(self.expr(&BOOL, 2)) } else { None };
         Loop { form, counter: self.name("n"), bound, most, until, body: Vec::new() }
     }
 

@@ -155,6 +155,15 @@ impl Printer<'_> {
             Stmt::Own(name, operation, value) => {
                 self.line(&format!("let {name} = {operation}(&own[invocation], {});", self.expr(value)));
             }
+            Stmt::OwnOfGroup(name, array, operation, value) => {
+                let value = self.expr(value);
+                self.line(&format!("let {name} = {operation}(&{array}[invocation_of_group], {value});"));
+            }
+            Stmt::SwapOfGroup(name, array, compared, value) => {
+                let values = format!("{}, {}", self.expr(compared), self.expr(value));
+                let atomic = format!("&{array}[invocation_of_group]");
+                self.line(&format!("let {name} = atomicCompareExchangeWeak({atomic}, {values}).old_value;"));
+            }
             Stmt::Swap(name, compared, value) => {
                 let (compared, value) = (self.expr(compared), self.expr(value));
                 let number = if self.passes { "invocation, " } else { "" };
@@ -211,7 +220,7 @@ impl Printer<'_> {
     }
 
     fn looped(&mut self, of: &Loop) {
-        let (counter, bound) = (&of.counter, self.limited(&of.bound, of.most));
+        let (counter, bound) = (&of.counter, self.turns(&of.bound, of.most));
         let until = of.until.as_ref().map(|until| self.expr(until));
         let leave = until.as_ref().map(|until| format!("if {until} {{ break; }}"));
         match of.form {
@@ -263,6 +272,14 @@ impl Printer<'_> {
     /// Writes an index below `len`, or any one.
     fn index(&self, index: &Expr, len: u32) -> String {
         if len == ANY { self.expr(index) } else { self.limited(index, len - 1) }
+    }
+
+    /// Writes a number of turns up to `most`. The remainder takes many values, and a minimum would be `most` nearly always.
+    fn turns(&self, value: &Expr, most: u32) -> String {
+        match value.node {
+            Node::Zero | Node::U32(_) => self.limited(value, most),
+            _ => format!("({} % {}u)", self.expr(value), most + 1),
+        }
     }
 
     fn limited(&self, value: &Expr, most: u32) -> String {

@@ -31,6 +31,11 @@ pub(crate) enum Stmt {
     Count(&'static str, Expr),
     /// Changes the atomic of the invocation, and keeps the old value in a name.
     Own(String, &'static str, Expr),
+    /// Changes the atomic of the invocation in a workgroup array, and keeps the old value in a name.
+    OwnOfGroup(String, String, &'static str, Expr),
+    /// Stores the value in the atomic of the invocation in a workgroup array if the atomic equals the first expression, and
+    /// keeps the old value in a name.
+    SwapOfGroup(String, String, Expr, Expr),
     /// Stores the value if the atomic of the invocation equals the first expression, and keeps the old value in a name.
     Swap(String, Expr, Expr),
 }

@@ -89,9 +89,11 @@ fn indices(place: &mut Place) -> Vec<&mut Expr> {
 /// Returns the expressions directly in a statement, and the lists of statements directly in it.
 pub(crate) fn parts(stmt: &mut Stmt) -> (Vec<&mut Expr>, Vec<&mut Vec<Stmt>>) {
     match stmt {
-        Stmt::Let(_, value) | Stmt::Call(value) | Stmt::Count(_, value) | Stmt::Own(_, _, value) => {
-            (vec![value], Vec::new())
-        }
+        Stmt::Let(_, value)
+        | Stmt::Call(value)
+        | Stmt::Count(_, value)
+        | Stmt::Own(_, _, value)
+        | Stmt::OwnOfGroup(.., value) => (vec![value], Vec::new()),
         Stmt::Var(_, _, value) | Stmt::Return(value) => (value.iter_mut().collect(), Vec::new()),
         Stmt::Assign(place, _, value) => {
             let mut all = indices(place);
@@ -118,7 +120,9 @@ pub(crate) fn parts(stmt: &mut Stmt) -> (Vec<&mut Expr>, Vec<&mut Vec<Stmt>>) {
         Stmt::Exchange(_, value, body) => (vec![value], vec![body]),
         Stmt::Broadcast(of) => (vec![&mut of.value], Vec::new()),
         Stmt::Tally(of) => (vec![&mut of.condition, &mut of.index, &mut of.value, &mut of.seen], Vec::new()),
-        Stmt::Swap(_, compared, value) => (vec![compared, value], Vec::new()),
+        Stmt::Swap(_, compared, value) | Stmt::SwapOfGroup(_, _, compared, value) => {
+            (vec![compared, value], Vec::new())
+        }
         Stmt::Break | Stmt::Continue => (Vec::new(), Vec::new()),
     }
 }
