@@ -26,6 +26,7 @@ mod error;
 mod folds;
 mod interface;
 mod layout;
+mod nesting;
 mod reference;
 mod reflect;
 mod shader_layout;

@@ -7,7 +7,7 @@ use naga::{AddressSpace, Binding as Binds, BuiltIn, GlobalVariable, Handle, Shad
 
 use crate::interface::{Access, Binding, Interface, Needs, Override, ParamField, Params};
 use crate::splice::{Origin, Spliced};
-use crate::{Error, Excerpt, Result, ShaderSource, constants, folds, types, wording};
+use crate::{Error, Excerpt, Result, ShaderSource, constants, folds, nesting, types, wording};
 
 /// A parsed and validated shader.
 ///
@@ -37,9 +37,13 @@ impl Module {
     /// Splices, parses and validates.
     ///
     /// # Errors
-    /// [`Error::UnknownSnippet`]; [`Error::Wgsl`] with file, line, column and the source line.
+    /// [`Error::UnknownSnippet`]; [`Error::Wgsl`] with file, line, column and the source line, also for a text that nests
+    /// so deeply that its translation could overflow the stack of a thread.
     pub fn parse(source: &ShaderSource) -> Result<Self> {
         let source = Arc::new(source.splice()?);
+        if let Some(finding) = nesting::too_deep(&source.text) {
+            return Err(located(&source, finding));
+        }
         let naga = naga::front::wgsl::parse_str(&source.text).map_err(|error| unparsed(&source, &error))?;
         let info = validate(&naga, Capabilities::all()).map_err(|error| invalid(&source, &naga, &error))?;
         let needs = needs(&naga);
@@ -299,6 +303,9 @@ fn invalid(source: &Spliced, module: &naga::Module, error: &Invalid) -> Error {
 // If a file ends too early, the parser reports the mistake at the beginning of the next file.
 fn unparsed(source: &Spliced, error: &naga::front::wgsl::ParseError) -> Error {
     let mut finding = wording::parsing(error);
+    if finding.message == wording::NESTED {
+        finding.span = nesting::deepest(&source.text);
+    }
     if finding.message.starts_with(wording::DIRECTIVE) {
         finding.message += &format!(": move this line to the beginning of `{}`", source.label());
     }

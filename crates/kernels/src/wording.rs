@@ -20,6 +20,9 @@ const QUOTED: usize = 40;
 const NO_TYPE: &str = "this number does not fit the type that is required here: give it a type, as in `2.0f` or `2u`, or \
                        convert the value beside it";
 
+/// Describes an expression, a type or a statement in which the parser stops.
+pub(crate) const NESTED: &str = "this is nested too deeply: give parts of it a name";
+
 /// Describes an `enable` or `requires` that follows a declaration; used files follow the main one.
 pub(crate) const DIRECTIVE: &str =
     "a directive must come before all declarations, so only the main file can have it";
@@ -76,6 +79,9 @@ pub(crate) fn parsing(error: &naga::front::wgsl::ParseError) -> Finding {
             Some(ty) => allowed.push(format!("`{ty}`")),
             None => message += &format!("; {}", note.trim_end_matches(':')),
         }
+    }
+    if message.contains("recursion limit") {
+        message = NESTED.into();
     }
     if !allowed.is_empty() {
         message += &format!(": {}", allowed.join(", "));

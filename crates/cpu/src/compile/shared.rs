@@ -14,6 +14,13 @@ use std::sync::Arc;
 /// Bounds the bytes on the stack of all functions of a program together. Functions do not call themselves.
 pub(super) const MOST_STACK_BYTES: u32 = 64 << 10;
 
+/// Bounds the bytes of the stack that the calls of all functions of a program take together: a quarter of the stack of a
+/// thread that Rust starts.
+const MOST_FRAME_BYTES: u32 = 512 << 10;
+
+/// Counts the bytes of the stack for a return address and saved registers.
+const CALL_BYTES: u32 = 128;
+
 /// Bounds the memory of a workgroup, and that of all its invocations.
 pub(super) const MOST_MEMORY_BYTES: u32 = 64 << 20;
 
@@ -45,6 +52,8 @@ pub(super) struct Shared<'m> {
     pub(super) invocation_bytes: u32,
     /// Counts the invocations that have a word beside each other in the memory of several lanes.
     pub(super) columns: u32,
+    /// Counts the bytes of the stack that one call of each function takes.
+    frame_bytes: u32,
 }
 
 impl<'m> Shared<'m> {
@@ -73,9 +82,19 @@ impl<'m> Shared<'m> {
             private_offsets: FxHashMap::default(),
             invocation_bytes: 0,
             columns,
+            frame_bytes: 0,
         };
         shared.place_variables()?;
         Ok(shared)
+    }
+
+    /// Counts the bytes of the stack that a function takes.
+    pub(super) fn add_frame(&mut self, bytes: u32) -> Result<()> {
+        self.frame_bytes = self.frame_bytes.saturating_add(bytes).saturating_add(CALL_BYTES);
+        if self.frame_bytes > MOST_FRAME_BYTES {
+            return refuse("more values than the stack of a thread holds");
+        }
+        Ok(())
     }
 
     /// Gives places to the variables of a workgroup and of an invocation.

@@ -117,5 +117,7 @@ fn define<'m>(
     translate(&mut lower, &values, exit)?;
     lower.builder.seal_all_blocks();
     lower.builder.finalize();
-    shared.jit.define_function(id, &mut code).map_err(failed)
+    shared.jit.define_function(id, &mut code).map_err(failed)?;
+    let frame = code.compiled_code().map_or(0, |code| code.frame_size);
+    shared.add_frame(frame)
 }

@@ -1,0 +1,52 @@
+//! Prepares and runs texts on a thread with a small stack.
+
+use fencepost_cpu::{Cells, CpuKernel, GridRun, Program};
+use fencepost_kernels::{Module, ShaderSource};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Counts the bytes of the stack of a thread that Rust starts.
+const STACK: usize = 2 << 20;
+
+/// Is what comes of a text.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Outcome {
+    /// Is the first word of the output.
+    Word(u32),
+    Error(String),
+}
+
+/// Calls a function on a thread with a stack of 2 MiB.
+pub(crate) fn on_small_stack<T: Send + 'static>(run: impl FnOnce() -> T + Send + 'static) -> T {
+    let thread = std::thread::Builder::new().stack_size(STACK).spawn(run).expect("a thread");
+    thread.join().expect("no panic")
+}
+
+/// Prepares the entry point of a text, and runs one workgroup on an output of some words and, in the second binding, on 32
+/// matrices.
+pub(crate) fn outcome(text: &str, words: usize) -> Outcome {
+    match run(text, words) {
+        Ok(word) => Outcome::Word(word),
+        Err(error) => Outcome::Error(error.to_string().chars().take(200).collect()),
+    }
+}
+
+fn run(text: &str, words: usize) -> Result<u32, Box<dyn std::error::Error>> {
+    let module = Arc::new(Module::parse(&ShaderSource::text("k.wgsl", text.to_owned()))?);
+    let interface = module.interface("k", &[])?;
+    let kernel = CpuKernel::new(Arc::new(Program::new(&module, &interface, &[])?))?;
+    let mut out = vec![0_u128; words.div_ceil(4)];
+    let mut matrices = vec![0_u128; 128];
+    let buffers = [&mut out, &mut matrices].map(|words| Cells::new(bytemuck::cast_slice_mut(words)));
+    let buffers = &buffers[..interface.bindings.len()];
+    let stop = AtomicBool::new(false);
+    kernel.run_groups(&GridRun {
+        groups: [1; 3],
+        range: 0..1,
+        params: &[],
+        buffers,
+        seed: 0,
+        stop: &stop,
+    })?;
+    Ok(bytemuck::cast_slice(&out)[0])
+}

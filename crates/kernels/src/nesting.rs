@@ -1,0 +1,313 @@
+//! Limits how deep a text nests, before naga reads it: naga calls itself for each part of a chain of operators, for each
+//! `else if`, and for each declaration that needs another one.
+
+use std::collections::HashMap;
+
+use crate::wording::Finding;
+
+/// Limits the operators, indices and members of an expression, together with those around it.
+const MOST_OPERATORS: usize = 1000;
+
+/// Limits the `else if` of one chain, together with those of the chains around it.
+const MOST_BRANCHES: usize = 500;
+
+/// Limits the declarations of a chain in which each needs the next one.
+const MOST_NEEDED: usize = 2000;
+
+/// Lists the operators of two characters.
+const PAIRS: &[&str] =
+    &["&&", "||", "<<", ">>", "==", "!=", "<=", ">=", "->", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^="];
+
+/// Is a part of a text that the limits count.
+#[derive(Clone, Copy)]
+struct Token<'a> {
+    /// Is the byte at which the token begins.
+    at: usize,
+    text: &'a str,
+}
+
+/// Counts what is open inside one pair of brackets.
+#[derive(Default)]
+struct Level {
+    operators: usize,
+    branches: usize,
+}
+
+/// Returns the place and the description of the first part of a text that nests too deeply.
+pub(crate) fn too_deep(text: &str) -> Option<Finding> {
+    let tokens: Vec<Token<'_>> = Tokens { text, at: 0 }.collect();
+    deep_statement(&tokens).or_else(|| deep_declaration(&tokens))
+}
+
+/// Returns the place inside the most brackets.
+pub(crate) fn deepest(text: &str) -> naga::Span {
+    let (mut open, mut most, mut place) = (0_usize, 0, naga::Span::default());
+    for token in (Tokens { text, at: 0 }) {
+        match token.text {
+            "(" | "[" | "{" => open += 1,
+            ")" | "]" | "}" => open = open.saturating_sub(1),
+            _ => {}
+        }
+        if open > most {
+            most = open;
+            place = naga::Span::new(token.at as u32, (token.at + token.text.len()) as u32);
+        }
+    }
+    place
+}
+
+fn finding(token: Token<'_>, message: String) -> Finding {
+    let start = token.at as u32;
+    Finding { message, span: naga::Span::new(start, start + token.text.len() as u32) }
+}
+
+/// Finds an expression with too many operators, or a chain with too many branches.
+fn deep_statement(tokens: &[Token<'_>]) -> Option<Finding> {
+    let mut levels = vec![Level::default()];
+    let (mut operators, mut branches) = (0, 0);
+    for (at, &token) in tokens.iter().enumerate() {
+        let level = levels.last_mut()?;
+        match token.text {
+            "," | ";" | "{" => {
+                operators -= level.operators;
+                level.operators = 0;
+            }
+            "else" if tokens.get(at + 1).is_some_and(|next| next.text == "if") => {
+                level.branches += 1;
+                branches += 1;
+            }
+            ")" | "]" | "}" => {}
+            text if text.starts_with(|c: char| c.is_alphanumeric() || c == '_') => {}
+            _ => {
+                level.operators += 1;
+                operators += 1;
+            }
+        }
+        match token.text {
+            "(" | "[" | "{" => levels.push(Level::default()),
+            ")" | "]" | "}" if levels.len() > 1 => {
+                let closed = levels.pop()?;
+                operators -= closed.operators;
+                branches -= closed.branches;
+            }
+            _ => {}
+        }
+        // A block ends its statement, unless an `else` follows.
+        if token.text == "}" && tokens.get(at + 1).is_none_or(|next| next.text != "else") {
+            let level = levels.last_mut()?;
+            branches -= level.branches;
+            level.branches = 0;
+        }
+        if operators > MOST_OPERATORS {
+            let remedy = "give parts of it a name with `let`";
+            return Some(finding(
+                token,
+                format!("the expression nests or chains more than {MOST_OPERATORS} operators: {remedy}"),
+            ));
+        }
+        if branches > MOST_BRANCHES {
+            let remedy = "use `switch`";
+            return Some(finding(
+                token,
+                format!("the `if` has more than {MOST_BRANCHES} branches with `else if`: {remedy}"),
+            ));
+        }
+    }
+    None
+}
+
+/// Finds a declaration that needs too many others, one after the other.
+fn deep_declaration(tokens: &[Token<'_>]) -> Option<Finding> {
+    let declarations = declarations(tokens);
+    if declarations.len() <= MOST_NEEDED {
+        return None;
+    }
+    let names: HashMap<&str, usize> =
+        declarations.iter().enumerate().map(|(at, declared)| (declared[0].text, at)).collect();
+    let needs: Vec<Vec<usize>> = declarations
+        .iter()
+        .map(|declared| declared[1..].iter().filter_map(|token| names.get(token.text).copied()).collect())
+        .collect();
+    let depths = depths(&needs);
+    let deep = depths.iter().position(|&depth| depth > MOST_NEEDED)?;
+    let name = declarations[deep][0];
+    Some(finding(
+        name,
+        format!("`{}` needs a chain of more than {MOST_NEEDED} declarations: use fewer", name.text),
+    ))
+}
+
+/// Returns the tokens of each declaration of the module, from its name on.
+fn declarations<'t, 'a>(tokens: &'t [Token<'a>]) -> Vec<&'t [Token<'a>]> {
+    let (mut declarations, mut open, mut start) = (Vec::new(), 0_usize, None);
+    for (at, token) in tokens.iter().enumerate() {
+        match token.text {
+            "fn" | "struct" | "const" | "override" | "alias" | "var" if open == 0 => start = Some(at + 1),
+            "(" | "[" | "{" => open += 1,
+            ")" | "]" | "}" => open = open.saturating_sub(1),
+            _ => {}
+        }
+        if open == 0 && matches!(token.text, ";" | "}") {
+            let declared = start.take().map(|start| &tokens[start..at]);
+            declarations.extend(declared.filter(|tokens| !tokens.is_empty()));
+        }
+    }
+    declarations
+}
+
+/// Returns for each declaration the length of the longest chain that begins with it. A cycle counts once; naga refuses it.
+fn depths(needs: &[Vec<usize>]) -> Vec<usize> {
+    let (mut depths, mut begun) = (vec![0; needs.len()], vec![false; needs.len()]);
+    for first in 0..needs.len() {
+        // Holds the declarations of the path, each with the number of its needs that were visited.
+        let mut path = vec![(first, 0)];
+        while let Some((at, visited)) = path.pop() {
+            begun[at] = true;
+            if depths[at] > 0 {
+                continue;
+            }
+            match needs[at].get(visited) {
+                Some(&next) => {
+                    path.push((at, visited + 1));
+                    if !begun[next] {
+                        path.push((next, 0));
+                    }
+                }
+                None => depths[at] = 1 + needs[at].iter().map(|&next| depths[next]).max().unwrap_or(0),
+            }
+        }
+    }
+    depths
+}
+
+/// Splits a text into names, numbers, brackets, separators and operators, without comments.
+struct Tokens<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Iterator for Tokens<'a> {
+    type Item = Token<'a>;
+
+    fn next(&mut self) -> Option<Token<'a>> {
+        loop {
+            let rest = &self.text[self.at..];
+            let first = rest.chars().next()?;
+            if let Some(length) = comment(rest) {
+                self.at += length;
+            } else if first.is_whitespace() {
+                self.at += first.len_utf8();
+            } else {
+                let token = Token { at: self.at, text: &rest[..length(rest, first)] };
+                self.at += token.text.len();
+                return Some(token);
+            }
+        }
+    }
+}
+
+/// Counts the bytes of the token at the beginning of a text.
+fn length(rest: &str, first: char) -> usize {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    if first.is_ascii_digit() {
+        rest.find(|c: char| !is_word(c) && c != '.').unwrap_or(rest.len())
+    } else if is_word(first) {
+        rest.find(|c: char| !is_word(c)).unwrap_or(rest.len())
+    } else if PAIRS.iter().any(|pair| rest.starts_with(pair)) {
+        2
+    } else {
+        first.len_utf8()
+    }
+}
+
+/// Counts the bytes of a comment, if the text begins with one. Block comments nest.
+fn comment(rest: &str) -> Option<usize> {
+    if rest.starts_with("//") {
+        return Some(rest.find('\n').unwrap_or(rest.len()));
+    }
+    if !rest.starts_with("/*") {
+        return None;
+    }
+    let (bytes, mut open, mut at) = (rest.as_bytes(), 0_usize, 0);
+    while at < bytes.len() {
+        match &bytes[at..] {
+            [b'/', b'*', ..] => open += 1,
+            [b'*', b'/', ..] => open -= 1,
+            _ => {
+                at += 1;
+                continue;
+            }
+        }
+        at += 2;
+        if open == 0 {
+            break;
+        }
+    }
+    Some(at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(text: &str) -> Option<String> {
+        too_deep(text).map(|finding| finding.message)
+    }
+
+    #[test]
+    fn an_expression_may_have_as_many_operators_as_the_limit() {
+        let sum = |count: usize| format!("fn f() {{ x = 1{}; }}", " + 1".repeat(count));
+        // The sign of the assignment counts too.
+        assert_eq!(message(&sum(MOST_OPERATORS - 1)), None);
+        assert!(message(&sum(MOST_OPERATORS)).is_some_and(|text| text.contains("`let`")));
+    }
+
+    #[test]
+    fn operators_of_other_statements_arguments_and_comments_do_not_count() {
+        for part in
+            ["x = -1 + 2;", "x = a[i] + b.c;", "f(-1);", "/* + + */", "// + +\n", "if a < b { x = -y; }"]
+        {
+            assert_eq!(message(&format!("fn f() {{ {} }}", part.repeat(2000))), None, "{part}");
+        }
+        assert_eq!(message(&format!("const a = array({}1);", "-1 + 2, ".repeat(2000))), None);
+    }
+
+    #[test]
+    fn operators_around_an_expression_count_with_its_own() {
+        let text =
+            |inner: usize| format!("fn f() {{ x = {}1{}; }}", "1 + (".repeat(200), " + 1".repeat(inner));
+        assert_eq!(message(&text(500)), None);
+        assert!(message(&text(700)).is_some());
+    }
+
+    #[test]
+    fn branches_of_one_chain_count_and_those_of_another_do_not() {
+        let chain = |count: usize| format!("if a {{ }} {} else {{ }}", "else if b { x = 1; }".repeat(count));
+        let two = format!("fn f() {{ {0} {0} }}", chain(MOST_BRANCHES));
+        assert_eq!(message(&two), None);
+        let one = format!("fn f() {{ {} }}", chain(MOST_BRANCHES + 1));
+        assert!(message(&one).is_some_and(|text| text.contains("`switch`")));
+        let inside =
+            format!("fn f() {{ {} else if b {{ {} }} }}", chain(300).replace("else { }", ""), chain(300));
+        assert!(message(&inside).is_some());
+    }
+
+    #[test]
+    fn a_chain_of_declarations_counts_in_both_directions_and_many_declarations_alone_do_not() {
+        let chain = |count: usize| (1..count).map(|n| format!("const c{n} = c{};", n - 1));
+        let up: String = chain(MOST_NEEDED + 2).collect();
+        let down: String = chain(MOST_NEEDED + 2).collect::<Vec<_>>().into_iter().rev().collect();
+        for text in [up, down] {
+            assert!(message(&format!("const c0 = 1;{text}")).is_some_and(|text| text.contains("chain")));
+        }
+        let short: String = chain(MOST_NEEDED).collect();
+        let flat: String = (0..3 * MOST_NEEDED).map(|n| format!("fn f{n}() {{ return c0; }}")).collect();
+        assert_eq!(message(&format!("const c0 = 1;{short}{flat}")), None);
+    }
+
+    #[test]
+    fn a_cycle_of_declarations_is_left_to_naga() {
+        let cycle: String = (0..3000).map(|n| format!("fn f{n}() {{ f{}(); }}", (n + 1) % 3000)).collect();
+        too_deep(&cycle);
+    }
+}
