@@ -67,7 +67,8 @@ impl Engine {
     }
 
     /// Encodes and submits one batch without holding S. If `watched` is true, the caller polls the fence itself
-    /// afterwards, and the completer is not notified.
+    /// afterwards, and the completer is not notified. A CPU device is not started then, because the caller
+    /// executes the batch. If the caller does not wait, the completer starts the device.
     fn submit(&self, lane: usize, submitting: SubmittingBatch, watched: bool) {
         let SubmittingBatch { mut batch, waits, value, at } = submitting;
         let Batch { seq, expected, .. } = batch;
@@ -80,6 +81,9 @@ impl Engine {
         });
         match outcome {
             Ok(keep) => {
+                if !watched {
+                    self.lanes[lane].fence.start(value);
+                }
                 let mut state = self.lock();
                 if state.lost.is_some() {
                     drop(state);

@@ -277,6 +277,9 @@ impl Engine {
                 let watch = u32::from(value == next);
                 state.lanes[lane].watchers += watch;
                 self.unlock_with(state, &ThreadWakeups::default());
+                if deadline.is_endless() {
+                    self.lanes[lane].fence.execute_up_to(value);
+                }
                 self.wait_watched(lane, value, slice, watch);
                 self.notify_due_threads();
             }

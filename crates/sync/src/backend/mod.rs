@@ -87,6 +87,21 @@ pub trait Fence: Send + Sync {
     /// [`Lost`] if the device is lost, also if that happens during the wait.
     fn wait(&self, value: TimelineValue, limit: Duration) -> Result<TimelineValue, Lost>;
 
+    /// Starts the submissions up to `value`, for a device that would leave them until a caller waits. Such a device is the
+    /// CPU: a caller that waits at once executes them itself. Other devices start each submission when it comes, so the
+    /// default implementation does nothing. The implementer also starts in [`wait`](Self::wait).
+    fn start(&self, value: TimelineValue) {
+        let _ = value;
+    }
+
+    /// Executes the submissions up to `value` on the calling thread, if the threads of the process are the device and no other
+    /// thread executes one. The call then blocks as long as the submissions run. The default implementation does nothing.
+    ///
+    /// The caller calls [`wait`](Self::wait) afterwards, because this call may return before `value` has passed.
+    fn execute_up_to(&self, value: TimelineValue) {
+        let _ = value;
+    }
+
     /// Registers `moved`, which the implementer calls after a value has passed. Only the browser needs the call,
     /// because no thread can wait there, so the default implementation drops `moved`.
     ///

@@ -1,21 +1,20 @@
-//! The lane of the CPU as a device: a thread that executes batches in the order of their submission.
+//! The lane of the CPU as a device. Its thread executes batches in the order of their submission, unless a caller that waits
+//! for a batch executes it itself.
 
 use super::cpu_device::{CpuDevice, CpuForm};
 use super::cpu_work::CpuVisitor;
-use super::device_clock::DeviceClock;
 use super::failed_steps::FailedSteps;
 use super::kernel_checks::KernelChecks;
+use super::lane_progress::{Executor, LaneProgress, TakenBatch};
 use super::side_by_side::SideBySide;
 use crate::device::check_options::CheckOptions;
 use crate::device::recorder::{Failure, Keep, LaneValue, Recorder};
 use crate::device::{CostModel, Device, Lane};
 use crate::error::{Kind, Result};
 use crate::memory::byte_meter::ByteMeter;
-use crate::record::step_order::StepOrder;
 use crate::work::step::Step;
 use fencepost_sync::backend::Fence;
 use fencepost_sync::{Lost, TimelineValue};
-use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -31,22 +30,14 @@ struct LaneRecorder {
 /// Joins the thread, the recorder and the fence.
 struct ThreadLane {
     state: Mutex<LaneProgress>,
-    /// Is notified when a batch is submitted or the lane closes.
-    submitted: Condvar,
+    /// Is notified when the thread of the lane has a batch to execute, and when the lane closes.
+    work: Condvar,
     /// Is notified when a batch is complete or the device is lost.
     moved: Condvar,
     launch_limit: Duration,
     staging: Arc<ByteMeter>,
     checks: Option<Arc<KernelChecks>>,
     failed: Arc<FailedSteps>,
-}
-
-#[derive(Default)]
-struct LaneProgress {
-    batches: VecDeque<(Arc<Vec<Step>>, TimelineValue)>,
-    completed: TimelineValue,
-    lost: Option<Lost>,
-    closing: bool,
 }
 
 /// Opens the CPU as a device. `lateness`, `launch_limit` and `checks` are those of the context's options.
@@ -62,8 +53,8 @@ pub(crate) fn open(
     device.checks = checks.map(|options| Arc::new(KernelChecks::new(options)));
     let device = Arc::new(device);
     let lane = Arc::new(ThreadLane {
-        state: Mutex::default(),
-        submitted: Condvar::new(),
+        state: Mutex::new(LaneProgress::new()),
+        work: Condvar::new(),
         moved: Condvar::new(),
         launch_limit,
         staging: device.staging.clone(),
@@ -90,39 +81,47 @@ impl ThreadLane {
 
     /// Executes batches until the lane closes or the device is lost.
     fn run(&self) {
-        let (mut clock, mut order) = (DeviceClock::new(), StepOrder::default());
-        while let Some((steps, value)) = self.next() {
-            let done = catch_unwind(AssertUnwindSafe(|| self.execute(&steps, &mut clock, &mut order)));
-            // The scheduler drops the last reference to the steps, after the fence has passed the value.
-            drop(steps);
-            let mut state = self.state();
-            match done {
-                Ok(()) => state.completed = value,
-                Err(_) => state.lost = Some(Lost { reason: "its thread panicked, which is a bug".into() }),
-            }
-            drop(state);
-            self.moved.notify_all();
+        while let Some(taken) = self.next() {
+            self.execute(taken);
         }
     }
 
     /// Waits for the next batch. Returns `None` if the lane closes or the device is lost.
-    fn next(&self) -> Option<(Arc<Vec<Step>>, TimelineValue)> {
+    fn next(&self) -> Option<TakenBatch> {
         let mut state = self.state();
         loop {
-            if state.lost.is_some() {
+            if state.is_over() {
                 return None;
             }
-            if let Some(batch) = state.batches.pop_front() {
-                return Some(batch);
+            if let Some(taken) = state.take_started() {
+                return Some(taken);
             }
-            if state.closing {
-                return None;
-            }
-            state = self.submitted.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.thread_sleeps = true;
+            state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.thread_sleeps = false;
         }
     }
 
-    fn execute(&self, steps: &[Step], clock: &mut DeviceClock, order: &mut StepOrder) {
+    /// Executes a batch on this thread.
+    fn execute(&self, taken: TakenBatch) {
+        let TakenBatch { steps, value, mut executor } = taken;
+        let done = catch_unwind(AssertUnwindSafe(|| self.execute_steps(&steps, &mut executor)));
+        // The scheduler drops the last reference to the steps, after the fence has passed the value.
+        drop(steps);
+        let lost = |_| Lost { reason: "its thread panicked, which is a bug".into() };
+        let mut state = self.state();
+        let wakes_thread = state.end(executor, done.map(|()| value).map_err(lost));
+        let wakes_callers = state.sleeping_callers > 0;
+        drop(state);
+        if wakes_thread {
+            self.work.notify_one();
+        }
+        if wakes_callers {
+            self.moved.notify_all();
+        }
+    }
+
+    fn execute_steps(&self, steps: &[Step], Executor { clock, order }: &mut Executor) {
         order.sort(steps);
         let checks = self.checks.as_deref();
         let launches = SideBySide::new(steps, self.launch_limit, &self.failed, checks);
@@ -130,12 +129,6 @@ impl ThreadLane {
         let walked = order.walk(steps, &mut visitor);
         debug_assert!(walked.is_ok(), "bug: a step of the CPU returned an error");
         visitor.settle();
-    }
-}
-
-impl LaneProgress {
-    fn progress(&self) -> Result<TimelineValue, Lost> {
-        self.lost.clone().map_or(Ok(self.completed), Err)
     }
 }
 
@@ -151,9 +144,7 @@ impl Recorder for LaneRecorder {
             let error = self.device.caps().lost(lost).into();
             return Err(Failure { step: None, error, lost: true });
         }
-        state.batches.push_back((steps.clone(), signal));
-        drop(state);
-        self.lane.submitted.notify_one();
+        state.push(steps.clone(), signal);
         Ok(None)
     }
 }
@@ -161,8 +152,9 @@ impl Recorder for LaneRecorder {
 impl Drop for LaneRecorder {
     /// Ends the thread. The context has waited for its work before.
     fn drop(&mut self) {
-        self.lane.state().closing = true;
-        self.lane.submitted.notify_one();
+        if self.lane.state().close() {
+            self.lane.work.notify_one();
+        }
         if let Some(thread) = self.thread.take()
             && let Err(panic) = thread.join()
         {
@@ -173,20 +165,38 @@ impl Drop for LaneRecorder {
 
 impl Fence for ThreadLane {
     fn completed(&self) -> Result<TimelineValue, Lost> {
-        self.state().progress()
+        self.state().completed()
     }
 
     fn wait(&self, value: TimelineValue, limit: Duration) -> Result<TimelineValue, Lost> {
-        let start = Instant::now();
+        let begun = Instant::now();
+        self.start(value);
         let mut state = self.state();
         loop {
-            let reached = state.progress()?;
-            let left = limit.saturating_sub(start.elapsed());
+            let reached = state.completed()?;
+            let left = limit.saturating_sub(begun.elapsed());
             if reached >= value || left.is_zero() {
                 return Ok(reached);
             }
+            state.sleeping_callers += 1;
             let waited = self.moved.wait_timeout(state, left);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            state.sleeping_callers -= 1;
+        }
+    }
+
+    fn start(&self, value: TimelineValue) {
+        if self.state().start(value) {
+            self.work.notify_one();
+        }
+    }
+
+    fn execute_up_to(&self, value: TimelineValue) {
+        loop {
+            // The lock is free again before the batch is executed.
+            let taken = self.state().take_up_to(value);
+            let Some(taken) = taken else { return };
+            self.execute(taken);
         }
     }
 }
@@ -203,6 +213,7 @@ mod tests {
     use crate::scheduler::ordering::policy::Policy;
     use fencepost_kernels::{HostBuffer, args};
     use std::sync::mpsc::channel;
+    use std::thread::ThreadId;
 
     fn context() -> Context {
         of(open(CostModel::LATENESS, LAUNCH_LIMIT, None).expect("a thread"))
@@ -234,6 +245,73 @@ mod tests {
         go.send(()).expect("the function waits");
         done.wait().expect("no error");
         assert_eq!(queue.read(&x).wait().expect("a read"), [7]);
+    }
+
+    /// Makes a context in which kernel `k` sends the thread that executes it.
+    fn context_with_sender() -> (Context, std::sync::mpsc::Receiver<ThreadId>) {
+        let ctx = context();
+        let (sender, threads) = channel();
+        let sender = Mutex::new(sender);
+        let run = move |_: [u32; 3], _: [u32; 3], _: &[u8], _: &mut [HostBuffer<'_>]| {
+            let sent = sender.lock().expect("one run").send(std::thread::current().id());
+            sent.expect("the test receives");
+        };
+        ctx.host_kernel("k", Arc::new(run)).expect("the CPU runs it");
+        (ctx, threads)
+    }
+
+    /// Is long after a result that must come.
+    const LONG: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn a_batch_that_no_caller_waits_for_is_executed() {
+        let (ctx, threads) = context_with_sender();
+        let (queue, kernel) = (ctx.queue("q"), ctx.kernel_from(ONE, "k").expect("it compiles"));
+        let mut x = queue.zeros::<u32, 1>([1]).expect("memory");
+        for _ in 0..100 {
+            queue.launch_dyn(&kernel, Grid::groups([1]), args![x = &mut x]).expect("a launch");
+            let done = queue.finish();
+            threads.recv_timeout(LONG).expect("the kernel is executed");
+            drop(done);
+        }
+    }
+
+    #[test]
+    fn a_caller_that_waits_without_a_limit_executes_its_batches_and_one_with_a_limit_does_not() {
+        let (ctx, threads) = context_with_sender();
+        let (queue, kernel) = (ctx.queue("q"), ctx.kernel_from(ONE, "k").expect("it compiles"));
+        let mut x = queue.zeros::<u32, 1>([1]).expect("memory");
+        let own = std::thread::current().id();
+        let mut on_own = [0, 0];
+        for turn in 0..2000 {
+            queue.launch_dyn(&kernel, Grid::groups([1]), args![x = &mut x]).expect("a launch");
+            let mut done = queue.finish();
+            match turn % 2 {
+                0 => done.wait().expect("no error"),
+                _ => assert!(done.wait_timeout(LONG).expect("no error").is_some()),
+            }
+            on_own[turn % 2] += u32::from(threads.recv().expect("it has run") == own);
+        }
+        // The thread of the lane may be earlier than the caller, but not each time.
+        assert!(on_own[0] > 0 && on_own[1] == 0, "{on_own:?} of 1000 each");
+    }
+
+    #[test]
+    fn a_caller_executes_the_batches_up_to_its_value_and_a_start_or_a_wait_executes_the_others() {
+        let (_device, mut lanes) = open(CostModel::LATENESS, LAUNCH_LIMIT, None).expect("a thread");
+        let Lane { recorder, fence, .. } = &mut lanes[0];
+        let completed = |value| assert_eq!(fence.completed().expect("it is not lost"), TimelineValue(value));
+        for value in 1..=4 {
+            assert!(recorder.submit(&Arc::default(), &[], TimelineValue(value)).is_ok());
+        }
+        completed(0);
+        fence.execute_up_to(TimelineValue(2));
+        completed(2);
+        fence.start(TimelineValue(3));
+        while fence.completed().expect("it is not lost") < TimelineValue(3) {
+            std::thread::yield_now();
+        }
+        assert_eq!(fence.wait(TimelineValue(4), LONG).expect("it is not lost"), TimelineValue(4));
     }
 
     #[test]

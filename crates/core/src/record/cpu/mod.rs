@@ -17,6 +17,8 @@ mod kernel_checks;
 #[path = "no_kernel_checks.rs"]
 mod kernel_checks;
 #[cfg(cpu_code)]
+mod lane_progress;
+#[cfg(cpu_code)]
 mod launch_timer;
 pub(crate) mod run_code;
 pub(crate) mod run_order;

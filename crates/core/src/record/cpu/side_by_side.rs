@@ -35,9 +35,12 @@ static HELPERS: LazyLock<Option<ThreadPool>> = LazyLock::new(|| {
     ThreadPoolBuilder::new().num_threads(helpers()).thread_name(name).build().ok().filter(|_| helpers() > 0)
 });
 
-/// Counts the threads that help the thread of a lane.
+/// Counts the threads that help the thread of a lane. The system is asked once, because the answer takes it longer than a
+/// small launch takes.
 fn helpers() -> usize {
-    available_parallelism().map_or(0, |count| count.get() - 1)
+    static COUNT: LazyLock<usize> =
+        LazyLock::new(|| available_parallelism().map_or(0, |count| count.get() - 1));
+    *COUNT
 }
 
 /// Keeps the launches of a level until they are executed.
@@ -181,6 +184,11 @@ impl<'k> Shared<'k> {
         true
     }
 
+    /// Returns `true` if a workgroup is left that no thread has taken.
+    fn has_more(&self) -> bool {
+        self.next.load(Ordering::Relaxed) < self.all
+    }
+
     /// Executes the whole launch with checks.
     fn run_checked(&self, checks: &KernelChecks) {
         self.note(checks.run(self.kernel, &self.run(0..self.all), self.kept.launch));
@@ -211,7 +219,8 @@ fn run_shared(launches: &[Shared<'_>]) {
     let next = || launches.iter().any(Shared::run_piece);
     let begun = Instant::now();
     while next() {
-        let Some(threads) = HELPERS.as_ref().filter(|_| begun.elapsed() > ALONE) else { continue };
+        let is_long = begun.elapsed() > ALONE && launches.iter().any(Shared::has_more);
+        let Some(threads) = HELPERS.as_ref().filter(|_| is_long) else { continue };
         threads.in_place_scope(|scope| {
             for _ in 0..helpers() {
                 scope.spawn(|_| while next() {});
