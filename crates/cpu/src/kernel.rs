@@ -23,6 +23,8 @@ pub struct CpuKernel {
     sites: OnceLock<Sites>,
     #[cfg(all(feature = "compile", not(target_family = "wasm")))]
     compiled: Option<Compiled>,
+    /// Counts the invocations that the machine code executes together.
+    width: Option<u32>,
 }
 
 impl CpuKernel {
@@ -32,10 +34,14 @@ impl CpuKernel {
     /// [`Error::Unsupported`](crate::Error::Unsupported), with the line.
     pub fn new(program: Arc<Program>) -> Result<Self> {
         #[cfg(all(feature = "compile", not(target_family = "wasm")))]
-        let compiled = compile(&program);
+        let (compiled, width) = compile(&program).unzip();
         Ok(Self {
             #[cfg(all(feature = "compile", not(target_family = "wasm")))]
             compiled,
+            #[cfg(all(feature = "compile", not(target_family = "wasm")))]
+            width,
+            #[cfg(not(all(feature = "compile", not(target_family = "wasm"))))]
+            width: None,
             interpreter: Interpreter::new(program)?,
             sites: OnceLock::new(),
         })
@@ -44,10 +50,12 @@ impl CpuKernel {
     /// Returns `true` if the kernel runs as machine code. A run in an order of its own, and one with a buffer that is
     /// smaller than its variable, is interpreted nevertheless.
     pub fn is_compiled(&self) -> bool {
-        #[cfg(all(feature = "compile", not(target_family = "wasm")))]
-        return self.compiled.is_some();
-        #[cfg(not(all(feature = "compile", not(target_family = "wasm"))))]
-        return false;
+        self.width.is_some()
+    }
+
+    /// Returns how many invocations the machine code executes together, or `None` if the kernel is interpreted.
+    pub fn width(&self) -> Option<u32> {
+        self.width
     }
 
     /// Runs a range of workgroups on the calling thread.
@@ -142,15 +150,15 @@ impl HostKernel for CpuKernel {
     }
 }
 
-/// Compiles a program, with vectors where that is possible, and logs why if that fails.
+/// Compiles a program, with vectors where that is possible, and returns their width. Logs why if that fails.
 #[cfg(all(feature = "compile", not(target_family = "wasm")))]
-fn compile(program: &Arc<Program>) -> Option<Compiled> {
+fn compile(program: &Arc<Program>) -> Option<(Compiled, u32)> {
     let name = program.name();
     for lanes in crate::width::widths(program) {
         match Compiled::new(program, lanes) {
             Ok(compiled) => {
                 log::debug!("kernel `{name}` is compiled, with {lanes} invocations together");
-                return Some(compiled);
+                return Some((compiled, lanes));
             }
             Err(refused) => {
                 let place = program.place(refused.span).map(|place| format!("{place}: ")).unwrap_or_default();

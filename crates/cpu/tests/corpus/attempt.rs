@@ -1,0 +1,107 @@
+//! Prepares and runs each entry point of a text.
+
+use super::reasons;
+use fencepost_cpu::{Bound, Cells, CheckOptions, CpuKernel, Fault, GridRun, Program, Shadow};
+use fencepost_kernels::{Module, ShaderSource};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+/// Limits the time of a run: a text may loop for ever on zeros.
+const LIMIT: Duration = Duration::from_millis(500);
+
+/// Counts the 16 bytes of each buffer.
+const SIZE: usize = 4096;
+
+/// Is an entry point and what comes of it, or the text of a panic.
+pub(crate) struct Attempt {
+    pub(crate) entry: String,
+    pub(crate) outcome: Result<String, String>,
+}
+
+/// Attempts each compute entry point of a text. A text that has an error has one attempt.
+pub(crate) fn attempt(name: &str, text: &str) -> Vec<Attempt> {
+    attempt_source(name, &ShaderSource::text(name, text.to_owned()))
+}
+
+/// Attempts each compute entry point of a source.
+pub(crate) fn attempt_source(name: &str, source: &ShaderSource) -> Vec<Attempt> {
+    let parsed = without_panic(|| Module::parse(source));
+    let module = match parsed {
+        Ok(Ok(module)) => Arc::new(module),
+        Ok(Err(error)) => {
+            return vec![Attempt { entry: name.into(), outcome: Ok(format!("refused: {error}")) }];
+        }
+        Err(panic) => return vec![Attempt { entry: name.into(), outcome: Err(panic) }],
+    };
+    let entries: Vec<String> = module.entries().map(str::to_owned).collect();
+    let of_entry = |entry: String| {
+        let outcome = without_panic(|| match run(&module, &entry) {
+            Ok(outcome) => outcome,
+            Err(error) => format!("refused: {error}"),
+        });
+        Attempt { entry, outcome }
+    };
+    entries.into_iter().map(of_entry).collect()
+}
+
+fn without_panic<T>(run: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(run)).map_err(|panic| {
+        let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()
+    })
+}
+
+/// Runs two workgroups of an entry point, with 1 for each override without a value: as the kernel runs, in another order, and with checks.
+fn run(module: &Arc<Module>, entry: &str) -> Result<String, Box<dyn std::error::Error>> {
+    let known = module.overrides();
+    let missing: Vec<(&str, f64)> = known
+        .iter()
+        .filter(|known| known.default.is_none())
+        .map(|known| (known.name.as_str(), 1.0))
+        .collect();
+    let interface = module.interface(entry, &missing)?;
+    reasons::take();
+    let kernel = CpuKernel::new(Arc::new(Program::new(module, &interface, &missing)?))?;
+    let form = match kernel.width() {
+        Some(width) => format!("compiled, {width} at a time"),
+        None => format!("interpreted: {}", reasons::take().join("; ")),
+    };
+    let mut words = vec![vec![0_u128; SIZE]; interface.bindings.len()];
+    let buffers: Vec<Cells<'_>> =
+        words.iter_mut().map(|words| Cells::new(bytemuck::cast_slice_mut(words))).collect();
+    let params = vec![0_u8; interface.params.as_ref().map_or(0, |params| params.size as usize)];
+    let bound: Vec<Bound> = (0..buffers.len() as u64).map(|buffer| Bound { buffer, offset: 0 }).collect();
+    let (mut shadow, options) = (Shadow::new(), CheckOptions::default());
+    let mut ends = Vec::new();
+    for seed in [0, 7] {
+        ends.push(limited(|stop| kernel.run_groups(&grid(&params, &buffers, seed, stop))));
+    }
+    ends.push(limited(|stop| {
+        let run = grid(&params, &buffers, 0, stop);
+        kernel.run_checked(&run, &bound, &mut shadow, &options).map(drop)
+    }));
+    let faults: Vec<String> =
+        ends.into_iter().filter_map(Result::err).map(|fault| fault.to_string()).collect();
+    Ok(if faults.is_empty() { form } else { format!("{form}; {}", faults.join("; ")) })
+}
+
+fn grid<'a>(params: &'a [u8], buffers: &'a [Cells<'a>], seed: u64, stop: &'a AtomicBool) -> GridRun<'a> {
+    GridRun { groups: [2, 1, 1], range: 0..2, params, buffers, seed, stop }
+}
+
+/// Calls a function with a flag that becomes `true` after the limit.
+fn limited(run: impl FnOnce(&AtomicBool) -> Result<(), Fault>) -> Result<(), Fault> {
+    let (stop, (ended, wait)) = (AtomicBool::new(false), mpsc::channel::<()>());
+    std::thread::scope(|scope| {
+        let stop = &stop;
+        scope.spawn(move || {
+            let _ = wait.recv_timeout(LIMIT);
+            stop.store(true, Ordering::Relaxed);
+        });
+        let result = run(stop);
+        drop(ended);
+        result
+    })
+}
