@@ -21,6 +21,7 @@ impl CpuKernel {
         Ok(Self {
             interpreter: Interpreter::new(program)?,
             sites: OnceLock::new(),
+            width: None,
             #[cfg(all(feature = "compile", not(target_family = "wasm")))]
             compiled: None,
         })
@@ -43,7 +44,7 @@ impl CpuKernel {
             reason: refused.reason,
             place: program.place(refused.span),
         })?;
-        Ok(Self { compiled: Some(compiled), ..Self::interpreted(program)? })
+        Ok(Self { compiled: Some(compiled), width: Some(lanes), ..Self::interpreted(program)? })
     }
 
     /// Returns `true` if machine code executes a run, and `false` if the interpreter does.
