@@ -3,10 +3,10 @@
 mod chosen;
 
 use crate::check::{self, Bound, CheckOptions, CheckedRun, Shadow, Sites};
-#[cfg(all(feature = "compile", not(target_family = "wasm")))]
-use crate::compile::Compiled;
 use crate::error::{Fault, Result};
 use crate::interpret::Interpreter;
+#[cfg(all(feature = "compile", not(target_family = "wasm")))]
+use crate::machine::Machine;
 use crate::program::Program;
 use crate::run::GridRun;
 use fencepost_kernels::{HostBuffer, HostKernel};
@@ -22,7 +22,7 @@ pub struct CpuKernel {
     /// Describes the instructions for checks. The first run with checks makes it.
     sites: OnceLock<Sites>,
     #[cfg(all(feature = "compile", not(target_family = "wasm")))]
-    compiled: Option<Compiled>,
+    compiled: Option<Machine>,
     /// Counts the invocations that the machine code executes together.
     width: Option<u32>,
 }
@@ -34,12 +34,12 @@ impl CpuKernel {
     /// [`Error::Unsupported`](crate::Error::Unsupported), with the line.
     pub fn new(program: Arc<Program>) -> Result<Self> {
         #[cfg(all(feature = "compile", not(target_family = "wasm")))]
-        let (compiled, width) = compile(&program).unzip();
+        let compiled = Machine::new(&program);
         Ok(Self {
             #[cfg(all(feature = "compile", not(target_family = "wasm")))]
-            compiled,
+            width: compiled.as_ref().map(Machine::width),
             #[cfg(all(feature = "compile", not(target_family = "wasm")))]
-            width,
+            compiled,
             #[cfg(not(all(feature = "compile", not(target_family = "wasm"))))]
             width: None,
             interpreter: Interpreter::new(program)?,
@@ -148,26 +148,4 @@ impl HostKernel for CpuKernel {
             panic!("{fault}");
         }
     }
-}
-
-/// Compiles a program, with vectors where that is possible, and returns their width. Logs why if that fails.
-#[cfg(all(feature = "compile", not(target_family = "wasm")))]
-fn compile(program: &Arc<Program>) -> Option<(Compiled, u32)> {
-    let name = program.name();
-    for lanes in crate::width::widths(program) {
-        match Compiled::new(program, lanes) {
-            Ok(compiled) => {
-                log::debug!("kernel `{name}` is compiled, with {lanes} invocations together");
-                return Some((compiled, lanes));
-            }
-            Err(refused) => {
-                let place = program.place(refused.span).map(|place| format!("{place}: ")).unwrap_or_default();
-                let reason = refused.reason;
-                log::debug!(
-                    "{place}kernel `{name}` is not compiled with {lanes} invocations together: {reason}"
-                );
-            }
-        }
-    }
-    None
 }

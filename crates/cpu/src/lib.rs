@@ -18,8 +18,12 @@ mod compile;
 mod error;
 mod interpret;
 mod kernel;
+#[cfg(all(feature = "compile", not(target_family = "wasm")))]
+mod machine;
 mod program;
 mod run;
+#[cfg(all(feature = "compile", not(target_family = "wasm")))]
+mod trial;
 #[cfg(all(feature = "compile", not(target_family = "wasm")))]
 mod width;
 

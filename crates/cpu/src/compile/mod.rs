@@ -59,6 +59,7 @@ struct Form {
 /// Runs a program as machine code.
 pub(crate) struct Compiled {
     code: Code,
+    lanes: u32,
     /// Describes each buffer of a run, as far as the code accesses the buffer.
     buffers: Vec<Option<Form>>,
     /// Counts the bytes of the uniform block that the code reads.
@@ -66,6 +67,7 @@ pub(crate) struct Compiled {
     workgroup_bytes: usize,
     /// Counts the bytes of the memory of all invocations of a workgroup.
     invocation_bytes: usize,
+    diverges: bool,
 }
 
 impl Compiled {
@@ -95,11 +97,23 @@ impl Compiled {
         };
         Ok(Self {
             code: translation.code,
+            lanes,
             buffers: program.buffers().iter().map(|variable| variable.map(form)).collect(),
             params: program.params().map_or(0, size),
             workgroup_bytes: translation.workgroup_bytes,
             invocation_bytes: translation.invocation_bytes,
+            diverges: translation.diverges,
         })
+    }
+
+    /// Returns how many invocations the code executes together.
+    pub(crate) fn lanes(&self) -> u32 {
+        self.lanes
+    }
+
+    /// Returns `true` if invocations that execute together may leave a loop one after the other.
+    pub(crate) fn diverges(&self) -> bool {
+        self.diverges
     }
 
     /// Returns `true` if the code can execute a run. The code has one order of execution, and it accesses at least one

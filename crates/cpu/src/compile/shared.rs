@@ -54,6 +54,8 @@ pub(super) struct Shared<'m> {
     pub(super) columns: u32,
     /// Counts the bytes of the stack that one call of each function takes.
     frame_bytes: u32,
+    /// Is `true` if the code has a loop that some lanes may leave before others.
+    pub(super) diverges: bool,
 }
 
 impl<'m> Shared<'m> {
@@ -83,6 +85,7 @@ impl<'m> Shared<'m> {
             invocation_bytes: 0,
             columns,
             frame_bytes: 0,
+            diverges: false,
         };
         shared.place_variables()?;
         Ok(shared)

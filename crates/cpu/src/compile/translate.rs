@@ -17,6 +17,8 @@ pub(super) struct Translation {
     pub(super) code: Code,
     pub(super) workgroup_bytes: usize,
     pub(super) invocation_bytes: usize,
+    /// Is `true` if the code has a loop that some lanes may leave before others.
+    pub(super) diverges: bool,
 }
 
 /// Translates a program.
@@ -42,6 +44,7 @@ pub(super) fn translate(program: &Program, lanes: u32) -> Result<Translation> {
     Ok(Translation {
         workgroup_bytes: shared.workgroup_bytes as usize,
         invocation_bytes,
+        diverges: shared.diverges,
         code: Code::new(shared.jit, address, shared.tables, shared.calls),
     })
 }

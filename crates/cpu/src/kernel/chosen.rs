@@ -7,6 +7,8 @@ use crate::compile::Compiled;
 use crate::error::Error;
 use crate::error::Result;
 use crate::interpret::Interpreter;
+#[cfg(all(feature = "compile", not(target_family = "wasm")))]
+use crate::machine::Machine;
 use crate::program::Program;
 use crate::run::GridRun;
 use std::sync::{Arc, OnceLock};
@@ -44,7 +46,7 @@ impl CpuKernel {
             reason: refused.reason,
             place: program.place(refused.span),
         })?;
-        Ok(Self { compiled: Some(compiled), width: Some(lanes), ..Self::interpreted(program)? })
+        Ok(Self { compiled: Some(Machine::of(compiled)), width: Some(lanes), ..Self::interpreted(program)? })
     }
 
     /// Returns `true` if machine code executes a run, and `false` if the interpreter does.

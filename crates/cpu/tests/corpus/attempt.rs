@@ -1,7 +1,7 @@
 //! Prepares and runs each entry point of a text.
 
 use super::reasons;
-use fencepost_cpu::{Bound, Cells, CheckOptions, CpuKernel, Fault, GridRun, Program, Shadow};
+use fencepost_cpu::{Bound, Cells, CheckOptions, CheckedRun, CpuKernel, Fault, GridRun, Program, Shadow};
 use fencepost_kernels::{Module, ShaderSource};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -80,7 +80,10 @@ fn run(module: &Arc<Module>, entry: &str) -> Result<String, Box<dyn std::error::
     }
     ends.push(limited(|stop| {
         let run = grid(&params, &buffers, 0, stop);
-        kernel.run_checked(&run, &bound, &mut shadow, &options).map(drop)
+        match kernel.run_checked(&run, &bound, &mut shadow, &options) {
+            CheckedRun { fault: Some(fault), .. } => Err(fault),
+            CheckedRun { fault: None, .. } => Ok(()),
+        }
     }));
     let faults: Vec<String> =
         ends.into_iter().filter_map(Result::err).map(|fault| fault.to_string()).collect();

@@ -306,7 +306,7 @@ fn private_variables_and_arrays_belong_to_one_lane() {
             workgroupBarrier();
             push(2u, ring[31u - lid], &more);
             if state.flag { push(lid, 1000u, &more); }
-            var sum = state.a.y + more[lid % 20u] * 3u + more[2] * 5u;
+            var sum = state.a.y + more[lid % 20u] * 3u + more[2] * 5u + more[(lid + 4u) % 20u] * 7u;
             for (var i = 0u; i < 5u; i++) { sum += state.list[i] * (i + 1u); }
             out[lid] = sum;
         }";
@@ -321,7 +321,8 @@ fn private_variables_and_arrays_belong_to_one_lane() {
             more[at as usize % 20] = value;
         }
         let listed: u32 = list.iter().zip(1..).map(|(value, factor)| value * factor).sum();
-        3 * start + 2 * lid + more[lid as usize % 20] * 3 + more[2] * 5 + listed
+        let more = more[lid as usize % 20] * 3 + more[2] * 5 + more[(lid as usize + 4) % 20] * 7;
+        3 * start + 2 * lid + more + listed
     });
 }
 

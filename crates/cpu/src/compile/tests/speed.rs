@@ -1,4 +1,5 @@
-//! Prints times. `cargo test --release -p fencepost-cpu speed -- --ignored --nocapture` runs it.
+//! Prints times. `cargo test --release -p fencepost-cpu speed -- --ignored --nocapture` runs it. `FENCEPOST_SPEED` selects
+//! the kernels whose names contain its text.
 
 use super::barriers::MATMUL;
 use super::{Test, program};
@@ -26,11 +27,14 @@ fn best(mut run: impl FnMut()) -> Duration {
         run();
         start.elapsed()
     };
-    (0..5).map(|_| time(&mut run)).min().expect("there are runs")
+    (0..20).map(|_| time(&mut run)).min().expect("there are runs")
 }
 
 /// Prints the times of a kernel, on one thread. `work` is what the kernel does, in units a run.
 fn print(name: &str, mut test: Test, groups: [u32; 3], work: f64, unit: &str) {
+    if std::env::var("FENCEPOST_SPEED").is_ok_and(|text| !name.contains(&text)) {
+        return;
+    }
     println!("{name:12} {} expressions", crate::compile::expanded(&test.program));
     let compiling = best(|| drop(Compiled::new(&test.program, 1)));
     let stop = AtomicBool::new(false);
@@ -66,6 +70,14 @@ fn print(name: &str, mut test: Test, groups: [u32; 3], work: f64, unit: &str) {
 #[test]
 #[ignore = "a measurement, which checks nothing: it prints times"]
 fn speed() {
+    lines();
+    arithmetic();
+    loops();
+    scattered();
+}
+
+/// Prints times of kernels that access one element after the other, or do nothing.
+fn lines() {
     for n in [1 << 16, 1 << 20] {
         let (x, mut y) = (vec![1_f32; n], vec![2_f32; n]);
         let plain = best(|| {
@@ -81,6 +93,10 @@ fn speed() {
         @compute @workgroup_size(64) fn tiny(@builtin(global_invocation_id) gid: vec3<u32>) { y[gid.x] = gid.x; }",
     );
     print("dispatch", tiny.buffer(&[0_u32; 64]), [1, 1, 1], 1.0, "dispatch");
+}
+
+/// Prints times of kernels that compute.
+fn arithmetic() {
     let n = 256;
     let square = vec![1_f32; n * n];
     let matmul = Test::new(MATMUL).params(&[n as u32]).buffer(&square).buffer(&square).buffer(&square);
@@ -95,6 +111,10 @@ fn speed() {
     let blake =
         blake.params(&[1_u32 << 20, 0, 0, 0]).buffer(&vec![7_u32; 1 << 18]).buffer(&vec![0_u32; 1 << 13]);
     print("blake3", blake, [16, 1, 1], f64::from(1 << 20), "B");
+}
+
+/// Prints times of kernels whose invocations execute different numbers of iterations.
+fn loops() {
     let mandelbrot = Test::new(
         "@group(0) @binding(0) var<storage, read_write> out: array<u32>;
         @compute @workgroup_size(64)
@@ -116,4 +136,59 @@ fn speed() {
         f64::from(1 << 16),
         "pixel",
     );
+    let collatz = Test::new(
+        "@group(0) @binding(0) var<storage, read_write> out: array<u32>;
+        fn steps(start: u32) -> u32 {
+            var n = start;
+            var count = 0u;
+            loop {
+                if n <= 1u { return count; }
+                if n % 2u == 0u { n /= 2u; count++; continue; }
+                n = 3u * n + 1u;
+                count++;
+            }
+            return 0u;
+        }
+        @compute @workgroup_size(64)
+        fn collatz(@builtin(global_invocation_id) id: vec3<u32>) {
+            if id.x >= arrayLength(&out) { return; }
+            out[id.x] = steps(id.x + 1u);
+        }",
+    );
+    print("collatz", collatz.buffer(&vec![0_u32; 1 << 16]), [1 << 10, 1, 1], f64::from(1 << 16), "number");
+}
+
+/// Prints times of kernels whose invocations access places apart from each other.
+fn scattered() {
+    let histogram = Test::new(
+        "var<workgroup> bins: array<atomic<u32>, 256>;
+        @group(0) @binding(0) var<storage, read> values: array<u32>;
+        @group(0) @binding(1) var<storage, read_write> counts: array<atomic<u32>, 256>;
+        @compute @workgroup_size(256)
+        fn histogram(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
+            for (var i = 0u; i < 64u; i++) {
+                atomicAdd(&bins[values[(wid.x * 64u + i) * 256u + lid] % 256u], 1u);
+            }
+            workgroupBarrier();
+            atomicAdd(&counts[lid], atomicLoad(&bins[lid]));
+        }",
+    );
+    let values: Vec<u32> = (0..1 << 20).map(|i: u32| i.wrapping_mul(0x9e37_79b1) >> 9).collect();
+    print(
+        "histogram",
+        histogram.buffer(&values).buffer(&[0_u32; 256]),
+        [64, 1, 1],
+        f64::from(1 << 20),
+        "value",
+    );
+    let gather = Test::new(
+        "@group(0) @binding(0) var<storage, read> at: array<u32>;
+        @group(0) @binding(1) var<storage, read> x: array<f32>;
+        @group(0) @binding(2) var<storage, read_write> y: array<f32>;
+        @compute @workgroup_size(64)
+        fn gather(@builtin(global_invocation_id) id: vec3<u32>) { y[id.x] = x[at[id.x]]; }",
+    );
+    let at: Vec<u32> = values.iter().map(|value| value % (1 << 16)).take(1 << 16).collect();
+    let gather = gather.buffer(&at).buffer(&vec![1_f32; 1 << 16]).buffer(&vec![0_f32; 1 << 16]);
+    print("gather", gather, [1 << 10, 1, 1], f64::from(1 << 16), "element");
 }

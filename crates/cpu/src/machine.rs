@@ -1,0 +1,150 @@
+//! The machine code of a kernel: in lanes, for one invocation after the other, or both.
+
+use crate::compile::Compiled;
+use crate::error::Fault;
+use crate::program::Program;
+use crate::run::GridRun;
+use crate::trial::Trial;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Divides a run into parts while a trial is open.
+const PARTS: u64 = 16;
+
+/// Holds the machine code of a kernel.
+pub(crate) enum Machine {
+    One(Box<Compiled>),
+    /// Holds two forms. Lanes that leave a loop one after the other may take longer than one invocation after the other.
+    Two {
+        forms: Box<[Compiled; 2]>,
+        trial: Trial,
+    },
+}
+
+impl Machine {
+    /// Compiles a program, with vectors where that is possible, and logs why if that fails.
+    pub(crate) fn new(program: &Arc<Program>) -> Option<Self> {
+        let name = program.name();
+        for lanes in crate::width::widths(program) {
+            match Compiled::new(program, lanes) {
+                Ok(compiled) => {
+                    log::debug!("kernel `{name}` is compiled, with {lanes} invocations together");
+                    return Some(Self::with_scalars(program, compiled));
+                }
+                Err(refused) => {
+                    let place =
+                        program.place(refused.span).map(|place| format!("{place}: ")).unwrap_or_default();
+                    let reason = refused.reason;
+                    log::debug!(
+                        "{place}kernel `{name}` is not compiled with {lanes} invocations together: {reason}"
+                    );
+                }
+            }
+        }
+        None
+    }
+
+    /// Holds one form.
+    pub(crate) fn of(code: Compiled) -> Self {
+        Self::One(Box::new(code))
+    }
+
+    /// Returns how many invocations the code executes together, at most.
+    pub(crate) fn width(&self) -> u32 {
+        match self {
+            Self::One(code) => code.lanes(),
+            Self::Two { forms, .. } => forms[0].lanes(),
+        }
+    }
+
+    /// Adds the form that executes one invocation after the other, where it may be the faster one.
+    fn with_scalars(program: &Arc<Program>, lanes: Compiled) -> Self {
+        if !lanes.diverges() {
+            return Self::of(lanes);
+        }
+        match Compiled::new(program, 1) {
+            Ok(scalars) => Self::Two { forms: Box::new([lanes, scalars]), trial: Trial::new() },
+            Err(_) => Self::of(lanes),
+        }
+    }
+
+    /// Returns `true` if the code can execute a run.
+    pub(crate) fn takes(&self, run: &GridRun<'_>) -> bool {
+        match self {
+            Self::One(code) => code.takes(run),
+            Self::Two { forms, .. } => forms.iter().all(|form| form.takes(run)),
+        }
+    }
+
+    /// Executes the workgroups of a run that the code [takes](Self::takes).
+    ///
+    /// # Errors
+    /// [`Fault::Stopped`] if the caller stopped the run.
+    pub(crate) fn run(&self, run: &GridRun<'_>) -> Result<(), Fault> {
+        let (forms, trial) = match self {
+            Self::One(code) => return code.run(run),
+            Self::Two { forms, trial } => (forms, trial),
+        };
+        let part = ((run.range.end - run.range.start) / PARTS).max(1);
+        let mut start = run.range.start;
+        while start < run.range.end {
+            if let Some(winner) = trial.winner() {
+                return forms[winner].run(&GridRun { range: start..run.range.end, ..run.clone() });
+            }
+            let form = trial.next();
+            let end = run.range.end.min(start + part);
+            let begun = Instant::now();
+            forms[form].run(&GridRun { range: start..end, ..run.clone() })?;
+            trial.record(form, end - start, begun.elapsed());
+            start = end;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::interpret::Interpreter;
+    use crate::run::Cells;
+    use fencepost_kernels::{Module, ShaderSource};
+    use std::sync::atomic::AtomicBool;
+
+    /// Makes the numbers of steps until 1, for each of the invocations.
+    const STEPS: &str = "
+        @group(0) @binding(0) var<storage, read_write> out: array<u32>;
+        @compute @workgroup_size(16) fn steps(@builtin(global_invocation_id) id: vec3<u32>) {
+            var n = id.x + 1u; var count = 0u;
+            while n > 1u { n = select(3u * n + 1u, n / 2u, n % 2u == 0u); count++; }
+            out[id.x] += count;
+        }";
+
+    #[test]
+    fn each_workgroup_runs_once_before_and_after_the_choice() {
+        let module = Module::parse(&ShaderSource::text("steps.wgsl", STEPS.to_owned()));
+        let module = Arc::new(module.expect("the text is valid"));
+        let interface = module.interface("steps", &[]).expect("the entry point exists");
+        let program = Arc::new(Program::new(&module, &interface, &[]).expect("the program is supported"));
+        let machine = Machine::new(&program).expect("the program is compiled");
+        let Machine::Two { trial, .. } = &machine else { panic!("the kernel diverges, so it has two forms") };
+        let interpreter = Interpreter::new(program.clone()).expect("the interpreter takes the program");
+        let stop = AtomicBool::new(false);
+        let words = |kernel: &dyn Fn(&GridRun<'_>) -> Result<(), Fault>, range| {
+            let mut words = vec![0_u128; 37 * 4];
+            let buffers = [Cells::new(bytemuck::cast_slice_mut(&mut words))];
+            let run =
+                GridRun { groups: [37, 1, 1], range, params: &[], buffers: &buffers, seed: 0, stop: &stop };
+            kernel(&run).expect("the run ends");
+            words
+        };
+        for range in [0..37, 5..6, 3..36] {
+            let expected = words(&|run| interpreter.run(run), range.clone());
+            let mut runs = 0;
+            while runs < 2 || trial.winner().is_none() {
+                let found = words(&|run| machine.run(run), range.clone());
+                assert!(found == expected, "range {range:?}, run {runs}");
+                runs += 1;
+            }
+        }
+    }
+}
