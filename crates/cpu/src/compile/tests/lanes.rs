@@ -370,3 +370,31 @@ fn a_loop_ends_for_lanes_that_none_of_its_iterations_executes() {
         }";
     check(wgsl, |lid| lid);
 }
+
+#[test]
+fn the_code_behind_an_early_return_stores_for_all_lanes_or_for_some() {
+    let wgsl = "
+        @group(0) @binding(0) var<storage, read> x: array<u32>;
+        @group(0) @binding(1) var<storage, read_write> y: array<u32>;
+        @compute @workgroup_size(32)
+        fn guarded(@builtin(global_invocation_id) gid: vec3<u32>) {
+            var sum = 1u;
+            if x[gid.x] == 9u { return; }
+            if gid.x >= arrayLength(&y) { return; }
+            for (var i = 0u; i < x[gid.x]; i++) { sum += i; }
+            if sum % 2u == 0u { y[gid.x] += 100u; }
+            y[gid.x] += sum;
+        }";
+    for (count, odd) in [(32, 40), (32, 3), (64, 50), (63, 40), (17, 40), (1, 40), (48, 47)] {
+        let value = |i: u32| if i == odd { 9 } else { i % 5 };
+        let x: Vec<u32> = (0..64).map(value).collect();
+        let test = run(wgsl, &[&x, &vec![0; count as usize]], [2, 1, 1]);
+        assert_eq!(test.wider.len(), 2, "all widths execute the kernel");
+        let expected = |i: u32| {
+            let sum = 1 + (0..value(i)).sum::<u32>();
+            if i == odd { 0 } else { sum + if sum.is_multiple_of(2) { 100 } else { 0 } }
+        };
+        let expected: Vec<u32> = (0..count).map(expected).collect();
+        assert_eq!(test.get::<u32>(1), expected, "{count} elements, invocation {odd} returns");
+    }
+}

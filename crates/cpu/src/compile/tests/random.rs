@@ -154,7 +154,7 @@ impl Maker {
     fn alone(&mut self, depth: u32, around: Around) {
         let (value, index) = (self.own(2), self.own(1));
         let stores = self.part != Part::Pure;
-        match self.rng.u32(..if depth == 0 { 9 } else { 15 }) {
+        match self.rng.u32(..if depth == 0 { 11 } else { 17 }) {
             0 => self.line(&format!("x0 = {value};")),
             1 => self.line(&format!("x1.y = {value};")),
             2 => self.line(&format!("list[{index} % 4u] += {value};")),
@@ -164,14 +164,14 @@ impl Maker {
             6 if stores => self.line(&format!("out[wid.x * 160u + 496u + lid * 2u % 32u] = {value};")),
             7 if stores => self.atomic(),
             8 => self.line(&format!("flag = ({value} % 2u == 0u) != flag;")),
-            9 | 10 => {
+            11 | 12 => {
                 self.line(&format!("if {value} % 3u == 0u {{"));
                 self.block(|maker| maker.alone(depth - 1, around));
                 self.line("} else {");
                 self.block(|maker| maker.alone(depth - 1, around));
                 self.line("}");
             }
-            11 => {
+            13 => {
                 let value = if self.rng.bool() { self.common(1) } else { value };
                 self.line(&format!("switch {value} % 6u {{"));
                 let around = Around { a_switch: true, ..around };
@@ -182,7 +182,7 @@ impl Maker {
                 }
                 self.line("}");
             }
-            12 | 13 => {
+            14 | 15 => {
                 let around = Around { a_loop: true, a_switch: false };
                 let counter = self.name('i');
                 let count = if self.rng.bool() { self.common(1) } else { value };
@@ -190,7 +190,7 @@ impl Maker {
                 self.block(|maker| maker.alone(depth - 1, around));
                 self.line("}");
             }
-            14 => {
+            16 => {
                 let around = Around { a_loop: true, a_switch: false };
                 let counter = self.name('i');
                 self.line(&format!("var {counter} = 0u;\nloop {{"));
