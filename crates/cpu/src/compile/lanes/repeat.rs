@@ -9,7 +9,7 @@ use crate::compile::uses::{Inside, escapes};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use cranelift_frontend::Switch;
-use naga::{Block, Expression, Handle, Statement, SwitchCase, SwitchValue};
+use naga::{Block, Expression, Handle, SwitchCase, SwitchValue};
 
 /// Is one body of a `switch`.
 struct Case<'m> {
@@ -33,15 +33,7 @@ impl<'m> Vector<'_, '_, 'm> {
             self.lower.jump(head);
             self.lower.enter(head);
             let mask = self.body.mask;
-            self.body.scopes.push(Scope {
-                form: Form::Loop,
-                end,
-                exit,
-                rest: end,
-                mask,
-                here: None,
-                live: None,
-            });
+            self.body.scopes.push(Scope { form: Form::Loop, end, exit, mask, here: None, live: None });
             self.block(body)?;
             if !self.lower.jumped {
                 self.lower.jump(end);
@@ -72,10 +64,7 @@ impl<'m> Vector<'_, '_, 'm> {
     ) -> Result<()> {
         self.lower.shared.diverges = true;
         let first = self.beginning();
-        let live = self.declare_vectors(types::I32X4);
-        // Without `continue`, the lanes that execute the rest of an iteration are those that have not left the loop.
-        let may_continue = body.iter().any(continues);
-        let here = if may_continue { self.declare_vectors(types::I32X4) } else { live.clone() };
+        let [live, here] = [(); 2].map(|()| self.declare_vectors(types::I32X4));
         self.def_vectors(&live, first);
         self.lower.jump(head);
         self.lower.enter(head);
@@ -85,7 +74,6 @@ impl<'m> Vector<'_, '_, 'm> {
             form: Form::Loop,
             end,
             exit,
-            rest: if may_continue { end } else { exit },
             mask: None,
             here: Some(here.clone()),
             live: Some(live.clone()),
@@ -100,10 +88,6 @@ impl<'m> Vector<'_, '_, 'm> {
             let mut rest = vector.use_vectors(&live);
             vector.def_vectors(&here, rest);
             vector.block(continuing)?;
-            if !may_continue && break_if.is_none() {
-                // Each place that takes lanes out of the loop ends it if none is left.
-                return Ok(());
-            }
             if let Some(condition) = break_if {
                 let condition = vector.value(condition)?[0];
                 let leaves = vector.each(Kind::Bool, condition);
@@ -113,8 +97,9 @@ impl<'m> Vector<'_, '_, 'm> {
             some = Some(vector.any(rest));
             Ok(())
         })?;
-        let none = some.map(|some| self.lower.builder.ins().icmp_imm(IntCC::Equal, some, 0));
-        self.lower.repeat_or_leave_on(none, head, exit);
+        let some = some.expect("bug: the loop was translated");
+        let none = self.lower.builder.ins().icmp_imm(IntCC::Equal, some, 0);
+        self.lower.repeat_or_leave_on(Some(none), head, exit);
         Ok(())
     }
 
@@ -154,15 +139,7 @@ impl<'m> Vector<'_, '_, 'm> {
         }
         table.emit(&mut self.lower.builder, selector, default);
         let mask = self.body.mask;
-        self.body.scopes.push(Scope {
-            form: Form::Switch,
-            end,
-            exit: end,
-            rest: end,
-            mask,
-            here: None,
-            live: None,
-        });
+        self.body.scopes.push(Scope { form: Form::Switch, end, exit: end, mask, here: None, live: None });
         for (case, &block) in bodies.iter().zip(&blocks) {
             self.lower.enter(block);
             self.block(case.body)?;
@@ -199,8 +176,7 @@ impl<'m> Vector<'_, '_, 'm> {
             }
             taken.push(lanes);
         }
-        let scope =
-            Scope { form: Form::Switch, end, exit: end, rest: end, mask: None, here: Some(here), live: None };
+        let scope = Scope { form: Form::Switch, end, exit: end, mask: None, here: Some(here), live: None };
         self.in_scope(scope, |vector| {
             for (case, lanes) in bodies.iter().zip(taken) {
                 let lanes = match lanes {
@@ -246,16 +222,4 @@ fn bodies(cases: &[SwitchCase]) -> Result<Vec<Case<'_>>> {
         }
     }
     Ok(bodies)
-}
-
-/// Returns `true` if a statement of the body of a loop holds a `continue` of that loop.
-fn continues(statement: &Statement) -> bool {
-    let block = |block: &Block| block.iter().any(continues);
-    match statement {
-        Statement::Continue => true,
-        Statement::Block(inner) => block(inner),
-        Statement::If { accept, reject, .. } => block(accept) || block(reject),
-        Statement::Switch { cases, .. } => cases.iter().any(|case| block(&case.body)),
-        _ => false,
-    }
 }

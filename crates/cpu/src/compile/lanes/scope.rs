@@ -23,8 +23,6 @@ pub(super) struct Scope {
     pub(super) end: Block,
     /// Is the block that `break` jumps to where the lanes stay together.
     pub(super) exit: Block,
-    /// Is the block that continues when no lane executes the rest of the scope.
-    pub(super) rest: Block,
     /// Is the mask at the start, with which a jump leaves a scope whose lanes stay together.
     pub(super) mask: Option<Vectors>,
     /// Holds the lanes that execute the rest of the scope, of a loop those that execute the rest of the iteration. It is
@@ -41,8 +39,7 @@ impl Body {
         callers: Option<Vectors>,
         end: Block,
     ) -> Self {
-        let function =
-            Scope { form: Form::Function, end, exit: end, rest: end, mask: None, here: None, live: None };
+        let function = Scope { form: Form::Function, end, exit: end, mask: None, here: None, live: None };
         Self {
             values: FxHashMap::default(),
             arguments,
@@ -63,8 +60,8 @@ impl Body {
 
     /// Returns the block that continues when no lane executes the rest of the current block.
     fn rest(&self) -> Block {
-        let rest = self.apart().map_or(self.scopes[0].rest, |scope| scope.rest);
-        self.after.unwrap_or(rest)
+        let end = self.apart().map_or(self.scopes[0].end, |scope| scope.end);
+        self.after.unwrap_or(end)
     }
 }
 
