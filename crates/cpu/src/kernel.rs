@@ -3,6 +3,7 @@
 mod chosen;
 
 use crate::check::{self, Bound, CheckOptions, CheckedRun, Shadow, Sites};
+use crate::dump;
 use crate::error::{Fault, Result};
 use crate::interpret::Interpreter;
 #[cfg(all(feature = "compile", not(target_family = "wasm")))]
@@ -35,7 +36,7 @@ impl CpuKernel {
     pub fn new(program: Arc<Program>) -> Result<Self> {
         #[cfg(all(feature = "compile", not(target_family = "wasm")))]
         let compiled = Machine::new(&program);
-        Ok(Self {
+        let kernel = Self {
             #[cfg(all(feature = "compile", not(target_family = "wasm")))]
             width: compiled.as_ref().map(Machine::width),
             #[cfg(all(feature = "compile", not(target_family = "wasm")))]
@@ -44,7 +45,12 @@ impl CpuKernel {
             width: None,
             interpreter: Interpreter::new(program)?,
             sites: OnceLock::new(),
-        })
+        };
+        if dump::is_wanted() && !kernel.is_compiled() {
+            let name = dump::name(kernel.interpreter.program().name());
+            dump::write(&format!("{name}.interpreted"), &kernel.interpreter.text());
+        }
+        Ok(kernel)
     }
 
     /// Returns `true` if the kernel runs as machine code. A run in an order of its own, and one with a buffer that is

@@ -8,13 +8,16 @@
 //!
 //! Both ways of running have one meaning. Integers wrap, a division by zero gives the dividend, a shift uses the low bits
 //! of its amount, an index past the end of an array is moved to the last element, and all variables begin as zero. That is
-//! the meaning of WGSL as wgpu gives it to a GPU. The crate depends on naga, and on no device.
+//! the meaning of WGSL as wgpu gives it to a GPU. The environment variable `FENCEPOST_DUMP` names a folder for the code of
+//! kernels as text, and `FENCEPOST_PERF=1` names their functions for the profiler `perf`. The crate depends on naga, and on no
+//! device.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod arith;
 mod check;
 #[cfg(all(feature = "compile", not(target_family = "wasm")))]
 mod compile;
+mod dump;
 mod error;
 mod interpret;
 mod kernel;

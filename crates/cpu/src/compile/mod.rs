@@ -15,6 +15,7 @@ mod function;
 mod helper;
 mod lanes;
 mod layout;
+mod listing;
 mod locals;
 mod math;
 mod operator;

@@ -1,6 +1,7 @@
 //! The state that all functions of one program share while they are translated.
 
 use super::layout::Types;
+use super::listing::Listing;
 use super::refusal::{NotCompiled, Result, refuse};
 use crate::program::Program;
 use cranelift_codegen::ir::{AbiParam, Signature, types};
@@ -56,6 +57,8 @@ pub(super) struct Shared<'m> {
     frame_bytes: u32,
     /// Is `true` if the code has a loop that some lanes may leave before others.
     pub(super) diverges: bool,
+    /// Lists the code as text, if that is wanted.
+    pub(super) listing: Option<Listing>,
 }
 
 impl<'m> Shared<'m> {
@@ -86,6 +89,7 @@ impl<'m> Shared<'m> {
             columns,
             frame_bytes: 0,
             diverges: false,
+            listing: Listing::wanted(),
         };
         shared.place_variables()?;
         Ok(shared)

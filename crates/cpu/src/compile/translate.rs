@@ -41,6 +41,9 @@ pub(super) fn translate(program: &Program, lanes: u32) -> Result<Translation> {
         return super::refusal::refuse("more memory for invocations than a thread has for it");
     }
     let address = shared.jit.get_finalized_function(workgroup);
+    if let Some(listing) = shared.listing.take() {
+        listing.write(program.name(), lanes, &shared.jit);
+    }
     Ok(Translation {
         workgroup_bytes: shared.workgroup_bytes as usize,
         invocation_bytes,
@@ -120,7 +123,13 @@ fn define<'m>(
     translate(&mut lower, &values, exit)?;
     lower.builder.seal_all_blocks();
     lower.builder.finalize();
+    if let Some(listing) = &mut shared.listing {
+        listing.begin(&mut code);
+    }
     shared.jit.define_function(id, &mut code).map_err(failed)?;
+    if let Some(listing) = &mut shared.listing {
+        listing.end(id, &code);
+    }
     let frame = code.compiled_code().map_or(0, |code| code.frame_size);
     shared.add_frame(frame)
 }

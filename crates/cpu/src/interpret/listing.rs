@@ -4,6 +4,7 @@ use super::Interpreter;
 use super::op::{Op, Origin};
 use crate::program::Program;
 use naga::{Expression, GlobalVariable, Handle, Span};
+use std::fmt::Write as _;
 
 /// Says how an instruction accesses an atomic variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +33,20 @@ impl Interpreter {
     ) -> impl Iterator<Item = (Option<Handle<Expression>>, Span)> + '_ {
         let origins = self.decoded.functions[function].origins.iter();
         origins.map(|&Origin { expression, span }| (expression, span))
+    }
+
+    /// Returns the instructions of all functions as text, each with its place in the text of the kernel.
+    pub(crate) fn text(&self) -> String {
+        let mut text = String::new();
+        for (number, function) in self.decoded.functions.iter().enumerate() {
+            let _ =
+                writeln!(text, "function {number}, {} slots, calls {:?}:", function.frame, function.calls);
+            for (at, (op, origin)) in function.ops.iter().zip(&function.origins).enumerate() {
+                let place = self.program.place(origin.span).map(|place| format!("  // {place}"));
+                let _ = writeln!(text, "{at:5}  {op:?}{}", place.unwrap_or_default());
+            }
+        }
+        text
     }
 
     /// Says how an instruction accesses an atomic variable, if it does.

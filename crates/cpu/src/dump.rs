@@ -1,0 +1,36 @@
+//! Writes the code of kernels as text to the folder that the environment names, for the developers of a program.
+
+use std::path::PathBuf;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Is the folder of `FENCEPOST_DUMP`, if the variable is set.
+static FOLDER: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
+    std::env::var_os("FENCEPOST_DUMP").filter(|folder| !folder.is_empty()).map(PathBuf::from)
+});
+
+/// Limits the characters of a kernel's name in the name of a file.
+const LONGEST: usize = 80;
+
+/// Returns `true` if the environment names a folder.
+pub(crate) fn is_wanted() -> bool {
+    FOLDER.is_some()
+}
+
+/// Returns the first part of the names of the files of a kernel: a number that counts the kernels of the process, and the
+/// name of the kernel.
+pub(crate) fn name(kernel: &str) -> String {
+    static COUNT: AtomicU32 = AtomicU32::new(1);
+    let kernel: String = kernel.chars().take(LONGEST).collect();
+    format!("{}-{kernel}", COUNT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// Writes a file. A file that cannot be written is a warning in the log.
+pub(crate) fn write(file: &str, text: &str) {
+    let Some(folder) = &*FOLDER else { return };
+    let path = folder.join(file);
+    let written = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, text));
+    if let Err(error) = written {
+        log::warn!("`FENCEPOST_DUMP`: cannot write {}: {error}", path.display());
+    }
+}
