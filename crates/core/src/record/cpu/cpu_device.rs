@@ -3,6 +3,8 @@
 use super::failed_steps::FailedSteps;
 use super::kernel_checks::KernelChecks;
 use super::run_code::MAX_GROUPS;
+#[cfg(cpu_code)]
+use super::shared_kernels;
 use crate::device::Device;
 use crate::device::kernel_origin::check;
 use crate::device::recorder::ExecutionFailure;
@@ -230,11 +232,9 @@ impl CpuForm {
 #[cfg(cpu_code)]
 fn program(recipe: &Recipe<'_>) -> Result<HostCode> {
     let kernel = &recipe.interface.entry;
-    let program = fencepost_cpu::Program::new(recipe.module, recipe.interface, recipe.overrides);
-    let compiled = program.and_then(|program| fencepost_cpu::CpuKernel::new(Arc::new(program)));
     let refused =
         |error: fencepost_cpu::Error| Kind::Compile { kernel: kernel.clone(), message: error.to_string() };
-    compiled.map(|compiled| HostCode::Program(Arc::new(compiled))).map_err(|error| refused(error).into())
+    shared_kernels::compiled(recipe).map(HostCode::Program).map_err(|error| refused(error).into())
 }
 
 /// Returns the error for a kernel without a function: this build compiles no kernels for the CPU.

@@ -23,4 +23,6 @@ mod launch_timer;
 pub(crate) mod run_code;
 pub(crate) mod run_order;
 #[cfg(cpu_code)]
+mod shared_kernels;
+#[cfg(cpu_code)]
 mod side_by_side;

@@ -1,0 +1,114 @@
+//! The compiled kernels of the process: contexts share the code of a kernel that several of them compile.
+
+use crate::work::compiled_kernel::Recipe;
+use fencepost_cpu::{CpuKernel, Error, Program};
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
+
+/// Identifies the code of a kernel.
+#[derive(PartialEq, Eq, Hash)]
+struct CodeKey {
+    /// Names the file of the text, because messages name it.
+    label: String,
+    text: String,
+    entry: String,
+    /// Lists the overrides sorted by name, with the bits of each value.
+    overrides: Vec<(String, u64)>,
+}
+
+/// Holds the kernels that some context keeps.
+static COMPILED: LazyLock<Mutex<HashMap<CodeKey, Weak<CpuKernel>>>> = LazyLock::new(Mutex::default);
+
+impl CodeKey {
+    fn new(recipe: &Recipe<'_>) -> Self {
+        let mut overrides: Vec<_> =
+            recipe.overrides.iter().map(|&(name, value)| (name.to_owned(), value.to_bits())).collect();
+        overrides.sort_unstable();
+        let places = recipe.module.places();
+        let (label, ..) = places.place(0);
+        let (label, text) = (label.to_owned(), recipe.module.text().to_owned());
+        Self { label, text, entry: recipe.interface.entry.clone(), overrides }
+    }
+}
+
+/// Returns the code of a kernel, and compiles it if no context has it.
+///
+/// # Errors
+/// Returns the reason for which the CPU does not run the kernel.
+pub(super) fn compiled(recipe: &Recipe<'_>) -> Result<Arc<CpuKernel>, Error> {
+    let key = CodeKey::new(recipe);
+    if let Some(known) = kernels().get(&key).and_then(Weak::upgrade) {
+        return Ok(known);
+    }
+    // Other kernels compile meanwhile. If two contexts compile one kernel at once, both have the code of the first one.
+    let program = Program::new(recipe.module, recipe.interface, recipe.overrides)?;
+    let made = Arc::new(CpuKernel::new(Arc::new(program))?);
+    let mut kernels = kernels();
+    if let Some(known) = kernels.get(&key).and_then(Weak::upgrade) {
+        return Ok(known);
+    }
+    kernels.retain(|_, kernel| kernel.strong_count() > 0);
+    kernels.insert(key, Arc::downgrade(&made));
+    Ok(made)
+}
+
+fn kernels() -> MutexGuard<'static, HashMap<CodeKey, Weak<CpuKernel>>> {
+    COMPILED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::context::Context;
+    use crate::api::kernel::DynKernel;
+    use crate::api::options::ContextOptions;
+    use crate::record::cpu::cpu_recorder::CpuOptions;
+    use crate::work::compiled_kernel::Pipeline;
+    use crate::work::host_code::HostCode;
+    use fencepost_kernels::ShaderSource;
+
+    fn context() -> Context {
+        Context::on_threads(&ContextOptions::default(), true).expect("a thread")
+    }
+
+    fn code(kernel: &DynKernel) -> &Arc<CpuKernel> {
+        let Pipeline::Host(HostCode::Program(code)) = &kernel.inner.pipeline else { panic!("it has a text") };
+        code
+    }
+
+    #[test]
+    fn contexts_share_the_code_of_a_kernel_with_equal_texts_and_overrides() {
+        let text = "override FACTOR: u32 = 2;
+            @group(0) @binding(0) var<storage, read_write> shared_words: array<u32>;
+            @compute @workgroup_size(4) fn scales(@builtin(local_invocation_index) i: u32) { shared_words[i] *= FACTOR; }
+            @compute @workgroup_size(4) fn clears(@builtin(local_invocation_index) i: u32) { shared_words[i] = 0u; }";
+        let source = |label: &'static str| ShaderSource::text(label, text);
+        let [one, two, recorder] = [context(), context(), Context::on_cpu(CpuOptions::default())];
+        let kernel = |ctx: &Context, label, entry, overrides: &[(&str, f64)]| {
+            ctx.kernel_from_source(&source(label), entry, overrides).expect("it compiles")
+        };
+        let first = kernel(&one, "a.wgsl", "scales", &[]);
+        for ctx in [&two, &recorder] {
+            assert!(Arc::ptr_eq(code(&first), code(&kernel(ctx, "a.wgsl", "scales", &[]))));
+        }
+        let others = [
+            kernel(&two, "b.wgsl", "scales", &[]),
+            kernel(&two, "a.wgsl", "clears", &[]),
+            kernel(&two, "a.wgsl", "scales", &[("FACTOR", 3.0)]),
+        ];
+        for other in &others {
+            assert!(!Arc::ptr_eq(code(&first), code(other)));
+        }
+    }
+
+    #[test]
+    fn the_code_of_a_kernel_ends_with_the_last_context_that_has_it() {
+        let text = "@group(0) @binding(0) var<storage, read_write> ended_words: array<u32>;
+            @compute @workgroup_size(1) fn ends() { ended_words[0] = 1u; }";
+        let ctx = context();
+        let held = Arc::downgrade(code(&ctx.kernel_from(text, "ends").expect("it compiles")));
+        assert!(held.upgrade().is_some(), "the context keeps it");
+        drop(ctx);
+        assert!(held.upgrade().is_none());
+    }
+}
