@@ -3,7 +3,8 @@
 use crate::common::{Case, Subject, case};
 use fencepost::kernel_check::Mistake;
 use fencepost::prelude::*;
-use fencepost::{AdapterChoice, CheckOptions, ContextOptions, args};
+use fencepost::{AdapterChoice, CheckOptions, ContextOptions, Kind, args};
+use std::time::Duration;
 
 const TEXT: &str = "
     @group(0) @binding(0) var<storage, read_write> out: array<u32>;
@@ -15,6 +16,7 @@ const TEXT: &str = "
 pub fn cases() -> Vec<Case> {
     vec![
         case("d06_the_cpu_runs_the_text_of_a_kernel_on_every_machine", runs),
+        case("d06_an_endless_kernel_on_the_cpu_fails_its_queue_and_the_device_goes_on", endless),
         case("r07_a_check_reports_a_race_and_nothing_of_a_correct_kernel", checks),
         case("r07_a_check_reports_a_read_of_memory_that_nothing_wrote", unwritten),
     ]
@@ -43,6 +45,33 @@ fn runs(subject: &Subject) {
     launched(&ctx, "races");
     let is_checked = std::env::var("FENCEPOST_CHECK").is_ok_and(|value| value == "1");
     assert_eq!(ctx.take_findings().is_empty(), !is_checked);
+}
+
+fn endless(subject: &Subject) {
+    let launch_limit = Duration::from_millis(300);
+    let options = ContextOptions { adapter: AdapterChoice::Cpu, launch_limit, ..ContextOptions::default() };
+    let ctx = Context::with_options(options).wait().unwrap();
+    subject.watch(&ctx);
+    let (queue, other) = (ctx.queue("main"), ctx.queue("other"));
+    let text = "@group(0) @binding(0) var<storage, read_write> out: array<u32>;
+        @compute @workgroup_size(4) fn endless() { while out[0] == 0u { } }";
+    let kernel = ctx.kernel_from(text, "endless").unwrap();
+    let [mut out, mut beside] = [(); 2].map(|()| ctx.zeros::<u32, 1>([8]).unwrap());
+    queue.launch_dyn(&kernel, Grid::threads([8]), args![out = &mut out]).unwrap();
+    queue.fill(&mut out, 5).unwrap();
+    other.fill(&mut beside, 6).unwrap();
+
+    let error = queue.finish().wait().unwrap_err();
+    assert!(
+        matches!(error.kind(), Kind::LaunchTooLong { kernel, limit } if kernel == "endless" && *limit == launch_limit),
+        "{error}"
+    );
+    assert_eq!(other.read(&beside).wait().unwrap(), [6; 8]);
+    assert!(queue.take_error().is_some());
+    assert_eq!(queue.read(&out).wait().unwrap(), [0; 8], "the fill behind the launch is not executed");
+    queue.fill(&mut out, 1).unwrap();
+    queue.launch_dyn(&kernel, Grid::threads([8]), args![out = &mut out]).unwrap();
+    assert_eq!(queue.read(&out).wait().unwrap(), [1; 8]);
 }
 
 fn checks(subject: &Subject) {
