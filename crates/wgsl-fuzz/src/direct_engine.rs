@@ -13,7 +13,7 @@ const LIMIT: Duration = Duration::from_secs(20);
 
 /// Bounds the expressions of the programs that wide machine code runs: a kernel of this size has narrower code, and Cranelift
 /// takes long to compile it.
-const MOST_EXPRESSIONS: [(u32, usize); 2] = [(16, 800), (8, 1200)];
+const MOST_EXPRESSIONS: [(u32, usize); 2] = [(16, 500), (8, 800)];
 
 /// Runs programs in the interpreter, or as machine code of one width.
 pub struct DirectEngine {

@@ -20,7 +20,7 @@ impl Generator {
                 0..=2 => body.push(self.exchange()),
                 3 => body.push(self.broadcast()),
                 4 | 5 if self.parts.atomics => body.push(self.tally()),
-                6 if nests => body.push(self.uniform_branch(depth - 1)),
+                6 | 12 | 13 if nests => body.push(self.uniform_branch(depth - 1)),
                 7 | 8 if nests => body.push(self.uniform_loop(depth - 1)),
                 9 if nests && self.parts.uniform_switches => body.push(self.uniform_switch(depth - 1)),
                 10 | 11 => body.extend(self.uniform_call()),

@@ -69,6 +69,7 @@ impl Generator {
         for _ in 0..self.rng.u32(1..4) {
             body.extend(self.variable());
         }
+        self.calls_with_pointers(&mut body);
         self.keeps_flow = true;
         self.plain(1, &mut body);
         self.keeps_flow = false;
@@ -89,6 +90,31 @@ impl Generator {
         }
         self.outputs(&mut body);
         self.tree.main = body;
+    }
+
+    /// Calls the functions that take pointers, with variables that fit.
+    fn calls_with_pointers(&mut self, body: &mut Vec<Stmt>) {
+        for at in 0..self.tree.functions.len() {
+            let function = self.tree.functions[at].clone();
+            let pointed: Vec<Type> =
+                function.params.into_iter().filter(|param| param.pointer).map(|param| param.ty).collect();
+            if function.uniform || pointed.is_empty() {
+                continue;
+            }
+            for ty in pointed {
+                body.extend(self.variable_of(ty));
+            }
+            self.steps += function.cost;
+            let call = self.call(at, 2);
+            body.extend(call.map(|call| match function.result {
+                Some(ty) => {
+                    let name = self.name("c");
+                    self.declare(&name, &ty, false);
+                    Stmt::Let(name, call)
+                }
+                None => Stmt::Call(call),
+            }));
+        }
     }
 
     /// Sets the private variables, unless they may be zero.

@@ -32,10 +32,10 @@ pub(super) fn tree(rng: &mut Rng, is_portable: bool) -> Tree {
         [32, 1, 2],
         [8, 1, 1],
         [4, 2, 1],
-        [1, 1, 1],
+        [16, 1, 1],
         [3, 1, 1],
         [2, 3, 2],
-        [8, 2, 2],
+        [16, 2, 2],
     ];
     let workgroup = SIZES[rng.usize(0..SIZES.len())];
     let groups = match rng.u8(0..4) {

@@ -38,8 +38,8 @@ impl Generator {
             0..=3 => self.declaration(),
             4..=6 => self.variable(),
             7 | 8 if nests => self.branch(depth - 1),
-            9 | 23 if nests && self.parts.switches => self.switch(depth - 1),
-            10..=13 if nests => self.looped(depth - 1),
+            9 | 23 | 27 if nests && self.parts.switches => self.switch(depth - 1),
+            10..=13 | 28 if nests => self.looped(depth - 1),
             14 if self.parts.pointers => self.pointer(),
             15 | 16 if self.parts.atomics => self.atomic(),
             17 | 18 => self.effect(),
@@ -64,7 +64,13 @@ impl Generator {
     }
 
     pub(super) fn variable(&mut self) -> Option<Stmt> {
-        let (name, ty) = (self.name("v"), self.any_type(2));
+        let ty = self.any_type(2);
+        self.variable_of(ty)
+    }
+
+    /// Declares a variable of a type.
+    pub(super) fn variable_of(&mut self, ty: Type) -> Option<Stmt> {
+        let name = self.name("v");
         let value = match self.one_in(4) {
             true if self.options.known_zeros => None,
             true => Some(self.filled(&ty)),
