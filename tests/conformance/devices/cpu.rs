@@ -19,12 +19,12 @@ pub fn cases() -> Vec<Case> {
         case("d06_an_endless_kernel_on_the_cpu_fails_its_queue_and_the_device_goes_on", endless),
         case("r07_a_check_reports_a_race_and_nothing_of_a_correct_kernel", checks),
         case("r07_a_check_reports_a_read_of_memory_that_nothing_wrote", unwritten),
+        case("r07_a_mistake_fails_the_queue_of_its_launch_if_the_program_wants", fails),
     ]
 }
 
 /// Opens the CPU, with checks or without.
-fn cpu(subject: &Subject, check: bool) -> Context {
-    let check = check.then(CheckOptions::default);
+fn cpu(subject: &Subject, check: Option<CheckOptions>) -> Context {
     let options = ContextOptions { adapter: AdapterChoice::Cpu, check, ..ContextOptions::default() };
     let ctx = Context::with_options(options).wait().unwrap();
     subject.watch(&ctx);
@@ -40,7 +40,7 @@ fn launched(ctx: &Context, entry: &str) -> Vec<u32> {
 }
 
 fn runs(subject: &Subject) {
-    let ctx = cpu(subject, false);
+    let ctx = cpu(subject, None);
     assert_eq!(launched(&ctx, "squares"), [0, 1, 4, 9, 16, 25, 36, 49]);
     launched(&ctx, "races");
     let is_checked = std::env::var("FENCEPOST_CHECK").is_ok_and(|value| value == "1");
@@ -75,7 +75,7 @@ fn endless(subject: &Subject) {
 }
 
 fn checks(subject: &Subject) {
-    let ctx = cpu(subject, true);
+    let ctx = cpu(subject, Some(CheckOptions::default()));
     assert_eq!(launched(&ctx, "squares"), [0, 1, 4, 9, 16, 25, 36, 49]);
     assert!(ctx.take_findings().is_empty());
     launched(&ctx, "races");
@@ -89,7 +89,7 @@ fn checks(subject: &Subject) {
 }
 
 fn unwritten(subject: &Subject) {
-    let ctx = cpu(subject, true);
+    let ctx = cpu(subject, Some(CheckOptions::default()));
     let (queue, kernel) = (ctx.queue("main"), ctx.kernel_from(TEXT, "doubles").unwrap());
     let launch = |out: &mut DeviceArray<u32>| {
         queue.launch_dyn(&kernel, Grid::threads([8]), args![out = out]).unwrap();
@@ -104,4 +104,20 @@ fn unwritten(subject: &Subject) {
     let Mistake::UnwrittenRead { element, .. } = &findings[0].mistake else { panic!("{}", findings[0]) };
     assert_eq!((element.path.as_str(), findings[0].count), ("out[5]", 3));
     assert!(launch(&mut out).is_empty(), "the first launch wrote all elements");
+}
+
+fn fails(subject: &Subject) {
+    let ctx = cpu(subject, Some(CheckOptions { fail_queue: true, ..CheckOptions::default() }));
+    let (queue, kernel) = (ctx.queue("main"), ctx.kernel_from(TEXT, "races").unwrap());
+    let [mut out, mut behind] = [(); 2].map(|()| ctx.zeros::<u32, 1>([8]).unwrap());
+    queue.launch_dyn(&kernel, Grid::threads([8]), args![out = &mut out]).unwrap();
+    queue.fill(&mut behind, 5).unwrap();
+    let error = queue.finish().wait().unwrap_err();
+    assert!(
+        matches!(error.kind(), Kind::KernelMistakes { kernel, mistakes: 1, .. } if kernel == "races"),
+        "{error}"
+    );
+    assert!(queue.take_error().is_some());
+    assert_eq!(queue.read(&behind).wait().unwrap(), [0; 8], "the fill behind the launch is not executed");
+    assert_eq!(launched(&ctx, "squares"), [0, 1, 4, 9, 16, 25, 36, 49], "the device goes on");
 }

@@ -23,10 +23,19 @@ pub struct CheckOptions {
     pub unwritten_workgroup: bool,
     /// Counts a store to a component of a vector as a store to the whole vector, which WGSL allows a device to do.
     pub whole_vectors: bool,
+    /// Fails the queue of a launch that has mistakes, with [`Kind::KernelMistakes`](crate::Kind::KernelMistakes). The
+    /// commands of the queue behind the launch are not executed. What the launch wrote is undefined.
+    pub fail_queue: bool,
 }
 
 impl Default for CheckOptions {
     fn default() -> Self {
-        Self { operands: true, nan: false, unwritten_workgroup: false, whole_vectors: false }
+        Self {
+            operands: true,
+            nan: false,
+            unwritten_workgroup: false,
+            whole_vectors: false,
+            fail_queue: false,
+        }
     }
 }

@@ -249,6 +249,14 @@ pub enum Kind {
     /// A launch could not be executed to its end, which ended its queue. `problem` names the place in the kernel.
     #[error("kernel `{kernel}` ended early: {problem}")]
     LaunchFailed { kernel: String, problem: String },
+    /// The checks of the context found mistakes in a launch, which ended its queue: see
+    /// [`CheckOptions::fail_queue`](crate::CheckOptions::fail_queue). `launch` is the line of the launch, and `first`
+    /// describes one of the mistakes.
+    #[error(
+        "kernel `{kernel}`, launched at {launch}, has {mistakes} mistakes, which `Context::take_findings` lists; one is: \
+         {first}"
+    )]
+    KernelMistakes { kernel: String, launch: String, mistakes: usize, first: String },
     /// Nothing can signal the user event any more.
     #[error(
         "event `{event}` was abandoned: everything that could signal it was dropped; keep a handle of it until it is \

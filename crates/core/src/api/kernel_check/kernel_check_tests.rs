@@ -8,6 +8,7 @@ use crate::api::queue::CommandQueue;
 use crate::arrays::device_array::DeviceArray;
 use crate::device::adapter_choice::AdapterChoice;
 use crate::device::check_options::CheckOptions;
+use crate::error::Kind;
 use crate::record::cpu::cpu_recorder::CpuOptions;
 use fencepost_kernels::args;
 use std::panic::Location;
@@ -164,4 +165,58 @@ fn the_cpu_recorder_checks_the_text_of_a_built_in_kernel() {
     assert_eq!(findings.len(), 1, "{findings:?}");
     let text = findings[0].to_string();
     assert!(text.contains("nothing wrote `x[0]`") && text.contains("kernel `saxpy`"), "{text}");
+}
+
+#[test]
+fn a_mistake_fails_the_queue_of_its_launch_if_the_program_wants() {
+    let check = CheckOptions { fail_queue: true, ..CheckOptions::default() };
+    let on_recorder = |seed| CpuOptions { seed, threads: false, check: Some(check), ..CpuOptions::default() };
+    for ctx in std::iter::once(device(check)).chain((0..5).map(|seed| Context::on_cpu(on_recorder(seed)))) {
+        let (wrong, other) = (ctx.queue("wrong"), ctx.queue("other"));
+        let [mut x, mut y, mut z] = [(); 3].map(|()| ctx.zeros::<u32, 1>([4]).expect("memory"));
+        let before = wrong.marker();
+        let line = race(&ctx, &wrong, &mut x);
+        wrong.fill(&mut z, 9).expect("the failure is not known yet");
+        let right = ctx.kernel_from(TEXT, "right").expect("it compiles");
+        other.launch_dyn(&right, Grid::groups([1]), args![x = &mut y]).expect("a launch");
+        assert_eq!(other.read(&y).wait().expect("the other queue has no mistake"), [0, 1, 2, 3]);
+        before.wait().expect("the commands before the launch succeed");
+
+        let error = wrong.finish().wait().expect_err("the launch has a race");
+        let Kind::KernelMistakes { kernel, launch, mistakes, first } = error.kind() else {
+            panic!("{error}")
+        };
+        assert_eq!((kernel.as_str(), launch, *mistakes), ("races", &line.to_string(), 1));
+        assert!(first.contains("`x[0]`") && first.contains(":2:"), "{first}");
+        assert_eq!(wrong.fill(&mut x, 1).expect_err("the error is sticky").to_string(), error.to_string());
+        assert_eq!(ctx.take_findings().len(), 1);
+        assert_eq!(
+            other.read(&z).wait().expect("a read"),
+            [0; 4],
+            "the fill behind the launch is not executed"
+        );
+
+        wrong.take_error().expect("the queue has failed");
+        wrong.fill(&mut x, 7).expect("the queue goes on");
+        assert_eq!(wrong.read(&x).wait().expect("a read"), [7; 4]);
+        assert_eq!(other.read(&x).wait().expect("a read"), [7; 4]);
+    }
+}
+
+#[test]
+fn a_mistake_in_a_graph_fails_the_queue_of_the_replay() {
+    let ctx = device(CheckOptions { fail_queue: true, ..CheckOptions::default() });
+    let (captured, replays) = (ctx.queue("captured"), ctx.queue("replays"));
+    let capture = |c: &CommandQueue| {
+        let mut x = c.zeros::<u32, 1>([4])?;
+        race(&ctx, c, &mut x);
+        Ok::<_, crate::error::Error>(())
+    };
+    let (graph, ()) = captured.capture(|c| capture(c)).expect("it is captured");
+    let replay = replays.replay(&graph).expect("a replay");
+    let error = replay.wait().expect_err("a launch of the graph has a race");
+    let Kind::GraphNode { error, .. } = error.kind() else { panic!("{error}") };
+    assert!(matches!(error.kind(), Kind::KernelMistakes { .. }), "{error}");
+    assert!(replays.take_error().is_some());
+    captured.finish().wait().expect("the captured queue has run nothing");
 }

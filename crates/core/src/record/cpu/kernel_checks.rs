@@ -1,11 +1,14 @@
 //! Checks the launches on the CPU, and keeps what it finds.
 
+use super::run_code::ended_early;
 use crate::device::check_options::CheckOptions;
+use crate::error::{Error, Kind, Result};
 use crate::memory::block::Block;
 use crate::work::kernel_launch::Launch;
-use fencepost_cpu::{Bound, CpuKernel, Fault, Finding, GridRun, Shadow};
+use fencepost_cpu::{Bound, CpuKernel, Finding, GridRun, Shadow};
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// Limits the findings that a device keeps.
 const MOST_FINDINGS: usize = 1000;
@@ -13,6 +16,8 @@ const MOST_FINDINGS: usize = 1000;
 /// Runs launches with checks.
 pub(super) struct KernelChecks {
     options: fencepost_cpu::CheckOptions,
+    /// Is `true` if a mistake ends the queue of its launch.
+    fail_queue: bool,
     found: Mutex<Found>,
     /// Knows which bytes of each block were written since its array was made. A launch moves its blocks away while it
     /// runs, so the lock is never held for long.
@@ -29,17 +34,23 @@ struct Found {
 
 impl KernelChecks {
     pub(super) fn new(options: CheckOptions) -> Self {
-        let CheckOptions { operands, nan, unwritten_workgroup, whole_vectors } = options;
+        let CheckOptions { operands, nan, unwritten_workgroup, whole_vectors, fail_queue } = options;
         let most = MOST_FINDINGS;
         let options = fencepost_cpu::CheckOptions { operands, nan, unwritten_workgroup, whole_vectors, most };
-        Self { options, found: Mutex::default(), shadow: Mutex::default() }
+        Self { options, fail_queue, found: Mutex::default(), shadow: Mutex::default() }
     }
 
-    /// Runs a launch, and keeps the mistakes that it finds.
+    /// Runs a launch for no longer than `limit`, and keeps the mistakes that it finds.
     ///
     /// # Errors
-    /// Returns the fault that ended the run early.
-    pub(super) fn run(&self, kernel: &CpuKernel, run: &GridRun<'_>, launch: &Launch) -> Result<(), Fault> {
+    /// Returns the error of a launch that [ended early](ended_early), and `KernelMistakes` if a mistake ends the queue.
+    pub(super) fn run(
+        &self,
+        kernel: &CpuKernel,
+        run: &GridRun<'_>,
+        launch: &Launch,
+        limit: Duration,
+    ) -> Result<()> {
         let bindings = launch.bindings.iter();
         let bound: Vec<Bound> =
             bindings.map(|bound| Bound { buffer: bound.block.id.0, offset: bound.offset }).collect();
@@ -47,8 +58,12 @@ impl KernelChecks {
         let checked = kernel.run_checked(run, &bound, &mut own, &self.options);
         self.shadow().join(own);
         let found = checked.findings.into_iter().map(|finding| Finding { launch: launch.at, ..finding });
-        self.found().add(found.collect());
-        checked.fault.map_or(Ok(()), Err)
+        let found: Vec<Finding> = found.collect();
+        let mistakes =
+            found.first().filter(|_| self.fail_queue).map(|first| has_mistakes(first, found.len()));
+        self.found().add(found);
+        let fault = checked.fault.map(|fault| ended_early(launch, &fault, limit));
+        fault.or(mistakes).map_or(Ok(()), Err)
     }
 
     /// Records that a command or the host wrote bytes.
@@ -78,6 +93,16 @@ impl KernelChecks {
     fn shadow(&self) -> MutexGuard<'_, Shadow> {
         self.shadow.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Returns the error of a launch with mistakes.
+fn has_mistakes(first: &Finding, mistakes: usize) -> Error {
+    let launch = first.launch.map_or_else(|| "an unknown line".into(), ToString::to_string);
+    let text = first.mistake.to_string();
+    let first_line = text.lines().next().unwrap_or_default();
+    let place = first.place().map_or_else(String::new, |place| format!(" at {place}"));
+    let (kernel, first) = (first.kernel.clone(), format!("{first_line}{place}"));
+    Kind::KernelMistakes { kernel, launch, mistakes, first }.into()
 }
 
 impl Found {

@@ -72,7 +72,7 @@ pub(super) fn run_function(
 /// invocations. With `checks`, the launch is checked.
 ///
 /// # Errors
-/// Returns the error of a launch that [ended early](ended_early). The arrays keep their earlier bytes then.
+/// Returns the error of a launch that [ended early](ended_early) or whose mistakes end its queue. The arrays keep their earlier bytes then.
 #[cfg(cpu_code)]
 pub(super) fn run_program(
     program: &CpuKernel,
@@ -85,14 +85,10 @@ pub(super) fn run_program(
     let timer = LaunchTimer::start(limit);
     run_on_copies(launch, |buffers| {
         let (groups, params, stop) = (groups(launch), params.bytes(), timer.stop());
-        let ended = match checks {
-            None => program.run_on_copies(groups, params, buffers, seed, stop),
-            Some(checks) => {
-                let run = |run: &GridRun<'_>| checks.run(program, run, launch);
-                GridRun::on_copies(groups, params, buffers, seed, stop, run)
-            }
-        };
-        ended.map_err(|fault| ended_early(launch, &fault, limit))
+        GridRun::on_copies(groups, params, buffers, seed, stop, |run| match checks {
+            None => program.run_groups(run).map_err(|fault| ended_early(launch, &fault, limit)),
+            Some(checks) => checks.run(program, run, launch, limit),
+        })
     })
 }
 

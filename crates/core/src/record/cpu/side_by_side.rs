@@ -9,13 +9,13 @@ use super::failed_steps::FailedSteps;
 use super::kernel_checks::KernelChecks;
 use super::launch_timer::LaunchTimer;
 use super::run_code::{code_of, ended_early, groups, run_function};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::memory::block::Memory;
 use crate::work::graph_data::graph_run::GraphStep;
 use crate::work::host_code::HostCode;
 use crate::work::kernel_launch::Launch;
 use crate::work::step::Step;
-use fencepost_cpu::{Cells, CpuKernel, Fault, GridRun};
+use fencepost_cpu::{Cells, CpuKernel, GridRun};
 use fencepost_kernels::ParamsBlock;
 use rayon_core::{ThreadPool, ThreadPoolBuilder};
 use std::ops::Range;
@@ -79,8 +79,8 @@ struct Shared<'k> {
     limit: Duration,
     /// Measures the launch from its first workgroup on.
     timer: OnceLock<LaunchTimer>,
-    /// Holds the first fault of a piece. No thread takes a further piece then.
-    fault: OnceLock<Fault>,
+    /// Holds the first error of a piece. No thread takes a further piece then.
+    error: OnceLock<Error>,
 }
 
 impl<'e, 'l> SideBySide<'e, 'l> {
@@ -133,9 +133,8 @@ impl<'e> RunsLaunches<'e> for SideBySide<'e, '_> {
             None => run_shared(&shared),
         }
         for launch in &shared {
-            if let Some(fault) = launch.fault.get() {
-                let error = ended_early(launch.kept.launch, fault, self.launch_limit);
-                self.failed.add(launch.kept.step, launch.kept.error(error));
+            if let Some(error) = launch.error.get() {
+                self.failed.add(launch.kept.step, launch.kept.error(error.clone()));
             }
         }
     }
@@ -167,20 +166,20 @@ impl<'k> Shared<'k> {
             unsafe { Cells::from_raw(start.as_ptr(), bound.size as usize) }
         });
         let piece = (all / (PIECES * (helpers() as u64 + 1))).max(1);
-        let (cells, next, timer, fault) =
+        let (cells, next, timer, error) =
             (cells.collect(), AtomicU64::new(0), OnceLock::new(), OnceLock::new());
-        let shared = Self { kernel, kept, cells, groups, all, piece, next, limit, timer, fault };
+        let shared = Self { kernel, kept, cells, groups, all, piece, next, limit, timer, error };
         (all > 0).then_some(shared)
     }
 
     /// Executes the next piece. Returns `false` if there is none left.
     fn run_piece(&self) -> bool {
         let start = self.next.fetch_add(self.piece, Ordering::Relaxed);
-        if start >= self.all || self.fault.get().is_some() {
+        if start >= self.all || self.error.get().is_some() {
             return false;
         }
         let ended = self.kernel.run_groups(&self.run(start..(start + self.piece).min(self.all)));
-        self.note(ended);
+        self.note(ended.map_err(|fault| ended_early(self.kept.launch, &fault, self.limit)));
         true
     }
 
@@ -191,7 +190,7 @@ impl<'k> Shared<'k> {
 
     /// Executes the whole launch with checks.
     fn run_checked(&self, checks: &KernelChecks) {
-        self.note(checks.run(self.kernel, &self.run(0..self.all), self.kept.launch));
+        self.note(checks.run(self.kernel, &self.run(0..self.all), self.kept.launch, self.limit));
     }
 
     /// Begins a run of some workgroups.
@@ -205,10 +204,10 @@ impl<'k> Shared<'k> {
         self.timer.get_or_init(|| LaunchTimer::start(self.limit))
     }
 
-    /// Keeps the fault of a run, and stops the other threads that run workgroups of this launch.
-    fn note(&self, ended: Result<(), Fault>) {
-        if let Err(fault) = ended {
-            self.fault.get_or_init(|| fault);
+    /// Keeps the error of a run, and stops the other threads that run workgroups of this launch.
+    fn note(&self, ended: Result<()>) {
+        if let Err(error) = ended {
+            self.error.get_or_init(|| error);
             self.timer().stop().store(true, Ordering::Relaxed);
         }
     }
