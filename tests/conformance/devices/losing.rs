@@ -3,8 +3,7 @@
 use crate::common::{Subject, raw};
 use fencepost::prelude::*;
 use fencepost::testing::{self, CpuFaults};
-use fencepost::{AdoptOptions, CpuOptions, DynKernel, Error, HostBuffer, RecorderChoice};
-use std::sync::Arc;
+use fencepost::{AdoptOptions, CpuOptions, Error, RecorderChoice};
 
 /// Holds a context and the way to lose its device.
 pub struct Doomed {
@@ -14,10 +13,9 @@ pub struct Doomed {
     pub threads: bool,
     /// Is true if wgpu makes the submissions of the context for certain.
     pub by_wgpu: bool,
-    breaker: Option<Breaker>,
+    /// Is a queue without earlier work, and its array, on the CPU.
+    breaker: Option<(CommandQueue, DeviceArray<u32>)>,
 }
-
-type Breaker = (CommandQueue, DynKernel, DeviceArray<u32>);
 
 /// Returns one context of each kind that the subject supports, on devices of the contexts and on devices of the
 /// program.
@@ -50,7 +48,7 @@ pub fn with_threads(s: &Subject) -> Vec<Doomed> {
 /// Returns a context on a device of its own.
 pub fn own(s: &Subject) -> Doomed {
     let ctx = s.ctx();
-    let breaker = (!s.place().has_wgpu()).then(|| breaker(&ctx));
+    let breaker = (!s.place().has_wgpu()).then(|| (ctx.queue("breaks"), ctx.empty([1]).unwrap()));
     Doomed { name: "own", ctx, threads: true, by_wgpu: false, breaker }
 }
 
@@ -63,11 +61,12 @@ fn adopted(s: &Subject, name: &'static str, options: AdoptOptions) -> Doomed {
 }
 
 impl Doomed {
-    /// Loses the device: by `destroy` on an adapter, by a kernel that panics on the CPU.
+    /// Loses the device: by `destroy` on an adapter, by a fault on the CPU, which needs a command to be noticed.
     pub fn lose(&self) {
         match &self.breaker {
-            Some((queue, kernel, out)) => {
-                queue.launch_dyn(kernel, Grid::groups([1]), args![out = &mut out.handle()]).unwrap();
+            Some((queue, out)) => {
+                testing::lose(&self.ctx);
+                queue.fill(&mut out.handle(), 1).unwrap();
                 let _ = queue.flush(); // the flush may return the loss already
             }
             None => self.ctx.wgpu().unwrap().0.destroy(),
@@ -80,17 +79,6 @@ pub fn lost(doomed: &Doomed) -> Error {
     let gate = doomed.ctx.user_event("never");
     doomed.lose();
     gate.event().wait().expect_err("the gate is never signalled")
-}
-
-/// Returns a queue without earlier work, a kernel that panics on the CPU, and the kernel's argument.
-fn breaker(ctx: &Context) -> Breaker {
-    let breaks = |_: [u32; 3], _: [u32; 3], _: &[u8], _: &mut [HostBuffer<'_>]| {
-        std::panic::resume_unwind(Box::new("on purpose"));
-    };
-    ctx.host_kernel("breaks", Arc::new(breaks)).unwrap();
-    let text = "@group(0) @binding(0) var<storage, read_write> out: array<u32>;
-        @compute @workgroup_size(1) fn breaks() { out[0] = 1u; }";
-    (ctx.queue("breaks"), ctx.kernel_from(text, "breaks").unwrap(), ctx.empty([1]).unwrap())
 }
 
 /// Returns a context on the CPU recorder that loses its device after `steps` steps.

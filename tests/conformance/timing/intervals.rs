@@ -93,15 +93,18 @@ fn transfers(subject: &Subject) {
     let (mut x, mut y) = (queue.zeros::<u32, 1>([LARGE]).unwrap(), queue.zeros::<u32, 1>([LARGE]).unwrap());
     queue.finish().wait().unwrap();
     let elements = vec![5_u32; LARGE];
+    let gate = ctx.user_event("gate");
+    queue.wait_for(&gate.event()).unwrap();
     let mut markers = vec![queue.marker()];
     queue.fill(&mut x, 0).unwrap();
     markers.push(queue.marker());
-    queue.upload(&elements[..], &mut x).unwrap(); // the fill keeps the host from writing in place
+    queue.upload(&elements[..], &mut x).unwrap(); // the fill is held, so the host cannot write in place
     markers.push(queue.marker());
     queue.copy(&x, &mut y).unwrap();
     markers.push(queue.marker());
     queue.fill(&mut x, 3).unwrap();
     markers.push(queue.marker());
+    gate.signal();
     assert_eq!(queue.read(&y).wait().unwrap(), elements);
     for (what, pair) in ["clear", "upload", "copy", "fill"].iter().zip(markers.windows(2)) {
         let took = seconds(&pair[0], &pair[1]);

@@ -56,3 +56,12 @@ pub fn cpu_without_threads(policy: Policy) -> Context {
     let options = ContextOptions { policy, ..ContextOptions::default() };
     Context::on_threads(&options, false).expect("the system gives a thread")
 }
+
+/// Loses the device of a context on the CPU recorder or on the CPU as a device: the work that is executed next fails it.
+///
+/// # Panics
+/// Panics if the context is on another device.
+#[cfg(feature = "cpu")]
+pub fn lose(ctx: &Context) {
+    ctx.owner.cpu().expect("the context is on the CPU").lose();
+}

@@ -92,6 +92,11 @@ impl CpuDevice {
         self.checks.as_ref().map_or_else(Vec::new, |checks| checks.take())
     }
 
+    /// Loses the device for a test.
+    pub(crate) fn lose(&self) {
+        self.failed.lose_device();
+    }
+
     /// Sets the function that replaces the shader entry point `entry`.
     pub(crate) fn host_kernel(&self, entry: &str, kernel: Arc<dyn HostKernel>) {
         lock(&self.kernels).insert(entry.into(), kernel);

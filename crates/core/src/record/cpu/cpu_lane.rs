@@ -108,9 +108,10 @@ impl ThreadLane {
         let done = catch_unwind(AssertUnwindSafe(|| self.execute_steps(&steps, &mut executor)));
         // The scheduler drops the last reference to the steps, after the fence has passed the value.
         drop(steps);
-        let lost = |_| Lost { reason: "its thread panicked, which is a bug".into() };
+        let panicked = |_| Lost { reason: "its thread panicked, which is a bug".into() };
+        let done = done.map_err(panicked).and_then(|()| self.failed.loss().map_or(Ok(value), Err));
         let mut state = self.state();
-        let wakes_thread = state.end(executor, done.map(|()| value).map_err(lost));
+        let wakes_thread = state.end(executor, done);
         let wakes_callers = state.sleeping_callers > 0;
         drop(state);
         if wakes_thread {

@@ -189,6 +189,10 @@ impl CpuDevices {
         if all == 0 || self.lost.is_some() {
             return false;
         }
+        self.lost = self.failed.loss();
+        if self.lost.is_some() {
+            return false;
+        }
         if self.steps_left == Some(0) {
             self.lost = Some(Lost { reason: "loss injected by `CpuFaults::lost_after`".into() });
             return false;

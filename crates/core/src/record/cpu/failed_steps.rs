@@ -4,7 +4,7 @@ use crate::device::recorder::ExecutionFailure;
 use crate::error::Error;
 use crate::work::step::Step;
 use fencepost_sync::prim::{Mutex, lock};
-use fencepost_sync::{Slot, Stamp};
+use fencepost_sync::{Lost, Slot, Stamp};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Holds the failures of the device. The thread of the lane adds them, and the scheduler takes them.
@@ -13,6 +13,8 @@ pub(super) struct FailedSteps {
     /// Is `true` once a step has failed, so that a device without failures locks nothing.
     any: AtomicBool,
     runs: Mutex<Vec<FailedRun>>,
+    /// Is `true` once a test has lost the device.
+    is_lost: AtomicBool,
 }
 
 /// Is a run of commands of one queue that are not executed.
@@ -26,6 +28,17 @@ struct FailedRun {
 }
 
 impl FailedSteps {
+    /// Loses the device: the operation that is executed next fails it.
+    pub(super) fn lose_device(&self) {
+        self.is_lost.store(true, Ordering::Release);
+    }
+
+    /// Returns the loss of the device, if a test has lost it.
+    pub(super) fn loss(&self) -> Option<Lost> {
+        let is_lost = self.is_lost.load(Ordering::Acquire);
+        is_lost.then(|| Lost { reason: "loss injected by `testing::lose`".into() })
+    }
+
     /// Records that the device could not execute a step.
     pub(super) fn add(&self, step: &Step, error: Error) {
         let mut runs = lock(&self.runs);
