@@ -122,7 +122,7 @@ impl Generator {
         if depth == 0 || !self.parts.wild || self.one_in(2) {
             return (self.index(len, depth), len);
         }
-        if self.one_in(4) {
+        if !self.uniform && self.one_in(4) {
             return (self.adjacent_index(), ANY);
         }
         let ty = self.pick(&[I32, U32]);
