@@ -24,7 +24,7 @@ pub struct CheckOptions {
     /// Counts a store to a component of a vector as a store to the whole vector, which WGSL allows a device to do.
     pub whole_vectors: bool,
     /// Fails the queue of a launch that has mistakes, with [`Kind::KernelMistakes`](crate::Kind::KernelMistakes). The
-    /// commands of the queue behind the launch are not executed. What the launch wrote is undefined.
+    /// commands of the queue behind the launch are not executed. The contents of the arrays that the launch writes are undefined then.
     pub fail_queue: bool,
 }
 

@@ -1,6 +1,6 @@
 //! Checks the launches on the CPU, and keeps what it finds.
 
-use super::run_code::ended_early;
+use super::fault_error::ended_early;
 use crate::device::check_options::CheckOptions;
 use crate::error::{Error, Kind, Result};
 use crate::memory::block::Block;

@@ -10,6 +10,8 @@ mod device_clock;
 mod failed_steps;
 #[cfg(all(test, cpu_code))]
 mod failing_tests;
+#[cfg(cpu_code)]
+mod fault_error;
 mod host_bytes;
 #[cfg(cpu_code)]
 mod kernel_checks;

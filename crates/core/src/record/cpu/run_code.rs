@@ -1,18 +1,18 @@
 //! Runs the code of kernels on the CPU.
 
+#[cfg(cpu_code)]
+use super::fault_error::ended_early;
 use super::host_bytes;
 use super::kernel_checks::KernelChecks;
 #[cfg(cpu_code)]
 use super::launch_timer::LaunchTimer;
-#[cfg(cpu_code)]
-use crate::error::Error;
 use crate::error::panic_text::panic_text;
 use crate::error::{Kind, Result};
 use crate::work::compiled_kernel::Pipeline;
 use crate::work::host_code::HostCode;
 use crate::work::kernel_launch::Launch;
 #[cfg(cpu_code)]
-use fencepost_cpu::{CpuKernel, Fault, GridRun};
+use fencepost_cpu::{CpuKernel, GridRun};
 use fencepost_kernels::{HostBuffer, HostKernel, ParamsBlock};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 #[cfg(cpu_code)]
@@ -90,17 +90,6 @@ pub(super) fn run_program(
             Some(checks) => checks.run(program, run, launch, limit),
         })
     })
-}
-
-/// Returns the error of a launch that ended with a fault. Only the limit of time stops a launch.
-#[cfg(cpu_code)]
-pub(super) fn ended_early(launch: &Launch, fault: &Fault, limit: Duration) -> Error {
-    let kernel = launch.kernel().name.to_string();
-    let kind = match fault {
-        Fault::Stopped => Kind::LaunchTooLong { kernel, limit },
-        fault => Kind::LaunchFailed { kernel, problem: fault.to_string() },
-    };
-    kind.into()
 }
 
 /// Executes code on copies of the arrays of a launch, because two bindings may be ranges of one block. Writes the results

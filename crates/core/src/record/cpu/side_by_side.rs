@@ -6,9 +6,10 @@
 
 use super::cpu_work::RunsLaunches;
 use super::failed_steps::FailedSteps;
+use super::fault_error::ended_early;
 use super::kernel_checks::KernelChecks;
 use super::launch_timer::LaunchTimer;
-use super::run_code::{code_of, ended_early, groups, run_function};
+use super::run_code::{code_of, groups, run_function};
 use crate::error::{Error, Result};
 use crate::memory::block::Memory;
 use crate::work::graph_data::graph_run::GraphStep;
