@@ -282,6 +282,7 @@ fn execute<'e>(next: &NextWork<'e>, visitor: &mut CpuVisitor<'e, '_, AtOnce<'_>>
 }
 
 /// Executes each launch when the operation is visited. The seed chooses the order of the invocations.
+#[cfg_attr(not(cpu_code), expect(dead_code, reason = "a function has no order and no limit of time"))]
 struct AtOnce<'a> {
     seed: u64,
     next: &'a NextWork<'a>,
