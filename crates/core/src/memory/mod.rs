@@ -12,6 +12,7 @@ pub(crate) mod free_list;
 pub(crate) mod heap;
 pub(crate) mod host_access;
 pub(crate) mod host_right;
+pub(crate) mod last_use;
 #[cfg(native)]
 pub(crate) mod native_memory;
 #[cfg(not(native))]
@@ -22,6 +23,7 @@ pub(crate) mod read_slot;
 pub(crate) mod recent_peak;
 pub(crate) mod region;
 pub(crate) mod region_iter;
+pub(crate) mod repeated_use;
 pub(crate) mod shape;
 #[cfg(cpu_code)]
 pub(crate) mod shared_memory;

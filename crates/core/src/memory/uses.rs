@@ -2,6 +2,7 @@
 
 use crate::error::site::CommandKind;
 use crate::memory::heap::overlap;
+use crate::memory::repeated_use::RepeatedUse;
 use fencepost_sync::{Clock, Point, Slot, Stamp};
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -12,14 +13,23 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub(crate) struct Use {
     pub(crate) slot: Slot,
-    pub(crate) stamp: Stamp,
+    /// Is the stamp of the command that made the use first. A repetition of the command has a later one.
+    pub(crate) first: Stamp,
     pub(crate) range: Range<u64>,
     pub(crate) write: bool,
     pub(crate) what: CommandKind,
     pub(crate) at: &'static Location<'static>,
-    /// Describes the queue of the use for messages and later checks, because the queue may be dropped by then. The
-    /// field is `Some` under [`Policy::Checked`](crate::Policy::Checked), and while waits are recorded.
-    pub(crate) origin: Option<Arc<UseOrigin>>,
+    pub(crate) more: Option<Arc<UseDetails>>,
+}
+
+/// Holds what only some uses have.
+#[derive(Debug)]
+pub(crate) enum UseDetails {
+    /// Describes the queue of the use for messages and later checks, because the queue may be dropped by then. A use has
+    /// it under [`Policy::Checked`](crate::Policy::Checked), and while waits are recorded.
+    Origin(UseOrigin),
+    /// Is the use of a command that is enqueued again and again.
+    Repeated(RepeatedUse),
 }
 
 /// Describes the queue of a use.
@@ -32,7 +42,31 @@ pub(crate) struct UseOrigin {
 
 impl Use {
     pub(crate) fn point(&self) -> Point {
-        Point { slot: self.slot, stamp: self.stamp }
+        Point { slot: self.slot, stamp: self.stamp() }
+    }
+
+    /// Returns the stamp of the last command that made the use.
+    #[inline]
+    pub(crate) fn stamp(&self) -> Stamp {
+        match self.more.as_deref() {
+            Some(UseDetails::Repeated(repeated)) => repeated.stamp(),
+            _ => self.first,
+        }
+    }
+
+    /// Returns the description of the queue, if the use has one.
+    pub(crate) fn origin(&self) -> Option<&UseOrigin> {
+        match self.more.as_deref() {
+            Some(UseDetails::Origin(origin)) => Some(origin),
+            _ => None,
+        }
+    }
+
+    /// Ends the repetitions of the use: a command is recorded behind it in one of its blocks.
+    fn end_repetitions(&self) {
+        if let Some(UseDetails::Repeated(repeated)) = self.more.as_deref() {
+            repeated.end();
+        }
     }
 
     /// Returns `true` if this use and a use of `range` must not run at once: they overlap, and one of them writes.
@@ -76,6 +110,7 @@ impl BlockUses {
         // Two common cases need no `merge`, because the uses of one queue are ordered: a write replaces the only use,
         // and a read replaces an earlier read of its queue.
         let alone = self.uses.len() == 1;
+        self.end_repetitions(&new);
         let own = self.uses.iter_mut().find(|u| u.slot == new.slot && u.within(&new.range));
         if let Some(own) = own.filter(|own| if new.write { alone } else { !own.write }) {
             *own = new;
@@ -86,7 +121,7 @@ impl BlockUses {
     }
 
     fn merge(&mut self, new: Use, clock: &Clock) {
-        let before = |u: &Use| u.slot == new.slot || clock.covers(u.slot, u.stamp);
+        let before = |u: &Use| u.slot == new.slot || clock.covers(u.slot, u.stamp());
         let forgotten = |u: &Use| u.within(&new.range) && (new.write || !u.write) && before(u);
         let mut at = self.uses.iter().enumerate().filter(|(_, u)| forgotten(u)).map(|(at, _)| at);
         match (at.next(), at.next()) {
@@ -99,9 +134,28 @@ impl BlockUses {
         }
     }
 
+    /// Ends the repetitions of the uses of other commands than that of `new`.
+    #[inline]
+    fn end_repetitions(&self, new: &Use) {
+        let own = new.more.as_ref().map(Arc::as_ptr);
+        let others = self.uses.iter().filter(|u| u.more.is_some() && u.more.as_ref().map(Arc::as_ptr) != own);
+        others.for_each(Use::end_repetitions);
+    }
+
     /// Keeps the uses for which `still` returns `true`.
     pub(crate) fn retain(&mut self, still: impl Fn(&Use) -> bool) {
-        self.uses.retain(|u| still(u));
+        self.uses.retain(|u| {
+            let stays = still(u);
+            if !stays {
+                u.end_repetitions();
+            }
+            stays
+        });
+    }
+
+    /// Removes all uses.
+    pub(crate) fn clear(&mut self) {
+        self.retain(|_| false);
     }
 }
 
@@ -110,8 +164,8 @@ mod tests {
     use super::*;
 
     fn used(slot: u32, stamp: u64, range: Range<u64>, write: bool) -> Use {
-        let (slot, stamp) = (Slot(slot), Stamp(stamp));
-        Use { slot, stamp, range, write, what: CommandKind::Copy, at: Location::caller(), origin: None }
+        let (slot, first) = (Slot(slot), Stamp(stamp));
+        Use { slot, first, range, write, what: CommandKind::Copy, at: Location::caller(), more: None }
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub(crate) fn usable(state: &State, block: &Arc<Block>, slot: Slot) -> bool {
         return Arc::strong_count(block) == 1;
     }
     let clock = &state.queue(slot).clock;
-    let before = |u: &Use| u.slot == slot || u.slot == Slot::CONTEXT || clock.covers(u.slot, u.stamp);
+    let before = |u: &Use| u.slot == slot || u.slot == Slot::CONTEXT || clock.covers(u.slot, u.stamp());
     block.order().uses.all().iter().all(before)
 }
 

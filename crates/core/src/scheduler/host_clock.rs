@@ -37,7 +37,7 @@ impl State {
     /// Adds completed uses of an array to the host clock.
     pub(crate) fn report_uses_done<'a>(&mut self, uses: impl Iterator<Item = &'a Use>) {
         uses.for_each(|earlier| {
-            self.note_done(earlier.point(), earlier.origin.as_ref().map(|origin| &origin.clock))
+            self.note_done(earlier.point(), earlier.origin().map(|origin| &origin.clock))
         });
     }
 

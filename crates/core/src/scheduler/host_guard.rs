@@ -4,6 +4,7 @@ use crate::error::{Kind, Result};
 use crate::memory::block::{Block, BlockState, HostUse};
 use crate::memory::host_access::{HostAccess, HostUseKind};
 use crate::memory::read_slot::{ReadSlot, ReadState};
+use crate::memory::uses::Use;
 use crate::scheduler::deadline::Deadline;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::handle_points::PointHistory;
@@ -106,7 +107,7 @@ impl Engine {
         let (past, mut state) = (Arc::<PointHistory>::default(), self.lock());
         let order = span.block.order();
         for earlier in order.uses.conflicts(span.range(), write) {
-            let point = Point { slot: earlier.slot, stamp: earlier.stamp };
+            let point = earlier.point();
             if state.reached(point) == PointProgress::Unplanned {
                 state.queue_mut(point.slot).await_result(point.stamp, &past);
             }
@@ -136,8 +137,7 @@ pub(crate) enum HostClaim {
 
 /// Returns the first earlier use that the host must wait for.
 fn blocker(state: &State, order: &BlockState, span: &Span, write: bool) -> Option<Point> {
-    let point = |slot, stamp| Point { slot, stamp };
-    let mut uses = order.uses.conflicts(span.range(), write).map(|u| point(u.slot, u.stamp));
+    let mut uses = order.uses.conflicts(span.range(), write).map(Use::point);
     uses.find(|&p| state.reached(p) != PointProgress::Done)
 }
 

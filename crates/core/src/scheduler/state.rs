@@ -282,8 +282,8 @@ impl State {
     /// counts, because an error must not depend on the progress of the device.
     pub(crate) fn forgettable(&self, earlier: &Use) -> bool {
         match self.policy {
-            Policy::Checked => self.host_clock().covers(earlier.slot, earlier.stamp),
-            _ => self.queue(earlier.slot).completed() >= earlier.stamp,
+            Policy::Checked => self.host_clock().covers(earlier.slot, earlier.stamp()),
+            _ => self.queue(earlier.slot).completed() >= earlier.stamp(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! A part of a graph as the scheduler sees it: one step of a batch, whose nodes only recorders see.
 
+use crate::memory::last_use::LastUse;
 use crate::work::kernel_launch::BoundArray;
 use fencepost_sync::Seq;
 use std::any::Any;
@@ -8,6 +9,9 @@ use std::any::Any;
 pub(crate) trait GraphPart: Any + Send + Sync {
     /// Returns the uses of all nodes of the part.
     fn uses(&self) -> &[BoundArray];
+
+    /// Returns the last use of the blocks of the part.
+    fn last_use(&self) -> &LastUse;
 
     /// Counts the nodes of the part.
     fn node_count(&self) -> usize;

@@ -3,7 +3,7 @@
 use crate::error::site::CommandKind;
 use crate::error::{Error, Kind, Result};
 use crate::memory::block::Block;
-use crate::memory::uses::{BlockUses, Use, UseOrigin};
+use crate::memory::uses::{Use, UseDetails, UseOrigin};
 use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::state::State;
@@ -27,6 +27,12 @@ pub(crate) fn missing_waits(state: &State, by: Admission, work: &Work) -> Result
 }
 
 fn find_missing_waits(state: &State, by: Admission, work: &Work) -> Result<SmallVec<[Point; 2]>> {
+    // A replay that repeats the last use of its blocks comes after all that its queue had to wait for.
+    if let Work::Graph(graph) = work
+        && graph.last_use().is_of(by.slot)
+    {
+        return Ok(SmallVec::new());
+    }
     state.compared.set(state.compared.get() + 1);
     let mut waits = SmallVec::new();
     for touch in work.touches() {
@@ -58,15 +64,15 @@ fn find_missing_waits(state: &State, by: Admission, work: &Work) -> Result<Small
 fn ordered(state: &State, slot: Slot, earlier: &Use) -> bool {
     earlier.slot == slot
         || earlier.slot == Slot::CONTEXT
-        || state.queue(slot).clock.covers(earlier.slot, earlier.stamp)
-        || state.host_clock().covers(earlier.slot, earlier.stamp)
+        || state.queue(slot).clock.covers(earlier.slot, earlier.stamp())
+        || state.host_clock().covers(earlier.slot, earlier.stamp())
 }
 
 /// Adds a wait for `earlier`. Waits for the same queue merge into one for the largest stamp.
 fn need(waits: &mut SmallVec<[Point; 2]>, earlier: &Use) {
     match waits.iter_mut().find(|point| point.slot == earlier.slot) {
-        Some(point) => point.stamp = point.stamp.max(earlier.stamp),
-        None => waits.push(Point { slot: earlier.slot, stamp: earlier.stamp }),
+        Some(point) => point.stamp = point.stamp.max(earlier.stamp()),
+        None => waits.push(earlier.point()),
     }
 }
 
@@ -93,15 +99,15 @@ fn hazard(state: &State, by: Admission, touch: &Touch<'_>, earlier: &Use, array:
 }
 
 #[cold]
-fn origin(state: &State, slot: Slot) -> Arc<UseOrigin> {
+fn origin(state: &State, slot: Slot) -> Arc<UseDetails> {
     let queue = state.queue(slot);
-    Arc::new(UseOrigin { queue: queue.label.clone(), clock: queue.clock.clone() })
+    Arc::new(UseDetails::Origin(UseOrigin { queue: queue.label.clone(), clock: queue.clock.clone() }))
 }
 
 /// Returns the label of the queue that made a use, from the use itself if possible, because another queue may have
 /// the slot by now.
 pub(crate) fn label(state: &State, earlier: &Use) -> Arc<str> {
-    earlier.origin.as_ref().map_or_else(|| state.name_of(earlier.point()), |origin| origin.queue.clone())
+    earlier.origin().map_or_else(|| state.name_of(earlier.point()), |origin| origin.queue.clone())
 }
 
 /// Returns the word for the access in messages.
@@ -114,13 +120,18 @@ pub(crate) fn access(write: bool) -> &'static str {
 pub(crate) fn record(state: &State, by: Admission, stamp: Stamp, work: &Work) {
     let clock = &state.queue(by.slot).clock;
     let kept = state.policy() == Policy::Checked || state.wait_log.is_some();
-    let origin = kept.then(|| origin(state, by.slot));
     let Admission { slot, what, at } = by;
+    let details = match work {
+        _ if kept => Some(origin(state, slot)),
+        Work::Graph(graph) if graph.last_use().repeat(slot, at, stamp, clock) => return,
+        Work::Graph(graph) => Some(graph.last_use().begin(slot, at, stamp, clock)),
+        _ => None,
+    };
     for Touch { block, range, write } in work.touches() {
         let mut order = block.order();
         order.fresh &= !write;
-        let origin = origin.clone();
-        let many = order.uses.record(Use { slot, stamp, range, write, what, at, origin }, clock);
+        let more = details.clone();
+        let many = order.uses.record(Use { slot, first: stamp, range, write, what, at, more }, clock);
         // The list of uses has grown long, so the uses that no later command waits for are removed.
         if many {
             order.uses.retain(|u| !state.forgettable(u));
@@ -132,10 +143,10 @@ pub(crate) fn record(state: &State, by: Admission, stamp: Stamp, work: &Work) {
 /// are dropped.
 pub(crate) fn record_making(state: &State, by: Admission, stamp: Stamp, block: &Block) {
     let clock = &state.queue(by.slot).clock;
-    let (range, origin) = (0..block.size, Some(origin(state, by.slot)));
+    let (range, more) = (0..block.size, Some(origin(state, by.slot)));
     let Admission { slot, what, at } = by;
-    let making = Use { slot, stamp, range, write: true, what, at, origin };
+    let making = Use { slot, first: stamp, range, write: true, what, at, more };
     let mut order = block.order();
-    order.uses = BlockUses::default();
+    order.uses.clear();
     order.uses.record(making, clock);
 }

@@ -9,3 +9,5 @@ pub(crate) mod wait_report;
 
 #[cfg(test)]
 mod ordering_tests;
+#[cfg(test)]
+mod repeated_replay_tests;

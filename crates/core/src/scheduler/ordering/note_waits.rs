@@ -66,7 +66,7 @@ fn already(state: &State, slot: Slot, point: Point, clock: &Clock) -> Option<Alr
 impl WaitLog {
     /// Counts a wait that the policy adds before `work`, under the source lines of both commands and the array.
     pub(crate) fn note_wait(&mut self, state: &State, by: Admission, work: &Work, wait: Point) {
-        let is_for = |earlier: &&Use| (earlier.slot, earlier.stamp) == (wait.slot, wait.stamp);
+        let is_for = |earlier: &&Use| earlier.point() == wait;
         for touch in work.touches() {
             let order = touch.block.order();
             let Some(earlier) = order.uses.conflicts(touch.range.clone(), touch.write).find(is_for) else {

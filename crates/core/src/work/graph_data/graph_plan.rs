@@ -9,11 +9,10 @@ use crate::work::graph_data::control_table::ControlTable;
 use crate::work::graph_data::graph_names::{BoundInput, GraphNames};
 use crate::work::graph_data::graph_node::{GraphNode, NodeCommand};
 use crate::work::graph_data::graph_order::{GraphOrder, MissingOrders, derive};
-use crate::work::graph_data::graph_uses::SplitUses;
+use crate::work::graph_data::graph_uses::{BoundUses, SplitUses};
 use crate::work::graph_data::node_list::NodeList;
 use crate::work::graph_data::unordered_nodes::hazard;
 use crate::work::graph_data::use_counts::UseCounts;
-use crate::work::kernel_launch::BoundArray;
 use crate::work::step::Work;
 use fencepost_kernels::{ArgumentSlot, ParamsBlock, Value};
 use smallvec::SmallVec;
@@ -40,7 +39,7 @@ pub(crate) struct GraphPlan {
     /// Lists the loops in chunks.
     pub(crate) loops: Arc<[ChunkedLoop]>,
     /// Lists the uses of the whole graph.
-    pub(crate) uses: Arc<[BoundArray]>,
+    pub(crate) uses: Arc<BoundUses>,
     /// Keeps the memory of the nodes.
     pub(crate) keep: Arc<dyn Any + Send + Sync>,
     /// Is `true` if nodes may write memory that no array outside of the graph refers to.
@@ -71,7 +70,7 @@ pub(crate) struct PlanId(pub(crate) u64);
 #[derive(Clone)]
 pub(crate) struct GraphSegment {
     pub(crate) order: Arc<GraphOrder>,
-    pub(crate) uses: Arc<[BoundArray]>,
+    pub(crate) uses: Arc<BoundUses>,
 }
 
 /// Holds the parts from which a plan is made.
@@ -150,7 +149,7 @@ impl GraphPlan {
         let sources = sources(&nodes);
         let has_times = nodes.iter().any(|node| node.command.is_timed_marker());
         let (nodes, names) = (NodeList::new(nodes), Arc::new(names));
-        let (segments, uses) = (SmallVec::new(), Arc::from([]));
+        let (segments, uses) = (SmallVec::new(), Arc::default());
         let mut plan = Self {
             shape: commands.0,
             commands,
@@ -216,8 +215,8 @@ impl GraphPlan {
     /// Sets the orders of the segments, and the uses for the bound inputs.
     pub(crate) fn set_segments(&mut self, orders: SegmentOrders) {
         let uses = self.split.iter().map(|split| split.bound(&self.inputs));
-        let uses: SmallVec<[Arc<[BoundArray]>; 1]> = uses.collect();
-        self.uses = uses.last().cloned().unwrap_or_else(|| Arc::from([]));
+        let uses: SmallVec<[Arc<BoundUses>; 1]> = uses.map(Arc::new).collect();
+        self.uses = uses.last().cloned().unwrap_or_default();
         self.segments =
             orders.into_iter().zip(uses).map(|(order, uses)| GraphSegment { order, uses }).collect();
     }

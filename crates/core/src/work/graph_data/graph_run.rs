@@ -1,6 +1,7 @@
 //! One replay of a graph.
 
 use crate::error::{Error, Kind};
+use crate::memory::last_use::LastUse;
 use crate::memory::read_slot::ReadSlot;
 use crate::memory::staged_bytes::{ReplaySource, Staged};
 use crate::work::graph_data::graph_order::GraphOrder;
@@ -105,8 +106,15 @@ impl GraphStep {
 impl GraphPart for GraphStep {
     fn uses(&self) -> &[BoundArray] {
         match self.segment {
-            Some(at) => &self.run.plan.segments[at as usize].uses,
-            None => &self.run.plan.uses,
+            Some(at) => &self.run.plan.segments[at as usize].uses.bound,
+            None => &self.run.plan.uses.bound,
+        }
+    }
+
+    fn last_use(&self) -> &LastUse {
+        match self.segment {
+            Some(at) => &self.run.plan.segments[at as usize].uses.last,
+            None => &self.run.plan.uses.last,
         }
     }
 

@@ -1,5 +1,6 @@
 //! The uses of a whole graph: which ranges of blocks its nodes read and write.
 
+use crate::memory::last_use::LastUse;
 use crate::work::graph_data::control_table::ControlTable;
 use crate::work::graph_data::graph_names::BoundInput;
 use crate::work::graph_data::use_counts::UseCounts;
@@ -7,6 +8,14 @@ use crate::work::kernel_launch::BoundArray;
 use fencepost_kernels::Access;
 use std::ops::Range;
 use std::sync::Arc;
+
+/// Holds the uses of a part of a graph whose inputs are bound.
+#[derive(Default)]
+pub(crate) struct BoundUses {
+    pub(crate) bound: Arc<[BoundArray]>,
+    /// Is the last use of these bytes by a replay.
+    pub(crate) last: LastUse,
+}
 
 /// Holds the uses of nodes: those of the inputs apart, because each run may bind other arrays to the inputs.
 pub(crate) struct SplitUses {
@@ -24,9 +33,10 @@ impl SplitUses {
     }
 
     /// Returns all uses if the inputs stand for the bytes `bound`.
-    pub(crate) fn bound(&self, bound: &[BoundInput]) -> Arc<[BoundArray]> {
+    pub(crate) fn bound(&self, bound: &[BoundInput]) -> BoundUses {
+        let last = LastUse::default();
         if self.inputs.is_empty() {
-            return self.fixed.clone();
+            return BoundUses { bound: self.fixed.clone(), last };
         }
         let of_inputs = self.inputs.iter().zip(bound).flat_map(|(ranges, bound)| {
             ranges.iter().map(|(range, access)| BoundArray {
@@ -37,6 +47,6 @@ impl SplitUses {
                 used: Some(*access),
             })
         });
-        self.fixed.iter().cloned().chain(of_inputs).collect()
+        BoundUses { bound: self.fixed.iter().cloned().chain(of_inputs).collect(), last }
     }
 }

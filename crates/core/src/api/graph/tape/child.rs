@@ -105,7 +105,7 @@ impl CapturedQueue {
                     state.leases.entry(block.id).or_insert_with(lease);
                 });
             }
-            let written = plan.uses.iter().filter(|bound| bound.used.is_some_and(|used| used.writes()));
+            let written = plan.uses.bound.iter().filter(|bound| bound.used.is_some_and(|used| used.writes()));
             written.for_each(|bound| self.tape.writes.add((&bound.block).into()));
             state.include(self.index, child, plan, at);
             Ok(())
