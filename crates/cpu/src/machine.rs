@@ -1,6 +1,6 @@
 //! The machine code of a kernel: in lanes, for one invocation after the other, or both.
 
-use crate::compile::Compiled;
+use crate::compile::{Compiled, without_barriers_in_calls};
 use crate::error::Fault;
 use crate::program::Program;
 use crate::run::GridRun;
@@ -24,6 +24,7 @@ pub(crate) enum Machine {
 impl Machine {
     /// Compiles a program, with vectors where that is possible, and logs why if that fails.
     pub(crate) fn new(program: &Arc<Program>) -> Option<Self> {
+        let program = &without_barriers_in_calls(program);
         let name = program.name();
         for lanes in crate::width::widths(program) {
             match Compiled::new(program, lanes) {

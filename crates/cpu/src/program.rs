@@ -4,7 +4,7 @@ use crate::error::{Error, Place, Result};
 use fencepost_kernels::{Interface, Module, Places};
 use naga::back::pipeline_constants::process_overrides;
 use naga::proc::Layouter;
-use naga::valid::ModuleInfo;
+use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use naga::{AddressSpace, EntryPoint, GlobalVariable, Handle, ShaderStage, Span};
 
 /// Is an entry point with its overrides applied, and the variables that the host binds.
@@ -55,6 +55,35 @@ impl Program {
         let buffers = interface.bindings.iter().map(|binding| bound(binding.index, false)).collect();
         let params = interface.params.as_ref().and_then(|params| bound(params.index, true));
         Ok(Self { buffers, params, entry, layouter, info, module, places: text.places() })
+    }
+
+    /// Returns a program with another form of its module, which has the same types, variables and entry points.
+    ///
+    /// # Errors
+    /// Says why naga refuses the module.
+    #[cfg(all(feature = "compile", not(target_family = "wasm")))]
+    pub(crate) fn with_module(&self, module: naga::Module) -> std::result::Result<Self, String> {
+        let reason = |error: &dyn std::error::Error| {
+            std::iter::successors(Some(error), |error| error.source())
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join(": ")
+        };
+        // The text was validated before, and the uniformity of its control flow is the same.
+        let flags = ValidationFlags::all() - ValidationFlags::CONTROL_FLOW_UNIFORMITY;
+        let info = Validator::new(flags, Capabilities::all()).validate(&module);
+        let info = info.map_err(|error| reason(error.as_inner()))?;
+        let mut layouter = Layouter::default();
+        layouter.update(module.to_ctx()).map_err(|error| reason(&error))?;
+        Ok(Self {
+            module,
+            info,
+            layouter,
+            entry: self.entry,
+            buffers: self.buffers.clone(),
+            params: self.params,
+            places: self.places.clone(),
+        })
     }
 
     /// Returns the name of the entry point.

@@ -13,6 +13,7 @@ mod entry;
 mod expression;
 mod function;
 mod helper;
+mod inline;
 mod lanes;
 mod layout;
 mod listing;
@@ -33,6 +34,7 @@ mod value;
 mod tests;
 
 pub(crate) use call::expanded;
+pub(crate) use inline::without_barriers_in_calls;
 pub(crate) use refusal::NotCompiled;
 
 use crate::error::Fault;

@@ -165,3 +165,94 @@ fn a_uniform_load_decides_for_the_whole_workgroup() {
     let out = test.buffer(&[0_u32; 16]).run([2, 1, 1]).get::<u32>(0);
     assert_eq!(out, [[0; 8], [84; 8]].concat());
 }
+
+#[test]
+fn functions_with_barriers_are_expanded_at_their_calls() {
+    let test = Test::new(
+        "var<workgroup> parts: array<u32, 16>;
+        @group(0) @binding(0) var<storage, read_write> out: array<u32>;
+        fn sum(own: u32, lid: u32) -> u32 {
+            parts[lid] = own;
+            for (var half = 8u; half > 0u; half /= 2u) {
+                workgroupBarrier();
+                if lid < half { parts[lid] += parts[lid + half]; }
+            }
+            workgroupBarrier();
+            return parts[0];
+        }
+        fn spread(own: u32, lid: u32, sums: ptr<function, vec2<u32>>) {
+            let all = sum(own, lid);
+            workgroupBarrier();
+            let even = sum(select(0u, own, lid % 2u == 0u), lid);
+            workgroupBarrier();
+            (*sums) += vec2<u32>(all, even);
+        }
+        @compute @workgroup_size(16)
+        fn sums(@builtin(local_invocation_index) lid: u32, @builtin(workgroup_id) wid: vec3<u32>) {
+            var both = vec2<u32>(lid, 1000u);
+            spread(lid + wid.x, lid, &both);
+            spread(1u, lid, &both);
+            let last = sum(lid * lid, lid);
+            out[2u * (wid.x * 16u + lid)] = both.x + last;
+            out[2u * (wid.x * 16u + lid) + 1u] = both.y;
+        }",
+    );
+    assert!(test.vector.is_ok(), "four invocations execute together: {:?}", test.vector.err());
+    let out = test.buffer(&[0_u32; 64]).run([2, 1, 1]).get::<u32>(0);
+    for (at, found) in out.chunks(2).enumerate() {
+        let (lid, wid) = (at as u32 % 16, at as u32 / 16);
+        let all = 120 + 16 * wid + 16 + 1240;
+        assert_eq!(found, [lid + all, 1000 + 56 + 8 * wid + 8], "invocation {lid} of workgroup {wid}");
+    }
+}
+
+#[test]
+fn a_function_with_barriers_begins_anew_in_each_iteration() {
+    let test = Test::new(
+        "var<workgroup> cells: array<u32, 4>;
+        struct Params { rounds: u32 }
+        @group(0) @binding(0) var<uniform> params: Params;
+        @group(0) @binding(1) var<storage, read_write> out: array<u32>;
+        fn turned(lid: u32) -> u32 {
+            var count: u32;
+            var own = 5u;
+            cells[lid] = cells[lid] + lid;
+            workgroupBarrier();
+            count++;
+            own += cells[3u - lid];
+            workgroupBarrier();
+            return own + count * 1000u;
+        }
+        @compute @workgroup_size(4)
+        fn rounds(@builtin(local_invocation_index) lid: u32) {
+            var total = 0u;
+            for (var round = 0u; round < params.rounds; round++) { total = turned(lid); }
+            out[lid] = total;
+        }",
+    );
+    let out = test.params(&[3_u32]).buffer(&[0_u32; 4]).run([1, 1, 1]).get::<u32>(0);
+    assert_eq!(out, [9, 6, 3, 0].map(|sum| 1005 + sum));
+}
+
+#[test]
+fn a_function_returns_before_its_barrier_if_the_whole_workgroup_does() {
+    let test = Test::new(
+        "var<workgroup> cells: array<u32, 8>;
+        @group(0) @binding(0) var<storage, read_write> out: array<u32>;
+        fn other(lid: u32, group: u32) -> u32 {
+            if group == 1u { return 77u; }
+            if group == 2u { if cells[0] == 0u { cells[lid] = 1u; } return lid; }
+            cells[lid] = lid * 3u;
+            workgroupBarrier();
+            if group == 0u { return cells[7u - lid]; } else { return 9u; }
+        }
+        @compute @workgroup_size(8)
+        fn early(@builtin(local_invocation_index) lid: u32, @builtin(workgroup_id) wid: vec3<u32>) {
+            out[wid.x * 8u + lid] = 100u + other(lid, wid.x);
+        }",
+    );
+    let out = test.buffer(&[0_u32; 32]).run([4, 1, 1]).get::<u32>(0);
+    let expected: Vec<u32> =
+        (0..32).map(|at| 100 + [21 - at % 8 * 3, 77, at % 8, 9][at as usize / 8]).collect();
+    assert_eq!(out, expected);
+}

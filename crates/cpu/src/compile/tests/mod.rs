@@ -10,7 +10,7 @@ mod random;
 mod refusals;
 mod speed;
 
-use super::{Compiled, NotCompiled};
+use super::{Compiled, NotCompiled, without_barriers_in_calls};
 use crate::error::Fault;
 use crate::interpret::Interpreter;
 use crate::program::Program;
@@ -43,7 +43,7 @@ fn program(wgsl: &str, overrides: &[(&str, f64)]) -> Arc<Program> {
 
 fn refused(wgsl: &str) -> NotCompiled {
     let program = program(wgsl, &[]);
-    Compiled::new(&program, 1).err().expect("the kernel is not compiled")
+    Compiled::new(&without_barriers_in_calls(&program), 1).err().expect("the kernel is not compiled")
 }
 
 impl Test {
@@ -51,7 +51,8 @@ impl Test {
         Self::of(program(wgsl, &[]))
     }
 
-    fn of(program: Arc<Program>) -> Self {
+    fn of(original: Arc<Program>) -> Self {
+        let program = without_barriers_in_calls(&original);
         let compiled = Compiled::new(&program, 1).unwrap_or_else(|refused| {
             panic!("{:?}: {}", program.place(refused.span).map(|place| place.text), refused.reason)
         });
@@ -66,7 +67,15 @@ impl Test {
                 Err(refused) => assert!(!refused.reason.contains("Cranelift"), "{lanes}: {refused:?}"),
             }
         }
-        Self { program, compiled, vector, wider, params: Vec::new(), buffers: Vec::new(), lens: Vec::new() }
+        Self {
+            program: original,
+            compiled,
+            vector,
+            wider,
+            params: Vec::new(),
+            buffers: Vec::new(),
+            lens: Vec::new(),
+        }
     }
 
     fn params<T: bytemuck::NoUninit>(mut self, params: &[T]) -> Self {

@@ -28,9 +28,9 @@ fn a_barrier_that_some_invocations_may_miss_is_refused() {
 }
 
 #[test]
-fn a_barrier_in_a_called_function_is_refused() {
+fn a_barrier_in_a_function_that_returns_out_of_a_loop_is_refused() {
     check(
-        "fn wait() { workgroupBarrier(); }",
+        "fn wait() { for (var i = 0u; i < 4u; i++) { if i == 2u { return; } workgroupBarrier(); } }",
         "wait(); out[lid] = 1u;",
         "a function that the entry point calls",
     );

@@ -1,0 +1,153 @@
+//! The body of a function in place of its call.
+
+use super::copy::{Call, Copier, Map, emit};
+use naga::{Block, Expression, Function, Handle, LocalVariable, Span, Statement};
+use rustc_hash::FxHashMap;
+
+/// Says what a `return` becomes.
+#[derive(Clone, Copy)]
+pub(super) enum Exit {
+    Return,
+    /// The `return` is the last statement. The pointer is that of the variable for the result.
+    Last(Option<Handle<Expression>>),
+    /// The body is a loop, which the `return` leaves.
+    Leave(Option<Handle<Expression>>),
+}
+
+impl Exit {
+    /// Adds what a `return` becomes.
+    pub(super) fn leave(self, value: Option<Handle<Expression>>, span: Span, copy: &mut Block) {
+        let pointer = match self {
+            Self::Return => return copy.push(Statement::Return { value }, span),
+            Self::Last(pointer) | Self::Leave(pointer) => pointer,
+        };
+        if let (Some(pointer), Some(value)) = (pointer, value) {
+            copy.push(Statement::Store { pointer, value }, span);
+        }
+        if matches!(self, Self::Leave(_)) {
+            copy.push(Statement::Break, span);
+        }
+    }
+}
+
+/// Is a function whose body replaces a call.
+pub(super) struct Callee<'f> {
+    function: &'f Function,
+    map: Map,
+    exit: Exit,
+    /// Holds the pointers and the first values of the variables that the call sets.
+    first: Vec<[Handle<Expression>; 2]>,
+    /// Is the load of the result.
+    load: Option<Handle<Expression>>,
+}
+
+impl<'f> Callee<'f> {
+    /// Adds the variables and the expressions of a function to its caller. `outer` says where the expressions of the caller
+    /// are.
+    pub(super) fn new(
+        call: &Call<'_>,
+        function: &'f Function,
+        outer: &Map,
+        target: &mut Function,
+    ) -> Option<Self> {
+        let leaves = leaves_early(&function.body)?;
+        let mut map = Map::default();
+        map.add_locals(function, target);
+        for (handle, expression) in function.expressions.iter() {
+            let span = function.expressions.get_span(handle);
+            let new = match expression {
+                Expression::FunctionArgument(index) => outer.get(call.arguments[*index as usize])?,
+                _ => target.expressions.append(map.renamed(expression)?, span),
+            };
+            map.expressions.push(new);
+        }
+        // Each execution of a call in a loop sets the variables anew.
+        let mut first = Vec::new();
+        if call.repeats {
+            for ((_, local), &new) in function.local_variables.iter().zip(&map.locals) {
+                let pointer = target.expressions.append(Expression::LocalVariable(new), Span::UNDEFINED);
+                let value = match local.init {
+                    Some(init) => map.get(init)?,
+                    None => target.expressions.append(Expression::ZeroValue(local.ty), Span::UNDEFINED),
+                };
+                first.push([pointer, value]);
+            }
+        } else {
+            map.set_first_values(function, target)?;
+        }
+        let (mut pointer, mut load) = (None, None);
+        if let Some(result) = function.result.as_ref().filter(|_| call.result.is_some()) {
+            let local = LocalVariable { name: None, ty: result.ty, init: None };
+            let local = target.local_variables.append(local, Span::UNDEFINED);
+            let place = target.expressions.append(Expression::LocalVariable(local), Span::UNDEFINED);
+            load = Some(target.expressions.append(Expression::Load { pointer: place }, Span::UNDEFINED));
+            pointer = Some(place);
+        }
+        let exit = if leaves { Exit::Leave(pointer) } else { Exit::Last(pointer) };
+        Some(Self { function, map, exit, first, load })
+    }
+
+    /// Returns the load of the result.
+    pub(super) fn result(&self) -> Option<Handle<Expression>> {
+        self.load
+    }
+
+    /// Adds the statements that replace the call.
+    pub(super) fn replace(&self, span: Span, copy: &mut Block) -> Option<()> {
+        let mut whole = Block::new();
+        for &[pointer, value] in &self.first {
+            whole.push(Statement::Store { pointer, value }, span);
+        }
+        let callees = FxHashMap::default();
+        let mut body =
+            Copier { map: &self.map, exit: self.exit, callees: &callees }.block(&self.function.body)?;
+        if matches!(self.exit, Exit::Leave(_)) {
+            if !matches!(body.last(), Some(Statement::Break)) {
+                body.push(Statement::Break, span);
+            }
+            whole.push(Statement::Loop { body, continuing: Block::new(), break_if: None }, span);
+        } else {
+            whole.append(&mut body);
+        }
+        copy.push(Statement::Block(whole), span);
+        // The caller does not see what is evaluated in an inner block.
+        if let Some(load) = self.load {
+            emit(&[load], span, copy);
+        }
+        Some(())
+    }
+}
+
+/// Returns `true` if a body returns before its last statement, and `None` if it returns out of a loop or a `switch`.
+fn leaves_early(body: &Block) -> Option<bool> {
+    let mut early = false;
+    for (at, statement) in body.iter().enumerate() {
+        let is_last = at + 1 == body.len();
+        if !(is_last && matches!(statement, Statement::Return { .. })) {
+            early |= returns(statement)?;
+        }
+    }
+    Some(early)
+}
+
+/// Returns `true` if a statement returns, and `None` if it does so out of a loop or a `switch`.
+fn returns(statement: &Statement) -> Option<bool> {
+    let blocks = |blocks: &[&Block]| {
+        let mut found = false;
+        for statement in blocks.iter().flat_map(|block| block.iter()) {
+            found |= returns(statement)?;
+        }
+        Some(found)
+    };
+    let repeated = |found: Option<bool>| found.filter(|found| !found);
+    match statement {
+        Statement::Return { .. } => Some(true),
+        Statement::Block(block) => blocks(&[block]),
+        Statement::If { accept, reject, .. } => blocks(&[accept, reject]),
+        Statement::Loop { body, continuing, .. } => repeated(blocks(&[body, continuing])),
+        Statement::Switch { cases, .. } => {
+            repeated(blocks(&cases.iter().map(|case| &case.body).collect::<Vec<_>>()))
+        }
+        _ => Some(false),
+    }
+}
