@@ -37,8 +37,6 @@ rounded! {
     exp(x);
     /// Returns 2 to a power.
     exp2(x);
-    /// Returns the reciprocal of the square root.
-    inverse_sqrt(x);
     /// Returns the natural logarithm. It is NaN below 0.
     log(x);
     /// Returns the logarithm to base 2. It is NaN below 0.
@@ -78,6 +76,11 @@ pub(crate) fn trunc(x: f32) -> f32 {
 /// Returns the square root.
 pub(crate) fn sqrt(x: f32) -> f32 {
     x.sqrt()
+}
+
+/// Returns the reciprocal of the square root. Both steps are rounded, which compiled code does too.
+pub(crate) fn inverse_sqrt(x: f32) -> f32 {
+    1.0 / x.sqrt()
 }
 
 /// Returns `x * y + z` with one rounding.

