@@ -1,6 +1,7 @@
 //! The body of a function in place of its call.
 
 use super::copy::{Call, Copier, Map, emit};
+use crate::compile::shared::visit;
 use naga::{Block, Expression, Function, Handle, LocalVariable, Span, Statement};
 use rustc_hash::FxHashMap;
 
@@ -8,7 +9,7 @@ use rustc_hash::FxHashMap;
 #[derive(Clone, Copy)]
 pub(super) enum Exit {
     Return,
-    /// The `return` is the last statement. The pointer is that of the variable for the result.
+    /// Nothing follows the `return`. The pointer is that of the variable for the result.
     Last(Option<Handle<Expression>>),
     /// The body is a loop, which the `return` leaves.
     Leave(Option<Handle<Expression>>),
@@ -118,36 +119,53 @@ impl<'f> Callee<'f> {
     }
 }
 
-/// Returns `true` if a body returns before its last statement, and `None` if it returns out of a loop or a `switch`.
-fn leaves_early(body: &Block) -> Option<bool> {
-    let mut early = false;
-    for (at, statement) in body.iter().enumerate() {
-        let is_last = at + 1 == body.len();
-        if !(is_last && matches!(statement, Statement::Return { .. })) {
-            early |= returns(statement)?;
-        }
-    }
-    Some(early)
+/// Counts the returns of a body.
+#[derive(Default)]
+struct Returns {
+    /// Is `true` if statements follow one.
+    early: bool,
+    in_loop: bool,
+    in_switch: bool,
 }
 
-/// Returns `true` if a statement returns, and `None` if it does so out of a loop or a `switch`.
-fn returns(statement: &Statement) -> Option<bool> {
-    let blocks = |blocks: &[&Block]| {
-        let mut found = false;
-        for statement in blocks.iter().flat_map(|block| block.iter()) {
-            found |= returns(statement)?;
+impl Returns {
+    /// Visits a block. `last` is `true` if nothing follows the block.
+    fn block(&mut self, block: &Block, last: bool) {
+        for (at, statement) in block.iter().enumerate() {
+            self.statement(statement, last && at + 1 == block.len());
         }
-        Some(found)
-    };
-    let repeated = |found: Option<bool>| found.filter(|found| !found);
-    match statement {
-        Statement::Return { .. } => Some(true),
-        Statement::Block(block) => blocks(&[block]),
-        Statement::If { accept, reject, .. } => blocks(&[accept, reject]),
-        Statement::Loop { body, continuing, .. } => repeated(blocks(&[body, continuing])),
-        Statement::Switch { cases, .. } => {
-            repeated(blocks(&cases.iter().map(|case| &case.body).collect::<Vec<_>>()))
-        }
-        _ => Some(false),
     }
+
+    fn statement(&mut self, statement: &Statement, last: bool) {
+        match statement {
+            Statement::Return { .. } => self.early |= !last,
+            Statement::Block(inner) => self.block(inner, last),
+            Statement::If { accept, reject, .. } => {
+                self.block(accept, last);
+                self.block(reject, last);
+            }
+            Statement::Switch { cases, .. } => {
+                cases.iter().for_each(|case| self.block(&case.body, last));
+                self.in_switch |= cases.iter().any(|case| returns(&case.body));
+            }
+            Statement::Loop { body, continuing, .. } => {
+                self.in_loop |= returns(body) || returns(continuing);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn returns(block: &Block) -> bool {
+    let mut found = false;
+    visit(block, &mut |statement| found |= matches!(statement, Statement::Return { .. }));
+    found
+}
+
+/// Returns `true` if a body returns before its last statement, and `None` if it does so out of a `switch`, or out of a loop.
+fn leaves_early(body: &Block) -> Option<bool> {
+    let mut returns = Returns::default();
+    returns.block(body, true);
+    let refused = returns.in_loop || returns.early && returns.in_switch;
+    (!refused).then_some(returns.early)
 }

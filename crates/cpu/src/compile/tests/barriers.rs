@@ -256,3 +256,33 @@ fn a_function_returns_before_its_barrier_if_the_whole_workgroup_does() {
         (0..32).map(|at| 100 + [21 - at % 8 * 3, 77, at % 8, 9][at as usize / 8]).collect();
     assert_eq!(out, expected);
 }
+
+#[test]
+fn a_condition_that_differs_may_end_a_function_with_barriers() {
+    let test = Test::new(
+        "var<workgroup> cells: array<u32, 8>;
+        @group(0) @binding(0) var<storage, read_write> out: array<u32>;
+        fn turn(lid: u32) {
+            cells[lid] = lid;
+            workgroupBarrier();
+            if lid < 3u { out[lid] = cells[7u - lid]; } else { if lid == 5u { out[lid] = 50u; } }
+        }
+        fn other(lid: u32) -> u32 {
+            workgroupBarrier();
+            cells[lid] = lid;
+            workgroupBarrier();
+            switch lid {
+                case 1u: { return cells[2]; }
+                case 2u, 3u: { if cells[7u - lid] == 5u { return 90u; } else { return 91u; } }
+                default: { return 7u; }
+            }
+        }
+        @compute @workgroup_size(8)
+        fn ends(@builtin(local_invocation_index) lid: u32) {
+            turn(lid);
+            out[8u + lid] = other(lid);
+        }",
+    );
+    let out = test.buffer(&[0_u32; 16]).run([1, 1, 1]).get::<u32>(0);
+    assert_eq!(out, [7, 6, 5, 0, 0, 50, 0, 0, 7, 2, 90, 91, 7, 7, 7, 7]);
+}
