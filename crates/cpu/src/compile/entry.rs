@@ -286,7 +286,7 @@ impl<'m> Entry<'_, '_, 'm> {
                 let along = matches!(binding, Some(Binding::BuiltIn(builtin)) if along.contains(builtin));
                 let values = self.builtin(binding, Some(counters))?;
                 lanes.extend(values.iter().enumerate().map(|(axis, &value)| {
-                    if along && axis == 0 { Lane::Line(value) } else { Lane::One(value) }
+                    if along && axis == 0 { Lane::Line { first: value, step: 1 } } else { Lane::One(value) }
                 }));
             }
             arguments.push(lanes);

@@ -83,6 +83,8 @@ pub(super) struct Lower<'a, 'm> {
     pub(super) invocation: ir::Value,
     /// Is the block that ends the function when the run is stopped.
     pub(super) stopped: Block,
+    /// Holds words of all lanes for a short time.
+    pub(super) scratch: Option<StackSlot>,
     /// Is `true` after a jump: the rest of the block of statements is never executed.
     pub(super) jumped: bool,
 }

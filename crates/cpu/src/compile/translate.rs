@@ -118,8 +118,16 @@ fn define<'m>(
     let values = builder.block_params(start).to_vec();
     let (context, invocation) = (values[0], values[0]);
     let frame = frame(exit);
-    let mut lower =
-        Lower { builder, shared: &mut *shared, frame, context, invocation, stopped, jumped: false };
+    let mut lower = Lower {
+        builder,
+        shared: &mut *shared,
+        frame,
+        context,
+        invocation,
+        stopped,
+        scratch: None,
+        jumped: false,
+    };
     translate(&mut lower, &values, exit)?;
     lower.builder.seal_all_blocks();
     lower.builder.finalize();

@@ -44,7 +44,7 @@ impl Vector<'_, '_, '_> {
         value
             .iter()
             .map(|lane| match lane {
-                Lane::One(value) | Lane::Line(value) | Lane::Each([value, ..]) => *value,
+                Lane::One(value) | Lane::Line { first: value, .. } | Lane::Each([value, ..]) => *value,
             })
             .collect()
     }

@@ -1,12 +1,13 @@
 //! Loads and stores of several lanes.
 
 use super::place::{Places, Reach, Scalars, Way};
+use super::rows::Elements;
+use super::stride::Stride;
 use super::{LANES, Lane, Lanes, Local, Vector, Vectors};
-use crate::compile::layout::Kind;
+use crate::compile::layout::{Kind, Leaf};
 use crate::compile::refusal::{Result, refuse};
 use cranelift_codegen::ir::{self, InstBuilder, MemFlags, types};
 use naga::{AddressSpace, Expression, Handle, TypeInner};
-use smallvec::SmallVec;
 
 /// Marks an access of elements that begin at a multiple of 4, not of 16.
 const UNALIGNED: MemFlags = MemFlags::new().with_notrap();
@@ -28,6 +29,14 @@ impl Vector<'_, '_, '_> {
             return self.load_atomic(&reach, &inner);
         }
         let leaves = self.lower.types().leaves(&inner)?;
+        if let Some(place) = Stride::new(&reach, &leaves, self.width()) {
+            return self.load_stride(&place);
+        }
+        if let (Way::Each(distances), false) = (&reach.way, reach.is_own())
+            && leaves.iter().all(|leaf| leaf.kind != Kind::Bool)
+        {
+            return self.load_apart(&reach, distances, &leaves);
+        }
         let mut values = Lanes::new();
         for (component, leaf) in leaves.iter().enumerate() {
             let offset = reach.displacement(component, leaf.offset)?;
@@ -67,37 +76,18 @@ impl Vector<'_, '_, '_> {
         let flags = MemFlags::trusted();
         match &reach.way {
             Way::Same => Lane::One(self.lower.builder.ins().load(kind.ir(), flags, reach.address, offset)),
-            Way::Line { first, last, stride } if *stride == 4 && kind != Kind::Bool => {
-                let (fits, address) = self.whole_line(reach.address, *first, *last, *stride);
-                let [whole, parts, after] = [(); 3].map(|()| self.lower.builder.create_block());
-                let ty = Self::vector_type(kind);
-                let result = self.vectors(|vector, _| vector.lower.builder.append_block_param(after, ty));
-                self.lower.builder.set_cold_block(parts);
-                self.lower.builder.ins().brif(fits, whole, &[], parts, &[]);
-                self.lower.enter(whole);
-                let vectors = self.vectors(|vector, at| {
-                    vector.lower.builder.ins().load(ty, UNALIGNED, address, offset + 16 * at as i32)
-                });
-                self.jump_with(after, vectors);
-                self.lower.enter(parts);
-                let lane = self.load_each(reach, kind, offset);
-                let vectors = self.each(kind, lane);
-                self.jump_with(after, vectors);
-                self.lower.enter(after);
-                Lane::Each(result)
-            }
             _ => self.load_each(reach, kind, offset),
         }
     }
 
-    /// Continues in a block that takes a component.
-    fn jump_with(&mut self, block: ir::Block, vectors: Vectors) {
-        let arguments = self.arguments(vectors);
-        self.lower.builder.ins().jump(block, &arguments);
-    }
-
-    fn arguments(&self, vectors: Vectors) -> SmallVec<[ir::BlockArg; 4]> {
-        vectors[..self.count()].iter().map(|&vector| vector.into()).collect()
+    /// Loads a value out of a place of its own in each lane.
+    fn load_apart(&mut self, reach: &Reach, distances: &[ir::Value], leaves: &[Leaf]) -> Result<Lanes> {
+        let mut fields = Vec::new();
+        for (component, leaf) in leaves.iter().enumerate() {
+            fields.push((leaf.kind, reach.displacement(component, leaf.offset)?));
+        }
+        let loaded = self.load_elements(&Elements::Each(reach.address, distances), &fields)?;
+        Ok(loaded.into_iter().map(Lane::Each).collect())
     }
 
     fn load_each(&mut self, reach: &Reach, kind: Kind, offset: i32) -> Lane {
@@ -125,13 +115,18 @@ impl Vector<'_, '_, '_> {
             Places::Memory(reach) => reach,
         };
         let mask = self.storing();
-        let scalar = self.is_shared_atomic(&inner, pointer);
+        if let Some(place) = Stride::new(&reach, &leaves, self.width())
+            && !self.is_shared_atomic(&inner, pointer)
+        {
+            return self.store_stride(&place, &values, mask);
+        }
         for (component, (leaf, value)) in leaves.iter().zip(values).enumerate() {
             let offset = reach.displacement(component, leaf.offset)?;
             if reach.is_own() {
                 self.store_own(&reach, leaf.kind, offset, value, mask);
             } else {
-                self.store_component(&reach, leaf.kind, offset, value, scalar);
+                let parts: Scalars = (0..self.width()).map(|at| self.lane(leaf.kind, value, at)).collect();
+                self.store_each(&reach, offset, &parts, mask);
             }
         }
         Ok(())
@@ -164,41 +159,6 @@ impl Vector<'_, '_, '_> {
             }
             self.lower.builder.ins().store(UNALIGNED, part, reach.address, offset);
         }
-    }
-
-    fn store_component(&mut self, reach: &Reach, kind: Kind, offset: i32, value: Lane, scalar: bool) {
-        let mask = self.storing();
-        let (first, last) = match &reach.way {
-            Way::Line { first, last, stride: 4 } if kind != Kind::Bool && !scalar => (first, last),
-            _ => {
-                let parts: Scalars = (0..self.width()).map(|at| self.lane(kind, value, at)).collect();
-                return self.store_each(reach, offset, &parts, mask);
-            }
-        };
-        let vectors = self.each(kind, value);
-        let (mut all, address) = self.whole_line(reach.address, *first, *last, 4);
-        if let Some(mask) = mask {
-            let every = self.all(mask);
-            all = self.lower.builder.ins().band(all, every);
-        }
-        let [whole, parts, after] = [(); 3].map(|()| self.lower.builder.create_block());
-        // The vectors are arguments of both blocks, so that neither computes them again.
-        let ty = Self::vector_type(kind);
-        let in_whole = self.vectors(|vector, _| vector.lower.builder.append_block_param(whole, ty));
-        let in_parts = self.vectors(|vector, _| vector.lower.builder.append_block_param(parts, ty));
-        self.lower.builder.set_cold_block(parts);
-        let arguments = self.arguments(vectors);
-        self.lower.builder.ins().brif(all, whole, &arguments, parts, &arguments);
-        self.lower.enter(whole);
-        for (at, &part) in in_whole[..arguments.len()].iter().enumerate() {
-            self.lower.builder.ins().store(UNALIGNED, part, address, offset + 16 * at as i32);
-        }
-        self.lower.jump(after);
-        self.lower.enter(parts);
-        let lanes: Scalars = (0..self.width()).map(|at| self.lane(kind, Lane::Each(in_parts), at)).collect();
-        self.store_each(reach, offset, &lanes, mask);
-        self.lower.jump(after);
-        self.lower.enter(after);
     }
 
     /// Stores the scalars of the lanes, one after the other.

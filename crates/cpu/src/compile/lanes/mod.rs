@@ -7,13 +7,16 @@
 mod atomic;
 mod call;
 mod convert;
+mod line;
 mod math;
 mod memory;
 mod operate;
 mod place;
 mod repeat;
+mod rows;
 mod scope;
 mod statement;
+mod stride;
 mod varying;
 
 use super::function::Lower;
@@ -41,8 +44,8 @@ type Vectors = [ir::Value; 4];
 pub(super) enum Lane {
     /// The lanes share a scalar.
     One(ir::Value),
-    /// The first lane has this integer, and each lane has one more than the lane before it.
-    Line(ir::Value),
+    /// Each lane has an integer that is greater by a step than that of the lane before it.
+    Line { first: ir::Value, step: u32 },
     /// Each lane has its element of a vector. A bool is a word of zeros or ones.
     Each(Vectors),
 }
@@ -207,11 +210,12 @@ impl<'l, 'a, 'm> Vector<'l, 'a, 'm> {
                 [self.lower.builder.ins().splat(types::I32X4, word); 4]
             }
             Lane::One(value) => [self.lower.builder.ins().splat(Self::vector_type(kind), value); 4],
-            Lane::Line(first) => {
+            Lane::Line { first, step } => {
                 let first = self.lower.builder.ins().splat(types::I32X4, first);
                 self.vectors(|vector, at| {
                     let start = at as u32 * LANES;
-                    let steps: Vec<u8> = (start..start + LANES).flat_map(u32::to_le_bytes).collect();
+                    let steps: Vec<u8> =
+                        (start..start + LANES).flat_map(|lane| (lane * step).to_le_bytes()).collect();
                     let steps = vector.lower.builder.func.dfg.constants.insert(steps[..].into());
                     let steps = vector.lower.builder.ins().vconst(types::I32X4, steps);
                     vector.lower.builder.ins().iadd(first, steps)
@@ -224,7 +228,7 @@ impl<'l, 'a, 'm> Vector<'l, 'a, 'm> {
     fn lane(&mut self, kind: Kind, lane: Lane, at: u32) -> ir::Value {
         match lane {
             Lane::One(value) => value,
-            Lane::Line(first) => self.lower.builder.ins().iadd_imm(first, i64::from(at)),
+            Lane::Line { first, step } => self.lower.builder.ins().iadd_imm(first, i64::from(at * step)),
             Lane::Each(vectors) => {
                 let vector = vectors[(at / LANES) as usize];
                 let word = self.lower.builder.ins().extractlane(vector, (at % LANES) as u8);

@@ -5,7 +5,7 @@ use crate::compile::layout::Kind;
 use crate::compile::refusal::{Result, refuse};
 use crate::compile::value::member;
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{self, InstBuilder, InstructionData, MemFlags, Opcode, types};
+use cranelift_codegen::ir::{self, InstBuilder, MemFlags, types};
 use naga::{BinaryOperator, Expression, Handle, RelationalFunction, TypeInner, UnaryOperator};
 
 /// Bounds the members among which instructions select.
@@ -260,15 +260,11 @@ impl Vector<'_, '_, '_> {
     ) -> Result<Lane> {
         let shifts = matches!(op, BinaryOperator::ShiftLeft | BinaryOperator::ShiftRight);
         let divides = matches!(op, BinaryOperator::Divide | BinaryOperator::Modulo) && kind != Kind::F32;
+        if let Some(line) = self.line_operator(op, kind, a, b) {
+            return Ok(line);
+        }
         Ok(match (op, a, b) {
             (_, Lane::One(a), Lane::One(b)) => Lane::One(self.lower.binary_component(op, kind, a, b)?),
-            (BinaryOperator::Add, Lane::Line(a), Lane::One(b))
-            | (BinaryOperator::Add, Lane::One(b), Lane::Line(a)) => {
-                Lane::Line(self.lower.builder.ins().iadd(a, b))
-            }
-            (BinaryOperator::Subtract, Lane::Line(a), Lane::One(b)) => {
-                Lane::Line(self.lower.builder.ins().isub(a, b))
-            }
             (_, a, Lane::One(amount)) if shifts => {
                 let a = self.each(kind, a);
                 self.try_pairs(a, a, |vector, a, _| vector.lower.binary_component(op, kind, a, amount))?
@@ -301,12 +297,7 @@ impl Vector<'_, '_, '_> {
 
     /// Returns the exponent of a constant that is a positive power of two.
     fn power_of_two(&self, kind: Kind, value: ir::Value) -> Option<u32> {
-        let dfg = &self.lower.builder.func.dfg;
-        let instruction = dfg.value_def(value).inst()?;
-        let InstructionData::UnaryImm { opcode: Opcode::Iconst, imm } = dfg.insts[instruction] else {
-            return None;
-        };
-        let bits = imm.bits() as u32;
+        let bits = self.constant(value)?;
         let is_positive = kind == Kind::U32 || (bits as i32) > 0;
         (bits.is_power_of_two() && is_positive).then(|| bits.trailing_zeros())
     }

@@ -6,7 +6,6 @@ use crate::compile::layout::Kind;
 use crate::compile::place::{Place, displacement};
 use crate::compile::refusal::{Result, refuse};
 use crate::compile::value::member;
-use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use naga::{AddressSpace, Expression, Handle, LocalVariable, TypeInner};
 use smallvec::SmallVec;
@@ -40,11 +39,13 @@ pub(super) struct Reach {
 #[derive(Clone)]
 pub(super) enum Way {
     Same,
-    /// Each lane has the element after that of the lane before it. The last index is that of the last element.
+    /// Each lane has an index that is greater by a step than that of the lane before it. The last index is that of the last
+    /// element in memory.
     Line {
         first: ir::Value,
         last: ir::Value,
         stride: u32,
+        step: u32,
     },
     /// Each lane has a distance in bytes.
     Each(Scalars),
@@ -183,8 +184,8 @@ impl Vector<'_, '_, '_> {
                 let distance = self.distance(index, last, stride);
                 reach.address = self.lower.builder.ins().iadd(reach.address, distance);
             }
-            (Lane::Line(first), Way::Same) if !reach.is_own() => {
-                reach.way = Way::Line { first, last, stride };
+            (Lane::Line { first, step }, Way::Same) if !reach.is_own() => {
+                reach.way = Way::Line { first, last, stride, step };
             }
             (index, _) => {
                 let before = self.distances(&reach.way);
@@ -204,7 +205,7 @@ impl Vector<'_, '_, '_> {
     }
 
     /// Returns the distance of an element from the first one, in bytes.
-    fn distance(&mut self, index: ir::Value, last: ir::Value, stride: u32) -> ir::Value {
+    pub(super) fn distance(&mut self, index: ir::Value, last: ir::Value, stride: u32) -> ir::Value {
         let index = self.lower.clamp(index, last);
         let index = self.lower.builder.ins().uextend(types::I64, index);
         self.lower.builder.ins().imul_imm(index, i64::from(stride))
@@ -215,33 +216,14 @@ impl Vector<'_, '_, '_> {
         match way {
             Way::Same => None,
             Way::Each(each) => Some(each.clone()),
-            Way::Line { first, last, stride } => Some(
+            Way::Line { first, last, stride, step } => Some(
                 (0..self.width())
                     .map(|at| {
-                        let index = self.lower.builder.ins().iadd_imm(*first, i64::from(at));
+                        let index = self.lower.builder.ins().iadd_imm(*first, i64::from(at * step));
                         self.distance(index, *last, *stride)
                     })
                     .collect(),
             ),
         }
-    }
-
-    /// Returns whether the elements of all lanes exist, and the address of the first one if they do.
-    pub(super) fn whole_line(
-        &mut self,
-        address: ir::Value,
-        first: ir::Value,
-        last: ir::Value,
-        stride: u32,
-    ) -> (ir::Value, ir::Value) {
-        let steps = i64::from(self.width() - 1);
-        let end = self.lower.builder.ins().iadd_imm(first, steps);
-        let inside = self.lower.builder.ins().icmp(IntCC::UnsignedLessThanOrEqual, end, last);
-        // The index of the last lane may wrap.
-        let ordered = self.lower.builder.ins().icmp(IntCC::UnsignedLessThanOrEqual, first, end);
-        let fits = self.lower.builder.ins().band(inside, ordered);
-        let first = self.lower.builder.ins().uextend(types::I64, first);
-        let distance = self.lower.builder.ins().imul_imm(first, i64::from(stride));
-        (fits, self.lower.builder.ins().iadd(address, distance))
     }
 }

@@ -1,0 +1,188 @@
+//! Elements of several lanes in memory: adjacent words of one element are a row, and four rows become four vectors.
+
+use super::{LANES, Lane, Vector, Vectors};
+use crate::compile::layout::Kind;
+use crate::compile::place::displacement;
+use crate::compile::refusal::Result;
+use cranelift_codegen::ir::{self, InstBuilder, MemFlags, types};
+
+/// Marks an access of elements that begin at a multiple of 4, not of 16.
+const UNALIGNED: MemFlags = MemFlags::new().with_notrap();
+
+/// Are the bytes of two vectors in which their first words, their last words, their first halves and their last halves
+/// alternate.
+const FIRST_WORDS: [u8; 16] = [0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23];
+const LAST_WORDS: [u8; 16] = [8, 9, 10, 11, 24, 25, 26, 27, 12, 13, 14, 15, 28, 29, 30, 31];
+const FIRST_HALVES: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23];
+const LAST_HALVES: [u8; 16] = [8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31];
+
+/// Is a component of an element, with its distance from the start.
+pub(super) type Field = (Kind, i32);
+
+/// Says where the elements of the lanes are.
+pub(super) enum Elements<'e> {
+    /// The first lane has its element at an address, and each lane has its own so many bytes further.
+    Line(ir::Value, u32),
+    /// Each lane has a distance from an address.
+    Each(ir::Value, &'e [ir::Value]),
+}
+
+impl Elements<'_> {
+    /// Returns the address of a lane's element, and what to add to it.
+    fn at(&self, vector: &mut Vector<'_, '_, '_>, lane: u32, offset: i32) -> Result<(ir::Value, i32)> {
+        Ok(match self {
+            Self::Line(address, bytes) => (*address, displacement(offset as u32, lane * bytes)?),
+            Self::Each(address, distances) => {
+                (vector.lower.builder.ins().iadd(*address, distances[lane as usize]), offset)
+            }
+        })
+    }
+
+    /// Returns `true` if the lanes have adjacent words.
+    fn are_adjacent(&self, fields: &[Field]) -> bool {
+        fields.len() == 1 && matches!(self, Self::Line(_, 4))
+    }
+}
+
+impl Vector<'_, '_, '_> {
+    /// Loads the fields of the elements of all lanes.
+    pub(super) fn load_elements(
+        &mut self,
+        elements: &Elements<'_>,
+        fields: &[Field],
+    ) -> Result<Vec<Vectors>> {
+        if elements.are_adjacent(fields) {
+            return Ok(vec![self.load_adjacent(elements, fields[0])?]);
+        }
+        let mut loaded = Vec::new();
+        let mut rest = fields;
+        while let Some((&field, others)) = rest.split_first() {
+            if row(rest) {
+                let mut columns = [[field_value(); 4]; 4];
+                for at in 0..self.count() {
+                    let mut rows = [field_value(); 4];
+                    for (lane, row) in rows.iter_mut().enumerate() {
+                        let lane = at as u32 * LANES + lane as u32;
+                        let (address, offset) = elements.at(self, lane, field.1)?;
+                        *row = self.lower.builder.ins().load(types::I32X4, UNALIGNED, address, offset);
+                    }
+                    for (column, value) in columns.iter_mut().zip(self.transpose(rows)) {
+                        column[at] = value;
+                    }
+                }
+                for (column, &(kind, _)) in columns.iter_mut().zip(rest) {
+                    for value in &mut column[..self.count()] {
+                        *value = self.cast(*value, Self::vector_type(kind));
+                    }
+                    let first = column[0];
+                    column[self.count()..].fill(first);
+                }
+                loaded.extend(columns);
+                rest = &rest[4..];
+            } else {
+                loaded.push(self.load_field(elements, field)?);
+                rest = others;
+            }
+        }
+        Ok(loaded)
+    }
+
+    fn load_adjacent(&mut self, elements: &Elements<'_>, (kind, offset): Field) -> Result<Vectors> {
+        let mut parts = Vec::new();
+        for at in 0..self.count() {
+            let (address, offset) = elements.at(self, at as u32 * LANES, offset)?;
+            let ty = Self::vector_type(kind);
+            parts.push(self.lower.builder.ins().load(ty, UNALIGNED, address, offset));
+        }
+        Ok(self.vectors(|_, at| parts[at]))
+    }
+
+    fn load_field(&mut self, elements: &Elements<'_>, (kind, offset): Field) -> Result<Vectors> {
+        let mut scalars = Vec::new();
+        for lane in 0..self.width() {
+            let (address, offset) = elements.at(self, lane, offset)?;
+            scalars.push(self.lower.builder.ins().load(kind.ir(), MemFlags::trusted(), address, offset));
+        }
+        let lane = self.gather(kind, |_, at| scalars[at as usize]);
+        Ok(self.each(kind, lane))
+    }
+
+    /// Stores the fields of the elements of all lanes.
+    pub(super) fn store_elements(
+        &mut self,
+        elements: &Elements<'_>,
+        fields: &[Field],
+        values: &[Vectors],
+    ) -> Result<()> {
+        if elements.are_adjacent(fields) {
+            for (at, &part) in values[0][..self.count()].iter().enumerate() {
+                let (address, offset) = elements.at(self, at as u32 * LANES, fields[0].1)?;
+                self.lower.builder.ins().store(UNALIGNED, part, address, offset);
+            }
+            return Ok(());
+        }
+        let mut at = 0;
+        while at < fields.len() {
+            let (kind, offset) = fields[at];
+            if row(&fields[at..]) {
+                let rows = (0..self.count()).flat_map(|part| {
+                    let columns = [0, 1, 2, 3].map(|column| values[at + column][part]);
+                    let columns = columns.map(|value| self.cast(value, types::I32X4));
+                    self.transpose(columns)
+                });
+                for (lane, row) in rows.collect::<Vec<_>>().into_iter().enumerate() {
+                    let (address, offset) = elements.at(self, lane as u32, offset)?;
+                    self.lower.builder.ins().store(UNALIGNED, row, address, offset);
+                }
+                at += 4;
+            } else {
+                for lane in 0..self.width() {
+                    let value = self.lane(kind, Lane::Each(values[at]), lane);
+                    let (address, offset) = elements.at(self, lane, offset)?;
+                    self.lower.builder.ins().store(MemFlags::trusted(), value, address, offset);
+                }
+                at += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Exchanges the rows and the columns of four vectors of four words.
+    fn transpose(&mut self, [a, b, c, d]: [ir::Value; 4]) -> [ir::Value; 4] {
+        let (first, second) = (self.mixed(a, b, FIRST_WORDS), self.mixed(c, d, FIRST_WORDS));
+        let (third, fourth) = (self.mixed(a, b, LAST_WORDS), self.mixed(c, d, LAST_WORDS));
+        [
+            self.mixed(first, second, FIRST_HALVES),
+            self.mixed(first, second, LAST_HALVES),
+            self.mixed(third, fourth, FIRST_HALVES),
+            self.mixed(third, fourth, LAST_HALVES),
+        ]
+    }
+
+    /// Returns a vector of words with these bytes out of two vectors.
+    fn mixed(&mut self, a: ir::Value, b: ir::Value, bytes: [u8; 16]) -> ir::Value {
+        let [a, b] = [a, b].map(|value| self.cast(value, types::I8X16));
+        let bytes = self.lower.builder.func.dfg.immediates.push(bytes[..].into());
+        let mixed = self.lower.builder.ins().shuffle(a, b, bytes);
+        self.cast(mixed, types::I32X4)
+    }
+
+    /// Returns the bits of a vector as one of another type.
+    fn cast(&mut self, value: ir::Value, ty: ir::Type) -> ir::Value {
+        if self.lower.builder.func.dfg.value_type(value) == ty {
+            return value;
+        }
+        let flags = MemFlags::new().with_endianness(ir::Endianness::Little);
+        self.lower.builder.ins().bitcast(ty, flags, value)
+    }
+}
+
+/// Stands for a value that is replaced before it is read.
+fn field_value() -> ir::Value {
+    ir::Value::from_u32(0)
+}
+
+/// Returns `true` if the first four fields are adjacent words.
+fn row(fields: &[Field]) -> bool {
+    fields.len() >= 4 && fields[..4].windows(2).all(|pair| pair[0].1 + 4 == pair[1].1)
+}
