@@ -71,6 +71,8 @@ pub(crate) struct Compiled {
     /// Counts the bytes of the memory of all invocations of a workgroup.
     invocation_bytes: usize,
     diverges: bool,
+    #[cfg(test)]
+    skipped: usize,
 }
 
 impl Compiled {
@@ -106,6 +108,8 @@ impl Compiled {
             workgroup_bytes: translation.workgroup_bytes,
             invocation_bytes: translation.invocation_bytes,
             diverges: translation.diverges,
+            #[cfg(test)]
+            skipped: translation.skipped,
         })
     }
 

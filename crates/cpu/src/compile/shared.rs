@@ -57,6 +57,8 @@ pub(super) struct Shared<'m> {
     frame_bytes: u32,
     /// Is `true` if the code has a loop that some lanes may leave before others.
     pub(super) diverges: bool,
+    /// Counts the blocks that are left out if no lane executes them.
+    pub(super) skipped: usize,
     /// Lists the code as text, if that is wanted.
     pub(super) listing: Option<Listing>,
 }
@@ -89,6 +91,7 @@ impl<'m> Shared<'m> {
             columns,
             frame_bytes: 0,
             diverges: false,
+            skipped: 0,
             listing: Listing::wanted(),
         };
         shared.place_variables()?;

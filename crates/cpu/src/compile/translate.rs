@@ -19,6 +19,9 @@ pub(super) struct Translation {
     pub(super) invocation_bytes: usize,
     /// Is `true` if the code has a loop that some lanes may leave before others.
     pub(super) diverges: bool,
+    /// Counts the blocks that are left out if no lane executes them.
+    #[cfg(test)]
+    pub(super) skipped: usize,
 }
 
 /// Translates a program.
@@ -48,6 +51,8 @@ pub(super) fn translate(program: &Program, lanes: u32) -> Result<Translation> {
         workgroup_bytes: shared.workgroup_bytes as usize,
         invocation_bytes,
         diverges: shared.diverges,
+        #[cfg(test)]
+        skipped: shared.skipped,
         code: Code::new(shared.jit, address, shared.tables, shared.calls),
     })
 }

@@ -12,6 +12,7 @@ mod math;
 mod memory;
 mod operate;
 mod place;
+mod quiet;
 mod repeat;
 mod rows;
 mod scope;

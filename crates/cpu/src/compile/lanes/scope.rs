@@ -138,14 +138,7 @@ impl Vector<'_, '_, '_> {
     /// Translates `break` or `continue`.
     pub(super) fn leave(&mut self, statement: &Statement) -> Result<()> {
         let breaks = matches!(statement, Statement::Break);
-        let ends = |scope: &Scope| match scope.form {
-            Form::Function => false,
-            Form::Loop => true,
-            Form::Switch => breaks,
-        };
-        let Some(at) = self.body.scopes.iter().rposition(ends) else {
-            return refuse("a jump out of no loop");
-        };
+        let at = self.ended(breaks)?;
         let scope = self.body.scopes[at].clone();
         if scope.here.is_none() {
             let inner = &self.body.scopes[at + 1..];
@@ -155,18 +148,55 @@ impl Vector<'_, '_, '_> {
             self.lower.jump(if breaks { scope.exit } else { scope.end });
             return Ok(());
         }
+        self.take_out(at, breaks);
+        let rest = self.body.rest();
+        self.lower.jump(rest);
+        Ok(())
+    }
+
+    /// Removes the lanes of the current mask from the iteration of a loop, or from a `switch`.
+    fn take_out(&mut self, at: usize, breaks: bool) {
         let lanes = self.storing().expect("bug: the scope has a mask");
         let masks: Vec<Vec<Variable>> =
             self.body.scopes[at..].iter().filter_map(|inner| inner.here.clone()).collect();
         for here in masks {
             self.remove(&here, lanes);
         }
-        if let Some(live) = scope.live.filter(|_| breaks) {
+        if let Some(live) = self.body.scopes[at].live.clone().filter(|_| breaks) {
             self.remove(&live, lanes);
         }
-        let rest = self.body.rest();
-        self.lower.jump(rest);
-        Ok(())
+    }
+
+    /// Translates a block that only takes lanes out of a loop or a `switch`. Returns `false` if the block does something else,
+    /// or all lanes leave together. The code after the block goes on with the other lanes.
+    pub(super) fn takes_lanes_out(&mut self, block: &naga::Block) -> Result<bool> {
+        let mut statement = block.first();
+        while let Some(Statement::Block(inner)) = statement.filter(|_| block.len() == 1) {
+            statement = inner.first().filter(|_| inner.len() == 1);
+        }
+        let breaks = match statement.filter(|_| block.len() == 1) {
+            Some(Statement::Break) => true,
+            Some(Statement::Continue) => false,
+            _ => return Ok(false),
+        };
+        match self.ended(breaks)? {
+            at if self.body.scopes[at].here.is_some() => self.take_out(at, breaks),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Returns the scope that `break` or `continue` ends.
+    fn ended(&self, breaks: bool) -> Result<usize> {
+        let ends = |scope: &Scope| match scope.form {
+            Form::Function => false,
+            Form::Loop => true,
+            Form::Switch => breaks,
+        };
+        match self.body.scopes.iter().rposition(ends) {
+            Some(at) => Ok(at),
+            None => refuse("a jump out of no loop"),
+        }
     }
 
     /// Ends the function for the lanes that execute the current block.

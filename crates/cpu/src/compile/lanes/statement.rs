@@ -165,7 +165,13 @@ impl<'m> Vector<'_, '_, 'm> {
                         None => side,
                     };
                     self.body.mask = Some(mask);
-                    let done = self.masked(block);
+                    let done = if self.is_quiet(block) {
+                        self.block(block)
+                    } else if self.takes_lanes_out(block)? {
+                        Ok(())
+                    } else {
+                        self.masked(block)
+                    };
                     self.body.mask = outer;
                     done?;
                     if escapes_block(block) {
@@ -179,6 +185,7 @@ impl<'m> Vector<'_, '_, 'm> {
 
     /// Translates a block that some lanes execute. It is left out if no lane does.
     pub(super) fn masked(&mut self, block: &'m Block) -> Result<()> {
+        self.lower.shared.skipped += 1;
         let storing = self.storing().expect("bug: the block has a mask");
         let some = self.any(storing);
         let [inside, after] = [(); 2].map(|()| self.lower.builder.create_block());

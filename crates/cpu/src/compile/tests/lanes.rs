@@ -398,3 +398,42 @@ fn the_code_behind_an_early_return_stores_for_all_lanes_or_for_some() {
         assert_eq!(test.get::<u32>(1), expected, "{count} elements, invocation {odd} returns");
     }
 }
+
+#[test]
+fn a_short_block_is_executed_without_a_jump_past_it() {
+    let wgsl = |statement: &str| {
+        format!(
+            "@group(0) @binding(0) var<storage, read_write> out: array<u32>;
+            @group(0) @binding(1) var<storage, read_write> other: array<u32>;
+            @compute @workgroup_size(32)
+            fn blocks(@builtin(local_invocation_index) lid: u32) {{
+                var n = lid; var steps = vec2<u32>(); var more = true;
+                loop {{
+                    if n <= 1u || steps.x > 40u {{ break; }}
+                    if n % 2u == 0u {{ n /= 2u; steps.y += 1u; }} else {{ if more {{ n = 3u * n + 1u; more = steps.y < 5u; }} }}
+                    {statement}
+                    steps.x++;
+                }}
+                out[lid] = n + 1000u * steps.x + 100000u * steps.y + u32(more) * 10000000u;
+            }}"
+        )
+    };
+    let expected = |lid: u32| {
+        let (mut n, mut steps, mut more) = (lid, [0, 0], true);
+        while n > 1 && steps[0] <= 40 {
+            if n.is_multiple_of(2) {
+                n /= 2;
+                steps[1] += 1;
+            } else if more {
+                n = 3 * n + 1;
+                more = steps[1] < 5;
+            }
+            steps[0] += 1;
+        }
+        n + 1000 * steps[0] + 100_000 * steps[1] + u32::from(more) * 10_000_000
+    };
+    for (statement, skipped) in [("", 0), ("if n == 77u { other[lid % 8u] = n; }", 1)] {
+        let test = check(&wgsl(statement), expected);
+        assert!(test.wider.iter().all(|(_, code)| code.skipped == skipped), "{statement}");
+    }
+}
