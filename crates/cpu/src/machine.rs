@@ -5,6 +5,7 @@ use crate::error::Fault;
 use crate::program::Program;
 use crate::run::GridRun;
 use crate::trial::Trial;
+use crate::width::{WIDEST_APART, widths};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -26,8 +27,13 @@ impl Machine {
     pub(crate) fn new(program: &Arc<Program>) -> Option<Self> {
         let program = &without_barriers_in_calls(program);
         let name = program.name();
-        for lanes in crate::width::widths(program) {
+        for lanes in widths(program) {
             match Compiled::new(program, lanes) {
+                Ok(compiled) if compiled.diverges() && lanes > WIDEST_APART => {
+                    log::debug!(
+                        "kernel `{name}` leaves loops apart, so fewer than {lanes} invocations are together"
+                    );
+                }
                 Ok(compiled) => {
                     log::debug!("kernel `{name}` is compiled, with {lanes} invocations together");
                     return Some(Self::with_scalars(program, compiled));
@@ -121,11 +127,24 @@ mod tests {
         }";
 
     #[test]
-    fn each_workgroup_runs_once_before_and_after_the_choice() {
-        let module = Module::parse(&ShaderSource::text("steps.wgsl", STEPS.to_owned()));
+    fn invocations_that_leave_a_loop_apart_have_fewer_lanes() {
+        let widths = [("n > 1u", 8), ("count < out[0]", 16)].map(|(condition, width)| {
+            let program = program(&STEPS.replace("n > 1u", condition));
+            (Machine::new(&program).expect("the program is compiled").width(), width)
+        });
+        assert!(widths.iter().all(|(found, expected)| found == expected), "{widths:?}");
+    }
+
+    fn program(text: &str) -> Arc<Program> {
+        let module = Module::parse(&ShaderSource::text("steps.wgsl", text.to_owned()));
         let module = Arc::new(module.expect("the text is valid"));
         let interface = module.interface("steps", &[]).expect("the entry point exists");
-        let program = Arc::new(Program::new(&module, &interface, &[]).expect("the program is supported"));
+        Arc::new(Program::new(&module, &interface, &[]).expect("the program is supported"))
+    }
+
+    #[test]
+    fn each_workgroup_runs_once_before_and_after_the_choice() {
+        let program = program(STEPS);
         let machine = Machine::new(&program).expect("the program is compiled");
         let Machine::Two { trial, .. } = &machine else { panic!("the kernel diverges, so it has two forms") };
         let interpreter = Interpreter::new(program.clone()).expect("the interpreter takes the program");

@@ -57,6 +57,8 @@ pub(super) struct Shared<'m> {
     frame_bytes: u32,
     /// Is `true` if the code has a loop that some lanes may leave before others.
     pub(super) diverges: bool,
+    /// Is `true` if the processor selects between the words of two vectors by one instruction.
+    pub(super) blends: bool,
     /// Counts the blocks that are left out if no lane executes them.
     pub(super) skipped: usize,
     /// Lists the code as text, if that is wanted.
@@ -91,6 +93,7 @@ impl<'m> Shared<'m> {
             columns,
             frame_bytes: 0,
             diverges: false,
+            blends: blends(),
             skipped: 0,
             listing: Listing::wanted(),
         };
@@ -191,6 +194,14 @@ pub(super) fn reserve(bytes: &mut u32, size: u32) -> Result<u32> {
         _ => return refuse("more memory than a thread has for a workgroup"),
     }
     Ok(start)
+}
+
+/// Returns `true` if the processor selects between the words of two vectors by one instruction.
+fn blends() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return std::arch::is_x86_feature_detected!("sse4.1");
+    #[cfg(not(target_arch = "x86_64"))]
+    false
 }
 
 /// Makes an empty module for machine code of this computer.

@@ -78,7 +78,7 @@ impl<'f> Callee<'f> {
         }
         let (mut pointer, mut load) = (None, None);
         if let Some(result) = function.result.as_ref().filter(|_| call.result.is_some()) {
-            let local = LocalVariable { name: None, ty: result.ty, init: None };
+            let local = LocalVariable { name: Some("result".into()), ty: result.ty, init: None };
             let local = target.local_variables.append(local, Span::UNDEFINED);
             let place = target.expressions.append(Expression::LocalVariable(local), Span::UNDEFINED);
             load = Some(target.expressions.append(Expression::Load { pointer: place }, Span::UNDEFINED));

@@ -5,7 +5,7 @@ use crate::compile::layout::Kind;
 use crate::compile::refusal::{Result, refuse};
 use crate::compile::value::member;
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{self, InstBuilder, MemFlags, types};
+use cranelift_codegen::ir::{self, InstBuilder, types};
 use naga::{BinaryOperator, Expression, Handle, RelationalFunction, TypeInner, UnaryOperator};
 
 /// Bounds the members among which instructions select.
@@ -152,13 +152,14 @@ impl Vector<'_, '_, '_> {
         accept: ir::Value,
         reject: ir::Value,
     ) -> ir::Value {
-        if kind != Kind::F32 {
-            return self.lower.builder.ins().bitselect(mask, accept, reject);
-        }
-        let [accept, reject] = [accept, reject]
-            .map(|value| self.lower.builder.ins().bitcast(types::I32X4, MemFlags::new(), value));
-        let blended = self.lower.builder.ins().bitselect(mask, accept, reject);
-        self.lower.builder.ins().bitcast(types::F32X4, MemFlags::new(), blended)
+        let [accept, reject] = [accept, reject].map(|value| self.cast(value, types::I32X4));
+        let ins = self.lower.builder.ins();
+        let blended = if self.lower.shared.blends {
+            ins.x86_blendv(mask, accept, reject)
+        } else {
+            ins.bitselect(mask, accept, reject)
+        };
+        self.cast(blended, Self::vector_type(kind))
     }
 
     fn select(
@@ -318,6 +319,9 @@ impl Vector<'_, '_, '_> {
         }
         let low = self.lower.word((1 << power) - 1);
         let low = self.lower.builder.ins().splat(types::I32X4, low);
+        if kind == Kind::U32 {
+            return self.lower.builder.ins().band(a, low);
+        }
         let multiple = self.lower.builder.ins().band_not(from, low);
         self.lower.builder.ins().isub(a, multiple)
     }

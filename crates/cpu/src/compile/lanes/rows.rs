@@ -168,7 +168,7 @@ impl Vector<'_, '_, '_> {
     }
 
     /// Returns the bits of a vector as one of another type.
-    fn cast(&mut self, value: ir::Value, ty: ir::Type) -> ir::Value {
+    pub(super) fn cast(&mut self, value: ir::Value, ty: ir::Type) -> ir::Value {
         if self.lower.builder.func.dfg.value_type(value) == ty {
             return value;
         }

@@ -154,6 +154,9 @@ impl<'m> Vector<'_, '_, 'm> {
             Lane::One(condition) => self.branch_together(condition, accept, reject),
             _ => {
                 let condition = self.each(Kind::Bool, condition);
+                if self.selects(condition, accept, reject)? {
+                    return Ok(());
+                }
                 let outer = self.body.mask;
                 let not = self.map(condition, |vector, part| vector.lower.builder.ins().bnot(part));
                 for (side, block) in [(condition, accept), (not, reject)] {
