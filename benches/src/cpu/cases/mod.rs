@@ -4,6 +4,7 @@ mod bodies;
 mod collatz;
 mod convolution;
 mod count;
+mod gather;
 mod hash;
 mod histogram;
 mod mandelbrot;
@@ -18,7 +19,7 @@ use super::values::Values;
 type Make = fn(quick: bool) -> Case;
 
 /// Lists the rows in the order of the table.
-pub(crate) const ALL: [(&str, Make); 13] = [
+pub(crate) const ALL: [(&str, Make); 14] = [
     ("launch 1 group", count::one_group),
     ("launch 64 groups", count::many_groups),
     ("saxpy", saxpy::case),
@@ -28,6 +29,7 @@ pub(crate) const ALL: [(&str, Make); 13] = [
     ("matmul, registers", matmul::registers),
     ("hash", hash::case),
     ("histogram", histogram::case),
+    ("gather", gather::case),
     ("mandelbrot", mandelbrot::case),
     ("collatz", collatz::case),
     ("convolution", convolution::case),

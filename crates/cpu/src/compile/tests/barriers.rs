@@ -26,7 +26,7 @@ fn a_sum_over_workgroup_memory_halves_its_parts() {
     assert_eq!(test.get::<f32>(1), expected);
 }
 
-pub(super) const MATMUL: &str = "
+const MATMUL: &str = "
     struct Params { n: u32 }
     @group(0) @binding(0) var<uniform> params: Params;
     @group(0) @binding(1) var<storage, read> a: array<f32>;

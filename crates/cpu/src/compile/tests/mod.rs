@@ -10,7 +10,6 @@ mod memory;
 mod numbers;
 mod random;
 mod refusals;
-mod speed;
 
 use super::{Compiled, NotCompiled, without_barriers_in_calls};
 use crate::error::Fault;
