@@ -437,3 +437,34 @@ fn a_short_block_is_executed_without_a_jump_past_it() {
         assert!(test.wider.iter().all(|(_, code)| code.skipped == skipped), "{statement}");
     }
 }
+
+#[test]
+fn a_selection_changes_the_variables_of_its_lanes() {
+    let wgsl = "
+        @group(0) @binding(0) var<storage, read_write> out: array<u32>;
+        @group(0) @binding(1) var<storage, read_write> unused: array<u32>;
+        @compute @workgroup_size(32)
+        fn selects(@builtin(local_invocation_index) lid: u32) {
+            var n = lid; var flag = lid == 4u; var rounds = 0u;
+            if lid % 3u == 1u { if lid > 10u { n = 500u + lid; } else { n = 600u; } }
+            while rounds < lid && !(n == 601u || n > 503u) {
+                if n % 2u == 0u { n += 1u; } else { n += 2u; }
+                if lid > 7u { flag = rounds > 5u; } else { flag = true; }
+                rounds++;
+            }
+            out[lid] = n + 1000u * rounds + 100000u * u32(flag);
+            unused[0] = 1u;
+        }";
+    check(wgsl, |lid| {
+        let (mut n, mut flag, mut rounds) = (lid, lid == 4, 0);
+        if lid % 3 == 1 {
+            n = if lid > 10 { 500 + lid } else { 600 };
+        }
+        while rounds < lid && n != 601 && n <= 503 {
+            n += if n % 2 == 0 { 1 } else { 2 };
+            flag = lid <= 7 || rounds > 5;
+            rounds += 1;
+        }
+        n + 1000 * rounds + 100_000 * u32::from(flag)
+    });
+}
