@@ -28,7 +28,7 @@ mod real;
 mod relational;
 mod scalar;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub(crate) use convert::convert;
 pub(crate) use math::math;

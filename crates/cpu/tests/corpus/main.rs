@@ -6,7 +6,7 @@ mod reasons;
 mod renumber;
 
 use attempt::{Attempt, attempt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Names the environment variable with the folder of the texts.
 const FOLDER: &str = "FENCEPOST_CORPUS";
@@ -45,22 +45,66 @@ fn a_text_that_does_not_run_is_refused_by_name() {
     assert!(outcome.starts_with("refused: ") && outcome.contains("image"), "{outcome}");
 }
 
+/// Returns the paths of the texts of a folder, in the order of their names.
+fn texts(folder: &Path) -> Vec<PathBuf> {
+    let files = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut paths: Vec<_> = files.map(|file| file.expect("an entry of the folder").path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "wgsl"));
+    paths.sort();
+    assert!(!paths.is_empty(), "{} has no .wgsl file", folder.display());
+    paths
+}
+
+/// Returns the name of a text's file, and the text.
+fn read(path: &Path) -> (String, String) {
+    let name = path.file_name().expect("a file has a name").to_string_lossy();
+    (name.into_owned(), std::fs::read_to_string(path).expect("a text"))
+}
+
+/// Each text begins with the outcome of its entry points, which have equal results compiled and interpreted: `compiled`,
+/// `runs` if it may be interpreted, or `refused` with the message.
+#[test]
+fn each_text_of_this_project_has_the_outcome_that_its_first_line_expects() {
+    let mut wrong = Vec::new();
+    for path in texts(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/texts")) {
+        let (name, text) = read(&path);
+        let first = text.lines().next().unwrap_or_default();
+        let expected = first.strip_prefix("// expect: ").unwrap_or_else(|| panic!("{name}: {first}"));
+        let attempts = attempt(&name, &renumber::in_one_group(&text));
+        assert!(!attempts.is_empty(), "{name} has no entry point");
+        for Attempt { entry, outcome } in attempts {
+            let outcome = outcome.unwrap_or_else(|panic| format!("panics: {panic}"));
+            let runs = outcome.starts_with("compiled") || outcome.starts_with("interpreted");
+            let is_expected = if expected == "runs" { runs } else { outcome.starts_with(expected) };
+            if !is_expected || outcome.contains("; the ") {
+                wrong.push(format!("{name}, {entry}: {outcome}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn results_that_depend_on_the_order_of_workgroups_are_noted() {
+    let text = "@group(0) @binding(0) var<storage, read_write> out: array<u32>;
+        @compute @workgroup_size(1) fn last(@builtin(workgroup_id) id: vec3<u32>) { out[0] = id.x + 1u; }";
+    let [Attempt { outcome: Ok(outcome), .. }] = &attempt("last.wgsl", text)[..] else {
+        panic!("one entry point")
+    };
+    assert!(outcome.contains("the results of the runs differ"), "{outcome}");
+}
+
 #[test]
 #[ignore = "the folder of the texts is not in the repository: FENCEPOST_CORPUS names it"]
 fn each_text_of_a_folder_runs_or_is_refused_by_name() {
     let folder =
         std::env::var(FOLDER).unwrap_or_else(|_| panic!("{FOLDER} names no folder with .wgsl files"));
-    let files = std::fs::read_dir(Path::new(&folder)).unwrap_or_else(|error| panic!("{folder}: {error}"));
-    let mut paths: Vec<_> = files.map(|file| file.expect("an entry of the folder").path()).collect();
-    paths.retain(|path| path.extension().is_some_and(|extension| extension == "wgsl"));
-    paths.sort();
-    assert!(!paths.is_empty(), "{folder} has no .wgsl file");
-    let panics: Vec<String> = paths
+    let panics: Vec<String> = texts(Path::new(&folder))
         .iter()
         .flat_map(|path| {
-            let name = path.file_name().expect("a file has a name").to_string_lossy();
+            let (name, text) = read(path);
             println!("{name}"); // a stack overflow ends the process, and this line names its text
-            report(&name, &std::fs::read_to_string(path).expect("a text"))
+            report(&name, &text)
         })
         .collect();
     assert!(panics.is_empty(), "{panics:#?}");

@@ -10,15 +10,15 @@ use naga::MathFunction as Fun;
 use std::f64::consts::PI;
 
 /// Is a function of one number, its reference, and the error that WGSL allows for `f32` at an argument and an exact result.
-struct Row {
-    fun: Fun,
-    reference: fn(f64) -> f64,
-    allowed: fn(x: f64, exact: f64) -> f64,
+pub(crate) struct Row {
+    pub(crate) fun: Fun,
+    pub(crate) reference: fn(f64) -> f64,
+    pub(crate) allowed: fn(x: f64, exact: f64) -> f64,
 }
 
 /// Holds the functions of one number. Where WGSL derives the error from a formula, the table has three units in the last
 /// place, which is less than the error of each of those formulas.
-const TABLE: [Row; 19] = [
+pub(crate) const TABLE: [Row; 19] = [
     Row { fun: Fun::Cos, reference: f64::cos, allowed: |x, _| trigonometric(x) },
     Row { fun: Fun::Sin, reference: f64::sin, allowed: |x, _| trigonometric(x) },
     Row { fun: Fun::Tan, reference: f64::tan, allowed: |_, exact| 3.0 * ulp(exact) },
@@ -45,13 +45,13 @@ const TABLE: [Row; 19] = [
 ];
 
 /// Is a function of two numbers.
-struct Pair {
-    fun: Fun,
-    reference: fn(f64, f64) -> f64,
-    allowed: fn(x: f64, y: f64, exact: f64) -> f64,
+pub(crate) struct Pair {
+    pub(crate) fun: Fun,
+    pub(crate) reference: fn(f64, f64) -> f64,
+    pub(crate) allowed: fn(x: f64, y: f64, exact: f64) -> f64,
 }
 
-const PAIRS: [Pair; 2] = [
+pub(crate) const PAIRS: [Pair; 2] = [
     Pair { fun: Fun::Atan2, reference: f64::atan2, allowed: |_, _, exact| 4096.0 * ulp(exact) },
     Pair {
         fun: Fun::Pow,
@@ -83,7 +83,7 @@ fn logarithmic(x: f64, exact: f64) -> f64 {
 }
 
 /// Returns the distance of two neighbours among the `f32` around a number.
-fn ulp(x: f64) -> f64 {
+pub(crate) fn ulp(x: f64) -> f64 {
     let exponent = if x == 0.0 { -126.0 } else { x.abs().log2().floor().clamp(-126.0, 127.0) };
     2_f64.powf(exponent - 23.0)
 }

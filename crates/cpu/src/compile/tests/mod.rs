@@ -3,6 +3,7 @@
 mod barriers;
 mod builtins;
 mod control;
+mod functions;
 mod lane_memory;
 mod lane_numbers;
 mod lanes;

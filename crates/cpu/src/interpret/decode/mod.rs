@@ -108,12 +108,14 @@ impl Decoder<'_> {
                 continue;
             }
             let span = module.global_variables.get_span(handle);
-            let slots =
-                self.shapes.slots_of(variable.ty).filter(|&slots| values.len() + slots as usize <= STACK);
-            let Some(slots) = slots else {
+            let Some(slots) = self.shapes.slots_of(variable.ty) else {
                 let what = refusal::of_type(&module.types, &module.types[variable.ty].inner);
                 return Err(self.program.unsupported(what, span));
             };
+            if values.len() + slots as usize > STACK {
+                let what = format!("a kernel whose private variables have more than {STACK} words");
+                return Err(self.program.unsupported(what, span));
+            }
             self.globals.insert(handle, Global::Private(values.len() as u64));
             let init = variable.init.map(|init| self.constants[init.index()].clone());
             match init {

@@ -6,9 +6,10 @@ use naga::{Expression, ScalarKind, Statement, Type, TypeInner, UniqueArena};
 pub(super) fn of_type(types: &UniqueArena<Type>, inner: &TypeInner) -> &'static str {
     // Arrays and structs are searched for a part that has a name.
     let mut todo = vec![inner];
-    let mut looked_at = 0;
-    while let Some(inner) = todo.pop().filter(|_| looked_at < types.len()) {
-        looked_at += 1;
+    // The type of a pointer that an expression has is none of the module's types.
+    let mut left = types.len() + 1;
+    while let Some(inner) = todo.pop().filter(|_| left > 0) {
+        left -= 1;
         match *inner {
             TypeInner::Image { .. } | TypeInner::Sampler { .. } => return "a texture or a sampler",
             TypeInner::AccelerationStructure { .. } | TypeInner::RayQuery { .. } => return "a ray query",
@@ -26,7 +27,11 @@ pub(super) fn of_type(types: &UniqueArena<Type>, inner: &TypeInner) -> &'static 
 }
 
 fn is_short(inner: &TypeInner) -> bool {
-    inner.scalar().is_some_and(|scalar| {
+    let scalar = match *inner {
+        TypeInner::Atomic(scalar) | TypeInner::ValuePointer { scalar, .. } => Some(scalar),
+        _ => inner.scalar(),
+    };
+    scalar.is_some_and(|scalar| {
         matches!(scalar.kind, ScalarKind::Sint | ScalarKind::Uint) && !matches!(scalar.width, 4 | 8)
     })
 }

@@ -1,0 +1,158 @@
+//! The calls of functions of vectors and matrices.
+
+use super::Row;
+use super::bits;
+use super::reference::{
+    Bound, Reference, determinant, dot, each, exact, length, products, ulps, ulps_of, whole,
+};
+use super::rows::row;
+use crate::arith::tests::accuracy::ulp;
+use naga::MathFunction as Fun;
+
+/// Returns the calls of a function with vectors of each size.
+fn of_sizes(
+    text: &'static str,
+    types: [&'static str; 3],
+    f: fn(&[Vec<f64>]) -> Vec<f64>,
+    bound: fn() -> Bound,
+) -> Vec<Row> {
+    types.map(|types| row(text, types, whole(f), bound())).into()
+}
+
+/// Returns the calls of a function of vectors.
+pub(super) fn vectors(fun: Fun) -> Vec<Row> {
+    match fun {
+        Fun::Dot => {
+            let bound = || ulps_of(4.0, |x| products(&x[0], &x[1]));
+            let types = ["m2 m2 -> f", "m3 m3 -> f", "m4 m4 -> f"];
+            let mut rows = of_sizes("dot(a, b)", types, |x| vec![dot(&x[0], &x[1])], bound);
+            rows.extend(
+                ["i2 i2 -> i", "i3 i3 -> i", "i4 i4 -> i"]
+                    .map(|types| row("dot(a, b)", types, bits::dot(bits::signed), exact())),
+            );
+            rows.extend(
+                ["u2 u2 -> u", "u3 u3 -> u", "u4 u4 -> u"]
+                    .map(|types| row("dot(a, b)", types, bits::dot(bits::unsigned), exact())),
+            );
+            rows
+        }
+        Fun::Cross => {
+            let bound = ulps_of(2.0, |x| 2.0 * length(&x[0]) * length(&x[1]));
+            let cross = |x: &[Vec<f64>]| {
+                (0..3)
+                    .map(|at| (at + 1) % 3)
+                    .map(|at| {
+                        let next = (at + 1) % 3;
+                        x[0][at] * x[1][next] - x[0][next] * x[1][at]
+                    })
+                    .collect()
+            };
+            vec![row("cross(a, b)", "m3 m3 -> f3", whole(cross), bound)]
+        }
+        Fun::Distance => {
+            let difference =
+                |x: &[Vec<f64>]| -> Vec<f64> { x[0].iter().zip(&x[1]).map(|(a, b)| a - b).collect() };
+            let reference = whole(move |x| vec![length(&difference(x))]);
+            let scalar = row("distance(a, b)", "m m -> f", each(|x| (x[0] - x[1]).abs()), ulps(1.0));
+            let vector = row("distance(a, b)", "m4 m4 -> f", reference, ulps(6.0));
+            vec![scalar, vector]
+        }
+        Fun::Length => {
+            let of_vectors = ["m2 -> f", "m3 -> f", "m4 -> f"];
+            let mut rows = of_sizes("length(a)", of_vectors, |x| vec![length(&x[0])], || ulps(4.0));
+            rows.push(row("length(a)", "f -> f", each(|x| x[0].abs()), exact()));
+            rows
+        }
+        Fun::Normalize => {
+            let unit = |x: &[Vec<f64>]| {
+                let length = length(&x[0]);
+                x[0].iter().map(|x| if length == 0.0 { f64::NAN } else { x / length }).collect()
+            };
+            of_sizes("normalize(a)", ["m2 -> f2", "m3 -> f3", "m4 -> f4"], unit, || ulps(6.0))
+        }
+        Fun::FaceForward => {
+            let types = ["m2 m2 m2 -> f2", "m3 m3 m3 -> f3", "m4 m4 m4 -> f4"];
+            let turned = |x: &[Vec<f64>]| {
+                let (cosine, size) = (dot(&x[1], &x[2]), products(&x[1], &x[2]));
+                let sign = if cosine < 0.0 { 1.0 } else { -1.0 };
+                let is_near = cosine != 0.0 && cosine.abs() <= 4.0 * ulp(size);
+                x[0].iter().map(|x| if is_near { f64::NAN } else { sign * x }).collect()
+            };
+            of_sizes("faceForward(a, b, c)", types, turned, exact)
+        }
+        Fun::Reflect => {
+            let types = ["m2 m2 -> f2", "m3 m3 -> f3", "m4 m4 -> f4"];
+            let turned = |x: &[Vec<f64>]| {
+                let cosine = dot(&x[0], &x[1]);
+                x[0].iter().zip(&x[1]).map(|(a, b)| a - 2.0 * cosine * b).collect()
+            };
+            let bound = || ulps_of(6.0, |x| length(&x[0]) + 2.0 * products(&x[0], &x[1]) * length(&x[1]));
+            of_sizes("reflect(a, b)", types, turned, bound)
+        }
+        Fun::Refract => {
+            let types = ["m2 m2 m -> f2", "m3 m3 m -> f3", "m4 m4 m -> f4"];
+            of_sizes("refract(normalize(a), normalize(b), c)", types, refracted, || {
+                ulps_of(64.0, |x| 1.0 + x[2][0].abs() * 4.0)
+            })
+        }
+        _ => unreachable!("bug: {fun:?} is in another group"),
+    }
+}
+
+/// Returns the calls of a function of matrices.
+pub(super) fn matrices(fun: Fun) -> Vec<Row> {
+    match fun {
+        Fun::Transpose => {
+            let types = [
+                "f22 -> f22",
+                "f23 -> f32",
+                "f24 -> f42",
+                "f32 -> f23",
+                "f33 -> f33",
+                "f34 -> f43",
+                "f42 -> f24",
+                "f43 -> f34",
+                "f44 -> f44",
+            ];
+            types.into_iter().map(|types| row("transpose(a)", types, transposed(types), exact())).collect()
+        }
+        Fun::Determinant => {
+            let bound =
+                || ulps_of(16.0, |x| determinant(&x[0].iter().map(|x| x.abs()).collect::<Vec<_>>(), 1.0));
+            of_sizes(
+                "determinant(a)",
+                ["m22 -> f", "m33 -> f", "m44 -> f"],
+                |x| vec![determinant(&x[0], -1.0)],
+                bound,
+            )
+        }
+        _ => unreachable!("bug: {fun:?} is in another group"),
+    }
+}
+
+/// Returns the transposed matrix of these types.
+fn transposed(types: &str) -> Reference {
+    let number = |at: usize| usize::from(types.as_bytes()[at] - b'0');
+    let (columns, rows) = (number(1), number(2));
+    whole(move |x| {
+        (0..rows)
+            .flat_map(|row| (0..columns).map(move |column| column * rows + row))
+            .map(|at| x[0][at])
+            .collect()
+    })
+}
+
+/// Returns the refracted vector of two directions. It has no bound where the argument of its root is near 0.
+fn refracted(x: &[Vec<f64>]) -> Vec<f64> {
+    let (lengths, ratio) = ([length(&x[0]), length(&x[1])], x[2][0]);
+    let unit = |at: usize| -> Vec<f64> { x[at].iter().map(|x| x / lengths[at]).collect() };
+    let (a, b) = (unit(0), unit(1));
+    let cosine = dot(&a, &b);
+    let square = 1.0 - ratio * ratio * (1.0 - cosine * cosine);
+    let part = |(a, b): (&f64, &f64)| match square {
+        _ if lengths.contains(&0.0) || square.abs() < 0.01 * (1.0 + ratio * ratio) => f64::NAN,
+        square if square < 0.0 => 0.0,
+        square => ratio * a - (ratio * cosine + square.sqrt()) * b,
+    };
+    a.iter().zip(&b).map(part).collect()
+}
