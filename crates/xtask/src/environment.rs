@@ -3,7 +3,7 @@
 use std::env;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 use crate::adapters::usable_drivers;
 use crate::shell::quoted;
@@ -45,19 +45,23 @@ pub(crate) struct SetUp {
 
 /// Sets up the adapters that a run requests, and returns the variables for its tests.
 pub(crate) fn set_up(workspace: &Workspace, request: Request) -> Result<SetUp> {
-    ensure_adapter(request.may_install)?;
+    let no_driver = ensure_adapter(request.may_install)?;
+    if let Some(no_driver) = no_driver.as_ref().filter(|_| request.wanted == Wanted::All) {
+        bail!("every adapter was requested, without {no_driver}");
+    }
     let mut vars = Vec::new();
     if cfg!(target_os = "linux") {
         vars.push(var("XDG_RUNTIME_DIR", private_dir(workspace)?));
     }
     if request.wanted == Wanted::FirstPerBackend {
         vars.push(var("FENCEPOST_TEST_ADAPTERS", "first-per-backend"));
-        return Ok(SetUp { vars, missing: None });
+        return Ok(SetUp { vars, missing: no_driver });
     }
     vars.push(var("FENCEPOST_TEST_ADAPTERS", "all"));
     vars.push(var(VALIDATION, "1"));
     let missing = if cfg!(target_os = "linux") { add_drivers(workspace, request, &mut vars)? } else { None };
-    Ok(SetUp { vars, missing })
+    let missing: Vec<String> = no_driver.into_iter().chain(missing).collect();
+    Ok(SetUp { vars, missing: (!missing.is_empty()).then(|| missing.join("; ")) })
 }
 
 /// Does the same as [`set_up`], prints the requested drivers that are not available, and returns the variables.

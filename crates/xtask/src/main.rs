@@ -67,7 +67,7 @@ fn main() -> ExitCode {
 fn run(command: Command) -> Result<bool> {
     let workspace = Workspace::find()?;
     match command {
-        Command::Demo { no_install, args } => demo::demo(&workspace, !no_install, &args),
+        Command::Demo { args } => demo::demo(&workspace, &args),
         Command::Test { adapters, install_tools, full, filter } => {
             let options = test::Options { request: adapters.request(full), install_tools, full, filter };
             return Ok(test::test(&workspace, &options));

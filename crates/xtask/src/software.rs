@@ -14,18 +14,23 @@ use crate::workspace::Workspace;
 const SWIFTSHADER: &str = "libvk_swiftshader.so";
 const LAYER: &str = "libVkLayer_khronos_validation.so";
 
-/// Makes sure that a Vulkan driver can be used, and installs a software one if `may_install`.
+/// Makes sure that a Vulkan driver can be used, and installs a software one if `may_install`. If nothing may be installed,
+/// returns the reason why there is no driver: the CPU is an adapter that needs none.
 ///
 /// macOS and Windows have their own drivers.
-pub(crate) fn ensure_adapter(may_install: bool) -> Result<()> {
+pub(crate) fn ensure_adapter(may_install: bool) -> Result<Option<String>> {
     if !cfg!(target_os = "linux") || !usable_drivers().is_empty() {
-        return Ok(());
+        return Ok(None);
     }
-    install("no usable Vulkan driver was found", may_install)?;
+    let why = "no usable Vulkan driver was found";
+    if !may_install {
+        return Ok(Some(format!("a Vulkan driver: {why}, and --no-install was given")));
+    }
+    install(why, may_install)?;
     if usable_drivers().is_empty() {
         bail!("the software driver was installed, but the Vulkan loader still finds no usable driver");
     }
-    Ok(())
+    Ok(None)
 }
 
 /// Makes sure that EGL can be used too, through which the GL adapter is reached.

@@ -193,6 +193,36 @@ mod tests {
         assert_eq!(fs::read_dir(folder).expect("it is there").count(), 1);
     }
 
+    /// Writes the file and reads it, as a process that other processes do the same beside.
+    fn write_and_read(file: &KernelFile) {
+        let data: Vec<u8> = (0..1 << 20).map(|at: u32| at as u8).collect();
+        for round in 0..40 {
+            file.keep(&data);
+            assert_eq!(file.load().map(|read| read == data), Some(true), "round {round}");
+        }
+    }
+
+    #[test]
+    fn processes_that_write_one_file_at_once_read_whole_files_only() {
+        const FOLDER: &str = "FENCEPOST_TEST_KERNEL_FOLDER";
+        const NAME: &str = "processes_that_write_one_file_at_once_read_whole_files_only";
+        let file_in = |path: PathBuf| KernelFolder::new(path, "a".into()).file(&"k");
+        if let Some(path) = std::env::var_os(FOLDER) {
+            return write_and_read(&file_in(path.into()));
+        }
+        let here = Temporary::new("processes");
+        let file = file_in(here.0.clone());
+        let (_, module) = module_path!().split_once("::").expect("the crate's name comes first");
+        let mut program = std::process::Command::new(std::env::current_exe().expect("this program"));
+        program.args([&format!("{module}::{NAME}"), "--exact", "--nocapture"]).env(FOLDER, &here.0);
+        let children: Vec<_> = (0..3).map(|_| program.spawn().expect("this program starts")).collect();
+        for mut child in children {
+            assert!(child.wait().expect("it ends").success());
+        }
+        assert!(file.load().is_some(), "the other processes wrote this file");
+        assert_eq!(fs::read_dir(&here.0).expect("it is there").count(), 1, "no temporary file is left");
+    }
+
     #[test]
     fn an_unusable_folder_is_not_an_error() {
         let here = Temporary::new("no-folder");

@@ -60,6 +60,7 @@ fn kernels() -> MutexGuard<'static, HashMap<CodeKey, Weak<CpuKernel>>> {
 mod tests {
     use super::*;
     use crate::api::context::Context;
+    use crate::api::context::compile_job::Job;
     use crate::api::kernel::DynKernel;
     use crate::api::options::ContextOptions;
     use crate::record::cpu::cpu_recorder::CpuOptions;
@@ -99,6 +100,21 @@ mod tests {
         for other in &others {
             assert!(!Arc::ptr_eq(code(&first), code(other)));
         }
+    }
+
+    #[test]
+    fn a_thread_compiles_a_later_kernel_while_the_program_does_not_wait() {
+        let text = "@group(0) @binding(0) var<storage, read_write> later_words: array<u32>;
+            @compute @workgroup_size(4) fn comes() { later_words[0] = 1u; }";
+        let (ctx, other) = (context(), context());
+        let source = ShaderSource::text("later.wgsl", text);
+        let key = Job::new(source.clone(), "comes", &[]).key();
+        let later = ctx.kernel_from_source_later(&source, "comes", &[]);
+        while !ctx.owner.kernels().has(&key) {
+            std::thread::yield_now();
+        }
+        let at_once = other.kernel_from_source(&source, "comes", &[]).expect("it compiles");
+        assert!(Arc::ptr_eq(code(&later.wait().expect("it compiles")), code(&at_once)));
     }
 
     #[test]
