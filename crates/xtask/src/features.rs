@@ -1,19 +1,19 @@
-//! `cargo xtask features`: compiles the libraries with each feature alone, and with none.
+//! `cargo xtask features`: compiles the libraries with each feature alone, and with none, and tests a build without the CPU.
 
 use anyhow::Result;
 
-use crate::shell::line;
+use crate::shell::{cargo, line};
 use crate::steps::Done;
 use crate::tool::Tool;
 use crate::workspace::Workspace;
 
 const CARGO_HACK: Tool = Tool { name: "cargo-hack", version: "0.6.46" };
 
-/// Compiles the facade, which has the features of all libraries, with each feature alone, with none and with all. A
-/// warning of the compiler is an error. Skipped if cargo-hack is missing and may not be installed.
+/// Compiles the facade, which has the features of all libraries, with each feature alone, with none and with all, and
+/// tests it without the CPU. A warning of the compiler is an error. Skipped if cargo-hack is missing and may not be installed.
 ///
 /// # Errors
-/// A combination does not compile.
+/// A combination does not compile, or a test fails.
 pub(crate) fn features(workspace: &Workspace, may_install: bool) -> Result<Done> {
     let Some(program) = CARGO_HACK.find(workspace, may_install)? else {
         return Ok(Done::Skipped("no cargo-hack: give --install-tools, or set CI".to_owned()));
@@ -29,5 +29,13 @@ pub(crate) fn features(workspace: &Workspace, may_install: bool) -> Result<Done>
         "fencepost",
     ]);
     let check = check.var("CARGO_TARGET_DIR", target).var("RUSTFLAGS", "-D warnings");
-    check.var("CARGO_PROFILE_DEV_DEBUG", "0").dir(workspace.root()).run().map(|()| Done::Yes)
+    check.var("CARGO_PROFILE_DEV_DEBUG", "0").dir(workspace.root()).run()?;
+    without_cpu(workspace).map(|()| Done::Yes)
+}
+
+/// Runs the tests that a build without the CPU has.
+fn without_cpu(workspace: &Workspace) -> Result<()> {
+    let test =
+        cargo().args(["test", "--quiet", "-p", "fencepost", "--no-default-features", "--features", "vulkan"]);
+    test.args(["--test", "feature_cpu"]).dir(workspace.root()).run()
 }
