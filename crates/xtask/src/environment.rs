@@ -91,6 +91,17 @@ pub(crate) fn unwatched(workspace: &Workspace) -> Result<Vars> {
     Ok(vars)
 }
 
+/// Does the same as [`unwatched`], for programs that are compared with others on a driver. On Linux, the default adapter
+/// becomes the first one of Vulkan, because the CPU comes before software drivers.
+pub(crate) fn unwatched_on_driver(workspace: &Workspace) -> Result<Vars> {
+    const ADAPTER: &str = "FENCEPOST_ADAPTER";
+    let mut vars = unwatched(workspace)?;
+    if cfg!(target_os = "linux") && env::var_os(ADAPTER).is_none() {
+        vars.push(var(ADAPTER, "vulkan"));
+    }
+    Ok(vars)
+}
+
 /// Adds EGL's driver, SwiftShader and the layer; returns a description of the missing ones if the request allows it.
 fn add_drivers(workspace: &Workspace, request: Request, vars: &mut Vars) -> Result<Option<String>> {
     ensure_gl(request.may_install)?;

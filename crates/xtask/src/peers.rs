@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result, ensure};
 use serde::Serialize;
 
-use crate::environment::{Vars, unwatched};
+use crate::environment::{Vars, unwatched_on_driver};
 use crate::peer_program::{PeerProgram, executable, in_package};
 use crate::progress::bar;
 use crate::shell::{cargo, line};
@@ -182,7 +182,7 @@ pub(crate) fn peers(workspace: &Workspace, json: bool) -> Result<()> {
             .with_context(|| format!("the program with {}", program.name))?;
         progress.inc(1);
     }
-    let vars = unwatched(workspace)?;
+    let vars = unwatched_on_driver(workspace)?;
     let mut samples = [const { Vec::new() }; PROGRAMS.len()];
     for _ in 0..PROCESSES {
         for (program, samples) in PROGRAMS.iter().zip(&mut samples) {

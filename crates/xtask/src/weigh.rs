@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::{Result, ensure};
 use serde::Serialize;
 
-use crate::environment::{Vars, unwatched};
+use crate::environment::{Vars, unwatched_on_driver};
 use crate::peer_program::{PeerProgram, executable, in_package};
 use crate::progress::bar;
 use crate::shell::{Line, cargo, line, which};
@@ -164,7 +164,7 @@ pub(crate) fn weigh(workspace: &Workspace, json: bool, filter: &[String]) -> Res
     let wanted = |candidate: &&PeerProgram| {
         filter.is_empty() || filter.iter().any(|part| candidate.name.contains(&**part))
     };
-    let vars = unwatched(workspace)?;
+    let vars = unwatched_on_driver(workspace)?;
     let chosen: Vec<_> = CANDIDATES.iter().filter(wanted).collect();
     let progress = bar(chosen.len() as u64).with_message("programs");
     let (mut weights, mut failed) = (Vec::new(), Vec::new());

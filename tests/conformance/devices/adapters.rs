@@ -16,7 +16,8 @@ const NO_ADAPTER: &str = "the CPU recorder is not an adapter";
 pub fn cases() -> Vec<Case> {
     vec![
         case("d01_an_adapter_is_listed_with_its_limits_and_its_name", listed).gpu_only(NO_ADAPTER),
-        case("d01_the_list_is_in_the_order_of_preference", in_order).gpu_only(NO_ADAPTER),
+        case("d01_the_list_is_in_the_order_of_the_kinds", in_order).gpu_only(NO_ADAPTER),
+        case(BY_DEFAULT, by_default).gpu_only(NO_ADAPTER),
         case("d01_the_limits_of_an_adapter_are_the_limits_in_errors", limits),
         case("d01_the_listed_abilities_work_and_all_others_are_refused", abilities).gpu_only(NO_ADAPTER),
         case("d01_an_adapter_is_chosen_by_its_index", by_place).gpu_only(NO_ADAPTER),
@@ -220,6 +221,23 @@ fn not_there(_: &Subject) {
     }
 }
 
+const BY_DEFAULT: &str = "d01_the_default_is_a_device_then_the_cpu_and_a_driver_for_a_named_recorder";
+
+/// Checks the default in a child process, which has no variable that names an adapter or a recorder.
+fn by_default(subject: &Subject) {
+    if env::var(CHILD).is_err() {
+        return run_child_of(BY_DEFAULT, subject, None, "opens the default");
+    }
+    let is_software = |info: &&AdapterInfo| info.kind == AdapterKind::Software;
+    let known = adapters();
+    let hardware = known.iter().find(|info| !is_software(info));
+    let cpu = known.last().unwrap();
+    assert_eq!(cpu.backend, NATIVE_CODE);
+    assert_eq!(open(AdapterChoice::Auto).unwrap().info(), hardware.unwrap_or(cpu));
+    let options = ContextOptions { recorder: RecorderChoice::Wgpu, ..ContextOptions::default() };
+    assert_eq!(*Context::with_options(options).wait().unwrap().info(), known[0]);
+}
+
 const BY_ENVIRONMENT: &str = "d01_the_environment_variable_names_the_adapter";
 /// Names the variable that [`by_environment`] sets for its child processes. The test needs child processes because a
 /// process cannot change the environment that it was started with.
@@ -237,23 +255,25 @@ fn by_environment(subject: &Subject) {
         }
         Err(_) => {
             let (place, info) = (subject.place().index().unwrap(), own(subject));
-            run_child(subject, &place.to_string(), "finds it");
-            run_child(subject, &format!("{} {}", info.name, info.backend), "finds it");
-            run_child(subject, "no such adapter", "finds none");
+            let run =
+                |adapter: &str, outcome: &str| run_child_of(BY_ENVIRONMENT, subject, Some(adapter), outcome);
+            run(&place.to_string(), "finds it");
+            run(&format!("{} {}", info.name, info.backend), "finds it");
+            run("no such adapter", "finds none");
         }
     }
 }
 
-/// Runs this case again in a child process, with `adapter` as the value of `FENCEPOST_ADAPTER`.
-fn run_child(subject: &Subject, adapter: &str, outcome: &str) {
-    let name = format!("{BY_ENVIRONMENT}::{}", subject.name());
+/// Runs a case again in a child process, with `adapter` as the value of `FENCEPOST_ADAPTER`.
+fn run_child_of(case: &str, subject: &Subject, adapter: Option<&str>, outcome: &str) {
+    let name = format!("{case}::{}", subject.name());
     let mut child = Command::new(env::current_exe().unwrap());
-    child
-        .args([&name, "--exact"])
-        .env("FENCEPOST_ADAPTER", adapter)
-        .env(CHILD, outcome)
-        .env_remove(results::VARIABLE);
+    child.args([&name, "--exact"]).env(CHILD, outcome).env_remove(results::VARIABLE);
+    match adapter {
+        Some(adapter) => child.env("FENCEPOST_ADAPTER", adapter),
+        None => child.env_remove("FENCEPOST_ADAPTER").env_remove("FENCEPOST_RECORDER"),
+    };
     let output = child.output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && text.contains("1 passed"), "`{adapter}`, {outcome}:\n{text}");
+    assert!(output.status.success() && text.contains("1 passed"), "{adapter:?}, {outcome}:\n{text}");
 }

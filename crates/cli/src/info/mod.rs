@@ -136,7 +136,10 @@ fn chosen(known: &[AdapterInfo]) -> Chosen {
         Ok(ctx) => {
             let index = known.iter().position(|info| info == ctx.info());
             let reason = match variable.trim() {
-                "" => "it is the first of the list, and FENCEPOST_ADAPTER is not set".into(),
+                "" if index == Some(0) => {
+                    "it is the first of the list, and FENCEPOST_ADAPTER is not set".into()
+                }
+                "" => "it comes before software drivers, and FENCEPOST_ADAPTER is not set".into(),
                 value => format!("FENCEPOST_ADAPTER is `{value}`"),
             };
             Chosen { index, reason }

@@ -1,6 +1,7 @@
 //! `fencepost info`.
 
 use anyhow::{Context, Result, ensure};
+use fencepost::{AdapterInfo, AdapterKind};
 use serde_json::Value;
 
 use crate::Once;
@@ -87,7 +88,10 @@ fn tables() -> Result<()> {
     {
         ensure!(text.lines().any(|line| line.starts_with(property)), "no {property} in\n{text}");
     }
-    ensure!(text.contains("`Context::new()` opens adapter 0"), "{text}");
+    let is_preferred =
+        |known: &AdapterInfo| known.kind != AdapterKind::Software || known.backend == "native code";
+    let first = fencepost::adapters().iter().position(is_preferred).context("the CPU is in the list")?;
+    ensure!(text.contains(&format!("`Context::new()` opens adapter {first}: it ")), "{text}");
     Ok(())
 }
 

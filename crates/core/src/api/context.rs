@@ -67,10 +67,10 @@ pub struct Context {
 }
 
 impl Context {
-    /// Opens the best adapter: a discrete one before an integrated one, and an integrated one before software. On a
-    /// machine without any, it opens the CPU, which needs no driver. If
-    /// `FENCEPOST_ADAPTER` is set, the call opens the adapter that the variable names, by its number in
-    /// [`adapters`](crate::adapters) or by a part of its name and backend.
+    /// Opens the best adapter: a discrete one before an integrated one. On a machine without a graphics card, it opens the
+    /// CPU, which needs no driver, also if there is a software driver. If `FENCEPOST_ADAPTER` is set, the call opens the
+    /// adapter that the variable names, by its number in [`adapters`](crate::adapters) or by a part of its name and
+    /// backend.
     ///
     /// A `wait_timeout` on the opening of a context ignores its limit.
     ///
@@ -92,19 +92,18 @@ impl Context {
 
     pub(crate) fn open(options: ContextOptions, switches: DeviceSwitches) -> Pending<Context> {
         Pending::late(FutureLate(Box::pin(async move {
+            // A wrong variable is an error on every adapter.
+            let recorder = options.recorder.or_variable()?;
             #[allow(
                 clippy::infallible_destructuring_match,
                 reason = "in the browser and without the feature `cpu` there is one kind of adapter"
             )]
-            let adapter = match adapter::choose(&options.adapter).await? {
+            let adapter = match adapter::choose(&options.adapter, recorder != RecorderChoice::Auto).await? {
                 Chosen::Wgpu(adapter) => adapter,
                 #[cfg(cpu_code)]
-                Chosen::Cpu => {
-                    options.recorder.or_variable()?; // a wrong variable is an error on every adapter
-                    return Self::on_threads(&options, true);
-                }
+                Chosen::Cpu => return Self::on_threads(&options, true),
             };
-            let submit_path = options.recorder.or_variable()?.submit_path(&adapter.get_info());
+            let submit_path = recorder.submit_path(&adapter.get_info());
             let ContextOptions { lateness, kernel_folder, .. } = options;
             let open = OpenOptions { switches, submit_path, exclusive: true, lateness, kernel_folder };
             let device = WgpuDevice::open(&adapter, open).await?;

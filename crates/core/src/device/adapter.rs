@@ -19,9 +19,9 @@ pub(crate) enum Chosen {
     Cpu,
 }
 
-/// Returns the adapters of this machine, in the order in which `Auto` prefers them: discrete, integrated, virtual,
-/// unknown, software, and at last the CPU, which needs no driver. Among adapters of one kind, those of Vulkan, Metal and
-/// DX12 come before those of GL.
+/// Returns the adapters of this machine: discrete, integrated, virtual, unknown, software, and at last the CPU, which needs
+/// no driver. Among adapters of one kind, those of Vulkan, Metal and DX12 come before those of GL. `Auto` takes the first
+/// one that is no software driver.
 ///
 /// In the browser the list is empty, because a browser does not enumerate adapters. Without the feature `cpu`, the CPU is
 /// not in the list.
@@ -44,11 +44,12 @@ pub fn adapters() -> Vec<AdapterInfo> {
     Vec::new()
 }
 
-/// Returns the adapter that `choice` names. For `Auto`, the environment variable can name another.
+/// Returns the adapter that `choice` names. For `Auto`, the environment variable can name another. If `needs_driver` is
+/// `true`, `Auto` takes the CPU only if there is no adapter of wgpu.
 ///
 /// # Errors
 /// Returns `NoAdapter`, which lists the adapters of this machine.
-pub(crate) async fn choose(choice: &AdapterChoice) -> Result<Chosen> {
+pub(crate) async fn choose(choice: &AdapterChoice, needs_driver: bool) -> Result<Chosen> {
     let choice = match (choice, env::var(CHOICE)) {
         (AdapterChoice::Auto, Ok(value)) => value.parse().unwrap_or_default(),
         _ => choice.clone(),
@@ -56,7 +57,7 @@ pub(crate) async fn choose(choice: &AdapterChoice) -> Result<Chosen> {
     #[cfg(not(target_arch = "wasm32"))]
     return crate::device::gl_instance::one_at_a_time(|| {
         pollster::block_on(async {
-            Ok(match find(&choice).await? {
+            Ok(match find(&choice, needs_driver).await? {
                 Chosen::Wgpu(adapter) => Chosen::Wgpu(crate::device::gl_instance::own(adapter).await),
                 #[cfg(cpu_code)]
                 Chosen::Cpu => Chosen::Cpu,
@@ -66,18 +67,19 @@ pub(crate) async fn choose(choice: &AdapterChoice) -> Result<Chosen> {
     #[cfg(target_arch = "wasm32")]
     match choice {
         AdapterChoice::Auto => any().await.map(Chosen::Wgpu),
-        _ => find(&choice).await,
+        _ => find(&choice, needs_driver).await,
     }
 }
 
-async fn find(choice: &AdapterChoice) -> Result<Chosen> {
+async fn find(choice: &AdapterChoice, needs_driver: bool) -> Result<Chosen> {
     #[cfg(cpu_code)]
     if *choice == AdapterChoice::Cpu {
         return Ok(Chosen::Cpu); // no driver is asked
     }
     let mut found = sorted().await;
     let known = described(&found);
-    match choice.find(&known) {
+    let is_any_driver = needs_driver && *choice == AdapterChoice::Auto && !found.is_empty();
+    match choice.find(if is_any_driver { &known[..found.len()] } else { &known }) {
         Some(at) if at < found.len() => Ok(Chosen::Wgpu(found.swap_remove(at))),
         #[cfg(cpu_code)]
         Some(_) => Ok(Chosen::Cpu),

@@ -21,8 +21,9 @@ use std::str::FromStr;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum AdapterChoice {
-    /// Takes the adapter that `FENCEPOST_ADAPTER` names, or the first of [`adapters`](crate::adapters) without that
-    /// variable.
+    /// Takes the adapter that `FENCEPOST_ADAPTER` names. Without that variable, it takes the first of
+    /// [`adapters`](crate::adapters) that is no software driver: the CPU needs no driver and comes before them. If the
+    /// program names a recorder, which the CPU has not, or without the feature `cpu`, a software driver is taken too.
     #[default]
     Auto,
     /// Takes the first adapter whose name and backend, joined by a space, contain this text in any case.
@@ -39,7 +40,10 @@ impl AdapterChoice {
     /// Returns the index of the chosen adapter.
     pub(crate) fn find(&self, known: &[AdapterInfo]) -> Option<usize> {
         match self {
-            Self::Auto => (!known.is_empty()).then_some(0),
+            Self::Auto => {
+                let preferred = known.iter().position(|adapter| !is_software_driver(adapter));
+                preferred.or((!known.is_empty()).then_some(0))
+            }
             Self::Cpu => known.iter().position(|adapter| adapter.backend == AdapterInfo::CPU_BACKEND),
             Self::Index(at) => (*at < known.len()).then_some(*at),
             Self::Kind(kind) => known.iter().position(|adapter| adapter.kind == *kind),
@@ -49,6 +53,11 @@ impl AdapterChoice {
             }
         }
     }
+}
+
+/// Returns `true` if a driver computes on the processor.
+fn is_software_driver(adapter: &AdapterInfo) -> bool {
+    adapter.kind == AdapterKind::Software && adapter.backend != AdapterInfo::CPU_BACKEND
 }
 
 impl FromStr for AdapterChoice {
@@ -129,8 +138,24 @@ mod tests {
         let found = |choice: AdapterChoice| choice.find(&known);
         assert_eq!("cpu".parse(), Ok(AdapterChoice::Cpu));
         assert_eq!(found(AdapterChoice::Cpu), Some(1));
-        assert_eq!(found(AdapterChoice::Auto), Some(0));
-        assert_eq!(AdapterChoice::Auto.find(&known[1..]), Some(0));
+        assert_eq!(found(AdapterChoice::Kind(AdapterKind::Software)), Some(0));
+    }
+
+    #[test]
+    fn the_cpu_comes_before_software_drivers_and_behind_all_others() {
+        let cpu = || adapter("CPU", AdapterInfo::CPU_BACKEND);
+        let driver = |kind| AdapterInfo { kind, ..adapter("driver", "Vulkan") };
+        let software = || driver(AdapterKind::Software);
+        let found = |known: &[AdapterInfo]| AdapterChoice::Auto.find(known);
+        assert_eq!(found(&[software(), software(), cpu()]), Some(2));
+        assert_eq!(found(&[cpu()]), Some(0));
+        assert_eq!(found(&[software(), software()]), Some(0), "without the feature `cpu`");
+        assert_eq!(found(&[]), None);
+        for kind in
+            [AdapterKind::Discrete, AdapterKind::Integrated, AdapterKind::Virtual, AdapterKind::Unknown]
+        {
+            assert_eq!(found(&[driver(kind), software(), cpu()]), Some(0), "{kind}");
+        }
     }
 
     #[test]
