@@ -57,6 +57,8 @@ pub(super) struct Shared<'m> {
     frame_bytes: u32,
     /// Is `true` if the code has a loop that some lanes may leave before others.
     pub(super) diverges: bool,
+    /// Counts the calls around the current place that are expanded in lanes.
+    pub(super) nested: usize,
     /// Is `true` if the processor selects between the words of two vectors by one instruction.
     pub(super) blends: bool,
     /// Counts the blocks that are left out if no lane executes them.
@@ -93,6 +95,7 @@ impl<'m> Shared<'m> {
             columns,
             frame_bytes: 0,
             diverges: false,
+            nested: 0,
             blends: blends(),
             skipped: 0,
             listing: Listing::wanted(),

@@ -9,6 +9,9 @@ use crate::compile::refusal::{Result, refuse};
 use cranelift_codegen::ir::types;
 use naga::{Block, Expression, Function, Handle, Statement};
 
+/// Bounds the calls inside of each other, as the translation takes the stack of a thread for each one.
+const MOST_NESTED: usize = 100;
+
 impl<'m> Vector<'_, '_, 'm> {
     /// Makes the mask of the lanes that have not returned, if some may return before others.
     pub(in crate::compile) fn begin(&mut self) {
@@ -40,6 +43,9 @@ impl<'m> Vector<'_, '_, 'm> {
         arguments: &[Handle<Expression>],
         result: Option<Handle<Expression>>,
     ) -> Result<()> {
+        if self.lower.shared.nested >= MOST_NESTED {
+            return refuse(format!("more than {MOST_NESTED} calls inside of each other"));
+        }
         let program = self.lower.shared.program;
         let function = &program.module().functions[callee];
         let mut values = Vec::new();
@@ -64,7 +70,9 @@ impl<'m> Vector<'_, '_, 'm> {
         let outer_frame = std::mem::replace(&mut self.lower.frame, frame);
         let body = Body::new(values, varying, callers, exit);
         let outer = std::mem::replace(&mut self.body, body);
+        self.lower.shared.nested += 1;
         let returned = self.expand(function);
+        self.lower.shared.nested -= 1;
         self.body = outer;
         self.lower.frame = outer_frame;
         let returned = returned?;
