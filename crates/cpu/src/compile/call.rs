@@ -93,7 +93,7 @@ impl<'m> Lower<'_, 'm> {
         }
         let call = self.builder.ins().call(target, &values);
         let results = self.builder.inst_results(call).to_vec();
-        if self.shared.traits[callee.index()].repeats {
+        if self.shared.traits[callee.index()].is_long {
             self.check_stop();
         }
         Ok(results)
@@ -165,13 +165,17 @@ pub(crate) fn expanded(program: &crate::program::Program) -> usize {
     traits_of(&program.entry().function, &traits(program.module())).weight
 }
 
+/// Bounds the expressions that a call executes before it looks whether the run was stopped. Functions without loops that call
+/// each other twice execute as many as endless loops do.
+const MOST_WITHOUT_LOOK: usize = 100_000;
+
 /// Describes a function of the kernel together with its callees.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Traits {
     /// Counts the expressions.
     pub(super) weight: usize,
-    /// Is `true` if there is a loop.
-    repeats: bool,
+    /// Is `true` if a call may take long: there is a loop, or the expressions are many.
+    is_long: bool,
 }
 
 /// Describes all functions of a module. A function comes after its callees.
@@ -185,15 +189,16 @@ pub(super) fn traits(module: &naga::Module) -> Vec<Traits> {
 
 /// Describes a function whose callees are known.
 fn traits_of(function: &Function, callees: &[Traits]) -> Traits {
-    let mut traits = Traits { weight: function.expressions.len(), repeats: false };
+    let mut traits = Traits { weight: function.expressions.len(), is_long: false };
     visit(&function.body, &mut |statement| match statement {
-        Statement::Loop { .. } => traits.repeats = true,
+        Statement::Loop { .. } => traits.is_long = true,
         Statement::Call { function, .. } => {
             let callee = callees.get(function.index()).copied().unwrap_or_default();
             traits.weight = traits.weight.saturating_add(callee.weight);
-            traits.repeats |= callee.repeats;
+            traits.is_long |= callee.is_long;
         }
         _ => {}
     });
+    traits.is_long |= traits.weight > MOST_WITHOUT_LOOK;
     traits
 }

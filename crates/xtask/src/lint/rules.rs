@@ -23,6 +23,7 @@ const UNSAFE_FILES: [&str; 22] = [
     "crates/core/src/record/hal/external_handles.rs",
     "crates/core/src/record/hal/native_body.rs",
     "crates/core/src/memory/shared_memory.rs",
+    "crates/core/src/record/cpu/helper_threads.rs",
     "crates/core/src/record/cpu/side_by_side.rs",
     "crates/cpu/src/compile/code.rs",
     "crates/cpu/src/compile/helper.rs",

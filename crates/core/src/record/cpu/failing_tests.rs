@@ -116,6 +116,32 @@ fn an_endless_kernel_fails_its_queue_in_each_form_of_code() {
 }
 
 #[test]
+fn a_kernel_without_loops_whose_calls_double_fails_its_queue() {
+    let doubling = |level: u32| format!("fn f{level}() {{ f{0}(); f{0}(); }}\n", level - 1);
+    let calls: String = (1..40).map(doubling).collect();
+    let text = format!(
+        "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+         fn f0() {{ x[0] = x[0] * 3u + 1u; }}
+         {calls}
+         @compute @workgroup_size(1) fn doubles() {{ f39(); x[1] = 1u; }}"
+    );
+    let ctx = context(LIMIT, false);
+    let (queue, kernel) = (ctx.queue("main"), ctx.kernel_from(&*text, "doubles").expect("it compiles"));
+    let Pipeline::Host(HostCode::Program(program)) = &kernel.inner.pipeline else { panic!("it is WGSL") };
+    assert!(program.is_compiled());
+    let mut x = ctx.zeros::<u32, 1>([4]).expect("memory");
+    launch(&queue, &kernel, 1, &mut x);
+    let error = queue.finish().wait().expect_err("the calls take years");
+    assert_eq!(too_long(&error), Some(("doubles", LIMIT)), "{error}");
+    assert!(queue.take_error().is_some());
+    assert_eq!(
+        queue.read(&x).wait().expect("the error was taken")[1],
+        0,
+        "the kernel was stopped in its calls"
+    );
+}
+
+#[test]
 fn an_endless_kernel_that_is_checked_fails_its_queue() {
     let ctx = context(LIMIT, true);
     for entry in ["one", "around", "interpreted"] {

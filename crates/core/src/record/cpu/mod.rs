@@ -12,6 +12,8 @@ mod failed_steps;
 mod failing_tests;
 #[cfg(cpu_code)]
 mod fault_error;
+#[cfg(cpu_code)]
+mod helper_threads;
 mod host_bytes;
 #[cfg(cpu_code)]
 mod kernel_checks;

@@ -7,6 +7,7 @@
 use super::cpu_work::RunsLaunches;
 use super::failed_steps::FailedSteps;
 use super::fault_error::ended_early;
+use super::helper_threads;
 use super::kernel_checks::KernelChecks;
 use super::launch_timer::LaunchTimer;
 use super::run_code::{code_of, groups, run_function};
@@ -18,31 +19,15 @@ use crate::work::kernel_launch::Launch;
 use crate::work::step::Step;
 use fencepost_cpu::{Cells, CpuKernel, GridRun};
 use fencepost_kernels::ParamsBlock;
-use rayon_core::{ThreadPool, ThreadPoolBuilder};
 use std::ops::Range;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{LazyLock, OnceLock};
-use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 /// Is the time that the lane thread works alone. Less work than this costs less than the wake-up of other threads.
 const ALONE: Duration = Duration::from_micros(20);
 /// Counts the pieces of a grid for each thread, so that a thread that is late holds up little.
 const PIECES: u64 = 8;
-
-/// Holds the threads that all devices of the process share. It is `None` if the system gives no thread.
-static HELPERS: LazyLock<Option<ThreadPool>> = LazyLock::new(|| {
-    let name = |number| format!("fencepost cpu {number}");
-    ThreadPoolBuilder::new().num_threads(helpers()).thread_name(name).build().ok().filter(|_| helpers() > 0)
-});
-
-/// Counts the threads that help the thread of a lane. The system is asked once, because the answer takes it longer than a
-/// small launch takes.
-fn helpers() -> usize {
-    static COUNT: LazyLock<usize> =
-        LazyLock::new(|| available_parallelism().map_or(0, |count| count.get() - 1));
-    *COUNT
-}
 
 /// Keeps the launches of a level until they are executed.
 pub(super) struct SideBySide<'e, 'l> {
@@ -166,7 +151,7 @@ impl<'k> Shared<'k> {
             // scheduler grants it, which is after this batch.
             unsafe { Cells::from_raw(start.as_ptr(), bound.size as usize) }
         });
-        let piece = (all / (PIECES * (helpers() as u64 + 1))).max(1);
+        let piece = (all / (PIECES * (helper_threads::count() as u64 + 1))).max(1);
         let (cells, next, timer, error) =
             (cells.collect(), AtomicU64::new(0), OnceLock::new(), OnceLock::new());
         let shared = Self { kernel, kept, cells, groups, all, piece, next, limit, timer, error };
@@ -219,13 +204,8 @@ fn run_shared(launches: &[Shared<'_>]) {
     let next = || launches.iter().any(Shared::run_piece);
     let begun = Instant::now();
     while next() {
-        let is_long = begun.elapsed() > ALONE && launches.iter().any(Shared::has_more);
-        let Some(threads) = HELPERS.as_ref().filter(|_| is_long) else { continue };
-        threads.in_place_scope(|scope| {
-            for _ in 0..helpers() {
-                scope.spawn(|_| while next() {});
-            }
-            while next() {}
-        });
+        if begun.elapsed() > ALONE && launches.iter().any(Shared::has_more) {
+            helper_threads::share(&|| while next() {});
+        }
     }
 }

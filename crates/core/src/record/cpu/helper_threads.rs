@@ -1,0 +1,178 @@
+//! The threads that help the threads of lanes with long work. All devices of the process share them.
+#![allow(unsafe_code, reason = "a thread of the pool executes work that its owner has borrowed")]
+
+use rayon_core::{ThreadPool, ThreadPoolBuilder};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::thread::available_parallelism;
+
+/// Holds the threads. It is `None` if the system gives no thread.
+static THREADS: LazyLock<Option<ThreadPool>> = LazyLock::new(|| {
+    let name = |number| format!("fencepost cpu {number}");
+    ThreadPoolBuilder::new().num_threads(count()).thread_name(name).build().ok().filter(|_| count() > 0)
+});
+
+/// Counts the threads that help the thread of a lane. The system is asked once, because the answer takes it longer than a
+/// small launch takes.
+pub(super) fn count() -> usize {
+    static COUNT: LazyLock<usize> =
+        LazyLock::new(|| available_parallelism().map_or(0, |count| count.get() - 1));
+    *COUNT
+}
+
+/// Calls `work` on this thread, and on each helping thread that is free before this call of `work` returns. Waits for those
+/// that have begun, and not for those that are busy with other work.
+///
+/// # Panics
+/// Panics if `work` panics on one of the threads.
+pub(super) fn share(work: &(dyn Fn() + Sync)) {
+    match THREADS.as_ref() {
+        Some(threads) => share_on(threads, work),
+        None => work(),
+    }
+}
+
+fn share_on(threads: &ThreadPool, work: &(dyn Fn() + Sync)) {
+    // SAFETY: only the lifetime changes. `Shared::help` calls the work between `begin` and `end`, and `close` returns when no
+    // thread is between them and none can begin. The guard calls `close` before the borrow of `work` ends, also if `work` panics.
+    let borrowed: &'static (dyn Fn() + Sync) = unsafe { std::mem::transmute(work) };
+    let shared = Arc::new(SharedWork { work: borrowed, state: Mutex::default(), left: Condvar::new() });
+    for _ in 0..threads.current_num_threads() {
+        let shared = shared.clone();
+        threads.spawn(move || shared.help());
+    }
+    let guard = CloseOnDrop(&shared);
+    work();
+    drop(guard);
+    assert!(!shared.state().panicked, "bug: shared work panicked on a helping thread");
+}
+
+/// Is work that several threads execute.
+struct SharedWork {
+    work: &'static (dyn Fn() + Sync),
+    state: Mutex<WorkState>,
+    /// Is notified when the last helping thread has ended.
+    left: Condvar,
+}
+
+#[derive(Default)]
+struct WorkState {
+    /// Is `true` once no further thread may begin.
+    closed: bool,
+    /// Counts the threads that have begun and not ended.
+    helping: usize,
+    panicked: bool,
+}
+
+impl SharedWork {
+    fn state(&self) -> MutexGuard<'_, WorkState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Calls the work, unless its owner has closed it.
+    fn help(&self) {
+        if !self.begin() {
+            return;
+        }
+        let panicked = catch_unwind(AssertUnwindSafe(self.work)).is_err();
+        self.end(panicked);
+    }
+
+    fn begin(&self) -> bool {
+        let mut state = self.state();
+        state.helping += usize::from(!state.closed);
+        !state.closed
+    }
+
+    fn end(&self, panicked: bool) {
+        let mut state = self.state();
+        state.helping -= 1;
+        state.panicked |= panicked;
+        if state.helping == 0 {
+            self.left.notify_all();
+        }
+    }
+
+    /// Lets no further thread begin, and waits for those that have begun.
+    fn close(&self) {
+        let mut state = self.state();
+        state.closed = true;
+        while state.helping > 0 {
+            state = self.left.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// Closes shared work, also if the owner's own part panics.
+struct CloseOnDrop<'s>(&'s SharedWork);
+
+impl Drop for CloseOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::sync::mpsc::{channel, sync_channel};
+
+    fn threads(count: usize) -> ThreadPool {
+        ThreadPoolBuilder::new().num_threads(count).build().expect("the system gives threads")
+    }
+
+    #[test]
+    fn work_does_not_wait_for_threads_that_are_busy() {
+        let threads = threads(1);
+        let (busy, is_busy) = channel();
+        let (free, is_free) = channel::<()>();
+        threads.spawn(move || {
+            busy.send(()).expect("the test receives");
+            let _ = is_free.recv();
+        });
+        is_busy.recv().expect("the thread is busy");
+        let calls = AtomicU32::new(0);
+        share_on(&threads, &|| {
+            calls.fetch_add(1, Ordering::Relaxed);
+        });
+        assert_eq!(calls.load(Ordering::Relaxed), 1);
+        drop(free);
+        threads.install(|| ()); // the thread has met the closed work
+        assert_eq!(calls.load(Ordering::Relaxed), 1, "closed work is not executed");
+    }
+
+    #[test]
+    fn work_waits_for_the_threads_that_help() {
+        let threads = threads(1);
+        let (own, turn) = (std::thread::current().id(), std::sync::Barrier::new(2));
+        let ended = AtomicU32::new(0);
+        share_on(&threads, &|| {
+            turn.wait(); // both threads have begun
+            if std::thread::current().id() != own {
+                (0..1000).for_each(|_| std::thread::yield_now());
+            }
+            ended.fetch_add(1, Ordering::Relaxed);
+        });
+        assert_eq!(ended.load(Ordering::Relaxed), 2);
+    }
+
+    #[test]
+    fn a_panic_of_a_helping_thread_is_a_panic_of_the_owner() {
+        let threads = threads(1);
+        let own = std::thread::current().id();
+        let (sender, receiver) = sync_channel(1);
+        let receiver = Mutex::new(receiver);
+        let shared = catch_unwind(AssertUnwindSafe(|| {
+            share_on(&threads, &|| {
+                if std::thread::current().id() == own {
+                    receiver.lock().expect("one call").recv().expect("the other thread has begun");
+                } else {
+                    sender.send(()).expect("the owner receives");
+                    std::panic::resume_unwind(Box::new("on purpose"));
+                }
+            });
+        }));
+        assert!(shared.is_err());
+    }
+}
