@@ -112,6 +112,12 @@ pub(crate) trait Device: Allocate + Send + Sync {
     /// drops the objects in a later call.
     fn forget(&self, block: &Block);
 
+    /// Returns `true` if the calling thread executes a host function as a kernel of the device. The device executes nothing
+    /// else before the function returns, so no wait for its work may block the thread.
+    fn executes_here(&self) -> bool {
+        false
+    }
+
     /// Returns `true` if the device knows which bytes of a block were written. The pool then gives a new array only a
     /// block that no command refers to.
     fn tracks_writes(&self) -> bool {

@@ -236,6 +236,13 @@ pub enum Kind {
         chain(callbacks)
     )]
     WouldDeadlock { queue: String, callbacks: Vec<String> },
+    /// A host function that replaces a kernel waits for work of its own device, which executes that work only after the
+    /// function returns.
+    #[error(
+        "a wait for {awaited} inside a host function of a kernel can never end: the device executes nothing before the \
+         function returns; wait outside of it"
+    )]
+    WaitInKernel { awaited: String },
     /// A host callback panicked, which ended its queue.
     #[error("a host callback of queue `{queue}` panicked: {panic}")]
     CallbackPanicked { queue: String, panic: String },

@@ -100,13 +100,14 @@ impl ContextThreads {
     /// Flushes, waits for the work unless the device is lost, and joins the threads.
     ///
     /// A separate thread does this in two cases. In the first case the calling thread belongs to the context, because
-    /// a callback or a waker dropped the last handle: a thread cannot join itself. In the second case work of this
+    /// a callback or a waker dropped the last handle: a thread cannot join itself. A thread that executes a host function of the
+    /// device belongs to it too. In the second case work of this
     /// context waits for another context, which may wait for the calling thread. The separate thread drops `alive`
     /// after the device.
     pub(crate) fn end(&self, engine: &Arc<Engine>, alive: &Arc<()>) {
         let threads = self.clone();
         let own = lock(&self.0).iter().any(|thread| thread.thread().id() == thread::current().id());
-        if own || engine.waits_for_other_context() {
+        if own || engine.device.executes_here() || engine.waits_for_other_context() {
             let (engine, alive) = (engine.clone(), alive.clone());
             let ended = thread::Builder::new().spawn(move || {
                 threads.finish(&engine);

@@ -1,7 +1,7 @@
 //! The calls that block until a point, a batch or an event is done, and the flushes and polls that start and
 //! advance that work. S is the state lock.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::scheduler::batch::Status;
 use crate::scheduler::callback_cycles::Blocked;
 use crate::scheduler::command::Op;
@@ -163,6 +163,12 @@ impl Engine {
                     self.poll_loss(); // no other thread polls
                 }
                 return Ok(false);
+            }
+            let is_own = !matches!(target, WaitTarget::User(_));
+            if is_own && self.device.executes_here() {
+                let error = wait_in_kernel(&state, target);
+                self.unlock(state);
+                return Err(error);
             }
             if is_inside_callback() {
                 self.unlock(state);
@@ -384,6 +390,11 @@ impl Engine {
             Ok(state) => state,
             Err(result) => return Some(result),
         };
+        if self.device.executes_here() {
+            let error = wait_in_kernel(&state, WaitTarget::Point(point));
+            self.unlock(state);
+            return Some(Err(error));
+        }
         if is_inside_callback() {
             return self.poll_inside(state, point, waker);
         }
@@ -545,3 +556,13 @@ impl Engine {
 mod task_tests;
 #[cfg(test)]
 mod wait_tests;
+
+/// Returns the error of a wait in a host function that the device executes.
+#[cold]
+fn wait_in_kernel(state: &State, target: WaitTarget<'_>) -> Error {
+    let awaited = match target {
+        WaitTarget::Point(point) => format!("queue `{}`", state.name_of(point)),
+        WaitTarget::Batch(_) | WaitTarget::User(_) => "a submission".into(),
+    };
+    Kind::WaitInKernel { awaited }.into()
+}

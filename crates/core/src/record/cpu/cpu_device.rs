@@ -1,6 +1,7 @@
 //! The limits, the memory and the kernels of the CPU.
 
 use super::failed_steps::FailedSteps;
+use super::function_mark;
 use super::kernel_checks::KernelChecks;
 use super::run_code::MAX_GROUPS;
 #[cfg(cpu_code)]
@@ -179,6 +180,10 @@ impl Device for CpuDevice {
 
     fn nanoseconds_a_tick(&self) -> f64 {
         1.0
+    }
+
+    fn executes_here(&self) -> bool {
+        function_mark::is_set(&self.failed)
     }
 
     fn forget(&self, block: &Block) {

@@ -294,7 +294,9 @@ struct AtOnce<'a> {
 impl<'e> RunsLaunches<'e> for AtOnce<'_> {
     fn launch(&mut self, launch: &'e Launch, params: &ParamsBlock) {
         let ran = match code_of(launch) {
-            HostCode::Function(function) => run_function(&**function, launch, params, self.checks),
+            HostCode::Function(function) => {
+                run_function(&**function, launch, params, self.failed, self.checks)
+            }
             #[cfg(cpu_code)]
             HostCode::Program(program) => {
                 let (seed, limit) = (self.seed, self.launch_limit);

@@ -11,7 +11,8 @@ use crate::error::{Error, Kind};
 use crate::work::compiled_kernel::Pipeline;
 use crate::work::host_code::HostCode;
 use fencepost_kernels::{HostBuffer, args};
-use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 const LIMIT: Duration = Duration::from_millis(400);
@@ -281,4 +282,64 @@ fn a_missed_barrier_fails_its_queue_and_names_the_place() {
     let error = queue.finish().wait().expect_err("one invocation misses the barrier");
     let Kind::LaunchFailed { problem, .. } = error.kind() else { panic!("{error}") };
     assert!(problem.contains("only some invocations"), "{problem}");
+}
+
+/// Registers the function `run` as the kernel `sevens`, and launches it.
+fn launch_function(ctx: &Context, run: impl Fn() + Send + Sync + 'static) {
+    let run = move |_: [u32; 3], _: [u32; 3], _: &[u8], _: &mut [HostBuffer<'_>]| run();
+    ctx.host_kernel("sevens", Arc::new(run)).expect("the CPU runs it");
+    let (queue, kernel) = (ctx.queue("main"), ctx.kernel_from(SEVENS, "sevens").expect("it compiles"));
+    let mut x = queue.zeros::<u32, 1>([1]).expect("memory");
+    launch(&queue, &kernel, 1, &mut x);
+    queue.flush().expect("no error");
+}
+
+#[test]
+fn a_wait_for_the_device_in_a_host_function_is_an_error() {
+    let ctx = context(LIMIT, false);
+    let (errors, of_function) = channel();
+    let held = Mutex::new(Some((errors, ctx.clone())));
+    launch_function(&ctx, move || {
+        let Some((errors, inner)) = held.lock().expect("one call").take() else { return };
+        let other = inner.queue("other");
+        let y = other.zeros::<u32, 1>([1]).expect("memory");
+        let waits = [
+            other.read(&y).wait().map(drop),
+            other.finish().wait_timeout(Duration::from_secs(60)).map(drop),
+            pollster::block_on(other.finish()),
+            inner.synchronize().wait(),
+        ];
+        errors.send(waits).expect("the test receives");
+    });
+    ctx.synchronize().wait().expect("the device goes on");
+    for waited in of_function.recv().expect("the function has run") {
+        let error = waited.expect_err("it can never end");
+        assert!(matches!(error.kind(), Kind::WaitInKernel { .. }), "{error}");
+    }
+    let other = ctx.queue("another");
+    let y = other.full::<u32, 1>([1], 3).expect("memory");
+    assert_eq!(other.read(&y).wait().expect("the device goes on"), [3]);
+}
+
+#[test]
+fn a_host_function_may_drop_the_last_handle_of_its_context() {
+    let ctx = context(LIMIT, false);
+    let (go, told) = channel::<()>();
+    let (returns, returned) = channel();
+    let last = Mutex::new(Some((ctx.clone(), told)));
+    let weak = Arc::downgrade(&ctx.owner.engine().device);
+    launch_function(&ctx, move || {
+        let Some((last, told)) = last.lock().expect("one call").take() else { return };
+        told.recv().expect("the test goes on");
+        drop(last);
+        returns.send(()).expect("the test receives");
+    });
+    drop(ctx);
+    go.send(()).expect("the function waits");
+    returned.recv_timeout(Duration::from_secs(60)).expect("the drop returns");
+    let begun = std::time::Instant::now();
+    while weak.strong_count() > 0 && begun.elapsed() < Duration::from_secs(60) {
+        std::thread::yield_now();
+    }
+    assert_eq!(weak.strong_count(), 0, "the device is freed");
 }

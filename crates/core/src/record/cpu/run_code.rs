@@ -1,7 +1,9 @@
 //! Runs the code of kernels on the CPU.
 
+use super::failed_steps::FailedSteps;
 #[cfg(cpu_code)]
 use super::fault_error::ended_early;
+use super::function_mark::FunctionMark;
 use super::host_bytes;
 use super::kernel_checks::KernelChecks;
 #[cfg(cpu_code)]
@@ -43,7 +45,7 @@ pub(super) fn groups(launch: &Launch) -> [u32; 3] {
     if groups.iter().any(refused) { [0; 3] } else { groups }
 }
 
-/// Executes a launch of a host function. `checks` learn which arrays it writes.
+/// Executes a launch of a host function for the device with the failures `failed`. `checks` learn which arrays it writes.
 ///
 /// # Errors
 /// Returns `LaunchFailed` if the function panics. The arrays keep their earlier bytes then.
@@ -51,10 +53,12 @@ pub(super) fn run_function(
     function: &dyn HostKernel,
     launch: &Launch,
     params: &ParamsBlock,
+    failed: &FailedSteps,
     checks: Option<&KernelChecks>,
 ) -> Result<()> {
     let (groups, workgroup) = (groups(launch), launch.kernel().interface.workgroup);
     run_on_copies(launch, |buffers| {
+        let _mark = FunctionMark::set(failed);
         let run = AssertUnwindSafe(|| function.run(groups, workgroup, params.bytes(), buffers));
         catch_unwind(run).map_err(|panic| {
             let problem = format!("the host function panicked: {}", panic_text(&*panic));

@@ -107,7 +107,8 @@ impl<'e> RunsLaunches<'e> for SideBySide<'e, '_> {
         for kept in &launches {
             match code_of(kept.launch) {
                 HostCode::Function(function) => {
-                    if let Err(error) = run_function(&**function, kept.launch, &kept.params, self.checks) {
+                    let ran = run_function(&**function, kept.launch, &kept.params, self.failed, self.checks);
+                    if let Err(error) = ran {
                         self.failed.add(kept.step, kept.error(error));
                     }
                 }
