@@ -6,22 +6,28 @@ use std::time::Duration;
 
 /// Is the time that each form runs before the choice.
 const LEAST: Duration = Duration::from_millis(1);
+/// Counts the measured parts that each form runs before the choice.
+const LEAST_PARTS: usize = 5;
+/// Counts the costs that a form keeps: the last ones.
+const KEPT: usize = 63;
 
 /// Marks a trial that has not ended.
 const OPEN: usize = usize::MAX;
 
-/// Counts what one form did.
-#[derive(Clone, Copy, Default)]
+/// Holds what one form did.
+#[derive(Default)]
 struct Sample {
     /// Counts the parts of runs. The first one is not measured, as it loads the code and the data.
-    parts: u32,
-    workgroups: u64,
+    parts: usize,
+    /// Holds the nanoseconds that a workgroup took in each of the last parts.
+    costs: Vec<f64>,
     time: Duration,
 }
 
 /// Selects the faster one of two forms.
 ///
-/// While the trial is open, the form that ran for less time runs next. The one that takes less time for a workgroup wins.
+/// While the trial is open, the form that ran for less time runs next. The one with the lower median of the times of a workgroup
+/// wins: a part during which the system ran other threads counts no more than each other part.
 pub(crate) struct Trial {
     winner: AtomicUsize,
     samples: Mutex<[Sample; 2]>,
@@ -29,7 +35,7 @@ pub(crate) struct Trial {
 
 impl Trial {
     pub(crate) fn new() -> Self {
-        Self { winner: AtomicUsize::new(OPEN), samples: Mutex::new([Sample::default(); 2]) }
+        Self { winner: AtomicUsize::new(OPEN), samples: Mutex::default() }
     }
 
     /// Returns the form that won, or `None` while the trial is open.
@@ -42,25 +48,44 @@ impl Trial {
 
     /// Returns the form that runs next.
     pub(crate) fn next(&self) -> usize {
-        let [first, second] = *self.samples.lock().unwrap_or_else(PoisonError::into_inner);
+        let samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
+        let [first, second] = &*samples;
         usize::from((second.parts.min(1), second.time) < (first.parts.min(1), first.time))
     }
 
     /// Adds what a form did.
     pub(crate) fn record(&self, form: usize, workgroups: u64, time: Duration) {
         let mut samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
-        let sample = &mut samples[form];
-        sample.parts += 1;
-        if sample.parts > 1 {
-            sample.workgroups += workgroups;
-            sample.time += time;
+        samples[form].add(workgroups, time);
+        if samples.iter().all(Sample::is_enough) {
+            let [first, second] = samples.each_mut().map(Sample::median);
+            self.winner.store(usize::from(second < first), Ordering::Relaxed);
         }
-        let [first, second] = *samples;
-        if first.time >= LEAST && second.time >= LEAST {
-            let cost = |one: Sample, other: Sample| one.time.as_nanos() * u128::from(other.workgroups);
-            let winner = usize::from(cost(second, first) < cost(first, second));
-            self.winner.store(winner, Ordering::Relaxed);
+    }
+}
+
+impl Sample {
+    fn add(&mut self, workgroups: u64, time: Duration) {
+        self.parts += 1;
+        if self.parts == 1 {
+            return;
         }
+        let cost = time.as_nanos() as f64 / workgroups as f64;
+        self.time += time;
+        match self.costs.len() {
+            KEPT => self.costs[self.parts % KEPT] = cost,
+            _ => self.costs.push(cost),
+        }
+    }
+
+    fn is_enough(&self) -> bool {
+        self.time >= LEAST && self.costs.len() >= LEAST_PARTS
+    }
+
+    /// Returns the median of the costs, whose order changes.
+    fn median(&mut self) -> f64 {
+        self.costs.sort_by(f64::total_cmp);
+        self.costs[self.costs.len() / 2]
     }
 }
 
@@ -85,5 +110,30 @@ mod tests {
             assert_eq!(trial.winner(), Some(winner), "{costs:?}");
             assert!(parts.iter().all(|&parts| parts > 5), "both forms run: {parts:?}");
         }
+    }
+
+    #[test]
+    fn a_few_parts_that_were_interrupted_decide_nothing() {
+        let trial = Trial::new();
+        for part in 0..12 {
+            // Two of the parts of the faster form take a hundred times as long.
+            let interrupted = if part == 3 || part == 7 { 100 } else { 1 };
+            trial.record(0, 2, Duration::from_micros(200 * interrupted));
+            trial.record(1, 2, Duration::from_micros(300));
+        }
+        assert_eq!(trial.winner(), Some(0));
+    }
+
+    #[test]
+    fn the_last_costs_of_many_short_parts_are_kept() {
+        let trial = Trial::new();
+        for part in 0..2 * KEPT as u64 {
+            trial.record(0, 1, Duration::from_nanos(if part < KEPT as u64 { 900 } else { 500 }));
+            trial.record(1, 1, Duration::from_nanos(700));
+        }
+        assert_eq!(trial.winner(), None, "the forms ran for less than a millisecond");
+        trial.record(0, 1, LEAST);
+        trial.record(1, 1, LEAST);
+        assert_eq!(trial.winner(), Some(0));
     }
 }

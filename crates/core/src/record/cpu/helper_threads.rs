@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::thread::available_parallelism;
 
 /// Holds the threads. It is `None` if the system gives no thread.
-static THREADS: LazyLock<Option<ThreadPool>> = LazyLock::new(|| {
+static HELPERS: LazyLock<Option<ThreadPool>> = LazyLock::new(|| {
     let name = |number| format!("fencepost cpu {number}");
     ThreadPoolBuilder::new().num_threads(count()).thread_name(name).build().ok().filter(|_| count() > 0)
 });
@@ -26,7 +26,7 @@ pub(super) fn count() -> usize {
 /// # Panics
 /// Panics if `work` panics on one of the threads.
 pub(super) fn share(work: &(dyn Fn() + Sync)) {
-    match THREADS.as_ref() {
+    match HELPERS.as_ref() {
         Some(threads) => share_on(threads, work),
         None => work(),
     }
