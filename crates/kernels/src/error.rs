@@ -241,9 +241,12 @@ impl<S: Into<String>> FromIterator<S> for Names {
     }
 }
 
+/// Limits the bytes of a line that an [`Excerpt`] prints.
+const LONGEST: usize = 200;
+
 /// Holds a line of a source, and the position of the faulty part.
 ///
-/// It prints as two lines, the second with `^` under that part.
+/// It prints as two lines, the second with `^` under that part. Of a long line, it prints what is near the part.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Excerpt {
@@ -262,9 +265,41 @@ impl fmt::Display for Excerpt {
             |at: usize| (0..=at.min(text.len())).rfind(|at| text.is_char_boundary(*at)).unwrap_or(0);
         let start = boundary(column.saturating_sub(1));
         let end = boundary(start + length);
+        // A line may have thousands of characters: those near the part are printed.
+        let first = if text.len() > LONGEST { boundary(start.saturating_sub(LONGEST / 2)) } else { 0 };
+        let last = boundary(first + LONGEST);
+        let dots = |cut: bool| if cut { ".." } else { "" };
+        let (left, right) = (dots(first > 0), dots(last < text.len()));
         // Tabs are kept, so that the marks stand below the part.
-        let before: String = text[..start].chars().map(|c| if c == '\t' { c } else { ' ' }).collect();
-        let marks = text[start..end].chars().count().max(1);
-        write!(f, "  | {text}\n  | {before}{}", "^".repeat(marks))
+        let before: String =
+            left.chars().chain(text[first..start].chars()).map(|c| if c == '\t' { c } else { ' ' }).collect();
+        let marks = text[start..end.clamp(start, last.max(start))].chars().count().max(1);
+        let text = &text[first..last];
+        write!(f, "  | {left}{text}{right}\n  | {before}{}", "^".repeat(marks))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the part of the printed line that the marks are under.
+    fn marked(text: &str, column: usize, length: usize) -> (String, usize) {
+        let printed = Excerpt { text: text.into(), column, length }.to_string();
+        let lines: Vec<Vec<char>> = printed.lines().map(|line| line.chars().collect()).collect();
+        let at = lines[1].iter().enumerate().filter(|(_, mark)| **mark == '^').map(|(at, _)| at);
+        (at.map(|at| lines[0][at]).collect(), lines[0].len())
+    }
+
+    #[test]
+    fn the_marks_are_under_the_part_in_short_and_in_long_lines() {
+        assert_eq!(marked("let a = b;", 9, 1), ("b".into(), 14));
+        assert_eq!(marked("\tlet a = bc;", 10, 2).0, "bc");
+        let (before, after) = ("é + ".repeat(1000), " + x".repeat(1000));
+        for (before, after) in [("", &*after), (&*before, ""), (&*before, &*after)] {
+            let (part, width) = marked(&format!("{before}wrong{after}"), before.len() + 1, 5);
+            assert_eq!(part, "wrong");
+            assert!(width < LONGEST + 10, "{width}");
+        }
     }
 }
