@@ -175,8 +175,8 @@ pub enum Kind {
          function `host_kernel` has registered"
     )]
     NoReference { kernel: String },
-    /// The driver refuses the kernel.
-    #[error("the driver rejected kernel `{kernel}`: {message}")]
+    /// The device refuses the kernel: its driver does, or the compiler for the CPU.
+    #[error("kernel `{kernel}` does not compile on this device: {message}")]
     Compile { kernel: String, message: String },
     /// The shapes, or the numbers of elements, do not fit.
     #[error("{object} has shape {found:?}, {expected:?} is needed: {remedy}")]

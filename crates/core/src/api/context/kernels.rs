@@ -165,7 +165,8 @@ impl Context {
     }
 
     /// Gives the CPU a function that it runs in place of the text of the entry point `entry`. Existing kernels keep their
-    /// code. If the function panics, the device counts as lost, and the reason names the kernel.
+    /// code. If the function panics, the queue of the launch fails with [`Kind::LaunchFailed`]. A wait for the same context in
+    /// the function is [`Kind::WaitInKernel`](crate::Kind::WaitInKernel).
     ///
     /// # Errors
     /// Returns [`Kind::Device`] if the context is on an adapter of wgpu.

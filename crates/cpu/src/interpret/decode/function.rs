@@ -168,7 +168,17 @@ impl<'d, 'p> FunctionDecoder<'d, 'p> {
                     _ => (Root::Region(u16::MAX), 0),
                 }
             }
-            None => return Err(self.unsupported("a variable that is no buffer and no uniform block")),
+            None => {
+                let variable = &program.module().global_variables[variable];
+                let name = variable.name.as_deref().unwrap_or("(no name)");
+                let remedy = match variable.space {
+                    AddressSpace::Immediate => ": pass its values in a uniform block",
+                    _ => "",
+                };
+                return Err(self.unsupported(format!(
+                    "the variable `{name}`, which is no buffer and no uniform block{remedy},"
+                )));
+            }
         };
         Ok(Address { offset, index: None, root })
     }
