@@ -127,7 +127,7 @@ fn a_kernel_without_loops_whose_calls_double_fails_its_queue() {
          @compute @workgroup_size(1) fn doubles() {{ f39(); x[1] = 1u; }}"
     );
     let ctx = context(LIMIT, false);
-    let (queue, kernel) = (ctx.queue("main"), ctx.kernel_from(&*text, "doubles").expect("it compiles"));
+    let (queue, kernel) = (ctx.queue("main"), ctx.kernel_from(&text, "doubles").expect("it compiles"));
     let Pipeline::Host(HostCode::Program(program)) = &kernel.inner.pipeline else { panic!("it is WGSL") };
     assert!(program.is_compiled());
     let mut x = ctx.zeros::<u32, 1>([4]).expect("memory");

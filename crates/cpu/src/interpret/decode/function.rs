@@ -171,13 +171,12 @@ impl<'d, 'p> FunctionDecoder<'d, 'p> {
             None => {
                 let variable = &program.module().global_variables[variable];
                 let name = variable.name.as_deref().unwrap_or("(no name)");
-                let remedy = match variable.space {
-                    AddressSpace::Immediate => ": pass its values in a uniform block",
-                    _ => "",
-                };
-                return Err(self.unsupported(format!(
-                    "the variable `{name}`, which is no buffer and no uniform block{remedy},"
-                )));
+                return Err(self.unsupported(match variable.space {
+                    AddressSpace::Immediate => {
+                        format!("the immediate variable `{name}` (a uniform block replaces it)")
+                    }
+                    _ => format!("the variable `{name}`, which is no buffer and no uniform block,"),
+                }));
             }
         };
         Ok(Address { offset, index: None, root })

@@ -1,4 +1,4 @@
-// expect: refused: immediate_data.wgsl:12:14: kernel `reads`: a variable that is no buffer and no uniform block does not run on the CPU
+// expect: refused: immediate_data.wgsl:12:14: kernel `reads`: the immediate variable `pair` (a uniform block replaces it) does not run on the CPU
 struct Pair {
     first: u32,
     second: vec3<u32>,
