@@ -10,11 +10,13 @@ use super::options::CheckOptions;
 use super::race;
 use super::sets::{Actor, Sets, Word};
 use super::shadow;
-use super::unread::Unread;
+use super::unread::{self, Unread};
+use super::work::Work;
 use crate::interpret::{Missing, Observer, Site, Touched};
 use naga::{Barrier, Expression, Handle, TypeInner};
 use rustc_hash::FxHashSet;
 use std::ops::Range;
+use std::sync::atomic::AtomicBool;
 
 /// Watches a launch and collects its mistakes.
 pub(super) struct Checker<'k> {
@@ -33,6 +35,7 @@ pub(super) struct Checker<'k> {
     unread_storage: Vec<Unread>,
     /// Lists the reads of unwritten buffers since the begin of the launch.
     unread_far: Vec<Unread>,
+    pub(super) work: Work<'k>,
     /// Is the first invocation of the workgroup.
     first: Actor,
     /// Holds the elements whose last index was out of range, for each invocation by its function and expression.
@@ -40,8 +43,13 @@ pub(super) struct Checker<'k> {
 }
 
 impl<'k> Checker<'k> {
-    /// Prepares to watch a launch.
-    pub(super) fn new(names: Names<'k>, memories: Memories, options: CheckOptions) -> Self {
+    /// Prepares to watch a launch that ends when `stop` is `true`.
+    pub(super) fn new(
+        names: Names<'k>,
+        memories: Memories,
+        options: CheckOptions,
+        stop: &'k AtomicBool,
+    ) -> Self {
         let (size, storage) = (names.group_size(), memories.words(true));
         Self {
             names,
@@ -54,6 +62,7 @@ impl<'k> Checker<'k> {
             unread: Vec::new(),
             unread_storage: Vec::new(),
             unread_far: Vec::new(),
+            work: Work::new(stop),
             first: 0,
             moved: FxHashSet::default(),
         }
@@ -62,8 +71,8 @@ impl<'k> Checker<'k> {
     /// Finds the mistakes that only the end of the launch shows.
     ///
     /// In a launch that ended early, invocations that did not run might have written what others read, so such reads are
-    /// no finding.
-    pub(super) fn finish(&mut self, complete: bool) {
+    /// no finding. The same holds for an analysis that ended early, for which the call returns `false`.
+    pub(super) fn finish(&mut self, complete: bool) -> bool {
         if !complete {
             self.unread.clear();
             self.unread_storage.clear();
@@ -71,30 +80,37 @@ impl<'k> Checker<'k> {
         }
         self.pass(true);
         self.pass(false);
-        race::find(&mut self.list, &self.names, &self.memories, &self.far, true);
-        for unread in self.unread_far.drain(..) {
-            unread.find(&mut self.list, &self.names, &self.memories, &self.far);
+        race::find(&mut self.list, &self.names, &self.memories, &self.far, true, &mut self.work);
+        if self.work.is_stopped() {
+            self.unread_far.clear();
+        }
+        for read in unread::without(&mut self.unread_far, &self.far, &mut self.work) {
+            read.add(&mut self.list, &self.names, &self.memories);
         }
         self.far.clear();
+        !self.work.is_stopped()
     }
 
     /// Finds the mistakes between two barriers for buffers, or for the variables of the workgroup.
     fn pass(&mut self, storage: bool) {
-        let Self { near, near_storage, far, unread, unread_storage, unread_far, .. } = self;
+        let Self { near, near_storage, far, unread, unread_storage, unread_far, work, .. } = self;
         let (near, unread) = if storage { (near_storage, unread_storage) } else { (near, unread) };
-        race::find(&mut self.list, &self.names, &self.memories, near, false);
-        for unread in unread.drain(..) {
-            if !storage {
-                unread.find(&mut self.list, &self.names, &self.memories, near);
-            } else if let Some(unread) = unread.without(near) {
-                unread_far.push(unread);
+        race::find(&mut self.list, &self.names, &self.memories, near, false, work);
+        for read in unread::without(unread, near, work) {
+            if storage {
+                unread_far.push(read);
+            } else {
+                read.add(&mut self.list, &self.names, &self.memories);
             }
         }
         if storage {
-            for &word in near.touched() {
-                for set in near.of(word) {
+            for of_word in near.words() {
+                if !work.goes_on(u64::from(of_word.sets)) {
+                    break;
+                }
+                for set in near.of(of_word) {
                     let actor = set.actors().next().unwrap_or_default();
-                    far.add(word, (set.site, set.region), (set.mask, set.kind), actor);
+                    far.add(of_word.word, (set.site, set.region), (set.mask, set.kind), actor);
                 }
             }
         }
@@ -149,7 +165,7 @@ impl<'k> Checker<'k> {
 
     fn add_unread(&mut self, unread: Unread, shared: bool, storage: bool) {
         match (shared, storage) {
-            (false, _) => unread.find(&mut self.list, &self.names, &self.memories, &self.far),
+            (false, _) => unread.add(&mut self.list, &self.names, &self.memories),
             (true, false) => self.unread.push(unread),
             (true, true) => self.unread_storage.push(unread),
         }

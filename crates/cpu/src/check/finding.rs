@@ -23,7 +23,7 @@ pub struct Step {
 }
 
 /// Says how an invocation accesses memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AccessKind {
     /// Is a plain load.
     Read,

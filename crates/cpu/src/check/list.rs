@@ -44,12 +44,17 @@ pub(super) struct List {
 impl List {
     /// Adds a mistake.
     pub(super) fn add(&mut self, key: Key, order: Order, mistake: impl FnOnce() -> Mistake) {
+        self.add_times(key, order, 1, mistake);
+    }
+
+    /// Adds a mistake that is there several times.
+    fn add_times(&mut self, key: Key, order: Order, times: u64, mistake: impl FnOnce() -> Mistake) {
         match self.entries.get_mut(&key) {
             None => {
-                self.entries.insert(key, Entry { count: 1, order, mistake: mistake() });
+                self.entries.insert(key, Entry { count: times, order, mistake: mistake() });
             }
             Some(entry) => {
-                entry.count += 1;
+                entry.count += times;
                 if order < entry.order {
                     entry.order = order;
                     entry.mistake = mistake();
@@ -58,13 +63,14 @@ impl List {
         }
     }
 
-    /// Adds a race on a word.
+    /// Adds a race that some words have, of which this is the least one.
     pub(super) fn add_race(
         &mut self,
         names: &Names<'_>,
         between: bool,
         (region, byte): (u16, u64),
         accesses: [Raw; 2],
+        words: u64,
     ) {
         let mut lines = accesses.map(|raw| self.line(names, raw.site));
         lines.sort_unstable();
@@ -74,7 +80,7 @@ impl List {
         let reads = u64::from(one.kind.reads()) + u64::from(other.kind.reads());
         let sites = u64::from(one.site) << 32 | u64::from(other.site);
         let order = [u64::from(region), byte, reads, sites, one.actor, other.actor];
-        self.add(Key::Race { between, lines, variable }, order, || {
+        self.add_times(Key::Race { between, lines, variable }, order, words, || {
             let race = names.race(region, byte, one, other);
             if between { Mistake::RaceBetweenWorkgroups(race) } else { Mistake::RaceInWorkgroup(race) }
         });

@@ -7,6 +7,7 @@ use crate::interpret::Interpreter;
 use crate::program::Program;
 use crate::run::GridRun;
 use naga::{AddressSpace, StorageAccess};
+use std::ops::Range;
 
 /// Is the part of a memory that a region of the interpreter is.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +32,10 @@ pub(super) struct Memories {
     /// Holds the keys of the buffers. The variables of the workgroup come after them.
     keys: Vec<u64>,
     written: Vec<Vec<u8>>,
+    /// Holds the words of each memory that the regions of the launch have, or none for a memory that it only reads.
+    ranges: Vec<Range<u64>>,
+    /// Lists the words of buffers that have the mark of an atomic change.
+    changed: Vec<Word>,
 }
 
 impl Memories {
@@ -78,12 +83,21 @@ impl Memories {
         for area in areas.iter_mut().flatten() {
             area.shared = shared[usize::from(area.memory)];
         }
+        let range = |memory: usize| {
+            let own = || {
+                areas.iter().flatten().filter(move |area| area.shared && usize::from(area.memory) == memory)
+            };
+            let start = own().map(|area| area.base).min().unwrap_or(0);
+            start..own().map(|area| area.base + area.bytes.div_ceil(4)).max().unwrap_or(0)
+        };
+        let mut ranges: Vec<Range<u64>> = (0..keys.len()).map(range).collect();
         let (memory, bytes) = (keys.len() as u16, interpreter.workgroup_bytes());
+        ranges.push(0..bytes.div_ceil(4));
         let tracked = track_workgroup;
         areas.push(None);
         areas.push(Some(Area { memory, base: 0, bytes, shared: true, tracked, storage: false }));
         written.push(vec![0; bytes.div_ceil(4) as usize]);
-        Self { areas, keys, written }
+        Self { areas, keys, written, ranges, changed: Vec::new() }
     }
 
     /// Returns the area of a region, unless it is the uniform block.
@@ -91,10 +105,13 @@ impl Memories {
         self.areas.get(usize::from(region)).copied().flatten()
     }
 
-    /// Counts the words of the memories of buffers, or of the variables of the workgroup. The others count as empty.
-    pub(super) fn words(&self, storage: bool) -> Vec<usize> {
-        let words = self.written.iter().enumerate();
-        words.map(|(at, words)| if (at < self.keys.len()) == storage { words.len() } else { 0 }).collect()
+    /// Returns the words of the memories of buffers, or of the variables of the workgroup, that may have a race. The other
+    /// memories have none.
+    pub(super) fn words(&self, storage: bool) -> Vec<Range<u64>> {
+        let ranges = self.ranges.iter().enumerate();
+        ranges
+            .map(|(at, range)| if (at < self.keys.len()) == storage { range.clone() } else { 0..0 })
+            .collect()
     }
 
     /// Marks what an access writes, and returns the bytes of the word that it reads and nothing wrote.
@@ -107,6 +124,10 @@ impl Memories {
             AccessKind::Write | AccessKind::AtomicWrite => 0,
         };
         if kind == AccessKind::AtomicChange {
+            if *state >> CHANGED == 0 && missing & WRITTEN != 0 && usize::from(word.memory) < self.keys.len()
+            {
+                self.changed.push(word);
+            }
             *state |= (missing & WRITTEN) << CHANGED;
         } else if kind.writes() {
             *state |= mask;
@@ -121,8 +142,12 @@ impl Memories {
         }
     }
 
-    /// Gives what is written back to a shadow.
-    pub(super) fn give_back(self, shadow: &mut Shadow) {
+    /// Gives what is written back to a shadow. An atomic change has written its word.
+    pub(super) fn give_back(mut self, shadow: &mut Shadow) {
+        for word in self.changed {
+            let state = &mut self.written[usize::from(word.memory)][word.number as usize];
+            *state = (*state | *state >> CHANGED) & WRITTEN;
+        }
         for (key, words) in self.keys.into_iter().zip(self.written) {
             shadow.put(key, words);
         }

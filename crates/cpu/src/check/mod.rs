@@ -18,8 +18,11 @@
 //!
 //! # Cost
 //! A checked launch runs on one thread and takes two to seven times as long as an interpreted one. It uses 9 bytes for each
-//! word of a buffer that the kernel binds, and 32 bytes for each pair of a word that the kernel may write and an instruction
-//! that accesses it.
+//! word of a bound part of a buffer, and more for the words that the kernel accesses: 32 bytes for each instruction.
+//!
+//! A word that one invocation accesses has no race, and neither has one that is only read, or only accessed by atomic
+//! operations. The instructions of other words are compared in pairs, once for all words with the same ones. The
+//! analysis looks at `stop` between its steps, and ends the run with [`Fault::Stopped`].
 //!
 //! # Limits
 //! - A check sees the accesses of one run. Another input may lead to other accesses.
@@ -30,6 +33,8 @@
 //! - A read of unwritten memory is found when it happens, even if the kernel ignores the value.
 
 mod checker;
+#[cfg(test)]
+mod cost_tests;
 mod finding;
 mod list;
 mod memory;
@@ -43,6 +48,7 @@ mod sets;
 mod shadow;
 mod sites;
 mod unread;
+mod work;
 
 use crate::error::Fault;
 use crate::interpret::Interpreter;
@@ -68,10 +74,19 @@ pub(crate) fn run(
 ) -> CheckedRun {
     let program = interpreter.program();
     let memories = Memories::new(program, interpreter, run, bound, shadow, options.unwritten_workgroup);
-    let mut checker = Checker::new(Names::new(program, interpreter, sites, run.groups), memories, *options);
+    let mut checker =
+        Checker::new(Names::new(program, interpreter, sites, run.groups), memories, *options, run.stop);
     let result = interpreter.run_observed(run, &mut checker);
-    checker.finish(result.is_ok());
+    let complete = checker.finish(result.is_ok());
     checker.memories.give_back(shadow);
+    CheckedRun {
+        findings: checker.list.finish(program.name(), options.most),
+        fault: fault_of(result, complete),
+    }
+}
+
+/// Returns the fault of a run and of its analysis.
+fn fault_of(result: Result<(), Fault>, complete: bool) -> Option<Fault> {
     let fault = result.err().filter(|fault| !matches!(fault, Fault::Barrier { .. }));
-    CheckedRun { findings: checker.list.finish(program.name(), options.most), fault }
+    fault.or((!complete).then_some(Fault::Stopped))
 }

@@ -9,6 +9,8 @@ use crate::interpret::{AtomicAccess, Interpreter, Site};
 use crate::program::Program;
 use naga::valid::FunctionInfo;
 use naga::{Expression, Function, GlobalVariable, Handle};
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
 
 /// Is an access by its numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,6 +26,8 @@ pub(super) struct Names<'k> {
     pub(super) interpreter: &'k Interpreter,
     pub(super) sites: &'k Sites,
     groups: [u32; 3],
+    /// Holds the places that were asked for: each one costs a walk through the text.
+    places: RefCell<FxHashMap<u32, Option<Place>>>,
 }
 
 impl<'k> Names<'k> {
@@ -34,7 +38,7 @@ impl<'k> Names<'k> {
         sites: &'k Sites,
         groups: [u32; 3],
     ) -> Self {
-        Self { program, interpreter, sites, groups }
+        Self { program, interpreter, sites, groups, places: RefCell::default() }
     }
 
     /// Returns the function of an instruction.
@@ -87,7 +91,8 @@ impl<'k> Names<'k> {
 
     /// Returns the place of an instruction.
     pub(super) fn place(&self, site: u32) -> Option<Place> {
-        self.program.place(self.sites.span(site))
+        let mut places = self.places.borrow_mut();
+        places.entry(site).or_insert_with(|| self.program.place(self.sites.span(site))).clone()
     }
 
     /// Says which invocation is at which instruction.

@@ -1,33 +1,125 @@
 //! Finds races in sets of accessors.
 
+use super::finding::AccessKind;
 use super::list::List;
 use super::memory::Memories;
 use super::names::{Names, Raw};
-use super::sets::{Accessors, Sets, Word};
-use smallvec::SmallVec;
+use super::sets::{Accessors, OfWord, Sets, Word};
+use super::work::Work;
+use rustc_hash::FxHashMap;
 
-/// Adds the races between the accessors of each word.
-pub(super) fn find(list: &mut List, names: &Names<'_>, memories: &Memories, sets: &Sets, between: bool) {
-    for &word in sets.touched() {
-        if !sets.of(word).any(|set| set.kind.writes()) {
-            continue;
-        }
-        let mut of_word: SmallVec<[Accessors; 8]> = sets.of(word).copied().collect();
-        of_word.sort_unstable_by_key(|set| (set.site, set.region, set.mask));
+/// Counts the steps that a race costs: its message is made of two places of the text.
+const STEPS_OF_RACE: u64 = 32;
+
+/// Describes the accesses of a word such that all words with the same description have the same races.
+#[derive(PartialEq, Eq, Hash)]
+struct Class {
+    /// Holds the variable of each byte, for variables of the workgroup.
+    variables: [usize; 4],
+    sets: Vec<Described>,
+}
+
+/// Describes a set of accessors. Two units have the same number if they are the same one.
+#[derive(PartialEq, Eq, Hash)]
+struct Described {
+    site: u32,
+    region: u16,
+    mask: u8,
+    kind: AccessKind,
+    units: [u32; 2],
+}
+
+/// Are the words of a class.
+struct Words<'s> {
+    least: &'s OfWord,
+    count: u64,
+}
+
+/// Adds the races between the accessors of each word. Words of one class are analysed once: the example of a race is in
+/// the least word, and each word counts.
+pub(super) fn find(
+    list: &mut List,
+    names: &Names<'_>,
+    memories: &Memories,
+    sets: &Sets,
+    between: bool,
+    work: &mut Work<'_>,
+) {
+    for (_, words) in classes(names, memories, sets, work) {
+        let (word, of_word) = (words.least.word, sorted(sets, words.least));
         for (at, one) in of_word.iter().enumerate() {
+            if !work.compares(of_word.len() - at) {
+                return;
+            }
             for other in &of_word[at..] {
                 let both = one.mask & other.mask;
                 if both == 0 || !one.kind.conflicts(other.kind) {
                     continue;
                 }
                 if let Some((a, b)) = sets.pair(one, other) {
+                    if !work.goes_on(STEPS_OF_RACE) {
+                        return;
+                    }
                     let raw = |set: &Accessors, actor| Raw { site: set.site, kind: set.kind, actor };
                     let byte = byte_of(memories, word, one.region, both);
-                    list.add_race(names, between, (one.region, byte), [raw(one, a), raw(other, b)]);
+                    let accesses = [raw(one, a), raw(other, b)];
+                    list.add_race(names, between, (one.region, byte), accesses, words.count);
                 }
             }
         }
     }
+}
+
+/// Groups the words on which there may be a race.
+fn classes<'s>(
+    names: &Names<'_>,
+    memories: &Memories,
+    sets: &'s Sets,
+    work: &mut Work<'_>,
+) -> FxHashMap<Class, Words<'s>> {
+    let (mut classes, mut numbers) = (FxHashMap::default(), FxHashMap::default());
+    for of_word in sets.words().iter().filter(|of_word| of_word.may_race()) {
+        let sorted = sorted(sets, of_word);
+        if !work.goes_on(sorted.len() as u64) {
+            break;
+        }
+        numbers.clear();
+        let described = sorted.iter().map(|set| Described {
+            site: set.site,
+            region: set.region,
+            mask: set.mask,
+            kind: set.kind,
+            units: sets.units(set).map(|unit| {
+                let next = numbers.len() as u32;
+                *numbers.entry(unit).or_insert(next)
+            }),
+        });
+        let described: Vec<Described> = described.collect();
+        let variables = variables(names, memories, of_word.word, described[0].region);
+        let words =
+            classes.entry(Class { variables, sets: described }).or_insert(Words { least: of_word, count: 0 });
+        words.count += 1;
+        if of_word.word < words.least.word {
+            words.least = of_word;
+        }
+    }
+    classes
+}
+
+/// Returns the sets of a word in the order of the text.
+fn sorted(sets: &Sets, of_word: &OfWord) -> Vec<Accessors> {
+    let mut sorted: Vec<Accessors> = sets.of(of_word).copied().collect();
+    sorted.sort_unstable_by_key(|set| (set.site, set.region, set.mask));
+    sorted
+}
+
+/// Returns the variable of each byte of a word of the workgroup. A buffer is one variable for each region.
+fn variables(names: &Names<'_>, memories: &Memories, word: Word, region: u16) -> [usize; 4] {
+    if memories.area(region).is_none_or(|area| area.storage) {
+        return [0; 4];
+    }
+    let variable = |byte: u8| names.variable(region, byte_of(memories, word, region, 1 << byte));
+    [0, 1, 2, 3].map(|byte| variable(byte).map_or(usize::MAX, |(variable, _)| variable.index()))
 }
 
 /// Returns the first byte of some bytes of a word, counted in a region.

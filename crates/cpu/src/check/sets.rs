@@ -1,9 +1,14 @@
 //! Which invocations accessed which words.
 
 use super::finding::AccessKind;
+use rustc_hash::FxHashMap;
+use std::ops::Range;
 
 /// Stands for no invocation.
 const NONE: u64 = u64::MAX;
+
+/// Is the number of sets of a word that are searched one after the other.
+const FEW: u32 = 8;
 
 /// Numbers an invocation of the grid: those of one workgroup follow each other.
 pub(super) type Actor = u64;
@@ -31,11 +36,36 @@ impl Accessors {
 }
 
 /// Names a word of a memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Word {
     pub(super) memory: u16,
     pub(super) number: u64,
 }
+
+/// Summarises the accesses of a word.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OfWord {
+    pub(super) word: Word,
+    /// Is one more than the number of the newest set.
+    newest: u32,
+    pub(super) sets: u32,
+    /// Holds the two least accessors of different units.
+    actors: [Actor; 2],
+    /// Is `true` if an access writes.
+    writes: bool,
+    /// Is `true` if an access is not atomic.
+    plain: bool,
+}
+
+impl OfWord {
+    /// Returns `false` for a word of one accessor, a word that is only read, and a word with atomic accesses only.
+    pub(super) fn may_race(&self) -> bool {
+        self.writes && self.plain && self.actors[1] != NONE
+    }
+}
+
+/// Names a set: the number of its word, the instruction, the region and the bytes.
+type Key = (u32, u32, u16, u8);
 
 /// Holds the sets of accessors of all words, from one barrier to the next one or for a whole launch.
 ///
@@ -44,17 +74,27 @@ pub(super) struct Word {
 pub(super) struct Sets {
     /// Counts the invocations that count as one: 1, or those of a workgroup.
     unit: u64,
-    /// Holds for each word of each memory one more than the number of its first set, or 0.
-    heads: Vec<Vec<u32>>,
+    /// Is the number of the first word of each table.
+    starts: Vec<u64>,
+    /// Holds for each word of each memory one more than its place in `words`, or 0.
+    tables: Vec<Vec<u32>>,
+    words: Vec<OfWord>,
     sets: Vec<Accessors>,
-    touched: Vec<Word>,
+    /// Finds the sets of words that have more than a few.
+    places: FxHashMap<Key, u32>,
 }
 
 impl Sets {
-    /// Makes empty sets for memories with these numbers of words.
-    pub(super) fn new(unit: u64, words: &[usize]) -> Self {
-        let heads = words.iter().map(|&words| vec![0; words]).collect();
-        Self { unit, heads, sets: Vec::new(), touched: Vec::new() }
+    /// Makes empty sets for these words of each memory.
+    pub(super) fn new(unit: u64, words: &[Range<u64>]) -> Self {
+        Self {
+            unit,
+            starts: words.iter().map(|words| words.start).collect(),
+            tables: words.iter().map(|words| vec![0; (words.end - words.start) as usize]).collect(),
+            words: Vec::new(),
+            sets: Vec::new(),
+            places: FxHashMap::default(),
+        }
     }
 
     /// Adds an invocation to a set.
@@ -65,26 +105,65 @@ impl Sets {
         (mask, kind): (u8, AccessKind),
         actor: Actor,
     ) {
-        let head = &mut self.heads[usize::from(word.memory)][word.number as usize];
-        if *head == 0 {
-            self.touched.push(word);
+        let memory = usize::from(word.memory);
+        let place = &mut self.tables[memory][(word.number - self.starts[memory]) as usize];
+        if *place == 0 {
+            let (actors, writes, plain) = ([NONE; 2], false, false);
+            self.words.push(OfWord { word, newest: 0, sets: 0, actors, writes, plain });
+            *place = self.words.len() as u32;
         }
-        let mut at = *head;
-        while at != 0 {
-            let set = &mut self.sets[at as usize - 1];
+        let number = *place - 1;
+        let of_word = &mut self.words[number as usize];
+        insert(&mut of_word.actors, actor, self.unit);
+        of_word.writes |= kind.writes();
+        of_word.plain |= !kind.is_atomic();
+        let newest = of_word.newest;
+        if let Some(set) = self.find((number, site, region, mask)) {
+            insert(&mut self.sets[set].actors, actor, self.unit);
+            return;
+        }
+        self.sets.push(Accessors { next: newest, site, region, mask, kind, actors: [actor, NONE] });
+        let of_word = &mut self.words[number as usize];
+        of_word.newest = self.sets.len() as u32;
+        of_word.sets += 1;
+        let of_word = *of_word;
+        if of_word.sets > FEW {
+            self.remember(number, &of_word);
+        }
+    }
+
+    /// Returns the place of a set.
+    fn find(&self, key: Key) -> Option<usize> {
+        let (number, site, region, mask) = key;
+        let of_word = &self.words[number as usize];
+        if of_word.sets > FEW {
+            return self.places.get(&key).map(|&place| place as usize);
+        }
+        let mut at = of_word.newest;
+        while let Some(place) = (at as usize).checked_sub(1) {
+            let set = &self.sets[place];
             if set.site == site && set.mask == mask && set.region == region {
-                insert(&mut set.actors, actor, self.unit);
-                return;
+                return Some(place);
             }
             at = set.next;
         }
-        self.sets.push(Accessors { next: *head, site, region, mask, kind, actors: [actor, NONE] });
-        *head = self.sets.len() as u32;
+        None
+    }
+
+    /// Makes the newest set of a word known by its name, and the earlier ones as well if it is the first one over the few.
+    fn remember(&mut self, number: u32, of_word: &OfWord) {
+        let count = if of_word.sets == FEW + 1 { of_word.sets } else { 1 };
+        let mut at = of_word.newest;
+        for _ in 0..count {
+            let set = &self.sets[at as usize - 1];
+            self.places.insert((number, set.site, set.region, set.mask), at - 1);
+            at = set.next;
+        }
     }
 
     /// Lists the sets of a word.
-    pub(super) fn of(&self, word: Word) -> impl Iterator<Item = &Accessors> {
-        let mut at = self.heads[usize::from(word.memory)][word.number as usize];
+    pub(super) fn of(&self, of_word: &OfWord) -> impl Iterator<Item = &Accessors> {
+        let mut at = of_word.newest;
         std::iter::from_fn(move || {
             let set = &self.sets[(at as usize).checked_sub(1)?];
             at = set.next;
@@ -93,8 +172,31 @@ impl Sets {
     }
 
     /// Lists the words that have sets.
-    pub(super) fn touched(&self) -> &[Word] {
-        &self.touched
+    pub(super) fn words(&self) -> &[OfWord] {
+        &self.words
+    }
+
+    /// Returns the accesses that write a word.
+    pub(super) fn writers(&self, word: Word) -> Writers {
+        let memory = usize::from(word.memory);
+        let place = self.tables[memory][(word.number - self.starts[memory]) as usize] as usize;
+        let mut writers = Writers { unit: self.unit, changes: [[NONE; 2]; 4], others: [[NONE; 2]; 4] };
+        let Some(of_word) = place.checked_sub(1).map(|place| self.words[place]) else { return writers };
+        for set in self.of(&of_word).filter(|set| set.kind.writes()) {
+            let change = set.kind == AccessKind::AtomicChange;
+            let bytes = if change { &mut writers.changes } else { &mut writers.others };
+            for (byte, least) in bytes.iter_mut().enumerate() {
+                if set.mask >> byte & 1 == 1 {
+                    set.actors().for_each(|actor| insert(least, actor, self.unit));
+                }
+            }
+        }
+        writers
+    }
+
+    /// Returns the units of the members of a set.
+    pub(super) fn units(&self, set: &Accessors) -> [u64; 2] {
+        set.actors.map(|actor| if actor == NONE { NONE } else { actor / self.unit })
     }
 
     /// Returns the least pair of members of two sets that no order is known of, if there is one.
@@ -103,17 +205,31 @@ impl Sets {
         pairs.filter(|(a, b)| a / self.unit != b / self.unit).min()
     }
 
-    /// Returns `true` if a set has another member than an invocation, or than those of its workgroup.
-    pub(super) fn has_other(&self, set: &Accessors, actor: Actor) -> bool {
-        set.actors().any(|other| other / self.unit != actor / self.unit)
-    }
-
     /// Empties all sets.
     pub(super) fn clear(&mut self) {
-        for word in self.touched.drain(..) {
-            self.heads[usize::from(word.memory)][word.number as usize] = 0;
+        for OfWord { word, .. } in self.words.drain(..) {
+            let memory = usize::from(word.memory);
+            self.tables[memory][(word.number - self.starts[memory]) as usize] = 0;
         }
         self.sets.clear();
+        self.places.clear();
+    }
+}
+
+/// Holds the two least accessors of different units that write each byte of a word.
+pub(super) struct Writers {
+    unit: u64,
+    /// Holds those of atomic changes.
+    changes: [[Actor; 2]; 4],
+    others: [[Actor; 2]; 4],
+}
+
+impl Writers {
+    /// Returns the bytes that another accessor writes, by an atomic change or else in another way.
+    pub(super) fn of_others(&self, actor: Actor, changes: bool) -> u8 {
+        let bytes = if changes { &self.changes } else { &self.others };
+        let is_other = |&other: &Actor| other != NONE && other / self.unit != actor / self.unit;
+        (0..4).filter(|&byte| bytes[byte].iter().any(is_other)).fold(0, |mask, byte| mask | 1 << byte)
     }
 }
 

@@ -105,10 +105,7 @@ impl Shadow {
     }
 
     /// Takes the words of a buffer back after a launch.
-    pub(super) fn put(&mut self, buffer: u64, mut words: Vec<u8>) {
-        for word in &mut words {
-            *word = (*word | *word >> CHANGED) & WRITTEN;
-        }
+    pub(super) fn put(&mut self, buffer: u64, words: Vec<u8>) {
         self.buffers.insert(buffer, words);
     }
 }

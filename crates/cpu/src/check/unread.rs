@@ -5,7 +5,9 @@ use super::list::{Key, List};
 use super::memory::Memories;
 use super::names::{Names, Raw};
 use super::race::byte_of;
-use super::sets::{Sets, Word};
+use super::sets::{Sets, Word, Writers};
+use super::work::Work;
+use rustc_hash::FxHashMap;
 
 /// Is a read of bytes that nothing wrote before.
 #[derive(Clone, Copy, Debug)]
@@ -17,24 +19,30 @@ pub(super) struct Unread {
     pub(super) missing: u8,
 }
 
+/// Takes reads out of a list, and returns them without the bytes that another accessor writes without an order to the read.
+/// The accesses of a word are analysed once for all of its reads.
+pub(super) fn without(unread: &mut Vec<Unread>, sets: &Sets, work: &mut Work<'_>) -> Vec<Unread> {
+    let mut writers = FxHashMap::default();
+    let own = unread.drain(..).take_while(|_| work.goes_on(1));
+    own.filter_map(|read| read.without(writers.entry(read.word).or_insert_with(|| sets.writers(read.word))))
+        .collect()
+}
+
 impl Unread {
-    /// Returns the read without the bytes that another accessor writes without an order to the read: in another order of
-    /// the invocations they are written first. That is a race, unless both accesses are atomic.
-    pub(super) fn without(mut self, sets: &Sets) -> Option<Self> {
-        let change = self.raw.kind == AccessKind::AtomicChange;
-        for set in sets.of(self.word) {
-            // A change does not give a changed word its first value.
-            let writes = set.kind.writes() && !(change && set.kind == AccessKind::AtomicChange);
-            if writes && sets.has_other(set, self.raw.actor) {
-                self.missing &= !set.mask;
-            }
+    /// Returns the read without the bytes that another accessor writes: in another order of the invocations they are
+    /// written first. That is a race, unless both accesses are atomic.
+    fn without(mut self, writers: &Writers) -> Option<Self> {
+        self.missing &= !writers.of_others(self.raw.actor, false);
+        // A change does not give a changed word its first value.
+        if self.raw.kind != AccessKind::AtomicChange {
+            self.missing &= !writers.of_others(self.raw.actor, true);
         }
         (self.missing != 0).then_some(self)
     }
 
-    /// Adds the read to a list, without the bytes that another accessor writes.
-    pub(super) fn find(self, list: &mut List, names: &Names<'_>, memories: &Memories, sets: &Sets) {
-        let Some(Self { raw, region, word, missing }) = self.without(sets) else { return };
+    /// Adds the read to a list.
+    pub(super) fn add(self, list: &mut List, names: &Names<'_>, memories: &Memories) {
+        let Self { raw, region, word, missing } = self;
         let byte = byte_of(memories, word, region, missing);
         let variable = names.variable(region, byte).map_or(usize::MAX, |(variable, _)| variable.index());
         let key = Key::Unwritten { site: raw.site, variable };

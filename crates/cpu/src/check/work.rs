@@ -1,0 +1,55 @@
+//! The steps that the analysis of accesses takes.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// Is the number of steps after which the analysis looks whether the launch has to end.
+const BETWEEN_LOOKS: u64 = 1 << 14;
+
+/// Counts the steps of the analysis, and ends it when the launch has to end.
+pub(super) struct Work<'r> {
+    stop: &'r AtomicBool,
+    /// Counts the steps until the next look at `stop`.
+    left: u64,
+    is_stopped: bool,
+    /// Counts the pairs of sets that were compared.
+    #[cfg(test)]
+    pub(super) pairs: u64,
+}
+
+impl<'r> Work<'r> {
+    /// Counts no step yet.
+    pub(super) fn new(stop: &'r AtomicBool) -> Self {
+        Self {
+            stop,
+            left: BETWEEN_LOOKS,
+            is_stopped: false,
+            #[cfg(test)]
+            pairs: 0,
+        }
+    }
+
+    /// Counts steps. Returns `false` if the analysis has to end.
+    pub(super) fn goes_on(&mut self, steps: u64) -> bool {
+        if self.left > steps {
+            self.left -= steps;
+        } else {
+            self.left = BETWEEN_LOOKS;
+            self.is_stopped |= self.stop.load(Relaxed);
+        }
+        !self.is_stopped
+    }
+
+    /// Counts pairs of sets that are compared.
+    pub(super) fn compares(&mut self, pairs: usize) -> bool {
+        #[cfg(test)]
+        {
+            self.pairs += pairs as u64;
+        }
+        self.goes_on(pairs as u64)
+    }
+
+    /// Returns `true` if the analysis has ended early.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.is_stopped
+    }
+}
