@@ -82,6 +82,9 @@ pub struct Element {
 pub struct Race {
     /// Is the scalar.
     pub element: Element,
+    /// Is `true` for a scalar of a buffer: `storageBarrier` orders its accesses within a workgroup. Accesses to a variable
+    /// of the workgroup are ordered by `workgroupBarrier`.
+    pub in_buffer: bool,
     /// Is the access that comes first in the text.
     pub one: Access,
     /// Is the other access.
@@ -282,12 +285,19 @@ impl Display for Mistake {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::RaceInWorkgroup(race) => {
+                let barrier = if race.in_buffer { "storageBarrier" } else { "workgroupBarrier" };
                 let path = &race.element.path;
-                write!(f, "two invocations of a workgroup access `{path}` without a barrier between them")?;
+                write!(
+                    f,
+                    "two invocations of a workgroup access `{path}` without a `{barrier}` between them"
+                )?;
+                if race.in_buffer {
+                    write!(f, ", which orders accesses to buffers")?;
+                }
                 write_race(f, race)
             }
             Self::RaceBetweenWorkgroups(race) => {
-                write!(f, "two workgroups access `{}`, and no barrier orders them", race.element.path)?;
+                write!(f, "two workgroups access `{}`, and no barrier orders workgroups", race.element.path)?;
                 write_race(f, race)
             }
             Self::UnwrittenRead { element, access } => {

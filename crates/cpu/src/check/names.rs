@@ -119,7 +119,8 @@ impl<'k> Names<'k> {
         let (one, other) = (self.access(one), self.access(other));
         let at = |access: &Access| access.step.place.as_ref().map(|place| (place.line, place.column));
         let (one, other) = if at(&one) <= at(&other) { (one, other) } else { (other, one) };
-        Race { element: self.element(region, byte), one, other }
+        let in_buffer = usize::from(region) < self.program.buffers().len();
+        Race { element: self.element(region, byte), in_buffer, one, other }
     }
 
     /// Names the scalar at a byte of a region.

@@ -15,7 +15,7 @@ var<workgroup> w: array<u32, 64>;
     let texts: Vec<String> = findings.iter().map(ToString::to_string).collect();
     assert_eq!(
         texts[0],
-        "kernel `k`: two invocations of a workgroup access `w[0]` without a barrier between them
+        "kernel `k`: two invocations of a workgroup access `w[0]` without a `workgroupBarrier` between them
   invocation [0, 0, 0] of workgroup [0, 0, 0] writes at k.wgsl:4:2
     w[i] = i;
     ^
@@ -26,7 +26,8 @@ var<workgroup> w: array<u32, 64>;
     );
     assert_eq!(
         texts[1],
-        "kernel `k`: two invocations of a workgroup access `out[0].y` without a barrier between them
+        "kernel `k`: two invocations of a workgroup access `out[0].y` without a `storageBarrier` between them, \
+which orders accesses to buffers
   invocation [0, 0, 0] of workgroup [0, 0, 0] writes at k.wgsl:5:5
     out[i / 2u].y = w[63u - i];
     ^
@@ -35,6 +36,30 @@ var<workgroup> w: array<u32, 64>;
     ^
   = 32 times in all"
     );
+}
+
+#[test]
+fn a_race_names_the_barrier_that_orders_its_memory() {
+    let text = |barrier: &str| {
+        format!(
+            "@group(0) @binding(0) var<storage, read_write> out: array<u32>;
+@compute @workgroup_size(4) fn k(@builtin(local_invocation_index) i: u32) {{
+    out[i] = i;
+    {barrier}();
+    if out[3u - i] == 9u {{ return; }}
+}}"
+        )
+    };
+    let findings = Launch::new(Kernel::text(text("workgroupBarrier"))).check(0);
+    let shown = findings[0].to_string();
+    assert!(
+        shown.contains("without a `storageBarrier` between them, which orders accesses to buffers"),
+        "{shown}"
+    );
+    assert_eq!(Launch::new(Kernel::text(text("storageBarrier"))).check(0), []);
+    let findings = Launch::new(Kernel::text(text("storageBarrier"))).groups(2).check(0);
+    let shown = findings[0].to_string();
+    assert!(shown.contains("two workgroups access `out[0]`, and no barrier orders workgroups"), "{shown}");
 }
 
 #[test]
@@ -62,7 +87,8 @@ kernel `k`: only some invocations of a workgroup come to a barrier
     ^
   invocation [1, 0, 0] of workgroup [0, 0, 0] has ended";
     let all = texts.join("\n");
-    let race = "kernel `k`: two invocations of a workgroup access `out[0]` without a barrier between them";
+    let race =
+        "kernel `k`: two invocations of a workgroup access `out[0]` without a `storageBarrier` between them";
     assert!(all.contains(race), "{all}");
     let rest: Vec<&str> = texts.iter().filter(|text| !text.starts_with(race)).map(String::as_str).collect();
     assert_eq!(rest.join("\n"), expected);
