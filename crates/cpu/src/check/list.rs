@@ -31,6 +31,14 @@ struct Entry {
     mistake: Mistake,
 }
 
+impl Entry {
+    /// Returns the file, the line and the column of the mistake.
+    fn place(&self) -> Option<(&str, usize, usize)> {
+        let place = self.mistake.step().place.as_ref();
+        place.map(|place| (&place.label[..], place.line, place.column))
+    }
+}
+
 /// Collects findings. They do not depend on the order in which the mistakes come.
 #[derive(Default)]
 pub(super) struct List {
@@ -101,14 +109,23 @@ impl List {
 
     /// Returns the findings, in the order of their places.
     pub(super) fn finish(self, kernel: &str, most: usize) -> Vec<Finding> {
-        let entries = self.entries.into_values();
+        let mut entries: Vec<Entry> = self.entries.into_values().collect();
+        // A launch with many races has many entries. The text is made only of those whose place is among the first ones.
+        if most > 0 && most < entries.len() {
+            let by_place = |one: &Entry, other: &Entry| one.place().cmp(&other.place());
+            let (first, last, rest) = entries.select_nth_unstable_by(most - 1, by_place);
+            let after: Vec<usize> = (0..rest.len()).filter(|&at| rest[at].place() == last.place()).collect();
+            let kept = first.len() + 1 + after.len();
+            after.iter().enumerate().for_each(|(to, &from)| rest.swap(to, from));
+            entries.truncate(kept);
+        }
         let finding = |Entry { count, mistake, .. }: Entry| Finding {
             kernel: kernel.into(),
             mistake,
             count,
             launch: None,
         };
-        let mut findings: Vec<Finding> = entries.map(finding).collect();
+        let mut findings: Vec<Finding> = entries.into_iter().map(finding).collect();
         findings.sort_by_cached_key(|finding| {
             let place = finding.place();
             let at = place.map(|place| (place.label.clone(), place.line, place.column));

@@ -104,8 +104,29 @@ fn the_list_has_a_limit() {
 }";
     let mut launch = Launch::new(Kernel::text(text));
     assert_eq!(launch.check(0).len(), 3);
-    launch.options.most = 2;
-    assert_eq!(launch.check(0).len(), 2);
+    for most in 0..3 {
+        launch.options.most = most;
+        let lines: Vec<usize> =
+            launch.check(0).iter().filter_map(|finding| Some(finding.place()?.line)).collect();
+        assert_eq!(lines, [3, 4, 5][..most], "the first places are kept");
+    }
+}
+
+#[test]
+fn the_limit_keeps_the_findings_that_come_first_in_the_full_list() {
+    let body = (0..12).map(|line| format!("out[{}] = {line}u;\n", line % 3)).collect::<String>();
+    let text = format!(
+        "@group(0) @binding(0) var<storage, read_write> out: array<u32>;
+@compute @workgroup_size(2) fn k() {{
+{body}}}"
+    );
+    let mut launch = Launch::new(Kernel::text(text));
+    let all = launch.check(0);
+    assert_eq!(all.len(), 3 * (4 * 5 / 2));
+    for most in 1..all.len() {
+        launch.options.most = most;
+        assert_eq!(launch.check(0), all[..most]);
+    }
 }
 
 #[test]
