@@ -44,10 +44,6 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Names the environment variable that turns the checks of kernels on, with the value `1`.
-#[cfg(cpu_code)]
-const CHECK: &str = "FENCEPOST_CHECK";
-
 /// Holds one device and everything that is made on it: queues, events, arrays and kernels. A clone is a cheap handle.
 ///
 /// Queues, events, arrays and kernels are handles of their context too. The drop of the last handle flushes the
@@ -94,6 +90,8 @@ impl Context {
         Pending::late(FutureLate(Box::pin(async move {
             // A wrong variable is an error on every adapter.
             let recorder = options.recorder.or_variable()?;
+            #[cfg(cpu_code)]
+            CheckOptions::or_variable(options.check)?;
             #[allow(
                 clippy::infallible_destructuring_match,
                 reason = "in the browser and without the feature `cpu` there is one kind of adapter"
@@ -117,7 +115,7 @@ impl Context {
     /// Opens the CPU as a device. The threads of the context are apart from those of the device.
     #[cfg(cpu_code)]
     pub(crate) fn on_threads(options: &ContextOptions, has_threads: bool) -> Result<Context> {
-        let checks = checks_or_variable(options.check);
+        let checks = CheckOptions::or_variable(options.check)?;
         let (device, lanes) = cpu_lane::open(options.lateness, options.launch_limit, checks)?;
         let engine = Engine::new(device.clone(), lanes, options.policy, has_threads);
         Ok(Self::of(Owner::new(engine, Some(device), None, AdapterInfo::cpu())))
@@ -197,6 +195,9 @@ impl Context {
     /// the text of its kernel, in an order of the invocations that the seed chooses too, or the kernel's reference
     /// function if it has one.
     ///
+    /// # Errors
+    /// If the environment variable `FENCEPOST_CHECK` has an unknown value, the later calls of the context return `Setting`.
+    ///
     /// # Example
     /// ```
     /// use fencepost::{Context, CpuOptions};
@@ -222,9 +223,16 @@ impl Context {
     #[cfg(cpu)]
     pub(crate) fn on_faulty_cpu(options: CpuOptions, faults: CpuFaults, policy: Policy) -> Context {
         #[cfg(cpu_code)]
-        let options = CpuOptions { check: checks_or_variable(options.check), ..options };
+        let (options, wrong) = match CheckOptions::or_variable(options.check) {
+            Ok(check) => (CpuOptions { check, ..options }, None),
+            Err(error) => (options, Some(error)),
+        };
         let (device, lanes) = cpu::open_with(&options, &faults);
         let engine = Engine::new(device.clone(), lanes, policy, options.threads);
+        #[cfg(cpu_code)]
+        if let Some(error) = wrong {
+            engine.lock().queue_mut(Slot::CONTEXT).error = Some(error);
+        }
         Self::of(Owner::new(engine, Some(device), None, AdapterInfo::cpu_recorder()))
     }
 
@@ -477,12 +485,6 @@ impl Context {
         let dropped = state.drop_error.take();
         dropped.or_else(|| state.queue_mut(Slot::CONTEXT).error.take())
     }
-}
-
-/// Returns the chosen checks, or the default ones if the environment variable turns checks on.
-#[cfg(cpu_code)]
-fn checks_or_variable(chosen: Option<CheckOptions>) -> Option<CheckOptions> {
-    chosen.or_else(|| std::env::var(CHECK).is_ok_and(|value| value.trim() == "1").then(CheckOptions::default))
 }
 
 impl fmt::Debug for Context {

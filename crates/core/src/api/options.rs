@@ -44,12 +44,12 @@ pub struct ContextOptions {
     /// is relative to the working folder at the time of opening.
     pub kernel_folder: Option<PathBuf>,
     /// Checks each launch, on the CPU as a device; other adapters ignore the option. The environment variable
-    /// `FENCEPOST_CHECK=1` does the same with the default options.
+    /// `FENCEPOST_CHECK=1` does the same with the default options; a value but `0` and `1` is an error.
     ///
     /// A check finds races between invocations and between workgroups, reads of device memory that nothing wrote, indices
     /// out of range, barriers that only some invocations reach, and what [`CheckOptions`] adds.
     /// [`Context::take_findings`](crate::Context::take_findings) returns what was found, each mistake once, and the log
-    /// has it as errors. A checked kernel is interpreted, and runs two to seven times as long as an interpreted one
+    /// has it as errors. A checked kernel is interpreted, and mostly runs two to four times as long as an interpreted one
     /// without checks. A new array never has memory that an unfinished command uses, so a checked program may need more
     /// memory.
     pub check: Option<CheckOptions>,
