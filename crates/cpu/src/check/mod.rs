@@ -17,8 +17,9 @@
 //! atomic change reads its word, so each change of an unwritten word is a finding.
 //!
 //! # Cost
-//! A checked launch runs on one thread and takes two to seven times as long as an interpreted one. It uses 9 bytes for each
-//! word of a bound part of a buffer, and more for the words that the kernel accesses: 32 bytes for each instruction.
+//! A checked launch runs on one thread. It takes two to four times as long as an interpreted one if a few instructions access
+//! each word, and longer if many do. It uses 9 bytes for each word of a bound part of a buffer. It uses more for the words
+//! that the kernel accesses and may write: 32 bytes for each instruction that accesses the word.
 //!
 //! A word that one invocation accesses has no race, and neither has one that is only read, or only accessed by atomic
 //! operations. The instructions of other words are compared in pairs, once for all words with the same ones. The
