@@ -33,10 +33,10 @@ pub(super) fn share(work: &(dyn Fn() + Sync)) {
 }
 
 fn share_on(threads: &ThreadPool, work: &(dyn Fn() + Sync)) {
-    // SAFETY: only the lifetime changes. `Shared::help` calls the work between `begin` and `end`, and `close` returns when no
-    // thread is between them and none can begin. The guard calls `close` before the borrow of `work` ends, also if `work` panics.
-    let borrowed: &'static (dyn Fn() + Sync) = unsafe { std::mem::transmute(work) };
-    let shared = Arc::new(SharedWork { work: borrowed, state: Mutex::default(), left: Condvar::new() });
+    // SAFETY: only the lifetime in the type of the pointer changes. The call in `SharedWork::help` says why the work lives.
+    let pointer: *const (dyn Fn() + Sync) =
+        unsafe { std::mem::transmute::<*const (dyn Fn() + Sync + '_), _>(std::ptr::from_ref(work)) };
+    let shared = Arc::new(SharedWork { work: pointer, state: Mutex::default(), left: Condvar::new() });
     for _ in 0..threads.current_num_threads() {
         let shared = shared.clone();
         threads.spawn(move || shared.help());
@@ -49,11 +49,16 @@ fn share_on(threads: &ThreadPool, work: &(dyn Fn() + Sync)) {
 
 /// Is work that several threads execute.
 struct SharedWork {
-    work: &'static (dyn Fn() + Sync),
+    work: *const (dyn Fn() + Sync),
     state: Mutex<WorkState>,
     /// Is notified when the last helping thread has ended.
     left: Condvar,
 }
+
+// SAFETY: the work is `Sync`, so several threads may call it. The other fields are `Send` and `Sync`.
+unsafe impl Send for SharedWork {}
+// SAFETY: as above.
+unsafe impl Sync for SharedWork {}
 
 #[derive(Default)]
 struct WorkState {
@@ -74,7 +79,10 @@ impl SharedWork {
         if !self.begin() {
             return;
         }
-        let panicked = catch_unwind(AssertUnwindSafe(self.work)).is_err();
+        // SAFETY: this thread is between `begin` and `end`. `close` returns only when no thread is between them and none can
+        // begin, and the owner calls `close` before its borrow of the work ends, also if the work panics.
+        let work = unsafe { &*self.work };
+        let panicked = catch_unwind(AssertUnwindSafe(work)).is_err();
         self.end(panicked);
     }
 
