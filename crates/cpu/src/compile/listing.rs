@@ -61,6 +61,7 @@ impl Listing {
             let start = jit.get_finalized_function(id).addr();
             let _ = writeln!(lines, "{start:x} {bytes:x} fencepost::{kernel}.{lanes}.{number}");
         }
+        // `perf` looks for the map of a process in this file, and nowhere else.
         let path = format!("/tmp/perf-{}.map", std::process::id());
         let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path)?;
         file.write_all(lines.as_bytes())

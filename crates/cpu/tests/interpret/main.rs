@@ -10,6 +10,5 @@ mod order;
 mod program;
 mod random;
 mod refused;
-mod speed;
 mod subgroup;
 mod values;
