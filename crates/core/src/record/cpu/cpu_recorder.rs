@@ -29,6 +29,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+/// Is the number of steps between two yields of a thread that waits. On a machine with more threads than cores, a yield
+/// takes much longer than a step.
+const STEPS_WITHOUT_YIELD: u32 = 63;
+
 /// Configures the CPU recorder. A seed chooses the order of unordered steps, and when delays and failures happen.
 ///
 /// # Example
@@ -245,6 +249,7 @@ impl Fence for CpuFence {
 
     fn wait(&self, value: TimelineValue, limit: Duration) -> Result<TimelineValue, Lost> {
         let deadline = Instant::now() + limit;
+        let mut since_yield = 0;
         loop {
             let mut devices = lock(&self.devices);
             let reached = devices.progress(self.lane)?;
@@ -257,7 +262,11 @@ impl Fence for CpuFence {
             match delay {
                 Some(us) => std::thread::sleep(Duration::from_micros(us)),
                 None if !moved => std::thread::sleep(Duration::from_micros(20)),
-                None => std::thread::yield_now(),
+                None if since_yield < STEPS_WITHOUT_YIELD => since_yield += 1,
+                None => {
+                    since_yield = 0;
+                    std::thread::yield_now();
+                }
             }
         }
     }
