@@ -16,7 +16,7 @@ use crate::device::recorder::{Failure, Keep, LaneValue, Recorder};
 use crate::device::{CostModel, LAUNCH_LIMIT, Lane};
 use crate::error::{Kind, Result};
 use crate::memory::byte_meter::ByteMeter;
-use crate::record::cpu::run_order::{NextWork, Running, StepPart};
+use crate::record::cpu::run_order::{NextWork, Running, StepPart, TakenWork};
 use crate::record::walk::{visit, visit_node};
 use crate::work::host_code::HostCode;
 use crate::work::kernel_launch::Launch;
@@ -26,7 +26,7 @@ use fencepost_sync::backend::Fence;
 use fencepost_sync::prim::{Mutex, lock};
 use fencepost_sync::{Lost, TimelineValue};
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, TryLockError};
 use std::time::{Duration, Instant};
 
 /// Is the number of steps between two yields of a thread that waits. On a machine with more threads than cores, a yield
@@ -81,20 +81,40 @@ pub struct CpuFaults {
     pub lost_after: Option<u64>,
 }
 
-/// Holds all lanes of a device, with the batches that they still have to execute.
+/// Is a device that executes one step at a time, on the thread that asks for it.
 struct CpuDevices {
+    lanes: Mutex<CpuLanes>,
+    /// Is locked while a step executes. A host function may submit work in its step, so the lanes are not locked then.
+    executor: Mutex<Executor>,
+    failed: Arc<FailedSteps>,
+    delays: bool,
+}
+
+/// Holds all lanes of a device, with the batches that they still have to execute.
+struct CpuLanes {
     /// Chooses the order of the steps.
     rng: fastrand::Rng,
-    delays: bool,
     /// Counts the steps until the loss that the faults inject.
     steps_left: Option<u64>,
     lost: Option<Lost>,
     lanes: Vec<CpuLane>,
+}
+
+/// Holds what the execution of a step uses.
+struct Executor {
     clock: DeviceClock,
     staging: Arc<ByteMeter>,
-    failed: Arc<FailedSteps>,
     launch_limit: Duration,
     checks: Option<Arc<KernelChecks>>,
+}
+
+/// Is a step that a lane executes next.
+struct ChosenStep {
+    lane: usize,
+    /// Is `None` in a batch without steps.
+    work: Option<TakenWork>,
+    /// Seeds the order of the invocations of a launch.
+    seed: u64,
 }
 
 #[derive(Default)]
@@ -104,7 +124,7 @@ struct CpuLane {
 }
 
 struct CpuRecorder {
-    devices: Arc<Mutex<CpuDevices>>,
+    devices: Arc<CpuDevices>,
     lane: usize,
     /// Chooses the submissions that are refused.
     rng: fastrand::Rng,
@@ -112,7 +132,7 @@ struct CpuRecorder {
 }
 
 struct CpuFence {
-    devices: Arc<Mutex<CpuDevices>>,
+    devices: Arc<CpuDevices>,
     lane: usize,
 }
 
@@ -132,18 +152,22 @@ pub(crate) fn open_with(options: &CpuOptions, faults: &CpuFaults) -> (Arc<CpuDev
         device.checks = options.check.map(|options| Arc::new(KernelChecks::new(options)));
     }
     let device = Arc::new(device);
-    let devices = Arc::new(Mutex::new(CpuDevices {
-        rng: fastrand::Rng::with_seed(options.seed),
-        delays: faults.delays,
-        steps_left: faults.lost_after,
-        lost: None,
-        lanes: (0..count).map(|_| CpuLane::default()).collect(),
-        clock: DeviceClock::new(),
-        staging: device.staging.clone(),
+    let devices = Arc::new(CpuDevices {
+        lanes: Mutex::new(CpuLanes {
+            rng: fastrand::Rng::with_seed(options.seed),
+            steps_left: faults.lost_after,
+            lost: None,
+            lanes: (0..count).map(|_| CpuLane::default()).collect(),
+        }),
+        executor: Mutex::new(Executor {
+            clock: DeviceClock::new(),
+            staging: device.staging.clone(),
+            launch_limit: options.launch_limit,
+            checks: device.checks.clone(),
+        }),
         failed: device.failed.clone(),
-        launch_limit: options.launch_limit,
-        checks: device.checks.clone(),
-    }));
+        delays: faults.delays,
+    });
     let lane = |lane: usize| Lane {
         recorder: Box::new(CpuRecorder {
             devices: devices.clone(),
@@ -180,26 +204,52 @@ impl Recorder for CpuRecorder {
             return Err(Failure { step, error: Kind::Device { object, message }.into(), lost: false });
         }
         let running = Running::new(steps, waits, signal);
-        lock(&self.devices).lanes[self.lane].batches.push_back(running);
+        lock(&self.devices.lanes).lanes[self.lane].batches.push_back(running);
         Ok(None)
     }
 }
 
 impl CpuDevices {
-    /// Executes one of the steps that may come next. Returns `false` if there is none or the device is lost.
-    fn step(&mut self) -> bool {
+    /// Executes one of the steps that may come next. Returns `false` if there is none, the device is lost, or a step
+    /// executes already: then another thread called this, or the host function in the step did.
+    fn step(&self) -> bool {
+        let mut executor = match self.executor.try_lock() {
+            Ok(executor) => executor,
+            Err(TryLockError::WouldBlock) => return false,
+            Err(TryLockError::Poisoned(_)) => panic!("bug: a panic held the executor"),
+        };
+        let chosen = lock(&self.lanes).choose(&self.failed);
+        let Some(chosen) = chosen else { return false };
+        let next = chosen.work.as_ref().map(TakenWork::work);
+        if let Some(next) = next.filter(|next| !self.failed.contain(next.step)) {
+            executor.execute(&next, chosen.seed, &self.failed);
+        }
+        lock(&self.lanes).finish(chosen.lane);
+        true
+    }
+
+    /// Returns a time to sleep in one of four calls, if the faults delay the device.
+    fn delay(&self) -> Option<Duration> {
+        let micros = self.delays.then(|| lock(&self.lanes).rng.u64(0..200));
+        micros.filter(|&micros| micros > 150).map(Duration::from_micros)
+    }
+}
+
+impl CpuLanes {
+    /// Takes one of the steps that may come next. Returns `None` if there is none or the device is lost.
+    fn choose(&mut self, failed: &FailedSteps) -> Option<ChosenStep> {
         let choices: Vec<usize> = (0..self.lanes.len()).map(|lane| self.choices(lane)).collect();
         let all: usize = choices.iter().sum();
         if all == 0 || self.lost.is_some() {
-            return false;
+            return None;
         }
-        self.lost = self.failed.loss();
+        self.lost = failed.loss();
         if self.lost.is_some() {
-            return false;
+            return None;
         }
         if self.steps_left == Some(0) {
             self.lost = Some(Lost { reason: "loss injected by `CpuFaults::lost_after`".into() });
-            return false;
+            return None;
         }
         self.steps_left = self.steps_left.map(|left| left - 1);
         let (mut lane, mut choice) = (0, self.rng.usize(..all));
@@ -207,16 +257,8 @@ impl CpuDevices {
             choice -= choices[lane];
             lane += 1;
         }
-        let next = self.lanes[lane].batches[0].take(choice);
-        let seed = self.rng.u64(1..);
-        if let Some(next) = next.filter(|next| !self.failed.contain(next.step)) {
-            let checks = self.checks.as_deref();
-            let launches =
-                AtOnce { seed, next: &next, failed: &self.failed, launch_limit: self.launch_limit, checks };
-            execute(&next, &mut CpuVisitor::new(&mut self.clock, &self.staging, launches, checks));
-        }
-        self.finish(lane);
-        true
+        let work = self.lanes[lane].batches[0].take(choice);
+        Some(ChosenStep { lane, work, seed: self.rng.u64(1..) })
     }
 
     /// Counts the steps of a lane that may come next.
@@ -235,32 +277,34 @@ impl CpuDevices {
             lane.completed = running.signal;
         }
     }
+
+    /// Returns the value that the lane has completed, or the loss of the device.
+    fn progress(&self, lane: usize) -> Result<TimelineValue, Lost> {
+        self.lost.clone().map_or(Ok(self.lanes[lane].completed), Err)
+    }
 }
 
 impl Fence for CpuFence {
     fn completed(&self) -> Result<TimelineValue, Lost> {
-        let mut devices = lock(&self.devices);
         // The device has no thread of its own, so a poll executes up to two steps.
-        for _ in 0..devices.rng.usize(0..3) {
-            devices.step();
+        let steps = lock(&self.devices.lanes).rng.usize(0..3);
+        for _ in 0..steps {
+            self.devices.step();
         }
-        devices.progress(self.lane)
+        lock(&self.devices.lanes).progress(self.lane)
     }
 
     fn wait(&self, value: TimelineValue, limit: Duration) -> Result<TimelineValue, Lost> {
         let deadline = Instant::now() + limit;
         let mut since_yield = 0;
         loop {
-            let mut devices = lock(&self.devices);
-            let reached = devices.progress(self.lane)?;
+            let reached = lock(&self.devices.lanes).progress(self.lane)?;
             if reached >= value || Instant::now() >= deadline {
                 return Ok(reached);
             }
-            let moved = devices.step();
-            let delay = devices.delays.then(|| devices.rng.u64(0..200)).filter(|&us| us > 150);
-            drop(devices);
-            match delay {
-                Some(us) => std::thread::sleep(Duration::from_micros(us)),
+            let moved = self.devices.step();
+            match self.devices.delay() {
+                Some(delay) => std::thread::sleep(delay),
                 None if !moved => std::thread::sleep(Duration::from_micros(20)),
                 None if since_yield < STEPS_WITHOUT_YIELD => since_yield += 1,
                 None => {
@@ -272,22 +316,20 @@ impl Fence for CpuFence {
     }
 }
 
-impl CpuDevices {
-    /// Returns the value that the lane has completed, or the loss of the device.
-    fn progress(&self, lane: usize) -> Result<TimelineValue, Lost> {
-        self.lost.clone().map_or(Ok(self.lanes[lane].completed), Err)
+impl Executor {
+    /// Executes an operation.
+    fn execute(&mut self, next: &NextWork<'_>, seed: u64, failed: &FailedSteps) {
+        let checks = self.checks.as_deref();
+        let launches = AtOnce { seed, next, failed, launch_limit: self.launch_limit, checks };
+        let mut visitor = CpuVisitor::new(&mut self.clock, &self.staging, launches, checks);
+        let executed = match next.part {
+            StepPart::Whole => visit(&mut visitor, 0, &next.step.work),
+            StepPart::Node(graph, node) => visit_node(&mut visitor, 0, graph, node),
+            StepPart::End => Ok(()),
+        };
+        visitor.settle();
+        debug_assert!(executed.is_ok(), "bug: a step of the CPU recorder returned an error");
     }
-}
-
-/// Executes an operation.
-fn execute<'e>(next: &NextWork<'e>, visitor: &mut CpuVisitor<'e, '_, AtOnce<'_>>) {
-    let executed = match next.part {
-        StepPart::Whole => visit(visitor, 0, &next.step.work),
-        StepPart::Node(graph, node) => visit_node(visitor, 0, graph, node),
-        StepPart::End => Ok(()),
-    };
-    visitor.settle();
-    debug_assert!(executed.is_ok(), "bug: a step of the CPU recorder returned an error");
 }
 
 /// Executes each launch when the operation is visited. The seed chooses the order of the invocations.

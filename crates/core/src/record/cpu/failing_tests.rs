@@ -322,6 +322,39 @@ fn a_wait_for_the_device_in_a_host_function_is_an_error() {
 }
 
 #[test]
+fn a_host_function_may_enqueue_and_flush_work_of_its_context() {
+    let without_threads = || Context::on_cpu(CpuOptions { threads: false, ..CpuOptions::default() });
+    let contexts = [context(LIMIT, false), without_threads()].into_iter().chain((0..4).map(seeded));
+    for ctx in contexts {
+        let (arrays, of_function) = channel();
+        let held = Mutex::new(Some((arrays, ctx.clone())));
+        let (ends, ended) = channel();
+        let outside = ctx.clone();
+        // A deadlock would hold the thread of the test.
+        std::thread::spawn(move || {
+            launch_function(&outside, move || {
+                let Some((arrays, inner)) = held.lock().expect("one call").take() else { return };
+                let other = inner.queue("other");
+                let mut y = other.zeros::<u32, 1>([8]).expect("memory");
+                for value in 0..100 {
+                    other.fill(&mut y, value).expect("no error");
+                    other.flush().expect("no error");
+                    assert!(!other.is_complete().expect("no error"), "the device executes this function");
+                }
+                drop(other.ones::<u32, 1>([8]).expect("memory"));
+                drop(other);
+                arrays.send(y).expect("the test receives");
+            });
+            outside.synchronize().wait().expect("the device goes on");
+            ends.send(()).expect("the test receives");
+        });
+        ended.recv_timeout(Duration::from_secs(60)).expect("the function returns");
+        let y = of_function.recv().expect("the function has run");
+        assert_eq!(ctx.queue("third").read(&y).wait().expect("the device goes on"), [99; 8]);
+    }
+}
+
+#[test]
 fn a_host_function_may_drop_the_last_handle_of_its_context() {
     let ctx = context(LIMIT, false);
     let (go, told) = channel::<()>();

@@ -14,7 +14,13 @@ struct Unit {
     node: Option<u32>,
 }
 
-/// Is the operation that may come next, for the caller to execute.
+/// Is an operation that was taken from its batch, for the caller to execute.
+pub(crate) struct TakenWork {
+    steps: Arc<Vec<Step>>,
+    unit: Unit,
+}
+
+/// Is the operation that the caller executes next.
 pub(crate) struct NextWork<'r> {
     /// Is the step of the operation.
     pub(crate) step: &'r Step,
@@ -68,7 +74,7 @@ impl Running {
 
     /// Takes the ready operation `choice`. Operations that waited only for this one become ready. Returns `None` in a
     /// batch without steps.
-    pub(crate) fn take(&mut self, choice: usize) -> Option<NextWork<'_>> {
+    pub(crate) fn take(&mut self, choice: usize) -> Option<TakenWork> {
         let at = (choice < self.ready.len()).then(|| self.ready.swap_remove(choice))?;
         for &after in &self.next[at as usize] {
             let missing = &mut self.missing[after as usize];
@@ -77,19 +83,24 @@ impl Running {
                 self.ready.push(after);
             }
         }
-        let Unit { step, node } = self.units[at as usize];
-        let step = &self.steps[step as usize];
-        let part = match (&step.work, node) {
-            (Work::Graph(graph), Some(node)) => StepPart::Node(GraphStep::of(&**graph), node),
-            (Work::Graph(_), None) => StepPart::End,
-            _ => StepPart::Whole,
-        };
-        Some(NextWork { step, part })
+        Some(TakenWork { steps: self.steps.clone(), unit: self.units[at as usize] })
     }
 
     /// Returns `true` if all operations were taken. While operations are left, at least one of them is ready.
     pub(crate) fn is_over(&self) -> bool {
         self.ready.is_empty()
+    }
+}
+
+impl TakenWork {
+    pub(crate) fn work(&self) -> NextWork<'_> {
+        let step = &self.steps[self.unit.step as usize];
+        let part = match (&step.work, self.unit.node) {
+            (Work::Graph(graph), Some(node)) => StepPart::Node(GraphStep::of(&**graph), node),
+            (Work::Graph(_), None) => StepPart::End,
+            _ => StepPart::Whole,
+        };
+        NextWork { step, part }
     }
 }
 
