@@ -1,6 +1,6 @@
 //! D06, R07: the CPU as a device, which every machine has, and its checks of kernels.
 
-use crate::common::{Case, Subject, case};
+use crate::common::{Case, Subject, case, dump};
 use fencepost::kernel_check::Mistake;
 use fencepost::prelude::*;
 use fencepost::{AdapterChoice, CheckOptions, ContextOptions, Kind, args};
@@ -17,6 +17,7 @@ pub fn cases() -> Vec<Case> {
     vec![
         case("d06_the_cpu_runs_the_text_of_a_kernel_on_every_machine", runs),
         case("d06_an_endless_kernel_on_the_cpu_fails_its_queue_and_the_device_goes_on", endless),
+        case("d06_a_long_launch_on_the_cpu_holds_up_no_other_context", beside_a_long_launch),
         case("r07_a_check_reports_a_race_and_nothing_of_a_correct_kernel", checks),
         case("r07_a_check_reports_a_read_of_memory_that_nothing_wrote", unwritten),
         case("r07_a_mistake_fails_the_queue_of_its_launch_if_the_program_wants", fails),
@@ -72,6 +73,43 @@ fn endless(subject: &Subject) {
     queue.fill(&mut out, 1).unwrap();
     queue.launch_dyn(&kernel, Grid::threads([8]), args![out = &mut out]).unwrap();
     assert_eq!(queue.read(&out).wait().unwrap(), [1; 8]);
+}
+
+/// Opens two contexts on the CPU, which share the threads of the process. The first one executes a launch that keeps all
+/// threads busy until its limit. The second one must have its results before that. On a slow machine they may be late, so
+/// the test repeats with a longer limit.
+fn beside_a_long_launch(subject: &Subject) {
+    let text = "@group(0) @binding(0) var<storage, read_write> out: array<u32>;
+        @compute @workgroup_size(4) fn endless() { while out[0] == 0u { } }
+        @compute @workgroup_size(64) fn adds(@builtin(global_invocation_id) id: vec3<u32>) {
+            for (var i = 0u; i < 20u; i++) { out[id.x] += i; }
+        }";
+    for limit in [300, 1_000, 5_000].map(Duration::from_millis) {
+        let options =
+            ContextOptions { adapter: AdapterChoice::Cpu, launch_limit: limit, ..ContextOptions::default() };
+        let ctx = Context::with_options(options).wait().unwrap();
+        subject.watch(&ctx);
+        let (queue, kernel) = (ctx.queue("long"), ctx.kernel_from(text, "endless").unwrap());
+        let mut zeros = queue.zeros::<u32, 1>([8]).unwrap();
+        let before = dump::submitted(&ctx);
+        queue.launch_dyn(&kernel, Grid::groups([64]), args![out = &mut zeros]).unwrap();
+        let end = queue.marker();
+        queue.flush().unwrap();
+        dump::until(|| dump::submitted(&ctx) > before);
+
+        let other = cpu(subject, None);
+        let (queue, kernel) = (other.queue("short"), other.kernel_from(text, "adds").unwrap());
+        let mut sums = queue.zeros::<u32, 1>([1 << 15]).unwrap();
+        queue.launch_dyn(&kernel, Grid::threads([1 << 15]), args![out = &mut sums]).unwrap();
+        assert!(queue.read(&sums).wait().unwrap().iter().all(|&sum| sum == 190));
+        let in_time = !matches!(end.is_complete(), Ok(true) | Err(_));
+        let error = end.wait().unwrap_err();
+        assert!(matches!(error.kind(), Kind::LaunchTooLong { .. }), "{error}");
+        if in_time {
+            return;
+        }
+    }
+    panic!("the results came only after the long launch of the other context");
 }
 
 fn checks(subject: &Subject) {
