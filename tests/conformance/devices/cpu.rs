@@ -80,7 +80,11 @@ fn endless(subject: &Subject) {
 /// the test repeats with a longer limit.
 fn beside_a_long_launch(subject: &Subject) {
     let text = "@group(0) @binding(0) var<storage, read_write> out: array<u32>;
-        @compute @workgroup_size(4) fn endless() { while out[0] == 0u { } }
+        @compute @workgroup_size(4) fn hours(@builtin(global_invocation_id) id: vec3<u32>) {
+            var x = id.x;
+            for (var i = 0u; i < 1000000u; i++) { x = x * 1664525u + 1013904223u; }
+            out[id.x] = x;
+        }
         @compute @workgroup_size(64) fn adds(@builtin(global_invocation_id) id: vec3<u32>) {
             for (var i = 0u; i < 20u; i++) { out[id.x] += i; }
         }";
@@ -89,10 +93,10 @@ fn beside_a_long_launch(subject: &Subject) {
             ContextOptions { adapter: AdapterChoice::Cpu, launch_limit: limit, ..ContextOptions::default() };
         let ctx = Context::with_options(options).wait().unwrap();
         subject.watch(&ctx);
-        let (queue, kernel) = (ctx.queue("long"), ctx.kernel_from(text, "endless").unwrap());
-        let mut zeros = queue.zeros::<u32, 1>([8]).unwrap();
+        let (queue, kernel) = (ctx.queue("long"), ctx.kernel_from(text, "hours").unwrap());
+        let mut zeros = queue.zeros::<u32, 1>([1 << 17]).unwrap();
         let before = dump::submitted(&ctx);
-        queue.launch_dyn(&kernel, Grid::groups([64]), args![out = &mut zeros]).unwrap();
+        queue.launch_dyn(&kernel, Grid::threads([1 << 17]), args![out = &mut zeros]).unwrap();
         let end = queue.marker();
         queue.flush().unwrap();
         dump::until(|| dump::submitted(&ctx) > before);

@@ -58,7 +58,7 @@ struct Shared<'k> {
     cells: Vec<Cells<'k>>,
     groups: [u32; 3],
     all: u64,
-    /// Counts the workgroups of a piece.
+    /// Counts the workgroups of the largest piece.
     piece: u64,
     /// Is the first workgroup that no thread has taken.
     next: AtomicU64,
@@ -161,11 +161,9 @@ impl<'k> Shared<'k> {
 
     /// Executes the next piece. Returns `false` if there is none left.
     fn run_piece(&self) -> bool {
-        let start = self.next.fetch_add(self.piece, Ordering::Relaxed);
-        if start >= self.all || self.error.get().is_some() {
-            return false;
-        }
-        let ended = self.kernel.run_groups(&self.run(start..(start + self.piece).min(self.all)));
+        let taken = take(&self.next, self.all, self.piece).filter(|_| self.error.get().is_none());
+        let Some(range) = taken else { return false };
+        let ended = self.kernel.run_groups(&self.run(range));
         self.note(ended.map_err(|fault| ended_early(self.kept.launch, &fault, self.limit)));
         true
     }
@@ -200,6 +198,15 @@ impl<'k> Shared<'k> {
     }
 }
 
+/// Takes the next of `all` workgroups, at most `piece` of them. The pieces grow from one workgroup on, so that a thread that
+/// works alone soon knows whether the workgroups take long.
+fn take(next: &AtomicU64, all: u64, piece: u64) -> Option<Range<u64>> {
+    let behind = |start: u64| start + piece.min(start + 1).min(all - start);
+    let take = |start| (start < all).then(|| behind(start));
+    let start = next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).ok()?;
+    Some(start..behind(start))
+}
+
 /// Executes all workgroups of the launches. Other threads help if the work takes long.
 fn run_shared(launches: &[Shared<'_>]) {
     let next = || launches.iter().any(Shared::run_piece);
@@ -207,6 +214,29 @@ fn run_shared(launches: &[Shared<'_>]) {
     while next() {
         if begun.elapsed() > ALONE && launches.iter().any(Shared::has_more) {
             helper_threads::share(&|| while next() {});
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_grow_from_one_workgroup_and_cover_a_grid_once() {
+        for (all, piece) in [(1, 1), (2, 1), (7, 3), (64, 4), (1 << 20, 1 << 12), (u64::MAX, u64::MAX / 16)] {
+            let next = AtomicU64::new(0);
+            let mut sizes = Vec::new();
+            let mut end = 0;
+            while let Some(range) = take(&next, all, piece) {
+                assert_eq!(range.start, end, "pieces of {all} workgroups");
+                end = range.end;
+                sizes.push(range.end - range.start);
+            }
+            assert_eq!((end, sizes[0]), (all, 1));
+            assert!(sizes.iter().all(|&size| (1..=piece).contains(&size)), "{sizes:?}");
+            let (last, before) = sizes.split_last().expect("a piece");
+            assert!(before.is_sorted() && *last <= piece, "{sizes:?}");
         }
     }
 }
