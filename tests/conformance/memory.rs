@@ -1,6 +1,7 @@
 //! Holds the tests of the rules of memory: bytes arrive in the right place and order, and no read returns a stale byte.
 
 mod between_contexts;
+mod bits;
 mod copies;
 mod exhausted;
 mod limits;
@@ -27,6 +28,7 @@ pub fn cases() -> Vec<Case> {
         reads::cases(),
         pinned::cases(),
         copies::cases(),
+        bits::cases(),
         regions::cases(),
         region_forms::cases(),
         region_order::cases(),

@@ -71,6 +71,33 @@ impl<T: Element, const N: usize> Element for [T; N] {
     const DTYPE: DType = DType::Array(&T::DTYPE, N);
 }
 
+/// An element whose bits are a value of the type `U` too: a number of the same size, or a vector of such numbers.
+///
+/// # Example
+/// ```
+/// use fencepost::SameBits;
+/// fn bits<T: SameBits<U>, U: bytemuck::Pod>(value: T) -> U {
+///     bytemuck::cast(value)
+/// }
+/// assert_eq!(bits::<f32, u32>(1.0), 0x3F80_0000);
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "the bits of `{Self}` are not a `{U}`",
+    label = "not a number of the same size",
+    note = "the bits of f32, i32 and u32 are each other's, so are those of f64, i64 and u64, of half::f16, i16 and u16, of i8 and u8, and of arrays `[T; N]` of them"
+)]
+pub trait SameBits<U>: Element {}
+
+macro_rules! same_bits {
+    (@each [$($from:ty),*] $to:tt) => {$( same_bits!(@one $from, $to); )*};
+    (@one $from:ty, [$($to:ty),*]) => {$( impl SameBits<$to> for $from {} )*};
+    ($($all:tt)*) => {$( same_bits!(@each $all $all); )*};
+}
+
+same_bits!([f32, i32, u32][f64, i64, u64][half::f16, i16, u16][i8, u8]);
+
+impl<T: SameBits<U>, U, const N: usize> SameBits<[U; N]> for [T; N] {}
+
 /// A value that a launch can pass as a parameter: any [`Element`], and `bool`, which the shader declares as `u32`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a type that a kernel takes as a parameter",

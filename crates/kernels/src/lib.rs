@@ -42,7 +42,7 @@ pub use args::{
 };
 pub use check::{ArgumentSlot, Plan, check, check_access, check_argument, check_complete, check_dyn};
 pub use dtype::{DType, FieldType, Scalar, StructType};
-pub use element::{Element, Number, Param};
+pub use element::{Element, Number, Param, SameBits};
 pub use error::{Error, Excerpt, Names, Result};
 pub use interface::{Access, Binding, Interface, Needs, Override, ParamField, Params};
 pub use layout::ParamsBlock;

@@ -98,6 +98,8 @@ pub fn table() -> Vec<Verb> {
         no_node("priority", |_, q| { q.priority(); Ok(()) }),
         no_node("is_timed", |_, q| { q.is_timed(); Ok(()) }),
         no_node("take_error", |_, q| { assert!(q.take_error().is_none()); Ok(()) }),
+        no_node("kernel", |_, q| q.kernel::<Mix>().map(drop)),
+        no_node("kernel_with", |_, q| q.kernel_with::<Mix>(&[("WORKGROUP", 32.0)]).map(drop)),
         // Order.
         no_node("marker", |_, q| { q.marker(); Ok(()) }),
         no_node("marker_with", |_, q| { q.marker_with(EventOptions::default()); Ok(()) }),

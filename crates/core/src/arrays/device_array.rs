@@ -6,7 +6,7 @@ use crate::memory::array_shape::ArrayShape;
 use crate::memory::region_iter::PaddedShape;
 use crate::memory::shape::count;
 use crate::work::span::Span;
-use fencepost_kernels::{BufferArg, DType, Element, TypedBuffer};
+use fencepost_kernels::{BufferArg, DType, Element, SameBits, TypedBuffer};
 use std::any::Any;
 use std::fmt;
 use std::marker::PhantomData;
@@ -208,6 +208,27 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
             return Err(Kind::Shape { object, found, expected, remedy }.into());
         }
         Ok(DeviceArray::new(self.array.clone(), shape))
+    }
+
+    /// Returns an array with the same bits, as elements of another type. It shares the memory and has the same shape and
+    /// padding. No bit is converted.
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let x = queue.array(&[1.0_f32, -0.0])?;
+    /// assert_eq!(queue.read(&x.cast_bits::<u32>()).wait()?, [0x3F80_0000, 0x8000_0000]);
+    /// queue.fill(&mut x.cast_bits::<u32>(), 0x4000_0000)?;
+    /// assert_eq!(queue.read(&x).wait()?, [2.0, 2.0]);
+    /// # drop(ctx);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    pub fn cast_bits<U: Element>(&self) -> DeviceArray<U, D>
+    where
+        T: SameBits<U>,
+    {
+        let array = ArrayRef { dtype: U::DTYPE, ..self.array.clone() };
+        DeviceArray::padded(array, self.shape.shape, self.shape.padded)
     }
 }
 

@@ -4,6 +4,7 @@ use crate::api::context::Context;
 use crate::api::context::compile_job::Job;
 use crate::api::context::kernel_later::KernelLate;
 use crate::api::kernel::{DynKernel, Kernel};
+use crate::api::queue::CommandQueue;
 #[cfg(cpu)]
 use crate::error::Kind;
 use crate::error::Result;
@@ -21,6 +22,12 @@ use std::sync::Arc;
 fn typed<F: KernelArgs>(owner: &Owner, inner: Arc<KernelInner>, fields: &[ArgField]) -> Result<Kernel<F>> {
     let plan = Arc::new(fencepost_kernels::check(&inner.interface, fields)?);
     Ok(Kernel { inner, plan, owner: owner.clone(), args: PhantomData })
+}
+
+/// Compiles the kernel of an argument struct.
+fn compiled<A: KernelArgs>(owner: &Owner, overrides: &[(&str, f64)]) -> Result<Kernel<A::Family>> {
+    let inner = Job::new(A::source()?, A::entry(), overrides).run(owner)?;
+    typed(owner, inner, &A::fields())
 }
 
 impl Context {
@@ -44,8 +51,7 @@ impl Context {
     /// # Errors
     /// Returns the errors of [`kernel`](Self::kernel), and [`Kind::Kernel`] for a name that the shader does not have.
     pub fn kernel_with<A: KernelArgs>(&self, overrides: &[(&str, f64)]) -> Result<Kernel<A::Family>> {
-        let inner = Job::new(A::source()?, A::entry(), overrides).run(&self.owner)?;
-        typed(&self.owner, inner, &A::fields())
+        compiled::<A>(&self.owner, overrides)
     }
 
     /// Compiles an entry point of a WGSL text. Each launch checks its arguments.
@@ -198,6 +204,47 @@ impl Context {
         cpu.host_kernel(entry, kernel);
         self.owner.kernels().clear(); // later calls make kernels with the new function
         Ok(())
+    }
+}
+
+impl CommandQueue {
+    /// Compiles the kernel of an argument struct for the context of the queue, as [`Context::kernel`] does. Verbs of a
+    /// library need only the queue.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Context::kernel`].
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// #[derive(KernelArgs)]
+    /// #[kernel(source = "saxpy.wgsl")]
+    /// struct Saxpy<'a> {
+    ///     a: f32,
+    ///     x: &'a DeviceArray<f32>,
+    ///     y: &'a mut DeviceArray<f32>,
+    /// }
+    ///
+    /// /// Enqueues y = a x + y.
+    /// fn saxpy(queue: &CommandQueue, a: f32, x: &DeviceArray<f32>, y: &mut DeviceArray<f32>) -> fencepost::Result<()> {
+    ///     queue.launch(&queue.kernel::<Saxpy>()?, Grid::threads([y.len()]), Saxpy { a, x, y })
+    /// }
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (x, mut y) = (ctx.array(&[1.0, 2.0])?, ctx.full([2], 1.0)?);
+    /// saxpy(&queue, 10.0, &x, &mut y)?;
+    /// assert_eq!(queue.read(&y).wait()?, [11.0, 21.0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    pub fn kernel<A: KernelArgs>(&self) -> Result<Kernel<A::Family>> {
+        self.kernel_with::<A>(&[])
+    }
+
+    /// Compiles a kernel as [`kernel`](Self::kernel) does, with values for `override` constants, by name.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Context::kernel_with`].
+    pub fn kernel_with<A: KernelArgs>(&self, overrides: &[(&str, f64)]) -> Result<Kernel<A::Family>> {
+        compiled::<A>(self.owner(), overrides)
     }
 }
 

@@ -85,7 +85,7 @@ pub struct CpuFaults {
 struct CpuDevices {
     lanes: Mutex<CpuLanes>,
     /// Is locked while a step executes. A host function may submit work in its step, so the lanes are not locked then.
-    executor: Mutex<Executor>,
+    executor: Mutex<StepExecutor>,
     failed: Arc<FailedSteps>,
     delays: bool,
 }
@@ -101,7 +101,7 @@ struct CpuLanes {
 }
 
 /// Holds what the execution of a step uses.
-struct Executor {
+struct StepExecutor {
     clock: DeviceClock,
     staging: Arc<ByteMeter>,
     launch_limit: Duration,
@@ -159,7 +159,7 @@ pub(crate) fn open_with(options: &CpuOptions, faults: &CpuFaults) -> (Arc<CpuDev
             lost: None,
             lanes: (0..count).map(|_| CpuLane::default()).collect(),
         }),
-        executor: Mutex::new(Executor {
+        executor: Mutex::new(StepExecutor {
             clock: DeviceClock::new(),
             staging: device.staging.clone(),
             launch_limit: options.launch_limit,
@@ -316,7 +316,7 @@ impl Fence for CpuFence {
     }
 }
 
-impl Executor {
+impl StepExecutor {
     /// Executes an operation.
     fn execute(&mut self, next: &NextWork<'_>, seed: u64, failed: &FailedSteps) {
         let checks = self.checks.as_deref();
