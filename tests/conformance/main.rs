@@ -6,6 +6,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod algorithms;
 mod devices;
 mod events;
 mod graphs;
@@ -32,6 +33,7 @@ fn main() {
         robustness::cases,
         timing::cases,
         graphs::cases,
+        algorithms::cases,
     ];
     let cases = modules.into_iter().flat_map(|cases| cases()).chain(host_side(hangs::cases())).collect();
     common::place_filter::run(common::trials(cases)).exit();

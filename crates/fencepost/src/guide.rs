@@ -55,6 +55,9 @@ pub mod queues {}
 #[doc = include_str!("../guide/recipes.md")]
 pub mod recipes {}
 
+#[doc = include_str!("../guide/reductions.md")]
+pub mod reductions {}
+
 #[doc = include_str!("../guide/several_devices.md")]
 pub mod several_devices {}
 

@@ -4,6 +4,8 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "algorithms")]
+pub use fencepost_algorithms as algorithms;
 pub use fencepost_core::*;
 pub use fencepost_derive::{Element, KernelArgs};
 

@@ -15,15 +15,18 @@ macro_rules! shaders {
     };
 }
 
-/// Lists every built-in shader: one line here, one file in `shaders/`, one in `reference/`.
+/// Lists every built-in shader: one line here, one file in `shaders/`, one in `reference/`. A shader whose overrides select
+/// an operation has no reference: the CPU executes its text.
 const BUILTINS: &[(&str, &str)] = shaders![
     "add.wgsl",
     "blake3_chunks.wgsl",
     "blake3_parents.wgsl",
+    "extreme.wgsl",
     "fill.wgsl",
     "histogram.wgsl",
     "iota.wgsl",
     "mix.wgsl",
+    "reduce.wgsl",
     "saxpy.wgsl",
     "spin.wgsl",
 ];

@@ -9,9 +9,11 @@ use crate::shell::{cargo, line, which};
 use crate::workspace::Workspace;
 
 /// Lists the libraries that run on the target; the derive runs on the host.
-const LIBRARIES: [&str; 10] = [
+const LIBRARIES: [&str; 12] = [
     "-p",
     "fencepost",
+    "-p",
+    "fencepost-algorithms",
     "-p",
     "fencepost-core",
     "-p",

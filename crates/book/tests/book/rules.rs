@@ -114,7 +114,7 @@ fn pages_name_only_rules_that_exist() {
         for (at, _) in page.text.char_indices() {
             let starts = !page.text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
             if let Some(rule) = number(&page.text[at..]).filter(|_| starts)
-                && "QEMPTGDKR".contains(&rule[..1])
+                && "QEMPTGDKAR".contains(&rule[..1])
                 && !known.iter().any(|known| known == rule)
             {
                 unknown.push(format!("{}: {rule}", page.name()));

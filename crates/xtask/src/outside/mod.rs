@@ -40,9 +40,10 @@ serde = { version = "*", features = ["derive"] }
 
 /// Lists the crates that a program must have in one version only: two versions would have equal names for different
 /// types.
-const SINGLE: [&str; 14] = [
+const SINGLE: [&str; 15] = [
     "bytemuck",
     "fencepost",
+    "fencepost-algorithms",
     "fencepost-core",
     "fencepost-cpu",
     "fencepost-kernels",

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 /// Lists the letters of rules in the order of the document.
-const LETTERS: &str = "QEMPTGDKR";
+const LETTERS: &str = "QEMPTGDKAR";
 
 /// Holds a numbered rule.
 #[derive(Debug, PartialEq, Eq)]
@@ -211,18 +211,27 @@ mod tests {
 
     #[test]
     fn complete_numbers_have_no_holes() {
-        let whole = ["Q01", "Q02", "E01", "M01", "P01", "T01", "G01", "D01", "K01", "R01"];
+        let whole = ["Q01", "Q02", "E01", "M01", "P01", "T01", "G01", "D01", "K01", "A01", "R01"];
         assert_eq!(holes(&rules(&whole)), [""; 0]);
     }
 
     #[test]
     fn a_hole_a_repetition_a_wrong_order_and_a_missing_letter_are_found() {
         let cases: [(&[&str], &str); 5] = [
-            (&["Q01", "Q03", "E01", "M01", "P01", "T01", "G01", "D01", "K01", "R01"], "Q03 stands where Q02"),
-            (&["Q01", "Q01", "E01", "M01", "P01", "T01", "G01", "D01", "K01", "R01"], "Q01 stands where Q02"),
-            (&["E01", "Q01", "M01", "P01", "T01", "G01", "D01", "K01", "R01"], "E01 stands where Q01"),
-            (&["Q01", "E01", "M01", "P01", "T01", "D01", "K01", "R01"], "D01 stands where G01"),
-            (&["Q01", "E01", "M01", "P01", "T01", "G01", "D01", "K01", "R01", "X01"], "X01 has no place"),
+            (
+                &["Q01", "Q03", "E01", "M01", "P01", "T01", "G01", "D01", "K01", "A01", "R01"],
+                "Q03 stands where Q02",
+            ),
+            (
+                &["Q01", "Q01", "E01", "M01", "P01", "T01", "G01", "D01", "K01", "A01", "R01"],
+                "Q01 stands where Q02",
+            ),
+            (&["E01", "Q01", "M01", "P01", "T01", "G01", "D01", "K01", "A01", "R01"], "E01 stands where Q01"),
+            (&["Q01", "E01", "M01", "P01", "T01", "D01", "K01", "A01", "R01"], "D01 stands where G01"),
+            (
+                &["Q01", "E01", "M01", "P01", "T01", "G01", "D01", "K01", "A01", "R01", "X01"],
+                "X01 has no place",
+            ),
         ];
         for (numbers, expected) in cases {
             let found = holes(&rules(numbers));

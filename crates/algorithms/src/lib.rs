@@ -1,0 +1,26 @@
+//! Algorithms on arrays as verbs of command queues. The `fencepost` crate re-exports this one as `fencepost::algorithms`.
+//!
+//! A verb *enqueues* its launches and returns. It never waits, its scratch memory comes from the pool of the queue, and the
+//! result stays on the device. If an argument is refused, nothing is enqueued. Each verb works in a capture too.
+//!
+//! # Example
+//! ```
+//! use fencepost::algorithms::Reduce;
+//! # let (ctx, queue) = fencepost::doctest();
+//! let x = ctx.array(&[3.0_f32, -1.0, 4.0])?;
+//! let mut total = ctx.zeros([1])?;
+//! queue.sum(&x, &mut total)?;
+//! assert_eq!(queue.read(&total).wait()?, [6.0]);
+//! # Ok::<(), fencepost::Error>(())
+//! ```
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
+#![forbid(unsafe_code)]
+
+pub mod host;
+mod reduce;
+mod reducible;
+mod shares;
+
+pub use reduce::{Nan, Reduce};
+pub use reducible::Reducible;

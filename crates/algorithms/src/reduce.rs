@@ -1,0 +1,271 @@
+//! Reductions of whole arrays: sum, product, smallest and largest element.
+
+use crate::reducible::{Operation, Reducible};
+use crate::shares::Shares;
+use fencepost_core::{CommandQueue, DeviceArray, Kind, Pending, Result};
+
+/// Selects what a NaN does in a search for the smallest or the largest number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Nan {
+    /// If a number is a NaN, the result is a NaN.
+    #[default]
+    Propagate,
+    /// NaNs are left out. If all numbers are NaNs, the result is a NaN.
+    Ignore,
+}
+
+/// Combines all elements of an array into one, which stays on the device.
+///
+/// An array of any shape is combined as a whole. The result is written to `out`, an array of one element. The types are
+/// `f32`, `i32` and `u32`.
+///
+/// # Cost
+/// Up to 16,384 elements take one launch, more elements take two. The second one combines up to 1,024 partial results, in
+/// as many words of scratch memory. Each element is read once.
+///
+/// # Determinism
+/// The order of the operations depends on the number of elements alone, so one device and driver give the same bits in each
+/// run. Sums and products of `f32` may differ between devices, because WGSL lets a device reorder and fuse operations.
+///
+/// # Source
+/// Each invocation combines every 256th element of a share in four chains, and a tree of 8 steps combines the invocations: a
+/// reduction in two passes, as in Mark Harris, *Optimizing Parallel Reduction in CUDA*, 2007.
+pub trait Reduce {
+    /// *Enqueues* out = the sum of all elements of `x`. Integers wrap, and the sum of no elements is 0.
+    ///
+    /// # Error bound
+    /// For `f32`, the error is at most `d u` times the sum of the magnitudes, with `d` = 34 + n / 2^20 for n elements. `u` is
+    /// 2^-24 on a device that rounds to the nearest number. A sum that exceeds the largest number is infinite.
+    ///
+    /// # Errors
+    /// [`Kind::Shape`] if `out` has not one element; [`Kind::Padding`] if an array is padded; the errors of a launch, and
+    /// the queue's own error.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::Reduce;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let x = ctx.full([300, 200], 0.5_f32)?;
+    /// let mut total = ctx.zeros([1])?;
+    /// queue.sum(&x, &mut total)?;
+    /// assert_eq!(queue.read(&total).wait()?, [30_000.0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn sum<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        out: &mut DeviceArray<T>,
+    ) -> Result<()>;
+
+    /// *Enqueues* the sum as [`sum`](Self::sum) does, and returns it to the host.
+    ///
+    /// # Errors
+    /// The [`Pending`] returns the errors of [`sum`](Self::sum).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::Reduce;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// assert_eq!(queue.sum_of(&ctx.array(&[1_u32, 2, 3])?).wait()?, 6);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn sum_of<T: Reducible, const D: usize>(&self, x: &DeviceArray<T, D>) -> Pending<T>;
+
+    /// *Enqueues* out = the product of all elements of `x`. Integers wrap, and the product of no elements is 1.
+    ///
+    /// # Error bound
+    /// For `f32`, the relative error is at most about n times 2^-23, unless a partial product is infinite or below the
+    /// smallest normal number.
+    ///
+    /// # Errors
+    /// Returns the errors of [`sum`](Self::sum).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::Reduce;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let mut product = ctx.zeros([1])?;
+    /// queue.prod(&ctx.array(&[2.0_f32, 3.0, 0.5])?, &mut product)?;
+    /// assert_eq!(queue.read(&product).wait()?, [3.0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn prod<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        out: &mut DeviceArray<T>,
+    ) -> Result<()>;
+
+    /// *Enqueues* out = the smallest element of `x`. If a number is a NaN, the result is a NaN. The result is exact.
+    ///
+    /// # Errors
+    /// Returns the errors of [`sum`](Self::sum), and [`Kind::Shape`] if `x` has no element.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::Reduce;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let mut least = ctx.zeros([1])?;
+    /// queue.min(&ctx.array(&[3_i32, -7, 5])?, &mut least)?;
+    /// assert_eq!(queue.read(&least).wait()?, [-7]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn min<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        out: &mut DeviceArray<T>,
+    ) -> Result<()> {
+        self.min_with(x, out, Nan::Propagate)
+    }
+
+    /// *Enqueues* out = the smallest element of `x`, as [`min`](Self::min) does. A NaN is treated as `nan` says.
+    ///
+    /// # Errors
+    /// Returns the errors of [`min`](Self::min).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::{Nan, Reduce};
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let mut least = ctx.zeros([1])?;
+    /// queue.min_with(&ctx.array(&[3.0, f32::NAN, 2.5])?, &mut least, Nan::Ignore)?;
+    /// assert_eq!(queue.read(&least).wait()?, [2.5]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn min_with<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        out: &mut DeviceArray<T>,
+        nan: Nan,
+    ) -> Result<()>;
+
+    /// *Enqueues* out = the largest element of `x`. If a number is a NaN, the result is a NaN. The result is exact.
+    ///
+    /// # Errors
+    /// Returns the errors of [`min`](Self::min).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::Reduce;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let mut most = ctx.zeros([1])?;
+    /// queue.max(&ctx.array(&[3_u32, 7, 5])?, &mut most)?;
+    /// assert_eq!(queue.read(&most).wait()?, [7]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn max<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        out: &mut DeviceArray<T>,
+    ) -> Result<()> {
+        self.max_with(x, out, Nan::Propagate)
+    }
+
+    /// *Enqueues* out = the largest element of `x`, as [`max`](Self::max) does. A NaN is treated as `nan` says.
+    ///
+    /// # Errors
+    /// Returns the errors of [`min`](Self::min).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::{Nan, Reduce};
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let mut most = ctx.zeros([1])?;
+    /// queue.max_with(&ctx.array(&[3.0, f32::NAN, 2.5])?, &mut most, Nan::Ignore)?;
+    /// assert_eq!(queue.read(&most).wait()?, [3.0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn max_with<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        out: &mut DeviceArray<T>,
+        nan: Nan,
+    ) -> Result<()>;
+}
+
+impl Reduce for CommandQueue {
+    #[track_caller]
+    fn sum<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        out: &mut DeviceArray<T>,
+    ) -> Result<()> {
+        reduce(self, Operation::Sum, Nan::Propagate, x, out)
+    }
+
+    #[track_caller]
+    fn sum_of<T: Reducible, const D: usize>(&self, x: &DeviceArray<T, D>) -> Pending<T> {
+        let summed = self.empty([1]).and_then(|mut total| self.sum(x, &mut total).map(|()| total));
+        match summed {
+            Ok(total) => self.get(&total, [0]),
+            Err(error) => Pending::ready(Err(error)),
+        }
+    }
+
+    #[track_caller]
+    fn prod<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        out: &mut DeviceArray<T>,
+    ) -> Result<()> {
+        reduce(self, Operation::Product, Nan::Propagate, x, out)
+    }
+
+    #[track_caller]
+    fn min_with<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        out: &mut DeviceArray<T>,
+        nan: Nan,
+    ) -> Result<()> {
+        reduce(self, Operation::Smallest, nan, x, out)
+    }
+
+    #[track_caller]
+    fn max_with<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        out: &mut DeviceArray<T>,
+        nan: Nan,
+    ) -> Result<()> {
+        reduce(self, Operation::Largest, nan, x, out)
+    }
+}
+
+#[track_caller]
+fn reduce<T: Reducible, const D: usize>(
+    queue: &CommandQueue,
+    operation: Operation,
+    nan: Nan,
+    x: &DeviceArray<T, D>,
+    out: &mut DeviceArray<T>,
+) -> Result<()> {
+    if out.len() != 1 {
+        let (object, found) = (format!("array `{}`", out.label()), out.shape().into());
+        let remedy = "the result of a reduction is one element";
+        return Err(Kind::Shape { object, found, expected: vec![1], remedy }.into());
+    }
+    let (x, mut out) = (x.reshape([x.len()])?, out.reshape([1])?);
+    if x.is_empty() {
+        if operation.needs_an_element() {
+            let (object, found) = (format!("array `{}`", x.label()), vec![0]);
+            let remedy = "no elements have neither a smallest nor a largest one";
+            return Err(Kind::Shape { object, found, expected: vec![1], remedy }.into());
+        }
+        return queue.fill(&mut out, T::identity(operation));
+    }
+    let kernel = T::kernel(queue, operation, nan)?;
+    let shares = Shares::of(x.len());
+    if shares.count == 1 {
+        return T::launch(queue, &kernel, operation, shares, &x, &mut out);
+    }
+    let mut partials = queue.empty([shares.count])?;
+    T::launch(queue, &kernel, operation, shares, &x, &mut partials)?;
+    T::launch(queue, &kernel, operation, Shares::one(shares.count), &partials, &mut out)
+}

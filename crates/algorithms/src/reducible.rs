@@ -1,0 +1,213 @@
+//! The types of elements that the verbs combine, each with its kernels.
+
+use crate::reduce::Nan;
+use crate::shares::Shares;
+use fencepost_core::{CommandQueue, DeviceArray, Element, Grid, Kernel, Number, Result};
+use fencepost_derive::KernelArgs;
+
+/// Names the operation of a reduction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Operation {
+    Sum,
+    Product,
+    Smallest,
+    Largest,
+}
+
+impl Operation {
+    /// Returns `true` if the result of no elements is not defined.
+    pub(crate) fn needs_an_element(self) -> bool {
+        matches!(self, Self::Smallest | Self::Largest)
+    }
+
+    /// Returns the value of the override `OPERATION` in `reduce.wgsl`.
+    fn number(self) -> f64 {
+        match self {
+            Self::Sum => 0.0,
+            Self::Product => 1.0,
+            Self::Smallest => 2.0,
+            Self::Largest => 3.0,
+        }
+    }
+}
+
+/// A type of elements that [`Reduce`](crate::Reduce) combines: `f32`, `i32` or `u32`.
+pub trait Reducible: Number + sealed::Combine {}
+
+impl Reducible for f32 {}
+impl Reducible for i32 {}
+impl Reducible for u32 {}
+
+pub(crate) mod sealed {
+    use super::*;
+
+    /// Is implemented by the types of this crate alone.
+    pub trait Combine: Element {
+        /// Is the kernel of an operation, or one of several.
+        type Kernel;
+
+        /// Returns the element that changes no result.
+        fn identity(operation: Operation) -> Self;
+
+        /// Returns two elements combined on the host.
+        fn combined(operation: Operation, a: Self, b: Self) -> Self;
+
+        /// Returns the smallest or the largest element, as `operation` says, on the host.
+        fn extreme(x: &[Self], operation: Operation, nan: Nan) -> Option<Self>;
+
+        /// Returns the kernel of an operation.
+        fn kernel(queue: &CommandQueue, operation: Operation, nan: Nan) -> Result<Self::Kernel>;
+
+        /// Enqueues the launch that combines each share of `x` into one element of `out`.
+        #[track_caller]
+        fn launch(
+            queue: &CommandQueue,
+            kernel: &Self::Kernel,
+            operation: Operation,
+            shares: Shares,
+            x: &DeviceArray<Self>,
+            out: &mut DeviceArray<Self>,
+        ) -> Result<()>;
+    }
+}
+
+#[derive(KernelArgs)]
+#[kernel(source = "reduce.wgsl", T = [f32, i32, u32], crate = fencepost_kernels)]
+pub struct ReduceArgs<'a, T: Element> {
+    n: u32,
+    share: u32,
+    identity: T,
+    x: &'a DeviceArray<T>,
+    out: &'a mut DeviceArray<T>,
+}
+
+#[derive(KernelArgs)]
+#[kernel(source = "extreme.wgsl", crate = fencepost_kernels)]
+pub struct ExtremeArgs<'a> {
+    n: u32,
+    share: u32,
+    x: &'a DeviceArray<u32>,
+    out: &'a mut DeviceArray<u32>,
+}
+
+macro_rules! integers {
+    ($($host:ty),*) => {$(
+        impl sealed::Combine for $host {
+            type Kernel = Kernel<ReduceArgs<'static, Self>>;
+
+            fn identity(operation: Operation) -> Self {
+                match operation {
+                    Operation::Sum => 0,
+                    Operation::Product => 1,
+                    Operation::Smallest => Self::MAX,
+                    Operation::Largest => Self::MIN,
+                }
+            }
+
+            fn combined(operation: Operation, a: Self, b: Self) -> Self {
+                match operation {
+                    Operation::Sum => a.wrapping_add(b),
+                    Operation::Product => a.wrapping_mul(b),
+                    Operation::Smallest => a.min(b),
+                    Operation::Largest => a.max(b),
+                }
+            }
+
+            fn extreme(x: &[Self], operation: Operation, _: Nan) -> Option<Self> {
+                x.iter().copied().reduce(|a, b| Self::combined(operation, a, b))
+            }
+
+            fn kernel(queue: &CommandQueue, operation: Operation, _: Nan) -> Result<Self::Kernel> {
+                queue.kernel_with::<ReduceArgs<Self>>(&[("OPERATION", operation.number())])
+            }
+
+            #[track_caller]
+            fn launch(
+                queue: &CommandQueue,
+                kernel: &Self::Kernel,
+                operation: Operation,
+                shares: Shares,
+                x: &DeviceArray<Self>,
+                out: &mut DeviceArray<Self>,
+            ) -> Result<()> {
+                let (n, share, identity) = (shares.elements as u32, shares.share as u32, Self::identity(operation));
+                queue.launch(kernel, Grid::groups([shares.count]), ReduceArgs { n, share, identity, x, out })
+            }
+        }
+    )*};
+}
+
+integers!(i32, u32);
+
+/// Is the kernel of an operation on floats.
+pub enum FloatKernel {
+    Combine(Kernel<ReduceArgs<'static, f32>>),
+    Extreme(Kernel<ExtremeArgs<'static>>),
+}
+
+impl sealed::Combine for f32 {
+    type Kernel = FloatKernel;
+
+    fn identity(operation: Operation) -> Self {
+        match operation {
+            Operation::Sum => 0.0,
+            Operation::Product => 1.0,
+            Operation::Smallest => Self::INFINITY,
+            Operation::Largest => Self::NEG_INFINITY,
+        }
+    }
+
+    fn combined(operation: Operation, a: Self, b: Self) -> Self {
+        match operation {
+            Operation::Sum => a + b,
+            Operation::Product => a * b,
+            Operation::Smallest if a.total_cmp(&b).is_le() => a,
+            Operation::Largest if a.total_cmp(&b).is_ge() => a,
+            Operation::Smallest | Operation::Largest => b,
+        }
+    }
+
+    fn extreme(x: &[Self], operation: Operation, nan: Nan) -> Option<Self> {
+        if nan == Nan::Propagate && x.iter().any(|x| x.is_nan()) {
+            return Some(Self::NAN);
+        }
+        let numbers = x.iter().copied().filter(|x| !x.is_nan());
+        let extreme = numbers.reduce(|a, b| Self::combined(operation, a, b));
+        extreme.or_else(|| (!x.is_empty()).then_some(Self::NAN))
+    }
+
+    fn kernel(queue: &CommandQueue, operation: Operation, nan: Nan) -> Result<Self::Kernel> {
+        if !operation.needs_an_element() {
+            let overrides = [("OPERATION", operation.number())];
+            return queue.kernel_with::<ReduceArgs<Self>>(&overrides).map(FloatKernel::Combine);
+        }
+        let number = |is: bool| f64::from(u8::from(is));
+        let overrides = [
+            ("LARGEST", number(operation == Operation::Largest)),
+            ("KEEP_NAN", number(nan == Nan::Propagate)),
+        ];
+        queue.kernel_with::<ExtremeArgs>(&overrides).map(FloatKernel::Extreme)
+    }
+
+    #[track_caller]
+    fn launch(
+        queue: &CommandQueue,
+        kernel: &Self::Kernel,
+        operation: Operation,
+        shares: Shares,
+        x: &DeviceArray<Self>,
+        out: &mut DeviceArray<Self>,
+    ) -> Result<()> {
+        let (n, share, grid) = (shares.elements as u32, shares.share as u32, Grid::groups([shares.count]));
+        match kernel {
+            FloatKernel::Combine(kernel) => {
+                let identity = Self::identity(operation);
+                queue.launch(kernel, grid, ReduceArgs { n, share, identity, x, out })
+            }
+            FloatKernel::Extreme(kernel) => {
+                let (x, out) = (&x.cast_bits(), &mut out.cast_bits());
+                queue.launch(kernel, grid, ExtremeArgs { n, share, x, out })
+            }
+        }
+    }
+}

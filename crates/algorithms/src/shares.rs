@@ -1,0 +1,55 @@
+//! The division of an array into shares, one for each workgroup.
+
+/// Limits the elements that one workgroup combines in a single launch.
+const MOST_IN_ONE: usize = 16 * 1024;
+/// Is the least number of elements of a share, if there are several.
+const LEAST: usize = 4096;
+/// Limits the shares, so that one workgroup combines the results of all of them.
+const MOST_SHARES: usize = 1024;
+
+/// Divides the elements of an array. The division depends on their number alone, and so does the order in which they are
+/// combined.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Shares {
+    /// Counts all elements.
+    pub(crate) elements: usize,
+    /// Counts the elements of a share. The last share may have fewer.
+    pub(crate) share: usize,
+    /// Counts the shares.
+    pub(crate) count: usize,
+}
+
+impl Shares {
+    /// Divides `elements` elements, of which there is at least one.
+    pub(crate) fn of(elements: usize) -> Self {
+        if elements <= MOST_IN_ONE {
+            return Self::one(elements);
+        }
+        let share = elements.div_ceil(MOST_SHARES).next_multiple_of(LEAST / 4).max(LEAST);
+        Self { elements, share, count: elements.div_ceil(share) }
+    }
+
+    /// Gives all elements to one workgroup.
+    pub(crate) fn one(elements: usize) -> Self {
+        Self { elements, share: elements, count: 1 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_cover_all_elements_and_are_at_most_1024() {
+        let sizes =
+            [1, 2, 4095, 16_384, 16_385, 1 << 20, (1 << 22) + 1, (1 << 22) + 4097, 1 << 28, (1 << 30) - 1];
+        for elements in sizes {
+            let shares = Shares::of(elements);
+            assert_eq!(shares.elements, elements);
+            assert!(shares.count * shares.share >= elements, "{shares:?}");
+            assert!((shares.count - 1) * shares.share < elements, "{shares:?}: a share is empty");
+            assert!((1..=MOST_SHARES).contains(&shares.count), "{shares:?}");
+            assert_eq!(shares.count == 1, elements <= MOST_IN_ONE, "{shares:?}");
+        }
+    }
+}

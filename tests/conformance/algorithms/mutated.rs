@@ -1,0 +1,147 @@
+//! A02: a kernel of the library with one mistake is caught by the comparison with the host or by the checks of the CPU.
+
+use crate::common::{Case, Subject, case};
+use fencepost::algorithms::{Nan, host};
+use fencepost::prelude::*;
+use fencepost::{AdapterChoice, CheckOptions, ShaderSource};
+
+pub fn cases() -> Vec<Case> {
+    vec![case("a02_each_mistake_in_the_kernels_of_reductions_is_caught", caught)]
+}
+
+/// Is a mistake in a built-in shader: the text at the first place of `find` becomes `with`.
+struct Mistake {
+    shader: &'static str,
+    find: &'static str,
+    with: &'static str,
+}
+
+const fn mistake(shader: &'static str, find: &'static str, with: &'static str) -> Mistake {
+    Mistake { shader, find, with }
+}
+
+const MISTAKES: &[Mistake] = &[
+    mistake("reduce", "workgroupBarrier();", ""),
+    mistake("reduce", "i + 3u * WORKGROUP < end", "i + 2u * WORKGROUP < end"),
+    mistake("reduce", "i + 3u * WORKGROUP < end", "i + 3u * WORKGROUP <= end"),
+    mistake("reduce", "i += 4u * WORKGROUP", "i += 3u * WORKGROUP"),
+    mistake("reduce", "x[i + 2u * WORKGROUP]", "x[i + WORKGROUP]"),
+    mistake("reduce", "; i < end; i += WORKGROUP", "; i <= end; i += WORKGROUP"),
+    mistake("reduce", "; i < end; i += WORKGROUP", "; i + 1u < end; i += WORKGROUP"),
+    mistake("reduce", "(group.x + 1u) * params.share", "group.x * params.share"),
+    mistake("reduce", "min(params.n, (group.x + 1u) * params.share)", "params.n"),
+    mistake("reduce", "min(params.n, (group.x + 1u) * params.share)", "(group.x + 1u) * params.share"),
+    mistake("reduce", "var b = params.identity;", "var b = T(1);"),
+    mistake("reduce", "combined(c, d)", "c"),
+    mistake("reduce", "WORKGROUP / 2u; width > 0u", "WORKGROUP / 4u; width > 0u"),
+    mistake("reduce", "width > 0u", "width > 1u"),
+    mistake("reduce", "lane < width", "lane <= width"),
+    mistake("reduce", "parts[lane + width]", "parts[lane + width - 1u]"),
+    mistake("reduce", "if lane == 0u", "if lane == 1u"),
+    mistake("reduce", "out[group.x] = parts[0]", "out[0] = parts[0]"),
+    mistake("extreme", "workgroupBarrier();", ""),
+    mistake("extreme", "select(LAST, FIRST, LARGEST == 1u)", "select(FIRST, LAST, LARGEST == 1u)"),
+    mistake(
+        "extreme",
+        "select(neutral(), ~neutral(), KEEP_NAN == 1u)",
+        "select(~neutral(), neutral(), KEEP_NAN == 1u)",
+    ),
+    mistake("extreme", "> INFINITY", ">= INFINITY"),
+    mistake("extreme", "bits ^ select(SIGN, LAST, (bits & SIGN) != 0u)", "bits ^ SIGN"),
+    mistake(
+        "extreme",
+        "key ^ select(LAST, SIGN, (key & SIGN) != 0u)",
+        "key ^ select(SIGN, LAST, (key & SIGN) != 0u)",
+    ),
+    mistake("extreme", "return max(a, b)", "return min(a, b)"),
+    mistake("extreme", "; i < end; i += WORKGROUP", "; i <= end; i += WORKGROUP"),
+    mistake("extreme", "; i < end; i += WORKGROUP", "; i < end; i += 2u * WORKGROUP"),
+    mistake("extreme", "(group.x + 1u) * params.share", "(group.x + 2u) * params.share"),
+    mistake("extreme", "lane < width", "lane < width - 1u"),
+    mistake("extreme", "out[group.x] = bits_of(parts[0])", "out[group.x] = parts[0]"),
+];
+
+fn caught(s: &Subject) {
+    let check = Some(CheckOptions::default());
+    let options = ContextOptions { adapter: AdapterChoice::Cpu, check, ..ContextOptions::default() };
+    let ctx = Context::with_options(options).wait().unwrap();
+    s.watch(&ctx);
+    for shader in ["reduce", "extreme"] {
+        let text = fencepost::builtin_shader(&format!("{shader}.wgsl")).unwrap();
+        assert!(is_right(&ctx, shader, text), "{shader} without a mistake");
+    }
+    for Mistake { shader, find, with } in MISTAKES {
+        let text = fencepost::builtin_shader(&format!("{shader}.wgsl")).unwrap();
+        assert!(text.contains(find), "{shader} has no `{find}`");
+        let text = text.replacen(find, with, 1);
+        assert!(!is_right(&ctx, shader, &text), "{shader} with `{with}` in place of `{find}`");
+    }
+}
+
+/// Returns `true` if the results of a shader are right and the checks find nothing.
+fn is_right(ctx: &Context, shader: &str, text: &str) -> bool {
+    let lists = [1, 255, 257, 1024, 1025, 3000].into_iter().map(|len: u32| {
+        // All bits occur, and zeros and large numbers lie on the borders of shares.
+        (0..len)
+            .map(|i| if i % 256 == 255 { 0 } else { (i + 1).wrapping_mul(0x9E37_79B1) })
+            .collect::<Vec<_>>()
+    });
+    lists.into_iter().all(|list| match shader {
+        "reduce" => sums(ctx, text, &list) == list.chunks(SHARE).map(host::sum).collect::<Vec<_>>(),
+        _ => [false, true].into_iter().all(|largest| are_extremes(ctx, text, &list, largest)),
+    }) && ctx.take_findings().is_empty()
+}
+
+/// Counts the elements of a share: not a multiple of the workgroup.
+const SHARE: usize = 1100;
+
+fn sums(ctx: &Context, text: &str, list: &[u32]) -> Vec<u32> {
+    let source = ShaderSource::text("reduce.wgsl", text.to_owned()).with_type("T", u32::DTYPE).unwrap();
+    let kernel = ctx.kernel_from_source(&source, "reduce", &[]).unwrap();
+    let (queue, shares) = (ctx.queue("q"), list.len().div_ceil(SHARE));
+    let (x, mut out) = (queue.array(list).unwrap(), queue.zeros::<u32, 1>([shares]).unwrap());
+    let (n, share, identity) = (list.len() as u32, SHARE as u32, 0_u32);
+    queue
+        .launch_dyn(
+            &kernel,
+            Grid::groups([shares]),
+            args![n = n, share = share, identity = identity, x = &x, out = &mut out],
+        )
+        .unwrap();
+    queue.read(&out).wait().unwrap()
+}
+
+/// Returns `true` if the smallest or the largest numbers of all shares are right, with and without NaNs.
+fn are_extremes(ctx: &Context, text: &str, list: &[u32], largest: bool) -> bool {
+    let (queue, shares) = (ctx.queue("q"), list.len().div_ceil(SHARE));
+    [Nan::Propagate, Nan::Ignore].into_iter().all(|nan| {
+        [0x7F80_0000_u32, 0x7FC0_0000, 0x3F80_0000].into_iter().all(|last| {
+            // No other number is a NaN or infinite.
+            let finite = list
+                .iter()
+                .map(|bits| if bits & 0x7F80_0000 == 0x7F80_0000 { bits ^ 0x4000_0000 } else { *bits });
+            let mut numbers: Vec<u32> = finite.collect();
+            *numbers.last_mut().unwrap() = last;
+            let overrides = [
+                ("LARGEST", f64::from(u8::from(largest))),
+                ("KEEP_NAN", f64::from(u8::from(nan == Nan::Propagate))),
+            ];
+            let kernel = ctx.kernel_from_with(text, "extreme", &overrides).unwrap();
+            let (x, mut out) = (queue.array(&numbers).unwrap(), queue.zeros::<u32, 1>([shares]).unwrap());
+            let (n, share) = (numbers.len() as u32, SHARE as u32);
+            queue
+                .launch_dyn(
+                    &kernel,
+                    Grid::groups([shares]),
+                    args![n = n, share = share, x = &x, out = &mut out],
+                )
+                .unwrap();
+            let found = queue.read(&out).wait().unwrap();
+            let of_host = if largest { host::max } else { host::min };
+            numbers.chunks(SHARE).zip(found).all(|(share, found)| {
+                let expected = of_host(bytemuck::cast_slice::<u32, f32>(share), nan).unwrap();
+                if expected.is_nan() { f32::from_bits(found).is_nan() } else { found == expected.to_bits() }
+            })
+        })
+    })
+}
