@@ -16,6 +16,7 @@ pub fn cases() -> Vec<Case> {
         case("p03_two_readers_need_no_order", readers),
         case("p03_disjoint_ranges_need_no_order", ranges),
         case("p03_disjoint_arguments_of_launches_need_no_order", arguments),
+        case("p03_a_replay_uses_no_bytes_between_its_ranges", between_ranges),
     ]
 }
 
@@ -231,4 +232,22 @@ fn arguments(s: &Subject) {
     assert!(matches!(error.kind(), Kind::Hazard { .. }), "{error}");
     two.wait_for_queue(&one).unwrap();
     assert_eq!(two.read(&y).wait().unwrap(), vec![2; 2 * half]);
+}
+
+/// Replays fills of every fourth element, and fills an element between two of them on another queue.
+fn between_ranges(s: &Subject) {
+    let ctx = s.ctx_with(Policy::Checked);
+    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    let x = ctx.zeros::<u32, 1>([160]).unwrap();
+    let element = |at: usize| x.slice(at..at + 1).unwrap();
+    let fills = one.capture(|c| (0..40).try_for_each(|at| c.fill(&mut element(4 * at), 7)));
+    one.replay(&fills.unwrap().0).unwrap();
+    two.fill(&mut element(2), 9).unwrap();
+    let error = two.fill(&mut element(4), 9).unwrap_err();
+    let Kind::Hazard { range, .. } = error.kind() else { panic!("{error}") };
+    assert_eq!(*range, 16..20, "{error}");
+    two.wait_for_queue(&one).unwrap();
+    let expected: Vec<u32> =
+        (0..160).map(|at| if at % 4 == 0 { 7 } else { 9 * u32::from(at == 2) }).collect();
+    assert_eq!(two.read(&x).wait().unwrap(), expected);
 }

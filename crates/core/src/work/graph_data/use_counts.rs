@@ -15,7 +15,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Limits the ranges of a block that are listed apart. More ranges become one, from the first byte to the last.
-const MOST_RANGES: usize = 16;
+const MOST_RANGES: usize = 256;
 
 /// Counts the uses of the nodes `range`.
 #[derive(Clone)]
@@ -225,8 +225,9 @@ mod tests {
 
     #[test]
     fn many_ranges_become_one() {
-        let ranges = merged((0..40).map(|at| at * 8..at * 8 + 4));
-        assert_eq!((ranges.len(), ranges[0].clone()), (1, 0..39 * 8 + 4));
+        let apart = |count: u64| merged((0..count).map(|at| at * 8..at * 8 + 4));
+        assert_eq!(apart(256).len(), 256);
+        assert_eq!(apart(257)[..], [0..256 * 8 + 4]);
     }
 
     #[test]
