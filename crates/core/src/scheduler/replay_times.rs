@@ -5,7 +5,7 @@ use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::profile_log::{NotedCommand, NotedNode, ProfileEvent};
 use crate::scheduler::state::State;
 use crate::work::graph_data::graph_run::GraphStep;
-use crate::work::graph_data::run_times::RunTimes;
+use crate::work::graph_data::run_times::{NodeTimes, RunTimes};
 use crate::work::step::Work;
 use fencepost_sync::Stamp;
 
@@ -15,10 +15,11 @@ impl Engine {
     pub(crate) fn time_replay(&self, state: &mut State, by: Admission, whole: &GraphStep) {
         let (plan, clocked) = (&whole.run.plan, self.device.caps().timestamps);
         let noting = state.is_noting();
-        if noting || (clocked && plan.has_times) {
-            let is_timed = |at: u32| noting || plan.command(at).is_timed_marker();
-            let nodes = 0..plan.nodes.len() as u32;
-            let slots = nodes.map(|at| is_timed(at).then(Default::default)).collect();
+        if noting || (clocked && !plan.timed_markers.is_empty()) {
+            let slots = match noting {
+                true => NodeTimes::of_all(plan.nodes.len()),
+                false => NodeTimes::of_some(&plan.timed_markers),
+            };
             let stamp = state.next_stamp();
             let queue = state.queue(by.slot);
             let times = RunTimes { queue: queue.label.clone(), lane: queue.lane, stamp, clocked, slots };
@@ -46,7 +47,7 @@ impl State {
         for at in step.nodes() {
             let node = &plan.nodes[at as usize];
             let command = &*node.command;
-            let time = times.and_then(|times| times.slots[at as usize].clone());
+            let time = times.and_then(|times| times.slots.of_node(at).cloned());
             if command.is_timed_marker() {
                 continue;
             }
@@ -61,5 +62,50 @@ impl State {
             let queue = plan.queues[node.queue as usize].clone();
             self.note(by.slot, command.at, stamp, || ProfileEvent::Node(NotedNode { command: noted, queue }));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::site::CommandKind;
+    use crate::scheduler::profile_log::ProfileLog;
+    use crate::scheduler::test_engine::{block, engine, fill, here, queue};
+    use crate::work::graph_data::graph_node::{GraphNode, NodeCommand};
+    use crate::work::graph_data::graph_order::MissingOrder;
+    use crate::work::graph_data::graph_plan::{GraphPlan, PlanParts};
+    use crate::work::graph_data::graph_run::GraphRun;
+    use smallvec::SmallVec;
+    use std::sync::{Arc, OnceLock};
+
+    /// Enqueues a replay of fills with a timed marker behind the first one. Returns the number of its slots for times.
+    fn slots(engine: &Engine, fills: usize) -> usize {
+        let block = block();
+        let node = |work| {
+            let what = CommandKind::Inspect;
+            let command =
+                NodeCommand { work, what, at: here(), label: None, output: None, values: SmallVec::new() };
+            GraphNode { queue: 0, after: SmallVec::new(), command: Arc::new(command), gate: None }
+        };
+        let mut nodes: Vec<GraphNode> = (0..fills).map(|_| node(fill(&block))).collect();
+        nodes.insert(1, node(Work::Nothing));
+        let plan = Arc::new(
+            GraphPlan::new(PlanParts::of_one_queue(nodes), MissingOrder::Add)
+                .expect("one queue has no conflict"),
+        );
+        let (outputs, uploads, times) = (Vec::new(), Vec::new(), OnceLock::new());
+        let run = Arc::new(GraphRun { plan, outputs, uploads, times, at: here() });
+        let slot = queue(engine);
+        let by = Admission { slot, what: CommandKind::Replay(engine.new_kernel("graph").0), at: here() };
+        engine.enqueue_replay(by, &run, Vec::new(), &[]).expect("the queue has not failed");
+        run.times.get().map_or(0, |times| times.slots.len())
+    }
+
+    #[test]
+    fn t04_a_replay_has_times_of_its_timed_markers_alone_unless_it_is_profiled() {
+        let engine = engine(false);
+        assert_eq!((slots(&engine, 1), slots(&engine, 1000)), (1, 1));
+        engine.lock().log = Some(Box::new(ProfileLog { profilers: 1, readers: 1, ..ProfileLog::default() }));
+        assert_eq!(slots(&engine, 1000), 1001);
     }
 }

@@ -57,8 +57,8 @@ pub(crate) struct GraphPlan {
     pub(crate) missing: MissingOrders,
     /// Holds the table of the gates, if the graph has control flow.
     pub(crate) control: Option<Arc<ControlTable>>,
-    /// Is `true` if a node is a timed marker.
-    pub(crate) has_times: bool,
+    /// Lists the nodes that are timed markers, in ascending order.
+    pub(crate) timed_markers: Arc<[u32]>,
     /// Lists the memory of the program that each replay uploads.
     pub(crate) sources: Arc<[Arc<dyn ReplaySource>]>,
 }
@@ -147,7 +147,7 @@ impl GraphPlan {
         let found = derive_all(&nodes, &ranges, &queues, &missing)?;
         let commands = PlanId::unique();
         let sources = sources(&nodes);
-        let has_times = nodes.iter().any(|node| node.command.is_timed_marker());
+        let timed_markers = timed_markers(&nodes);
         let (nodes, names) = (NodeList::new(nodes), Arc::new(names));
         let (segments, uses) = (SmallVec::new(), Arc::default());
         let mut plan = Self {
@@ -170,7 +170,7 @@ impl GraphPlan {
             orders,
             missing,
             control,
-            has_times,
+            timed_markers,
             sources,
         };
         plan.orders.keep(plan.signature(), found.clone());
@@ -242,6 +242,11 @@ fn sources(nodes: &[GraphNode]) -> Arc<[Arc<dyn ReplaySource>]> {
 }
 
 /// Returns the ranges of nodes between the cuts.
+/// Lists the nodes that are timed markers.
+fn timed_markers(nodes: &[GraphNode]) -> Arc<[u32]> {
+    nodes.iter().zip(0..).filter(|(node, _)| node.command.is_timed_marker()).map(|(_, at)| at).collect()
+}
+
 fn ranges(cuts: &Cuts, nodes: u32) -> SmallVec<[Range<u32>; 1]> {
     let places = || cuts.iter().map(|(at, _)| *at);
     let starts = std::iter::once(0).chain(places());

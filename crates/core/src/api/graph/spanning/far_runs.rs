@@ -202,7 +202,7 @@ impl<'g> ReplayBuilder<'g> {
             ContextPart::Nodes { plan, outputs, .. } => {
                 let slots = outputs.iter().map(|_| ReadSlot::new()).collect();
                 let (plan, at) = (plan.clone(), self.graph.at);
-                let has_results = !outputs.is_empty() || plan.has_times;
+                let has_results = !outputs.is_empty() || !plan.timed_markers.is_empty();
                 let uploads = self.queues[context].owner.engine().stage_uploads(&plan)?;
                 let run = Arc::new(GraphRun { plan, outputs: slots, uploads, times: OnceLock::new(), at });
                 let step = GraphStep { run: run.clone(), segment: Some(0) };
