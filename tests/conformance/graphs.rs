@@ -17,6 +17,7 @@ mod edits;
 mod faults;
 mod files;
 mod flight;
+mod host_turns;
 mod named_values;
 mod native;
 mod pinned;
@@ -51,6 +52,7 @@ pub fn cases() -> Vec<Case> {
         faults::cases(),
         files::cases(),
         flight::cases(),
+        host_turns::cases(),
         named_values::cases(),
         native::cases(),
         pinned::cases(),

@@ -343,7 +343,7 @@ fn stepped(y: u32) -> u32 {
 
 /// Under `Unchecked` no policy orders the memory, so only the turns of the graph do.
 fn two_threads(s: &Subject) {
-    for policy in [Policy::Ordered, Policy::Unchecked] {
+    for policy in [Policy::Ordered, Policy::Unchecked, Policy::Checked] {
         each_pair_with(s, [policy; 2], |names, one, two| {
             let (main, theirs) = (one.queue("main"), two.queue("theirs"));
             let y = one.zeros::<u32, 1>([N]).unwrap();

@@ -15,6 +15,7 @@ pub fn cases() -> Vec<Case> {
         case("p02_a_hazard_does_not_depend_on_the_progress_of_the_device", however_far),
         case("p02_a_hazard_is_the_same_after_the_device_has_done_the_work", long_done),
         case("p02_a_refused_call_enqueues_nothing", enqueues_nothing),
+        case("p02_a_refused_replay_orders_nothing", refused_replay),
         case("p02_the_call_in_the_message_removes_the_hazard", remedy),
     ]
 }
@@ -175,6 +176,31 @@ fn enqueues_nothing(s: &Subject) {
         one.fill(&mut x, 6).unwrap();
         assert_eq!(one.read(&x).wait().unwrap(), [6; 64], "{verb:?}");
     }
+}
+
+/// A replay of a graph with memory of its own waits for the previous one. A refused replay must leave no such wait.
+fn refused_replay(s: &Subject) {
+    let ctx = s.ctx_with(Policy::Checked);
+    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    let (x, y) = (ctx.zeros::<u32, 1>([64]).unwrap(), ctx.zeros::<u32, 1>([64]).unwrap());
+    let captured = one.capture(|c| {
+        let own = c.zeros::<u32, 1>([64])?;
+        c.copy(&x, &mut own.handle())?;
+        c.copy(&own, &mut y.handle())
+    });
+    let graph = captured.unwrap().0;
+    one.replay(&graph).unwrap();
+    one.fill(&mut y.handle(), 1).unwrap();
+    for _ in 0..2 {
+        let error = two.replay(&graph).unwrap_err();
+        assert!(error.to_string().contains("earlier: write by a fill on queue `one`"), "{error}");
+        let error = two.fill(&mut x.handle(), 2).unwrap_err();
+        assert!(error.to_string().contains("earlier: read by graph `one` on queue `one`"), "{error}");
+    }
+    two.wait_for_queue(&one).unwrap();
+    two.replay(&graph).unwrap();
+    two.fill(&mut x.handle(), 2).unwrap();
+    assert_eq!(two.read(&y).wait().unwrap(), [0; 64]);
 }
 
 fn remedy(s: &Subject) {

@@ -12,6 +12,7 @@ use crate::work::graph_data::graph_run::GraphStep;
 use crate::work::step::Work;
 use fencepost_profile::WaitCause;
 use fencepost_sync::{Point, Stamp};
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// Is a command of a replay.
@@ -49,18 +50,26 @@ impl PartCommand {
     }
 }
 
+/// Lists the ends of the last replays.
+fn ends(turns: &[&Arc<ReplayTurn>]) -> SmallVec<[Point; 2]> {
+    turns.iter().filter_map(|turn| turn.last()).collect()
+}
+
 impl Engine {
-    /// Checks that the commands of a replay can be enqueued now. Enqueues nothing.
+    /// Checks that the commands of a replay can be enqueued now, behind `turns`. Enqueues nothing.
     ///
     /// # Errors
     /// Returns the errors of [`enqueue_parts`](Self::enqueue_parts).
-    pub(crate) fn check_parts(&self, by: Admission, commands: &[PartCommand]) -> Result<()> {
-        let state = self.lock();
+    pub(crate) fn check_parts(
+        &self,
+        by: Admission,
+        commands: &[PartCommand],
+        turns: &[&Arc<ReplayTurn>],
+    ) -> Result<()> {
+        let mut state = self.lock();
         state.check(by.slot)?;
-        for work in commands.iter().flat_map(PartCommand::uses) {
-            state.check_work(by, &work)?;
-        }
-        Ok(())
+        let works: Vec<Work> = commands.iter().flat_map(PartCommand::uses).collect();
+        state.check_behind(by, &works, &ends(turns))
     }
 
     /// Enqueues the commands of a replay in one context, all of them or none, with no other command between them. The
@@ -77,12 +86,9 @@ impl Engine {
         let mut state = self.lock();
         state.check(by.slot)?;
         let uses: Vec<Vec<Work>> = commands.iter().map(PartCommand::uses).collect();
-        for work in uses.iter().flatten() {
-            state.check_work(by, work)?;
-        }
-        for last in turns.iter().filter_map(|turn| turn.last()) {
-            state.push_wait(by.slot, last, WaitCause::Policy, by.at);
-        }
+        let ends = ends(turns);
+        uses.iter().try_for_each(|works| state.check_behind(by, works, &ends))?;
+        ends.iter().for_each(|&end| state.push_wait(by.slot, end, WaitCause::Policy, by.at));
         let mut answers = Vec::with_capacity(commands.len());
         for (command, uses) in commands.into_iter().zip(uses) {
             // The waits of a part come directly before it, so that other contexts do not wait for them too early.

@@ -7,15 +7,17 @@ use crate::scheduler::engine::Engine;
 use crate::scheduler::handle_points::PointHistory;
 use crate::scheduler::ordering;
 use crate::scheduler::ordering::admission::Admission;
+use crate::scheduler::state::State;
 use crate::work::graph_data::graph_plan::GraphPlan;
 use crate::work::graph_data::graph_run::{GraphRun, GraphStep};
 use crate::work::step::Work;
 use fencepost_profile::WaitCause;
 use fencepost_sync::Point;
 use fencepost_sync::prim::{Mutex, lock};
+use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Holds the end of the last replay of a graph, which the next replay waits for if the graph has memory of its own.
+/// Holds the end of the last replay of a graph, which the next replay waits for if the replays of the graph take turns.
 #[derive(Default)]
 pub(crate) struct ReplayTurn(Mutex<Option<Point>>);
 
@@ -28,6 +30,21 @@ impl ReplayTurn {
     /// Records the end of a replay.
     pub(crate) fn set(&self, end: Point) {
         *lock(&self.0) = Some(end);
+    }
+}
+
+impl State {
+    /// Checks works as if their queue came after `ends`, the ends of the last replays that the works come after. Enqueues
+    /// nothing, so that a refused replay leaves no wait.
+    ///
+    /// # Errors
+    /// Returns `Mapped`, or `Hazard` under `Checked`.
+    pub(crate) fn check_behind(&mut self, by: Admission, works: &[Work], ends: &[Point]) -> Result<()> {
+        let clock = self.queue(by.slot).clock.clone();
+        ends.iter().for_each(|end| self.queue_mut(by.slot).clock.see(end.slot, end.stamp));
+        let checked = works.iter().try_for_each(|work| self.check_work(by, work));
+        self.queue_mut(by.slot).clock = clock;
+        checked
     }
 }
 
@@ -59,10 +76,12 @@ impl Engine {
         let whole = [Work::Graph(Box::new(step.clone()))];
         let mut state = self.lock();
         state.check(by.slot)?;
-        if run.plan.owns_memory {
-            for last in turns.iter().filter_map(|(_, turn)| turn.last()) {
-                state.push_wait(by.slot, last, WaitCause::Policy, by.at);
+        if run.plan.takes_turns {
+            let ends: SmallVec<[Point; 2]> = turns.iter().filter_map(|(_, turn)| turn.last()).collect();
+            if ends.iter().any(|end| end.slot != by.slot) {
+                state.check_behind(by, &whole, &ends)?;
             }
+            ends.iter().for_each(|&end| state.push_wait(by.slot, end, WaitCause::Policy, by.at));
         }
         state.check_all(by, &whole)?;
         self.time_replay(&mut state, by, &step);

@@ -215,8 +215,9 @@ impl Capture {
     }
 
     /// *Captures* a function of the host. Each replay calls the function on the context's callback thread after the
-    /// commands captured before it on any queue, and the commands captured later wait for it. If the function panics,
-    /// the queue of the replay fails; later replays call the function again.
+    /// commands captured before it on any queue, and the commands captured later wait for it. Each replay of the graph
+    /// comes after the previous one, so the calls are in the order of the replays. If the function panics, the queue of
+    /// the replay fails; later replays call the function again.
     ///
     /// # Errors
     /// Returns [`Kind::CaptureEnded`](crate::Kind::CaptureEnded), and [`Kind::Captured`](crate::Kind::Captured) in a
@@ -230,6 +231,9 @@ impl Capture {
             state.queues[captured.index as usize].clear_last_call();
             let before = state.nodes.len() as u32;
             state.calls.push((before, HostFunction::new(f, at)));
+            // A replay whose function runs may flush or wait for another queue. A second replay whose function was due
+            // then would call the function inside of itself.
+            state.takes_turns = true;
         })
     }
 }

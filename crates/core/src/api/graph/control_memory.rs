@@ -42,7 +42,7 @@ pub(crate) fn add(
     for lease in leases {
         ended.leases.insert(lease.block.id, Arc::new(lease));
     }
-    ended.owns_memory = true;
+    ended.takes_turns = true;
     if !ended.loops.is_empty() {
         let read = add_counters(&mut table, &mut ended.outputs, at);
         ended.push_last(read);

@@ -63,8 +63,8 @@ pub(crate) struct GraphInner {
     pub(crate) calls: Vec<(u32, HostCall)>,
     /// Holds the size of each block that the capture has made.
     pub(crate) made: FxHashMap<BlockId, u64>,
-    /// Holds the turn of the graph, and of each graph with memory of its own that is replayed in it, by the numbers of the
-    /// graphs.
+    /// Holds the turn of the graph, and of each graph that is replayed in it and whose replays take turns, by the numbers
+    /// of the graphs.
     pub(crate) turns: Vec<(u64, Arc<ReplayTurn>)>,
     /// Lists the blocks that stand for inputs without a default, in a loaded graph. They have no memory.
     pub(crate) unbound: Vec<BlockId>,
@@ -79,7 +79,7 @@ impl Graph {
         let children = ended.replayed().filter(|(.., context)| *context == 0);
         let children = children.map(|(graph, turn, _)| (graph, turn));
         let turns = std::iter::once((tape.id, Arc::default())).chain(children).collect();
-        let TapeState { nodes, queues, leases, outputs, calls, chunked, owns_memory, mut made, .. } = ended;
+        let TapeState { nodes, queues, leases, outputs, calls, chunked, takes_turns, mut made, .. } = ended;
         for block in control.iter().flat_map(|table| [&table.words, &table.counts]) {
             made.insert(block.id, block.size);
         }
@@ -101,7 +101,7 @@ impl Graph {
             calls: calls.iter().map(|(at, _)| *at).collect(),
             loops: chunked,
             keep: leases.clone() as Arc<dyn Any + Send + Sync>,
-            owns_memory,
+            takes_turns,
             names,
             inputs,
             values,

@@ -336,7 +336,7 @@ impl Loader<'_> {
             calls: Vec::new(),
             loops: Vec::new(),
             keep: leases.clone(),
-            owns_memory: !made.is_empty(),
+            takes_turns: !made.is_empty(),
             names,
             inputs,
             values,

@@ -92,8 +92,8 @@ impl CommandQueue {
     /// policies and errors of the queue apply to the replay as they apply to a launch. The cost of the call does not
     /// depend on the number of nodes; other arrays and values for this replay cost for each node that they change.
     ///
-    /// Replays of one graph may be in flight several times, on several queues. If the graph has memory of its own, each
-    /// replay comes after the previous one.
+    /// Replays of one graph may be in flight several times, on several queues. If the graph has memory of its own or
+    /// calls functions of the host, each replay comes after the previous one.
     ///
     /// # Errors
     /// Returns [`Kind::ForeignContext`](crate::Kind::ForeignContext), [`Kind::Mapped`](crate::Kind::Mapped),

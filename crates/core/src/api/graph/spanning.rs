@@ -188,7 +188,7 @@ fn nodes_part(owner: &Owner, whole: &GraphPlan, nodes: &[u32], missing: MissingO
         calls: Vec::new(),
         loops: Vec::new(),
         keep,
-        owns_memory: whole.owns_memory,
+        takes_turns: whole.takes_turns,
         names: whole.names.without_nodes(),
         inputs: whole.inputs.clone(),
         values: whole.values.clone(),

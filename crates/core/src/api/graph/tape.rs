@@ -84,13 +84,14 @@ pub(crate) struct TapeState {
     pub(crate) values: SmallVec<[Value; 1]>,
     /// Lists the values of the captures around a body.
     outer_values: Vec<u64>,
-    /// Is `true` if the capture has made an array.
-    pub(crate) owns_memory: bool,
+    /// Is `true` if the capture has made an array, has a condition or a loop, or calls a function of the host: each replay
+    /// of the graph comes after the previous one.
+    pub(crate) takes_turns: bool,
     /// Holds the size of each block that the capture has made.
     pub(crate) made: FxHashMap<BlockId, u64>,
     /// Holds the blocks of the arrays that the capture has made, for later arrays of the capture.
     reusable: MadeBlocks,
-    /// Maps a graph with memory of its own, which was replayed in the capture, to its last replay.
+    /// Maps a graph whose replays take turns, and which was replayed in the capture, to its last replay.
     children: FxHashMap<u64, ChildReplay>,
     /// Is `true` while the function of a body runs. The queues of this tape take no commands meanwhile.
     body_is_open: bool,
@@ -401,7 +402,7 @@ impl CapturedQueue {
     pub(crate) fn adopt(&self, block: &Arc<Block>, at: &'static Location<'static>) -> Result<()> {
         let engine = self.owner.engine();
         self.with("a new array", at, |state| {
-            state.owns_memory = true;
+            state.takes_turns = true;
             state.made.insert(block.id, block.size);
             state.reusable.add(block, state.queues[self.index as usize].context);
             self.tape.writes.add(block.into());

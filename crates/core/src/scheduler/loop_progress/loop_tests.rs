@@ -37,7 +37,7 @@ fn replay(test: GateTest, bound: u32) -> Arc<GraphRun> {
         calls: Vec::new(),
         loops: vec![ChunkedLoop { nodes: 1..3, iterations: 2, dispatches: 2, bound, word: 0 }],
         keep: Arc::new(()),
-        owns_memory: false,
+        takes_turns: false,
         names: <_>::default(),
         inputs: <_>::default(),
         values: <_>::default(),

@@ -42,8 +42,9 @@ pub(crate) struct GraphPlan {
     pub(crate) uses: Arc<BoundUses>,
     /// Keeps the memory of the nodes.
     pub(crate) keep: Arc<dyn Any + Send + Sync>,
-    /// Is `true` if nodes may write memory that no array outside of the graph refers to.
-    pub(crate) owns_memory: bool,
+    /// Is `true` if each replay comes after the previous one: nodes may write memory that no array outside of the graph
+    /// refers to, or the graph calls functions of the host.
+    pub(crate) takes_turns: bool,
     pub(crate) names: Arc<GraphNames>,
     /// Holds for each input the bytes that it stands for.
     pub(crate) inputs: SmallVec<[BoundInput; 2]>,
@@ -83,7 +84,7 @@ pub(crate) struct PlanParts {
     /// Lists the loops in chunks, in the order of their nodes.
     pub(crate) loops: Vec<ChunkedLoop>,
     pub(crate) keep: Arc<dyn Any + Send + Sync>,
-    pub(crate) owns_memory: bool,
+    pub(crate) takes_turns: bool,
     /// Holds the inputs and the values, without their nodes.
     pub(crate) names: GraphNames,
     pub(crate) inputs: SmallVec<[BoundInput; 2]>,
@@ -102,7 +103,7 @@ impl PlanParts {
             calls: Vec::new(),
             loops: Vec::new(),
             keep: Arc::new(()),
-            owns_memory: false,
+            takes_turns: false,
             names: GraphNames::default(),
             inputs: SmallVec::new(),
             values: SmallVec::new(),
@@ -133,7 +134,7 @@ impl GraphPlan {
             calls,
             loops,
             keep,
-            owns_memory,
+            takes_turns,
             mut names,
             inputs,
             values,
@@ -161,7 +162,7 @@ impl GraphPlan {
             loops: loops.into(),
             uses,
             keep,
-            owns_memory,
+            takes_turns,
             names,
             inputs,
             values,
@@ -241,12 +242,12 @@ fn sources(nodes: &[GraphNode]) -> Arc<[Arc<dyn ReplaySource>]> {
     sources.into()
 }
 
-/// Returns the ranges of nodes between the cuts.
 /// Lists the nodes that are timed markers.
 fn timed_markers(nodes: &[GraphNode]) -> Arc<[u32]> {
     nodes.iter().zip(0..).filter(|(node, _)| node.command.is_timed_marker()).map(|(_, at)| at).collect()
 }
 
+/// Returns the ranges of nodes between the cuts.
 fn ranges(cuts: &Cuts, nodes: u32) -> SmallVec<[Range<u32>; 1]> {
     let places = || cuts.iter().map(|(at, _)| *at);
     let starts = std::iter::once(0).chain(places());

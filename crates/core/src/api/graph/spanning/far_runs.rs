@@ -260,17 +260,14 @@ impl<'g> ReplayBuilder<'g> {
     /// contexts meanwhile.
     fn enqueue_all(&mut self) -> Result<()> {
         let turn = lock_enqueueing();
-        self.queues[0].owner.engine().check_parts(self.queues[0].by, &self.queues[0].commands)?;
+        let first = &self.queues[0];
+        first.owner.engine().check_parts(first.by, &first.commands, &self.turns(0))?;
         for context in (0..self.queues.len()).rev() {
+            let turns = self.turns(context);
             let queue = &mut self.queues[context];
             if queue.commands.is_empty() {
                 continue;
             }
-            let turns: Vec<&Arc<ReplayTurn>> = match context {
-                _ if !self.graph.whole.owns_memory => Vec::new(),
-                0 => self.graph.turns.clone(),
-                _ => self.graph.spanning.shape.turns[context].iter().collect(),
-            };
             let (engine, commands) = (queue.owner.engine().clone(), std::mem::take(&mut queue.commands));
             let answers = engine.enqueue_parts(queue.by, commands, &turns);
             queue.answers =
@@ -278,6 +275,15 @@ impl<'g> ReplayBuilder<'g> {
         }
         drop(turn);
         Ok(())
+    }
+
+    /// Lists the turns that the commands of a context take.
+    fn turns(&self, context: usize) -> Vec<&'g Arc<ReplayTurn>> {
+        match context {
+            _ if !self.graph.whole.takes_turns => Vec::new(),
+            0 => self.graph.turns.clone(),
+            _ => self.graph.spanning.shape.turns[context].iter().collect(),
+        }
     }
 
     /// Returns the point and the history of a mark.

@@ -220,7 +220,7 @@ impl CapturedQueue {
         self.with(construct.call, construct.at, |state| {
             self.tape.check_one_context(state, self.index, construct.call, construct.at)?;
             state.count_dispatches(construct.call, self.index, construct.at, dispatches)?;
-            state.owns_memory = true;
+            state.takes_turns = true;
             Ok(change(state))
         })?
     }

@@ -134,10 +134,10 @@ impl TapeState {
     /// become forks of it, and `queue` waits for them behind the graph. A graph that owns memory also comes after its
     /// previous copy.
     fn include(&mut self, queue: u32, child: &Graph, plan: &GraphPlan, at: &'static Location<'static>) {
-        if plan.owns_memory {
+        if plan.takes_turns {
             self.wait_for_earlier(queue, child.inner.turns.iter().map(|(graph, _)| *graph));
         }
-        self.owns_memory |= plan.owns_memory;
+        self.takes_turns |= plan.takes_turns;
         self.made.extend(child.inner.made.iter());
         self.names.loops.extend(plan.names.loops.iter().map(|(&token, label)| (token, label.clone())));
         let outputs = self.outputs.len() as u32;
@@ -165,7 +165,7 @@ impl TapeState {
             }
         });
         self.calls.extend(calls.map(|(_, call)| (self.nodes.len() as u32, call.clone())));
-        if plan.owns_memory {
+        if plan.takes_turns {
             self.note_replayed(queue, child.inner.turns.iter().cloned());
         }
     }

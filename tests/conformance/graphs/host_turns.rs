@@ -1,0 +1,91 @@
+//! G04: the functions of the host in several replays of one graph.
+
+use crate::common::{Case, Subject, case};
+use fencepost::prelude::*;
+use fencepost::{CpuOptions, Graph};
+use std::sync::{Arc, Mutex};
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("g04_a_function_of_the_host_may_flush_the_queue_of_the_next_replay", flushes).host_side(),
+        case("g04_the_functions_of_the_host_run_in_the_order_of_the_replays", in_order),
+        case("g04_the_functions_of_a_graph_inside_two_graphs_take_turns", inside_graphs).host_side(),
+    ]
+}
+
+/// Holds the queue that a function of the host flushes.
+type Flushed = Arc<Mutex<Option<CommandQueue>>>;
+
+/// Captures a function of the host that counts its calls, and that flushes a queue and looks at it.
+fn captured(queue: &CommandQueue, calls: &Arc<Mutex<u32>>, flushed: &Flushed) -> Graph {
+    let (calls, flushed) = (calls.clone(), flushed.clone());
+    let function = move || {
+        *calls.lock().unwrap() += 1;
+        let queue = flushed.lock().unwrap().clone();
+        if let Some(queue) = queue {
+            queue.flush().unwrap();
+            assert!(!queue.is_complete().unwrap(), "the next replay comes after this function");
+        }
+    };
+    queue.capture(|c| c.host(function)).unwrap().0
+}
+
+/// Returns a context in which a flush calls the functions of the host that are due.
+fn without_threads(subject: &Subject) -> Context {
+    let ctx = Context::on_cpu(CpuOptions { threads: false, ..CpuOptions::default() });
+    subject.watch(&ctx);
+    ctx
+}
+
+fn flushes(subject: &Subject) {
+    let ctx = without_threads(subject);
+    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    let (calls, flushed) = (Arc::default(), Flushed::default());
+    let graph = captured(&one, &calls, &flushed);
+    *flushed.lock().unwrap() = Some(two.clone());
+    let runs = [one.replay(&graph).unwrap(), two.replay(&graph).unwrap()];
+    runs[0].wait().unwrap();
+    *flushed.lock().unwrap() = None;
+    runs[1].wait().unwrap();
+    assert_eq!(*calls.lock().unwrap(), 2);
+}
+
+fn inside_graphs(subject: &Subject) {
+    let ctx = without_threads(subject);
+    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    let (calls, flushed) = (Arc::default(), Flushed::default());
+    let child = captured(&one, &calls, &flushed);
+    let parents = [0, 1].map(|_| one.capture(|c| c.replay(&child).map(drop)).unwrap().0);
+    *flushed.lock().unwrap() = Some(two.clone());
+    let runs = [one.replay(&parents[0]).unwrap(), two.replay(&parents[1]).unwrap()];
+    runs[0].wait().unwrap();
+    *flushed.lock().unwrap() = None;
+    runs[1].wait().unwrap();
+    assert_eq!(*calls.lock().unwrap(), 2);
+}
+
+/// The first replay is held by an event, and the program waits for the second one first.
+fn in_order(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Unchecked);
+    let queues = [ctx.queue("one"), ctx.queue("two"), ctx.queue("three")];
+    let gate = ctx.user_event("gate");
+    let (last, begun) = (Arc::new(Mutex::new(None)), Arc::new(Mutex::new(Vec::new())));
+    let function = {
+        let (last, begun) = (last.clone(), begun.clone());
+        move || {
+            let first: Option<Event> = last.lock().unwrap().clone();
+            begun.lock().unwrap().push(first.is_none_or(|first: Event| first.is_complete().unwrap()));
+        }
+    };
+    let (graph, ()) = queues[0].capture(|c| c.host(function)).unwrap();
+    queues[0].wait_for(&gate.event()).unwrap();
+    let first = queues[0].replay(&graph).unwrap();
+    let later = [queues[1].replay(&graph).unwrap(), queues[2].replay(&graph).unwrap()];
+    assert!(!later[1].event().is_complete().unwrap());
+    gate.signal();
+    first.wait().unwrap();
+    *last.lock().unwrap() = Some(first.event().clone());
+    later[1].wait().unwrap();
+    assert!(later[0].event().is_complete().unwrap(), "the last replay comes after all others");
+    assert_eq!(*begun.lock().unwrap(), [true; 3]);
+}
