@@ -10,4 +10,6 @@ pub(crate) mod wait_report;
 #[cfg(test)]
 mod ordering_tests;
 #[cfg(test)]
+mod repeated_programs_tests;
+#[cfg(test)]
 mod repeated_replay_tests;
