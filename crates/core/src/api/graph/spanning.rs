@@ -35,7 +35,7 @@ pub(crate) struct SpanningShape {
     pub(crate) owners: Vec<Owner>,
     /// Holds the number of the graph's name in each context, which is registered as long as the name is held.
     pub(crate) names: Vec<(KernelId, Arc<str>)>,
-    /// Holds for each context the turns of the graphs with memory of their own that are replayed in the graph.
+    /// Holds for each context the turns of the graphs that are replayed in the graph and whose replays take turns.
     pub(crate) turns: Vec<Vec<Arc<ReplayTurn>>>,
     /// Numbers the context of each captured queue.
     pub(crate) of_queue: Vec<u32>,

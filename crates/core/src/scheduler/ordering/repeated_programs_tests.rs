@@ -157,6 +157,15 @@ fn captured(ctx: &Context, number: usize, arrays: &[DeviceArray<u32>]) -> Graph 
     graph.expect("each call can be captured").0
 }
 
+fn replay_here(queue: &CommandQueue, graph: &Graph) -> Result<()> {
+    queue.replay(graph).map(drop)
+}
+
+/// Replays on another line than [`replay_here`].
+fn replay_there(queue: &CommandQueue, graph: &Graph) -> Result<()> {
+    queue.replay(graph).map(drop)
+}
+
 impl<'g> Side<'g> {
     fn new(ctx: &Context, graph: &'g Graph, other: &DeviceArray<u32>, repeats: bool) -> Self {
         let arrays: Vec<DeviceArray<u32>> = (0..ARRAYS).map(|number| array(ctx, number)).collect();
@@ -186,7 +195,7 @@ impl<'g> Side<'g> {
             &Call::Replay { queue, graph, line } => {
                 self.begin(queue, &self.graphs[graph].plan.clone());
                 let (queue, graph) = (&self.queues[queue], &self.graphs[graph]);
-                if line { queue.replay(graph).map(drop) } else { queue.replay(graph).map(drop) }
+                if line { replay_here(queue, graph) } else { replay_there(queue, graph) }
             }
             &Call::ReplayBound { queue } => {
                 let plan = self.bound.prepared()?.plan;

@@ -131,8 +131,8 @@ fn with_present_values(plan: &GraphPlan, node: &GraphNode) -> GraphNode {
 
 impl TapeState {
     /// Copies the nodes of a graph to the end of `queue`. The first queue of the graph continues `queue`; the others
-    /// become forks of it, and `queue` waits for them behind the graph. A graph that owns memory also comes after its
-    /// previous copy.
+    /// become forks of it, and `queue` waits for them behind the graph. A graph whose replays take turns also comes after
+    /// its previous copy.
     fn include(&mut self, queue: u32, child: &Graph, plan: &GraphPlan, at: &'static Location<'static>) {
         if plan.takes_turns {
             self.wait_for_earlier(queue, child.inner.turns.iter().map(|(graph, _)| *graph));
