@@ -60,6 +60,9 @@ struct Arguments {
     /// Allow indices into uniform vectors that differ between invocations, which lavapipe 22.3 takes from one invocation
     #[arg(long)]
     uniform_indices: bool,
+    /// Allow to unpack halves that a compiler knows, the second of which lavapipe 22.3 takes for 0
+    #[arg(long)]
+    known_halves: bool,
     /// Print the program of the seed, and run nothing
     #[arg(long)]
     print: bool,
@@ -88,6 +91,7 @@ fn run(arguments: &Arguments) -> Result<bool> {
         wide_shifts: arguments.wide_shifts,
         known_zeros: arguments.known_zeros,
         uniform_indices: arguments.uniform_indices,
+        known_halves: arguments.known_halves,
         ..Options::default()
     };
     let mut campaign = Campaign::new(direct_engines(), options, &arguments.folder);

@@ -8,7 +8,8 @@ use crate::tree::{Argument, Expr, Node, Tree, visit};
 /// Returns a smaller program with the same property. It tries at most `most` programs; each one is valid.
 pub fn shrink(case: &Case, most: usize, holds: &mut dyn FnMut(&Case) -> bool) -> Case {
     let has_zeros = visit::has_known_zeros(&mut case.tree.clone());
-    let mut shrinker = Shrinker { best: case.clone(), left: most, has_zeros, holds };
+    let has_halves = visit::has_known_halves(&mut case.tree.clone());
+    let mut shrinker = Shrinker { best: case.clone(), left: most, has_zeros, has_halves, holds };
     loop {
         let before = shrinker.left;
         let mut smaller = shrinker.sizes();
@@ -30,6 +31,9 @@ struct Shrinker<'a> {
     /// Is true if the program has zeros that a compiler knows. Without them, smaller programs have none either: SwiftShader's
     /// defects with them would hide the difference.
     has_zeros: bool,
+    /// Is true if the program unpacks halves that a compiler knows, which lavapipe does wrong. Without them, smaller programs
+    /// have none either.
+    has_halves: bool,
     holds: &'a mut dyn FnMut(&Case) -> bool,
 }
 
@@ -41,6 +45,9 @@ impl Shrinker<'_> {
         }
         let mut case = self.best.with_tree(tree);
         if !self.has_zeros && visit::has_known_zeros(&mut case.tree) {
+            return false;
+        }
+        if !self.has_halves && visit::has_known_halves(&mut case.tree) {
             return false;
         }
         if case.fault().is_some() {

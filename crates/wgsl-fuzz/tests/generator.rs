@@ -23,7 +23,13 @@ fn each_seed_makes_a_valid_program() {
 fn each_option_makes_valid_programs() {
     all_are_valid(
         500..1000,
-        Options { wide_shifts: true, known_zeros: true, uniform_indices: true, ..Options::default() },
+        Options {
+            wide_shifts: true,
+            known_zeros: true,
+            uniform_indices: true,
+            known_halves: true,
+            ..Options::default()
+        },
     );
 }
 

@@ -161,6 +161,7 @@ impl Generator {
         match size {
             2 if self.rng.bool() => {
                 let of = self.stored(ty, depth);
+                let of = if self.options.known_halves { of } else { self.not_known(of) };
                 self.builtin(ty.clone(), "through_half", vec![of])
             }
             2 => {

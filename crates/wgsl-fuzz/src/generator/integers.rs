@@ -108,12 +108,17 @@ impl Generator {
     /// Returns an expression that no compiler computes, unless an option allows it.
     fn not_folded(&mut self, ty: &Type, depth: u32) -> Expr {
         let of = self.expr(ty, depth);
-        let unknown = self.unknown(ty);
-        match (of.is_const(), self.options.known_zeros) {
-            (true, _) => unknown,
-            (false, true) => of,
-            (false, false) => Expr::new(ty.clone(), Node::Binary("+", Box::new(of), Box::new(unknown))),
+        if self.options.known_zeros && !of.is_const() { of } else { self.not_known(of) }
+    }
+
+    /// Returns a parameter in place of a constant, and the sum of another expression and a parameter.
+    pub(super) fn not_known(&mut self, of: Expr) -> Expr {
+        let ty = of.ty.clone();
+        let unknown = self.unknown(&ty);
+        if of.is_const() {
+            return unknown;
         }
+        Expr::new(ty, Node::Binary("+", Box::new(of), Box::new(unknown)))
     }
 
     /// Clamps between constants: WGSL defines no result for limits in the wrong order.

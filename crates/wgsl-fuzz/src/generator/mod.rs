@@ -43,11 +43,19 @@ pub struct Options {
     /// Allows indices into vectors of the uniform struct that differ between invocations. lavapipe 22.3 reads the component
     /// of one invocation for all of them.
     pub uniform_indices: bool,
+    /// Allows to unpack a word of halves that a compiler knows. lavapipe 22.3 returns 0 for `unpack2x16float(0x3c003c00u).y`.
+    pub known_halves: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { is_portable: true, wide_shifts: false, known_zeros: false, uniform_indices: false }
+        Self {
+            is_portable: true,
+            wide_shifts: false,
+            known_zeros: false,
+            uniform_indices: false,
+            known_halves: false,
+        }
     }
 }
 
@@ -85,6 +93,7 @@ pub(crate) fn generate(seed: u64, mut options: Options) -> Tree {
         options.wide_shifts = true;
         options.known_zeros = true;
         options.uniform_indices = true;
+        options.known_halves = true;
     }
     let mut rng = Rng::with_seed(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5a5a);
     let tree = setup::tree(&mut rng, options.is_portable);
@@ -153,5 +162,17 @@ mod tests {
         };
         assert_eq!(count(false), 0);
         assert!(count(true) > 20);
+    }
+
+    #[test]
+    fn a_portable_program_unpacks_known_halves_only_if_the_option_allows_them() {
+        let count = |is_portable, known_halves| {
+            let options = Options { is_portable, known_halves, ..Options::default() };
+            let trees = (0..500).map(|seed| generate(seed, options));
+            trees.filter(|tree| visit::has_known_halves(&mut tree.clone())).count()
+        };
+        assert_eq!(count(true, false), 0);
+        assert!(count(true, true) > 20);
+        assert!(count(false, false) > 20, "the engines of the CPU are compared on known halves");
     }
 }

@@ -162,6 +162,20 @@ pub(crate) fn has_known_zeros(tree: &mut Tree) -> bool {
     known
 }
 
+/// Returns `true` if a compiler may know a word of halves that is unpacked.
+pub(crate) fn has_known_halves(tree: &mut Tree) -> bool {
+    let mut known = false;
+    lists(tree, &mut |body| {
+        for expr in body.iter_mut().flat_map(|stmt| parts(stmt).0) {
+            expressions(expr, &mut |inner| match &inner.node {
+                Node::Builtin("through_half", of) => known |= !is_unknown(&of[0]),
+                _ => {}
+            });
+        }
+    });
+    known
+}
+
 /// Returns `true` if the value depends on a parameter.
 fn is_unknown(expr: &Expr) -> bool {
     let part = if let Node::Binary("+", _, right) = &expr.node { right } else { expr };
