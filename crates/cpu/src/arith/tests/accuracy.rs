@@ -82,10 +82,31 @@ fn logarithmic(x: f64, exact: f64) -> f64 {
     if (0.5..=2.0).contains(&x) { 2_f64.powi(-21) } else { 3.0 * ulp(exact) }
 }
 
+/// Is a format of floats.
+#[derive(Clone, Copy)]
+pub(crate) struct Format {
+    /// Counts the bits of a mantissa behind the point.
+    fraction: f64,
+    /// Holds the least and the greatest exponent of a normal number.
+    exponents: [f64; 2],
+}
+
+impl Format {
+    pub(crate) const F16: Self = Self { fraction: 10.0, exponents: [-14.0, 15.0] };
+    pub(crate) const F32: Self = Self { fraction: 23.0, exponents: [-126.0, 127.0] };
+    pub(crate) const F64: Self = Self { fraction: 52.0, exponents: [-1022.0, 1023.0] };
+
+    /// Returns the distance of two neighbours around a number.
+    pub(crate) fn ulp(self, x: f64) -> f64 {
+        let [least, greatest] = self.exponents;
+        let exponent = if x == 0.0 { least } else { x.abs().log2().floor().clamp(least, greatest) };
+        2_f64.powf(exponent - self.fraction)
+    }
+}
+
 /// Returns the distance of two neighbours among the `f32` around a number.
-pub(crate) fn ulp(x: f64) -> f64 {
-    let exponent = if x == 0.0 { -126.0 } else { x.abs().log2().floor().clamp(-126.0, 127.0) };
-    2_f64.powf(exponent - 23.0)
+fn ulp(x: f64) -> f64 {
+    Format::F32.ulp(x)
 }
 
 /// Returns the error of a result of type `f32`, or infinity if it is not the infinity or the NaN that it has to be.

@@ -3,80 +3,83 @@
 use super::reference::{Reference, each, whole};
 use crate::arith::tests::edges::nearest_half;
 
-/// Returns the integer of 32 bits with a sign that has the low bits of a number.
-pub(super) fn signed(value: i128) -> f64 {
-    f64::from(value as i32)
+/// Returns `true` if a bit of an integer is 1. The sign of a negative number is repeated above its highest bit.
+fn bit(x: i128, at: u32) -> bool {
+    x >> at & 1 == 1
 }
 
-/// Returns the integer of 32 bits without a sign that has the low bits of a number.
-pub(super) fn unsigned(value: i128) -> f64 {
-    f64::from(value as u32)
+/// Returns the number of the bit that a search found, or -1.
+fn place(found: Option<u32>) -> i128 {
+    found.map_or(-1, i128::from)
 }
 
-/// Applies a function to the bits of each component.
-pub(super) fn of_bits(is_signed: bool, f: fn(&[u32]) -> u32) -> Reference {
-    each(move |x| {
-        let bits: Vec<u32> = x.iter().map(|&x| x as i64 as u32).collect();
-        let result = f(&bits);
-        if is_signed { f64::from(result.cast_signed()) } else { f64::from(result) }
-    })
+pub(super) fn trailing_zeros(x: &[i128], width: u32) -> i128 {
+    (0..width).find(|&at| bit(x[0], at)).unwrap_or(width).into()
 }
 
-/// Returns the dot product of integers, which wraps.
-pub(super) fn dot(result: fn(i128) -> f64) -> Reference {
-    whole(move |x| vec![result(x[0].iter().zip(&x[1]).map(|(&a, &b)| a as i128 * b as i128).sum())])
+pub(super) fn leading_zeros(x: &[i128], width: u32) -> i128 {
+    (0..width).find(|&at| bit(x[0], width - 1 - at)).unwrap_or(width).into()
+}
+
+pub(super) fn ones(x: &[i128], width: u32) -> i128 {
+    (0..width).filter(|&at| bit(x[0], at)).count() as i128
+}
+
+pub(super) fn reversed(x: &[i128], width: u32) -> i128 {
+    (0..width).filter(|&at| bit(x[0], at)).map(|at| 1 << (width - 1 - at)).sum()
+}
+
+/// Returns the number of the lowest bit that is 1.
+pub(super) fn trailing(x: &[i128], width: u32) -> i128 {
+    place((0..width).find(|&at| bit(x[0], at)))
+}
+
+/// Returns the number of the highest bit that differs from the sign. The sign of an integer without one is 0.
+pub(super) fn leading(x: &[i128], width: u32) -> i128 {
+    place((0..width).rev().find(|&at| bit(x[0], at) != (x[0] < 0)))
+}
+
+/// Returns the first bit and the number of bits, which are within an integer.
+fn range(offset: i128, count: i128, width: u32) -> (u32, u32) {
+    let offset = offset.min(width.into()) as u32;
+    (offset, count.min((width - offset).into()) as u32)
+}
+
+pub(super) fn extract_unsigned(x: &[i128], width: u32) -> i128 {
+    let (offset, count) = range(x[1], x[2], width);
+    (0..count).filter(|&at| bit(x[0], offset + at)).map(|at| 1 << at).sum()
+}
+
+/// Extracts bits, the highest of which is a sign.
+pub(super) fn extract_signed(x: &[i128], width: u32) -> i128 {
+    let (field, (_, count)) = (extract_unsigned(x, width), range(x[1], x[2], width));
+    if count > 0 && bit(field, count - 1) { field - (1 << count) } else { field }
+}
+
+pub(super) fn insert(x: &[i128], width: u32) -> i128 {
+    let (offset, count) = range(x[2], x[3], width);
+    let is_one = |at: u32| {
+        if (offset..offset + count).contains(&at) { bit(x[1], at - offset) } else { bit(x[0], at) }
+    };
+    (0..width).filter(|&at| is_one(at)).map(|at| 1 << at).sum()
+}
+
+/// Returns the dot product of integers.
+pub(super) fn dot(x: &[Vec<i128>], _: u32) -> Vec<i128> {
+    let products = x[0].iter().zip(&x[1]).map(|(a, b)| a.wrapping_mul(*b));
+    vec![products.fold(0, i128::wrapping_add)]
 }
 
 /// Returns the dot product of the bytes of two words.
-pub(super) fn dot_of_bytes(byte: fn(u8) -> i128, result: fn(i128) -> f64) -> Reference {
+pub(super) fn dot_of_bytes(byte: fn(u8) -> f64) -> Reference {
     each(move |x| {
         let bytes = |x: f64| (x as u32).to_le_bytes().map(byte);
-        result(bytes(x[0]).into_iter().zip(bytes(x[1])).map(|(a, b)| a * b).sum())
+        bytes(x[0]).into_iter().zip(bytes(x[1])).map(|(a, b)| a * b).sum()
     })
-}
-
-/// Returns the first bit and the number of bits, which are within a word.
-fn range(offset: u32, count: u32) -> (u32, u32) {
-    let offset = offset.min(32);
-    (offset, count.min(32 - offset))
 }
 
 fn mask(count: u32) -> u64 {
     (1 << count) - 1
-}
-
-pub(super) fn extract_signed(x: &[u32]) -> u32 {
-    let (offset, count) = range(x[1], x[2]);
-    let bits = u64::from(x[0]) >> offset & mask(count);
-    let is_negative = count > 0 && bits >> (count - 1) & 1 == 1;
-    if is_negative { (bits | !mask(count)) as u32 } else { bits as u32 }
-}
-
-pub(super) fn extract_unsigned(x: &[u32]) -> u32 {
-    let (offset, count) = range(x[1], x[2]);
-    (u64::from(x[0]) >> offset & mask(count)) as u32
-}
-
-pub(super) fn insert(x: &[u32]) -> u32 {
-    let (offset, count) = range(x[2], x[3]);
-    let mask = mask(count) << offset;
-    ((u64::from(x[0]) & !mask) | (u64::from(x[1]) << offset & mask)) as u32
-}
-
-/// Returns the number of the highest bit that differs from the sign.
-pub(super) fn leading_of_signed(x: &[u32]) -> u32 {
-    let sign = x[0].cast_signed() >> 31;
-    leading_of_unsigned(&[x[0] ^ sign.cast_unsigned()])
-}
-
-/// Returns the number of the highest bit that is 1.
-pub(super) fn leading_of_unsigned(x: &[u32]) -> u32 {
-    (0..32).rev().find(|bit| x[0] >> bit & 1 == 1).unwrap_or(u32::MAX)
-}
-
-/// Returns the number of the lowest bit that is 1.
-pub(super) fn trailing(x: &[u32]) -> u32 {
-    (0..32).find(|bit| x[0] >> bit & 1 == 1).unwrap_or(u32::MAX)
 }
 
 /// Packs the components into a word, the first in its low bits.

@@ -5,8 +5,8 @@ use super::bits;
 use super::reference::{
     Bound, Reference, determinant, dot, each, exact, length, products, ulps, ulps_of, whole,
 };
-use super::rows::row;
-use crate::arith::tests::accuracy::ulp;
+use super::rows::{row, row_of_integers};
+use crate::arith::tests::accuracy::Format;
 use naga::MathFunction as Fun;
 
 /// Returns the calls of a function with vectors of each size.
@@ -26,14 +26,9 @@ pub(super) fn vectors(fun: Fun) -> Vec<Row> {
             let bound = || ulps_of(4.0, |x| products(&x[0], &x[1]));
             let types = ["m2 m2 -> f", "m3 m3 -> f", "m4 m4 -> f"];
             let mut rows = of_sizes("dot(a, b)", types, |x| vec![dot(&x[0], &x[1])], bound);
-            rows.extend(
-                ["i2 i2 -> i", "i3 i3 -> i", "i4 i4 -> i"]
-                    .map(|types| row("dot(a, b)", types, bits::dot(bits::signed), exact())),
-            );
-            rows.extend(
-                ["u2 u2 -> u", "u3 u3 -> u", "u4 u4 -> u"]
-                    .map(|types| row("dot(a, b)", types, bits::dot(bits::unsigned), exact())),
-            );
+            let of_integers =
+                ["i2 i2 -> i", "i3 i3 -> i", "i4 i4 -> i", "u2 u2 -> u", "u3 u3 -> u", "u4 u4 -> u"];
+            rows.extend(of_integers.map(|types| row_of_integers("dot(a, b)", types, Box::new(bits::dot))));
             rows
         }
         Fun::Cross => {
@@ -75,7 +70,7 @@ pub(super) fn vectors(fun: Fun) -> Vec<Row> {
             let turned = |x: &[Vec<f64>]| {
                 let (cosine, size) = (dot(&x[1], &x[2]), products(&x[1], &x[2]));
                 let sign = if cosine < 0.0 { 1.0 } else { -1.0 };
-                let is_near = cosine != 0.0 && cosine.abs() <= 4.0 * ulp(size);
+                let is_near = cosine != 0.0 && cosine.abs() <= 4.0 * Format::F32.ulp(size);
                 x[0].iter().map(|x| if is_near { f64::NAN } else { sign * x }).collect()
             };
             of_sizes("faceForward(a, b, c)", types, turned, exact)
@@ -91,9 +86,7 @@ pub(super) fn vectors(fun: Fun) -> Vec<Row> {
         }
         Fun::Refract => {
             let types = ["m2 m2 m -> f2", "m3 m3 m -> f3", "m4 m4 m -> f4"];
-            of_sizes("refract(normalize(a), normalize(b), c)", types, refracted, || {
-                ulps_of(64.0, |x| 1.0 + x[2][0].abs() * 4.0)
-            })
+            of_sizes("refract(a, b, c)", types, refracted, || ulps_of(64.0, size_of_refracted))
         }
         _ => unreachable!("bug: {fun:?} is in another group"),
     }
@@ -142,17 +135,25 @@ fn transposed(types: &str) -> Reference {
     })
 }
 
-/// Returns the refracted vector of two directions. It has no bound where the argument of its root is near 0.
+/// Returns the refracted vector. It has no bound where the argument of its root is near 0.
 fn refracted(x: &[Vec<f64>]) -> Vec<f64> {
-    let (lengths, ratio) = ([length(&x[0]), length(&x[1])], x[2][0]);
-    let unit = |at: usize| -> Vec<f64> { x[at].iter().map(|x| x / lengths[at]).collect() };
-    let (a, b) = (unit(0), unit(1));
-    let cosine = dot(&a, &b);
+    let (cosine, ratio) = (dot(&x[0], &x[1]), x[2][0]);
     let square = 1.0 - ratio * ratio * (1.0 - cosine * cosine);
     let part = |(a, b): (&f64, &f64)| match square {
-        _ if lengths.contains(&0.0) || square.abs() < 0.01 * (1.0 + ratio * ratio) => f64::NAN,
+        _ if square.abs() < 0.01 * square_size(ratio, products(&x[0], &x[1])) => f64::NAN,
         square if square < 0.0 => 0.0,
         square => ratio * a - (ratio * cosine + square.sqrt()) * b,
     };
-    a.iter().zip(&b).map(part).collect()
+    x[0].iter().zip(&x[1]).map(part).collect()
+}
+
+/// Returns the sum of the sizes of the terms of a refracted vector.
+fn size_of_refracted(x: &[Vec<f64>]) -> f64 {
+    let (along, ratio) = (products(&x[0], &x[1]), x[2][0].abs());
+    ratio * length(&x[0]) + (ratio * along + square_size(ratio, along).sqrt()) * length(&x[1])
+}
+
+/// Returns the sum of the sizes of the terms of the argument of the root in a refraction.
+fn square_size(ratio: f64, along: f64) -> f64 {
+    1.0 + ratio * ratio * (1.0 + along * along)
 }

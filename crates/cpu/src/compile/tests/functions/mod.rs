@@ -1,21 +1,28 @@
-//! Every built-in function of naga: the interpreter and the machine code for 1, 4, 8 and 16 invocations have equal
-//! results, which are within the bounds of WGSL around a reference on `f64`.
+//! Every built-in function of naga with each width of numbers that it takes: the results are within the bounds of WGSL around
+//! a reference, and the interpreter and the machine code for 1, 4, 8 and 16 invocations have equal results.
+//!
+//! Machine code computes with numbers of 32 bits, and the interpreter alone with those of 16 and of 64 bits.
 
 mod bits;
+mod engines;
 mod floats;
 mod geometry;
 mod integers;
 mod packing;
 mod reference;
 mod rows;
+mod types;
 
-use super::Test;
-use crate::arith::tests::edges::{floats, integers};
+use super::program;
+use crate::arith::tests::accuracy::Format;
+use crate::arith::tests::edges::nearest_half;
+use crate::interpret::Interpreter;
 use naga::MathFunction as Fun;
-use reference::{Bound, Reference};
+use reference::{Bound, Integers, Place, Reference};
 use std::collections::HashSet;
+use types::{Type, Width};
 
-/// Counts the calls of each expression.
+/// Counts the calls of an expression with several components, and at least those of another one.
 const CALLS: usize = 256;
 
 /// Is a call of a built-in function.
@@ -25,170 +32,145 @@ struct Row {
     /// Lists the types of the arguments, and that of the result behind an arrow. A type is a letter, and a `*`, which
     /// stands for each number of components, or the number of components, or those of columns and of rows.
     types: &'static str,
-    reference: Reference,
-    bound: Bound,
+    /// Lists the widths of the numbers.
+    widths: &'static [Width],
+    expected: Expected,
 }
 
-/// Is a type of a row. The letters are:
-/// - `f`: any `f32`; `m`: an `f32` of moderate size
-/// - `i`, `u`: any integer
-/// - `o`: a `u32` that counts or numbers bits; `e`: an `i32` that is an exponent
-#[derive(Clone, Copy)]
-struct Type {
-    letter: u8,
-    columns: usize,
-    rows: usize,
+/// Is the result that a call has to have.
+enum Expected {
+    Real(Reference, Bound),
+    Integers(Integers),
 }
 
-impl Type {
-    /// Reads a type, with a number of components for `*`.
-    fn new(text: &str, size: usize) -> Self {
-        let number = |byte: u8| if byte == b'*' { size } else { usize::from(byte - b'0') };
-        let (columns, rows) = match text.as_bytes()[1..] {
-            [] => (1, 1),
-            [rows] => (1, number(rows)),
-            [columns, rows] => (number(columns), number(rows)),
-            _ => panic!("{text} is no type"),
+/// Is a row with a width of the numbers and a number of components for `*`.
+struct Call<'a> {
+    row: &'a Row,
+    width: Width,
+    arguments: Vec<Type>,
+    result: Type,
+    /// Says in messages what is called.
+    what: String,
+}
+
+impl<'a> Call<'a> {
+    fn new(row: &'a Row, width: Width, size: usize) -> Self {
+        let (arguments, result) = row.types.split_once(" -> ").expect("a row has a result");
+        let what = format!("{} of {} with {size} components, {width:?}", row.text, row.types);
+        let arguments = arguments.split(' ').map(|text| Type::new(text, size, width)).collect();
+        Self { row, width, arguments, result: Type::new(result, size, width), what }
+    }
+
+    /// Returns the bits of the components of each argument of each call: each value of a single component, and a random
+    /// choice of several.
+    fn inputs(&self) -> Vec<Vec<u64>> {
+        let mut rng = fastrand::Rng::with_seed(5);
+        let values: Vec<Vec<u64>> = self.arguments.iter().map(|argument| argument.values()).collect();
+        let is_single = self.arguments.iter().map(|argument| argument.components()).sum::<usize>() == 1;
+        let calls = if is_single { values[0].len().next_multiple_of(32).max(CALLS) } else { CALLS };
+        let pick = |(argument, values): (&Type, &Vec<u64>)| {
+            let at = |at| if is_single { at % values.len() } else { rng.usize(..values.len()) };
+            (0..calls * argument.components()).map(at).map(|at| values[at]).collect()
         };
-        Self { letter: text.as_bytes()[0], columns, rows }
+        self.arguments.iter().zip(&values).map(pick).collect()
     }
 
-    fn components(self) -> usize {
-        self.columns * self.rows
-    }
-
-    fn scalar(self) -> &'static str {
-        match self.letter {
-            b'f' | b'm' => "f32",
-            b'i' | b'e' => "i32",
-            _ => "u32",
+    /// Checks the results of calls with any inputs.
+    fn check(&self) {
+        let inputs = self.inputs();
+        let calls = inputs[0].len() / self.arguments[0].components();
+        let results = engines::results(self, &inputs, calls);
+        let mut checked = 0;
+        for (call, found) in results.chunks(self.result.components()).enumerate() {
+            let parts = self.arguments.iter().zip(&inputs);
+            let parts: Vec<(Type, &[u64])> = parts
+                .map(|(&ty, input)| (ty, &input[call * ty.components()..(call + 1) * ty.components()]))
+                .collect();
+            checked += match &self.row.expected {
+                Expected::Real(reference, bound) => self.check_real(&parts, found, reference, bound),
+                Expected::Integers(reference) => self.check_integers(&parts, found, reference),
+            };
         }
+        assert!(checked * 16 >= calls, "{}: {checked} results have a bound", self.what);
     }
 
-    fn wgsl(self) -> String {
-        match (self.columns, self.rows) {
-            (1, 1) => self.scalar().into(),
-            (1, rows) => format!("vec{rows}<{}>", self.scalar()),
-            (columns, rows) => format!("mat{columns}x{rows}<{}>", self.scalar()),
+    /// Checks the components of a result that a reference of exact integers computes. Returns their number.
+    fn check_integers(&self, parts: &[(Type, &[u64])], found: &[u64], reference: &Integers) -> usize {
+        let values: Vec<Vec<i128>> =
+            parts.iter().map(|(ty, input)| input.iter().map(|&bits| ty.integer(bits)).collect()).collect();
+        let exact = reference(&values, 8 * self.arguments[0].bytes() as u32);
+        let expected: Vec<u64> = exact.into_iter().map(|exact| self.result.wrapped(exact)).collect();
+        assert_eq!(found, expected, "{} of {values:?}", self.what);
+        found.len()
+    }
+
+    /// Checks the components of a result for which WGSL has a bound. Returns their number.
+    fn check_real(
+        &self,
+        parts: &[(Type, &[u64])],
+        found: &[u64],
+        reference: &Reference,
+        bound: &Bound,
+    ) -> usize {
+        let arguments: Vec<Vec<f64>> =
+            parts.iter().map(|(ty, input)| input.iter().map(|&bits| ty.number(bits)).collect()).collect();
+        if arguments.iter().flatten().any(|value| !value.is_finite()) {
+            return 0; // WGSL gives no bound
         }
-    }
-
-    /// Returns the index of a component as WGSL.
-    fn index(self, component: usize) -> String {
-        match (self.columns, self.rows) {
-            (1, 1) => String::new(),
-            (1, _) => format!("[{component}]"),
-            (_, rows) => format!("[{}][{}]", component / rows, component % rows),
-        }
-    }
-
-    /// Returns the bits of the values of its components.
-    fn values(self) -> Vec<u32> {
-        let mut rng = fastrand::Rng::with_seed(11);
-        let integers = |ty| integers(ty).into_iter().map(|value| value as u32).collect();
-        match self.letter {
-            b'f' => floats().into_iter().map(f32::to_bits).collect(),
-            b'm' => {
-                let few = [0.0, -0.0, 0.5, 1.0, -1.0, 2.0, 3.0, -4.0, 0.25, 1e-3, -100.0];
-                let random: Vec<f32> = (0..200).map(|_| (rng.f32() - 0.5) * 20.0).collect();
-                few.into_iter().chain(random).map(f32::to_bits).collect()
+        let expected = reference(&arguments);
+        assert_eq!(expected.len(), found.len(), "{}", self.what);
+        let mut checked = 0;
+        for (at, (&found, &exact)) in found.iter().zip(&expected).enumerate() {
+            let place = Place { width: self.width, arguments: &arguments, at, exact };
+            let found = self.result.number(found);
+            if self.has_bound(exact) {
+                let (nearest, bound) = self.nearest(&place, bound);
+                let is_close = found == nearest || (found - exact).abs() <= bound;
+                assert!(
+                    is_close,
+                    "{}: {arguments:?} gives {found:e}, not {exact:e}; the bound is {bound:e}",
+                    self.what
+                );
+                checked += 1;
             }
-            b'i' => integers(naga::Scalar::I32),
-            b'u' => integers(naga::Scalar::U32),
-            b'o' => (0..41).chain([u32::MAX, 1 << 31]).collect(),
-            b'e' => (-160..140).map(i32::cast_unsigned).collect(),
-            other => panic!("{other} is no letter of a type"),
         }
+        checked
     }
 
-    /// Returns the number that is held by a component.
-    fn number(self, bits: u32) -> f64 {
-        match self.scalar() {
-            "f32" => f32::from_bits(bits).into(),
-            "i32" => bits.cast_signed().into(),
-            _ => bits.into(),
-        }
-    }
-}
-
-/// Returns the text of a kernel that evaluates an expression in each invocation.
-fn kernel(text: &str, arguments: &[Type], result: Type) -> String {
-    let width: usize = arguments.iter().map(|argument| argument.components()).sum();
-    let (mut body, mut at) = (String::new(), 0);
-    for (name, argument) in ["a", "b", "c", "d"].into_iter().zip(arguments) {
-        let component =
-            |component| format!("bitcast<{}>(words[i * {width}u + {component}u])", argument.scalar());
-        let components: Vec<String> = (at..at + argument.components()).map(component).collect();
-        body += &format!("let {name} = {}({});\n", argument.wgsl(), components.join(", "));
-        at += argument.components();
-    }
-    body += &format!("let result: {} = {text};\n", result.wgsl());
-    for component in 0..result.components() {
-        let (count, index) = (result.components(), result.index(component));
-        body += &format!("out[i * {count}u + {component}u] = bitcast<u32>(result{index});\n");
-    }
-    format!(
-        "@group(0) @binding(0) var<storage, read> words: array<u32>;
-        @group(0) @binding(1) var<storage, read_write> out: array<u32>;
-        @compute @workgroup_size(32)
-        fn calls(@builtin(global_invocation_id) id: vec3<u32>) {{ let i = id.x; {body} }}"
-    )
-}
-
-/// Returns the bits of the arguments of each call: each value of a single component, and a random choice of several.
-fn inputs(arguments: &[Type]) -> Vec<u32> {
-    let mut rng = fastrand::Rng::with_seed(5);
-    let columns: Vec<Vec<u32>> =
-        arguments.iter().flat_map(|argument| vec![argument.values(); argument.components()]).collect();
-    let is_single = columns.len() == 1;
-    let value = |rng: &mut fastrand::Rng, column: &[u32], call: usize| {
-        column[if is_single { call % column.len() } else { rng.usize(..column.len()) }]
-    };
-    (0..CALLS)
-        .flat_map(|call| columns.iter().map(|column| value(&mut rng, column, call)).collect::<Vec<_>>())
-        .collect()
-}
-
-/// Checks the calls with one number of components for `*`.
-fn check(row: &Row, size: usize) {
-    let (arguments, result) = row.types.split_once(" -> ").expect("a row has a result");
-    let arguments: Vec<Type> = arguments.split(' ').map(|text| Type::new(text, size)).collect();
-    let result = Type::new(result, size);
-    let words = inputs(&arguments);
-    let what = format!("{} of {} with {size} components", row.text, row.types);
-    let test = Test::new(&kernel(row.text, &arguments, result));
-    assert!(test.vector.is_ok() && test.wider.len() == 2, "{what} has machine code of each width");
-    let test = test.buffer(&words).buffer(&vec![0_u32; CALLS * result.components()]);
-    let found = test.run([(CALLS / 32) as u32, 1, 1]).get::<u32>(1);
-    let (mut words, mut checked) = (words.into_iter(), 0);
-    for found in found.chunks(result.components()) {
-        let of = |argument: &Type| {
-            (&mut words).take(argument.components()).map(|bits| argument.number(bits)).collect()
+    /// Returns `true` if WGSL has a bound around an exact result: it has none around a number that is too large. Functions of
+    /// `f16` give an infinity for that.
+    fn has_bound(&self, exact: f64) -> bool {
+        let most = match self.width {
+            Width::Half => f64::INFINITY,
+            Width::Word => f32::MAX.into(),
+            Width::Double => f64::MAX,
         };
-        let values: Vec<Vec<f64>> = arguments.iter().map(of).collect();
-        if values.iter().flatten().any(|value| !value.is_finite()) {
-            continue; // WGSL gives no bound
-        }
-        let exact = (row.reference)(&values);
-        assert_eq!(exact.len(), found.len(), "{what}");
-        for (at, (&found, &exact)) in found.iter().zip(&exact).enumerate() {
-            if exact.is_nan() || result.letter == b'f' && exact.abs() > f32::MAX.into() {
-                continue;
+        !exact.is_nan() && (!self.result.is_float() || exact.abs() <= most)
+    }
+
+    /// Returns the nearest result, and the error that is allowed for another one.
+    ///
+    /// Functions of `f16` round once, which adds half a unit in the last place to the error of a computation with `f64`. WGSL
+    /// allows for `f16` at least the numbers on both sides of an exact result, and more for most functions.
+    fn nearest(&self, place: &Place<'_>, bound: &Bound) -> (f64, f64) {
+        let bound = bound(place);
+        match self.width {
+            Width::Half if self.result.is_float() => {
+                let rounding = if bound == 0.0 { 0.0 } else { 0.5 * Format::F16.ulp(place.exact) };
+                (nearest_half(place.exact).to_f64(), rounding + bound)
             }
-            let (found, bound) = (result.number(found), (row.bound)(&values, at, exact));
-            let is_close = found == exact || (found - exact).abs() <= bound;
-            assert!(is_close, "{what}: {values:?} gives {found:e}, not {exact:e}; the bound is {bound:e}");
-            checked += 1;
+            _ => (place.exact, bound),
         }
     }
-    assert!(checked * 16 >= CALLS, "{what}: {checked} results have a bound");
 }
 
 /// Checks all calls of a function.
 fn check_function(fun: Fun) {
     for row in rows::rows(fun) {
         let sizes = if row.types.contains('*') { 1..=4 } else { 1..=1 };
-        sizes.for_each(|size| check(&row, size));
+        for width in row.widths {
+            sizes.clone().for_each(|size| Call::new(&row, *width, size).check());
+        }
     }
 }
 
@@ -207,6 +189,15 @@ fn the_list_of_functions_has_each_function_of_naga_once() {
     assert_eq!(listed.len(), rows::ALL.len());
     let without: Vec<Fun> = rows::ALL.into_iter().filter(|&fun| rows::rows(fun).is_empty()).collect();
     assert_eq!(without, [Fun::Outer, Fun::Inverse], "WGSL has no names for these alone");
+}
+
+#[test]
+fn frexp_of_f16_is_refused_as_naga_declares_its_exponent_with_16_bits() {
+    let text = "enable f16;
+        @group(0) @binding(0) var<storage, read_write> x: array<f16>;
+        @compute @workgroup_size(1) fn parts() { x[0] = frexp(x[0]).fract; }";
+    let refused = Interpreter::new(program(text, &[])).err().expect("the kernel has an integer of 16 bits");
+    assert!(refused.to_string().contains("an integer of 16 bits does not run on the CPU"), "{refused}");
 }
 
 #[test]

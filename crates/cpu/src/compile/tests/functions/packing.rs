@@ -3,7 +3,7 @@
 use super::Row;
 use super::bits;
 use super::reference::{exact, ulps};
-use super::rows::row;
+use super::rows::row_of_words;
 use half::f16;
 use naga::MathFunction as Fun;
 
@@ -11,22 +11,26 @@ use naga::MathFunction as Fun;
 pub(super) fn packing(fun: Fun) -> Vec<Row> {
     match fun {
         Fun::Pack4x8snorm => {
-            vec![row("pack4x8snorm(a)", "f4 -> u", bits::pack_normalized(-1.0, 127.0), exact())]
+            vec![row_of_words("pack4x8snorm(a)", "f4 -> u", bits::pack_normalized(-1.0, 127.0), exact())]
         }
         Fun::Pack4x8unorm => {
-            vec![row("pack4x8unorm(a)", "f4 -> u", bits::pack_normalized(0.0, 255.0), exact())]
+            vec![row_of_words("pack4x8unorm(a)", "f4 -> u", bits::pack_normalized(0.0, 255.0), exact())]
         }
         Fun::Pack2x16snorm => {
-            vec![row("pack2x16snorm(a)", "f2 -> u", bits::pack_normalized(-1.0, 32767.0), exact())]
+            vec![row_of_words("pack2x16snorm(a)", "f2 -> u", bits::pack_normalized(-1.0, 32767.0), exact())]
         }
         Fun::Pack2x16unorm => {
-            vec![row("pack2x16unorm(a)", "f2 -> u", bits::pack_normalized(0.0, 65535.0), exact())]
+            vec![row_of_words("pack2x16unorm(a)", "f2 -> u", bits::pack_normalized(0.0, 65535.0), exact())]
         }
-        Fun::Pack2x16float => vec![row("pack2x16float(a)", "f2 -> u", bits::pack_halves(), exact())],
-        Fun::Pack4xI8 => vec![row("pack4xI8(a)", "i4 -> u", bits::pack(|x| Some(x as i64)), exact())],
-        Fun::Pack4xU8 => vec![row("pack4xU8(a)", "u4 -> u", bits::pack(|x| Some(x as i64)), exact())],
+        Fun::Pack2x16float => vec![row_of_words("pack2x16float(a)", "f2 -> u", bits::pack_halves(), exact())],
+        Fun::Pack4xI8 => {
+            vec![row_of_words("pack4xI8(a)", "i4 -> u", bits::pack(|x| Some(x as i64)), exact())]
+        }
+        Fun::Pack4xU8 => {
+            vec![row_of_words("pack4xU8(a)", "u4 -> u", bits::pack(|x| Some(x as i64)), exact())]
+        }
         Fun::Pack4xI8Clamp => {
-            vec![row(
+            vec![row_of_words(
                 "pack4xI8Clamp(a)",
                 "i4 -> u",
                 bits::pack(|x| Some(x.clamp(-128.0, 127.0) as i64)),
@@ -34,7 +38,12 @@ pub(super) fn packing(fun: Fun) -> Vec<Row> {
             )]
         }
         Fun::Pack4xU8Clamp => {
-            vec![row("pack4xU8Clamp(a)", "u4 -> u", bits::pack(|x| Some(x.min(255.0) as i64)), exact())]
+            vec![row_of_words(
+                "pack4xU8Clamp(a)",
+                "u4 -> u",
+                bits::pack(|x| Some(x.min(255.0) as i64)),
+                exact(),
+            )]
         }
         _ => unreachable!("bug: {fun:?} is in another group"),
     }
@@ -45,17 +54,22 @@ pub(super) fn unpacking(fun: Fun) -> Vec<Row> {
     match fun {
         Fun::Unpack4x8snorm => {
             let reference = bits::unpack(4, true, |x| (x as f64 / 127.0).max(-1.0));
-            vec![row("unpack4x8snorm(a)", "u -> f4", reference, ulps(3.0))]
+            vec![row_of_words("unpack4x8snorm(a)", "u -> f4", reference, ulps(3.0))]
         }
         Fun::Unpack4x8unorm => {
-            vec![row("unpack4x8unorm(a)", "u -> f4", bits::unpack(4, false, |x| x as f64 / 255.0), ulps(3.0))]
+            vec![row_of_words(
+                "unpack4x8unorm(a)",
+                "u -> f4",
+                bits::unpack(4, false, |x| x as f64 / 255.0),
+                ulps(3.0),
+            )]
         }
         Fun::Unpack2x16snorm => {
             let reference = bits::unpack(2, true, |x| (x as f64 / 32767.0).max(-1.0));
-            vec![row("unpack2x16snorm(a)", "u -> f2", reference, ulps(3.0))]
+            vec![row_of_words("unpack2x16snorm(a)", "u -> f2", reference, ulps(3.0))]
         }
         Fun::Unpack2x16unorm => {
-            vec![row(
+            vec![row_of_words(
                 "unpack2x16unorm(a)",
                 "u -> f2",
                 bits::unpack(2, false, |x| x as f64 / 65535.0),
@@ -64,13 +78,13 @@ pub(super) fn unpacking(fun: Fun) -> Vec<Row> {
         }
         Fun::Unpack2x16float => {
             let reference = bits::unpack(2, false, |x| f16::from_bits(x as u16).to_f64());
-            vec![row("unpack2x16float(a)", "u -> f2", reference, exact())]
+            vec![row_of_words("unpack2x16float(a)", "u -> f2", reference, exact())]
         }
         Fun::Unpack4xI8 => {
-            vec![row("unpack4xI8(a)", "u -> i4", bits::unpack(4, true, |x| x as f64), exact())]
+            vec![row_of_words("unpack4xI8(a)", "u -> i4", bits::unpack(4, true, |x| x as f64), exact())]
         }
         Fun::Unpack4xU8 => {
-            vec![row("unpack4xU8(a)", "u -> u4", bits::unpack(4, false, |x| x as f64), exact())]
+            vec![row_of_words("unpack4xU8(a)", "u -> u4", bits::unpack(4, false, |x| x as f64), exact())]
         }
         _ => unreachable!("bug: {fun:?} is in another group"),
     }

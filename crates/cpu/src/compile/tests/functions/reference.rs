@@ -1,13 +1,40 @@
-//! References on `f64`, and the errors that WGSL allows.
+//! References on `f64` and on exact integers, and the errors that WGSL allows.
 
-use crate::arith::tests::accuracy::{PAIRS, TABLE, ulp};
+use super::types::Width;
+use crate::arith::tests::accuracy::{Format, PAIRS, TABLE};
 use naga::MathFunction as Fun;
 
 /// Computes the components of a result from those of the arguments. A NaN stands for a result without a bound.
 pub(super) type Reference = Box<dyn Fn(&[Vec<f64>]) -> Vec<f64>>;
 
-/// Returns the error that is allowed for a component of a result, from the arguments and the exact component.
-pub(super) type Bound = Box<dyn Fn(&[Vec<f64>], usize, f64) -> f64>;
+/// Computes the components of a result from those of the arguments and the number of bits of an integer. The result wraps.
+pub(super) type Integers = Box<dyn Fn(&[Vec<i128>], u32) -> Vec<i128>>;
+
+/// Returns the error that is allowed for a component of a result.
+pub(super) type Bound = Box<dyn Fn(&Place<'_>) -> f64>;
+
+/// Is a component of a result.
+pub(super) struct Place<'a> {
+    /// Is the width of the numbers. Functions of `f16` compute with `f64`, and their bound is that of this computation.
+    pub(super) width: Width,
+    pub(super) arguments: &'a [Vec<f64>],
+    /// Numbers the component.
+    pub(super) at: usize,
+    /// Is the result of the reference.
+    pub(super) exact: f64,
+}
+
+impl Place<'_> {
+    /// Returns the format of the computation.
+    pub(super) fn format(&self) -> Format {
+        if self.width == Width::Word { Format::F32 } else { Format::F64 }
+    }
+
+    /// Returns the distance of two neighbours around a number in the format of the computation.
+    pub(super) fn ulp(&self, x: f64) -> f64 {
+        self.format().ulp(x)
+    }
+}
 
 /// Applies a function to each component. An argument with one component has it for all.
 pub(super) fn each(f: impl Fn(&[f64]) -> f64 + 'static) -> Reference {
@@ -22,42 +49,57 @@ pub(super) fn whole(f: impl Fn(&[Vec<f64>]) -> Vec<f64> + 'static) -> Reference 
     Box::new(f)
 }
 
-fn components(arguments: &[Vec<f64>], at: usize) -> Vec<f64> {
+/// Applies a function of integers and of their number of bits to each component.
+pub(super) fn each_integer(f: impl Fn(&[i128], u32) -> i128 + 'static) -> Integers {
+    Box::new(move |arguments, width| {
+        (0..arguments[0].len()).map(|at| f(&components(arguments, at), width)).collect()
+    })
+}
+
+fn components<T: Copy>(arguments: &[Vec<T>], at: usize) -> Vec<T> {
     arguments.iter().map(|argument| argument[if argument.len() == 1 { 0 } else { at }]).collect()
 }
 
 pub(super) fn exact() -> Bound {
-    Box::new(|_, _, _| 0.0)
+    Box::new(|_| 0.0)
 }
 
 /// Allows units in the last place of the result.
 pub(super) fn ulps(count: f64) -> Bound {
-    Box::new(move |_, _, exact| count * ulp(exact))
+    Box::new(move |place| count * place.ulp(place.exact))
 }
 
 /// Allows an error that depends on the components of the arguments.
-pub(super) fn of_components(f: impl Fn(&[f64], f64) -> f64 + 'static) -> Bound {
-    Box::new(move |arguments, at, exact| f(&components(arguments, at), exact))
+pub(super) fn of_components(f: impl Fn(&Place<'_>, &[f64]) -> f64 + 'static) -> Bound {
+    Box::new(move |place| f(place, &components(place.arguments, place.at)))
 }
 
 /// Allows an error in units in the last place of a number that the arguments bound.
 pub(super) fn ulps_of(count: f64, scale: impl Fn(&[Vec<f64>]) -> f64 + 'static) -> Bound {
-    Box::new(move |arguments, _, _| count * ulp(scale(arguments)))
+    Box::new(move |place| count * place.ulp(scale(place.arguments)))
+}
+
+/// Bounds, in units in the last place, the difference of a function of `f64` from that of the standard library.
+const OF_LIBRARY: f64 = 4.0;
+
+/// Returns the error that WGSL allows for a function of `f32`, or that of the computation with `f64`.
+fn of_table(allowed: impl Fn(&[f64], f64) -> f64 + 'static) -> Bound {
+    of_components(move |place, x| match place.width {
+        Width::Word => allowed(x, place.exact),
+        Width::Half | Width::Double => OF_LIBRARY * place.ulp(place.exact),
+    })
 }
 
 /// Returns the reference and the bound of a function of one number.
 pub(super) fn of_one(fun: Fun) -> (Reference, Bound) {
     let row = TABLE.into_iter().find(|row| row.fun == fun).expect("the table has the function");
-    (each(move |x| (row.reference)(x[0])), of_components(move |x, exact| (row.allowed)(x[0], exact)))
+    (each(move |x| (row.reference)(x[0])), of_table(move |x, exact| (row.allowed)(x[0], exact)))
 }
 
 /// Returns the reference and the bound of a function of two numbers.
 pub(super) fn of_two(fun: Fun) -> (Reference, Bound) {
     let row = PAIRS.into_iter().find(|row| row.fun == fun).expect("the table has the function");
-    (
-        each(move |x| (row.reference)(x[0], x[1])),
-        of_components(move |x, exact| (row.allowed)(x[0], x[1], exact)),
-    )
+    (each(move |x| (row.reference)(x[0], x[1])), of_table(move |x, exact| (row.allowed)(x[0], x[1], exact)))
 }
 
 pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
@@ -93,14 +135,18 @@ pub(super) fn determinant(values: &[f64], odd: f64) -> f64 {
 
 /// Returns the fraction from one half on and the exponent of a number.
 pub(super) fn frexp(x: f64) -> (f64, f64) {
-    if x == 0.0 {
-        return (x, 0.0);
+    let (mut fraction, mut exponent) = (x, 0.0);
+    while fraction.abs() >= 1.0 {
+        (fraction, exponent) = (fraction / 2.0, exponent + 1.0);
     }
-    let exponent = x.abs().log2().floor() + 1.0;
-    let fraction = x / exponent.exp2();
-    match fraction.abs() {
-        size if size >= 1.0 => (fraction / 2.0, exponent + 1.0),
-        size if size < 0.5 => (fraction * 2.0, exponent - 1.0),
-        _ => (fraction, exponent),
+    while fraction != 0.0 && fraction.abs() < 0.5 {
+        (fraction, exponent) = (fraction * 2.0, exponent - 1.0);
     }
+    (fraction, exponent)
+}
+
+/// Returns a number times a power of two. The power of two alone may be too large for an `f64`.
+pub(super) fn ldexp(x: f64, exponent: f64) -> f64 {
+    let half = (exponent / 2.0).trunc();
+    x * half.exp2() * (exponent - half).exp2()
 }

@@ -1,7 +1,8 @@
 //! The calls of each built-in function.
 
-use super::reference::{Bound, Reference};
-use super::{Row, floats, geometry, integers, packing};
+use super::reference::{Bound, Integers, Reference};
+use super::types::Width;
+use super::{Expected, Row, floats, geometry, integers, packing};
 use naga::MathFunction as Fun;
 
 /// Lists the functions of naga.
@@ -45,6 +46,33 @@ pub(super) fn rows(fun: Fun) -> Vec<Row> {
     }
 }
 
+/// Returns calls with floats of each width.
 pub(super) fn row(text: &'static str, types: &'static str, reference: Reference, bound: Bound) -> Row {
-    Row { text, types, reference, bound }
+    let widths = &[Width::Half, Width::Word, Width::Double];
+    Row { text, types, widths, expected: Expected::Real(reference, bound) }
+}
+
+/// Returns calls with floats of 32 and of 64 bits.
+pub(super) fn row_without_halves(
+    text: &'static str,
+    types: &'static str,
+    reference: Reference,
+    bound: Bound,
+) -> Row {
+    Row { widths: &[Width::Word, Width::Double], ..row(text, types, reference, bound) }
+}
+
+/// Returns calls with numbers of 32 bits alone.
+pub(super) fn row_of_words(
+    text: &'static str,
+    types: &'static str,
+    reference: Reference,
+    bound: Bound,
+) -> Row {
+    Row { widths: &[Width::Word], ..row(text, types, reference, bound) }
+}
+
+/// Returns calls with integers of each width.
+pub(super) fn row_of_integers(text: &'static str, types: &'static str, reference: Integers) -> Row {
+    Row { text, types, widths: &[Width::Word, Width::Double], expected: Expected::Integers(reference) }
 }
