@@ -4,7 +4,7 @@ use crate::error::{Error, Place, Result};
 use fencepost_kernels::{Interface, Module, Places};
 use naga::back::pipeline_constants::process_overrides;
 use naga::proc::Layouter;
-use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
+use naga::valid::ModuleInfo;
 use naga::{AddressSpace, EntryPoint, GlobalVariable, Handle, ShaderStage, Span};
 
 /// Is an entry point with its overrides applied, and the variables that the host binds.
@@ -63,6 +63,7 @@ impl Program {
     /// Says why naga refuses the module.
     #[cfg(all(feature = "compile", not(target_family = "wasm")))]
     pub(crate) fn with_module(&self, module: naga::Module) -> std::result::Result<Self, String> {
+        use naga::valid::{Capabilities, ValidationFlags, Validator};
         let reason = |error: &dyn std::error::Error| {
             std::iter::successors(Some(error), |error| error.source())
                 .map(ToString::to_string)

@@ -9,8 +9,9 @@ use crate::workspace::Workspace;
 
 const CARGO_HACK: Tool = Tool { name: "cargo-hack", version: "0.6.46" };
 
-/// Compiles the facade, which has the features of all libraries, with each feature alone, with none and with all, and
-/// tests it without the CPU. A warning of the compiler is an error. Skipped if cargo-hack is missing and may not be installed.
+/// Compiles the facade, which has the features of the other libraries, and the crate of the CPU, whose compiler is a
+/// feature of its own: with each feature alone, with none and with all. Tests the facade without the CPU. A warning of the
+/// compiler is an error. Skipped if cargo-hack is missing and may not be installed.
 ///
 /// # Errors
 /// A combination does not compile, or a test fails.
@@ -27,6 +28,8 @@ pub(crate) fn features(workspace: &Workspace, may_install: bool) -> Result<Done>
         "--no-dev-deps",
         "-p",
         "fencepost",
+        "-p",
+        "fencepost-cpu",
     ]);
     let check = check.var("CARGO_TARGET_DIR", target).var("RUSTFLAGS", "-D warnings");
     check.var("CARGO_PROFILE_DEV_DEBUG", "0").dir(workspace.root()).run()?;

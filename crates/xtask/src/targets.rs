@@ -17,6 +17,8 @@ const LIBRARIES: [&str; 12] = [
     "-p",
     "fencepost-core",
     "-p",
+    "fencepost-cpu",
+    "-p",
     "fencepost-kernels",
     "-p",
     "fencepost-profile",
