@@ -15,10 +15,15 @@ use crate::shell::{Line, cargo, line, which};
 use crate::workspace::Workspace;
 
 /// Lists programs that multiply and add four numbers on a GPU.
-const CANDIDATES: [PeerProgram; 4] = [
+const CANDIDATES: [PeerProgram; 5] = [
     PeerProgram {
         name: "fencepost",
         dependencies: r#"fencepost = { path = "{root}/crates/fencepost" }"#,
+        main: &[FENCEPOST],
+    },
+    PeerProgram {
+        name: "fencepost, no cpu",
+        dependencies: r#"fencepost = { path = "{root}/crates/fencepost", default-features = false, features = ["vulkan", "metal", "dx12", "gles", "profile"] }"#,
         main: &[FENCEPOST],
     },
     PeerProgram {
