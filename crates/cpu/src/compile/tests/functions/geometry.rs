@@ -5,7 +5,7 @@ use super::bits;
 use super::reference::{
     Bound, Reference, determinant, dot, each, exact, length, products, ulps, ulps_of, whole,
 };
-use super::rows::{row, row_of_integers};
+use super::rows::{row, row_of_integers, row_without_halves};
 use crate::arith::tests::accuracy::Format;
 use naga::MathFunction as Fun;
 
@@ -86,7 +86,15 @@ pub(super) fn vectors(fun: Fun) -> Vec<Row> {
         }
         Fun::Refract => {
             let types = ["m2 m2 m -> f2", "m3 m3 m -> f3", "m4 m4 m -> f4"];
-            of_sizes("refract(a, b, c)", types, refracted, || ulps_of(64.0, size_of_refracted))
+            let mut rows =
+                of_sizes("refract(a, b, c)", types, refracted, || ulps_of(64.0, size_of_refracted));
+            // Total reflections are frequent among directions. A direction of `f16` is rounded, which the reference does not do.
+            rows.extend(types.map(|types| {
+                let bound = ulps_of(64.0, |x| 1.0 + x[2][0].abs() * 4.0);
+                let text = "refract(normalize(a), normalize(b), c)";
+                row_without_halves(text, types, whole(refracted_directions), bound)
+            }));
+            rows
         }
         _ => unreachable!("bug: {fun:?} is in another group"),
     }
@@ -145,6 +153,12 @@ fn refracted(x: &[Vec<f64>]) -> Vec<f64> {
         square => ratio * a - (ratio * cosine + square.sqrt()) * b,
     };
     x[0].iter().zip(&x[1]).map(part).collect()
+}
+
+/// Returns the refracted vector of two directions, which have no bound if one vector is 0.
+fn refracted_directions(x: &[Vec<f64>]) -> Vec<f64> {
+    let unit = |at: usize| -> Vec<f64> { x[at].iter().map(|part| part / length(&x[at])).collect() };
+    refracted(&[unit(0), unit(1), x[2].clone()])
 }
 
 /// Returns the sum of the sizes of the terms of a refracted vector.
