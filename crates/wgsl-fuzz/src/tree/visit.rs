@@ -167,9 +167,10 @@ pub(crate) fn has_known_halves(tree: &mut Tree) -> bool {
     let mut known = false;
     lists(tree, &mut |body| {
         for expr in body.iter_mut().flat_map(|stmt| parts(stmt).0) {
-            expressions(expr, &mut |inner| match &inner.node {
-                Node::Builtin("through_half", of) => known |= !is_unknown(&of[0]),
-                _ => {}
+            expressions(expr, &mut |inner| {
+                if let Node::Builtin("through_half", of) = &inner.node {
+                    known |= !is_unknown(&of[0]);
+                }
             });
         }
     });
