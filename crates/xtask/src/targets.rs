@@ -9,7 +9,7 @@ use crate::shell::{cargo, line, which};
 use crate::workspace::Workspace;
 
 /// Lists the libraries that run on the target; the derive runs on the host.
-const LIBRARIES: [&str; 12] = [
+const LIBRARIES: [&str; 14] = [
     "-p",
     "fencepost",
     "-p",
