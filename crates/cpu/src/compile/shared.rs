@@ -26,7 +26,7 @@ const CALL_BYTES: u32 = 128;
 pub(super) const MOST_MEMORY_BYTES: u32 = 64 << 20;
 
 /// Bounds the expressions of a program, as the time of compilation grows faster than their number.
-const MOST_EXPRESSIONS: usize = 20_000;
+pub(super) const MOST_EXPRESSIONS: usize = 20_000;
 
 /// Holds the machine code under construction, the functions that are still to be translated, and the places of variables.
 pub(super) struct Shared<'m> {

@@ -10,6 +10,9 @@ use std::fmt::Write as _;
 /// Counts the repetitions of a part of a text.
 const DEEP: usize = 10_000;
 
+/// Is the kernel with the index of an invocation.
+const LANE: &str = "k(@builtin(local_invocation_index) i: u32)";
+
 /// Declares the buffer of each text.
 const OUT: &str = "@group(0) @binding(0) var<storage, read_write> out: array<u32>;\n";
 
@@ -219,4 +222,40 @@ fn recursion_is_an_error() {
 fn nested_comments_succeed_and_many_attributes_are_an_error() {
     succeeds(kernel(&nested("/*", "", "*/"), "out[0] = 1u;"));
     fails(kernel("", &format!("out[0] = 1u; {}", "@diagnostic(off, x) ".repeat(DEEP))), "k.wgsl");
+}
+
+#[test]
+fn chains_of_functions_with_barriers_have_a_result_on_a_small_stack() {
+    let memory = "var<workgroup> w: array<u32, 4>;";
+    let first = "fn b0(i: u32) -> u32 { workgroupBarrier(); w[i] = 1u; workgroupBarrier(); return w[i]; }";
+    for body in [
+        "return b{}(i);",
+        "if out[1] == 7u { return i; } return b{}(i);",
+        "var r = 0u; if out[1] == 0u { for (var n = 0; n < 1; n++) { if i < 4u { r = b{}(i); } } } return r;",
+    ] {
+        let next =
+            |n: usize| format!("fn b{n}(i: u32) -> u32 {{ {} }}", body.replace("{}", &(n - 1).to_string()));
+        for count in [5, 60, 700] {
+            let [before, _] = chains(count, first, next);
+            let call = format!("out[i] = b{}(i);", count - 1);
+            let text = kernel(&format!("{memory}{before}"), &call).replace("k()", LANE);
+            succeeds(text);
+        }
+    }
+}
+
+#[test]
+fn calls_of_functions_with_barriers_that_double_are_not_expanded() {
+    let memory = "var<workgroup> w: array<u32, 4>;";
+    let first = "fn b0(i: u32) -> u32 { workgroupBarrier(); w[i] = 1u; workgroupBarrier(); return w[i]; }";
+    let next = |n: usize| format!("fn b{n}(i: u32) -> u32 {{ return b{0}(i) * b{0}(i); }}", n - 1);
+    for levels in [8, 12] {
+        let [before, _] = chains(levels, first, next);
+        let text = kernel(&format!("{memory}{before}"), &format!("out[i] = b{}(i);", levels - 1));
+        succeeds(text.replace("k()", LANE));
+    }
+    // The kernel is only compiled: its execution has 2^40 calls.
+    let [before, _] = chains(40, first, next);
+    let call = "if out[1] == 7u { out[i] = b39(i); } else { out[i] = 1u; }";
+    succeeds(kernel(&format!("{memory}{before}"), call).replace("k()", LANE));
 }

@@ -68,6 +68,10 @@ fn seeded(seed: u64) -> Context {
     Context::on_cpu(CpuOptions { seed, lanes: 2, launch_limit: LIMIT, ..CpuOptions::default() })
 }
 
+fn unthreaded() -> Context {
+    Context::on_cpu(CpuOptions { threads: false, ..CpuOptions::default() })
+}
+
 fn launch(queue: &CommandQueue, kernel: &DynKernel, groups: usize, x: &mut DeviceArray<u32>) {
     queue.launch_dyn(kernel, Grid::groups([groups]), args![x = x]).expect("a launch");
 }
@@ -323,8 +327,7 @@ fn a_wait_for_the_device_in_a_host_function_is_an_error() {
 
 #[test]
 fn a_host_function_may_enqueue_and_flush_work_of_its_context() {
-    let without_threads = || Context::on_cpu(CpuOptions { threads: false, ..CpuOptions::default() });
-    let contexts = [context(LIMIT, false), without_threads()].into_iter().chain((0..4).map(seeded));
+    let contexts = [context(LIMIT, false), unthreaded()].into_iter().chain((0..4).map(seeded));
     for ctx in contexts {
         let (arrays, of_function) = channel();
         let held = Mutex::new(Some((arrays, ctx.clone())));
@@ -351,6 +354,37 @@ fn a_host_function_may_enqueue_and_flush_work_of_its_context() {
         ended.recv_timeout(Duration::from_secs(60)).expect("the function returns");
         let y = of_function.recv().expect("the function has run");
         assert_eq!(ctx.queue("third").read(&y).wait().expect("the device goes on"), [99; 8]);
+    }
+}
+
+#[test]
+fn a_wait_for_the_device_through_the_function_of_another_device_is_an_error() {
+    for [outer, inner] in [[context(LIMIT, false), unthreaded()], [unthreaded(), unthreaded()]] {
+        let (errors, of_function) = channel();
+        let held = Mutex::new(Some((outer.clone(), inner.clone(), errors)));
+        let (ends, ended) = channel();
+        std::thread::spawn(move || {
+            launch_function(&outer, move || {
+                let Some((outer, inner, errors)) = held.lock().expect("one call").take() else { return };
+                let waits = Mutex::new(Some((outer, errors)));
+                // Without threads of its own, the inner device executes its function on the thread that waits.
+                let run = move |_: [u32; 3], _: [u32; 3], _: &[u8], _: &mut [HostBuffer<'_>]| {
+                    let Some((outer, errors)) = waits.lock().expect("one call").take() else { return };
+                    errors.send(outer.queue("third").finish().wait()).expect("the test receives");
+                };
+                inner.host_kernel("sevens", Arc::new(run)).expect("the CPU runs it");
+                let (queue, kernel) =
+                    (inner.queue("inner"), inner.kernel_from(SEVENS, "sevens").expect("it compiles"));
+                let mut x = queue.zeros::<u32, 1>([1]).expect("memory");
+                launch(&queue, &kernel, 1, &mut x);
+                queue.finish().wait().expect("the inner device goes on");
+            });
+            outer.synchronize().wait().expect("the outer device goes on");
+            ends.send(()).expect("the test receives");
+        });
+        ended.recv_timeout(Duration::from_secs(60)).expect("the function returns");
+        let error = of_function.recv().expect("the function has run").expect_err("it can never end");
+        assert!(matches!(error.kind(), Kind::WaitInKernel { .. }), "{error}");
     }
 }
 

@@ -1,32 +1,34 @@
-//! The mark of a thread that executes a host function as a kernel. The device goes on only when the function returns.
+//! The marks of a thread that executes host functions as kernels. A device goes on only when its function returns.
 
 use super::failed_steps::FailedSteps;
-use std::cell::Cell;
+use std::cell::RefCell;
 
 thread_local! {
-    /// Identifies the device whose function this thread executes, and is 0 outside of functions.
-    static DEVICE: Cell<usize> = const { Cell::new(0) };
+    /// Identifies the devices whose functions this thread executes. A function may wait for another device, and the thread
+    /// that waits may execute a function of that one.
+    static DEVICES: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Marks this thread until the value is dropped.
-pub(super) struct FunctionMark(usize);
+pub(super) struct FunctionMark(());
 
 impl FunctionMark {
     /// Marks this thread as one that executes a function for the device with these failures.
     pub(super) fn set(failed: &FailedSteps) -> Self {
-        Self(DEVICE.replace(number(failed)))
+        DEVICES.with_borrow_mut(|devices| devices.push(number(failed)));
+        Self(())
     }
 }
 
 impl Drop for FunctionMark {
     fn drop(&mut self) {
-        DEVICE.set(self.0);
+        DEVICES.with_borrow_mut(Vec::pop);
     }
 }
 
 /// Returns `true` if this thread executes a function for the device with these failures.
 pub(super) fn is_set(failed: &FailedSteps) -> bool {
-    DEVICE.get() == number(failed)
+    DEVICES.with_borrow(|devices| devices.contains(&number(failed)))
 }
 
 /// Returns a number that no other device has while this one exists.

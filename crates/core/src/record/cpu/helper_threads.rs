@@ -3,6 +3,7 @@
 
 use rayon_core::{ThreadPool, ThreadPoolBuilder};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::thread::available_parallelism;
 
@@ -11,6 +12,13 @@ static HELPERS: LazyLock<Option<ThreadPool>> = LazyLock::new(|| {
     let name = |number| format!("fencepost cpu {number}");
     ThreadPoolBuilder::new().num_threads(count()).thread_name(name).build().ok().filter(|_| count() > 0)
 });
+
+/// Bounds the calls that wait for a free thread. Behind a launch that keeps all threads busy, launches of other contexts would
+/// leave any number of them.
+const MOST_WAITING: usize = 4096;
+
+/// Counts the calls that wait for a free thread.
+static WAITING: AtomicUsize = AtomicUsize::new(0);
 
 /// Counts the threads that help the thread of a lane. The system is asked once, because the answer takes it longer than a
 /// small launch takes.
@@ -38,8 +46,15 @@ fn share_on(threads: &ThreadPool, work: &(dyn Fn() + Sync)) {
         unsafe { std::mem::transmute::<*const (dyn Fn() + Sync + '_), _>(std::ptr::from_ref(work)) };
     let shared = Arc::new(SharedWork { work: pointer, state: Mutex::default(), left: Condvar::new() });
     for _ in 0..threads.current_num_threads() {
+        if WAITING.fetch_add(1, Ordering::Relaxed) >= MOST_WAITING {
+            WAITING.fetch_sub(1, Ordering::Relaxed);
+            break; // the threads are busy, and stay so for long
+        }
         let shared = shared.clone();
-        threads.spawn(move || shared.help());
+        threads.spawn(move || {
+            WAITING.fetch_sub(1, Ordering::Relaxed);
+            shared.help();
+        });
     }
     let guard = CloseOnDrop(&shared);
     work();

@@ -3,17 +3,22 @@
 mod callee;
 mod copy;
 
+use super::shared::MOST_EXPRESSIONS;
 use super::uses::has_barrier;
 use crate::program::Program;
-use naga::{Function, Handle, Statement};
+use naga::{Block, Function, Handle, Statement};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// Holds the functions with barriers. They call no other function with a barrier.
 type Barred = FxHashMap<Handle<Function>, Function>;
 
+/// Bounds the blocks around a statement of an expanded function. The compiler visits blocks by calls of itself, and must fit
+/// the stack of a thread that Rust starts.
+const MOST_NESTING: usize = 256;
+
 /// Returns a program whose entry point calls no function with a barrier. Returns the same program where that is so already,
-/// and where a function returns out of a loop or a `switch`.
+/// where a function returns out of a loop or a `switch`, and where the expanded functions are too large or nest too deep.
 pub(crate) fn without_barriers_in_calls(program: &Arc<Program>) -> Arc<Program> {
     match expanded(program) {
         Some(expanded) => Arc::new(expanded),
@@ -25,6 +30,7 @@ fn expanded(program: &Program) -> Option<Program> {
     let mut barred = Barred::default();
     for (handle, function) in program.module().functions.iter() {
         if function.body.iter().any(has_barrier) || calls_barred(function, &barred) {
+            Extent::of_expanded(function, &barred)?;
             barred.insert(handle, copy::expand(function, &barred)?);
         }
     }
@@ -32,6 +38,7 @@ fn expanded(program: &Program) -> Option<Program> {
     if !calls_barred(entry, &barred) {
         return None;
     }
+    Extent::of_expanded(entry, &barred)?;
     let mut module = program.module().clone();
     module.entry_points[program.entry_index()].function = copy::expand(entry, &barred)?;
     match program.with_module(module) {
@@ -39,6 +46,55 @@ fn expanded(program: &Program) -> Option<Program> {
         Err(error) => {
             log::debug!("kernel `{}` keeps its calls: {error}", program.name());
             None
+        }
+    }
+}
+
+/// Is the size of a function.
+#[derive(Clone, Copy, Default)]
+struct Extent {
+    /// Counts the expressions and the statements.
+    parts: usize,
+    /// Counts the blocks around the innermost statement.
+    nesting: usize,
+}
+
+impl Extent {
+    /// Returns the size that a function has with the bodies in place of their calls, or `None` if that is too much.
+    fn of_expanded(function: &Function, barred: &Barred) -> Option<Self> {
+        let mut extent = Self { parts: function.expressions.len(), nesting: 0 };
+        extent.add(&function.body, barred, 1);
+        let fits = extent.parts <= MOST_EXPRESSIONS && extent.nesting <= MOST_NESTING;
+        fits.then_some(extent)
+    }
+
+    /// Adds a block that has `nesting - 1` blocks around it.
+    fn add(&mut self, block: &Block, barred: &Barred, nesting: usize) {
+        self.nesting = self.nesting.max(nesting);
+        self.parts += block.len();
+        for statement in block {
+            if self.parts > MOST_EXPRESSIONS {
+                return; // the function does not fit, however large it is
+            }
+            match statement {
+                Statement::Call { function, .. } => {
+                    if let Some(body) = barred.get(function) {
+                        self.parts += body.expressions.len();
+                        self.add(&body.body, &Barred::default(), nesting + 2); // a block, and a loop that a return leaves
+                    }
+                }
+                Statement::Block(inner) => self.add(inner, barred, nesting + 1),
+                Statement::If { accept, reject, .. } => {
+                    [accept, reject].into_iter().for_each(|inner| self.add(inner, barred, nesting + 1));
+                }
+                Statement::Switch { cases, .. } => {
+                    cases.iter().for_each(|case| self.add(&case.body, barred, nesting + 1));
+                }
+                Statement::Loop { body, continuing, .. } => {
+                    [body, continuing].into_iter().for_each(|inner| self.add(inner, barred, nesting + 1));
+                }
+                _ => {}
+            }
         }
     }
 }
