@@ -172,7 +172,8 @@ impl Context {
 
     /// Gives the CPU a function that it runs in place of the text of the entry point `entry`. Existing kernels keep their
     /// code. If the function panics, the queue of the launch fails with [`Kind::LaunchFailed`]. A wait for the same context in
-    /// the function is [`Kind::WaitInKernel`](crate::Kind::WaitInKernel).
+    /// the function is [`Kind::WaitInKernel`](crate::Kind::WaitInKernel). The function may wait for another context, but two
+    /// functions on two threads that wait for each other's context hang.
     ///
     /// # Errors
     /// Returns [`Kind::Device`] if the context is on an adapter of wgpu.
