@@ -29,9 +29,11 @@ use std::collections::VecDeque;
 use std::sync::{Arc, TryLockError};
 use std::time::{Duration, Instant};
 
-/// Is the number of steps between two yields of a thread that waits. On a machine with more threads than cores, a yield
-/// takes much longer than a step.
-const STEPS_WITHOUT_YIELD: u32 = 63;
+/// Counts the first steps of a wait, after each of which the thread yields, so that other threads interleave with them.
+const STEPS_WITH_YIELD: u32 = 64;
+/// Is the number of later steps for each yield. On a machine with more threads than cores, a yield takes much longer than a
+/// step.
+const STEPS_PER_YIELD: u32 = 64;
 
 /// Configures the CPU recorder. A seed chooses the order of unordered steps, and when delays and failures happen.
 ///
@@ -296,7 +298,7 @@ impl Fence for CpuFence {
 
     fn wait(&self, value: TimelineValue, limit: Duration) -> Result<TimelineValue, Lost> {
         let deadline = Instant::now() + limit;
-        let mut since_yield = 0;
+        let mut steps = 0_u32;
         loop {
             let reached = lock(&self.devices.lanes).progress(self.lane)?;
             if reached >= value || Instant::now() >= deadline {
@@ -306,10 +308,11 @@ impl Fence for CpuFence {
             match self.devices.delay() {
                 Some(delay) => std::thread::sleep(delay),
                 None if !moved => std::thread::sleep(Duration::from_micros(20)),
-                None if since_yield < STEPS_WITHOUT_YIELD => since_yield += 1,
                 None => {
-                    since_yield = 0;
-                    std::thread::yield_now();
+                    steps = steps.wrapping_add(1);
+                    if steps <= STEPS_WITH_YIELD || steps.is_multiple_of(STEPS_PER_YIELD) {
+                        std::thread::yield_now();
+                    }
                 }
             }
         }
