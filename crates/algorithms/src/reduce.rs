@@ -265,6 +265,8 @@ fn reduce<T: Reducible, const D: usize>(
     if shares.count == 1 {
         return T::launch(queue, &kernel, operation, shares, &x, &mut out);
     }
+    // A launch without workgroups enqueues nothing: it refuses what the last launch would refuse.
+    T::launch(queue, &kernel, operation, Shares { count: 0, ..shares }, &x, &mut out)?;
     let mut partials = queue.empty([shares.count])?;
     T::launch(queue, &kernel, operation, shares, &x, &mut partials)?;
     T::launch(queue, &kernel, operation, Shares::one(shares.count), &partials, &mut out)

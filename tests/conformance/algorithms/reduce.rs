@@ -190,6 +190,12 @@ fn refused(s: &Subject) {
     let other = s.ctx().queue("other");
     let error = queue.sum(&other.array(&[1.0_f32]).unwrap(), &mut out).unwrap_err();
     assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+    // The last of two launches would be refused.
+    let large = queue.zeros::<f32, 1>([20_000]).unwrap();
+    let error = queue.sum(&large, &mut large.slice(0..1).unwrap()).unwrap_err();
+    assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
+    let error = queue.sum(&large, &mut other.zeros([1]).unwrap()).unwrap_err();
+    assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
     assert_eq!(queue.read(&out).wait().unwrap(), [5.0]);
     assert_eq!(queue.read(&x).wait().unwrap(), [1.0; 100]);
 }
