@@ -45,9 +45,13 @@ fn agrees(source: &ShaderSource, reference: &dyn HostKernel, dtype: Option<Scala
     assert!(results[0] != inputs, "{entry} writes nothing");
 }
 
+/// Lists the shaders without a reference: the conformance cases of the algorithms compare them with sums of the host.
+const ALGORITHMS: [&str; 2] = ["reduce.wgsl", "extreme.wgsl"];
+
 #[test]
 fn every_built_in_shader_computes_what_its_reference_computes() {
-    for (seed, (name, _)) in builtins().iter().enumerate() {
+    let shaders = builtins().iter().filter(|(name, _)| !ALGORITHMS.contains(name));
+    for (seed, (name, _)) in shaders.enumerate() {
         let source = ShaderSource::builtin(name).unwrap();
         let dtype = (!["add.wgsl", "saxpy.wgsl"].contains(name)).then_some(Scalar::U32);
         agrees(&source, &*source.reference().unwrap(), dtype, seed as u64);

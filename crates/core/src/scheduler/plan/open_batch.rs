@@ -86,10 +86,15 @@ impl OpenBatch {
         self.frontiers.iter().filter_map(|(slot, frontier)| Some((*slot, frontier.first?)))
     }
 
-    /// Orders every later step behind the steps so far, which are the context commands.
+    /// Orders every later step behind the steps so far, which are the context commands. A queue may already have a
+    /// frontier although it has no step: it waits for a read that completes with the context commands.
     pub(crate) fn end_context_commands(&mut self) {
         self.base = self.frontiers.iter().map(|(_, frontier)| frontier.level).max().unwrap_or(0);
         self.base_end = self.ends.iter().copied().fold(0.0, f32::max);
+        for (_, frontier) in &mut self.frontiers {
+            frontier.level = self.base;
+            frontier.end = frontier.end.max(self.base_end);
+        }
     }
 
     /// Returns `true` if no step of the batch precedes the next command of `slot`.

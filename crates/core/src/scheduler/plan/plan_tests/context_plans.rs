@@ -57,6 +57,26 @@ fn e01_context_commands_that_take_no_time_share_the_first_batch() {
     assert_eq!(lengths(&mut state), [3]);
 }
 
+/// A read in place completes with the first context command, so the queue that waits for the read joins the batch of
+/// that command before the planner takes the second context command.
+#[test]
+fn e01_a_command_behind_a_read_in_place_comes_after_a_later_context_command() {
+    let engine = paced(f32::INFINITY);
+    let ([reader, behind], block) = (queues(&engine), block());
+    block.order().visible = true;
+    enqueue(&engine, Slot::CONTEXT);
+    let read = enqueue_work(&engine, reader, Work::Read { src: span(&block), slot: ReadSlot::new() });
+    enqueue_wait(&engine, behind, read);
+    let second = enqueue_work(&engine, Slot::CONTEXT, launch(&block));
+    let end = enqueue(&engine, behind);
+    let mut state = plan(&engine, [end]);
+    let steps = &state.lanes[0].list(Priority::Normal)[0].steps;
+    let level = |point: Point| steps.iter().find(|step| step.stamp == point.stamp).map(|step| step.level);
+    let [second, end] = [second, end].map(level);
+    drop(state);
+    assert!(second.is_some() && second < end, "{second:?}, {end:?}");
+}
+
 fn enqueue_for_context(engine: &Engine, count: usize) {
     for _ in 0..count {
         enqueue(engine, Slot::CONTEXT);
