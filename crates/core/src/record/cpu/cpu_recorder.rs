@@ -29,10 +29,8 @@ use std::collections::VecDeque;
 use std::sync::{Arc, TryLockError};
 use std::time::{Duration, Instant};
 
-/// Counts the first steps of a wait, after each of which the thread yields, so that other threads interleave with them.
-const STEPS_WITH_YIELD: u32 = 64;
-/// Is the number of later steps for each yield. On a machine with more threads than cores, a yield takes much longer than a
-/// step.
+/// Is the number of steps that a waiting thread executes for each yield. On a machine with more threads than cores, a yield
+/// takes much longer than a step.
 const STEPS_PER_YIELD: u32 = 64;
 
 /// Configures the CPU recorder. A seed chooses the order of unordered steps, and when delays and failures happen.
@@ -310,7 +308,7 @@ impl Fence for CpuFence {
                 None if !moved => std::thread::sleep(Duration::from_micros(20)),
                 None => {
                     steps = steps.wrapping_add(1);
-                    if steps <= STEPS_WITH_YIELD || steps.is_multiple_of(STEPS_PER_YIELD) {
+                    if steps.is_multiple_of(STEPS_PER_YIELD) {
                         std::thread::yield_now();
                     }
                 }
