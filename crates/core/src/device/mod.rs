@@ -17,6 +17,7 @@ pub(crate) mod adapter_info;
 pub(crate) mod bind_groups;
 pub(crate) mod check_options;
 pub(crate) mod driver_remedy;
+pub(crate) mod function_mark;
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) mod gl_instance;
 #[cfg(native)]
@@ -32,6 +33,7 @@ pub(crate) mod recorder;
 pub(crate) mod wgpu_device;
 pub(crate) mod wgpu_pipeline;
 
+use crate::device::function_mark::DeviceNumber;
 use crate::device::recorder::{ExecutionFailure, Recorder};
 use crate::driver::caps::Caps;
 use crate::error::Result;
@@ -112,10 +114,10 @@ pub(crate) trait Device: Allocate + Send + Sync {
     /// drops the objects in a later call.
     fn forget(&self, block: &Block);
 
-    /// Returns `true` if the calling thread executes a host function as a kernel of the device. The device executes nothing
-    /// else before the function returns, so no wait for its work may block the thread.
-    fn executes_here(&self) -> bool {
-        false
+    /// Returns the number of a device that executes host functions as kernels. Such a device executes nothing else before
+    /// the function returns, so the thread of a function must not wait for it.
+    fn number_for_functions(&self) -> Option<DeviceNumber> {
+        None
     }
 
     /// Returns `true` if the device knows which bytes of a block were written. The pool then gives a new array only a

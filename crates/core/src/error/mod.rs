@@ -237,10 +237,10 @@ pub enum Kind {
     )]
     WouldDeadlock { queue: String, callbacks: Vec<String> },
     /// A host function that replaces a kernel waits for work of its own device, which executes that work only after the
-    /// function returns.
+    /// function returns. The wait may also be for another device, whose function waits for this one.
     #[error(
-        "a wait for {awaited} inside a host function of a kernel can never end: the device executes nothing before the \
-         function returns; wait outside of it"
+        "a wait for {awaited} inside a host function of a kernel can never end: the device of that work, or a device \
+         that it waits for, executes nothing before the function returns; wait outside of it"
     )]
     WaitInKernel { awaited: String },
     /// A host callback panicked, which ended its queue.

@@ -1,5 +1,6 @@
 //! The threads of a context: two for each lane, and one for host callbacks.
 
+use crate::device::function_mark::is_any_set;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::thread_posts::set_post;
 use fencepost_sync::prim::{Mutex, lock};
@@ -100,14 +101,14 @@ impl ContextThreads {
     /// Flushes, waits for the work unless the device is lost, and joins the threads.
     ///
     /// A separate thread does this in two cases. In the first case the calling thread belongs to the context, because
-    /// a callback or a waker dropped the last handle: a thread cannot join itself. A thread that executes a host function of the
-    /// device belongs to it too. In the second case work of this
-    /// context waits for another context, which may wait for the calling thread. The separate thread drops `alive`
+    /// a callback or a waker dropped the last handle: a thread cannot join itself. In the second case work of this
+    /// context may wait for the calling thread: the thread executes a host function as a kernel, or the work waits for
+    /// another context. The separate thread drops `alive`
     /// after the device.
     pub(crate) fn end(&self, engine: &Arc<Engine>, alive: &Arc<()>) {
         let threads = self.clone();
         let own = lock(&self.0).iter().any(|thread| thread.thread().id() == thread::current().id());
-        if own || engine.device.executes_here() || engine.waits_for_other_context() {
+        if own || is_any_set() || engine.waits_for_other_context() {
             let (engine, alive) = (engine.clone(), alive.clone());
             let ended = thread::Builder::new().spawn(move || {
                 threads.finish(&engine);

@@ -1,6 +1,7 @@
 //! The calls that block until a point, a batch or an event is done, and the flushes and polls that start and
 //! advance that work. S is the state lock.
 
+use crate::device::function_mark::{FunctionWait, is_set};
 use crate::error::{Error, Kind, Result};
 use crate::scheduler::batch::Status;
 use crate::scheduler::callback_cycles::Blocked;
@@ -145,6 +146,8 @@ impl Engine {
     pub(crate) fn wait_for(&self, target: WaitTarget<'_>, deadline: Deadline) -> Result<bool> {
         // The first turn ignores the deadline, so that repeated waits with a zero limit make progress.
         let (mut stepped, mut blocked, mut planned) = (false, None, PlanRest::default());
+        // Is the record of this wait if the thread executes a host function.
+        let mut function = None;
         // Code that a signal of this thread calls may wait here, and may need a callback. While the signalling mark
         // is set, a thread runs no callback.
         let _mark = SignallingMark::set(false);
@@ -165,10 +168,13 @@ impl Engine {
                 return Ok(false);
             }
             let is_own = !matches!(target, WaitTarget::User(_));
-            if is_own && self.device.executes_here() {
-                let error = wait_in_kernel(&state, target);
-                self.unlock(state);
-                return Err(error);
+            if is_own && function.is_none() {
+                function = self.begin_function_wait();
+                if function.is_none() {
+                    let error = wait_in_kernel(&state, target);
+                    self.unlock(state);
+                    return Err(error);
+                }
             }
             if is_inside_callback() {
                 self.unlock(state);
@@ -198,6 +204,12 @@ impl Engine {
             self.take_step(state, step, deadline, target.longest_slice())?;
             stepped = true;
         }
+    }
+
+    /// Records a wait of this thread for the device if the thread executes a host function. Returns `None` if the wait can
+    /// never end.
+    fn begin_function_wait(&self) -> Option<FunctionWait> {
+        self.device.number_for_functions().map_or_else(|| Some(FunctionWait::default()), FunctionWait::begin)
     }
 
     /// Returns the result of the target, or the loss of the device. If there is neither, plans the target, unless a
@@ -390,7 +402,7 @@ impl Engine {
             Ok(state) => state,
             Err(result) => return Some(result),
         };
-        if self.device.executes_here() {
+        if self.device.number_for_functions().is_some_and(is_set) {
             let error = wait_in_kernel(&state, WaitTarget::Point(point));
             self.unlock(state);
             return Some(Err(error));

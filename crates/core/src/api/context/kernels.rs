@@ -172,8 +172,8 @@ impl Context {
 
     /// Gives the CPU a function that it runs in place of the text of the entry point `entry`. Existing kernels keep their
     /// code. If the function panics, the queue of the launch fails with [`Kind::LaunchFailed`]. A wait for the same context in
-    /// the function is [`Kind::WaitInKernel`](crate::Kind::WaitInKernel). The function may wait for another context, but two
-    /// functions on two threads that wait for each other's context hang.
+    /// the function is [`Kind::WaitInKernel`](crate::Kind::WaitInKernel). The function may wait for another context. If functions
+    /// of several contexts wait for each other's context, one of the waits is [`Kind::WaitInKernel`](crate::Kind::WaitInKernel).
     ///
     /// # Errors
     /// Returns [`Kind::Device`] if the context is on an adapter of wgpu.

@@ -1,12 +1,12 @@
 //! The limits, the memory and the kernels of the CPU.
 
 use super::failed_steps::FailedSteps;
-use super::function_mark;
 use super::kernel_checks::KernelChecks;
 use super::run_code::MAX_GROUPS;
 #[cfg(cpu_code)]
 use super::shared_kernels;
 use crate::device::Device;
+use crate::device::function_mark::DeviceNumber;
 use crate::device::kernel_origin::check;
 use crate::device::recorder::ExecutionFailure;
 use crate::driver::caps::Caps;
@@ -182,8 +182,8 @@ impl Device for CpuDevice {
         1.0
     }
 
-    fn executes_here(&self) -> bool {
-        function_mark::is_set(&self.failed)
+    fn number_for_functions(&self) -> Option<DeviceNumber> {
+        Some(self.failed.device())
     }
 
     fn forget(&self, block: &Block) {

@@ -1,5 +1,6 @@
 //! The steps that failed while the CPU executed them, and the later steps of their queues, which are not executed.
 
+use crate::device::function_mark::DeviceNumber;
 use crate::device::recorder::ExecutionFailure;
 use crate::error::Error;
 use crate::work::step::Step;
@@ -28,6 +29,11 @@ struct FailedRun {
 }
 
 impl FailedSteps {
+    /// Returns the number of the device of these failures.
+    pub(super) fn device(&self) -> DeviceNumber {
+        DeviceNumber(std::ptr::from_ref(self).addr())
+    }
+
     /// Loses the device: the operation that is executed next fails it.
     pub(super) fn lose_device(&self) {
         self.is_lost.store(true, Ordering::Release);

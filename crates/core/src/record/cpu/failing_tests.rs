@@ -12,7 +12,7 @@ use crate::work::compiled_kernel::Pipeline;
 use crate::work::host_code::HostCode;
 use fencepost_kernels::{HostBuffer, args};
 use std::sync::mpsc::channel;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Barrier, Mutex};
 use std::time::Duration;
 
 const LIMIT: Duration = Duration::from_millis(400);
@@ -385,6 +385,47 @@ fn a_wait_for_the_device_through_the_function_of_another_device_is_an_error() {
         ended.recv_timeout(Duration::from_secs(60)).expect("the function returns");
         let error = of_function.recv().expect("the function has run").expect_err("it can never end");
         assert!(matches!(error.kind(), Kind::WaitInKernel { .. }), "{error}");
+    }
+}
+
+/// Launches a function on each of the contexts. Each function waits for the next context once all functions run, and returns
+/// the result of its wait.
+fn wait_in_a_ring(contexts: &[Context]) -> Vec<crate::error::Result<()>> {
+    let all_run = Arc::new(Barrier::new(contexts.len()));
+    let (results, of_functions) = channel();
+    for (at, ctx) in contexts.iter().enumerate() {
+        let next = contexts[(at + 1) % contexts.len()].clone();
+        let held = Mutex::new(Some((next, all_run.clone(), results.clone())));
+        launch_function(ctx, move || {
+            let Some((next, all_run, results)) = held.lock().expect("one call").take() else { return };
+            let behind = next.queue("behind");
+            drop(behind.zeros::<u32, 1>([1]).expect("memory"));
+            all_run.wait();
+            results.send(next.synchronize().wait()).expect("the test receives");
+        });
+    }
+    let limit = Duration::from_secs(60);
+    contexts.iter().map(|_| of_functions.recv_timeout(limit).expect("each wait ends")).collect()
+}
+
+#[test]
+fn of_functions_that_wait_for_each_others_devices_one_has_an_error() {
+    for count in [2, 3] {
+        let contexts: Vec<Context> = (0..count).map(|_| context(LIMIT, false)).collect();
+        let waited = wait_in_a_ring(&contexts);
+        let errors: Vec<_> = waited.iter().filter_map(|waited| waited.as_ref().err()).collect();
+        assert!(
+            matches!(errors[..], [error] if matches!(error.kind(), Kind::WaitInKernel { .. })),
+            "{waited:?}"
+        );
+        // The waits are not recorded any more, so a function may wait again.
+        let [first, second] = [&contexts[0], &contexts[1]].map(Context::clone);
+        let waits = Mutex::new(Some(second));
+        launch_function(&first, move || {
+            let Some(second) = waits.lock().expect("one call").take() else { return };
+            second.synchronize().wait().expect("the second device executes no function");
+        });
+        first.synchronize().wait().expect("the function returns");
     }
 }
 

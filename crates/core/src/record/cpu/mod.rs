@@ -12,7 +12,6 @@ mod failed_steps;
 mod failing_tests;
 #[cfg(cpu_code)]
 mod fault_error;
-mod function_mark;
 #[cfg(cpu_code)]
 mod helper_threads;
 mod host_bytes;

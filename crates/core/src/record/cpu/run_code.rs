@@ -3,11 +3,11 @@
 use super::failed_steps::FailedSteps;
 #[cfg(cpu_code)]
 use super::fault_error::ended_early;
-use super::function_mark::FunctionMark;
 use super::host_bytes;
 use super::kernel_checks::KernelChecks;
 #[cfg(cpu_code)]
 use super::launch_timer::LaunchTimer;
+use crate::device::function_mark::FunctionMark;
 use crate::error::panic_text::panic_text;
 use crate::error::{Kind, Result};
 use crate::work::compiled_kernel::Pipeline;
@@ -58,7 +58,7 @@ pub(super) fn run_function(
 ) -> Result<()> {
     let (groups, workgroup) = (groups(launch), launch.kernel().interface.workgroup);
     run_on_copies(launch, |buffers| {
-        let _mark = FunctionMark::set(failed);
+        let _mark = FunctionMark::set(failed.device());
         let run = AssertUnwindSafe(|| function.run(groups, workgroup, params.bytes(), buffers));
         catch_unwind(run).map_err(|panic| {
             let problem = format!("the host function panicked: {}", panic_text(&*panic));

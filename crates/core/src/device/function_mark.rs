@@ -1,0 +1,104 @@
+//! The devices whose host functions a thread executes, and the waits of such threads. A device goes on only when its
+//! function returns, so a cycle of these waits never ends.
+
+use std::cell::RefCell;
+use std::sync::{Mutex, PoisonError};
+
+thread_local! {
+    /// Lists the devices whose functions this thread executes. A function may wait for another device, and the thread
+    /// that waits may execute a function of that one.
+    static DEVICES: RefCell<Vec<DeviceNumber>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Lists the waits of all threads that execute functions: the device of a function, and the device that the function waits
+/// for. It is a lock of `std` in loom models too, since a static needs a constant initializer. No other lock is taken while
+/// it is held.
+static FUNCTION_WAITS: Mutex<Vec<(DeviceNumber, DeviceNumber)>> = Mutex::new(Vec::new());
+
+/// Identifies a device among those that exist.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct DeviceNumber(pub(crate) usize);
+
+/// Marks this thread as one that executes a host function, until the value is dropped.
+#[cfg(cpu)]
+pub(crate) struct FunctionMark(());
+
+#[cfg(cpu)]
+impl FunctionMark {
+    /// Marks this thread as one that executes a function of `device`.
+    pub(crate) fn set(device: DeviceNumber) -> Self {
+        DEVICES.with_borrow_mut(|devices| devices.push(device));
+        Self(())
+    }
+}
+
+#[cfg(cpu)]
+impl Drop for FunctionMark {
+    fn drop(&mut self) {
+        DEVICES.with_borrow_mut(Vec::pop);
+    }
+}
+
+/// Returns `true` if this thread executes a function of `device`.
+pub(crate) fn is_set(device: DeviceNumber) -> bool {
+    DEVICES.with_borrow(|devices| devices.contains(&device))
+}
+
+/// Returns `true` if this thread executes a function of any device.
+pub(crate) fn is_any_set() -> bool {
+    DEVICES.with_borrow(|devices| !devices.is_empty())
+}
+
+/// Records, until it is dropped, that this thread waits for a device.
+#[derive(Default)]
+pub(crate) struct FunctionWait(Vec<(DeviceNumber, DeviceNumber)>);
+
+impl FunctionWait {
+    /// Records the wait of this thread for `device`. Returns `None` if the wait can never end, because the device waits for
+    /// a device whose function this thread executes.
+    pub(crate) fn begin(device: DeviceNumber) -> Option<Self> {
+        DEVICES.with_borrow(|own| {
+            if own.is_empty() {
+                return Some(Self::default());
+            }
+            let mut waits = FUNCTION_WAITS.lock().unwrap_or_else(PoisonError::into_inner);
+            if leads_to(&waits, device, own) {
+                return None;
+            }
+            let new: Vec<_> = own.iter().map(|&own| (own, device)).collect();
+            waits.extend(&new);
+            Some(Self(new))
+        })
+    }
+}
+
+impl Drop for FunctionWait {
+    fn drop(&mut self) {
+        if self.0.is_empty() {
+            return;
+        }
+        let mut waits = FUNCTION_WAITS.lock().unwrap_or_else(PoisonError::into_inner);
+        for wait in &self.0 {
+            let at = waits.iter().position(|other| other == wait);
+            at.map(|at| waits.swap_remove(at));
+        }
+    }
+}
+
+/// Returns `true` if `from` is one of `ends`, or waits for one of them, directly or through other devices.
+fn leads_to(waits: &[(DeviceNumber, DeviceNumber)], from: DeviceNumber, ends: &[DeviceNumber]) -> bool {
+    let mut reached = vec![from];
+    let mut at = 0;
+    while let Some(&device) = reached.get(at) {
+        if ends.contains(&device) {
+            return true;
+        }
+        for &(waiter, awaited) in waits {
+            if waiter == device && !reached.contains(&awaited) {
+                reached.push(awaited);
+            }
+        }
+        at += 1;
+    }
+    false
+}
