@@ -107,12 +107,20 @@ impl BlockUses {
     /// use implies a wait for them. A read replaces only reads, because later reads still have to wait for the writes.
     #[inline]
     pub(crate) fn record(&mut self, new: Use, clock: &Clock) -> bool {
-        // Two common cases need no `merge`, because the uses of one queue are ordered: a write replaces the only use,
-        // and a read replaces an earlier read of its queue.
-        let alone = self.uses.len() == 1;
+        // In the common case the command replaces the only use, which is of its queue.
+        if let [only] = &mut self.uses[..]
+            && only.slot == new.slot
+            && only.within(&new.range)
+            && (new.write || !only.write)
+            && only.more.is_none()
+        {
+            *only = new;
+            return false;
+        }
         self.end_repetitions(&new);
+        // A read replaces an earlier read of its queue, because the uses of one queue are ordered.
         let own = self.uses.iter_mut().find(|u| u.slot == new.slot && u.within(&new.range));
-        if let Some(own) = own.filter(|own| if new.write { alone } else { !own.write }) {
+        if let Some(own) = own.filter(|own| !new.write && !own.write) {
             *own = new;
             return false;
         }

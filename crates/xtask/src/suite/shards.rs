@@ -28,7 +28,7 @@ const FIRST: [&str; 4] = ["compile_fail", "conformance", "programs", "refusals"]
 
 /// Holds the variable with the seconds that a context may live, as in `crates/core/src/overdue.rs`; after them a
 /// hanging test writes its dump.
-pub(super) const WATCHDOG: (&str, &str) = ("FENCEPOST_WATCHDOG", "60");
+pub(super) const WATCHDOG: (&str, &str) = ("FENCEPOST_WATCHDOG", "180");
 /// Limits the arenas of glibc's allocator: with one for each of many short-lived threads a process takes half as much
 /// memory again.
 const ARENAS: (&str, &str) = ("MALLOC_ARENA_MAX", "2");
