@@ -28,7 +28,11 @@ const FIRST: [&str; 4] = ["compile_fail", "conformance", "programs", "refusals"]
 
 /// Holds the variable with the seconds that a context may live, as in `crates/core/src/overdue.rs`; after them a
 /// hanging test writes its dump.
-pub(super) const WATCHDOG: (&str, &str) = ("FENCEPOST_WATCHDOG", "180");
+pub(super) const WATCHDOG: (&str, &str) = ("FENCEPOST_WATCHDOG", "60");
+/// Is the name of the program that measures each bench for a moment. Its contexts live as long as a bench.
+const BENCHES: &str = "quick";
+/// Holds the variable for [`BENCHES`].
+const WATCHDOG_OF_BENCHES: (&str, &str) = ("FENCEPOST_WATCHDOG", "240");
 /// Limits the arenas of glibc's allocator: with one for each of many short-lived threads a process takes half as much
 /// memory again.
 const ARENAS: (&str, &str) = ("MALLOC_ARENA_MAX", "2");
@@ -113,8 +117,11 @@ pub(crate) fn results(folder: &Path, mode: &Mode) -> PathBuf {
 /// Returns the command line that all shards of a program share.
 fn line(program: &Program, plan: &Plan<'_>) -> Line {
     let line = program.line().vars(plan.vars).var(ARENAS.0, ARENAS.1).args(plan.filter);
-    let watched = WATCHED.contains(&program.name.as_str());
-    let line = if watched { line } else { line.var(WATCHDOG.0, WATCHDOG.1) };
+    let line = match program.name.as_str() {
+        BENCHES => line.var(WATCHDOG_OF_BENCHES.0, WATCHDOG_OF_BENCHES.1),
+        name if WATCHED.contains(&name) => line,
+        _ => line.var(WATCHDOG.0, WATCHDOG.1),
+    };
     if plan.full { line.var(FULL, "1").var("FENCEPOST_REFUSALS", "all") } else { line }
 }
 
