@@ -43,6 +43,9 @@ pub enum Error {
         /// Describes the problem.
         problem: String,
     },
+    /// The values of the overrides make the text of the kernel invalid.
+    #[error(transparent)]
+    Values(Box<fencepost_kernels::Error>),
     /// The compiler does not translate the kernel for a number of invocations that execute together.
     #[error(
         "{}kernel `{kernel}` does not compile for {lanes} invocations together: {reason}; the interpreter runs it",

@@ -25,14 +25,18 @@ impl Program {
     /// Takes an entry point of a module with overrides. `interface` is that of the entry point with the same overrides.
     ///
     /// # Errors
-    /// [`Error::Overrides`] if naga cannot apply them.
+    /// [`Error::Values`] if the values of the overrides make the text invalid, and [`Error::Overrides`] if naga cannot apply
+    /// them for another reason.
     pub fn new(text: &Module, interface: &Interface, overrides: &[(&str, f64)]) -> Result<Self> {
         let kernel = &interface.entry;
         let wrong = |problem: String| Error::Overrides { kernel: kernel.clone(), problem };
         let constants = overrides.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
         let stage = Some((ShaderStage::Compute, kernel.as_str()));
-        let (module, info) = process_overrides(text.naga(), text.info(), stage, &constants)
-            .map_err(|error| wrong(error.to_string()))?;
+        let (module, info) =
+            process_overrides(text.naga(), text.info(), stage, &constants).map_err(|error| {
+                let mistake = text.override_mistake(kernel, overrides);
+                mistake.map_or_else(|| wrong(error.to_string()), |mistake| Error::Values(Box::new(mistake)))
+            })?;
         let (module, info) = (module.into_owned(), info.into_owned());
         let is_entry = |entry: &EntryPoint| entry.stage == ShaderStage::Compute && entry.name == *kernel;
         let entry = module.entry_points.iter().position(is_entry);

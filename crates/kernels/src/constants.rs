@@ -3,6 +3,7 @@
 use naga::{BinaryOperator, EntryPoint, Expression, Handle, Literal, ScalarKind, TypeInner, UnaryOperator};
 
 use crate::interface::Override;
+use crate::override_mistake::KnownOverride;
 use crate::{Error, Result, types};
 
 /// Returns the module's overrides as declared.
@@ -42,6 +43,16 @@ impl<'a> Constants<'a> {
             }
         }
         Ok(constants)
+    }
+
+    /// Returns each override that has a name, with its value.
+    pub(crate) fn known(&self) -> Vec<KnownOverride> {
+        let named = |(handle, declared): (Handle<naga::Override>, &naga::Override)| {
+            let given = self.given.iter().find(|(known, _)| *known == handle).map(|&(_, value)| value);
+            let (ty, value) = (types::text(self.module, declared.ty), self.value(handle).ok());
+            Some(KnownOverride { name: declared.name.clone()?, ty, given, value })
+        };
+        self.module.overrides.iter().filter_map(named).collect()
     }
 
     /// Returns the entry point's workgroup size.
@@ -187,7 +198,7 @@ fn key(declared: &naga::Override) -> String {
 }
 
 // Writes a large number in exponent form, without dozens of zeros.
-fn short(value: f64) -> String {
+pub(crate) fn short(value: f64) -> String {
     if value.abs() < 1e15 { value.to_string() } else { format!("{value:?}") }
 }
 

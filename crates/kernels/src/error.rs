@@ -127,6 +127,16 @@ pub enum Error {
         /// Describes the mistake.
         reason: String,
     },
+    /// The values of overrides make the WGSL invalid.
+    #[error("kernel `{kernel}` with {values}: {mistake}")]
+    OverrideValues {
+        /// Names the entry point.
+        kernel: String,
+        /// Lists the overrides that the mistake depends on, with their values.
+        values: String,
+        /// Is the mistake, with its place: an [`Error::Wgsl`].
+        mistake: Box<Error>,
+    },
     /// The workgroup size cannot be computed, or contains a zero.
     #[error("kernel `{kernel}`: workgroup size {reason}")]
     Workgroup {

@@ -27,11 +27,13 @@ mod folds;
 mod interface;
 mod layout;
 mod nesting;
+mod override_mistake;
 mod reference;
 mod reflect;
 mod shader_layout;
 mod source;
 mod splice;
+mod tokens;
 mod types;
 mod wording;
 

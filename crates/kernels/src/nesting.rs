@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use crate::tokens::{Declaration, Token, Tokens, declarations};
 use crate::wording::Finding;
 
 /// Limits the operators, indices and members of an expression, together with those around it.
@@ -14,18 +15,6 @@ const MOST_BRANCHES: usize = 500;
 /// Limits the declarations of a chain in which each needs the next one.
 const MOST_NEEDED: usize = 2000;
 
-/// Lists the operators of two characters.
-const PAIRS: &[&str] =
-    &["&&", "||", "<<", ">>", "==", "!=", "<=", ">=", "->", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^="];
-
-/// Is a part of a text that the limits count.
-#[derive(Clone, Copy)]
-struct Token<'a> {
-    /// Is the byte at which the token begins.
-    at: usize,
-    text: &'a str,
-}
-
 /// Counts what is open inside one pair of brackets.
 #[derive(Default)]
 struct Level {
@@ -35,14 +24,14 @@ struct Level {
 
 /// Returns the place and the description of the first part of a text that nests too deeply.
 pub(crate) fn too_deep(text: &str) -> Option<Finding> {
-    let tokens: Vec<Token<'_>> = Tokens { text, at: 0 }.collect();
+    let tokens: Vec<Token<'_>> = Tokens::of(text).collect();
     deep_statement(&tokens).or_else(|| deep_declaration(&tokens))
 }
 
 /// Returns the place inside the most brackets.
 pub(crate) fn deepest(text: &str) -> naga::Span {
     let (mut open, mut most, mut place) = (0_usize, 0, naga::Span::default());
-    for token in (Tokens { text, at: 0 }) {
+    for token in Tokens::of(text) {
         match token.text {
             "(" | "[" | "{" => open += 1,
             ")" | "]" | "}" => open = open.saturating_sub(1),
@@ -123,36 +112,19 @@ fn deep_declaration(tokens: &[Token<'_>]) -> Option<Finding> {
         return None;
     }
     let names: HashMap<&str, usize> =
-        declarations.iter().enumerate().map(|(at, declared)| (declared[0].text, at)).collect();
-    let needs: Vec<Vec<usize>> = declarations
-        .iter()
-        .map(|declared| declared[1..].iter().filter_map(|token| names.get(token.text).copied()).collect())
-        .collect();
+        declarations.iter().enumerate().map(|(at, declared)| (declared.name.text, at)).collect();
+    let needed = |declared: &Declaration<'_, '_>| {
+        let others = declared.rest.iter().filter(|token| token.at != declared.name.at);
+        others.filter_map(|token| names.get(token.text).copied()).collect()
+    };
+    let needs: Vec<Vec<usize>> = declarations.iter().map(needed).collect();
     let depths = depths(&needs);
     let deep = depths.iter().position(|&depth| depth > MOST_NEEDED)?;
-    let name = declarations[deep][0];
+    let name = declarations[deep].name;
     Some(finding(
         name,
         format!("`{}` needs a chain of more than {MOST_NEEDED} declarations: use fewer", name.text),
     ))
-}
-
-/// Returns the tokens of each declaration of the module, from its name on.
-fn declarations<'t, 'a>(tokens: &'t [Token<'a>]) -> Vec<&'t [Token<'a>]> {
-    let (mut declarations, mut open, mut start) = (Vec::new(), 0_usize, None);
-    for (at, token) in tokens.iter().enumerate() {
-        match token.text {
-            "fn" | "struct" | "const" | "override" | "alias" | "var" if open == 0 => start = Some(at + 1),
-            "(" | "[" | "{" => open += 1,
-            ")" | "]" | "}" => open = open.saturating_sub(1),
-            _ => {}
-        }
-        if open == 0 && matches!(token.text, ";" | "}") {
-            let declared = start.take().map(|start| &tokens[start..at]);
-            declarations.extend(declared.filter(|tokens| !tokens.is_empty()));
-        }
-    }
-    declarations
 }
 
 /// Returns for each declaration the length of the longest chain that begins with it. A cycle counts once; naga refuses it.
@@ -178,72 +150,6 @@ fn depths(needs: &[Vec<usize>]) -> Vec<usize> {
         }
     }
     depths
-}
-
-/// Splits a text into names, numbers, brackets, separators and operators, without comments.
-struct Tokens<'a> {
-    text: &'a str,
-    at: usize,
-}
-
-impl<'a> Iterator for Tokens<'a> {
-    type Item = Token<'a>;
-
-    fn next(&mut self) -> Option<Token<'a>> {
-        loop {
-            let rest = &self.text[self.at..];
-            let first = rest.chars().next()?;
-            if let Some(length) = comment(rest) {
-                self.at += length;
-            } else if first.is_whitespace() {
-                self.at += first.len_utf8();
-            } else {
-                let token = Token { at: self.at, text: &rest[..length(rest, first)] };
-                self.at += token.text.len();
-                return Some(token);
-            }
-        }
-    }
-}
-
-/// Counts the bytes of the token at the beginning of a text.
-fn length(rest: &str, first: char) -> usize {
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    if first.is_ascii_digit() {
-        rest.find(|c: char| !is_word(c) && c != '.').unwrap_or(rest.len())
-    } else if is_word(first) {
-        rest.find(|c: char| !is_word(c)).unwrap_or(rest.len())
-    } else if PAIRS.iter().any(|pair| rest.starts_with(pair)) {
-        2
-    } else {
-        first.len_utf8()
-    }
-}
-
-/// Counts the bytes of a comment, if the text begins with one. Block comments nest.
-fn comment(rest: &str) -> Option<usize> {
-    if rest.starts_with("//") {
-        return Some(rest.find('\n').unwrap_or(rest.len()));
-    }
-    if !rest.starts_with("/*") {
-        return None;
-    }
-    let (bytes, mut open, mut at) = (rest.as_bytes(), 0_usize, 0);
-    while at < bytes.len() {
-        match &bytes[at..] {
-            [b'/', b'*', ..] => open += 1,
-            [b'*', b'/', ..] => open -= 1,
-            _ => {
-                at += 1;
-                continue;
-            }
-        }
-        at += 2;
-        if open == 0 {
-            break;
-        }
-    }
-    Some(at)
 }
 
 #[cfg(test)]

@@ -7,7 +7,9 @@ use naga::{AddressSpace, Binding as Binds, BuiltIn, GlobalVariable, Handle, Shad
 
 use crate::interface::{Access, Binding, Interface, Needs, Override, ParamField, Params};
 use crate::splice::{Origin, Spliced};
-use crate::{Error, Excerpt, Result, ShaderSource, constants, folds, nesting, types, wording};
+use crate::{
+    Error, Excerpt, Result, ShaderSource, constants, folds, nesting, override_mistake, types, wording,
+};
 
 /// A parsed and validated shader.
 ///
@@ -91,6 +93,24 @@ impl Module {
         }
         interface.bindings.sort_by_key(|binding| binding.index);
         Ok(interface)
+    }
+
+    /// Returns the mistake that the values of overrides make in an entry point, if there is one. A value can be a divisor
+    /// that is 0, or the length of an array. A compiler calls this after it has refused the entry point, because the call
+    /// reads the text once more.
+    pub fn override_mistake(&self, entry: &str, overrides: &[(&str, f64)]) -> Option<Error> {
+        let known = constants::Constants::new(&self.naga, entry, overrides).ok()?.known();
+        let mistake = override_mistake::find(&self.source.text, entry, &known)?;
+        let values = mistake.overrides.iter().filter_map(|known| Some((&known.name, known.value?)));
+        let values: Vec<String> =
+            values.map(|(name, value)| format!("`{name}` = {}", constants::short(value))).collect();
+        let values = match &values[..] {
+            [] => return None,
+            [one] => format!("override {one}"),
+            several => format!("overrides {}", several.join(", ")),
+        };
+        let mistake = Box::new(located(&self.source, mistake.finding));
+        Some(Error::OverrideValues { kernel: entry.into(), values, mistake })
     }
 
     /// Returns `true` if an entry point takes the size of the grid, which a call of `linear_id` needs.

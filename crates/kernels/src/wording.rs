@@ -80,6 +80,11 @@ pub(crate) fn parsing(error: &naga::front::wgsl::ParseError) -> Finding {
             None => message += &format!("; {}", note.trim_end_matches(':')),
         }
     }
+    if let Some((index, _)) = message.split_once(" is out of bounds for expression [")
+        && let Some(index) = index.strip_prefix("Index ")
+    {
+        message = format!("a value has no element {index}");
+    }
     if message.contains("recursion limit") {
         message = NESTED.into();
     }

@@ -15,6 +15,7 @@ pub fn cases() -> Vec<Case> {
         case("k01_parameters_of_several_types_reach_the_kernel", parameters),
         case("k01_parameters_reach_the_kernel_as_immediates_and_as_uniforms", carriers),
         case("k01_overrides_are_set_by_name", overrides),
+        case("k01_an_override_that_makes_the_text_invalid_is_an_error_with_its_line", invalid_overrides),
         case("k01_a_wrong_argument_is_an_error_that_shows_both_sides", messages),
         case("k01_a_held_launch_uses_the_values_of_its_call", values_are_kept),
         case("k01_an_untyped_array_is_checked_at_the_launch", any_arrays),
@@ -210,6 +211,30 @@ fn overrides(s: &Subject) {
         let sum: u32 = queue.read(&y).wait().unwrap().iter().sum();
         assert_eq!(sum, workgroup, "one workgroup has {workgroup} invocations");
     }
+}
+
+fn invalid_overrides(s: &Subject) {
+    let text = "override N: u32 = 1; override UNUSED: u32 = 5;
+        var<workgroup> w: array<u32, N>;
+        @group(0) @binding(0) var<storage, read_write> x: array<u32>;
+        fn part(v: u32) -> u32 {
+            return v / N;
+        }
+        @compute @workgroup_size(1) fn divides() { x[0] = part(x[1]); }
+        @compute @workgroup_size(1) fn shifts() { x[0] = x[1] << N; }
+        @compute @workgroup_size(1) fn holds() { w[0] = x[0]; x[1] = w[0]; }";
+    let ctx = s.ctx();
+    let cases =
+        [("divides", 0.0, 5, "divisor"), ("shifts", 32.0, 8, "shift"), ("holds", 0.0, 2, "must be positive")];
+    for (entry, value, line, message) in cases {
+        let error = ctx.kernel_from_with(text, entry, &[("N", value)]).map(|_| ()).unwrap_err();
+        assert!(matches!(error.kind(), Kind::Kernel(KernelError::OverrideValues { .. })), "{error:?}");
+        let error = error.to_string();
+        let begin = format!("kernel `{entry}` with override `N` = {value}: ");
+        assert!(error.starts_with(&begin), "{error}");
+        assert!(error.contains(&format!(":{line}:")) && error.contains(message), "{error}");
+    }
+    ctx.kernel_from_with(text, "divides", &[("N", 2.0)]).expect("2 is a divisor");
 }
 
 fn messages(s: &Subject) {

@@ -1,6 +1,7 @@
 //! Kernels that do not run here.
 
-use crate::harness::{OUT, prepare};
+use crate::harness::{OUT, prepare, prepare_source};
+use fencepost_kernels::ShaderSource;
 
 /// Returns the error for the statements of a kernel, which begin in line 3.
 fn refusal(before: &str, body: &str) -> String {
@@ -61,4 +62,14 @@ fn invocations_that_wait_with_huge_variables_are_refused_by_name() {
     let text = format!("@compute @workgroup_size(256) fn k() {{ {body} }} {OUT}");
     let error = prepare(&text).err().unwrap().to_string();
     assert!(error.contains("a workgroup with 256 times 20000"), "{error}");
+}
+
+#[test]
+fn a_value_of_an_override_that_makes_the_text_invalid_is_named_with_its_line() {
+    let text =
+        format!("override D: u32 = 1;\n{OUT}\n@compute @workgroup_size(1) fn k() {{\nout[0] = 7u / D;\n}}");
+    let source = ShaderSource::text("k.wgsl", text);
+    assert!(prepare_source(&source, &[("D", 2.0)]).is_ok());
+    let error = prepare_source(&source, &[("D", 0.0)]).err().expect("a division by 0").to_string();
+    assert!(error.starts_with("kernel `k` with override `D` = 0: k.wgsl:4:10: "), "{error}");
 }

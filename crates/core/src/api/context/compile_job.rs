@@ -1,7 +1,7 @@
 //! The compilation of one kernel for a context.
 
 use crate::driver::caps::Caps;
-use crate::error::{Kind, Result};
+use crate::error::{Error, Kind, Result};
 use crate::runtime::kernel_cache::{KernelCache, KernelKey};
 use crate::runtime::owner::Owner;
 use crate::scheduler::engine::Engine;
@@ -53,11 +53,20 @@ pub(crate) fn compile(
     check_limits(engine.device.caps(), &interface)?;
     let reference = source.reference();
     let recipe = Recipe { module: &module, interface: &interface, overrides, reference };
-    let pipeline = engine.checked(engine.device.compile(&recipe))?;
+    let pipeline =
+        engine.checked(engine.device.compile(&recipe)).map_err(|error| explained(error, &recipe))?;
     let (id, name) = engine.new_kernel(entry);
     let overrides = overrides.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
     let origin = KernelText { source: source.clone(), overrides };
     Ok(Arc::new(KernelInner { id, name, interface, pipeline, origin }))
+}
+
+/// Returns the mistake of the overrides if it is the reason for which the device refuses a kernel. The compilers of devices
+/// name no line for it.
+fn explained(error: Error, recipe: &Recipe<'_>) -> Error {
+    let is_refusal = matches!(error.kind(), Kind::Compile { .. });
+    let mistake = || recipe.module.override_mistake(&recipe.interface.entry, recipe.overrides);
+    is_refusal.then(mistake).flatten().map_or(error, Error::from)
 }
 
 fn check_limits(caps: &Caps, interface: &Interface) -> Result<()> {

@@ -1,0 +1,134 @@
+//! Splits a text of WGSL into tokens and declarations.
+
+/// Lists the operators of two characters.
+const PAIRS: &[&str] =
+    &["&&", "||", "<<", ">>", "==", "!=", "<=", ">=", "->", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^="];
+
+/// Is a part of a text of WGSL: a name, a number, a bracket, a separator or an operator.
+#[derive(Clone, Copy)]
+pub(crate) struct Token<'a> {
+    /// Is the byte at which the token begins.
+    pub(crate) at: usize,
+    pub(crate) text: &'a str,
+}
+
+impl Token<'_> {
+    /// Returns the byte behind the token.
+    pub(crate) fn end(self) -> usize {
+        self.at + self.text.len()
+    }
+}
+
+/// Is a declaration of a module.
+#[derive(Clone, Copy)]
+pub(crate) struct Declaration<'t, 'a> {
+    /// Is the byte at which the attributes begin, or the keyword.
+    pub(crate) start: usize,
+    pub(crate) keyword: Token<'a>,
+    pub(crate) name: Token<'a>,
+    /// Holds the tokens between the keyword and the last one.
+    pub(crate) rest: &'t [Token<'a>],
+    /// Is the byte behind the declaration.
+    pub(crate) end: usize,
+}
+
+/// Returns the declarations of a module, except for `const_assert` and directives.
+pub(crate) fn declarations<'t, 'a>(tokens: &'t [Token<'a>]) -> Vec<Declaration<'t, 'a>> {
+    let (mut declarations, mut open, mut first, mut keyword) = (Vec::new(), 0_usize, 0, None);
+    for (at, token) in tokens.iter().enumerate() {
+        match token.text {
+            "fn" | "struct" | "const" | "override" | "alias" | "var" if open == 0 => keyword = Some(at),
+            "(" | "[" | "{" => open += 1,
+            ")" | "]" | "}" => open = open.saturating_sub(1),
+            _ => {}
+        }
+        if open == 0 && matches!(token.text, ";" | "}") {
+            let start = tokens[std::mem::replace(&mut first, at + 1)].at;
+            let Some(keyword) = keyword.take() else { continue };
+            let rest = &tokens[keyword + 1..at];
+            let declared =
+                |name| Declaration { start, keyword: tokens[keyword], name, rest, end: token.end() };
+            declarations.extend(name(rest).map(declared));
+        }
+    }
+    declarations
+}
+
+/// Returns the name of a declaration. The address space of a variable comes before it.
+fn name<'a>(rest: &[Token<'a>]) -> Option<Token<'a>> {
+    let has_space = rest.first().is_some_and(|token| token.text == "<");
+    let before = if has_space { rest.iter().position(|token| token.text == ">")? + 1 } else { 0 };
+    rest.get(before).copied()
+}
+
+/// Splits a text into names, numbers, brackets, separators and operators, without comments.
+pub(crate) struct Tokens<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Tokens<'a> {
+    pub(crate) fn of(text: &'a str) -> Self {
+        Self { text, at: 0 }
+    }
+}
+
+impl<'a> Iterator for Tokens<'a> {
+    type Item = Token<'a>;
+
+    fn next(&mut self) -> Option<Token<'a>> {
+        loop {
+            let rest = &self.text[self.at..];
+            let first = rest.chars().next()?;
+            if let Some(length) = comment(rest) {
+                self.at += length;
+            } else if first.is_whitespace() {
+                self.at += first.len_utf8();
+            } else {
+                let token = Token { at: self.at, text: &rest[..length(rest, first)] };
+                self.at += token.text.len();
+                return Some(token);
+            }
+        }
+    }
+}
+
+/// Counts the bytes of the token at the beginning of a text.
+fn length(rest: &str, first: char) -> usize {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    if first.is_ascii_digit() {
+        rest.find(|c: char| !is_word(c) && c != '.').unwrap_or(rest.len())
+    } else if is_word(first) {
+        rest.find(|c: char| !is_word(c)).unwrap_or(rest.len())
+    } else if PAIRS.iter().any(|pair| rest.starts_with(pair)) {
+        2
+    } else {
+        first.len_utf8()
+    }
+}
+
+/// Counts the bytes of a comment, if the text begins with one. Block comments nest.
+fn comment(rest: &str) -> Option<usize> {
+    if rest.starts_with("//") {
+        return Some(rest.find('\n').unwrap_or(rest.len()));
+    }
+    if !rest.starts_with("/*") {
+        return None;
+    }
+    let (bytes, mut open, mut at) = (rest.as_bytes(), 0_usize, 0);
+    while at < bytes.len() {
+        match &bytes[at..] {
+            [b'/', b'*', ..] => open += 1,
+            [b'*', b'/', ..] => open -= 1,
+            _ => {
+                at += 1;
+                continue;
+            }
+        }
+        at += 2;
+        if open == 0 {
+            break;
+        }
+    }
+    Some(at)
+}
