@@ -260,8 +260,9 @@ pub enum Kind {
     /// [`CheckOptions::fail_queue`](crate::CheckOptions::fail_queue). `launch` is the line of the launch, and `first`
     /// describes one of the mistakes.
     #[error(
-        "kernel `{kernel}`, launched at {launch}, has {mistakes} mistakes, which `Context::take_findings` lists; one is: \
-         {first}"
+        "kernel `{kernel}`, launched at {launch}, has {}, which `Context::take_findings` lists; {}: {first}",
+        if *mistakes == 1 { "1 mistake".into() } else { format!("{mistakes} mistakes") },
+        if *mistakes == 1 { "it is" } else { "one is" }
     )]
     KernelMistakes { kernel: String, launch: String, mistakes: usize, first: String },
     /// Nothing can signal the user event any more.

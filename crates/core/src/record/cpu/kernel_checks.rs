@@ -151,6 +151,14 @@ mod tests {
     }
 
     #[test]
+    fn an_error_of_one_mistake_has_the_singular_and_one_of_several_the_plural() {
+        let [one, three] = [1, 3].map(|count| has_mistakes(&finding(3, "1 / 0"), count).to_string());
+        let verb = "which `Context::take_findings` lists";
+        assert!(one.contains(&format!("has 1 mistake, {verb}; it is: ")), "{one}");
+        assert!(three.contains(&format!("has 3 mistakes, {verb}; one is: ")), "{three}");
+    }
+
+    #[test]
     fn the_list_has_a_limit_and_counts_known_mistakes_beyond_it() {
         let mut found = Found::default();
         found.add((0..MOST_FINDINGS + 5).map(|line| finding(line, "1 / 0")).collect());
