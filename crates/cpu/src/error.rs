@@ -63,6 +63,25 @@ pub enum Error {
     },
 }
 
+impl Error {
+    /// Describes the problem without the name of the kernel, for a message that has the name already.
+    pub fn problem(&self) -> String {
+        match self {
+            Self::Unsupported { what, place, .. } => format!("{}{what} does not run on the CPU", at(place)),
+            Self::Overrides { problem, .. } => problem.clone(),
+            Self::Values(mistake) => match &**mistake {
+                fencepost_kernels::Error::OverrideValues { values, mistake, .. } => {
+                    format!("with {values}: {mistake}")
+                }
+                other => other.to_string(),
+            },
+            Self::NotCompiled { lanes, reason, place, .. } => {
+                format!("{}{reason}, so {lanes} invocations do not run together", at(place))
+            }
+        }
+    }
+}
+
 fn at(place: &Option<Place>) -> String {
     place.as_ref().map_or_else(String::new, |place| format!("{place}: "))
 }

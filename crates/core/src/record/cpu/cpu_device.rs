@@ -241,10 +241,14 @@ impl CpuForm {
 /// Compiles the text of a kernel.
 #[cfg(cpu_code)]
 fn program(recipe: &Recipe<'_>) -> Result<HostCode> {
-    let kernel = &recipe.interface.entry;
-    let refused =
-        |error: fencepost_cpu::Error| Kind::Compile { kernel: kernel.clone(), message: error.to_string() };
-    shared_kernels::compiled(recipe).map(HostCode::Program).map_err(|error| refused(error).into())
+    let prepared = shared_kernels::compiled(recipe).map(HostCode::Program);
+    prepared.map_err(|error| match error {
+        fencepost_cpu::Error::Values(mistake) => Kind::Kernel(*mistake).into(),
+        refusal => {
+            let (kernel, message) = (recipe.interface.entry.clone(), refusal.problem());
+            Kind::Compile { kernel, message }.into()
+        }
+    })
 }
 
 /// Returns the error for a kernel without a function: this build compiles no kernels for the CPU.

@@ -103,6 +103,23 @@ mod tests {
     }
 
     #[test]
+    fn a_refusal_names_its_kernel_once() {
+        let text = "var<private> huge: array<u32, 100000000>;
+            @group(0) @binding(0) var<storage, read_write> refused_words: array<u32>;
+            @compute @workgroup_size(1) fn refused() { refused_words[0] = huge[refused_words[1]]; }
+            override N: u32 = 0;
+            @compute @workgroup_size(1) fn divides() { refused_words[0] = refused_words[1] / N; }";
+        for ctx in [context(), Context::on_cpu(CpuOptions::default())] {
+            for (entry, problem) in [("refused", "private variables"), ("divides", "the divisor is 0")] {
+                let error =
+                    ctx.kernel_from(text, entry).map(|_| ()).expect_err("the CPU refuses it").to_string();
+                assert!(error.contains(problem), "{error}");
+                assert_eq!(error.matches(&format!("`{entry}`")).count(), 1, "{error}");
+            }
+        }
+    }
+
+    #[test]
     fn a_thread_compiles_a_later_kernel_while_the_program_does_not_wait() {
         let text = "@group(0) @binding(0) var<storage, read_write> later_words: array<u32>;
             @compute @workgroup_size(4) fn comes() { later_words[0] = 1u; }";
