@@ -42,7 +42,7 @@ pub use crate::device::adapter::adapters;
 pub use crate::device::adapter_choice::AdapterChoice;
 pub use crate::device::adapter_info::{AdapterInfo, AdapterKind};
 pub use crate::error::site::Site;
-pub use crate::error::{Error, Kind, PoolLimit, Result};
+pub use crate::error::{Error, Kind, MemoryLimit, PoolLimit, Result};
 pub use crate::record::replay_form::ReplayForm;
 pub use crate::runtime::event::{Event, EventOptions, Events};
 /// Describes the cause of a [`Kind::Kernel`].

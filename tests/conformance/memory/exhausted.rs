@@ -4,7 +4,8 @@ use crate::common::partners::partners;
 use crate::common::refusing::{self, Driver, Rule};
 use crate::common::{Case, Subject, case, raw};
 use fencepost::{
-    AdoptOptions, Context, CpuOptions, Download, Error, HostArray, Kind, Policy, RecorderChoice, Upload,
+    AdoptOptions, Context, CpuOptions, Download, Error, HostArray, Kind, MemoryLimit, Policy, RecorderChoice,
+    Upload,
 };
 use std::sync::Arc;
 
@@ -123,6 +124,18 @@ fn free_goes_first(s: &Subject) {
     }
 }
 
+/// Returns `true` if the error names the limit of the recorder and its option.
+fn names_the_limit(error: &Error) -> bool {
+    let text = error.to_string();
+    let Kind::OutOfMemory { limit: Some(MemoryLimit::CpuRecorder { used, limit, .. }), .. } = error.kind()
+    else {
+        return false;
+    };
+    *limit == 20 * MIB
+        && text.contains(&format!("; {used} of the 20971520 bytes"))
+        && text.ends_with("raise `CpuOptions::memory`")
+}
+
 fn by_the_device(s: &Subject) {
     for threads in [true, false] {
         let ctx = Context::on_cpu(CpuOptions { memory: 20 * MIB, threads, ..CpuOptions::default() });
@@ -130,7 +143,7 @@ fn by_the_device(s: &Subject) {
         for round in 0..3 {
             let (arrays, error) = fill(&ctx, round);
             assert!(is_out_of_memory(&error, "u32 [2097152]"), "{error}");
-            assert!(matches!(error.kind(), Kind::OutOfMemory { limit: None, .. }), "{error}");
+            assert!(names_the_limit(&error), "{error}");
             assert_eq!(arrays.len(), 2);
             check(&ctx, arrays, round);
         }

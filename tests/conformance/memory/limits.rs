@@ -1,7 +1,7 @@
 //! M08: the statistics and the limits of the pool.
 
 use crate::common::{Case, Subject, case};
-use fencepost::{Context, Download, HostArray, Kind, PoolStats, Upload};
+use fencepost::{Context, Download, HostArray, Kind, MemoryLimit, PoolStats, Upload};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -136,7 +136,9 @@ fn over_the_limit(s: &Subject) {
     let queue = ctx.queue("q");
     let arrays: Vec<_> = (0..4_u32).map(|i| queue.full([N], i).unwrap()).collect();
     for error in [ctx.zeros::<u32, 1>([N]).unwrap_err(), queue.array(&[0_u32; N]).unwrap_err()] {
-        let Kind::OutOfMemory { object, bytes, limit: Some(limit) } = error.kind() else { panic!("{error}") };
+        let Kind::OutOfMemory { object, bytes, limit: Some(MemoryLimit::Pool(limit)) } = error.kind() else {
+            panic!("{error}")
+        };
         assert!(object.contains("u32 [262144]"), "{object}");
         assert_eq!((*bytes, limit.used, limit.limit), (MIB, 4 * MIB, 4 * MIB));
     }

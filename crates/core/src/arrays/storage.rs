@@ -130,7 +130,7 @@ impl Storage {
             reserve()
         });
         reserved.map_err(|limit| {
-            let (object, limit) = (format!("array `{label}`"), Some(limit));
+            let (object, limit) = (format!("array `{label}`"), Some(limit.into()));
             Kind::OutOfMemory { object, bytes: size, limit }.into()
         })
     }

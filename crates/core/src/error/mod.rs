@@ -68,6 +68,26 @@ pub struct PoolLimit {
     pub limit: u64,
 }
 
+/// The limit of memory that an array would exceed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MemoryLimit {
+    /// The limit of the pool.
+    #[error(transparent)]
+    Pool(#[from] PoolLimit),
+    /// The limit of the CPU recorder, `CpuOptions::memory`.
+    #[error(
+        "{used} of the {limit} bytes that `CpuOptions::memory` allows are allocated: drop arrays, or raise \
+         `CpuOptions::memory`"
+    )]
+    CpuRecorder {
+        /// Counts the bytes of all allocations.
+        used: u64,
+        /// Is the limit.
+        limit: u64,
+    },
+}
+
 /// The cause of an error, to match on: [`Error::kind`] returns it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -358,10 +378,10 @@ pub enum Kind {
     /// An array or a value does not fit the input, the value or the parameter that it replaces.
     #[error("graph `{graph}`: {object} is {expected}, and {found} was given")]
     GraphBinding { graph: String, object: String, expected: String, found: String },
-    /// The device has no memory left, or the pool has reached its limit; the context continues to work. `bytes` is 0 if
-    /// the driver did not report the size.
+    /// The device has no memory left, or the pool or the CPU recorder has reached its limit; the context continues to
+    /// work. `bytes` is 0 if the driver did not report the size.
     #[error("out of memory{}{object}{}", bytes_for(*bytes), limit.map_or_else(String::new, |limit| format!("; {limit}")))]
-    OutOfMemory { object: String, bytes: u64, limit: Option<PoolLimit> },
+    OutOfMemory { object: String, bytes: u64, limit: Option<MemoryLimit> },
     /// An array needs more bytes than the device allows for one array.
     #[error("{object} needs {bytes} bytes; the device's limit for one array is {limit}")]
     TooLarge { object: String, bytes: u64, limit: u64 },

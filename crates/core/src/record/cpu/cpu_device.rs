@@ -10,7 +10,7 @@ use crate::device::function_mark::DeviceNumber;
 use crate::device::kernel_origin::check;
 use crate::device::recorder::ExecutionFailure;
 use crate::driver::caps::Caps;
-use crate::error::{Kind, Result};
+use crate::error::{Error, Kind, MemoryLimit, Result};
 use crate::memory::block::{Allocate, Block, Memory};
 use crate::memory::byte_meter::{ByteMeter, MeteredVec};
 use crate::memory::cpu_memory::CpuMemory;
@@ -98,6 +98,12 @@ impl CpuDevice {
         self.failed.lose_device();
     }
 
+    /// Returns the error of an object of `bytes` bytes for which the limit of the device leaves no room.
+    fn exhausted(&self, object: String, bytes: u64, used: u64) -> Error {
+        let limit = Some(MemoryLimit::CpuRecorder { used, limit: self.memory });
+        Kind::OutOfMemory { object, bytes, limit }.into()
+    }
+
     /// Sets the function that replaces the shader entry point `entry`.
     pub(crate) fn host_kernel(&self, entry: &str, kernel: Arc<dyn HostKernel>) {
         lock(&self.kernels).insert(entry.into(), kernel);
@@ -112,7 +118,7 @@ impl Allocate for CpuDevice {
         }
         let mut allocated = lock(&self.allocated);
         if allocated.saturating_add(size) > self.memory {
-            return Err(Kind::OutOfMemory { object: object(), bytes: size, limit: None }.into());
+            return Err(self.exhausted(object(), size, *allocated));
         }
         let memory = match self.form {
             CpuForm::Recorder => Some(Memory::Host(CpuMemory::zeroed(size))),
@@ -148,9 +154,9 @@ impl Device for CpuDevice {
     }
 
     fn stage(&self, size: u64, fill: &mut dyn FnMut(&mut [u8])) -> Result<Staged> {
-        if lock(&self.allocated).saturating_add(size) > self.memory {
-            let object = "upload staging".into();
-            return Err(Kind::OutOfMemory { object, bytes: size, limit: None }.into());
+        let allocated = *lock(&self.allocated);
+        if allocated.saturating_add(size) > self.memory {
+            return Err(self.exhausted("upload staging".into(), size, allocated));
         }
         let mut bytes = vec![0; size as usize];
         fill(&mut bytes);
