@@ -34,6 +34,7 @@ mod shader_layout;
 mod source;
 mod splice;
 mod tokens;
+mod type_place;
 mod types;
 mod wording;
 

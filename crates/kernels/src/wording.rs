@@ -2,16 +2,18 @@
 
 use naga::common::wgsl::{TryToWgsl, TypeContext};
 use naga::front::Typifier;
-use naga::proc::ResolveContext;
+use naga::proc::{LayoutError, LayoutErrorInner, ResolveContext};
 use naga::valid::{
     CallError, ComposeError, ConstantError, EntryPointError, ExpressionError, FunctionError,
-    GlobalVariableError, LiteralError, LocalVariableError, OverrideError, TypeError, ValidationError,
-    WidthError,
+    GlobalVariableError, LiteralError, LocalVariableError, MAX_TYPE_SIZE, OverrideError, TypeError,
+    ValidationError, WidthError,
 };
 use naga::{
     AddressSpace, BinaryOperator, Block, Expression, Function, Handle, MathFunction, Span, Statement,
     TypeInner,
 };
+
+use crate::type_place;
 
 /// Limits the characters of a quoted expression.
 const QUOTED: usize = 40;
@@ -175,6 +177,12 @@ impl ErrorPlace<'_> {
                 OverrideError::DuplicateID => format!("`override {name}` has the @id of another override"),
                 _ => return None,
             },
+            ValidationError::Layouter(LayoutError { ty, inner: LayoutErrorInner::TooLarge }) => {
+                let name = self.type_name(*ty);
+                let message =
+                    format!("{name} has more than {MAX_TYPE_SIZE} bytes, the limit: use fewer elements");
+                return Some((message, type_place::first_use(self.module, self.text, *ty)));
+            }
             ValidationError::ArraySizeError { .. } => "the length of the array is not above 0".into(),
             _ => return None,
         };

@@ -117,6 +117,24 @@ fn messages() {
 }
 
 #[test]
+fn a_type_of_too_many_bytes_is_named_at_its_first_declaration() {
+    let huge = "array<u32, 1000000000>";
+    let cases = [
+        format!("var<private> huge: {huge};"),
+        "var<workgroup> huge: array<array<vec4<f32>, 40000>, 40000>;".to_owned(),
+        format!("struct S {{ a: u32, huge: {huge} }}"),
+        format!("fn f() {{ var huge: {huge}; }}"),
+        format!("alias Huge = {huge};"),
+        format!("@group(0) @binding(0) var<storage> huge: {huge};"),
+    ];
+    for text in cases {
+        let source = ShaderSource::text("k.wgsl", format!("const first = 1;\n\n{text}\nconst last = 2;"));
+        let error = Module::parse(&source).expect_err(&text).to_string();
+        assert!(error.starts_with("k.wgsl:3:") && error.contains("2147483647 bytes"), "{text}\n{error}");
+    }
+}
+
+#[test]
 fn the_error_of_a_file_that_ends_too_early_is_at_its_end() {
     let cases = [
         ("//#use \"b.wgsl\"\nfn k() {\n    let x = 1;\n", "a.wgsl:3:15: "),
