@@ -285,13 +285,13 @@ impl<'d, 'p> FunctionDecoder<'d, 'p> {
 
     /// Names the reason why a type has no values here.
     fn refused(&self, ty: Handle<Type>) -> &'static str {
-        let types = &self.decoder.program.module().types;
-        refusal::of_type(types, &types[ty].inner)
+        let module = self.decoder.program.module();
+        refusal::of_type(module, &module.types[ty].inner)
     }
 
     /// Returns the error for an expression whose type has no values here.
     pub(super) fn unsupported_value(&self, handle: Handle<Expression>) -> Error {
-        let what = refusal::of_type(&self.decoder.program.module().types, self.inner(handle));
+        let what = refusal::of_type(self.decoder.program.module(), self.inner(handle));
         self.unsupported_at(handle, what)
     }
 

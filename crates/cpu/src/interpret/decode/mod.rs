@@ -109,7 +109,7 @@ impl Decoder<'_> {
             }
             let span = module.global_variables.get_span(handle);
             let Some(slots) = self.shapes.slots_of(variable.ty) else {
-                let what = refusal::of_type(&module.types, &module.types[variable.ty].inner);
+                let what = refusal::of_type(module, &module.types[variable.ty].inner);
                 return Err(self.program.unsupported(what, span));
             };
             if values.len() + slots as usize > STACK {

@@ -1,15 +1,19 @@
 //! The names of what the interpreter lacks.
 
-use naga::{Expression, ScalarKind, Statement, Type, TypeInner, UniqueArena};
+use naga::{Expression, Module, PredeclaredType, ScalarKind, Statement, TypeInner};
 
 /// Names the reason why a type has no values here.
-pub(super) fn of_type(types: &UniqueArena<Type>, inner: &TypeInner) -> &'static str {
+pub(super) fn of_type(module: &Module, inner: &TypeInner) -> &'static str {
+    let types = &module.types;
     // Arrays and structs are searched for a part that has a name.
     let mut todo = vec![inner];
     // The type of a pointer that an expression has is none of the module's types.
     let mut left = types.len() + 1;
     while let Some(inner) = todo.pop().filter(|_| left > 0) {
         left -= 1;
+        if is_short_exponent(module, inner) {
+            return "`frexp` of `f16`, whose exponent is an integer of 16 bits,";
+        }
         match *inner {
             TypeInner::Image { .. } | TypeInner::Sampler { .. } => return "a texture or a sampler",
             TypeInner::AccelerationStructure { .. } | TypeInner::RayQuery { .. } => return "a ray query",
@@ -24,6 +28,14 @@ pub(super) fn of_type(types: &UniqueArena<Type>, inner: &TypeInner) -> &'static 
         }
     }
     "a value of this type or size"
+}
+
+/// Returns `true` for the type of a result of `frexp` whose exponent has 16 bits.
+fn is_short_exponent(module: &Module, inner: &TypeInner) -> bool {
+    module.special_types.predeclared_types.iter().any(|(special, &ty)| {
+        matches!(special, PredeclaredType::FrexpResult { scalar, .. } if scalar.width == 2)
+            && module.types[ty].inner == *inner
+    })
 }
 
 fn is_short(inner: &TypeInner) -> bool {
