@@ -46,11 +46,18 @@ impl CpuKernel {
             interpreter: Interpreter::new(program)?,
             sites: OnceLock::new(),
         };
-        if dump::is_wanted() && !kernel.is_compiled() {
-            let name = dump::name(kernel.interpreter.program().name());
-            dump::write(&format!("{name}.interpreted"), &kernel.interpreter.text());
+        if !kernel.is_compiled() {
+            kernel.dump_instructions();
         }
         Ok(kernel)
+    }
+
+    /// Writes the instructions of the interpreter as text, if the environment names a folder.
+    fn dump_instructions(&self) {
+        if dump::is_wanted() {
+            let name = dump::name(self.interpreter.program().name());
+            dump::write(&format!("{name}.interpreted"), &self.interpreter.text());
+        }
     }
 
     /// Returns `true` if the kernel runs as machine code. A run in an order of its own, and one with a buffer that is

@@ -1,4 +1,4 @@
-//! Kernels whose engine the caller chooses, for programs that compare the engines.
+//! Kernels whose engine the caller chooses.
 
 use super::CpuKernel;
 #[cfg(all(feature = "compile", not(target_family = "wasm")))]
@@ -20,6 +20,12 @@ impl CpuKernel {
     /// [`Error::Unsupported`](crate::Error::Unsupported), with the line.
     #[doc(hidden)]
     pub fn interpreted(program: Arc<Program>) -> Result<Self> {
+        let kernel = Self::without_code(program)?;
+        kernel.dump_instructions();
+        Ok(kernel)
+    }
+
+    fn without_code(program: Arc<Program>) -> Result<Self> {
         Ok(Self {
             interpreter: Interpreter::new(program)?,
             sites: OnceLock::new(),
@@ -46,7 +52,7 @@ impl CpuKernel {
             reason: refused.reason,
             place: program.place(refused.span),
         })?;
-        Ok(Self { compiled: Some(Machine::of(compiled)), width: Some(lanes), ..Self::interpreted(program)? })
+        Ok(Self { compiled: Some(Machine::of(compiled)), width: Some(lanes), ..Self::without_code(program)? })
     }
 
     /// Returns `true` if machine code executes a run, and `false` if the interpreter does.

@@ -4,7 +4,7 @@ use super::failed_steps::FailedSteps;
 use super::kernel_checks::KernelChecks;
 use super::run_code::MAX_GROUPS;
 #[cfg(cpu_code)]
-use super::shared_kernels;
+use super::shared_kernels::{self, KernelEngine};
 use crate::device::Device;
 use crate::device::function_mark::DeviceNumber;
 use crate::device::kernel_origin::check;
@@ -104,6 +104,11 @@ impl CpuDevice {
         Kind::OutOfMemory { object, bytes, limit }.into()
     }
 
+    /// Returns `true` if the device interprets each text: only the interpreter has an order that a seed chooses, and checks.
+    fn interprets(&self) -> bool {
+        self.form == CpuForm::Recorder || self.checks.is_some()
+    }
+
     /// Sets the function that replaces the shader entry point `entry`.
     pub(crate) fn host_kernel(&self, entry: &str, kernel: Arc<dyn HostKernel>) {
         lock(&self.kernels).insert(entry.into(), kernel);
@@ -181,7 +186,7 @@ impl Device for CpuDevice {
             return Ok(Pipeline::Host(HostCode::Function(function)));
         }
         check(&self.caps, recipe.interface)?;
-        program(recipe).map(Pipeline::Host)
+        program(recipe, self.interprets()).map(Pipeline::Host)
     }
 
     fn nanoseconds_a_tick(&self) -> f64 {
@@ -244,10 +249,11 @@ impl CpuForm {
     }
 }
 
-/// Compiles the text of a kernel.
+/// Prepares the text of a kernel.
 #[cfg(cpu_code)]
-fn program(recipe: &Recipe<'_>) -> Result<HostCode> {
-    let prepared = shared_kernels::compiled(recipe).map(HostCode::Program);
+fn program(recipe: &Recipe<'_>, interprets: bool) -> Result<HostCode> {
+    let engine = if interprets { KernelEngine::Interpreter } else { KernelEngine::Code };
+    let prepared = shared_kernels::prepared(recipe, engine).map(HostCode::Program);
     prepared.map_err(|error| match error {
         fencepost_cpu::Error::Values(mistake) => Kind::Kernel(*mistake).into(),
         refusal => {
@@ -259,6 +265,6 @@ fn program(recipe: &Recipe<'_>) -> Result<HostCode> {
 
 /// Returns the error for a kernel without a function: this build compiles no kernels for the CPU.
 #[cfg(not(cpu_code))]
-fn program(recipe: &Recipe<'_>) -> Result<HostCode> {
+fn program(recipe: &Recipe<'_>, _: bool) -> Result<HostCode> {
     Err(Kind::NoReference { kernel: recipe.interface.entry.clone() }.into())
 }

@@ -1,13 +1,23 @@
-//! The compiled kernels of the process: contexts share the code of a kernel that several of them compile.
+//! The prepared kernels of the process: contexts share the code of a kernel that several of them prepare.
 
 use crate::work::compiled_kernel::Recipe;
 use fencepost_cpu::{CpuKernel, Error, Program};
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 
+/// Names what runs the kernels of a device.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum KernelEngine {
+    /// Machine code runs the kernels that the compiler takes.
+    Code,
+    /// The interpreter runs each kernel, so nothing is compiled.
+    Interpreter,
+}
+
 /// Identifies the code of a kernel.
 #[derive(PartialEq, Eq, Hash)]
 struct CodeKey {
+    engine: KernelEngine,
     /// Names the file of the text, because messages name it.
     label: String,
     text: String,
@@ -17,32 +27,41 @@ struct CodeKey {
 }
 
 /// Holds the kernels that some context keeps.
-static COMPILED: LazyLock<Mutex<HashMap<CodeKey, Weak<CpuKernel>>>> = LazyLock::new(Mutex::default);
+static PREPARED: LazyLock<Mutex<HashMap<CodeKey, Weak<CpuKernel>>>> = LazyLock::new(Mutex::default);
 
 impl CodeKey {
-    fn new(recipe: &Recipe<'_>) -> Self {
+    fn new(recipe: &Recipe<'_>, engine: KernelEngine) -> Self {
         let mut overrides: Vec<_> =
             recipe.overrides.iter().map(|&(name, value)| (name.to_owned(), value.to_bits())).collect();
         overrides.sort_unstable();
         let places = recipe.module.places();
         let (label, ..) = places.place(0);
         let (label, text) = (label.to_owned(), recipe.module.text().to_owned());
-        Self { label, text, entry: recipe.interface.entry.clone(), overrides }
+        Self { engine, label, text, entry: recipe.interface.entry.clone(), overrides }
     }
 }
 
-/// Returns the code of a kernel, and compiles it if no context has it.
+/// Returns the code of a kernel for an engine, and prepares it if no context has it. Compiled kernels can be interpreted
+/// too.
 ///
 /// # Errors
 /// Returns the reason for which the CPU does not run the kernel.
-pub(super) fn compiled(recipe: &Recipe<'_>) -> Result<Arc<CpuKernel>, Error> {
-    let key = CodeKey::new(recipe);
-    if let Some(known) = kernels().get(&key).and_then(Weak::upgrade) {
+pub(super) fn prepared(recipe: &Recipe<'_>, engine: KernelEngine) -> Result<Arc<CpuKernel>, Error> {
+    let mut key = CodeKey::new(recipe, KernelEngine::Code);
+    let known = |key: &CodeKey| kernels().get(key).and_then(Weak::upgrade);
+    if let Some(known) = known(&key) {
         return Ok(known);
     }
-    // Other kernels compile meanwhile. If two contexts compile one kernel at once, both have the code of the first one.
-    let program = Program::new(recipe.module, recipe.interface, recipe.overrides)?;
-    let made = Arc::new(CpuKernel::new(Arc::new(program))?);
+    key.engine = engine;
+    if let Some(known) = known(&key) {
+        return Ok(known);
+    }
+    // Other kernels are prepared meanwhile. If two contexts prepare one kernel at once, both have the code of the first.
+    let program = Arc::new(Program::new(recipe.module, recipe.interface, recipe.overrides)?);
+    let made = Arc::new(match engine {
+        KernelEngine::Code => CpuKernel::new(program)?,
+        KernelEngine::Interpreter => CpuKernel::interpreted(program)?,
+    });
     let mut kernels = kernels();
     if let Some(known) = kernels.get(&key).and_then(Weak::upgrade) {
         return Ok(known);
@@ -53,7 +72,7 @@ pub(super) fn compiled(recipe: &Recipe<'_>) -> Result<Arc<CpuKernel>, Error> {
 }
 
 fn kernels() -> MutexGuard<'static, HashMap<CodeKey, Weak<CpuKernel>>> {
-    COMPILED.lock().unwrap_or_else(PoisonError::into_inner)
+    PREPARED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -63,6 +82,7 @@ mod tests {
     use crate::api::context::compile_job::Job;
     use crate::api::kernel::DynKernel;
     use crate::api::options::ContextOptions;
+    use crate::device::check_options::CheckOptions;
     use crate::record::cpu::cpu_recorder::CpuOptions;
     use crate::work::compiled_kernel::Pipeline;
     use crate::work::host_code::HostCode;
@@ -117,6 +137,23 @@ mod tests {
                 assert_eq!(error.matches(&format!("`{entry}`")).count(), 1, "{error}");
             }
         }
+    }
+
+    #[test]
+    fn contexts_that_interpret_kernels_compile_none() {
+        let entries = ["adds", "waits"];
+        let text = "@group(0) @binding(0) var<storage, read_write> engine_words: array<u32>;
+            @compute @workgroup_size(4) fn adds(@builtin(local_invocation_index) i: u32) { engine_words[i] += i; }
+            @compute @workgroup_size(4) fn waits() { engine_words[0] = 1u; workgroupBarrier(); }";
+        let compiled = |ctx: &Context| {
+            let kernels = entries.map(|entry| ctx.kernel_from(text, entry).expect("it is prepared"));
+            kernels.iter().filter(|kernel| code(kernel).is_compiled()).count()
+        };
+        let checked = ContextOptions { check: Some(CheckOptions::default()), ..ContextOptions::default() };
+        let checked = Context::on_threads(&checked, true).expect("a thread");
+        let recorder = Context::on_cpu(CpuOptions::default());
+        assert_eq!((compiled(&checked), compiled(&recorder)), (0, 0));
+        assert_eq!(compiled(&context()), entries.len(), "the other contexts compile them");
     }
 
     #[test]
