@@ -1,7 +1,10 @@
 //! Kernels that the compiler leaves to the interpreter.
 
-use super::{Test, refused};
+use super::{Compiled, Test, program, refused, without_barriers_in_calls};
+use crate::kernel::CpuKernel;
+use crate::program::Program;
 use crate::run::{Cells, GridRun};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// Checks that a kernel with these statements is refused for a reason.
@@ -57,4 +60,41 @@ fn a_run_with_a_small_buffer_or_an_order_is_not_taken() {
     assert!(takes(8, 0));
     assert!(!takes(4, 0), "the buffer holds no element");
     assert!(!takes(8, 1), "the run has an order");
+}
+
+/// Makes the program of a kernel that calls a function with barriers many times. The kernel stores 4 counts.
+fn many_calls(calls: usize) -> Arc<Program> {
+    let text = format!(
+        "@group(0) @binding(0) var<storage, read_write> out: array<u32>;
+        var<workgroup> part: array<u32, 4>;
+        fn step(lid: u32) {{
+            let next = part[(lid + 1u) % 4u];
+            workgroupBarrier();
+            part[lid] = next + 1u;
+            workgroupBarrier();
+        }}
+        @compute @workgroup_size(4)
+        fn steps(@builtin(local_invocation_index) lid: u32) {{ {} out[lid] = part[lid]; }}",
+        "step(lid); ".repeat(calls)
+    );
+    program(&text, &[])
+}
+
+#[test]
+fn a_function_with_barriers_that_is_called_2000_times_is_not_expanded_and_its_kernel_is_interpreted() {
+    let few = many_calls(20);
+    assert!(CpuKernel::new(few).expect("it is prepared").is_compiled());
+    let many = many_calls(2000);
+    let kept = without_barriers_in_calls(&many);
+    assert!(Arc::ptr_eq(&kept, &many), "the calls are expanded");
+    let refused = Compiled::new(&kept, 1).err().expect("it is not compiled");
+    assert!(refused.reason.contains("a barrier in a function that the entry point calls"), "{refused:?}");
+    let kernel = CpuKernel::new(many).expect("it is prepared");
+    assert!(!kernel.is_compiled());
+    let mut words = [0_u128; 1];
+    let buffers = [Cells::new(bytemuck::bytes_of_mut(&mut words))];
+    let (groups, range, stop) = ([1; 3], 0..1, AtomicBool::new(false));
+    let run = GridRun { groups, range, params: &[], buffers: &buffers, seed: 0, stop: &stop };
+    kernel.run_groups(&run).expect("nothing stops the run");
+    assert_eq!(bytemuck::cast_slice::<u128, u32>(&words), [2000; 4]);
 }
