@@ -45,6 +45,7 @@ pub(crate) fn is_set(device: DeviceNumber) -> bool {
 }
 
 /// Returns `true` if this thread executes a function of any device.
+#[cfg(not(target_arch = "wasm32"))]
 pub(crate) fn is_any_set() -> bool {
     DEVICES.with_borrow(|devices| !devices.is_empty())
 }
