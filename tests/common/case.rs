@@ -43,6 +43,8 @@ pub enum Needs {
     BoundsChecks(&'static str),
     /// The case needs a driver whose functions a test can replace.
     Vulkan(&'static str),
+    /// The case needs the CPU as a device.
+    Native(&'static str),
 }
 
 /// Returns a case that runs on every subject.
@@ -91,6 +93,11 @@ impl Case {
     pub fn vulkan_only(self, reason: &'static str) -> Self {
         Self { needs: Needs::Vulkan(reason), ..self }
     }
+
+    /// Runs the case only at the CPU as a device.
+    pub fn native_only(self, reason: &'static str) -> Self {
+        Self { needs: Needs::Native(reason), ..self }
+    }
 }
 
 impl Case {
@@ -114,6 +121,7 @@ impl Needs {
             Needs::OneLane(reason) => (place.lanes() > 1).then_some(reason),
             Needs::BoundsChecks(reason) => (!place.checks_bounds()).then_some(reason),
             Needs::Vulkan(reason) => (!place.is_vulkan()).then_some(reason),
+            Needs::Native(reason) => (!place.is_native()).then_some(reason),
         }
     }
 }

@@ -91,6 +91,11 @@ impl Place {
         if let Device::Adapter(index, _) = &self.device { Some(*index) } else { None }
     }
 
+    /// Returns `true` for the CPU as a device.
+    pub fn is_native(&self) -> bool {
+        matches!(&self.device, Device::Adapter(_, info) if info.backend == NATIVE_CODE)
+    }
+
     pub fn is_vulkan(&self) -> bool {
         matches!(&self.device, Device::Adapter(_, info) if info.backend == "Vulkan")
     }

@@ -1,10 +1,29 @@
 //! Holds the tests of the algorithms: each verb equals its function of the host, within the bound of its documentation.
 
+mod inner_product;
 mod mutated;
+mod mutated_shares;
 mod reduce;
+mod search;
 
+use crate::common::full::full;
 use crate::common::{Case, host_side};
 
 pub fn cases() -> Vec<Case> {
-    [reduce::cases(), host_side(mutated::cases())].concat()
+    let mutated = host_side([mutated::cases(), mutated_shares::cases()].concat());
+    let mutated =
+        mutated.into_iter().map(|case| case.native_only("the case opens its own context on the CPU"));
+    let mutated = mutated.collect();
+    [reduce::cases(), search::cases(), inner_product::cases(), mutated].concat()
+}
+
+/// Lists numbers of elements around the borders of workgroups and shares. The full suite has more of them.
+fn lengths() -> Vec<usize> {
+    let some = vec![1, 2, 3, 16, 255, 256, 257, 1025, 4096, 4097, 16_384, 16_385, 20_481, 34_567];
+    if !full() {
+        return some;
+    }
+    let borders = [512, 1024, 4096, 8192, 16_384, 20_480, 1 << 17];
+    let around = borders.iter().flat_map(|&border| border - 2..border + 3);
+    (4..=15).chain(some).chain(around).chain([53, 500, 11_001, (1 << 20) + 123, (1 << 22) + 4097]).collect()
 }

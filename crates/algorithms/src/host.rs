@@ -46,3 +46,95 @@ pub fn min<T: Reducible>(x: &[T], nan: Nan) -> Option<T> {
 pub fn max<T: Reducible>(x: &[T], nan: Nan) -> Option<T> {
     T::extreme(x, Operation::Largest, nan)
 }
+
+/// Returns the place of the smallest element, or `None` of no elements. The first of equal elements is the result, and so is
+/// the first NaN if there is one. -0 and +0 are equal.
+///
+/// # Example
+/// ```
+/// use fencepost::algorithms::host;
+/// assert_eq!(host::argmin(&[2.0_f32, -0.0, 0.0]), Some(1));
+/// assert_eq!(host::argmin(&[2.0_f32, f32::NAN, -1.0]), Some(1));
+/// ```
+pub fn argmin<T: Reducible>(x: &[T]) -> Option<usize> {
+    place(x, |a, b| a < b)
+}
+
+/// Returns the place of the largest element, as [`argmin`] does for the smallest one.
+///
+/// # Example
+/// ```
+/// assert_eq!(fencepost::algorithms::host::argmax(&[3_i32, 7, -7, 7]), Some(1));
+/// ```
+pub fn argmax<T: Reducible>(x: &[T]) -> Option<usize> {
+    place(x, |a, b| a > b)
+}
+
+/// Returns the first place whose element is a NaN, or else the first one that no other element comes before.
+fn place<T: Reducible>(x: &[T], comes_before: impl Fn(T, T) -> bool) -> Option<usize> {
+    let is_nan = |x: &T| x.partial_cmp(x).is_none();
+    let better = |best: usize, i: usize| if comes_before(x[i], x[best]) { i } else { best };
+    x.iter().position(is_nan).or_else(|| (0..x.len()).reduce(better))
+}
+
+/// Returns the number of elements that are not zero.
+///
+/// # Example
+/// ```
+/// assert_eq!(fencepost::algorithms::host::count_nonzero(&[0.0_f32, -0.0, f32::NAN]), 1);
+/// ```
+pub fn count_nonzero<T: Reducible>(x: &[T]) -> usize {
+    x.iter().filter(|&&x| x != T::identity(Operation::Sum)).count()
+}
+
+/// Returns `true` if an element is not zero.
+///
+/// # Example
+/// ```
+/// assert!(fencepost::algorithms::host::any(&[0, -3]));
+/// ```
+pub fn any<T: Reducible>(x: &[T]) -> bool {
+    count_nonzero(x) > 0
+}
+
+/// Returns `true` if no element is zero.
+///
+/// # Example
+/// ```
+/// assert!(!fencepost::algorithms::host::all(&[0, -3]));
+/// ```
+pub fn all<T: Reducible>(x: &[T]) -> bool {
+    count_nonzero(x) == x.len()
+}
+
+/// Returns the sum of the products of two lists. Integers wrap. If the lengths differ, the rest of the longer list is left
+/// out.
+///
+/// # Example
+/// ```
+/// assert_eq!(fencepost::algorithms::host::dot(&[1_u32, 2, 3], &[4, 5, 6]), 32);
+/// ```
+pub fn dot<T: Reducible>(x: &[T], y: &[T]) -> T {
+    let products: Vec<T> = x.iter().zip(y).map(|(&x, &y)| T::combined(Operation::Product, x, y)).collect();
+    sum(&products)
+}
+
+/// Returns the square root of the sum of the squares.
+///
+/// # Example
+/// ```
+/// assert_eq!(fencepost::algorithms::host::norm(&[3.0, -4.0]), 5.0);
+/// ```
+pub fn norm(x: &[f32]) -> f32 {
+    dot(x, x).sqrt()
+}
+
+/// Returns the mean, or `None` of no elements.
+///
+/// # Example
+/// ```
+/// assert_eq!(fencepost::algorithms::host::mean(&[1.0, 2.0, 6.0]), Some(3.0));
+/// ```
+pub fn mean(x: &[f32]) -> Option<f32> {
+    (!x.is_empty()).then(|| sum(x) / x.len() as f32)
+}

@@ -17,10 +17,23 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
+mod count;
 pub mod host;
+mod inner_product;
+mod passes;
 mod reduce;
 mod reducible;
+mod search;
 mod shares;
+mod typed_kernel;
 
+pub use count::Count;
+pub use inner_product::InnerProduct;
 pub use reduce::{Nan, Reduce};
 pub use reducible::Reducible;
+pub use search::Search;
+
+/// Re-exports the traits with the verbs.
+pub mod prelude {
+    pub use crate::{Count, InnerProduct, Reduce, Search};
+}

@@ -1,8 +1,9 @@
 //! Reductions of whole arrays: sum, product, smallest and largest element.
 
+use crate::passes::{self, Passes, no_element, one_element, value_of};
 use crate::reducible::{Operation, Reducible};
 use crate::shares::Shares;
-use fencepost_core::{CommandQueue, DeviceArray, Kind, Pending, Result};
+use fencepost_core::{CommandQueue, DeviceArray, Pending, Result};
 
 /// Selects what a NaN does in a search for the smallest or the largest number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -38,7 +39,8 @@ pub trait Reduce {
     /// 2^-24 on a device that rounds to the nearest number. A sum that exceeds the largest number is infinite.
     ///
     /// # Errors
-    /// [`Kind::Shape`] if `out` has not one element; [`Kind::Padding`] if an array is padded; the errors of a launch, and
+    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if `out` has not one element;
+    /// [`Kind::Padding`](fencepost_core::Kind::Padding) if an array is padded; the errors of a launch, and
     /// the queue's own error.
     ///
     /// # Example
@@ -101,7 +103,7 @@ pub trait Reduce {
     /// *Enqueues* out = the smallest element of `x`. If a number is a NaN, the result is a NaN. The result is exact.
     ///
     /// # Errors
-    /// Returns the errors of [`sum`](Self::sum), and [`Kind::Shape`] if `x` has no element.
+    /// Returns the errors of [`sum`](Self::sum), and [`Kind::Shape`](fencepost_core::Kind::Shape) if `x` has no element.
     ///
     /// # Example
     /// ```
@@ -201,11 +203,7 @@ impl Reduce for CommandQueue {
 
     #[track_caller]
     fn sum_of<T: Reducible, const D: usize>(&self, x: &DeviceArray<T, D>) -> Pending<T> {
-        let summed = self.empty([1]).and_then(|mut total| self.sum(x, &mut total).map(|()| total));
-        match summed {
-            Ok(total) => self.get(&total, [0]),
-            Err(error) => Pending::ready(Err(error)),
-        }
+        value_of!(self, total => self.sum(x, &mut total))
     }
 
     #[track_caller]
@@ -246,28 +244,37 @@ fn reduce<T: Reducible, const D: usize>(
     x: &DeviceArray<T, D>,
     out: &mut DeviceArray<T>,
 ) -> Result<()> {
-    if out.len() != 1 {
-        let (object, found) = (format!("array `{}`", out.label()), out.shape().into());
-        let remedy = "the result of a reduction is one element";
-        return Err(Kind::Shape { object, found, expected: vec![1], remedy }.into());
+    let (mut out, x) = (one_element(out)?, x.reshape([x.len()])?);
+    if !x.is_empty() {
+        let passes = Reduction { kernel: T::kernel(queue, operation, nan)?, operation, x: &x };
+        return passes::enqueue(queue, &passes, x.len(), &mut out);
     }
-    let (x, mut out) = (x.reshape([x.len()])?, out.reshape([1])?);
-    if x.is_empty() {
-        if operation.needs_an_element() {
-            let (object, found) = (format!("array `{}`", x.label()), vec![0]);
-            let remedy = "no elements have neither a smallest nor a largest one";
-            return Err(Kind::Shape { object, found, expected: vec![1], remedy }.into());
-        }
-        return queue.fill(&mut out, T::identity(operation));
+    if operation.needs_an_element() {
+        return no_element(&x, "no elements have neither a smallest nor a largest one");
     }
-    let kernel = T::kernel(queue, operation, nan)?;
-    let shares = Shares::of(x.len());
-    if shares.count == 1 {
-        return T::launch(queue, &kernel, operation, shares, &x, &mut out);
+    queue.fill(&mut out, T::identity(operation))
+}
+
+struct Reduction<'a, T: Reducible> {
+    kernel: T::Kernel,
+    operation: Operation,
+    x: &'a DeviceArray<T>,
+}
+
+impl<T: Reducible> Passes for Reduction<'_, T> {
+    type Partial = T;
+
+    fn first(&self, queue: &CommandQueue, shares: Shares, out: &mut DeviceArray<T>) -> Result<()> {
+        T::launch(queue, &self.kernel, self.operation, shares, self.x, out)
     }
-    // A launch without workgroups enqueues nothing: it refuses what the last launch would refuse.
-    T::launch(queue, &kernel, operation, Shares { count: 0, ..shares }, &x, &mut out)?;
-    let mut partials = queue.empty([shares.count])?;
-    T::launch(queue, &kernel, operation, shares, &x, &mut partials)?;
-    T::launch(queue, &kernel, operation, Shares::one(shares.count), &partials, &mut out)
+
+    fn last(
+        &self,
+        queue: &CommandQueue,
+        shares: Shares,
+        partials: &DeviceArray<T>,
+        out: &mut DeviceArray<T>,
+    ) -> Result<()> {
+        T::launch(queue, &self.kernel, self.operation, shares, partials, out)
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::reduce::Nan;
 use crate::shares::Shares;
-use fencepost_core::{CommandQueue, DeviceArray, Element, Grid, Kernel, Number, Result};
+use fencepost_core::{CommandQueue, DeviceArray, Element, Grid, Kernel, Number, Result, SameBits};
 use fencepost_derive::KernelArgs;
 
 /// Names the operation of a reduction.
@@ -42,7 +42,7 @@ pub(crate) mod sealed {
     use super::*;
 
     /// Is implemented by the types of this crate alone.
-    pub trait Combine: Element {
+    pub trait Combine: Element + SameBits<u32> + PartialOrd {
         /// Is the kernel of an operation, or one of several.
         type Kernel;
 
@@ -77,8 +77,48 @@ pub struct ReduceArgs<'a, T: Element> {
     n: u32,
     share: u32,
     identity: T,
+    divisor: T,
     x: &'a DeviceArray<T>,
     out: &'a mut DeviceArray<T>,
+}
+
+/// Names the last operation of a sum.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Finish {
+    /// Divides by the number of elements.
+    Divide(usize),
+    /// Takes the square root.
+    Root,
+}
+
+/// Is a sum of numbers with one more operation on the result.
+pub(crate) struct FinishedSum {
+    kernel: Kernel<ReduceArgs<'static, f32>>,
+    divisor: f32,
+}
+
+impl FinishedSum {
+    pub(crate) fn new(queue: &CommandQueue, finish: Finish) -> Result<Self> {
+        let (number, divisor) = match finish {
+            Finish::Divide(elements) => (1.0, elements as f32),
+            Finish::Root => (2.0, 1.0),
+        };
+        let overrides = [("OPERATION", Operation::Sum.number()), ("FINISH", number)];
+        Ok(Self { kernel: queue.kernel_with::<ReduceArgs<f32>>(&overrides)?, divisor })
+    }
+
+    #[track_caller]
+    pub(crate) fn launch(
+        &self,
+        queue: &CommandQueue,
+        shares: Shares,
+        x: &DeviceArray<f32>,
+        out: &mut DeviceArray<f32>,
+    ) -> Result<()> {
+        let (n, share, divisor) = (shares.elements as u32, shares.share as u32, self.divisor);
+        let args = ReduceArgs { n, share, identity: 0.0, divisor, x, out };
+        queue.launch(&self.kernel, Grid::groups([shares.count]), args)
+    }
 }
 
 #[derive(KernelArgs)]
@@ -131,7 +171,7 @@ macro_rules! integers {
                 out: &mut DeviceArray<Self>,
             ) -> Result<()> {
                 let (n, share, identity) = (shares.elements as u32, shares.share as u32, Self::identity(operation));
-                queue.launch(kernel, Grid::groups([shares.count]), ReduceArgs { n, share, identity, x, out })
+                queue.launch(kernel, Grid::groups([shares.count]), ReduceArgs { n, share, identity, divisor: Self::ONE, x, out })
             }
         }
     )*};
@@ -202,7 +242,7 @@ impl sealed::Combine for f32 {
         match kernel {
             FloatKernel::Combine(kernel) => {
                 let identity = Self::identity(operation);
-                queue.launch(kernel, grid, ReduceArgs { n, share, identity, x, out })
+                queue.launch(kernel, grid, ReduceArgs { n, share, identity, divisor: Self::ONE, x, out })
             }
             FloatKernel::Extreme(kernel) => {
                 let (x, out) = (&x.cast_bits(), &mut out.cast_bits());

@@ -15,17 +15,20 @@ macro_rules! shaders {
     };
 }
 
-/// Lists every built-in shader: one line here, one file in `shaders/`, one in `reference/`. A shader whose overrides select
-/// an operation has no reference: the CPU executes its text.
+/// Lists every built-in shader: one line here, one file in `shaders/`, one in `reference/`. A shader of the algorithms has
+/// no reference: the CPU executes its text.
 const BUILTINS: &[(&str, &str)] = shaders![
     "add.wgsl",
+    "arg_extreme.wgsl",
     "blake3_chunks.wgsl",
     "blake3_parents.wgsl",
     "extreme.wgsl",
     "fill.wgsl",
     "histogram.wgsl",
+    "inner_product.wgsl",
     "iota.wgsl",
     "mix.wgsl",
+    "nonzero.wgsl",
     "reduce.wgsl",
     "saxpy.wgsl",
     "spin.wgsl",

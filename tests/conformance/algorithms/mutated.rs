@@ -4,19 +4,20 @@ use crate::common::{Case, Subject, case};
 use fencepost::algorithms::{Nan, host};
 use fencepost::prelude::*;
 use fencepost::{AdapterChoice, CheckOptions, ShaderSource};
+use std::collections::BTreeSet;
 
 pub fn cases() -> Vec<Case> {
     vec![case("a02_each_mistake_in_the_kernels_of_reductions_is_caught", caught)]
 }
 
 /// Is a mistake in a built-in shader: the text at the first place of `find` becomes `with`.
-struct Mistake {
+pub(super) struct Mistake {
     shader: &'static str,
     find: &'static str,
     with: &'static str,
 }
 
-const fn mistake(shader: &'static str, find: &'static str, with: &'static str) -> Mistake {
+pub(super) const fn mistake(shader: &'static str, find: &'static str, with: &'static str) -> Mistake {
     Mistake { shader, find, with }
 }
 
@@ -38,7 +39,7 @@ const MISTAKES: &[Mistake] = &[
     mistake("reduce", "lane < width", "lane <= width"),
     mistake("reduce", "parts[lane + width]", "parts[lane + width - 1u]"),
     mistake("reduce", "if lane == 0u", "if lane == 1u"),
-    mistake("reduce", "out[group.x] = parts[0]", "out[0] = parts[0]"),
+    mistake("reduce", "out[group.x] = finished(parts[0])", "out[0] = finished(parts[0])"),
     mistake("extreme", "workgroupBarrier();", ""),
     mistake("extreme", "select(LAST, FIRST, LARGEST == 1u)", "select(FIRST, LAST, LARGEST == 1u)"),
     mistake(
@@ -62,23 +63,32 @@ const MISTAKES: &[Mistake] = &[
 ];
 
 fn caught(s: &Subject) {
+    all_caught(s, MISTAKES, is_right);
+}
+
+/// Checks that each shader is right without a mistake, and not right with one.
+pub(super) fn all_caught(s: &Subject, mistakes: &[Mistake], is_right: impl Fn(&Context, &str, &str) -> bool) {
     let check = Some(CheckOptions::default());
     let options = ContextOptions { adapter: AdapterChoice::Cpu, check, ..ContextOptions::default() };
     let ctx = Context::with_options(options).wait().unwrap();
     s.watch(&ctx);
-    for shader in ["reduce", "extreme"] {
-        let text = fencepost::builtin_shader(&format!("{shader}.wgsl")).unwrap();
-        assert!(is_right(&ctx, shader, text), "{shader} without a mistake");
+    let right = |shader: &str, text: &str| {
+        let right = is_right(&ctx, shader, text);
+        ctx.take_findings().is_empty() && right
+    };
+    let text = |shader: &str| fencepost::builtin_shader(&format!("{shader}.wgsl")).unwrap();
+    let shaders: BTreeSet<&str> = mistakes.iter().map(|mistake| mistake.shader).collect();
+    for shader in shaders {
+        assert!(right(shader, text(shader)), "{shader} without a mistake");
     }
-    for Mistake { shader, find, with } in MISTAKES {
-        let text = fencepost::builtin_shader(&format!("{shader}.wgsl")).unwrap();
-        assert!(text.contains(find), "{shader} has no `{find}`");
-        let text = text.replacen(find, with, 1);
-        assert!(!is_right(&ctx, shader, &text), "{shader} with `{with}` in place of `{find}`");
+    for Mistake { shader, find, with } in mistakes {
+        assert!(text(shader).contains(find), "{shader} has no `{find}`");
+        let text = text(shader).replacen(find, with, 1);
+        assert!(!right(shader, &text), "{shader} with `{with}` in place of `{find}`");
     }
 }
 
-/// Returns `true` if the results of a shader are right and the checks find nothing.
+/// Returns `true` if the results of a shader are right.
 fn is_right(ctx: &Context, shader: &str, text: &str) -> bool {
     let lists = [1, 255, 257, 1024, 1025, 3000].into_iter().map(|len: u32| {
         // All bits occur, and zeros and large numbers lie on the borders of shares.
@@ -89,7 +99,7 @@ fn is_right(ctx: &Context, shader: &str, text: &str) -> bool {
     lists.into_iter().all(|list| match shader {
         "reduce" => sums(ctx, text, &list) == list.chunks(SHARE).map(host::sum).collect::<Vec<_>>(),
         _ => [false, true].into_iter().all(|largest| are_extremes(ctx, text, &list, largest)),
-    }) && ctx.take_findings().is_empty()
+    })
 }
 
 /// Counts the elements of a share: not a multiple of the workgroup.
@@ -105,7 +115,7 @@ fn sums(ctx: &Context, text: &str, list: &[u32]) -> Vec<u32> {
         .launch_dyn(
             &kernel,
             Grid::groups([shares]),
-            args![n = n, share = share, identity = identity, x = &x, out = &mut out],
+            args![n = n, share = share, identity = identity, divisor = 1_u32, x = &x, out = &mut out],
         )
         .unwrap();
     queue.read(&out).wait().unwrap()

@@ -1,6 +1,6 @@
 //! A01, A02: reductions of whole arrays.
 
-use crate::common::full::full;
+use super::lengths;
 use crate::common::{Case, Subject, case};
 use fencepost::algorithms::{Nan, Reduce, Reducible, host};
 use fencepost::prelude::*;
@@ -19,17 +19,6 @@ pub fn cases() -> Vec<Case> {
         case("a02_a_reduction_writes_one_element", guards),
         case("a02_two_runs_of_a_reduction_give_the_same_bits", twice),
     ]
-}
-
-/// Lists numbers of elements around the borders of workgroups and shares. The full suite has more of them.
-fn lengths() -> Vec<usize> {
-    let some = vec![1, 2, 3, 16, 255, 256, 257, 1025, 4096, 4097, 16_384, 16_385, 20_481, 34_567];
-    if !full() {
-        return some;
-    }
-    let borders = [512, 1024, 4096, 8192, 16_384, 20_480, 1 << 17];
-    let around = borders.iter().flat_map(|&border| border - 2..border + 3);
-    (4..=15).chain(some).chain(around).chain([53, 500, 11_001, (1 << 20) + 123, (1 << 22) + 4097]).collect()
 }
 
 /// Returns a reduction's result.

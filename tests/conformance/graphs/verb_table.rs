@@ -5,7 +5,8 @@
 use crate::common::kernels::Mix;
 use fencepost::prelude::*;
 use fencepost::{
-    Bound, Capture, DynKernel, EventOptions, Graph, HostArray, Kernel, Pending, Result, ScopeOptions, region,
+    Bound, Capture, DynKernel, EventOptions, Graph, HostArray, Kernel, Pending, Result, ScopeOptions,
+    ShaderSource, region,
 };
 use std::panic::Location;
 
@@ -84,6 +85,11 @@ fn of_capture(name: &'static str, behaviour: Behaviour, call: CaptureCall) -> Ve
     Verb { name, behaviour, call: Call::Capture(call), at: Location::caller() }
 }
 
+/// Returns the text of a kernel.
+fn mix_source() -> Result<ShaderSource> {
+    Ok(ShaderSource::builtin("mix.wgsl")?)
+}
+
 /// Waits for a result that a captured queue refuses.
 fn wait<T>(pending: Pending<T>) -> Result<()> {
     pending.wait().map(drop)
@@ -100,6 +106,7 @@ pub fn table() -> Vec<Verb> {
         no_node("take_error", |_, q| { assert!(q.take_error().is_none()); Ok(()) }),
         no_node("kernel", |_, q| q.kernel::<Mix>().map(drop)),
         no_node("kernel_with", |_, q| q.kernel_with::<Mix>(&[("WORKGROUP", 32.0)]).map(drop)),
+        no_node("kernel_from_source", |_, q| q.kernel_from_source(&mix_source()?, Mix::entry(), &[]).map(drop)),
         // Order.
         no_node("marker", |_, q| { q.marker(); Ok(()) }),
         no_node("marker_with", |_, q| { q.marker_with(EventOptions::default()); Ok(()) }),

@@ -30,6 +30,17 @@ fn compiled<A: KernelArgs>(owner: &Owner, overrides: &[(&str, f64)]) -> Result<K
     typed(owner, inner, &A::fields())
 }
 
+/// Compiles an entry point of a text. Each launch checks its arguments.
+fn dynamic(
+    owner: &Owner,
+    source: &ShaderSource,
+    entry: &str,
+    overrides: &[(&str, f64)],
+) -> Result<DynKernel> {
+    let inner = Job::new(source.clone(), entry, overrides).run(owner)?;
+    Ok(DynKernel { inner, owner: owner.clone() })
+}
+
 impl Context {
     /// Compiles the kernel of an argument struct, and checks the shader and the struct against each other.
     ///
@@ -98,8 +109,7 @@ impl Context {
         entry: &str,
         overrides: &[(&str, f64)],
     ) -> Result<DynKernel> {
-        let inner = Job::new(source.clone(), entry, overrides).run(&self.owner)?;
-        Ok(DynKernel { inner, owner: self.owner.clone() })
+        dynamic(&self.owner, source, entry, overrides)
     }
 
     /// Compiles a kernel as [`kernel`](Self::kernel) does, on a thread of the context. The call returns at once, and
@@ -246,6 +256,31 @@ impl CommandQueue {
     /// Returns the errors of [`Context::kernel_with`].
     pub fn kernel_with<A: KernelArgs>(&self, overrides: &[(&str, f64)]) -> Result<Kernel<A::Family>> {
         compiled::<A>(self.owner(), overrides)
+    }
+
+    /// Compiles an entry point of a text for the context of the queue, as [`Context::kernel_from_source`] does.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Context::kernel_from_source`].
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::{Element, Grid, ShaderSource, args};
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let source = ShaderSource::builtin("saxpy.wgsl")?.with_type("T", u32::DTYPE)?;
+    /// let saxpy = queue.kernel_from_source(&source, "saxpy", &[])?;
+    /// let (x, mut y) = (queue.array(&[1_u32, 2])?, ctx.full([2], 1_u32)?);
+    /// queue.launch_dyn(&saxpy, Grid::threads([2]), args![a = 10_u32, x = &x, y = &mut y])?;
+    /// assert_eq!(queue.read(&y).wait()?, [11, 21]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    pub fn kernel_from_source(
+        &self,
+        source: &ShaderSource,
+        entry: &str,
+        overrides: &[(&str, f64)],
+    ) -> Result<DynKernel> {
+        dynamic(self.owner(), source, entry, overrides)
     }
 }
 

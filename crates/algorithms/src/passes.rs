@@ -1,0 +1,78 @@
+//! The launches of a reduction: one for a short array, two for a long one.
+
+use crate::shares::Shares;
+use fencepost_core::{CommandQueue, DeviceArray, Element, Kind, Result};
+
+/// Is a reduction: a launch that combines each share of the elements, and one that combines the results of the shares.
+pub(crate) trait Passes {
+    /// Is the result of a share.
+    type Partial: Element;
+
+    /// Enqueues the launch that combines each share into one element of `out`. If there is one share, `out` is the result.
+    #[track_caller]
+    fn first(&self, queue: &CommandQueue, shares: Shares, out: &mut DeviceArray<Self::Partial>)
+    -> Result<()>;
+
+    /// Enqueues the launch that combines the results of the shares.
+    #[track_caller]
+    fn last(
+        &self,
+        queue: &CommandQueue,
+        shares: Shares,
+        partials: &DeviceArray<Self::Partial>,
+        out: &mut DeviceArray<Self::Partial>,
+    ) -> Result<()>;
+}
+
+/// Enqueues a reduction of at least one element.
+#[track_caller]
+pub(crate) fn enqueue<P: Passes>(
+    queue: &CommandQueue,
+    passes: &P,
+    elements: usize,
+    out: &mut DeviceArray<P::Partial>,
+) -> Result<()> {
+    let shares = Shares::of(elements);
+    if shares.count == 1 {
+        return passes.first(queue, shares, out);
+    }
+    // A launch without workgroups enqueues nothing: it refuses what the last launch would refuse.
+    passes.first(queue, Shares { count: 0, ..shares }, out)?;
+    let mut partials = queue.empty([shares.count])?;
+    passes.first(queue, shares, &mut partials)?;
+    passes.last(queue, Shares::one(shares.count), &partials, out)
+}
+
+/// Returns a result array as one with a single dimension, or an error if it has not one element.
+pub(crate) fn one_element<T: Element>(out: &DeviceArray<T>) -> Result<DeviceArray<T>> {
+    if out.len() == 1 {
+        return out.reshape([1]);
+    }
+    let (object, found) = (format!("array `{}`", out.label()), out.shape().into());
+    let remedy = "the result of a reduction is one element";
+    Err(Kind::Shape { object, found, expected: vec![1], remedy }.into())
+}
+
+/// Returns the error of a reduction whose result no elements have.
+pub(crate) fn no_element<T: Element, const D: usize>(
+    x: &DeviceArray<T, D>,
+    remedy: &'static str,
+) -> Result<()> {
+    let object = format!("array `{}`", x.label());
+    Err(Kind::Shape { object, found: vec![0], expected: vec![1], remedy }.into())
+}
+
+/// Calls a verb of a queue with a new array of one element, and returns the element as a pending result.
+macro_rules! value_of {
+    ($queue:ident, $out:ident => $verb:expr) => {
+        match $queue.empty([1]) {
+            Ok(mut $out) => match $verb {
+                Ok(()) => $queue.get(&$out, [0]),
+                Err(error) => fencepost_core::Pending::ready(Err(error)),
+            },
+            Err(error) => fencepost_core::Pending::ready(Err(error)),
+        }
+    };
+}
+
+pub(crate) use value_of;

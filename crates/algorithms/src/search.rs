@@ -1,0 +1,191 @@
+//! The place of the smallest or the largest element of an array.
+
+use crate::passes::{self, Passes, no_element, one_element, value_of};
+use crate::reducible::Reducible;
+use crate::shares::Shares;
+use fencepost_core::{CommandQueue, DeviceArray, Element, Grid, Kernel, Pending, Result, Scalar};
+use fencepost_derive::KernelArgs;
+
+/// Finds the place of an element in an array.
+///
+/// An array of any shape is searched as a whole, in C order: the place is the number of elements before the element. Of equal
+/// elements, the first one is the result. A NaN comes before all numbers, so the first NaN is the result if there is one. -0
+/// and +0 are equal. The result is exact. It is written to `out`, an array of one element.
+///
+/// # Cost
+/// Up to 16,384 elements take one launch, more elements take two. The second one compares up to 1,024 elements, whose
+/// places are as many words of scratch memory. Each element is read once, and up to 1,024 of them twice.
+pub trait Search {
+    /// *Enqueues* out = the place of the smallest element of `x`.
+    ///
+    /// # Errors
+    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if `out` has not one element, or `x` has none;
+    /// [`Kind::Padding`](fencepost_core::Kind::Padding) if an array is padded; the errors of a launch, and the queue's own
+    /// error.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::Search;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let mut place = ctx.zeros([1])?;
+    /// queue.argmin(&ctx.array(&[3_i32, -7, 5, -7])?, &mut place)?;
+    /// assert_eq!(queue.read(&place).wait()?, [1]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn argmin<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        out: &mut DeviceArray<u32>,
+    ) -> Result<()>;
+
+    /// *Enqueues* the search as [`argmin`](Self::argmin) does, and returns the place to the host.
+    ///
+    /// # Errors
+    /// The [`Pending`] returns the errors of [`argmin`](Self::argmin).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::Search;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// assert_eq!(queue.argmin_of(&ctx.array(&[2.0_f32, -0.0, 0.0])?).wait()?, 1);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn argmin_of<T: Reducible, const D: usize>(&self, x: &DeviceArray<T, D>) -> Pending<u32>;
+
+    /// *Enqueues* out = the place of the largest element of `x`.
+    ///
+    /// # Errors
+    /// Returns the errors of [`argmin`](Self::argmin).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::Search;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let mut place = ctx.zeros([1])?;
+    /// queue.argmax(&ctx.array(&[3.0, 7.0, f32::NAN])?, &mut place)?;
+    /// assert_eq!(queue.read(&place).wait()?, [2]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn argmax<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        out: &mut DeviceArray<u32>,
+    ) -> Result<()>;
+
+    /// *Enqueues* the search as [`argmax`](Self::argmax) does, and returns the place to the host.
+    ///
+    /// # Errors
+    /// The [`Pending`] returns the errors of [`argmin`](Self::argmin).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::Search;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// assert_eq!(queue.argmax_of(&ctx.array(&[3_u32, 7, 5])?).wait()?, 1);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn argmax_of<T: Reducible, const D: usize>(&self, x: &DeviceArray<T, D>) -> Pending<u32>;
+}
+
+impl Search for CommandQueue {
+    #[track_caller]
+    fn argmin<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        out: &mut DeviceArray<u32>,
+    ) -> Result<()> {
+        search(self, false, x, out)
+    }
+
+    #[track_caller]
+    fn argmin_of<T: Reducible, const D: usize>(&self, x: &DeviceArray<T, D>) -> Pending<u32> {
+        value_of!(self, out => self.argmin(x, &mut out))
+    }
+
+    #[track_caller]
+    fn argmax<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        out: &mut DeviceArray<u32>,
+    ) -> Result<()> {
+        search(self, true, x, out)
+    }
+
+    #[track_caller]
+    fn argmax_of<T: Reducible, const D: usize>(&self, x: &DeviceArray<T, D>) -> Pending<u32> {
+        value_of!(self, out => self.argmax(x, &mut out))
+    }
+}
+
+#[track_caller]
+fn search<T: Reducible, const D: usize>(
+    queue: &CommandQueue,
+    largest: bool,
+    x: &DeviceArray<T, D>,
+    out: &mut DeviceArray<u32>,
+) -> Result<()> {
+    let (mut out, x) = (one_element(out)?, x.reshape([x.len()])?.cast_bits::<u32>());
+    if x.is_empty() {
+        return no_element(&x, "no elements have neither a smallest nor a largest one");
+    }
+    let kernel = |gather: bool| {
+        let overrides =
+            [("TYPE", number_of::<T>()), ("LARGEST", f64::from(largest)), ("GATHER", f64::from(gather))];
+        queue.kernel_with::<ArgExtremeArgs>(&overrides)
+    };
+    let search = Places { elements: kernel(false)?, places: kernel(true)?, x: &x };
+    passes::enqueue(queue, &search, x.len(), &mut out)
+}
+
+/// Returns the value of the override `TYPE` in `arg_extreme.wgsl`.
+fn number_of<T: Element>() -> f64 {
+    match T::DTYPE.scalar() {
+        Some(Scalar::F32) => 2.0,
+        Some(Scalar::I32) => 1.0,
+        _ => 0.0,
+    }
+}
+
+#[derive(KernelArgs)]
+#[kernel(source = "arg_extreme.wgsl", crate = fencepost_kernels)]
+struct ArgExtremeArgs<'a> {
+    n: u32,
+    share: u32,
+    x: &'a DeviceArray<u32>,
+    places: &'a DeviceArray<u32>,
+    out: &'a mut DeviceArray<u32>,
+}
+
+struct Places<'a> {
+    /// Searches all elements.
+    elements: Kernel<ArgExtremeArgs<'static>>,
+    /// Searches the elements at some places.
+    places: Kernel<ArgExtremeArgs<'static>>,
+    x: &'a DeviceArray<u32>,
+}
+
+impl Passes for Places<'_> {
+    type Partial = u32;
+
+    fn first(&self, queue: &CommandQueue, shares: Shares, out: &mut DeviceArray<u32>) -> Result<()> {
+        let (n, share, x) = (shares.elements as u32, shares.share as u32, self.x);
+        let args = ArgExtremeArgs { n, share, x, places: x, out };
+        queue.launch(&self.elements, Grid::groups([shares.count]), args)
+    }
+
+    fn last(
+        &self,
+        queue: &CommandQueue,
+        shares: Shares,
+        partials: &DeviceArray<u32>,
+        out: &mut DeviceArray<u32>,
+    ) -> Result<()> {
+        let (n, share) = (shares.elements as u32, shares.share as u32);
+        let args = ArgExtremeArgs { n, share, x: self.x, places: partials, out };
+        queue.launch(&self.places, Grid::groups([shares.count]), args)
+    }
+}

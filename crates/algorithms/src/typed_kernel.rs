@@ -1,0 +1,18 @@
+//! Built-in shaders for one element type, and the arguments of their launches.
+
+use fencepost_core::{CommandQueue, DynArg, DynKernel, Element, NamedArg, Result, ShaderSource, Value};
+
+/// Compiles the built-in shader `stem`.wgsl with its `alias T` set to a type.
+pub(crate) fn compiled<T: Element>(
+    queue: &CommandQueue,
+    stem: &str,
+    overrides: &[(&str, f64)],
+) -> Result<DynKernel> {
+    let source = ShaderSource::builtin(&format!("{stem}.wgsl"))?.with_type("T", T::DTYPE)?;
+    queue.kernel_from_source(&source, stem, overrides)
+}
+
+/// Returns the argument for a parameter.
+pub(crate) fn value<T: Element>(name: &'static str, value: T) -> NamedArg<'static> {
+    (Some(name.into()), DynArg::Value(Value::new(value)))
+}
