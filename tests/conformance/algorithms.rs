@@ -1,7 +1,11 @@
 //! Holds the tests of the algorithms: each verb equals its function of the host, within the bound of its documentation.
 
+mod axis;
+mod elementwise;
 mod inner_product;
 mod mutated;
+mod mutated_axis;
+mod mutated_elementwise;
 mod mutated_shares;
 mod reduce;
 mod search;
@@ -10,11 +14,14 @@ use crate::common::full::full;
 use crate::common::{Case, host_side};
 
 pub fn cases() -> Vec<Case> {
-    let mutated = host_side([mutated::cases(), mutated_shares::cases()].concat());
+    let mutated =
+        [mutated::cases(), mutated_shares::cases(), mutated_axis::cases(), mutated_elementwise::cases()];
+    let mutated = host_side(mutated.concat());
     let mutated =
         mutated.into_iter().map(|case| case.native_only("the case opens its own context on the CPU"));
     let mutated = mutated.collect();
-    [reduce::cases(), search::cases(), inner_product::cases(), mutated].concat()
+    [reduce::cases(), search::cases(), inner_product::cases(), axis::cases(), elementwise::cases(), mutated]
+        .concat()
 }
 
 /// Lists numbers of elements around the borders of workgroups and shares. The full suite has more of them.

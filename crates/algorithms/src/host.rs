@@ -1,5 +1,6 @@
 //! Functions of the host that compute what the verbs compute, one element after the other. Tests compare the two.
 
+use crate::axis::Axis;
 use crate::reduce::Nan;
 use crate::reducible::{Operation, Reducible};
 
@@ -137,4 +138,60 @@ pub fn norm(x: &[f32]) -> f32 {
 /// ```
 pub fn mean(x: &[f32]) -> Option<f32> {
     (!x.is_empty()).then(|| sum(x) / x.len() as f32)
+}
+
+/// Returns the elements along an axis combined by an operation, for a list of elements in C order. Returns `None` if the
+/// list has no such shape or axis, or if no elements have neither a smallest nor a largest one.
+///
+/// # Example
+/// ```
+/// use fencepost::algorithms::{Axis, Operation, host};
+/// let sums = host::reduce(&[1, 2, 3, 4, 5, 6], [2, 3], Operation::Sum, Axis(1));
+/// assert_eq!(sums, Some(vec![6, 15]));
+/// ```
+pub fn reduce<T: Reducible, const D: usize>(
+    x: &[T],
+    shape: [usize; D],
+    operation: Operation,
+    axis: Axis,
+) -> Option<Vec<T>> {
+    let n = *shape.get(axis.0)?;
+    if shape.iter().product::<usize>() != x.len() {
+        return None;
+    }
+    let outer: usize = shape[..axis.0].iter().product();
+    let inner: usize = shape[axis.0 + 1..].iter().product();
+    let combined = |list: Vec<T>| match operation {
+        Operation::Sum => Some(sum(&list)),
+        Operation::Product => Some(prod(&list)),
+        Operation::Smallest | Operation::Largest => T::extreme(&list, operation, Nan::Propagate),
+    };
+    let column = |at: usize| (0..n).map(|i| x[(at / inner * n + i) * inner + at % inner]).collect();
+    (0..outer * inner).map(|at| combined(column(at))).collect()
+}
+
+/// Returns an element converted as the operator `as` does.
+///
+/// # Example
+/// ```
+/// assert_eq!(fencepost::algorithms::host::cast::<f32, i32>(-2.9), -2);
+/// ```
+pub fn cast<T: Reducible, U: Reducible>(x: T) -> U {
+    U::of_types(x.as_types())
+}
+
+/// Returns `low` for an element below it, else `high` for an element above it, else the element.
+///
+/// # Example
+/// ```
+/// assert_eq!(fencepost::algorithms::host::clamp(300, 0, 255), 255);
+/// ```
+pub fn clamp<T: Reducible>(x: T, low: T, high: T) -> T {
+    if x < low {
+        low
+    } else if x > high {
+        high
+    } else {
+        x
+    }
 }

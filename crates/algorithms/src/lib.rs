@@ -17,7 +17,10 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
+mod axis;
 mod count;
+mod elementwise;
+mod grid;
 pub mod host;
 mod inner_product;
 mod passes;
@@ -27,13 +30,15 @@ mod search;
 mod shares;
 mod typed_kernel;
 
+pub use axis::{Axis, ReduceAxis};
 pub use count::Count;
+pub use elementwise::Elementwise;
 pub use inner_product::InnerProduct;
 pub use reduce::{Nan, Reduce};
-pub use reducible::Reducible;
+pub use reducible::{Operation, Reducible};
 pub use search::Search;
 
 /// Re-exports the traits with the verbs.
 pub mod prelude {
-    pub use crate::{Count, InnerProduct, Reduce, Search};
+    pub use crate::{Axis, Count, Elementwise, InnerProduct, Operation, Reduce, ReduceAxis, Search};
 }

@@ -6,11 +6,15 @@ use fencepost_core::{CommandQueue, DeviceArray, Element, Grid, Kernel, Number, R
 use fencepost_derive::KernelArgs;
 
 /// Names the operation of a reduction.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Operation {
+    /// Adds the elements.
     Sum,
+    /// Multiplies the elements.
     Product,
+    /// Finds the smallest element.
     Smallest,
+    /// Finds the largest element.
     Largest,
 }
 
@@ -21,7 +25,7 @@ impl Operation {
     }
 
     /// Returns the value of the override `OPERATION` in `reduce.wgsl`.
-    fn number(self) -> f64 {
+    pub(crate) fn number(self) -> f64 {
         match self {
             Self::Sum => 0.0,
             Self::Product => 1.0,
@@ -38,6 +42,13 @@ impl Reducible for f32 {}
 impl Reducible for i32 {}
 impl Reducible for u32 {}
 
+/// Holds one element as each of the types.
+pub struct Types {
+    f32: f32,
+    i32: i32,
+    u32: u32,
+}
+
 pub(crate) mod sealed {
     use super::*;
 
@@ -45,6 +56,15 @@ pub(crate) mod sealed {
     pub trait Combine: Element + SameBits<u32> + PartialOrd {
         /// Is the kernel of an operation, or one of several.
         type Kernel;
+
+        /// Returns the bits.
+        fn to_word(self) -> u32;
+
+        /// Returns the element as each of the types, converted by the operator `as`.
+        fn as_types(self) -> Types;
+
+        /// Takes the element of the own type.
+        fn of_types(types: Types) -> Self;
 
         /// Returns the element that changes no result.
         fn identity(operation: Operation) -> Self;
@@ -131,9 +151,21 @@ pub struct ExtremeArgs<'a> {
 }
 
 macro_rules! integers {
-    ($($host:ty),*) => {$(
+    ($($host:ident),*) => {$(
         impl sealed::Combine for $host {
             type Kernel = Kernel<ReduceArgs<'static, Self>>;
+
+            fn to_word(self) -> u32 {
+                self as u32
+            }
+
+            fn as_types(self) -> Types {
+                Types { f32: self as f32, i32: self as i32, u32: self as u32 }
+            }
+
+            fn of_types(types: Types) -> Self {
+                types.$host
+            }
 
             fn identity(operation: Operation) -> Self {
                 match operation {
@@ -187,6 +219,18 @@ pub enum FloatKernel {
 
 impl sealed::Combine for f32 {
     type Kernel = FloatKernel;
+
+    fn to_word(self) -> u32 {
+        self.to_bits()
+    }
+
+    fn as_types(self) -> Types {
+        Types { f32: self, i32: self as i32, u32: self as u32 }
+    }
+
+    fn of_types(types: Types) -> Self {
+        types.f32
+    }
 
     fn identity(operation: Operation) -> Self {
         match operation {

@@ -3,7 +3,8 @@
 use crate::passes::{self, Passes, no_element, one_element, value_of};
 use crate::reducible::Reducible;
 use crate::shares::Shares;
-use fencepost_core::{CommandQueue, DeviceArray, Element, Grid, Kernel, Pending, Result, Scalar};
+use crate::typed_kernel::type_number;
+use fencepost_core::{CommandQueue, DeviceArray, Grid, Kernel, Pending, Result};
 use fencepost_derive::KernelArgs;
 
 /// Finds the place of an element in an array.
@@ -134,20 +135,11 @@ fn search<T: Reducible, const D: usize>(
     }
     let kernel = |gather: bool| {
         let overrides =
-            [("TYPE", number_of::<T>()), ("LARGEST", f64::from(largest)), ("GATHER", f64::from(gather))];
+            [("TYPE", type_number::<T>()), ("LARGEST", f64::from(largest)), ("GATHER", f64::from(gather))];
         queue.kernel_with::<ArgExtremeArgs>(&overrides)
     };
     let search = Places { elements: kernel(false)?, places: kernel(true)?, x: &x };
     passes::enqueue(queue, &search, x.len(), &mut out)
-}
-
-/// Returns the value of the override `TYPE` in `arg_extreme.wgsl`.
-fn number_of<T: Element>() -> f64 {
-    match T::DTYPE.scalar() {
-        Some(Scalar::F32) => 2.0,
-        Some(Scalar::I32) => 1.0,
-        _ => 0.0,
-    }
 }
 
 #[derive(KernelArgs)]

@@ -7,6 +7,9 @@ const LEAST: usize = 4096;
 /// Limits the shares, so that one workgroup combines the results of all of them.
 const MOST_SHARES: usize = 1024;
 
+/// Is about the least number of elements of a share of a column, if there are several.
+const LEAST_OF_COLUMN: usize = 256;
+
 /// Divides the elements of an array. The division depends on their number alone, and so does the order in which they are
 /// combined.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,6 +32,15 @@ impl Shares {
         Self { elements, share, count: elements.div_ceil(share) }
     }
 
+    /// Divides the elements of a column, of which there is at least one. One invocation combines a share.
+    pub(crate) fn of_column(elements: usize) -> Self {
+        if elements <= MOST_SHARES {
+            return Self::one(elements);
+        }
+        let share = elements.div_ceil(elements.div_ceil(LEAST_OF_COLUMN).min(MOST_SHARES));
+        Self { elements, share, count: elements.div_ceil(share) }
+    }
+
     /// Gives all elements to one workgroup.
     pub(crate) fn one(elements: usize) -> Self {
         Self { elements, share: elements, count: 1 }
@@ -38,6 +50,16 @@ impl Shares {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shares_of_a_column_cover_it_and_are_at_most_1024() {
+        for elements in [1, 1024, 1025, 4097, 1 << 18, (1 << 18) + 1, (1 << 25) - 1] {
+            let shares = Shares::of_column(elements);
+            assert!(shares.count * shares.share >= elements, "{shares:?}");
+            assert!((shares.count - 1) * shares.share < elements, "{shares:?}: a share is empty");
+            assert!((1..=MOST_SHARES).contains(&shares.count), "{shares:?}");
+        }
+    }
 
     #[test]
     fn shares_cover_all_elements_and_are_at_most_1024() {

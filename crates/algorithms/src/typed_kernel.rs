@@ -1,6 +1,8 @@
 //! Built-in shaders for one element type, and the arguments of their launches.
 
-use fencepost_core::{CommandQueue, DynArg, DynKernel, Element, NamedArg, Result, ShaderSource, Value};
+use fencepost_core::{
+    CommandQueue, DynArg, DynKernel, Element, NamedArg, Result, Scalar, ShaderSource, Value,
+};
 
 /// Compiles the built-in shader `stem`.wgsl with its `alias T` set to a type.
 pub(crate) fn compiled<T: Element>(
@@ -15,4 +17,13 @@ pub(crate) fn compiled<T: Element>(
 /// Returns the argument for a parameter.
 pub(crate) fn value<T: Element>(name: &'static str, value: T) -> NamedArg<'static> {
     (Some(name.into()), DynArg::Value(Value::new(value)))
+}
+
+/// Returns the number of a type in the overrides of kernels that compute with bits.
+pub(crate) fn type_number<T: Element>() -> f64 {
+    match T::DTYPE.scalar() {
+        Some(Scalar::F32) => 2.0,
+        Some(Scalar::I32) => 1.0,
+        _ => 0.0,
+    }
 }

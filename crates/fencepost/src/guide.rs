@@ -22,6 +22,9 @@ pub mod cli {}
 #[doc = include_str!("../guide/elements.md")]
 pub mod elements {}
 
+#[doc = include_str!("../guide/elementwise.md")]
+pub mod elementwise {}
+
 #[doc = include_str!("../guide/errors.md")]
 pub mod errors {}
 

@@ -22,14 +22,19 @@ const BUILTINS: &[(&str, &str)] = shaders![
     "arg_extreme.wgsl",
     "blake3_chunks.wgsl",
     "blake3_parents.wgsl",
+    "choose.wgsl",
+    "convert.wgsl",
     "extreme.wgsl",
     "fill.wgsl",
     "histogram.wgsl",
     "inner_product.wgsl",
     "iota.wgsl",
+    "limit.wgsl",
     "mix.wgsl",
     "nonzero.wgsl",
     "reduce.wgsl",
+    "reduce_columns.wgsl",
+    "reduce_rows.wgsl",
     "saxpy.wgsl",
     "spin.wgsl",
 ];
@@ -48,9 +53,9 @@ pub fn builtins() -> &'static [(&'static str, &'static str)] {
 /// Holds the text of a shader, with the files that it uses.
 ///
 /// A line `//#use name` appends a snippet once, wherever the line stands: `lib/name.wgsl` beside the shader, else a
-/// built-in one (`blake3`, `lcg`, `linear`, `packed`). A line `//#use "path.wgsl"` appends a file; its path is relative
-/// to the folder of the file with the line. Errors name the lines of the files. A cycle of files that use each other is
-/// an error.
+/// built-in one (`blake3`, `lcg`, `linear`, `number_keys`, `packed`). A line `//#use "path.wgsl"` appends a file; its
+/// path is relative to the folder of the file with the line. Errors name the lines of the files. A cycle of files that
+/// use each other is an error.
 ///
 /// # Example
 /// ```

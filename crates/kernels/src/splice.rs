@@ -13,6 +13,7 @@ const SNIPPETS: &[(&str, &str)] = &[
     ("blake3", include_str!("../shaders/lib/blake3.wgsl")),
     ("lcg", include_str!("../shaders/lib/lcg.wgsl")),
     ("linear", include_str!("../shaders/lib/linear.wgsl")),
+    ("number_keys", include_str!("../shaders/lib/number_keys.wgsl")),
     ("packed", include_str!("../shaders/lib/packed.wgsl")),
 ];
 
@@ -384,7 +385,7 @@ mod tests {
     fn a_missing_snippet_or_file_is_an_error_with_its_line() {
         assert_eq!(
             refused("\n//#use nothing", &[]),
-            "a.wgsl:2: there is no snippet `nothing`; there are `blake3`, `lcg`, `linear`, `packed`, and no file `lib/nothing.wgsl`"
+            "a.wgsl:2: there is no snippet `nothing`; there are `blake3`, `lcg`, `linear`, `number_keys`, `packed`, and no file `lib/nothing.wgsl`"
         );
         assert_eq!(
             refused("//#use \"b.wgsl\"", &[("c/b.wgsl", "")]),

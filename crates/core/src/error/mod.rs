@@ -213,6 +213,9 @@ pub enum Kind {
     /// A region has more items than the array has axes.
     #[error("region {region} names {named} axes of array `{array}`, which has {rank}")]
     RegionAxes { array: String, region: String, named: usize, rank: usize },
+    /// A call names an axis that the array does not have.
+    #[error("axis {axis} is outside array `{array}`, which has {rank} axes: the first one is axis 0")]
+    Axis { array: String, axis: usize, rank: usize },
     /// An index of a region is not on its axis.
     #[error("index {index} is outside axis {axis} of array `{array}`, which has {len} elements there")]
     RegionIndex { array: String, axis: usize, index: i128, len: usize },

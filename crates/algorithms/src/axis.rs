@@ -1,0 +1,177 @@
+//! Reductions along one axis of an array.
+
+use crate::grid::folded;
+use crate::reducible::{Operation, Reducible};
+use crate::shares::Shares;
+use crate::typed_kernel::{compiled, value};
+use fencepost_core::{CommandQueue, DeviceArray, DynKernel, Element, Grid, IntoArg, Kind, Result, Scalar};
+
+/// Names an axis of an array. The first one is `Axis(0)`, along which the elements are farthest apart.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Axis(pub usize);
+
+/// Combines the elements along one axis of an array.
+pub trait ReduceAxis {
+    /// *Enqueues* out = the elements of `x` along an axis, combined by an operation. If a number is a NaN, the smallest and
+    /// the largest one are NaNs.
+    ///
+    /// # Shape
+    /// `out` has the shape of `x`, with 1 element along the axis. An axis without elements gives sums of 0 and products of 1.
+    ///
+    /// # Cost
+    /// One launch for up to 16,384 elements along the last axis, and for up to 1,024 along another one. More elements take two,
+    /// with up to 1,024 words of scratch memory for each element of `out`. Each element is read once.
+    ///
+    /// # Error bound
+    /// Integers are exact and wrap, and so is the smallest and the largest number. The error of a sum of `f32` is at most `d u`
+    /// times the sum of the magnitudes, with `d` = 34 + n / 2^20 for n elements along the last axis, and 330 + n / 2^12 along
+    /// another one; `u` is 2^-24 on a device that rounds to the nearest number. The relative error of a product of `f32` is at
+    /// most about n times 2^-23.
+    ///
+    /// # Errors
+    /// [`Kind::Axis`] if `x` does not have the axis; [`Kind::Shape`] if the shape of `out` differs, or if no elements have a
+    /// smallest or a largest one; [`Kind::Padding`] if an array is padded; the errors of a launch, and the queue's own error.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::{Axis, Operation, ReduceAxis};
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let x = ctx.array(&[1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0])?.reshape([2, 3])?;
+    /// let (mut rows, mut columns) = (ctx.zeros([2, 1])?, ctx.zeros([1, 3])?);
+    /// queue.reduce(&x, Operation::Sum, Axis(1), &mut rows)?;
+    /// queue.reduce(&x, Operation::Largest, Axis(0), &mut columns)?;
+    /// assert_eq!(queue.read(&rows).wait()?, [6.0, 15.0]);
+    /// assert_eq!(queue.read(&columns).wait()?, [4.0, 5.0, 6.0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn reduce<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        operation: Operation,
+        axis: Axis,
+        out: &mut DeviceArray<T, D>,
+    ) -> Result<()>;
+}
+
+impl ReduceAxis for CommandQueue {
+    #[track_caller]
+    fn reduce<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        operation: Operation,
+        axis: Axis,
+        out: &mut DeviceArray<T, D>,
+    ) -> Result<()> {
+        let view = View::of(x, axis, out)?;
+        let (x, mut out) = (x.reshape([x.len()])?, out.reshape([out.len()])?);
+        if out.is_empty() {
+            return Ok(());
+        }
+        if x.is_empty() && operation.needs_an_element() {
+            return crate::passes::no_element(&x, "no elements have neither a smallest nor a largest one");
+        }
+        if x.is_empty() {
+            return self.fill(&mut out, T::identity(operation));
+        }
+        if operation.needs_an_element() && T::DTYPE.scalar() == Some(Scalar::F32) {
+            return along::<u32>(self, operation, true, view, &x.cast_bits(), &mut out.cast_bits());
+        }
+        along(self, operation, false, view, &x, &mut out)
+    }
+}
+
+/// Is an array as one of three axes, of which the middle one is combined.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct View {
+    outer: usize,
+    n: usize,
+    inner: usize,
+}
+
+impl View {
+    fn of<T: Element, const D: usize>(
+        x: &DeviceArray<T, D>,
+        axis: Axis,
+        out: &DeviceArray<T, D>,
+    ) -> Result<Self> {
+        let mut shape = x.shape();
+        let Some(along) = shape.get_mut(axis.0) else {
+            return Err(Kind::Axis { array: x.label().into(), axis: axis.0, rank: D }.into());
+        };
+        let n = std::mem::replace(along, 1);
+        if out.shape() != shape {
+            let (object, found) = (format!("array `{}`", out.label()), out.shape().into());
+            let remedy = "the result has one element along the axis, and the shape of the array else";
+            return Err(Kind::Shape { object, found, expected: shape.into(), remedy }.into());
+        }
+        let (outer, inner) = shape.split_at(axis.0);
+        Ok(Self { outer: outer.iter().product(), n, inner: inner.iter().product() })
+    }
+}
+
+/// Limits the elements of a row that one invocation combines. A workgroup combines a longer row.
+const SHORT: usize = 64;
+
+/// Enqueues the launches: one, or two with the results of shares between them.
+#[track_caller]
+fn along<T: Reducible>(
+    queue: &CommandQueue,
+    operation: Operation,
+    keys: bool,
+    view: View,
+    x: &DeviceArray<T>,
+    out: &mut DeviceArray<T>,
+) -> Result<()> {
+    let rows = view.inner == 1 && view.n > SHORT;
+    let (stem, shares) = if rows {
+        ("reduce_rows", Shares::of(view.n))
+    } else {
+        ("reduce_columns", Shares::of_column(view.n))
+    };
+    let overrides = [("OPERATION", operation.number()), ("KEYS", f64::from(keys))];
+    let kernel = compiled::<T>(queue, stem, &overrides)?;
+    let reduction = Along { kernel, rows, identity: T::identity(operation) };
+    if shares.count == 1 {
+        return reduction.launch(queue, view, shares, x, out);
+    }
+    // A launch without workgroups enqueues nothing: it refuses what the last launch would refuse.
+    reduction.launch(queue, View { outer: 0, ..view }, shares, x, out)?;
+    let mut partials = queue.empty([view.outer * shares.count * view.inner])?;
+    reduction.launch(queue, view, shares, x, &mut partials)?;
+    let rest = View { n: shares.count, ..view };
+    reduction.launch(queue, rest, Shares::one(shares.count), &partials, out)
+}
+
+struct Along<T> {
+    kernel: DynKernel,
+    /// Is true if a workgroup combines a share, and false if an invocation does.
+    rows: bool,
+    identity: T,
+}
+
+impl<T: Reducible> Along<T> {
+    /// Enqueues the launch that combines each share of each row or column into one element of `out`.
+    #[track_caller]
+    fn launch(
+        &self,
+        queue: &CommandQueue,
+        view: View,
+        shares: Shares,
+        x: &DeviceArray<T>,
+        out: &mut DeviceArray<T>,
+    ) -> Result<()> {
+        let results = view.outer * shares.count * view.inner;
+        let [n, share, count, results_u32, inner] =
+            [view.n, shares.share, shares.count, results, view.inner].map(|n| n as u32);
+        let (x, out) = ((Some("x".into()), x.into_arg()), (Some("out".into()), out.into_arg()));
+        let (n, share, identity) = (value("n", n), value("share", share), value("identity", self.identity));
+        if self.rows {
+            let args = [n, share, value("in_row", count), value("shares", results_u32), identity, x, out];
+            return queue.launch_dyn(&self.kernel, Grid::groups(folded(results)), args);
+        }
+        let (in_column, inner) = (value("in_column", count), value("inner", inner));
+        let args = [n, share, in_column, inner, value("count", results_u32), identity, x, out];
+        queue.launch_dyn(&self.kernel, Grid::threads([results]), args)
+    }
+}

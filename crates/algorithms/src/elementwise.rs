@@ -1,0 +1,266 @@
+//! Verbs that compute each element of an array from the elements at the same place.
+
+use crate::reducible::Reducible;
+use crate::typed_kernel::{compiled, type_number, value};
+use fencepost_core::{CommandQueue, DeviceArray, Element, Grid, IntoArg, Kind, Result, SameBits};
+use fencepost_derive::KernelArgs;
+
+/// Computes each element of an array from the elements at the same place.
+///
+/// # Shape
+/// All arrays of a call have one shape, of any rank.
+///
+/// # Cost
+/// A verb takes one launch. It reads and writes each element once.
+pub trait Elementwise {
+    /// *Enqueues* `out[i] = start + i * step`, with the elements counted in C order. Integers wrap.
+    ///
+    /// # Error bound
+    /// For `f32`, `i` is rounded from 2^24 on. The error is at most 3 `u` times `|start| + |i * step|`, with `u` = 2^-24 on a
+    /// device that rounds to the nearest number.
+    ///
+    /// # Errors
+    /// [`Kind::Padding`] if an array is padded; the errors of a launch, and the queue's own error.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::Elementwise;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let mut x = ctx.zeros([2, 2])?;
+    /// queue.iota(&mut x, 1.0_f32, 0.5)?;
+    /// assert_eq!(queue.read(&x).wait()?, [1.0, 1.5, 2.0, 2.5]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn iota<T: Reducible, const D: usize>(
+        &self,
+        out: &mut DeviceArray<T, D>,
+        start: T,
+        step: T,
+    ) -> Result<()>;
+
+    /// *Enqueues* `y[i] = a * x[i] + y[i]`. Integers wrap.
+    ///
+    /// # Error bound
+    /// For `f32`, the error is at most 3 `u` times `|a * x[i]| + |y[i]|`, with `u` as for [`iota`](Self::iota). A device may
+    /// fuse the two operations.
+    ///
+    /// # Errors
+    /// [`Kind::Shape`] if the shapes differ, and the errors of [`iota`](Self::iota).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::Elementwise;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (x, mut y) = (ctx.array(&[1.0_f32, 2.0])?, ctx.full([2], 10.0_f32)?);
+    /// queue.axpy(3.0, &x, &mut y)?;
+    /// assert_eq!(queue.read(&y).wait()?, [13.0, 16.0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn axpy<T: Reducible, const D: usize>(
+        &self,
+        a: T,
+        x: &DeviceArray<T, D>,
+        y: &mut DeviceArray<T, D>,
+    ) -> Result<()>;
+
+    /// *Enqueues* out = the elements of `x`, converted as the operator `as` of Rust does. A float loses its fraction; one
+    /// outside the integers becomes the nearest integer, and a NaN becomes 0. An integer becomes the nearest float, of two the
+    /// even one. Integers of the other sign keep their bits.
+    ///
+    /// # Errors
+    /// Returns the errors of [`axpy`](Self::axpy).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::Elementwise;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (x, mut y) = (ctx.array(&[2.9_f32, -1e20, f32::NAN])?, ctx.zeros::<i32, 1>([3])?);
+    /// queue.cast(&x, &mut y)?;
+    /// assert_eq!(queue.read(&y).wait()?, [2, i32::MIN, 0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn cast<T: Reducible, U: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        out: &mut DeviceArray<U, D>,
+    ) -> Result<()>;
+
+    /// *Enqueues* out = the elements of `x`, of which those below `low` become `low` and those above `high` become `high`. A
+    /// NaN stays a NaN, and a limit that is a NaN limits nothing. If `low` is above `high`, the elements below `low` become
+    /// `low`.
+    ///
+    /// # Errors
+    /// Returns the errors of [`axpy`](Self::axpy).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::Elementwise;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (x, mut y) = (ctx.array(&[-3_i32, 5, 300])?, ctx.zeros([3])?);
+    /// queue.clamp(&x, 0, 255, &mut y)?;
+    /// assert_eq!(queue.read(&y).wait()?, [0, 5, 255]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn clamp<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        low: T,
+        high: T,
+        out: &mut DeviceArray<T, D>,
+    ) -> Result<()>;
+
+    /// *Enqueues* `out[i] = x[i]` where `mask[i]` is not zero, else `y[i]`. The bits are copied.
+    ///
+    /// # Errors
+    /// Returns the errors of [`axpy`](Self::axpy).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::Elementwise;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (x, y, mask) = (ctx.array(&[1.0_f32, 2.0])?, ctx.zeros([2])?, ctx.array(&[0_u32, 1])?);
+    /// let mut out = ctx.zeros([2])?;
+    /// queue.where_(&mask, &x, &y, &mut out)?;
+    /// assert_eq!(queue.read(&out).wait()?, [0.0, 2.0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn where_<T: Reducible, const D: usize>(
+        &self,
+        mask: &DeviceArray<u32, D>,
+        x: &DeviceArray<T, D>,
+        y: &DeviceArray<T, D>,
+        out: &mut DeviceArray<T, D>,
+    ) -> Result<()>;
+}
+
+impl Elementwise for CommandQueue {
+    #[track_caller]
+    fn iota<T: Reducible, const D: usize>(
+        &self,
+        out: &mut DeviceArray<T, D>,
+        start: T,
+        step: T,
+    ) -> Result<()> {
+        let mut out = flat(out)?;
+        let (kernel, grid) = (compiled::<T>(self, "iota", &[])?, Grid::threads([out.len()]));
+        let args = [value("start", start), value("step", step), (Some("out".into()), (&mut out).into_arg())];
+        self.launch_dyn(&kernel, grid, args)
+    }
+
+    #[track_caller]
+    fn axpy<T: Reducible, const D: usize>(
+        &self,
+        a: T,
+        x: &DeviceArray<T, D>,
+        y: &mut DeviceArray<T, D>,
+    ) -> Result<()> {
+        same_shape(x, y)?;
+        let (x, mut y) = (flat(x)?, flat(y)?);
+        let (kernel, grid) = (compiled::<T>(self, "saxpy", &[])?, Grid::threads([y.len()]));
+        let (x, y) = ((Some("x".into()), (&x).into_arg()), (Some("y".into()), (&mut y).into_arg()));
+        self.launch_dyn(&kernel, grid, [value("a", a), x, y])
+    }
+
+    #[track_caller]
+    fn cast<T: Reducible, U: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        out: &mut DeviceArray<U, D>,
+    ) -> Result<()> {
+        same_shape(x, out)?;
+        let (x, mut out) = (bits(x)?, bits(out)?);
+        let overrides = [("FROM", type_number::<T>()), ("TO", type_number::<U>())];
+        let kernel = self.kernel_with::<ConvertArgs>(&overrides)?;
+        let args = ConvertArgs { n: x.len() as u32, x: &x, out: &mut out };
+        self.launch(&kernel, Grid::threads([x.len()]), args)
+    }
+
+    #[track_caller]
+    fn clamp<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        low: T,
+        high: T,
+        out: &mut DeviceArray<T, D>,
+    ) -> Result<()> {
+        same_shape(x, out)?;
+        let (x, mut out) = (bits(x)?, bits(out)?);
+        let [low, high] = [low.to_word(), high.to_word()];
+        let kernel = self.kernel_with::<LimitArgs>(&[("TYPE", type_number::<T>())])?;
+        let args = LimitArgs { n: x.len() as u32, low, high, x: &x, out: &mut out };
+        self.launch(&kernel, Grid::threads([x.len()]), args)
+    }
+
+    #[track_caller]
+    fn where_<T: Reducible, const D: usize>(
+        &self,
+        mask: &DeviceArray<u32, D>,
+        x: &DeviceArray<T, D>,
+        y: &DeviceArray<T, D>,
+        out: &mut DeviceArray<T, D>,
+    ) -> Result<()> {
+        same_shape(mask, x)?;
+        same_shape(x, y)?;
+        same_shape(x, out)?;
+        let (mask, x, y, mut out) = (flat(mask)?, bits(x)?, bits(y)?, bits(out)?);
+        let kernel = self.kernel::<ChooseArgs>()?;
+        let args = ChooseArgs { n: x.len() as u32, mask: &mask, x: &x, y: &y, out: &mut out };
+        self.launch(&kernel, Grid::threads([x.len()]), args)
+    }
+}
+
+#[derive(KernelArgs)]
+#[kernel(source = "convert.wgsl", crate = fencepost_kernels)]
+struct ConvertArgs<'a> {
+    n: u32,
+    x: &'a DeviceArray<u32>,
+    out: &'a mut DeviceArray<u32>,
+}
+
+#[derive(KernelArgs)]
+#[kernel(source = "limit.wgsl", crate = fencepost_kernels)]
+struct LimitArgs<'a> {
+    n: u32,
+    low: u32,
+    high: u32,
+    x: &'a DeviceArray<u32>,
+    out: &'a mut DeviceArray<u32>,
+}
+
+#[derive(KernelArgs)]
+#[kernel(source = "choose.wgsl", crate = fencepost_kernels)]
+struct ChooseArgs<'a> {
+    n: u32,
+    mask: &'a DeviceArray<u32>,
+    x: &'a DeviceArray<u32>,
+    y: &'a DeviceArray<u32>,
+    out: &'a mut DeviceArray<u32>,
+}
+
+/// Returns the error for an array whose shape differs from that of another one.
+fn same_shape<T: Element, U: Element, const D: usize>(
+    first: &DeviceArray<T, D>,
+    other: &DeviceArray<U, D>,
+) -> Result<()> {
+    if first.shape() == other.shape() {
+        return Ok(());
+    }
+    let (object, found, expected) =
+        (format!("array `{}`", other.label()), other.shape().into(), first.shape().into());
+    Err(Kind::Shape { object, found, expected, remedy: "all arrays of the call have one shape" }.into())
+}
+
+/// Returns an array with one dimension.
+fn flat<T: Element, const D: usize>(x: &DeviceArray<T, D>) -> Result<DeviceArray<T>> {
+    x.reshape([x.len()])
+}
+
+/// Returns an array as bits with one dimension.
+fn bits<T: Element + SameBits<u32>, const D: usize>(x: &DeviceArray<T, D>) -> Result<DeviceArray<u32>> {
+    Ok(flat(x)?.cast_bits())
+}

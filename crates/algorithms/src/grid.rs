@@ -1,0 +1,25 @@
+//! Grids of workgroups that are too many for one dimension.
+
+/// Limits the workgroups of a dimension: each device accepts as many.
+const MOST: usize = 65_535;
+
+/// Returns a grid of two dimensions with at least as many workgroups, and at most one row more.
+pub(crate) fn folded(groups: usize) -> [usize; 2] {
+    let rows = groups.div_ceil(MOST).max(1);
+    [groups.div_ceil(rows), rows]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folded_grid_has_enough_workgroups_and_fits_a_device() {
+        for groups in [0, 1, 65_535, 65_536, 131_070, 131_071, 1 << 28] {
+            let [x, y] = folded(groups);
+            assert!(x <= MOST && y <= MOST, "{x} x {y}");
+            assert!(x * y >= groups && x * y < groups + y.max(2), "{x} x {y} for {groups}");
+            assert_eq!(y == 1, groups <= MOST);
+        }
+    }
+}

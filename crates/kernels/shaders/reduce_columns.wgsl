@@ -1,0 +1,60 @@
+// reduce_columns: out[t] = the elements of share t of the columns of x, combined by an operation
+//
+// Shape      x: [outer, n, inner]; out: [outer, in_column, inner], of which the launch writes count elements
+// Dispatch   one invocation per element of out; invocations past count do nothing
+// Workgroup  [WORKGROUP, 1, 1]
+// Barriers   none
+// Tolerance  sums of f32: d u times the sum of the magnitudes, d = share / 4 + 3, u = 2^-24; products of f32: relative, by
+//            twice the number of factors times u; integers exactly, wrapping
+//#use linear
+//#use number_keys
+override WORKGROUP: u32 = 64;
+override OPERATION: u32 = 0;                // 0: sum, 1: product, 2: smallest, 3: largest; the last two for integers
+override KEYS: u32 = 0;                     // 1: the elements are bits of f32, of which the smallest or largest is wanted
+alias T = f32;                              // f32 | i32 | u32: replaced on the host's request
+struct Params { n: u32, share: u32, in_column: u32, inner: u32, count: u32, identity: T }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> x: array<T>;
+@group(0) @binding(2) var<storage, read_write> out: array<T>;
+
+fn combined(a: T, b: T) -> T {
+    if OPERATION == 0u { return a + b; }
+    if OPERATION == 1u { return a * b; }
+    if OPERATION == 2u { return min(a, b); }
+    return max(a, b);
+}
+
+fn element(i: u32) -> T {
+    if KEYS == 1u { return bitcast<T>(number_key(bitcast<u32>(x[i]), OPERATION == 3u)); }
+    return x[i];
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn reduce_columns(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+    let t = linear_id(gid, groups, WORKGROUP);
+    if t >= params.count { return; }
+    let column = t / params.inner;
+    let start = column % params.in_column * params.share;
+    let first = column / params.in_column * params.n * params.inner + t % params.inner;
+    let end = first + min(params.n, start + params.share) * params.inner;
+    let step = params.inner;
+    var a = params.identity;
+    var b = params.identity;
+    var c = params.identity;
+    var d = params.identity;
+    var i = first + start * step;
+    // Four values make four chains of operations, which the device executes side by side.
+    for (; i + 3u * step < end; i += 4u * step) {
+        a = combined(a, element(i));
+        b = combined(b, element(i + step));
+        c = combined(c, element(i + 2u * step));
+        d = combined(d, element(i + 3u * step));
+    }
+    for (; i < end; i += step) { a = combined(a, element(i)); }
+    let result = combined(combined(a, b), combined(c, d));
+    if KEYS == 1u {
+        out[t] = bitcast<T>(number_bits(bitcast<u32>(result)));
+    } else {
+        out[t] = result;
+    }
+}

@@ -1,0 +1,225 @@
+//! A01, A05: reductions along one axis.
+
+use crate::common::full::full;
+use crate::common::{Case, Subject, case};
+use fencepost::algorithms::{Axis, Operation, ReduceAxis, Reducible, host};
+use fencepost::prelude::*;
+use std::fmt::Debug;
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("a01_a_refused_reduction_along_an_axis_enqueues_nothing", refused),
+        case("a01_reductions_along_an_axis_in_a_graph_equal_those_of_a_queue", in_a_graph),
+        case("a05_reductions_along_each_axis_of_integers_are_exact", integers),
+        case("a05_sums_along_each_axis_of_floats_are_within_their_bounds", floats),
+        case("a05_the_smallest_and_largest_numbers_along_an_axis_are_exact_and_keep_nans", extremes),
+        case("a05_an_axis_without_elements_gives_the_result_of_none", none),
+        case("a05_a_reduction_along_an_axis_writes_its_results_alone", guards),
+    ]
+}
+
+const ALL: [Operation; 4] = [Operation::Sum, Operation::Product, Operation::Smallest, Operation::Largest];
+
+/// Lists shapes with axes around the borders of invocations, workgroups and shares. The full suite has more of them.
+fn shapes() -> Vec<[usize; 3]> {
+    let mut shapes = vec![
+        [1, 1, 1],
+        [3, 64, 1],
+        [2, 3, 65],
+        [5, 4, 255],
+        [2, 256, 2],
+        [257, 3, 4],
+        [1, 1024, 3],
+        [1, 1025, 3],
+        [2, 1, 16_384],
+        [1, 2, 16_385],
+    ];
+    if full() {
+        shapes.extend([[1, 1, 40_000], [3, 5, 4097], [20_000, 2, 1], [65_537, 1, 65], [1, 100_000, 2]]);
+    }
+    shapes
+}
+
+/// Returns the result along an axis.
+fn result<T: Reducible, const D: usize>(
+    queue: &CommandQueue,
+    x: &DeviceArray<T, D>,
+    operation: Operation,
+    axis: usize,
+) -> Vec<T> {
+    let mut shape = x.shape();
+    shape[axis] = 1;
+    let mut out = queue.empty(shape).unwrap();
+    queue.reduce(x, operation, Axis(axis), &mut out).unwrap();
+    queue.read(&out).wait().unwrap()
+}
+
+fn integers(s: &Subject) {
+    fn of<T: Reducible + Debug>(queue: &CommandQueue, list: &[T], shape: [usize; 3]) {
+        let x = queue.array(list).unwrap().reshape(shape).unwrap();
+        for axis in 0..3 {
+            for operation in ALL {
+                let expected = host::reduce(list, shape, operation, Axis(axis)).unwrap();
+                assert_eq!(
+                    result(queue, &x, operation, axis),
+                    expected,
+                    "{operation:?} along {axis} of {shape:?}"
+                );
+            }
+        }
+    }
+    let queue = s.ctx().queue("q");
+    let mut rng = fastrand::Rng::with_seed(31);
+    for (at, shape) in shapes().into_iter().enumerate() {
+        // Odd factors keep the product from 0.
+        let list: Vec<u32> = (0..shape.iter().product()).map(|_| rng.u32(..) | 1).collect();
+        match at % 2 {
+            0 => of::<u32>(&queue, &list, shape),
+            _ => of::<i32>(&queue, bytemuck::cast_slice(&list), shape),
+        }
+    }
+    let list: Vec<u32> = (0..120).collect();
+    let x = queue.array(&list).unwrap().reshape([2, 3, 4, 5]).unwrap();
+    let expected = host::reduce(&list, [2, 3, 4, 5], Operation::Sum, Axis(2)).unwrap();
+    assert_eq!(result(&queue, &x, Operation::Sum, 2), expected);
+    let x = queue.array(&list).unwrap();
+    assert_eq!(result(&queue, &x, Operation::Sum, 0), [119 * 60]);
+}
+
+fn floats(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let mut rng = fastrand::Rng::with_seed(32);
+    for shape in shapes() {
+        let len = shape.iter().product();
+        let list: Vec<f32> = (0..len).map(|_| (rng.f32() - 0.5) * [1.0, 1e6][rng.usize(..2)]).collect();
+        let x = queue.array(&list).unwrap().reshape(shape).unwrap();
+        for axis in 0..3 {
+            let found = result(&queue, &x, Operation::Sum, axis);
+            let (n, inner) = (shape[axis], shape[axis + 1..].iter().product::<usize>());
+            let depth = if axis == 2 { 34.0 + n as f64 / 2_f64.powi(20) } else { 330.0 + n as f64 / 4096.0 };
+            for (at, found) in found.into_iter().enumerate() {
+                let column = (0..n).map(|i| f64::from(list[(at / inner * n + i) * inner + at % inner]));
+                let (exact, sizes) = column.fold((0.0, 0.0), |(sum, all), x| (sum + x, all + x.abs()));
+                let bound = depth * 2_f64.powi(-24) * sizes;
+                let found = f64::from(found);
+                assert!(
+                    (found - exact).abs() <= bound,
+                    "{shape:?} along {axis}: {found}, {exact} +- {bound}"
+                );
+            }
+        }
+    }
+    let x = queue.array(&[1.5_f32, 2.0, -0.5, 4.0]).unwrap().reshape([2, 2]).unwrap();
+    assert_eq!(result(&queue, &x, Operation::Product, 0), [-0.75, 8.0]);
+    assert_eq!(result(&queue, &x, Operation::Product, 1), [3.0, -2.0]);
+}
+
+fn extremes(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let mut rng = fastrand::Rng::with_seed(33);
+    let special = [0, 0x8000_0000, 1, 0x7F80_0000, 0xFF80_0000, 0x7FC0_0000, 0xFFFF_FFFF, 0x3F80_0000];
+    for shape in [[3, 70, 1], [4, 3, 5], [1, 1030, 2], [1, 2, 16_390]] {
+        let words: Vec<u32> = (0..shape.iter().product())
+            .map(|_| if rng.u32(..40) == 0 { special[rng.usize(..8)] } else { rng.u32(1 << 28..3 << 28) })
+            .collect();
+        let x = queue.array(&words).unwrap().cast_bits::<f32>().reshape(shape).unwrap();
+        for axis in 0..3 {
+            for operation in [Operation::Smallest, Operation::Largest] {
+                let list: &[f32] = bytemuck::cast_slice(&words);
+                let expected = host::reduce(list, shape, operation, Axis(axis)).unwrap();
+                let found = result(&queue, &x, operation, axis);
+                let same = |(a, b): (&f32, &f32)| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
+                assert!(found.iter().zip(&expected).all(same), "{operation:?} along {axis} of {shape:?}");
+            }
+        }
+    }
+}
+
+fn none(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let x = queue.empty::<u32, 2>([3, 0]).unwrap();
+    assert_eq!(result(&queue, &x, Operation::Sum, 1), [0, 0, 0]);
+    assert_eq!(result(&queue, &x, Operation::Product, 1), [1, 1, 1]);
+    assert_eq!(result(&queue, &x, Operation::Smallest, 0), [0_u32; 0]);
+    let error = queue.reduce(&x, Operation::Largest, Axis(1), &mut queue.zeros([3, 1]).unwrap()).unwrap_err();
+    assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+}
+
+fn refused(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let x = queue.full([4, 5], 1_u32).unwrap();
+    let mut out = queue.full([4, 1], 7_u32).unwrap();
+    let error = queue.reduce(&x, Operation::Sum, Axis(2), &mut out).unwrap_err();
+    assert!(matches!(error.kind(), Kind::Axis { axis: 2, rank: 2, .. }), "{error}");
+    let error = queue.reduce(&x, Operation::Sum, Axis(0), &mut out).unwrap_err();
+    assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+    let padded = queue.zeros_padded::<u32, 2>([4, 5], [4, 8]).unwrap();
+    let error = queue.reduce(&padded, Operation::Sum, Axis(1), &mut out).unwrap_err();
+    assert!(matches!(error.kind(), Kind::Padding { .. }), "{error}");
+    let other = s.ctx().queue("other");
+    for shape in [[4, 5], [2, 20_000], [3000, 2]] {
+        // The last of two launches would be refused.
+        let x = queue.full(shape, 1_u32).unwrap();
+        for axis in 0..2 {
+            let mut reduced = shape;
+            reduced[axis] = 1;
+            let first = x.reshape([x.len()]).unwrap().slice(0..reduced.iter().product()).unwrap();
+            let mut part = first.reshape(reduced).unwrap();
+            let error = queue.reduce(&x, Operation::Sum, Axis(axis), &mut part).unwrap_err();
+            assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
+            let mut foreign = other.zeros(reduced).unwrap();
+            let error = queue.reduce(&x, Operation::Largest, Axis(axis), &mut foreign).unwrap_err();
+            assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+        }
+        assert_eq!(queue.read(&x).wait().unwrap(), vec![1; x.len()]);
+    }
+    assert_eq!(queue.read(&out).wait().unwrap(), [7; 4]);
+}
+
+fn in_a_graph(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    for shape in [[7, 100], [3, 16_400], [1100, 3]] {
+        let len: usize = shape.iter().product();
+        let mut x = queue.zeros::<i32, 1>([len]).unwrap();
+        let view = x.reshape(shape).unwrap();
+        let (mut rows, mut columns) =
+            (queue.zeros([shape[0], 1]).unwrap(), queue.zeros([1, shape[1]]).unwrap());
+        let (graph, ()) = queue
+            .capture(|c| {
+                c.reduce(&view, Operation::Sum, Axis(1), &mut rows)?;
+                c.reduce(&view, Operation::Smallest, Axis(0), &mut columns)
+            })
+            .unwrap();
+        for round in 0..3 {
+            let list: Vec<i32> = (0..len as i32).map(|i| (i ^ round).wrapping_mul(-1_640_531_527)).collect();
+            queue.upload(&list, &mut x).unwrap();
+            queue.replay(&graph).unwrap();
+            let found = (queue.read(&rows).wait().unwrap(), queue.read(&columns).wait().unwrap());
+            assert_eq!(found.0, result(&queue, &view, Operation::Sum, 1), "{shape:?}, round {round}");
+            assert_eq!(found.1, result(&queue, &view, Operation::Smallest, 0), "{shape:?}, round {round}");
+            assert_eq!(Some(found.0), host::reduce(&list, shape, Operation::Sum, Axis(1)));
+        }
+    }
+}
+
+fn guards(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    for shape in [[3, 300], [300, 3], [2, 16_385]] {
+        let len: usize = shape.iter().product();
+        let list: Vec<i32> = (0..len as i32).map(|i| i * 7 - 40).collect();
+        let all = queue.array(&[vec![9; 64], list.clone(), vec![9; 64]].concat()).unwrap();
+        let x = all.slice(64..64 + len).unwrap().reshape(shape).unwrap();
+        for axis in 0..2 {
+            let mut reduced = shape;
+            reduced[axis] = 1;
+            let results: usize = reduced.iter().product();
+            let out = queue.full([128 + results], 5_i32).unwrap();
+            let mut part = out.slice(64..64 + results).unwrap().reshape(reduced).unwrap();
+            queue.reduce(&x, Operation::Largest, Axis(axis), &mut part).unwrap();
+            let expected = host::reduce(&list, shape, Operation::Largest, Axis(axis)).unwrap();
+            let expected = [vec![5; 64], expected, vec![5; 64]].concat();
+            assert_eq!(queue.read(&out).wait().unwrap(), expected, "{shape:?} along {axis}");
+        }
+        assert_eq!(queue.read(&x).wait().unwrap(), list, "the input stays");
+    }
+}

@@ -1,0 +1,169 @@
+//! A05: a mistake in the kernels of reductions along an axis is caught.
+
+use super::mutated::{Mistake, all_caught, mistake};
+use crate::common::{Case, Subject, case};
+use fencepost::algorithms::{Axis, Operation, host};
+use fencepost::prelude::*;
+use fencepost::{DynKernel, ShaderSource};
+
+pub fn cases() -> Vec<Case> {
+    vec![case("a05_each_mistake_in_the_kernels_of_reductions_along_an_axis_is_caught", caught)]
+}
+
+const MISTAKES: &[Mistake] = &[
+    mistake("reduce_rows", "workgroupBarrier();", ""),
+    mistake("reduce_rows", "return a * b;", "return a + b;"),
+    mistake("reduce_rows", "return max(a, b);", "return min(a, b);"),
+    mistake("reduce_rows", "OPERATION == 3u)", "OPERATION == 2u)"),
+    mistake("reduce_rows", "group.y * groups.x + group.x", "group.x"),
+    mistake("reduce_rows", "g / params.in_row * params.n", "g * params.n"),
+    mistake("reduce_rows", "g % params.in_row * params.share", "g * params.share"),
+    mistake("reduce_rows", "min(params.n, start + params.share)", "start + params.share"),
+    mistake("reduce_rows", "min(params.n, start + params.share)", "params.n"),
+    mistake("reduce_rows", "var i = row + start + lane;", "var i = row + lane;"),
+    mistake("reduce_rows", "i + 3u * WORKGROUP < end", "i + 2u * WORKGROUP < end"),
+    mistake("reduce_rows", "element(i + WORKGROUP)", "element(i)"),
+    mistake("reduce_rows", "; i < end; i", "; i <= end; i"),
+    mistake("reduce_rows", "combined(c, d)", "d"),
+    mistake("reduce_rows", "lane < width", "lane + 1u < width"),
+    mistake("reduce_rows", "lane == 0u && g < params.shares", "lane == 0u"),
+    mistake("reduce_rows", "number_bits(bitcast<u32>(parts[0]))", "bitcast<u32>(parts[0])"),
+    mistake("reduce_columns", "return a + b;", "return a - b;"),
+    mistake("reduce_columns", "return min(a, b);", "return max(a, b);"),
+    mistake("reduce_columns", "OPERATION == 3u)", "OPERATION == 2u)"),
+    mistake("reduce_columns", "if t >= params.count { return; }", ""),
+    mistake("reduce_columns", "column % params.in_column * params.share", "0u"),
+    mistake("reduce_columns", "column / params.in_column * params.n", "column * params.n"),
+    mistake("reduce_columns", "+ t % params.inner", ""),
+    mistake(
+        "reduce_columns",
+        "min(params.n, start + params.share) * params.inner",
+        "params.n * params.inner",
+    ),
+    mistake("reduce_columns", "i + 3u * step < end", "i + 2u * step < end"),
+    mistake("reduce_columns", "i += 4u * step", "i += 3u * step"),
+    mistake("reduce_columns", "element(i + 2u * step)", "element(i + step)"),
+    mistake("reduce_columns", "; i < end; i += step", "; i <= end; i += step"),
+    mistake("reduce_columns", "combined(a, b), combined(c, d)", "combined(a, b), c"),
+    mistake("reduce_columns", "out[t] = bitcast<T>(number_bits(bitcast<u32>(result)));", "out[t] = result;"),
+];
+
+fn caught(s: &Subject) {
+    all_caught(s, MISTAKES, |ctx, shader, text| {
+        let (rows, shape) = if shader == "reduce_rows" { (true, [3, 130, 1]) } else { (false, [2, 34, 7]) };
+        // The bits of numbers, with a NaN, infinities and zeros of both signs.
+        let len: usize = shape.iter().product();
+        let list: Vec<u32> = (1..=len as u32).map(|i| i.wrapping_mul(0x9E37_79B1) | 1).collect();
+        let numbers = (0..len).map(|i| match i {
+            5 => 0x7FC0_0000,
+            150 => 0x7F80_0000,
+            151 => 0xFF80_0000,
+            _ => list[i] & 0xBFFF_FFFE,
+        });
+        let numbers: Vec<u32> = numbers.collect();
+        (0..4).all(|operation| is_right(ctx, text, rows, shape, operation, &list))
+            && (2..4).all(|operation| keeps_keys(ctx, text, rows, shape, operation, &numbers))
+    });
+}
+
+const OPERATIONS: [Operation; 4] =
+    [Operation::Sum, Operation::Product, Operation::Smallest, Operation::Largest];
+
+fn kernel(ctx: &Context, text: &str, rows: bool, operation: usize, keys: bool) -> DynKernel {
+    let stem = if rows { "reduce_rows" } else { "reduce_columns" };
+    let source = ShaderSource::text(format!("{stem}.wgsl"), text.to_owned());
+    let source = source.with_type("T", u32::DTYPE).unwrap();
+    let overrides = [("OPERATION", operation as f64), ("KEYS", f64::from(keys)), ("WORKGROUP", 16.0)];
+    ctx.kernel_from_source(&source, stem, &overrides).unwrap()
+}
+
+/// Returns the results of the shares of 70 or 15 elements, and an element behind them.
+fn shares(
+    ctx: &Context,
+    kernel: &DynKernel,
+    rows: bool,
+    shape: [usize; 3],
+    identity: u32,
+    list: &[u32],
+) -> Vec<u32> {
+    let [outer, n, inner] = shape.map(|n| n as u32);
+    let share = if rows { 70 } else { 15 };
+    let parts = n.div_ceil(share);
+    let count = outer * parts * inner;
+    let queue = ctx.queue("q");
+    let (x, mut out) = (queue.array(list).unwrap(), queue.zeros::<u32, 1>([count as usize + 1]).unwrap());
+    // The grid has one row of workgroups more than the results need.
+    let launched = if rows {
+        let args = args![
+            n = n,
+            share = share,
+            in_row = parts,
+            shares = count,
+            identity = identity,
+            x = &x,
+            out = &mut out
+        ];
+        queue.launch_dyn(kernel, Grid::groups([2, count.div_ceil(2) + 1]), args)
+    } else {
+        let args = args![
+            n = n,
+            share = share,
+            in_column = parts,
+            inner = inner,
+            count = count,
+            identity = identity,
+            x = &x,
+            out = &mut out
+        ];
+        queue.launch_dyn(kernel, Grid::threads([count + 16]), args)
+    };
+    launched.unwrap();
+    queue.read(&out).wait().unwrap()
+}
+
+/// Returns the shares of a list in the order of the results.
+fn expected(rows: bool, shape: [usize; 3], list: &[u32], combine: impl Fn(&[u32]) -> u32) -> Vec<u32> {
+    let ([outer, n, inner], share) = (shape, if rows { 70 } else { 15 });
+    let mut results = Vec::new();
+    for o in 0..outer {
+        for start in (0..n).step_by(share) {
+            for i in 0..inner {
+                let part = (start..n.min(start + share)).map(|j| list[(o * n + j) * inner + i]);
+                results.push(combine(&part.collect::<Vec<_>>()));
+            }
+        }
+    }
+    results.push(0);
+    results
+}
+
+fn is_right(
+    ctx: &Context,
+    text: &str,
+    rows: bool,
+    shape: [usize; 3],
+    operation: usize,
+    list: &[u32],
+) -> bool {
+    let identity = [0, 1, u32::MAX, 0][operation];
+    let found = shares(ctx, &kernel(ctx, text, rows, operation, false), rows, shape, identity, list);
+    let combine = |part: &[u32]| host::reduce(part, [part.len()], OPERATIONS[operation], Axis(0)).unwrap()[0];
+    found == expected(rows, shape, list, combine)
+}
+
+fn keeps_keys(
+    ctx: &Context,
+    text: &str,
+    rows: bool,
+    shape: [usize; 3],
+    operation: usize,
+    list: &[u32],
+) -> bool {
+    let identity = [0, 1, u32::MAX, 0][operation];
+    let found = shares(ctx, &kernel(ctx, text, rows, operation, true), rows, shape, identity, list);
+    let combine = |part: &[u32]| {
+        let numbers: &[f32] = bytemuck::cast_slice(part);
+        host::reduce(numbers, [part.len()], OPERATIONS[operation], Axis(0)).unwrap()[0].to_bits()
+    };
+    found == expected(rows, shape, list, combine)
+}

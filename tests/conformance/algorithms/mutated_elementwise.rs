@@ -1,0 +1,153 @@
+//! A06: a mistake in the kernels of elementwise verbs is caught.
+
+use super::mutated::{Mistake, all_caught, mistake};
+use crate::common::{Case, Subject, case};
+use fencepost::algorithms::host;
+use fencepost::prelude::*;
+
+pub fn cases() -> Vec<Case> {
+    vec![case("a06_each_mistake_in_the_kernels_of_elementwise_verbs_is_caught", caught)]
+}
+
+const MISTAKES: &[Mistake] = &[
+    mistake("convert", "if i >= params.n { return; }", ""),
+    mistake("convert", "if magnitude == 0u { return 0u; }", ""),
+    mistake("convert", "lost > 0x80u ||", ""),
+    mistake("convert", "(kept & 1u) == 1u", "true"),
+    mistake("convert", "(kept & 1u) == 1u", "false"),
+    mistake("convert", "158u - zeros", "157u - zeros"),
+    mistake("convert", "if size > INFINITY { return 0u; }", ""),
+    mistake("convert", "if exponent < 127u { return 0u; }", ""),
+    mistake("convert", "if exponent > 158u { return most; }", ""),
+    mistake("convert", "if exponent < 150u", "if exponent < 149u"),
+    mistake("convert", "min(digits << (exponent - 150u), most)", "digits << (exponent - 150u)"),
+    mistake("convert", "~integer_of(bits, SIGN) + 1u", "integer_of(bits, SIGN)"),
+    mistake("convert", "integer_of(bits, ~SIGN)", "integer_of(bits, SIGN)"),
+    mistake("convert", "if negative { return 0u; }", ""),
+    mistake("convert", "TO == 2u && negative", "TO == 2u && !negative"),
+    mistake("convert", "if FROM != 2u && TO == 2u { return float_of(bits); }", ""),
+    mistake("limit", "if i >= params.n { return; }", ""),
+    mistake("limit", "if TYPE == 1u { return bits ^ SIGN; }", ""),
+    mistake("limit", "if bits == SIGN { return SIGN; }", ""),
+    mistake("limit", "select(SIGN, 0xFFFFFFFFu, (bits & SIGN) != 0u)", "SIGN"),
+    mistake("limit", "!is_nan(a) && ", ""),
+    mistake("limit", "!is_nan(b) && ", ""),
+    mistake("limit", "> INFINITY", ">= INFINITY"),
+    mistake("limit", "if is_less(params.high, bits) { return params.high; }", ""),
+    mistake("limit", "if is_less(bits, params.low) { return params.low; }", ""),
+    mistake("choose", "if i >= params.n { return; }", ""),
+    mistake("choose", "mask[i] != 0u", "mask[i] == 1u"),
+    mistake("choose", "out[i] = y[i]", "out[i] = x[i]"),
+];
+
+/// Counts the elements: not a multiple of the workgroup.
+const LEN: usize = 100;
+
+fn caught(s: &Subject) {
+    let numbers = [
+        0.0,
+        -0.0,
+        0.75,
+        -0.75,
+        1.0,
+        -1.5,
+        8_388_607.5,
+        12_345_678.0,
+        -33_554_436.0,
+        2_147_483_648.0,
+        -3e9,
+        3e9,
+        5e9,
+        1e20,
+        -1e20,
+        f32::INFINITY,
+        f32::NEG_INFINITY,
+        f32::NAN,
+        1e-40,
+    ];
+    let mut words: Vec<u32> = numbers.map(f32::to_bits).to_vec();
+    words.extend([
+        1,
+        2,
+        0x0100_0001,
+        0x0100_0003,
+        0x7FFF_FFFF,
+        0x7FFF_FFC0,
+        0xFFFF_FF81,
+        0xFFFF_FFFF,
+        0x8000_0000,
+    ]);
+    words.extend((words.len() as u32..LEN as u32).map(|i| i.wrapping_mul(0x9E37_79B1)));
+    all_caught(s, MISTAKES, |ctx, shader, text| match shader {
+        "convert" => (0..9).all(|which| converts(ctx, text, &words, which)),
+        "limit" => (0..3).all(|kind| limits(ctx, text, &words, kind)),
+        _ => chooses(ctx, text, &words),
+    });
+}
+
+/// Launches a kernel on more invocations than it has elements, with an element behind them.
+fn launched<'a>(
+    ctx: &Context,
+    text: &str,
+    entry: &str,
+    overrides: &[(&str, f64)],
+    args: impl FnOnce(&'a mut DeviceArray<u32>) -> Vec<fencepost::NamedArg<'a>>,
+    out: &'a mut DeviceArray<u32>,
+) -> Vec<u32> {
+    let kernel = ctx.kernel_from_with(text, entry, overrides).unwrap();
+    let (queue, result) = (ctx.queue("q"), out.handle());
+    queue.launch_dyn(&kernel, Grid::threads([LEN + 28]), args(out)).unwrap();
+    queue.read(&result).wait().unwrap()
+}
+
+fn converts(ctx: &Context, text: &str, words: &[u32], which: u32) -> bool {
+    let (from, to) = (which / 3, which % 3);
+    let (x, mut out) = (ctx.array(&[words, &[7; 28]].concat()).unwrap(), ctx.zeros([128]).unwrap());
+    let overrides = [("FROM", f64::from(from)), ("TO", f64::from(to))];
+    let args = |out| args![n = LEN as u32, x = &x, out = out].to_vec();
+    let found = launched(ctx, text, "convert", &overrides, args, &mut out);
+    let convert = |word: u32| {
+        let (float, signed) = (f32::from_bits(word), word as i32);
+        match (from, to) {
+            (2, 0) => host::cast(float),
+            (2, 1) => host::cast::<f32, i32>(float) as u32,
+            (1, 2) => host::cast::<i32, f32>(signed).to_bits(),
+            (0, 2) => host::cast::<u32, f32>(word).to_bits(),
+            _ => word,
+        }
+    };
+    let expected = words.iter().map(|&word| convert(word)).chain([0; 28]);
+    found == expected.collect::<Vec<_>>()
+}
+
+fn limits(ctx: &Context, text: &str, words: &[u32], kind: u32) -> bool {
+    let pairs = match kind {
+        0 => [[7, 0x9000_0000]; 4],
+        1 => [[-7_i32 as u32, 0x7FFF]; 4],
+        _ => [[-1.5, 1e9], [0.0, f32::INFINITY], [f32::NAN, -0.0], [-0.0, f32::NAN]]
+            .map(|pair| pair.map(f32::to_bits)),
+    };
+    pairs.into_iter().all(|[low, high]| {
+        let (x, mut out) = (ctx.array(&[words, &[7; 28]].concat()).unwrap(), ctx.zeros([128]).unwrap());
+        let args = |out| args![n = LEN as u32, low = low, high = high, x = &x, out = out].to_vec();
+        let found = launched(ctx, text, "limit", &[("TYPE", f64::from(kind))], args, &mut out);
+        let limit = |word: u32| match kind {
+            0 => host::clamp(word, low, high),
+            1 => host::clamp(word as i32, low as i32, high as i32) as u32,
+            _ => host::clamp(f32::from_bits(word), f32::from_bits(low), f32::from_bits(high)).to_bits(),
+        };
+        let expected = words.iter().map(|&word| limit(word)).chain([0; 28]);
+        found == expected.collect::<Vec<_>>()
+    })
+}
+
+fn chooses(ctx: &Context, text: &str, words: &[u32]) -> bool {
+    let x = ctx.array(&[words, &[7; 28]].concat()).unwrap();
+    let (y, mut out) = (ctx.full([128], 9_u32).unwrap(), ctx.zeros([128]).unwrap());
+    let mask: Vec<u32> = (0..128).map(|i| i % 3).collect();
+    let mask_array = ctx.array(&mask).unwrap();
+    let args = |out| args![n = LEN as u32, mask = &mask_array, x = &x, y = &y, out = out].to_vec();
+    let found = launched(ctx, text, "choose", &[], args, &mut out);
+    let expected = (0..LEN).map(|i| if mask[i] == 0 { 9 } else { words[i] }).chain([0; 28]);
+    found == expected.collect::<Vec<_>>()
+}
