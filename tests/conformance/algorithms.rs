@@ -3,6 +3,7 @@
 mod axis;
 mod elementwise;
 mod inner_product;
+mod map;
 mod mutated;
 mod mutated_axis;
 mod mutated_elementwise;
@@ -20,8 +21,16 @@ pub fn cases() -> Vec<Case> {
     let mutated =
         mutated.into_iter().map(|case| case.native_only("the case opens its own context on the CPU"));
     let mutated = mutated.collect();
-    [reduce::cases(), search::cases(), inner_product::cases(), axis::cases(), elementwise::cases(), mutated]
-        .concat()
+    [
+        reduce::cases(),
+        search::cases(),
+        inner_product::cases(),
+        axis::cases(),
+        elementwise::cases(),
+        map::cases(),
+        mutated,
+    ]
+    .concat()
 }
 
 /// Lists numbers of elements around the borders of workgroups and shares. The full suite has more of them.

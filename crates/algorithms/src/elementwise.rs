@@ -243,7 +243,7 @@ struct ChooseArgs<'a> {
 }
 
 /// Returns the error for an array whose shape differs from that of another one.
-fn same_shape<T: Element, U: Element, const D: usize>(
+pub(crate) fn same_shape<T: Element, U: Element, const D: usize>(
     first: &DeviceArray<T, D>,
     other: &DeviceArray<U, D>,
 ) -> Result<()> {
@@ -256,7 +256,7 @@ fn same_shape<T: Element, U: Element, const D: usize>(
 }
 
 /// Returns an array with one dimension.
-fn flat<T: Element, const D: usize>(x: &DeviceArray<T, D>) -> Result<DeviceArray<T>> {
+pub(crate) fn flat<T: Element, const D: usize>(x: &DeviceArray<T, D>) -> Result<DeviceArray<T>> {
     x.reshape([x.len()])
 }
 

@@ -20,9 +20,11 @@
 mod axis;
 mod count;
 mod elementwise;
+mod expression;
 mod grid;
 pub mod host;
 mod inner_product;
+mod map;
 mod passes;
 mod reduce;
 mod reducible;
@@ -34,11 +36,12 @@ pub use axis::{Axis, ReduceAxis};
 pub use count::Count;
 pub use elementwise::Elementwise;
 pub use inner_product::InnerProduct;
+pub use map::Map;
 pub use reduce::{Nan, Reduce};
 pub use reducible::{Operation, Reducible};
 pub use search::Search;
 
 /// Re-exports the traits with the verbs.
 pub mod prelude {
-    pub use crate::{Axis, Count, Elementwise, InnerProduct, Operation, Reduce, ReduceAxis, Search};
+    pub use crate::{Axis, Count, Elementwise, InnerProduct, Map, Operation, Reduce, ReduceAxis, Search};
 }

@@ -268,6 +268,13 @@ pub struct Excerpt {
     pub length: usize,
 }
 
+impl Excerpt {
+    /// Marks `length` bytes of a line from `column` on, counted from 1.
+    pub fn new(text: impl Into<String>, column: usize, length: usize) -> Self {
+        Self { text: text.into(), column, length }
+    }
+}
+
 impl fmt::Display for Excerpt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { text, column, length } = self;

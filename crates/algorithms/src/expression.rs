@@ -1,0 +1,154 @@
+//! Kernels that compute each element by an expression of the program.
+
+use fencepost_core::{CommandQueue, DynKernel, Error, Kind, Result, ShaderSource};
+use fencepost_kernels::{Error as KernelError, Excerpt};
+
+/// Stands for a file name in the messages about an expression.
+const LABEL: &str = "expression";
+/// Names the entry point of the kernels.
+const ENTRY: &str = "map_elements";
+
+/// Names a type of WGSL, and the value of an array of it in expressions.
+pub(crate) struct Input {
+    pub(crate) name: &'static str,
+    pub(crate) wgsl: String,
+}
+
+/// Compiles the kernel that computes each element of an array of type `out` by an expression of elements of other arrays.
+///
+/// The context returns the same kernel for the same text.
+pub(crate) fn compiled(
+    queue: &CommandQueue,
+    inputs: &[Input],
+    out: &str,
+    expression: &str,
+) -> Result<DynKernel> {
+    check(expression)?;
+    let (before, after) = texts(inputs, out);
+    let first = before.lines().count() + 1;
+    let source = ShaderSource::text(LABEL, format!("{before}\n{expression}\n{after}"));
+    queue.kernel_from_source(&source, ENTRY, &[]).map_err(|error| shown(error, expression, first))
+}
+
+/// Returns the text of the kernel before and after the expression.
+fn texts(inputs: &[Input], out: &str) -> (String, String) {
+    let mut arrays = String::new();
+    for (at, Input { name, wgsl }) in inputs.iter().enumerate() {
+        arrays += &format!("@group(0) @binding({}) var<storage, read> in_{name}: array<{wgsl}>;\n", at + 1);
+    }
+    let list = |of: fn(&Input) -> String| inputs.iter().map(of).collect::<Vec<_>>().join(", ");
+    let (parameters, elements) =
+        (list(|i| format!("{}: {}", i.name, i.wgsl)), list(|i| format!("in_{}[i]", i.name)));
+    let before = format!(
+        "//#use linear
+override WORKGROUP: u32 = 64;
+struct Params {{ n: u32 }}
+@group(0) @binding(0) var<uniform> params: Params;
+{arrays}@group(0) @binding({}) var<storage, read_write> out: array<{out}>;
+fn element({parameters}, i: u32) -> {out} {{ return (",
+        inputs.len() + 1
+    );
+    let after = format!(
+        "); }}
+@compute @workgroup_size(WORKGROUP)
+fn {ENTRY}(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {{
+    let i = linear_id(gid, groups, WORKGROUP);
+    if i >= params.n {{ return; }}
+    out[i] = element({elements}, i);
+}}
+"
+    );
+    (before, after)
+}
+
+/// Refuses a text that is more than one expression.
+fn check(expression: &str) -> Result<()> {
+    if expression.trim().is_empty() {
+        return Err(mistake(expression, 0, "the expression is empty: write one of WGSL, such as `x * 2.0`"));
+    }
+    let mut open = Vec::new();
+    let characters = expression.char_indices().zip(expression.chars().skip(1).map(Some).chain([None]));
+    for ((at, character), next) in characters {
+        match (character, next) {
+            (';' | '{' | '}' | '@', _) => {
+                let message =
+                    format!("`{character}` is not part of an expression: write a value of WGSL alone");
+                return Err(mistake(expression, at, message));
+            }
+            ('/', Some('/' | '*')) => {
+                return Err(mistake(expression, at, "an expression has no comment: remove it"));
+            }
+            ('(' | '[', _) => open.push((at, character)),
+            (')' | ']', _) => {
+                let pair = open.pop().map(|(_, opened)| (opened, character));
+                if !matches!(pair, Some(('(', ')') | ('[', ']'))) {
+                    return Err(mistake(expression, at, format!("`{character}` has no opening bracket")));
+                }
+            }
+            _ => {}
+        }
+    }
+    match open.pop() {
+        Some((at, bracket)) => Err(mistake(expression, at, format!("`{bracket}` has no closing bracket"))),
+        None => Ok(()),
+    }
+}
+
+/// Returns the error for the character at a byte of the expression.
+fn mistake(expression: &str, at: usize, message: impl Into<String>) -> Error {
+    let line = expression[..at].matches('\n').count();
+    let start = expression[..at].rfind('\n').map_or(0, |newline| newline + 1);
+    let text = expression.lines().nth(line).unwrap_or_default();
+    let column = at - start + 1;
+    let length = expression[at..].chars().next().map_or(1, char::len_utf8);
+    let (label, excerpt) = (LABEL.into(), Excerpt::new(text, column, length));
+    KernelError::Wgsl { label, line: line + 1, column, message: message.into(), excerpt }.into()
+}
+
+/// Returns an error of the compilation with the lines of the expression, which has the line `first` of the kernel. A mistake
+/// outside of it, such as a value of another type, is one of the whole expression.
+fn shown(error: Error, expression: &str, first: usize) -> Error {
+    let Kind::Kernel(KernelError::Wgsl { line, column, message, excerpt, .. }) = error.kind() else {
+        return error;
+    };
+    let (lines, message) = (expression.lines().count(), message.clone());
+    if (first..first + lines).contains(line) {
+        let (label, line, excerpt) = (LABEL.into(), line - first + 1, excerpt.clone());
+        return KernelError::Wgsl { label, line, column: *column, message, excerpt }.into();
+    }
+    let text = expression.lines().next().unwrap_or_default();
+    let excerpt = Excerpt::new(text, 1, text.len());
+    KernelError::Wgsl { label: LABEL.into(), line: 1, column: 1, message, excerpt }.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(expression: &str) -> String {
+        check(expression).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_text_that_is_more_than_an_expression_is_refused_at_its_place() {
+        assert!(check("select(x, -x, (x < 0.0)) + array<f32, 2>(1.0, 2.0)[i % 2u]\n * 3.0").is_ok());
+        for (text, place) in [
+            ("", "expression:1:1"),
+            (" \n ", "expression:1:1"),
+            ("x; x", "expression:1:2"),
+            ("x }", "expression:1:3"),
+            ("x)\n + (x", "expression:1:2"),
+            ("x +\n  (x", "expression:2:3"),
+            ("f(x]", "expression:1:4"),
+            ("x // twice", "expression:1:3"),
+            ("x /* twice */", "expression:1:3"),
+            ("ä @", "expression:1:4"),
+        ] {
+            assert!(refused(text).starts_with(place), "{text}: {}", refused(text));
+        }
+        assert_eq!(
+            refused("x +\n  x; x"),
+            "expression:2:4: `;` is not part of an expression: write a value of WGSL alone\n  |   x; x\n  |    ^"
+        );
+    }
+}

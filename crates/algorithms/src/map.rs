@@ -1,0 +1,111 @@
+//! Verbs that compute each element by an expression of the program.
+
+use crate::elementwise::{flat, same_shape};
+use crate::expression::{self, Input};
+use crate::reducible::Reducible;
+use crate::typed_kernel::value;
+use fencepost_core::{CommandQueue, DeviceArray, Element, Grid, IntoArg, Result};
+
+/// Computes each element of an array by an expression of WGSL, which the program passes as text.
+///
+/// In the expression, `x` is the element of the first array, `y` that of the second one, and `i` is the place of the element in
+/// C order, a `u32`. The value has the type of the elements of `out`: a comparison needs `u32(..)` or `select(..)`.
+///
+/// # Shape
+/// All arrays of a call have one shape, of any rank.
+///
+/// # Cost
+/// A verb takes one launch. It reads and writes each element once. The first call with an expression compiles a kernel. The
+/// context keeps the kernel for calls with the same expression and types.
+pub trait Map {
+    /// *Enqueues* `out[i]` = the value of an expression of `x` and `i`.
+    ///
+    /// # Errors
+    /// [`Kind::Kernel`](fencepost_core::Kind::Kernel) if the text is not one expression, or its value has another type: the
+    /// message shows the line of the expression and marks the mistake. [`Kind::Shape`](fencepost_core::Kind::Shape) if the
+    /// shapes differ; [`Kind::Padding`](fencepost_core::Kind::Padding) if an array is padded; the errors of a launch, and the
+    /// queue's own error.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::Map;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (x, mut y) = (ctx.array(&[1.0_f32, 2.0, 3.0])?, ctx.zeros::<f32, 1>([3])?);
+    /// queue.map(&x, "x * 2.0 + f32(i)", &mut y)?;
+    /// assert_eq!(queue.read(&y).wait()?, [2.0, 5.0, 8.0]);
+    ///
+    /// let error = queue.map(&x, "x * z", &mut y).unwrap_err();
+    /// assert!(error.to_string().ends_with("  | x * z\n  |     ^"), "{error}");
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn map<T: Reducible, U: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        expression: &str,
+        out: &mut DeviceArray<U, D>,
+    ) -> Result<()>;
+
+    /// *Enqueues* `out[i]` = the value of an expression of `x`, `y` and `i`.
+    ///
+    /// # Errors
+    /// Returns the errors of [`map`](Self::map).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::Map;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (x, y) = (ctx.array(&[1.0_f32, 2.0])?, ctx.array(&[3_u32, 1])?);
+    /// let mut out = ctx.zeros::<u32, 1>([2])?;
+    /// queue.zip(&x, &y, "select(y, 0u, x > 1.5)", &mut out)?;
+    /// assert_eq!(queue.read(&out).wait()?, [3, 0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn zip<T: Reducible, V: Reducible, U: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        y: &DeviceArray<V, D>,
+        expression: &str,
+        out: &mut DeviceArray<U, D>,
+    ) -> Result<()>;
+}
+
+impl Map for CommandQueue {
+    #[track_caller]
+    fn map<T: Reducible, U: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        expression: &str,
+        out: &mut DeviceArray<U, D>,
+    ) -> Result<()> {
+        same_shape(x, out)?;
+        let (x, mut out) = (flat(x)?, flat(out)?);
+        let kernel = expression::compiled(self, &[input::<T>("x")], &U::DTYPE.to_string(), expression)?;
+        let (n, grid) = (value("n", out.len() as u32), Grid::threads([out.len()]));
+        let (x, out) = ((Some("in_x".into()), (&x).into_arg()), (Some("out".into()), (&mut out).into_arg()));
+        self.launch_dyn(&kernel, grid, [n, x, out])
+    }
+
+    #[track_caller]
+    fn zip<T: Reducible, V: Reducible, U: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        y: &DeviceArray<V, D>,
+        expression: &str,
+        out: &mut DeviceArray<U, D>,
+    ) -> Result<()> {
+        same_shape(x, y)?;
+        same_shape(x, out)?;
+        let (x, y, mut out) = (flat(x)?, flat(y)?, flat(out)?);
+        let inputs = [input::<T>("x"), input::<V>("y")];
+        let kernel = expression::compiled(self, &inputs, &U::DTYPE.to_string(), expression)?;
+        let (n, grid) = (value("n", out.len() as u32), Grid::threads([out.len()]));
+        let (x, y) = ((Some("in_x".into()), (&x).into_arg()), (Some("in_y".into()), (&y).into_arg()));
+        self.launch_dyn(&kernel, grid, [n, x, y, (Some("out".into()), (&mut out).into_arg())])
+    }
+}
+
+fn input<T: Element>(name: &'static str) -> Input {
+    Input { name, wgsl: T::DTYPE.to_string() }
+}

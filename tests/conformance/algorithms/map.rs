@@ -1,0 +1,107 @@
+//! A01, A07: elements that are expressions of the program.
+
+use crate::common::{Case, Subject, case};
+use fencepost::algorithms::Map;
+use fencepost::prelude::*;
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("a01_a_refused_expression_enqueues_nothing", refused),
+        case("a01_expressions_in_a_graph_equal_those_of_a_queue", in_a_graph),
+        case("a07_each_element_is_the_value_of_the_expression", values),
+        case("a07_a_mistake_in_an_expression_is_shown_in_its_line", mistakes).host_side(),
+        case("a07_an_expression_writes_its_array_alone", guards),
+    ]
+}
+
+fn values(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let mut rng = fastrand::Rng::with_seed(51);
+    for len in [0, 1, 63, 64, 65, 257, 10_007] {
+        let [x, y] = [(); 2].map(|()| (0..len).map(|_| rng.u32(..)).collect::<Vec<u32>>());
+        let [x_array, y_array] = [&x, &y].map(|list| queue.array(list).unwrap());
+        let mut out = queue.empty::<u32, 1>([len]).unwrap();
+        queue.map(&x_array, "(x ^ 0x5555u) * 3u + i", &mut out).unwrap();
+        let expected = x.iter().zip(0..).map(|(x, i)| (x ^ 0x5555).wrapping_mul(3).wrapping_add(i));
+        assert_eq!(queue.read(&out).wait().unwrap(), expected.collect::<Vec<u32>>());
+        queue.zip(&x_array, &y_array, "select(x, y, (i & 1u) == 1u)", &mut out).unwrap();
+        let expected = (0..len).map(|i| if i % 2 == 1 { y[i] } else { x[i] });
+        assert_eq!(queue.read(&out).wait().unwrap(), expected.collect::<Vec<u32>>());
+        // Three types, in three dimensions.
+        let shape = [1, len, 1];
+        let mut halves = queue.empty::<f32, 3>(shape).unwrap();
+        let small: Vec<i32> = x.iter().map(|x| (x >> 12) as i32 - 0x8_0000).collect();
+        let small = queue.array(&small).unwrap().reshape(shape).unwrap();
+        let y_array = y_array.reshape(shape).unwrap();
+        queue.zip(&small, &y_array, "f32(x) * 0.5\n + f32(y & 1u)", &mut halves).unwrap();
+        let half = |(x, y): (&u32, &u32)| ((x >> 12) as i32 - 0x8_0000) as f32 * 0.5 + (y & 1) as f32;
+        let expected: Vec<f32> = x.iter().zip(&y).map(half).collect();
+        assert_eq!(queue.read(&halves).wait().unwrap(), expected);
+    }
+}
+
+fn mistakes(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let (x, mut out) = (queue.full([4], 1.0_f32).unwrap(), queue.full([4], 2.0_f32).unwrap());
+    for (expression, place, end) in [
+        ("x * z", "expression:1:5: ", "  | x * z\n  |     ^"),
+        ("x +\n  2u", "expression:", "^"),
+        ("x *\n  sqrt(z)", "expression:2:8: ", "  |   sqrt(z)\n  |        ^"),
+        ("x > 1.0", "expression:1:1: ", "  | x > 1.0\n  | ^^^^^^^"),
+        ("x; return x", "expression:1:2: ", "  | x; return x\n  |  ^"),
+        ("x) + (x", "expression:1:2: ", "  | x) + (x\n  |  ^"),
+        ("x y", "expression:1:3: ", "  | x y\n  |   ^"),
+        ("", "expression:1:1: ", "^"),
+    ] {
+        let error = queue.map(&x, expression, &mut out).unwrap_err();
+        assert!(matches!(error.kind(), Kind::Kernel(_)), "{error}");
+        let text = error.to_string();
+        assert!(text.starts_with(place) && text.ends_with(end), "{expression}\n{text}");
+    }
+    assert_eq!(queue.read(&out).wait().unwrap(), [2.0; 4]);
+}
+
+fn refused(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let (x, mut out) = (queue.full([10], 1_u32).unwrap(), queue.full([9], 2_u32).unwrap());
+    let error = queue.map(&x, "x", &mut out).unwrap_err();
+    assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+    let error = queue.zip(&x, &out, "x", &mut x.handle()).unwrap_err();
+    assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+    let error = queue.map(&x, "x + 1u", &mut x.handle()).unwrap_err();
+    assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
+    let error = queue.map(&x, "x", &mut queue.zeros_padded::<u32, 1>([10], [12]).unwrap()).unwrap_err();
+    assert!(matches!(error.kind(), Kind::Padding { .. }), "{error}");
+    let mut foreign = s.ctx().queue("other").zeros::<u32, 1>([10]).unwrap();
+    let error = queue.map(&x, "x", &mut foreign).unwrap_err();
+    assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+    assert_eq!(queue.read(&x).wait().unwrap(), [1; 10]);
+    assert_eq!(queue.read(&out).wait().unwrap(), [2; 9]);
+}
+
+fn in_a_graph(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let mut x = queue.zeros::<u32, 1>([100]).unwrap();
+    let (mut y, mut out) = (queue.zeros::<u32, 1>([100]).unwrap(), queue.zeros::<u32, 1>([100]).unwrap());
+    let (graph, ()) = queue
+        .capture(|c| {
+            c.map(&x, "x * x", &mut y)?;
+            c.zip(&x, &y, "x + y", &mut out)
+        })
+        .unwrap();
+    for round in 0..3_u32 {
+        let list: Vec<u32> = (0..100).map(|i| i * 7 + round).collect();
+        queue.upload(&list, &mut x).unwrap();
+        queue.replay(&graph).unwrap();
+        let expected: Vec<u32> = list.iter().map(|x| x * x + x).collect();
+        assert_eq!(queue.read(&out).wait().unwrap(), expected, "round {round}");
+    }
+}
+
+fn guards(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let (x, out) = (queue.full([100], 3_u32).unwrap(), queue.full([256], 9_u32).unwrap());
+    queue.map(&x, "x + 1u", &mut out.slice(64..164).unwrap()).unwrap();
+    let expected = [vec![9; 64], vec![4; 100], vec![9; 92]].concat();
+    assert_eq!(queue.read(&out).wait().unwrap(), expected);
+}
