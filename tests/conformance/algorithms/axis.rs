@@ -31,11 +31,19 @@ fn shapes() -> Vec<[usize; 3]> {
         [257, 3, 4],
         [1, 1024, 3],
         [1, 1025, 3],
-        [2, 1, 16_384],
-        [1, 2, 16_385],
+        [1, 1, 16_384],
+        [1, 1, 16_385],
     ];
     if full() {
-        shapes.extend([[1, 1, 40_000], [3, 5, 4097], [20_000, 2, 1], [65_537, 1, 65], [1, 100_000, 2]]);
+        shapes.extend([
+            [2, 1, 16_384],
+            [1, 2, 16_385],
+            [1, 1, 40_000],
+            [3, 5, 4097],
+            [20_000, 2, 1],
+            [65_537, 1, 65],
+            [1, 100_000, 2],
+        ]);
     }
     shapes
 }
@@ -57,8 +65,9 @@ fn result<T: Reducible, const D: usize>(
 fn integers(s: &Subject) {
     fn of<T: Reducible + Debug>(queue: &CommandQueue, list: &[T], shape: [usize; 3]) {
         let x = queue.array(list).unwrap().reshape(shape).unwrap();
+        let operations = if full() || list.len() < 2000 { &ALL } else { &ALL[..1] };
         for axis in 0..3 {
-            for operation in ALL {
+            for &operation in operations {
                 let expected = host::reduce(list, shape, operation, Axis(axis)).unwrap();
                 assert_eq!(
                     result(queue, &x, operation, axis),
@@ -118,7 +127,7 @@ fn extremes(s: &Subject) {
     let queue = s.ctx().queue("q");
     let mut rng = fastrand::Rng::with_seed(33);
     let special = [0, 0x8000_0000, 1, 0x7F80_0000, 0xFF80_0000, 0x7FC0_0000, 0xFFFF_FFFF, 0x3F80_0000];
-    for shape in [[3, 70, 1], [4, 3, 5], [1, 1030, 2], [1, 2, 16_390]] {
+    for shape in [[3, 70, 1], [4, 3, 5], [1, 1030, 2], [1, 1, 16_390]] {
         let words: Vec<u32> = (0..shape.iter().product())
             .map(|_| if rng.u32(..40) == 0 { special[rng.usize(..8)] } else { rng.u32(1 << 28..3 << 28) })
             .collect();
