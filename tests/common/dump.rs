@@ -48,6 +48,14 @@ pub fn pending(ctx: &Context, label: &str) -> u64 {
     before.rsplit(' ').next().and_then(|number| number.parse().ok()).expect("a number")
 }
 
+/// Returns the stamp of the last command of a queue, as the state shows it.
+pub fn enqueued(ctx: &Context, label: &str) -> u64 {
+    let line = of_queue(&ctx.state_dump(), label).expect("a queue of this label");
+    let counts = line.split_once("completed ").expect("a queue has a count").1;
+    let last = counts.split([' ', ',']).nth(2);
+    last.and_then(|number| number.parse().ok()).expect("a number")
+}
+
 /// Returns `true` if every enqueued command is planned.
 pub fn is_planned(ctx: &Context) -> bool {
     ctx.state_dump()

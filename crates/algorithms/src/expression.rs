@@ -8,6 +8,10 @@ const LABEL: &str = "expression";
 /// Names the entry point of the kernels.
 const ENTRY: &str = "map_elements";
 
+/// Begins the names of the arrays in the text. An expression must not name them: it would read elements that other invocations
+/// write.
+pub(crate) const HIDDEN: &str = "fencepost_";
+
 /// Names a type of WGSL, and the value of an array of it in expressions.
 pub(crate) struct Input {
     pub(crate) name: &'static str,
@@ -34,17 +38,18 @@ pub(crate) fn compiled(
 fn texts(inputs: &[Input], out: &str) -> (String, String) {
     let mut arrays = String::new();
     for (at, Input { name, wgsl }) in inputs.iter().enumerate() {
-        arrays += &format!("@group(0) @binding({}) var<storage, read> in_{name}: array<{wgsl}>;\n", at + 1);
+        arrays +=
+            &format!("@group(0) @binding({}) var<storage, read> {HIDDEN}{name}: array<{wgsl}>;\n", at + 1);
     }
     let list = |of: fn(&Input) -> String| inputs.iter().map(of).collect::<Vec<_>>().join(", ");
     let (parameters, elements) =
-        (list(|i| format!("{}: {}", i.name, i.wgsl)), list(|i| format!("in_{}[i]", i.name)));
+        (list(|i| format!("{}: {}", i.name, i.wgsl)), list(|i| format!("{HIDDEN}{}[i]", i.name)));
     let before = format!(
         "//#use linear
 override WORKGROUP: u32 = 64;
 struct Params {{ n: u32 }}
 @group(0) @binding(0) var<uniform> params: Params;
-{arrays}@group(0) @binding({}) var<storage, read_write> out: array<{out}>;
+{arrays}@group(0) @binding({}) var<storage, read_write> {HIDDEN}out: array<{out}>;
 fn element({parameters}, i: u32) -> {out} {{ return (",
         inputs.len() + 1
     );
@@ -54,7 +59,7 @@ fn element({parameters}, i: u32) -> {out} {{ return (",
 fn {ENTRY}(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {{
     let i = linear_id(gid, groups, WORKGROUP);
     if i >= params.n {{ return; }}
-    out[i] = element({elements}, i);
+    {HIDDEN}out[i] = element({elements}, i);
 }}
 "
     );
@@ -87,6 +92,9 @@ fn check(expression: &str) -> Result<()> {
             }
             _ => {}
         }
+    }
+    if let Some(at) = expression.find(HIDDEN) {
+        return Err(mistake(expression, at, format!("names that begin with `{HIDDEN}` are reserved")));
     }
     match open.pop() {
         Some((at, bracket)) => Err(mistake(expression, at, format!("`{bracket}` has no closing bracket"))),
@@ -143,6 +151,7 @@ mod tests {
             ("x // twice", "expression:1:3"),
             ("x /* twice */", "expression:1:3"),
             ("ä @", "expression:1:4"),
+            ("x + fencepost_out[i + 1u]", "expression:1:5"),
         ] {
             assert!(refused(text).starts_with(place), "{text}: {}", refused(text));
         }

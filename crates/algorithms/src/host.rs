@@ -156,18 +156,18 @@ pub fn reduce<T: Reducible, const D: usize>(
     axis: Axis,
 ) -> Option<Vec<T>> {
     let n = *shape.get(axis.0)?;
-    if shape.iter().product::<usize>() != x.len() {
+    let count = |axes: &[usize]| axes.iter().try_fold(1_usize, |all, &n| all.checked_mul(n));
+    if count(&shape)? != x.len() {
         return None;
     }
-    let outer: usize = shape[..axis.0].iter().product();
-    let inner: usize = shape[axis.0 + 1..].iter().product();
+    let (outer, inner) = (count(&shape[..axis.0])?, count(&shape[axis.0 + 1..])?);
     let combined = |list: Vec<T>| match operation {
         Operation::Sum => Some(sum(&list)),
         Operation::Product => Some(prod(&list)),
         Operation::Smallest | Operation::Largest => T::extreme(&list, operation, Nan::Propagate),
     };
     let column = |at: usize| (0..n).map(|i| x[(at / inner * n + i) * inner + at % inner]).collect();
-    (0..outer * inner).map(|at| combined(column(at))).collect()
+    (0..outer.checked_mul(inner)?).map(|at| combined(column(at))).collect()
 }
 
 /// Returns an element converted as the operator `as` does.

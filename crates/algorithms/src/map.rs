@@ -5,6 +5,7 @@ use crate::expression::{self, Input};
 use crate::reducible::Reducible;
 use crate::typed_kernel::value;
 use fencepost_core::{CommandQueue, DeviceArray, Element, Grid, IntoArg, Result};
+use std::borrow::Cow;
 
 /// Computes each element of an array by an expression of WGSL, which the program passes as text.
 ///
@@ -83,7 +84,7 @@ impl Map for CommandQueue {
         let (x, mut out) = (flat(x)?, flat(out)?);
         let kernel = expression::compiled(self, &[input::<T>("x")], &U::DTYPE.to_string(), expression)?;
         let (n, grid) = (value("n", out.len() as u32), Grid::threads([out.len()]));
-        let (x, out) = ((Some("in_x".into()), (&x).into_arg()), (Some("out".into()), (&mut out).into_arg()));
+        let (x, out) = ((array_name("x"), (&x).into_arg()), (array_name("out"), (&mut out).into_arg()));
         self.launch_dyn(&kernel, grid, [n, x, out])
     }
 
@@ -101,11 +102,16 @@ impl Map for CommandQueue {
         let inputs = [input::<T>("x"), input::<V>("y")];
         let kernel = expression::compiled(self, &inputs, &U::DTYPE.to_string(), expression)?;
         let (n, grid) = (value("n", out.len() as u32), Grid::threads([out.len()]));
-        let (x, y) = ((Some("in_x".into()), (&x).into_arg()), (Some("in_y".into()), (&y).into_arg()));
-        self.launch_dyn(&kernel, grid, [n, x, y, (Some("out".into()), (&mut out).into_arg())])
+        let (x, y) = ((array_name("x"), (&x).into_arg()), (array_name("y"), (&y).into_arg()));
+        self.launch_dyn(&kernel, grid, [n, x, y, (array_name("out"), (&mut out).into_arg())])
     }
 }
 
 fn input<T: Element>(name: &'static str) -> Input {
     Input { name, wgsl: T::DTYPE.to_string() }
+}
+
+/// Returns the name of an array in the text of a kernel.
+fn array_name(name: &str) -> Option<Cow<'static, str>> {
+    Some(format!("{}{name}", expression::HIDDEN).into())
 }

@@ -89,8 +89,10 @@ impl<'t, 'a> NeedGraph<'t, 'a> {
             first.into_iter().filter_map(|name| self.names.get(name).copied()).collect();
         let mut reached = HashSet::new();
         while let Some(at) = open.pop() {
-            if reached.insert(self.declarations[at].name.text) {
-                open.extend(self.declarations[at].rest.iter().filter_map(|token| self.names.get(token.text)));
+            let Declaration { name, attributes, rest, .. } = self.declarations[at];
+            if reached.insert(name.text) {
+                let mentioned = attributes.iter().chain(rest);
+                open.extend(mentioned.filter_map(|token| self.names.get(token.text)));
             }
         }
         reached
@@ -240,6 +242,16 @@ mod tests {
         assert_eq!(message(&kernel(others, "out[0] = N;"), &[("N", 0.0)]), None);
         let needed = message(&kernel(others, "out[0] = p;"), &[("N", 0.0)]);
         assert!(needed.is_some_and(|text| text.contains("k.wgsl:4:76")));
+    }
+
+    #[test]
+    fn a_declaration_that_only_an_attribute_names_is_needed() {
+        let text = "override N: u32 = 1; override WIDTH: u32 = 64; const AT = 0;
+                    @group(0) @binding(AT) var<storage, read_write> out: array<u32>;
+                    @compute @workgroup_size(WIDTH) fn k() { out[0] = 7u / N; }";
+        let found = message(text, &[("N", 0.0), ("WIDTH", 32.0)]).unwrap_or_default();
+        assert!(found.contains("`N` = 0") && found.contains("k.wgsl:3:"), "{found}");
+        assert_eq!(message(text, &[("N", 2.0)]), None);
     }
 
     #[test]

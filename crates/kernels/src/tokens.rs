@@ -24,6 +24,8 @@ impl Token<'_> {
 pub(crate) struct Declaration<'t, 'a> {
     /// Is the byte at which the attributes begin, or the keyword.
     pub(crate) start: usize,
+    /// Holds the tokens of the attributes.
+    pub(crate) attributes: &'t [Token<'a>],
     pub(crate) keyword: Token<'a>,
     pub(crate) name: Token<'a>,
     /// Holds the tokens between the keyword and the last one.
@@ -43,11 +45,12 @@ pub(crate) fn declarations<'t, 'a>(tokens: &'t [Token<'a>]) -> Vec<Declaration<'
             _ => {}
         }
         if open == 0 && matches!(token.text, ";" | "}") {
-            let start = tokens[std::mem::replace(&mut first, at + 1)].at;
+            let first = std::mem::replace(&mut first, at + 1);
             let Some(keyword) = keyword.take() else { continue };
-            let rest = &tokens[keyword + 1..at];
+            let (attributes, rest) = (&tokens[first..keyword], &tokens[keyword + 1..at]);
+            let (start, end) = (tokens[first].at, token.end());
             let declared =
-                |name| Declaration { start, keyword: tokens[keyword], name, rest, end: token.end() };
+                |name| Declaration { start, attributes, keyword: tokens[keyword], name, rest, end };
             declarations.extend(name(rest).map(declared));
         }
     }

@@ -1,15 +1,16 @@
 //! A01, A02: reductions of whole arrays.
 
 use super::lengths;
-use crate::common::{Case, Subject, case};
+use crate::common::{Case, Subject, case, dump};
 use fencepost::algorithms::{Nan, Reduce, Reducible, host};
 use fencepost::prelude::*;
-use fencepost::{Kind, Number, SameBits};
+use fencepost::{Kind, Number, Policy, SameBits};
 use std::fmt::Debug;
 
 pub fn cases() -> Vec<Case> {
     vec![
         case("a01_a_refused_reduction_enqueues_nothing", refused),
+        case("a01_a_reduction_with_a_hazard_enqueues_nothing", hazard),
         case("a01_reductions_in_a_graph_on_two_forks_equal_those_of_a_queue", in_a_graph),
         case("a01_a_reduction_comes_in_the_order_of_its_queue", in_order),
         case("a02_sums_and_products_of_integers_wrap_and_are_exact", integers),
@@ -187,6 +188,23 @@ fn refused(s: &Subject) {
     assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
     assert_eq!(queue.read(&out).wait().unwrap(), [5.0]);
     assert_eq!(queue.read(&x).wait().unwrap(), [1.0; 100]);
+}
+
+/// The last of two launches would be refused, because its queue does not come after the write of `out`.
+fn hazard(s: &Subject) {
+    let ctx = s.ctx_with(Policy::Checked);
+    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    let (x, mut out) = (one.zeros::<f32, 1>([20_000]).unwrap(), one.full([1], 5.0_f32).unwrap());
+    two.wait_for_queue(&one).unwrap();
+    one.fill(&mut out, 6.0).unwrap();
+    let before = dump::enqueued(&ctx, "two");
+    let error = two.sum(&x, &mut out).unwrap_err();
+    assert!(matches!(error.kind(), Kind::Hazard { .. }), "{error}");
+    assert_eq!(dump::enqueued(&ctx, "two"), before);
+    two.wait_for_queue(&one).unwrap();
+    two.sum(&x, &mut out).unwrap();
+    assert_ne!(dump::enqueued(&ctx, "two"), before);
+    assert_eq!(two.read(&out).wait().unwrap(), [0.0]);
 }
 
 /// Enqueues reductions on a queue and on a fork of it. The sum of the fork becomes part of the array.

@@ -10,7 +10,7 @@ thread_local! {
     static DEVICES: RefCell<Vec<DeviceNumber>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Lists the waits of all threads that execute functions: the device of a function, and the device that the function waits
+/// Lists the waits without a limit of all threads that execute functions: the device of a function, and the device that the function waits
 /// for. It is a lock of `std` in loom models too, since a static needs a constant initializer. No other lock is taken while
 /// it is held.
 static FUNCTION_WAITS: Mutex<Vec<(DeviceNumber, DeviceNumber)>> = Mutex::new(Vec::new());
@@ -55,12 +55,12 @@ pub(crate) fn is_any_set() -> bool {
 pub(crate) struct FunctionWait(Vec<(DeviceNumber, DeviceNumber)>);
 
 impl FunctionWait {
-    /// Records the wait of this thread for `device`. Returns `None` if the wait can never end, because the device waits for
-    /// a device whose function this thread executes.
-    pub(crate) fn begin(device: DeviceNumber) -> Option<Self> {
+    /// Records the wait of this thread for `device`, unless the wait has a limit. Returns `None` if the wait can never end,
+    /// because the thread executes a function of the device, or the device waits for one whose function the thread executes.
+    pub(crate) fn begin(device: DeviceNumber, is_endless: bool) -> Option<Self> {
         DEVICES.with_borrow(|own| {
-            if own.is_empty() {
-                return Some(Self::default());
+            if own.is_empty() || !is_endless {
+                return (!own.contains(&device)).then(Self::default);
             }
             let mut waits = FUNCTION_WAITS.lock().unwrap_or_else(PoisonError::into_inner);
             if leads_to(&waits, device, own) {

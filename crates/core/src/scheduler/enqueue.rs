@@ -65,6 +65,14 @@ impl Engine {
         Ok(stamp)
     }
 
+    /// Checks a work as [`enqueue`](Self::enqueue) does, and enqueues nothing.
+    #[cold]
+    pub(crate) fn check_only(&self, by: Admission, work: &Work) -> Result<()> {
+        let state = self.lock();
+        state.check(by.slot)?;
+        state.check_work(by, work)
+    }
+
     /// Enqueues the works of one call: all of them or, if one is refused, none. No other command comes between them. A
     /// command that is ordered after one of them is ordered after all of them.
     pub(crate) fn enqueue_all_or_none(&self, by: Admission, works: Works) -> Result<()> {

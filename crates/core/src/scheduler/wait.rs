@@ -169,7 +169,7 @@ impl Engine {
             }
             let is_own = !matches!(target, WaitTarget::User(_));
             if is_own && function.is_none() {
-                function = self.begin_function_wait();
+                function = self.begin_function_wait(deadline);
                 if function.is_none() {
                     let error = wait_in_kernel(&state, target);
                     self.unlock(state);
@@ -208,8 +208,9 @@ impl Engine {
 
     /// Records a wait of this thread for the device if the thread executes a host function. Returns `None` if the wait can
     /// never end.
-    fn begin_function_wait(&self) -> Option<FunctionWait> {
-        self.device.number_for_functions().map_or_else(|| Some(FunctionWait::default()), FunctionWait::begin)
+    fn begin_function_wait(&self, deadline: Deadline) -> Option<FunctionWait> {
+        let begin = |device| FunctionWait::begin(device, deadline.is_endless());
+        self.device.number_for_functions().map_or_else(|| Some(FunctionWait::default()), begin)
     }
 
     /// Returns the result of the target, or the loss of the device. If there is neither, plans the target, unless a

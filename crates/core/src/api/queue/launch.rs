@@ -34,7 +34,7 @@ impl<F> SameKernel<F> for F {}
 impl CommandQueue {
     /// *Enqueues* a launch of `kernel` over `grid`.
     ///
-    /// References in `args` are buffers, and values are parameters. An empty grid enqueues nothing. The policy does not
+    /// References in `args` are buffers, and values are parameters. An empty grid enqueues nothing, after the same checks. The policy does not
     /// order bytes that the kernel's entry point never touches. `#[derive(KernelArgs)]` makes a struct an argument
     /// struct; the crate `fencepost` has an example.
     ///
@@ -120,7 +120,7 @@ impl CommandQueue {
         let by = Admission { slot, what, at };
         gather.complete(&grid, at)?;
         if gather.launch.is_empty() {
-            return Ok(());
+            return self.owner().engine().check_only(by, &Work::Launch(gather.launch));
         }
         self.owner().engine().enqueue(by, Work::Launch(gather.launch)).map(|_| ())
     }

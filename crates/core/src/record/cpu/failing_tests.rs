@@ -430,6 +430,30 @@ fn of_functions_that_wait_for_each_others_devices_one_has_an_error() {
 }
 
 #[test]
+fn a_wait_with_a_limit_in_a_host_function_ends_no_wait_of_another_one() {
+    let [first, second] = [context(LIMIT, false), context(LIMIT, false)];
+    let both_run = Arc::new(Barrier::new(2));
+    let (results, of_functions) = channel();
+    for (ctx, next, limit) in [(&first, &second, Some(Duration::from_millis(50))), (&second, &first, None)] {
+        let held = Mutex::new(Some((next.clone(), both_run.clone(), results.clone())));
+        launch_function(ctx, move || {
+            let Some((next, both_run, results)) = held.lock().expect("one call").take() else { return };
+            both_run.wait();
+            let waits = next.synchronize();
+            let waited = match limit {
+                Some(limit) => waits.wait_timeout(limit).map(|done| done.is_some()),
+                None => waits.wait().map(|()| true),
+            };
+            results.send((limit.is_some(), waited)).expect("the test receives");
+        });
+    }
+    for _ in 0..2 {
+        let (has_limit, waited) = of_functions.recv_timeout(Duration::from_secs(60)).expect("each wait ends");
+        assert_eq!(waited.expect("each wait can end"), !has_limit);
+    }
+}
+
+#[test]
 fn a_host_function_may_drop_the_last_handle_of_its_context() {
     let ctx = context(LIMIT, false);
     let (go, told) = channel::<()>();
