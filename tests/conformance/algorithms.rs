@@ -7,16 +7,23 @@ mod map;
 mod mutated;
 mod mutated_axis;
 mod mutated_elementwise;
+mod mutated_scan;
 mod mutated_shares;
 mod reduce;
+mod scan;
 mod search;
 
 use crate::common::full::full;
 use crate::common::{Case, host_side};
 
 pub fn cases() -> Vec<Case> {
-    let mutated =
-        [mutated::cases(), mutated_shares::cases(), mutated_axis::cases(), mutated_elementwise::cases()];
+    let mutated = [
+        mutated::cases(),
+        mutated_shares::cases(),
+        mutated_axis::cases(),
+        mutated_elementwise::cases(),
+        mutated_scan::cases(),
+    ];
     let mutated = host_side(mutated.concat());
     let mutated =
         mutated.into_iter().map(|case| case.native_only("the case opens its own context on the CPU"));
@@ -28,6 +35,7 @@ pub fn cases() -> Vec<Case> {
         axis::cases(),
         elementwise::cases(),
         map::cases(),
+        scan::cases(),
         mutated,
     ]
     .concat()

@@ -3,6 +3,7 @@
 use crate::axis::Axis;
 use crate::reduce::Nan;
 use crate::reducible::{Operation, Reducible};
+use crate::scan::Scan;
 
 /// Returns the sum. Integers wrap, and the sum of no elements is 0. The order of the additions differs from that of a
 /// device, and so does the rounding of floats.
@@ -46,6 +47,31 @@ pub fn min<T: Reducible>(x: &[T], nan: Nan) -> Option<T> {
 /// ```
 pub fn max<T: Reducible>(x: &[T], nan: Nan) -> Option<T> {
     T::extreme(x, Operation::Largest, nan)
+}
+
+/// Returns each element combined with all elements before it. If a number is a NaN, the smallest and the largest number from
+/// there on are NaNs.
+///
+/// # Example
+/// ```
+/// use fencepost::algorithms::{Operation, Scan, host};
+/// assert_eq!(host::scan(&[3_u32, 1, 4], Scan::inclusive(Operation::Sum)), [3, 4, 8]);
+/// ```
+pub fn scan<T: Reducible>(x: &[T], scan: Scan<T>) -> Vec<T> {
+    let mut running = scan.initial();
+    let next = |&element: &T| {
+        let before = running;
+        running = combined(scan.operation, running, element);
+        if scan.exclusive { before } else { running }
+    };
+    x.iter().map(next).collect()
+}
+
+/// Returns two elements combined. A NaN makes a NaN.
+fn combined<T: Reducible>(operation: Operation, a: T, b: T) -> T {
+    let extreme = || T::extreme(&[a, b], operation, Nan::Propagate);
+    let extreme = operation.needs_an_element().then(extreme).flatten();
+    extreme.unwrap_or_else(|| T::combined(operation, a, b))
 }
 
 /// Returns the place of the smallest element, or `None` of no elements. The first of equal elements is the result, and so is

@@ -28,6 +28,7 @@ mod map;
 mod passes;
 mod reduce;
 mod reducible;
+mod scan;
 mod search;
 mod shares;
 mod typed_kernel;
@@ -39,9 +40,12 @@ pub use inner_product::InnerProduct;
 pub use map::Map;
 pub use reduce::{Nan, Reduce};
 pub use reducible::{Operation, Reducible};
+pub use scan::{PrefixScan, Scan};
 pub use search::Search;
 
 /// Re-exports the traits with the verbs.
 pub mod prelude {
-    pub use crate::{Axis, Count, Elementwise, InnerProduct, Map, Operation, Reduce, ReduceAxis, Search};
+    pub use crate::{
+        Axis, Count, Elementwise, InnerProduct, Map, Operation, PrefixScan, Reduce, ReduceAxis, Scan, Search,
+    };
 }

@@ -61,6 +61,9 @@ pub mod recipes {}
 #[doc = include_str!("../guide/reductions.md")]
 pub mod reductions {}
 
+#[doc = include_str!("../guide/scans.md")]
+pub mod scans {}
+
 #[doc = include_str!("../guide/several_devices.md")]
 pub mod several_devices {}
 

@@ -36,6 +36,8 @@ const BUILTINS: &[(&str, &str)] = shaders![
     "reduce_columns.wgsl",
     "reduce_rows.wgsl",
     "saxpy.wgsl",
+    "scan.wgsl",
+    "scan_in_place.wgsl",
     "spin.wgsl",
 ];
 
@@ -53,7 +55,7 @@ pub fn builtins() -> &'static [(&'static str, &'static str)] {
 /// Holds the text of a shader, with the files that it uses.
 ///
 /// A line `//#use name` appends a snippet once, wherever the line stands: `lib/name.wgsl` beside the shader, else a
-/// built-in one (`blake3`, `lcg`, `linear`, `number_keys`, `packed`). A line `//#use "path.wgsl"` appends a file; its
+/// built-in one (`blake3`, `lcg`, `linear`, `number_keys`, `packed`, `scan_share`). A line `//#use "path.wgsl"` appends a file; its
 /// path is relative to the folder of the file with the line. Errors name the lines of the files. A cycle of files that
 /// use each other is an error.
 ///

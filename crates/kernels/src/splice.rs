@@ -15,6 +15,7 @@ const SNIPPETS: &[(&str, &str)] = &[
     ("linear", include_str!("../shaders/lib/linear.wgsl")),
     ("number_keys", include_str!("../shaders/lib/number_keys.wgsl")),
     ("packed", include_str!("../shaders/lib/packed.wgsl")),
+    ("scan_share", include_str!("../shaders/lib/scan_share.wgsl")),
 ];
 
 /// Holds the path and the text of a file of the program. The path is relative to the folder where the main file's path
@@ -385,7 +386,7 @@ mod tests {
     fn a_missing_snippet_or_file_is_an_error_with_its_line() {
         assert_eq!(
             refused("\n//#use nothing", &[]),
-            "a.wgsl:2: there is no snippet `nothing`; there are `blake3`, `lcg`, `linear`, `number_keys`, `packed`, and no file `lib/nothing.wgsl`"
+            "a.wgsl:2: there is no snippet `nothing`; there are `blake3`, `lcg`, `linear`, `number_keys`, `packed`, `scan_share`, and no file `lib/nothing.wgsl`"
         );
         assert_eq!(
             refused("//#use \"b.wgsl\"", &[("c/b.wgsl", "")]),

@@ -38,6 +38,8 @@ fn the_builtin_kernels_have_no_mistake() {
             "reduce_columns.wgsl" => (&[30, 7, 5, 3, 45, 0], vec![words(270), numbers(45)]),
             "reduce_rows.wgsl" => (&[100, 70, 2, 5, 0], vec![words(300), numbers(5)]),
             "saxpy.wgsl" => (&[2], vec![words(300), words(300)]),
+            "scan.wgsl" => (&[300, 70, 0, 0], vec![words(300), numbers(5), words(300), numbers(1)]),
+            "scan_in_place.wgsl" => (&[300, 70, 0, 0], vec![numbers(5), words(300), numbers(1)]),
             "spin.wgsl" => (&[10], vec![numbers(300)]),
             other => panic!("{other} has no arguments here"),
         };

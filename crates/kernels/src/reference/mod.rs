@@ -189,6 +189,8 @@ mod tests {
         "reduce",
         "reduce_columns",
         "reduce_rows",
+        "scan",
+        "scan_in_place",
     ];
 
     #[test]

@@ -439,7 +439,7 @@ fn a_wait_with_a_limit_in_a_host_function_ends_no_wait_of_another_one() {
         launch_function(ctx, move || {
             let Some((next, both_run, results)) = held.lock().expect("one call").take() else { return };
             both_run.wait();
-            let waits = next.synchronize();
+            let mut waits = next.synchronize();
             let waited = match limit {
                 Some(limit) => waits.wait_timeout(limit).map(|done| done.is_some()),
                 None => waits.wait().map(|()| true),

@@ -1,0 +1,311 @@
+//! Scans: each element combined with all elements before it.
+
+use crate::elementwise::{flat, same_shape};
+use crate::passes::one_element;
+use crate::reduce::Nan;
+use crate::reducible::sealed::Combine;
+use crate::reducible::{Operation, Reducible};
+use crate::shares::Shares;
+use crate::typed_kernel::{compiled, value};
+use fencepost_core::{CommandQueue, DeviceArray, DynKernel, Element, Grid, IntoArg, Result, Scalar};
+
+/// Describes a scan: the operation, the value before the first element, and whether an element is part of its own result.
+///
+/// # Example
+/// ```
+/// use fencepost::algorithms::{Operation, Scan, host};
+/// let x = [3, 1, 4];
+/// assert_eq!(host::scan(&x, Scan::inclusive(Operation::Sum)), [3, 4, 8]);
+/// assert_eq!(host::scan(&x, Scan::exclusive(Operation::Sum)), [0, 3, 4]);
+/// assert_eq!(host::scan(&x, Scan::exclusive(Operation::Sum).from(10)), [10, 13, 14]);
+/// ```
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Scan<T> {
+    pub(crate) operation: Operation,
+    pub(crate) exclusive: bool,
+    initial: Option<T>,
+}
+
+impl<T: Reducible> Scan<T> {
+    /// Combines each element with all elements before it.
+    pub fn inclusive(operation: Operation) -> Self {
+        Self { operation, exclusive: false, initial: None }
+    }
+
+    /// Combines all elements before each element. The first result is the initial value: 0 for sums, 1 for products, and for
+    /// the smallest (largest) element the greatest (least) value of the type, which is infinite for `f32`.
+    pub fn exclusive(operation: Operation) -> Self {
+        Self { operation, exclusive: true, initial: None }
+    }
+
+    /// Sets the initial value, with which all elements are combined.
+    pub fn from(mut self, initial: T) -> Self {
+        self.initial = Some(initial);
+        self
+    }
+
+    /// Returns the value before the first element.
+    pub(crate) fn initial(&self) -> T {
+        self.initial.unwrap_or_else(|| T::identity(self.operation))
+    }
+}
+
+/// Combines each element of an array with all elements before it.
+///
+/// An array of any shape is scanned as a whole, in C order.
+///
+/// # Cost
+/// Up to 16,384 elements take one launch. More elements take three, with up to 2,051 words of scratch memory, and each element
+/// is read twice and written once.
+///
+/// # Error bound
+/// Integers are exact and wrap, and so is the smallest and the largest number. The error of a sum of `f32` is at most `d u`
+/// times the sum of the magnitudes up to the element, with `d` = 80 + n / 2^19 for n elements. `u` is 2^-24 on a device that
+/// rounds to the nearest number. The relative error of a product of `f32` is at most about n times 2^-23.
+///
+/// # Determinism
+/// The order of the operations depends on the number of elements alone, so one device and driver give the same bits in each
+/// run. In contrast to a loop on the host, a sum of `f32` may be smaller than the one before it although no element is negative,
+/// because the device rounds the two in different orders.
+///
+/// # Source
+/// One launch reduces shares of the array, one scans the results, and one scans the shares from there: reduce-then-scan, as in
+/// Duane Merrill and Michael Garland, *Single-pass Parallel Prefix Scan with Decoupled Look-back*, 2016, section 3. A tile of a
+/// share is scanned as in W. Daniel Hillis and Guy L. Steele, *Data Parallel Algorithms*, 1986.
+pub trait PrefixScan {
+    /// *Enqueues* the scan of `x` to `out`. If a number is a NaN, the smallest and the largest number from there on are NaNs.
+    ///
+    /// # Errors
+    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if the shapes differ; [`Kind::Padding`](fencepost_core::Kind::Padding) if an
+    /// array is padded; the errors of a launch, and the queue's own error.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::{Operation, PrefixScan, Scan};
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (x, mut out) = (ctx.array(&[3_u32, 1, 4, 1])?, ctx.zeros([4])?);
+    /// queue.scan(&x, &mut out, Scan::inclusive(Operation::Sum))?;
+    /// assert_eq!(queue.read(&out).wait()?, [3, 4, 8, 9]);
+    /// queue.scan(&x, &mut out, Scan::exclusive(Operation::Largest))?;
+    /// assert_eq!(queue.read(&out).wait()?, [0, 3, 3, 4]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn scan<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        out: &mut DeviceArray<T, D>,
+        scan: Scan<T>,
+    ) -> Result<()>;
+
+    /// *Enqueues* a scan as [`scan`](Self::scan) does, and writes the initial value combined with all elements to `total`, an
+    /// array of one element.
+    ///
+    /// # Errors
+    /// Returns the errors of [`scan`](Self::scan), and [`Kind::Shape`](fencepost_core::Kind::Shape) if `total` has not one
+    /// element.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::{Operation, PrefixScan, Scan};
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (lengths, mut starts, mut total) = (ctx.array(&[3_u32, 1, 4])?, ctx.zeros([3])?, ctx.zeros([1])?);
+    /// queue.scan_with_total(&lengths, &mut starts, &mut total, Scan::exclusive(Operation::Sum))?;
+    /// assert_eq!(queue.read(&starts).wait()?, [0, 3, 4]);
+    /// assert_eq!(queue.read(&total).wait()?, [8]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn scan_with_total<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        out: &mut DeviceArray<T, D>,
+        total: &mut DeviceArray<T>,
+        scan: Scan<T>,
+    ) -> Result<()>;
+
+    /// *Enqueues* the scan of an array to the array itself.
+    ///
+    /// # Errors
+    /// Returns the errors of [`scan`](Self::scan).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::{Operation, PrefixScan, Scan};
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let mut x = ctx.array(&[2.0_f32, -1.0, 0.5])?;
+    /// queue.scan_in_place(&mut x, Scan::inclusive(Operation::Product).from(10.0))?;
+    /// assert_eq!(queue.read(&x).wait()?, [20.0, -20.0, -10.0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn scan_in_place<T: Reducible, const D: usize>(
+        &self,
+        x: &mut DeviceArray<T, D>,
+        scan: Scan<T>,
+    ) -> Result<()>;
+}
+
+impl PrefixScan for CommandQueue {
+    #[track_caller]
+    fn scan<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        out: &mut DeviceArray<T, D>,
+        scan: Scan<T>,
+    ) -> Result<()> {
+        same_shape(x, out)?;
+        enqueue(self, &flat(x)?, Some(flat(out)?), None, scan)
+    }
+
+    #[track_caller]
+    fn scan_with_total<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        out: &mut DeviceArray<T, D>,
+        total: &mut DeviceArray<T>,
+        scan: Scan<T>,
+    ) -> Result<()> {
+        same_shape(x, out)?;
+        enqueue(self, &flat(x)?, Some(flat(out)?), Some(one_element(total)?), scan)
+    }
+
+    #[track_caller]
+    fn scan_in_place<T: Reducible, const D: usize>(
+        &self,
+        x: &mut DeviceArray<T, D>,
+        scan: Scan<T>,
+    ) -> Result<()> {
+        enqueue(self, &flat(x)?, None, None, scan)
+    }
+}
+
+/// Enqueues a scan to `out`, or of `x` to itself.
+#[track_caller]
+fn enqueue<T: Reducible>(
+    queue: &CommandQueue,
+    x: &DeviceArray<T>,
+    out: Option<DeviceArray<T>>,
+    total: Option<DeviceArray<T>>,
+    scan: Scan<T>,
+) -> Result<()> {
+    if x.is_empty() {
+        return total.map_or(Ok(()), |mut total| queue.fill(&mut total, scan.initial()));
+    }
+    let operation = scan.operation;
+    if operation.needs_an_element() && T::DTYPE.scalar() == Some(Scalar::F32) {
+        // Numbers become keys, so that a device compares no NaN.
+        let key = |number: T| number_key(number.to_word(), operation == Operation::Largest);
+        let values = Values {
+            identity: u32::identity(operation),
+            least: key(T::identity(operation)),
+            initial: key(scan.initial()),
+        };
+        let arrays = Arrays { x: x.cast_bits(), out: out.map(|out| out.cast_bits()) };
+        let total = total.map(|total| total.cast_bits());
+        return scan_shares(queue, x, arrays, total, scan, values, |partials| partials.cast_bits());
+    }
+    let identity = T::identity(operation);
+    let values = Values { identity, least: identity, initial: scan.initial() };
+    let arrays = Arrays { x: x.handle(), out };
+    scan_shares(queue, x, arrays, total, scan, values, |partials| partials.handle())
+}
+
+/// Holds the arrays of a scan as those of the kernel's type.
+struct Arrays<U: Element> {
+    x: DeviceArray<U>,
+    /// Is `None` if the results replace the elements.
+    out: Option<DeviceArray<U>>,
+}
+
+/// Holds the values that a scan begins with.
+#[derive(Clone, Copy)]
+struct Values<U> {
+    /// Changes nothing, and stands for elements behind the last one.
+    identity: U,
+    /// Changes no number, and is one itself.
+    least: U,
+    /// Is the value before the first element.
+    initial: U,
+}
+
+/// Enqueues the launches of a scan of at least one element: one, or three with the combined shares between them.
+#[track_caller]
+fn scan_shares<T: Reducible, U: Reducible>(
+    queue: &CommandQueue,
+    elements: &DeviceArray<T>,
+    mut arrays: Arrays<U>,
+    total: Option<DeviceArray<U>>,
+    scan: Scan<T>,
+    values: Values<U>,
+    of_kernel: impl Fn(&DeviceArray<T>) -> DeviceArray<U>,
+) -> Result<()> {
+    let shares = Shares::of(elements.len());
+    let keys = T::DTYPE != U::DTYPE;
+    let kernel = |in_place: bool, exclusive: bool, carried: bool| {
+        let stem = if in_place { "scan_in_place" } else { "scan" };
+        let numbers = [keys, exclusive, carried].map(f64::from);
+        let overrides = [
+            ("OPERATION", scan.operation.number()),
+            ("KEYS", numbers[0]),
+            ("EXCLUSIVE", numbers[1]),
+            ("CARRIED", numbers[2]),
+        ];
+        compiled::<U>(queue, stem, &overrides)
+    };
+    let in_place = arrays.out.is_none();
+    let tiles = kernel(in_place, scan.exclusive, shares.count > 1)?;
+    let mut total = total.map_or_else(|| queue.empty([1]), Ok)?;
+    let carries = queue.empty([shares.count])?;
+    if shares.count == 1 {
+        return launch(queue, &tiles, shares, &mut arrays, &carries, &mut total, values);
+    }
+    let (reduce, spine) = (T::kernel(queue, scan.operation, Nan::Propagate)?, kernel(false, true, false)?);
+    // A launch without workgroups enqueues nothing: it refuses what the last launch would refuse.
+    launch(queue, &tiles, Shares { count: 0, ..shares }, &mut arrays, &carries, &mut total, values)?;
+    let mut partials = queue.empty([shares.count])?;
+    T::launch(queue, &reduce, scan.operation, shares, elements, &mut partials)?;
+    let mut sums = Arrays { x: of_kernel(&partials), out: Some(carries.handle()) };
+    let (unused, mut all) = (queue.empty([1])?, queue.empty([1])?);
+    let from_least = Values { initial: values.least, ..values };
+    launch(queue, &spine, Shares::one(shares.count), &mut sums, &unused, &mut all, from_least)?;
+    launch(queue, &tiles, shares, &mut arrays, &carries, &mut total, values)
+}
+
+/// Enqueues a launch that scans each share.
+#[track_caller]
+fn launch<U: Reducible>(
+    queue: &CommandQueue,
+    kernel: &DynKernel,
+    shares: Shares,
+    arrays: &mut Arrays<U>,
+    carries: &DeviceArray<U>,
+    total: &mut DeviceArray<U>,
+    values: Values<U>,
+) -> Result<()> {
+    let [n, share] = [shares.elements, shares.share].map(|n| n as u32);
+    let mut args = vec![
+        value("n", n),
+        value("share", share),
+        value("identity", values.identity),
+        value("initial", values.initial),
+        (Some("carries".into()), carries.into_arg()),
+        (Some("total".into()), total.into_arg()),
+    ];
+    match &mut arrays.out {
+        Some(out) => {
+            args.push((Some("x".into()), (&arrays.x).into_arg()));
+            args.push((Some("out".into()), out.into_arg()));
+        }
+        None => args.push((Some("x".into()), (&mut arrays.x).into_arg())),
+    }
+    queue.launch_dyn(kernel, Grid::groups([shares.count]), args)
+}
+
+/// Returns the key of a number, as the snippet `number_keys` does.
+fn number_key(bits: u32, largest: bool) -> u32 {
+    if f32::from_bits(bits).is_nan() {
+        return if largest { u32::MAX } else { 0 };
+    }
+    if bits >> 31 == 1 { !bits } else { bits | 1 << 31 }
+}

@@ -1,0 +1,34 @@
+// scan: out[i] = an initial value and the elements of x up to i, combined by an operation; total[0] = all of them
+//
+// Shape      x, out: at least n elements; carries: one element for each share, if CARRIED; total: at least one element
+// Dispatch   one workgroup per share, along x; the last share may be shorter, and none is empty
+// Workgroup  [WORKGROUP, 1, 1], a power of two
+// Barriers   as scan_share
+// Tolerance  as scan_share
+//#use number_keys
+//#use scan_share
+override WORKGROUP: u32 = 256;
+override OPERATION: u32 = 0;                // 0: sum, 1: product, 2: smallest, 3: largest; the last two for integers
+override KEYS: u32 = 0;                     // 1: the elements are bits of f32, of which the smallest or largest is wanted
+override EXCLUSIVE: u32 = 0;                // 1: an element is not combined into its own result
+override CARRIED: u32 = 0;                  // 1: carries has the combined elements before each share
+alias T = f32;                              // f32 | i32 | u32: replaced on the host's request
+struct Params { n: u32, share: u32, identity: T, initial: T }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> x: array<T>;
+@group(0) @binding(2) var<storage, read> carries: array<T>;
+@group(0) @binding(3) var<storage, read_write> out: array<T>;
+@group(0) @binding(4) var<storage, read_write> total: array<T>;
+
+fn load(i: u32) -> T { return x[i]; }
+
+fn store(i: u32, value: T) { out[i] = value; }
+
+fn carry(g: u32) -> T { return of_bits(carries[g]); }
+
+fn keep(value: T) { total[0] = value; }
+
+@compute @workgroup_size(WORKGROUP)
+fn scan(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group: vec3<u32>) {
+    scan_share(group.x, lane);
+}

@@ -1,0 +1,216 @@
+//! A08: a mistake in the kernels of scans is caught.
+
+use super::mutated::{Mistake, all_caught, mistake};
+use crate::common::{Case, Subject, case};
+use fencepost::algorithms::{Operation, Reducible, Scan, host};
+use fencepost::prelude::*;
+use fencepost::{DynKernel, ShaderSource};
+
+pub fn cases() -> Vec<Case> {
+    vec![case("a08_each_mistake_in_the_kernels_of_scans_is_caught", caught)]
+}
+
+const MISTAKES: &[Mistake] = &[
+    mistake("scan", "return of_bits(carries[g]);", "return carries[g];"),
+    mistake("scan", "return of_bits(carries[g]);", "return of_bits(carries[0]);"),
+    mistake("scan", "total[0] = value;", ""),
+    mistake("scan", "return x[i];", "return x[i + 1u];"),
+    mistake("scan", "out[i] = value;", "out[i + 1u] = value;"),
+    mistake("scan", "scan_share(group.x, lane)", "scan_share(0u, lane)"),
+    mistake("scan", "scan_share(group.x, lane)", "scan_share(group.x, lane / 2u)"),
+    mistake("scan_in_place", "return of_bits(carries[g]);", "return carries[g];"),
+    mistake("scan_in_place", "return of_bits(carries[g]);", "return of_bits(carries[0]);"),
+    mistake("scan_in_place", "total[0] = value;", ""),
+    mistake("scan_in_place", "return x[i];", "return x[i + 1u];"),
+    mistake("scan_in_place", "x[i] = value;", "x[i + 1u] = value;"),
+    mistake("scan_in_place", "scan_share(group.x, lane)", "scan_share(0u, lane)"),
+    // The rest is in the snippet of both kernels.
+    mistake("scan", "return a * b;", "return a + b;"),
+    mistake("scan", "return max(a, b);", "return min(a, b);"),
+    mistake("scan", "OPERATION == 3u)", "OPERATION == 2u)"),
+    mistake("scan", "return bitcast<T>(number_bits(bitcast<u32>(value)));", "return value;"),
+    mistake("scan", "first + lane * PER", "first + lane"),
+    mistake("scan", "if start + k < end { values", "if start + k <= end { values"),
+    mistake("scan", "if start + k < end { values", "if true { values"),
+    mistake("scan", "values[k] = params.identity", "values[k] = T(1)"),
+    mistake("scan", "total = combined(total, values[k]);", "total = values[k];"),
+    mistake("scan", "    workgroupBarrier();\n    parts[lane] = total;", "    parts[lane] = total;"),
+    mistake("scan", "        workgroupBarrier();\n        var part", "        var part"),
+    mistake(
+        "scan",
+        "        workgroupBarrier();\n        parts[lane] = part;",
+        "        parts[lane] = part;",
+    ),
+    mistake("scan", "    workgroupBarrier();\n    var running", "    var running"),
+    mistake("scan", "distance < WORKGROUP", "distance < WORKGROUP / 2u"),
+    mistake("scan", "distance *= 2u", "distance *= 4u"),
+    mistake("scan", "lane >= distance", "lane > distance"),
+    mistake("scan", "combined(parts[lane - distance], part)", "part"),
+    mistake("scan", "combined(before, parts[lane - 1u])", "parts[lane - 1u]"),
+    mistake("scan", "combined(before, parts[lane - 1u])", "combined(before, parts[lane])"),
+    mistake("scan", "combined(running, values[k])", "values[k]"),
+    mistake("scan", "if start + k < end { store", "if start + k <= end { store"),
+    mistake("scan", "select(next, running, EXCLUSIVE == 1u)", "select(running, next, EXCLUSIVE == 1u)"),
+    mistake("scan", "        running = next;", ""),
+    mistake("scan", "combined(before, parts[WORKGROUP - 1u])", "parts[WORKGROUP - 1u]"),
+    mistake("scan", "combined(before, parts[WORKGROUP - 1u])", "combined(before, parts[0])"),
+    mistake("scan", "g * params.share", "0u"),
+    mistake("scan", "min(params.n, first + params.share)", "first + params.share"),
+    mistake("scan", "min(params.n, first + params.share)", "params.n"),
+    mistake("scan", "combined(params.initial, carry(g))", "carry(g)"),
+    mistake("scan", "tile += WORKGROUP * PER", "tile += WORKGROUP"),
+    mistake("scan", "end == params.n", "g == 0u"),
+];
+
+fn caught(s: &Subject) {
+    all_caught(s, MISTAKES, |ctx, shader, text| {
+        let list: Vec<u32> = (1..=ELEMENTS as u32 + 1).map(|i| i.wrapping_mul(0x9E37_79B1) | 1).collect();
+        // The bits of numbers, with infinities of both signs and a NaN.
+        let numbers = list.iter().enumerate().map(|(i, bits)| match i {
+            250 => 0x7F80_0000,
+            900 => 0xFF80_0000,
+            1300 => 0x7FC0_0000,
+            _ => bits & 0xBFFF_FFFE,
+        });
+        let numbers: Vec<u32> = numbers.collect();
+        (0..4).all(|operation| {
+            [false, true].into_iter().all(|exclusive| {
+                let kernel = |keys| kernel(ctx, shader, text, operation, keys, exclusive);
+                is_right(ctx, &kernel(false), shader, operation, exclusive, &list)
+                    && (operation < 2
+                        || keeps_keys(ctx, &kernel(true), shader, operation, exclusive, &numbers))
+            })
+        })
+    });
+}
+
+const OPERATIONS: [Operation; 4] =
+    [Operation::Sum, Operation::Product, Operation::Smallest, Operation::Largest];
+/// Counts the elements: two shares and a half.
+const ELEMENTS: usize = 1500;
+/// Counts the elements of a share: two tiles and a part of one.
+const SHARE: usize = 600;
+/// Lists the combined elements before each share, as numbers and as words.
+const CARRIES: [f32; 3] = [3.0e-5, 2.0e-5, 4.0e-5];
+
+fn kernel(
+    ctx: &Context,
+    shader: &str,
+    text: &str,
+    operation: usize,
+    keys: bool,
+    exclusive: bool,
+) -> DynKernel {
+    let source = ShaderSource::text(format!("{shader}.wgsl"), text.to_owned());
+    let source = source.with_type("T", u32::DTYPE).unwrap();
+    let overrides = [
+        ("OPERATION", operation as f64),
+        ("KEYS", f64::from(keys)),
+        ("EXCLUSIVE", f64::from(exclusive)),
+        ("CARRIED", 1.0),
+        ("WORKGROUP", 16.0),
+    ];
+    ctx.kernel_from_source(&source, shader, &overrides).unwrap()
+}
+
+/// Returns the results, the element behind them, and the total.
+fn results(
+    ctx: &Context,
+    kernel: &DynKernel,
+    shader: &str,
+    [identity, initial]: [u32; 2],
+    list: &[u32],
+) -> (Vec<u32>, u32) {
+    let (n, share) = (ELEMENTS as u32, SHARE as u32);
+    let queue = ctx.queue("q");
+    let carries = queue.array(&CARRIES.map(f32::to_bits)).unwrap();
+    let (mut x, mut total) = (queue.array(list).unwrap(), queue.zeros::<u32, 1>([1]).unwrap());
+    let mut out = queue.array(list).unwrap();
+    let grid = Grid::groups([ELEMENTS.div_ceil(SHARE)]);
+    let launched = if shader == "scan" {
+        let args = args![
+            n = n,
+            share = share,
+            identity = identity,
+            initial = initial,
+            x = &x,
+            carries = &carries,
+            out = &mut out,
+            total = &mut total
+        ];
+        queue.launch_dyn(kernel, grid, args)
+    } else {
+        let args = args![
+            n = n,
+            share = share,
+            identity = identity,
+            initial = initial,
+            x = &mut x,
+            carries = &carries,
+            total = &mut total
+        ];
+        queue.launch_dyn(kernel, grid, args)
+    };
+    launched.unwrap();
+    let out = if shader == "scan" { out } else { x };
+    (queue.read(&out).wait().unwrap(), queue.read(&total).wait().unwrap()[0])
+}
+
+/// Returns the results of the host for all shares, and the total.
+fn expected<T: Reducible>(
+    operation: usize,
+    exclusive: bool,
+    initial: T,
+    carries: [T; 3],
+    list: &[T],
+) -> (Vec<T>, T) {
+    let operation = OPERATIONS[operation];
+    let mut all = Vec::new();
+    let mut total = initial;
+    for (share, carry) in list[..ELEMENTS].chunks(SHARE).zip(carries) {
+        let before = host::scan(&[initial, carry], Scan::inclusive(operation))[1];
+        let inclusive = host::scan(share, Scan::inclusive(operation).from(before));
+        total = inclusive[share.len() - 1];
+        let scan =
+            if exclusive { host::scan(share, Scan::exclusive(operation).from(before)) } else { inclusive };
+        all.extend(scan);
+    }
+    (all, total)
+}
+
+/// Returns `true` if the results of integers are right, and the element behind them stays.
+fn is_right(
+    ctx: &Context,
+    kernel: &DynKernel,
+    shader: &str,
+    operation: usize,
+    exclusive: bool,
+    list: &[u32],
+) -> bool {
+    let identity = [0, 1, u32::MAX, 0][operation];
+    let initial = [7, 3, 0xF000_0000, 5][operation];
+    let (found, total) = results(ctx, kernel, shader, [identity, initial], list);
+    let (mut all, of_all) = expected(operation, exclusive, initial, CARRIES.map(f32::to_bits), list);
+    all.push(list[ELEMENTS]);
+    found == all && total == of_all
+}
+
+/// Returns `true` if the smallest or the largest numbers so far are right.
+fn keeps_keys(
+    ctx: &Context,
+    kernel: &DynKernel,
+    shader: &str,
+    operation: usize,
+    exclusive: bool,
+    numbers: &[u32],
+) -> bool {
+    let smallest = OPERATIONS[operation] == Operation::Smallest;
+    // The keys of the infinities.
+    let (identity, key) = if smallest { (u32::MAX, 0xFF80_0000) } else { (0, 0x007F_FFFF) };
+    let initial = if smallest { f32::INFINITY } else { f32::NEG_INFINITY };
+    let (found, total) = results(ctx, kernel, shader, [identity, key], numbers);
+    let list: &[f32] = bytemuck::cast_slice(numbers);
+    let (all, of_all) = expected(operation, exclusive, initial, CARRIES, list);
+    found[..ELEMENTS].iter().zip(all).all(|(found, number)| *found == number.to_bits())
+        && total == of_all.to_bits()
+}

@@ -1,0 +1,197 @@
+//! A01, A08: scans.
+
+use super::lengths;
+use crate::common::full::full;
+use crate::common::{Case, Subject, case};
+use fencepost::algorithms::{Operation, PrefixScan, Reducible, Scan, host};
+use fencepost::prelude::*;
+use std::fmt::Debug;
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("a01_a_refused_scan_enqueues_nothing", refused),
+        case("a01_a_scan_in_a_graph_equals_that_of_a_queue", in_a_graph),
+        case("a08_scans_of_integers_are_exact", integers),
+        case("a08_scans_of_floats_are_within_their_bounds", floats),
+        case("a08_the_smallest_and_largest_numbers_so_far_are_exact_and_keep_nans", extremes),
+        case("a08_a_scan_of_no_elements_has_the_initial_value_as_its_total", none),
+        case("a08_a_scan_writes_its_results_alone", guards),
+    ]
+}
+
+const ALL: [Operation; 4] = [Operation::Sum, Operation::Product, Operation::Smallest, Operation::Largest];
+
+/// Returns the elements and the total of a scan to another array, and the elements of a scan in place.
+fn results<T: Reducible>(queue: &CommandQueue, x: &DeviceArray<T>, scan: Scan<T>) -> (Vec<T>, T, Vec<T>) {
+    let (mut out, mut total, mut own) =
+        (queue.empty([x.len()]).unwrap(), queue.empty([1]).unwrap(), queue.empty([x.len()]).unwrap());
+    queue.scan_with_total(x, &mut out, &mut total, scan).unwrap();
+    queue.copy(x, &mut own).unwrap();
+    queue.scan_in_place(&mut own, scan).unwrap();
+    let total = queue.read(&total).wait().unwrap()[0];
+    (queue.read(&out).wait().unwrap(), total, queue.read(&own).wait().unwrap())
+}
+
+fn integers(s: &Subject) {
+    fn of<T: Reducible + Debug>(queue: &CommandQueue, list: &[T], operation: Operation) {
+        let x = queue.array(list).unwrap();
+        for scan in
+            [Scan::inclusive(operation), Scan::exclusive(operation), Scan::exclusive(operation).from(list[0])]
+        {
+            let mut expected = host::scan(list, scan);
+            let (found, total, in_place) = results(queue, &x, scan);
+            assert!(found == expected, "{scan:?} of {} elements", list.len());
+            assert!(in_place == expected, "{scan:?} in place of {} elements", list.len());
+            // The element behind the last one has the total as its exclusive result.
+            expected = host::scan(&[list, &list[..1]].concat(), scan);
+            let at = if scan == Scan::inclusive(operation) { list.len() - 1 } else { list.len() };
+            assert_eq!(total, expected[at], "{scan:?} of {} elements", list.len());
+        }
+    }
+    let queue = s.ctx().queue("q");
+    let mut rng = fastrand::Rng::with_seed(41);
+    for (at, len) in lengths().into_iter().enumerate() {
+        // Odd factors keep the product from 0.
+        let list: Vec<u32> = (0..len).map(|_| rng.u32(..) | 1).collect();
+        let operations = if full() || len < 1000 { &ALL[..] } else { &ALL[at % 4..][..1] };
+        for &operation in operations {
+            match at % 2 {
+                0 => of::<u32>(&queue, &list, operation),
+                _ => of::<i32>(&queue, bytemuck::cast_slice(&list), operation),
+            }
+        }
+    }
+}
+
+fn floats(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let mut rng = fastrand::Rng::with_seed(42);
+    for len in lengths() {
+        let list: Vec<f32> = (0..len).map(|_| (rng.f32() - 0.5) * [1.0, 1e6][rng.usize(..2)]).collect();
+        let x = queue.array(&list).unwrap();
+        let (found, total, in_place) = results(&queue, &x, Scan::inclusive(Operation::Sum).from(3.0));
+        let depth = 80.0 + len as f64 / 2_f64.powi(19);
+        let (mut exact, mut sizes) = (3.0, 3.0);
+        for (i, element) in list.iter().enumerate() {
+            exact += f64::from(*element);
+            sizes += f64::from(element.abs());
+            let bound = depth * 2_f64.powi(-24) * sizes;
+            let error = (f64::from(found[i]) - exact).abs();
+            assert!(error <= bound, "element {i} of {len}: an error of {error}, more than {bound}");
+        }
+        assert!((f64::from(total) - exact).abs() <= depth * 2_f64.powi(-24) * sizes);
+        assert_eq!(found, in_place, "the order of the operations is the same");
+    }
+    let x = queue.array(&[1.5_f32, 2.0, -0.5, 4.0]).unwrap();
+    let (found, total, _) = results(&queue, &x, Scan::exclusive(Operation::Product));
+    assert_eq!((&found[..], total), (&[1.0, 1.5, 3.0, -1.5][..], -6.0));
+}
+
+fn extremes(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let mut rng = fastrand::Rng::with_seed(43);
+    let special = [0, 0x8000_0000, 1, 0x7F80_0000, 0xFF80_0000, 0x3F80_0000, 0xBF80_0000, 0x7FC0_0000];
+    let same = |a: f32, b: f32| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
+    for (len, nan) in [(1, false), (255, true), (5000, false), (5000, true), (20_000, false), (20_000, true)]
+    {
+        let mut words: Vec<u32> = (0..len)
+            .map(|_| if rng.u32(..40) == 0 { special[rng.usize(..7)] } else { rng.u32(1 << 28..3 << 28) })
+            .collect();
+        if nan {
+            words[len * 3 / 4] = special[7];
+        }
+        let list: &[f32] = bytemuck::cast_slice(&words);
+        let x = queue.array(&words).unwrap().cast_bits::<f32>();
+        for operation in [Operation::Smallest, Operation::Largest] {
+            for scan in [Scan::inclusive(operation), Scan::exclusive(operation)] {
+                let expected = host::scan(list, scan);
+                let (found, total, in_place) = results(&queue, &x, scan);
+                let all = |found: &[f32]| found.iter().zip(&expected).all(|(a, b)| same(*a, *b));
+                assert!(all(&found) && all(&in_place), "{scan:?} of {len} numbers");
+                let last = host::scan(list, Scan::inclusive(operation))[len - 1];
+                assert!(same(total, last), "{scan:?}: {total}, {last}");
+            }
+        }
+    }
+    let x = queue.array(&[2.0_f32, 5.0]).unwrap();
+    let (found, ..) = results(&queue, &x, Scan::inclusive(Operation::Smallest).from(f32::NAN));
+    assert!(found.iter().all(|number| number.is_nan()));
+}
+
+fn none(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let x = queue.empty::<u32, 1>([0]).unwrap();
+    let (found, total, _) = results(&queue, &x, Scan::exclusive(Operation::Sum).from(7));
+    assert_eq!((found.len(), total), (0, 7));
+}
+
+fn refused(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let other = s.ctx().queue("other");
+    for len in [100, 20_000] {
+        let x = queue.full([len], 1_u32).unwrap();
+        let mut out = queue.full([len], 7_u32).unwrap();
+        let scan = Scan::inclusive(Operation::Sum);
+        let error = queue.scan(&x, &mut queue.zeros([len + 1]).unwrap(), scan).unwrap_err();
+        assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+        let mut two = queue.zeros([2]).unwrap();
+        let error = queue.scan_with_total(&x, &mut out, &mut two, scan).unwrap_err();
+        assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+        let error = queue.scan(&x, &mut x.handle(), scan).unwrap_err();
+        assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
+        let mut first = out.slice(0..1).unwrap();
+        let error = queue.scan_with_total(&x, &mut out, &mut first, scan).unwrap_err();
+        assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
+        let error = queue.scan_in_place(&mut other.zeros::<u32, 1>([len]).unwrap(), scan).unwrap_err();
+        assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+        assert_eq!(queue.read(&out).wait().unwrap(), vec![7; len]);
+        assert_eq!(queue.read(&x).wait().unwrap(), vec![1; len]);
+    }
+    let mut padded = queue.zeros_padded::<u32, 2>([4, 5], [4, 8]).unwrap();
+    let error = queue.scan_in_place(&mut padded, Scan::exclusive(Operation::Product)).unwrap_err();
+    assert!(matches!(error.kind(), Kind::Padding { .. }), "{error}");
+}
+
+fn in_a_graph(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    for shape in [[7, 100], [3, 16_400]] {
+        let len: usize = shape.iter().product();
+        let mut x = queue.zeros::<i32, 1>([len]).unwrap();
+        let view = x.reshape(shape).unwrap();
+        let (mut out, mut own) = (queue.zeros(shape).unwrap(), queue.zeros(shape).unwrap());
+        let (graph, ()) = queue
+            .capture(|c| {
+                c.scan(&view, &mut out, Scan::inclusive(Operation::Sum))?;
+                c.copy(&view, &mut own)?;
+                c.scan_in_place(&mut own, Scan::exclusive(Operation::Smallest))
+            })
+            .unwrap();
+        for round in 0..3 {
+            let list: Vec<i32> = (0..len as i32).map(|i| (i ^ round).wrapping_mul(-1_640_531_527)).collect();
+            queue.upload(&list, &mut x).unwrap();
+            queue.replay(&graph).unwrap();
+            let found = (queue.read(&out).wait().unwrap(), queue.read(&own).wait().unwrap());
+            let eager = results(&queue, &x, Scan::inclusive(Operation::Sum)).0;
+            assert!(found.0 == eager, "{shape:?}, round {round}");
+            assert!(found.1 == host::scan(&list, Scan::exclusive(Operation::Smallest)));
+        }
+    }
+}
+
+fn guards(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    for len in [300, 16_385] {
+        let list: Vec<i32> = (0..len as i32).map(|i| i * 7 - 40).collect();
+        let mut around = [vec![9; 64], list.clone(), vec![9; 64]].concat();
+        let all = queue.array(&around).unwrap();
+        let (x, out) = (all.slice(64..64 + len).unwrap(), queue.full([128 + len], 5_i32).unwrap());
+        let scan = Scan::exclusive(Operation::Sum).from(-3);
+        queue.scan(&x, &mut out.slice(64..64 + len).unwrap(), scan).unwrap();
+        let expected = [vec![5; 64], host::scan(&list, scan), vec![5; 64]].concat();
+        assert!(queue.read(&out).wait().unwrap() == expected, "{len} elements");
+        assert!(queue.read(&all).wait().unwrap() == around, "the input stays");
+        queue.scan_in_place(&mut all.slice(64..64 + len).unwrap(), scan).unwrap();
+        around[64..64 + len].copy_from_slice(&host::scan(&list, scan));
+        assert!(queue.read(&all).wait().unwrap() == around, "{len} elements in place");
+    }
+}
