@@ -1,4 +1,4 @@
-use std::{io::IsTerminal, time::Duration};
+use std::{io::IsTerminal, thread, time::Duration};
 
 use anyhow::{Context, Result};
 use fastrand::Rng;
@@ -137,7 +137,9 @@ fn sample(
 ) -> Result<(Option<Duration>, Duration)> {
     match *row {
         Row::Launch { variant, launches, .. } => launch(Job { variant, launches, queues }, implementation),
-        Row::Again { variant, launches } => again(Job { variant, launches, queues }, implementation),
+        Row::Again { variant, launches, pause } => {
+            again(Job { variant, launches, queues }, pause, implementation)
+        }
         Row::LaunchWait => {
             launch_and_wait(Job { variant: Variant::Chain, launches: 1, queues }, implementation)
         }
@@ -153,9 +155,17 @@ fn launch(job: Job, implementation: &mut dyn Implementation) -> Result<(Option<D
 }
 
 /// Returns the medians of the later of [`TIMES`] samples without a reset between them.
-fn again(job: Job, implementation: &mut dyn Implementation) -> Result<(Option<Duration>, Duration)> {
+fn again(
+    job: Job,
+    pause: Option<Duration>,
+    implementation: &mut dyn Implementation,
+) -> Result<(Option<Duration>, Duration)> {
     implementation.reset(job.outputs())?;
-    let times = (0..TIMES).map(|_| implementation.launch(&job)).collect::<Result<Vec<_>>>()?;
+    let mut launch = || {
+        pause.into_iter().for_each(thread::sleep);
+        implementation.launch(&job)
+    };
+    let times = (0..TIMES).map(|_| launch()).collect::<Result<Vec<_>>>()?;
     job.check(implementation, TIMES)?;
     let median = |part: fn(&LaunchTime) -> Duration| {
         let mut later: Vec<Duration> = times[1..].iter().map(part).collect();

@@ -1,4 +1,5 @@
 use std::fmt;
+use std::time::Duration;
 
 use crate::{job::Variant, transfer::Direction};
 
@@ -7,8 +8,9 @@ use crate::{job::Variant, transfer::Direction};
 pub(crate) enum Row {
     /// Measures the host cost per launch for many launches and one flush, beside `live` arrays that no launch uses.
     Launch { variant: Variant, launches: usize, live: usize },
-    /// Measures the same launches again and again, so that the host finds its own code and data in the caches.
-    Again { variant: Variant, launches: usize },
+    /// Measures the same launches again and again: at once, so that the host finds its own code and data in the caches,
+    /// or each time after a pause, so that all threads sleep.
+    Again { variant: Variant, launches: usize, pause: Option<Duration> },
     /// Measures one launch with the wait for it.
     LaunchWait,
     /// Measures a transfer with the wait for it.
@@ -16,6 +18,8 @@ pub(crate) enum Row {
 }
 
 const MIB: usize = 1 << 20;
+/// Is longer than the threads of the software drivers spin before they sleep.
+const PAUSE: Duration = Duration::from_millis(2);
 
 impl Row {
     /// Returns every row, in the order of the report.
@@ -27,8 +31,9 @@ impl Row {
             rows.extend(counts.iter().map(|&launches| Self::Launch { variant, launches, live: 0 }));
         }
         rows.extend(Self::beside_live_arrays(many));
-        for variant in [Variant::Independent, Variant::Chain] {
-            rows.push(Self::Again { variant, launches: 1000 });
+        for pause in [None, Some(PAUSE)] {
+            let again = |variant| Self::Again { variant, launches: 1000, pause };
+            rows.extend([Variant::Independent, Variant::Chain].map(again));
         }
         rows.push(Self::LaunchWait);
         for direction in [Direction::Read, Direction::Upload] {
@@ -87,7 +92,10 @@ impl fmt::Display for Row {
                 write!(f, "launch {launches}, {} live arrays", with_commas(live))
             }
             Self::Launch { variant, launches, .. } => write!(f, "launch {} {launches}", name_of(variant)),
-            Self::Again { variant, launches } => write!(f, "again {} {launches}", name_of(variant)),
+            Self::Again { variant, launches, pause } => {
+                let kind = if pause.is_some() { "paused" } else { "again" };
+                write!(f, "{kind} {} {launches}", name_of(variant))
+            }
             Self::LaunchWait => write!(f, "launch+wait"),
             Self::Transfer { direction, bytes } => {
                 let direction = if direction == Direction::Read { "readback" } else { "upload" };

@@ -101,12 +101,29 @@ impl Case {
 }
 
 impl Case {
-    /// Returns the reason why the case does not run at a place, if there is one.
-    fn missing(&self, place: &Place) -> Option<&'static str> {
-        let again = self.host_side && in_another_mode() && !full();
-        let repeated =
-            again.then_some("the host decides this: it runs in the default mode and in the full suite");
-        self.needs.missing(place).or(repeated)
+    /// Returns the reason why the case does not run at one of the places, if there is one.
+    fn missing(&self, place: &Place, places: &[Arc<Place>]) -> Option<&'static str> {
+        let again = in_another_mode() && !full();
+        let repeated = || {
+            if self.host_side {
+                Some("the host decides this: it runs in the default mode and in the full suite")
+            } else {
+                let elsewhere = place.is_vulkan() && place.name() != self.chosen_driver(places)?;
+                elsewhere.then_some(
+                    "this mode runs it on another Vulkan driver, and the full suite on all of them",
+                )
+            }
+        };
+        self.needs.missing(place).or_else(|| again.then(repeated).flatten())
+    }
+
+    /// Returns the Vulkan driver that runs the case in another mode. The name of the case chooses one of the drivers that
+    /// can run it, so that each driver has a part of the cases.
+    fn chosen_driver<'a>(&self, places: &'a [Arc<Place>]) -> Option<&'a str> {
+        let able: Vec<_> =
+            places.iter().filter(|place| place.is_vulkan() && self.needs.missing(place).is_none()).collect();
+        let sum: usize = self.name.bytes().map(usize::from).sum();
+        Some(able.get(sum.checked_rem(able.len())?)?.name())
     }
 }
 
@@ -135,7 +152,7 @@ pub fn trials(cases: Vec<Case>) -> Vec<Trial> {
             trials.push(ignored(case.name, None, reason));
         }
         for place in &places {
-            trials.push(match case.missing(place) {
+            trials.push(match case.missing(place, &places) {
                 Some(reason) => ignored(case.name, Some(place.clone()), reason),
                 None => trial(&case, place.clone()),
             });

@@ -11,7 +11,8 @@ struct Saxpy<'a> {
 }
 
 fn main() {
-    let (ctx, queue) = fencepost::doctest();
+    let ctx = Context::new().wait().unwrap();
+    let queue = ctx.queue("main");
     let saxpy = ctx.kernel::<Saxpy>().unwrap();
     let mut y = queue.array(&[1.0, 2.0]).unwrap();
     queue.launch(&saxpy, Grid::threads([2]), Saxpy { a: 1.0, x: &y, y: &mut y }).unwrap();

@@ -19,7 +19,8 @@ struct Iota<'a> {
 }
 
 fn main() {
-    let (ctx, queue) = fencepost::doctest();
+    let ctx = Context::new().wait().unwrap();
+    let queue = ctx.queue("main");
     let saxpy = ctx.kernel::<Saxpy>().unwrap();
     let mut out = queue.array(&[1_u32, 2]).unwrap();
     queue.launch(&saxpy, Grid::threads([2]), Iota { start: 0, step: 1, out: &mut out }).unwrap();

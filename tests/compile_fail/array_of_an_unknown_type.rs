@@ -1,6 +1,6 @@
 //! An array has elements of a type that no device supports.
 
 fn main() {
-    let (ctx, _) = fencepost::doctest();
+    let ctx = fencepost::Context::new().wait().unwrap();
     let _ = ctx.full([4], "text");
 }

@@ -13,7 +13,8 @@ struct Twice<'a> {
 }
 
 fn main() {
-    let (ctx, queue) = fencepost::doctest();
+    let ctx = Context::new().wait().unwrap();
+    let queue = ctx.queue("main");
     let twice = ctx.kernel::<Twice>().unwrap();
     let mut y = queue.array(&[1.0_f32, 2.0]).unwrap();
     queue.launch(&twice, Grid::threads([2]), Twice { y: &mut y }).unwrap();

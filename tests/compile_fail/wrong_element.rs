@@ -11,7 +11,8 @@ struct Saxpy<'a> {
 }
 
 fn main() {
-    let (ctx, queue) = fencepost::doctest();
+    let ctx = Context::new().wait().unwrap();
+    let queue = ctx.queue("main");
     let saxpy = ctx.kernel::<Saxpy>().unwrap();
     let x = queue.array(&[1_u32, 2]).unwrap();
     let mut y = queue.array(&[1.0, 2.0]).unwrap();
