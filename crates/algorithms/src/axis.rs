@@ -175,3 +175,17 @@ impl<T: Reducible> Along<T> {
         queue.launch_dyn(&self.kernel, Grid::threads([results]), args)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host;
+
+    #[test]
+    fn a_shape_with_more_elements_than_a_number_counts_has_no_reduction_on_the_host() {
+        let reduce = |shape: [usize; 3]| host::reduce::<u32, 3>(&[], shape, Operation::Sum, Axis(2));
+        assert_eq!(reduce([usize::MAX, 2, 0]), None);
+        assert_eq!(reduce([2, usize::MAX, 3]), None);
+        assert_eq!(reduce([2, 2, 0]), Some(vec![0; 4]));
+    }
+}

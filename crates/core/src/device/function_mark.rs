@@ -10,9 +10,9 @@ thread_local! {
     static DEVICES: RefCell<Vec<DeviceNumber>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Lists the waits without a limit of all threads that execute functions: the device of a function, and the device that the function waits
-/// for. It is a lock of `std` in loom models too, since a static needs a constant initializer. No other lock is taken while
-/// it is held.
+/// Lists the waits without a limit of all threads that execute functions: the device of a function, and the device that
+/// the function waits for. It is a lock of `std` in loom models too, since a static needs a constant initializer. No other
+/// lock is taken while it is held.
 static FUNCTION_WAITS: Mutex<Vec<(DeviceNumber, DeviceNumber)>> = Mutex::new(Vec::new());
 
 /// Identifies a device among those that exist.
