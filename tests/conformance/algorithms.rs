@@ -7,8 +7,10 @@ mod map;
 mod mutated;
 mod mutated_axis;
 mod mutated_elementwise;
+mod mutated_random;
 mod mutated_scan;
 mod mutated_shares;
+mod random;
 mod reduce;
 mod scan;
 mod search;
@@ -22,6 +24,7 @@ pub fn cases() -> Vec<Case> {
         mutated_shares::cases(),
         mutated_axis::cases(),
         mutated_elementwise::cases(),
+        mutated_random::cases(),
         mutated_scan::cases(),
     ];
     let mutated = host_side(mutated.concat());
@@ -35,6 +38,7 @@ pub fn cases() -> Vec<Case> {
         axis::cases(),
         elementwise::cases(),
         map::cases(),
+        random::cases(),
         scan::cases(),
         mutated,
     ]

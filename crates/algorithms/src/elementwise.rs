@@ -261,6 +261,8 @@ pub(crate) fn flat<T: Element, const D: usize>(x: &DeviceArray<T, D>) -> Result<
 }
 
 /// Returns an array as bits with one dimension.
-fn bits<T: Element + SameBits<u32>, const D: usize>(x: &DeviceArray<T, D>) -> Result<DeviceArray<u32>> {
+pub(crate) fn bits<T: Element + SameBits<u32>, const D: usize>(
+    x: &DeviceArray<T, D>,
+) -> Result<DeviceArray<u32>> {
     Ok(flat(x)?.cast_bits())
 }

@@ -1,9 +1,12 @@
 //! Functions of the host that compute what the verbs compute, one element after the other. Tests compare the two.
 
 use crate::axis::Axis;
+use crate::distribution::{Distribution, numbers};
+use crate::random::Philox;
 use crate::reduce::Nan;
 use crate::reducible::{Operation, Reducible};
 use crate::scan::Scan;
+use fencepost_core::Result;
 
 /// Returns the sum. Integers wrap, and the sum of no elements is 0. The order of the additions differs from that of a
 /// device, and so does the rounding of floats.
@@ -220,4 +223,29 @@ pub fn clamp<T: Reducible>(x: T, low: T, high: T) -> T {
     } else {
         x
     }
+}
+
+/// Fills a list with the numbers of a random sequence.
+///
+/// # Errors
+/// Returns an error if the distribution has a value out of its range.
+///
+/// # Example
+/// ```
+/// use fencepost::algorithms::{Philox, Whole, host};
+/// let (mut whole, mut rest) = ([0_i32; 10], [0; 4]);
+/// let dice = Whole { low: 1, high: 7 };
+/// host::fill_random(&mut whole, Philox::seed(7), dice)?;
+/// host::fill_random(&mut rest, Philox::seed(7).position(6), dice)?;
+/// assert_eq!(whole[6..], rest);
+/// # Ok::<(), fencepost::Error>(())
+/// ```
+pub fn fill_random<T: Reducible>(
+    out: &mut [T],
+    generator: Philox,
+    distribution: impl Distribution<T>,
+) -> Result<()> {
+    let numbers = numbers(generator, distribution)?;
+    out.iter_mut().zip(numbers).for_each(|(out, number)| *out = number);
+    Ok(())
 }

@@ -19,6 +19,7 @@
 
 mod axis;
 mod count;
+mod distribution;
 mod elementwise;
 mod expression;
 mod grid;
@@ -26,6 +27,7 @@ pub mod host;
 mod inner_product;
 mod map;
 mod passes;
+mod random;
 mod reduce;
 mod reducible;
 mod scan;
@@ -35,9 +37,11 @@ mod typed_kernel;
 
 pub use axis::{Axis, ReduceAxis};
 pub use count::Count;
+pub use distribution::{Choice, Distribution, Exponential, Normal, Uniform, Whole, Words};
 pub use elementwise::Elementwise;
 pub use inner_product::InnerProduct;
 pub use map::Map;
+pub use random::{Philox, RandomNumbers};
 pub use reduce::{Nan, Reduce};
 pub use reducible::{Operation, Reducible};
 pub use scan::{PrefixScan, Scan};
@@ -46,6 +50,7 @@ pub use search::Search;
 /// Re-exports the traits with the verbs.
 pub mod prelude {
     pub use crate::{
-        Axis, Count, Elementwise, InnerProduct, Map, Operation, PrefixScan, Reduce, ReduceAxis, Scan, Search,
+        Axis, Choice, Count, Elementwise, Exponential, InnerProduct, Map, Normal, Operation, Philox,
+        PrefixScan, RandomNumbers, Reduce, ReduceAxis, Scan, Search, Uniform, Whole, Words,
     };
 }

@@ -55,6 +55,9 @@ pub mod policies {}
 #[doc = include_str!("../guide/queues.md")]
 pub mod queues {}
 
+#[doc = include_str!("../guide/random.md")]
+pub mod random {}
+
 #[doc = include_str!("../guide/recipes.md")]
 pub mod recipes {}
 

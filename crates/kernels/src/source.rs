@@ -32,6 +32,7 @@ const BUILTINS: &[(&str, &str)] = shaders![
     "limit.wgsl",
     "mix.wgsl",
     "nonzero.wgsl",
+    "random.wgsl",
     "reduce.wgsl",
     "reduce_columns.wgsl",
     "reduce_rows.wgsl",

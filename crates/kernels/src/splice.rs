@@ -15,6 +15,7 @@ const SNIPPETS: &[(&str, &str)] = &[
     ("linear", include_str!("../shaders/lib/linear.wgsl")),
     ("number_keys", include_str!("../shaders/lib/number_keys.wgsl")),
     ("packed", include_str!("../shaders/lib/packed.wgsl")),
+    ("philox", include_str!("../shaders/lib/philox.wgsl")),
     ("scan_share", include_str!("../shaders/lib/scan_share.wgsl")),
 ];
 

@@ -34,6 +34,7 @@ fn the_builtin_kernels_have_no_mistake() {
             "limit.wgsl" => (&[300, 7, 9], vec![words(300), numbers(300)]),
             "mix.wgsl" => (&[3, 5], vec![numbers(300), numbers(290)]),
             "nonzero.wgsl" => (&[300, 70], vec![words(300), numbers(5)]),
+            "random.wgsl" => (&[300, 0, 0, 0, 0, 0, 7, 0, 0, 0], vec![numbers(300)]),
             "reduce.wgsl" => (&[300, 70, 0, 1], vec![words(300), numbers(5)]),
             "reduce_columns.wgsl" => (&[30, 7, 5, 3, 45, 0], vec![words(270), numbers(45)]),
             "reduce_rows.wgsl" => (&[100, 70, 2, 5, 0], vec![words(300), numbers(5)]),

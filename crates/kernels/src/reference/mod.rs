@@ -186,6 +186,7 @@ mod tests {
         "inner_product",
         "limit",
         "nonzero",
+        "random",
         "reduce",
         "reduce_columns",
         "reduce_rows",

@@ -1,0 +1,168 @@
+//! Verbs that fill arrays with random numbers.
+
+use crate::distribution::Distribution;
+use crate::elementwise::bits;
+use crate::reducible::Reducible;
+use fencepost_core::{CommandQueue, DeviceArray, Grid, Result};
+use fencepost_derive::KernelArgs;
+
+/// Selects a sequence of random numbers of the generator Philox4x32-10.
+///
+/// A number of a sequence depends on the seed, the stream and its position alone. So a device, a grid and the parts in which a
+/// program fills an array do not change it. Streams of one seed are independent: give each purpose and each queue its own.
+///
+/// # Algorithm
+/// Salmon, Moraes, Dror and Shaw: *Parallel Random Numbers: As Easy as 1, 2, 3* (2011). A block of four words is a function of
+/// its number, the stream and the seed. Each sequence has 2^64 blocks. The generator is not meant for cryptography.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Philox {
+    pub(crate) seed: u64,
+    pub(crate) stream: u64,
+    pub(crate) position: u64,
+}
+
+impl Philox {
+    /// Returns the beginning of stream 0 of a seed.
+    pub fn seed(seed: u64) -> Self {
+        Self { seed, stream: 0, position: 0 }
+    }
+
+    /// Selects another stream.
+    pub fn stream(self, stream: u64) -> Self {
+        Self { stream, ..self }
+    }
+
+    /// Begins at the number `position` of the sequence. The positions of a distribution count its own numbers.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::{Philox, RandomNumbers, Words};
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (mut whole, mut part) = (ctx.zeros([100])?, ctx.zeros([30])?);
+    /// queue.fill_random(&mut whole, Philox::seed(7), Words)?;
+    /// queue.fill_random(&mut part, Philox::seed(7).position(70), Words)?;
+    /// assert_eq!(queue.read(&part).wait()?, queue.read(&whole).wait()?[70..]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    pub fn position(self, position: u64) -> Self {
+        Self { position, ..self }
+    }
+
+    /// Returns the four words of a block.
+    pub(crate) fn block(self, block: u64) -> [u32; 4] {
+        let halves = |number: u64| [number as u32, (number >> 32) as u32];
+        let ([a, b], [c, d], mut key) = (halves(block), halves(self.stream), halves(self.seed));
+        let mut words = [a, b, c, d];
+        for _ in 0..10 {
+            let [first, second] =
+                [u64::from(words[0]) * 0xD251_1F53, u64::from(words[2]) * 0xCD9E_8D57].map(halves);
+            words = [second[1] ^ words[1] ^ key[0], second[0], first[1] ^ words[3] ^ key[1], first[0]];
+            key = [key[0].wrapping_add(0x9E37_79B9), key[1].wrapping_add(0xBB67_AE85)];
+        }
+        words
+    }
+}
+
+/// Fills arrays with random numbers.
+///
+/// # Cost
+/// The verb takes one launch and no scratch memory. It writes each element once.
+pub trait RandomNumbers {
+    /// *Enqueues* element `i` of `out`, counted in C order, = number `position + i` of a sequence with a distribution.
+    ///
+    /// # Determinism
+    /// Words, whole numbers and choices are the same on each device, and so are floats from 0 to 1. Other floats differ by
+    /// the rounding of a device, within the bounds of their distribution.
+    ///
+    /// # Errors
+    /// [`Kind::Setting`](fencepost_core::Kind::Setting) if the distribution has a value out of its range, and the errors of
+    /// [`CommandQueue::launch`].
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::{Normal, Philox, RandomNumbers, Uniform, Whole, host};
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let generator = Philox::seed(7).stream(3);
+    /// let mut dice = ctx.zeros::<u32, 1>([1000])?;
+    /// queue.fill_random(&mut dice, generator, Whole { low: 1, high: 7 })?;
+    /// let mut on_host = [0_u32; 1000];
+    /// host::fill_random(&mut on_host, generator, Whole { low: 1, high: 7 })?;
+    /// assert_eq!(queue.read(&dice).wait()?, on_host);
+    ///
+    /// let mut field = ctx.zeros::<f32, 2>([64, 64])?;
+    /// queue.fill_random(&mut field, generator, Uniform { low: -1.0, high: 1.0 })?;
+    /// queue.fill_random(&mut field, generator, Normal { mean: 0.0, deviation: 2.0 })?;
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn fill_random<T: Reducible, const D: usize>(
+        &self,
+        out: &mut DeviceArray<T, D>,
+        generator: Philox,
+        distribution: impl Distribution<T>,
+    ) -> Result<()>;
+}
+
+impl RandomNumbers for CommandQueue {
+    #[track_caller]
+    fn fill_random<T: Reducible, const D: usize>(
+        &self,
+        out: &mut DeviceArray<T, D>,
+        generator: Philox,
+        distribution: impl Distribution<T>,
+    ) -> Result<()> {
+        let drawing = distribution.drawing()?;
+        let mut out = bits(out)?;
+        let (n, count) = (out.len(), u64::from(drawing.numbers_of_a_block));
+        let (block, skip) = (generator.position / count, (generator.position % count) as u32);
+        let [low, high] = [|number: u64| number as u32, |number: u64| (number >> 32) as u32];
+        let args = RandomArgs {
+            n: n as u32,
+            skip,
+            block_low: low(block),
+            block_high: high(block),
+            stream_low: low(generator.stream),
+            stream_high: high(generator.stream),
+            seed_low: low(generator.seed),
+            seed_high: high(generator.seed),
+            a: drawing.a,
+            b: drawing.b,
+            out: &mut out,
+        };
+        let kernel = self.kernel_with::<RandomArgs>(&[("KIND", f64::from(drawing.kind))])?;
+        let blocks = if n == 0 { 0 } else { (n + skip as usize).div_ceil(count as usize) };
+        self.launch(&kernel, Grid::threads([blocks]), args)
+    }
+}
+
+#[derive(KernelArgs)]
+#[kernel(source = "random.wgsl", crate = fencepost_kernels)]
+struct RandomArgs<'a> {
+    n: u32,
+    skip: u32,
+    block_low: u32,
+    block_high: u32,
+    stream_low: u32,
+    stream_high: u32,
+    seed_low: u32,
+    seed_high: u32,
+    a: u32,
+    b: u32,
+    out: &'a mut DeviceArray<u32>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The answers are those of the authors' implementation, Random123.
+    #[test]
+    fn blocks_are_the_known_answers() {
+        let block = |low: u64, stream: u64, seed: u64| Philox::seed(seed).stream(stream).block(low);
+        assert_eq!(block(0, 0, 0), [0x6627_E8D5, 0xE169_C58D, 0xBC57_AC4C, 0x9B00_DBD8]);
+        let ones = u64::MAX;
+        assert_eq!(block(ones, ones, ones), [0x408F_276D, 0x41C8_3B0E, 0xA20B_C7C6, 0x6D54_51FD]);
+        let pi = block(0x85A3_08D3_243F_6A88, 0x0370_7344_1319_8A2E, 0x299F_31D0_A409_3822);
+        assert_eq!(pi, [0xD16C_FE09, 0x94FD_CCEB, 0x5001_E420, 0x2412_6EA1]);
+    }
+}
