@@ -38,7 +38,7 @@ impl Philox {
     /// ```
     /// use fencepost::algorithms::{Philox, RandomNumbers, Words};
     /// # let (ctx, queue) = fencepost::doctest();
-    /// let (mut whole, mut part) = (ctx.zeros([100])?, ctx.zeros([30])?);
+    /// let (mut whole, mut part) = (ctx.zeros::<u32, 1>([100])?, ctx.zeros::<u32, 1>([30])?);
     /// queue.fill_random(&mut whole, Philox::seed(7), Words)?;
     /// queue.fill_random(&mut part, Philox::seed(7).position(70), Words)?;
     /// assert_eq!(queue.read(&part).wait()?, queue.read(&whole).wait()?[70..]);
