@@ -8,9 +8,11 @@ mod mutated;
 mod mutated_axis;
 mod mutated_elementwise;
 mod mutated_random;
+mod mutated_rearrange;
 mod mutated_scan;
 mod mutated_shares;
 mod random;
+mod rearrange;
 mod reduce;
 mod scan;
 mod search;
@@ -25,6 +27,7 @@ pub fn cases() -> Vec<Case> {
         mutated_axis::cases(),
         mutated_elementwise::cases(),
         mutated_random::cases(),
+        mutated_rearrange::cases(),
         mutated_scan::cases(),
     ];
     let mutated = host_side(mutated.concat());
@@ -39,6 +42,7 @@ pub fn cases() -> Vec<Case> {
         elementwise::cases(),
         map::cases(),
         random::cases(),
+        rearrange::cases(),
         scan::cases(),
         mutated,
     ]

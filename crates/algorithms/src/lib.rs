@@ -27,7 +27,9 @@ pub mod host;
 mod inner_product;
 mod map;
 mod passes;
+mod permutation;
 mod random;
+mod rearrange;
 mod reduce;
 mod reducible;
 mod scan;
@@ -42,6 +44,7 @@ pub use elementwise::Elementwise;
 pub use inner_product::InnerProduct;
 pub use map::Map;
 pub use random::{Philox, RandomNumbers};
+pub use rearrange::{Integer, Outside, Rearrange};
 pub use reduce::{Nan, Reduce};
 pub use reducible::{Operation, Reducible};
 pub use scan::{PrefixScan, Scan};
@@ -50,7 +53,7 @@ pub use search::Search;
 /// Re-exports the traits with the verbs.
 pub mod prelude {
     pub use crate::{
-        Axis, Choice, Count, Elementwise, Exponential, InnerProduct, Map, Normal, Operation, Philox,
-        PrefixScan, RandomNumbers, Reduce, ReduceAxis, Scan, Search, Uniform, Whole, Words,
+        Axis, Choice, Count, Elementwise, Exponential, InnerProduct, Map, Normal, Operation, Outside, Philox,
+        PrefixScan, RandomNumbers, Rearrange, Reduce, ReduceAxis, Scan, Search, Uniform, Whole, Words,
     };
 }

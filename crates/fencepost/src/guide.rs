@@ -49,6 +49,9 @@ pub mod levels {}
 #[doc = include_str!("../guide/memory_model.md")]
 pub mod memory_model {}
 
+#[doc = include_str!("../guide/moves.md")]
+pub mod moves {}
+
 #[doc = include_str!("../guide/policies.md")]
 pub mod policies {}
 

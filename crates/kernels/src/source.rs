@@ -26,12 +26,14 @@ const BUILTINS: &[(&str, &str)] = shaders![
     "convert.wgsl",
     "extreme.wgsl",
     "fill.wgsl",
+    "gather.wgsl",
     "histogram.wgsl",
     "inner_product.wgsl",
     "iota.wgsl",
     "limit.wgsl",
     "mix.wgsl",
     "nonzero.wgsl",
+    "permute.wgsl",
     "random.wgsl",
     "reduce.wgsl",
     "reduce_columns.wgsl",
@@ -39,7 +41,10 @@ const BUILTINS: &[(&str, &str)] = shaders![
     "saxpy.wgsl",
     "scan.wgsl",
     "scan_in_place.wgsl",
+    "scatter.wgsl",
+    "scatter_add.wgsl",
     "spin.wgsl",
+    "transpose.wgsl",
 ];
 
 /// Begins a line that names a file or a snippet.

@@ -183,15 +183,20 @@ mod tests {
         "choose",
         "convert",
         "extreme",
+        "gather",
         "inner_product",
         "limit",
         "nonzero",
+        "permute",
         "random",
         "reduce",
         "reduce_columns",
         "reduce_rows",
         "scan",
         "scan_in_place",
+        "scatter",
+        "scatter_add",
+        "transpose",
     ];
 
     #[test]

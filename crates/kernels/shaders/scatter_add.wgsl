@@ -1,0 +1,22 @@
+// scatter_add: out[places[i]] += x[i]
+//
+// Shape      places, x: at least n elements; out: at least count elements
+// Dispatch   one invocation per element; invocations past n do nothing
+// Workgroup  [WORKGROUP, 1, 1]
+// Barriers   none
+// Tolerance  exact: integers wrap; a place outside of out is left out
+//#use linear
+override WORKGROUP: u32 = 64;
+struct Params { n: u32, count: u32 }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> x: array<u32>;
+@group(0) @binding(2) var<storage, read> places: array<u32>;
+@group(0) @binding(3) var<storage, read_write> out: array<atomic<u32>>;
+
+@compute @workgroup_size(WORKGROUP)
+fn scatter_add(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+    let i = linear_id(gid, groups, WORKGROUP);
+    if i >= params.n { return; }
+    let place = places[i];
+    if place < params.count { atomicAdd(&out[place], x[i]); }
+}

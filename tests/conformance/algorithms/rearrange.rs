@@ -1,0 +1,236 @@
+//! A01, A31: verbs that move elements to other places.
+
+use crate::common::full::full;
+use crate::common::{Case, Subject, case};
+use fencepost::algorithms::prelude::*;
+use fencepost::algorithms::{Integer, host};
+use fencepost::prelude::*;
+use fencepost::{Kind, SameBits};
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("a01_a_refused_move_enqueues_nothing", refused),
+        case("a01_moves_in_a_graph_equal_those_of_a_queue", in_a_graph),
+        case("a31_a_gather_copies_the_bits_at_its_places", gathered),
+        case("a31_a_scatter_writes_the_places_inside_of_its_array", scattered),
+        case("a31_scattered_sums_have_each_element_once", added),
+        case("a31_permuted_axes_are_those_of_the_host", permuted),
+        case("a31_a_move_writes_its_array_alone", guards),
+    ]
+}
+
+/// Lists numbers of elements around the borders of workgroups. In the full suite, the grid has two dimensions for one.
+fn lengths() -> Vec<usize> {
+    let mut lengths = vec![0, 1, 63, 64, 65, 257, 10_007];
+    if full() {
+        lengths.push(64 * 65_535 + 1);
+    }
+    lengths
+}
+
+/// Returns random bits. The first ones are NaNs, zeros and infinities.
+fn words(len: usize, rng: &mut fastrand::Rng) -> Vec<u32> {
+    let special = [0x7F80_0001, 0xFFC0_1234, 0x8000_0000, 1, 0x7F80_0000];
+    (0..len).map(|i| special.get(i).copied().unwrap_or_else(|| rng.u32(..))).collect()
+}
+
+/// Returns places, of which some are outside of `count` elements.
+fn places(len: usize, count: usize, rng: &mut fastrand::Rng) -> Vec<u32> {
+    let outside = [u32::MAX, count as u32, count as u32 + 1, 0x8000_0000];
+    (0..len)
+        .map(|i| if i % 7 == 3 { outside[rng.usize(..4)] } else { rng.u32(..count.max(1) as u32) })
+        .collect()
+}
+
+fn gathered(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let mut rng = fastrand::Rng::with_seed(61);
+    for len in lengths() {
+        for count in [0, 1, 300] {
+            let (x, places) = (words(count, &mut rng), places(len, count, &mut rng));
+            let (x_array, places_array) = (queue.array(&x).unwrap(), queue.array(&places).unwrap());
+            for outside in [Outside::Zero, Outside::Last] {
+                let mut out = queue.full([len], 9.0_f32).unwrap();
+                queue.gather(&x_array.cast_bits(), &places_array, outside, &mut out).unwrap();
+                let found = queue.read(&out.cast_bits::<u32>()).wait().unwrap();
+                assert_eq!(found, host::gather(&x, &places, outside), "{len} places in {count} elements");
+            }
+        }
+    }
+    let x = queue.array(&(0..24).collect::<Vec<i32>>()).unwrap().reshape([2, 3, 4]).unwrap();
+    let places = queue.array(&[23_u32, 0, 7, 30]).unwrap().reshape([2, 2]).unwrap();
+    let mut out = queue.zeros::<i32, 2>([2, 2]).unwrap();
+    queue.gather(&x, &places, Outside::Last, &mut out).unwrap();
+    assert_eq!(queue.read(&out).wait().unwrap(), [23, 0, 7, 23]);
+}
+
+fn scattered(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let mut rng = fastrand::Rng::with_seed(62);
+    for len in lengths() {
+        let x = words(len, &mut rng);
+        // Each place inside of the array occurs once.
+        let mut places: Vec<u32> =
+            (0..len as u32).map(|i| if i % 5 == 2 { u32::MAX - i } else { i }).collect();
+        rng.shuffle(&mut places);
+        let mut out = queue.full([len], 7_u32).unwrap().cast_bits::<f32>();
+        let (x_array, places_array) = (queue.array(&x).unwrap(), queue.array(&places).unwrap());
+        queue.scatter(&x_array.cast_bits(), &places_array, &mut out).unwrap();
+        let mut expected = vec![7; len];
+        host::scatter(&x, &places, &mut expected);
+        assert_eq!(queue.read(&out.cast_bits::<u32>()).wait().unwrap(), expected, "{len} elements");
+    }
+    // Of elements with one place, one is written whole.
+    let x: Vec<u32> = (0..10_000).map(|i| i * 0x1_0001).collect();
+    let mut out = queue.full([3], 7_u32).unwrap();
+    let places = queue.array(&vec![1_u32; x.len()]).unwrap();
+    queue.scatter(&queue.array(&x).unwrap(), &places, &mut out).unwrap();
+    let found = queue.read(&out).wait().unwrap();
+    assert!([found[0], found[2]] == [7, 7] && x.contains(&found[1]), "{found:?}");
+}
+
+fn added(s: &Subject) {
+    fn of<T: Integer + SameBits<u32> + std::fmt::Debug>(queue: &CommandQueue, words: &[u32], places: &[u32]) {
+        let x: &[T] = bytemuck::cast_slice(words);
+        let mut out = queue.full([300], T::ONE).unwrap();
+        queue.scatter_add(&queue.array(x).unwrap(), &queue.array(places).unwrap(), &mut out).unwrap();
+        let mut expected = vec![T::ONE; 300];
+        host::scatter_add(x, places, &mut expected);
+        assert_eq!(queue.read(&out).wait().unwrap(), expected, "{} elements", words.len());
+    }
+    let queue = s.ctx().queue("q");
+    let mut rng = fastrand::Rng::with_seed(63);
+    for len in lengths() {
+        let (x, places) = (words(len, &mut rng), places(len, 300, &mut rng));
+        of::<u32>(&queue, &x, &places);
+        of::<i32>(&queue, &x, &places);
+    }
+    of::<u32>(&queue, &vec![3; 5000], &vec![299; 5000]);
+}
+
+fn permuted(s: &Subject) {
+    fn of<const D: usize>(
+        queue: &CommandQueue,
+        shape: [usize; D],
+        axes: [usize; D],
+        rng: &mut fastrand::Rng,
+    ) {
+        let x = words(shape.iter().product(), rng);
+        let array = queue.array(&x).unwrap().cast_bits::<f32>().reshape(shape).unwrap();
+        let mut out = queue.full(axes.map(|axis| shape[axis]), 9.0_f32).unwrap();
+        queue.permute(&array, axes, &mut out).unwrap();
+        let found = queue.read(&out.cast_bits::<u32>()).wait().unwrap();
+        let expected = host::permute(&x, shape, axes).unwrap();
+        assert!(found == expected, "axes {axes:?} of {shape:?}: {found:?}\n{expected:?}");
+    }
+    let queue = s.ctx().queue("q");
+    let rng = &mut fastrand::Rng::with_seed(64);
+    for (rows, columns) in [(0, 5), (1, 9), (15, 16), (16, 16), (17, 33), (100, 3), (2, 1000), (31, 257)] {
+        of(&queue, [rows, columns], [1, 0], rng);
+    }
+    of(&queue, [7], [0], rng);
+    for axes in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+        of(&queue, [5, 17, 18], axes, rng);
+        of(&queue, [1, 19, 3], axes, rng);
+    }
+    of(&queue, [3, 4, 5, 6], [3, 1, 0, 2], rng);
+    of(&queue, [3, 1, 5, 2, 4], [4, 2, 1, 3, 0], rng);
+    of(&queue, [2, 3, 4, 3, 2, 5], [5, 3, 1, 4, 2, 0], rng);
+    of(&queue, [2, 2, 2, 1, 2, 3, 2], [6, 5, 3, 4, 2, 1, 0], rng);
+    if full() {
+        of(&queue, [70_000, 3, 17], [0, 2, 1], rng);
+        of(&queue, [2049, 2050], [1, 0], rng);
+        for _ in 0..200 {
+            let (mut axes, shape) = ([0, 1, 2, 3, 4, 5], [(); 6].map(|()| rng.usize(1..7)));
+            rng.shuffle(&mut axes);
+            of(&queue, shape, axes, rng);
+        }
+    }
+}
+
+fn refused(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let x = queue.full([2, 5], 1_u32).unwrap();
+    let mut out = queue.full([2, 5], 2_u32).unwrap();
+    let mut short = queue.full([3, 3], 3_u32).unwrap();
+    let flat = x.reshape([10]).unwrap();
+    let results = [
+        queue.gather(&flat, &x, Outside::Zero, &mut short),
+        queue.scatter(&flat, &short.reshape([9]).unwrap(), &mut out),
+        queue.scatter_add(&x, &short, &mut out),
+        queue.transpose(&x, &mut out),
+        queue.permute(&x, [0, 1], &mut short),
+    ];
+    for result in results {
+        let error = result.unwrap_err();
+        assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+    }
+    for axes in [[0, 0], [1, 2], [usize::MAX, 0]] {
+        let error = queue.permute(&x, axes, &mut out).unwrap_err();
+        assert!(matches!(error.kind(), Kind::Setting { .. }), "{error}");
+    }
+    let (many, mut other) = (queue.zeros::<u32, 7>([2; 7]).unwrap(), queue.zeros([2; 7]).unwrap());
+    let error = queue.permute(&many, [6, 5, 4, 3, 2, 1, 0], &mut other).unwrap_err();
+    assert!(matches!(error.kind(), Kind::Setting { .. }), "{error}");
+    let square = queue.full([3, 3], 4_u32).unwrap();
+    let aliased = [
+        queue.gather(&square, &short, Outside::Zero, &mut square.handle()),
+        queue.scatter(&square, &short, &mut square.handle()),
+        queue.scatter_add(&short, &square, &mut square.handle()),
+        queue.transpose(&square, &mut square.handle()),
+    ];
+    for result in aliased {
+        let error = result.unwrap_err();
+        assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
+    }
+    let mut foreign = s.ctx().queue("other").full([3, 3], 4_u32).unwrap();
+    for result in [queue.transpose(&square, &mut foreign), queue.scatter(&square, &short, &mut foreign)] {
+        let error = result.unwrap_err();
+        assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+    }
+    assert_eq!(queue.read(&x).wait().unwrap(), [1; 10]);
+    assert_eq!(queue.read(&out).wait().unwrap(), [2; 10]);
+    assert_eq!(queue.read(&short).wait().unwrap(), [3; 9]);
+    assert_eq!(queue.read(&square).wait().unwrap(), [4; 9]);
+}
+
+/// Enqueues each verb. The results are parts of an array, with elements between them.
+fn enqueue(queue: &CommandQueue, x: &DeviceArray<u32>, out: &DeviceArray<u32>) -> fencepost::Result<()> {
+    let part = |at: usize| out.slice(128 * at..128 * at + x.len());
+    queue.gather(x, x, Outside::Zero, &mut part(0)?)?;
+    queue.scatter(&part(0)?, x, &mut part(1)?)?;
+    queue.scatter_add(x, x, &mut part(2)?)?;
+    let rows = x.reshape([20, 5])?;
+    queue.transpose(&rows, &mut part(3)?.reshape([5, 20])?)?;
+    let axes = x.reshape([5, 4, 5])?;
+    queue.permute(&axes, [2, 1, 0], &mut part(4)?.reshape([5, 4, 5])?)
+}
+
+fn in_a_graph(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let mut x = queue.zeros::<u32, 1>([100]).unwrap();
+    let [out, eager] = [(); 2].map(|()| queue.zeros::<u32, 1>([640]).unwrap());
+    let (graph, ()) = queue.capture(|c| enqueue(c, &x, &out)).unwrap();
+    for round in 0..3 {
+        // Each place occurs once.
+        let list: Vec<u32> = (0..100).map(|i| (i * 37 + round) % 110).collect();
+        queue.upload(&list, &mut x).unwrap();
+        queue.replay(&graph).unwrap();
+        enqueue(&queue, &x, &eager).unwrap();
+        let found = queue.read(&out).wait().unwrap();
+        assert_eq!(found, queue.read(&eager).wait().unwrap(), "round {round}");
+        assert_eq!(found[..100], host::gather(&list, &list, Outside::Zero), "round {round}");
+    }
+}
+
+fn guards(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let list: Vec<u32> = (0..100).map(|i| (i * 37) % 110 + 20 * (i % 2)).collect();
+    let (x, out) = (queue.array(&list).unwrap(), queue.full([640], 9_u32).unwrap());
+    enqueue(&queue, &x, &out).unwrap();
+    let found = queue.read(&out).wait().unwrap();
+    for (at, element) in found.iter().enumerate() {
+        assert!(at % 128 < 100 || *element == 9, "element {at} is {element}");
+    }
+    assert_eq!(queue.read(&x).wait().unwrap(), list, "the input stays");
+}
