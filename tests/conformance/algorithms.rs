@@ -10,12 +10,14 @@ mod mutated_elementwise;
 mod mutated_random;
 mod mutated_rearrange;
 mod mutated_scan;
+mod mutated_select;
 mod mutated_shares;
 mod random;
 mod rearrange;
 mod reduce;
 mod scan;
 mod search;
+mod select;
 
 use crate::common::full::full;
 use crate::common::{Case, host_side};
@@ -29,6 +31,7 @@ pub fn cases() -> Vec<Case> {
         mutated_random::cases(),
         mutated_rearrange::cases(),
         mutated_scan::cases(),
+        mutated_select::cases(),
     ];
     let mutated = host_side(mutated.concat());
     let mutated =
@@ -44,9 +47,15 @@ pub fn cases() -> Vec<Case> {
         random::cases(),
         rearrange::cases(),
         scan::cases(),
+        select::cases(),
         mutated,
     ]
     .concat()
+}
+
+/// Lists fewer numbers of elements, for a case that calls several verbs with each.
+fn few_lengths() -> Vec<usize> {
+    if full() { lengths() } else { vec![1, 255, 256, 257, 4097, 16_384, 16_385, 20_481] }
 }
 
 /// Lists numbers of elements around the borders of workgroups and shares. The full suite has more of them.

@@ -5,7 +5,8 @@ use crate::reduce::Nan;
 use crate::reducible::sealed::Combine;
 use crate::reducible::{Operation, Reducible};
 use crate::shares::Shares;
-use fencepost_core::{CommandQueue, DeviceArray, Element, Grid, Kernel, Pending, Result, Scalar};
+use crate::typed_kernel::nonzero_bits;
+use fencepost_core::{CommandQueue, DeviceArray, Grid, Kernel, Pending, Result};
 use fencepost_derive::KernelArgs;
 
 /// Compares all elements of an array with zero.
@@ -202,18 +203,13 @@ fn compare<T: Reducible, const D: usize>(
     if x.is_empty() {
         return queue.fill(&mut out, u32::from(comparison == Comparison::All));
     }
-    let elements = kernel(queue, comparison, bits::<T>())?;
+    let elements = kernel(queue, comparison, nonzero_bits::<T>())?;
     // The results of the shares are 0 or 1, or counts, of which the last launch is the sum.
     let partials = match comparison {
         Comparison::Count => Partials::Sum(u32::kernel(queue, Operation::Sum, Nan::Propagate)?),
         Comparison::Any | Comparison::All => Partials::Compare(kernel(queue, comparison, u32::MAX)?),
     };
     passes::enqueue(queue, &Nonzero { elements, partials, x: &x }, x.len(), &mut out)
-}
-
-/// Returns the bits that differ from 0 if an element does.
-fn bits<T: Element>() -> u32 {
-    if T::DTYPE.scalar() == Some(Scalar::F32) { u32::MAX >> 1 } else { u32::MAX }
 }
 
 fn kernel(queue: &CommandQueue, comparison: Comparison, bits: u32) -> Result<Kernel<NonzeroArgs<'static>>> {

@@ -1,5 +1,9 @@
 //! Functions of the host that compute what the verbs compute, one element after the other. Tests compare the two.
 
+mod selection;
+
+pub use selection::{nonzero, partition, select, unique};
+
 use crate::axis::Axis;
 use crate::distribution::{Distribution, numbers};
 use crate::random::Philox;

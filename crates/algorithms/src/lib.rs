@@ -34,7 +34,9 @@ mod reduce;
 mod reducible;
 mod scan;
 mod search;
+mod select;
 mod shares;
+mod stages;
 mod typed_kernel;
 
 pub use axis::{Axis, ReduceAxis};
@@ -49,11 +51,13 @@ pub use reduce::{Nan, Reduce};
 pub use reducible::{Operation, Reducible};
 pub use scan::{PrefixScan, Scan};
 pub use search::Search;
+pub use select::Select;
 
 /// Re-exports the traits with the verbs.
 pub mod prelude {
     pub use crate::{
         Axis, Choice, Count, Elementwise, Exponential, InnerProduct, Map, Normal, Operation, Outside, Philox,
-        PrefixScan, RandomNumbers, Rearrange, Reduce, ReduceAxis, Scan, Search, Uniform, Whole, Words,
+        PrefixScan, RandomNumbers, Rearrange, Reduce, ReduceAxis, Scan, Search, Select, Uniform, Whole,
+        Words,
     };
 }

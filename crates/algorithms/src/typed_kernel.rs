@@ -27,3 +27,8 @@ pub(crate) fn type_number<T: Element>() -> f64 {
         _ => 0.0,
     }
 }
+
+/// Returns the bits of which at least one is set in an element that is not zero.
+pub(crate) fn nonzero_bits<T: Element>() -> u32 {
+    if T::DTYPE.scalar() == Some(Scalar::F32) { u32::MAX >> 1 } else { u32::MAX }
+}

@@ -6,6 +6,7 @@
 // Barriers   as scan_share
 // Tolerance  as scan_share
 //#use number_keys
+//#use operation
 //#use scan_share
 override WORKGROUP: u32 = 256;
 override OPERATION: u32 = 0;                // 0: sum, 1: product, 2: smallest, 3: largest; the last two for integers
@@ -20,15 +21,21 @@ struct Params { n: u32, share: u32, identity: T, initial: T }
 @group(0) @binding(3) var<storage, read_write> out: array<T>;
 @group(0) @binding(4) var<storage, read_write> total: array<T>;
 
-fn load(i: u32) -> T { return x[i]; }
+alias S = T;
 
-fn store(i: u32, value: T) { out[i] = value; }
+fn identity() -> S { return params.identity; }
 
-fn carry(g: u32) -> T { return of_bits(carries[g]); }
+fn combined(a: S, b: S) -> S { return operation(a, b); }
 
-fn keep(value: T) { total[0] = value; }
+fn load(i: u32) -> S { return of_bits(x[i]); }
+
+fn store(i: u32, before: S, after: S) { out[i] = to_bits(select(after, before, EXCLUSIVE == 1u)); }
+
+fn keep(all: S) { total[0] = to_bits(all); }
 
 @compute @workgroup_size(WORKGROUP)
 fn scan(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group: vec3<u32>) {
-    scan_share(group.x, lane);
+    var before = params.initial;
+    if CARRIED == 1u { before = combined(before, of_bits(carries[group.x])); }
+    scan_share(group.x, lane, before);
 }

@@ -23,6 +23,7 @@ const BUILTINS: &[(&str, &str)] = shaders![
     "blake3_chunks.wgsl",
     "blake3_parents.wgsl",
     "choose.wgsl",
+    "compact.wgsl",
     "convert.wgsl",
     "extreme.wgsl",
     "fill.wgsl",
@@ -61,9 +62,9 @@ pub fn builtins() -> &'static [(&'static str, &'static str)] {
 /// Holds the text of a shader, with the files that it uses.
 ///
 /// A line `//#use name` appends a snippet once, wherever the line stands: `lib/name.wgsl` beside the shader, else a
-/// built-in one (`blake3`, `lcg`, `linear`, `number_keys`, `packed`, `scan_share`). A line `//#use "path.wgsl"` appends a file; its
-/// path is relative to the folder of the file with the line. Errors name the lines of the files. A cycle of files that
-/// use each other is an error.
+/// built-in one (`blake3`, `fold_share`, `lcg`, `linear`, `number_keys`, `operation`, `packed`, `run_stage`,
+/// `scan_share`). A line `//#use "path.wgsl"` appends a file; its path is relative to the folder of the file with the line.
+/// Errors name the lines of the files. A cycle of files that use each other is an error.
 ///
 /// # Example
 /// ```

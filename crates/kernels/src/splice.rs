@@ -11,11 +11,14 @@ use crate::{Error, Names, Result};
 /// Lists the snippets of `shaders/lib`, by the name that `//#use` gives them.
 const SNIPPETS: &[(&str, &str)] = &[
     ("blake3", include_str!("../shaders/lib/blake3.wgsl")),
+    ("fold_share", include_str!("../shaders/lib/fold_share.wgsl")),
     ("lcg", include_str!("../shaders/lib/lcg.wgsl")),
     ("linear", include_str!("../shaders/lib/linear.wgsl")),
     ("number_keys", include_str!("../shaders/lib/number_keys.wgsl")),
+    ("operation", include_str!("../shaders/lib/operation.wgsl")),
     ("packed", include_str!("../shaders/lib/packed.wgsl")),
     ("philox", include_str!("../shaders/lib/philox.wgsl")),
+    ("run_stage", include_str!("../shaders/lib/run_stage.wgsl")),
     ("scan_share", include_str!("../shaders/lib/scan_share.wgsl")),
 ];
 
@@ -387,7 +390,7 @@ mod tests {
     fn a_missing_snippet_or_file_is_an_error_with_its_line() {
         assert_eq!(
             refused("\n//#use nothing", &[]),
-            "a.wgsl:2: there is no snippet `nothing`; there are `blake3`, `lcg`, `linear`, `number_keys`, `packed`, `scan_share`, and no file `lib/nothing.wgsl`"
+            "a.wgsl:2: there is no snippet `nothing`; there are `blake3`, `fold_share`, `lcg`, `linear`, `number_keys`, `operation`, `packed`, `run_stage`, `scan_share`, and no file `lib/nothing.wgsl`"
         );
         assert_eq!(
             refused("//#use \"b.wgsl\"", &[("c/b.wgsl", "")]),

@@ -25,6 +25,10 @@ fn the_builtin_kernels_have_no_mistake() {
             "blake3_chunks.wgsl" => (&[3000, 0, 0, 0], vec![numbers(752), numbers(24)]),
             "blake3_parents.wgsl" => (&[5, 0], vec![numbers(40), numbers(24)]),
             "choose.wgsl" => (&[300], vec![numbers(300), words(300), words(300), numbers(300)]),
+            "compact.wgsl" => {
+                let counts = vec![69, 70, 70, 70, 20];
+                (&[300, 70], vec![words(300), words(300), counts, numbers(300), numbers(1)])
+            }
             "convert.wgsl" => (&[300], vec![words(300), numbers(300)]),
             "extreme.wgsl" => (&[300, 70], vec![words(300), numbers(5)]),
             "fill.wgsl" => (&[7], vec![words(300)]),

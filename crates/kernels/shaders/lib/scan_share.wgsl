@@ -1,6 +1,9 @@
-// scan_share: combines each element of a share with all elements before it, tile after tile, in one workgroup
+// scan_share: combines the state of each element of a share with the states of all elements before it, tile after tile, in
+// one workgroup
 //
-// Shape      g: the share, which begins at element g * share; the shader around it has `load`, `store`, `carry` and `keep`
+// Shape      g: the share, which begins at element g * share; before: the state before the share; the shader around it has
+//            the type S of a state, `identity`, `combined`, `load`, `store` and `keep`, which takes the state behind element
+//            n - 1
 // Dispatch   one workgroup of WORKGROUP invocations along x for each share
 // Barriers   two for each doubling of a distance in the workgroup, and three more, for each tile
 // Tolerance  sums of f32: d u times the sum of the magnitudes, d = the tiles of a share + 16 + log2(WORKGROUP) + 2, u = 2^-24;
@@ -8,32 +11,15 @@
 
 // Is the number of elements of an invocation in a tile.
 const PER: u32 = 16;
-var<workgroup> parts: array<T, WORKGROUP>;
-
-fn combined(a: T, b: T) -> T {
-    if OPERATION == 0u { return a + b; }
-    if OPERATION == 1u { return a * b; }
-    if OPERATION == 2u { return min(a, b); }
-    return max(a, b);
-}
-
-fn of_bits(value: T) -> T {
-    if KEYS == 1u { return bitcast<T>(number_key(bitcast<u32>(value), OPERATION == 3u)); }
-    return value;
-}
-
-fn to_bits(value: T) -> T {
-    if KEYS == 1u { return bitcast<T>(number_bits(bitcast<u32>(value))); }
-    return value;
-}
+var<workgroup> parts: array<S, WORKGROUP>;
 
 // Scans PER elements of each invocation, which lie side by side.
-fn scan_tile(first: u32, end: u32, lane: u32, before: T) -> T {
+fn scan_tile(first: u32, end: u32, lane: u32, before: S) -> S {
     let start = first + lane * PER;
-    var values: array<T, PER>;
-    var total = params.identity;
+    var values: array<S, PER>;
+    var total = identity();
     for (var k = 0u; k < PER; k++) {
-        if start + k < end { values[k] = of_bits(load(start + k)); } else { values[k] = params.identity; }
+        if start + k < end { values[k] = load(start + k); } else { values[k] = identity(); }
         total = combined(total, values[k]);
     }
     workgroupBarrier();
@@ -50,17 +36,16 @@ fn scan_tile(first: u32, end: u32, lane: u32, before: T) -> T {
     if lane > 0u { running = combined(before, parts[lane - 1u]); }
     for (var k = 0u; k < PER; k++) {
         let next = combined(running, values[k]);
-        if start + k < end { store(start + k, to_bits(select(next, running, EXCLUSIVE == 1u))); }
+        if start + k < end { store(start + k, running, next); }
         running = next;
     }
     return combined(before, parts[WORKGROUP - 1u]);
 }
 
-fn scan_share(g: u32, lane: u32) {
+fn scan_share(g: u32, lane: u32, before: S) {
     let first = g * params.share;
     let end = min(params.n, first + params.share);
-    var running = params.initial;
-    if CARRIED == 1u { running = combined(params.initial, carry(g)); }
+    var running = before;
     for (var tile = first; tile < end; tile += WORKGROUP * PER) { running = scan_tile(tile, end, lane, running); }
-    if lane == 0u && end == params.n { keep(to_bits(running)); }
+    if lane == 0u && end == params.n { keep(running); }
 }

@@ -181,6 +181,7 @@ mod tests {
     const WITHOUT: &[&str] = &[
         "arg_extreme",
         "choose",
+        "compact",
         "convert",
         "extreme",
         "gather",

@@ -1,0 +1,283 @@
+//! Verbs that keep some elements of an array, in their order.
+
+use crate::elementwise::{bits, flat, same_shape};
+use crate::passes::one_element;
+use crate::reducible::Reducible;
+use crate::shares::Shares;
+use crate::stages::{self, Stage, Stages};
+use crate::typed_kernel::nonzero_bits;
+use fencepost_core::{CommandQueue, DeviceArray, Element, Grid, Kernel, Kind, Result};
+use fencepost_derive::KernelArgs;
+
+/// Keeps some elements of an array.
+///
+/// The kept elements are written to the beginning of `out`, in their order, and their number to `count`, an array of one
+/// element. Only the device knows the number: a program that needs it on the host reads `count`. An array of any shape is
+/// selected from as a whole, in C order.
+///
+/// # Shape
+/// `out` has one dimension and as many elements as `x`. The elements behind the kept ones stay as they are.
+///
+/// # Cost
+/// Up to 16,384 elements take one launch. More elements take two, with up to 1,024 words of scratch memory. The first one
+/// reads the mask, and the second one reads the mask and the elements. For `nonzero` and `unique` the elements are the mask.
+///
+/// # Error bound
+/// The results are exact. Bits are copied, so a NaN keeps its payload and a zero its sign.
+///
+/// # Determinism
+/// The result is a function of the elements and the mask alone, on each device.
+///
+/// # Source
+/// The place of a kept element is the number of kept elements before it, which is a scan: Guy E. Blelloch, *Prefix Sums and
+/// Their Applications*, 1990. The scan counts the kept elements of shares of the array first, as
+/// [`PrefixScan`](crate::PrefixScan) does, and then each workgroup adds the counts of the shares before its own.
+pub trait Select {
+    /// *Enqueues* out = the elements of `x` whose `mask` is not zero.
+    ///
+    /// # Errors
+    /// [`Kind::Shape`] if `mask` has not the shape of `x`, `out` has not one element for each of `x`, or `count` has not one
+    /// element; [`Kind::Padding`] if an array is padded; the errors of a launch, and the queue's own error.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::Select;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (x, mask) = (ctx.array(&[3.0_f32, -1.0, 4.0])?, ctx.array(&[1_u32, 0, 7])?);
+    /// let (mut out, mut count) = (ctx.zeros([3])?, ctx.zeros([1])?);
+    /// queue.select(&x, &mask, &mut out, &mut count)?;
+    /// assert_eq!(queue.read(&out).wait()?, [3.0, 4.0, 0.0]);
+    /// assert_eq!(queue.read(&count).wait()?, [2]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn select<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        mask: &DeviceArray<u32, D>,
+        out: &mut DeviceArray<T>,
+        count: &mut DeviceArray<u32>,
+    ) -> Result<()>;
+
+    /// *Enqueues* out = the elements of `x` whose `mask` is not zero, and behind them the other elements, both in their
+    /// order. `count` is the number of the first ones. An array that is one share reads its mask twice.
+    ///
+    /// # Errors
+    /// Returns the errors of [`select`](Self::select).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::Select;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (x, mask) = (ctx.array(&[3, -1, 4])?, ctx.array(&[1_u32, 0, 1])?);
+    /// let (mut out, mut count) = (ctx.zeros([3])?, ctx.zeros([1])?);
+    /// queue.partition(&x, &mask, &mut out, &mut count)?;
+    /// assert_eq!(queue.read(&out).wait()?, [3, 4, -1]);
+    /// assert_eq!(queue.read(&count).wait()?, [2]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn partition<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        mask: &DeviceArray<u32, D>,
+        out: &mut DeviceArray<T>,
+        count: &mut DeviceArray<u32>,
+    ) -> Result<()>;
+
+    /// *Enqueues* out = the places of the elements of `x` that are not zero. -0 is zero; a NaN and each number below the
+    /// smallest normal one are not.
+    ///
+    /// # Errors
+    /// Returns the errors of [`select`](Self::select).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::Select;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (mut places, mut count) = (ctx.zeros([4])?, ctx.zeros([1])?);
+    /// queue.nonzero(&ctx.array(&[-0.0_f32, 2.0, 0.0, f32::NAN])?, &mut places, &mut count)?;
+    /// assert_eq!(queue.read(&places).wait()?, [1, 3, 0, 0]);
+    /// assert_eq!(queue.read(&count).wait()?, [2]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn nonzero<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        out: &mut DeviceArray<u32>,
+        count: &mut DeviceArray<u32>,
+    ) -> Result<()>;
+
+    /// *Enqueues* out = the elements of `x` that differ from the element before them, and the first element. Elements are equal
+    /// if their bits are: -0 differs from +0, and NaNs with the same bits are equal. In a sorted array, each element is kept
+    /// once.
+    ///
+    /// # Errors
+    /// Returns the errors of [`select`](Self::select).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::Select;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (mut out, mut count) = (ctx.zeros([5])?, ctx.zeros([1])?);
+    /// queue.unique(&ctx.array(&[2, 2, 5, 5, 2])?, &mut out, &mut count)?;
+    /// assert_eq!(queue.read(&out).wait()?, [2, 5, 2, 0, 0]);
+    /// assert_eq!(queue.read(&count).wait()?, [3]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn unique<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        out: &mut DeviceArray<T>,
+        count: &mut DeviceArray<u32>,
+    ) -> Result<()>;
+}
+
+impl Select for CommandQueue {
+    #[track_caller]
+    fn select<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        mask: &DeviceArray<u32, D>,
+        out: &mut DeviceArray<T>,
+        count: &mut DeviceArray<u32>,
+    ) -> Result<()> {
+        same_shape(x, mask)?;
+        compact(self, Kept::Masked, bits(x)?, flat(mask)?, result(x, out)?, count)
+    }
+
+    #[track_caller]
+    fn partition<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        mask: &DeviceArray<u32, D>,
+        out: &mut DeviceArray<T>,
+        count: &mut DeviceArray<u32>,
+    ) -> Result<()> {
+        same_shape(x, mask)?;
+        compact(self, Kept::MaskedFirst, bits(x)?, flat(mask)?, result(x, out)?, count)
+    }
+
+    #[track_caller]
+    fn nonzero<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        out: &mut DeviceArray<u32>,
+        count: &mut DeviceArray<u32>,
+    ) -> Result<()> {
+        let (kept, mask) = (Kept::Nonzero { bits: nonzero_bits::<T>() }, bits(x)?);
+        compact(self, kept, mask.handle(), mask, result(x, out)?, count)
+    }
+
+    #[track_caller]
+    fn unique<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        out: &mut DeviceArray<T>,
+        count: &mut DeviceArray<u32>,
+    ) -> Result<()> {
+        let elements = bits(x)?;
+        compact(self, Kept::Heads, elements.handle(), elements, result(x, out)?, count)
+    }
+}
+
+/// Returns the array of results as bits, or an error if it has not one element for each of `x`.
+pub(crate) fn result<T: Element, U: Reducible, const D: usize>(
+    x: &DeviceArray<T, D>,
+    out: &DeviceArray<U>,
+) -> Result<DeviceArray<u32>> {
+    if out.len() == x.len() {
+        return bits(out);
+    }
+    let (object, found) = (format!("array `{}`", out.label()), out.shape().into());
+    let remedy = "the result has one element for each element of the input, because all of them may be kept";
+    Err(Kind::Shape { object, found, expected: vec![x.len()], remedy }.into())
+}
+
+/// Names the elements that a verb keeps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kept {
+    /// Keeps the elements whose mask is not zero.
+    Masked,
+    /// Keeps the elements whose mask is not zero, and the others behind them.
+    MaskedFirst,
+    /// Keeps the places of the elements of which one of these bits is set.
+    Nonzero { bits: u32 },
+    /// Keeps the elements that differ from the one before.
+    Heads,
+}
+
+/// Enqueues the launches of a verb.
+#[track_caller]
+fn compact(
+    queue: &CommandQueue,
+    kept: Kept,
+    x: DeviceArray<u32>,
+    mask: DeviceArray<u32>,
+    out: DeviceArray<u32>,
+    count: &DeviceArray<u32>,
+) -> Result<()> {
+    let mut count = one_element(count)?;
+    if x.is_empty() {
+        return queue.fill(&mut count, 0);
+    }
+    let elements = x.len();
+    stages::enqueue(queue, &Compact { kept, x, mask, out }, elements, &mut count)
+}
+
+struct Compact {
+    kept: Kept,
+    x: DeviceArray<u32>,
+    mask: DeviceArray<u32>,
+    out: DeviceArray<u32>,
+}
+
+#[derive(KernelArgs)]
+#[kernel(source = "compact.wgsl", crate = fencepost_kernels)]
+struct CompactArgs<'a> {
+    n: u32,
+    share: u32,
+    x: &'a DeviceArray<u32>,
+    mask: &'a DeviceArray<u32>,
+    partials: &'a DeviceArray<u32>,
+    out: &'a mut DeviceArray<u32>,
+    counts: &'a mut DeviceArray<u32>,
+}
+
+impl Stages for Compact {
+    const WORDS: usize = 1;
+    type Kernel = Kernel<CompactArgs<'static>>;
+
+    fn kernel(&self, queue: &CommandQueue, stage: Stage) -> Result<Self::Kernel> {
+        let number = |is: bool| f64::from(u8::from(is));
+        let (bits, places) = match self.kept {
+            Kept::Nonzero { bits } => (bits, true),
+            Kept::Masked | Kept::MaskedFirst | Kept::Heads => (u32::MAX, false),
+        };
+        queue.kernel_with::<CompactArgs>(&[
+            ("STAGE", stage.number()),
+            ("HEADS", number(self.kept == Kept::Heads)),
+            ("BITS", f64::from(bits)),
+            ("PLACES", number(places)),
+            ("OTHERS", number(self.kept == Kept::MaskedFirst)),
+        ])
+    }
+
+    #[track_caller]
+    fn launch(
+        &self,
+        queue: &CommandQueue,
+        kernel: &Self::Kernel,
+        shares: Shares,
+        partials: Option<&DeviceArray<u32>>,
+        result: &mut DeviceArray<u32>,
+    ) -> Result<()> {
+        let (n, share, mask) = (shares.elements as u32, shares.share as u32, &self.mask);
+        // A stage without partial results does not read the array that stands for them.
+        let (x, partials, mut out) = (&self.x, partials.unwrap_or(mask), self.out.handle());
+        let args = CompactArgs { n, share, x, mask, partials, out: &mut out, counts: result };
+        queue.launch(kernel, Grid::groups([shares.count]), args)
+    }
+}

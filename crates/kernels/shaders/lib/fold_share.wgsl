@@ -1,0 +1,39 @@
+// fold_share: combines the states of all elements of a share, or those of the shares before one, in their order, in one
+// workgroup
+//
+// Shape      g: the share, which begins at element g * share; count: a number of shares; the shader around it has the type S
+//            of a state, `identity`, `combined`, `load` and `partial`, the state of a share, and uses scan_share
+// Dispatch   one workgroup of WORKGROUP invocations along x for each share
+// Barriers   one for each doubling of a distance in the workgroup, and two more
+// Tolerance  sums of f32: d u times the sum of the magnitudes, d = share / WORKGROUP + 1 + log2(WORKGROUP), u = 2^-24; else
+//            as scan_share
+
+// Combines the states of all invocations.
+fn fold_lanes(lane: u32, own: S) -> S {
+    workgroupBarrier();
+    parts[lane] = own;
+    for (var distance = 1u; distance < WORKGROUP; distance *= 2u) {
+        workgroupBarrier();
+        if lane % (2u * distance) == 0u { parts[lane] = combined(parts[lane], parts[lane + distance]); }
+    }
+    workgroupBarrier();
+    return parts[0];
+}
+
+fn fold_share(g: u32, lane: u32) -> S {
+    let first = g * params.share;
+    let end = min(params.n, first + params.share);
+    let each = (params.share + WORKGROUP - 1u) / WORKGROUP;
+    let last = min(end, first + (lane + 1u) * each);
+    var all = identity();
+    for (var i = first + lane * each; i < last; i++) { all = combined(all, load(i)); }
+    return fold_lanes(lane, all);
+}
+
+fn fold_partials(count: u32, lane: u32) -> S {
+    let each = (count + WORKGROUP - 1u) / WORKGROUP;
+    let last = min(count, (lane + 1u) * each);
+    var all = identity();
+    for (var g = lane * each; g < last; g++) { all = combined(all, partial(g)); }
+    return fold_lanes(lane, all);
+}
