@@ -1,11 +1,13 @@
 //! Holds the tests of the algorithms: each verb equals its function of the host, within the bound of its documentation.
 
 mod axis;
+mod by_key;
 mod elementwise;
 mod inner_product;
 mod map;
 mod mutated;
 mod mutated_axis;
+mod mutated_by_key;
 mod mutated_elementwise;
 mod mutated_random;
 mod mutated_rearrange;
@@ -32,6 +34,7 @@ pub fn cases() -> Vec<Case> {
         mutated_rearrange::cases(),
         mutated_scan::cases(),
         mutated_select::cases(),
+        mutated_by_key::cases(),
     ];
     let mutated = host_side(mutated.concat());
     let mutated =
@@ -48,6 +51,7 @@ pub fn cases() -> Vec<Case> {
         rearrange::cases(),
         scan::cases(),
         select::cases(),
+        by_key::cases(),
         mutated,
     ]
     .concat()

@@ -1,7 +1,9 @@
 //! Functions of the host that compute what the verbs compute, one element after the other. Tests compare the two.
 
+mod grouped;
 mod selection;
 
+pub use grouped::{reduce_by_key, run_lengths, scan_by_key};
 pub use selection::{nonzero, partition, select, unique};
 
 use crate::axis::Axis;

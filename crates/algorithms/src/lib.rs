@@ -18,6 +18,7 @@
 #![forbid(unsafe_code)]
 
 mod axis;
+mod by_key;
 mod count;
 mod distribution;
 mod elementwise;
@@ -26,6 +27,7 @@ mod grid;
 pub mod host;
 mod inner_product;
 mod map;
+mod operator;
 mod passes;
 mod permutation;
 mod random;
@@ -40,6 +42,7 @@ mod stages;
 mod typed_kernel;
 
 pub use axis::{Axis, ReduceAxis};
+pub use by_key::ByKey;
 pub use count::Count;
 pub use distribution::{Choice, Distribution, Exponential, Normal, Uniform, Whole, Words};
 pub use elementwise::Elementwise;
@@ -56,8 +59,8 @@ pub use select::Select;
 /// Re-exports the traits with the verbs.
 pub mod prelude {
     pub use crate::{
-        Axis, Choice, Count, Elementwise, Exponential, InnerProduct, Map, Normal, Operation, Outside, Philox,
-        PrefixScan, RandomNumbers, Rearrange, Reduce, ReduceAxis, Scan, Search, Select, Uniform, Whole,
-        Words,
+        Axis, ByKey, Choice, Count, Elementwise, Exponential, InnerProduct, Map, Normal, Operation, Outside,
+        Philox, PrefixScan, RandomNumbers, Rearrange, Reduce, ReduceAxis, Scan, Search, Select, Uniform,
+        Whole, Words,
     };
 }

@@ -1,13 +1,13 @@
 //! Scans: each element combined with all elements before it.
 
 use crate::elementwise::{flat, same_shape};
+use crate::operator::Operator;
 use crate::passes::one_element;
 use crate::reduce::Nan;
-use crate::reducible::sealed::Combine;
 use crate::reducible::{Operation, Reducible};
 use crate::shares::Shares;
 use crate::typed_kernel::{compiled, value};
-use fencepost_core::{CommandQueue, DeviceArray, DynKernel, Element, Grid, IntoArg, Result, Scalar};
+use fencepost_core::{CommandQueue, DeviceArray, DynKernel, Element, Grid, IntoArg, Result};
 
 /// Describes a scan: the operation, the value before the first element, and whether an element is part of its own result.
 ///
@@ -55,8 +55,8 @@ impl<T: Reducible> Scan<T> {
 /// An array of any shape is scanned as a whole, in C order.
 ///
 /// # Cost
-/// Up to 16,384 elements take one launch. More elements take three, with up to 2,051 words of scratch memory, and each element
-/// is read twice and written once.
+/// Up to 16,384 elements take one launch, which reads each element twice and writes it once. More elements take three, with up
+/// to 2,051 words of scratch memory, and each element is read three times and written once.
 ///
 /// # Error bound
 /// Integers are exact and wrap, and so is the smallest and the largest number. The error of a sum of `f32` is at most `d u`
@@ -192,23 +192,14 @@ fn enqueue<T: Reducible>(
     if x.is_empty() {
         return total.map_or(Ok(()), |mut total| queue.fill(&mut total, scan.initial()));
     }
-    let operation = scan.operation;
-    if operation.needs_an_element() && T::DTYPE.scalar() == Some(Scalar::F32) {
-        // Numbers become keys, so that a device compares no NaN.
-        let key = |number: T| number_key(number.to_word(), operation == Operation::Largest);
-        let values = Values {
-            identity: u32::identity(operation),
-            least: key(T::identity(operation)),
-            initial: key(scan.initial()),
-        };
+    if let Some(operator) = Operator::of_keys(scan.operation, scan.initial()) {
         let arrays = Arrays { x: x.cast_bits(), out: out.map(|out| out.cast_bits()) };
         let total = total.map(|total| total.cast_bits());
-        return scan_shares(queue, x, arrays, total, scan, values, |partials| partials.cast_bits());
+        return scan_shares(queue, x, arrays, total, scan, operator, |partials| partials.cast_bits());
     }
-    let identity = T::identity(operation);
-    let values = Values { identity, least: identity, initial: scan.initial() };
+    let operator = Operator::of_elements(scan.operation, scan.initial());
     let arrays = Arrays { x: x.handle(), out };
-    scan_shares(queue, x, arrays, total, scan, values, |partials| partials.handle())
+    scan_shares(queue, x, arrays, total, scan, operator, |partials| partials.handle())
 }
 
 /// Holds the arrays of a scan as those of the kernel's type.
@@ -216,17 +207,6 @@ struct Arrays<U: Element> {
     x: DeviceArray<U>,
     /// Is `None` if the results replace the elements.
     out: Option<DeviceArray<U>>,
-}
-
-/// Holds the values that a scan begins with.
-#[derive(Clone, Copy)]
-struct Values<U> {
-    /// Changes nothing, and stands for elements behind the last one.
-    identity: U,
-    /// Changes no number, and is one itself.
-    least: U,
-    /// Is the value before the first element.
-    initial: U,
 }
 
 /// Enqueues the launches of a scan of at least one element: one, or three with the combined shares between them.
@@ -237,20 +217,15 @@ fn scan_shares<T: Reducible, U: Reducible>(
     mut arrays: Arrays<U>,
     total: Option<DeviceArray<U>>,
     scan: Scan<T>,
-    values: Values<U>,
+    operator: Operator<U>,
     of_kernel: impl Fn(&DeviceArray<T>) -> DeviceArray<U>,
 ) -> Result<()> {
     let shares = Shares::of(elements.len());
-    let keys = T::DTYPE != U::DTYPE;
     let kernel = |in_place: bool, exclusive: bool, carried: bool| {
         let stem = if in_place { "scan_in_place" } else { "scan" };
-        let numbers = [keys, exclusive, carried].map(f64::from);
-        let overrides = [
-            ("OPERATION", scan.operation.number()),
-            ("KEYS", numbers[0]),
-            ("EXCLUSIVE", numbers[1]),
-            ("CARRIED", numbers[2]),
-        ];
+        let [operation, keys] = operator.overrides();
+        let [exclusive, carried] = [exclusive, carried].map(f64::from);
+        let overrides = [operation, keys, ("EXCLUSIVE", exclusive), ("CARRIED", carried)];
         compiled::<U>(queue, stem, &overrides)
     };
     let in_place = arrays.out.is_none();
@@ -258,18 +233,25 @@ fn scan_shares<T: Reducible, U: Reducible>(
     let mut total = total.map_or_else(|| queue.empty([1]), Ok)?;
     let carries = queue.empty([shares.count])?;
     if shares.count == 1 {
-        return launch(queue, &tiles, shares, &mut arrays, &carries, &mut total, values);
+        return launch(queue, &tiles, shares, &mut arrays, &carries, &mut total, operator);
     }
     let (reduce, spine) = (T::kernel(queue, scan.operation, Nan::Propagate)?, kernel(false, true, false)?);
     // A launch without workgroups enqueues nothing: it refuses what the last launch would refuse.
-    launch(queue, &tiles, Shares { count: 0, ..shares }, &mut arrays, &carries, &mut total, values)?;
+    launch(queue, &tiles, Shares { count: 0, ..shares }, &mut arrays, &carries, &mut total, operator)?;
     let mut partials = queue.empty([shares.count])?;
     T::launch(queue, &reduce, scan.operation, shares, elements, &mut partials)?;
     let mut sums = Arrays { x: of_kernel(&partials), out: Some(carries.handle()) };
     let (unused, mut all) = (queue.empty([1])?, queue.empty([1])?);
-    let from_least = Values { initial: values.least, ..values };
-    launch(queue, &spine, Shares::one(shares.count), &mut sums, &unused, &mut all, from_least)?;
-    launch(queue, &tiles, shares, &mut arrays, &carries, &mut total, values)
+    launch(
+        queue,
+        &spine,
+        Shares::one(shares.count),
+        &mut sums,
+        &unused,
+        &mut all,
+        operator.without_initial(),
+    )?;
+    launch(queue, &tiles, shares, &mut arrays, &carries, &mut total, operator)
 }
 
 /// Enqueues a launch that scans each share.
@@ -281,14 +263,14 @@ fn launch<U: Reducible>(
     arrays: &mut Arrays<U>,
     carries: &DeviceArray<U>,
     total: &mut DeviceArray<U>,
-    values: Values<U>,
+    operator: Operator<U>,
 ) -> Result<()> {
     let [n, share] = [shares.elements, shares.share].map(|n| n as u32);
     let mut args = vec![
         value("n", n),
         value("share", share),
-        value("identity", values.identity),
-        value("initial", values.initial),
+        value("identity", operator.identity),
+        value("initial", operator.initial),
         (Some("carries".into()), carries.into_arg()),
         (Some("total".into()), total.into_arg()),
     ];
@@ -300,12 +282,4 @@ fn launch<U: Reducible>(
         None => args.push((Some("x".into()), (&mut arrays.x).into_arg())),
     }
     queue.launch_dyn(kernel, Grid::groups([shares.count]), args)
-}
-
-/// Returns the key of a number, as the snippet `number_keys` does.
-fn number_key(bits: u32, largest: bool) -> u32 {
-    if f32::from_bits(bits).is_nan() {
-        return if largest { u32::MAX } else { 0 };
-    }
-    if bits >> 31 == 1 { !bits } else { bits | 1 << 31 }
 }

@@ -70,6 +70,9 @@ pub mod reductions {}
 #[doc = include_str!("../guide/scans.md")]
 pub mod scans {}
 
+#[doc = include_str!("../guide/segments.md")]
+pub mod segments {}
+
 #[doc = include_str!("../guide/select.md")]
 pub mod select {}
 

@@ -37,10 +37,12 @@ const BUILTINS: &[(&str, &str)] = shaders![
     "permute.wgsl",
     "random.wgsl",
     "reduce.wgsl",
+    "reduce_by_key.wgsl",
     "reduce_columns.wgsl",
     "reduce_rows.wgsl",
     "saxpy.wgsl",
     "scan.wgsl",
+    "scan_by_key.wgsl",
     "scan_in_place.wgsl",
     "scatter.wgsl",
     "scatter_add.wgsl",
@@ -62,8 +64,8 @@ pub fn builtins() -> &'static [(&'static str, &'static str)] {
 /// Holds the text of a shader, with the files that it uses.
 ///
 /// A line `//#use name` appends a snippet once, wherever the line stands: `lib/name.wgsl` beside the shader, else a
-/// built-in one (`blake3`, `fold_share`, `lcg`, `linear`, `number_keys`, `operation`, `packed`, `run_stage`,
-/// `scan_share`). A line `//#use "path.wgsl"` appends a file; its path is relative to the folder of the file with the line.
+/// built-in one (`blake3`, `fold_share`, `keyed`, `lcg`, `linear`, `number_keys`, `operation`, `packed`,
+/// `run_stage`, `scan_share`). A line `//#use "path.wgsl"` appends a file; its path is relative to the folder of the file with the line.
 /// Errors name the lines of the files. A cycle of files that use each other is an error.
 ///
 /// # Example

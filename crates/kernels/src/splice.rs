@@ -12,6 +12,7 @@ use crate::{Error, Names, Result};
 const SNIPPETS: &[(&str, &str)] = &[
     ("blake3", include_str!("../shaders/lib/blake3.wgsl")),
     ("fold_share", include_str!("../shaders/lib/fold_share.wgsl")),
+    ("keyed", include_str!("../shaders/lib/keyed.wgsl")),
     ("lcg", include_str!("../shaders/lib/lcg.wgsl")),
     ("linear", include_str!("../shaders/lib/linear.wgsl")),
     ("number_keys", include_str!("../shaders/lib/number_keys.wgsl")),
@@ -390,7 +391,7 @@ mod tests {
     fn a_missing_snippet_or_file_is_an_error_with_its_line() {
         assert_eq!(
             refused("\n//#use nothing", &[]),
-            "a.wgsl:2: there is no snippet `nothing`; there are `blake3`, `fold_share`, `lcg`, `linear`, `number_keys`, `operation`, `packed`, `run_stage`, `scan_share`, and no file `lib/nothing.wgsl`"
+            "a.wgsl:2: there is no snippet `nothing`; there are `blake3`, `fold_share`, `keyed`, `lcg`, `linear`, `number_keys`, `operation`, `packed`, `run_stage`, `scan_share`, and no file `lib/nothing.wgsl`"
         );
         assert_eq!(
             refused("//#use \"b.wgsl\"", &[("c/b.wgsl", "")]),

@@ -42,10 +42,19 @@ fn the_builtin_kernels_have_no_mistake() {
             "permute.wgsl" => (&[300, 1, 1, 5, 6, 10, 0, 0, 0, 1, 50, 5], vec![words(300), numbers(300)]),
             "random.wgsl" => (&[300, 0, 0, 0, 0, 0, 7, 0, 0, 0], vec![numbers(300)]),
             "reduce.wgsl" => (&[300, 70, 0, 1], vec![words(300), numbers(5)]),
+            "reduce_by_key.wgsl" => {
+                let states = [70, 70, 70, 70, 20].into_iter().flat_map(|heads| [0, heads]).collect();
+                let arrays = vec![numbers(300), words(300), states, numbers(300), words(300), numbers(1)];
+                (&[300, 70, 0], arrays)
+            }
             "reduce_columns.wgsl" => (&[30, 7, 5, 3, 45, 0], vec![words(270), numbers(45)]),
             "reduce_rows.wgsl" => (&[100, 70, 2, 5, 0], vec![words(300), numbers(5)]),
             "saxpy.wgsl" => (&[2], vec![words(300), words(300)]),
             "scan.wgsl" => (&[300, 70, 0, 0], vec![words(300), numbers(5), words(300), numbers(1)]),
+            "scan_by_key.wgsl" => {
+                let keys = (0..300).map(|n| n / 30).collect();
+                (&[300, 70, 0, 0], vec![keys, words(300), numbers(10), words(300), numbers(1)])
+            }
             "scan_in_place.wgsl" => (&[300, 70, 0, 0], vec![numbers(5), words(300), numbers(1)]),
             "scatter.wgsl" => (&[300, 290], vec![words(300), numbers(300), numbers(290)]),
             "scatter_add.wgsl" => (&[300, 290], vec![words(300), numbers(300), numbers(290)]),

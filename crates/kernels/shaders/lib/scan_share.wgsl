@@ -13,15 +13,13 @@
 const PER: u32 = 16;
 var<workgroup> parts: array<S, WORKGROUP>;
 
-// Scans PER elements of each invocation, which lie side by side.
+// Scans up to PER elements of each invocation, which lie side by side. Each element is loaded twice. The numbers of rounds are
+// not constant, because a driver that unrolls the loops compiles the kernel for seconds.
 fn scan_tile(first: u32, end: u32, lane: u32, before: S) -> S {
-    let start = first + lane * PER;
-    var values: array<S, PER>;
+    let start = min(end, first + lane * PER);
+    let last = min(end, start + PER);
     var total = identity();
-    for (var k = 0u; k < PER; k++) {
-        if start + k < end { values[k] = load(start + k); } else { values[k] = identity(); }
-        total = combined(total, values[k]);
-    }
+    for (var i = start; i < last; i++) { total = combined(total, load(i)); }
     workgroupBarrier();
     parts[lane] = total;
     for (var distance = 1u; distance < WORKGROUP; distance *= 2u) {
@@ -34,9 +32,9 @@ fn scan_tile(first: u32, end: u32, lane: u32, before: S) -> S {
     workgroupBarrier();
     var running = before;
     if lane > 0u { running = combined(before, parts[lane - 1u]); }
-    for (var k = 0u; k < PER; k++) {
-        let next = combined(running, values[k]);
-        if start + k < end { store(start + k, running, next); }
+    for (var i = start; i < last; i++) {
+        let next = combined(running, load(i));
+        store(i, running, next);
         running = next;
     }
     return combined(before, parts[WORKGROUP - 1u]);

@@ -1,0 +1,270 @@
+//! Verbs that combine runs of elements, where a run has equal keys side by side.
+
+use crate::elementwise::{bits, flat, same_shape};
+use crate::operator::Operator;
+use crate::passes::one_element;
+use crate::reducible::{Operation, Reducible};
+use crate::scan::Scan;
+use crate::select::result;
+use crate::shares::Shares;
+use crate::stages::{self, Stage, Stages};
+use crate::typed_kernel::{compiled, value};
+use fencepost_core::{CommandQueue, DeviceArray, DynKernel, Grid, IntoArg, Result};
+
+/// Combines the elements of each run, where a run has equal keys side by side.
+///
+/// Keys are equal if their bits are: -0 differs from +0, and NaNs with the same bits are equal. Arrays of any shape are lists,
+/// in C order. Keys that are equal but not side by side belong to different runs.
+///
+/// # Cost
+/// Up to 16,384 elements take one launch. More elements take two, with up to 2,049 words of scratch memory. Each launch reads
+/// the elements and the keys.
+///
+/// # Error bound
+/// Integers are exact and wrap, and so is the smallest and the largest number. The error of a sum of `f32` is at most `d u`
+/// times the sum of the magnitudes of the run up to the element, with `d` = 80 + n / 2^17 for n elements. `u` is 2^-24 on a
+/// device that rounds to the nearest number. The relative error of a product of `f32` is at most about n times 2^-23.
+///
+/// # Determinism
+/// The order of the operations depends on the number of elements and the keys alone, so one device and driver give the same
+/// bits in each run.
+///
+/// # Source
+/// A scan of pairs of a value and a mark for the head of a run: Guy E. Blelloch, *Prefix Sums and Their Applications*, 1990,
+/// section 1.5. The shares are reduced first, as for [`PrefixScan`](crate::PrefixScan).
+pub trait ByKey {
+    /// *Enqueues* a scan that begins anew at each element whose key differs from the key before. The initial value is combined
+    /// with the elements of each run.
+    ///
+    /// # Errors
+    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if the shapes differ; [`Kind::Padding`](fencepost_core::Kind::Padding) if an
+    /// array is padded; the errors of a launch, and the queue's own error.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::{ByKey, Operation, Scan};
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (keys, x) = (ctx.array(&[7, 7, 2, 2, 7])?, ctx.array(&[1_u32, 2, 3, 4, 5])?);
+    /// let mut out = ctx.zeros([5])?;
+    /// queue.scan_by_key(&keys, &x, &mut out, Scan::inclusive(Operation::Sum))?;
+    /// assert_eq!(queue.read(&out).wait()?, [1, 3, 3, 7, 5]);
+    /// queue.scan_by_key(&keys, &x, &mut out, Scan::exclusive(Operation::Sum).from(10))?;
+    /// assert_eq!(queue.read(&out).wait()?, [10, 11, 10, 13, 10]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn scan_by_key<K: Reducible, T: Reducible, const D: usize>(
+        &self,
+        keys: &DeviceArray<K, D>,
+        x: &DeviceArray<T, D>,
+        out: &mut DeviceArray<T, D>,
+        scan: Scan<T>,
+    ) -> Result<()>;
+
+    /// *Enqueues* kept = the key of each run, out = the elements of each run combined, and count = the number of runs, an array
+    /// of one element. The elements behind those of the runs stay as they are. A NaN makes the smallest and the largest number
+    /// of its run a NaN.
+    ///
+    /// # Shape
+    /// `kept` and `out` have one dimension and as many elements as `x`.
+    ///
+    /// # Errors
+    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if `keys` has not the shape of `x`, `kept` or `out` has not one element for
+    /// each of `x`, or `count` has not one element; the other errors of [`scan_by_key`](Self::scan_by_key).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::{ByKey, Operation};
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (keys, x) = (ctx.array(&[7, 7, 2, 2, 7])?, ctx.array(&[1_u32, 2, 3, 4, 5])?);
+    /// let (mut kept, mut out, mut count) = (ctx.zeros([5])?, ctx.zeros([5])?, ctx.zeros([1])?);
+    /// queue.reduce_by_key(&keys, &x, Operation::Sum, &mut kept, &mut out, &mut count)?;
+    /// assert_eq!(queue.read(&kept).wait()?, [7, 2, 7, 0, 0]);
+    /// assert_eq!(queue.read(&out).wait()?, [3, 7, 5, 0, 0]);
+    /// assert_eq!(queue.read(&count).wait()?, [3]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn reduce_by_key<K: Reducible, T: Reducible, const D: usize>(
+        &self,
+        keys: &DeviceArray<K, D>,
+        x: &DeviceArray<T, D>,
+        operation: Operation,
+        kept: &mut DeviceArray<K>,
+        out: &mut DeviceArray<T>,
+        count: &mut DeviceArray<u32>,
+    ) -> Result<()>;
+
+    /// *Enqueues* kept = the element of each run of equal elements of `x`, lengths = the length of each run, and count = the
+    /// number of runs, an array of one element. The elements behind those of the runs stay as they are.
+    ///
+    /// # Shape
+    /// `kept` and `lengths` have one dimension and as many elements as `x`.
+    ///
+    /// # Errors
+    /// Returns the errors of [`reduce_by_key`](Self::reduce_by_key).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::ByKey;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (mut kept, mut lengths, mut count) = (ctx.zeros([5])?, ctx.zeros([5])?, ctx.zeros([1])?);
+    /// queue.run_lengths(&ctx.array(&[7.0_f32, 7.0, 2.0, 2.0, 7.0])?, &mut kept, &mut lengths, &mut count)?;
+    /// assert_eq!(queue.read(&kept).wait()?, [7.0, 2.0, 7.0, 0.0, 0.0]);
+    /// assert_eq!(queue.read(&lengths).wait()?, [2, 2, 1, 0, 0]);
+    /// assert_eq!(queue.read(&count).wait()?, [3]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn run_lengths<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        kept: &mut DeviceArray<T>,
+        lengths: &mut DeviceArray<u32>,
+        count: &mut DeviceArray<u32>,
+    ) -> Result<()>;
+}
+
+impl ByKey for CommandQueue {
+    #[track_caller]
+    fn scan_by_key<K: Reducible, T: Reducible, const D: usize>(
+        &self,
+        keys: &DeviceArray<K, D>,
+        x: &DeviceArray<T, D>,
+        out: &mut DeviceArray<T, D>,
+        scan: Scan<T>,
+    ) -> Result<()> {
+        same_shape(x, keys)?;
+        same_shape(x, out)?;
+        let (keys, x, out) = (bits(keys)?, flat(x)?, flat(out)?);
+        if x.is_empty() {
+            return Ok(());
+        }
+        let (elements, mut state, results) =
+            (x.len(), self.empty([1])?, Results::Scan { exclusive: scan.exclusive });
+        match Operator::of_keys(scan.operation, scan.initial()) {
+            Some(operator) => {
+                let verb = Runs { keys, x: x.cast_bits(), out: out.cast_bits(), results, operator };
+                stages::enqueue(self, &verb, elements, &mut state)
+            }
+            None => {
+                let operator = Operator::of_elements(scan.operation, scan.initial());
+                stages::enqueue(self, &Runs { keys, x, out, results, operator }, elements, &mut state)
+            }
+        }
+    }
+
+    #[track_caller]
+    fn reduce_by_key<K: Reducible, T: Reducible, const D: usize>(
+        &self,
+        keys: &DeviceArray<K, D>,
+        x: &DeviceArray<T, D>,
+        operation: Operation,
+        kept: &mut DeviceArray<K>,
+        out: &mut DeviceArray<T>,
+        count: &mut DeviceArray<u32>,
+    ) -> Result<()> {
+        same_shape(x, keys)?;
+        let (kept, mut count) = (result(x, kept)?, one_element(count)?);
+        result(x, out)?;
+        let (keys, x, out) = (bits(keys)?, flat(x)?, out.handle());
+        if x.is_empty() {
+            return self.fill(&mut count, 0);
+        }
+        let (elements, results) = (x.len(), Results::Runs { kept, lengths: false });
+        match Operator::of_keys(operation, T::identity(operation)) {
+            Some(operator) => {
+                let verb = Runs { keys, x: x.cast_bits(), out: out.cast_bits(), results, operator };
+                stages::enqueue(self, &verb, elements, &mut count)
+            }
+            None => {
+                let operator = Operator::of_elements(operation, T::identity(operation));
+                stages::enqueue(self, &Runs { keys, x, out, results, operator }, elements, &mut count)
+            }
+        }
+    }
+
+    #[track_caller]
+    fn run_lengths<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        kept: &mut DeviceArray<T>,
+        lengths: &mut DeviceArray<u32>,
+        count: &mut DeviceArray<u32>,
+    ) -> Result<()> {
+        let (keys, mut count) = (bits(x)?, one_element(count)?);
+        let (kept, out) = (result(x, kept)?, result(x, lengths)?);
+        if x.is_empty() {
+            return self.fill(&mut count, 0);
+        }
+        let operator = Operator::of_elements(Operation::Sum, 0_u32);
+        // The kernel does not read the elements, which are all 1.
+        let (ones, results) = (keys.handle(), Results::Runs { kept, lengths: true });
+        stages::enqueue(self, &Runs { keys, x: ones, out, results, operator }, x.len(), &mut count)
+    }
+}
+
+/// Names the results of a verb.
+enum Results {
+    /// Is one result for each element.
+    Scan { exclusive: bool },
+    /// Is one result for each run, and the array of the keys.
+    Runs { kept: DeviceArray<u32>, lengths: bool },
+}
+
+/// Is a verb that combines runs, with elements of the kernel's type.
+struct Runs<U: Reducible> {
+    keys: DeviceArray<u32>,
+    x: DeviceArray<U>,
+    out: DeviceArray<U>,
+    results: Results,
+    operator: Operator<U>,
+}
+
+impl<U: Reducible> Stages for Runs<U> {
+    const WORDS: usize = 2;
+    type Kernel = DynKernel;
+
+    fn kernel(&self, queue: &CommandQueue, stage: Stage) -> Result<DynKernel> {
+        let (stem, own) = match self.results {
+            Results::Scan { exclusive } => ("scan_by_key", ("EXCLUSIVE", exclusive)),
+            Results::Runs { lengths, .. } => ("reduce_by_key", ("LENGTHS", lengths)),
+        };
+        let [operation, keys] = self.operator.overrides();
+        let own = (own.0, f64::from(u8::from(own.1)));
+        compiled::<U>(queue, stem, &[("STAGE", stage.number()), operation, keys, own])
+    }
+
+    #[track_caller]
+    fn launch(
+        &self,
+        queue: &CommandQueue,
+        kernel: &DynKernel,
+        shares: Shares,
+        partials: Option<&DeviceArray<u32>>,
+        result: &mut DeviceArray<u32>,
+    ) -> Result<()> {
+        let ([n, share], mut out) = ([shares.elements, shares.share].map(|n| n as u32), self.out.handle());
+        // A stage without partial results does not read the array that stands for them.
+        let partials = partials.unwrap_or(&self.keys);
+        let mut args = vec![
+            value("n", n),
+            value("share", share),
+            value("identity", self.operator.identity),
+            (Some("keys".into()), (&self.keys).into_arg()),
+            (Some("x".into()), (&self.x).into_arg()),
+            (Some("partials".into()), partials.into_arg()),
+            (Some("out".into()), (&mut out).into_arg()),
+            (Some("states".into()), result.into_arg()),
+        ];
+        let mut kept;
+        match &self.results {
+            Results::Scan { .. } => args.push(value("initial", self.operator.initial)),
+            Results::Runs { kept: keys, .. } => {
+                kept = keys.handle();
+                args.push((Some("kept".into()), (&mut kept).into_arg()));
+            }
+        }
+        queue.launch_dyn(kernel, Grid::groups([shares.count]), args)
+    }
+}

@@ -1,0 +1,64 @@
+//! Functions of the host for the verbs that combine runs and segments.
+
+use super::{combined, scan};
+use crate::reducible::{Operation, Reducible};
+use crate::scan::Scan;
+
+/// Returns the runs of equal keys, as ranges. Keys are equal if their bits are.
+fn runs<K: Reducible>(keys: &[K]) -> Vec<std::ops::Range<usize>> {
+    let lengths = keys.chunk_by(|a, b| a.to_word() == b.to_word()).map(<[K]>::len);
+    let mut start = 0;
+    let range = |length: usize| {
+        start += length;
+        start - length..start
+    };
+    lengths.map(range).collect()
+}
+
+/// Returns the elements combined, and the value that changes no result of no elements.
+fn reduced<T: Reducible>(x: &[T], operation: Operation) -> T {
+    x.iter().fold(T::identity(operation), |all, &one| combined(operation, all, one))
+}
+
+/// Returns the elements of each run of keys scanned, as [`scan`] does. If the lengths differ, the rest of the longer list is
+/// left out.
+///
+/// # Example
+/// ```
+/// use fencepost::algorithms::{Operation, Scan, host};
+/// let sums = host::scan_by_key(&[7, 7, 2], &[1_u32, 2, 3], Scan::inclusive(Operation::Sum));
+/// assert_eq!(sums, [1, 3, 3]);
+/// ```
+pub fn scan_by_key<K: Reducible, T: Reducible>(keys: &[K], x: &[T], of_run: Scan<T>) -> Vec<T> {
+    let keys = &keys[..keys.len().min(x.len())];
+    runs(keys).into_iter().flat_map(|run| scan(&x[run], of_run)).collect()
+}
+
+/// Returns the key of each run of keys, and the elements of each run combined. If the lengths differ, the rest of the longer
+/// list is left out.
+///
+/// # Example
+/// ```
+/// use fencepost::algorithms::{Operation, host};
+/// let (kept, sums) = host::reduce_by_key(&[7, 7, 2], &[1_u32, 2, 3], Operation::Sum);
+/// assert_eq!((&kept[..], &sums[..]), (&[7, 2][..], &[3, 3][..]));
+/// ```
+pub fn reduce_by_key<K: Reducible, T: Reducible>(
+    keys: &[K],
+    x: &[T],
+    operation: Operation,
+) -> (Vec<K>, Vec<T>) {
+    let keys = &keys[..keys.len().min(x.len())];
+    runs(keys).into_iter().map(|run| (keys[run.start], reduced(&x[run], operation))).unzip()
+}
+
+/// Returns the element of each run of equal elements, and the length of each run. Elements are equal if their bits are.
+///
+/// # Example
+/// ```
+/// let (kept, lengths) = fencepost::algorithms::host::run_lengths(&[7, 7, 2]);
+/// assert_eq!((&kept[..], &lengths[..]), (&[7, 2][..], &[2, 1][..]));
+/// ```
+pub fn run_lengths<T: Reducible>(x: &[T]) -> (Vec<T>, Vec<usize>) {
+    runs(x).into_iter().map(|run| (x[run.start], run.len())).unzip()
+}

@@ -1,0 +1,44 @@
+// scan_by_key: out[i] = an initial value and the elements of x up to i that belong to the same run, combined by an operation
+//
+// Shape      keys, x, out: at least n elements; partials: two words for each share, in stage 0; states: two words for each
+//            share, in stage 1; a run has equal keys, which lie side by side
+// Dispatch   one workgroup per share, along x; the last share may be shorter, and none is empty
+// Workgroup  [WORKGROUP, 1, 1], a power of two
+// Barriers   as scan_share and fold_share
+// Tolerance  as scan_share and fold_share
+//#use fold_share
+//#use keyed
+//#use number_keys
+//#use operation
+//#use run_stage
+//#use scan_share
+override WORKGROUP: u32 = 64;
+override STAGE: u32 = 0;                    // 0: writes the results of each share, 1: states, 2: writes those of one share
+override OPERATION: u32 = 0;                // 0: sum, 1: product, 2: smallest, 3: largest; the last two for integers
+override KEYS: u32 = 0;                     // 1: the elements are bits of f32, of which the smallest or largest is wanted
+override EXCLUSIVE: u32 = 0;                // 1: an element is not combined into its own result
+alias T = f32;                              // f32 | i32 | u32: replaced on the host's request
+struct Params { n: u32, share: u32, identity: T, initial: T }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> keys: array<u32>;
+@group(0) @binding(2) var<storage, read> x: array<T>;
+@group(0) @binding(3) var<storage, read> partials: array<u32>;
+@group(0) @binding(4) var<storage, read_write> out: array<T>;
+@group(0) @binding(5) var<storage, read_write> states: array<u32>;
+
+fn is_head(i: u32) -> bool { return i == 0u || keys[i] != keys[i - 1u]; }
+
+fn load(i: u32) -> S { return S(of_bits(x[i]), select(0u, 1u, is_head(i))); }
+
+fn store(i: u32, before: S, after: S) {
+    var value = after.value;
+    if EXCLUSIVE == 1u { value = select(before.value, params.identity, is_head(i)); }
+    out[i] = to_bits(operation(params.initial, value));
+}
+
+fn keep(all: S) { }
+
+@compute @workgroup_size(WORKGROUP)
+fn scan_by_key(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group: vec3<u32>) {
+    run_stage(group.x, lane);
+}

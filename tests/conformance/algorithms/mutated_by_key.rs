@@ -1,0 +1,202 @@
+//! A10: a mistake in the kernels of verbs by key is caught.
+
+use super::mutated::{Mistake, all_caught, mistake};
+use crate::common::{Case, Subject, case};
+use fencepost::algorithms::{Operation, Scan, host};
+use fencepost::prelude::*;
+use fencepost::{NamedArg, ShaderSource};
+
+pub fn cases() -> Vec<Case> {
+    vec![case("a10_each_mistake_in_the_kernels_of_verbs_by_key_is_caught", caught)]
+}
+
+const MISTAKES: &[Mistake] = &[
+    mistake("scan_by_key", "i == 0u || keys[i]", "keys[i]"),
+    mistake("scan_by_key", "keys[i] != keys[i - 1u]", "x[i] != x[i - 1u]"),
+    mistake("scan_by_key", "of_bits(x[i])", "x[i]"),
+    mistake("scan_by_key", "select(0u, 1u, is_head(i))", "0u"),
+    mistake("scan_by_key", "select(before.value, params.identity, is_head(i))", "before.value"),
+    mistake("scan_by_key", "if EXCLUSIVE == 1u {", "if EXCLUSIVE == 0u {"),
+    mistake("scan_by_key", "operation(params.initial, value)", "value"),
+    mistake("scan_by_key", "to_bits(operation(params.initial, value))", "operation(params.initial, value)"),
+    mistake("scan_by_key", "run_stage(group.x, lane)", "run_stage(0u, lane)"),
+    mistake("reduce_by_key", "if LENGTHS == 0u { value = of_bits(x[i]); }", "value = of_bits(x[i]);"),
+    mistake("reduce_by_key", "of_bits(x[i])", "x[i]"),
+    mistake("reduce_by_key", "i == 0u || keys[i] != keys[i - 1u]", "i > 0u && keys[i] != keys[i - 1u]"),
+    mistake("reduce_by_key", "i + 1u < params.n &&", ""),
+    mistake("reduce_by_key", "kept[after.heads - 1u]", "kept[before.heads - 1u]"),
+    mistake("reduce_by_key", "kept[after.heads - 1u] = keys[i];", ""),
+    mistake("reduce_by_key", "out[after.heads - 1u]", "out[after.heads]"),
+    mistake("reduce_by_key", "to_bits(after.value)", "after.value"),
+    mistake("reduce_by_key", "to_bits(after.value)", "to_bits(before.value)"),
+    mistake("reduce_by_key", "states[0] = all.heads;", ""),
+    mistake("reduce_by_key", "run_stage(group.x, lane)", "run_stage(0u, lane)"),
+    // The rest is in the snippet of both kernels.
+    mistake("reduce_by_key", "S(params.identity, 0u)", "S(params.identity, 1u)"),
+    mistake("reduce_by_key", "S(params.identity, 0u)", "S(T(1), 0u)"),
+    mistake("reduce_by_key", "if b.heads > 0u { return S(b.value, a.heads + b.heads); }", ""),
+    mistake("reduce_by_key", "S(b.value, a.heads + b.heads)", "S(b.value, b.heads)"),
+    mistake(
+        "reduce_by_key",
+        "S(b.value, a.heads + b.heads)",
+        "S(operation(a.value, b.value), a.heads + b.heads)",
+    ),
+    mistake("reduce_by_key", "S(operation(a.value, b.value), a.heads)", "S(b.value, a.heads)"),
+    mistake("reduce_by_key", "S(operation(a.value, b.value), a.heads)", "S(operation(a.value, b.value), 0u)"),
+    mistake("reduce_by_key", "partials[2u * g + 1u]", "0u"),
+    mistake("reduce_by_key", "partials[2u * g])", "partials[2u * g + 1u])"),
+    mistake("reduce_by_key", "states[2u * g] = bitcast<u32>(state.value);", ""),
+    mistake("reduce_by_key", "states[2u * g + 1u] = state.heads;", ""),
+];
+
+/// Counts the invocations of a workgroup: fewer than usual, because the checks take time for each of them.
+const WORKGROUP: f64 = 8.0;
+/// Counts the elements of a share: not a multiple of the workgroup.
+const SHARE: usize = 30;
+/// Counts the elements: more shares than invocations, of which the last one is shorter.
+const ELEMENTS: usize = 10 * SHARE + 13;
+/// Stands in the arrays of results before a verb.
+const BEFORE: u32 = 0x5A5A_5A5A;
+
+fn caught(s: &Subject) {
+    all_caught(s, MISTAKES, |ctx, shader, text| {
+        // Runs of 70 elements, of which some contain a share, of one element, and of three.
+        let key = |i: u32| match i {
+            0..200 => i / 70,
+            200..250 => i,
+            _ => (i + 1) / 3,
+        };
+        let keys: Vec<u32> = (0..ELEMENTS as u32).map(key).collect();
+        let word = |i: u32| i.wrapping_mul(0x9E37_79B1) & 0xBFFF_FFFF;
+        let x: Vec<u32> = (1..=ELEMENTS as u32).map(word).collect();
+        let verbs = if shader == "scan_by_key" {
+            [Verb::Inclusive, Verb::Exclusive]
+        } else {
+            [Verb::Reduce, Verb::Lengths]
+        };
+        verbs.into_iter().all(|verb| {
+            [SHARE, ELEMENTS].into_iter().all(|share| {
+                let launches = Launches { ctx, text, shader, verb, share };
+                launches.are_right(false, &keys, &x)
+                    && (verb == Verb::Lengths || launches.are_right(true, &keys, &x))
+            })
+        })
+    });
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Verb {
+    Inclusive,
+    Exclusive,
+    Reduce,
+    Lengths,
+}
+
+/// Holds what the launches of a verb have in common.
+struct Launches<'a> {
+    ctx: &'a Context,
+    text: &'a str,
+    shader: &'a str,
+    verb: Verb,
+    share: usize,
+}
+
+impl Launches<'_> {
+    /// Compares the sums of integers, or the smallest numbers, with those of the host.
+    fn are_right(&self, numbers: bool, keys: &[u32], x: &[u32]) -> bool {
+        let (found, expected) = if numbers {
+            let least = 0xFF80_0000;
+            let x: &[f32] = bytemuck::cast_slice(x);
+            (
+                self.found(numbers, [u32::MAX, least], keys, bytemuck::cast_slice(x)),
+                self.expected(keys, x, Operation::Smallest, f32::INFINITY),
+            )
+        } else {
+            (self.found(numbers, [0, 7], keys, x), self.expected(keys, x, Operation::Sum, 7))
+        };
+        found == expected
+    }
+
+    /// Returns the elements of `kept`, of `out`, and the number of runs.
+    fn found(&self, numbers: bool, [identity, initial]: [u32; 2], keys: &[u32], x: &[u32]) -> [Vec<u32>; 3] {
+        let queue = self.ctx.queue("q");
+        let (keys, x) = (queue.array(keys).unwrap(), queue.array(x).unwrap());
+        let words = |len: usize| queue.full([len], BEFORE).unwrap();
+        let shares = ELEMENTS.div_ceil(self.share);
+        let (mut kept, mut out, mut count, mut states) =
+            (words(ELEMENTS), words(ELEMENTS), words(1), words(2 * shares));
+        let mut launch = |stage: f64, partials: &DeviceArray<u32>, states: &mut DeviceArray<u32>| {
+            let mut args: Vec<NamedArg<'_>> = args![
+                n = ELEMENTS as u32,
+                share = self.share as u32,
+                identity = identity,
+                keys = &keys,
+                x = &x,
+                partials = partials,
+                out = &mut out,
+                states = states
+            ]
+            .to_vec();
+            match self.shader {
+                "scan_by_key" => args.extend(args![initial = initial]),
+                _ => args.extend(args![kept = &mut kept]),
+            }
+            queue.launch_dyn(&self.kernel(numbers, stage), Grid::groups([shares]), args).unwrap();
+        };
+        if shares == 1 {
+            launch(2.0, &keys, &mut count);
+        } else {
+            launch(1.0, &keys, &mut states);
+            launch(0.0, &states, &mut count);
+        }
+        [kept, out, count].map(|array| queue.read(&array).wait().unwrap())
+    }
+
+    fn kernel(&self, numbers: bool, stage: f64) -> fencepost::DynKernel {
+        let source = ShaderSource::text(format!("{}.wgsl", self.shader), self.text.to_owned());
+        let source = source.with_type("T", u32::DTYPE).unwrap();
+        let own = match self.shader {
+            "scan_by_key" => ("EXCLUSIVE", f64::from(self.verb == Verb::Exclusive)),
+            _ => ("LENGTHS", f64::from(self.verb == Verb::Lengths)),
+        };
+        let numbers = f64::from(numbers);
+        let overrides = [
+            ("STAGE", stage),
+            ("OPERATION", 2.0 * numbers),
+            ("KEYS", numbers),
+            own,
+            ("WORKGROUP", WORKGROUP),
+        ];
+        self.ctx.kernel_from_source(&source, self.shader, &overrides).unwrap()
+    }
+
+    fn expected<T: fencepost::algorithms::Reducible>(
+        &self,
+        keys: &[u32],
+        x: &[T],
+        operation: Operation,
+        initial: T,
+    ) -> [Vec<u32>; 3] {
+        let words = |list: Vec<T>| bytemuck::cast_slice(&list).to_vec();
+        let (mut kept, mut out, count) = match self.verb {
+            Verb::Inclusive | Verb::Exclusive => {
+                let exclusive = self.verb == Verb::Exclusive;
+                let scan = if exclusive { Scan::exclusive(operation) } else { Scan::inclusive(operation) };
+                (Vec::new(), words(host::scan_by_key(keys, x, scan.from(initial))), BEFORE)
+            }
+            Verb::Reduce => {
+                let (kept, reduced) = host::reduce_by_key(keys, x, operation);
+                let count = kept.len() as u32;
+                (kept, words(reduced), count)
+            }
+            Verb::Lengths => {
+                let (kept, lengths) = host::run_lengths(keys);
+                let count = kept.len() as u32;
+                (kept, lengths.into_iter().map(|length| length as u32).collect(), count)
+            }
+        };
+        kept.resize(ELEMENTS, BEFORE);
+        out.resize(ELEMENTS, BEFORE);
+        [kept, out, vec![count]]
+    }
+}
