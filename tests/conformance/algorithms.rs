@@ -12,6 +12,7 @@ mod mutated_elementwise;
 mod mutated_random;
 mod mutated_rearrange;
 mod mutated_scan;
+mod mutated_segments;
 mod mutated_select;
 mod mutated_shares;
 mod random;
@@ -19,6 +20,7 @@ mod rearrange;
 mod reduce;
 mod scan;
 mod search;
+mod segments;
 mod select;
 
 use crate::common::full::full;
@@ -35,6 +37,7 @@ pub fn cases() -> Vec<Case> {
         mutated_scan::cases(),
         mutated_select::cases(),
         mutated_by_key::cases(),
+        mutated_segments::cases(),
     ];
     let mutated = host_side(mutated.concat());
     let mutated =
@@ -52,6 +55,7 @@ pub fn cases() -> Vec<Case> {
         scan::cases(),
         select::cases(),
         by_key::cases(),
+        segments::cases(),
         mutated,
     ]
     .concat()

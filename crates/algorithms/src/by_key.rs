@@ -22,7 +22,7 @@ use fencepost_core::{CommandQueue, DeviceArray, DynKernel, Grid, IntoArg, Result
 ///
 /// # Error bound
 /// Integers are exact and wrap, and so is the smallest and the largest number. The error of a sum of `f32` is at most `d u`
-/// times the sum of the magnitudes of the run up to the element, with `d` = 80 + n / 2^17 for n elements. `u` is 2^-24 on a
+/// times the sum of the magnitudes of the run up to the element, with `d` = 140 + n / 2^15 for n elements. `u` is 2^-24 on a
 /// device that rounds to the nearest number. The relative error of a product of `f32` is at most about n times 2^-23.
 ///
 /// # Determinism

@@ -3,7 +3,7 @@
 mod grouped;
 mod selection;
 
-pub use grouped::{reduce_by_key, run_lengths, scan_by_key};
+pub use grouped::{reduce_by_key, reduce_segments, run_lengths, scan_by_key};
 pub use selection::{nonzero, partition, select, unique};
 
 use crate::axis::Axis;

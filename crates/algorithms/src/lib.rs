@@ -36,6 +36,7 @@ mod reduce;
 mod reducible;
 mod scan;
 mod search;
+mod segments;
 mod select;
 mod shares;
 mod stages;
@@ -54,13 +55,14 @@ pub use reduce::{Nan, Reduce};
 pub use reducible::{Operation, Reducible};
 pub use scan::{PrefixScan, Scan};
 pub use search::Search;
+pub use segments::ReduceSegments;
 pub use select::Select;
 
 /// Re-exports the traits with the verbs.
 pub mod prelude {
     pub use crate::{
         Axis, ByKey, Choice, Count, Elementwise, Exponential, InnerProduct, Map, Normal, Operation, Outside,
-        Philox, PrefixScan, RandomNumbers, Rearrange, Reduce, ReduceAxis, Scan, Search, Select, Uniform,
-        Whole, Words,
+        Philox, PrefixScan, RandomNumbers, Rearrange, Reduce, ReduceAxis, ReduceSegments, Scan, Search,
+        Select, Uniform, Whole, Words,
     };
 }

@@ -40,6 +40,7 @@ const BUILTINS: &[(&str, &str)] = shaders![
     "reduce_by_key.wgsl",
     "reduce_columns.wgsl",
     "reduce_rows.wgsl",
+    "reduce_segments.wgsl",
     "saxpy.wgsl",
     "scan.wgsl",
     "scan_by_key.wgsl",

@@ -44,8 +44,8 @@ fn every_builtin_with_an_alias_is_valid_for_all_its_types() {
         }
     }
     assert_eq!(
-        found, 12,
-        "add, fill, inner_product, iota, saxpy, three of reductions, two of scans and two of verbs by key"
+        found, 13,
+        "add, fill, inner_product, iota, saxpy, four of reductions, two of scans and two of verbs by key"
     );
 }
 

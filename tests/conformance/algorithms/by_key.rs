@@ -159,7 +159,7 @@ fn floats(s: &Subject) {
         let list: Vec<f32> = (0..len).map(|_| (rng.f32() - 0.5) * [1.0, 1e6][rng.usize(..2)]).collect();
         let results = found::<f32>(&queue, &keys, bytemuck::cast_slice(&list), Operation::Sum);
         let found: &[f32] = bytemuck::cast_slice(&results.scanned);
-        let depth = 80.0 + len as f64 / 2_f64.powi(17);
+        let depth = 140.0 + len as f64 / 2_f64.powi(15);
         let (mut exact, mut sizes, mut runs) = (0.0, 0.0, 0);
         for (i, element) in list.iter().enumerate() {
             if i == 0 || keys[i] != keys[i - 1] {

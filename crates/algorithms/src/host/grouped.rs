@@ -62,3 +62,17 @@ pub fn reduce_by_key<K: Reducible, T: Reducible>(
 pub fn run_lengths<T: Reducible>(x: &[T]) -> (Vec<T>, Vec<usize>) {
     runs(x).into_iter().map(|run| (x[run.start], run.len())).unzip()
 }
+
+/// Returns the elements from each offset up to the next one combined. An offset behind the last element counts as the end of the
+/// list, and a segment whose end is before its beginning is empty.
+///
+/// # Example
+/// ```
+/// use fencepost::algorithms::{Operation, host};
+/// assert_eq!(host::reduce_segments(&[3_u32, 1, 4, 1, 5], &[0, 2, 2, 5], Operation::Sum), [4, 0, 10]);
+/// ```
+pub fn reduce_segments<T: Reducible>(x: &[T], offsets: &[u32], operation: Operation) -> Vec<T> {
+    let place = |offset: u32| x.len().min(offset as usize);
+    let segment = |ends: &[u32]| x.get(place(ends[0])..place(ends[1])).unwrap_or_default();
+    offsets.windows(2).map(|ends| reduced(segment(ends), operation)).collect()
+}

@@ -2,8 +2,8 @@
 // one workgroup
 //
 // Shape      g: the share, which begins at element g * share; before: the state before the share; the shader around it has
-//            the type S of a state, `identity`, `combined`, `load`, `store` and `keep`, which takes the state behind element
-//            n - 1
+//            the type S of a state, `identity`, `combined`, `load`, `store`, which is called right after `load` of the
+//            element, and `keep`, which takes the state behind element n - 1
 // Dispatch   one workgroup of WORKGROUP invocations along x for each share
 // Barriers   two for each doubling of a distance in the workgroup, and three more, for each tile
 // Tolerance  sums of f32: d u times the sum of the magnitudes, d = the tiles of a share + 16 + log2(WORKGROUP) + 2, u = 2^-24;

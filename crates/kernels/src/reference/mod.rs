@@ -194,6 +194,7 @@ mod tests {
         "reduce_by_key",
         "reduce_columns",
         "reduce_rows",
+        "reduce_segments",
         "scan",
         "scan_by_key",
         "scan_in_place",

@@ -1,0 +1,165 @@
+//! Verbs that combine segments of an array, which offsets describe.
+
+use crate::elementwise::flat;
+use crate::operator::Operator;
+use crate::reducible::{Operation, Reducible};
+use crate::shares::Shares;
+use crate::stages::{self, Stage, Stages};
+use crate::typed_kernel::{compiled, value};
+use fencepost_core::{CommandQueue, DeviceArray, DynKernel, Element, Grid, IntoArg, Kind, Result};
+
+/// Combines the elements of each segment of an array.
+///
+/// # Cost
+/// The results are filled with the value of an empty segment first. Then, up to 16,384 elements take one launch. More elements
+/// take two, with up to 2,049 words of scratch memory. The work is divided by elements, so short and long segments cost the
+/// same. Each launch reads the elements and looks up the segments of its elements in the offsets.
+///
+/// # Error bound
+/// The errors are those of [`ByKey`](crate::ByKey), for segments in place of runs.
+///
+/// # Determinism
+/// The order of the operations depends on the number of elements and the offsets alone, so one device and driver give the same
+/// bits in each run.
+///
+/// # Source
+/// A segmented scan: Guy E. Blelloch, *Prefix Sums and Their Applications*, 1990, section 1.5. Each invocation finds the segment
+/// of its elements by bisection.
+pub trait ReduceSegments {
+    /// *Enqueues* `out[s]` = the elements of `x` from `offsets[s]` up to `offsets[s + 1]`, combined by an operation. An empty
+    /// segment gives 0 for a sum, 1 for a product, and for the smallest (largest) element the greatest (least) value of the
+    /// type, which is infinite for `f32`. A NaN makes the smallest and the largest number of its segment a NaN.
+    ///
+    /// # Shape
+    /// `offsets` has one element more than `out`, like the row offsets of a sparse matrix. `x` has any shape, and is one list in
+    /// C order. The elements before the first offset and from the last offset on belong to no segment.
+    ///
+    /// The offsets are on the device, so the call does not check them. An offset behind the last element counts as the end of
+    /// the array. If an offset is less than the one before it, the results are not specified; no element outside of the arrays
+    /// is read or written.
+    ///
+    /// # Errors
+    /// [`Kind::Shape`] if `offsets` has not one element more than `out`; [`Kind::Padding`] if an array is padded; the errors of a
+    /// launch, and the queue's own error.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::{Operation, ReduceSegments};
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (x, offsets) = (ctx.array(&[3_u32, 1, 4, 1, 5])?, ctx.array(&[0_u32, 2, 2, 5])?);
+    /// let mut out = ctx.zeros([3])?;
+    /// queue.reduce_segments(&x, &offsets, Operation::Sum, &mut out)?;
+    /// assert_eq!(queue.read(&out).wait()?, [4, 0, 10]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn reduce_segments<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        offsets: &DeviceArray<u32>,
+        operation: Operation,
+        out: &mut DeviceArray<T>,
+    ) -> Result<()>;
+}
+
+impl ReduceSegments for CommandQueue {
+    #[track_caller]
+    fn reduce_segments<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        offsets: &DeviceArray<u32>,
+        operation: Operation,
+        out: &mut DeviceArray<T>,
+    ) -> Result<()> {
+        one_more(offsets, out)?;
+        let (x, offsets, mut all) = (flat(x)?, flat(offsets)?, flat(out)?);
+        if out.is_empty() {
+            return Ok(());
+        }
+        let identity = T::identity(operation);
+        if x.is_empty() {
+            return self.fill(&mut all, identity);
+        }
+        match Operator::of_keys(operation, identity) {
+            Some(operator) => {
+                let verb = Segments { offsets, x: x.cast_bits(), out: all.cast_bits(), operator };
+                enqueue(self, &verb, &mut all, identity)
+            }
+            None => {
+                let operator = Operator::of_elements(operation, identity);
+                enqueue(self, &Segments { offsets, x, out: all.handle(), operator }, &mut all, identity)
+            }
+        }
+    }
+}
+
+/// Returns an error if there is not one offset more than results.
+fn one_more<T: Element>(offsets: &DeviceArray<u32>, out: &DeviceArray<T>) -> Result<()> {
+    let expected = out.len() + 1;
+    if offsets.len() == expected {
+        return Ok(());
+    }
+    let (object, found) = (format!("array `{}`", offsets.label()), offsets.shape().into());
+    let remedy = "a segment lies between two offsets, so there is one offset more than results";
+    Err(Kind::Shape { object, found, expected: vec![expected], remedy }.into())
+}
+
+/// Enqueues a fill with the result of an empty segment, and the launches.
+#[track_caller]
+fn enqueue<T: Reducible, U: Reducible>(
+    queue: &CommandQueue,
+    verb: &Segments<U>,
+    out: &mut DeviceArray<T>,
+    identity: T,
+) -> Result<()> {
+    let (mut state, shares) = (queue.empty([1])?, Shares::of(verb.x.len()));
+    // A launch without workgroups enqueues nothing: it refuses what the later launches would refuse.
+    let kernel = verb.kernel(queue, Stage::Whole)?;
+    verb.launch(queue, &kernel, Shares { count: 0, ..shares }, None, &mut state)?;
+    queue.fill(out, identity)?;
+    stages::enqueue(queue, verb, verb.x.len(), &mut state)
+}
+
+/// Is the verb with elements of the kernel's type.
+struct Segments<U: Reducible> {
+    offsets: DeviceArray<u32>,
+    x: DeviceArray<U>,
+    out: DeviceArray<U>,
+    operator: Operator<U>,
+}
+
+impl<U: Reducible> Stages for Segments<U> {
+    const WORDS: usize = 2;
+    type Kernel = DynKernel;
+
+    fn kernel(&self, queue: &CommandQueue, stage: Stage) -> Result<DynKernel> {
+        let [operation, keys] = self.operator.overrides();
+        compiled::<U>(queue, "reduce_segments", &[("STAGE", stage.number()), operation, keys])
+    }
+
+    #[track_caller]
+    fn launch(
+        &self,
+        queue: &CommandQueue,
+        kernel: &DynKernel,
+        shares: Shares,
+        partials: Option<&DeviceArray<u32>>,
+        result: &mut DeviceArray<u32>,
+    ) -> Result<()> {
+        let [n, share, segments] = [shares.elements, shares.share, self.out.len()].map(|n| n as u32);
+        // A stage without partial results does not read the array that stands for them.
+        let (partials, mut out) = (partials.unwrap_or(&self.offsets), self.out.handle());
+        let args = vec![
+            value("n", n),
+            value("share", share),
+            value("identity", self.operator.identity),
+            value("segments", segments),
+            (Some("offsets".into()), (&self.offsets).into_arg()),
+            (Some("x".into()), (&self.x).into_arg()),
+            (Some("partials".into()), partials.into_arg()),
+            (Some("out".into()), (&mut out).into_arg()),
+            (Some("states".into()), result.into_arg()),
+        ];
+        queue.launch_dyn(kernel, Grid::groups([shares.count]), args)
+    }
+}

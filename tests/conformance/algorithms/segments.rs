@@ -1,0 +1,189 @@
+//! A01, A11: reductions of segments.
+
+use super::few_lengths;
+use crate::common::full::full;
+use crate::common::{Case, Subject, case};
+use fencepost::algorithms::{Operation, ReduceSegments, Reducible, host};
+use fencepost::prelude::*;
+use std::fmt::Debug;
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("a01_a_refused_reduction_of_segments_enqueues_nothing", refused),
+        case("a01_a_reduction_of_segments_in_a_graph_equals_that_of_a_queue", in_a_graph),
+        case("a11_segments_of_integers_are_exact", integers),
+        case("a11_segments_of_floats_are_within_their_bounds", floats),
+        case("a11_empty_segments_and_segments_of_no_elements_have_the_neutral_element", empty),
+        case("a11_wrong_offsets_write_no_element_outside_of_the_results", wrong_offsets),
+    ]
+}
+
+const ALL: [Operation; 4] = [Operation::Sum, Operation::Product, Operation::Smallest, Operation::Largest];
+
+/// Returns the results of a queue, and checks that the elements around them stay.
+fn found<T: Reducible + Debug>(
+    queue: &CommandQueue,
+    x: &DeviceArray<T>,
+    offsets: &[u32],
+    operation: Operation,
+) -> Vec<T> {
+    let segments = offsets.len() - 1;
+    let all = queue.full([segments + 128], T::ONE).unwrap();
+    let mut out = all.slice(64..64 + segments).unwrap();
+    queue.reduce_segments(x, &queue.array(offsets).unwrap(), operation, &mut out).unwrap();
+    let mut list = queue.read(&all).wait().unwrap();
+    let behind = list.split_off(64 + segments);
+    let results = list.split_off(64);
+    assert_eq!((list, behind), (vec![T::ONE; 64], vec![T::ONE; 64]), "{segments} segments");
+    results
+}
+
+/// Returns offsets of segments with a mean length. Some segments are empty, and some elements belong to none.
+fn offsets(rng: &mut fastrand::Rng, len: usize, mean: usize) -> Vec<u32> {
+    let mut offsets = vec![rng.usize(..2.min(len + 1)) as u32];
+    while let Some(&last) = offsets.last()
+        && (last as usize) < len
+        && offsets.len() <= len
+    {
+        let length = if rng.u8(..4) == 0 { 0 } else { rng.usize(1..=mean.saturating_mul(2).min(len)) };
+        offsets.push((last as usize + length).min(len) as u32);
+    }
+    offsets.push(offsets[offsets.len() - 1]);
+    offsets
+}
+
+fn integers(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let mut rng = fastrand::Rng::with_seed(71);
+    for (at, len) in few_lengths().into_iter().enumerate() {
+        let means = [1, 4, 60, 6000, usize::MAX];
+        let means = if full() || len == 257 { &means[..] } else { &means[at % 5..][..1] };
+        for &mean in means {
+            let offsets = offsets(&mut rng, len, mean);
+            // Odd factors keep the product from 0.
+            let words: Vec<u32> = (0..len).map(|_| rng.u32(..) | 1).collect();
+            let x = queue.array(&words).unwrap();
+            let operation = ALL[at % 4];
+            if at % 2 == 0 {
+                let expected = host::reduce_segments(&words, &offsets, operation);
+                assert!(found(&queue, &x, &offsets, operation) == expected, "{operation:?}: {len}, {mean}");
+            } else {
+                let list: &[i32] = bytemuck::cast_slice(&words);
+                let expected = host::reduce_segments(list, &offsets, operation);
+                let found = found::<i32>(&queue, &x.cast_bits(), &offsets, operation);
+                assert!(found == expected, "{operation:?}: {len}, {mean}");
+            }
+        }
+    }
+}
+
+fn floats(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let mut rng = fastrand::Rng::with_seed(72);
+    for (len, mean) in [(257, 20), (20_481, 3), (20_481, 3000), (34_567, usize::MAX)] {
+        let offsets = offsets(&mut rng, len, mean);
+        let mut list: Vec<f32> = (0..len).map(|_| (rng.f32() - 0.5) * [1.0, 1e6][rng.usize(..2)]).collect();
+        let sums = found(&queue, &queue.array(&list).unwrap(), &offsets, Operation::Sum);
+        let depth = 140.0 + len as f64 / 2_f64.powi(15);
+        for (ends, sum) in offsets.windows(2).zip(sums) {
+            let segment = list[ends[0] as usize..ends[1] as usize].iter().map(|&x| f64::from(x));
+            let (exact, sizes) = segment.fold((0.0, 0.0), |(sum, sizes), x| (sum + x, sizes + x.abs()));
+            let error = (f64::from(sum) - exact).abs();
+            assert!(error <= depth * 2_f64.powi(-24) * sizes, "{ends:?} of {len}: an error of {error}");
+        }
+        list[len / 2] = f32::NAN;
+        let x = queue.array(&list).unwrap();
+        for operation in [Operation::Smallest, Operation::Largest] {
+            let expected = host::reduce_segments(&list, &offsets, operation);
+            let found = found(&queue, &x, &offsets, operation);
+            let same = |a: f32, b: f32| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
+            assert!(found.iter().zip(&expected).all(|(a, b)| same(*a, *b)), "{operation:?} of {len}");
+        }
+    }
+}
+
+fn empty(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    for operation in ALL {
+        let (none, three) = (queue.empty::<f32, 1>([0]).unwrap(), queue.array(&[4.0_f32, 2.0, 5.0]).unwrap());
+        let neutral = host::reduce_segments::<f32>(&[], &[0, 0], operation)[0];
+        assert_eq!(found(&queue, &none, &[0, 0, 0], operation), [neutral; 2], "{operation:?}");
+        let list = [4.0, 2.0, 5.0];
+        for offsets in [&[0, 0, 3, 3][..], &[3, 3, 3], &[1, 1, 2, 2], &[0], &[0, 3]] {
+            let expected = host::reduce_segments(&list, offsets, operation);
+            assert_eq!(found(&queue, &three, offsets, operation), expected, "{operation:?} of {offsets:?}");
+        }
+    }
+}
+
+fn wrong_offsets(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    for len in [300, 20_000] {
+        let words: Vec<u32> = (0..len as u32).collect();
+        let x = queue.array(&words).unwrap();
+        // An offset behind the last element counts as the end.
+        let behind = [5, 100, len as u32 + 1, u32::MAX, u32::MAX];
+        let expected = host::reduce_segments(&words, &behind, Operation::Sum);
+        assert_eq!(found(&queue, &x, &behind, Operation::Sum), expected);
+        // The results of decreasing offsets are not specified, and `found` checks the elements around them.
+        for decreasing in [[u32::MAX, 200, 100, 0], [200, 100, u32::MAX, 7], [0, 250, 100, 299]] {
+            found(&queue, &x, &decreasing, Operation::Largest);
+        }
+        assert_eq!(queue.read(&x).wait().unwrap(), words, "the input stays");
+    }
+}
+
+fn refused(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let other = s.ctx().queue("other");
+    let sum = Operation::Sum;
+    for len in [100, 20_000] {
+        let x = queue.full([len], 1_u32).unwrap();
+        let offsets = queue.array(&[0_u32, 50, 100]).unwrap();
+        let mut out = queue.full([2], 7_u32).unwrap();
+        let error = queue.reduce_segments(&x, &offsets, sum, &mut queue.zeros([3]).unwrap()).unwrap_err();
+        assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+        for aliased in [x.slice(64..66).unwrap(), offsets.slice(0..2).unwrap()] {
+            let error = queue.reduce_segments(&x, &offsets, sum, &mut aliased.handle()).unwrap_err();
+            assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
+        }
+        let foreign = other.zeros::<u32, 1>([len]).unwrap();
+        let error = queue.reduce_segments(&foreign, &offsets, sum, &mut out).unwrap_err();
+        assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+        assert_eq!(queue.read(&x).wait().unwrap(), vec![1; len]);
+        assert_eq!(queue.read(&offsets).wait().unwrap(), [0, 50, 100]);
+        assert_eq!(queue.read(&out).wait().unwrap(), [7; 2]);
+    }
+    let padded = queue.zeros_padded::<u32, 2>([4, 5], [4, 8]).unwrap();
+    let (offsets, mut out) = (queue.zeros([2]).unwrap(), queue.zeros([1]).unwrap());
+    let error = queue.reduce_segments(&padded, &offsets, sum, &mut out).unwrap_err();
+    assert!(matches!(error.kind(), Kind::Padding { .. }), "{error}");
+}
+
+fn in_a_graph(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let mut rng = fastrand::Rng::with_seed(73);
+    for shape in [[7, 100], [2, 8200]] {
+        let len: usize = shape.iter().product();
+        let mut x = queue.zeros::<i32, 1>([len]).unwrap();
+        let (mut places, mut out) = (queue.zeros([101]).unwrap(), queue.zeros([100]).unwrap());
+        let view = x.reshape(shape).unwrap();
+        let (graph, ()) =
+            queue.capture(|c| c.reduce_segments(&view, &places, Operation::Smallest, &mut out)).unwrap();
+        for round in 0..2 {
+            let list: Vec<i32> = (0..len as i32).map(|i| (i ^ round).wrapping_mul(-1_640_531_527)).collect();
+            let mut offsets: Vec<u32> = (0..101).map(|_| rng.u32(..=len as u32)).collect();
+            offsets.sort_unstable();
+            queue.upload(&list, &mut x).unwrap();
+            queue.upload(&offsets, &mut places).unwrap();
+            queue.replay(&graph).unwrap();
+            let replayed = queue.read(&out).wait().unwrap();
+            assert_eq!(
+                replayed,
+                found(&queue, &x, &offsets, Operation::Smallest),
+                "{shape:?}, round {round}"
+            );
+            assert_eq!(replayed, host::reduce_segments(&list, &offsets, Operation::Smallest));
+        }
+    }
+}
