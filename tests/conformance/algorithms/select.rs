@@ -215,7 +215,8 @@ fn in_a_graph(s: &Subject) {
             queue.replay(&graph).unwrap();
             let replayed = outputs.read(&queue);
             assert!(replayed == expected(&list, &kept), "{len} elements, round {round}");
-            assert!(round > 0 || replayed == found(&queue, &list, &kept), "{len} elements");
+            let eager = || found(&queue, &list, &kept);
+            assert!(len > 700 || replayed == eager(), "{len} elements, round {round}");
         }
     }
 }
