@@ -3,12 +3,14 @@
 mod axis;
 mod by_key;
 mod elementwise;
+mod histogram;
 mod inner_product;
 mod map;
 mod mutated;
 mod mutated_axis;
 mod mutated_by_key;
 mod mutated_elementwise;
+mod mutated_histogram;
 mod mutated_random;
 mod mutated_rearrange;
 mod mutated_scan;
@@ -24,7 +26,9 @@ mod segments;
 mod select;
 
 use crate::common::full::full;
-use crate::common::{Case, host_side};
+use crate::common::{Case, Subject, dump, host_side};
+use fencepost::prelude::*;
+use fencepost::{Kind, Policy};
 
 pub fn cases() -> Vec<Case> {
     let mutated = [
@@ -38,6 +42,7 @@ pub fn cases() -> Vec<Case> {
         mutated_select::cases(),
         mutated_by_key::cases(),
         mutated_segments::cases(),
+        mutated_histogram::cases(),
     ];
     let mutated = host_side(mutated.concat());
     let mutated =
@@ -56,6 +61,7 @@ pub fn cases() -> Vec<Case> {
         select::cases(),
         by_key::cases(),
         segments::cases(),
+        histogram::cases(),
         mutated,
     ]
     .concat()
@@ -75,4 +81,28 @@ fn lengths() -> Vec<usize> {
     let borders = [512, 1024, 4096, 8192, 16_384, 20_480, 1 << 17];
     let around = borders.iter().flat_map(|&border| border - 2..border + 3);
     (4..=15).chain(some).chain(around).chain([53, 500, 11_001, (1 << 20) + 123, (1 << 22) + 4097]).collect()
+}
+
+/// Is a verb that reads the first array and writes the second one.
+type Verb = fn(&CommandQueue, &DeviceArray<u32>, &mut DeviceArray<u32>) -> fencepost::Result<()>;
+
+/// Checks that verbs with a hazard enqueue nothing. Both arrays have `len` elements.
+fn enqueue_nothing_with_a_hazard(s: &Subject, len: usize, verbs: &[Verb]) {
+    let ctx = s.ctx_with(Policy::Checked);
+    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    let (x, mut out) = (one.zeros([len]).unwrap(), one.full([len], 5).unwrap());
+    two.wait_for_queue(&one).unwrap();
+    one.fill(&mut out, 6).unwrap();
+    let before = dump::enqueued(&ctx, "two");
+    for (at, verb) in verbs.iter().enumerate() {
+        let error = verb(&two, &x, &mut out).unwrap_err();
+        assert!(matches!(error.kind(), Kind::Hazard { .. }), "verb {at}: {error}");
+        assert_eq!(dump::enqueued(&ctx, "two"), before, "verb {at}");
+    }
+    two.wait_for_queue(&one).unwrap();
+    for verb in verbs {
+        verb(&two, &x, &mut out).unwrap();
+    }
+    assert_ne!(dump::enqueued(&ctx, "two"), before);
+    two.finish().wait().unwrap();
 }

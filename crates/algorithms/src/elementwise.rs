@@ -216,10 +216,10 @@ impl Elementwise for CommandQueue {
 
 #[derive(KernelArgs)]
 #[kernel(source = "convert.wgsl", crate = fencepost_kernels)]
-struct ConvertArgs<'a> {
-    n: u32,
-    x: &'a DeviceArray<u32>,
-    out: &'a mut DeviceArray<u32>,
+pub(crate) struct ConvertArgs<'a> {
+    pub(crate) n: u32,
+    pub(crate) x: &'a DeviceArray<u32>,
+    pub(crate) out: &'a mut DeviceArray<u32>,
 }
 
 #[derive(KernelArgs)]

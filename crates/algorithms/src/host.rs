@@ -5,6 +5,9 @@ mod selection;
 
 pub use grouped::{reduce_by_key, reduce_segments, run_lengths, scan_by_key};
 pub use selection::{nonzero, partition, select, unique};
+mod bins;
+
+pub use bins::histogram;
 
 use crate::axis::Axis;
 use crate::distribution::{Distribution, numbers};

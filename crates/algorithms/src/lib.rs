@@ -24,16 +24,19 @@ mod distribution;
 mod elementwise;
 mod expression;
 mod grid;
+mod histogram;
 pub mod host;
 mod inner_product;
 mod map;
 mod operator;
+mod order;
 mod passes;
 mod permutation;
 mod random;
 mod rearrange;
 mod reduce;
 mod reducible;
+mod refusals;
 mod scan;
 mod search;
 mod segments;
@@ -47,6 +50,7 @@ pub use by_key::ByKey;
 pub use count::Count;
 pub use distribution::{Choice, Distribution, Exponential, Normal, Uniform, Whole, Words};
 pub use elementwise::Elementwise;
+pub use histogram::{Bins, Histogram};
 pub use inner_product::InnerProduct;
 pub use map::Map;
 pub use random::{Philox, RandomNumbers};
@@ -61,8 +65,8 @@ pub use select::Select;
 /// Re-exports the traits with the verbs.
 pub mod prelude {
     pub use crate::{
-        Axis, ByKey, Choice, Count, Elementwise, Exponential, InnerProduct, Map, Normal, Operation, Outside,
-        Philox, PrefixScan, RandomNumbers, Rearrange, Reduce, ReduceAxis, ReduceSegments, Scan, Search,
-        Select, Uniform, Whole, Words,
+        Axis, Bins, ByKey, Choice, Count, Elementwise, Exponential, Histogram, InnerProduct, Map, Normal,
+        Operation, Outside, Philox, PrefixScan, RandomNumbers, Rearrange, Reduce, ReduceAxis, ReduceSegments,
+        Scan, Search, Select, Uniform, Whole, Words,
     };
 }

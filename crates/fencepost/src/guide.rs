@@ -40,6 +40,9 @@ pub mod first_program {}
 #[doc = include_str!("../guide/graphs.md")]
 pub mod graphs {}
 
+#[doc = include_str!("../guide/histograms.md")]
+pub mod histograms {}
+
 #[doc = include_str!("../guide/kernels.md")]
 pub mod kernels {}
 

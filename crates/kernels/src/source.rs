@@ -20,6 +20,7 @@ macro_rules! shaders {
 const BUILTINS: &[(&str, &str)] = shaders![
     "add.wgsl",
     "arg_extreme.wgsl",
+    "bin_counts.wgsl",
     "blake3_chunks.wgsl",
     "blake3_parents.wgsl",
     "choose.wgsl",

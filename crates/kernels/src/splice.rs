@@ -17,6 +17,7 @@ const SNIPPETS: &[(&str, &str)] = &[
     ("linear", include_str!("../shaders/lib/linear.wgsl")),
     ("number_keys", include_str!("../shaders/lib/number_keys.wgsl")),
     ("operation", include_str!("../shaders/lib/operation.wgsl")),
+    ("order_keys", include_str!("../shaders/lib/order_keys.wgsl")),
     ("packed", include_str!("../shaders/lib/packed.wgsl")),
     ("philox", include_str!("../shaders/lib/philox.wgsl")),
     ("run_stage", include_str!("../shaders/lib/run_stage.wgsl")),

@@ -213,6 +213,9 @@ pub enum Kind {
     /// A region has more items than the array has axes.
     #[error("region {region} names {named} axes of array `{array}`, which has {rank}")]
     RegionAxes { array: String, region: String, named: usize, rank: usize },
+    /// A call of an algorithm has a value that is not allowed.
+    #[error("{object} is {found}; {needed} is needed")]
+    Value { object: String, found: String, needed: &'static str },
     /// A call names an axis that the array does not have.
     #[error("axis {axis} is outside array `{array}`, which has {rank} axes: the first one is axis 0")]
     Axis { array: String, axis: usize, rank: usize },

@@ -22,6 +22,7 @@ fn the_builtin_kernels_have_no_mistake() {
         let (params, buffers): (&[u32], Vec<Vec<u32>>) = match *name {
             "add.wgsl" => (&[], vec![words(300), words(290), words(310)]),
             "arg_extreme.wgsl" => (&[300, 70], vec![words(300), numbers(300), numbers(5)]),
+            "bin_counts.wgsl" => (&[300, 70, 7, 0, 0, 0, 8], vec![numbers(300), numbers(8), numbers(7)]),
             "blake3_chunks.wgsl" => (&[3000, 0, 0, 0], vec![numbers(752), numbers(24)]),
             "blake3_parents.wgsl" => (&[5, 0], vec![numbers(40), numbers(24)]),
             "choose.wgsl" => (&[300], vec![numbers(300), words(300), words(300), numbers(300)]),

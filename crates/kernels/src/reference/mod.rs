@@ -180,6 +180,7 @@ mod tests {
     /// Lists the shaders of the algorithms: their tests compare them with functions of the host.
     const WITHOUT: &[&str] = &[
         "arg_extreme",
+        "bin_counts",
         "choose",
         "compact",
         "convert",

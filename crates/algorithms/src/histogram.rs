@@ -1,0 +1,227 @@
+//! Histograms: the number of elements in each bin.
+
+use crate::elementwise::bits;
+use crate::host::cast;
+use crate::order::{flips, order_key};
+use crate::reducible::{Operation, Reducible};
+use crate::refusals::check;
+use crate::shares::Shares;
+use fencepost_core::{CommandQueue, DeviceArray, Grid, Kind, Result, Scalar};
+use fencepost_derive::KernelArgs;
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// Describes the bins of a histogram.
+///
+/// # Example
+/// ```
+/// use fencepost::algorithms::{Bins, host};
+/// assert_eq!(host::histogram(&[7_u32, 4, 9], Bins::modulo(), 3), Some(vec![1, 2, 0]));
+/// assert_eq!(host::histogram(&[0.0_f32, 0.3, 1.0, 2.0], Bins::even(0.0..1.0), 2), Some(vec![2, 1]));
+/// assert_eq!(host::histogram(&[-5_i32, 0, 9, 10], Bins::edges(&[0, 1, 10]), 2), Some(vec![1, 2]));
+/// ```
+#[derive(Clone, PartialEq, Debug)]
+pub struct Bins<'a, T> {
+    kind: BinsKind<'a, T>,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+enum BinsKind<'a, T> {
+    Modulo,
+    Even(Range<T>),
+    Edges(&'a [T]),
+}
+
+impl Bins<'_, u32> {
+    /// Counts an element in the bin of its remainder by the number of bins. With more bins than the largest element,
+    /// that is the bin of the element itself.
+    pub fn modulo() -> Self {
+        Self { kind: BinsKind::Modulo }
+    }
+}
+
+impl Bins<'_, f32> {
+    /// Divides a range of numbers into bins of one width. The edges are computed as `f64` and rounded.
+    pub fn even(range: Range<f32>) -> Self {
+        Self { kind: BinsKind::Even(range) }
+    }
+}
+
+impl<'a, T: Reducible> Bins<'a, T> {
+    /// Takes the edges of the bins in ascending order: one more than there are bins.
+    pub fn edges(edges: &'a [T]) -> Self {
+        Self { kind: BinsKind::Edges(edges) }
+    }
+
+    /// Returns the edges of `bins` bins, or `None` if the bins are remainders.
+    pub(crate) fn checked_edges(&self, bins: usize) -> Result<Option<Cow<'a, [T]>>> {
+        let edges = match &self.kind {
+            BinsKind::Modulo => {
+                return if bins == 0 { Err(lengths("the counts", bins, 1)) } else { Ok(None) };
+            }
+            BinsKind::Even(range) => Cow::Owned(even_edges(range, bins)?),
+            BinsKind::Edges(edges) => Cow::Borrowed(*edges),
+        };
+        if bins == 0 || edges.len() != bins + 1 {
+            return Err(lengths("the counts", bins, edges.len().saturating_sub(1).max(1)));
+        }
+        match edges.windows(2).find(|pair| pair[0] > pair[1] || pair[0].partial_cmp(&pair[1]).is_none()) {
+            Some(pair) => {
+                let found = format!("{} before {}", text(pair[0]), text(pair[1]));
+                let object = "a pair of edges of a histogram".into();
+                Err(Kind::Value { object, found, needed: "an ascending pair without a NaN" }.into())
+            }
+            None => Ok(Some(edges)),
+        }
+    }
+}
+
+/// Returns the text of an element.
+fn text<T: Reducible>(element: T) -> String {
+    match T::DTYPE.scalar() {
+        Some(Scalar::F32) => format!("{:?}", cast::<T, f32>(element)),
+        Some(Scalar::I32) => cast::<T, i32>(element).to_string(),
+        _ => cast::<T, u32>(element).to_string(),
+    }
+}
+
+/// Returns the error of counts that are not one for each bin.
+fn lengths(object: &str, found: usize, expected: usize) -> fencepost_core::Error {
+    let (object, found, expected) = (object.into(), vec![found], vec![expected]);
+    Kind::Shape {
+        object,
+        found,
+        expected,
+        remedy: "a histogram has one count for each bin, and at least one bin",
+    }
+    .into()
+}
+
+/// Returns the edges of `bins` bins of one width. The last edge is the end of the range itself.
+fn even_edges<T: Reducible>(range: &Range<T>, bins: usize) -> Result<Vec<T>> {
+    let [low, high] = [range.start, range.end].map(|end| f64::from(cast::<T, f32>(end)));
+    if !(low.is_finite() && high.is_finite() && low < high) {
+        let (object, found) = ("the range of a histogram".into(), format!("{low:?}..{high:?}"));
+        return Err(
+            Kind::Value { object, found, needed: "a range of finite numbers that is not empty" }.into()
+        );
+    }
+    let edge = |i: usize| {
+        let number = if i == bins { high } else { low + (high - low) * (i as f64 / bins as f64) };
+        cast::<f32, T>(number as f32)
+    };
+    Ok((0..=bins).map(edge).collect())
+}
+
+/// Counts the elements of an array in bins.
+pub trait Histogram {
+    /// *Enqueues* counts = the number of elements of `x` in each bin. Earlier counts are overwritten. A count wraps at
+    /// 2^32.
+    ///
+    /// As in `numpy.histogram`, an element equal to an edge is in the bin that begins there, except that the last bin
+    /// has both its edges. An element outside of the edges is not counted, and neither is a NaN. -0 and +0 are equal.
+    /// Each element has a bin if the bins are remainders.
+    ///
+    /// # Shape
+    /// `x` has any shape. `counts` has one element for each bin, of which there is at least one.
+    ///
+    /// # Cost
+    /// One fill and one launch. With edges, the keys of the edges are uploaded to scratch memory before. Up to 256
+    /// bins are counted in the memory of each workgroup and then added with one atomic operation for each bin; more
+    /// bins take one atomic operation for each element. Each element is read once.
+    ///
+    /// # Determinism
+    /// The counts are exact, on all devices.
+    ///
+    /// # Errors
+    /// [`Kind::Shape`] if the numbers of bins and edges do not fit `counts`; [`Kind::Value`] if the edges do not
+    /// ascend, or the range is empty or not finite; [`Kind::Padding`] if an array is padded; the errors of a launch,
+    /// and the queue's own error.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::{Bins, Histogram};
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let mut counts = ctx.zeros([2])?;
+    /// let x = ctx.array(&[0.25_f32, 1.0, 2.0, 2.5, -1.0])?;
+    /// queue.histogram(&x, Bins::even(0.0..2.0), &mut counts)?;
+    /// assert_eq!(queue.read(&counts).wait()?, [1, 2]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn histogram<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        bins: Bins<'_, T>,
+        counts: &mut DeviceArray<u32>,
+    ) -> Result<()>;
+}
+
+impl Histogram for CommandQueue {
+    #[track_caller]
+    fn histogram<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        bins: Bins<'_, T>,
+        counts: &mut DeviceArray<u32>,
+    ) -> Result<()> {
+        let (x, mut counts) = (bits(x)?, bits(counts)?);
+        let edges = bins.checked_edges(counts.len())?;
+        let keys = edges.map(|edges| edge_keys(&edges));
+        check(self, &[&x], &[&counts])?;
+        let kernel = self.kernel::<BinCountsArgs>()?;
+        self.fill(&mut counts, 0)?;
+        if x.is_empty() {
+            return Ok(());
+        }
+        let between = u32::from(keys.is_some());
+        let edges = self.array(&keys.unwrap_or_else(|| vec![0]))?;
+        let shares = Shares::of(x.len());
+        let [flip_clear, flip_set] = flips::<T>(false);
+        let args = BinCountsArgs {
+            n: x.len() as u32,
+            share: shares.share as u32,
+            bins: counts.len() as u32,
+            flip_clear,
+            flip_set,
+            between,
+            copies: (MOST_PRIVATE / counts.len()).min(MOST_COPIES) as u32,
+            x: &x,
+            edges: &edges,
+            counts: &mut counts,
+        };
+        self.launch(&kernel, Grid::groups([shares.count]), args)
+    }
+}
+
+/// Limits the bins that a workgroup counts in its own memory: the counters in `bin_counts.wgsl`.
+const MOST_PRIVATE: usize = 256;
+/// Limits the counters of one bin in the memory of a workgroup.
+const MOST_COPIES: usize = 8;
+
+#[derive(KernelArgs)]
+#[kernel(source = "bin_counts.wgsl", crate = fencepost_kernels)]
+struct BinCountsArgs<'a> {
+    n: u32,
+    share: u32,
+    bins: u32,
+    flip_clear: u32,
+    flip_set: u32,
+    between: u32,
+    copies: u32,
+    x: &'a DeviceArray<u32>,
+    edges: &'a DeviceArray<u32>,
+    counts: &'a mut DeviceArray<u32>,
+}
+
+/// Returns the keys of edges. A zero has the key of -0, so that both zeros are behind it. As the last edge, it has the
+/// key of +0, so that both zeros are before it.
+fn edge_keys<T: Reducible>(edges: &[T]) -> Vec<u32> {
+    let zero = T::identity(Operation::Sum);
+    let key = |(i, &edge): (usize, &T)| match edge == zero {
+        true if i + 1 < edges.len() => order_key(cast::<f32, T>(-0.0)),
+        true => order_key(zero),
+        false => order_key(edge),
+    };
+    edges.iter().enumerate().map(key).collect()
+}

@@ -1,0 +1,60 @@
+// bin_counts: counts[b] += the number of elements of x in bin b
+//
+// Shape      x: at least n elements, as bits; edges: keys of bins + 1 ascending edges, if between; counts: bins
+//            elements
+// Dispatch   one workgroup per share, along x; the last share may be shorter, and none is empty
+// Workgroup  [WORKGROUP, 1, 1]
+// Barriers   one
+// Tolerance  exact; an element outside of the edges is not counted, and the key of a NaN is outside of them
+//#use order_keys
+override WORKGROUP: u32 = 256;
+struct Params {
+    n: u32, share: u32, bins: u32, flip_clear: u32, flip_set: u32,
+    between: u32,                           // 0: the bin is the element modulo bins; 1: it lies between two edges
+    copies: u32,                            // the counters of a bin in the workgroup; 0: it counts in counts alone
+}
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> x: array<u32>;
+@group(0) @binding(2) var<storage, read> edges: array<u32>;
+@group(0) @binding(3) var<storage, read_write> counts: array<atomic<u32>>;
+
+// Counts the counters of a workgroup.
+const COUNTERS: u32 = 256;
+var<workgroup> own: array<atomic<u32>, COUNTERS>;
+
+// Returns the last bin whose lower edge is not above the key, or `bins` outside of all edges.
+fn bin_between(key: u32) -> u32 {
+    if key < edges[0] || key > edges[params.bins] { return params.bins; }
+    var bin = 0u;
+    var above = params.bins;
+    while above - bin > 1u {
+        let middle = (bin + above) / 2u;
+        if edges[middle] <= key { bin = middle; } else { above = middle; }
+    }
+    return bin;
+}
+
+fn count(bits: u32, lane: u32) {
+    var bin = bits % params.bins;
+    if params.between == 1u { bin = bin_between(order_key(bits)); }
+    if bin >= params.bins { return; }
+    if params.copies == 0u {
+        atomicAdd(&counts[bin], 1u);
+    } else {
+        atomicAdd(&own[bin * params.copies + lane % params.copies], 1u);
+    }
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn bin_counts(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group: vec3<u32>) {
+    let first = group.x * params.share;
+    let end = min(params.n, first + params.share);
+    for (var i = first + lane; i < end; i += WORKGROUP) { count(x[i], lane); }
+    workgroupBarrier();
+    if params.copies == 0u { return; }
+    for (var bin = lane; bin < params.bins; bin += WORKGROUP) {
+        var sum = 0u;
+        for (var copy = 0u; copy < params.copies; copy++) { sum += atomicLoad(&own[bin * params.copies + copy]); }
+        if sum > 0u { atomicAdd(&counts[bin], sum); }
+    }
+}

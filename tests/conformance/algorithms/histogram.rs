@@ -1,0 +1,161 @@
+//! A01, A09: histograms.
+
+use crate::common::full::full;
+use crate::common::{Case, Subject, case};
+use fencepost::algorithms::{Bins, Histogram, Reducible, host};
+use fencepost::prelude::*;
+use std::fmt::Debug;
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("a01_a_refused_histogram_enqueues_nothing", refused),
+        case("a01_a_histogram_with_a_hazard_enqueues_nothing", hazard),
+        case("a01_a_histogram_in_a_graph_equals_that_of_a_queue", in_a_graph),
+        case("a09_counts_of_remainders_are_exact", remainders),
+        case("a09_counts_between_edges_are_exact", between_edges),
+        case("a09_the_last_bin_has_both_its_edges_and_a_nan_has_no_bin", borders),
+        case("a09_a_histogram_overwrites_its_counts_alone", guards),
+    ]
+}
+
+/// Lists numbers of elements around the borders of workgroups and shares. The full suite has more of them.
+fn lengths() -> Vec<usize> {
+    if full() { super::lengths() } else { vec![1, 255, 256, 257, 4099, 16_384, 16_385, 20_481] }
+}
+
+/// Compares the counts of a list with those of the host.
+#[track_caller]
+fn count<T: Reducible + Debug>(queue: &CommandQueue, list: &[T], bins: &Bins<'_, T>, number: usize) {
+    let x = queue.array(list).unwrap();
+    let mut counts = queue.full([number], 7).unwrap();
+    queue.histogram(&x, bins.clone(), &mut counts).unwrap();
+    let found = queue.read(&counts).wait().unwrap();
+    assert!(Some(found) == host::histogram(list, bins.clone(), number), "{} in {number} bins", list.len());
+}
+
+fn remainders(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let mut rng = fastrand::Rng::with_seed(51);
+    for len in [vec![0], lengths()].concat() {
+        let list: Vec<u32> = (0..len).map(|_| rng.u32(..)).collect();
+        for bins in [1, 7, 256, 257] {
+            count(&queue, &list, &Bins::modulo(), bins);
+        }
+        count(&queue, &vec![u32::MAX; len], &Bins::modulo(), 100);
+    }
+}
+
+fn between_edges(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let mut rng = fastrand::Rng::with_seed(52);
+    for (at, len) in lengths().into_iter().enumerate() {
+        let words: Vec<u32> = (0..len).map(|_| rng.u32(..)).collect();
+        let number = [1, 3, 300, 3000][at % 4];
+        let mut edges: Vec<u32> = (0..=number).map(|_| rng.u32(..)).collect();
+        edges.sort_unstable();
+        count(&queue, &words, &Bins::edges(&edges), number);
+        let mut edges: Vec<i32> = edges.iter().map(|&edge| edge as i32).collect();
+        edges.sort_unstable();
+        count::<i32>(&queue, bytemuck::cast_slice(&words), &Bins::edges(&edges), number);
+        let numbers: Vec<f32> = (0..len).map(|_| (rng.f32() - 0.3) * 10.0).collect();
+        count(&queue, &numbers, &Bins::even(-2.5..6.1), number);
+    }
+}
+
+fn borders(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let words = [0, 0x8000_0000, 1, 0x8000_0001, 0x7F80_0000, 0xFF80_0000, 0x7FC0_0000, 0xFFC0_0000];
+    let numbers: Vec<f32> = words.map(f32::from_bits).into_iter().chain([1.0, 2.0, 2.5, -1.0, 3.0]).collect();
+    let counts = |bins: Bins<'_, f32>, number: usize| {
+        count(&queue, &numbers, &bins, number);
+        host::histogram(&numbers, bins, number).unwrap()
+    };
+    assert_eq!(counts(Bins::even(0.0..2.0), 2), [3, 2], "from 0 to 1, and from 1 to 2");
+    assert_eq!(counts(Bins::edges(&[-0.0, 1.0, 1.0, 3.0]), 3), [3, 0, 4], "an empty bin in the middle");
+    assert_eq!(counts(Bins::edges(&[1.0, 3.0, 3.0]), 2), [3, 1], "an empty bin at the end");
+    let infinite = [f32::NEG_INFINITY, 0.0, f32::INFINITY];
+    assert_eq!(counts(Bins::edges(&infinite), 2), [3, 8], "all but NaNs");
+    // Numbers on the edges of many bins.
+    let edges: Vec<f32> = (0..=10).map(|i| (f64::from(i) / 10.0) as f32).collect();
+    let x = queue.array(&edges).unwrap();
+    let mut found = queue.zeros([10]).unwrap();
+    queue.histogram(&x, Bins::even(0.0..1.0), &mut found).unwrap();
+    assert_eq!(queue.read(&found).wait().unwrap(), [1, 1, 1, 1, 1, 1, 1, 1, 1, 2]);
+}
+
+fn refused(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let other = s.ctx().queue("other");
+    let x = queue.full([100], 1.0_f32).unwrap();
+    let mut counts = queue.full([4], 9_u32).unwrap();
+    let mut value = |bins: Bins<'_, f32>| {
+        let error = queue.histogram(&x, bins, &mut counts).unwrap_err();
+        assert!(matches!(error.kind(), Kind::Value { .. }), "{error}");
+        error.to_string()
+    };
+    value(Bins::even(1.0..1.0));
+    value(Bins::even(f32::NAN..1.0));
+    value(Bins::even(0.0..f32::INFINITY));
+    assert!(value(Bins::edges(&[0.0, 1.0, 0.5, 2.0, 3.0])).contains("1.0 before 0.5"));
+    value(Bins::edges(&[0.0, 1.0, 1.5, 2.0, f32::NAN]));
+    let shape = |error: fencepost::Error| assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+    shape(queue.histogram(&x, Bins::edges(&[0.0, 1.0]), &mut counts).unwrap_err());
+    shape(queue.histogram(&x, Bins::edges(&[]), &mut queue.zeros([0]).unwrap()).unwrap_err());
+    let words = x.cast_bits::<u32>();
+    shape(queue.histogram(&words, Bins::modulo(), &mut queue.zeros([0]).unwrap()).unwrap_err());
+    let error = queue.histogram(&words, Bins::modulo(), &mut words.handle()).unwrap_err();
+    assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
+    let error = queue.histogram(&words, Bins::modulo(), &mut other.zeros([3]).unwrap()).unwrap_err();
+    assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+    let padded = queue.zeros_padded::<u32, 2>([4, 5], [4, 8]).unwrap();
+    let error = queue.histogram(&padded, Bins::modulo(), &mut counts).unwrap_err();
+    assert!(matches!(error.kind(), Kind::Padding { .. }), "{error}");
+    assert_eq!(queue.read(&counts).wait().unwrap(), [9; 4]);
+    assert_eq!(queue.read(&x).wait().unwrap(), vec![1.0; 100]);
+}
+
+fn hazard(s: &Subject) {
+    super::enqueue_nothing_with_a_hazard(s, 100, &[|queue, x, out| queue.histogram(x, Bins::modulo(), out)]);
+}
+
+/// Enqueues a histogram of remainders and one between edges.
+fn enqueue(queue: &CommandQueue, x: &DeviceArray<i32, 2>, out: &DeviceArray<u32>) -> fencepost::Result<()> {
+    queue.histogram(&x.cast_bits::<u32>(), Bins::modulo(), &mut out.slice(0..10)?)?;
+    queue.histogram(x, Bins::edges(&[-1_000_000_000, 0, 5, 1_000_000_000]), &mut out.slice(64..67)?)
+}
+
+fn in_a_graph(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    for shape in [[7, 100], [3, 16_400]] {
+        let len: usize = shape.iter().product();
+        let mut x = queue.zeros(shape).unwrap();
+        let [out, eager] = [(); 2].map(|()| queue.zeros::<u32, 1>([128]).unwrap());
+        let (graph, ()) = queue.capture(|c| enqueue(c, &x, &out)).unwrap();
+        for round in 0..3 {
+            let list: Vec<i32> = (0..len as i32).map(|i| (i ^ round).wrapping_mul(-1_640_531_527)).collect();
+            queue.upload(&list, &mut x).unwrap();
+            queue.replay(&graph).unwrap();
+            enqueue(&queue, &x, &eager).unwrap();
+            let found = queue.read(&out).wait().unwrap();
+            assert_eq!(found, queue.read(&eager).wait().unwrap(), "{shape:?}, round {round}");
+            let words: &[u32] = bytemuck::cast_slice(&list);
+            assert_eq!(found[..10], host::histogram(words, Bins::modulo(), 10).unwrap());
+        }
+    }
+}
+
+fn guards(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    for bins in [100, 3000] {
+        let list: Vec<u32> = (0..17_000_u32).map(|i| i.wrapping_mul(i)).collect();
+        let all = queue.array(&[vec![1; 64], list.clone(), vec![1; 64]].concat()).unwrap();
+        let (x, out) = (all.slice(64..17_064).unwrap(), queue.full([bins + 128], 5_u32).unwrap());
+        for _ in 0..2 {
+            queue.histogram(&x, Bins::modulo(), &mut out.slice(64..64 + bins).unwrap()).unwrap();
+        }
+        let counts = host::histogram(&list, Bins::modulo(), bins).unwrap();
+        let expected = [vec![5; 64], counts, vec![5; 64]].concat();
+        assert!(queue.read(&out).wait().unwrap() == expected, "{bins} bins");
+        assert!(queue.read(&x).wait().unwrap() == list, "the input stays");
+    }
+}
