@@ -17,13 +17,18 @@ mod mutated_scan;
 mod mutated_segments;
 mod mutated_select;
 mod mutated_shares;
+mod mutated_sort;
 mod random;
 mod rearrange;
 mod reduce;
+mod reduce;
 mod scan;
+mod scan;
+mod search;
 mod search;
 mod segments;
 mod select;
+mod sort;
 
 use crate::common::full::full;
 use crate::common::{Case, Subject, dump, host_side};
@@ -43,6 +48,7 @@ pub fn cases() -> Vec<Case> {
         mutated_by_key::cases(),
         mutated_segments::cases(),
         mutated_histogram::cases(),
+        mutated_sort::cases(),
     ];
     let mutated = host_side(mutated.concat());
     let mutated =
@@ -62,6 +68,7 @@ pub fn cases() -> Vec<Case> {
         by_key::cases(),
         segments::cases(),
         histogram::cases(),
+        sort::cases(),
         mutated,
     ]
     .concat()

@@ -6,8 +6,10 @@ mod selection;
 pub use grouped::{reduce_by_key, reduce_segments, run_lengths, scan_by_key};
 pub use selection::{nonzero, partition, select, unique};
 mod bins;
+mod order;
 
 pub use bins::histogram;
+pub use order::{argsort, sort, sort_pairs};
 
 use crate::axis::Axis;
 use crate::distribution::{Distribution, numbers};

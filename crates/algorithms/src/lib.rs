@@ -32,6 +32,7 @@ mod operator;
 mod order;
 mod passes;
 mod permutation;
+mod radix;
 mod random;
 mod rearrange;
 mod reduce;
@@ -42,6 +43,7 @@ mod search;
 mod segments;
 mod select;
 mod shares;
+mod sort;
 mod stages;
 mod typed_kernel;
 
@@ -61,12 +63,13 @@ pub use scan::{PrefixScan, Scan};
 pub use search::Search;
 pub use segments::ReduceSegments;
 pub use select::Select;
+pub use sort::{RadixSort, Sort};
 
 /// Re-exports the traits with the verbs.
 pub mod prelude {
     pub use crate::{
         Axis, Bins, ByKey, Choice, Count, Elementwise, Exponential, Histogram, InnerProduct, Map, Normal,
-        Operation, Outside, Philox, PrefixScan, RandomNumbers, Rearrange, Reduce, ReduceAxis, ReduceSegments,
-        Scan, Search, Select, Uniform, Whole, Words,
+        Operation, Outside, Philox, PrefixScan, RadixSort, RandomNumbers, Rearrange, Reduce, ReduceAxis,
+        ReduceSegments, Scan, Search, Select, Sort, Uniform, Whole, Words,
     };
 }

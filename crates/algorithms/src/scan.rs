@@ -283,3 +283,27 @@ fn launch<U: Reducible>(
     }
     queue.launch_dyn(kernel, Grid::groups([shares.count]), args)
 }
+
+/// Is the launch that replaces each of at most 16,384 counts by the sum of all counts before it.
+pub(crate) struct CountSums {
+    kernel: DynKernel,
+    carries: DeviceArray<u32>,
+    total: DeviceArray<u32>,
+}
+
+impl CountSums {
+    pub(crate) fn new(queue: &CommandQueue, counts: usize) -> Result<Self> {
+        // Few counts are scanned by few invocations, which wait for each other more seldom.
+        let workgroup = if counts <= 1024 { 64.0 } else { 256.0 };
+        let overrides = [("EXCLUSIVE", 1.0), ("WORKGROUP", workgroup)];
+        let kernel = compiled::<u32>(queue, "scan_in_place", &overrides)?;
+        Ok(Self { kernel, carries: queue.empty([1])?, total: queue.empty([1])? })
+    }
+
+    #[track_caller]
+    pub(crate) fn launch(&mut self, queue: &CommandQueue, counts: &DeviceArray<u32>) -> Result<()> {
+        let mut arrays = Arrays { x: counts.handle(), out: None };
+        let (shares, sum) = (Shares::one(counts.len()), Operator::of_elements(Operation::Sum, 0));
+        launch(queue, &self.kernel, shares, &mut arrays, &self.carries, &mut self.total, sum)
+    }
+}

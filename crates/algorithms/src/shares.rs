@@ -25,9 +25,11 @@ pub struct Shares {
 impl Shares {
     /// Divides `elements` elements, of which there is at least one.
     pub(crate) fn of(elements: usize) -> Self {
-        if elements <= MOST_IN_ONE {
-            return Self::one(elements);
-        }
+        if elements <= MOST_IN_ONE { Self::one(elements) } else { Self::several(elements) }
+    }
+
+    /// Divides `elements` elements as [`of`](Self::of) does, but into several shares if there are more than 4096.
+    pub(crate) fn several(elements: usize) -> Self {
         let share = elements.div_ceil(MOST_SHARES).next_multiple_of(LEAST / 4).max(LEAST);
         Self { elements, share, count: elements.div_ceil(share) }
     }
@@ -72,6 +74,7 @@ mod tests {
             assert!((shares.count - 1) * shares.share < elements, "{shares:?}: a share is empty");
             assert!((1..=MOST_SHARES).contains(&shares.count), "{shares:?}");
             assert_eq!(shares.count == 1, elements <= MOST_IN_ONE, "{shares:?}");
+            assert_eq!(Shares::several(elements).count == 1, elements <= LEAST);
         }
     }
 }

@@ -82,6 +82,9 @@ pub mod select {}
 #[doc = include_str!("../guide/several_devices.md")]
 pub mod several_devices {}
 
+#[doc = include_str!("../guide/sorting.md")]
+pub mod sorting {}
+
 #[doc = include_str!("../guide/timing.md")]
 pub mod timing {}
 

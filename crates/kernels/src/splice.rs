@@ -22,6 +22,7 @@ const SNIPPETS: &[(&str, &str)] = &[
     ("philox", include_str!("../shaders/lib/philox.wgsl")),
     ("run_stage", include_str!("../shaders/lib/run_stage.wgsl")),
     ("scan_share", include_str!("../shaders/lib/scan_share.wgsl")),
+    ("tile_ranks", include_str!("../shaders/lib/tile_ranks.wgsl")),
 ];
 
 /// Holds the path and the text of a file of the program. The path is relative to the folder where the main file's path

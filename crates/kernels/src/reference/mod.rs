@@ -191,6 +191,8 @@ mod tests {
         "nonzero",
         "permute",
         "random",
+        "radix_count",
+        "radix_scatter",
         "reduce",
         "reduce_by_key",
         "reduce_columns",
@@ -202,6 +204,7 @@ mod tests {
         "scatter",
         "scatter_add",
         "transpose",
+        "sort_small",
     ];
 
     #[test]

@@ -1,0 +1,310 @@
+//! The launches of a stable radix sort.
+
+use crate::refusals::check;
+use crate::scan::CountSums;
+use crate::shares::Shares;
+use fencepost_core::{CommandQueue, DeviceArray, Grid, Kernel, Result};
+use fencepost_derive::KernelArgs;
+use std::ops::Range;
+
+/// Is the number of bits of a digit.
+const BITS: u32 = 4;
+/// Counts the digits.
+const DIGITS: usize = 1 << BITS;
+/// Limits the elements that one workgroup sorts in a single launch.
+const MOST_IN_ONE: usize = 4096;
+
+/// Names the values that move with the keys.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Payload {
+    /// The keys have no values.
+    None,
+    /// The values are those of the second column.
+    Values,
+    /// The value of a key is its place before the sort.
+    Places,
+}
+
+impl Payload {
+    /// Returns the number of the values that move in a pass: places become values in the first one.
+    fn in_pass(self, pass: usize) -> u32 {
+        match self {
+            Self::None => 0,
+            Self::Places if pass == 0 => 2,
+            Self::Values | Self::Places => 1,
+        }
+    }
+}
+
+/// Is the order of a sort.
+pub(crate) struct Order {
+    /// Holds the bits that a key inverts: of an element whose sign bit is clear, and of one whose sign bit is set.
+    pub(crate) flips: [u32; 2],
+    /// Is the range of the bits of the keys that are compared. It is not empty.
+    pub(crate) bits: Range<u32>,
+    pub(crate) payload: Payload,
+}
+
+impl Order {
+    /// Counts the digits of the keys.
+    fn digits(&self) -> usize {
+        self.bits.len().div_ceil(BITS as usize)
+    }
+
+    /// Returns scratch memory for a sort of `n` elements. One digit needs none if the input is another array.
+    fn scratch(&self, queue: &CommandQueue, n: usize, in_place: bool) -> Result<Columns> {
+        Columns::empty(queue, if self.digits() > 1 || in_place { n } else { 1 }, self.payload)
+    }
+}
+
+/// Holds keys and their values, as bits. Keys without values have an array of one element, which is not used.
+struct Columns {
+    keys: DeviceArray<u32>,
+    values: DeviceArray<u32>,
+}
+
+impl Columns {
+    /// Returns columns for `n` pairs, or for `n` keys.
+    fn empty(queue: &CommandQueue, n: usize, payload: Payload) -> Result<Self> {
+        Self::of(queue, n, payload, Arrays::default())
+    }
+
+    /// Returns columns of arrays of the program, and of scratch memory for the others.
+    fn of(queue: &CommandQueue, n: usize, payload: Payload, arrays: Arrays) -> Result<Self> {
+        let values = if payload == Payload::None { 1 } else { n };
+        let or_empty = |array: Option<DeviceArray<u32>>, n| array.map_or_else(|| queue.empty([n]), Ok);
+        Ok(Self { keys: or_empty(arrays.keys, n)?, values: or_empty(arrays.values, values)? })
+    }
+
+    fn handle(&self) -> Self {
+        Self { keys: self.keys.handle(), values: self.values.handle() }
+    }
+}
+
+/// Holds the arrays of the program with keys and with values.
+#[derive(Default)]
+pub(crate) struct Arrays {
+    pub(crate) keys: Option<DeviceArray<u32>>,
+    pub(crate) values: Option<DeviceArray<u32>>,
+}
+
+impl Arrays {
+    /// Lists the arrays.
+    pub(crate) fn list(&self) -> Vec<&DeviceArray<u32>> {
+        self.keys.iter().chain(&self.values).collect()
+    }
+}
+
+/// Enqueues the sort of the `n` elements of `input` to `out`, or of `out` itself if there is no input.
+#[track_caller]
+pub(crate) fn enqueue(
+    queue: &CommandQueue,
+    order: &Order,
+    n: usize,
+    input: Option<Arrays>,
+    out: Arrays,
+) -> Result<()> {
+    check(queue, &input.as_ref().map(Arrays::list).unwrap_or_default(), &out.list())?;
+    if n == 0 {
+        return Ok(());
+    }
+    let scratch = order.scratch(queue, n, input.is_none())?;
+    let input = input.map(|input| Columns::of(queue, 1, Payload::None, input)).transpose()?;
+    let out = Columns::of(queue, n, order.payload, out)?;
+    if n <= MOST_IN_ONE {
+        return enqueue_small(queue, order, input, out, scratch);
+    }
+    Passes::new(queue, order, n, scratch)?.enqueue(queue, input, out)
+}
+
+#[derive(KernelArgs)]
+#[kernel(source = "sort_small.wgsl", crate = fencepost_kernels)]
+struct SortSmallArgs<'a> {
+    n: u32,
+    low: u32,
+    high: u32,
+    flip_clear: u32,
+    flip_set: u32,
+    payload: u32,
+    passes: u32,
+    in_place: u32,
+    keys: &'a DeviceArray<u32>,
+    values: &'a DeviceArray<u32>,
+    out_keys: &'a mut DeviceArray<u32>,
+    out_values: &'a mut DeviceArray<u32>,
+    scratch_keys: &'a mut DeviceArray<u32>,
+    scratch_values: &'a mut DeviceArray<u32>,
+}
+
+/// Enqueues the sort of few elements by one workgroup.
+#[track_caller]
+fn enqueue_small(
+    queue: &CommandQueue,
+    order: &Order,
+    input: Option<Columns>,
+    mut out: Columns,
+    mut scratch: Columns,
+) -> Result<()> {
+    let in_place = input.is_none();
+    let input = input.map_or_else(|| Columns::empty(queue, 1, Payload::None), Ok)?;
+    // A sort in place ends where it begins, so it takes an even number of passes.
+    let passes = order.digits() + usize::from(in_place && order.digits() % 2 == 1);
+    let [flip_clear, flip_set] = order.flips;
+    let args = SortSmallArgs {
+        n: out.keys.len() as u32,
+        low: order.bits.start,
+        high: order.bits.end,
+        flip_clear,
+        flip_set,
+        payload: order.payload.in_pass(0),
+        passes: passes as u32,
+        in_place: u32::from(in_place),
+        keys: &input.keys,
+        values: &input.values,
+        out_keys: &mut out.keys,
+        out_values: &mut out.values,
+        scratch_keys: &mut scratch.keys,
+        scratch_values: &mut scratch.values,
+    };
+    queue.launch(&queue.kernel::<SortSmallArgs>()?, Grid::groups([1]), args)
+}
+
+#[derive(KernelArgs)]
+#[kernel(source = "radix_count.wgsl", crate = fencepost_kernels)]
+struct CountArgs<'a> {
+    n: u32,
+    share: u32,
+    groups: u32,
+    bit: u32,
+    mask: u32,
+    flip_clear: u32,
+    flip_set: u32,
+    keys: &'a DeviceArray<u32>,
+    counts: &'a mut DeviceArray<u32>,
+}
+
+#[derive(KernelArgs)]
+#[kernel(source = "radix_scatter.wgsl", crate = fencepost_kernels)]
+struct ScatterArgs<'a> {
+    n: u32,
+    share: u32,
+    groups: u32,
+    bit: u32,
+    mask: u32,
+    flip_clear: u32,
+    flip_set: u32,
+    payload: u32,
+    keys: &'a DeviceArray<u32>,
+    values: &'a DeviceArray<u32>,
+    starts: &'a DeviceArray<u32>,
+    out_keys: &'a mut DeviceArray<u32>,
+    out_values: &'a mut DeviceArray<u32>,
+}
+
+/// Is a sort by one digit after the other, each with three launches.
+struct Passes<'a> {
+    order: &'a Order,
+    shares: Shares,
+    count: Kernel<CountArgs<'static>>,
+    sums: CountSums,
+    scatter: Kernel<ScatterArgs<'static>>,
+    counts: DeviceArray<u32>,
+    scratch: Columns,
+}
+
+impl<'a> Passes<'a> {
+    fn new(queue: &CommandQueue, order: &'a Order, n: usize, scratch: Columns) -> Result<Self> {
+        let shares = Shares::several(n);
+        Ok(Self {
+            order,
+            shares,
+            count: queue.kernel::<CountArgs>()?,
+            sums: CountSums::new(queue, DIGITS * shares.count)?,
+            scatter: queue.kernel::<ScatterArgs>()?,
+            counts: queue.empty([DIGITS * shares.count])?,
+            scratch,
+        })
+    }
+
+    /// Enqueues all launches. The last digit moves the elements to `out`, and each one before it from there or to
+    /// there.
+    #[track_caller]
+    fn enqueue(mut self, queue: &CommandQueue, input: Option<Columns>, out: Columns) -> Result<()> {
+        let digits = self.order.digits();
+        let mut from = match input {
+            Some(input) => input,
+            None if digits.is_multiple_of(2) => out.handle(),
+            None => self.copied(queue, &out)?,
+        };
+        for digit in 0..digits {
+            let mut to = if (digits - digit) % 2 == 1 { out.handle() } else { self.scratch.handle() };
+            self.pass(queue, digit, &from, &mut to)?;
+            from = to;
+        }
+        Ok(())
+    }
+
+    /// Enqueues a copy of the elements to the scratch memory.
+    #[track_caller]
+    fn copied(&self, queue: &CommandQueue, out: &Columns) -> Result<Columns> {
+        let mut scratch = self.scratch.handle();
+        queue.copy(&out.keys, &mut scratch.keys)?;
+        if scratch.values.len() > 1 {
+            queue.copy(&out.values, &mut scratch.values)?;
+        }
+        Ok(scratch)
+    }
+
+    /// Enqueues the launches for one digit.
+    #[track_caller]
+    fn pass(&mut self, queue: &CommandQueue, digit: usize, from: &Columns, to: &mut Columns) -> Result<()> {
+        let (bit, mask) = self.digit(digit);
+        let [n, share, groups] = self.params();
+        let (keys, counts) = (&from.keys, &mut self.counts);
+        let [flip_clear, flip_set] = self.order.flips;
+        let args = CountArgs { n, share, groups, bit, mask, flip_clear, flip_set, keys, counts };
+        queue.launch(&self.count, Grid::groups([self.shares.count]), args)?;
+        self.sums.launch(queue, &self.counts)?;
+        self.move_elements(queue, digit, from, to)
+    }
+
+    /// Enqueues the launch that moves the elements.
+    #[track_caller]
+    fn move_elements(
+        &self,
+        queue: &CommandQueue,
+        digit: usize,
+        from: &Columns,
+        to: &mut Columns,
+    ) -> Result<()> {
+        let (bit, mask) = self.digit(digit);
+        let [n, share, groups] = self.params();
+        let [flip_clear, flip_set] = self.order.flips;
+        let args = ScatterArgs {
+            n,
+            share,
+            groups,
+            bit,
+            mask,
+            flip_clear,
+            flip_set,
+            payload: self.order.payload.in_pass(digit),
+            keys: &from.keys,
+            values: &from.values,
+            starts: &self.counts,
+            out_keys: &mut to.keys,
+            out_values: &mut to.values,
+        };
+        queue.launch(&self.scatter, Grid::groups([self.shares.count]), args)
+    }
+
+    fn params(&self) -> [u32; 3] {
+        [self.shares.elements, self.shares.share, self.shares.count].map(|n| n as u32)
+    }
+
+    /// Returns the first bit of a digit, and the bits that a digit has.
+    fn digit(&self, digit: usize) -> (u32, u32) {
+        let bit = self.order.bits.start + digit as u32 * BITS;
+        (bit, (1 << BITS.min(self.order.bits.end - bit)) - 1)
+    }
+}
