@@ -18,17 +18,16 @@ mod mutated_segments;
 mod mutated_select;
 mod mutated_shares;
 mod mutated_sort;
+mod mutated_sorted;
 mod random;
 mod rearrange;
 mod reduce;
-mod reduce;
 mod scan;
-mod scan;
-mod search;
 mod search;
 mod segments;
 mod select;
 mod sort;
+mod sorted;
 
 use crate::common::full::full;
 use crate::common::{Case, Subject, dump, host_side};
@@ -49,6 +48,7 @@ pub fn cases() -> Vec<Case> {
         mutated_segments::cases(),
         mutated_histogram::cases(),
         mutated_sort::cases(),
+        mutated_sorted::cases(),
     ];
     let mutated = host_side(mutated.concat());
     let mutated =
@@ -69,6 +69,7 @@ pub fn cases() -> Vec<Case> {
         segments::cases(),
         histogram::cases(),
         sort::cases(),
+        sorted::cases(),
         mutated,
     ]
     .concat()

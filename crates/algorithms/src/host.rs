@@ -9,7 +9,7 @@ mod bins;
 mod order;
 
 pub use bins::histogram;
-pub use order::{argsort, sort, sort_pairs};
+pub use order::{argsort, kth, merge, searchsorted, sort, sort_pairs, top_k};
 
 use crate::axis::Axis;
 use crate::distribution::{Distribution, numbers};

@@ -44,7 +44,9 @@ mod segments;
 mod select;
 mod shares;
 mod sort;
+mod sorted;
 mod stages;
+mod top;
 mod typed_kernel;
 
 pub use axis::{Axis, ReduceAxis};
@@ -64,12 +66,14 @@ pub use search::Search;
 pub use segments::ReduceSegments;
 pub use select::Select;
 pub use sort::{RadixSort, Sort};
+pub use sorted::{Side, Sorted};
+pub use top::Top;
 
 /// Re-exports the traits with the verbs.
 pub mod prelude {
     pub use crate::{
         Axis, Bins, ByKey, Choice, Count, Elementwise, Exponential, Histogram, InnerProduct, Map, Normal,
         Operation, Outside, Philox, PrefixScan, RadixSort, RandomNumbers, Rearrange, Reduce, ReduceAxis,
-        ReduceSegments, Scan, Search, Select, Sort, Uniform, Whole, Words,
+        ReduceSegments, Scan, Search, Select, Side, Sort, Sorted, Top, Uniform, Whole, Words,
     };
 }

@@ -89,6 +89,11 @@ pub(crate) struct Arrays {
 }
 
 impl Arrays {
+    pub(crate) fn handle(&self) -> Self {
+        let handle = |array: &Option<DeviceArray<u32>>| array.as_ref().map(DeviceArray::handle);
+        Self { keys: handle(&self.keys), values: handle(&self.values) }
+    }
+
     /// Lists the arrays.
     pub(crate) fn list(&self) -> Vec<&DeviceArray<u32>> {
         self.keys.iter().chain(&self.values).collect()

@@ -33,6 +33,7 @@ const BUILTINS: &[(&str, &str)] = shaders![
     "inner_product.wgsl",
     "iota.wgsl",
     "limit.wgsl",
+    "merge.wgsl",
     "mix.wgsl",
     "nonzero.wgsl",
     "permute.wgsl",
@@ -66,9 +67,10 @@ pub fn builtins() -> &'static [(&'static str, &'static str)] {
 /// Holds the text of a shader, with the files that it uses.
 ///
 /// A line `//#use name` appends a snippet once, wherever the line stands: `lib/name.wgsl` beside the shader, else a
-/// built-in one (`blake3`, `fold_share`, `keyed`, `lcg`, `linear`, `number_keys`, `operation`, `packed`,
-/// `run_stage`, `scan_share`). A line `//#use "path.wgsl"` appends a file; its path is relative to the folder of the file with the line.
-/// Errors name the lines of the files. A cycle of files that use each other is an error.
+/// built-in one (`blake3`, `fold_share`, `keyed`, `lcg`, `linear`, `number_keys`, `operation`, `order_keys`, `packed`,
+/// `philox`, `run_stage`, `scan_share`, `tile_ranks`). A line `//#use "path.wgsl"` appends a file; its path is relative to
+/// the folder of the file with the line. Errors name the lines of the files. A cycle of files that use each other is an
+/// error.
 ///
 /// # Example
 /// ```

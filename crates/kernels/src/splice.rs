@@ -393,7 +393,7 @@ mod tests {
     fn a_missing_snippet_or_file_is_an_error_with_its_line() {
         assert_eq!(
             refused("\n//#use nothing", &[]),
-            "a.wgsl:2: there is no snippet `nothing`; there are `blake3`, `fold_share`, `keyed`, `lcg`, `linear`, `number_keys`, `operation`, `packed`, `run_stage`, `scan_share`, and no file `lib/nothing.wgsl`"
+            "a.wgsl:2: there is no snippet `nothing`; there are `blake3`, `fold_share`, `keyed`, `lcg`, `linear`, `number_keys`, `operation`, `order_keys`, `packed`, `philox`, `run_stage`, `scan_share`, `tile_ranks`, and no file `lib/nothing.wgsl`"
         );
         assert_eq!(
             refused("//#use \"b.wgsl\"", &[("c/b.wgsl", "")]),

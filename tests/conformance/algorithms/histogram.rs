@@ -1,4 +1,4 @@
-//! A01, A09: histograms.
+//! A01, A12: histograms.
 
 use crate::common::full::full;
 use crate::common::{Case, Subject, case};
@@ -11,10 +11,10 @@ pub fn cases() -> Vec<Case> {
         case("a01_a_refused_histogram_enqueues_nothing", refused),
         case("a01_a_histogram_with_a_hazard_enqueues_nothing", hazard),
         case("a01_a_histogram_in_a_graph_equals_that_of_a_queue", in_a_graph),
-        case("a09_counts_of_remainders_are_exact", remainders),
-        case("a09_counts_between_edges_are_exact", between_edges),
-        case("a09_the_last_bin_has_both_its_edges_and_a_nan_has_no_bin", borders),
-        case("a09_a_histogram_overwrites_its_counts_alone", guards),
+        case("a12_counts_of_remainders_are_exact", remainders),
+        case("a12_counts_between_edges_are_exact", between_edges),
+        case("a12_the_last_bin_has_both_its_edges_and_a_nan_has_no_bin", borders),
+        case("a12_a_histogram_overwrites_its_counts_alone", guards),
     ]
 }
 

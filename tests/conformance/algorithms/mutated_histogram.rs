@@ -1,4 +1,4 @@
-//! A09: a mistake in the kernel of histograms is caught.
+//! A12: a mistake in the kernel of histograms is caught.
 
 use super::mutated::{Mistake, all_caught, mistake};
 use crate::common::{Case, Subject, case};
@@ -7,7 +7,7 @@ use fencepost::args;
 use fencepost::prelude::*;
 
 pub fn cases() -> Vec<Case> {
-    vec![case("a09_each_mistake_in_the_kernel_of_histograms_is_caught", caught)]
+    vec![case("a12_each_mistake_in_the_kernel_of_histograms_is_caught", caught)]
 }
 
 const KERNEL: &str = "bin_counts";

@@ -1,4 +1,4 @@
-//! A10: a mistake in the kernels of sorts is caught.
+//! A13: a mistake in the kernels of sorts is caught.
 
 use super::mutated::{Mistake, all_caught, mistake};
 use crate::common::{Case, Subject, case};
@@ -7,7 +7,7 @@ use fencepost::args;
 use fencepost::prelude::*;
 
 pub fn cases() -> Vec<Case> {
-    vec![case("a10_each_mistake_in_the_kernels_of_sorts_is_caught", caught)]
+    vec![case("a13_each_mistake_in_the_kernels_of_sorts_is_caught", caught)]
 }
 
 const COUNT: &str = "radix_count";

@@ -1,4 +1,4 @@
-//! A01, A30: verbs that fill arrays with random numbers.
+//! A01, A16: verbs that fill arrays with random numbers.
 
 use crate::common::full::full;
 use crate::common::{Case, Subject, case};
@@ -11,10 +11,10 @@ pub fn cases() -> Vec<Case> {
     vec![
         case("a01_a_refused_fill_with_random_numbers_enqueues_nothing", refused),
         case("a01_random_numbers_in_a_graph_equal_those_of_a_queue", in_a_graph),
-        case("a30_words_whole_numbers_choices_and_unit_floats_are_those_of_the_host", exact),
-        case("a30_other_random_floats_are_within_the_bounds_of_their_distributions", within),
-        case("a30_parts_of_a_sequence_are_those_of_the_whole", parts),
-        case("a30_a_fill_with_random_numbers_writes_its_array_alone", guards),
+        case("a16_words_whole_numbers_choices_and_unit_floats_are_those_of_the_host", exact),
+        case("a16_other_random_floats_are_within_the_bounds_of_their_distributions", within),
+        case("a16_parts_of_a_sequence_are_those_of_the_whole", parts),
+        case("a16_a_fill_with_random_numbers_writes_its_array_alone", guards),
     ]
 }
 

@@ -1,4 +1,4 @@
-//! A01, A31: verbs that move elements to other places.
+//! A01, A15: verbs that move elements to other places.
 
 use crate::common::full::full;
 use crate::common::{Case, Subject, case};
@@ -11,11 +11,11 @@ pub fn cases() -> Vec<Case> {
     vec![
         case("a01_a_refused_move_enqueues_nothing", refused),
         case("a01_moves_in_a_graph_equal_those_of_a_queue", in_a_graph),
-        case("a31_a_gather_copies_the_bits_at_its_places", gathered),
-        case("a31_a_scatter_writes_the_places_inside_of_its_array", scattered),
-        case("a31_scattered_sums_have_each_element_once", added),
-        case("a31_permuted_axes_are_those_of_the_host", permuted),
-        case("a31_a_move_writes_its_array_alone", guards),
+        case("a15_a_gather_copies_the_bits_at_its_places", gathered),
+        case("a15_a_scatter_writes_the_places_inside_of_its_array", scattered),
+        case("a15_scattered_sums_have_each_element_once", added),
+        case("a15_permuted_axes_are_those_of_the_host", permuted),
+        case("a15_a_move_writes_its_array_alone", guards),
     ]
 }
 

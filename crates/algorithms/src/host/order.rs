@@ -1,7 +1,9 @@
-//! Sorts on the host.
+//! Sorts, searches and merges on the host.
 
+use crate::order::order_key;
 use crate::reducible::Reducible;
 use crate::sort::Sort;
+use crate::sorted::Side;
 
 /// Returns the elements in order. Elements with equal keys keep their order.
 ///
@@ -40,4 +42,53 @@ pub fn sort_pairs<T: Reducible, V: Copy>(keys: &[T], values: &[V], sort: Sort) -
     let n = keys.len().min(values.len());
     let pair = |place: u32| (keys[place as usize], values[place as usize]);
     argsort(&keys[..n], sort).into_iter().map(pair).unzip()
+}
+
+/// Returns the number of elements of a sorted list before each query.
+///
+/// # Example
+/// ```
+/// use fencepost::algorithms::{Side, host};
+/// assert_eq!(host::searchsorted(&[1_i32, 2, 2], &[2], Side::Left), [1]);
+/// assert_eq!(host::searchsorted(&[1_i32, 2, 2], &[2], Side::Right), [3]);
+/// ```
+pub fn searchsorted<T: Reducible>(x: &[T], queries: &[T], side: Side) -> Vec<u32> {
+    let before = |element: T, query: T| match side {
+        Side::Left => order_key(element) < order_key(query),
+        Side::Right => order_key(element) <= order_key(query),
+    };
+    queries.iter().map(|&query| x.partition_point(|&element| before(element, query)) as u32).collect()
+}
+
+/// Returns the elements of two sorted lists in ascending order.
+///
+/// # Example
+/// ```
+/// assert_eq!(fencepost::algorithms::host::merge(&[1_u32, 4], &[2, 4]), [1, 2, 4, 4]);
+/// ```
+pub fn merge<T: Reducible>(x: &[T], y: &[T]) -> Vec<T> {
+    sort(&[x, y].concat(), Sort::ascending())
+}
+
+/// Returns the `k` largest elements, the largest one first, and their places, or `None` if there are fewer.
+///
+/// # Example
+/// ```
+/// use fencepost::algorithms::host;
+/// assert_eq!(host::top_k(&[3_u32, 7, 7], 2), Some((vec![7, 7], vec![1, 2])));
+/// ```
+pub fn top_k<T: Reducible>(x: &[T], k: usize) -> Option<(Vec<T>, Vec<u32>)> {
+    let places = argsort(x, Sort::descending());
+    let places = places.get(..k)?.to_vec();
+    Some((places.iter().map(|&place| x[place as usize]).collect(), places))
+}
+
+/// Returns the element at place `k` of the sorted list, or `None` if there are at most `k` elements.
+///
+/// # Example
+/// ```
+/// assert_eq!(fencepost::algorithms::host::kth(&[3_u32, 9, 1], 1), Some(3));
+/// ```
+pub fn kth<T: Reducible>(x: &[T], k: usize) -> Option<T> {
+    sort(x, Sort::ascending()).get(k).copied()
 }

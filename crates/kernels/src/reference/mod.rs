@@ -188,11 +188,12 @@ mod tests {
         "gather",
         "inner_product",
         "limit",
+        "merge",
         "nonzero",
         "permute",
-        "random",
         "radix_count",
         "radix_scatter",
+        "random",
         "reduce",
         "reduce_by_key",
         "reduce_columns",
@@ -203,8 +204,9 @@ mod tests {
         "scan_in_place",
         "scatter",
         "scatter_add",
-        "transpose",
+        "search_sorted",
         "sort_small",
+        "transpose",
     ];
 
     #[test]

@@ -1,0 +1,120 @@
+//! The largest elements of an array, and the element at a place of the sorted array.
+
+use crate::elementwise::{bits, same_shape};
+use crate::passes::one_element;
+use crate::radix::{self, Arrays, Payload};
+use crate::reducible::Reducible;
+use crate::refusals::check;
+use crate::sort::Sort;
+use fencepost_core::{CommandQueue, DeviceArray, Kind, Result};
+
+/// Finds elements by their rank.
+///
+/// The order is that of a [sort](crate::RadixSort), so a NaN without the sign bit is larger than each number.
+///
+/// # Cost
+/// The verbs sort the array to scratch memory, with the launches and the scratch memory of
+/// [`RadixSort`](crate::RadixSort) and as many elements more, and copy a part of the result.
+///
+/// # Determinism
+/// The result is exact, on all devices.
+pub trait Top {
+    /// *Enqueues* values = the k largest elements of `x`, the largest one first, and places = their places in `x`. Of
+    /// equal elements the first ones are the result, in their order.
+    ///
+    /// # Shape
+    /// `values` and `places` have k elements, not more than `x`.
+    ///
+    /// # Errors
+    /// [`Kind::Shape`] if the lengths do not fit; [`Kind::Padding`] if an array is padded; the errors of a launch, and
+    /// the queue's own error.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::Top;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let x = ctx.array(&[3.0_f32, 7.0, -1.0, 7.0])?;
+    /// let (mut values, mut places) = (ctx.zeros([3])?, ctx.zeros([3])?);
+    /// queue.top_k(&x, &mut values, &mut places)?;
+    /// assert_eq!(queue.read(&values).wait()?, [7.0, 7.0, 3.0]);
+    /// assert_eq!(queue.read(&places).wait()?, [1, 3, 0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn top_k<T: Reducible>(
+        &self,
+        x: &DeviceArray<T>,
+        values: &mut DeviceArray<T>,
+        places: &mut DeviceArray<u32>,
+    ) -> Result<()>;
+
+    /// *Enqueues* out = the element at place `k` of the sorted array: the smallest one for `k` = 0. `out` is an array
+    /// of one element.
+    ///
+    /// # Errors
+    /// [`Kind::Shape`] if `out` has not one element; [`Kind::Range`] if `x` has at most `k` elements; [`Kind::Padding`]
+    /// if an array is padded; the errors of a launch, and the queue's own error.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::Top;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (x, mut median) = (ctx.array(&[3_u32, 9, 1, 4, 4])?, ctx.zeros([1])?);
+    /// queue.kth(&x, 2, &mut median)?;
+    /// assert_eq!(queue.read(&median).wait()?, [4]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn kth<T: Reducible>(&self, x: &DeviceArray<T>, k: usize, out: &mut DeviceArray<T>) -> Result<()>;
+}
+
+impl Top for CommandQueue {
+    #[track_caller]
+    fn top_k<T: Reducible>(
+        &self,
+        x: &DeviceArray<T>,
+        values: &mut DeviceArray<T>,
+        places: &mut DeviceArray<u32>,
+    ) -> Result<()> {
+        same_shape(values, places)?;
+        let k = values.len();
+        if k > x.len() {
+            let (object, found) = (format!("array `{}`", values.label()), vec![k]);
+            let remedy = "not more elements are the largest than there are";
+            return Err(Kind::Shape { object, found, expected: vec![x.len()], remedy }.into());
+        }
+        let largest = Arrays { keys: Some(bits(values)?), values: Some(bits(places)?) };
+        part(self, x, Sort::descending(), Payload::Places, 0, largest)
+    }
+
+    #[track_caller]
+    fn kth<T: Reducible>(&self, x: &DeviceArray<T>, k: usize, out: &mut DeviceArray<T>) -> Result<()> {
+        let out = Arrays { keys: Some(bits(&one_element(out)?)?), values: None };
+        if k >= x.len() {
+            return Err(Kind::Range { array: x.label().into(), range: k..k + 1, len: x.len() }.into());
+        }
+        part(self, x, Sort::ascending(), Payload::None, k, out)
+    }
+}
+
+/// Enqueues a sort of `x` to scratch memory, and a copy of the elements from `first` on to `out`.
+#[track_caller]
+fn part<T: Reducible>(
+    queue: &CommandQueue,
+    x: &DeviceArray<T>,
+    sort: Sort,
+    payload: Payload,
+    first: usize,
+    out: Arrays,
+) -> Result<()> {
+    let (order, n, x) = (sort.order::<T>(payload)?, x.len(), bits(x)?);
+    check(queue, &[&x], &out.list())?;
+    let scratch = |out: &Option<DeviceArray<u32>>| out.as_ref().map(|_| queue.empty([n])).transpose();
+    let sorted = Arrays { keys: scratch(&out.keys)?, values: scratch(&out.values)? };
+    let input = Arrays { keys: Some(x), values: None };
+    radix::enqueue(queue, &order, n, Some(input), sorted.handle())?;
+    for (sorted, out) in sorted.list().into_iter().zip(out.list()) {
+        queue.copy(&sorted.slice(first..first + out.len())?, &mut out.handle())?;
+    }
+    Ok(())
+}
