@@ -1,5 +1,6 @@
 //! An operation with its values, for the type with which a kernel computes.
 
+use crate::order::order_key;
 use crate::reducible::sealed::Combine;
 use crate::reducible::{Operation, Reducible};
 use fencepost_core::Scalar;
@@ -61,5 +62,5 @@ fn number_key(bits: u32, largest: bool) -> u32 {
     if f32::from_bits(bits).is_nan() {
         return if largest { u32::MAX } else { 0 };
     }
-    if bits >> 31 == 1 { !bits } else { bits | 1 << 31 }
+    order_key(f32::from_bits(bits))
 }

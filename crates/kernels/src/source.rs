@@ -37,6 +37,8 @@ const BUILTINS: &[(&str, &str)] = shaders![
     "mix.wgsl",
     "nonzero.wgsl",
     "permute.wgsl",
+    "radix_count.wgsl",
+    "radix_scatter.wgsl",
     "random.wgsl",
     "reduce.wgsl",
     "reduce_by_key.wgsl",
@@ -49,6 +51,8 @@ const BUILTINS: &[(&str, &str)] = shaders![
     "scan_in_place.wgsl",
     "scatter.wgsl",
     "scatter_add.wgsl",
+    "search_sorted.wgsl",
+    "sort_small.wgsl",
     "spin.wgsl",
     "transpose.wgsl",
 ];
