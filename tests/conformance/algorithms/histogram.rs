@@ -20,7 +20,7 @@ pub fn cases() -> Vec<Case> {
 
 /// Lists numbers of elements around the borders of workgroups and shares. The full suite has more of them.
 fn lengths() -> Vec<usize> {
-    if full() { super::lengths() } else { vec![1, 255, 256, 257, 4099, 16_384, 16_385, 20_481] }
+    if full() { super::lengths() } else { vec![1, 255, 256, 257, 4099, 16_385] }
 }
 
 /// Compares the counts of a list with those of the host.
@@ -50,7 +50,7 @@ fn between_edges(s: &Subject) {
     let mut rng = fastrand::Rng::with_seed(52);
     for (at, len) in lengths().into_iter().enumerate() {
         let words: Vec<u32> = (0..len).map(|_| rng.u32(..)).collect();
-        let number = [1, 3, 300, 3000][at % 4];
+        let number = [1, 300, 3, 3000][at % 4];
         let mut edges: Vec<u32> = (0..=number).map(|_| rng.u32(..)).collect();
         edges.sort_unstable();
         count(&queue, &words, &Bins::edges(&edges), number);
@@ -126,12 +126,12 @@ fn enqueue(queue: &CommandQueue, x: &DeviceArray<i32, 2>, out: &DeviceArray<u32>
 
 fn in_a_graph(s: &Subject) {
     let queue = s.ctx().queue("q");
-    for shape in [[7, 100], [3, 16_400]] {
+    for shape in [[7, 100], [3, 5600]] {
         let len: usize = shape.iter().product();
         let mut x = queue.zeros(shape).unwrap();
         let [out, eager] = [(); 2].map(|()| queue.zeros::<u32, 1>([128]).unwrap());
         let (graph, ()) = queue.capture(|c| enqueue(c, &x, &out)).unwrap();
-        for round in 0..3 {
+        for round in 0..2 {
             let list: Vec<i32> = (0..len as i32).map(|i| (i ^ round).wrapping_mul(-1_640_531_527)).collect();
             queue.upload(&list, &mut x).unwrap();
             queue.replay(&graph).unwrap();
@@ -147,9 +147,9 @@ fn in_a_graph(s: &Subject) {
 fn guards(s: &Subject) {
     let queue = s.ctx().queue("q");
     for bins in [100, 3000] {
-        let list: Vec<u32> = (0..17_000_u32).map(|i| i.wrapping_mul(i)).collect();
+        let list: Vec<u32> = (0..16_500_u32).map(|i| i.wrapping_mul(i)).collect();
         let all = queue.array(&[vec![1; 64], list.clone(), vec![1; 64]].concat()).unwrap();
-        let (x, out) = (all.slice(64..17_064).unwrap(), queue.full([bins + 128], 5_u32).unwrap());
+        let (x, out) = (all.slice(64..16_564).unwrap(), queue.full([bins + 128], 5_u32).unwrap());
         for _ in 0..2 {
             queue.histogram(&x, Bins::modulo(), &mut out.slice(64..64 + bins).unwrap()).unwrap();
         }
