@@ -4,6 +4,7 @@ use crate::elementwise::{bits, flat, same_shape};
 use crate::operator::Operator;
 use crate::passes::one_element;
 use crate::reducible::{Operation, Reducible};
+use crate::refusals::check;
 use crate::scan::Scan;
 use crate::select::result;
 use crate::shares::Shares;
@@ -140,6 +141,7 @@ impl ByKey for CommandQueue {
         if x.is_empty() {
             return Ok(());
         }
+        check(self, &[&keys, &bits(&x)?], &[&bits(&out)?])?;
         let (elements, mut state, results) =
             (x.len(), self.empty([1])?, Results::Scan { exclusive: scan.exclusive });
         match Operator::of_keys(scan.operation, scan.initial()) {

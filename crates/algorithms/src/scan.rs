@@ -1,10 +1,11 @@
 //! Scans: each element combined with all elements before it.
 
-use crate::elementwise::{flat, same_shape};
+use crate::elementwise::{bits, flat, same_shape};
 use crate::operator::Operator;
 use crate::passes::one_element;
 use crate::reduce::Nan;
 use crate::reducible::{Operation, Reducible};
+use crate::refusals::check;
 use crate::shares::Shares;
 use crate::typed_kernel::{compiled, value};
 use fencepost_core::{CommandQueue, DeviceArray, DynKernel, Element, Grid, IntoArg, Result};
@@ -192,6 +193,14 @@ fn enqueue<T: Reducible>(
     if x.is_empty() {
         return total.map_or(Ok(()), |mut total| queue.fill(&mut total, scan.initial()));
     }
+    let totals = total.as_ref().map(bits).transpose()?;
+    let results = out.as_ref().map_or_else(|| bits(x), bits)?;
+    let inputs = out.as_ref().map(|_| bits(x)).transpose()?;
+    check(
+        queue,
+        &inputs.iter().collect::<Vec<_>>(),
+        &[&results].into_iter().chain(&totals).collect::<Vec<_>>(),
+    )?;
     if let Some(operator) = Operator::of_keys(scan.operation, scan.initial()) {
         let arrays = Arrays { x: x.cast_bits(), out: out.map(|out| out.cast_bits()) };
         let total = total.map(|total| total.cast_bits());
@@ -236,8 +245,6 @@ fn scan_shares<T: Reducible, U: Reducible>(
         return launch(queue, &tiles, shares, &mut arrays, &carries, &mut total, operator);
     }
     let (reduce, spine) = (T::kernel(queue, scan.operation, Nan::Propagate)?, kernel(false, true, false)?);
-    // A launch without workgroups enqueues nothing: it refuses what the last launch would refuse.
-    launch(queue, &tiles, Shares { count: 0, ..shares }, &mut arrays, &carries, &mut total, operator)?;
     let mut partials = queue.empty([shares.count])?;
     T::launch(queue, &reduce, scan.operation, shares, elements, &mut partials)?;
     let mut sums = Arrays { x: of_kernel(&partials), out: Some(carries.handle()) };

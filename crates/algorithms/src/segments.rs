@@ -1,8 +1,9 @@
 //! Verbs that combine segments of an array, which offsets describe.
 
-use crate::elementwise::flat;
+use crate::elementwise::{bits, flat};
 use crate::operator::Operator;
 use crate::reducible::{Operation, Reducible};
+use crate::refusals::check;
 use crate::shares::Shares;
 use crate::stages::{self, Stage, Stages};
 use crate::typed_kernel::{compiled, value};
@@ -112,10 +113,8 @@ fn enqueue<T: Reducible, U: Reducible>(
     out: &mut DeviceArray<T>,
     identity: T,
 ) -> Result<()> {
-    let (mut state, shares) = (queue.empty([1])?, Shares::of(verb.x.len()));
-    // A launch without workgroups enqueues nothing: it refuses what the later launches would refuse.
-    let kernel = verb.kernel(queue, Stage::Whole)?;
-    verb.launch(queue, &kernel, Shares { count: 0, ..shares }, None, &mut state)?;
+    check(queue, &[&verb.offsets, &bits(&verb.x)?], &[&bits(out)?])?;
+    let mut state = queue.empty([1])?;
     queue.fill(out, identity)?;
     stages::enqueue(queue, verb, verb.x.len(), &mut state)
 }

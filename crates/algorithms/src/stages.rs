@@ -62,9 +62,9 @@ pub(crate) fn enqueue<V: Stages>(
         return verb.launch(queue, &verb.kernel(queue, Stage::Whole)?, shares, None, result);
     }
     let (fold, write) = (verb.kernel(queue, Stage::Fold)?, verb.kernel(queue, Stage::Write)?);
-    let mut states = queue.empty([V::WORDS * shares.count])?;
     // A launch without workgroups enqueues nothing: it refuses what the last launch would refuse.
-    verb.launch(queue, &write, Shares { count: 0, ..shares }, Some(&states), result)?;
+    verb.launch(queue, &write, Shares { count: 0, ..shares }, None, result)?;
+    let mut states = queue.empty([V::WORDS * shares.count])?;
     verb.launch(queue, &fold, shares, None, &mut states)?;
     verb.launch(queue, &write, shares, Some(&states), result)
 }

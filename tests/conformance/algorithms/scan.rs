@@ -10,6 +10,7 @@ use std::fmt::Debug;
 pub fn cases() -> Vec<Case> {
     vec![
         case("a01_a_refused_scan_enqueues_nothing", refused),
+        case("a01_a_scan_with_a_hazard_enqueues_nothing", hazard),
         case("a01_a_scan_in_a_graph_equals_that_of_a_queue", in_a_graph),
         case("a08_scans_of_integers_are_exact", integers),
         case("a08_scans_of_floats_are_within_their_bounds", floats),
@@ -194,4 +195,18 @@ fn guards(s: &Subject) {
         around[64..64 + len].copy_from_slice(&host::scan(&list, scan));
         assert!(queue.read(&all).wait().unwrap() == around, "{len} elements in place");
     }
+}
+
+fn hazard(s: &Subject) {
+    let verbs: [super::Verb; 3] = [
+        |queue, x, out| queue.scan(x, out, Scan::inclusive(Operation::Sum)),
+        |queue, _, out| queue.scan_in_place(out, Scan::inclusive(Operation::Sum)),
+        |queue, x, out| {
+            let n = x.len() - 1;
+            let (mut sums, mut total) = (out.slice(0..n)?, out.slice(n..n + 1)?);
+            queue.scan_with_total(&x.slice(0..n)?, &mut sums, &mut total, Scan::exclusive(Operation::Sum))
+        },
+    ];
+    super::enqueue_nothing_with_a_hazard(s, 20_481, &verbs);
+    super::enqueue_nothing_with_a_hazard(s, 129, &verbs);
 }

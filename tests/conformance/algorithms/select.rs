@@ -3,12 +3,13 @@
 use super::few_lengths;
 use crate::common::full::full;
 use crate::common::{Case, Subject, case};
-use fencepost::algorithms::{Reducible, Select, host};
+use fencepost::algorithms::{ByKey, Operation, ReduceSegments, Reducible, Scan, Select, host};
 use fencepost::prelude::*;
 
 pub fn cases() -> Vec<Case> {
     vec![
         case("a01_a_refused_selection_enqueues_nothing", refused),
+        case("a01_selections_runs_and_segments_with_a_hazard_enqueue_nothing", hazard),
         case("a01_a_selection_in_a_graph_equals_that_of_a_queue", in_a_graph),
         case("a09_selections_of_integers_keep_the_elements_in_their_order", integers),
         case("a09_selections_of_floats_copy_the_bits", floats),
@@ -245,4 +246,32 @@ fn guards(s: &Subject) {
         assert!(queue.read(&out).wait().unwrap() == around(&heads), "{shape:?} without equal neighbours");
         assert!(queue.read(&all).wait().unwrap() == around(&list), "the input stays");
     }
+}
+
+/// The last element of the written array is a count, and both halves before it are results.
+fn hazard(s: &Subject) {
+    let verbs: [super::Verb; 5] = [
+        |queue, x, out| {
+            let n = x.len() / 2;
+            let (x, mut kept, mut count) = (x.slice(0..n)?, out.slice(0..n)?, out.slice(2 * n..2 * n + 1)?);
+            queue.select(&x, &x, &mut kept, &mut count)
+        },
+        |queue, x, out| {
+            let n = x.len() / 2;
+            let (x, mut kept, mut count) = (x.slice(0..n)?, out.slice(0..n)?, out.slice(2 * n..2 * n + 1)?);
+            queue.unique(&x, &mut kept, &mut count)
+        },
+        |queue, x, out| {
+            let n = x.len() / 2;
+            let (mut kept, mut lengths) = (out.slice(0..n)?, out.slice(n..2 * n)?);
+            queue.run_lengths(&x.slice(0..n)?, &mut kept, &mut lengths, &mut out.slice(2 * n..2 * n + 1)?)
+        },
+        |queue, x, out| queue.scan_by_key(x, x, out, Scan::inclusive(Operation::Sum)),
+        |queue, x, out| {
+            let n = x.len() - 1;
+            queue.reduce_segments(&x.slice(0..n)?, x, Operation::Sum, &mut out.slice(0..n)?)
+        },
+    ];
+    super::enqueue_nothing_with_a_hazard(s, 40_961, &verbs);
+    super::enqueue_nothing_with_a_hazard(s, 129, &verbs);
 }
