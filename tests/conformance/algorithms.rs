@@ -6,6 +6,7 @@ mod elementwise;
 mod histogram;
 mod inner_product;
 mod map;
+mod memory;
 mod mutated;
 mod mutated_axis;
 mod mutated_by_key;
@@ -61,6 +62,7 @@ pub fn cases() -> Vec<Case> {
         axis::cases(),
         elementwise::cases(),
         map::cases(),
+        memory::cases(),
         random::cases(),
         rearrange::cases(),
         scan::cases(),

@@ -24,7 +24,8 @@ use fencepost_core::{CommandQueue, DeviceArray, DynKernel, Grid, IntoArg, Result
 /// # Error bound
 /// Integers are exact and wrap, and so is the smallest and the largest number. The error of a sum of `f32` is at most `d u`
 /// times the sum of the magnitudes of the run up to the element, with `d` = 140 + n / 2^15 for n elements. `u` is 2^-24 on a
-/// device that rounds to the nearest number. The relative error of a product of `f32` is at most about n times 2^-23.
+/// device that rounds to the nearest number. The relative error of a product of `f32` is at most about n times 2^-23. Both hold
+/// unless the sum or the product of some neighbours is infinite, or such a product is below the smallest normal number.
 ///
 /// # Determinism
 /// The order of the operations depends on the number of elements and the keys alone, so one device and driver give the same

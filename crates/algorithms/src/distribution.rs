@@ -16,7 +16,8 @@ pub struct Words;
 /// Is the distribution of floats from `low` to `high` without `high`, in steps of 2^-24 of the distance.
 ///
 /// From 0 to 1, the floats are multiples of 2^-24 and are the same on each device. For other limits, the error is at most 3 `u`
-/// times `|low| + |high - low|`, with `u` = 2^-24, and a float may be rounded to `high`.
+/// times `|low| + |high - low|`, with `u` = 2^-24, and a float may be rounded to `high`. A device may treat numbers below 2^-126 as
+/// 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Uniform {
     /// Is the lower limit.
@@ -46,7 +47,7 @@ pub struct Choice {
 }
 
 /// Is the normal distribution. The error of a number is at most `|deviation|` * 2^-18 + `|mean|` * 2^-23, and no number is
-/// farther from the mean than 6.67 deviations.
+/// farther from the mean than 6.67 deviations. A device may treat numbers below 2^-126 as 0.
 ///
 /// # Algorithm
 /// Box and Muller: *A Note on the Generation of Random Normal Deviates* (1958). Numbers `2 k` and `2 k + 1` share two words.
@@ -59,12 +60,17 @@ pub struct Normal {
 }
 
 /// Is the exponential distribution. The error of a number `x` is at most `x` * 2^-20 + 2^-22 / `rate`, and no number is above
-/// 22.2 / `rate`.
+/// 22.2 / `rate`. A device may treat numbers below 2^-126 as 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Exponential {
     /// Is the rate, above 0: the reciprocal of the mean.
     pub rate: f32,
 }
+
+/// Is more than any number of an exponential distribution, in means.
+const MOST_MEANS: f32 = 23.0;
+/// Is more than the distance of any number from the mean, in deviations.
+const MOST_DEVIATIONS: f32 = 7.0;
 
 /// Holds what the kernel needs to know of a distribution.
 #[derive(Clone, Copy, Debug)]
@@ -182,8 +188,13 @@ impl Distribution<f32> for Normal {}
 
 impl sealed::Draw<f32> for Normal {
     fn drawing(&self) -> Result<Drawing> {
-        if !(self.mean.is_finite() && self.deviation.is_finite() && self.deviation >= 0.0) {
-            return refused("Normal", self, "finite numbers, and a deviation of at least 0");
+        let farthest = self.mean.abs() + MOST_DEVIATIONS * self.deviation;
+        if !(farthest.is_finite() && self.deviation >= 0.0) {
+            return refused(
+                "Normal",
+                self,
+                "a deviation of at least 0, of which seven are no infinite distance from 0",
+            );
         }
         Ok(Drawing { kind: 4, numbers_of_a_block: 4, a: self.mean.to_bits(), b: self.deviation.to_bits() })
     }
@@ -205,8 +216,8 @@ impl Distribution<f32> for Exponential {}
 impl sealed::Draw<f32> for Exponential {
     fn drawing(&self) -> Result<Drawing> {
         let mean = 1.0 / self.rate;
-        if !(self.rate > 0.0 && mean > 0.0 && mean.is_finite()) {
-            return refused("Exponential", self, "a rate above 0 with a finite reciprocal above 0");
+        if !(self.rate > 0.0 && mean.is_normal() && (MOST_MEANS * mean).is_finite()) {
+            return refused("Exponential", self, "a rate from 1e-37 to 8e37");
         }
         Ok(Drawing { kind: 5, numbers_of_a_block: 4, a: 0, b: mean.to_bits() })
     }

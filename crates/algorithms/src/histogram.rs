@@ -57,13 +57,16 @@ impl<'a, T: Reducible> Bins<'a, T> {
     pub(crate) fn checked_edges(&self, bins: usize) -> Result<Option<Cow<'a, [T]>>> {
         let edges = match &self.kind {
             BinsKind::Modulo => {
-                return if bins == 0 { Err(lengths("the counts", bins, 1)) } else { Ok(None) };
+                return if bins == 0 { Err(lengths("the array of counts", bins, 1)) } else { Ok(None) };
             }
             BinsKind::Even(range) => Cow::Owned(even_edges(range, bins)?),
             BinsKind::Edges(edges) => Cow::Borrowed(*edges),
         };
-        if bins == 0 || edges.len() != bins + 1 {
-            return Err(lengths("the counts", bins, edges.len().saturating_sub(1).max(1)));
+        if edges.len() < 2 {
+            return Err(lengths("the list of edges", edges.len(), 2));
+        }
+        if bins != edges.len() - 1 {
+            return Err(lengths("the array of counts", bins, edges.len() - 1));
         }
         match edges.windows(2).find(|pair| pair[0] > pair[1] || pair[0].partial_cmp(&pair[1]).is_none()) {
             Some(pair) => {
@@ -92,7 +95,7 @@ fn lengths(object: &str, found: usize, expected: usize) -> fencepost_core::Error
         object,
         found,
         expected,
-        remedy: "a histogram has one count for each bin, and at least one bin",
+        remedy: "a histogram has one count for each bin, at least one bin, and an edge at both sides of each",
     }
     .into()
 }
@@ -110,7 +113,16 @@ fn even_edges<T: Reducible>(range: &Range<T>, bins: usize) -> Result<Vec<T>> {
         let number = if i == bins { high } else { low + (high - low) * (i as f64 / bins as f64) };
         cast::<f32, T>(number as f32)
     };
-    Ok((0..=bins).map(edge).collect())
+    if bins == 0 {
+        return Err(lengths("the array of counts", bins, 1));
+    }
+    let mut edges = Vec::new();
+    let (object, found) = ("the number of bins of a histogram".into(), bins.to_string());
+    let needed = "a number of bins that the memory of the host can hold";
+    let count = bins.checked_add(1).filter(|&count| edges.try_reserve_exact(count).is_ok());
+    let Some(_) = count else { return Err(Kind::Value { object, found, needed }.into()) };
+    edges.extend((0..=bins).map(edge));
+    Ok(edges)
 }
 
 /// Counts the elements of an array in bins.
@@ -166,31 +178,38 @@ impl Histogram for CommandQueue {
         counts: &mut DeviceArray<u32>,
     ) -> Result<()> {
         let (x, mut counts) = (bits(x)?, bits(counts)?);
+        let mut cleared = counts.handle();
         let edges = bins.checked_edges(counts.len())?;
         let keys = edges.map(|edges| edge_keys(&edges));
         check(self, &[&x], &[&counts])?;
-        let kernel = self.kernel::<BinCountsArgs>()?;
-        self.fill(&mut counts, 0)?;
         if x.is_empty() {
-            return Ok(());
+            return self.fill(&mut counts, 0);
         }
+        let kernel = self.kernel::<BinCountsArgs>()?;
         let between = u32::from(keys.is_some());
-        let edges = self.array(&keys.unwrap_or_else(|| vec![0]))?;
+        // The kernel reads no edges of remainders, so that the elements stand for them.
+        let edges = keys.map_or_else(|| Ok(x.handle()), |keys| self.array(&keys))?;
         let shares = Shares::of(x.len());
         let [flip_clear, flip_set] = flips::<T>(false);
-        let args = BinCountsArgs {
-            n: x.len() as u32,
-            share: shares.share as u32,
-            bins: counts.len() as u32,
-            flip_clear,
-            flip_set,
-            between,
-            copies: (MOST_PRIVATE / counts.len()).min(MOST_COPIES) as u32,
-            x: &x,
-            edges: &edges,
-            counts: &mut counts,
+        let mut launch = |groups: usize| {
+            let args = BinCountsArgs {
+                n: x.len() as u32,
+                share: shares.share as u32,
+                bins: counts.len() as u32,
+                flip_clear,
+                flip_set,
+                between,
+                copies: (MOST_PRIVATE / counts.len()).min(MOST_COPIES) as u32,
+                x: &x,
+                edges: &edges,
+                counts: &mut counts,
+            };
+            self.launch(&kernel, Grid::groups([groups]), args)
         };
-        self.launch(&kernel, Grid::groups([shares.count]), args)
+        // A launch without workgroups enqueues nothing: it refuses what the launch behind the fill would refuse.
+        launch(0)?;
+        self.fill(&mut cleared, 0)?;
+        launch(shares.count)
     }
 }
 

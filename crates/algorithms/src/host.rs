@@ -330,3 +330,22 @@ pub fn permute<T: Reducible, const D: usize>(x: &[T], shape: [usize; D], axes: [
     };
     Some((0..count).map(|at| x[place(at)]).collect())
 }
+
+/// Returns the numbers from 0 to n - 1 in a random order.
+///
+/// # Example
+/// ```
+/// use fencepost::algorithms::{Philox, host};
+/// let mut order = host::random_permutation(5, Philox::seed(7));
+/// order.sort();
+/// assert_eq!(order, [0, 1, 2, 3, 4]);
+/// ```
+pub fn random_permutation(n: u32, generator: Philox) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..n).collect();
+    for generator in generator.twice(n as usize) {
+        let mut pairs: Vec<(u32, u32)> = generator.words().zip(order).collect();
+        pairs.sort_by_key(|&(word, _)| word);
+        order = pairs.into_iter().map(|(_, number)| number).collect();
+    }
+    order
+}

@@ -1,7 +1,8 @@
 //! Algorithms on arrays as verbs of command queues. The `fencepost` crate re-exports this one as `fencepost::algorithms`.
 //!
 //! A verb *enqueues* its launches and returns. It never waits, its scratch memory comes from the pool of the queue, and the
-//! result stays on the device. If an argument is refused, nothing is enqueued. Each verb works in a capture too.
+//! result stays on the device. If an argument is refused, nothing is enqueued. Each verb works in a capture too. In the body of
+//! a condition or a loop of a graph, a verb that takes scratch memory is refused: its documentation names the memory.
 //!
 //! # Example
 //! ```

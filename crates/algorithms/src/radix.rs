@@ -58,26 +58,36 @@ impl Order {
 }
 
 /// Holds keys and their values, as bits. Keys without values have an array of one element, which is not used.
-struct Columns {
+pub(crate) struct Columns {
     keys: DeviceArray<u32>,
     values: DeviceArray<u32>,
 }
 
 impl Columns {
     /// Returns columns for `n` pairs, or for `n` keys.
+    #[track_caller]
     fn empty(queue: &CommandQueue, n: usize, payload: Payload) -> Result<Self> {
         Self::of(queue, n, payload, Arrays::default())
     }
 
     /// Returns columns of arrays of the program, and of scratch memory for the others.
+    #[track_caller]
     fn of(queue: &CommandQueue, n: usize, payload: Payload, arrays: Arrays) -> Result<Self> {
         let values = if payload == Payload::None { 1 } else { n };
-        let or_empty = |array: Option<DeviceArray<u32>>, n| array.map_or_else(|| queue.empty([n]), Ok);
-        Ok(Self { keys: or_empty(arrays.keys, n)?, values: or_empty(arrays.values, values)? })
+        Ok(Self { keys: or_empty(queue, arrays.keys, n)?, values: or_empty(queue, arrays.values, values)? })
     }
 
     fn handle(&self) -> Self {
         Self { keys: self.keys.handle(), values: self.values.handle() }
+    }
+}
+
+/// Returns the array, or a new one.
+#[track_caller]
+fn or_empty(queue: &CommandQueue, array: Option<DeviceArray<u32>>, n: usize) -> Result<DeviceArray<u32>> {
+    match array {
+        Some(array) => Ok(array),
+        None => queue.empty([n]),
     }
 }
 
@@ -109,17 +119,62 @@ pub(crate) fn enqueue(
     input: Option<Arrays>,
     out: Arrays,
 ) -> Result<()> {
-    check(queue, &input.as_ref().map(Arrays::list).unwrap_or_default(), &out.list())?;
-    if n == 0 {
-        return Ok(());
+    Prepared::of(queue, order, n, input, out)?.enqueue(queue)
+}
+
+/// Is a sort that is checked, whose kernels are compiled, and whose memory is taken.
+pub(crate) enum Prepared<'a> {
+    /// Is a sort of no elements.
+    Nothing,
+    Small(Small<'a>),
+    Passes {
+        passes: Box<Passes<'a>>,
+        input: Option<Columns>,
+        out: Columns,
+    },
+}
+
+impl<'a> Prepared<'a> {
+    /// Prepares a sort, and enqueues nothing.
+    #[track_caller]
+    pub(crate) fn of(
+        queue: &CommandQueue,
+        order: &'a Order,
+        n: usize,
+        input: Option<Arrays>,
+        out: Arrays,
+    ) -> Result<Self> {
+        check(queue, &input.as_ref().map(Arrays::list).unwrap_or_default(), &out.list())?;
+        if n == 0 {
+            return Ok(Self::Nothing);
+        }
+        let scratch = order.scratch(queue, n, input.is_none())?;
+        let input = match input {
+            Some(input) => Some(Columns::of(queue, 1, Payload::None, input)?),
+            None => None,
+        };
+        let out = Columns::of(queue, n, order.payload, out)?;
+        if n > MOST_IN_ONE {
+            return Ok(Self::Passes { passes: Box::new(Passes::new(queue, order, n, scratch)?), input, out });
+        }
+        let in_place = input.is_none();
+        let input = match input {
+            Some(input) => input,
+            None => Columns::empty(queue, 1, Payload::None)?,
+        };
+        let kernel = queue.kernel::<SortSmallArgs>()?;
+        Ok(Self::Small(Small { kernel, order, in_place, input, out, scratch }))
     }
-    let scratch = order.scratch(queue, n, input.is_none())?;
-    let input = input.map(|input| Columns::of(queue, 1, Payload::None, input)).transpose()?;
-    let out = Columns::of(queue, n, order.payload, out)?;
-    if n <= MOST_IN_ONE {
-        return enqueue_small(queue, order, input, out, scratch);
+
+    /// Enqueues the launches.
+    #[track_caller]
+    pub(crate) fn enqueue(self, queue: &CommandQueue) -> Result<()> {
+        match self {
+            Self::Nothing => Ok(()),
+            Self::Small(small) => small.enqueue(queue),
+            Self::Passes { passes, input, out } => passes.enqueue(queue, input, out),
+        }
     }
-    Passes::new(queue, order, n, scratch)?.enqueue(queue, input, out)
 }
 
 #[derive(KernelArgs)]
@@ -141,37 +196,41 @@ struct SortSmallArgs<'a> {
     scratch_values: &'a mut DeviceArray<u32>,
 }
 
-/// Enqueues the sort of few elements by one workgroup.
-#[track_caller]
-fn enqueue_small(
-    queue: &CommandQueue,
-    order: &Order,
-    input: Option<Columns>,
-    mut out: Columns,
-    mut scratch: Columns,
-) -> Result<()> {
-    let in_place = input.is_none();
-    let input = input.map_or_else(|| Columns::empty(queue, 1, Payload::None), Ok)?;
-    // A sort in place ends where it begins, so it takes an even number of passes.
-    let passes = order.digits() + usize::from(in_place && order.digits() % 2 == 1);
-    let [flip_clear, flip_set] = order.flips;
-    let args = SortSmallArgs {
-        n: out.keys.len() as u32,
-        low: order.bits.start,
-        high: order.bits.end,
-        flip_clear,
-        flip_set,
-        payload: order.payload.in_pass(0),
-        passes: passes as u32,
-        in_place: u32::from(in_place),
-        keys: &input.keys,
-        values: &input.values,
-        out_keys: &mut out.keys,
-        out_values: &mut out.values,
-        scratch_keys: &mut scratch.keys,
-        scratch_values: &mut scratch.values,
-    };
-    queue.launch(&queue.kernel::<SortSmallArgs>()?, Grid::groups([1]), args)
+/// Is the sort of few elements by one workgroup.
+pub(crate) struct Small<'a> {
+    kernel: Kernel<SortSmallArgs<'static>>,
+    order: &'a Order,
+    in_place: bool,
+    input: Columns,
+    out: Columns,
+    scratch: Columns,
+}
+
+impl Small<'_> {
+    #[track_caller]
+    fn enqueue(self, queue: &CommandQueue) -> Result<()> {
+        let Self { kernel, order, in_place, input, mut out, mut scratch } = self;
+        // A sort in place ends where it begins, so it takes an even number of passes.
+        let passes = order.digits() + usize::from(in_place && order.digits() % 2 == 1);
+        let [flip_clear, flip_set] = order.flips;
+        let args = SortSmallArgs {
+            n: out.keys.len() as u32,
+            low: order.bits.start,
+            high: order.bits.end,
+            flip_clear,
+            flip_set,
+            payload: order.payload.in_pass(0),
+            passes: passes as u32,
+            in_place: u32::from(in_place),
+            keys: &input.keys,
+            values: &input.values,
+            out_keys: &mut out.keys,
+            out_values: &mut out.values,
+            scratch_keys: &mut scratch.keys,
+            scratch_values: &mut scratch.values,
+        };
+        queue.launch(&kernel, Grid::groups([1]), args)
+    }
 }
 
 #[derive(KernelArgs)]
@@ -207,7 +266,7 @@ struct ScatterArgs<'a> {
 }
 
 /// Is a sort by one digit after the other, each with three launches.
-struct Passes<'a> {
+pub(crate) struct Passes<'a> {
     order: &'a Order,
     shares: Shares,
     count: Kernel<CountArgs<'static>>,
@@ -218,6 +277,7 @@ struct Passes<'a> {
 }
 
 impl<'a> Passes<'a> {
+    #[track_caller]
     fn new(queue: &CommandQueue, order: &'a Order, n: usize, scratch: Columns) -> Result<Self> {
         let shares = Shares::several(n);
         Ok(Self {

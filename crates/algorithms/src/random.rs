@@ -1,8 +1,11 @@
 //! Verbs that fill arrays with random numbers.
 
-use crate::distribution::Distribution;
-use crate::elementwise::bits;
+use crate::distribution::{Distribution, Words};
+use crate::elementwise::{Elementwise, bits};
+use crate::radix::{Arrays, Payload, Prepared};
 use crate::reducible::Reducible;
+use crate::refusals::check;
+use crate::sort::Sort;
 use fencepost_core::{CommandQueue, DeviceArray, Grid, Result};
 use fencepost_derive::KernelArgs;
 
@@ -46,6 +49,17 @@ impl Philox {
     /// ```
     pub fn position(self, position: u64) -> Self {
         Self { position, ..self }
+    }
+
+    /// Returns the generators of the two lists of words by which `n` numbers are sorted.
+    pub(crate) fn twice(self, n: usize) -> [Self; 2] {
+        [self, self.position(self.position.wrapping_add(n as u64))]
+    }
+
+    /// Returns the words of the sequence.
+    pub(crate) fn words(self) -> impl Iterator<Item = u32> {
+        let blocks = (0..).map(move |at| self.block((self.position / 4).wrapping_add(at)));
+        blocks.flatten().skip((self.position % 4) as usize)
     }
 
     /// Returns the four words of a block.
@@ -101,6 +115,33 @@ pub trait RandomNumbers {
         generator: Philox,
         distribution: impl Distribution<T>,
     ) -> Result<()>;
+
+    /// *Enqueues* out = the numbers from 0 to n - 1 in a random order, with n the number of elements of `out`. Each order is
+    /// equally probable but for words of 64 bits that are equal by chance.
+    ///
+    /// # Algorithm
+    /// Two stable sorts by random words, which are the numbers `position` to `position + 2 n - 1` of the sequence of words.
+    ///
+    /// # Cost
+    /// It takes `iota`, two fills and two sorts of pairs, and the scratch memory of both sorts and n words.
+    ///
+    /// # Determinism
+    /// The order is the same on each device.
+    ///
+    /// # Errors
+    /// Returns the errors of [`CommandQueue::launch`].
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::{Philox, RandomNumbers, host};
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let mut order = ctx.zeros([52])?;
+    /// queue.random_permutation(&mut order, Philox::seed(7))?;
+    /// assert_eq!(queue.read(&order).wait()?, host::random_permutation(52, Philox::seed(7)));
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn random_permutation(&self, out: &mut DeviceArray<u32>, generator: Philox) -> Result<()>;
 }
 
 impl RandomNumbers for CommandQueue {
@@ -132,6 +173,23 @@ impl RandomNumbers for CommandQueue {
         let kernel = self.kernel_with::<RandomArgs>(&[("KIND", f64::from(drawing.kind))])?;
         let blocks = if n == 0 { 0 } else { (n + skip as usize).div_ceil(count as usize) };
         self.launch(&kernel, Grid::threads([blocks]), args)
+    }
+
+    #[track_caller]
+    fn random_permutation(&self, out: &mut DeviceArray<u32>, generator: Philox) -> Result<()> {
+        check(self, &[], &[out])?;
+        let (n, order) = (out.len(), Sort::ascending().order::<u32>(Payload::Values)?);
+        let mut keys = self.empty::<u32, 1>([n])?;
+        let pairs = || Arrays { keys: Some(keys.handle()), values: Some(out.handle()) };
+        let sorts =
+            [Prepared::of(self, &order, n, None, pairs())?, Prepared::of(self, &order, n, None, pairs())?];
+        self.kernel_with::<RandomArgs>(&[("KIND", 0.0)])?;
+        self.iota(out, 0, 1)?;
+        for (sort, generator) in sorts.into_iter().zip(generator.twice(n)) {
+            self.fill_random(&mut keys, generator, Words)?;
+            sort.enqueue(self)?;
+        }
+        Ok(())
     }
 }
 

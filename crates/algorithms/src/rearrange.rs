@@ -4,6 +4,7 @@ use crate::elementwise::{bits, flat, same_shape};
 use crate::grid::folded;
 use crate::permutation::{Axes, Moves};
 use crate::reducible::Reducible;
+use crate::refusals::check;
 use fencepost_core::{CommandQueue, DeviceArray, Grid, Result};
 use fencepost_derive::KernelArgs;
 
@@ -164,6 +165,7 @@ impl Rearrange for CommandQueue {
         same_shape(places, out)?;
         let (x, places, mut out) = (bits(x)?, flat(places)?, bits(out)?);
         if x.is_empty() {
+            check(self, &[&places], &[&out])?;
             return self.fill(&mut out, 0);
         }
         let clamp = if outside == Outside::Last { 1.0 } else { 0.0 };

@@ -62,7 +62,8 @@ impl<T: Reducible> Scan<T> {
 /// # Error bound
 /// Integers are exact and wrap, and so is the smallest and the largest number. The error of a sum of `f32` is at most `d u`
 /// times the sum of the magnitudes up to the element, with `d` = 80 + n / 2^19 for n elements. `u` is 2^-24 on a device that
-/// rounds to the nearest number. The relative error of a product of `f32` is at most about n times 2^-23.
+/// rounds to the nearest number. The relative error of a product of `f32` is at most about n times 2^-23. Both hold unless the
+/// sum or the product of some neighbours is infinite, or such a product is below the smallest normal number.
 ///
 /// # Determinism
 /// The order of the operations depends on the number of elements alone, so one device and driver give the same bits in each
@@ -239,16 +240,19 @@ fn scan_shares<T: Reducible, U: Reducible>(
     };
     let in_place = arrays.out.is_none();
     let tiles = kernel(in_place, scan.exclusive, shares.count > 1)?;
-    let mut total = total.map_or_else(|| queue.empty([1]), Ok)?;
+    let mut total = match total {
+        Some(total) => total,
+        None => queue.empty([1])?,
+    };
     let carries = queue.empty([shares.count])?;
     if shares.count == 1 {
         return launch(queue, &tiles, shares, &mut arrays, &carries, &mut total, operator);
     }
     let (reduce, spine) = (T::kernel(queue, scan.operation, Nan::Propagate)?, kernel(false, true, false)?);
-    let mut partials = queue.empty([shares.count])?;
+    let (mut partials, unused, mut all) =
+        (queue.empty([shares.count])?, queue.empty([1])?, queue.empty([1])?);
     T::launch(queue, &reduce, scan.operation, shares, elements, &mut partials)?;
     let mut sums = Arrays { x: of_kernel(&partials), out: Some(carries.handle()) };
-    let (unused, mut all) = (queue.empty([1])?, queue.empty([1])?);
     launch(
         queue,
         &spine,
@@ -299,6 +303,7 @@ pub(crate) struct CountSums {
 }
 
 impl CountSums {
+    #[track_caller]
     pub(crate) fn new(queue: &CommandQueue, counts: usize) -> Result<Self> {
         // Few counts are scanned by few invocations, which wait for each other more seldom.
         let workgroup = if counts <= 1024 { 64.0 } else { 256.0 };

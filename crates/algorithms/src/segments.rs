@@ -5,7 +5,7 @@ use crate::operator::Operator;
 use crate::reducible::{Operation, Reducible};
 use crate::refusals::check;
 use crate::shares::Shares;
-use crate::stages::{self, Stage, Stages};
+use crate::stages::{Launches, Stage, Stages};
 use crate::typed_kernel::{compiled, value};
 use fencepost_core::{CommandQueue, DeviceArray, DynKernel, Element, Grid, IntoArg, Kind, Result};
 
@@ -115,8 +115,9 @@ fn enqueue<T: Reducible, U: Reducible>(
 ) -> Result<()> {
     check(queue, &[&verb.offsets, &bits(&verb.x)?], &[&bits(out)?])?;
     let mut state = queue.empty([1])?;
+    let launches = Launches::prepared(queue, verb, verb.x.len(), &mut state)?;
     queue.fill(out, identity)?;
-    stages::enqueue(queue, verb, verb.x.len(), &mut state)
+    launches.enqueue(queue, verb, &mut state)
 }
 
 /// Is the verb with elements of the kernel's type.

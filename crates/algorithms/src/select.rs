@@ -20,7 +20,7 @@ use fencepost_derive::KernelArgs;
 ///
 /// # Cost
 /// Up to 16,384 elements take one launch. More elements take two, with up to 1,024 words of scratch memory. The first one
-/// reads the mask, and the second one reads the mask and the elements. For `nonzero` and `unique` the elements are the mask.
+/// reads the mask, and the second one reads the mask twice and the elements. One launch reads the mask twice. For `nonzero` and `unique` the elements are the mask.
 ///
 /// # Error bound
 /// The results are exact. Bits are copied, so a NaN keeps its payload and a zero its sign.
@@ -60,7 +60,7 @@ pub trait Select {
     ) -> Result<()>;
 
     /// *Enqueues* out = the elements of `x` whose `mask` is not zero, and behind them the other elements, both in their
-    /// order. `count` is the number of the first ones. An array that is one share reads its mask twice.
+    /// order. `count` is the number of the first ones. Up to 16,384 elements read their mask three times.
     ///
     /// # Errors
     /// Returns the errors of [`select`](Self::select).

@@ -72,7 +72,8 @@ impl Sort {
 /// # Cost
 /// Up to 4,096 elements take one launch of one workgroup. More elements take three launches for each four bits of the
 /// key: 24 for whole keys, for any number of elements. A sort in place of more elements by an odd number of digits adds
-/// a copy of the array. Each digit reads the keys twice and writes them once, and the values are read and written once.
+/// a copy of the array. Each digit reads the keys four times and writes them once, and the values are read and
+/// written once. One launch reads the keys three times for each digit.
 ///
 /// The scratch memory is as many keys, and as many values if there are values. A sort to another array by four bits or
 /// fewer needs neither. More than 4,096 elements need up to 16,386 words more for the counts of the digits.

@@ -57,14 +57,52 @@ pub(crate) fn enqueue<V: Stages>(
     elements: usize,
     result: &mut DeviceArray<u32>,
 ) -> Result<()> {
-    let shares = Shares::of(elements);
-    if shares.count == 1 {
-        return verb.launch(queue, &verb.kernel(queue, Stage::Whole)?, shares, None, result);
+    Launches::prepared(queue, verb, elements, result)?.enqueue(queue, verb, result)
+}
+
+/// Holds the kernels and the scratch memory of the launches.
+pub(crate) enum Launches<K> {
+    Whole { kernel: K, shares: Shares },
+    Shared { fold: K, write: K, states: DeviceArray<u32>, shares: Shares },
+}
+
+impl<K> Launches<K> {
+    /// Compiles the kernels and takes scratch memory, and enqueues nothing. Refuses what the launches would refuse: a launch
+    /// without workgroups enqueues nothing.
+    #[track_caller]
+    pub(crate) fn prepared<V: Stages<Kernel = K>>(
+        queue: &CommandQueue,
+        verb: &V,
+        elements: usize,
+        result: &mut DeviceArray<u32>,
+    ) -> Result<Self> {
+        let shares = Shares::of(elements);
+        let none = Shares { count: 0, ..shares };
+        if shares.count == 1 {
+            let kernel = verb.kernel(queue, Stage::Whole)?;
+            verb.launch(queue, &kernel, none, None, result)?;
+            return Ok(Self::Whole { kernel, shares });
+        }
+        let (fold, write) = (verb.kernel(queue, Stage::Fold)?, verb.kernel(queue, Stage::Write)?);
+        verb.launch(queue, &write, none, None, result)?;
+        let states = queue.empty([V::WORDS * shares.count])?;
+        Ok(Self::Shared { fold, write, states, shares })
     }
-    let (fold, write) = (verb.kernel(queue, Stage::Fold)?, verb.kernel(queue, Stage::Write)?);
-    // A launch without workgroups enqueues nothing: it refuses what the last launch would refuse.
-    verb.launch(queue, &write, Shares { count: 0, ..shares }, None, result)?;
-    let mut states = queue.empty([V::WORDS * shares.count])?;
-    verb.launch(queue, &fold, shares, None, &mut states)?;
-    verb.launch(queue, &write, shares, Some(&states), result)
+
+    /// Enqueues the launches.
+    #[track_caller]
+    pub(crate) fn enqueue<V: Stages<Kernel = K>>(
+        self,
+        queue: &CommandQueue,
+        verb: &V,
+        result: &mut DeviceArray<u32>,
+    ) -> Result<()> {
+        match self {
+            Self::Whole { kernel, shares } => verb.launch(queue, &kernel, shares, None, result),
+            Self::Shared { fold, write, mut states, shares } => {
+                verb.launch(queue, &fold, shares, None, &mut states)?;
+                verb.launch(queue, &write, shares, Some(&states), result)
+            }
+        }
+    }
 }

@@ -91,7 +91,9 @@ impl Top for CommandQueue {
     fn kth<T: Reducible>(&self, x: &DeviceArray<T>, k: usize, out: &mut DeviceArray<T>) -> Result<()> {
         let out = Arrays { keys: Some(bits(&one_element(out)?)?), values: None };
         if k >= x.len() {
-            return Err(Kind::Range { array: x.label().into(), range: k..k + 1, len: x.len() }.into());
+            return Err(
+                Kind::Range { array: x.label().into(), range: k..k.saturating_add(1), len: x.len() }.into()
+            );
         }
         part(self, x, Sort::ascending(), Payload::None, k, out)
     }
@@ -109,8 +111,12 @@ fn part<T: Reducible>(
 ) -> Result<()> {
     let (order, n, x) = (sort.order::<T>(payload)?, x.len(), bits(x)?);
     check(queue, &[&x], &out.list())?;
-    let scratch = |out: &Option<DeviceArray<u32>>| out.as_ref().map(|_| queue.empty([n])).transpose();
-    let sorted = Arrays { keys: scratch(&out.keys)?, values: scratch(&out.values)? };
+    if out.list().iter().all(|out| out.is_empty()) {
+        return Ok(());
+    }
+    let keys = if out.keys.is_some() { Some(queue.empty([n])?) } else { None };
+    let values = if out.values.is_some() { Some(queue.empty([n])?) } else { None };
+    let sorted = Arrays { keys, values };
     let input = Arrays { keys: Some(x), values: None };
     radix::enqueue(queue, &order, n, Some(input), sorted.handle())?;
     for (sorted, out) in sorted.list().into_iter().zip(out.list()) {

@@ -14,6 +14,7 @@ pub fn cases() -> Vec<Case> {
         case("a16_words_whole_numbers_choices_and_unit_floats_are_those_of_the_host", exact),
         case("a16_other_random_floats_are_within_the_bounds_of_their_distributions", within),
         case("a16_parts_of_a_sequence_are_those_of_the_whole", parts),
+        case("a16_a_random_permutation_is_that_of_the_host", shuffled),
         case("a16_a_fill_with_random_numbers_writes_its_array_alone", guards),
     ]
 }
@@ -172,4 +173,20 @@ fn guards(s: &Subject) {
         assert!(at % 128 < 99 || *element == 9, "element {at} is {element}");
     }
     assert!(found[128..227].iter().all(|number| (10..20).contains(number)));
+}
+
+fn shuffled(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    for (len, position) in [(0, 0), (1, 5), (2, 0), (52, 3), (4097, u64::MAX - 9)] {
+        let generator = Philox::seed(11).stream(2).position(position);
+        let mut out = queue.full([len], 9_u32).unwrap();
+        queue.random_permutation(&mut out, generator).unwrap();
+        let found = queue.read(&out).wait().unwrap();
+        assert_eq!(found, host::random_permutation(len as u32, generator), "{len} numbers");
+        let mut sorted = found;
+        sorted.sort();
+        assert!(sorted.into_iter().eq(0..len as u32), "{len} numbers");
+    }
+    let verbs: [super::Verb; 1] = [|queue, _, out| queue.random_permutation(out, Philox::seed(1))];
+    super::enqueue_nothing_with_a_hazard(s, 100, &verbs);
 }

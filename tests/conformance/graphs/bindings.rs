@@ -21,7 +21,7 @@ pub fn cases() -> Vec<Case> {
         case("g05_wrong_bindings_are_errors_by_name", wrong),
         case("g05_a_binding_needs_the_alignment_of_the_adapter", alignment),
         case("g05_a_command_that_uses_an_input_in_part_is_an_error", in_part),
-        case("g05_a_second_input_of_a_name_is_an_error", same_name),
+        case("g05_a_second_input_value_or_output_of_a_name_is_an_error", same_name),
         case("g05_a_value_is_set_for_one_replay", values),
         case("g05_a_value_belongs_to_one_capture", foreign_value),
         case("g05_a_label_and_a_value_concern_one_command_of_the_queue", behind_constructs),
@@ -420,6 +420,12 @@ fn same_name(subject: &Subject) {
         c.value("k", 1_u32).map(|_| ())
     });
     assert!(matches!(values.unwrap_err().kind(), Kind::Graph { .. }));
+    let outputs = queue.capture(|c| {
+        let _ = c.read_as("out", &x)?;
+        c.read_as("out", &y).map(|_| ())
+    });
+    let error = outputs.unwrap_err();
+    assert!(error.to_string().contains("two outputs with the name `out`"), "{error}");
 }
 
 /// Includes a graph in others with its default value, an edited one and a bound one, and saves the edited graph.

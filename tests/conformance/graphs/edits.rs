@@ -218,6 +218,10 @@ fn checks(subject: &Subject) {
     let error = graph.edit().unwrap().grid(Grid::threads([1])).unwrap_err();
     assert!(error.to_string().contains("call `node` first"), "{error}");
     let mut z = y.handle();
+    let (mut plain, ()) = queue.capture(|c| c.fill(&mut z, 1)).unwrap();
+    is(plain.edit().unwrap().node("fill").unwrap_err(), &|kind| {
+        matches!(kind, Kind::GraphName { known, .. } if known.is_empty()) // a fill without a label has no name to select
+    });
     let (mut fill, ()) = queue
         .capture(|c| {
             c.fill(&mut z, 1)?;

@@ -178,7 +178,8 @@ fn results(subject: &Subject) {
             let ends = forks.iter().zip(2..).map(|(fork, a)| chain(fork, a)).collect::<Result<Vec<_>>>()?;
             forks.iter().try_for_each(|fork| c.wait_for_queue(fork))?;
             let own = chain(c, 9)?;
-            let outputs = ends.iter().chain([&own]).map(|end| c.read_as("end", end));
+            let outputs =
+                ends.iter().chain([&own]).zip(0..).map(|(end, at)| c.read_as(&format!("end {at}"), end));
             outputs.collect::<Result<Vec<_>>>()
         })
         .unwrap();

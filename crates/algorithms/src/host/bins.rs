@@ -4,7 +4,7 @@ use crate::histogram::Bins;
 use crate::host::cast;
 use crate::reducible::Reducible;
 
-/// Returns the number of elements in each of `bins` bins, or `None` if the bins are none or do not ascend. An element
+/// Returns the number of elements in each of `bins` bins, or `None` if the bins are none, do not ascend, or do not fit in memory. An element
 /// on an edge is in the bin that begins there, and the last bin has both its edges. A NaN is in no bin.
 ///
 /// # Example
@@ -14,7 +14,9 @@ use crate::reducible::Reducible;
 /// ```
 pub fn histogram<T: Reducible>(x: &[T], bins: Bins<'_, T>, count: usize) -> Option<Vec<u32>> {
     let edges = bins.checked_edges(count).ok()?;
-    let mut counts = vec![0_u32; count];
+    let mut counts = Vec::new();
+    counts.try_reserve_exact(count).ok()?;
+    counts.resize(count, 0_u32);
     for &element in x {
         let bin = match &edges {
             None => Some(cast::<T, u32>(element) as usize % count),

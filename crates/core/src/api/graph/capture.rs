@@ -183,8 +183,9 @@ impl Capture {
     /// order of the queue, and [`Replay::read`](crate::Replay::read) returns them.
     ///
     /// # Errors
-    /// Returns [`Kind::Alignment`](crate::Kind::Alignment), [`Kind::ForeignContext`](crate::Kind::ForeignContext), and
-    /// [`Kind::Captured`](crate::Kind::Captured) in a body.
+    /// Returns [`Kind::Alignment`](crate::Kind::Alignment), [`Kind::ForeignContext`](crate::Kind::ForeignContext),
+    /// [`Kind::Graph`](crate::Kind::Graph) for a second output of one name, and [`Kind::Captured`](crate::Kind::Captured) in a
+    /// body.
     #[track_caller]
     pub fn read_as<T: Element, const D: usize>(
         &self,

@@ -100,7 +100,10 @@ impl<'g> GraphEdit<'g> {
             None => of_kernel(plan, name),
         };
         if self.selected.is_empty() {
-            let mut known: Vec<String> = plan.nodes.iter().map(|node| node.command.name()).collect();
+            let kernel = |node: &u32| is_named_by_kernel(plan.command(*node));
+            let kernels = (0..plan.nodes.len() as u32).filter(kernel).map(|node| plan.command(node).name());
+            let mut known: Vec<String> =
+                kernels.chain(plan.names.labels.keys().map(ToString::to_string)).collect();
             known.sort_unstable();
             known.dedup();
             return Err(self.graph.unknown("node", name, known).into());
@@ -317,12 +320,14 @@ impl<'g> GraphEdit<'g> {
     }
 }
 
+/// Returns `true` for a launch without a label, which has the name of its kernel.
+fn is_named_by_kernel(command: &NodeCommand) -> bool {
+    command.label.is_none() && matches!(command.work, Work::Launch(_))
+}
+
 /// Returns the launches without a label whose kernel has this name.
 fn of_kernel(plan: &GraphPlan, name: &str) -> SmallVec<[u32; 1]> {
-    let is_kernel = |command: &NodeCommand| {
-        command.label.is_none()
-            && matches!(&command.work, Work::Launch(launch) if *launch.kernel().name == *name)
-    };
+    let is_kernel = |command: &NodeCommand| is_named_by_kernel(command) && command.name() == name;
     (0..plan.nodes.len() as u32).filter(|&node| is_kernel(plan.command(node))).collect()
 }
 

@@ -392,9 +392,13 @@ impl CapturedQueue {
         output: GraphOutput,
     ) -> Result<()> {
         let number = self.with(call, at, |state| {
+            if state.outputs.iter().any(|known| known.name == output.name) {
+                let problem = format!("it has two outputs with the name `{}`", output.name);
+                return Err(Kind::Graph { graph: self.label.to_string(), problem });
+            }
             state.outputs.push(output);
-            state.outputs.len() as u32 - 1
-        })?;
+            Ok(state.outputs.len() as u32 - 1)
+        })??;
         self.push((what, at), Work::Read { src, slot: ReadSlot::new() }, label, Some(number)).map(drop)
     }
 

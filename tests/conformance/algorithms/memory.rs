@@ -1,0 +1,97 @@
+//! A01: verbs that find no scratch memory.
+
+use crate::common::{Case, Subject, case, dump};
+use fencepost::algorithms::prelude::*;
+use fencepost::prelude::*;
+use fencepost::{CpuOptions, Kind};
+
+pub fn cases() -> Vec<Case> {
+    let found = case("a01_a_verb_without_memory_enqueues_nothing", refused);
+    vec![found.native_only("the case opens its own context, whose memory is limited").host_side()]
+}
+
+/// Counts the elements of the arrays: a few shares.
+const N: usize = 20_000;
+
+struct Arrays {
+    x: DeviceArray<u32>,
+    offsets: DeviceArray<u32>,
+    out: DeviceArray<u32>,
+    other: DeviceArray<u32>,
+    one: DeviceArray<u32>,
+    three: DeviceArray<u32>,
+    places: DeviceArray<u32>,
+}
+
+type Verb = fn(&CommandQueue, &mut Arrays) -> fencepost::Result<()>;
+
+const VERBS: &[(&str, Verb)] = &[
+    ("sum", |queue, a| queue.sum(&a.x, &mut a.one)),
+    ("argmin", |queue, a| queue.argmin(&a.x, &mut a.one)),
+    ("scan", |queue, a| queue.scan(&a.x, &mut a.out, Scan::inclusive(Operation::Sum))),
+    ("scan_in_place", |queue, a| queue.scan_in_place(&mut a.out, Scan::exclusive(Operation::Largest))),
+    ("select", |queue, a| queue.select(&a.x, &a.x, &mut a.out, &mut a.one)),
+    ("run_lengths", |queue, a| queue.run_lengths(&a.x, &mut a.out, &mut a.other, &mut a.one)),
+    ("scan_by_key", |queue, a| queue.scan_by_key(&a.x, &a.x, &mut a.out, Scan::inclusive(Operation::Sum))),
+    ("reduce_segments", |queue, a| queue.reduce_segments(&a.x, &a.offsets, Operation::Sum, &mut a.three)),
+    ("histogram", |queue, a| {
+        let edges: Vec<u32> = (0..=N as u32).collect();
+        queue.histogram(&a.x, Bins::edges(&edges), &mut a.out)
+    }),
+    ("sort", |queue, a| queue.sort(&a.x, &mut a.out, Sort::ascending())),
+    ("sort_pairs_in_place", |queue, a| {
+        queue.sort_pairs_in_place(&mut a.out, &mut a.other, Sort::descending())
+    }),
+    ("argsort", |queue, a| queue.argsort(&a.x, &mut a.out, Sort::ascending())),
+    ("top_k", |queue, a| {
+        let mut places = a.places.handle();
+        queue.top_k(&a.x, &mut a.three, &mut places)
+    }),
+    ("kth", |queue, a| queue.kth(&a.x, 7, &mut a.one)),
+    ("random_permutation", |queue, a| queue.random_permutation(&mut a.out, Philox::seed(1))),
+];
+
+impl Arrays {
+    /// Makes the arrays, or returns the error of the first one that finds no memory.
+    fn new(queue: &CommandQueue) -> fencepost::Result<Self> {
+        let array = |len: usize| queue.full([len], 9_u32);
+        let (x, out, other) = (array(N)?, array(N)?, array(N)?);
+        let (offsets, one, three, places) = (array(4)?, array(1)?, array(3)?, array(3)?);
+        Ok(Self { x, offsets, out, other, one, three, places })
+    }
+}
+
+fn refused(s: &Subject) {
+    let mut refusals = vec![0; VERBS.len()];
+    // The first memory holds the arrays and nothing else, and the last one holds the scratch memory of each verb.
+    let enough =
+        (0..).map(|step| 240_000 + 256 * step).find(|&memory| used(s, memory, &mut refusals)).unwrap();
+    for more in [512, 4096, 65_536, 150_000, 1_000_000] {
+        assert!(used(s, enough + more, &mut refusals));
+    }
+    for ((name, _), refusals) in VERBS.iter().zip(refusals) {
+        assert!(refusals > 0, "{name} found memory each time");
+        assert!(refusals < 6, "{name} never found memory");
+    }
+}
+
+/// Enqueues each verb in a context with a limited memory, and counts the refusals. Returns `false` if the arrays do not fit.
+fn used(s: &Subject, memory: u64, refusals: &mut [u32]) -> bool {
+    let ctx = Context::on_cpu(CpuOptions { memory, ..CpuOptions::default() });
+    s.watch(&ctx);
+    let queue = ctx.queue("q");
+    let Ok(mut arrays) = Arrays::new(&queue) else { return false };
+    queue.finish().wait().unwrap();
+    for ((name, verb), refusals) in VERBS.iter().zip(refusals) {
+        let before = dump::enqueued(&ctx, "q");
+        match verb(&queue, &mut arrays) {
+            Ok(()) => queue.finish().wait().unwrap(),
+            Err(error) => {
+                assert!(matches!(error.kind(), Kind::OutOfMemory { .. }), "{name}: {error}");
+                assert_eq!(dump::enqueued(&ctx, "q"), before, "{name} with {memory} bytes");
+                *refusals += 1;
+            }
+        }
+    }
+    true
+}
