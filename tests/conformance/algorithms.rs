@@ -29,6 +29,7 @@ mod segments;
 mod select;
 mod sort;
 mod sorted;
+mod verbs;
 
 use crate::common::full::full;
 use crate::common::{Case, Subject, dump, host_side};
@@ -63,6 +64,7 @@ pub fn cases() -> Vec<Case> {
         elementwise::cases(),
         map::cases(),
         memory::cases(),
+        verbs::cases(),
         random::cases(),
         rearrange::cases(),
         scan::cases(),

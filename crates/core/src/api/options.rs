@@ -56,9 +56,9 @@ pub struct ContextOptions {
     /// Limits the time of each launch on the CPU as a device. The default is 60 seconds, and `Duration::MAX` is no limit.
     ///
     /// A launch that runs longer is stopped and ends its queue with
-    /// [`LaunchTooLong`](crate::Kind::LaunchTooLong); its writes so far stay. Other queues go on. The time is that on
-    /// the clock of the host, from the first workgroup of the launch on. A host function that replaces a kernel has no
-    /// limit. Other adapters ignore the option: there the system limits the time of a kernel, and the device is lost.
+    /// [`LaunchTooLong`](crate::Kind::LaunchTooLong); its writes so far stay. Until then the launch holds up the other
+    /// queues of the context, which go on then. The time is that on the clock of the host, from the first workgroup of the
+    /// launch on. A host function that replaces a kernel has no limit. Other adapters ignore the option: there the system limits the time of a kernel, and the device is lost.
     pub launch_limit: Duration,
 }
 

@@ -1,9 +1,10 @@
-//! The table of the verbs on a captured queue: every public method of a queue and of a capture has an entry.
+//! The tables of the verbs on a captured queue: every public method of a queue and of a capture has an entry, and so has
+//! every verb of the library of algorithms.
 
 use std::collections::BTreeSet;
 
 use syn::visit::{self, Visit};
-use syn::{Expr, ExprCall, ImplItem, ItemImpl, Lit, Type, Visibility};
+use syn::{Expr, ExprCall, ImplItem, ItemImpl, ItemTrait, Lit, TraitItem, Type, Visibility};
 
 use super::rules::Finding;
 
@@ -14,19 +15,36 @@ const CORE: &str = "crates/core/src/";
 /// The file with the table.
 const TABLE: &str = "tests/conformance/graphs/verb_table.rs";
 
-/// Returns each public method without an entry in the table, and each entry without a method.
+/// The folder of the crate whose traits have verbs.
+const ALGORITHMS: &str = "crates/algorithms/src/";
+/// The file with the table of these verbs.
+const TABLE_OF_ALGORITHMS: &str = "tests/conformance/algorithms/verbs.rs";
+
+/// Returns each public method without an entry in its table, and each entry without a method.
 pub(super) fn check(files: &[(String, String)]) -> Vec<(String, Finding)> {
-    let Some((_, table)) = files.iter().find(|(path, _)| path == TABLE) else {
+    let mut findings = compared(files, CORE, TABLE, methods);
+    findings.extend(compared(files, ALGORITHMS, TABLE_OF_ALGORITHMS, verbs));
+    findings
+}
+
+/// Compares the methods that `of` finds in the files of a folder with a table.
+fn compared(
+    files: &[(String, String)],
+    folder: &str,
+    table_path: &str,
+    of: fn(&str) -> Vec<(String, usize)>,
+) -> Vec<(String, Finding)> {
+    let Some((_, table)) = files.iter().find(|(path, _)| path == table_path) else {
         let what = "the table of the verbs on a captured queue is missing".to_owned();
-        return Vec::from([(TABLE.to_owned(), Finding { line: 1, what })]);
+        return Vec::from([(table_path.to_owned(), Finding { line: 1, what })]);
     };
     let entries = entries(table);
     let names: BTreeSet<&str> = entries.iter().map(|(name, _)| name.as_str()).collect();
     let (mut findings, mut known) = (Vec::new(), BTreeSet::new());
-    for (path, source) in files.iter().filter(|(path, _)| path.starts_with(CORE)) {
-        for (name, line) in methods(source) {
+    for (path, source) in files.iter().filter(|(path, _)| path.starts_with(folder)) {
+        for (name, line) in of(source) {
             if !names.contains(name.as_str()) {
-                let what = format!("the public method `{name}` has no entry in {TABLE}");
+                let what = format!("the public method `{name}` has no entry in {table_path}");
                 findings.push((path.clone(), Finding { line, what }));
             }
             known.insert(name);
@@ -34,9 +52,31 @@ pub(super) fn check(files: &[(String, String)]) -> Vec<(String, Finding)> {
     }
     for (name, line) in entries.iter().filter(|(name, _)| !known.contains(name)) {
         let what = format!("no queue and no capture has a public method `{name}`");
-        findings.push((TABLE.to_owned(), Finding { line: *line, what }));
+        findings.push((table_path.to_owned(), Finding { line: *line, what }));
     }
     findings
+}
+
+/// Returns the methods that the traits of queues in a file require, with their lines.
+fn verbs(source: &str) -> Vec<(String, usize)> {
+    let Ok(file) = syn::parse_file(source) else { return Vec::new() };
+    let is_for_queues = |of: &ItemTrait| {
+        file.items.iter().any(|item| {
+            let syn::Item::Impl(block) = item else { return false };
+            let named = block.trait_.as_ref().and_then(|(_, path, _)| path.segments.last());
+            let Type::Path(target) = &*block.self_ty else { return false };
+            named.is_some_and(|segment| segment.ident == of.ident) && target.path.is_ident(TYPES[0])
+        })
+    };
+    let traits = file.items.iter().filter_map(|item| match item {
+        syn::Item::Trait(of) if matches!(of.vis, Visibility::Public(_)) && is_for_queues(of) => Some(of),
+        _ => None,
+    });
+    let required = traits.flat_map(|of| &of.items).filter_map(|item| match item {
+        TraitItem::Fn(method) if method.default.is_none() => Some(&method.sig.ident),
+        _ => None,
+    });
+    required.map(|name| (name.to_string(), name.span().start().line)).collect()
 }
 
 /// Returns the public methods of the types in a file, with their lines.
@@ -101,7 +141,7 @@ mod tests {
     fn found(core: &str, table: &str) -> Vec<String> {
         let file = |path: &str, source: &str| (path.to_owned(), source.to_owned());
         let files = [file("crates/core/src/api/queue.rs", core), file(TABLE, table)];
-        check(&files)
+        compared(&files, CORE, TABLE, methods)
             .into_iter()
             .map(|(path, found)| format!("{path}:{} {}", found.line, found.what))
             .collect()
@@ -142,6 +182,13 @@ mod tests {
 
     #[test]
     fn a_missing_table_is_a_finding() {
-        assert_eq!(check(&[]).len(), 1);
+        assert_eq!(check(&[]).len(), 2);
+    }
+
+    #[test]
+    fn the_verbs_of_algorithms_are_the_required_methods_of_traits_of_queues() {
+        let source = "pub trait Fold { fn sum(&self); fn min(&self) {} }\nimpl Fold for CommandQueue { fn sum(&self) {} }\n\
+                      pub trait Other { fn own(&self); }\ntrait Hidden { fn no(&self); }\nimpl Hidden for CommandQueue {}";
+        assert_eq!(verbs(source), [("sum".to_owned(), 1)]);
     }
 }
