@@ -24,15 +24,15 @@ const PAUSE: Duration = Duration::from_millis(2);
 impl Row {
     /// Returns every row, in the order of the report.
     pub(crate) fn all(quick: bool) -> Vec<Self> {
-        let counts: &[usize] = if quick { &[1, 10, 1000] } else { &[1, 10, 1000, 10_000] };
-        let (many, large) = if quick { (500, 8 * MIB) } else { (50_000, 64 * MIB) };
+        let counts: &[usize] = if quick { &[1, 10, 100] } else { &[1, 10, 1000, 10_000] };
+        let (several, many, large) = if quick { (100, 500, 8 * MIB) } else { (1000, 50_000, 64 * MIB) };
         let mut rows = Vec::new();
         for variant in [Variant::Independent, Variant::Chain] {
             rows.extend(counts.iter().map(|&launches| Self::Launch { variant, launches, live: 0 }));
         }
-        rows.extend(Self::beside_live_arrays(many));
+        rows.extend(Self::beside_live_arrays(several, many));
         for pause in [None, Some(PAUSE)] {
-            let again = |variant| Self::Again { variant, launches: 1000, pause };
+            let again = |variant| Self::Again { variant, launches: several, pause };
             rows.extend([Variant::Independent, Variant::Chain].map(again));
         }
         rows.push(Self::LaunchWait);
@@ -43,9 +43,9 @@ impl Row {
     }
 
     /// Returns the same launches beside few and beside many arrays.
-    fn beside_live_arrays(many: usize) -> impl Iterator<Item = Self> {
+    fn beside_live_arrays(several: usize, many: usize) -> impl Iterator<Item = Self> {
         let launch = |launches, live| Self::Launch { variant: Variant::Independent, launches, live };
-        [10, many].into_iter().flat_map(move |live| [1, 1000].map(|launches| launch(launches, live)))
+        [10, many].into_iter().flat_map(move |live| [1, several].map(|launches| launch(launches, live)))
     }
 
     /// Counts the live arrays of this row that it does not use.
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn names_of_rows_with_live_arrays_have_their_number() {
-        let names: Vec<_> = Row::beside_live_arrays(50_000).map(|row| row.to_string()).collect();
+        let names: Vec<_> = Row::beside_live_arrays(1000, 50_000).map(|row| row.to_string()).collect();
         assert_eq!((&*names[0], &*names[3]), ("launch 1, 10 live arrays", "launch 1000, 50,000 live arrays"));
         assert_eq!(with_commas(1_234_567), "1,234,567");
     }
