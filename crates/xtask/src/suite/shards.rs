@@ -32,7 +32,7 @@ pub(super) const WATCHDOG: (&str, &str) = ("FENCEPOST_WATCHDOG", "60");
 /// Is the name of the program that measures each bench for a moment. Its contexts live as long as a bench.
 const BENCHES: &str = "quick";
 /// Holds the variable for [`BENCHES`].
-const WATCHDOG_OF_BENCHES: (&str, &str) = ("FENCEPOST_WATCHDOG", "600");
+const WATCHDOG_OF_BENCHES: (&str, &str) = ("FENCEPOST_WATCHDOG", "240");
 /// Limits the arenas of glibc's allocator: with one for each of many short-lived threads a process takes half as much
 /// memory again.
 const ARENAS: (&str, &str) = ("MALLOC_ARENA_MAX", "2");
