@@ -183,6 +183,9 @@ fn refused(s: &Subject) {
         let error = result.unwrap_err();
         assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
     }
+    let empty = queue.zeros::<u32, 1>([0]).unwrap();
+    let error = queue.gather(&empty, &square, Outside::Zero, &mut square.handle()).unwrap_err();
+    assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
     let mut foreign = s.ctx().queue("other").full([3, 3], 4_u32).unwrap();
     for result in [queue.transpose(&square, &mut foreign), queue.scatter(&square, &short, &mut foreign)] {
         let error = result.unwrap_err();

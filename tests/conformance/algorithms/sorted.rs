@@ -138,8 +138,10 @@ fn refused(s: &Subject) {
         for error in shape.map(Result::unwrap_err) {
             assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
         }
-        let error = queue.kth(&x, len, &mut queue.zeros([1]).unwrap()).unwrap_err();
-        assert!(matches!(error.kind(), Kind::Range { .. }), "{error}");
+        for place in [len, usize::MAX] {
+            let error = queue.kth(&x, place, &mut queue.zeros([1]).unwrap()).unwrap_err();
+            assert!(matches!(error.kind(), Kind::Range { .. }), "{error}");
+        }
         let part = |from: usize| x.slice(from..from + 3).unwrap();
         let aliased = [
             queue.searchsorted(&x, &out.handle(), Side::Left, &mut part(0)),
