@@ -5,6 +5,7 @@
 //! run. Ratios compare with the hand-written wgpu of an expert.
 
 mod adapter;
+pub mod algorithms;
 mod contestants;
 pub mod cpu;
 mod expert;

@@ -36,12 +36,18 @@ pub(crate) trait Prepared {
 /// Names the devices, each with the part of an adapter's name that chooses it.
 pub(crate) const DEVICES: [(&str, &str); 3] =
     [("cpu device", "cpu"), ("lavapipe", "llvmpipe"), ("swiftshader", "swiftshader")];
+/// Names a graphics card as [`DEVICES`] does.
+pub(crate) const CARD: (&str, &str) = ("gpu", "discrete");
 pub(crate) const PLAIN: &str = "rust, rayon";
 
-/// Opens the contestants of this machine whose name contains `only`.
-pub(crate) fn open(only: &str) -> Result<Vec<Box<dyn Contestant>>> {
+/// Opens the devices and plain Rust, as far as this machine has them and their names contain `only`.
+pub(crate) fn open(
+    devices: impl IntoIterator<Item = (&'static str, &'static str)>,
+    only: &str,
+) -> Result<Vec<Box<dyn Contestant>>> {
     let mut opened: Vec<Box<dyn Contestant>> = Vec::new();
-    for (name, adapter) in DEVICES.into_iter().filter(|(name, _)| name.contains(only)) {
+    for (name, adapter) in devices.into_iter().filter(|(name, _)| name.contains(only)) {
+        let Ok(adapter) = adapter.parse();
         match Device::open(name, adapter) {
             Ok(device) => opened.push(Box::new(device)),
             Err(error) => eprintln!("{name} is absent: {error:#}"),

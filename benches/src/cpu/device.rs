@@ -2,15 +2,18 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use fencepost::prelude::*;
-use fencepost::{ContextOptions, DynKernel, IntoArg as _, NamedArg};
+use fencepost::{AdapterChoice, ContextOptions, IntoArg as _, NamedArg};
 
 use super::{
-    case::Case,
+    case::{Case, Kernel, Program},
     contestant::{Contestant, Prepared},
     values::Values,
 };
 
-/// Is a context of this library on a software adapter.
+/// Enqueues the work of a launch, which reads the first arrays and writes the last one.
+pub(crate) type Enqueue = Box<dyn Fn(&CommandQueue, &[Array], &mut Array) -> Result<()>>;
+
+/// Is a context of this library on an adapter.
 pub(crate) struct Device {
     name: &'static str,
     ctx: Context,
@@ -21,21 +24,43 @@ pub(crate) struct Device {
 struct DeviceRow<'c> {
     case: &'c Case,
     queue: &'c CommandQueue,
-    kernel: DynKernel,
+    enqueue: Enqueue,
     inputs: Vec<Array>,
     start: Array,
     out: Array,
     compiled_in: Duration,
 }
 
-enum Array {
+/// Is an array on a device.
+pub(crate) enum Array {
     F32(DeviceArray<f32>),
     U32(DeviceArray<u32>),
 }
 
+impl Array {
+    pub(crate) fn floats(&self) -> &DeviceArray<f32> {
+        let Self::F32(array) = self else { panic!("bug: the array has integers") };
+        array
+    }
+
+    pub(crate) fn words(&self) -> &DeviceArray<u32> {
+        let Self::U32(array) = self else { panic!("bug: the array has floats") };
+        array
+    }
+
+    pub(crate) fn floats_mut(&mut self) -> &mut DeviceArray<f32> {
+        let Self::F32(array) = self else { panic!("bug: the array has integers") };
+        array
+    }
+
+    pub(crate) fn words_mut(&mut self) -> &mut DeviceArray<u32> {
+        let Self::U32(array) = self else { panic!("bug: the array has floats") };
+        array
+    }
+}
+
 impl Device {
-    pub(crate) fn open(name: &'static str, adapter: &str) -> Result<Self> {
-        let Ok(adapter) = adapter.parse();
+    pub(crate) fn open(name: &'static str, adapter: AdapterChoice) -> Result<Self> {
         let ctx = Context::with_options(ContextOptions { adapter, ..ContextOptions::default() }).wait()?;
         let queue = ctx.queue("main");
         Ok(Self { name, ctx, queue })
@@ -64,11 +89,14 @@ impl Contestant for Device {
 
     fn prepare<'c>(&'c self, case: &'c Case) -> Result<Box<dyn Prepared + 'c>> {
         let begun = Instant::now();
-        let kernel = self.ctx.kernel_from_with(case.wgsl, case.entry, &case.overrides)?;
+        let enqueue = match &case.program {
+            Program::Kernel(kernel) => launch(&self.ctx, kernel)?,
+            Program::Launches(prepare) => prepare(&self.ctx)?,
+        };
         let compiled_in = begun.elapsed();
         let inputs = case.inputs.iter().map(|values| self.array(values)).collect::<Result<_>>()?;
         let (start, out) = (self.array(&case.start)?, self.array(&case.start)?);
-        Ok(Box::new(DeviceRow { case, queue: &self.queue, kernel, inputs, start, out, compiled_in }))
+        Ok(Box::new(DeviceRow { case, queue: &self.queue, enqueue, inputs, start, out, compiled_in }))
     }
 }
 
@@ -84,17 +112,7 @@ impl Prepared for DeviceRow<'_> {
 
     fn sample(&mut self) -> Result<()> {
         for _ in 0..self.case.launches {
-            let mut list: Vec<NamedArg<'_>> = Vec::with_capacity(2 + self.inputs.len());
-            list.extend(self.case.a.map(|a| (None, a.into_arg())));
-            list.extend(self.inputs.iter().map(|input| match input {
-                Array::F32(array) => (None, array.into_arg()),
-                Array::U32(array) => (None, array.into_arg()),
-            }));
-            list.push(match &mut self.out {
-                Array::F32(array) => (None, array.into_arg()),
-                Array::U32(array) => (None, array.into_arg()),
-            });
-            self.queue.launch_dyn(&self.kernel, Grid::groups(self.case.groups), list)?;
+            (self.enqueue)(self.queue, &self.inputs, &mut self.out)?;
             self.queue.finish().wait()?;
         }
         Ok(())
@@ -110,4 +128,23 @@ impl Prepared for DeviceRow<'_> {
     fn compiled_in(&self) -> Duration {
         self.compiled_in
     }
+}
+
+/// Compiles a kernel, and returns its launch.
+pub(crate) fn launch(ctx: &Context, kernel: &Kernel) -> Result<Enqueue> {
+    let compiled = ctx.kernel_from_with(kernel.wgsl, kernel.entry, &kernel.overrides)?;
+    let (a, grid) = (kernel.a, Grid::groups(kernel.groups));
+    Ok(Box::new(move |queue, inputs, out| {
+        let mut list: Vec<NamedArg<'_>> = Vec::with_capacity(2 + inputs.len());
+        list.extend(a.map(|a| (None, a.into_arg())));
+        list.extend(inputs.iter().map(|input| match input {
+            Array::F32(array) => (None, array.into_arg()),
+            Array::U32(array) => (None, array.into_arg()),
+        }));
+        list.push(match out {
+            Array::F32(array) => (None, array.into_arg()),
+            Array::U32(array) => (None, array.into_arg()),
+        });
+        Ok(queue.launch_dyn(&compiled, grid, list)?)
+    }))
 }

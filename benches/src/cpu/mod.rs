@@ -2,18 +2,18 @@
 //!
 //! All contestants of a row take turns in one run, in a random order in each round. Each result is checked.
 
-mod case;
-mod cases;
-mod contestant;
-mod device;
+pub(crate) mod case;
+pub(crate) mod cases;
+pub(crate) mod contestant;
+pub(crate) mod device;
 mod first_result;
-mod measure;
+pub(crate) mod measure;
 mod options;
 mod plain;
 mod processors;
-mod report;
-mod values;
-mod wide;
+pub(crate) mod report;
+pub(crate) mod values;
+pub(crate) mod wide;
 
 use std::io::Write;
 
@@ -38,7 +38,7 @@ pub fn run(options: &CpuOptions, out: &mut dyn Write) -> Result<()> {
     }
     let wanted = |name: &str| name.contains(&options.rows);
     ensure!(row_names().any(wanted), "no row has `{}` in its name; --list shows the rows", options.rows);
-    let contestants = contestant::open(&options.only)?;
+    let contestants = contestant::open(contestant::DEVICES, &options.only)?;
     let report = Report::new(options.json, &contestants, out)?;
     let bar = measure::bar(row_names().filter(|name| wanted(name)).count());
     for (name, make) in cases::ALL.iter().filter(|(name, _)| wanted(name)) {

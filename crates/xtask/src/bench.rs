@@ -6,8 +6,8 @@ use crate::environment;
 use crate::shell;
 use crate::workspace::Workspace;
 
-/// Chooses the benchmark of the CPU.
-const CPU: &str = "--cpu";
+/// Lists the arguments that choose another program than the first benchmark.
+const PROGRAMS: [(&str, &str); 2] = [("--cpu", "cpu"), ("--algorithms", "algorithms")];
 
 /// Runs the benchmark that the arguments choose, with the other arguments, on the available adapters.
 pub(crate) fn bench(workspace: &Workspace, args: &[String]) -> Result<()> {
@@ -23,8 +23,10 @@ pub(crate) fn bench(workspace: &Workspace, args: &[String]) -> Result<()> {
 
 /// Returns the name of the program, and its arguments.
 fn chosen(args: &[String]) -> (&'static str, Vec<String>) {
-    let own = args.iter().filter(|arg| *arg != CPU).cloned().collect();
-    (if args.iter().any(|arg| arg == CPU) { "cpu" } else { "fencepost-benches" }, own)
+    let (own, choice): (Vec<_>, Vec<_>) =
+        args.iter().cloned().partition(|arg| PROGRAMS.iter().all(|(choice, _)| arg != choice));
+    let program = PROGRAMS.iter().find(|(name, _)| choice.first().is_some_and(|arg| arg == name));
+    (program.map_or("fencepost-benches", |(_, program)| program), own)
 }
 
 #[cfg(test)]
@@ -32,9 +34,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_benchmark_of_the_cpu_is_chosen_by_its_argument() {
+    fn a_benchmark_is_chosen_by_its_argument() {
         let args = |list: &[&str]| list.iter().map(|arg| (*arg).to_owned()).collect::<Vec<_>>();
         assert_eq!(chosen(&args(&["--json"])), ("fencepost-benches", args(&["--json"])));
         assert_eq!(chosen(&args(&["--json", "--cpu", "--quick"])), ("cpu", args(&["--json", "--quick"])));
+        assert_eq!(chosen(&args(&["--algorithms"])), ("algorithms", args(&[])));
     }
 }

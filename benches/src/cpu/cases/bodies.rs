@@ -1,6 +1,6 @@
 use rayon::prelude::*;
 
-use crate::cpu::case::{Case, Work};
+use crate::cpu::case::{Case, Kernel, Program, Work};
 use crate::cpu::values::{Check, Values};
 use crate::cpu::wide::wide;
 
@@ -20,11 +20,13 @@ pub(super) fn case(quick: bool) -> Case {
     let expected = Values::F32(all_pulls(bodies(&inputs)));
     Case {
         name: "bodies",
-        wgsl: include_str!("../kernels/bodies.wgsl"),
-        entry: "bodies",
-        overrides: vec![],
-        groups: [count as u32 / 128, 1, 1],
-        a: None,
+        program: Program::Kernel(Kernel {
+            wgsl: include_str!("../kernels/bodies.wgsl"),
+            entry: "bodies",
+            overrides: vec![],
+            groups: [count as u32 / 128, 1, 1],
+            a: None,
+        }),
         inputs,
         start: Values::F32(vec![0.0; 3 * count]),
         expected,

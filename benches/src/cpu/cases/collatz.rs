@@ -1,6 +1,6 @@
 use rayon::prelude::*;
 
-use crate::cpu::case::{Case, Work};
+use crate::cpu::case::{Case, Kernel, Program, Work};
 use crate::cpu::values::{Check, Values};
 
 const MOST: u32 = 1000;
@@ -10,11 +10,13 @@ pub(super) fn case(quick: bool) -> Case {
     let numbers: u32 = if quick { 1 << 10 } else { 1 << 20 };
     Case {
         name: "collatz",
-        wgsl: include_str!("../kernels/collatz.wgsl"),
-        entry: "collatz",
-        overrides: vec![],
-        groups: [numbers / 64, 1, 1],
-        a: None,
+        program: Program::Kernel(Kernel {
+            wgsl: include_str!("../kernels/collatz.wgsl"),
+            entry: "collatz",
+            overrides: vec![],
+            groups: [numbers / 64, 1, 1],
+            a: None,
+        }),
         inputs: vec![],
         start: Values::U32(vec![0; numbers as usize]),
         expected: Values::U32((0..numbers).map(|at| steps(at + 1)).collect()),

@@ -1,7 +1,7 @@
 use rayon::prelude::*;
 
 use super::{side_of, whole_floats};
-use crate::cpu::case::{Case, Work};
+use crate::cpu::case::{Case, Kernel, Program, Work};
 use crate::cpu::values::{Check, Values};
 use crate::cpu::wide::wide;
 
@@ -14,11 +14,13 @@ pub(super) fn case(quick: bool) -> Case {
     let expected = Values::F32(expected.collect());
     Case {
         name: "convolution",
-        wgsl: include_str!("../kernels/convolution.wgsl"),
-        entry: "convolution",
-        overrides: vec![("SIDE", side as f64)],
-        groups: [side as u32 / 64, side as u32 / 4, 1],
-        a: None,
+        program: Program::Kernel(Kernel {
+            wgsl: include_str!("../kernels/convolution.wgsl"),
+            entry: "convolution",
+            overrides: vec![("SIDE", side as f64)],
+            groups: [side as u32 / 64, side as u32 / 4, 1],
+            a: None,
+        }),
         inputs: vec![Values::F32(weights.to_vec()), picture],
         start: Values::F32(vec![0.0; side * side]),
         expected,

@@ -1,6 +1,6 @@
 use rayon::prelude::*;
 
-use crate::cpu::case::Case;
+use crate::cpu::case::{Case, Kernel, Program};
 use crate::cpu::values::{Check, Values};
 
 /// Counts the invocations of a workgroup.
@@ -18,11 +18,13 @@ fn case(name: &'static str, groups: usize, quick: bool) -> Case {
     let launches = if quick { 3 } else { 1000 };
     Case {
         name,
-        wgsl: include_str!("../kernels/count.wgsl"),
-        entry: "count",
-        overrides: vec![],
-        groups: [groups as u32, 1, 1],
-        a: None,
+        program: Program::Kernel(Kernel {
+            wgsl: include_str!("../kernels/count.wgsl"),
+            entry: "count",
+            overrides: vec![],
+            groups: [groups as u32, 1, 1],
+            a: None,
+        }),
         inputs: vec![],
         start: Values::U32(vec![0; groups * GROUP]),
         expected: Values::U32(vec![launches as u32; groups * GROUP]),

@@ -1,7 +1,7 @@
 use rayon::prelude::*;
 
 use super::{whole_floats, words};
-use crate::cpu::case::{Case, Work};
+use crate::cpu::case::{Case, Kernel, Program, Work};
 use crate::cpu::values::{Check, Values};
 
 /// Counts the elements that a thread takes at once.
@@ -15,11 +15,13 @@ pub(super) fn case(quick: bool) -> Case {
     let expected = places.iter().map(|&at| x.floats()[at as usize]).collect();
     Case {
         name: "gather",
-        wgsl: include_str!("../kernels/gather.wgsl"),
-        entry: "gather",
-        overrides: vec![],
-        groups: [elements as u32 / 64, 1, 1],
-        a: None,
+        program: Program::Kernel(Kernel {
+            wgsl: include_str!("../kernels/gather.wgsl"),
+            entry: "gather",
+            overrides: vec![],
+            groups: [elements as u32 / 64, 1, 1],
+            a: None,
+        }),
         inputs: vec![Values::U32(places), x],
         start: Values::F32(vec![0.0; elements]),
         expected: Values::F32(expected),

@@ -1,7 +1,7 @@
 use rayon::prelude::*;
 
 use super::words;
-use crate::cpu::case::{Case, Work};
+use crate::cpu::case::{Case, Kernel, Program, Work};
 use crate::cpu::values::{Check, Values};
 use crate::cpu::wide::wide;
 
@@ -36,11 +36,13 @@ pub(super) fn case(quick: bool) -> Case {
     let expected = blocks.words().chunks(BLOCK).flat_map(hash_of).collect();
     Case {
         name: "hash",
-        wgsl: include_str!("../kernels/hash.wgsl"),
-        entry: "hash",
-        overrides: vec![],
-        groups: [messages as u32 / 64, 1, 1],
-        a: None,
+        program: Program::Kernel(Kernel {
+            wgsl: include_str!("../kernels/hash.wgsl"),
+            entry: "hash",
+            overrides: vec![],
+            groups: [messages as u32 / 64, 1, 1],
+            a: None,
+        }),
         inputs: vec![blocks],
         start: Values::U32(vec![0; messages * HASH]),
         expected: Values::U32(expected),

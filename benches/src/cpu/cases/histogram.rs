@@ -1,7 +1,7 @@
 use rayon::prelude::*;
 
 use super::words;
-use crate::cpu::case::{Case, Work};
+use crate::cpu::case::{Case, Kernel, Program, Work};
 use crate::cpu::values::{Check, Values};
 
 const GROUPS: usize = 256;
@@ -16,11 +16,13 @@ pub(super) fn case(quick: bool) -> Case {
     x.words().iter().for_each(|x| expected[(x & 255) as usize] += 1);
     Case {
         name: "histogram",
-        wgsl: include_str!("../kernels/histogram.wgsl"),
-        entry: "histogram",
-        overrides: vec![],
-        groups: [GROUPS as u32, 1, 1],
-        a: None,
+        program: Program::Kernel(Kernel {
+            wgsl: include_str!("../kernels/histogram.wgsl"),
+            entry: "histogram",
+            overrides: vec![],
+            groups: [GROUPS as u32, 1, 1],
+            a: None,
+        }),
         inputs: vec![x],
         start: Values::U32(vec![0; BINS]),
         expected: Values::U32(expected),

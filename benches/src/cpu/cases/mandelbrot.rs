@@ -1,7 +1,7 @@
 use rayon::prelude::*;
 
 use super::side_of;
-use crate::cpu::case::{Case, Work};
+use crate::cpu::case::{Case, Kernel, Program, Work};
 use crate::cpu::values::{Check, Values};
 use crate::cpu::wide::wide;
 
@@ -16,11 +16,13 @@ pub(super) fn case(quick: bool) -> Case {
     let expected = (0..side * side).map(|at| steps(point(at % side, at / side, side))).collect();
     Case {
         name: "mandelbrot",
-        wgsl: include_str!("../kernels/mandelbrot.wgsl"),
-        entry: "mandelbrot",
-        overrides: vec![("SIDE", side as f64)],
-        groups: [side as u32 / 64, side as u32, 1],
-        a: None,
+        program: Program::Kernel(Kernel {
+            wgsl: include_str!("../kernels/mandelbrot.wgsl"),
+            entry: "mandelbrot",
+            overrides: vec![("SIDE", side as f64)],
+            groups: [side as u32 / 64, side as u32, 1],
+            a: None,
+        }),
         inputs: vec![],
         start: Values::U32(vec![0; side * side]),
         expected: Values::U32(expected),

@@ -1,7 +1,7 @@
 use rayon::prelude::*;
 
 use super::{side_of, whole_floats};
-use crate::cpu::case::{Case, Work};
+use crate::cpu::case::{Case, Kernel, Program, Work};
 use crate::cpu::values::{Check, Values};
 use crate::cpu::wide::wide;
 
@@ -28,11 +28,13 @@ fn case(name: &'static str, entry: &'static str, groups: [usize; 2], side: usize
     let expected = Values::F32(product(a.floats(), b.floats(), side));
     Case {
         name,
-        wgsl: include_str!("../kernels/matmul.wgsl"),
-        entry,
-        overrides: vec![("SIDE", side as f64)],
-        groups: [groups[0] as u32, groups[1] as u32, 1],
-        a: None,
+        program: Program::Kernel(Kernel {
+            wgsl: include_str!("../kernels/matmul.wgsl"),
+            entry,
+            overrides: vec![("SIDE", side as f64)],
+            groups: [groups[0] as u32, groups[1] as u32, 1],
+            a: None,
+        }),
         inputs: vec![a, b],
         start: Values::F32(vec![0.0; side * side]),
         expected,

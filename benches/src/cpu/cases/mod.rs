@@ -10,7 +10,7 @@ mod histogram;
 mod mandelbrot;
 mod matmul;
 mod saxpy;
-mod sum;
+pub(crate) mod sum;
 
 use super::case::Case;
 use super::values::Values;
@@ -37,7 +37,7 @@ pub(crate) const ALL: [(&str, Make); 14] = [
 ];
 
 /// Returns small whole numbers as floats. Their sums and products are exact, in any order.
-fn whole_floats(count: usize, seed: u64) -> Values {
+pub(crate) fn whole_floats(count: usize, seed: u64) -> Values {
     let mut random = fastrand::Rng::with_seed(seed);
     Values::F32((0..count).map(|_| random.i8(-2..=2).into()).collect())
 }

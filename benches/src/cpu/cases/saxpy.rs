@@ -1,7 +1,7 @@
 use rayon::prelude::*;
 
 use super::whole_floats;
-use crate::cpu::case::{Case, Work};
+use crate::cpu::case::{Case, Kernel, Program, Work};
 use crate::cpu::values::{Check, Values};
 use crate::cpu::wide::wide;
 
@@ -16,11 +16,13 @@ pub(super) fn case(quick: bool) -> Case {
     let expected = x.floats().iter().zip(y.floats()).map(|(x, y)| A * x + y).collect();
     Case {
         name: "saxpy",
-        wgsl: include_str!("../kernels/saxpy.wgsl"),
-        entry: "saxpy",
-        overrides: vec![],
-        groups: [side as u32, side as u32, 1],
-        a: Some(A),
+        program: Program::Kernel(Kernel {
+            wgsl: include_str!("../kernels/saxpy.wgsl"),
+            entry: "saxpy",
+            overrides: vec![],
+            groups: [side as u32, side as u32, 1],
+            a: Some(A),
+        }),
         inputs: vec![x],
         start: y,
         expected: Values::F32(expected),

@@ -1,7 +1,7 @@
 use rayon::prelude::*;
 
 use super::whole_floats;
-use crate::cpu::case::{Case, Work};
+use crate::cpu::case::{Case, Kernel, Program, Work};
 use crate::cpu::values::{Check, Values};
 use crate::cpu::wide::wide;
 
@@ -10,24 +10,34 @@ const GROUPS: usize = 256;
 const LANES: usize = 64;
 
 pub(super) fn stride(quick: bool) -> Case {
-    case("sum, grid stride", "sum_stride", quick)
+    strides(many(quick))
+}
+
+/// Sums that many elements.
+pub(crate) fn strides(elements: usize) -> Case {
+    case("sum, grid stride", "sum_stride", elements)
 }
 
 pub(super) fn blocks(quick: bool) -> Case {
-    case("sum, blocks", "sum_block", quick)
+    case("sum, blocks", "sum_block", many(quick))
 }
 
-fn case(name: &'static str, entry: &'static str, quick: bool) -> Case {
-    let elements: usize = if quick { 1 << 17 } else { 1 << 24 };
+fn many(quick: bool) -> usize {
+    if quick { 1 << 17 } else { 1 << 24 }
+}
+
+fn case(name: &'static str, entry: &'static str, elements: usize) -> Case {
     let x = whole_floats(elements, 3);
     let expected = x.floats().chunks(elements / GROUPS).map(|block| block.iter().sum()).collect();
     Case {
         name,
-        wgsl: include_str!("../kernels/sum.wgsl"),
-        entry,
-        overrides: vec![],
-        groups: [GROUPS as u32, 1, 1],
-        a: None,
+        program: Program::Kernel(Kernel {
+            wgsl: include_str!("../kernels/sum.wgsl"),
+            entry,
+            overrides: vec![],
+            groups: [GROUPS as u32, 1, 1],
+            a: None,
+        }),
         inputs: vec![x],
         start: Values::F32(vec![0.0; GROUPS]),
         expected: Values::F32(expected),

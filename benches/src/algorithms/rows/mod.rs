@@ -1,0 +1,93 @@
+//! The rows of the table. Each file has the data of its rows, a sequential reference, and the work in plain Rust.
+
+mod counts;
+mod elementwise;
+mod limits;
+mod moves;
+mod random;
+mod reductions;
+mod scans;
+mod selections;
+mod sorts;
+
+use anyhow::Result;
+use fencepost::Context;
+
+use crate::cpu::case::{Case, Program, Work};
+use crate::cpu::device::Enqueue;
+use crate::cpu::values::{Check, Values};
+
+/// Makes a row; a quick run has a small one.
+type Make = fn(quick: bool) -> Case;
+
+/// Lists the rows in the order of the table.
+pub(crate) const ALL: [(&str, Make); 25] = [
+    ("copy kernel", limits::copy),
+    ("read kernel", limits::read),
+    ("axpy", elementwise::axpy),
+    ("map", elementwise::map),
+    ("sum", reductions::sum),
+    ("sum, 1000 elements", reductions::short_sum),
+    ("argmax", reductions::argmax),
+    ("sum of rows", reductions::rows),
+    ("sum of columns", reductions::columns),
+    ("scan", scans::scan),
+    ("scan, plain kernels", scans::plain_kernels),
+    ("scan, 1000 elements", scans::short_scan),
+    ("select", selections::select),
+    ("unique", selections::unique),
+    ("histogram", counts::histogram),
+    ("histogram, one bin", counts::one_bin),
+    ("histogram, plain", counts::plain_kernel),
+    ("sort", sorts::sort),
+    ("sort, 4096 elements", sorts::short_sort),
+    ("sort pairs", sorts::pairs),
+    ("top 100", sorts::top),
+    ("transpose", moves::transpose),
+    ("gather", moves::gather),
+    ("random words", random::words),
+    ("random normal", random::normal),
+];
+
+/// Prepares the launches of a row in a context.
+type Prepare = fn(&Context) -> Result<Enqueue>;
+/// Does the work of a row in plain Rust.
+type Plain = fn(inputs: &[Values], out: &mut Values);
+
+/// Returns a row whose result is exact, with a launch in each sample.
+fn exact(
+    name: &'static str,
+    inputs: Vec<Values>,
+    expected: Values,
+    work: Work,
+    prepare: Prepare,
+    plain: Plain,
+) -> Case {
+    let start = match &expected {
+        Values::F32(list) => Values::F32(vec![0.0; list.len()]),
+        Values::U32(list) => Values::U32(vec![0; list.len()]),
+    };
+    let program = Program::Launches(prepare);
+    Case { name, program, inputs, start, expected, check: Check::Exact, launches: 1, work: Some(work), plain }
+}
+
+/// Counts the elements of a row with bytes to move: 16 MiB.
+fn many(quick: bool) -> usize {
+    if quick { 1 << 14 } else { 1 << 22 }
+}
+
+/// Returns random words below `end`.
+fn words_below(count: usize, end: u32, seed: u64) -> Values {
+    let mut random = fastrand::Rng::with_seed(seed);
+    Values::U32((0..count).map(|_| random.u32(..end)).collect())
+}
+
+/// Counts bytes as work.
+fn bytes(count: usize) -> Work {
+    Work::of(count as f64, "B")
+}
+
+/// Counts elements as work.
+fn elements(count: usize) -> Work {
+    Work::of(count as f64, "element")
+}

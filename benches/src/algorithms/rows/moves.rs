@@ -1,0 +1,64 @@
+use fencepost::algorithms::{Outside, Rearrange as _};
+use rayon::prelude::*;
+
+use super::{bytes, exact, many, words_below};
+use crate::cpu::case::Case;
+use crate::cpu::values::Values;
+
+const COLUMNS: usize = 1024;
+/// Counts the rows of a task of plain Rust, which are a line of the cache.
+const BLOCK: usize = 16;
+
+pub(super) fn transpose(quick: bool) -> Case {
+    let x = words_below(many(quick), u32::MAX, 14);
+    let rows = many(quick) / COLUMNS;
+    let at = |place: usize| x.words()[place % rows * COLUMNS + place / rows];
+    let expected = Values::U32((0..many(quick)).map(at).collect());
+    exact(
+        "transpose",
+        vec![x],
+        expected,
+        bytes(8 * many(quick)),
+        |_| {
+            Ok(Box::new(|queue, inputs, out| {
+                let (x, out) = (inputs[0].words(), out.words_mut());
+                let rows = x.len() / COLUMNS;
+                let (x, mut out) = (x.reshape([rows, COLUMNS])?, out.reshape([COLUMNS, rows])?);
+                Ok(queue.transpose(&x, &mut out)?)
+            }))
+        },
+        |inputs, out| {
+            let x = inputs[0].words();
+            let rows = x.len() / COLUMNS;
+            out.words_mut().par_chunks_mut(BLOCK * rows).enumerate().for_each(|(block, out)| {
+                for row in 0..rows {
+                    let from = row * COLUMNS + block * BLOCK;
+                    x[from..from + BLOCK].iter().enumerate().for_each(|(at, x)| out[at * rows + row] = *x);
+                }
+            });
+        },
+    )
+}
+
+/// Reads elements at random places.
+pub(super) fn gather(quick: bool) -> Case {
+    let x = words_below(many(quick), u32::MAX, 15);
+    let places = words_below(many(quick), many(quick) as u32, 16);
+    let expected = places.words().iter().map(|&place| x.words()[place as usize]).collect();
+    exact(
+        "gather",
+        vec![x, places],
+        Values::U32(expected),
+        bytes(12 * many(quick)),
+        |_| {
+            Ok(Box::new(|queue, inputs, out| {
+                let (x, places) = (inputs[0].words(), inputs[1].words());
+                Ok(queue.gather(x, places, Outside::Last, out.words_mut())?)
+            }))
+        },
+        |inputs, out| {
+            let (x, places) = (inputs[0].words(), inputs[1].words());
+            out.words_mut().par_iter_mut().zip(places).for_each(|(out, &place)| *out = x[place as usize]);
+        },
+    )
+}

@@ -1,0 +1,114 @@
+use fencepost::algorithms::{Axis, Operation, Reduce as _, ReduceAxis as _, Search as _};
+use rayon::prelude::*;
+
+use super::{bytes, exact, many, words_below};
+use crate::cpu::case::Case;
+use crate::cpu::cases::whole_floats;
+use crate::cpu::values::Values;
+
+/// Counts the elements of a task of plain Rust.
+const TASK: usize = 1 << 16;
+/// Counts the partial sums of a task, so that the additions do not wait for each other.
+const LANES: usize = 64;
+const COLUMNS: usize = 1024;
+
+pub(super) fn sum(quick: bool) -> Case {
+    of("sum", many(quick))
+}
+
+pub(super) fn short_sum(quick: bool) -> Case {
+    Case { launches: if quick { 2 } else { 100 }, ..of("sum, 1000 elements", 1000) }
+}
+
+fn of(name: &'static str, n: usize) -> Case {
+    let x = whole_floats(n, 1);
+    let expected = Values::F32(vec![x.floats().iter().sum()]);
+    exact(
+        name,
+        vec![x],
+        expected,
+        bytes(4 * n),
+        |_| Ok(Box::new(|queue, inputs, out| Ok(queue.sum(inputs[0].floats(), out.floats_mut())?))),
+        |inputs, out| out.floats_mut()[0] = inputs[0].floats().par_chunks(TASK).map(sum_of).sum(),
+    )
+}
+
+fn sum_of(task: &[f32]) -> f32 {
+    let (parts, rest) = task.as_chunks::<LANES>();
+    let mut lanes = [0.0_f32; LANES];
+    for part in parts {
+        lanes.iter_mut().zip(part).for_each(|(lane, x)| *lane += x);
+    }
+    lanes.iter().chain(rest).sum()
+}
+
+pub(super) fn argmax(quick: bool) -> Case {
+    let x = words_below(many(quick), 1 << 30, 2);
+    let place = |x: &[u32]| (0..x.len()).rev().max_by_key(|&at| x[at]).unwrap_or_default() as u32;
+    let expected = Values::U32(vec![place(x.words())]);
+    exact(
+        "argmax",
+        vec![x],
+        expected,
+        bytes(4 * many(quick)),
+        |_| Ok(Box::new(|queue, inputs, out| Ok(queue.argmax(inputs[0].words(), out.words_mut())?))),
+        |inputs, out| {
+            let x = inputs[0].words();
+            let most = *x.par_iter().max().expect("bug: the row has no elements");
+            let place = x.par_iter().position_first(|x| *x == most);
+            out.words_mut()[0] = place.expect("bug: the maximum is an element") as u32;
+        },
+    )
+}
+
+pub(super) fn rows(quick: bool) -> Case {
+    let x = words_below(many(quick), 1000, 3);
+    let expected = x.words().chunks(COLUMNS).map(|row| row.iter().sum()).collect();
+    exact(
+        "sum of rows",
+        vec![x],
+        Values::U32(expected),
+        bytes(4 * many(quick)),
+        |_| {
+            Ok(Box::new(|queue, inputs, out| {
+                let (x, out) = (inputs[0].words(), out.words_mut());
+                let rows = x.len() / COLUMNS;
+                let (x, mut out) = (x.reshape([rows, COLUMNS])?, out.reshape([rows, 1])?);
+                Ok(queue.reduce(&x, Operation::Sum, Axis(1), &mut out)?)
+            }))
+        },
+        |inputs, out| {
+            let rows = inputs[0].words().par_chunks(COLUMNS).zip(out.words_mut().par_iter_mut());
+            rows.for_each(|(row, sum)| *sum = row.iter().sum());
+        },
+    )
+}
+
+pub(super) fn columns(quick: bool) -> Case {
+    let x = words_below(many(quick), 1000, 4);
+    let expected = Values::U32(x.words().chunks(COLUMNS).fold(vec![0; COLUMNS], add));
+    exact(
+        "sum of columns",
+        vec![x],
+        expected,
+        bytes(4 * many(quick)),
+        |_| {
+            Ok(Box::new(|queue, inputs, out| {
+                let (x, out) = (inputs[0].words(), out.words_mut());
+                let (x, mut out) = (x.reshape([x.len() / COLUMNS, COLUMNS])?, out.reshape([1, COLUMNS])?);
+                Ok(queue.reduce(&x, Operation::Sum, Axis(0), &mut out)?)
+            }))
+        },
+        |inputs, out| {
+            let rows = inputs[0].words().par_chunks(COLUMNS);
+            let sums = rows.fold(|| vec![0; COLUMNS], add);
+            let sum = sums.reduce(|| vec![0; COLUMNS], |a, b| add(a, &b));
+            out.words_mut().copy_from_slice(&sum);
+        },
+    )
+}
+
+fn add(mut sums: Vec<u32>, row: &[u32]) -> Vec<u32> {
+    sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += x);
+    sums
+}

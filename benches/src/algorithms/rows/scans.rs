@@ -1,0 +1,93 @@
+use anyhow::Result;
+use fencepost::algorithms::{Operation, PrefixScan as _, Scan};
+use fencepost::args;
+use fencepost::prelude::*;
+use rayon::prelude::*;
+
+use super::{bytes, exact, many, words_below};
+use crate::cpu::case::{Case, Program};
+use crate::cpu::device::Enqueue;
+use crate::cpu::values::Values;
+
+/// Counts the elements of a workgroup of the plain kernels.
+const BLOCK: usize = 256;
+/// Counts the elements of a task of plain Rust.
+const TASK: usize = 1 << 16;
+
+pub(super) fn scan(quick: bool) -> Case {
+    of("scan", many(quick))
+}
+
+pub(super) fn short_scan(quick: bool) -> Case {
+    Case { launches: if quick { 2 } else { 100 }, ..of("scan, 1000 elements", 1000) }
+}
+
+pub(super) fn plain_kernels(quick: bool) -> Case {
+    Case { program: Program::Launches(blocks), ..of("scan, plain kernels", many(quick)) }
+}
+
+fn of(name: &'static str, n: usize) -> Case {
+    let x = words_below(n, 100, 5);
+    let mut sum = 0;
+    let sums = x.words().iter().map(|x| {
+        sum += x;
+        sum
+    });
+    let expected = Values::U32(sums.collect());
+    exact(
+        name,
+        vec![x],
+        expected,
+        bytes(8 * n),
+        |_| {
+            let scan = Scan::inclusive(Operation::Sum);
+            Ok(Box::new(move |queue, inputs, out| {
+                Ok(queue.scan(inputs[0].words(), out.words_mut(), scan)?)
+            }))
+        },
+        plain,
+    )
+}
+
+fn plain(inputs: &[Values], out: &mut Values) {
+    let (x, out) = (inputs[0].words(), out.words_mut());
+    let mut before: Vec<u32> = x.par_chunks(TASK).map(|task| task.iter().sum()).collect();
+    let mut sum = 0;
+    before.iter_mut().for_each(|task| sum += std::mem::replace(task, sum));
+    let tasks = x.par_chunks(TASK).zip(out.par_chunks_mut(TASK)).zip(before);
+    tasks.for_each(|((x, out), mut sum)| {
+        for (x, out) in x.iter().zip(out) {
+            sum += x;
+            *out = sum;
+        }
+    });
+}
+
+/// Prepares a scan in blocks, of the sums of the blocks in blocks, and so on until one block is left.
+fn blocks(ctx: &Context) -> Result<Enqueue> {
+    let scan = ctx.kernel_from(include_str!("../kernels/scan.wgsl"), "scan_blocks")?;
+    let add = ctx.kernel_from(include_str!("../kernels/add.wgsl"), "add_blocks")?;
+    Ok(Box::new(move |queue, inputs, out| {
+        let grid = |n: usize| Grid::groups([n.div_ceil(BLOCK) as u32]);
+        let (x, out) = (inputs[0].words(), out.words_mut());
+        let mut levels: Vec<DeviceArray<u32>> = Vec::new();
+        let mut sums: DeviceArray<u32> = queue.empty([x.len().div_ceil(BLOCK)])?;
+        queue.launch_dyn(&scan, grid(x.len()), args![x, &mut *out, &mut sums])?;
+        while sums.len() > 1 {
+            let (mut scanned, mut next) =
+                (queue.empty([sums.len()])?, queue.empty([sums.len().div_ceil(BLOCK)])?);
+            queue.launch_dyn(&scan, grid(sums.len()), args![&sums, &mut scanned, &mut next])?;
+            levels.push(scanned);
+            sums = next;
+        }
+        for at in (1..levels.len()).rev() {
+            let (lower, upper) = levels.split_at_mut(at);
+            let (lower, upper) = (&mut lower[at - 1], &upper[0]);
+            queue.launch_dyn(&add, grid(lower.len()), args![upper, &mut *lower])?;
+        }
+        if let Some(sums) = levels.first() {
+            queue.launch_dyn(&add, grid(x.len()), args![sums, out])?;
+        }
+        Ok(())
+    }))
+}
