@@ -34,7 +34,7 @@ mod verbs;
 use crate::common::full::full;
 use crate::common::{Case, Subject, dump, host_side};
 use fencepost::prelude::*;
-use fencepost::{Kind, Policy};
+use fencepost::{AdapterKind, Kind, Policy};
 
 pub fn cases() -> Vec<Case> {
     let mutated = [
@@ -77,6 +77,11 @@ pub fn cases() -> Vec<Case> {
         mutated,
     ]
     .concat()
+}
+
+/// Returns the steps that a sum on a processor takes more than one on a card: workgroups are smaller there.
+fn more_steps(queue: &CommandQueue, steps: f64) -> f64 {
+    if queue.info().kind == AdapterKind::Software { steps } else { 0.0 }
 }
 
 /// Lists fewer numbers of elements, for a case that calls several verbs with each.

@@ -9,6 +9,7 @@ use crate::scan::Scan;
 use crate::select::result;
 use crate::shares::Shares;
 use crate::stages::{self, Stage, Stages};
+use crate::tuning::tuned;
 use crate::typed_kernel::{compiled, value};
 use fencepost_core::{CommandQueue, DeviceArray, DynKernel, Grid, IntoArg, Result};
 
@@ -235,7 +236,7 @@ impl<U: Reducible> Stages for Runs<U> {
         };
         let [operation, keys] = self.operator.overrides();
         let own = (own.0, f64::from(u8::from(own.1)));
-        compiled::<U>(queue, stem, &[("STAGE", stage.number()), operation, keys, own])
+        compiled::<U>(queue, stem, &tuned(queue, &[("STAGE", stage.number()), operation, keys, own]))
     }
 
     #[track_caller]

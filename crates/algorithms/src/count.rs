@@ -5,6 +5,7 @@ use crate::reduce::Nan;
 use crate::reducible::sealed::Combine;
 use crate::reducible::{Operation, Reducible};
 use crate::shares::Shares;
+use crate::tuning::tuned;
 use crate::typed_kernel::nonzero_bits;
 use fencepost_core::{CommandQueue, DeviceArray, Grid, Kernel, Pending, Result};
 use fencepost_derive::KernelArgs;
@@ -213,7 +214,8 @@ fn compare<T: Reducible, const D: usize>(
 }
 
 fn kernel(queue: &CommandQueue, comparison: Comparison, bits: u32) -> Result<Kernel<NonzeroArgs<'static>>> {
-    queue.kernel_with::<NonzeroArgs>(&[("OPERATION", comparison.number()), ("BITS", f64::from(bits))])
+    let overrides = [("OPERATION", comparison.number()), ("BITS", f64::from(bits))];
+    queue.kernel_with::<NonzeroArgs>(&tuned(queue, &overrides))
 }
 
 #[derive(KernelArgs)]

@@ -6,6 +6,7 @@ use crate::order::{flips, order_key};
 use crate::reducible::{Operation, Reducible};
 use crate::refusals::check;
 use crate::shares::Shares;
+use crate::tuning::tuned;
 use fencepost_core::{CommandQueue, DeviceArray, Grid, Kind, Result, Scalar};
 use fencepost_derive::KernelArgs;
 use std::borrow::Cow;
@@ -185,8 +186,12 @@ impl Histogram for CommandQueue {
         if x.is_empty() {
             return self.fill(&mut counts, 0);
         }
-        let kernel = self.kernel::<BinCountsArgs>()?;
-        let between = u32::from(keys.is_some());
+        let kernel = self.kernel_with::<BinCountsArgs>(&tuned(self, &[]))?;
+        let between = match keys {
+            Some(_) => 1,
+            None if counts.len().is_power_of_two() => 2,
+            None => 0,
+        };
         // The kernel reads no edges of remainders, so that the elements stand for them.
         let edges = keys.map_or_else(|| Ok(x.handle()), |keys| self.array(&keys))?;
         let shares = Shares::of(x.len());

@@ -5,6 +5,7 @@ use crate::reduce::Nan;
 use crate::reducible::sealed::Combine;
 use crate::reducible::{Finish, FinishedSum, Operation, Reducible};
 use crate::shares::Shares;
+use crate::tuning::tuned;
 use crate::typed_kernel::{self, value};
 use fencepost_core::{CommandQueue, DeviceArray, DynKernel, Grid, IntoArg, Kind, Pending, Result};
 
@@ -26,7 +27,7 @@ pub trait InnerProduct {
     ///
     /// # Error bound
     /// For `f32`, the error is at most `d u` times the sum of the magnitudes of the products, with `d` = 35 + n / 2^20 for n
-    /// elements. `u` is 2^-24 on a device that rounds to the nearest number.
+    /// elements, and 18 more on a software driver and on the CPU. `u` is 2^-24 on a device that rounds to the nearest number.
     ///
     /// # Errors
     /// [`Kind::Shape`] if the shapes differ, or `out` has not one element; [`Kind::Padding`] if an array is padded; the
@@ -73,8 +74,8 @@ pub trait InnerProduct {
     /// *Enqueues* out = the square root of the sum of the squares of `x`. The norm of no elements is 0.
     ///
     /// # Error bound
-    /// The relative error is at most `d u`, with `d` = 27 + n / 2^21 for n elements and `u` as for [`dot`](Self::dot), if
-    /// the sum of the squares is a normal number. Elements from about 2^64 on give an infinite norm, and those below 2^-63
+    /// The relative error is at most `d u`, with `d` = 27 + n / 2^21 for n elements (9 more on a software driver and on the CPU)
+    /// and `u` as for [`dot`](Self::dot), if the sum of the squares is a normal number. Elements from about 2^64 on give an infinite norm, and those below 2^-63
     /// may give 0.
     ///
     /// # Errors
@@ -210,7 +211,7 @@ impl InnerProduct for CommandQueue {
 }
 
 fn kernel<T: Reducible>(queue: &CommandQueue, root: bool) -> Result<DynKernel> {
-    typed_kernel::compiled::<T>(queue, "inner_product", &[("ROOT", f64::from(root))])
+    typed_kernel::compiled::<T>(queue, "inner_product", &tuned(queue, &[("ROOT", f64::from(root))]))
 }
 
 #[track_caller]

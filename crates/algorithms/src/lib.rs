@@ -48,6 +48,7 @@ mod sort;
 mod sorted;
 mod stages;
 mod top;
+mod tuning;
 mod typed_kernel;
 
 pub use axis::{Axis, ReduceAxis};

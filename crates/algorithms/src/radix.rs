@@ -3,6 +3,7 @@
 use crate::refusals::check;
 use crate::scan::CountSums;
 use crate::shares::Shares;
+use crate::tuning::tuned;
 use fencepost_core::{CommandQueue, DeviceArray, Grid, Kernel, Result};
 use fencepost_derive::KernelArgs;
 use std::ops::Range;
@@ -283,7 +284,7 @@ impl<'a> Passes<'a> {
         Ok(Self {
             order,
             shares,
-            count: queue.kernel::<CountArgs>()?,
+            count: queue.kernel_with::<CountArgs>(&tuned(queue, &[]))?,
             sums: CountSums::new(queue, DIGITS * shares.count)?,
             scatter: queue.kernel::<ScatterArgs>()?,
             counts: queue.empty([DIGITS * shares.count])?,

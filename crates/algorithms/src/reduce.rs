@@ -25,8 +25,8 @@ pub enum Nan {
 /// as many words of scratch memory. Each element is read once.
 ///
 /// # Determinism
-/// The order of the operations depends on the number of elements alone, so one device and driver give the same bits in each
-/// run. Sums and products of `f32` may differ between devices, because WGSL lets a device reorder and fuse operations.
+/// The order of the operations depends on the number of elements and the adapter, so one device and driver give the same bits in
+/// each run. Sums and products of `f32` may differ between devices, because WGSL lets a device reorder and fuse operations.
 ///
 /// # Source
 /// Each invocation combines every 256th element of a share in four chains, and a tree of 8 steps combines the invocations: a
@@ -35,8 +35,8 @@ pub trait Reduce {
     /// *Enqueues* out = the sum of all elements of `x`. Integers wrap, and the sum of no elements is 0.
     ///
     /// # Error bound
-    /// For `f32`, the error is at most `d u` times the sum of the magnitudes, with `d` = 34 + n / 2^20 for n elements. `u` is
-    /// 2^-24 on a device that rounds to the nearest number. A sum that exceeds the largest number is infinite.
+    /// For `f32`, the error is at most `d u` times the sum of the magnitudes, with `d` = 34 + n / 2^20 for n elements, and 18
+    /// more on a software driver and on the CPU. `u` is 2^-24 on a device that rounds to the nearest number. A sum that exceeds the largest number is infinite.
     ///
     /// # Errors
     /// [`Kind::Shape`](fencepost_core::Kind::Shape) if `out` has not one element;

@@ -2,6 +2,7 @@
 
 use crate::reduce::Nan;
 use crate::shares::Shares;
+use crate::tuning::tuned;
 use fencepost_core::{CommandQueue, DeviceArray, Element, Grid, Kernel, Number, Result, SameBits};
 use fencepost_derive::KernelArgs;
 
@@ -124,7 +125,7 @@ impl FinishedSum {
             Finish::Root => (2.0, 1.0),
         };
         let overrides = [("OPERATION", Operation::Sum.number()), ("FINISH", number)];
-        Ok(Self { kernel: queue.kernel_with::<ReduceArgs<f32>>(&overrides)?, divisor })
+        Ok(Self { kernel: queue.kernel_with::<ReduceArgs<f32>>(&tuned(queue, &overrides))?, divisor })
     }
 
     #[track_caller]
@@ -190,7 +191,7 @@ macro_rules! integers {
             }
 
             fn kernel(queue: &CommandQueue, operation: Operation, _: Nan) -> Result<Self::Kernel> {
-                queue.kernel_with::<ReduceArgs<Self>>(&[("OPERATION", operation.number())])
+                queue.kernel_with::<ReduceArgs<Self>>(&tuned(queue, &[("OPERATION", operation.number())]))
             }
 
             #[track_caller]
@@ -263,14 +264,16 @@ impl sealed::Combine for f32 {
     fn kernel(queue: &CommandQueue, operation: Operation, nan: Nan) -> Result<Self::Kernel> {
         if !operation.needs_an_element() {
             let overrides = [("OPERATION", operation.number())];
-            return queue.kernel_with::<ReduceArgs<Self>>(&overrides).map(FloatKernel::Combine);
+            return queue
+                .kernel_with::<ReduceArgs<Self>>(&tuned(queue, &overrides))
+                .map(FloatKernel::Combine);
         }
         let number = |is: bool| f64::from(u8::from(is));
         let overrides = [
             ("LARGEST", number(operation == Operation::Largest)),
             ("KEEP_NAN", number(nan == Nan::Propagate)),
         ];
-        queue.kernel_with::<ExtremeArgs>(&overrides).map(FloatKernel::Extreme)
+        queue.kernel_with::<ExtremeArgs>(&tuned(queue, &overrides)).map(FloatKernel::Extreme)
     }
 
     #[track_caller]

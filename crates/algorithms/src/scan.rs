@@ -7,6 +7,7 @@ use crate::reduce::Nan;
 use crate::reducible::{Operation, Reducible};
 use crate::refusals::check;
 use crate::shares::Shares;
+use crate::tuning::tuned;
 use crate::typed_kernel::{compiled, value};
 use fencepost_core::{CommandQueue, DeviceArray, DynKernel, Element, Grid, IntoArg, Result};
 
@@ -61,13 +62,13 @@ impl<T: Reducible> Scan<T> {
 ///
 /// # Error bound
 /// Integers are exact and wrap, and so is the smallest and the largest number. The error of a sum of `f32` is at most `d u`
-/// times the sum of the magnitudes up to the element, with `d` = 80 + n / 2^19 for n elements. `u` is 2^-24 on a device that
-/// rounds to the nearest number. The relative error of a product of `f32` is at most about n times 2^-23. Both hold unless the
+/// times the sum of the magnitudes up to the element, with `d` = 80 + n / 2^19 for n elements, and 95 + n / 2^17 on a
+/// software driver and on the CPU. `u` is 2^-24 on a device that rounds to the nearest number. The relative error of a product of `f32` is at most about n times 2^-23. Both hold unless the
 /// sum or the product of some neighbours is infinite, or such a product is below the smallest normal number.
 ///
 /// # Determinism
-/// The order of the operations depends on the number of elements alone, so one device and driver give the same bits in each
-/// run. In contrast to a loop on the host, a sum of `f32` may be smaller than the one before it although no element is negative,
+/// The order of the operations depends on the number of elements and the adapter, so one device and driver give the same bits in
+/// each run. In contrast to a loop on the host, a sum of `f32` may be smaller than the one before it although no element is negative,
 /// because the device rounds the two in different orders.
 ///
 /// # Source
@@ -236,7 +237,7 @@ fn scan_shares<T: Reducible, U: Reducible>(
         let [operation, keys] = operator.overrides();
         let [exclusive, carried] = [exclusive, carried].map(f64::from);
         let overrides = [operation, keys, ("EXCLUSIVE", exclusive), ("CARRIED", carried)];
-        compiled::<U>(queue, stem, &overrides)
+        compiled::<U>(queue, stem, &tuned(queue, &overrides))
     };
     let in_place = arrays.out.is_none();
     let tiles = kernel(in_place, scan.exclusive, shares.count > 1)?;
@@ -308,7 +309,7 @@ impl CountSums {
         // Few counts are scanned by few invocations, which wait for each other more seldom.
         let workgroup = if counts <= 1024 { 64.0 } else { 256.0 };
         let overrides = [("EXCLUSIVE", 1.0), ("WORKGROUP", workgroup)];
-        let kernel = compiled::<u32>(queue, "scan_in_place", &overrides)?;
+        let kernel = compiled::<u32>(queue, "scan_in_place", &tuned(queue, &overrides))?;
         Ok(Self { kernel, carries: queue.empty([1])?, total: queue.empty([1])? })
     }
 

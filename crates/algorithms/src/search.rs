@@ -3,6 +3,7 @@
 use crate::passes::{self, Passes, no_element, one_element, value_of};
 use crate::reducible::Reducible;
 use crate::shares::Shares;
+use crate::tuning::tuned;
 use crate::typed_kernel::type_number;
 use fencepost_core::{CommandQueue, DeviceArray, Grid, Kernel, Pending, Result};
 use fencepost_derive::KernelArgs;
@@ -136,7 +137,7 @@ fn search<T: Reducible, const D: usize>(
     let kernel = |gather: bool| {
         let overrides =
             [("TYPE", type_number::<T>()), ("LARGEST", f64::from(largest)), ("GATHER", f64::from(gather))];
-        queue.kernel_with::<ArgExtremeArgs>(&overrides)
+        queue.kernel_with::<ArgExtremeArgs>(&tuned(queue, &overrides))
     };
     let search = Places { elements: kernel(false)?, places: kernel(true)?, x: &x };
     passes::enqueue(queue, &search, x.len(), &mut out)

@@ -6,6 +6,7 @@ use crate::reducible::{Operation, Reducible};
 use crate::refusals::check;
 use crate::shares::Shares;
 use crate::stages::{Launches, Stage, Stages};
+use crate::tuning::tuned;
 use crate::typed_kernel::{compiled, value};
 use fencepost_core::{CommandQueue, DeviceArray, DynKernel, Element, Grid, IntoArg, Kind, Result};
 
@@ -134,7 +135,8 @@ impl<U: Reducible> Stages for Segments<U> {
 
     fn kernel(&self, queue: &CommandQueue, stage: Stage) -> Result<DynKernel> {
         let [operation, keys] = self.operator.overrides();
-        compiled::<U>(queue, "reduce_segments", &[("STAGE", stage.number()), operation, keys])
+        let overrides = [("STAGE", stage.number()), operation, keys];
+        compiled::<U>(queue, "reduce_segments", &tuned(queue, &overrides))
     }
 
     #[track_caller]

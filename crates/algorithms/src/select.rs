@@ -5,6 +5,7 @@ use crate::passes::one_element;
 use crate::reducible::Reducible;
 use crate::shares::Shares;
 use crate::stages::{self, Stage, Stages};
+use crate::tuning::tuned;
 use crate::typed_kernel::nonzero_bits;
 use fencepost_core::{CommandQueue, DeviceArray, Element, Grid, Kernel, Kind, Result};
 use fencepost_derive::KernelArgs;
@@ -256,13 +257,16 @@ impl Stages for Compact {
             Kept::Nonzero { bits } => (bits, true),
             Kept::Masked | Kept::MaskedFirst | Kept::Heads => (u32::MAX, false),
         };
-        queue.kernel_with::<CompactArgs>(&[
-            ("STAGE", stage.number()),
-            ("HEADS", number(self.kept == Kept::Heads)),
-            ("BITS", f64::from(bits)),
-            ("PLACES", number(places)),
-            ("OTHERS", number(self.kept == Kept::MaskedFirst)),
-        ])
+        queue.kernel_with::<CompactArgs>(&tuned(
+            queue,
+            &[
+                ("STAGE", stage.number()),
+                ("HEADS", number(self.kept == Kept::Heads)),
+                ("BITS", f64::from(bits)),
+                ("PLACES", number(places)),
+                ("OTHERS", number(self.kept == Kept::MaskedFirst)),
+            ],
+        ))
     }
 
     #[track_caller]

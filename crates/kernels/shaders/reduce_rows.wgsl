@@ -3,9 +3,10 @@
 // Shape      x: rows of n elements; out: at least shares elements, the shares of one row after the other
 // Dispatch   one workgroup per share, in one or two dimensions; the last share of a row may be shorter
 // Workgroup  [WORKGROUP, 1, 1], a power of two
-// Barriers   one for each halving of the workgroup
+// Barriers   as reduce_share
 // Tolerance  as reduce, with the share of a row
 //#use number_keys
+//#use reduce_share
 override WORKGROUP: u32 = 256;
 override OPERATION: u32 = 0;                // 0: sum, 1: product, 2: smallest, 3: largest; the last two for integers
 override KEYS: u32 = 0;                     // 1: the elements are bits of f32, of which the smallest or largest is wanted
@@ -15,16 +16,18 @@ struct Params { n: u32, share: u32, in_row: u32, shares: u32, identity: T }
 @group(0) @binding(1) var<storage, read> x: array<T>;
 @group(0) @binding(2) var<storage, read_write> out: array<T>;
 
-var<workgroup> parts: array<T, WORKGROUP>;
+alias S = T;
 
-fn combined(a: T, b: T) -> T {
+fn identity() -> S { return params.identity; }
+
+fn combined(a: S, b: S) -> S {
     if OPERATION == 0u { return a + b; }
     if OPERATION == 1u { return a * b; }
     if OPERATION == 2u { return min(a, b); }
     return max(a, b);
 }
 
-fn element(i: u32) -> T {
+fn element(i: u32) -> S {
     if KEYS == 1u { return bitcast<T>(number_key(bitcast<u32>(x[i]), OPERATION == 3u)); }
     return x[i];
 }
@@ -39,24 +42,7 @@ fn reduce_rows(
     let row = g / params.in_row * params.n;
     let start = g % params.in_row * params.share;
     let end = select(0u, row + min(params.n, start + params.share), g < params.shares);
-    var a = params.identity;
-    var b = params.identity;
-    var c = params.identity;
-    var d = params.identity;
-    var i = row + start + lane;
-    // Four values make four chains of operations, which the device executes side by side.
-    for (; i + 3u * WORKGROUP < end; i += 4u * WORKGROUP) {
-        a = combined(a, element(i));
-        b = combined(b, element(i + WORKGROUP));
-        c = combined(c, element(i + 2u * WORKGROUP));
-        d = combined(d, element(i + 3u * WORKGROUP));
-    }
-    for (; i < end; i += WORKGROUP) { a = combined(a, element(i)); }
-    parts[lane] = combined(combined(a, b), combined(c, d));
-    for (var width = WORKGROUP / 2u; width > 0u; width /= 2u) {
-        workgroupBarrier();
-        if lane < width { parts[lane] = combined(parts[lane], parts[lane + width]); }
-    }
+    reduce_share(row + start, end, lane);
     if lane == 0u && g < params.shares {
         if KEYS == 1u {
             out[g] = bitcast<T>(number_bits(bitcast<u32>(parts[0])));

@@ -72,7 +72,7 @@ pub fn builtins() -> &'static [(&'static str, &'static str)] {
 ///
 /// A line `//#use name` appends a snippet once, wherever the line stands: `lib/name.wgsl` beside the shader, else a
 /// built-in one (`blake3`, `fold_share`, `keyed`, `lcg`, `linear`, `number_keys`, `operation`, `order_keys`, `packed`,
-/// `philox`, `run_stage`, `scan_share`, `tile_ranks`). A line `//#use "path.wgsl"` appends a file; its path is relative to
+/// `philox`, `reduce_share`, `run_stage`, `scan_share`, `tile_ranks`). A line `//#use "path.wgsl"` appends a file; its path is relative to
 /// the folder of the file with the line. Errors name the lines of the files. A cycle of files that use each other is an
 /// error.
 ///

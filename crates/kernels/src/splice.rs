@@ -20,6 +20,7 @@ const SNIPPETS: &[(&str, &str)] = &[
     ("order_keys", include_str!("../shaders/lib/order_keys.wgsl")),
     ("packed", include_str!("../shaders/lib/packed.wgsl")),
     ("philox", include_str!("../shaders/lib/philox.wgsl")),
+    ("reduce_share", include_str!("../shaders/lib/reduce_share.wgsl")),
     ("run_stage", include_str!("../shaders/lib/run_stage.wgsl")),
     ("scan_share", include_str!("../shaders/lib/scan_share.wgsl")),
     ("tile_ranks", include_str!("../shaders/lib/tile_ranks.wgsl")),
@@ -393,7 +394,7 @@ mod tests {
     fn a_missing_snippet_or_file_is_an_error_with_its_line() {
         assert_eq!(
             refused("\n//#use nothing", &[]),
-            "a.wgsl:2: there is no snippet `nothing`; there are `blake3`, `fold_share`, `keyed`, `lcg`, `linear`, `number_keys`, `operation`, `order_keys`, `packed`, `philox`, `run_stage`, `scan_share`, `tile_ranks`, and no file `lib/nothing.wgsl`"
+            "a.wgsl:2: there is no snippet `nothing`; there are `blake3`, `fold_share`, `keyed`, `lcg`, `linear`, `number_keys`, `operation`, `order_keys`, `packed`, `philox`, `reduce_share`, `run_stage`, `scan_share`, `tile_ranks`, and no file `lib/nothing.wgsl`"
         );
         assert_eq!(
             refused("//#use \"b.wgsl\"", &[("c/b.wgsl", "")]),

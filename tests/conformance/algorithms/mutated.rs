@@ -26,13 +26,19 @@ const MISTAKES: &[Mistake] = &[
     mistake("reduce", "i + 3u * WORKGROUP < end", "i + 2u * WORKGROUP < end"),
     mistake("reduce", "i + 3u * WORKGROUP < end", "i + 3u * WORKGROUP <= end"),
     mistake("reduce", "i += 4u * WORKGROUP", "i += 3u * WORKGROUP"),
-    mistake("reduce", "x[i + 2u * WORKGROUP]", "x[i + WORKGROUP]"),
+    mistake("reduce", "element(i + 2u * WORKGROUP)", "element(i + WORKGROUP)"),
+    mistake("reduce", "return x[i];", "return x[i + 1u];"),
+    mistake("reduce", "block += PER * WORKGROUP", "block += WORKGROUP"),
+    mistake("reduce", "block += PER * WORKGROUP", "block += 2u * PER * WORKGROUP"),
+    mistake("reduce", "min(end, block + PER * WORKGROUP)", "end"),
+    mistake("reduce", "min(end, block + PER * WORKGROUP)", "block + PER * WORKGROUP"),
+    mistake("reduce", "combined(all, reduce_block", "max(all, reduce_block"),
     mistake("reduce", "; i < end; i += WORKGROUP", "; i <= end; i += WORKGROUP"),
     mistake("reduce", "; i < end; i += WORKGROUP", "; i + 1u < end; i += WORKGROUP"),
     mistake("reduce", "(group.x + 1u) * params.share", "group.x * params.share"),
     mistake("reduce", "min(params.n, (group.x + 1u) * params.share)", "params.n"),
     mistake("reduce", "min(params.n, (group.x + 1u) * params.share)", "(group.x + 1u) * params.share"),
-    mistake("reduce", "var b = params.identity;", "var b = T(1);"),
+    mistake("reduce", "var b = identity();", "var b = S(1);"),
     mistake("reduce", "combined(c, d)", "c"),
     mistake("reduce", "WORKGROUP / 2u; width > 0u", "WORKGROUP / 4u; width > 0u"),
     mistake("reduce", "width > 0u", "width > 1u"),
@@ -103,12 +109,12 @@ fn is_right(ctx: &Context, shader: &str, text: &str) -> bool {
     })
 }
 
-/// Counts the elements of a share: not a multiple of the workgroup.
+/// Counts the elements of a share: more than a block, and not a multiple of the workgroup.
 const SHARE: usize = 1100;
 
 fn sums(ctx: &Context, text: &str, list: &[u32]) -> Vec<u32> {
     let source = ShaderSource::text("reduce.wgsl", text.to_owned()).with_type("T", u32::DTYPE).unwrap();
-    let kernel = ctx.kernel_from_source(&source, "reduce", &[]).unwrap();
+    let kernel = ctx.kernel_from_source(&source, "reduce", &[("WORKGROUP", 16.0)]).unwrap();
     let (queue, shares) = (ctx.queue("q"), list.len().div_ceil(SHARE));
     let (x, mut out) = (queue.array(list).unwrap(), queue.zeros::<u32, 1>([shares]).unwrap());
     let (n, share, identity) = (list.len() as u32, SHARE as u32, 0_u32);

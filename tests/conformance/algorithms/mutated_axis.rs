@@ -20,7 +20,7 @@ const MISTAKES: &[Mistake] = &[
     mistake("reduce_rows", "g % params.in_row * params.share", "g * params.share"),
     mistake("reduce_rows", "min(params.n, start + params.share)", "start + params.share"),
     mistake("reduce_rows", "min(params.n, start + params.share)", "params.n"),
-    mistake("reduce_rows", "var i = row + start + lane;", "var i = row + lane;"),
+    mistake("reduce_rows", "reduce_share(row + start", "reduce_share(row"),
     mistake("reduce_rows", "i + 3u * WORKGROUP < end", "i + 2u * WORKGROUP < end"),
     mistake("reduce_rows", "element(i + WORKGROUP)", "element(i)"),
     mistake("reduce_rows", "; i < end; i", "; i <= end; i"),

@@ -20,10 +20,12 @@ const MISTAKES: &[Mistake] = &[
     mistake(KERNEL, "edges[middle] <= key", "edges[middle] < key"),
     mistake(KERNEL, "bits % params.bins", "bits % (params.bins + 1u)"),
     mistake(KERNEL, "params.between == 1u", "params.between == 0u"),
+    mistake(KERNEL, "params.between == 2u", "params.between == 0u"),
+    mistake(KERNEL, "bits & (params.bins - 1u)", "bits & params.bins"),
     mistake(KERNEL, "bin >= params.bins", "bin > params.bins"),
     mistake(KERNEL, "atomicAdd(&counts[bin], 1u)", "atomicAdd(&counts[bin], 2u)"),
-    mistake(KERNEL, "atomicAdd(&own[bin * params.copies + lane % params.copies], 1u);", ""),
-    mistake(KERNEL, "bin * params.copies + lane % params.copies", "bin * params.copies + lane"),
+    mistake(KERNEL, "atomicAdd(&own[bin * params.copies + copy], 1u);", ""),
+    mistake(KERNEL, "lane % max(1u, params.copies)", "lane"),
     mistake(KERNEL, "group.x * params.share", "0u"),
     mistake(KERNEL, "min(params.n, first + params.share)", "first + params.share"),
     mistake(KERNEL, "min(params.n, first + params.share)", "params.n"),
@@ -32,7 +34,7 @@ const MISTAKES: &[Mistake] = &[
     mistake(KERNEL, "    workgroupBarrier();", ""),
     mistake(KERNEL, "bin = lane; bin < params.bins", "bin = lane; bin < params.bins - 1u"),
     mistake(KERNEL, "bin += WORKGROUP", "bin += 2u * WORKGROUP"),
-    mistake(KERNEL, "copy = 0u", "copy = 1u"),
+    mistake(KERNEL, "c = 0u", "c = 1u"),
     mistake(KERNEL, "atomicAdd(&counts[bin], sum)", "atomicStore(&counts[bin], sum)"),
     // The rest is in the snippet.
     mistake(KERNEL, "select(params.flip_clear, params.flip_set", "select(params.flip_set, params.flip_clear"),
@@ -49,6 +51,8 @@ fn caught(s: &Subject) {
 const ELEMENTS: usize = 500;
 const SHARE: usize = 200;
 const BINS: usize = 37;
+/// Counts bins whose remainders are the low bits of an element.
+const POWER: u32 = 32;
 
 /// Returns `true` if the counts of remainders, or those between edges, are right for a type of elements.
 fn is_right(ctx: &Context, text: &str, element: usize, private: bool) -> bool {
@@ -76,8 +80,11 @@ fn is_right(ctx: &Context, text: &str, element: usize, private: bool) -> bool {
     };
     let flips = [[0, 0], [1 << 31, 1 << 31], [1 << 31, u32::MAX]][element];
     // Without counters of its own, a workgroup counts in memory.
-    let count = |between| counts(ctx, text, &words, &keys, flips, [between, if private { 4 } else { 0 }]);
-    Some(count(1)) == between && Some(count(0)) == host::histogram(list, Bins::modulo(), BINS)
+    let copies = if private { 4 } else { 0 };
+    let count = |bins, between| counts(ctx, text, [&words, &keys], flips, [bins, between, copies]);
+    let remainders =
+        |bins, form| Some(count(bins, form)) == host::histogram(list, Bins::modulo(), bins as usize);
+    Some(count(BINS as u32, 1)) == between && remainders(BINS as u32, 0) && remainders(POWER, 2)
 }
 
 fn key(number: f32) -> u32 {
@@ -89,16 +96,15 @@ fn key(number: f32) -> u32 {
 fn counts(
     ctx: &Context,
     text: &str,
-    words: &[u32],
-    keys: &[u32],
+    [words, keys]: [&[u32]; 2],
     [flip_clear, flip_set]: [u32; 2],
-    [between, copies]: [u32; 2],
+    [bins, between, copies]: [u32; 3],
 ) -> Vec<u32> {
     let kernel = ctx.kernel_from_with(text, KERNEL, &[("WORKGROUP", 16.0)]).unwrap();
     let queue = ctx.queue("q");
     let (x, edges) = (queue.array(words).unwrap(), queue.array(keys).unwrap());
-    let mut counts = queue.zeros::<u32, 1>([BINS]).unwrap();
-    let [n, share, bins] = [ELEMENTS as u32, SHARE as u32, BINS as u32];
+    let mut counts = queue.zeros::<u32, 1>([bins as usize]).unwrap();
+    let [n, share] = [ELEMENTS as u32, SHARE as u32];
     let args = args![
         n = n,
         share = share,

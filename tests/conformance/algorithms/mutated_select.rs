@@ -42,14 +42,18 @@ const MISTAKES: &[Mistake] = &[
     mistake("compact", "min(count, (lane + 1u) * each)", "(lane + 1u) * each"),
     mistake("compact", "(params.share + WORKGROUP - 1u) / WORKGROUP", "params.share / WORKGROUP"),
     mistake("compact", "(count + WORKGROUP - 1u) / WORKGROUP", "count / WORKGROUP"),
-    mistake("compact", "combined(all, load(i))", "load(i)"),
+    mistake("compact", "combined(part, load(i))", "load(i)"),
+    mistake("compact", "combined(all, part)", "part"),
+    mistake("compact", "block += BLOCK", "block += BLOCK + 1u"),
+    mistake("compact", "min(last, block + BLOCK)", "last"),
+    mistake("compact", "min(last, block + BLOCK)", "block + BLOCK"),
     mistake("compact", "combined(all, partial(g))", "partial(g)"),
 ];
 
 /// Counts the invocations of a workgroup: fewer than usual, because the checks take time for each of them.
 const WORKGROUP: u32 = 8;
-/// Counts the elements of a share: not a multiple of the workgroup.
-const SHARE: usize = 30;
+/// Counts the elements of a share: more than a block of each invocation, and not a multiple of the workgroup.
+const SHARE: usize = 142;
 /// Counts the elements: more shares than invocations, of which the last one is shorter.
 const ELEMENTS: usize = 10 * SHARE + 13;
 

@@ -39,14 +39,19 @@ const MISTAKES: &[Mistake] = &[
     mistake("inner_product", "T(sqrt(f32(total)))", "total"),
     mistake("inner_product", "i + 3u * WORKGROUP < end", "i + 2u * WORKGROUP < end"),
     mistake("inner_product", "i += 4u * WORKGROUP", "i += 3u * WORKGROUP"),
-    mistake("inner_product", "y[i + WORKGROUP]", "y[i]"),
-    mistake("inner_product", "y[i + 2u * WORKGROUP]", "y[i + WORKGROUP]"),
-    mistake("inner_product", "y[i + 3u * WORKGROUP]", "x[i + 3u * WORKGROUP]"),
-    mistake("inner_product", "{ a += x[i] * y[i]; }", "{ a += x[i] * x[i]; }"),
-    mistake("inner_product", "(c + d)", "c"),
+    mistake("inner_product", "element(i + WORKGROUP)", "element(i)"),
+    mistake("inner_product", "element(i + 3u * WORKGROUP)", "element(i + 2u * WORKGROUP)"),
+    mistake("inner_product", "return x[i] * y[i]", "return x[i] * x[i]"),
+    mistake("inner_product", "combined(c, d)", "c"),
+    mistake("inner_product", "return a + b;", "return a - b;"),
+    mistake("inner_product", "return S(0);", "return S(1);"),
     mistake("inner_product", "i < end; i += WORKGROUP", "i <= end; i += WORKGROUP"),
     mistake("inner_product", "lane < width", "lane <= width"),
-    mistake("inner_product", "group.x * params.share + lane", "group.x * params.share + lane + 1u"),
+    mistake(
+        "inner_product",
+        "reduce_share(group.x * params.share",
+        "reduce_share(group.x * params.share + 1u",
+    ),
 ];
 
 /// Counts the invocations of a workgroup: fewer than usual, because the checks take time for each of them.

@@ -13,6 +13,7 @@ pub(crate) mod transfer;
 pub(crate) mod tuning;
 
 use crate::api::graph::tape::{CapturedQueue, Tape};
+use crate::device::adapter_info::AdapterInfo;
 use crate::error::{Error, Kind, Result};
 use crate::multi::event_wait;
 use crate::runtime::event::{Event, EventOptions, Events, Recording, same_context};
@@ -167,6 +168,18 @@ impl CommandQueue {
     /// Returns `DeviceLost` if the queue was made on a lost device.
     pub(crate) fn slot(&self) -> Result<Slot> {
         self.inner.slot.clone()
+    }
+
+    /// Returns the properties of the adapter.
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// assert_eq!(queue.info().name, ctx.info().name);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    pub fn info(&self) -> &AdapterInfo {
+        self.owner().info()
     }
 
     /// Returns the name of the queue in messages.

@@ -1,0 +1,43 @@
+// reduce_share: combines the elements of a share in one workgroup
+//
+// Shape      start, end: the elements of the share, which may be none; the shader around it has the type S of a result,
+//            `identity`, `combined` and `element`, the element at an index
+// Dispatch   one workgroup of WORKGROUP invocations along x for each share
+// Barriers   one for each halving of the workgroup
+// Tolerance  sums of f32: d u times the sum of the magnitudes, d = 21 + share / WORKGROUP / 64 + log2(WORKGROUP), u = 2^-24;
+//            products of f32: relative, by twice the number of factors times u; integers exactly, wrapping
+
+// Is the number of elements of an invocation in a block. Results of blocks are combined apart, so that no chain is long.
+const PER: u32 = 64u;
+var<workgroup> parts: array<S, WORKGROUP>;
+
+// Combines every element at the distance of a workgroup. Four values make four chains of operations, which the device executes
+// side by side.
+fn reduce_block(first: u32, end: u32) -> S {
+    var a = identity();
+    var b = identity();
+    var c = identity();
+    var d = identity();
+    var i = first;
+    for (; i + 3u * WORKGROUP < end; i += 4u * WORKGROUP) {
+        a = combined(a, element(i));
+        b = combined(b, element(i + WORKGROUP));
+        c = combined(c, element(i + 2u * WORKGROUP));
+        d = combined(d, element(i + 3u * WORKGROUP));
+    }
+    for (; i < end; i += WORKGROUP) { a = combined(a, element(i)); }
+    return combined(combined(a, b), combined(c, d));
+}
+
+// Leaves the result in parts[0], where the first invocation reads it.
+fn reduce_share(start: u32, end: u32, lane: u32) {
+    var all = identity();
+    for (var block = start; block < end; block += PER * WORKGROUP) {
+        all = combined(all, reduce_block(block + lane, min(end, block + PER * WORKGROUP)));
+    }
+    parts[lane] = all;
+    for (var width = WORKGROUP / 2u; width > 0u; width /= 2u) {
+        workgroupBarrier();
+        if lane < width { parts[lane] = combined(parts[lane], parts[lane + width]); }
+    }
+}
