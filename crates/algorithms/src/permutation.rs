@@ -47,6 +47,13 @@ impl Moves {
         Ok(Self::of_merged(&merged))
     }
 
+    /// Returns the moves as ones of axes, of which each element finds its own place.
+    pub(crate) fn without_tiles(self) -> Self {
+        let Self::Transpositions { batches, rows, columns } = self else { return self };
+        let counts = [1, 1, 1, batches, columns, rows];
+        Self::Axes(Axes { counts, strides: [0, 0, 0, rows * columns, 1, columns] })
+    }
+
     fn of_merged(merged: &[(usize, usize)]) -> Self {
         match *merged {
             [] | [_] => Self::None,
@@ -112,6 +119,15 @@ mod tests {
         assert_eq!(moves(&[8, 3, 16, 20], &[0, 2, 3, 1]), transpositions(8, 3, 320));
         let (counts, strides) = ([1, 1, 1, 4, 3, 2], [0, 0, 0, 1, 4, 12]);
         assert_eq!(moves(&[2, 3, 4], &[2, 1, 0]), Moves::Axes(Axes { counts, strides }));
+    }
+
+    #[test]
+    fn transpositions_without_tiles_read_the_same_elements() {
+        let Moves::Axes(Axes { counts, strides }) = moves(&[2, 3, 4], &[0, 2, 1]).without_tiles() else {
+            panic!("a transposition has axes");
+        };
+        assert_eq!((counts, strides), ([1, 1, 1, 2, 4, 3], [0, 0, 0, 12, 1, 4]));
+        assert_eq!(moves(&[2, 3], &[0, 1]).without_tiles(), Moves::None);
     }
 
     #[test]

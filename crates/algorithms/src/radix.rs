@@ -3,7 +3,7 @@
 use crate::refusals::check;
 use crate::scan::CountSums;
 use crate::shares::Shares;
-use crate::tuning::tuned;
+use crate::tuning::{size_of_workgroup, tuned};
 use fencepost_core::{CommandQueue, DeviceArray, Grid, Kernel, Result};
 use fencepost_derive::KernelArgs;
 use std::ops::Range;
@@ -12,6 +12,8 @@ use std::ops::Range;
 const BITS: u32 = 4;
 /// Counts the digits.
 const DIGITS: usize = 1 << BITS;
+/// Counts the elements of a tile of `radix_scatter.wgsl`.
+const TILE: f64 = 4096.0;
 /// Limits the elements that one workgroup sorts in a single launch.
 const MOST_IN_ONE: usize = 4096;
 
@@ -163,7 +165,7 @@ impl<'a> Prepared<'a> {
             Some(input) => input,
             None => Columns::empty(queue, 1, Payload::None)?,
         };
-        let kernel = queue.kernel::<SortSmallArgs>()?;
+        let kernel = queue.kernel_with::<SortSmallArgs>(&tuned(queue, &[]))?;
         Ok(Self::Small(Small { kernel, order, in_place, input, out, scratch }))
     }
 
@@ -281,12 +283,14 @@ impl<'a> Passes<'a> {
     #[track_caller]
     fn new(queue: &CommandQueue, order: &'a Order, n: usize, scratch: Columns) -> Result<Self> {
         let shares = Shares::several(n);
+        // A tile of a workgroup of any size has as many elements.
+        let per = [("PER", TILE / size_of_workgroup(queue, 64.0))];
         Ok(Self {
             order,
             shares,
             count: queue.kernel_with::<CountArgs>(&tuned(queue, &[]))?,
             sums: CountSums::new(queue, DIGITS * shares.count)?,
-            scatter: queue.kernel::<ScatterArgs>()?,
+            scatter: queue.kernel_with::<ScatterArgs>(&tuned(queue, &per))?,
             counts: queue.empty([DIGITS * shares.count])?,
             scratch,
         })

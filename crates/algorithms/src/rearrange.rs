@@ -5,6 +5,7 @@ use crate::grid::folded;
 use crate::permutation::{Axes, Moves};
 use crate::reducible::Reducible;
 use crate::refusals::check;
+use crate::tuning::is_driver;
 use fencepost_core::{CommandQueue, DeviceArray, Grid, Result};
 use fencepost_derive::KernelArgs;
 
@@ -216,6 +217,7 @@ impl Rearrange for CommandQueue {
         out: &mut DeviceArray<T, D>,
     ) -> Result<()> {
         let moves = Moves::of(x, axes, out)?;
+        let moves = if is_driver(self) { moves.without_tiles() } else { moves };
         let (x, mut out) = (bits(x)?, bits(out)?);
         match moves {
             Moves::None => self.copy(&x, &mut out),

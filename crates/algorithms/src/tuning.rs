@@ -6,15 +6,35 @@ use fencepost_core::{AdapterKind, CommandQueue};
 const SIZE: &str = "WORKGROUP";
 /// Is the number of invocations of a workgroup on a processor.
 const ON_PROCESSOR: f64 = 16.0;
+/// Is the backend of the CPU recorder. It stands for any device in tests, so its kernels have the sizes of a card.
+const RECORDER: &str = "host";
+/// Is the backend of the CPU.
+const CPU: &str = "native code";
 
 /// Returns overrides of a kernel with barriers, and the size of its workgroups.
 ///
 /// A card hides the time of its memory behind many invocations, so the kernel keeps its own size there. A processor executes a
 /// workgroup in parts of a few invocations, and changes the part at each barrier: with few parts, less time is lost.
 pub(crate) fn tuned<'a>(queue: &CommandQueue, overrides: &[(&'a str, f64)]) -> Vec<(&'a str, f64)> {
-    if queue.info().kind != AdapterKind::Software {
+    if !is_processor(queue) {
         return overrides.to_vec();
     }
     let others = overrides.iter().copied().filter(|(name, _)| *name != SIZE);
     others.chain([(SIZE, ON_PROCESSOR)]).collect()
+}
+
+/// Returns the size of the workgroups of a [`tuned`] kernel, whose own size is `on_card`.
+pub(crate) fn size_of_workgroup(queue: &CommandQueue, on_card: f64) -> f64 {
+    if is_processor(queue) { ON_PROCESSOR } else { on_card }
+}
+
+/// Returns `true` if a software driver executes the kernels of the queue. A barrier takes it longer than a scattered access.
+pub(crate) fn is_driver(queue: &CommandQueue) -> bool {
+    is_processor(queue) && queue.info().backend != CPU
+}
+
+/// Returns `true` if a processor executes the kernels of the queue.
+fn is_processor(queue: &CommandQueue) -> bool {
+    let adapter = queue.info();
+    adapter.kind == AdapterKind::Software && adapter.backend != RECORDER
 }
