@@ -7,6 +7,7 @@ mod elements;
 mod grids;
 mod kernel_folder;
 mod results;
+mod returned;
 pub mod shaders;
 mod workgroups;
 
@@ -21,6 +22,7 @@ pub fn cases() -> Vec<Case> {
         workgroups::cases(),
         grids::cases(),
         results::cases(),
+        returned::cases(),
     ];
     parts.into_iter().flatten().collect()
 }

@@ -49,8 +49,8 @@ pub use crate::runtime::event::{Event, EventOptions, Events};
 pub use fencepost_kernels::Error as KernelError;
 pub use fencepost_kernels::{
     Access, BufferArg, DType, DynArg, Element, FieldType, HostBuffer, HostKernel, Interface, IntoArg,
-    KernelArgs, NamedArg, NamedValue, Number, Param, SameBits, Scalar, ShaderSource, StructType, Value, args,
-    reference,
+    KernelArgs, NamedArg, NamedValue, Number, Param, Returns, SameBits, Scalar, ShaderSource, StructType,
+    Value, args, reference,
 };
 /// Contains the parts of an [`Interface`].
 pub mod interface {

@@ -1,5 +1,6 @@
 //! Reads `#[kernel(...)]`.
 
+use syn::ext::IdentExt;
 use syn::meta::ParseNestedMeta;
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
@@ -27,11 +28,18 @@ pub(crate) struct Alias {
     pub(crate) types: Vec<Type>,
 }
 
+/// Names the value that the kernel returns: its variable in the shader, and its type.
+pub(crate) struct Returned {
+    pub(crate) name: Ident,
+    pub(crate) ty: Type,
+}
+
 /// Holds the whole attribute.
 pub(crate) struct Attribute {
     pub(crate) origin: Origin,
     pub(crate) entry: Option<LitStr>,
     pub(crate) aliases: Vec<Alias>,
+    pub(crate) returned: Option<Returned>,
     /// Holds the name for the compiled kernel's type.
     pub(crate) handle: Option<Ident>,
     pub(crate) krate: Path,
@@ -53,7 +61,8 @@ impl Attribute {
             (None, None) => return Err(Error::new(input.ident.span(), NO_SHADER)),
         };
         let krate = draft.krate.unwrap_or_else(|| syn::parse_quote!(::fencepost));
-        Ok(Self { origin, entry: draft.entry, aliases: draft.aliases, handle: draft.handle, krate })
+        let Draft { entry, aliases, returned, handle, .. } = draft;
+        Ok(Self { origin, entry, aliases, returned, handle, krate })
     }
 }
 
@@ -66,6 +75,7 @@ struct Draft {
     entry: Option<LitStr>,
     handle: Option<Ident>,
     krate: Option<Path>,
+    returned: Option<Returned>,
     aliases: Vec<Alias>,
 }
 
@@ -78,16 +88,35 @@ impl Draft {
             "entry" => once(&mut self.entry, meta),
             "handle" => once(&mut self.handle, meta),
             "crate" => once(&mut self.krate, meta),
+            "returns" => returns(&mut self.returned, meta),
             text if text.starts_with(char::is_uppercase) => {
                 let Types(types) = meta.value()?.parse()?;
                 self.aliases.push(Alias { name: name.clone(), types });
                 Ok(())
             }
             _ => Err(meta.error(
-                "expected `source`, `wgsl`, `entry`, `handle`, `crate`, or an alias such as `T = [f32, u32]`",
+                "expected `source`, `wgsl`, `entry`, `returns`, `handle`, `crate`, or an alias such as `T = [f32, u32]`",
             )),
         }
     }
+}
+
+/// Reads `returns(name: Type)`.
+fn returns(slot: &mut Option<Returned>, meta: &ParseNestedMeta<'_>) -> Result<()> {
+    if slot.is_some() {
+        return Err(Error::new(meta.path.span(), "given twice"));
+    }
+    let named;
+    syn::parenthesized!(named in meta.input);
+    let name = named.call(Ident::parse_any)?;
+    named.parse::<Token![:]>()?;
+    let ty = named.parse()?;
+    if !named.is_empty() {
+        return Err(named
+            .error("a kernel returns one value: a struct with `#[derive(Element)]` holds several numbers"));
+    }
+    *slot = Some(Returned { name, ty });
+    Ok(())
 }
 
 fn once<V: Parse>(slot: &mut Option<V>, meta: &ParseNestedMeta<'_>) -> Result<()> {

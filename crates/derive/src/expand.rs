@@ -15,7 +15,7 @@ use crate::verify::{Verified, verify};
 /// Returns the whole expansion: the implementation, and the errors of the check.
 pub(crate) fn kernel_args(input: &DeriveInput) -> Result<TokenStream> {
     let attribute = Attribute::read(input)?;
-    let fields = fields::read(input)?;
+    let fields = fields::with_returned(input, attribute.returned.as_ref())?;
     require_lists(input, &attribute, &fields)?;
     if let Some(error) = fields::no_arguments(&fields) {
         let others: Vec<_> = fields.into_iter().filter(Field::is_argument).collect();
@@ -117,11 +117,26 @@ fn implementation(
     let source = source(input, attribute, expression);
     let described = fields.iter().map(describe);
     let bound = fields.iter().map(bind);
+    let returned = fields.iter().find(|field| field.pass == Pass::Returned).map(|field| &field.ty);
+    let constant = returned.map(|_| {
+        quote!(
+            const RETURNS: bool = true;
+        )
+    });
+    let returns = returned.map(|ty| {
+        quote! {
+            #[automatically_derived]
+            impl #impl_generics __k::Returns for #owner #type_generics #where_clause {
+                type Value = #ty;
+            }
+        }
+    });
     quote! {
         #(#traits)*
         #[automatically_derived]
         impl #impl_generics __k::KernelArgs for #owner #type_generics #where_clause {
             type Family = #owner #family;
+            #constant
             fn label() -> &'static str {
                 #label
             }
@@ -139,6 +154,7 @@ fn implementation(
                 let _ = __binder;
             }
         }
+        #returns
     }
 }
 
@@ -184,7 +200,7 @@ fn describe(field: &Field) -> TokenStream {
     let (name, dtype) = (&field.name, dtype_expression(field, field.target()));
     let kind = match field.pass {
         Pass::Read => quote!(Read),
-        Pass::ReadWrite => quote!(ReadWrite),
+        Pass::ReadWrite | Pass::Returned => quote!(ReadWrite),
         Pass::Value => quote!(Value),
     };
     quote!(__k::ArgField { name: #name, kind: __k::ArgKind::#kind(#dtype) })
@@ -193,7 +209,7 @@ fn describe(field: &Field) -> TokenStream {
 fn dtype_expression(field: &Field, target: &Type) -> TokenStream {
     let span = field.target().span();
     match field.pass {
-        Pass::Value => quote_spanned!(span=> __k::dtype_of_value::<#target>()),
+        Pass::Value | Pass::Returned => quote_spanned!(span=> __k::dtype_of_value::<#target>()),
         Pass::Read | Pass::ReadWrite => {
             quote_spanned!(span=> __k::dtype_of::<#target>())
         }
@@ -203,6 +219,7 @@ fn dtype_expression(field: &Field, target: &Type) -> TokenStream {
 fn bind(field: &Field) -> TokenStream {
     let (ident, target, span) = (&field.ident, field.target(), field.target().span());
     match field.pass {
+        Pass::Returned => TokenStream::new(),
         Pass::Value => quote_spanned!(span=> __k::bind_value::<__B, #target>(__binder, &self.#ident);),
         Pass::Read | Pass::ReadWrite => {
             quote_spanned!(span=> __k::bind_buffer::<__B, #target>(__binder, &*self.#ident);)
@@ -230,7 +247,7 @@ fn assertion(verified: &Verified, field: &Field) -> Option<TokenStream> {
     };
     let misfit = match field.pass {
         Pass::Value => quote!(value_misfit),
-        Pass::Read | Pass::ReadWrite => quote!(buffer_misfit),
+        Pass::Read | Pass::ReadWrite | Pass::Returned => quote!(buffer_misfit),
     };
     let message = format!("kernel `{}`, argument `{}`: ", verified.entry, field.name);
     Some(quote_spanned! {field.target().span()=>

@@ -1,5 +1,6 @@
 //! Reads the fields of the struct: each is a buffer or a value, of some type.
 
+use crate::attribute::Returned;
 use fencepost_kernels::{ArgKind, DType, Scalar};
 use syn::ext::IdentExt;
 use syn::{Data, DeriveInput, Error, Expr, Fields, GenericArgument, Ident, Lit, PathArguments, Result, Type};
@@ -19,13 +20,15 @@ pub(crate) enum Pass {
     Read,
     ReadWrite,
     Value,
+    /// The kernel returns the value, and the field is not one of the struct.
+    Returned,
 }
 
 impl Pass {
     pub(crate) fn kind(self, dtype: DType) -> ArgKind {
         match self {
             Self::Read => ArgKind::Read(dtype),
-            Self::ReadWrite => ArgKind::ReadWrite(dtype),
+            Self::ReadWrite | Self::Returned => ArgKind::ReadWrite(dtype),
             Self::Value => ArgKind::Value(dtype),
         }
     }
@@ -43,7 +46,7 @@ impl Field {
     /// Returns the element type if the tokens show it: the first type argument of an array, or the value's type.
     pub(crate) fn element(&self) -> Option<&Type> {
         match self.pass {
-            Pass::Value => Some(&self.ty),
+            Pass::Value | Pass::Returned => Some(&self.ty),
             Pass::Read | Pass::ReadWrite => first_type_argument(self.target()),
         }
     }
@@ -90,6 +93,10 @@ pub(crate) fn no_arguments(fields: &[Field]) -> Option<Error> {
     let errors = fields.iter().filter_map(|field| {
         if field.is_array() {
             let ty = spelled(&field.ty);
+            if field.pass == Pass::Returned {
+                let message = format!("a kernel returns one element: `returns({}: f32)`", field.name);
+                return Some(Error::new_spanned(&field.ty, message));
+            }
             let message = format!(
                 "an array is a reference: write `{}: &'a {ty}` if the shader reads it, `{}: &'a mut {ty}` if it writes it",
                 field.name, field.name
@@ -106,8 +113,19 @@ pub(crate) fn no_arguments(fields: &[Field]) -> Option<Error> {
     })
 }
 
-/// Reads the fields of a struct.
-pub(crate) fn read(input: &DeriveInput) -> Result<Vec<Field>> {
+/// Returns the fields of a struct, and behind them the value that its kernel returns.
+pub(crate) fn with_returned(input: &DeriveInput, returned: Option<&Returned>) -> Result<Vec<Field>> {
+    let mut fields = read(input)?;
+    fields.extend(returned.map(|Returned { name, ty }| Field {
+        name: name.unraw().to_string(),
+        ident: name.clone(),
+        ty: ty.clone(),
+        pass: Pass::Returned,
+    }));
+    Ok(fields)
+}
+
+fn read(input: &DeriveInput) -> Result<Vec<Field>> {
     let Data::Struct(data) = &input.data else {
         return Err(Error::new(input.ident.span(), "kernel arguments are a struct"));
     };

@@ -1,7 +1,9 @@
 //! The derived implementation at run time.
 
 use fencepost_derive::KernelArgs;
-use fencepost_kernels::{ArgField, ArgKind, Binder, BufferArg, Element, KernelArgs, Module, check};
+use fencepost_kernels::{
+    ArgField, ArgKind, Binder, BufferArg, DType, Element, KernelArgs, Module, Returns, check,
+};
 
 include!("support/array.rs");
 
@@ -63,6 +65,42 @@ fn a_text_in_the_attribute_uses_files_of_the_package() {
     let source = InlineWithFiles::source().unwrap();
     assert_eq!(source.files().collect::<Vec<_>>(), ["ops/twice.wgsl", "lib/half.wgsl"]);
     assert!(Module::parse(&source).unwrap().text().contains("const HALF = 0.5;"));
+}
+
+#[derive(KernelArgs)]
+#[kernel(
+    wgsl = "alias T = u32;
+            @group(0) @binding(0) var<storage, read_write> first: array<T>;
+            @group(0) @binding(1) var<storage, read> data: array<T>;
+            @compute @workgroup_size(1) fn take_first() { first[0] = data[0]; }",
+    T = [f32, u32],
+    returns(first: T),
+    crate = fencepost_kernels
+)]
+struct TakeFirst<'a, T: Element> {
+    data: &'a DeviceArray<T>,
+}
+
+#[test]
+fn a_returned_value_is_the_last_argument_and_is_not_bound() {
+    let fields = [
+        ArgField { name: "data", kind: ArgKind::Read(f32::DTYPE) },
+        ArgField { name: "first", kind: ArgKind::ReadWrite(f32::DTYPE) },
+    ];
+    assert_eq!(TakeFirst::<f32>::fields(), fields);
+    check(&interface_of::<TakeFirst<'_, f32>>(), &fields).unwrap();
+    let mut seen = Seen::default();
+    TakeFirst { data: &DeviceArray(vec![1_u32; 3]) }.bind(&mut seen);
+    assert_eq!(seen.0, ["3 x u32"]);
+}
+
+#[test]
+fn the_type_of_a_returned_value_may_be_a_type_parameter() {
+    fn dtype<K: Returns>() -> DType {
+        K::Value::DTYPE
+    }
+    assert_eq!([dtype::<TakeFirst<'_, f32>>(), dtype::<TakeFirst<'_, u32>>()], [f32::DTYPE, u32::DTYPE]);
+    const { assert!(TakeFirst::<f32>::RETURNS && !Saxpy::<f32>::RETURNS) };
 }
 
 #[derive(Default)]

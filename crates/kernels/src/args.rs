@@ -92,6 +92,9 @@ pub trait KernelArgs {
     /// Names the same struct with every lifetime `'static`. Two argument structs with one family belong to one kernel.
     type Family: KernelArgs + 'static;
 
+    /// Is `true` if the kernel returns a value: the struct implements [`Returns`].
+    const RETURNS: bool = false;
+
     /// Returns the struct's name, for messages.
     fn label() -> &'static str;
 
@@ -110,6 +113,19 @@ pub trait KernelArgs {
 
     /// Passes every field to `binder`, in the order of their declaration.
     fn bind<B: Binder + ?Sized>(&self, binder: &mut B);
+}
+
+/// Passes the arguments of a kernel that returns a value; `#[kernel(..., returns(total: f32))]` implements it.
+///
+/// The last of the [`fields`](KernelArgs::fields) is the buffer that the kernel writes the value to.
+/// [`bind`](KernelArgs::bind) does not pass that buffer.
+#[diagnostic::on_unimplemented(
+    message = "the kernel of `{Self}` returns no value",
+    note = "`#[kernel(..., returns(total: f32))]` names the variable of the shader that holds the value, and its type"
+)]
+pub trait Returns: KernelArgs {
+    /// Is the type of the value.
+    type Value: Element;
 }
 
 /// Holds the bytes of one parameter and their type.

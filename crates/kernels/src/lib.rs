@@ -40,8 +40,8 @@ mod wording;
 
 pub use agree::{Text, buffer_misfit, value_misfit};
 pub use args::{
-    ArgField, ArgKind, Binder, BufferArg, DynArg, IntoArg, KernelArgs, NamedArg, NamedValue, TypedBuffer,
-    Value,
+    ArgField, ArgKind, Binder, BufferArg, DynArg, IntoArg, KernelArgs, NamedArg, NamedValue, Returns,
+    TypedBuffer, Value,
 };
 pub use check::{ArgumentSlot, Plan, check, check_access, check_argument, check_complete, check_dyn};
 pub use dtype::{DType, FieldType, Scalar, StructType};
@@ -59,7 +59,7 @@ pub use source::{ShaderSource, builtins};
 pub mod __private {
     pub use crate::{
         ArgField, ArgKind, Binder, BufferArg, DType, Dim, DynArg, Element, FieldType, IntoArg, KernelArgs,
-        Layout, Leaf, Param, Result, Scalar, ShaderSource, StructType, Text, TypedBuffer, Value,
+        Layout, Leaf, Param, Result, Returns, Scalar, ShaderSource, StructType, Text, TypedBuffer, Value,
         buffer_misfit, value_misfit,
     };
     pub use std::borrow::Cow;

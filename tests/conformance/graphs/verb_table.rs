@@ -22,9 +22,23 @@ pub struct Objects {
     pub two: DeviceArray<u32>,
     pub mix: Kernel<Mix<'static>>,
     pub mixed: DynKernel,
+    pub returns: Kernel<FirstOf<'static>>,
     pub child: Graph,
     pub up: HostArray<u32, fencepost::Upload>,
     pub outside: Event,
+}
+
+/// Returns the first element of `x`.
+#[derive(KernelArgs)]
+#[kernel(
+    wgsl = "
+        @group(0) @binding(0) var<storage, read> x: array<u32>;
+        @group(0) @binding(1) var<storage, read_write> first: u32;
+        @compute @workgroup_size(1) fn first_of() { first = x[0]; }",
+    returns(first: u32)
+)]
+pub struct FirstOf<'a> {
+    pub x: &'a DeviceArray<u32>,
 }
 
 /// Is what a method does on a captured queue.
@@ -155,6 +169,7 @@ pub fn table() -> Vec<Verb> {
         #[cfg(feature = "ndarray")]
         refused("read_ndarray", |o, q| wait(q.read_ndarray(&o.x))),
         refused("get", |o, q| wait(q.get(&o.x, [0]))),
+        refused("call", |o, q| wait(q.call(&o.returns, Grid::groups([1]), FirstOf { x: &o.x })?)),
         adds("download", |o, q| q.download(&o.x, &mut o.ctx.pinned([N])?)),
         adds("download_region", |o, q| q.download_region(&o.x, region![1..3], &mut o.ctx.pinned([2])?)),
         refused("flush", |_, q| q.flush()),

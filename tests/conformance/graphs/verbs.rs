@@ -3,7 +3,7 @@
 use crate::common::kernels::Mix;
 use crate::common::{Case, Subject, case};
 use crate::graphs::temporaries::has_returned;
-use crate::graphs::verb_table::{Behaviour, Call, N, Objects, Verb, events, table};
+use crate::graphs::verb_table::{Behaviour, Call, FirstOf, N, Objects, Verb, events, table};
 use fencepost::prelude::*;
 use fencepost::{Capture, Error, Kind, Result};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -53,6 +53,15 @@ pub fn mixed(ctx: &Context) -> fencepost::DynKernel {
     ctx.kernel_from(MIXED, "mixed").unwrap()
 }
 
+/// Returns a kernel that only a capture is given, which refuses it.
+fn returns(ctx: &Context) -> fencepost::Kernel<FirstOf<'static>> {
+    if ctx.wgpu().is_none() {
+        let nothing = |_: [u32; 3], _: [u32; 3], _: &[u8], _: &mut [fencepost::HostBuffer<'_>]| ();
+        ctx.host_kernel("first_of", std::sync::Arc::new(nothing)).unwrap();
+    }
+    ctx.kernel::<FirstOf>().unwrap()
+}
+
 fn objects(ctx: Context, other: Context) -> (Objects, CommandQueue) {
     let queue = ctx.queue("main");
     let x = queue.full([N], 7_u32).unwrap();
@@ -61,7 +70,8 @@ fn objects(ctx: Context, other: Context) -> (Objects, CommandQueue) {
     let up = ctx.pinned([N]).unwrap();
     let outside = queue.marker();
     let (mix, mixed) = (ctx.kernel::<Mix>().unwrap(), mixed(&ctx));
-    (Objects { ctx, other, x, two, mix, mixed, child, up, outside }, queue)
+    let returns = returns(&ctx);
+    (Objects { ctx, other, x, two, mix, mixed, returns, child, up, outside }, queue)
 }
 
 /// Names the captured queue on which a verb is called.

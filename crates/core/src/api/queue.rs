@@ -1,6 +1,7 @@
 //! Command queues, on which a program enqueues its commands.
 
 pub(crate) mod array_memory;
+mod call;
 pub(crate) mod encode;
 mod host_reads;
 pub(crate) mod launch;

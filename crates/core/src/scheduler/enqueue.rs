@@ -1,5 +1,6 @@
 //! Enqueues the commands of all verbs. S is the state lock.
 
+use crate::error::site::CommandKind;
 use crate::error::{Kind, Result};
 use crate::memory::block::{Block, HostUse};
 use crate::scheduler::command::{Callback, Command, Op};
@@ -13,7 +14,7 @@ use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::queue_state::PointProgress;
 use crate::scheduler::state::State;
 use crate::scheduler::user_signal::{UserSignal, UserWait};
-use crate::work::step::{Work, Works};
+use crate::work::step::{KindsOfWork, Work, Works};
 use fencepost_profile::WaitCause;
 use fencepost_sync::prim::MutexGuard;
 use fencepost_sync::{Clock, Point, Slot, Stamp};
@@ -77,16 +78,23 @@ impl Engine {
     /// command that is ordered after one of them is ordered after all of them.
     pub(crate) fn enqueue_all_or_none(&self, by: Admission, works: Works) -> Result<()> {
         let mut state = self.lock();
-        state.check_all(by, &works)?;
-        let stamps: SmallVec<[Stamp; 3]> = works.iter().map(|_| state.next_stamp()).collect();
-        if let Some(&last) = stamps.last() {
-            works.iter().for_each(|work| ordering::admit::record(&state, by, last, work));
-        }
-        for (stamp, work) in stamps.into_iter().zip(works) {
-            state.push_stamped(by, stamp, work);
-        }
+        state.push_all_or_none(by, works.into_iter().map(|work| (by.what, work)).collect())?;
         self.notify_lane(state, by.slot);
         Ok(())
+    }
+
+    /// Enqueues works as [`enqueue_all_or_none`](Self::enqueue_all_or_none) does. Returns the end of the last one: no
+    /// command of another thread comes before it.
+    pub(crate) fn enqueue_call(
+        &self,
+        by: Admission,
+        works: KindsOfWork,
+    ) -> Result<(Point, Arc<PointHistory>)> {
+        let mut state = self.lock();
+        state.push_all_or_none(by, works)?;
+        let end = state.marker(by.slot);
+        self.notify_lane(state, by.slot);
+        Ok(end)
     }
 
     /// Enqueues `ops`, which together have the effect of `whole`, with no other command between them. Returns the stamp
@@ -204,6 +212,22 @@ impl Engine {
 }
 
 impl State {
+    /// Enqueues all of the works or, if one is refused, none. A launch without workgroups is checked and not enqueued.
+    fn push_all_or_none(&mut self, by: Admission, mut works: KindsOfWork) -> Result<()> {
+        self.check_each(by, works.iter().map(|(what, work)| (*what, work)))?;
+        works.retain(|(_, work)| !work.is_empty_launch());
+        let stamps: SmallVec<[Stamp; 3]> = works.iter().map(|_| self.next_stamp()).collect();
+        if let Some(&last) = stamps.last() {
+            for (what, work) in &works {
+                ordering::admit::record(self, Admission { what: *what, ..by }, last, work);
+            }
+        }
+        for (stamp, (what, work)) in stamps.into_iter().zip(works) {
+            self.push_stamped(Admission { what, ..by }, stamp, work);
+        }
+        Ok(())
+    }
+
     pub(crate) fn marker(&mut self, slot: Slot) -> (Point, Arc<PointHistory>) {
         let queue = self.queue_mut(slot);
         let past = Arc::new(PointHistory { clock: queue.clock.clone(), stretch: queue.failures.stretch() });
@@ -213,16 +237,25 @@ impl State {
 
     /// Checks works that are enqueued together, and adds the waits that the policy requires.
     pub(crate) fn check_all(&mut self, by: Admission, works: &[Work]) -> Result<()> {
+        self.check_each(by, works.iter().map(|work| (by.what, work)))
+    }
+
+    /// Checks works as [`check_all`](Self::check_all) does, each with its own kind.
+    fn check_each<'a>(
+        &mut self,
+        by: Admission,
+        works: impl Iterator<Item = (CommandKind, &'a Work)> + Clone,
+    ) -> Result<()> {
         self.check(by.slot)?;
         let mut waits: SmallVec<[SmallVec<[Point; 2]>; 3]> = SmallVec::new();
-        for work in works {
+        for (what, work) in works.clone() {
             if self.host_uses > 0 {
                 check_maps(work)?;
             }
-            waits.push(ordering::admit::missing_waits(self, by, work)?);
+            waits.push(ordering::admit::missing_waits(self, Admission { what, ..by }, work)?);
         }
-        for (work, waits) in works.iter().zip(&waits).filter(|(_, waits)| !waits.is_empty()) {
-            self.add_waits(by, work, waits);
+        for ((what, work), waits) in works.zip(&waits).filter(|(_, waits)| !waits.is_empty()) {
+            self.add_waits(Admission { what, ..by }, work, waits);
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! The commands of batches and recorders as plain data.
 
+use crate::error::site::CommandKind;
 use crate::memory::block::Block;
 use crate::memory::heap::Heap;
 use crate::memory::read_slot::ReadSlot;
@@ -60,6 +61,9 @@ pub(crate) enum Work {
 /// Holds the commands of one call.
 pub(crate) type Works = SmallVec<[Work; 3]>;
 
+/// Holds the commands of one call, each with its kind.
+pub(crate) type KindsOfWork = SmallVec<[(CommandKind, Work); 3]>;
+
 /// Returns `true` if the span is in pinned memory, which the program may read or refill when the copy is complete.
 fn is_pinned(span: &Span) -> bool {
     matches!(span.block.heap, Heap::Download | Heap::Upload)
@@ -76,6 +80,11 @@ impl Work {
             Work::Region(copy) => is_pinned(&copy.src) || is_pinned(&copy.dst),
             _ => false,
         }
+    }
+
+    /// Returns `true` for a launch without workgroups.
+    pub(crate) fn is_empty_launch(&self) -> bool {
+        matches!(self, Work::Launch(launch) if launch.is_empty())
     }
 
     /// Returns all accesses of this command. A binding that the entry point does not use is no access.

@@ -53,6 +53,7 @@ impl CommandQueue {
         grid: Grid<'_>,
         args: impl KernelArgs<Family: SameKernel<F>>,
     ) -> Result<()> {
+        const { assert!(!F::RETURNS, "`call` launches a kernel that returns a value, `launch` does not") };
         same_context(self.owner(), &kernel.owner, || format!("kernel `{}`", kernel.inner.name))?;
         let mut gather = LaunchArguments::new(self, &kernel.inner, &kernel.plan);
         args.bind(&mut gather);
@@ -192,7 +193,7 @@ impl CommandQueue {
 }
 
 /// Binds the arguments of a launch to the slots of the kernel's plan, and checks each argument.
-struct LaunchArguments<'a> {
+pub(crate) struct LaunchArguments<'a> {
     queue: &'a CommandQueue,
     caps: &'a Caps,
     /// Lists the slots of the plan that have no argument yet.
@@ -206,7 +207,7 @@ struct LaunchArguments<'a> {
 
 impl<'a> LaunchArguments<'a> {
     #[inline]
-    fn new(queue: &'a CommandQueue, kernel: &Arc<KernelInner>, plan: &'a Plan) -> Self {
+    pub(crate) fn new(queue: &'a CommandQueue, kernel: &Arc<KernelInner>, plan: &'a Plan) -> Self {
         let launch = queue.owner().engine().launches.launch(kernel, plan.params_size());
         let (caps, slots) = (queue.owner().device().caps(), plan.slots().iter());
         Self { queue, caps, slots, launch, nothing: Vec::new(), error: None }
@@ -229,6 +230,12 @@ impl<'a> LaunchArguments<'a> {
         let bound = bound(kernel, at, array, self.caps)?;
         self.launch.bindings.push(bound);
         Ok(())
+    }
+
+    /// Returns the launch, after the checks of [`complete`](Self::complete).
+    pub(crate) fn launch(mut self, grid: &Grid<'_>, at: &'static Location<'static>) -> Result<Work> {
+        self.complete(grid, at)?;
+        Ok(Work::Launch(self.launch))
     }
 
     /// Checks that all arguments are bound, and sets the number of workgroups.

@@ -1,0 +1,250 @@
+//! K05: a kernel returns a value, and the wait for the value is a wait for that launch.
+
+use super::shaders::{self, set_word, word, words};
+use crate::common::early_results::{self, Look, N, RUNS, Short, VALUE};
+use crate::common::{Case, Subject, case};
+use fencepost::prelude::*;
+use fencepost::{Activity, HostBuffer, Policy};
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("k05_a_call_returns_the_value_of_its_launch", values),
+        case("k05_a_value_may_be_a_vector_of_floats", vectors),
+        case("k05_the_value_is_0_before_the_launch_and_with_an_empty_grid", zeros),
+        case("k05_each_call_has_its_own_value", own_values),
+        case("k05_calls_of_several_threads_on_one_queue_have_their_own_values", threads),
+        case("k05_a_call_comes_after_the_work_that_the_policy_orders_before_it", ordered),
+        case("k05_a_call_is_a_fill_a_launch_and_a_read_in_the_profile", profiled),
+        case("k05_a_refused_call_enqueues_nothing", refused).host_side(),
+        case("k05_a_value_is_there_while_a_later_kernel_of_its_queue_runs", early).vulkan_only(RUNS),
+        case("k05_a_value_is_there_before_a_later_launch_of_its_queue_ends", held).cpu_only(HOST),
+        case("k05_a_value_is_there_before_a_later_launch_on_the_cpu_ends", held).native_only(HOST),
+        case("k05_the_error_of_the_launch_is_the_error_of_the_value", failed).cpu_only(HOST),
+        case("k05_the_error_of_the_launch_on_the_cpu_is_the_error_of_the_value", failed).native_only(HOST),
+    ]
+}
+
+const HOST: &str = "a function of the host holds the kernel, or fails in it";
+
+/// Adds up the elements of `x`.
+#[derive(KernelArgs)]
+#[kernel(
+    wgsl = "
+        @group(0) @binding(0) var<storage, read> x: array<u32>;
+        @group(0) @binding(1) var<storage, read_write> total: atomic<u32>;
+        @compute @workgroup_size(64)
+        fn add_up(@builtin(global_invocation_id) id: vec3<u32>) {
+            if id.x < arrayLength(&x) { atomicAdd(&total, x[id.x]); }
+        }",
+    returns(total: u32)
+)]
+struct AddUp<'a> {
+    x: &'a DeviceArray<u32>,
+}
+
+/// Returns the first four numbers of `x` times `factor`.
+#[derive(KernelArgs)]
+#[kernel(
+    wgsl = "
+        struct Params { factor: f32 }
+        @group(0) @binding(0) var<uniform> params: Params;
+        @group(0) @binding(1) var<storage, read_write> scaled: array<vec4<f32>>;
+        @group(0) @binding(2) var<storage, read> x: array<f32>;
+        @compute @workgroup_size(1)
+        fn scale_four() { scaled[0] = params.factor * vec4(x[0], x[1], x[2], x[3]); }",
+    returns(scaled: [f32; 4])
+)]
+struct ScaleFour<'a> {
+    factor: f32,
+    x: &'a DeviceArray<f32>,
+}
+
+fn add_up(s: &Subject, ctx: &Context) -> Kernel<AddUp<'static>> {
+    if s.is_cpu() {
+        let host: shaders::Host = |_, _, _, buffers| {
+            let [x, total] = buffers else { panic!("bug: two buffers") };
+            let sum = (0..words(x)).fold(word(total, 0), |sum, at| sum.wrapping_add(word(x, at)));
+            set_word(total, 0, sum);
+        };
+        ctx.host_kernel("add_up", Arc::new(host)).unwrap();
+    }
+    ctx.kernel::<AddUp>().unwrap()
+}
+
+/// Returns the sum of an array on a queue.
+fn sum(queue: &CommandQueue, kernel: &Kernel<AddUp<'static>>, x: &DeviceArray<u32>) -> Pending<u32> {
+    queue.call(kernel, Grid::threads([x.len()]), AddUp { x }).unwrap()
+}
+
+fn values(s: &Subject) {
+    let ctx = s.ctx();
+    let (queue, kernel) = (ctx.queue("q"), add_up(s, &ctx));
+    for n in [1_u32, 64, 1000] {
+        let x = ctx.array(&(0..n).collect::<Vec<_>>()).unwrap();
+        let total: u32 = queue.call(&kernel, Grid::threads([n]), AddUp { x: &x }).unwrap().wait().unwrap();
+        assert_eq!(total, n * (n - 1) / 2, "{n} elements");
+        assert_eq!(pollster::block_on(sum(&queue, &kernel, &x)).unwrap(), total);
+    }
+}
+
+fn vectors(s: &Subject) {
+    let ctx = s.ctx();
+    if s.is_cpu() {
+        let host: shaders::Host = |_, _, params, buffers| {
+            let factor: f32 = bytemuck::pod_read_unaligned(&params[..4]);
+            let [scaled, x] = buffers else { panic!("bug: two buffers") };
+            for at in 0..4 {
+                set_word(scaled, at, (factor * f32::from_bits(word(x, at))).to_bits());
+            }
+        };
+        ctx.host_kernel("scale_four", Arc::new(host)).unwrap();
+    }
+    let (queue, kernel) = (ctx.queue("q"), ctx.kernel::<ScaleFour>().unwrap());
+    let x = ctx.array(&[1.0, -2.0, 0.5, 4.0]).unwrap();
+    let scaled = queue.call(&kernel, Grid::groups([1]), ScaleFour { factor: 2.0, x: &x }).unwrap();
+    assert_eq!(scaled.wait().unwrap(), [2.0, -4.0, 1.0, 8.0]);
+}
+
+fn zeros(s: &Subject) {
+    let ctx = s.ctx();
+    let (queue, kernel) = (ctx.queue("q"), add_up(s, &ctx));
+    let x = ctx.array(&[3_u32; 100]).unwrap();
+    // Dropped arrays give the pool memory with other bytes.
+    let used: Vec<_> = (0..4).map(|_| queue.full([1], u32::MAX).unwrap()).collect();
+    drop(used);
+    for _ in 0..5 {
+        assert_eq!(sum(&queue, &kernel, &x).wait().unwrap(), 300);
+        let nothing = queue.call(&kernel, Grid::threads([0]), AddUp { x: &x }).unwrap();
+        assert_eq!(nothing.wait().unwrap(), 0, "an empty grid after a sum");
+    }
+}
+
+fn own_values(s: &Subject) {
+    let ctx = s.ctx();
+    let (queue, kernel) = (ctx.queue("q"), add_up(s, &ctx));
+    let mut x = ctx.zeros::<u32, 1>([10]).unwrap();
+    let sums: Vec<_> = (0..20_u32)
+        .map(|round| {
+            queue.fill(&mut x, round).unwrap();
+            sum(&queue, &kernel, &x)
+        })
+        .collect();
+    queue.fill(&mut x, u32::MAX).unwrap();
+    for (round, sum) in (0..20_u32).zip(sums).rev() {
+        assert_eq!(sum.wait().unwrap(), 10 * round, "the wait for the last value comes first");
+    }
+}
+
+fn threads(s: &Subject) {
+    let ctx = s.ctx();
+    let (queue, kernel) = (ctx.queue("q"), add_up(s, &ctx));
+    std::thread::scope(|scope| {
+        for thread in 0..4_u32 {
+            let (queue, kernel, x) = (&queue, &kernel, ctx.array(&[thread + 1; 100]).unwrap());
+            scope.spawn(move || {
+                for _ in 0..10 {
+                    assert_eq!(sum(queue, kernel, &x).wait().unwrap(), 100 * (thread + 1));
+                }
+            });
+        }
+    });
+}
+
+fn ordered(s: &Subject) {
+    for policy in [Policy::Ordered, Policy::Checked] {
+        let ctx = s.ctx_with(policy);
+        let (writer, caller, kernel) = (ctx.queue("writer"), ctx.queue("caller"), add_up(s, &ctx));
+        let mut x = ctx.zeros::<u32, 1>([64]).unwrap();
+        writer.fill(&mut x, 5).unwrap();
+        if policy == Policy::Checked {
+            let error = caller.call(&kernel, Grid::threads([64]), AddUp { x: &x }).map(drop).unwrap_err();
+            let Kind::Hazard { later, .. } = error.kind() else { panic!("{error}") };
+            assert!(later.command.contains("add_up") && later.location.file() == file!(), "{error}");
+            caller.wait_for_queue(&writer).unwrap();
+        }
+        assert_eq!(sum(&caller, &kernel, &x).wait().unwrap(), 320, "{policy:?}");
+    }
+}
+
+fn profiled(s: &Subject) {
+    let ctx = s.ctx();
+    let (queue, kernel) = (ctx.queue("q"), add_up(s, &ctx));
+    let x = ctx.array(&[1_u32; 64]).unwrap();
+    ctx.synchronize().wait().unwrap();
+    let profiler = ctx.profile();
+    assert_eq!(sum(&queue, &kernel, &x).wait().unwrap(), 64);
+    let profile = profiler.finish().wait().unwrap();
+    let rows: Vec<_> = profile.rows.iter().map(|row| (row.activity, row.name.to_string())).collect();
+    let bytes = || "4 bytes".to_string();
+    let expected =
+        [(Activity::Fill, bytes()), (Activity::Launch, "add_up".into()), (Activity::Read, bytes())];
+    assert_eq!(rows, expected);
+}
+
+fn refused(s: &Subject) {
+    let ctx = s.ctx();
+    let (queue, kernel) = (ctx.queue("q"), add_up(s, &ctx));
+    let x = ctx.array(&[1_u32; 64]).unwrap();
+    let foreign = s.ctx().array(&[1_u32; 64]).unwrap();
+    ctx.synchronize().wait().unwrap();
+    let profiler = ctx.profile();
+    let call =
+        |grid: Grid<'_>, x: &DeviceArray<u32>| queue.call(&kernel, grid, AddUp { x }).map(drop).unwrap_err();
+    assert!(matches!(call(Grid::threads([64]), &foreign).kind(), Kind::ForeignContext { .. }));
+    assert!(matches!(call(Grid::threads([-1]), &x).kind(), Kind::GridNegative { .. }));
+    assert!(matches!(call(Grid::groups([1 << 30]), &x).kind(), Kind::GridTooLarge { .. }));
+    let map = x.map_write().wait().unwrap();
+    assert!(matches!(call(Grid::threads([64]), &x).kind(), Kind::Mapped { .. }));
+    drop(map);
+    let profile = profiler.finish().wait().unwrap();
+    let enqueued: Vec<_> = profile.rows.iter().filter(|row| &*row.queue == queue.label()).collect();
+    assert!(enqueued.is_empty(), "{enqueued:?}");
+}
+
+fn early(s: &Subject) {
+    early_results::on_its_queue(s, &[("the value of a kernel", value)]);
+}
+
+fn value<'a>(at: &Short<'a>) -> Look<'a> {
+    let sum = sum(at.queue, &add_up(at.subject, at.ctx), &at.x);
+    Box::new(move || assert_eq!(sum.wait().unwrap(), N as u32 * VALUE))
+}
+
+/// A kernel of a later launch ends only after the program has the value.
+fn held(s: &Subject) {
+    let ctx = s.ctx();
+    let (queue, kernel) = (ctx.queue("q"), add_up(s, &ctx));
+    let (release, released) = channel::<()>();
+    let released = std::sync::Mutex::new(released);
+    let waits = move |_: [u32; 3], _: [u32; 3], _: &[u8], _: &mut [HostBuffer<'_>]| {
+        released.lock().unwrap().recv().unwrap();
+    };
+    ctx.host_kernel("waits", Arc::new(waits)).unwrap();
+    let text = "@group(0) @binding(0) var<storage, read_write> y: array<u32>;
+        @compute @workgroup_size(1) fn waits() { y[0] = 1u; }";
+    let waits = ctx.kernel_from(text, "waits").unwrap();
+    let (x, mut y) = (ctx.array(&[2_u32; 8]).unwrap(), ctx.zeros::<u32, 1>([1]).unwrap());
+    let value = sum(&queue, &kernel, &x);
+    queue.launch_dyn(&waits, Grid::groups([1]), args![y = &mut y]).unwrap();
+    queue.flush().unwrap();
+    assert_eq!(value.wait().unwrap(), 16);
+    release.send(()).unwrap();
+    queue.finish().wait().unwrap();
+}
+
+fn failed(s: &Subject) {
+    let ctx = s.ctx();
+    let fails = |_: [u32; 3], _: [u32; 3], _: &[u8], _: &mut [HostBuffer<'_>]| {
+        std::panic::resume_unwind(Box::new("on purpose"));
+    };
+    ctx.host_kernel("add_up", Arc::new(fails)).unwrap();
+    let (queue, kernel) = (ctx.queue("q"), ctx.kernel::<AddUp>().unwrap());
+    let x = ctx.array(&[1_u32; 8]).unwrap();
+    let value = queue.call(&kernel, Grid::threads([8]), AddUp { x: &x }).expect("it is enqueued");
+    let error = value.wait().unwrap_err();
+    assert!(matches!(error.kind(), Kind::LaunchFailed { kernel, .. } if kernel == "add_up"), "{error}");
+    assert!(queue.call(&kernel, Grid::threads([8]), AddUp { x: &x }).is_err(), "the error stays");
+    queue.take_error().expect("the error of the queue");
+}
