@@ -8,7 +8,9 @@ mod grids;
 mod kernel_folder;
 mod results;
 mod returned;
+mod several;
 pub mod shaders;
+mod threads;
 mod workgroups;
 
 use crate::common::{Case, host_side};
@@ -23,6 +25,8 @@ pub fn cases() -> Vec<Case> {
         grids::cases(),
         results::cases(),
         returned::cases(),
+        several::cases(),
+        threads::cases(),
     ];
     parts.into_iter().flatten().collect()
 }

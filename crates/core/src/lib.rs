@@ -48,9 +48,9 @@ pub use crate::runtime::event::{Event, EventOptions, Events};
 /// Describes the cause of a [`Kind::Kernel`].
 pub use fencepost_kernels::Error as KernelError;
 pub use fencepost_kernels::{
-    Access, BufferArg, DType, DynArg, Element, FieldType, HostBuffer, HostKernel, Interface, IntoArg,
-    KernelArgs, NamedArg, NamedValue, Number, Param, Returns, SameBits, Scalar, ShaderSource, StructType,
-    Value, args, reference,
+    Access, BufferArg, DType, DynArg, Element, EntryPoints, FieldType, HostBuffer, HostKernel, Interface,
+    IntoArg, KernelArgs, NamedArg, NamedValue, Number, Param, Returns, SameBits, Scalar, ShaderSource,
+    StructType, Value, args, reference,
 };
 /// Contains the parts of an [`Interface`].
 pub mod interface {

@@ -28,6 +28,15 @@ pub(crate) struct Alias {
     pub(crate) types: Vec<Type>,
 }
 
+/// Names the entry points that a launch runs.
+pub(crate) enum Entries {
+    /// The shader has only one entry point, or one with the name of its file.
+    Default,
+    One(LitStr),
+    /// One launch runs them in this order. There are two at least.
+    Several(Vec<LitStr>),
+}
+
 /// Names the value that the kernel returns: its variable in the shader, and its type.
 pub(crate) struct Returned {
     pub(crate) name: Ident,
@@ -37,7 +46,7 @@ pub(crate) struct Returned {
 /// Holds the whole attribute.
 pub(crate) struct Attribute {
     pub(crate) origin: Origin,
-    pub(crate) entry: Option<LitStr>,
+    pub(crate) entries: Entries,
     pub(crate) aliases: Vec<Alias>,
     pub(crate) returned: Option<Returned>,
     /// Holds the name for the compiled kernel's type.
@@ -61,8 +70,16 @@ impl Attribute {
             (None, None) => return Err(Error::new(input.ident.span(), NO_SHADER)),
         };
         let krate = draft.krate.unwrap_or_else(|| syn::parse_quote!(::fencepost));
-        let Draft { entry, aliases, returned, handle, .. } = draft;
-        Ok(Self { origin, entry, aliases, returned, handle, krate })
+        let Draft { aliases, returned, handle, .. } = draft;
+        let entries = match (draft.entry, draft.entries) {
+            (None, None) => Entries::Default,
+            (Some(entry), None) => Entries::One(entry),
+            (None, Some(entries)) => Entries::Several(entries),
+            (Some(entry), Some(_)) => {
+                return Err(Error::new(entry.span(), "give `entry` or `entries`, not both"));
+            }
+        };
+        Ok(Self { origin, entries, aliases, returned, handle, krate })
     }
 }
 
@@ -73,6 +90,7 @@ struct Draft {
     source: Option<LitStr>,
     wgsl: Option<LitStr>,
     entry: Option<LitStr>,
+    entries: Option<Vec<LitStr>>,
     handle: Option<Ident>,
     krate: Option<Path>,
     returned: Option<Returned>,
@@ -86,6 +104,7 @@ impl Draft {
             "source" => once(&mut self.source, meta),
             "wgsl" => once(&mut self.wgsl, meta),
             "entry" => once(&mut self.entry, meta),
+            "entries" => entries(&mut self.entries, meta),
             "handle" => once(&mut self.handle, meta),
             "crate" => once(&mut self.krate, meta),
             "returns" => returns(&mut self.returned, meta),
@@ -95,17 +114,31 @@ impl Draft {
                 Ok(())
             }
             _ => Err(meta.error(
-                "expected `source`, `wgsl`, `entry`, `returns`, `handle`, `crate`, or an alias such as `T = [f32, u32]`",
+                "expected `source`, `wgsl`, `entry`, `entries`, `returns`, `handle`, `crate`, or an alias such as `T = [f32, u32]`",
             )),
         }
     }
 }
 
+/// Reads `entries("first", "second")`.
+fn entries(slot: &mut Option<Vec<LitStr>>, meta: &ParseNestedMeta<'_>) -> Result<()> {
+    refuse_second(slot, meta)?;
+    let list;
+    syn::parenthesized!(list in meta.input);
+    let names: Vec<LitStr> = Punctuated::<_, Token![,]>::parse_terminated(&list)?.into_iter().collect();
+    if names.len() < 2 {
+        return Err(Error::new(
+            meta.path.span(),
+            "list two entry points at least; `entry = \"name\"` selects one",
+        ));
+    }
+    *slot = Some(names);
+    Ok(())
+}
+
 /// Reads `returns(name: Type)`.
 fn returns(slot: &mut Option<Returned>, meta: &ParseNestedMeta<'_>) -> Result<()> {
-    if slot.is_some() {
-        return Err(Error::new(meta.path.span(), "given twice"));
-    }
+    refuse_second(slot, meta)?;
     let named;
     syn::parenthesized!(named in meta.input);
     let name = named.call(Ident::parse_any)?;
@@ -119,10 +152,12 @@ fn returns(slot: &mut Option<Returned>, meta: &ParseNestedMeta<'_>) -> Result<()
     Ok(())
 }
 
+fn refuse_second<V>(slot: &Option<V>, meta: &ParseNestedMeta<'_>) -> Result<()> {
+    if slot.is_some() { Err(Error::new(meta.path.span(), "given twice")) } else { Ok(()) }
+}
+
 fn once<V: Parse>(slot: &mut Option<V>, meta: &ParseNestedMeta<'_>) -> Result<()> {
-    if slot.is_some() {
-        return Err(Error::new(meta.path.span(), "given twice"));
-    }
+    refuse_second(slot, meta)?;
     *slot = Some(meta.value()?.parse()?);
     Ok(())
 }

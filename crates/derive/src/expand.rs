@@ -7,7 +7,7 @@ use syn::spanned::Spanned;
 use syn::visit_mut::VisitMut;
 use syn::{DeriveInput, Error, GenericParam, Generics, Lifetime, Result, Type};
 
-use crate::attribute::{Alias, Attribute};
+use crate::attribute::{Alias, Attribute, Entries};
 use crate::fields::{self, Field, Pass};
 use crate::locate::locate;
 use crate::verify::{Verified, verify};
@@ -29,7 +29,7 @@ pub(crate) fn kernel_args(input: &DeriveInput) -> Result<TokenStream> {
         Ok(verified) => verified,
         Err(error) => return Ok(broken(input, &attribute, &fields, &error)),
     };
-    let implementation = implementation(input, &attribute, &located.expression, &verified.entry, &fields);
+    let implementation = implementation(input, &attribute, &located.expression, &verified.entries, &fields);
     let errors = verified.errors.as_ref().map(Error::to_compile_error);
     let assertions = errors.is_none().then(|| assertions(input, &verified, &fields));
     Ok(whole(input, &attribute, &quote!(#implementation #assertions), errors.as_ref()))
@@ -38,8 +38,16 @@ pub(crate) fn kernel_args(input: &DeriveInput) -> Result<TokenStream> {
 // Returns the error together with an implementation: without one, every use of the struct would be another error.
 fn broken(input: &DeriveInput, attribute: &Attribute, fields: &[Field], error: &Error) -> TokenStream {
     let source = quote!((|| -> __k::Result<__k::ShaderSource> { ::core::unreachable!() })());
-    let implementation = implementation(input, attribute, &source, "", fields);
+    let implementation = implementation(input, attribute, &source, &named(attribute), fields);
     whole(input, attribute, &implementation, Some(&error.to_compile_error()))
+}
+
+// Returns the entry points that the attribute names, for an implementation that is never run.
+fn named(attribute: &Attribute) -> Vec<String> {
+    match &attribute.entries {
+        Entries::Several(entries) => entries.iter().map(syn::LitStr::value).collect(),
+        Entries::Default | Entries::One(_) => vec![String::new()],
+    }
 }
 
 fn whole(
@@ -104,9 +112,10 @@ fn implementation(
     input: &DeriveInput,
     attribute: &Attribute,
     expression: &TokenStream,
-    entry: &str,
+    entries: &[String],
     fields: &[Field],
 ) -> TokenStream {
+    let (entry, next) = (&entries[0], &entries[1..]);
     let owner = &input.ident;
     let label = owner.to_string();
     let generic: Vec<_> = attribute.aliases.iter().filter(|alias| is_generic(input, alias)).collect();
@@ -118,17 +127,16 @@ fn implementation(
     let described = fields.iter().map(describe);
     let bound = fields.iter().map(bind);
     let returned = fields.iter().find(|field| field.pass == Pass::Returned).map(|field| &field.ty);
-    let constant = returned.map(|_| {
+    let returns = returned.map(|_| {
         quote!(
             const RETURNS: bool = true;
         )
     });
-    let returns = returned.map(|ty| {
+    let next = (!next.is_empty()).then(|| quote!(const NEXT: &'static [&'static str] = &[#(#next),*];));
+    let others = special_traits(entries.len(), returned).into_iter().map(|(name, items)| {
         quote! {
             #[automatically_derived]
-            impl #impl_generics __k::Returns for #owner #type_generics #where_clause {
-                type Value = #ty;
-            }
+            impl #impl_generics __k::#name for #owner #type_generics #where_clause { #items }
         }
     });
     quote! {
@@ -136,7 +144,8 @@ fn implementation(
         #[automatically_derived]
         impl #impl_generics __k::KernelArgs for #owner #type_generics #where_clause {
             type Family = #owner #family;
-            #constant
+            #returns
+            #next
             fn label() -> &'static str {
                 #label
             }
@@ -154,8 +163,16 @@ fn implementation(
                 let _ = __binder;
             }
         }
-        #returns
+        #(#others)*
     }
+}
+
+// Returns the items of the traits that only some kernels have: those with a value, and those with several entry points.
+fn special_traits(entries: usize, returned: Option<&Type>) -> Vec<(syn::Ident, TokenStream)> {
+    let returns = returned.map(|ty| (format_ident!("Returns"), quote!(type Value = #ty;)));
+    let several =
+        (entries > 1).then(|| (format_ident!("EntryPoints"), quote!(type Each<__X> = [__X; #entries];)));
+    returns.into_iter().chain(several).collect()
 }
 
 fn source(input: &DeriveInput, attribute: &Attribute, expression: &TokenStream) -> TokenStream {
@@ -241,7 +258,8 @@ fn assertion(verified: &Verified, field: &Field) -> Option<TokenStream> {
     let mut target = field.target().clone();
     Static.visit_type_mut(&mut target);
     let found = dtype_expression(field, &target);
-    let declared = match verified.interface.layout_of(&field.name) {
+    let (entry, layout) = verified.layout_of(&field.name);
+    let declared = match layout {
         Some(layout) => layout_expression(layout),
         None => quote!(::core::option::Option::None),
     };
@@ -249,7 +267,7 @@ fn assertion(verified: &Verified, field: &Field) -> Option<TokenStream> {
         Pass::Value => quote!(value_misfit),
         Pass::Read | Pass::ReadWrite | Pass::Returned => quote!(buffer_misfit),
     };
-    let message = format!("kernel `{}`, argument `{}`: ", verified.entry, field.name);
+    let message = format!("kernel `{entry}`, argument `{}`: ", field.name);
     Some(quote_spanned! {field.target().span()=>
         const _: () = {
             const LAYOUT: ::core::option::Option<&__k::Layout<'static>> = #declared;

@@ -49,6 +49,8 @@ use proc_macro::TokenStream;
 /// | `entry = "name"` | the entry point; by default the one with the name of the file, or the only one of the shader |
 /// | `T = [f32, u32]` | the types for `alias T` of a struct that is generic in `T`; each is checked |
 /// | `T = u32` | the type for `alias T` of a struct that is not generic in `T` |
+/// | `entries("a", "b")` | several entry points, which `CommandQueue::launch_all` runs in this order; each takes the
+/// fields that it declares |
 /// | `returns(total: f32)` | the kernel returns a value: the shader's variable `total`, which is no field of the struct;
 /// `CommandQueue::call` launches the kernel |
 /// | `handle = Name` | a name for the compiled kernel's type, which has no lifetime, so that a struct can store the

@@ -1,20 +1,22 @@
 //! The check at compile time: it makes the same comparison as a launch from a string, on the struct's tokens.
 
 use fencepost_kernels::{
-    DType, Interface, Module, ShaderSource, StructType, check_access, check_argument, check_complete,
+    DType, Interface, Layout, Module, ShaderSource, StructType, check_access, check_argument, check_complete,
+    check_declared,
 };
 use quote::ToTokens;
-use syn::{Error, Ident, Result, Type};
+use syn::{Error, Ident, LitStr, Result, Type};
 
-use crate::attribute::{Alias, Attribute};
+use crate::attribute::{Alias, Attribute, Entries};
 use crate::fields::{self, Field};
 use crate::locate::Located;
 
 /// Holds the result of the check.
 pub(crate) struct Verified {
-    pub(crate) entry: String,
-    /// Holds the first interface; the others differ only in their aliased types.
-    pub(crate) interface: Interface,
+    /// Lists the entry points in their order.
+    pub(crate) entries: Vec<String>,
+    /// Holds the interface of each entry point, with the first type of each alias.
+    pub(crate) interfaces: Vec<Interface>,
     /// Combines all errors of the fields.
     pub(crate) errors: Option<Error>,
 }
@@ -30,10 +32,10 @@ pub(crate) fn verify(
     for choice in choices(&attribute.aliases)? {
         let module = Module::parse(&choice.apply(&located.source, attribute)?)
             .map_err(|error| at_shader(attribute, &error))?;
-        let entry = entry(attribute, located, &module)?;
-        let interface = interface(attribute, &module, &entry)?;
-        let errors = compare(owner, &choice, &interface, fields);
-        let first = verified.get_or_insert(Verified { entry, interface, errors: None });
+        let entries = entries(attribute, located, &module)?;
+        let interfaces = interfaces(attribute, &module, &entries)?;
+        let errors = compare(owner, &choice, &interfaces, fields);
+        let first = verified.get_or_insert(Verified { entries, interfaces, errors: None });
         first.errors = first.errors.take().or(errors);
     }
     verified.ok_or_else(|| Error::new(owner.span(), "bug: no combination of types to check"))
@@ -91,14 +93,27 @@ impl Choice<'_> {
     }
 }
 
-fn entry(attribute: &Attribute, located: &Located, module: &Module) -> Result<String> {
-    if let Some(entry) = &attribute.entry {
-        return Ok(entry.value());
+impl Verified {
+    /// Returns the layout of the argument of that name, and the entry point that declares the argument.
+    pub(crate) fn layout_of(&self, name: &str) -> (&str, Option<&Layout<'static>>) {
+        let declares = |interface: &&Interface| interface.argument_names().any(|known| known == name);
+        match self.interfaces.iter().find(declares) {
+            Some(interface) => (&interface.entry, interface.layout_of(name)),
+            None => (&self.entries[0], None),
+        }
+    }
+}
+
+fn entries(attribute: &Attribute, located: &Located, module: &Module) -> Result<Vec<String>> {
+    match &attribute.entries {
+        Entries::One(entry) => return Ok(vec![entry.value()]),
+        Entries::Several(entries) => return Ok(entries.iter().map(LitStr::value).collect()),
+        Entries::Default => {}
     }
     let entries: Vec<_> = module.entries().collect();
     let stem = located.stem.as_deref().filter(|stem| entries.contains(stem));
     match (stem, &entries[..]) {
-        (Some(entry), _) | (None, &[entry]) => Ok(entry.to_string()),
+        (Some(entry), _) | (None, &[entry]) => Ok(vec![entry.to_string()]),
         (None, []) => Err(Error::new(
             attribute.origin.literal().span(),
             "the shader has no compute entry point: mark a function with `@compute @workgroup_size(64)`",
@@ -111,12 +126,26 @@ fn entry(attribute: &Attribute, located: &Located, module: &Module) -> Result<St
     }
 }
 
+fn interfaces(attribute: &Attribute, module: &Module, entries: &[String]) -> Result<Vec<Interface>> {
+    let literal = |at: usize| match &attribute.entries {
+        Entries::Default => None,
+        Entries::One(entry) => Some(entry),
+        Entries::Several(entries) => entries.get(at),
+    };
+    entries.iter().enumerate().map(|(at, entry)| interface(attribute, module, entry, literal(at))).collect()
+}
+
 // Overrides without a default get their value when the kernel is made; the check uses 1 for each.
-fn interface(attribute: &Attribute, module: &Module, entry: &str) -> Result<Interface> {
+fn interface(
+    attribute: &Attribute,
+    module: &Module,
+    entry: &str,
+    literal: Option<&LitStr>,
+) -> Result<Interface> {
     let open: Vec<_> =
         module.overrides().into_iter().filter(|o| o.default.is_none()).map(|o| o.name).collect();
     let values: Vec<_> = open.iter().map(|name| (name.as_str(), 1.0)).collect();
-    module.interface(entry, &values).map_err(|error| match (&attribute.entry, &error) {
+    module.interface(entry, &values).map_err(|error| match (literal, &error) {
         (Some(literal), fencepost_kernels::Error::UnknownEntry { .. }) => Error::new(literal.span(), error),
         _ => at_shader(attribute, &error),
     })
@@ -126,26 +155,36 @@ fn at_shader(attribute: &Attribute, error: &fencepost_kernels::Error) -> Error {
     Error::new(attribute.origin.literal().span(), error)
 }
 
-fn compare(owner: &Ident, choice: &Choice<'_>, interface: &Interface, fields: &[Field]) -> Option<Error> {
+fn compare(owner: &Ident, choice: &Choice<'_>, interfaces: &[Interface], fields: &[Field]) -> Option<Error> {
     let mut errors: Option<Error> = None;
     let mut add = |error: Error| match &mut errors {
         Some(all) => all.combine(error),
         None => errors = Some(error),
     };
     for field in fields {
-        let checked = match choice.dtype(field) {
-            Some(dtype) => check_argument(interface, &field.name, field.pass.kind(dtype)),
-            None => check_access(interface, &field.name, field.pass.kind(unknown(field))),
-        };
-        if let Err(error) = checked {
+        if let Err(error) = compare_field(choice, interfaces, field) {
             add(Error::new_spanned(field_tokens(field), format!("{error}{}", choice.suffix())));
         }
     }
     let names: Vec<_> = fields.iter().map(|field| field.name.as_str()).collect();
-    if let Err(error) = check_complete(interface, &names) {
+    if let Err(error) = interfaces.iter().try_for_each(|interface| check_complete(interface, &names)) {
         add(Error::new(owner.span(), format!("{error}{}", choice.suffix())));
     }
     errors
+}
+
+// Compares a field with each entry point that declares it. There must be one at least.
+fn compare_field(
+    choice: &Choice<'_>,
+    interfaces: &[Interface],
+    field: &Field,
+) -> fencepost_kernels::Result<()> {
+    let (name, dtype) = (&field.name, choice.dtype(field));
+    let kind = field.pass.kind(dtype.unwrap_or_else(|| unknown(field)));
+    check_declared(&interfaces.iter().collect::<Vec<_>>(), name, kind)?;
+    let check = if dtype.is_some() { check_argument } else { check_access };
+    let declares = |interface: &&Interface| interface.argument_names().any(|known| known == name);
+    interfaces.iter().filter(declares).try_for_each(|interface| check(interface, name, kind).map(drop))
 }
 
 // Returns a placeholder for a type that the tokens do not show; a constant in the program compares the type. The type's

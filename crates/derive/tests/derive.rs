@@ -2,7 +2,8 @@
 
 use fencepost_derive::KernelArgs;
 use fencepost_kernels::{
-    ArgField, ArgKind, Binder, BufferArg, DType, Element, KernelArgs, Module, Returns, check,
+    ArgField, ArgKind, ArgumentSlot, Binder, BufferArg, DType, Element, EntryPoints, KernelArgs, Module,
+    Returns, check, check_each,
 };
 
 include!("support/array.rs");
@@ -101,6 +102,35 @@ fn the_type_of_a_returned_value_may_be_a_type_parameter() {
     }
     assert_eq!([dtype::<TakeFirst<'_, f32>>(), dtype::<TakeFirst<'_, u32>>()], [f32::DTYPE, u32::DTYPE]);
     const { assert!(TakeFirst::<f32>::RETURNS && !Saxpy::<f32>::RETURNS) };
+}
+
+#[derive(KernelArgs)]
+#[kernel(
+    wgsl = "@group(0) @binding(0) var<storage, read> x: array<f32>;
+            @group(0) @binding(1) var<storage, read_write> y: array<f32>;
+            @group(0) @binding(2) var<storage, read_write> z: array<f32>;
+            @compute @workgroup_size(1) fn first() { y[0] = x[0]; }
+            @compute @workgroup_size(1) fn second() { z[0] = y[0]; }",
+    entries("first", "second"),
+    crate = fencepost_kernels
+)]
+struct InTwo<'a> {
+    x: &'a DeviceArray<f32>,
+    y: &'a mut DeviceArray<f32>,
+    z: &'a mut DeviceArray<f32>,
+}
+
+#[test]
+fn a_struct_for_several_entry_points_names_them_in_order_and_fits_each() {
+    assert_eq!((InTwo::entry(), InTwo::NEXT), ("first", &["second"][..]));
+    let each: <InTwo<'_> as EntryPoints>::Each<u32> = [1, 2];
+    assert_eq!(each.as_ref().len(), 2);
+    let module = Module::parse(&InTwo::source().unwrap()).unwrap();
+    let [first, second] = ["first", "second"].map(|entry| module.interface(entry, &[]).unwrap());
+    let plans = check_each(&[&first, &second], &InTwo::fields()).unwrap();
+    use ArgumentSlot::{Buffer, Undeclared};
+    assert_eq!(plans[0].slots(), [Buffer(0), Buffer(1), Undeclared]);
+    assert_eq!(plans[1].slots(), [Undeclared, Buffer(0), Buffer(1)]);
 }
 
 #[derive(Default)]

@@ -95,6 +95,10 @@ pub trait KernelArgs {
     /// Is `true` if the kernel returns a value: the struct implements [`Returns`].
     const RETURNS: bool = false;
 
+    /// Names the entry points that the same launch runs after [`entry`](Self::entry), in their order: the struct
+    /// implements [`EntryPoints`]. Each entry point takes the fields that it declares.
+    const NEXT: &'static [&'static str] = &[];
+
     /// Returns the struct's name, for messages.
     fn label() -> &'static str;
 
@@ -126,6 +130,17 @@ pub trait KernelArgs {
 pub trait Returns: KernelArgs {
     /// Is the type of the value.
     type Value: Element;
+}
+
+/// Passes the arguments of several entry points, which one call launches in order; `#[kernel(..., entries("a", "b"))]`
+/// implements it.
+#[diagnostic::on_unimplemented(
+    message = "the kernel of `{Self}` has one entry point",
+    note = "`#[kernel(..., entries(\"first\", \"second\"))]` lists several, which one call launches in order"
+)]
+pub trait EntryPoints: KernelArgs {
+    /// Is an array with one item for each entry point.
+    type Each<X>: AsRef<[X]>;
 }
 
 /// Holds the bytes of one parameter and their type.

@@ -38,6 +38,8 @@ pub enum ArgumentSlot {
         /// Counts the bytes of the value.
         size: u32,
     },
+    /// The entry point does not declare the argument, which is one of another entry point of the same launch.
+    Undeclared,
 }
 
 /// Checks a struct's fields against an entry point, by name.
@@ -129,7 +131,7 @@ fn by_name<'a>(interface: &Interface, args: impl Iterator<Item = (&'a str, ArgKi
         names.push(name);
     }
     check_complete(interface, &names)?;
-    Ok(plan(interface, slots))
+    Ok(plan_of(interface, slots))
 }
 
 fn by_position(interface: &Interface, args: &[NamedArg<'_>]) -> Result<Plan> {
@@ -143,11 +145,12 @@ fn by_position(interface: &Interface, args: &[NamedArg<'_>]) -> Result<Plan> {
     }
     match declared.next() {
         Some(argument) => Err(missing(interface, argument)),
-        None => Ok(plan(interface, slots)),
+        None => Ok(plan_of(interface, slots)),
     }
 }
 
-fn plan(interface: &Interface, slots: SmallVec<[ArgumentSlot; 8]>) -> Plan {
+/// Returns the plan of an entry point with these slots.
+pub(crate) fn plan_of(interface: &Interface, slots: SmallVec<[ArgumentSlot; 8]>) -> Plan {
     Plan { slots, params_size: interface.params.as_ref().map_or(0, |params| params.size) }
 }
 
@@ -244,6 +247,11 @@ fn missing(interface: &Interface, argument: Argument) -> Error {
         arg: argument_name(interface, argument).into(),
         declared: declaration(interface, argument),
     }
+}
+
+/// Returns `true` if the entry point declares an argument of that name.
+pub(crate) fn is_declared(interface: &Interface, name: &str) -> bool {
+    find(interface, name).is_some()
 }
 
 fn extra(interface: &Interface, name: &str, position: Option<u32>, kind: ArgKind) -> Error {

@@ -209,6 +209,17 @@ pub enum Error {
         /// Names the argument.
         arg: String,
     },
+    /// An argument for several entry points has no name.
+    #[error(
+        "kernels {kernels}: argument {position} has no name: the arguments of several entry points are passed by name, \
+         `args![x = &x]`"
+    )]
+    UnnamedArgument {
+        /// Lists the entry points.
+        kernels: Names,
+        /// Holds the position of the argument in the list, from 0.
+        position: u32,
+    },
     /// Some arguments of a launch have names and others have none.
     #[error("kernel `{kernel}`: arguments are passed either all by name or all by position")]
     MixedArguments {

@@ -30,6 +30,7 @@ mod nesting;
 mod override_mistake;
 mod reference;
 mod reflect;
+mod several;
 mod shader_layout;
 mod source;
 mod splice;
@@ -40,8 +41,8 @@ mod wording;
 
 pub use agree::{Text, buffer_misfit, value_misfit};
 pub use args::{
-    ArgField, ArgKind, Binder, BufferArg, DynArg, IntoArg, KernelArgs, NamedArg, NamedValue, Returns,
-    TypedBuffer, Value,
+    ArgField, ArgKind, Binder, BufferArg, DynArg, EntryPoints, IntoArg, KernelArgs, NamedArg, NamedValue,
+    Returns, TypedBuffer, Value,
 };
 pub use check::{ArgumentSlot, Plan, check, check_access, check_argument, check_complete, check_dyn};
 pub use dtype::{DType, FieldType, Scalar, StructType};
@@ -51,6 +52,7 @@ pub use interface::{Access, Binding, Interface, Needs, Override, ParamField, Par
 pub use layout::ParamsBlock;
 pub use reference::{HostBuffer, HostKernel, reference, reference_of};
 pub use reflect::{Module, Places};
+pub use several::{check_declared, check_dyn_each, check_each};
 pub use shader_layout::{Dim, Layout, Leaf};
 pub use source::{ShaderSource, builtins};
 
@@ -58,9 +60,9 @@ pub use source::{ShaderSource, builtins};
 #[doc(hidden)]
 pub mod __private {
     pub use crate::{
-        ArgField, ArgKind, Binder, BufferArg, DType, Dim, DynArg, Element, FieldType, IntoArg, KernelArgs,
-        Layout, Leaf, Param, Result, Returns, Scalar, ShaderSource, StructType, Text, TypedBuffer, Value,
-        buffer_misfit, value_misfit,
+        ArgField, ArgKind, Binder, BufferArg, DType, Dim, DynArg, Element, EntryPoints, FieldType, IntoArg,
+        KernelArgs, Layout, Leaf, Param, Result, Returns, Scalar, ShaderSource, StructType, Text,
+        TypedBuffer, Value, buffer_misfit, value_misfit,
     };
     pub use std::borrow::Cow;
     pub use std::vec::Vec;

@@ -23,6 +23,8 @@ pub struct Objects {
     pub mix: Kernel<Mix<'static>>,
     pub mixed: DynKernel,
     pub returns: Kernel<FirstOf<'static>>,
+    pub last: Kernel<LastOf<'static>>,
+    pub phases: Kernel<Phases<'static>>,
     pub child: Graph,
     pub up: HostArray<u32, fencepost::Upload>,
     pub outside: Event,
@@ -39,6 +41,38 @@ pub struct Objects {
 )]
 pub struct FirstOf<'a> {
     pub x: &'a DeviceArray<u32>,
+}
+
+/// Returns the last element of `x`.
+#[derive(KernelArgs)]
+#[kernel(
+    wgsl = "
+        @group(0) @binding(0) var<storage, read> x: array<u32>;
+        @group(0) @binding(1) var<storage, read_write> last: u32;
+        @compute @workgroup_size(1) fn set_0() { last = 0u; }
+        @compute @workgroup_size(1) fn last_of() { last = x[arrayLength(&x) - 1u]; }",
+    entries("set_0", "last_of"),
+    returns(last: u32)
+)]
+pub struct LastOf<'a> {
+    pub x: &'a DeviceArray<u32>,
+}
+
+/// Adds 1 to each element, then doubles it.
+#[derive(KernelArgs)]
+#[kernel(
+    wgsl = "
+        @group(0) @binding(0) var<storage, read_write> y: array<u32>;
+        @compute @workgroup_size(64) fn add_1(@builtin(global_invocation_id) id: vec3<u32>) {
+            if id.x < arrayLength(&y) { y[id.x] += 1u; }
+        }
+        @compute @workgroup_size(64) fn double(@builtin(global_invocation_id) id: vec3<u32>) {
+            if id.x < arrayLength(&y) { y[id.x] *= 2u; }
+        }",
+    entries("add_1", "double")
+)]
+pub struct Phases<'a> {
+    pub y: &'a mut DeviceArray<u32>,
 }
 
 /// Is what a method does on a captured queue.
@@ -154,6 +188,8 @@ pub fn table() -> Vec<Verb> {
         writes("set", |o, q| q.set(&mut o.x.handle(), [0], 5)),
         writes("launch", |o, q| q.launch(&o.mix, Grid::threads([N]), Mix { a: 2, b: 1, x: &o.two, y: &mut o.x.handle() })),
         writes("launch_dyn", |o, q| q.launch_dyn(&o.mixed, Grid::threads([N]), args![a = 2_u32, b = 1_u32, x = &o.two, y = &mut o.x.handle()])),
+        writes("launch_all", |o, q| q.launch_all(&o.phases, [Grid::threads([N]); 2], Phases { y: &mut o.x.handle() })),
+        writes("launch_all_dyn", |o, q| q.launch_all_dyn(&[(&o.mixed, Grid::threads([N])); 2], args![a = 2_u32, b = 1_u32, x = &o.two, y = &mut o.x.handle()])),
         writes("replay", |o, q| q.replay(&o.child).map(drop)),
         // Control flow.
         writes("if_", |o, q| q.if_(&o.two.slice(0..1)?, |b| b.fill(&mut o.x.handle(), 1))),
@@ -169,6 +205,7 @@ pub fn table() -> Vec<Verb> {
         #[cfg(feature = "ndarray")]
         refused("read_ndarray", |o, q| wait(q.read_ndarray(&o.x))),
         refused("get", |o, q| wait(q.get(&o.x, [0]))),
+        refused("call_all", |o, q| wait(q.call_all(&o.last, [Grid::groups([1]); 2], LastOf { x: &o.x })?)),
         refused("call", |o, q| wait(q.call(&o.returns, Grid::groups([1]), FirstOf { x: &o.x })?)),
         adds("download", |o, q| q.download(&o.x, &mut o.ctx.pinned([N])?)),
         adds("download_region", |o, q| q.download_region(&o.x, region![1..3], &mut o.ctx.pinned([2])?)),

@@ -3,7 +3,8 @@
 use crate::common::kernels::Mix;
 use crate::common::{Case, Subject, case};
 use crate::graphs::temporaries::has_returned;
-use crate::graphs::verb_table::{Behaviour, Call, FirstOf, N, Objects, Verb, events, table};
+use crate::graphs::verb_table::{Behaviour, Call, FirstOf, LastOf, N, Objects, Phases, Verb, events, table};
+use crate::kernels::shaders::{Host, set_word, word, words};
 use fencepost::prelude::*;
 use fencepost::{Capture, Error, Kind, Result};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -53,13 +54,26 @@ pub fn mixed(ctx: &Context) -> fencepost::DynKernel {
     ctx.kernel_from(MIXED, "mixed").unwrap()
 }
 
-/// Returns a kernel that only a capture is given, which refuses it.
-fn returns(ctx: &Context) -> fencepost::Kernel<FirstOf<'static>> {
-    if ctx.wgpu().is_none() {
-        let nothing = |_: [u32; 3], _: [u32; 3], _: &[u8], _: &mut [fencepost::HostBuffer<'_>]| ();
-        ctx.host_kernel("first_of", std::sync::Arc::new(nothing)).unwrap();
+fn change(y: &mut fencepost::HostBuffer<'_>, change: fn(u32) -> u32) {
+    for at in 0..words(y) {
+        let word = word(y, at);
+        set_word(y, at, change(word));
     }
-    ctx.kernel::<FirstOf>().unwrap()
+}
+
+/// Gives the CPU recorder functions for the kernels of the table. A capture refuses the calls, so these compute nothing.
+fn give(ctx: &Context) {
+    if ctx.wgpu().is_some() {
+        return;
+    }
+    let nothing: Host = |_, _, _, _| ();
+    let add: Host = |_, _, _, y| change(&mut y[0], |word| word + 1);
+    let double: Host = |_, _, _, y| change(&mut y[0], |word| word * 2);
+    let hosts =
+        [("first_of", nothing), ("set_0", nothing), ("last_of", nothing), ("add_1", add), ("double", double)];
+    for (entry, host) in hosts {
+        ctx.host_kernel(entry, std::sync::Arc::new(host)).unwrap();
+    }
 }
 
 fn objects(ctx: Context, other: Context) -> (Objects, CommandQueue) {
@@ -70,8 +84,10 @@ fn objects(ctx: Context, other: Context) -> (Objects, CommandQueue) {
     let up = ctx.pinned([N]).unwrap();
     let outside = queue.marker();
     let (mix, mixed) = (ctx.kernel::<Mix>().unwrap(), mixed(&ctx));
-    let returns = returns(&ctx);
-    (Objects { ctx, other, x, two, mix, mixed, returns, child, up, outside }, queue)
+    give(&ctx);
+    let (returns, last) = (ctx.kernel::<FirstOf>().unwrap(), ctx.kernel::<LastOf>().unwrap());
+    let phases = ctx.kernel::<Phases>().unwrap();
+    (Objects { ctx, other, x, two, mix, mixed, returns, last, phases, child, up, outside }, queue)
 }
 
 /// Names the captured queue on which a verb is called.

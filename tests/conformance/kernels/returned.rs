@@ -119,6 +119,9 @@ fn zeros(s: &Subject) {
         let nothing = queue.call(&kernel, Grid::threads([0]), AddUp { x: &x }).unwrap();
         assert_eq!(nothing.wait().unwrap(), 0, "an empty grid after a sum");
     }
+    let none = ctx.zeros::<u32, 1>([0]).unwrap();
+    let sum = queue.call(&kernel, Grid::groups([1]), AddUp { x: &none }).unwrap();
+    assert_eq!(sum.wait().unwrap(), 0, "an array without elements is bound as one 0");
 }
 
 fn own_values(s: &Subject) {

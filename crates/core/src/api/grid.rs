@@ -2,6 +2,7 @@
 
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
 use crate::error::{Error, Kind};
+use fencepost_kernels::Interface;
 use std::fmt;
 
 /// The size of a launch: a number of threads, a number of workgroups, or numbers in an array of the device.
@@ -112,24 +113,25 @@ impl GridValues {
 }
 
 impl GridSize<'_> {
-    /// Returns the workgroups of a grid; `[0; 3]` if a dimension is empty or the device reads the size. `folds` is true
-    /// if the kernel accepts a grid of one dimension that is folded into two.
+    /// Returns the workgroups of a grid of `kernel`; `[0; 3]` if a dimension is empty or the device reads the size.
     ///
     /// # Errors
     /// [`Kind::GridTooLarge`] over the device's limit: a grid never wraps. [`Kind::GridNegative`].
     #[inline(always)] // launches and edits share it, and a launch makes no call for it
-    pub(crate) fn workgroups(self, workgroup: [u32; 3], limit: u32, folds: bool) -> Result<[u32; 3], Error> {
+    pub(crate) fn workgroups(self, kernel: &Interface, limit: u32) -> Result<[u32; 3], Error> {
+        let workgroup = kernel.workgroup;
         // Most dimensions have one workgroup, which needs no division.
         let groups = |n: u64, width: u64| if n <= width { u64::from(n > 0) } else { n.div_ceil(width) };
         let (groups, numbers, folds) = match self {
             Self::Threads(numbers) => {
-                (std::array::from_fn(|i| groups(numbers.size[i], u64::from(workgroup[i]))), numbers, folds)
+                let groups = std::array::from_fn(|i| groups(numbers.size[i], u64::from(workgroup[i])));
+                (groups, numbers, kernel.folds)
             }
             Self::Groups(numbers) => (numbers.size, numbers, false),
             Self::Indirect(..) => return Ok([0; 3]),
         };
         if groups.iter().any(|&n: &u64| n > u64::from(limit)) {
-            return numbers.folded(groups, workgroup, limit, folds);
+            return numbers.folded(groups, kernel, limit, folds);
         }
         if groups.contains(&0) {
             return Ok([0; 3]);
@@ -145,12 +147,13 @@ impl GridValues {
     fn folded(
         self,
         groups: [u64; 3],
-        workgroup: [u32; 3],
+        kernel: &Interface,
         limit: u32,
         folds: bool,
     ) -> Result<[u32; 3], Error> {
+        let (name, workgroup) = (kernel.entry.clone(), kernel.workgroup);
         if self.negative {
-            return Err(Kind::GridNegative { size: self.size.map(|n| n as i64) }.into());
+            return Err(Kind::GridNegative { kernel: name, size: self.size.map(|n| n as i64) }.into());
         }
         if groups.contains(&0) {
             return Ok([0; 3]);
@@ -162,7 +165,7 @@ impl GridValues {
         if folds && line && threads <= u128::from(u32::MAX) && rows <= u64::from(limit) {
             return Ok([columns as u32, rows as u32, 1]);
         }
-        Err(Kind::GridTooLarge { groups, limit, folds: folds && line }.into())
+        Err(Kind::GridTooLarge { kernel: name, groups, limit, folds: folds && line }.into())
     }
 }
 
@@ -170,8 +173,15 @@ impl GridValues {
 mod tests {
     use super::*;
 
+    fn kernel(workgroup: [u32; 3], folds: bool) -> Interface {
+        let source = fencepost_kernels::ShaderSource::text("k", "@compute @workgroup_size(1) fn k() {}");
+        let interface =
+            fencepost_kernels::Module::parse(&source).and_then(|module| module.interface("k", &[]));
+        Interface { workgroup, folds, ..interface.expect("it is valid") }
+    }
+
     fn groups(grid: Grid<'_>, workgroup: [u32; 3], limit: u32) -> [u32; 3] {
-        grid.0.workgroups(workgroup, limit, false).expect("it is not too large")
+        grid.0.workgroups(&kernel(workgroup, false), limit).expect("it is not too large")
     }
 
     #[test]
@@ -190,25 +200,25 @@ mod tests {
     fn over_the_limit_is_an_error_and_never_wraps() {
         let grid = Grid::threads([u32::MAX as usize + 2]);
         for folds in [false, true] {
-            let error = grid.0.workgroups([1; 3], 65535, folds).expect_err("it is too large");
+            let error = grid.0.workgroups(&kernel([1; 3], folds), 65535).expect_err("it is too large");
             assert!(matches!(error.kind(), Kind::GridTooLarge { limit: 65535, .. }), "{error}");
         }
     }
 
     #[test]
     fn a_negative_size_is_an_error_with_the_number() {
-        for grid in [Grid::threads([-1]), Grid::groups([3, -1])] {
-            let error = grid.0.workgroups([64, 1, 1], 65535, true).expect_err("it is negative");
-            assert!(
-                matches!(error.kind(), Kind::GridNegative { .. }) && error.to_string().contains("-1"),
-                "{error}"
-            );
+        for (grid, size) in
+            [(Grid::threads([-1]), "grid of [-1, 1, 1]"), (Grid::groups([3, -1]), "grid of [3, -1, 1]")]
+        {
+            let error = grid.0.workgroups(&kernel([64, 1, 1], true), 65535).expect_err("it is negative");
+            let text = error.to_string();
+            assert!(matches!(error.kind(), Kind::GridNegative { .. }) && text.contains(size), "{error}");
         }
     }
 
     #[test]
     fn a_large_grid_of_one_dimension_is_folded_for_a_kernel_with_linear_id() {
-        let fold = |threads: usize| Grid::threads([threads]).0.workgroups([64, 1, 1], 65535, true);
+        let fold = |threads: usize| Grid::threads([threads]).0.workgroups(&kernel([64, 1, 1], true), 65535);
         assert_eq!(fold(65535 * 64).expect("it fits"), [65535, 1, 1]);
         assert_eq!(fold(65535 * 64 + 1).expect("it folds"), [32768, 2, 1]);
         assert_eq!(fold(5_000_000).expect("it folds"), [39063, 2, 1]);
@@ -223,10 +233,10 @@ mod tests {
     #[test]
     fn a_grid_in_groups_or_of_two_dimensions_is_not_folded() {
         for grid in [Grid::groups([70_000]), Grid::threads([70_000 * 64, 2])] {
-            assert!(grid.0.workgroups([64, 1, 1], 65535, true).is_err(), "{grid:?}");
+            assert!(grid.0.workgroups(&kernel([64, 1, 1], true), 65535).is_err(), "{grid:?}");
         }
         assert!(
-            Grid::threads([70_000 * 64]).0.workgroups([8, 8, 1], 65535, true).is_err(),
+            Grid::threads([70_000 * 64]).0.workgroups(&kernel([8, 8, 1], true), 65535).is_err(),
             "a workgroup of two dimensions"
         );
     }

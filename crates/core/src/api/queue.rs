@@ -5,6 +5,8 @@ mod call;
 pub(crate) mod encode;
 mod host_reads;
 pub(crate) mod launch;
+mod launch_all;
+mod named_values;
 pub(crate) mod new_memory;
 pub(crate) mod one_element;
 pub(crate) mod plain_transfer;

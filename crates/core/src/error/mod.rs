@@ -135,7 +135,7 @@ pub enum Kind {
     /// A grid has more workgroups than the device accepts in one dimension. `folds` is true if the grid could be folded
     /// into two dimensions, but the kernel computes its index with `linear_id`, a `u32` that is too small for the grid.
     #[error(
-        "grid of {groups:?} workgroups is over the device's limit of {limit} per dimension: {}",
+        "kernel `{kernel}`: a grid of {groups:?} workgroups is over the device's limit of {limit} per dimension: {}",
         if *folds {
             "`linear_id` counts 4294967295 invocations at most, including those that round up to whole workgroups and \
              rows: launch the kernel once for each part of the arrays, which `slice` returns"
@@ -144,12 +144,12 @@ pub enum Kind {
              that `Grid::threads` folds one dimension into two"
         }
     )]
-    GridTooLarge { groups: [u64; 3], limit: u32, folds: bool },
+    GridTooLarge { kernel: String, groups: [u64; 3], limit: u32, folds: bool },
     /// A grid has a negative number of threads or workgroups.
     #[error(
-        "grid of {size:?} has a negative number: pass numbers of threads or workgroups that are 0 or more"
+        "kernel `{kernel}`: a grid of {size:?} has a negative number: pass numbers of threads or workgroups that are 0 or more"
     )]
-    GridNegative { size: [i64; 3] },
+    GridNegative { kernel: String, size: [i64; 3] },
     /// A workgroup has more invocations than the device accepts.
     #[error(
         "kernel `{kernel}`: a workgroup of {found:?} invocations is over the device's limit of {limit:?}, {total} in \

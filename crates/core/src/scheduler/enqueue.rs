@@ -83,6 +83,14 @@ impl Engine {
         Ok(())
     }
 
+    /// Enqueues launches as [`enqueue_all_or_none`](Self::enqueue_all_or_none) does, each with its own kind.
+    pub(crate) fn enqueue_launches(&self, by: Admission, launches: KindsOfWork) -> Result<()> {
+        let mut state = self.lock();
+        state.push_all_or_none(by, launches)?;
+        self.notify_lane(state, by.slot);
+        Ok(())
+    }
+
     /// Enqueues works as [`enqueue_all_or_none`](Self::enqueue_all_or_none) does. Returns the end of the last one: no
     /// command of another thread comes before it.
     pub(crate) fn enqueue_call(

@@ -9,27 +9,47 @@ use crate::work::compiled_kernel::{KernelInner, KernelText, Recipe};
 use fencepost_kernels::{Interface, Module, ShaderSource};
 use std::sync::Arc;
 
-/// Describes a kernel to compile: its source, its entry point and its overrides.
+/// Describes a kernel to compile: its source, its entry points and its overrides.
 pub(crate) struct Job {
     source: ShaderSource,
     entry: String,
+    /// Names the entry points that the same launch runs after the first one.
+    next: &'static [&'static str],
     overrides: Vec<(String, f64)>,
 }
 
 impl Job {
     pub(crate) fn new(source: ShaderSource, entry: &str, overrides: &[(&str, f64)]) -> Self {
         let overrides = overrides.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
-        Self { source, entry: entry.into(), overrides }
+        Self { source, entry: entry.into(), next: &[], overrides }
+    }
+
+    /// Adds the entry points that the same launch runs after the first one.
+    pub(crate) fn with_next(self, next: &'static [&'static str]) -> Self {
+        Self { next, ..self }
     }
 
     pub(crate) fn run(&self, owner: &Owner) -> Result<Arc<KernelInner>> {
         self.run_on(owner.engine(), owner.kernels())
     }
 
-    /// Returns the kernel from the cache, and compiles the kernel if the cache lacks it.
+    /// Returns the first entry point from the cache. Compiles each entry point that the cache lacks.
     pub(crate) fn run_on(&self, engine: &Engine, kernels: &KernelCache) -> Result<Arc<KernelInner>> {
+        let first = self.run_entry(engine, kernels, &self.entry)?;
+        self.next.iter().try_for_each(|entry| self.run_entry(engine, kernels, entry).map(drop))?;
+        Ok(first)
+    }
+
+    /// Returns all entry points as [`run_on`](Self::run_on) does.
+    pub(crate) fn run_each(&self, engine: &Engine, kernels: &KernelCache) -> Result<Vec<Arc<KernelInner>>> {
+        let entries = std::iter::once(&*self.entry).chain(self.next.iter().copied());
+        entries.map(|entry| self.run_entry(engine, kernels, entry)).collect()
+    }
+
+    fn run_entry(&self, engine: &Engine, kernels: &KernelCache, entry: &str) -> Result<Arc<KernelInner>> {
         let overrides = self.overrides();
-        kernels.get(self.key(), || compile(engine, &self.source, &self.entry, &overrides))
+        let key = KernelKey::new(&self.source, entry, &overrides);
+        kernels.get(key, || compile(engine, &self.source, entry, &overrides))
     }
 
     pub(crate) fn key(&self) -> KernelKey {

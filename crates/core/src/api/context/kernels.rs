@@ -3,7 +3,7 @@
 use crate::api::context::Context;
 use crate::api::context::compile_job::Job;
 use crate::api::context::kernel_later::KernelLate;
-use crate::api::kernel::{DynKernel, Kernel};
+use crate::api::kernel::{DynKernel, EntryPoint, Kernel};
 use crate::api::queue::CommandQueue;
 #[cfg(cpu)]
 use crate::error::Kind;
@@ -21,13 +21,39 @@ use std::sync::Arc;
 /// Returns the kernel for arguments with these fields, or an error if the fields do not fit the kernel.
 fn typed<F: KernelArgs>(owner: &Owner, inner: Arc<KernelInner>, fields: &[ArgField]) -> Result<Kernel<F>> {
     let plan = Arc::new(fencepost_kernels::check(&inner.interface, fields)?);
-    Ok(Kernel { inner, plan, owner: owner.clone(), args: PhantomData })
+    Ok(Kernel { inner, plan, next: None, owner: owner.clone(), args: PhantomData })
+}
+
+/// Returns the kernel of several entry points as [`typed`] does.
+fn typed_each<F: KernelArgs>(
+    owner: &Owner,
+    inners: Vec<Arc<KernelInner>>,
+    fields: &[ArgField],
+) -> Result<Kernel<F>> {
+    let interfaces: Vec<_> = inners.iter().map(|inner| &inner.interface).collect();
+    let plans = fencepost_kernels::check_each(&interfaces, fields)?;
+    let mut entries = inners.into_iter().zip(plans).map(|(inner, plan)| EntryPoint { inner, plan });
+    let EntryPoint { inner, plan } = entries.next().expect("bug: a kernel without an entry point");
+    Ok(Kernel {
+        inner,
+        plan: Arc::new(plan),
+        next: Some(entries.collect()),
+        owner: owner.clone(),
+        args: PhantomData,
+    })
+}
+
+/// Returns the compilation of the kernel of an argument struct.
+fn job<A: KernelArgs>(overrides: &[(&str, f64)]) -> Result<Job> {
+    Ok(Job::new(A::source()?, A::entry(), overrides).with_next(A::NEXT))
 }
 
 /// Compiles the kernel of an argument struct.
-fn compiled<A: KernelArgs>(owner: &Owner, overrides: &[(&str, f64)]) -> Result<Kernel<A::Family>> {
-    let inner = Job::new(A::source()?, A::entry(), overrides).run(owner)?;
-    typed(owner, inner, &A::fields())
+fn compiled<A: KernelArgs>(owner: &Owner, job: &Job) -> Result<Kernel<A::Family>> {
+    if A::NEXT.is_empty() {
+        return typed(owner, job.run(owner)?, &A::fields());
+    }
+    typed_each(owner, job.run_each(owner.engine(), owner.kernels())?, &A::fields())
 }
 
 /// Compiles an entry point of a text. Each launch checks its arguments.
@@ -62,7 +88,7 @@ impl Context {
     /// # Errors
     /// Returns the errors of [`kernel`](Self::kernel), and [`Kind::Kernel`] for a name that the shader does not have.
     pub fn kernel_with<A: KernelArgs>(&self, overrides: &[(&str, f64)]) -> Result<Kernel<A::Family>> {
-        compiled::<A>(&self.owner, overrides)
+        compiled::<A>(&self.owner, &job::<A>(overrides)?)
     }
 
     /// Compiles an entry point of a WGSL text. Each launch checks its arguments.
@@ -148,12 +174,10 @@ impl Context {
     /// # Errors
     /// The [`Pending`] returns the errors of [`kernel_with`](Self::kernel_with).
     pub fn kernel_later_with<A: KernelArgs>(&self, overrides: &[(&str, f64)]) -> Pending<Kernel<A::Family>> {
-        match A::source() {
-            Ok(source) => {
-                let (job, fields) = (Job::new(source, A::entry(), overrides), A::fields());
-                self.later(job, move |owner, inner| typed(owner, inner, &fields))
-            }
-            Err(error) => Pending::ready(Err(error.into())),
+        // A thread compiles all entry points, and the second job finds them in the cache.
+        match (job::<A>(overrides), job::<A>(overrides)) {
+            (Ok(first), Ok(again)) => self.later(first, move |owner, _| compiled::<A>(owner, &again)),
+            (Err(error), _) | (_, Err(error)) => Pending::ready(Err(error)),
         }
     }
 
@@ -257,7 +281,7 @@ impl CommandQueue {
     /// # Errors
     /// Returns the errors of [`Context::kernel_with`].
     pub fn kernel_with<A: KernelArgs>(&self, overrides: &[(&str, f64)]) -> Result<Kernel<A::Family>> {
-        compiled::<A>(self.owner(), overrides)
+        compiled::<A>(self.owner(), &job::<A>(overrides)?)
     }
 
     /// Compiles an entry point of a text for the context of the queue, as [`Context::kernel_from_source`] does.

@@ -135,7 +135,7 @@ impl<'g> GraphEdit<'g> {
                 ));
             }
             let interface = &launch.kernel().interface;
-            let groups = grid.0.workgroups(interface.workgroup, limit, interface.folds);
+            let groups = grid.0.workgroups(interface, limit);
             let was_empty = launch.is_empty();
             uses_change |= launch.indirect.is_some() || counts.is_some();
             Ok(groups.map(|groups| {

@@ -228,8 +228,8 @@ impl TapeState {
             let problem = match self.nodes.iter().any(|node| node.queue == queue) {
                 false => format!("no command is captured on the queue before {wanted}"),
                 true => format!(
-                    "the last call before {wanted} is a replay, a condition or a loop and adds no node of its own: nodes \
-                     in a body get names and values in the body"
+                    "the last call before {wanted} is a replay, a condition, a loop or a launch of several entry points, \
+                     and adds no node of its own: nodes in a body get names and values in the body"
                 ),
             };
             return Err(Kind::Graph { graph, problem }.into());

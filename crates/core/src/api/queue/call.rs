@@ -3,7 +3,8 @@
 use crate::api::grid::Grid;
 use crate::api::kernel::Kernel;
 use crate::api::queue::CommandQueue;
-use crate::api::queue::launch::{LaunchArguments, SameKernel};
+use crate::api::queue::launch::SameKernel;
+use crate::api::queue::launch_all::{arguments, check_count, works};
 use crate::arrays::device_array::DeviceArray;
 use crate::arrays::read::Reading;
 use crate::error::Result;
@@ -16,9 +17,8 @@ use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::wait_target::Caller;
 use crate::work::span::Pattern;
 use crate::work::step::{KindsOfWork, Work};
-use fencepost_kernels::{Binder, Element, KernelArgs, Returns};
-use smallvec::smallvec;
-use std::panic::Location;
+use fencepost_kernels::{Binder, Element, EntryPoints, KernelArgs, Returns};
+use std::iter;
 
 /// Names the remedy for a call in a capture.
 const CALL_IN_CAPTURE: &str =
@@ -84,33 +84,87 @@ impl CommandQueue {
         grid: Grid<'_>,
         args: impl KernelArgs<Family: SameKernel<F>>,
     ) -> Result<Pending<F::Value>> {
+        const { assert!(F::NEXT.is_empty(), "`call_all` launches several entry points, `call` does not") };
         self.not_captured("call", CALL_IN_CAPTURE)?;
-        same_context(self.owner(), &kernel.owner, || format!("kernel `{}`", kernel.inner.name))?;
-        let by = Admission {
-            slot: self.slot()?,
-            what: CommandKind::Launch(kernel.inner.id),
-            at: Location::caller(),
-        };
-        let value = self.by(by.what)?.memory::<F::Value, 1>([1], [1])?;
-        let mut gather = LaunchArguments::new(self, &kernel.inner, &kernel.plan);
-        args.bind(&mut gather);
-        gather.buffer(&value);
-        self.enqueue_call(by, gather.launch(&grid, by.at)?, &value)
+        self.call_over(kernel, &[grid], &args)
     }
 
-    /// Enqueues a launch between a fill of the value and a read of it, and flushes the queue.
+    /// *Flushes* launches of all entry points of a kernel that returns a value, as [`launch_all`](Self::launch_all) runs
+    /// them; the result is the value, as that of [`call`](Self::call).
+    ///
+    /// # Errors
+    /// Returns the errors of [`launch_all`](Self::launch_all) and of [`call`](Self::call).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::AdapterChoice;
+    /// use fencepost::prelude::*;
+    ///
+    /// #[derive(KernelArgs)]
+    /// #[kernel(
+    ///     wgsl = "
+    ///         @group(0) @binding(0) var<storage, read_write> x: array<u32>;
+    ///         @group(0) @binding(1) var<storage, read_write> total: u32;
+    ///         @compute @workgroup_size(64) fn square(@builtin(global_invocation_id) id: vec3<u32>) {
+    ///             if id.x < arrayLength(&x) { x[id.x] *= x[id.x]; }
+    ///         }
+    ///         @compute @workgroup_size(1) fn add_up() {
+    ///             for (var i = 0u; i < arrayLength(&x); i++) { total += x[i]; }
+    ///         }",
+    ///     entries("square", "add_up"),
+    ///     returns(total: u32)
+    /// )]
+    /// struct SumOfSquares<'a> {
+    ///     x: &'a mut DeviceArray<u32>,
+    /// }
+    /// let cpu = ContextOptions { adapter: AdapterChoice::Cpu, ..ContextOptions::default() };
+    /// let ctx = Context::with_options(cpu).wait()?;
+    /// let (queue, kernel) = (ctx.queue("main"), ctx.kernel::<SumOfSquares>()?);
+    /// let mut x = ctx.array(&[1, 2, 3])?;
+    /// let grids = [Grid::threads([3]), Grid::groups([1])];
+    /// assert_eq!(queue.call_all(&kernel, grids, SumOfSquares { x: &mut x })?.wait()?, 14);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn call_all<F: EntryPoints + Returns>(
+        &self,
+        kernel: &Kernel<F>,
+        grids: F::Each<Grid<'_>>,
+        args: impl KernelArgs<Family: SameKernel<F>>,
+    ) -> Result<Pending<F::Value>> {
+        const { check_count::<F>() };
+        self.not_captured("call_all", CALL_IN_CAPTURE)?;
+        self.call_over(kernel, grids.as_ref(), &args)
+    }
+
+    /// Calls a kernel, each of whose entry points has a grid.
+    #[track_caller]
+    fn call_over<F: Returns>(
+        &self,
+        kernel: &Kernel<F>,
+        grids: &[Grid<'_>],
+        args: &impl KernelArgs,
+    ) -> Result<Pending<F::Value>> {
+        same_context(self.owner(), &kernel.owner, || format!("kernel `{}`", kernel.inner.name))?;
+        let maker = self.by(CommandKind::Launch(kernel.inner.id))?;
+        let value = maker.memory::<F::Value, 1>([1], [1])?;
+        let mut gathers = arguments(self, kernel, args);
+        gathers.iter_mut().for_each(|gather| gather.buffer(&value));
+        let launches = works(&mut gathers, grids, maker.by.at)?;
+        self.enqueue_call(maker.by, launches, &value)
+    }
+
+    /// Enqueues launches between a fill of the value and a read of it, and flushes the queue.
     fn enqueue_call<T: Element>(
         &self,
         by: Admission,
-        launch: Work,
+        launches: KindsOfWork,
         value: &DeviceArray<T>,
     ) -> Result<Pending<T>> {
         let (span, slot, engine) = (value.array.words()?, ReadSlot::new(), self.owner().engine());
-        let works: KindsOfWork = smallvec![
-            (CommandKind::Fill, Work::Fill { dst: span.clone(), pattern: Pattern::ZERO }),
-            (by.what, launch),
-            (CommandKind::Read, Work::Read { src: span.clone(), slot: slot.clone() }),
-        ];
+        let fill = (CommandKind::Fill, Work::Fill { dst: span.clone(), pattern: Pattern::ZERO });
+        let read = (CommandKind::Read, Work::Read { src: span.clone(), slot: slot.clone() });
+        let works = iter::once(fill).chain(launches).chain([read]).collect();
         let (point, past) = engine.enqueue_call(by, works)?;
         let reading = Reading {
             registration: WakerRegistration::default(),

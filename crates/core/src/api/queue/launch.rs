@@ -3,6 +3,7 @@
 use crate::api::grid::{Grid, GridSize};
 use crate::api::kernel::{DynKernel, Kernel};
 use crate::api::queue::CommandQueue;
+use crate::api::queue::named_values::{PlacedValue, named_values};
 use crate::arrays::device_array::ArrayRef;
 use crate::driver::caps::Caps;
 use crate::error::site::CommandKind;
@@ -15,8 +16,7 @@ use crate::work::kernel_launch::{BoundArray, Launch, check_aliases};
 use crate::work::span::Span;
 use crate::work::step::Work;
 use fencepost_kernels::{
-    Access, ArgumentSlot, Binder, Binding, BufferArg, DynArg, KernelArgs, NamedArg, NamedValue, Plan,
-    check_dyn,
+    Access, ArgumentSlot, Binder, Binding, BufferArg, KernelArgs, NamedArg, Plan, check_dyn,
 };
 use std::panic::Location;
 use std::sync::Arc;
@@ -53,7 +53,10 @@ impl CommandQueue {
         grid: Grid<'_>,
         args: impl KernelArgs<Family: SameKernel<F>>,
     ) -> Result<()> {
-        const { assert!(!F::RETURNS, "`call` launches a kernel that returns a value, `launch` does not") };
+        const {
+            assert!(!F::RETURNS, "`call` launches a kernel that returns a value, `launch` does not");
+            assert!(F::NEXT.is_empty(), "`launch_all` launches several entry points, `launch` does not");
+        }
         same_context(self.owner(), &kernel.owner, || format!("kernel `{}`", kernel.inner.name))?;
         let mut gather = LaunchArguments::new(self, &kernel.inner, &kernel.plan);
         args.bind(&mut gather);
@@ -143,52 +146,22 @@ impl CommandQueue {
         gather.complete(&grid, site.1)?;
         captured.push(site, Work::Launch(gather.launch), None, None).map(|_| ())
     }
-}
 
-/// Lists the arguments that are named values, each with its place among the parameters.
-fn named_values<'a>(
-    args: &[NamedArg<'a>],
-    slots: &[ArgumentSlot],
-) -> Vec<(&'a dyn NamedValue, ArgumentSlot)> {
-    let named = args.iter().zip(slots).filter_map(|((_, arg), &slot)| match arg {
-        DynArg::Named(value) => Some((*value, slot)),
-        _ => None,
-    });
-    named.collect()
-}
-
-impl CommandQueue {
     /// Adds a launch with named values to the capture of the queue.
     #[cold]
     fn capture_named(
         &self,
         mut gather: LaunchArguments<'_>,
         grid: Grid<'_>,
-        values: &[(&dyn NamedValue, ArgumentSlot)],
+        values: &[PlacedValue<'_>],
         at: &'static Location<'static>,
     ) -> Result<()> {
-        let name = values[0].0.name();
-        let Some(captured) = self.captured_queue() else {
-            let problem = format!(
-                "value `{name}` is a value of a graph, and queue `{}` captures none: pass the value's `get()`",
-                self.label()
-            );
-            return Err(Kind::Graph { graph: self.label().into(), problem }.into());
-        };
-        captured.with("launch_dyn", at, |state| {
-            values
-                .iter()
-                .try_for_each(|(value, _)| state.check_value(self.label(), value.token(), value.name()))
-        })??;
-        gather.complete(&grid, at)?;
-        let what = CommandKind::Launch(gather.launch.kernel().id);
-        let node = captured.push((what, at), Work::Launch(gather.launch), None, None)?;
-        captured.with("launch_dyn", at, |state| {
-            let node = &mut state.nodes[node as usize];
-            let mut command = node.command.duplicate();
-            command.values.extend(values.iter().map(|(value, slot)| (value.token(), *slot)));
-            node.command = Arc::new(command);
-        })
+        self.check_named("launch_dyn", values, at)?;
+        let launch = gather.take(&grid, at)?;
+        let Some(captured) = self.captured_queue() else { return Ok(()) };
+        let what = CommandKind::Launch(launch.kernel().id);
+        let node = captured.push((what, at), Work::Launch(launch), None, None)?;
+        self.name_values("launch_dyn", node, values, at)
     }
 }
 
@@ -232,10 +205,11 @@ impl<'a> LaunchArguments<'a> {
         Ok(())
     }
 
-    /// Returns the launch, after the checks of [`complete`](Self::complete).
-    pub(crate) fn launch(mut self, grid: &Grid<'_>, at: &'static Location<'static>) -> Result<Work> {
+    /// Takes the launch, after the checks of [`complete`](Self::complete). `self` holds the memory in place of empty
+    /// arrays until the launch is enqueued.
+    pub(crate) fn take(&mut self, grid: &Grid<'_>, at: &'static Location<'static>) -> Result<Box<Launch>> {
         self.complete(grid, at)?;
-        Ok(Work::Launch(self.launch))
+        Ok(std::mem::take(&mut self.launch))
     }
 
     /// Checks that all arguments are bound, and sets the number of workgroups.
@@ -254,7 +228,7 @@ impl<'a> LaunchArguments<'a> {
             launch.bindings.sort_unstable_by_key(|bound| bound.at);
         }
         let interface = &launch.kernel().interface;
-        launch.groups = grid.0.workgroups(interface.workgroup, self.caps.max_groups, interface.folds)?;
+        launch.groups = grid.0.workgroups(interface, self.caps.max_groups)?;
         check_aliases(launch.kernel(), &launch.bindings)?;
         if let GridSize::Indirect(array, at) = grid.0 {
             launch.indirect = Some(indirect(self.queue.owner(), array, at)?);
@@ -271,6 +245,7 @@ impl Binder for LaunchArguments<'_> {
         }
         self.error = match slot {
             Some(&ArgumentSlot::Buffer(at)) => self.bind(at, buffer).err(),
+            Some(ArgumentSlot::Undeclared) => None,
             slot => Some(misplaced(self.launch.kernel(), "an array".into(), slot)),
         };
     }
@@ -284,6 +259,7 @@ impl Binder for LaunchArguments<'_> {
             Some(&slot @ ArgumentSlot::Value { size, .. }) if size as usize == bytes.len() => {
                 self.launch.params.set(slot, bytes);
             }
+            Some(ArgumentSlot::Undeclared) => {}
             slot => self.error = Some(misplaced(self.launch.kernel(), value(bytes.len()), slot)),
         }
     }
@@ -344,6 +320,7 @@ fn misplaced(kernel: &KernelInner, found: String, slot: Option<&ArgumentSlot>) -
     let declared = match slot {
         Some(ArgumentSlot::Buffer(_)) => "an array".into(),
         Some(&ArgumentSlot::Value { size, .. }) => value(size as usize),
+        Some(ArgumentSlot::Undeclared) => "an argument of another entry point".into(),
         None => "no further argument".into(),
     };
     Kind::MisplacedArgument { kernel: kernel.interface.entry.clone(), found, declared }.into()

@@ -32,7 +32,8 @@ pub(super) fn check_launch(
     }
     let (limit, folds) = (caps.max_groups, interface.folds);
     if launch.groups.iter().any(|&groups| groups > limit) {
-        return Err(Kind::GridTooLarge { groups: launch.groups.map(u64::from), limit, folds }.into());
+        let (kernel, groups) = (name.to_string(), launch.groups.map(u64::from));
+        return Err(Kind::GridTooLarge { kernel, groups, limit, folds }.into());
     }
     for (binding, range) in interface.bindings.iter().zip(&launch.bindings) {
         let label = &blocks[range.block as usize].label;

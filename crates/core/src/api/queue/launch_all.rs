@@ -1,0 +1,196 @@
+//! Launches of several entry points with one call.
+
+use crate::api::grid::Grid;
+use crate::api::kernel::{DynKernel, Kernel};
+use crate::api::queue::CommandQueue;
+use crate::api::queue::launch::{LaunchArguments, SameKernel};
+use crate::api::queue::named_values::named_values;
+use crate::error::Result;
+use crate::error::site::CommandKind;
+use crate::runtime::event::same_context;
+use crate::scheduler::ordering::admission::Admission;
+use crate::work::step::{KindsOfWork, Work};
+use fencepost_kernels::{EntryPoints, Interface, KernelArgs, NamedArg, check_dyn_each};
+use std::panic::Location;
+
+impl CommandQueue {
+    /// *Enqueues* launches of all entry points of `kernel` in their order, each over its own grid.
+    ///
+    /// `#[kernel(..., entries("count", "place"))]` lists the entry points. Each takes the arguments that it declares, and
+    /// sees all writes of the entry points before it. The launches are enqueued together: all of them or, after an error,
+    /// none, and no other command of the queue comes between them. An entry point with an empty grid does not run.
+    ///
+    /// # Errors
+    /// Returns the errors of [`launch`](Self::launch). They name the entry point.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::AdapterChoice;
+    /// use fencepost::prelude::*;
+    ///
+    /// #[derive(KernelArgs)]
+    /// #[kernel(
+    ///     wgsl = "
+    ///         @group(0) @binding(0) var<storage, read> x: array<u32>;
+    ///         @group(0) @binding(1) var<storage, read_write> squares: array<u32>;
+    ///         @group(0) @binding(2) var<storage, read_write> total: array<u32>;
+    ///         @compute @workgroup_size(64) fn square(@builtin(global_invocation_id) id: vec3<u32>) {
+    ///             if id.x < arrayLength(&x) { squares[id.x] = x[id.x] * x[id.x]; }
+    ///         }
+    ///         @compute @workgroup_size(1) fn add_up() {
+    ///             for (var i = 0u; i < arrayLength(&squares); i++) { total[0] += squares[i]; }
+    ///         }",
+    ///     entries("square", "add_up")
+    /// )]
+    /// struct Squares<'a> {
+    ///     x: &'a DeviceArray<u32>,
+    ///     squares: &'a mut DeviceArray<u32>,
+    ///     total: &'a mut DeviceArray<u32>,
+    /// }
+    /// let cpu = ContextOptions { adapter: AdapterChoice::Cpu, ..ContextOptions::default() };
+    /// let ctx = Context::with_options(cpu).wait()?;
+    /// let (queue, kernel) = (ctx.queue("main"), ctx.kernel::<Squares>()?);
+    /// let x = ctx.array(&[1, 2, 3])?;
+    /// let (mut squares, mut total) = (ctx.zeros([3])?, ctx.zeros([1])?);
+    /// let args = Squares { x: &x, squares: &mut squares, total: &mut total };
+    /// queue.launch_all(&kernel, [Grid::threads([3]), Grid::groups([1])], args)?;
+    /// assert_eq!(queue.read(&total).wait()?, [14]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    /// A launch with one grid is an error of the compiler:
+    /// ```compile_fail,E0080
+    /// use fencepost::prelude::*;
+    ///
+    /// #[derive(KernelArgs)]
+    /// #[kernel(
+    ///     wgsl = "
+    ///         @compute @workgroup_size(1) fn first() {}
+    ///         @compute @workgroup_size(1) fn second() {}",
+    ///     entries("first", "second")
+    /// )]
+    /// struct Both;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// queue.launch(&ctx.kernel::<Both>()?, Grid::groups([1]), Both)?;
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn launch_all<F: EntryPoints>(
+        &self,
+        kernel: &Kernel<F>,
+        grids: F::Each<Grid<'_>>,
+        args: impl KernelArgs<Family: SameKernel<F>>,
+    ) -> Result<()> {
+        const {
+            assert!(!F::RETURNS, "`call_all` launches a kernel that returns a value, `launch_all` does not");
+            check_count::<F>();
+        }
+        same_context(self.owner(), &kernel.owner, || format!("kernel `{}`", kernel.inner.name))?;
+        let at = Location::caller();
+        let mut gathers = arguments(self, kernel, &args);
+        let works = works(&mut gathers, grids.as_ref(), at)?;
+        self.enqueue_launches(works, at).map(drop)
+    }
+
+    /// *Enqueues* launches of several kernels from one text in the order of the list, each over its own grid. All take
+    /// their arguments from one list, by name. An empty list of kernels enqueues nothing.
+    ///
+    /// # Errors
+    /// Returns [`Kind::Kernel`](crate::Kind::Kernel) if an argument does not fit, if no kernel declares it, or if it has
+    /// no name; and the errors of [`launch_all`](Self::launch_all).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::{AdapterChoice, args};
+    /// use fencepost::prelude::*;
+    /// let text = "
+    ///     @group(0) @binding(0) var<storage, read> x: array<u32>;
+    ///     @group(0) @binding(1) var<storage, read_write> y: array<u32>;
+    ///     @group(0) @binding(2) var<storage, read_write> z: array<u32>;
+    ///     @compute @workgroup_size(64) fn double(@builtin(global_invocation_id) id: vec3<u32>) {
+    ///         if id.x < arrayLength(&x) { y[id.x] = 2u * x[id.x]; }
+    ///     }
+    ///     @compute @workgroup_size(1) fn last() { z[0] = y[arrayLength(&y) - 1u]; }";
+    /// let cpu = ContextOptions { adapter: AdapterChoice::Cpu, ..ContextOptions::default() };
+    /// let ctx = Context::with_options(cpu).wait()?;
+    /// let (queue, double, last) = (ctx.queue("main"), ctx.kernel_from(text, "double")?, ctx.kernel_from(text, "last")?);
+    /// let (x, mut y, mut z) = (ctx.array(&[1_u32, 2, 3])?, ctx.zeros::<u32, 1>([3])?, ctx.zeros::<u32, 1>([1])?);
+    /// let launches = [(&double, Grid::threads([3])), (&last, Grid::groups([1]))];
+    /// queue.launch_all_dyn(&launches, args![x = &x, y = &mut y, z = &mut z])?;
+    /// assert_eq!(queue.read(&z).wait()?, [6]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn launch_all_dyn<'a>(
+        &self,
+        launches: &[(&DynKernel, Grid<'_>)],
+        args: impl AsRef<[NamedArg<'a>]>,
+    ) -> Result<()> {
+        let (at, args) = (Location::caller(), args.as_ref());
+        if launches.is_empty() {
+            return Ok(());
+        }
+        for (kernel, _) in launches {
+            same_context(self.owner(), &kernel.owner, || format!("kernel `{}`", kernel.inner.name))?;
+        }
+        let interfaces: Vec<&Interface> = launches.iter().map(|(kernel, _)| kernel.interface()).collect();
+        let plans = check_dyn_each(&interfaces, args)?;
+        let inner = launches.iter().map(|(kernel, _)| &kernel.inner);
+        let mut gathers: Vec<_> =
+            inner.zip(&plans).map(|(inner, plan)| LaunchArguments::new(self, inner, plan)).collect();
+        gathers.iter_mut().for_each(|gather| args.iter().for_each(|(_, arg)| arg.bind(gather)));
+        let grids: Vec<_> = launches.iter().map(|(_, grid)| *grid).collect();
+        let values: Vec<_> = plans.iter().map(|plan| named_values(args, plan.slots())).collect();
+        values.iter().try_for_each(|values| self.check_named("launch_all_dyn", values, at))?;
+        let works = works(&mut gathers, &grids, at)?;
+        let nodes = self.enqueue_launches(works, at)?;
+        let mut named = nodes.into_iter().zip(&values);
+        named.try_for_each(|(node, values)| self.name_values("launch_all_dyn", node, values, at))
+    }
+
+    /// Enqueues launches together. Returns their nodes if the queue is captured.
+    fn enqueue_launches(&self, works: KindsOfWork, at: &'static Location<'static>) -> Result<Vec<u32>> {
+        let Some(&(what, _)) = works.first() else { return Ok(Vec::new()) };
+        let Some(captured) = self.captured_queue() else {
+            self.owner().engine().enqueue_launches(Admission { slot: self.slot()?, what, at }, works)?;
+            return Ok(Vec::new());
+        };
+        captured.begin_call();
+        let nodes = works.into_iter().map(|(what, work)| captured.push((what, at), work, None, None));
+        let nodes = nodes.collect::<Result<Vec<u32>>>()?;
+        captured.begin_call(); // the call has several nodes: no name behind it concerns the last one only
+        Ok(nodes)
+    }
+}
+
+/// Checks at compile time that a hand-written `EntryPoints` has a grid for each entry point.
+pub(crate) const fn check_count<F: EntryPoints>() {
+    let grids = size_of::<F::Each<u8>>();
+    assert!(grids == F::NEXT.len() + 1, "`EntryPoints::Each` has an item for each entry point");
+}
+
+/// Binds the arguments to each entry point of a kernel.
+pub(crate) fn arguments<'a, F: KernelArgs>(
+    queue: &'a CommandQueue,
+    kernel: &'a Kernel<F>,
+    args: &impl KernelArgs,
+) -> Vec<LaunchArguments<'a>> {
+    let bound = kernel.entry_points().map(|(inner, plan)| {
+        let mut gather = LaunchArguments::new(queue, inner, plan);
+        args.bind(&mut gather);
+        gather
+    });
+    bound.collect()
+}
+
+/// Checks the launches, each over its grid, and takes them.
+pub(crate) fn works(
+    gathers: &mut [LaunchArguments<'_>],
+    grids: &[Grid<'_>],
+    at: &'static Location<'static>,
+) -> Result<KindsOfWork> {
+    let launch = |(gather, grid): (&mut LaunchArguments<'_>, &Grid<'_>)| {
+        let launch = gather.take(grid, at)?;
+        Ok((CommandKind::Launch(launch.kernel().id), Work::Launch(launch)))
+    };
+    gathers.iter_mut().zip(grids).map(launch).collect()
+}

@@ -1,0 +1,422 @@
+//! K02: one call launches several entry points of a module in order, each with its own grid.
+
+use super::shaders::{self, set_word, word, words};
+use crate::common::{Case, Subject, case};
+use fencepost::prelude::*;
+use fencepost::{Activity, DynKernel, GraphValue, KernelError, Policy};
+use std::sync::Arc;
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("k02_each_entry_point_sees_all_writes_of_the_previous_ones", phases),
+        case("k02_kernels_from_a_text_take_one_list_of_arguments", from_text),
+        case("k02_an_entry_point_with_an_empty_grid_does_not_run", empty_grids),
+        case("k02_no_command_of_another_thread_comes_between_the_entry_points", threads),
+        case("k02_a_refused_entry_point_enqueues_none", refused).host_side(),
+        case("k02_an_argument_that_no_entry_point_declares_is_an_error", unknown).host_side(),
+        case("k02_each_entry_point_is_in_the_profile", profiled),
+        case("k02_a_hazard_names_the_entry_point", hazard).host_side(),
+        case("k02_a_capture_has_a_node_for_each_entry_point", captured),
+        case("k02_a_captured_launch_from_a_text_takes_named_values", named),
+        case("k02_several_entry_points_return_one_value", returned),
+        case("k02_a_kernel_with_several_entry_points_is_compiled_later_and_with_overrides", later),
+    ]
+}
+
+const N: usize = 1000;
+
+/// Computes the running sums of the squares of `x`, and turns their order around.
+#[derive(KernelArgs)]
+#[kernel(
+    wgsl = "
+        override WORKGROUP: u32 = 64;
+        struct Params { factor: u32 }
+        @group(0) @binding(0) var<uniform> params: Params;
+        @group(0) @binding(1) var<storage, read> x: array<u32>;
+        @group(0) @binding(2) var<storage, read_write> squares: array<u32>;
+        @group(0) @binding(3) var<storage, read_write> sums: array<u32>;
+        @group(0) @binding(4) var<storage, read_write> turned: array<u32>;
+        @compute @workgroup_size(WORKGROUP)
+        fn square(@builtin(global_invocation_id) id: vec3<u32>) {
+            if id.x < arrayLength(&x) { squares[id.x] = params.factor * x[id.x] * x[id.x]; }
+        }
+        @compute @workgroup_size(1)
+        fn run() {
+            var sum = 0u;
+            for (var i = 0u; i < arrayLength(&sums); i++) {
+                sum += squares[i];
+                sums[i] = sum;
+            }
+        }
+        @compute @workgroup_size(WORKGROUP)
+        fn turn(@builtin(global_invocation_id) id: vec3<u32>) {
+            let n = arrayLength(&sums);
+            if id.x < n { turned[id.x] = sums[n - 1u - id.x]; }
+        }",
+    entries("square", "run", "turn")
+)]
+struct Squares<'a> {
+    factor: u32,
+    x: &'a DeviceArray<u32>,
+    squares: &'a mut DeviceArray<u32>,
+    sums: &'a mut DeviceArray<u32>,
+    turned: &'a mut DeviceArray<u32>,
+}
+
+fn give(s: &Subject, ctx: &Context) {
+    if !s.is_cpu() {
+        return;
+    }
+    let square: shaders::Host = |groups, _, params, buffers| {
+        let factor: u32 = bytemuck::pod_read_unaligned(&params[..4]);
+        let [x, squares] = buffers else { panic!("bug: two buffers") };
+        for i in 0..if groups[0] == 0 { 0 } else { words(x) } {
+            set_word(squares, i, factor.wrapping_mul(word(x, i)).wrapping_mul(word(x, i)));
+        }
+    };
+    let run: shaders::Host = |_, _, _, buffers| {
+        let [squares, sums] = buffers else { panic!("bug: two buffers") };
+        (0..words(sums)).fold(0_u32, |sum, i| {
+            let sum = sum.wrapping_add(word(squares, i));
+            set_word(sums, i, sum);
+            sum
+        });
+    };
+    let turn: shaders::Host = |_, _, _, buffers| {
+        let [sums, turned] = buffers else { panic!("bug: two buffers") };
+        let n = words(sums);
+        (0..n).for_each(|i| set_word(turned, i, word(sums, n - 1 - i)));
+    };
+    for (entry, host) in [("square", square), ("run", run), ("turn", turn)] {
+        ctx.host_kernel(entry, Arc::new(host)).unwrap();
+    }
+}
+
+/// Holds the kernel and its arrays.
+struct Bench {
+    ctx: Context,
+    queue: CommandQueue,
+    kernel: Kernel<Squares<'static>>,
+    x: DeviceArray<u32>,
+    squares: DeviceArray<u32>,
+    sums: DeviceArray<u32>,
+    turned: DeviceArray<u32>,
+}
+
+impl Bench {
+    fn new(s: &Subject, ctx: Context) -> Self {
+        give(s, &ctx);
+        let (queue, kernel) = (ctx.queue("q"), ctx.kernel::<Squares>().unwrap());
+        let x = queue.array(&(0..N as u32).collect::<Vec<_>>()).unwrap();
+        let [squares, sums, turned] = [(); 3].map(|()| queue.zeros::<u32, 1>([N]).unwrap());
+        Self { ctx, queue, kernel, x, squares, sums, turned }
+    }
+
+    fn launch(&self, queue: &CommandQueue, factor: u32, grids: [Grid<'_>; 3]) -> Result<()> {
+        let args = Squares {
+            factor,
+            x: &self.x,
+            squares: &mut self.squares.handle(),
+            sums: &mut self.sums.handle(),
+            turned: &mut self.turned.handle(),
+        };
+        queue.launch_all(&self.kernel, grids, args)
+    }
+
+    fn turned(&self) -> Vec<u32> {
+        self.queue.read(&self.turned).wait().unwrap()
+    }
+}
+
+/// Returns the grids for all elements.
+fn grids() -> [Grid<'static>; 3] {
+    [Grid::threads([N]), Grid::groups([1]), Grid::threads([N])]
+}
+
+fn expected(factor: u32) -> Vec<u32> {
+    let squares = (0..N as u32).map(|x| factor.wrapping_mul(x).wrapping_mul(x));
+    let sums = squares.scan(0_u32, |sum, square| {
+        *sum = sum.wrapping_add(square);
+        Some(*sum)
+    });
+    let mut sums: Vec<_> = sums.collect();
+    sums.reverse();
+    sums
+}
+
+fn phases(s: &Subject) {
+    let bench = Bench::new(s, s.ctx());
+    for factor in 1..10 {
+        bench.launch(&bench.queue, factor, grids()).unwrap();
+        if factor % 3 == 1 {
+            assert_eq!(bench.turned(), expected(factor), "factor {factor}");
+        }
+    }
+    assert_eq!(bench.turned(), expected(9), "after calls without a read between");
+}
+
+/// Returns the entry points as kernels without types.
+fn kernels(bench: &Bench) -> [DynKernel; 3] {
+    let source = Squares::source().unwrap();
+    ["square", "run", "turn"].map(|entry| bench.ctx.kernel_from_source(&source, entry, &[]).unwrap())
+}
+
+fn from_text(s: &Subject) {
+    let mut b = Bench::new(s, s.ctx());
+    let [square, run, turn] = kernels(&b);
+    let [first, second, third] = grids();
+    let launches = [(&square, first), (&run, second), (&turn, third)];
+    let args =
+        args![turned = &mut b.turned, factor = 3_u32, squares = &mut b.squares, x = &b.x, sums = &mut b.sums];
+    b.queue.launch_all_dyn(&launches, args).unwrap();
+    assert_eq!(b.turned(), expected(3));
+    b.queue.launch_all_dyn(&[], args![]).unwrap();
+    let args = args![4_u32, &b.x, &mut b.squares]; // one kernel takes a list without names
+    b.queue.launch_all_dyn(&[(&square, Grid::threads([N]))], args).unwrap();
+    assert_eq!(b.queue.get(&b.squares, [3]).wait().unwrap(), 36);
+}
+
+fn empty_grids(s: &Subject) {
+    let bench = Bench::new(s, s.ctx());
+    bench.launch(&bench.queue, 1, grids()).unwrap();
+    let [_, run, turn] = grids();
+    bench.launch(&bench.queue, 5, [Grid::threads([0]), run, turn]).unwrap();
+    assert_eq!(bench.turned(), expected(1), "the squares are the old ones");
+    bench.launch(&bench.queue, 5, [Grid::groups([0]); 3]).unwrap();
+    assert_eq!(bench.turned(), expected(1));
+}
+
+/// Writes its number behind the numbers of the launches before.
+#[derive(KernelArgs)]
+#[kernel(
+    wgsl = "
+        struct Params { number: u32 }
+        @group(0) @binding(0) var<uniform> params: Params;
+        @group(0) @binding(1) var<storage, read_write> log: array<u32>;
+        fn note(phase: u32) {
+            log[0] += 1u;
+            log[log[0]] = 10u * params.number + phase;
+        }
+        @compute @workgroup_size(1) fn note_0() { note(0u); }
+        @compute @workgroup_size(1) fn note_1() { note(1u); }
+        @compute @workgroup_size(1) fn note_2() { note(2u); }",
+    entries("note_0", "note_1", "note_2")
+)]
+struct Notes<'a> {
+    number: u32,
+    log: &'a mut DeviceArray<u32>,
+}
+
+fn note(phase: u32, params: &[u8], log: &mut fencepost::HostBuffer<'_>) {
+    let (number, at): (u32, u32) = (bytemuck::pod_read_unaligned(&params[..4]), word(log, 0) + 1);
+    set_word(log, 0, at);
+    set_word(log, at as usize, 10 * number + phase);
+}
+
+fn threads(s: &Subject) {
+    const THREADS: u32 = 4;
+    const CALLS: usize = 25;
+    let ctx = s.ctx();
+    if s.is_cpu() {
+        let hosts: [shaders::Host; 3] = [
+            |_, _, params, buffers| note(0, params, &mut buffers[0]),
+            |_, _, params, buffers| note(1, params, &mut buffers[0]),
+            |_, _, params, buffers| note(2, params, &mut buffers[0]),
+        ];
+        for (entry, host) in ["note_0", "note_1", "note_2"].into_iter().zip(hosts) {
+            ctx.host_kernel(entry, Arc::new(host)).unwrap();
+        }
+    }
+    let (queue, kernel) = (ctx.queue("q"), ctx.kernel::<Notes>().unwrap());
+    let log = queue.zeros::<u32, 1>([1 + 3 * CALLS * THREADS as usize]).unwrap();
+    std::thread::scope(|scope| {
+        for number in 0..THREADS {
+            let (queue, kernel, log) = (&queue, &kernel, &log);
+            scope.spawn(move || {
+                for _ in 0..CALLS {
+                    let args = Notes { number, log: &mut log.handle() };
+                    queue.launch_all(kernel, [Grid::groups([1]); 3], args).unwrap();
+                }
+            });
+        }
+    });
+    let noted = queue.read(&log).wait().unwrap();
+    assert_eq!(noted[0] as usize, noted.len() - 1);
+    for call in noted[1..].chunks(3) {
+        assert_eq!(call, [0, 1, 2].map(|phase| call[0] + phase), "{noted:?}");
+    }
+}
+
+fn refused(s: &Subject) {
+    let b = Bench::new(s, s.ctx());
+    b.ctx.synchronize().wait().unwrap();
+    let profiler = b.ctx.profile();
+    let [square, run, turn] = grids();
+    let error = b.launch(&b.queue, 1, [square, Grid::groups([1 << 30]), turn]).unwrap_err();
+    assert!(matches!(error.kind(), Kind::GridTooLarge { kernel, .. } if kernel == "run"), "{error}");
+    let error = b.launch(&b.queue, 1, [square, run, Grid::threads([-1])]).unwrap_err();
+    assert!(matches!(error.kind(), Kind::GridNegative { kernel, .. } if kernel == "turn"), "{error}");
+    let args = Squares {
+        factor: 1,
+        x: &b.x,
+        squares: &mut b.squares.handle(),
+        sums: &mut b.sums.handle(),
+        turned: &mut b.sums.handle(),
+    };
+    let error = b.queue.launch_all(&b.kernel, grids(), args).unwrap_err();
+    assert!(matches!(error.kind(), Kind::Aliased { kernel, .. } if kernel == "turn"), "{error}");
+    let map = b.turned.map_write().wait().unwrap();
+    let error = b.launch(&b.queue, 1, grids()).unwrap_err();
+    assert!(matches!(error.kind(), Kind::Mapped { .. }), "{error}");
+    drop(map);
+    let profile = profiler.finish().wait().unwrap();
+    let enqueued: Vec<_> = profile.rows.iter().filter(|row| row.activity == Activity::Launch).collect();
+    assert!(enqueued.is_empty(), "{enqueued:?}");
+}
+
+fn unknown(s: &Subject) {
+    let mut b = Bench::new(s, s.ctx());
+    let [square, run, _] = kernels(&b);
+    let launches = [(&square, Grid::threads([N])), (&run, Grid::groups([1]))];
+    let args =
+        args![factor = 3_u32, x = &b.x, squares = &mut b.squares, sums = &mut b.sums, turned = &mut b.turned];
+    let error = b.queue.launch_all_dyn(&launches, args).unwrap_err();
+    let Kind::Kernel(KernelError::ExtraArgument { kernel, arg, known, .. }) = error.kind() else {
+        panic!("{error}")
+    };
+    assert_eq!((&**kernel, &**arg), ("square`, `run", "turned"));
+    assert_eq!(known.0, ["factor", "x", "squares", "sums"]);
+    let error = b.queue.launch_all_dyn(&launches, args![x = &b.x, squares = &mut b.squares]).unwrap_err();
+    assert!(matches!(error.kind(), Kind::Kernel(KernelError::MissingArgument { .. })), "{error}");
+    let error = b.queue.launch_all_dyn(&launches, args![3_u32, &b.x, &mut b.squares]).unwrap_err();
+    assert!(matches!(error.kind(), Kind::Kernel(KernelError::UnnamedArgument { .. })), "{error}");
+    assert!(error.to_string().starts_with("kernels `square`, `run`: argument 0 has no name"), "{error}");
+}
+
+fn profiled(s: &Subject) {
+    let bench = Bench::new(s, s.ctx());
+    bench.ctx.synchronize().wait().unwrap();
+    let profiler = bench.ctx.profile();
+    bench.launch(&bench.queue, 1, grids()).unwrap();
+    let line = line!() - 1;
+    let profile = profiler.finish().wait().unwrap();
+    let rows: Vec<_> = profile.rows.iter().map(|row| (row.activity, &*row.name)).collect();
+    assert_eq!(rows, ["square", "run", "turn"].map(|name| (Activity::Launch, name)));
+    let is_inside = |row: &fencepost::Row| row.location.file() == file!() && row.location.line() < line;
+    assert!(profile.rows.iter().all(is_inside), "{:?}", profile.rows);
+}
+
+fn hazard(s: &Subject) {
+    let bench = Bench::new(s, s.ctx_with(Policy::Checked));
+    let other = bench.ctx.queue("other");
+    other.fill(&mut bench.sums.handle(), 0).unwrap();
+    let error = bench.launch(&bench.queue, 1, grids()).unwrap_err();
+    let Kind::Hazard { later, .. } = error.kind() else { panic!("{error}") };
+    assert!(later.command.contains("`run`"), "{error}");
+    bench.queue.wait_for_queue(&other).unwrap();
+    bench.launch(&bench.queue, 2, grids()).unwrap();
+    let error = other.fill(&mut bench.squares.handle(), 0).unwrap_err();
+    let Kind::Hazard { earlier, .. } = error.kind() else { panic!("{error}") };
+    assert!(earlier.command.contains("`square`") || earlier.command.contains("`run`"), "{error}");
+    assert_eq!(bench.turned(), expected(2));
+}
+
+fn captured(s: &Subject) {
+    let bench = Bench::new(s, s.ctx());
+    let (graph, ()) = bench.queue.capture(|c| bench.launch(c, 7, grids())).unwrap();
+    assert_eq!(graph.nodes(), 3);
+    for _ in 0..3 {
+        bench.queue.fill(&mut bench.turned.handle(), 0).unwrap();
+        bench.queue.replay(&graph).unwrap();
+        assert_eq!(bench.turned(), expected(7));
+    }
+    let [square, run, _] = grids();
+    let refused = bench.queue.capture(|c| bench.launch(c, 7, [square, run, Grid::groups([1 << 30])]));
+    assert!(matches!(refused.map(drop).unwrap_err().kind(), Kind::GridTooLarge { .. }));
+    let unnamed = bench.queue.capture(|c| {
+        bench.launch(c, 7, grids())?;
+        c.label_node("which of them")
+    });
+    let error = unnamed.map(drop).unwrap_err();
+    assert!(error.to_string().contains("a launch of several entry points"), "{error}");
+}
+
+fn named(s: &Subject) {
+    let b = Bench::new(s, s.ctx());
+    let [square, run, turn] = kernels(&b);
+    let [first, second, third] = grids();
+    let launches = [(&square, first), (&run, second), (&turn, third)];
+    let launch = |queue: &CommandQueue, factor: &GraphValue<u32>| {
+        let [mut squares, mut sums, mut turned] = [&b.squares, &b.sums, &b.turned].map(DeviceArray::handle);
+        let args =
+            args![factor = factor, x = &b.x, squares = &mut squares, sums = &mut sums, turned = &mut turned];
+        queue.launch_all_dyn(&launches, args)
+    };
+    let (graph, value) = b
+        .queue
+        .capture(|c| {
+            let factor = c.value("factor", 2_u32)?;
+            launch(c, &factor)?;
+            Ok(factor)
+        })
+        .unwrap();
+    b.queue.replay(&graph).unwrap();
+    assert_eq!(b.turned(), expected(2));
+    b.queue.replay(&graph.with().value("factor", 5_u32).unwrap()).unwrap();
+    assert_eq!(b.turned(), expected(5));
+    let error = launch(&b.queue, &value).unwrap_err();
+    assert!(error.to_string().contains("queue `q` captures none"), "{error}");
+}
+
+/// Squares `x`, and returns the sum of the squares.
+#[derive(KernelArgs)]
+#[kernel(
+    wgsl = "
+        @group(0) @binding(0) var<storage, read_write> x: array<u32>;
+        @group(0) @binding(1) var<storage, read_write> total: u32;
+        @compute @workgroup_size(64) fn square_all(@builtin(global_invocation_id) id: vec3<u32>) {
+            if id.x < arrayLength(&x) { x[id.x] *= x[id.x]; }
+        }
+        @compute @workgroup_size(1) fn sum_all() {
+            for (var i = 0u; i < arrayLength(&x); i++) { total += x[i]; }
+        }",
+    entries("square_all", "sum_all"),
+    returns(total: u32)
+)]
+struct SumOfSquares<'a> {
+    x: &'a mut DeviceArray<u32>,
+}
+
+fn returned(s: &Subject) {
+    let ctx = s.ctx();
+    if s.is_cpu() {
+        let square: shaders::Host = |_, _, _, buffers| {
+            let x = &mut buffers[0];
+            (0..words(x)).for_each(|i| set_word(x, i, word(x, i) * word(x, i)));
+        };
+        let sum: shaders::Host = |_, _, _, buffers| {
+            let [x, total] = buffers else { panic!("bug: two buffers") };
+            set_word(total, 0, word(total, 0) + (0..words(x)).map(|i| word(x, i)).sum::<u32>());
+        };
+        ctx.host_kernel("square_all", Arc::new(square)).unwrap();
+        ctx.host_kernel("sum_all", Arc::new(sum)).unwrap();
+    }
+    let (queue, kernel) = (ctx.queue("q"), ctx.kernel::<SumOfSquares>().unwrap());
+    let mut x = ctx.array(&[1, 2, 3]).unwrap();
+    for expected in [14, 98] {
+        let grids = [Grid::threads([3]), Grid::groups([1])];
+        let total = queue.call_all(&kernel, grids, SumOfSquares { x: &mut x }).unwrap();
+        assert_eq!(total.wait().unwrap(), expected);
+    }
+}
+
+fn later(s: &Subject) {
+    let mut bench = Bench::new(s, s.ctx());
+    let wide = [("WORKGROUP", 32.0)];
+    bench.kernel = bench.ctx.kernel_later_with::<Squares>(&wide).wait().unwrap();
+    assert_eq!(bench.kernel.workgroup(), [32, 1, 1]);
+    bench.launch(&bench.queue, 4, grids()).unwrap();
+    assert_eq!(bench.turned(), expected(4));
+    let unknown = bench.ctx.kernel_with::<Squares>(&[("WIDTH", 32.0)]).map(drop).unwrap_err();
+    assert!(matches!(unknown.kind(), Kind::Kernel(KernelError::UnknownOverride { .. })), "{unknown}");
+}
