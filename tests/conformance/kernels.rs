@@ -2,6 +2,7 @@
 //! checked, and a kernel gives the results of its reference.
 
 mod arguments;
+mod atomics;
 mod compiling;
 mod elements;
 mod grids;
@@ -27,6 +28,7 @@ pub fn cases() -> Vec<Case> {
         returned::cases(),
         several::cases(),
         threads::cases(),
+        atomics::cases(),
     ];
     parts.into_iter().flatten().collect()
 }

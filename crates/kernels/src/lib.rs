@@ -32,6 +32,7 @@ mod reference;
 mod reflect;
 mod several;
 mod shader_layout;
+mod snippets;
 mod source;
 mod splice;
 mod tokens;

@@ -72,8 +72,9 @@ pub fn builtins() -> &'static [(&'static str, &'static str)] {
 ///
 /// A line `//#use name` appends a snippet once, wherever the line stands: `lib/name.wgsl` beside the shader, else a
 /// built-in one (`blake3`, `fold_share`, `keyed`, `lcg`, `linear`, `number_keys`, `operation`, `order_keys`, `packed`,
-/// `philox`, `reduce_share`, `run_stage`, `scan_share`, `tile_ranks`). A line `//#use "path.wgsl"` appends a file; its path is relative to
-/// the folder of the file with the line. Errors name the lines of the files. A cycle of files that use each other is an
+/// `philox`, `reduce_share`, `run_stage`, `scan_share`, `tile_ranks`). A line `//#use atomic_f32(totals)` appends the built-in
+/// snippet for a variable of the shader. A line `//#use "path.wgsl"` appends a file; its path is relative to the folder of the file with
+/// the line. Errors name the lines of the files. A cycle of files that use each other is an
 /// error.
 ///
 /// # Example
@@ -197,7 +198,8 @@ impl ShaderSource {
             for used in splice::uses(&label, &text) {
                 let (line, used) = used?;
                 let next = used.path(&main, &label);
-                if known.contains(&next) {
+                let is_file = !matches!(used, SpliceUse::ForVariable { .. });
+                if !is_file || known.contains(&next) {
                     continue;
                 }
                 match (read(&next), &used) {
@@ -418,7 +420,7 @@ mod tests {
         write("b.wgsl", "//#use nothing");
         let error = ShaderSource::read_in(&folder, "a.wgsl").unwrap_err().to_string();
         assert!(
-            error.starts_with("b.wgsl:1: there is no snippet `nothing`; there are `blake3`, "),
+            error.starts_with("b.wgsl:1: there is no snippet `nothing`; there are `atomic_f32`, "),
             "{error}"
         );
         write("b.wgsl", "");

@@ -6,25 +6,8 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use crate::snippets::{SNIPPETS, SNIPPETS_FOR_A_VARIABLE, with_variable};
 use crate::{Error, Names, Result};
-
-/// Lists the snippets of `shaders/lib`, by the name that `//#use` gives them.
-const SNIPPETS: &[(&str, &str)] = &[
-    ("blake3", include_str!("../shaders/lib/blake3.wgsl")),
-    ("fold_share", include_str!("../shaders/lib/fold_share.wgsl")),
-    ("keyed", include_str!("../shaders/lib/keyed.wgsl")),
-    ("lcg", include_str!("../shaders/lib/lcg.wgsl")),
-    ("linear", include_str!("../shaders/lib/linear.wgsl")),
-    ("number_keys", include_str!("../shaders/lib/number_keys.wgsl")),
-    ("operation", include_str!("../shaders/lib/operation.wgsl")),
-    ("order_keys", include_str!("../shaders/lib/order_keys.wgsl")),
-    ("packed", include_str!("../shaders/lib/packed.wgsl")),
-    ("philox", include_str!("../shaders/lib/philox.wgsl")),
-    ("reduce_share", include_str!("../shaders/lib/reduce_share.wgsl")),
-    ("run_stage", include_str!("../shaders/lib/run_stage.wgsl")),
-    ("scan_share", include_str!("../shaders/lib/scan_share.wgsl")),
-    ("tile_ranks", include_str!("../shaders/lib/tile_ranks.wgsl")),
-];
 
 /// Holds the path and the text of a file of the program. The path is relative to the folder where the main file's path
 /// begins.
@@ -35,6 +18,8 @@ pub(crate) type File = (String, Cow<'static, str>);
 pub(crate) enum SpliceUse<'a> {
     /// The line names `lib/NAME.wgsl` beside the main file, or a built-in snippet.
     Snippet(&'a str),
+    /// The line names a built-in snippet and a variable of the shader for it. Each variable has a text of its own.
+    ForVariable { snippet: &'a str, variable: &'a str },
     /// The line has a path, relative to the folder of its file.
     File(&'a str),
 }
@@ -110,8 +95,7 @@ impl<'a> SpliceUse<'a> {
             let (name, rest) = asked.split_at(end);
             let name = name.split("//").next().unwrap_or(name);
             let name = name.split("/*").next().unwrap_or(name);
-            check_name(name)?;
-            (Self::Snippet(name), asked.strip_prefix(name).unwrap_or(rest))
+            (Self::named(name)?, asked.strip_prefix(name).unwrap_or(rest))
         };
         if is_comment(rest) {
             return Ok(used);
@@ -119,19 +103,52 @@ impl<'a> SpliceUse<'a> {
         Err(format!("only a comment may follow the name, found `{}`", rest.trim()))
     }
 
-    /// Returns the path at which the program's file would be.
+    /// Parses the name of a snippet; `Err` describes a valid line.
+    fn named(name: &'a str) -> std::result::Result<Self, String> {
+        let Some((snippet, variable)) = name.strip_suffix(')').and_then(|name| name.split_once('(')) else {
+            check_name(name)?;
+            return Ok(Self::Snippet(name));
+        };
+        check_name(snippet)?;
+        if !SNIPPETS_FOR_A_VARIABLE.iter().any(|(known, _)| *known == snippet) {
+            let known: Names = SNIPPETS_FOR_A_VARIABLE.iter().map(|(known, _)| *known).collect();
+            return Err(format!("only {known} takes a variable: write `//#use {snippet}`"));
+        }
+        let is_word = variable.chars().all(|c| c.is_alphanumeric() || c == '_');
+        if !is_word || variable.is_empty() || variable.starts_with(|c: char| c.is_ascii_digit()) {
+            return Err(format!("write the name of one variable of the shader: `//#use {snippet}(totals)`"));
+        }
+        Ok(Self::ForVariable { snippet, variable })
+    }
+
+    /// Returns the text of the target, whose contents are `text`, with the variable of the line.
+    fn text<'b>(&self, text: &'b str) -> Cow<'b, str> {
+        match self {
+            Self::ForVariable { variable, .. } => with_variable(text, variable).into(),
+            Self::Snippet(_) | Self::File(_) => text.into(),
+        }
+    }
+
+    /// Returns the path at which the program's file would be. A snippet for a variable is never a file.
     pub(crate) fn path(&self, main: &str, label: &str) -> String {
         match self {
             Self::Snippet(name) => beside(main, &format!("lib/{name}.wgsl")),
+            Self::ForVariable { snippet, variable } => format!("{snippet}({variable}) (built-in)"),
             Self::File(path) => beside(label, path),
         }
     }
 
     /// Returns the label and the text of the built-in snippet of this name.
     pub(crate) fn built_in(&self) -> Option<(String, &'static str)> {
-        let Self::Snippet(name) = self else { return None };
-        let (name, text) = SNIPPETS.iter().find(|(known, _)| known == name)?;
-        Some((format!("{name} (built-in)"), text))
+        let (name, list, variable) = match self {
+            Self::Snippet(name) => (name, SNIPPETS, String::new()),
+            Self::ForVariable { snippet, variable } => {
+                (snippet, SNIPPETS_FOR_A_VARIABLE, format!("({variable})"))
+            }
+            Self::File(_) => return None,
+        };
+        let (name, text) = list.iter().find(|(known, _)| known == name)?;
+        Some((format!("{name}{variable} (built-in)"), text))
     }
 
     /// Returns the error of a source that has no such file.
@@ -140,14 +157,23 @@ impl<'a> SpliceUse<'a> {
     /// Always.
     pub(crate) fn missing<T>(&self, label: &str, line: usize, path: String, known: Names) -> Result<T> {
         let label = label.to_owned();
+        let for_a_variable = SNIPPETS_FOR_A_VARIABLE.iter().map(|(known, _)| *known);
         Err(match self {
-            SpliceUse::Snippet(name) => Error::UnknownSnippet {
+            SpliceUse::Snippet(name) if for_a_variable.clone().any(|known| known == *name) => Error::Use {
                 label,
                 line,
-                name: (*name).into(),
-                path,
-                known: SNIPPETS.iter().map(|(known, _)| *known).collect::<Names>(),
+                text: format!("//#use {name}"),
+                remedy: format!("the snippet takes a variable of the shader: write `//#use {name}(totals)`"),
             },
+            SpliceUse::Snippet(name) | SpliceUse::ForVariable { snippet: name, .. } => {
+                Error::UnknownSnippet {
+                    label,
+                    line,
+                    name: (*name).into(),
+                    path,
+                    known: for_a_variable.chain(SNIPPETS.iter().map(|(known, _)| *known)).collect(),
+                }
+            }
             SpliceUse::File(_) => Error::UnknownFile { label, line, path, known },
         })
     }
@@ -240,7 +266,7 @@ impl Spliced {
                 Some(true) => return Err(cycle(&chain, line, next)),
                 Some(false) => {}
                 None => {
-                    spliced.push(&next, text);
+                    spliced.push(&next, &used.text(text));
                     open.insert(next.clone(), true);
                     chain.push(SpliceStep::new(next, text));
                 }
@@ -374,6 +400,42 @@ mod tests {
     }
 
     #[test]
+    fn a_snippet_for_a_variable_is_appended_once_for_each_variable() {
+        let text = "//#use atomic_f32(sums)\n//#use atomic_f32(least) // a comment\n//#use atomic_f32(sums)\nconst a = 1;";
+        let spliced = spliced(text, &[]).unwrap();
+        for function in ["fn sums_add(", "fn sums_min(", "fn least_max(", "fn number_key("] {
+            assert_eq!(spliced.text.matches(function).count(), 1, "{function}");
+        }
+        assert!(!spliced.text.contains("VARIABLE"));
+        let at = spliced.origin(spliced.text.find("fn least_add").unwrap());
+        assert_eq!(
+            (at.label, at.text),
+            ("atomic_f32(least) (built-in)", "fn least_add(at: u32, value: f32) -> f32 {")
+        );
+    }
+
+    #[test]
+    fn a_missing_or_wrong_variable_is_an_error_with_the_valid_line() {
+        for (text, remedy) in [
+            (
+                "//#use atomic_f32",
+                "the snippet takes a variable of the shader: write `//#use atomic_f32(totals)`",
+            ),
+            (
+                "//#use atomic_f32()",
+                "write the name of one variable of the shader: `//#use atomic_f32(totals)`",
+            ),
+            (
+                "//#use atomic_f32(a.b)",
+                "write the name of one variable of the shader: `//#use atomic_f32(totals)`",
+            ),
+            ("//#use lcg(totals)", "only `atomic_f32` takes a variable: write `//#use lcg`"),
+        ] {
+            assert_eq!(refused(text, &[]), format!("a.wgsl:1: `{text}`: {remedy}"));
+        }
+    }
+
+    #[test]
     fn files_are_found_from_the_folder_of_the_file_that_uses_them_and_appended_once() {
         let files = [
             ("b.wgsl", "//#use \"deep/c.wgsl\"\nconst b = 1;"),
@@ -394,7 +456,7 @@ mod tests {
     fn a_missing_snippet_or_file_is_an_error_with_its_line() {
         assert_eq!(
             refused("\n//#use nothing", &[]),
-            "a.wgsl:2: there is no snippet `nothing`; there are `blake3`, `fold_share`, `keyed`, `lcg`, `linear`, `number_keys`, `operation`, `order_keys`, `packed`, `philox`, `reduce_share`, `run_stage`, `scan_share`, `tile_ranks`, and no file `lib/nothing.wgsl`"
+            "a.wgsl:2: there is no snippet `nothing`; there are `atomic_f32`, `blake3`, `fold_share`, `keyed`, `lcg`, `linear`, `number_keys`, `operation`, `order_keys`, `packed`, `philox`, `reduce_share`, `run_stage`, `scan_share`, `tile_ranks`, and no file `lib/nothing.wgsl`"
         );
         assert_eq!(
             refused("//#use \"b.wgsl\"", &[("c/b.wgsl", "")]),

@@ -1,0 +1,31 @@
+//! The built-in snippets, by the names that `//#use` lines give them.
+
+/// Lists the snippets of `shaders/lib`, by the name that `//#use` gives them.
+pub(crate) const SNIPPETS: &[(&str, &str)] = &[
+    ("blake3", include_str!("../shaders/lib/blake3.wgsl")),
+    ("fold_share", include_str!("../shaders/lib/fold_share.wgsl")),
+    ("keyed", include_str!("../shaders/lib/keyed.wgsl")),
+    ("lcg", include_str!("../shaders/lib/lcg.wgsl")),
+    ("linear", include_str!("../shaders/lib/linear.wgsl")),
+    ("number_keys", include_str!("../shaders/lib/number_keys.wgsl")),
+    ("operation", include_str!("../shaders/lib/operation.wgsl")),
+    ("order_keys", include_str!("../shaders/lib/order_keys.wgsl")),
+    ("packed", include_str!("../shaders/lib/packed.wgsl")),
+    ("philox", include_str!("../shaders/lib/philox.wgsl")),
+    ("reduce_share", include_str!("../shaders/lib/reduce_share.wgsl")),
+    ("run_stage", include_str!("../shaders/lib/run_stage.wgsl")),
+    ("scan_share", include_str!("../shaders/lib/scan_share.wgsl")),
+    ("tile_ranks", include_str!("../shaders/lib/tile_ranks.wgsl")),
+];
+
+/// Lists the snippets for a variable, which a line names in parentheses: `//#use atomic_f32(totals)`.
+pub(crate) const SNIPPETS_FOR_A_VARIABLE: &[(&str, &str)] =
+    &[("atomic_f32", include_str!("../shaders/lib/atomic_f32.wgsl"))];
+
+/// Stands for the variable in the text of such a snippet.
+const VARIABLE: &str = "VARIABLE";
+
+/// Returns the text of a snippet for a variable, with the name of the variable.
+pub(crate) fn with_variable(text: &str, variable: &str) -> String {
+    text.replace(VARIABLE, variable)
+}
