@@ -1,57 +1,8 @@
 //! The functions of WGSL on one or two `f32`.
-//!
-//! The functions without an exact result compute with `f64` and round once. That is within all of WGSL's bounds, and every
-//! host computes the same bits.
 
-use super::double;
-
-macro_rules! rounded {
-    ($($(#[$doc:meta])* $name:ident($($x:ident),+);)+) => { $(
-        $(#[$doc])*
-        pub(crate) fn $name($($x: f32),+) -> f32 {
-            double::$name($(f64::from($x)),+) as f32
-        }
-    )+ };
-}
-
-rounded! {
-    /// Returns the angle from 0 to pi with a cosine. It is NaN outside -1 to 1.
-    acos(x);
-    /// Returns the number, not negative, with a hyperbolic cosine. It is NaN below 1.
-    acosh(x);
-    /// Returns the angle from -pi/2 to pi/2 with a sine. It is NaN outside -1 to 1.
-    asin(x);
-    /// Returns the number with a hyperbolic sine.
-    asinh(x);
-    /// Returns the angle from -pi/2 to pi/2 with a tangent.
-    atan(x);
-    /// Returns the angle of the point (`x`, `y`), from -pi to pi.
-    atan2(y, x);
-    /// Returns the number with a hyperbolic tangent. It is NaN outside -1 to 1.
-    atanh(x);
-    /// Returns the cosine.
-    cos(x);
-    /// Returns the hyperbolic cosine.
-    cosh(x);
-    /// Returns e to a power.
-    exp(x);
-    /// Returns 2 to a power.
-    exp2(x);
-    /// Returns the natural logarithm. It is NaN below 0.
-    log(x);
-    /// Returns the logarithm to base 2. It is NaN below 0.
-    log2(x);
-    /// Returns `x` to the power `y`. It is NaN if `x` is less than 0 and `y` is no integer.
-    pow(x, y);
-    /// Returns the sine.
-    sin(x);
-    /// Returns the hyperbolic sine.
-    sinh(x);
-    /// Returns the tangent.
-    tan(x);
-    /// Returns the hyperbolic tangent.
-    tanh(x);
-}
+pub(crate) use super::curves::{
+    acos, acosh, asin, asinh, atan, atan2, atanh, cos, cosh, exp, exp2, log, log2, pow, sin, sinh, tan, tanh,
+};
 
 /// Returns the least integer that is not less.
 pub(crate) fn ceil(x: f32) -> f32 {
@@ -89,8 +40,25 @@ pub(crate) fn fma(x: f32, y: f32, z: f32) -> f32 {
 }
 
 /// Returns `x` times a power of two.
+#[inline(always)]
 pub(crate) fn ldexp(x: f32, exponent: i32) -> f32 {
-    double::ldexp(f64::from(x), exponent) as f32
+    // The least and the greatest `f32` times the powers at the ends of this range become 0 and infinity.
+    let exponent = exponent.clamp(-300, 300);
+    let power = f64::from_bits(u64::from((1023 + exponent) as u32) << 52);
+    (f64::from(x) * power) as f32
+}
+
+/// Returns a fraction from 0.5 to 1 and the exponent of the power of two that makes it `x`. Zeros, infinities and NaN have
+/// the exponent 0 and are their own fraction.
+#[inline(always)]
+pub(crate) fn frexp(x: f32) -> (f32, i32) {
+    const FIELD: u32 = 0xff << 23;
+    // A subnormal number has its exponent in its bits after a multiplication by 2^24.
+    let is_small = x.abs() < f32::MIN_POSITIVE;
+    let bits = if is_small { x * 16_777_216.0 } else { x }.to_bits();
+    let exponent = (bits >> 23 & 0xff) as i32 - if is_small { 150 } else { 126 };
+    let fraction = f32::from_bits(bits & !FIELD | 126 << 23);
+    if x == 0.0 || !x.is_finite() { (x, 0) } else { (fraction, exponent) }
 }
 
 #[cfg(test)]

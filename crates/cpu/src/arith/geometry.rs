@@ -38,9 +38,13 @@ pub(crate) fn cross<R: Real>(a: &[R], b: &[R]) -> Vector<R> {
 }
 
 /// Returns `normal` if `incident` and `reference` point to different sides, and its negative otherwise.
-pub(crate) fn face_forward<R: Real>(normal: &[R], incident: &[R], reference: &[R]) -> Vector<R> {
+pub(crate) fn face_forward<R: Real>(
+    normal: &[R],
+    incident: &[R],
+    reference: &[R],
+) -> impl Iterator<Item = R> {
     let facing = dot(incident, reference) < R::of(0.0);
-    normal.iter().map(|&x| if facing { x } else { -x }).collect()
+    normal.iter().map(move |&x| if facing { x } else { -x })
 }
 
 /// Returns the direction of `incident` after a reflection at a surface with a normal of length 1.
@@ -51,16 +55,14 @@ pub(crate) fn reflect<R: Real>(incident: &[R], normal: &[R]) -> Vector<R> {
 
 /// Returns the direction of `incident` behind a surface. `ratio` is that of the indices of refraction. Total reflection
 /// gives zeros.
-pub(crate) fn refract<R: Real>(incident: &[R], normal: &[R], ratio: R) -> Vector<R> {
+pub(crate) fn refract<R: Real>(incident: &[R], normal: &[R], ratio: R) -> impl Iterator<Item = R> {
     let zero = R::of(0.0);
     let one = R::of(1.0);
     let cosine = dot(normal, incident);
     let k = one - ratio * ratio * (one - cosine * cosine);
-    if k < zero {
-        return incident.iter().map(|_| zero).collect();
-    }
     let along = ratio * cosine + k.sqrt();
-    each(incident, normal, |incident, normal| ratio * incident - along * normal)
+    let pairs = incident.iter().zip(normal);
+    pairs.map(move |(&incident, &normal)| if k < zero { zero } else { ratio * incident - along * normal })
 }
 
 fn each<R: Real>(a: &[R], b: &[R], f: impl Fn(R, R) -> R) -> Vector<R> {

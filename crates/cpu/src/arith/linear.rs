@@ -11,11 +11,23 @@ pub(crate) fn transpose<T: Copy>(rows: usize, values: &[T]) -> impl Iterator<Ite
 }
 
 /// Returns the determinant of a square matrix.
+#[inline]
 pub(crate) fn determinant(size: usize, values: &[f64]) -> f64 {
-    if let &[value] = values {
-        return value;
+    match (size, values) {
+        (1, &[value]) => value,
+        (2, &[a, b, c, d]) => a * d - b * c,
+        (3, &[a, b, c, d, e, f, g, h, i]) => a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g),
+        (4, values) => {
+            // Each product is one of a minor of the first two columns and the minor of the last two columns with the other rows.
+            let minors = |columns: &[f64]| {
+                let minor = |a: usize, b: usize| columns[a] * columns[4 + b] - columns[b] * columns[4 + a];
+                [minor(0, 1), minor(0, 2), minor(0, 3), minor(1, 2), minor(1, 3), minor(2, 3)]
+            };
+            let ([a, b, c, d, e, f], [g, h, i, j, k, l]) = (minors(&values[..8]), minors(&values[8..]));
+            a * l - b * k + c * j + d * i - e * h + f * g
+        }
+        _ => unreachable!("bug: a matrix has {size} columns"),
     }
-    (0..size).map(|row| values[row] * cofactor(size, values, 0, row)).sum()
 }
 
 /// Returns the inverse of a square matrix. If it has none, the components are infinite or NaN.

@@ -11,10 +11,13 @@
 
 pub(crate) mod bits;
 mod convert;
+mod curves;
 pub(crate) mod double;
+mod each;
 pub(crate) mod float;
 pub(crate) mod formula;
 pub(crate) mod geometry;
+mod half;
 mod lift;
 mod linear;
 mod math;
@@ -29,8 +32,10 @@ mod relational;
 mod scalar;
 #[cfg(test)]
 pub(crate) mod tests;
+mod wide;
 
 pub(crate) use convert::convert;
+pub(crate) use each::Each;
 pub(crate) use math::math;
 pub(crate) use matrix::binary_whole;
 pub(crate) use operand::Operand;

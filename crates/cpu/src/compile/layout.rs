@@ -1,7 +1,6 @@
 //! The components of a type: their kinds, and their places in memory.
 
 use super::refusal::{Result, refuse};
-use crate::arith::Scalar;
 use crate::program::Program;
 use cranelift_codegen::ir::{self, types};
 use naga::proc::IndexableLength;
@@ -48,11 +47,6 @@ impl Kind {
             Self::U32 => naga::Scalar::U32,
             Self::F32 => naga::Scalar::F32,
         }
-    }
-
-    /// Returns the value of this kind with these bits.
-    pub(super) fn value(self, bits: u32) -> Scalar {
-        Scalar::from_bits(self.scalar(), u64::from(bits))
     }
 }
 

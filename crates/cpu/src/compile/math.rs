@@ -52,7 +52,7 @@ impl Lower<'_, '_> {
             };
             match component {
                 Some(component) => results.push(component),
-                None => return self.call_math(fun, arguments, values, result),
+                None => return self.call_math(fun, kind, values, result),
             }
         }
         Ok(results)
@@ -62,6 +62,11 @@ impl Lower<'_, '_> {
     fn vector_function(&mut self, fun: Fun, x: &[Components], inner: &TypeInner) -> Option<Components> {
         let one = |value: ir::Value| Some([value].into_iter().collect());
         match fun {
+            Fun::Modf => {
+                let whole: Components = x[0].iter().map(|&x| self.builder.ins().trunc(x)).collect();
+                let fraction = self.each(&x[0], &whole, |lower, x, whole| lower.builder.ins().fsub(x, whole));
+                Some(fraction.into_iter().chain(whole).collect())
+            }
             Fun::Dot => one(self.dot(Kind::F32, &x[0], &x[1])),
             Fun::Length => one(self.length(&x[0])),
             Fun::Distance => {
@@ -159,6 +164,18 @@ impl Lower<'_, '_> {
                 let reached = self.builder.ins().fcmp(FloatCC::LessThanOrEqual, x[0], x[1]);
                 self.builder.ins().select(reached, one, zero)
             }
+            Fun::SmoothStep => {
+                let part = self.builder.ins().fsub(x[2], x[0]);
+                let whole = self.builder.ins().fsub(x[1], x[0]);
+                let t = self.builder.ins().fdiv(part, whole);
+                let (low, high) = (self.float(0.0), self.float(1.0));
+                let t = self.float_clamp(t, low, high);
+                let (two, three) = (self.float(2.0), self.float(3.0));
+                let twice = self.builder.ins().fmul(two, t);
+                let rest = self.builder.ins().fsub(three, twice);
+                let square = self.builder.ins().fmul(t, t);
+                self.builder.ins().fmul(square, rest)
+            }
             Fun::Radians => {
                 let factor = self.float(0.017_453_292_519_943_295_f64 as f32);
                 self.builder.ins().fmul(x[0], factor)
@@ -215,6 +232,10 @@ impl Lower<'_, '_> {
                 let positive = self.builder.ins().uextend(types::I32, positive);
                 let negative = self.builder.ins().sshr_imm(x[0], 31);
                 self.builder.ins().bor(positive, negative)
+            }
+            (Fun::Sign, false) => {
+                let one = self.word(1);
+                self.builder.ins().umin(x[0], one)
             }
             (Fun::CountOneBits, _) => ins.popcnt(x[0]),
             (Fun::CountLeadingZeros, _) => ins.clz(x[0]),

@@ -1,8 +1,7 @@
 //! The functions that treat each component by itself.
 
 use crate::arith::lift::Lift;
-use crate::arith::{Scalar, bits, convert, double, float, formula};
-use half::f16;
+use crate::arith::{Scalar, bits, convert, double, float, formula, half};
 use naga::MathFunction as Fun;
 
 /// Calls a function on one component of each argument.
@@ -11,7 +10,7 @@ use naga::MathFunction as Fun;
 /// Panics for types that the function does not take in a validated module, which is a bug.
 pub(crate) fn component(fun: Fun, args: &[Scalar]) -> Scalar {
     let result = match (args[0], fun) {
-        (Scalar::F32(x), Fun::QuantizeToF16) => Some(Scalar::F32(f16::from_f32(x).to_f32())),
+        (Scalar::F32(x), Fun::QuantizeToF16) => Some(Scalar::F32(half::widen(half::narrow(x)))),
         (_, Fun::Ldexp) => Some(ldexp(args[0], args[1])),
         (Scalar::F32(_), _) => real(fun, args, single),
         (Scalar::F16(_) | Scalar::F64(_), _) => real(fun, args, wide),

@@ -34,9 +34,9 @@ fn floats<R: Lift>(fun: Fun, args: &[Operand<'_>]) -> Option<Outcome> {
         Fun::Distance => number(geometry::distance(&x(0), &x(1))),
         Fun::Normalize => list(geometry::normalize(&x(0))),
         Fun::Cross => list(geometry::cross(&x(0), &x(1))),
-        Fun::FaceForward => list(geometry::face_forward(&x(0), &x(1), &x(2))),
+        Fun::FaceForward => list(geometry::face_forward(&x(0), &x(1), &x(2)).collect()),
         Fun::Reflect => list(geometry::reflect(&x(0), &x(1))),
-        Fun::Refract => list(geometry::refract(&x(0), &x(1), x(2)[0])),
+        Fun::Refract => list(geometry::refract(&x(0), &x(1), x(2)[0]).collect()),
         Fun::Outer => outer(&args[0], &args[1]),
         _ => return None,
     })

@@ -1,7 +1,8 @@
 //! Built-in functions on several lanes. Instructions on vectors execute the formulas of [`arith`](crate::arith) step by step.
 
 use super::{Lane, Lanes, Vector, Vectors};
-use crate::compile::layout::Kind;
+use crate::arith::Each;
+use crate::compile::layout::{Kind, Leaf};
 use crate::compile::refusal::Result;
 use crate::compile::value::Components;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
@@ -33,7 +34,10 @@ impl Vector<'_, '_, '_> {
         for at in 0..values[0].len() {
             let part: Lanes = values.iter().map(|value| value[at.min(value.len() - 1)]).collect();
             let Some(component) = self.component(fun, kind, &part) else {
-                return self.math_each(fun, kind, arguments, &values, result);
+                return match Each::of(fun, kind.scalar().kind) {
+                    Some(each) => self.call_each(each, arguments, &values, result),
+                    None => self.math_each(fun, kind, arguments, &values, result),
+                };
             };
             results.push(component);
         }
@@ -62,6 +66,14 @@ impl Vector<'_, '_, '_> {
                 .collect()
         };
         Ok(Some(match fun {
+            Fun::Modf => {
+                let whole = |vector: &mut Self, &lane: &Lane| {
+                    vector.one_operand(kind, lane, |vector, x| vector.lower.builder.ins().trunc(x))
+                };
+                let whole: Lanes = x[0].iter().map(|lane| whole(self, lane)).collect();
+                let fraction = combine(self, BinaryOperator::Subtract, &x[0], &whole)?;
+                fraction.into_iter().chain(whole).collect()
+            }
             Fun::Length => [self.length(&x[0])?].into_iter().collect(),
             Fun::Distance => {
                 let difference = combine(self, BinaryOperator::Subtract, &x[0], &x[1])?;
@@ -234,6 +246,33 @@ impl Vector<'_, '_, '_> {
         let nan = self.lower.builder.ins().fcmp(FloatCC::NotEqual, a, a);
         let second = self.lower.builder.ins().bor(better, nan);
         self.blend(Kind::F32, second, b, a)
+    }
+
+    /// Computes a function of all lanes by a call.
+    fn call_each(
+        &mut self,
+        each: Each,
+        arguments: &[Handle<Expression>],
+        values: &[Lanes],
+        result: Handle<Expression>,
+    ) -> Result<Lanes> {
+        let leaves = self.lower.types().leaves(self.lower.ty(result))?;
+        let (count, mut vectors) = (self.count(), Vec::new());
+        for (value, &argument) in values.iter().zip(arguments) {
+            let kind = self.lower.kind(argument)?;
+            for &lane in value {
+                vectors.extend_from_slice(&self.each(kind, lane)[..count]);
+            }
+        }
+        let lanes = self.width() as usize;
+        let slot = self.lower.call_each(each, lanes, &vectors, count * leaves.len())?;
+        let component = |(component, leaf): (usize, &Leaf)| {
+            Lane::Each(self.vectors(|vector, at| {
+                let offset = 16 * (component * count + at) as i32;
+                vector.lower.builder.ins().stack_load(Self::vector_type(leaf.kind), slot, offset)
+            }))
+        };
+        Ok(leaves.iter().enumerate().map(component).collect())
     }
 
     /// Computes a function for one lane after the other.

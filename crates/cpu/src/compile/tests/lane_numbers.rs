@@ -81,11 +81,37 @@ fn functions_of_floats_are_instructions_on_vectors() {
         "cross(vec3(a, b, 1.0), vec3(b, 2.0, a)).z",
         "reflect(vec2(a, b), vec2(b, 1.0)).y",
         "length(a)",
+        "modf(a).fract",
+        "modf(b).whole",
     ];
     for expressions in expressions.chunks(6) {
         let test = check("f32", &floats(), expressions);
         for (lanes, code) in &test.wider {
             assert_eq!(code.code.calls(), 0, "{lanes} lanes call a function for {expressions:?}");
+        }
+    }
+}
+
+#[test]
+fn a_function_without_instructions_is_one_call_for_all_lanes() {
+    let expressions = [
+        "sin(a)",
+        "sin(vec4(a, b, 1.0, 2.0)).w",
+        "pow(a, b)",
+        "atan2(vec2(a, b), vec2(b, a)).x",
+        "ldexp(a, i32(b))",
+        "frexp(a).fract",
+        "f32(pack4x8unorm(vec4(a, b, a, 1.0)))",
+        "unpack2x16float(u32(a)).y",
+        "determinant(mat2x2(a, b, b, 1.0))",
+        "refract(vec3(a, b, 1.0), vec3(b, a, 0.5), 0.75).z",
+        "faceForward(vec2(a, b), vec2(b, a), vec2(a, a)).x",
+        "f32(firstLeadingBit(i32(a)))",
+    ];
+    for expression in expressions {
+        let test = check("f32", &floats(), &[expression]);
+        for (lanes, code) in &test.wider {
+            assert_eq!(code.code.calls(), 1, "{lanes} lanes call {expression} several times");
         }
     }
 }

@@ -1,0 +1,78 @@
+//! The functions of `f32` without an exact result.
+//!
+//! A function computes with `f64` and rounds once. Its steps have no branches and no tables, so that the compiler makes
+//! instructions on vectors of them. Each polynomial has the least relative error that its degree allows, which the algorithm of
+//! Remez finds. All hosts get the same bits: no step is fused with another one.
+
+mod arc;
+mod circle;
+mod each;
+mod exponential;
+mod logarithm;
+mod polynomial;
+
+use super::double;
+pub(crate) use each::{One, Two, of_one, of_two};
+pub(crate) use polynomial::ROUND;
+
+macro_rules! rounded {
+    ($($(#[$doc:meta])* $name:ident = $module:ident($($x:ident),+);)+) => { $(
+        $(#[$doc])*
+        #[inline(always)]
+        pub(crate) fn $name($($x: f32),+) -> f32 {
+            $module::$name($(f64::from($x)),+) as f32
+        }
+    )+ };
+}
+
+rounded! {
+    /// Returns the angle from 0 to pi with a cosine. It is NaN outside -1 to 1.
+    acos = arc(x);
+    /// Returns the number, not negative, with a hyperbolic cosine. It is NaN below 1.
+    acosh = logarithm(x);
+    /// Returns the angle from -pi/2 to pi/2 with a sine. It is NaN outside -1 to 1.
+    asin = arc(x);
+    /// Returns the number with a hyperbolic sine.
+    asinh = logarithm(x);
+    /// Returns the angle from -pi/2 to pi/2 with a tangent.
+    atan = arc(x);
+    /// Returns the angle of the point (`x`, `y`), from -pi to pi.
+    atan2 = arc(y, x);
+    /// Returns the number with a hyperbolic tangent. It is NaN outside -1 to 1.
+    atanh = logarithm(x);
+    /// Returns the hyperbolic cosine.
+    cosh = exponential(x);
+    /// Returns e to a power.
+    exp = exponential(x);
+    /// Returns 2 to a power.
+    exp2 = exponential(x);
+    /// Returns the natural logarithm. It is NaN below 0.
+    log = logarithm(x);
+    /// Returns the logarithm to base 2. It is NaN below 0.
+    log2 = logarithm(x);
+    /// Returns `x` to the power `y`. It is NaN if `x` is less than 0 and `y` is no integer.
+    pow = logarithm(x, y);
+    /// Returns the hyperbolic sine.
+    sinh = exponential(x);
+    /// Returns the hyperbolic tangent.
+    tanh = exponential(x);
+}
+
+macro_rules! of_angles {
+    ($($(#[$doc:meta])* $name:ident;)+) => { $(
+        $(#[$doc])*
+        pub(crate) fn $name(x: f32) -> f32 {
+            let is_far = x.abs() > circle::LARGEST;
+            if is_far { double::$name(x.into()) as f32 } else { circle::$name(x.into()) as f32 }
+        }
+    )+ };
+}
+
+of_angles! {
+    /// Returns the cosine.
+    cos;
+    /// Returns the sine.
+    sin;
+    /// Returns the tangent.
+    tan;
+}

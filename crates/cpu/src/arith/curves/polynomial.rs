@@ -1,0 +1,31 @@
+//! The way in which the curves evaluate a polynomial.
+
+/// Adds this to a number of less than 2^51 and takes it away again, which rounds the number to the nearest integer, and to the
+/// even one of two. The integer is in the low bits of the sum.
+pub(crate) const ROUND: f64 = 6_755_399_441_055_744.0; // 1.5 * 2^52
+
+/// Returns `1 + z * p(z)`, where `p` has these coefficients, the constant one first. The even powers and the odd ones are
+/// summed side by side, because a processor that waits for one sum has time for the other.
+#[inline(always)]
+pub(super) fn one_plus<const N: usize>(z: f64, coefficients: &[f64; N]) -> f64 {
+    let square = z * z;
+    let (mut last, mut before) = (coefficients[N - 1], coefficients[N - 2]);
+    for at in (1..N / 2).rev() {
+        let first = N % 2 + 2 * at;
+        last = last * square + coefficients[first - 1];
+        before = before * square + coefficients[first - 2];
+    }
+    // `last` has the highest power.
+    let mut sum = last * z + before;
+    if N % 2 == 1 {
+        sum = sum * z + coefficients[0];
+    }
+    sum * z + 1.0
+}
+
+/// Limits a number to a range. A NaN stays.
+#[inline(always)]
+pub(super) fn limit(x: f64, low: f64, high: f64) -> f64 {
+    let x = if x < low { low } else { x };
+    if x > high { high } else { x }
+}

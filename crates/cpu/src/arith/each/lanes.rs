@@ -1,0 +1,73 @@
+//! The loops over the lanes of a function.
+
+/// Counts the lanes of a loop that the compiler may turn into instructions on vectors.
+const PART: usize = 8;
+
+/// Replaces the first `A` components in each lane by `R` others.
+#[inline(always)]
+pub(super) fn each<const A: usize, const R: usize>(
+    words: &mut [u32],
+    lanes: usize,
+    f: impl Fn([u32; A]) -> [u32; R],
+) {
+    let whole = lanes - lanes % PART;
+    for start in (0..whole).step_by(PART) {
+        let part = |at: usize| words[at * lanes + start..].first_chunk().expect("bug: a part is missing");
+        let arguments: [[u32; PART]; A] = std::array::from_fn(|at| *part(at));
+        let mut results = [[0; PART]; R];
+        for lane in 0..PART {
+            let result = f(std::array::from_fn(|at| arguments[at][lane]));
+            (0..R).for_each(|at| results[at][lane] = result[at]);
+        }
+        for (at, result) in results.iter().enumerate() {
+            words[at * lanes + start..][..PART].copy_from_slice(result);
+        }
+    }
+    for lane in whole..lanes {
+        let result = f(std::array::from_fn(|at| words[at * lanes + lane]));
+        (0..R).for_each(|at| words[at * lanes + lane] = result[at]);
+    }
+}
+
+/// Replaces each word.
+#[inline(always)]
+pub(super) fn each_word(words: &mut [u32], f: impl Fn(u32) -> u32) {
+    let (parts, rest) = words.as_chunks_mut::<PART>();
+    for part in parts {
+        for word in part {
+            *word = f(*word);
+        }
+    }
+    rest.iter_mut().for_each(|word| *word = f(*word));
+}
+
+/// Replaces the words of both halves together.
+#[inline(always)]
+pub(super) fn each_pair(words: &mut [u32], f: impl Fn(u32, u32) -> (u32, u32)) {
+    let (first, second) = words.split_at_mut(words.len() / 2);
+    let ((parts, rest), (seconds, second)) = (first.as_chunks_mut::<PART>(), second.as_chunks_mut::<PART>());
+    for (part, second) in parts.iter_mut().zip(seconds) {
+        for (first, second) in part.iter_mut().zip(second) {
+            (*first, *second) = f(*first, *second);
+        }
+    }
+    rest.iter_mut().zip(second).for_each(|(first, second)| (*first, *second) = f(*first, *second));
+}
+
+/// Replaces the first `A` floats in each lane by `R` others.
+#[inline(always)]
+pub(super) fn each_float<const A: usize, const R: usize>(
+    words: &mut [u32],
+    lanes: usize,
+    f: impl Fn([f32; A]) -> [f32; R],
+) {
+    each(words, lanes, |x: [u32; A]| f(x.map(f32::from_bits)).map(f32::to_bits));
+}
+
+/// Collects as many numbers.
+#[inline(always)]
+pub(super) fn array<const N: usize>(numbers: impl Iterator<Item = f32>) -> [f32; N] {
+    let mut array = [0.0; N];
+    array.iter_mut().zip(numbers).for_each(|(place, number)| *place = number);
+    array
+}

@@ -1,0 +1,23 @@
+//! Functions that are compiled for the vectors of the target and for wider ones that the processor may have.
+
+/// Makes functions of their bodies. The results are the same bits with all vectors: no step is fused with another one.
+macro_rules! wide {
+    ($(fn $name:ident($($x:ident: $ty:ty),+) = $body:expr;)+) => { $(
+        fn $name($($x: $ty),+) {
+            #[cfg(target_arch = "x86_64")]
+            {
+                #[target_feature(enable = "avx2")]
+                fn with_avx2($($x: $ty),+) {
+                    $body;
+                }
+                if std::arch::is_x86_feature_detected!("avx2") {
+                    #[allow(unsafe_code, reason = "a call of code for certain processors needs a check before")]
+                    // SAFETY: the processor has the instructions that the function is compiled for.
+                    return unsafe { with_avx2($($x),+) };
+                }
+            }
+            $body;
+        }
+    )+ };
+}
+pub(crate) use wide;
