@@ -4,6 +4,7 @@ mod bodies;
 mod collatz;
 mod convolution;
 mod count;
+mod functions;
 mod gather;
 mod hash;
 mod histogram;
@@ -19,7 +20,7 @@ use super::values::Values;
 type Make = fn(quick: bool) -> Case;
 
 /// Lists the rows in the order of the table.
-pub(crate) const ALL: [(&str, Make); 14] = [
+pub(crate) const ALL: [(&str, Make); 16] = [
     ("launch 1 group", count::one_group),
     ("launch 64 groups", count::many_groups),
     ("saxpy", saxpy::case),
@@ -34,6 +35,8 @@ pub(crate) const ALL: [(&str, Make); 14] = [
     ("collatz", collatz::case),
     ("convolution", convolution::case),
     ("bodies", bodies::case),
+    ("waves", functions::waves),
+    ("powers", functions::powers),
 ];
 
 /// Returns small whole numbers as floats. Their sums and products are exact, in any order.
