@@ -11,8 +11,9 @@ use crate::machine::Machine;
 use crate::program::Program;
 use crate::run::GridRun;
 use fencepost_kernels::{HostBuffer, HostKernel};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 /// Runs a program: as machine code where the compiler translates it, and in the interpreter elsewhere.
 ///
@@ -26,6 +27,8 @@ pub struct CpuKernel {
     compiled: Option<Machine>,
     /// Counts the invocations that the machine code executes together.
     width: Option<u32>,
+    /// Is the time of a workgroup in the last measured run, in nanoseconds.
+    workgroup_nanos: AtomicU64,
 }
 
 impl CpuKernel {
@@ -45,6 +48,7 @@ impl CpuKernel {
             width: None,
             interpreter: Interpreter::new(program)?,
             sites: OnceLock::new(),
+            workgroup_nanos: AtomicU64::new(0),
         };
         if !kernel.is_compiled() {
             kernel.dump_instructions();
@@ -69,6 +73,17 @@ impl CpuKernel {
     /// Returns how many invocations the machine code executes together, or `None` if the kernel is interpreted.
     pub fn width(&self) -> Option<u32> {
         self.width
+    }
+
+    /// Keeps the time that some workgroups took, for [`expected_time`](Self::expected_time).
+    pub fn note_time(&self, workgroups: u64, time: Duration) {
+        let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX) / workgroups.max(1);
+        self.workgroup_nanos.store(nanos, Ordering::Relaxed);
+    }
+
+    /// Returns the time of some workgroups, if each takes as long as in the last measured run. It is zero before that run.
+    pub fn expected_time(&self, workgroups: u64) -> Duration {
+        Duration::from_nanos(self.workgroup_nanos.load(Ordering::Relaxed).saturating_mul(workgroups))
     }
 
     /// Runs a range of workgroups on the calling thread.

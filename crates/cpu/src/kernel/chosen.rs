@@ -11,6 +11,7 @@ use crate::interpret::Interpreter;
 use crate::machine::Machine;
 use crate::program::Program;
 use crate::run::GridRun;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
 impl CpuKernel {
@@ -29,6 +30,7 @@ impl CpuKernel {
         Ok(Self {
             interpreter: Interpreter::new(program)?,
             sites: OnceLock::new(),
+            workgroup_nanos: AtomicU64::new(0),
             width: None,
             #[cfg(all(feature = "compile", not(target_family = "wasm")))]
             compiled: None,
@@ -75,6 +77,7 @@ mod tests {
     use crate::run::Cells;
     use fencepost_kernels::{Module, ShaderSource};
     use std::sync::atomic::AtomicBool;
+    use std::time::Duration;
 
     /// Makes the program of a kernel with 8 invocations.
     fn program(statements: &str) -> Arc<Program> {
@@ -109,6 +112,16 @@ mod tests {
             assert_eq!(run(&kernel, 0), (true, expected.clone()), "{lanes} lanes");
             assert!(!run(&kernel, 1).0, "machine code has one order of execution");
         }
+    }
+
+    #[test]
+    fn the_expected_time_is_that_of_the_last_measured_workgroups() {
+        let kernel = CpuKernel::interpreted(program("out[i] = i;")).expect("it is interpreted");
+        assert_eq!(kernel.expected_time(8), Duration::ZERO);
+        kernel.note_time(4, Duration::from_micros(40));
+        assert_eq!(kernel.expected_time(8), Duration::from_micros(80));
+        kernel.note_time(1, Duration::from_micros(3));
+        assert_eq!(kernel.expected_time(8), Duration::from_micros(24));
     }
 
     #[test]

@@ -159,20 +159,6 @@ impl<'k> Shared<'k> {
         (all > 0).then_some(shared)
     }
 
-    /// Executes the next piece. Returns `false` if there is none left.
-    fn run_piece(&self) -> bool {
-        let taken = take(&self.next, self.all, self.piece).filter(|_| self.error.get().is_none());
-        let Some(range) = taken else { return false };
-        let ended = self.kernel.run_groups(&self.run(range));
-        self.note(ended.map_err(|fault| ended_early(self.kept.launch, &fault, self.limit)));
-        true
-    }
-
-    /// Returns `true` if a workgroup is left that no thread has taken.
-    fn has_more(&self) -> bool {
-        self.next.load(Ordering::Relaxed) < self.all
-    }
-
     /// Executes the whole launch with checks.
     fn run_checked(&self, checks: &KernelChecks) {
         self.note(checks.run(self.kernel, &self.run(0..self.all), self.kept.launch, self.limit));
@@ -198,6 +184,50 @@ impl<'k> Shared<'k> {
     }
 }
 
+/// Is work that several threads execute piece by piece.
+trait Pieces: Sync {
+    /// Executes the next piece. Returns its number of workgroups, or `None` if there is no piece left.
+    fn run_piece(&self) -> Option<u64>;
+
+    /// Counts all workgroups.
+    fn workgroups(&self) -> u64;
+
+    /// Returns `true` if a workgroup is left that no thread has taken.
+    fn has_more(&self) -> bool;
+
+    /// Returns the time that all workgroups take, as far as an earlier launch shows it.
+    fn expected_time(&self) -> Duration;
+
+    /// Keeps the time that a piece took.
+    fn note_time(&self, workgroups: u64, time: Duration);
+}
+
+impl Pieces for Shared<'_> {
+    fn run_piece(&self) -> Option<u64> {
+        let range = take(&self.next, self.all, self.piece).filter(|_| self.error.get().is_none())?;
+        let count = range.end - range.start;
+        let ended = self.kernel.run_groups(&self.run(range));
+        self.note(ended.map_err(|fault| ended_early(self.kept.launch, &fault, self.limit)));
+        Some(count)
+    }
+
+    fn workgroups(&self) -> u64 {
+        self.all
+    }
+
+    fn has_more(&self) -> bool {
+        self.next.load(Ordering::Relaxed) < self.all
+    }
+
+    fn expected_time(&self) -> Duration {
+        self.kernel.expected_time(self.all)
+    }
+
+    fn note_time(&self, workgroups: u64, time: Duration) {
+        self.kernel.note_time(workgroups, time);
+    }
+}
+
 /// Takes the next of `all` workgroups, at most `piece` of them. The pieces grow from one workgroup on, so that a thread that
 /// works alone soon knows whether the workgroups take long.
 fn take(next: &AtomicU64, all: u64, piece: u64) -> Option<Range<u64>> {
@@ -207,20 +237,90 @@ fn take(next: &AtomicU64, all: u64, piece: u64) -> Option<Range<u64>> {
     Some(start..behind(start))
 }
 
-/// Executes all workgroups of the launches. Other threads help if the work takes long.
-fn run_shared(launches: &[Shared<'_>]) {
-    let next = || launches.iter().any(Shared::run_piece);
-    let begun = Instant::now();
-    while next() {
-        if begun.elapsed() > ALONE && launches.iter().any(Shared::has_more) {
-            helper_threads::share(&|| while next() {});
+/// Executes all workgroups of the launches. Other threads help if the work takes long: from the beginning if earlier launches
+/// of the kernels took long, and otherwise after the pieces that show it.
+fn run_shared(launches: &[impl Pieces]) {
+    let sum = |total: Duration, launch| total.saturating_add(Pieces::expected_time(launch));
+    let is_long = launches.iter().fold(Duration::ZERO, sum) > ALONE;
+    let is_single = launches.iter().map(Pieces::workgroups).eq([1]);
+    if is_single || !is_long {
+        let (begun, mut before) = (Instant::now(), Duration::ZERO);
+        while before <= ALONE {
+            let Some((launch, workgroups)) = run_next(launches) else { return };
+            let now = begun.elapsed();
+            launch.note_time(workgroups, now - before);
+            before = now;
         }
     }
+    if launches.iter().any(Pieces::has_more) {
+        helper_threads::share(&|| {
+            let mut begun = Instant::now();
+            while let Some((launch, workgroups)) = run_next(launches) {
+                launch.note_time(workgroups, begun.elapsed());
+                begun = Instant::now();
+            }
+        });
+    }
+}
+
+/// Executes the next piece of the launches. Returns its launch and its number of workgroups, or `None` if there is no piece left.
+fn run_next<P: Pieces>(launches: &[P]) -> Option<(&P, u64)> {
+    launches.iter().find_map(|launch| launch.run_piece().map(|workgroups| (launch, workgroups)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::AtomicBool;
+
+    /// Is a launch of one workgroup, which waits until a thread has begun the other launch.
+    struct Meeting<'t> {
+        begun: &'t AtomicU64,
+        is_taken: AtomicBool,
+        has_met: AtomicBool,
+    }
+
+    impl Pieces for Meeting<'_> {
+        fn run_piece(&self) -> Option<u64> {
+            if self.is_taken.swap(true, Ordering::Relaxed) {
+                return None;
+            }
+            self.begun.fetch_add(1, Ordering::Relaxed);
+            let end = Instant::now() + Duration::from_secs(10);
+            while self.begun.load(Ordering::Relaxed) < 2 && Instant::now() < end {
+                std::thread::yield_now();
+            }
+            self.has_met.store(self.begun.load(Ordering::Relaxed) == 2, Ordering::Relaxed);
+            Some(1)
+        }
+
+        fn workgroups(&self) -> u64 {
+            1
+        }
+
+        fn has_more(&self) -> bool {
+            !self.is_taken.load(Ordering::Relaxed)
+        }
+
+        fn expected_time(&self) -> Duration {
+            2 * ALONE
+        }
+
+        fn note_time(&self, _: u64, _: Duration) {}
+    }
+
+    #[test]
+    fn launches_of_one_workgroup_that_are_known_to_be_long_overlap() {
+        if helper_threads::count() == 0 {
+            return; // one thread executes one launch after the other
+        }
+        let begun = AtomicU64::new(0);
+        let meeting =
+            || Meeting { begun: &begun, is_taken: AtomicBool::new(false), has_met: AtomicBool::new(false) };
+        let launches = [meeting(), meeting()];
+        run_shared(&launches);
+        assert!(launches.iter().all(|launch| launch.has_met.load(Ordering::Relaxed)));
+    }
 
     #[test]
     fn pieces_grow_from_one_workgroup_and_cover_a_grid_once() {
