@@ -1,6 +1,6 @@
 use rayon::prelude::*;
 
-use crate::cpu::case::{Case, Work};
+use crate::cpu::case::{Case, Kernel, Program, Work};
 use crate::cpu::values::{Check, Values};
 
 /// Counts the numbers that each element is combined with.
@@ -43,11 +43,13 @@ fn case(
     let expected = Values::F32(elements.iter().map(sum).collect());
     Case {
         name,
-        wgsl,
-        entry: name,
-        overrides: vec![],
-        groups: [count as u32 / 64, 1, 1],
-        a: None,
+        program: Program::Kernel(Kernel {
+            wgsl,
+            entry: name,
+            overrides: vec![],
+            groups: [count as u32 / 64, 1, 1],
+            a: None,
+        }),
         inputs: vec![Values::F32(elements), Values::F32(terms)],
         start: Values::F32(vec![0.0; count]),
         expected,
