@@ -28,7 +28,7 @@ enum Files {
     Frames,
 }
 
-const EXAMPLES: [Example; 16] = [
+const EXAMPLES: [Example; 17] = [
     prints("01_saxpy", "a mistake: grid of [1048576, 1, 1] workgroups is over the device's limit of "),
     prints("02_transfers", "the last row is [2, 70]"),
     prints("03_two_queues", "the gate opened"),
@@ -56,6 +56,7 @@ const EXAMPLES: [Example; 16] = [
     },
     Example { wrong: &["--side=7", "--side=x"], ..prints("15_conjugate_gradient", "both loops end after 7") },
     Example { wrong: &["--top=x"], ..prints("16_words", "verified on the CPU: ") },
+    prints("17_print", "a failed assertion: kernel `roots`, launched at "),
 ];
 
 /// Names the example that draws with wgpu, and its last line on a machine without a driver.

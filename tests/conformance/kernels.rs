@@ -7,6 +7,7 @@ mod compiling;
 mod elements;
 mod grids;
 mod kernel_folder;
+mod messages;
 mod results;
 mod returned;
 mod several;
@@ -22,6 +23,7 @@ pub fn cases() -> Vec<Case> {
         compiling::cases(),
         kernel_folder::cases(),
         elements::cases(),
+        messages::cases(),
         workgroups::cases(),
         grids::cases(),
         results::cases(),

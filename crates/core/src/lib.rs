@@ -49,12 +49,12 @@ pub use crate::runtime::event::{Event, EventOptions, Events};
 pub use fencepost_kernels::Error as KernelError;
 pub use fencepost_kernels::{
     Access, BufferArg, DType, DynArg, Element, EntryPoints, FieldType, HostBuffer, HostKernel, Interface,
-    IntoArg, KernelArgs, NamedArg, NamedValue, Number, Param, Returns, SameBits, Scalar, ShaderSource,
-    StructType, Value, args, reference,
+    IntoArg, KernelArgs, NamedArg, NamedValue, Number, Param, PrintedLine, Returns, SameBits, Scalar,
+    ShaderSource, StructType, Value, args, reference,
 };
 /// Contains the parts of an [`Interface`].
 pub mod interface {
-    pub use fencepost_kernels::{Binding, Dim, Layout, Leaf, Needs, Override, ParamField, Params};
+    pub use fencepost_kernels::{Binding, Dim, Layout, Leaf, Messages, Needs, Override, ParamField, Params};
 }
 pub use crate::api::context::synchronize::synchronize_all;
 pub use crate::api::display::Snapshot;
@@ -86,6 +86,7 @@ pub use crate::runtime::pending::Pending;
 pub use crate::runtime::user_event::UserEvent;
 pub use crate::scheduler::ordering::policy::Policy;
 pub use crate::scheduler::ordering::wait_report::{AddedWait, Already, RedundantWait, WaitReport};
+pub use crate::scheduler::print_options::{PrintOptions, PrintTo, Printed};
 pub use crate::scheduler::priority::Priority;
 /// Describes the cause of a [`Kind::File`].
 pub use fencepost_profile::FileError;

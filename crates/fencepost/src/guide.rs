@@ -52,6 +52,9 @@ pub mod levels {}
 #[doc = include_str!("../guide/memory_model.md")]
 pub mod memory_model {}
 
+#[doc = include_str!("../guide/messages.md")]
+pub mod messages {}
+
 #[doc = include_str!("../guide/moves.md")]
 pub mod moves {}
 

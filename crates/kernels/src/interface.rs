@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::Layout;
+use crate::{Layout, Messages};
 
 /// Describes everything that the host must know of one entry point to launch it.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,7 +14,8 @@ pub struct Interface {
     /// Counts the bytes of workgroup memory that it uses, each variable rounded up to 16 as WebGPU counts them, with
     /// the overrides applied.
     pub workgroup_memory: u64,
-    /// Lists the storage buffers, by rising binding index.
+    /// Lists the storage buffers, by rising binding index. If there are [`messages`](Self::messages), the last one is their
+    /// buffer, which is no argument.
     pub bindings: Vec<Binding>,
     /// Describes the uniform block that carries the values, if there is one.
     pub params: Option<Params>,
@@ -25,6 +26,8 @@ pub struct Interface {
     /// Is `true` if the entry point numbers its invocations as the snippet `linear` does. A grid of one dimension can
     /// then be launched as a grid of two.
     pub folds: bool,
+    /// Describes the statements `print` and `assert`, if the entry point reaches one.
+    pub messages: Option<Messages>,
 }
 
 /// Describes one storage buffer.
@@ -150,10 +153,15 @@ impl Interface {
         })
     }
 
+    /// Returns the storage buffers that are arguments: all but that of the [`messages`](Self::messages).
+    pub fn array_bindings(&self) -> &[Binding] {
+        &self.bindings[..self.bindings.len() - usize::from(self.messages.is_some())]
+    }
+
     /// Returns the memory layout of the element or value of the argument of that name, if the host has such a type.
     pub fn layout_of(&self, name: &str) -> Option<&Layout<'static>> {
         let binding =
-            self.bindings.iter().find(|binding| binding.name == name).map(|binding| &binding.layout);
+            self.array_bindings().iter().find(|binding| binding.name == name).map(|binding| &binding.layout);
         let field = || self.fields().iter().find(|field| field.name == name).map(|field| &field.layout);
         binding.or_else(field)?.as_ref()
     }
@@ -162,7 +170,7 @@ impl Interface {
     pub(crate) fn arguments(&self) -> impl Iterator<Item = Argument> + use<> {
         let at = self.params.as_ref().map_or(0, |p| p.index);
         let before = self.bindings.iter().take_while(|b| b.index < at).count();
-        let buffers = self.bindings.len();
+        let buffers = self.array_bindings().len();
         let values = self.fields().len();
         (0..before)
             .map(Argument::Buffer)

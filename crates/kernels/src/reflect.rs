@@ -6,9 +6,11 @@ use naga::valid::{Capabilities, GlobalUse, ModuleInfo, ValidationFlags, Validato
 use naga::{AddressSpace, Binding as Binds, BuiltIn, GlobalVariable, Handle, ShaderStage};
 
 use crate::interface::{Access, Binding, Interface, Needs, Override, ParamField, Params};
+use crate::messages::instrument::MessageText;
 use crate::splice::{Origin, Spliced};
 use crate::{
-    Error, Excerpt, Result, ShaderSource, constants, folds, nesting, override_mistake, types, wording,
+    Error, Excerpt, Messages, Result, ShaderSource, constants, folds, nesting, override_mistake, types,
+    wording,
 };
 
 /// A parsed and validated shader.
@@ -21,6 +23,16 @@ pub struct Module {
     naga: naga::Module,
     info: ModuleInfo,
     needs: Needs,
+    messages: Option<ModuleMessages>,
+}
+
+/// Describes the messages of a module.
+#[derive(Debug)]
+struct ModuleMessages {
+    messages: Messages,
+    buffer: Handle<GlobalVariable>,
+    /// Is the module without the code that writes messages.
+    typed: naga::Module,
 }
 
 /// Says where a byte of a module's text is in its files. A clone is cheap.
@@ -46,10 +58,29 @@ impl Module {
         if let Some(finding) = nesting::too_deep(&source.text) {
             return Err(located(&source, finding));
         }
-        let naga = naga::front::wgsl::parse_str(&source.text).map_err(|error| unparsed(&source, &error))?;
-        let info = validate(&naga, Capabilities::all()).map_err(|error| invalid(&source, &naga, &error))?;
-        let needs = needs(&naga);
-        Ok(Self { source, naga, info, needs })
+        match MessageText::read(&source).map_err(|finding| located(&source, finding))? {
+            None => {
+                let (naga, info) = parsed(&source)?;
+                let needs = needs(&naga);
+                Ok(Self { source, naga, info, needs, messages: None })
+            }
+            Some(text) => Self::with_messages(&text),
+        }
+    }
+
+    /// Parses both forms of a text with messages.
+    fn with_messages(text: &MessageText) -> Result<Self> {
+        let typed = text.typed();
+        let (typed, info) = parsed(&typed)?;
+        let needs = needs(&typed);
+        let written =
+            text.with_messages(&typed, &info).map_err(|finding| located(text.written(), finding))?;
+        let (naga, info) = parsed(&written.source)?;
+        let buffer =
+            naga.global_variables.iter().find(|(_, known)| known.name.as_ref() == Some(&written.buffer));
+        let (buffer, _) = buffer.expect("bug: the text declares the message buffer");
+        let messages = Some(ModuleMessages { messages: written.messages, buffer, typed });
+        Ok(Self { source: written.source, naga, info, needs, messages })
     }
 
     /// Returns the names of the compute entry points.
@@ -84,9 +115,16 @@ impl Module {
             params: None,
             overrides: self.overrides(),
             needs: self.needs,
-            folds: self.takes_grid(at) && folds::folds(&self.naga, &self.naga.entry_points[at], workgroup[0]),
+            folds: self.folds(at, workgroup[0]),
+            messages: None,
         };
         for (handle, variable) in self.naga.global_variables.iter() {
+            if let Some(known) = self.messages.as_ref().filter(|known| known.buffer == handle) {
+                if !self.mentions(at, handle) {
+                    continue;
+                }
+                interface.messages = Some(known.messages.clone());
+            }
             if variable.binding.is_some() && self.belongs(at, handle) {
                 self.add_variable(&mut interface, at, handle, variable)?;
             }
@@ -113,11 +151,18 @@ impl Module {
         Some(Error::OverrideValues { kernel: entry.into(), values, mistake })
     }
 
+    /// Returns `true` if an entry point numbers its invocations as the snippet `linear` does.
+    fn folds(&self, at: usize, width: u32) -> bool {
+        // The code that writes messages uses the position of an invocation for nothing but messages.
+        let module = self.messages.as_ref().map_or(&self.naga, |known| &known.typed);
+        Self::takes_grid(module, at) && folds::folds(module, &module.entry_points[at], width)
+    }
+
     /// Returns `true` if an entry point takes the size of the grid, which a call of `linear_id` needs.
-    fn takes_grid(&self, at: usize) -> bool {
+    fn takes_grid(module: &naga::Module, at: usize) -> bool {
         let is_size = |binding: &Option<Binds>| *binding == Some(Binds::BuiltIn(BuiltIn::NumWorkGroups));
-        self.naga.entry_points[at].function.arguments.iter().any(|argument| {
-            let members = match &self.naga.types[argument.ty].inner {
+        module.entry_points[at].function.arguments.iter().any(|argument| {
+            let members = match &module.types[argument.ty].inner {
                 naga::TypeInner::Struct { members, .. } => &members[..],
                 _ => &[],
             };
@@ -191,8 +236,12 @@ impl Module {
     }
 
     fn belongs(&self, at: usize, variable: Handle<GlobalVariable>) -> bool {
-        let mentions = |entry: usize| !self.info.get_entry_point(entry)[variable].is_empty();
+        let mentions = |entry: usize| self.mentions(entry, variable);
         mentions(at) || !(0..self.naga.entry_points.len()).any(mentions)
+    }
+
+    fn mentions(&self, at: usize, variable: Handle<GlobalVariable>) -> bool {
+        !self.info.get_entry_point(at)[variable].is_empty()
     }
 
     fn add_variable(
@@ -284,6 +333,13 @@ fn access_of(used: GlobalUse) -> Option<Access> {
         (false, true) => Some(Access::Write),
         (false, false) => None,
     }
+}
+
+/// Parses and validates a text.
+fn parsed(source: &Spliced) -> Result<(naga::Module, ModuleInfo)> {
+    let naga = naga::front::wgsl::parse_str(&source.text).map_err(|error| unparsed(source, &error))?;
+    let info = validate(&naga, Capabilities::all()).map_err(|error| invalid(source, &naga, &error))?;
+    Ok((naga, info))
 }
 
 type Invalid = naga::WithSpan<naga::valid::ValidationError>;

@@ -5,7 +5,9 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::Arc;
 
+use crate::messages::rewrite::{Edit, Rewritten, rewrite};
 use crate::snippets::{SNIPPETS, SNIPPETS_FOR_A_VARIABLE, with_variable};
 use crate::{Error, Names, Result};
 
@@ -233,6 +235,8 @@ pub(crate) fn plain(path: &str) -> String {
 pub(crate) struct Spliced {
     pub(crate) text: String,
     parts: Vec<Part>,
+    /// Knows the places of the text in another one, if the text was made of it.
+    places: Option<Rewritten>,
 }
 
 #[derive(Clone, Debug)]
@@ -248,7 +252,7 @@ impl Spliced {
     /// # Errors
     /// [`Error::UnknownSnippet`], [`Error::UnknownFile`], [`Error::Use`], [`Error::Cycle`].
     pub(crate) fn new(label: &str, head: &str, text: &str, files: &[File]) -> Result<Self> {
-        let mut spliced = Self { text: head.into(), parts: Vec::new() };
+        let mut spliced = Self { text: head.into(), parts: Vec::new(), places: None };
         let files = Files::new(label, text, files);
         // Maps each file's path to `true` while the file is in the chain of the line that is read.
         let mut open = HashMap::from([(plain(label), true)]);
@@ -275,8 +279,18 @@ impl Spliced {
         Ok(spliced)
     }
 
+    /// Returns the text with edits. Its places are those of the files.
+    pub(crate) fn rewritten(written: &Arc<Self>, edits: &[Edit]) -> Self {
+        let (text, places) = rewrite(written, edits);
+        let parts = vec![Part { label: written.label().into(), start: 0 }];
+        Self { text, parts, places: Some(places) }
+    }
+
     /// Returns the place in its file of a byte of the whole text.
     pub(crate) fn origin(&self, byte: usize) -> Origin<'_> {
+        if let Some(places) = &self.places {
+            return places.origin(byte);
+        }
         let byte = byte.min(self.text.len());
         let part = self.parts.iter().rfind(|part| part.start <= byte).unwrap_or(&self.parts[0]);
         let line_start = self.text[..byte].rfind('\n').map_or(self.parts[0].start, |at| at + 1);

@@ -4,7 +4,8 @@
 const PAIRS: &[&str] =
     &["&&", "||", "<<", ">>", "==", "!=", "<=", ">=", "->", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^="];
 
-/// Is a part of a text of WGSL: a name, a number, a bracket, a separator or an operator.
+/// Is a part of a text of WGSL: a name, a number, a bracket, a separator or an operator. A text in quotes, which only
+/// messages have, is one part; without a closing quote, it ends with its line.
 #[derive(Clone, Copy)]
 pub(crate) struct Token<'a> {
     /// Is the byte at which the token begins.
@@ -99,7 +100,9 @@ impl<'a> Iterator for Tokens<'a> {
 /// Counts the bytes of the token at the beginning of a text.
 fn length(rest: &str, first: char) -> usize {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    if first.is_ascii_digit() {
+    if first == '"' {
+        quoted(rest)
+    } else if first.is_ascii_digit() {
         rest.find(|c: char| !is_word(c) && c != '.').unwrap_or(rest.len())
     } else if is_word(first) {
         rest.find(|c: char| !is_word(c)).unwrap_or(rest.len())
@@ -108,6 +111,19 @@ fn length(rest: &str, first: char) -> usize {
     } else {
         first.len_utf8()
     }
+}
+
+/// Counts the bytes of the text in quotes at the beginning of a text.
+fn quoted(rest: &str) -> usize {
+    let mut escaped = false;
+    for (at, c) in rest.char_indices().skip(1) {
+        match c {
+            '\n' => return at,
+            '"' if !escaped => return at + 1,
+            _ => escaped = c == '\\' && !escaped,
+        }
+    }
+    rest.len()
 }
 
 /// Counts the bytes of a comment, if the text begins with one. Block comments nest.

@@ -53,7 +53,7 @@ impl Signature {
             let dims: Vec<_> = leaf.dims.iter().map(|dim| [dim.len, dim.stride]).collect();
             Block::new(leaf.scalar, layout.size, &dims).filter(|_| leaf.path.is_empty())
         };
-        let buffers = interface.bindings.iter().map(|binding| Buffer {
+        let buffers = interface.array_bindings().iter().map(|binding| Buffer {
             name: binding.name.clone(),
             text: binding.text.clone(),
             declared: binding.declared,

@@ -5,6 +5,7 @@ pub(crate) mod current;
 pub(crate) mod kernel_later;
 pub(crate) mod kernels;
 pub(crate) mod pool_control;
+mod print_control;
 pub(crate) mod synchronize;
 pub(crate) mod wait_listing;
 pub(crate) mod wgpu_arrays;

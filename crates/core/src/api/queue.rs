@@ -6,6 +6,7 @@ pub(crate) mod encode;
 mod host_reads;
 pub(crate) mod launch;
 mod launch_all;
+mod message_launch;
 mod named_values;
 pub(crate) mod new_memory;
 pub(crate) mod one_element;

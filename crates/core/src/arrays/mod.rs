@@ -6,6 +6,7 @@ pub(crate) mod device_array;
 pub(crate) mod host_array;
 pub(crate) mod host_elements;
 pub(crate) mod map;
+pub(crate) mod message_buffer;
 pub(crate) mod output_read;
 pub(crate) mod read;
 pub(crate) mod storage;

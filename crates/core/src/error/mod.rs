@@ -269,7 +269,32 @@ pub enum Kind {
          that it waits for, executes nothing before the function returns; wait outside of it"
     )]
     WaitInKernel { awaited: String },
-    /// A host callback panicked, which ended its queue.
+    /// A function that receives the lines of kernels waits for work of the same context, which completes only after the
+    /// function returns.
+    #[error(
+        "a wait for {awaited} inside a function for printed lines can never end: the context delivers lines before it \
+         completes work; wait outside of the function"
+    )]
+    WaitInPrint { awaited: String },
+    /// An assertion of a kernel failed, which ended the queue of the launch. `place` is the place of the statement in the
+    /// shader, and `invocation` the first invocation that failed, by z, y and x. `text` is the text of the statement with its
+    /// values, which is empty if there is none. `count` counts the failures of all invocations.
+    #[error(
+        "kernel `{kernel}`, launched at {launch}: the assertion `{condition}` at {place} failed in invocation {invocation:?}{}; \
+         the launch has {}",
+        if text.is_empty() { String::new() } else { format!(": {text}") },
+        if *count == 1 { "1 failure".into() } else { format!("{count} failures") }
+    )]
+    AssertionFailed {
+        kernel: String,
+        launch: &'static Location<'static>,
+        place: String,
+        condition: String,
+        text: String,
+        invocation: [u32; 3],
+        count: u32,
+    },
+    /// A host callback, or a function that receives printed lines, panicked, which ended its queue.
     #[error("a host callback of queue `{queue}` panicked: {panic}")]
     CallbackPanicked { queue: String, panic: String },
     /// A launch ran longer than [`ContextOptions::launch_limit`](crate::ContextOptions::launch_limit) on the CPU as a

@@ -13,6 +13,7 @@ pub(crate) mod heap;
 pub(crate) mod host_access;
 pub(crate) mod host_right;
 pub(crate) mod last_use;
+pub(crate) mod message_source;
 #[cfg(native)]
 pub(crate) mod native_memory;
 #[cfg(not(native))]

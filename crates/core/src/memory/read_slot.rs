@@ -1,4 +1,5 @@
 //! The state of a read: the place of its bytes.
+use crate::memory::message_source::MessageSource;
 use fencepost_sync::prim::{Mutex, lock};
 use fencepost_sync::{Lost, Seq};
 use std::ops::Range;
@@ -6,12 +7,15 @@ use std::sync::Arc;
 
 /// Holds the state of one read. The scheduler decides where the bytes of the read are placed, and the thread that waits
 /// for the read fetches them from there.
+#[derive(Default)]
 pub(crate) struct ReadSlot {
     place: Mutex<ReadState>,
     /// Numbers the batch that copies the bytes to staging memory, if that batch is later than the batch of the read.
     late: Mutex<Option<Seq>>,
     /// Lists the ranges of the block that were copied out before a writer overwrote them, each with its own slot.
     parts: Mutex<ReadParts>,
+    /// Names the launch of the bytes, if they are messages of a kernel.
+    messages: Option<Arc<MessageSource>>,
 }
 
 /// Lists ranges of a block, each with the slot of a read of the range.
@@ -47,7 +51,17 @@ pub(crate) enum ReadState {
 
 impl ReadSlot {
     pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Self { place: Mutex::default(), late: Mutex::default(), parts: Mutex::default() })
+        Arc::new(Self::default())
+    }
+
+    /// Returns the slot of a read of messages, which copies the bytes to staging memory on every device.
+    pub(crate) fn of_messages(source: Arc<MessageSource>) -> Arc<Self> {
+        Arc::new(Self { messages: Some(source), ..Self::default() })
+    }
+
+    /// Returns the launch of the bytes, if they are messages.
+    pub(crate) fn messages(&self) -> Option<&Arc<MessageSource>> {
+        self.messages.as_ref()
     }
 
     pub(crate) fn place(&self) -> ReadState {

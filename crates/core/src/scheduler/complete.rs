@@ -102,6 +102,10 @@ impl Engine {
         let mut state = self.lock();
         state.lanes[lane].watchers -= watch;
         let mut state = self.fail_executed(state);
+        if state.has_messages {
+            let Some(delivered) = self.deliver_messages(state, lane, reached) else { return };
+            state = delivered;
+        }
         if state.lost.is_some() || !state.lanes[lane].timeline.complete(reached) {
             return;
         }

@@ -4,6 +4,7 @@ use crate::device::recorder::Recorder;
 use crate::device::{Device, Lane};
 use crate::error::Error;
 use crate::error::site::KernelId;
+use crate::scheduler::message_turn::MessageTurn;
 use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::priority::Priority;
 use crate::scheduler::queue_state::Hold;
@@ -40,6 +41,7 @@ pub(crate) struct Engine {
     pub(crate) lanes: Vec<EngineLane>,
     pub(crate) device: Arc<dyn Device>,
     pub(crate) launches: LaunchPool,
+    pub(crate) messages: MessageTurn,
     /// Is true if the context has threads. Without them, the calls that flush or wait do all work.
     pub(crate) threads: bool,
     /// Is true while a microtask is scheduled.
@@ -73,6 +75,7 @@ impl Engine {
             lanes: lanes.into_iter().map(EngineLane::new).collect(),
             device,
             launches: LaunchPool::default(),
+            messages: MessageTurn::default(),
             threads,
             #[cfg(target_arch = "wasm32")]
             scheduled: Default::default(),

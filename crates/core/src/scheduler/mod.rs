@@ -65,10 +65,13 @@ pub(crate) mod lane_state;
 pub(crate) mod loom_models;
 pub(crate) mod loop_progress;
 pub(crate) mod loop_run;
+mod message_delivery;
+pub(crate) mod message_turn;
 #[cfg(target_arch = "wasm32")]
 pub(crate) mod microtasks;
 pub(crate) mod ordering;
 pub(crate) mod plan;
+pub(crate) mod print_options;
 pub(crate) mod priority;
 pub(crate) mod profile_log;
 pub(crate) mod profile_notes;

@@ -97,7 +97,7 @@ mod tests {
         let run = Arc::new(GraphRun { plan, outputs, uploads, times, at: here() });
         let slot = queue(engine);
         let by = Admission { slot, what: CommandKind::Replay(engine.new_kernel("graph").0), at: here() };
-        engine.enqueue_replay(by, &run, Vec::new(), &[]).expect("the queue has not failed");
+        engine.enqueue_replay(by, &run, Vec::new(), &[], Vec::new()).expect("the queue has not failed");
         run.times.get().map_or(0, |times| times.slots.len())
     }
 

@@ -1,6 +1,7 @@
 //! The replays of a graph as commands of queues. S is the state lock.
 
 use crate::error::Result;
+use crate::error::site::CommandKind;
 use crate::memory::staged_bytes::{ReplaySource, Staged};
 use crate::scheduler::command::{Command, Op};
 use crate::scheduler::engine::Engine;
@@ -61,7 +62,7 @@ impl Engine {
     }
 
     /// Enqueues the commands of a replay, with no other command between them. `turns` are those of the graph and of the
-    /// graphs in it. Returns the point of the last command, with its history.
+    /// graphs in it. `message_reads` read the message buffers of the graph, behind its commands. Returns the point of the last command, with its history.
     ///
     /// # Errors
     /// Returns the queue's own error, `Mapped`, or `Hazard` under `Checked`.
@@ -71,6 +72,7 @@ impl Engine {
         run: &Arc<GraphRun>,
         ops: Vec<Op>,
         turns: &[(u64, Arc<ReplayTurn>)],
+        message_reads: Vec<Work>,
     ) -> Result<(Point, Arc<PointHistory>)> {
         let step = GraphStep { run: run.clone(), segment: None };
         let whole = [Work::Graph(Box::new(step.clone()))];
@@ -112,6 +114,12 @@ impl Engine {
         }
         if let Some(last) = last {
             ordering::admit::record(&state, by, last, &whole[0]);
+        }
+        for read in message_reads {
+            let stamp = state.next_stamp();
+            let by = Admission { what: CommandKind::Read, ..by };
+            ordering::admit::record(&state, by, stamp, &read);
+            state.push_stamped(by, stamp, read);
         }
         let (point, past) = state.marker(by.slot);
         turns.iter().for_each(|(_, turn)| turn.set(point));

@@ -94,6 +94,8 @@ pub(crate) struct State {
     /// Records the waits so far, if the context records them.
     pub(crate) wait_log: Option<Box<WaitLog>>,
     pub(crate) kernels: KernelNames,
+    /// Is true once the context has a kernel that prints or asserts.
+    pub(crate) has_messages: bool,
     policy: Policy,
     /// Counts the commands that were compared with the earlier uses of their bytes.
     pub(crate) compared: Cell<u64>,

@@ -239,6 +239,9 @@ impl Engine {
         deadline: Deadline,
         blocked: &mut Option<Blocked>,
     ) -> Result<()> {
+        if self.messages.is_delivered_here() {
+            return Err(wait_in_print(&self.lock(), target));
+        }
         let WaitTarget::Point(point) = target else { return Ok(()) };
         if deadline.is_endless() {
             blocked.get_or_insert_with(|| Blocked::note(self, point)).renew(self, point);
@@ -573,9 +576,19 @@ mod wait_tests;
 /// Returns the error of a wait in a host function that the device executes.
 #[cold]
 fn wait_in_kernel(state: &State, target: WaitTarget<'_>) -> Error {
-    let awaited = match target {
+    Kind::WaitInKernel { awaited: awaited(state, target) }.into()
+}
+
+/// Returns the error of a wait in a function that receives printed lines.
+#[cold]
+fn wait_in_print(state: &State, target: WaitTarget<'_>) -> Error {
+    Kind::WaitInPrint { awaited: awaited(state, target) }.into()
+}
+
+fn awaited(state: &State, target: WaitTarget<'_>) -> String {
+    match target {
         WaitTarget::Point(point) => format!("queue `{}`", state.name_of(point)),
-        WaitTarget::Batch(_) | WaitTarget::User(_) => "a submission".into(),
-    };
-    Kind::WaitInKernel { awaited }.into()
+        WaitTarget::Batch(_) => "a submission".into(),
+        WaitTarget::User(_) => "a user event".into(),
+    }
 }

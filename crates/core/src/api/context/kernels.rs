@@ -93,6 +93,10 @@ impl Context {
 
     /// Compiles an entry point of a WGSL text. Each launch checks its arguments.
     ///
+    /// Besides the statements of WGSL, the text may have `print("x = {}", x);` and `assert(x > 0.0, "x = {}", x);`:
+    /// [`set_print`](Self::set_print) says where the lines go, and a failed assertion is
+    /// [`Kind::AssertionFailed`](crate::Kind::AssertionFailed) of the queue.
+    ///
     /// # Errors
     /// Returns the errors of [`kernel_with`](Self::kernel_with), and [`Kind::Kernel`] with line and column for a text
     /// that is not WGSL.

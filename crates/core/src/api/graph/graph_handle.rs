@@ -5,8 +5,9 @@ use crate::api::graph::graph_output::GraphOutput;
 use crate::api::graph::host_function::HostCall;
 use crate::api::graph::spanning::{Spanning, SpanningShape, missing_order};
 use crate::api::graph::tape::{Tape, TapeState};
-use crate::error::Result;
+use crate::arrays::message_buffer::MessageBuffer;
 use crate::error::site::KernelId;
+use crate::error::{Kind, Result};
 use crate::memory::heap::BlockId;
 use crate::runtime::owner::Owner;
 use crate::scheduler::free_blocks::BlockLease;
@@ -61,6 +62,8 @@ pub(crate) struct GraphInner {
     pub(crate) outputs: Vec<GraphOutput>,
     /// Lists the functions of the host, each with the number of nodes that come before it.
     pub(crate) calls: Vec<(u32, HostCall)>,
+    /// Lists the message buffers of the launches, in the order of the nodes. Each replay reads them.
+    pub(crate) messages: Vec<MessageBuffer>,
     /// Holds the size of each block that the capture has made.
     pub(crate) made: FxHashMap<BlockId, u64>,
     /// Holds the turn of the graph, and of each graph that is replayed in it and whose replays take turns, by the numbers
@@ -79,7 +82,14 @@ impl Graph {
         let children = ended.replayed().filter(|(.., context)| *context == 0);
         let children = children.map(|(graph, turn, _)| (graph, turn));
         let turns = std::iter::once((tape.id, Arc::default())).chain(children).collect();
-        let TapeState { nodes, queues, leases, outputs, calls, chunked, takes_turns, mut made, .. } = ended;
+        let TapeState {
+            nodes, queues, leases, outputs, calls, messages, chunked, takes_turns, mut made, ..
+        } = ended;
+        if shape.is_some() && !messages.is_empty() {
+            let problem = "it has the work of several contexts, and a kernel in it prints or asserts: launch such a \
+                           kernel outside of the graph, or capture a graph of one context";
+            return Err(Kind::Graph { graph: label.into(), problem: problem.into() }.into());
+        }
         for block in control.iter().flat_map(|table| [&table.words, &table.counts]) {
             made.insert(block.id, block.size);
         }
@@ -110,7 +120,8 @@ impl Graph {
         let plan = GraphPlan::new(parts, missing)?;
         let spanning = shape.map(|shape| Spanning::new(Arc::new(shape), &plan)).transpose()?;
         let unbound = Vec::new();
-        let inner = Arc::new(GraphInner { id: tape.id, name, outputs, calls, turns, made, unbound });
+        let inner =
+            Arc::new(GraphInner { id: tape.id, name, outputs, calls, messages, turns, made, unbound });
         let (plan, spanning) = (Arc::new(plan), spanning.map(Arc::new));
         Ok(Self { owner, inner, plan, leases, counts: None, spanning })
     }

@@ -345,7 +345,7 @@ impl Loader<'_> {
         let plan = GraphPlan::new(parts, missing)?;
         let (id, calls) = (unique(), Vec::new());
         let turns = vec![(id, Arc::default())];
-        let inner = GraphInner { id, name, outputs, calls, turns, made, unbound };
+        let inner = GraphInner { id, name, outputs, calls, messages: Vec::new(), turns, made, unbound };
         let (owner, inner, plan) = (self.owner.clone(), Arc::new(inner), Arc::new(plan));
         Ok(Graph { owner, inner, plan, leases, counts: None, spanning: None })
     }

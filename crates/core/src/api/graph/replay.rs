@@ -136,7 +136,8 @@ impl CommandQueue {
         let (point, past, far) = match &spanning {
             None => {
                 let (ops, turns) = (steps(&graph.inner, &run), &graph.inner.turns);
-                let (point, past) = engine.enqueue_replay(by, &run, ops, turns)?;
+                let reads = graph.inner.messages.iter().map(|buffer| buffer.read()).collect();
+                let (point, past) = engine.enqueue_replay(by, &run, ops, turns, reads)?;
                 (point, past, None)
             }
             Some(spanning) => {

@@ -192,6 +192,11 @@ impl<'g> Saver<'g> {
                 self.refuse("host", "a function of the host cannot be saved: call it between two graphs")
             );
         }
+        if let Some(buffer) = inner.messages.first() {
+            let reason =
+                "its kernel prints or asserts, and a file has no messages: launch it outside of the graph";
+            return Err(self.refuse(&buffer.source.kernel, reason));
+        }
         if let Some(spanning) = &self.graph.spanning {
             let queues = spanning.shape.of_queue.iter().position(|&context| context > 0);
             let queue = queues.map(|at| plan.queues[at].to_string()).unwrap_or_default();

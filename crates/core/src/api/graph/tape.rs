@@ -10,6 +10,7 @@ use crate::api::graph::graph_output::GraphOutput;
 use crate::api::graph::host_function::HostCall;
 use crate::api::graph::tape::captured_copy::CapturedCopy;
 use crate::api::graph::tape::made_blocks::MadeBlocks;
+use crate::arrays::message_buffer::MessageBuffer;
 use crate::error::site::CommandKind;
 use crate::error::{Error, Kind, Result};
 use crate::memory::block::Block;
@@ -72,6 +73,8 @@ pub(crate) struct TapeState {
     pub(crate) outputs: Vec<GraphOutput>,
     /// Lists the functions of the host, each with the number of nodes that come before it.
     pub(crate) calls: Vec<(u32, HostCall)>,
+    /// Lists the message buffers of the launches, in the order of the nodes.
+    pub(crate) messages: Vec<MessageBuffer>,
     /// Lists the loops in chunks.
     pub(crate) chunked: Vec<ChunkedLoop>,
     /// Holds the inputs and the values of the graph, without their nodes.

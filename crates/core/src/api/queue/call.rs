@@ -150,7 +150,7 @@ impl CommandQueue {
         let value = maker.memory::<F::Value, 1>([1], [1])?;
         let mut gathers = arguments(self, kernel, args);
         gathers.iter_mut().for_each(|gather| gather.buffer(&value));
-        let launches = works(&mut gathers, grids, maker.by.at)?;
+        let launches = works(self, &mut gathers, grids, maker.by.at)?;
         self.enqueue_call(maker.by, launches, &value)
     }
 

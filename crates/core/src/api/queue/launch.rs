@@ -122,7 +122,9 @@ impl CommandQueue {
             Err(error) => return self.capture_launch(gather, grid, (what, at), error),
         };
         let by = Admission { slot, what, at };
-        gather.complete(&grid, at)?;
+        if let Err(error) = gather.complete(&grid, at) {
+            return self.launch_with_messages(gather, &grid, by, error);
+        }
         if gather.launch.is_empty() {
             return self.owner().engine().check_only(by, &Work::Launch(gather.launch));
         }
@@ -143,7 +145,7 @@ impl CommandQueue {
         let Some(captured) = self.captured_queue() else { return Err(error) };
         captured.begin_call();
         // A launch without workgroups is a node too, because an edit may give it some.
-        gather.complete(&grid, site.1)?;
+        gather.complete_captured(captured, &grid, site)?;
         captured.push(site, Work::Launch(gather.launch), None, None).map(|_| ())
     }
 
@@ -157,10 +159,10 @@ impl CommandQueue {
         at: &'static Location<'static>,
     ) -> Result<()> {
         self.check_named("launch_dyn", values, at)?;
-        let launch = gather.take(&grid, at)?;
         let Some(captured) = self.captured_queue() else { return Ok(()) };
-        let what = CommandKind::Launch(launch.kernel().id);
-        let node = captured.push((what, at), Work::Launch(launch), None, None)?;
+        let what = CommandKind::Launch(gather.launch.kernel().id);
+        gather.complete_captured(captured, &grid, (what, at))?;
+        let node = captured.push((what, at), Work::Launch(gather.launch), None, None)?;
         self.name_values("launch_dyn", node, values, at)
     }
 }
@@ -171,7 +173,7 @@ pub(crate) struct LaunchArguments<'a> {
     caps: &'a Caps,
     /// Lists the slots of the plan that have no argument yet.
     slots: std::slice::Iter<'a, ArgumentSlot>,
-    launch: Box<Launch>,
+    pub(super) launch: Box<Launch>,
     /// Holds the memory that is bound in place of empty arrays, until the launch is enqueued.
     nothing: Vec<ArrayRef>,
     /// Is the first error of an argument; `complete` returns the error.
@@ -214,7 +216,7 @@ impl<'a> LaunchArguments<'a> {
 
     /// Checks that all arguments are bound, and sets the number of workgroups.
     #[inline(always)] // an eager launch and a captured one call it, and the eager launch makes no call for it
-    fn complete(&mut self, grid: &Grid<'_>, at: &'static Location<'static>) -> Result<()> {
+    pub(super) fn complete(&mut self, grid: &Grid<'_>, at: &'static Location<'static>) -> Result<()> {
         if let Some(error) = self.error.take() {
             return Err(error);
         }
@@ -331,7 +333,8 @@ fn value(size: usize) -> String {
     format!("a value of {size} bytes")
 }
 
-/// Returns the error for a hand-written `KernelArgs` that does not pass all the arguments that its fields declare.
+/// Returns the error for a hand-written `KernelArgs` that does not pass all the arguments that its fields declare, or for a
+/// launch whose message buffer is not bound yet.
 #[cold]
 fn incomplete(launch: &Launch, left: Option<&ArgumentSlot>) -> Error {
     let interface = &launch.kernel().interface;
@@ -342,9 +345,11 @@ fn incomplete(launch: &Launch, left: Option<&ArgumentSlot>) -> Error {
         Some(ArgumentSlot::Value { offset, .. }) => *offset == field.offset,
         _ => false,
     });
-    let (arg, declared) = match (buffer, value) {
-        (Some((_, binding)), _) => (binding.name.clone(), binding.declaration()),
-        (None, value) => value.map(|field| (field.name.clone(), field.declaration())).unwrap_or_default(),
+    let (arg, declared) = match (value, buffer) {
+        (Some(field), _) => (field.name.clone(), field.declaration()),
+        (None, buffer) => {
+            buffer.map(|(_, binding)| (binding.name.clone(), binding.declaration())).unwrap_or_default()
+        }
     };
     fencepost_kernels::Error::MissingArgument { kernel: interface.entry.clone(), arg, declared }.into()
 }

@@ -87,7 +87,7 @@ impl CommandQueue {
         same_context(self.owner(), &kernel.owner, || format!("kernel `{}`", kernel.inner.name))?;
         let at = Location::caller();
         let mut gathers = arguments(self, kernel, &args);
-        let works = works(&mut gathers, grids.as_ref(), at)?;
+        let works = works(self, &mut gathers, grids.as_ref(), at)?;
         self.enqueue_launches(works, at).map(drop)
     }
 
@@ -141,7 +141,7 @@ impl CommandQueue {
         let grids: Vec<_> = launches.iter().map(|(_, grid)| *grid).collect();
         let values: Vec<_> = plans.iter().map(|plan| named_values(args, plan.slots())).collect();
         values.iter().try_for_each(|values| self.check_named("launch_all_dyn", values, at))?;
-        let works = works(&mut gathers, &grids, at)?;
+        let works = works(self, &mut gathers, &grids, at)?;
         let nodes = self.enqueue_launches(works, at)?;
         let mut named = nodes.into_iter().zip(&values);
         named.try_for_each(|(node, values)| self.name_values("launch_all_dyn", node, values, at))
@@ -184,13 +184,24 @@ pub(crate) fn arguments<'a, F: KernelArgs>(
 
 /// Checks the launches, each over its grid, and takes them.
 pub(crate) fn works(
+    queue: &CommandQueue,
     gathers: &mut [LaunchArguments<'_>],
     grids: &[Grid<'_>],
     at: &'static Location<'static>,
 ) -> Result<KindsOfWork> {
-    let launch = |(gather, grid): (&mut LaunchArguments<'_>, &Grid<'_>)| {
-        let launch = gather.take(grid, at)?;
-        Ok((CommandKind::Launch(launch.kernel().id), Work::Launch(launch)))
-    };
-    gathers.iter_mut().zip(grids).map(launch).collect()
+    let mut works = KindsOfWork::new();
+    for (gather, grid) in gathers.iter_mut().zip(grids) {
+        let what = CommandKind::Launch(gather.launch.kernel().id);
+        match gather.take(grid, at) {
+            Ok(launch) => works.push((what, Work::Launch(launch))),
+            Err(error) if queue.captured_queue().is_some() => {
+                return Err(queue.messages_of_several(gather, error));
+            }
+            Err(error) => {
+                let by = Admission { slot: queue.slot()?, what, at };
+                works.extend(queue.works_with_messages(gather, grid, by, error)?);
+            }
+        }
+    }
+    Ok(works)
 }

@@ -50,7 +50,9 @@ fn replay(test: GateTest, bound: u32) -> Arc<GraphRun> {
 /// Executes the gate in front of the loop, and enqueues the loop. Returns the point of the loop.
 fn enqueue(engine: &Engine, slot: Slot, run: &Arc<GraphRun>) -> Point {
     let by = Admission { slot, what: CommandKind::Replay(engine.new_kernel("graph").0), at: here() };
-    let enqueue = |op: Op| engine.enqueue_replay(by, run, vec![op], &[]).expect("the queue has not failed").0;
+    let enqueue = |op: Op| {
+        engine.enqueue_replay(by, run, vec![op], &[], Vec::new()).expect("the queue has not failed").0
+    };
     let front = GraphStep { run: run.clone(), segment: Some(0) };
     finish(engine, enqueue(Op::Work(Work::Graph(Box::new(front)))));
     enqueue(Op::Loop(Box::new(LoopRun::new(run, 1, run.plan.loops[0].clone()))))

@@ -182,7 +182,7 @@ impl OpenBatch {
     /// in place. Steps before a writer save the bytes that the host has not yet fetched.
     pub(crate) fn add(&mut self, slot: Slot, stamp: Stamp, work: Work, cost: f32) {
         if let Work::Read { src, slot: read } = &work {
-            if src.block.direct() {
+            if src.block.direct() && read.messages().is_none() {
                 keep_in_place(src, read);
                 src.block.order().visible = true;
                 self.push(slot, stamp, Work::Publish(src.block.clone()), 0.0);
@@ -375,7 +375,7 @@ pub(crate) fn read_in_place(src: &Span, read: &Arc<ReadSlot>) -> bool {
     if matches!(read.place(), ReadState::Dropped) {
         return true;
     }
-    let ready = src.block.direct() && src.block.order().visible;
+    let ready = src.block.direct() && src.block.order().visible && read.messages().is_none();
     if ready {
         keep_in_place(src, read);
     }

@@ -19,6 +19,9 @@ pub(super) fn check_launch(
     misfit: impl Fn(String) -> Error,
 ) -> Result<()> {
     let (name, interface) = (&kernel.name, &kernel.interface);
+    if interface.messages.is_some() {
+        return Err(misfit(format!("kernel `{name}` prints or asserts, which a kernel of a file does not")));
+    }
     let (found, needed) = (launch.bindings.len(), interface.bindings.len());
     if found != needed {
         return Err(misfit(format!("kernel `{name}` has {needed} arrays, and its launch has {found}")));

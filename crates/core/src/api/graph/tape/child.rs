@@ -52,8 +52,8 @@ impl NodeCopy<'_> {
 const WHOLE_GRAPH: &str =
     "replay a graph with outputs, functions of the host or pinned arrays outside of the body";
 
-/// Names the remedy for a graph of several contexts in a capture.
-const OF_SEVERAL_CONTEXTS: &str =
+/// Names the remedy for a graph in a capture that cannot be a part of it.
+const NOT_IN_CAPTURE: &str =
     "capture its commands in this capture, or replay the graph before or after this one";
 /// Names the remedy for a graph with a loop in chunks that cannot be a part of a body.
 const CHUNKED_CHILD: &str =
@@ -72,7 +72,15 @@ impl CapturedQueue {
                 "a replay of a graph of several contexts",
                 &self.label,
                 at,
-                OF_SEVERAL_CONTEXTS,
+                NOT_IN_CAPTURE,
+            ));
+        }
+        if !child.inner.messages.is_empty() {
+            return Err(self.refuse(
+                "a replay of a graph with a kernel that prints or asserts",
+                &self.label,
+                at,
+                NOT_IN_CAPTURE,
             ));
         }
         if !child.inner.calls.is_empty() || !child.outputs().is_empty() {

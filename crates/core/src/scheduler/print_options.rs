@@ -1,0 +1,112 @@
+//! The options for the lines that kernels print, and the receivers of the lines.
+
+use fencepost_kernels::PrintedLine;
+use std::fmt;
+use std::io::Write as _;
+use std::panic::Location;
+use std::sync::Arc;
+
+/// Is the default of [`PrintOptions::capacity`].
+const CAPACITY: u32 = 64 << 10;
+
+/// Chooses what a context does with the lines that `print` writes in kernels:
+/// [`Context::set_print`](crate::Context::set_print).
+///
+/// # Example
+/// ```
+/// use fencepost::{PrintOptions, PrintTo};
+/// let options = PrintOptions { to: PrintTo::Log, ..PrintOptions::default() };
+/// assert_eq!(options.capacity, 65_536);
+/// ```
+#[derive(Clone, Debug)]
+pub struct PrintOptions {
+    /// Receives the lines.
+    pub to: PrintTo,
+    /// Counts the bytes of device memory for the lines of one launch. Lines that do not fit are counted, and not printed.
+    /// A line takes 16 bytes, and 4 bytes for each number in it. The default is 64 KiB.
+    pub capacity: u32,
+}
+
+impl Default for PrintOptions {
+    fn default() -> Self {
+        Self { to: PrintTo::default(), capacity: CAPACITY }
+    }
+}
+
+/// Receives the lines that kernels print.
+#[derive(Clone, Default)]
+pub enum PrintTo {
+    /// Writes the lines to the standard output of the program. In the browser, where there is none, they go to the log.
+    #[default]
+    StandardOutput,
+    /// Writes the lines to the log, with the level `info`.
+    Log,
+    /// Calls a function for each launch that has printed. The function runs on the thread that finds the launch complete,
+    /// which may be one of the context. A wait in it for work of the same context is
+    /// [`WaitInPrint`](crate::Kind::WaitInPrint), and it must not wait for a lock that a thread keeps during a wait for the
+    /// context. If the function panics, the queue of the launch fails with
+    /// [`CallbackPanicked`](crate::Kind::CallbackPanicked).
+    Function(Arc<dyn Fn(&Printed<'_>) + Send + Sync>),
+}
+
+impl fmt::Debug for PrintTo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::StandardOutput => "StandardOutput",
+            Self::Log => "Log",
+            Self::Function(_) => "Function",
+        })
+    }
+}
+
+impl PrintTo {
+    /// Passes on the lines of a launch.
+    pub(crate) fn print(&self, printed: &Printed<'_>) {
+        match self {
+            Self::StandardOutput if cfg!(not(target_arch = "wasm32")) => {
+                // Nothing can be done about a closed standard output.
+                let _ = std::io::stdout().lock().write_all(printed.to_string().as_bytes());
+            }
+            Self::StandardOutput | Self::Log => {
+                log::info!("kernel `{}`, launched at {}:\n{printed}", printed.kernel, printed.launch);
+            }
+            Self::Function(function) => function(printed),
+        }
+    }
+}
+
+/// Holds the lines that one launch has printed. [`Display`](fmt::Display) writes them, each at the end of a line.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Printed<'a> {
+    /// Names the kernel.
+    pub kernel: &'a str,
+    /// Names the queue.
+    pub queue: &'a str,
+    /// Is the line of the launch in the program.
+    pub launch: &'static Location<'static>,
+    /// Lists the lines, ordered by invocation.
+    pub lines: &'a [PrintedLine],
+    /// Counts the lines that did not fit into the capacity.
+    pub left_out: u32,
+    /// Counts the bytes of the capacity.
+    pub capacity: u32,
+}
+
+impl fmt::Display for Printed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for line in self.lines {
+            writeln!(f, "{}", line.text)?;
+        }
+        let Self { kernel, launch, left_out, capacity, .. } = self;
+        match left_out {
+            0 => Ok(()),
+            count => writeln!(
+                f,
+                "... and {count} further line{} of kernel `{kernel}`, launched at {launch}, did not fit in {capacity} bytes: \
+                 raise `PrintOptions::capacity`",
+                if *count == 1 { "" } else { "s" }
+            ),
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! `print` and `assert` in WGSL: the statements that a shader may have besides those of WGSL, the text that takes their
+//! place, and the records that the kernel writes.
+//!
+//! WGSL has no texts and no functions for values of several types. So the statements are read from the tokens of the
+//! text. A first form of the text, with a variable for each value, is parsed by naga, which decides the types. The second
+//! form writes records with values of those types into a storage buffer of its own, the *message buffer*. Both forms know
+//! the place of each byte in the text of the program.
+
+pub(crate) mod format;
+pub(crate) mod instrument;
+pub(crate) mod message_wgsl;
+pub(crate) mod records;
+pub(crate) mod rewrite;
+pub(crate) mod statement;
+mod value_type;
+
+use std::sync::Arc;
+
+use self::value_type::ValueType;
+
+/// Describes the messages of a kernel: its statements `print` and `assert`. A clone is cheap.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Messages {
+    pub(crate) sites: Arc<[MessageSite]>,
+    /// Is `true` if one of the statements is `print`.
+    prints: bool,
+    /// Counts the words of the longest record of an `assert`. It is 0 without one.
+    assert_words: u32,
+}
+
+/// Describes a statement `print` or `assert`.
+#[derive(Debug, PartialEq)]
+pub(crate) struct MessageSite {
+    /// Is the condition as the text has it, for `assert`.
+    pub(crate) condition: Option<String>,
+    /// Holds the texts before, between and behind the values.
+    pub(crate) pieces: Vec<String>,
+    pub(crate) types: Vec<ValueType>,
+    /// Is the place of the statement: the file or its label, with the line and the column.
+    pub(crate) place: String,
+}
+
+impl Messages {
+    pub(crate) fn new(sites: Vec<MessageSite>) -> Self {
+        let prints = sites.iter().any(|site| site.condition.is_none());
+        let asserts = sites.iter().filter(|site| site.condition.is_some());
+        let assert_words = asserts.map(MessageSite::words).max().unwrap_or(0);
+        Self { sites: sites.into(), prints, assert_words }
+    }
+
+    /// Returns `true` if the kernel has a `print`.
+    pub fn prints(&self) -> bool {
+        self.prints
+    }
+
+    /// Returns `true` if the kernel has an `assert`.
+    pub fn asserts(&self) -> bool {
+        self.assert_words > 0
+    }
+
+    /// Counts the words for the records of failed assertions.
+    pub(crate) fn failure_words(&self) -> u32 {
+        records::FAILURE_RECORDS * self.assert_words
+    }
+
+    /// Counts the bytes at the start of a message buffer that a launch must find as zeros.
+    pub const HEADER: u32 = 4 * records::HEADER_WORDS;
+
+    /// Returns the capacity in bytes for printed records of a message buffer of `size` bytes.
+    pub fn capacity(&self, size: u32) -> u32 {
+        size.saturating_sub(Self::HEADER + 4 * self.failure_words())
+    }
+
+    /// Returns the bytes of a message buffer with space for `capacity` bytes of printed records.
+    pub fn buffer_size(&self, capacity: u32) -> u32 {
+        let prints = if self.prints { capacity / 4 } else { 0 };
+        // A binding has one word behind the header at least.
+        4 * (records::HEADER_WORDS + self.failure_words()).saturating_add(prints.max(1)).min(u32::MAX / 4)
+    }
+}
+
+impl MessageSite {
+    /// Counts the words of a record.
+    pub(crate) fn words(&self) -> u32 {
+        records::RECORD_HEAD + self.types.iter().map(|of| of.len).sum::<u32>()
+    }
+
+    /// Returns the text with the values in their places.
+    fn text(&self, mut values: &[u32]) -> String {
+        let mut text = String::new();
+        for (at, piece) in self.pieces.iter().enumerate() {
+            text.push_str(piece);
+            if let Some(of) = self.types.get(at) {
+                let (own, rest) = values.split_at((of.len as usize).min(values.len()));
+                of.write(own, &mut text);
+                values = rest;
+            }
+        }
+        text
+    }
+}

@@ -1,0 +1,281 @@
+//! The two forms of a text with messages.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use naga::valid::ModuleInfo;
+use naga::{BuiltIn, EntryPoint, Handle, Type};
+
+use crate::messages::message_wgsl::MessageNames;
+use crate::messages::rewrite::Edit;
+use crate::messages::statement::{MessageStatement, arguments, mistake, statements};
+use crate::messages::value_type::ValueType;
+use crate::messages::{MessageSite, Messages};
+use crate::splice::Spliced;
+use crate::tokens::{Declaration, Token, Tokens, declarations};
+use crate::types;
+use crate::wording::Finding;
+
+/// Holds the text of a program that has messages.
+pub(crate) struct MessageText {
+    written: Arc<Spliced>,
+    statements: Vec<MessageStatement>,
+    names: MessageNames,
+}
+
+/// Is the text that writes the messages.
+pub(crate) struct WithMessages {
+    pub(crate) source: Arc<Spliced>,
+    pub(crate) messages: Messages,
+    /// Names the message buffer.
+    pub(crate) buffer: String,
+}
+
+/// Is the text around the parts of a statement, which are its condition and its values.
+struct Frame {
+    /// Lists the text before each part.
+    before: Vec<String>,
+    /// Is the text behind the last part. A statement without parts is replaced by it.
+    last: String,
+}
+
+impl MessageText {
+    /// Reads a text. Returns `None` if it has no messages.
+    ///
+    /// # Errors
+    /// Returns the first mistake in a statement.
+    pub(crate) fn read(written: &Arc<Spliced>) -> Result<Option<Self>, Finding> {
+        let text = &written.text;
+        if !text.contains("print") && !text.contains("assert") {
+            return Ok(None);
+        }
+        let statements = statements(&Tokens::of(text).collect::<Vec<_>>())?;
+        if statements.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(Self { written: written.clone(), statements, names: MessageNames::for_text(text) }))
+    }
+
+    /// Returns the text of the program.
+    pub(crate) fn written(&self) -> &Spliced {
+        &self.written
+    }
+
+    /// Returns the first form, which has a variable for each value.
+    pub(crate) fn typed(&self) -> Arc<Spliced> {
+        let mark = self.names.mark();
+        let mut edits = Vec::new();
+        for (site, statement) in self.statements.iter().enumerate() {
+            let condition = statement.condition.iter().map(|_| self.names.condition(site));
+            let values = (0..statement.values.len()).map(|value| self.names.value(site, value));
+            let open = |(at, name): (usize, String)| match at {
+                0 => format!("{{ {mark} = 1u; var {name} = ("),
+                _ => format!("); var {name} = ("),
+            };
+            let before: Vec<String> = condition.chain(values).enumerate().map(open).collect();
+            let last = if before.is_empty() { format!("{{ {mark} = 1u; }}") } else { "); }".into() };
+            add_edits(statement, Frame { before, last }, &mut edits);
+        }
+        let end = self.written.text.len();
+        edits.push(Edit { at: end..end, text: format!("\nvar<private> {mark}: u32;") });
+        Arc::new(Spliced::rewritten(&self.written, &edits))
+    }
+
+    /// Returns the second form. `typed` is the module of the first one.
+    ///
+    /// # Errors
+    /// Returns the first value of a type that messages do not have.
+    pub(crate) fn with_messages(
+        &self,
+        typed: &naga::Module,
+        info: &ModuleInfo,
+    ) -> Result<WithMessages, Finding> {
+        let variables = variables(typed);
+        let (mut sites, mut edits) = (Vec::new(), Vec::new());
+        for (number, statement) in self.statements.iter().enumerate() {
+            let site = self.site(number, statement, typed, &variables)?;
+            add_edits(statement, self.writing(number, &site), &mut edits);
+            sites.push(site);
+        }
+        let messages = Messages::new(sites);
+        let binding = typed.global_variables.iter().filter_map(|(_, variable)| variable.binding);
+        let binding = binding.map(|binding| binding.binding + 1).max().unwrap_or(0);
+        let mut added = self.names.declarations(binding, &messages);
+        self.enter_all(typed, info, messages.asserts(), &mut edits, &mut added);
+        edits.sort_by_key(|edit| edit.at.start);
+        let end = self.written.text.len();
+        edits.push(Edit { at: end..end, text: added });
+        let source = Arc::new(Spliced::rewritten(&self.written, &edits));
+        Ok(WithMessages { source, messages, buffer: self.names.buffer() })
+    }
+
+    fn site(
+        &self,
+        number: usize,
+        statement: &MessageStatement,
+        typed: &naga::Module,
+        variables: &HashMap<&str, Handle<Type>>,
+    ) -> Result<MessageSite, Finding> {
+        let type_of = |name: String| variables.get(name.as_str()).copied();
+        let text_of = |ty: Option<Handle<Type>>| ty.map_or("unknown".into(), |ty| types::text(typed, ty));
+        if let Some(condition) = &statement.condition {
+            let ty = type_of(self.names.condition(number));
+            let is_bool = |ty: Handle<Type>| {
+                typed.types[ty].inner.scalar() == Some(naga::Scalar::BOOL)
+                    && ValueType::of(&typed.types[ty]).is_some_and(|of| of.len == 1)
+            };
+            if !ty.is_some_and(is_bool) {
+                let found = text_of(ty);
+                return Err(mistake(
+                    condition.clone(),
+                    format!("the condition of `assert` has the type `bool`, found `{found}`"),
+                ));
+            }
+        }
+        let mut types = Vec::new();
+        for (value, at) in statement.values.iter().enumerate() {
+            let ty = type_of(self.names.value(number, value));
+            let Some(of) = ty.and_then(|ty| ValueType::of(&typed.types[ty])) else {
+                let message = format!(
+                    "a value of a message has the type `bool`, `i32`, `u32`, `f32` or `f16`, or is a vector of them, found \
+                     `{}`: convert the value, or name its parts",
+                    text_of(ty)
+                );
+                return Err(mistake(at.clone(), message));
+            };
+            types.push(of);
+        }
+        let text = &self.written.text;
+        let plain =
+            |range: &Range<usize>| text[range.clone()].split_whitespace().collect::<Vec<_>>().join(" ");
+        let origin = self.written.origin(statement.range.start);
+        let place = format!("{}:{}:{}", origin.label, origin.line, origin.column);
+        let condition = statement.condition.as_ref().map(plain);
+        Ok(MessageSite { condition, pieces: statement.pieces.clone(), types, place })
+    }
+
+    /// Returns the text that writes a record, around the condition and the values.
+    fn writing(&self, number: usize, site: &MessageSite) -> Frame {
+        let is_assert = site.condition.is_some();
+        let record = self.names.record(number, site.words(), &site.types, is_assert);
+        let open = |value: usize| format!("let {} = (", self.names.value(number, value));
+        let (condition, mut end, close) =
+            if is_assert { (Some("{ if !(".to_owned()), ") {", "} }") } else { (None, "{", "}") };
+        let mut before = Vec::from_iter(condition);
+        for value in 0..site.types.len() {
+            before.push(format!("{end} {}", open(value)));
+            end = ");";
+        }
+        Frame { before, last: format!("{end} {record} {close}") }
+    }
+
+    /// Adds a call to each entry point that reaches a message, which stores the invocation.
+    fn enter_all(
+        &self,
+        typed: &naga::Module,
+        info: &ModuleInfo,
+        asserts: bool,
+        edits: &mut Vec<Edit>,
+        added: &mut String,
+    ) {
+        let mark = self.names.mark();
+        let mut globals = typed.global_variables.iter();
+        let Some((mark, _)) = globals.find(|(_, variable)| variable.name.as_ref() == Some(&mark)) else {
+            return;
+        };
+        let tokens: Vec<Token<'_>> = Tokens::of(&self.written.text).collect();
+        let declared = declarations(&tokens);
+        for (number, entry) in typed.entry_points.iter().enumerate() {
+            let is_entry =
+                |known: &&Declaration<'_, '_>| known.keyword.text == "fn" && known.name.text == entry.name;
+            if let Some(function) = declared.iter().find(is_entry)
+                && !info.get_entry_point(number)[mark].is_empty()
+            {
+                let size = asserts.then(|| self.workgroup(function));
+                *added += &self.names.enter(number, size.as_ref().map(|[x, y]| [&**x, &**y]));
+                self.enter(typed, entry, (number, function), asserts, edits);
+            }
+        }
+    }
+
+    /// Adds the call to one entry point, and the arguments that it lacks.
+    fn enter(
+        &self,
+        typed: &naga::Module,
+        entry: &EntryPoint,
+        (number, function): (usize, &Declaration<'_, '_>),
+        asserts: bool,
+        edits: &mut Vec<Edit>,
+    ) {
+        let p = &self.names.prefix;
+        let Some((own, end)) = arguments(function.rest, 2) else { return };
+        let mut missing = String::new();
+        let mut argument = |wanted: BuiltIn, text: &str, name: &str| {
+            built_in(typed, entry, wanted).unwrap_or_else(|| {
+                let comma = if missing.is_empty() { "" } else { ", " };
+                missing += &format!("{comma}@builtin({text}) {p}{name}: vec3<u32>");
+                format!("{p}{name}")
+            })
+        };
+        let mut passed = argument(BuiltIn::GlobalInvocationId, "global_invocation_id", "gid");
+        if asserts {
+            passed += &format!(", {}", argument(BuiltIn::NumWorkGroups, "num_workgroups", "groups"));
+        }
+        if !missing.is_empty() {
+            let comma = if own.is_empty() { "" } else { ", " };
+            let at = function.rest[1].end();
+            edits.push(Edit { at: at..at, text: format!("{missing}{comma}") });
+        }
+        if let Some(body) = function.rest[end..].iter().find(|token| token.text == "{") {
+            let at = body.end();
+            edits.push(Edit { at: at..at, text: format!(" {p}enter_{number}({passed});") });
+        }
+    }
+
+    /// Returns the expressions of the workgroup size of an entry point along x and y.
+    fn workgroup(&self, function: &Declaration<'_, '_>) -> [String; 2] {
+        let tokens = function.attributes;
+        let at = tokens.iter().position(|token| token.text == "workgroup_size");
+        let sizes = at.and_then(|at| arguments(tokens, at + 2)).map(|(sizes, _)| sizes).unwrap_or_default();
+        [0, 1].map(|axis| {
+            let size = sizes.get(axis);
+            size.map_or("1".into(), |of| {
+                self.written.text[tokens[of.start].at..tokens[of.end - 1].end()].to_owned()
+            })
+        })
+    }
+}
+
+/// Replaces a statement by a frame around its condition and its values.
+fn add_edits(statement: &MessageStatement, frame: Frame, edits: &mut Vec<Edit>) {
+    let parts = statement.condition.iter().chain(&statement.values);
+    let mut from = statement.range.start;
+    for (part, text) in parts.zip(frame.before) {
+        edits.push(Edit { at: from..part.start, text });
+        from = part.end;
+    }
+    edits.push(Edit { at: from..statement.range.end, text: frame.last });
+}
+
+/// Maps the names of all variables of functions to their types.
+fn variables(module: &naga::Module) -> HashMap<&str, Handle<Type>> {
+    let functions = module.functions.iter().map(|(_, function)| function);
+    let all = functions.chain(module.entry_points.iter().map(|entry| &entry.function));
+    let variables = all.flat_map(|function| function.local_variables.iter());
+    variables.filter_map(|(_, variable)| Some((variable.name.as_deref()?, variable.ty))).collect()
+}
+
+/// Returns the expression of a built-in argument of an entry point: the argument, or a member of one.
+fn built_in(module: &naga::Module, entry: &EntryPoint, wanted: BuiltIn) -> Option<String> {
+    let is_wanted = |binding: &Option<naga::Binding>| *binding == Some(naga::Binding::BuiltIn(wanted));
+    entry.function.arguments.iter().find_map(|argument| {
+        let name = argument.name.as_deref()?;
+        if is_wanted(&argument.binding) {
+            return Some(name.to_owned());
+        }
+        let naga::TypeInner::Struct { members, .. } = &module.types[argument.ty].inner else { return None };
+        let member = members.iter().find(|member| is_wanted(&member.binding))?;
+        Some(format!("{name}.{}", member.name.as_deref()?))
+    })
+}

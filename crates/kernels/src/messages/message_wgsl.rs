@@ -1,0 +1,136 @@
+//! The WGSL that writes messages into the message buffer.
+
+use std::fmt::Write as _;
+
+use crate::messages::Messages;
+use crate::messages::records::{FAILURE_RECORDS, RECORD_HEAD};
+use crate::messages::value_type::ValueType;
+
+/// Names the declarations that a text gets. No name of the text begins with the prefix.
+pub(crate) struct MessageNames {
+    pub(crate) prefix: String,
+}
+
+impl MessageNames {
+    /// Returns names that a text does not have.
+    pub(crate) fn for_text(text: &str) -> Self {
+        let prefixes = (0..).map(|number| format!("fp{number}_"));
+        let mut free = prefixes.filter(|prefix| !text.contains(prefix.as_str()));
+        Self { prefix: free.next().expect("a text has a finite number of names") }
+    }
+
+    /// Returns the name of a value of a statement.
+    pub(crate) fn value(&self, site: usize, value: usize) -> String {
+        format!("{}value_{site}_{value}", self.prefix)
+    }
+
+    /// Returns the name of the condition of a statement.
+    pub(crate) fn condition(&self, site: usize) -> String {
+        format!("{}condition_{site}", self.prefix)
+    }
+
+    /// Returns the name of the message buffer.
+    pub(crate) fn buffer(&self) -> String {
+        format!("{}messages", self.prefix)
+    }
+
+    /// Returns the name of the variable that every statement of the first form writes.
+    pub(crate) fn mark(&self) -> String {
+        format!("{}mark", self.prefix)
+    }
+
+    /// Returns the statements that write a record of `words` words. They are inside a block.
+    pub(crate) fn record(&self, site: usize, words: u32, types: &[ValueType], is_assert: bool) -> String {
+        let p = &self.prefix;
+        let call = if is_assert { format!("fail({site}u)") } else { format!("print({site}u, {words}u)") };
+        let mut text = format!("let {p}at = {p}{call}; if {p}at != 0u {{");
+        let mut at = 0;
+        for (value, of) in types.iter().enumerate() {
+            for component in 0..of.len {
+                let word = of.word(&self.value(site, value), component);
+                // A write to a text does not fail.
+                let _ = write!(text, " {p}messages.words[{p}at + {at}u] = {word};");
+                at += 1;
+            }
+        }
+        text + " }"
+    }
+
+    /// Returns the declarations of the second form. `binding` is the index of the message buffer.
+    pub(crate) fn declarations(&self, binding: u32, messages: &Messages) -> String {
+        let mut text = format!("\n{BUFFER}\n");
+        if messages.prints {
+            text += PRINT;
+        }
+        if messages.asserts() {
+            text += FAIL;
+        }
+        let numbers = [
+            ("BINDING", binding),
+            ("HEAD", RECORD_HEAD),
+            ("ASSERTS", messages.failure_words()),
+            ("FAILURES", FAILURE_RECORDS),
+            ("LONGEST", messages.assert_words),
+        ];
+        let filled =
+            numbers.iter().fold(text, |text, (name, number)| text.replace(name, &number.to_string()));
+        filled.replace("fp_", &self.prefix)
+    }
+
+    /// Returns the function that an entry point calls first. `size` has the expressions of its workgroup size along x and y,
+    /// if the kernel has assertions.
+    pub(crate) fn enter(&self, entry: usize, size: Option<[&str; 2]>) -> String {
+        let p = &self.prefix;
+        let place = size.map_or(String::new(), |[x, y]| {
+            format!(" {p}place = id.x + groups.x * u32({x}) * (id.y + groups.y * u32({y}) * id.z);")
+        });
+        let groups = if size.is_some() { ", groups: vec3<u32>" } else { "" };
+        format!("\nfn {p}enter_{entry}(id: vec3<u32>{groups}) {{ {p}id = id;{place} }}")
+    }
+}
+
+/// Declares the message buffer. `used` counts the words of all printed records, also of those that did not fit, and `stored`
+/// the records that fit.
+const BUFFER: &str = "struct fp_Messages {
+    used: atomic<u32>, stored: atomic<u32>, left_out: atomic<u32>,
+    failed: atomic<u32>, first: atomic<u32>, failures: atomic<u32>,
+    words: array<u32>,
+}
+@group(0) @binding(BINDING) var<storage, read_write> fp_messages: fp_Messages;
+var<private> fp_id: vec3<u32>;
+var<private> fp_place: u32;
+fn fp_head(at: u32, site: u32) -> u32 {
+    fp_messages.words[at] = site;
+    fp_messages.words[at + 1u] = fp_id.x;
+    fp_messages.words[at + 2u] = fp_id.y;
+    fp_messages.words[at + 3u] = fp_id.z;
+    return at + HEADu;
+}";
+
+/// Declares the function that begins a printed record, and returns the place of its values, or 0 if the record does not fit.
+/// The first record that does not fit leaves no space for a later one, so the records have no gaps. The load keeps the counter
+/// from passing the largest number.
+const PRINT: &str = "
+fn fp_print(site: u32, size: u32) -> u32 {
+    let space = arrayLength(&fp_messages.words) - ASSERTSu;
+    if atomicLoad(&fp_messages.used) < space {
+        let at = atomicAdd(&fp_messages.used, size);
+        if at + size <= space {
+            atomicAdd(&fp_messages.stored, 1u);
+            return fp_head(at + ASSERTSu, site);
+        }
+    }
+    atomicAdd(&fp_messages.left_out, 1u);
+    return 0u;
+}";
+
+/// Declares the function that begins the record of a failed assertion. An invocation writes a record only if no invocation
+/// before it has failed so far, so the last record to begin is that of the first invocation. The records take turns: one is lost
+/// only if as many others as there is space for begin before it ends. `first` is the complement of the number of the first
+/// invocation, because the header starts as zeros.
+const FAIL: &str = "
+fn fp_fail(site: u32) -> u32 {
+    atomicAdd(&fp_messages.failed, 1u);
+    if atomicMax(&fp_messages.first, ~fp_place) >= ~fp_place { return 0u; }
+    return fp_head(atomicAdd(&fp_messages.failures, 1u) % FAILURESu * LONGESTu, site);
+}";

@@ -1,0 +1,80 @@
+//! Replaces parts of a text, and keeps the places of the new text in the old one.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::splice::{Origin, Spliced};
+
+/// Replaces the bytes `at` of a text.
+#[derive(Debug)]
+pub(crate) struct Edit {
+    pub(crate) at: Range<usize>,
+    pub(crate) text: String,
+}
+
+/// Is a text made of another one, with the places of its bytes in that one.
+#[derive(Clone, Debug)]
+pub(crate) struct Rewritten {
+    pub(crate) written: Arc<Spliced>,
+    /// Lists the first bytes of the kept parts and of the edits in ascending order: in this text and in the written one,
+    /// and `true` if the part is kept.
+    parts: Vec<(usize, usize, bool)>,
+}
+
+/// Returns `written` with edits, which are in ascending order and do not overlap. New lines that an edit removes stay, so
+/// the lines of both texts have equal numbers.
+pub(crate) fn rewrite(written: &Arc<Spliced>, edits: &[Edit]) -> (String, Rewritten) {
+    let old = &written.text;
+    let (mut text, mut parts, mut done) = (String::new(), Vec::new(), 0);
+    for edit in edits {
+        parts.push((text.len(), done, true));
+        text.push_str(&old[done..edit.at.start]);
+        parts.push((text.len(), edit.at.start, false));
+        text.push_str(&edit.text);
+        let removed = old[edit.at.clone()].matches('\n').count();
+        text.push_str(&"\n".repeat(removed));
+        done = edit.at.end;
+    }
+    parts.push((text.len(), done, true));
+    text.push_str(&old[done..]);
+    (text, Rewritten { written: written.clone(), parts })
+}
+
+impl Rewritten {
+    /// Returns the place in its file of a byte of the new text. A byte of an edit has the place at which the edit begins.
+    pub(crate) fn origin(&self, byte: usize) -> Origin<'_> {
+        let part = self.parts.partition_point(|(start, ..)| *start <= byte).saturating_sub(1);
+        let (start, old, kept) = self.parts[part];
+        self.written.origin(if kept { old + (byte - start.min(byte)) } else { old })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_byte_has_its_place_in_the_written_text() {
+        let old = "one\ntwo(\n x)\nthree";
+        let written = Arc::new(Spliced::new("a.wgsl", "", old, &[]).unwrap());
+        let edits = [
+            Edit { at: 4..8, text: "LONGER{".into() },
+            Edit { at: 8..10, text: "y=".into() },
+            Edit { at: 11..12, text: "}".into() },
+            Edit { at: old.len()..old.len(), text: "\nfour\nfive".into() },
+        ];
+        let (text, places) = rewrite(&written, &edits);
+        assert_eq!(text, "one\nLONGER{y=\nx}\nthree\nfour\nfive");
+        let place = |part: &str| {
+            let at = places.origin(text.find(part).unwrap());
+            (at.line, at.column)
+        };
+        assert_eq!([place("one"), place("LONGER"), place("GER")], [(1, 1), (2, 1), (2, 1)]);
+        assert_eq!(
+            [place("x}"), place("}"), place("three"), place("hree")],
+            [(3, 2), (3, 3), (4, 1), (4, 2)]
+        );
+        assert_eq!([place("four"), place("five")], [(4, 6); 2]);
+        assert_eq!(places.origin(1000).line, 4);
+    }
+}

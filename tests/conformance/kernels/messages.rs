@@ -1,0 +1,497 @@
+//! K06: `print` and `assert` in kernels.
+
+use crate::common::{Case, Needs, Subject, case};
+use bytemuck::{Pod, Zeroable};
+use fencepost::{
+    CheckOptions, CommandQueue, Context, DeviceArray, DynKernel, Element, Error, Grid, Kind, Policy,
+    PrintOptions, PrintTo, Printed, RecorderChoice, Result, args,
+};
+use std::sync::{Arc, Mutex};
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("k06_lines_have_the_order_of_launches_and_then_of_invocations", order),
+        case("k06_values_of_every_type_are_exact", values),
+        case("k06_the_lines_are_there_when_any_wait_for_the_launch_returns", waits),
+        case("k06_lines_of_two_queues_are_not_mixed", two_queues),
+        case("k06_lines_over_the_capacity_are_counted_exactly", capacity),
+        case("k06_a_failed_assertion_is_a_sticky_error_with_its_line_launch_and_invocation", assertion),
+        case("k06_the_first_failure_by_invocation_is_named_and_all_are_counted", first_failure),
+        case("k06_an_error_that_was_taken_does_not_come_back_with_an_earlier_launch", taken),
+        case("k06_a_grid_from_the_device_prints", indirect),
+        case("k06_each_replay_of_a_graph_prints_and_asserts", replays),
+        case("k06_a_capture_refuses_messages_where_it_cannot_read_them", refused_captures),
+        case("k06_a_kernel_without_messages_has_no_other_binding_and_no_other_command", no_cost),
+        case("k06_a_function_for_lines_that_panics_or_waits_gets_an_error", functions),
+        case("k06_every_recorder_prints", recorders),
+        Case { needs: NATIVE, ..case("k06_the_checks_of_kernels_find_no_mistake_in_messages", checked) },
+    ]
+}
+
+const NATIVE: Needs = Needs::Native("the CPU as a device checks kernels");
+
+/// Prints two lines in each invocation: its position and the element, and the element doubled.
+const PRINTS: &str = "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+fn second(i: u32) { print(\"twice {}\", 2 * x[i]); }
+@compute @workgroup_size(4) fn prints(@builtin(global_invocation_id) id: vec3<u32>) {
+    if id.x >= arrayLength(&x) { return; }
+    print(\"x[{}] = {}\", id.x, x[id.x]);
+    second(id.x);
+}";
+
+/// Asserts that each element is below a limit, and adds 1 to it.
+const ASSERTS: &str = "struct Params { limit: u32 }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read_write> x: array<u32>;
+@compute @workgroup_size(8) fn asserts(@builtin(global_invocation_id) id: vec3<u32>) {
+    if id.x >= arrayLength(&x) { return; }
+    assert(x[id.x] < params.limit, \"{} at {}\", x[id.x], id.xy);
+    x[id.x] += 1;
+}";
+
+/// Collects the lines that a context prints.
+#[derive(Clone, Default)]
+struct Collected(Arc<Mutex<Vec<String>>>);
+
+impl Collected {
+    /// Makes `ctx` print into this list.
+    fn of(ctx: &Context, capacity: u32) -> Self {
+        let collected = Self::default();
+        let lines = collected.0.clone();
+        let add = move |printed: &Printed<'_>| {
+            lines.lock().unwrap().extend(printed.to_string().lines().map(str::to_owned));
+        };
+        ctx.set_print(PrintOptions { to: PrintTo::Function(Arc::new(add)), capacity });
+        collected
+    }
+
+    fn take(&self) -> Vec<String> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+}
+
+fn expected(elements: impl IntoIterator<Item = u32>) -> Vec<String> {
+    let lines = elements
+        .into_iter()
+        .zip(0..)
+        .flat_map(|(x, i)| [format!("x[{i}] = {x}"), format!("twice {}", 2 * x)]);
+    lines.collect()
+}
+
+fn order(s: &Subject) {
+    let ctx = s.ctx();
+    let (lines, queue) = (Collected::of(&ctx, 1 << 16), ctx.queue("q"));
+    let kernel = ctx.kernel_from(PRINTS, "prints").unwrap();
+    let mut all = Vec::new();
+    for launch in 0..4 {
+        let elements: Vec<u32> = (0..150).map(|i| 1000 * launch + i).collect();
+        let mut x = ctx.array(&elements).unwrap();
+        queue.launch_dyn(&kernel, Grid::threads([150]), args![x = &mut x]).unwrap();
+        all.extend(expected(elements));
+    }
+    queue.finish().wait().unwrap();
+    assert_eq!(lines.take(), all);
+}
+
+#[derive(Clone, Copy, Pod, Zeroable, Element)]
+#[repr(C)]
+struct Values {
+    u: u32,
+    i: i32,
+    f: f32,
+    pad: u32,
+    v: [f32; 3],
+    n: f32,
+}
+
+fn values(s: &Subject) {
+    let text = "struct Values { u: u32, i: i32, f: f32, pad: u32, v: vec3<f32>, n: f32 }
+        @group(0) @binding(0) var<storage, read> x: array<Values>;
+        @compute @workgroup_size(1, 2, 2) fn k(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) own: vec3<u32>) {
+            let a = x[0];
+            if any(group + own > vec3(0u)) { print(\"{}\", group * vec3(1u, 2u, 2u) + own); return; }
+            print(\"{} {} {} {}\", a.u, a.i, a.f, a.f > 1.0);
+            print(\"{{{}}} {} {}\", a.v, a.n, vec2<bool>(a.u > 1u, a.i > 0));
+            print(\"\\\"{}\\\" {}\", vec4<i32>(a.i, 1, 2, -3), array<u32, 2>(7u, 8u)[1]);
+        }";
+    let ctx = s.ctx();
+    let (lines, queue) = (Collected::of(&ctx, 1 << 16), ctx.queue("q"));
+    let kernel = ctx.kernel_from(text, "k").unwrap();
+    let element = Values { u: u32::MAX, i: i32::MIN, f: 0.1, pad: 0, v: [1.0, -2.5, 1e30], n: f32::INFINITY };
+    let x = ctx.array(&[element]).unwrap();
+    queue.launch_dyn(&kernel, Grid::groups([2, 1, 1]), args![x = &x]).unwrap();
+    queue.finish().wait().unwrap();
+    let mut expected = vec![
+        "4294967295 -2147483648 0.1 false".to_owned(),
+        "{(1.0, -2.5, 1e30)} inf (true, false)".into(),
+        "\"(-2147483648, 1, 2, -3)\" 8".into(),
+    ];
+    let others = [(1, 0, 0), (0, 1, 0), (1, 1, 0), (0, 0, 1), (1, 0, 1), (0, 1, 1), (1, 1, 1)];
+    expected.extend(others.map(|(x, y, z)| format!("({x}, {y}, {z})")));
+    assert_eq!(lines.take(), expected);
+}
+
+/// Launches a kernel that prints `element` and changes it.
+fn print_one(ctx: &Context, queue: &CommandQueue, element: u32) -> DeviceArray<u32> {
+    let text = "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+        @compute @workgroup_size(1) fn one() { print(\"x = {}\", x[0]); x[0] += 1; }";
+    let kernel = ctx.kernel_from(text, "one").unwrap();
+    let mut x = ctx.array(&[element]).unwrap();
+    queue.launch_dyn(&kernel, Grid::groups([1]), args![x = &mut x]).unwrap();
+    x
+}
+
+fn waits(s: &Subject) {
+    let ctx = s.ctx();
+    let (lines, queue, other) = (Collected::of(&ctx, 1 << 16), ctx.queue("q"), ctx.queue("other"));
+    let there = |element: u32, wait: &str| assert_eq!(lines.take(), [format!("x = {element}")], "{wait}");
+    print_one(&ctx, &queue, 1);
+    queue.finish().wait().unwrap();
+    there(1, "finish");
+    print_one(&ctx, &queue, 2);
+    queue.marker().wait().unwrap();
+    there(2, "marker");
+    let x = print_one(&ctx, &queue, 3);
+    queue.read(&x).wait().unwrap();
+    there(3, "read");
+    let x = print_one(&ctx, &queue, 4);
+    other.read(&x).wait().unwrap();
+    there(4, "read of another queue");
+    print_one(&ctx, &queue, 5);
+    other.wait_for(&queue.marker()).unwrap();
+    let event = other.marker();
+    other.flush().unwrap();
+    while !event.is_complete().unwrap() {
+        std::thread::yield_now();
+    }
+    there(5, "query of an event of another queue");
+    let threads: Vec<_> = (0..3).map(|_| print_one(&ctx, &queue, 6)).collect();
+    std::thread::scope(|scope| {
+        for x in &threads {
+            let (queue, lines) = (&queue, &lines);
+            scope.spawn(move || {
+                queue.read(x).wait().unwrap();
+                assert!(!lines.0.lock().unwrap().is_empty());
+            });
+        }
+    });
+    queue.finish().wait().unwrap();
+    assert_eq!(lines.take(), ["x = 6"; 3]);
+}
+
+/// Names a queue, and holds the lines of one launch on it.
+type LinesOfQueue = (String, Vec<String>);
+
+fn two_queues(s: &Subject) {
+    let ctx = s.ctx_with(Policy::Unchecked);
+    let lines: Arc<Mutex<Vec<LinesOfQueue>>> = Arc::default();
+    let copy = lines.clone();
+    let add = move |printed: &Printed<'_>| {
+        let own = printed.lines.iter().map(|line| line.text.clone()).collect();
+        copy.lock().unwrap().push((printed.queue.to_owned(), own));
+    };
+    ctx.set_print(PrintOptions { to: PrintTo::Function(Arc::new(add)), ..PrintOptions::default() });
+    let queues = [ctx.queue("a"), ctx.queue("b")];
+    let kernel = ctx.kernel_from(PRINTS, "prints").unwrap();
+    let mut all = Vec::new();
+    for launch in 0..6_u32 {
+        let elements: Vec<u32> = (0..20).map(|i| 100 * launch + i).collect();
+        let mut x = queues[launch as usize % 2].array(&elements).unwrap();
+        queues[launch as usize % 2].launch_dyn(&kernel, Grid::threads([20]), args![x = &mut x]).unwrap();
+        all.push((["a", "b"][launch as usize % 2].to_owned(), expected(elements)));
+    }
+    queues.iter().for_each(|queue| queue.finish().wait().unwrap());
+    let found = std::mem::take(&mut *lines.lock().unwrap());
+    assert_eq!(found.len(), all.len());
+    for name in ["a", "b"] {
+        let of =
+            |all: &[LinesOfQueue]| all.iter().filter(|(queue, _)| queue == name).cloned().collect::<Vec<_>>();
+        assert_eq!(of(&found), of(&all));
+    }
+}
+
+fn capacity(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let text = "@compute @workgroup_size(64) fn k(@builtin(global_invocation_id) id: vec3<u32>) { print(\"{}\", id.x); }";
+    let kernel = ctx.kernel_from(text, "k").unwrap();
+    // A line of one number takes 20 bytes.
+    for (capacity, fit) in [(20 * 100, 100), (20 * 100 + 19, 100), (20, 1), (19, 0), (0, 0), (20 * 640, 640)]
+    {
+        let lines = Collected::of(&ctx, capacity);
+        queue.launch_dyn(&kernel, Grid::groups([10]), args![]).unwrap();
+        queue.finish().wait().unwrap();
+        let mut lines = lines.take();
+        if fit < 640 {
+            let last = lines.pop().unwrap();
+            let left = 640 - fit;
+            assert!(
+                last.starts_with(&format!(
+                    "... and {left} further lines of kernel `k`, launched at {}:",
+                    file!()
+                )),
+                "{last}"
+            );
+            assert!(last.ends_with("raise `PrintOptions::capacity`"), "{last}");
+        }
+        let numbers: Vec<u32> = lines.iter().map(|line| line.parse().unwrap()).collect();
+        assert_eq!(numbers.len(), fit, "{capacity} bytes");
+        assert!(numbers.is_sorted() && numbers.iter().all(|&number| number < 640));
+    }
+}
+
+/// Launches the kernel with assertions over an array.
+#[track_caller]
+fn launch(queue: &CommandQueue, kernel: &DynKernel, limit: u32, x: &mut DeviceArray<u32>) -> Result<()> {
+    queue.launch_dyn(kernel, Grid::threads([x.len()]), args![limit = limit, x = x])
+}
+
+fn assertion(s: &Subject) {
+    let ctx = s.ctx();
+    let (queue, other) = (ctx.queue("q"), ctx.queue("other"));
+    let kernel = ctx.kernel_from(ASSERTS, "asserts").unwrap();
+    let mut x = ctx.array(&(0..20).collect::<Vec<u32>>()).unwrap();
+    launch(&queue, &kernel, 100, &mut x).unwrap();
+    queue.finish().wait().unwrap();
+    assert_eq!(queue.read(&x).wait().unwrap(), (1..21).collect::<Vec<u32>>(), "no assertion fails");
+
+    let line = line!() + 1;
+    launch(&queue, &kernel, 13, &mut x).unwrap();
+    let error = queue.finish().wait().unwrap_err();
+    let Kind::AssertionFailed { kernel: name, launch: at, place, condition, text, invocation, count } =
+        error.kind()
+    else {
+        panic!("{error}")
+    };
+    assert_eq!((at.file(), at.line()), (file!(), line));
+    assert_eq!([&**name, &**place, &**condition], ["asserts", "asserts:6:5", "x[id.x] < params.limit"]);
+    assert_eq!((&**text, *invocation, *count), ("13 at (12, 0)", [12, 0, 0], 8));
+    let expected = format!(
+        "kernel `asserts`, launched at {at}: the assertion `x[id.x] < params.limit` at asserts:6:5 failed in invocation \
+         [12, 0, 0]: 13 at (12, 0); the launch has 8 failures"
+    );
+    assert_eq!(error.to_string(), expected);
+
+    let again = |error: Error| assert_eq!(error.to_string(), expected);
+    again(launch(&queue, &kernel, 100, &mut x).unwrap_err());
+    again(queue.fill(&mut x, 0).unwrap_err());
+    again(queue.read(&x).wait().unwrap_err());
+    let mut y = ctx.array(&[1_u32, 2]).unwrap();
+    launch(&other, &kernel, 100, &mut y).unwrap();
+    assert_eq!(other.read(&y).wait().unwrap(), [2, 3], "another queue goes on");
+    again(queue.take_error().unwrap());
+    launch(&queue, &kernel, 100, &mut y).unwrap();
+    assert_eq!(queue.read(&y).wait().unwrap(), [3, 4], "the queue works on");
+}
+
+fn first_failure(s: &Subject) {
+    let text = "@compute @workgroup_size(4, W, 2) fn k(@builtin(global_invocation_id) id: vec3<u32>) {
+            assert(id.x < 9 || id.y < 3 || id.z < 1, \"first {}\", id);
+            assert(id.x < 9 || id.y < 3);
+        }
+        override W = 1;";
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    for width in [1.0, 4.0] {
+        let kernel = ctx.kernel_from_with(text, "k", &[("W", width)]).unwrap();
+        let rows = if width == 1.0 { 8 } else { 2 };
+        queue.launch_dyn(&kernel, Grid::groups([3, rows, 1]), args![]).unwrap();
+        let error = queue.finish().wait().unwrap_err();
+        let Kind::AssertionFailed { place, text, invocation, count, .. } = error.kind() else {
+            panic!("{error}")
+        };
+        // Three of twelve columns, five of eight rows: in the second assertion, both layers fail.
+        assert_eq!((&**place, &**text, *invocation, *count), ("k:3:13", "", [9, 3, 0], 3 * 5 * 3), "{error}");
+        queue.take_error().unwrap();
+    }
+    // Many more failures than the message buffer has records for.
+    let text = "@compute @workgroup_size(64) fn many(@builtin(global_invocation_id) id: vec3<u32>) {
+        assert(id.x < 5000 || id.x == 1u, \"{} {} {}\", id.x, id, 7);
+    }";
+    let kernel = ctx.kernel_from(text, "many").unwrap();
+    queue.launch_dyn(&kernel, Grid::groups([1000]), args![]).unwrap();
+    let error = queue.finish().wait().unwrap_err();
+    let Kind::AssertionFailed { text, invocation, count, .. } = error.kind() else { panic!("{error}") };
+    assert_eq!((&**text, *invocation, *count), ("5000 (5000, 0, 0) 7", [5000, 0, 0], 59_000));
+}
+
+fn taken(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let kernel = ctx.kernel_from(ASSERTS, "asserts").unwrap();
+    let mut x = ctx.array(&[5_u32; 3]).unwrap();
+    let first = line!() + 1;
+    launch(&queue, &kernel, 5, &mut x).unwrap();
+    let event = queue.marker();
+    for _ in 0..5 {
+        let _ = launch(&queue, &kernel, 5, &mut x);
+    }
+    let _ = queue.flush();
+    let error = event.wait().unwrap_err();
+    assert!(
+        matches!(error.kind(), Kind::AssertionFailed { launch, .. } if launch.line() == first),
+        "{error}"
+    );
+    while queue.finish().wait().is_err() {
+        queue.take_error().unwrap();
+    }
+    let mut y = ctx.array(&[1_u32]).unwrap();
+    launch(&queue, &kernel, 5, &mut y).unwrap();
+    assert_eq!(queue.read(&y).wait().unwrap(), [2]);
+    assert!(queue.take_error().is_none());
+}
+
+fn indirect(s: &Subject) {
+    let ctx = s.ctx();
+    let (lines, queue) = (Collected::of(&ctx, 1 << 16), ctx.queue("q"));
+    let kernel = ctx.kernel_from(PRINTS, "prints").unwrap();
+    let mut x = ctx.array(&(0..100).collect::<Vec<u32>>()).unwrap();
+    let groups = queue.array(&[3_u32, 1, 1, 0, 1, 1]).unwrap();
+    queue.launch_dyn(&kernel, Grid::indirect(&groups, 0), args![x = &mut x]).unwrap();
+    queue.launch_dyn(&kernel, Grid::indirect(&groups, 3), args![x = &mut x]).unwrap();
+    queue.launch_dyn(&kernel, Grid::groups([0]), args![x = &mut x]).unwrap();
+    queue.finish().wait().unwrap();
+    assert_eq!(lines.take(), expected(0..12));
+}
+
+fn replays(s: &Subject) {
+    let ctx = s.ctx();
+    let (lines, queue, other) = (Collected::of(&ctx, 1 << 16), ctx.queue("q"), ctx.queue("other"));
+    let [prints, asserts] =
+        [(PRINTS, "prints"), (ASSERTS, "asserts")].map(|(text, entry)| ctx.kernel_from(text, entry).unwrap());
+    let mut x = ctx.array(&[0_u32, 10, 20]).unwrap();
+    let (graph, ()) = queue
+        .capture(|c| {
+            c.launch_dyn(&prints, Grid::threads([3]), args![x = &mut x])?;
+            c.launch_dyn(&asserts, Grid::threads([3]), args![limit = 24_u32, x = &mut x])?;
+            c.launch_dyn(&prints, Grid::threads([3]), args![x = &mut x])
+        })
+        .unwrap();
+    let steps =
+        |from: u32| [0, 1].into_iter().flat_map(move |more| expected([0, 10, 20].map(|x| x + from + more)));
+    for replay in 0..3 {
+        [&queue, &other][replay as usize % 2].replay(&graph).unwrap();
+    }
+    queue.finish().wait().unwrap();
+    assert_eq!(lines.take(), (0..3).flat_map(steps).collect::<Vec<_>>());
+    queue.replay(&graph).unwrap().wait().unwrap();
+    assert_eq!(lines.take(), steps(3).collect::<Vec<_>>());
+    let error = other.replay(&graph).unwrap().wait().unwrap_err();
+    let Kind::AssertionFailed { text, count: 1, .. } = error.kind() else { panic!("{error}") };
+    assert_eq!(text, "24 at (2, 0)");
+    other.take_error().unwrap();
+    queue.finish().wait().unwrap();
+}
+
+fn refused_captures(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let kernel = ctx.kernel_from(PRINTS, "prints").unwrap();
+    let mut x = ctx.array(&[1_u32]).unwrap();
+    let on = ctx.array(&[1_u32]).unwrap();
+    let refused = queue.capture(|c| {
+        c.if_(&on, |body| body.launch_dyn(&kernel, Grid::threads([1]), args![x = &mut x])).map(drop)
+    });
+    let error = refused.map(drop).unwrap_err();
+    assert!(
+        matches!(error.kind(), Kind::Captured { remedy, .. } if remedy.starts_with("a kernel that prints or asserts runs once")),
+        "{error}"
+    );
+    let (graph, ()) =
+        queue.capture(|c| c.launch_dyn(&kernel, Grid::threads([1]), args![x = &mut x])).unwrap();
+    let other = s.ctx();
+    let far = other.kernel_from(PRINTS, "prints").unwrap();
+    let mut far_x = other.array(&[1_u32]).unwrap();
+    let refused = queue.capture(|c| {
+        let side = c.fork_on(&other, "side")?;
+        side.launch_dyn(&far, Grid::threads([1]), args![x = &mut far_x])?;
+        c.wait_for_queue(&side)
+    });
+    let error = refused.map(drop).unwrap_err();
+    assert!(error.to_string().contains("several contexts, and a kernel in it prints or asserts"), "{error}");
+    let error = queue.capture(|c| c.replay(&graph).map(drop)).map(drop).unwrap_err();
+    assert!(
+        matches!(error.kind(), Kind::Captured { call, .. } if call.ends_with("prints or asserts")),
+        "{error}"
+    );
+    let error = graph.to_bytes().map(drop).unwrap_err();
+    assert!(
+        error.to_string().contains("its kernel prints or asserts, and a file has no messages"),
+        "{error}"
+    );
+}
+
+fn no_cost(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let plain = "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+        @compute @workgroup_size(1) fn k() { x[0] = 1u; }";
+    let kernel = ctx.kernel_from(plain, "k").unwrap();
+    assert!(kernel.interface().messages.is_none() && kernel.interface().bindings.len() == 1);
+    let mut x = ctx.array(&[1_u32]).unwrap();
+    let (graph, ()) =
+        queue.capture(|c| c.launch_dyn(&kernel, Grid::threads([1]), args![x = &mut x])).unwrap();
+    assert_eq!(graph.nodes(), 1, "a launch without messages is one command");
+    let kernel = ctx.kernel_from(PRINTS, "prints").unwrap();
+    assert_eq!(kernel.interface().argument_names().collect::<Vec<_>>(), ["x"]);
+    let (graph, ()) =
+        queue.capture(|c| c.launch_dyn(&kernel, Grid::threads([1]), args![x = &mut x])).unwrap();
+    assert_eq!(graph.nodes(), 2, "a launch with messages clears its buffer first");
+}
+
+fn functions(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    ctx.set_print(PrintOptions {
+        to: PrintTo::Function(Arc::new(|_| panic!("no space"))),
+        ..PrintOptions::default()
+    });
+    print_one(&ctx, &queue, 1);
+    let error = queue.finish().wait().unwrap_err();
+    assert!(
+        matches!(error.kind(), Kind::CallbackPanicked { queue, panic } if queue == "q" && panic == "no space"),
+        "{error}"
+    );
+    queue.take_error().unwrap();
+
+    let found: Arc<Mutex<Option<Error>>> = Arc::default();
+    let (waits, copy) = (queue.clone(), found.clone());
+    let wait = move |_: &Printed<'_>| *copy.lock().unwrap() = waits.finish().wait().err();
+    ctx.set_print(PrintOptions { to: PrintTo::Function(Arc::new(wait)), ..PrintOptions::default() });
+    let x = print_one(&ctx, &queue, 1);
+    assert_eq!(queue.read(&x).wait().unwrap(), [2]);
+    // The function keeps the context alive.
+    ctx.set_print(PrintOptions { to: PrintTo::Log, ..PrintOptions::default() });
+    let error = found.lock().unwrap().take().expect("the wait returns an error");
+    assert!(matches!(error.kind(), Kind::WaitInPrint { awaited } if awaited == "queue `q`"), "{error}");
+}
+
+fn recorders(s: &Subject) {
+    for recorder in [RecorderChoice::Wgpu, RecorderChoice::Hal] {
+        let ctx = s.options(|options| options.recorder = recorder);
+        let (lines, queue) = (Collected::of(&ctx, 1 << 16), ctx.queue("q"));
+        print_one(&ctx, &queue, 3);
+        queue.finish().wait().unwrap();
+        assert_eq!(lines.take(), ["x = 3"], "{}", ctx.recorder());
+    }
+    let ctx = s.without_threads();
+    let (lines, queue) = (Collected::of(&ctx, 1 << 16), ctx.queue("q"));
+    print_one(&ctx, &queue, 4);
+    queue.finish().wait().unwrap();
+    assert_eq!(lines.take(), ["x = 4"], "without threads");
+}
+
+fn checked(s: &Subject) {
+    let ctx = s.options(|options| options.check = Some(CheckOptions::default()));
+    let (lines, queue) = (Collected::of(&ctx, 1 << 16), ctx.queue("q"));
+    let [prints, asserts] =
+        [(PRINTS, "prints"), (ASSERTS, "asserts")].map(|(text, entry)| ctx.kernel_from(text, entry).unwrap());
+    let mut x = ctx.array(&(0..20).collect::<Vec<u32>>()).unwrap();
+    queue.launch_dyn(&prints, Grid::threads([20]), args![x = &mut x]).unwrap();
+    launch(&queue, &asserts, 15, &mut x).unwrap();
+    let error = queue.finish().wait().unwrap_err();
+    assert!(matches!(error.kind(), Kind::AssertionFailed { count: 5, .. }), "{error}");
+    assert_eq!(lines.take(), expected(0..20));
+    let findings = ctx.take_findings();
+    assert!(findings.is_empty(), "{}", findings[0]);
+}
