@@ -212,8 +212,9 @@ mod tests {
         });
         execute_messages(&engine, PRINTS, (0, slot), 1);
         let state = engine.deliver_messages(engine.lock(), 0, TimelineValue(2)).expect("this is no function");
-        assert_eq!(calls.load(Ordering::Relaxed), 2);
-        assert!(state.queue(slot).error.is_none());
+        let error = state.queue(slot).error.clone();
+        drop(state);
+        assert_eq!((calls.load(Ordering::Relaxed), error.is_none()), (2, true));
     }
 
     #[test]
@@ -244,6 +245,7 @@ mod tests {
             let state =
                 engine.deliver_messages(engine.lock(), 0, TimelineValue(1)).expect("this is no function");
             let error = state.queue(slot).error.clone();
+            drop(state);
             let failed =
                 |error: &Error| matches!(error.kind(), Kind::AssertionFailed { text, .. } if text.is_empty());
             assert_eq!(error.as_ref().map(failed), (!fails_before).then_some(true), "{error:?}");
