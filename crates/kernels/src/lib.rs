@@ -19,6 +19,7 @@
 mod agree;
 mod args;
 mod check;
+mod comments;
 mod constants;
 mod dtype;
 mod element;

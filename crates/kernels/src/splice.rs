@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::comments::{comments, is_comment};
 use crate::messages::rewrite::{Edit, Rewritten, rewrite};
 use crate::snippets::{SNIPPETS, SNIPPETS_FOR_A_VARIABLE, with_variable};
 use crate::{Error, Names, Result};
@@ -48,35 +49,6 @@ pub(crate) fn uses<'a>(label: &str, text: &'a str) -> impl Iterator<Item = Resul
         });
         Some(used.map(|used| (at + 1, used)))
     })
-}
-
-/// Counts the block comments that are open after a line, starting from `depth` before it: block comments nest.
-fn comments(line: &str, mut depth: usize) -> usize {
-    let mut rest = line.as_bytes();
-    while let [first, tail @ ..] = rest {
-        rest = tail;
-        match (first, tail.first()) {
-            (b'/', Some(b'/')) if depth == 0 => break,
-            (b'/', Some(b'*')) => depth += 1,
-            (b'*', Some(b'/')) if depth > 0 => depth -= 1,
-            _ => continue,
-        }
-        rest = &tail[1..];
-    }
-    depth
-}
-
-/// Returns `true` if a text is only comments that end in it.
-fn is_comment(text: &str) -> bool {
-    let text = text.trim();
-    if text.is_empty() || text.starts_with("//") {
-        return true;
-    }
-    if !text.starts_with("/*") {
-        return false;
-    }
-    let mut ends = text.match_indices("*/").map(|(at, _)| at + 2);
-    ends.find(|end| comments(&text[..*end], 0) == 0).is_some_and(|end| is_comment(&text[end..]))
 }
 
 impl<'a> SpliceUse<'a> {

@@ -148,6 +148,7 @@ fn wait<T>(pending: Pending<T>) -> Result<()> {
 pub fn table() -> Vec<Verb> {
     let queue = [
         // Properties of the queue.
+        no_node("info", |_, q| { q.info(); Ok(()) }),
         no_node("label", |_, q| { q.label(); Ok(()) }),
         no_node("priority", |_, q| { q.priority(); Ok(()) }),
         no_node("is_timed", |_, q| { q.is_timed(); Ok(()) }),

@@ -3,8 +3,8 @@
 use crate::common::{Case, Needs, Subject, case};
 use bytemuck::{Pod, Zeroable};
 use fencepost::{
-    CheckOptions, CommandQueue, Context, DeviceArray, DynKernel, Element, Error, Grid, Kind, Policy,
-    PrintOptions, PrintTo, Printed, RecorderChoice, Result, args,
+    CheckOptions, CommandQueue, Context, DeviceArray, DynKernel, Element, Error, Grid, KernelArgs, Kind,
+    Policy, PrintOptions, PrintTo, Printed, RecorderChoice, Result, args,
 };
 use std::sync::{Arc, Mutex};
 
@@ -21,6 +21,7 @@ pub fn cases() -> Vec<Case> {
         case("k06_a_grid_from_the_device_prints", indirect),
         case("k06_each_replay_of_a_graph_prints_and_asserts", replays),
         case("k06_a_capture_refuses_messages_where_it_cannot_read_them", refused_captures),
+        case("k06_entry_points_of_one_call_print_and_a_call_with_a_value_does", several),
         case("k06_a_kernel_without_messages_has_no_other_binding_and_no_other_command", no_cost),
         case("k06_a_function_for_lines_that_panics_or_waits_gets_an_error", functions),
         case("k06_every_recorder_prints", recorders),
@@ -91,6 +92,48 @@ fn order(s: &Subject) {
     }
     queue.finish().wait().unwrap();
     assert_eq!(lines.take(), all);
+}
+
+#[derive(KernelArgs)]
+#[kernel(
+    wgsl = "
+        @group(0) @binding(0) var<storage, read> x: array<u32>;
+        @group(0) @binding(1) var<storage, read_write> total: atomic<u32>;
+        @compute @workgroup_size(4) fn count_up(@builtin(global_invocation_id) id: vec3<u32>) {
+            if id.x >= arrayLength(&x) { return; }
+            atomicAdd(&total, x[id.x]);
+            if x[id.x] > 2u { print(\"{} at {}\", x[id.x], id.x); }
+        }",
+    returns(total: u32)
+)]
+struct CountUp<'a> {
+    x: &'a DeviceArray<u32>,
+}
+
+fn several(s: &Subject) {
+    let ctx = s.ctx();
+    let (lines, queue) = (Collected::of(&ctx, 1 << 16), ctx.queue("q"));
+    let (prints, asserts) =
+        (ctx.kernel_from(PRINTS, "prints").unwrap(), ctx.kernel_from(ASSERTS, "asserts").unwrap());
+    let mut x = ctx.array(&[5_u32, 6, 7]).unwrap();
+    let grid = Grid::threads([3]);
+    let launches = [(&prints, grid), (&asserts, grid), (&prints, grid)];
+    queue.launch_all_dyn(&launches, args![limit = 100_u32, x = &mut x]).unwrap();
+    queue.finish().wait().unwrap();
+    assert_eq!(lines.take(), [expected([5, 6, 7]), expected([6, 7, 8])].concat());
+    let error = queue
+        .capture(|c| c.launch_all_dyn(&launches, args![limit = 100_u32, x = &mut x]))
+        .map(drop)
+        .unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("entry point `prints` prints or asserts"), "{text}");
+    let (kernel, counted) = (ctx.kernel::<CountUp>().unwrap(), ctx.array(&[1_u32, 3, 2, 9]).unwrap());
+    let value = queue.call(&kernel, Grid::threads([4]), CountUp { x: &counted }).unwrap();
+    assert_eq!(value.wait().unwrap(), 15);
+    assert_eq!(lines.take(), ["3 at 1", "9 at 3"]);
+    queue.launch_all_dyn(&[(&asserts, grid), (&prints, grid)], args![limit = 7_u32, x = &mut x]).unwrap();
+    let error = queue.finish().wait().unwrap_err();
+    assert!(matches!(error.kind(), Kind::AssertionFailed { .. }), "{error}");
 }
 
 #[derive(Clone, Copy, Pod, Zeroable, Element)]
