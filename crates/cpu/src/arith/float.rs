@@ -51,6 +51,7 @@ pub(crate) fn ldexp(x: f32, exponent: i32) -> f32 {
 /// Returns a fraction from 0.5 to 1 and the exponent of the power of two that makes it `x`. Zeros, infinities and NaN have
 /// the exponent 0 and are their own fraction.
 #[inline(always)]
+#[cfg(all(feature = "compile", not(target_family = "wasm")))]
 pub(crate) fn frexp(x: f32) -> (f32, i32) {
     const FIELD: u32 = 0xff << 23;
     // A subnormal number has its exponent in its bits after a multiplication by 2^24.

@@ -13,6 +13,7 @@ pub(crate) mod bits;
 mod convert;
 mod curves;
 pub(crate) mod double;
+#[cfg(all(feature = "compile", not(target_family = "wasm")))]
 mod each;
 pub(crate) mod float;
 pub(crate) mod formula;
@@ -32,9 +33,11 @@ mod relational;
 mod scalar;
 #[cfg(test)]
 pub(crate) mod tests;
+#[cfg(all(feature = "compile", not(target_family = "wasm")))]
 mod wide;
 
 pub(crate) use convert::convert;
+#[cfg(all(feature = "compile", not(target_family = "wasm")))]
 pub(crate) use each::Each;
 pub(crate) use math::math;
 pub(crate) use matrix::binary_whole;

@@ -52,6 +52,7 @@ impl Job {
         kernels.get(key, || compile(engine, &self.source, entry, &overrides))
     }
 
+    #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn key(&self) -> KernelKey {
         KernelKey::new(&self.source, &self.entry, &self.overrides())
     }
