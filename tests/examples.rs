@@ -28,8 +28,11 @@ enum Files {
     Frames,
 }
 
-const EXAMPLES: [Example; 17] = [
-    prints("01_saxpy", "a mistake: grid of [1048576, 1, 1] workgroups is over the device's limit of "),
+const EXAMPLES: [Example; 18] = [
+    prints(
+        "01_saxpy",
+        "a mistake: kernel `saxpy`: a grid of [1048576, 1, 1] workgroups is over the device's limit of ",
+    ),
     prints("02_transfers", "the last row is [2, 70]"),
     prints("03_two_queues", "the gate opened"),
     prints("04_async", "by hand:  14 everywhere"),
@@ -57,6 +60,7 @@ const EXAMPLES: [Example; 17] = [
     Example { wrong: &["--side=7", "--side=x"], ..prints("15_conjugate_gradient", "both loops end after 7") },
     Example { wrong: &["--top=x"], ..prints("16_words", "verified on the CPU: ") },
     prints("17_print", "a failed assertion: kernel `roots`, launched at "),
+    prints("18_particles", "the counts of 500000 particles are verified on the CPU; the mean speed is 1.59"),
 ];
 
 /// Names the example that draws with wgpu, and its last line on a machine without a driver.

@@ -13,6 +13,7 @@ mod mutated_by_key;
 mod mutated_elementwise;
 mod mutated_histogram;
 mod mutated_random;
+mod mutated_ranks;
 mod mutated_rearrange;
 mod mutated_scan;
 mod mutated_segments;
@@ -43,6 +44,7 @@ pub fn cases() -> Vec<Case> {
         mutated_axis::cases(),
         mutated_elementwise::cases(),
         mutated_random::cases(),
+        mutated_ranks::cases(),
         mutated_rearrange::cases(),
         mutated_scan::cases(),
         mutated_select::cases(),

@@ -29,7 +29,7 @@ use fencepost_core::{CommandQueue, DeviceArray, DynKernel, Grid, IntoArg, Result
 /// unless the sum or the product of some neighbours is infinite, or such a product is below the smallest normal number.
 ///
 /// # Determinism
-/// The order of the operations depends on the number of elements and the keys alone, so one device and driver give the same
+/// The order of the operations depends on the number of elements, the keys and the adapter, so one device and driver give the same
 /// bits in each run.
 ///
 /// # Source

@@ -35,6 +35,7 @@ mod passes;
 mod permutation;
 mod radix;
 mod random;
+mod ranks;
 mod rearrange;
 mod reduce;
 mod reducible;

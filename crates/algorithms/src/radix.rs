@@ -15,7 +15,7 @@ const DIGITS: usize = 1 << BITS;
 /// Counts the elements of a tile of `radix_scatter.wgsl`.
 const TILE: f64 = 4096.0;
 /// Limits the elements that one workgroup sorts in a single launch.
-const MOST_IN_ONE: usize = 4096;
+pub(crate) const MOST_IN_ONE: usize = 4096;
 
 /// Names the values that move with the keys.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

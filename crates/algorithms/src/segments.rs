@@ -21,7 +21,7 @@ use fencepost_core::{CommandQueue, DeviceArray, DynKernel, Element, Grid, IntoAr
 /// The errors are those of [`ByKey`](crate::ByKey), for segments in place of runs.
 ///
 /// # Determinism
-/// The order of the operations depends on the number of elements and the offsets alone, so one device and driver give the same
+/// The order of the operations depends on the number of elements, the offsets and the adapter, so one device and driver give the same
 /// bits in each run.
 ///
 /// # Source

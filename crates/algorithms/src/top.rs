@@ -1,11 +1,14 @@
 //! The largest elements of an array, and the element at a place of the sorted array.
 
 use crate::elementwise::{bits, same_shape};
+use crate::order::flips;
 use crate::passes::one_element;
-use crate::radix::{self, Arrays, Payload};
+use crate::radix::{self, Arrays, MOST_IN_ONE, Payload, Prepared};
+use crate::ranks::RankSearch;
 use crate::reducible::Reducible;
 use crate::refusals::check;
 use crate::sort::Sort;
+use crate::stages::Launches;
 use fencepost_core::{CommandQueue, DeviceArray, Kind, Result};
 
 /// Finds elements by their rank.
@@ -13,8 +16,15 @@ use fencepost_core::{CommandQueue, DeviceArray, Kind, Result};
 /// The order is that of a [sort](crate::RadixSort), so a NaN without the sign bit is larger than each number.
 ///
 /// # Cost
-/// The verbs sort the array to scratch memory, with the launches and the scratch memory of
-/// [`RadixSort`](crate::RadixSort) and as many elements more, and copy a part of the result.
+/// Up to 4,096 elements are sorted to scratch memory by one launch, and a part of the result is copied. More elements are not
+/// sorted: one fill and eight launches find the key at the rank, digit by digit. They read the array four times, and take
+/// 258 words of scratch memory. `top_k` takes up to two launches more, which read the array three times, up to 2,051 + 2 k words
+/// more of scratch memory, and the launches and the scratch memory of a [sort](crate::RadixSort) of k pairs.
+///
+/// # Source
+/// The search for a rank counts the digits of the keys from the highest one on, and keeps one digit of each count: a radix select,
+/// as in Tolu Alabi, Jeffrey Blanchard, Bradley Gordon and Russel Steinbach, *Fast k-Selection Algorithms for Graphics
+/// Processing Units*, 2012.
 ///
 /// # Determinism
 /// The result is exact, on all devices.
@@ -84,6 +94,9 @@ impl Top for CommandQueue {
             return Err(Kind::Shape { object, found, expected: vec![x.len()], remedy }.into());
         }
         let largest = Arrays { keys: Some(bits(values)?), values: Some(bits(places)?) };
+        if x.len() > MOST_IN_ONE && k > 0 {
+            return ranked(self, x, k, largest);
+        }
         part(self, x, Sort::descending(), Payload::Places, 0, largest)
     }
 
@@ -95,8 +108,35 @@ impl Top for CommandQueue {
                 Kind::Range { array: x.label().into(), range: k..k.saturating_add(1), len: x.len() }.into()
             );
         }
+        if let (true, Some(out)) = (x.len() > MOST_IN_ONE, &out.keys) {
+            let x = bits(x)?;
+            check(self, &[&x], &[out])?;
+            return RankSearch::new(self, x.len(), flips::<T>(false))?.enqueue(
+                self,
+                &x,
+                k,
+                &mut out.handle(),
+            );
+        }
         part(self, x, Sort::ascending(), Payload::None, k, out)
     }
+}
+
+/// Enqueues the search for the k-th largest element, the elements up to it, and their sort.
+#[track_caller]
+fn ranked<T: Reducible>(queue: &CommandQueue, x: &DeviceArray<T>, k: usize, largest: Arrays) -> Result<()> {
+    let (order, n, x) = (Sort::descending().order::<T>(Payload::Values)?, x.len(), bits(x)?);
+    check(queue, &[&x], &largest.list())?;
+    let mut search = RankSearch::new(queue, n, flips::<T>(true))?;
+    let (values, places): (DeviceArray<u32>, DeviceArray<u32>) = (queue.empty([k])?, queue.empty([k])?);
+    let (mut found, mut last) = (queue.empty([1])?, queue.empty([2])?);
+    let taken = search.taken(&x, &values, &places);
+    let launches = Launches::prepared(queue, &taken, n, &mut last)?;
+    let unsorted = Arrays { keys: Some(values), values: Some(places) };
+    let sorted = Prepared::of(queue, &order, k, Some(unsorted), largest)?;
+    search.enqueue(queue, &x, k - 1, &mut found)?;
+    launches.enqueue(queue, &taken, &mut last)?;
+    sorted.enqueue(queue)
 }
 
 /// Enqueues a sort of `x` to scratch memory, and a copy of the elements from `first` on to `out`.

@@ -40,6 +40,8 @@ const BUILTINS: &[(&str, &str)] = shaders![
     "radix_count.wgsl",
     "radix_scatter.wgsl",
     "random.wgsl",
+    "rank_count.wgsl",
+    "rank_digit.wgsl",
     "reduce.wgsl",
     "reduce_by_key.wgsl",
     "reduce_columns.wgsl",
@@ -54,6 +56,7 @@ const BUILTINS: &[(&str, &str)] = shaders![
     "search_sorted.wgsl",
     "sort_small.wgsl",
     "spin.wgsl",
+    "take_ranked.wgsl",
     "transpose.wgsl",
 ];
 

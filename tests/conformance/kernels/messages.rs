@@ -12,6 +12,7 @@ pub fn cases() -> Vec<Case> {
     vec![
         case("k06_lines_have_the_order_of_launches_and_then_of_invocations", order),
         case("k06_values_of_every_type_are_exact", values),
+        case("k06_names_of_the_shader_change_no_message", names),
         case("k06_the_lines_are_there_when_any_wait_for_the_launch_returns", waits),
         case("k06_lines_of_two_queues_are_not_mixed", two_queues),
         case("k06_lines_over_the_capacity_are_counted_exactly", capacity),
@@ -182,6 +183,24 @@ fn print_one(ctx: &Context, queue: &CommandQueue, element: u32) -> DeviceArray<u
     let mut x = ctx.array(&[element]).unwrap();
     queue.launch_dyn(&kernel, Grid::groups([1]), args![x = &mut x]).unwrap();
     x
+}
+
+fn names(s: &Subject) {
+    let text = "override groups: u32 = 2;
+        const id = 1u;
+        fn select(a: u32, b: u32, c: bool) -> u32 { if c { return a; } return b; }
+        @group(0) @binding(0) var<storage, read_write> x: array<u32>;
+        @compute @workgroup_size(groups, id) fn k(@builtin(global_invocation_id) at: vec3<u32>) {
+            x[at.x] = select(7u, 9u, at.x == 0u);
+            print(\"{} {} /*\", true, vec2(true, false));
+            assert(at.x < groups, \"{} of {}\", at.x, 4u >> id);
+        }";
+    let ctx = s.ctx();
+    let (lines, queue) = (Collected::of(&ctx, 1 << 16), ctx.queue("q"));
+    let (kernel, mut x) = (ctx.kernel_from(text, "k").unwrap(), ctx.zeros::<u32, 1>([2]).unwrap());
+    queue.launch_dyn(&kernel, Grid::groups([1]), args![x = &mut x]).unwrap();
+    assert_eq!(queue.read(&x).wait().unwrap(), [7, 9]);
+    assert_eq!(lines.take(), ["true (true, false) /*"; 2]);
 }
 
 fn waits(s: &Subject) {

@@ -54,6 +54,8 @@ fn the_builtin_kernels_have_no_mistake() {
                     numbers(1),
                 ],
             ),
+            "rank_count.wgsl" => (&[300, 70, 8, 0, 0], vec![numbers(300), vec![0; 258]]),
+            "rank_digit.wgsl" => (&[7, 24, 0, 0], vec![numbers(258), numbers(1)]),
             "reduce.wgsl" => (&[300, 70, 0, 1], vec![words(300), numbers(5)]),
             "reduce_by_key.wgsl" => {
                 let states = [70, 70, 70, 70, 20].into_iter().flat_map(|heads| [0, heads]).collect();
@@ -67,6 +69,12 @@ fn the_builtin_kernels_have_no_mistake() {
                 (&[300, 70, 0, 10], vec![offsets, words(300), numbers(10), numbers(10), numbers(1)])
             }
             "saxpy.wgsl" => (&[2], vec![words(300), words(300)]),
+            "take_ranked.wgsl" => {
+                let states = [60, 10, 60, 10, 60, 10, 60, 10, 20, 0].to_vec();
+                let table = vec![0; 256].into_iter().chain([0, 300]).collect();
+                let arrays = vec![vec![0; 300], table, states, numbers(300), numbers(300), numbers(2)];
+                (&[300, 70, 0, 0], arrays)
+            }
             "scan.wgsl" => (&[300, 70, 0, 0], vec![words(300), numbers(5), words(300), numbers(1)]),
             "scan_by_key.wgsl" => {
                 let keys = (0..300).map(|n| n / 30).collect();
@@ -81,7 +89,7 @@ fn the_builtin_kernels_have_no_mistake() {
             "transpose.wgsl" => (&[15, 20, 2, 1, 2], vec![words(300), numbers(300)]),
             other => panic!("{other} has no arguments here"),
         };
-        let groups = if *name == "sort_small.wgsl" { 1 } else { 5 };
+        let groups = if matches!(*name, "rank_digit.wgsl" | "sort_small.wgsl") { 1 } else { 5 };
         silent(name, &mut Launch::with(kernel, params, buffers).groups(groups));
     }
 }

@@ -82,10 +82,13 @@ impl MessageNames {
     pub(crate) fn enter(&self, entry: usize, size: Option<[&str; 2]>) -> String {
         let p = &self.prefix;
         let place = size.map_or(String::new(), |[x, y]| {
-            format!(" {p}place = id.x + groups.x * u32({x}) * (id.y + groups.y * u32({y}) * id.z);")
+            // The names of the parameters hide no constant in the size.
+            format!(
+                " {p}place = {p}at.x + {p}grid.x * u32({x}) * ({p}at.y + {p}grid.y * u32({y}) * {p}at.z);"
+            )
         });
-        let groups = if size.is_some() { ", groups: vec3<u32>" } else { "" };
-        format!("\nfn {p}enter_{entry}(id: vec3<u32>{groups}) {{ {p}id = id;{place} }}")
+        let grid = if size.is_some() { format!(", {p}grid: vec3<u32>") } else { String::new() };
+        format!("\nfn {p}enter_{entry}({p}at: vec3<u32>{grid}) {{ {p}id = {p}at;{place} }}")
     }
 }
 

@@ -122,6 +122,8 @@ pub(crate) fn arguments(tokens: &[Token<'_>], first: usize) -> Option<(Vec<Range
             }
             "&&" | "||" => lists.retain(|&(_, around)| around < depth),
             ";" | "{" | "}" => return None,
+            // No list of types has a text in quotes.
+            text if text.starts_with('"') => lists.clear(),
             _ => {}
         }
         at += 1;
@@ -217,6 +219,14 @@ mod tests {
         assert_eq!(values("(a < b), c > d"), ["(a < b)", "c > d"]);
         assert_eq!(values("a < b && true, c > d"), ["a < b && true", "c > d"]);
         assert_eq!(values("1 < b, c > d"), ["1 < b", "c > d"]);
+        assert_eq!(
+            found("assert(i < n, \"{} of {}\", i, n >> 1u);")[0],
+            (
+                Some("i < n".into()),
+                vec!["".into(), " of ".into(), "".into()],
+                vec!["i".into(), "n >> 1u".into()]
+            )
+        );
     }
 
     #[test]

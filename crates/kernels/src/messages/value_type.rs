@@ -48,7 +48,7 @@ impl ValueType {
             _ => format!("{value}.{}", ["x", "y", "z", "w"][at as usize]),
         };
         match self.component {
-            Component::Bool => format!("select(0u, 1u, {of})"),
+            Component::Bool => format!("u32({of})"),
             Component::U32 => of,
             Component::I32 | Component::F32 => format!("bitcast<u32>({of})"),
             Component::F16 => format!("bitcast<u32>(f32({of}))"),

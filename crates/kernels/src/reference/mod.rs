@@ -194,6 +194,8 @@ mod tests {
         "radix_count",
         "radix_scatter",
         "random",
+        "rank_count",
+        "rank_digit",
         "reduce",
         "reduce_by_key",
         "reduce_columns",
@@ -206,6 +208,7 @@ mod tests {
         "scatter_add",
         "search_sorted",
         "sort_small",
+        "take_ranked",
         "transpose",
     ];
 

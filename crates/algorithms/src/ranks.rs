@@ -1,0 +1,143 @@
+//! The element at a rank, and the elements up to it: digit after digit of their keys, without a sort.
+
+use crate::shares::Shares;
+use crate::stages::{Stage, Stages};
+use crate::tuning::tuned;
+use fencepost_core::{CommandQueue, DeviceArray, Grid, Kernel, Result};
+use fencepost_derive::KernelArgs;
+
+/// Counts the elements of the table of a search: the counts of 256 digits, the key, and a rank.
+const TABLE: usize = 258;
+/// Lists the lowest bits of the digits of a key, from the highest digit on.
+const SHIFTS: [u32; 4] = [24, 16, 8, 0];
+
+/// Holds the kernels and the scratch memory of the search for the element at a rank.
+pub(crate) struct RankSearch {
+    count: Kernel<RankCountArgs<'static>>,
+    digit: Kernel<RankDigitArgs<'static>>,
+    table: DeviceArray<u32>,
+    flips: [u32; 2],
+    shares: Shares,
+}
+
+impl RankSearch {
+    /// Compiles the kernels and takes the memory for at least one element, whose keys invert the bits `flips`.
+    #[track_caller]
+    pub(crate) fn new(queue: &CommandQueue, elements: usize, flips: [u32; 2]) -> Result<Self> {
+        let count = queue.kernel_with::<RankCountArgs>(&tuned(queue, &[]))?;
+        let (digit, table) = (queue.kernel::<RankDigitArgs>()?, queue.empty([TABLE])?);
+        Ok(Self { count, digit, table, flips, shares: Shares::of(elements) })
+    }
+
+    /// Enqueues found = the element at a rank, from 0 on. The table then has its key, and the number of elements before it that
+    /// have the same key.
+    #[track_caller]
+    pub(crate) fn enqueue(
+        &mut self,
+        queue: &CommandQueue,
+        x: &DeviceArray<u32>,
+        rank: usize,
+        found: &mut DeviceArray<u32>,
+    ) -> Result<()> {
+        let [flip_clear, flip_set] = self.flips;
+        let Shares { elements, share, count } = self.shares;
+        let (n, share, rank) = (elements as u32, share as u32, rank as u32);
+        queue.fill(&mut self.table, 0)?;
+        for shift in SHIFTS {
+            let table = &mut self.table;
+            let args = RankCountArgs { n, share, shift, flip_clear, flip_set, x, table };
+            queue.launch(&self.count, Grid::groups([count]), args)?;
+            let (table, found) = (&mut self.table, &mut *found);
+            let args = RankDigitArgs { rank, shift, flip_clear, flip_set, table, found };
+            queue.launch(&self.digit, Grid::groups([1]), args)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the verb that writes the elements up to the rank, and their places, in the order of `x`.
+    pub(crate) fn taken(
+        &self,
+        x: &DeviceArray<u32>,
+        values: &DeviceArray<u32>,
+        places: &DeviceArray<u32>,
+    ) -> Taken {
+        let (x, values, places) = (x.handle(), values.handle(), places.handle());
+        Taken { x, table: self.table.handle(), values, places, flips: self.flips }
+    }
+}
+
+/// Is the verb that writes the elements up to a rank.
+pub(crate) struct Taken {
+    x: DeviceArray<u32>,
+    table: DeviceArray<u32>,
+    values: DeviceArray<u32>,
+    places: DeviceArray<u32>,
+    flips: [u32; 2],
+}
+
+impl Stages for Taken {
+    const WORDS: usize = 2;
+    type Kernel = Kernel<TakeRankedArgs<'static>>;
+
+    fn kernel(&self, queue: &CommandQueue, stage: Stage) -> Result<Self::Kernel> {
+        queue.kernel_with::<TakeRankedArgs>(&tuned(queue, &[("STAGE", stage.number())]))
+    }
+
+    #[track_caller]
+    fn launch(
+        &self,
+        queue: &CommandQueue,
+        kernel: &Self::Kernel,
+        shares: Shares,
+        partials: Option<&DeviceArray<u32>>,
+        states: &mut DeviceArray<u32>,
+    ) -> Result<()> {
+        let (n, share) = (shares.elements as u32, shares.share as u32);
+        let ([flip_clear, flip_set], x, table) = (self.flips, &self.x, &self.table);
+        let (mut values, mut places) = (self.values.handle(), self.places.handle());
+        let (values, places) = (&mut values, &mut places);
+        // A stage without partial results does not read the array that stands for them.
+        let partials = partials.unwrap_or(table);
+        let args =
+            TakeRankedArgs { n, share, flip_clear, flip_set, x, table, partials, values, places, states };
+        queue.launch(kernel, Grid::groups([shares.count]), args)
+    }
+}
+
+#[derive(KernelArgs)]
+#[kernel(source = "rank_count.wgsl", crate = fencepost_kernels)]
+struct RankCountArgs<'a> {
+    n: u32,
+    share: u32,
+    shift: u32,
+    flip_clear: u32,
+    flip_set: u32,
+    x: &'a DeviceArray<u32>,
+    table: &'a mut DeviceArray<u32>,
+}
+
+#[derive(KernelArgs)]
+#[kernel(source = "rank_digit.wgsl", crate = fencepost_kernels)]
+struct RankDigitArgs<'a> {
+    rank: u32,
+    shift: u32,
+    flip_clear: u32,
+    flip_set: u32,
+    table: &'a mut DeviceArray<u32>,
+    found: &'a mut DeviceArray<u32>,
+}
+
+#[derive(KernelArgs)]
+#[kernel(source = "take_ranked.wgsl", crate = fencepost_kernels)]
+pub(crate) struct TakeRankedArgs<'a> {
+    n: u32,
+    share: u32,
+    flip_clear: u32,
+    flip_set: u32,
+    x: &'a DeviceArray<u32>,
+    table: &'a DeviceArray<u32>,
+    partials: &'a DeviceArray<u32>,
+    values: &'a mut DeviceArray<u32>,
+    places: &'a mut DeviceArray<u32>,
+    states: &'a mut DeviceArray<u32>,
+}

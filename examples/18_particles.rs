@@ -1,0 +1,74 @@
+//! 18. Draws the speeds of particles of a gas, and counts them in a histogram beside the curve of Maxwell.
+//!
+//! Run `cargo run --example 18_particles`. With `-- --trace FILE.html` the file shows when each command ran.
+
+#[path = "common/args.rs"]
+mod args;
+
+use anyhow::{Result, ensure};
+use fencepost::algorithms::{host, prelude::*};
+use fencepost::prelude::*;
+use std::f64::consts::PI;
+
+const PARTICLES: usize = 500_000;
+const BINS: usize = 24;
+const MOST: f32 = 4.8;
+/// Is the width of the picture at the highest bin.
+const COLUMNS: f64 = 60.0;
+
+/// Enqueues the squares of normal numbers as the squared speeds along an axis, and adds them to `squares`.
+fn add_axis(queue: &CommandQueue, axis: u64, squares: &mut DeviceArray<f32>) -> Result<()> {
+    let (mut speeds, mut sum) = (queue.empty([PARTICLES])?, queue.empty([PARTICLES])?);
+    queue.fill_random(&mut speeds, Philox::seed(18).stream(axis), Normal { mean: 0.0, deviation: 1.0 })?;
+    queue.zip(&speeds, squares, "x * x + y", &mut sum)?;
+    Ok(queue.copy(&sum, squares)?)
+}
+
+fn main() -> Result<()> {
+    let trace = args::trace();
+    let ctx = Context::new().wait()?;
+    println!("running on {}", ctx.info());
+    let trace = trace.map(|file| (ctx.profile(), file));
+    let queue = ctx.queue("main");
+
+    let mut squares = queue.zeros([PARTICLES])?;
+    for axis in 0..3 {
+        add_axis(&queue, axis, &mut squares)?;
+    }
+    let (mut speeds, mut counts) = (queue.empty([PARTICLES])?, queue.empty([BINS])?);
+    queue.map(&squares, "sqrt(x)", &mut speeds)?;
+    queue.histogram(&speeds, Bins::even(0.0..MOST), &mut counts)?;
+    let (mean, fastest) = (queue.mean_of(&speeds), queue.argmax_of(&speeds));
+    let (counts, speeds) = (queue.read(&counts).wait()?, queue.read(&speeds).wait()?);
+    let (mean, fastest) = (f64::from(mean.wait()?), fastest.wait()?);
+
+    let width = f64::from(MOST) / BINS as f64;
+    let expected = |bin: usize| {
+        let speed = (bin as f64 + 0.5) * width;
+        PARTICLES as f64 * width * (2.0 / PI).sqrt() * speed * speed * (-speed * speed / 2.0).exp()
+    };
+    let highest = (0..BINS).map(expected).fold(0.0, f64::max);
+    for (bin, count) in counts.iter().enumerate() {
+        let column = |count: f64| (count / highest * COLUMNS).round() as usize;
+        let (bar, curve) = ("#".repeat(column((*count).into())), column(expected(bin)));
+        let mut line: Vec<char> = format!("{bar:70}").chars().collect();
+        line[curve] = '|';
+        println!("{:4.1}  {}", bin as f64 * width, line.iter().collect::<String>().trim_end());
+    }
+
+    ensure!(
+        host::histogram(&speeds, Bins::even(0.0..MOST), BINS).as_ref() == Some(&counts),
+        "a count is wrong"
+    );
+    ensure!(host::argmax(&speeds) == Some(fastest as usize), "another particle is the fastest one");
+    let curve = (8.0 / PI).sqrt();
+    // The deviation of a speed is 0.67, so that of the mean is 0.67 divided by the root of the number of particles.
+    ensure!((mean - curve).abs() < 6.0 * 0.67 / (PARTICLES as f64).sqrt(), "the mean speed is {mean}");
+    if let Some((profiler, file)) = trace {
+        profiler.finish().wait()?.write(file)?;
+    }
+    println!(
+        "the counts of {PARTICLES} particles are verified on the CPU; the mean speed is {mean:.3}, on the curve {curve:.3}"
+    );
+    Ok(())
+}
