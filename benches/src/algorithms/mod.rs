@@ -24,12 +24,13 @@ pub fn run(options: &AlgorithmsOptions, out: &mut dyn Write) -> Result<()> {
     }
     let chosen: Vec<_> = rows::ALL.iter().filter(|(name, _)| name.contains(&options.rows)).collect();
     ensure!(!chosen.is_empty(), "no row has `{}` in its name; --list shows the rows", options.rows);
+    let size = rows::Size { quick: options.quick, elements: options.elements() };
     let contestants = contestant::open([CARD].into_iter().chain(DEVICES), &options.only)?;
     let report = Report::new(options.json, &contestants, out)?;
     let bar = measure::bar(chosen.len());
     for (name, make) in chosen {
         bar.set_message(*name);
-        report.row(&measure::measure(&make(options.quick), &contestants, options.quick)?, out)?;
+        report.row(&measure::measure(&make(size), &contestants, options.quick)?, out)?;
         bar.inc(1);
     }
     bar.finish_and_clear();

@@ -1,7 +1,7 @@
 use fencepost::algorithms::{Bins, Histogram as _};
 use rayon::prelude::*;
 
-use super::{elements, exact, many, words_below};
+use super::{Size, elements, exact, words_below};
 use crate::cpu::case::{Case, Kernel, Program};
 use crate::cpu::device;
 use crate::cpu::values::Values;
@@ -10,22 +10,22 @@ const BINS: usize = 256;
 /// Counts the workgroups of the plain kernel.
 const GROUPS: u32 = 256;
 
-pub(super) fn histogram(quick: bool) -> Case {
-    of("histogram", words_below(many(quick), u32::MAX, 9))
+pub(super) fn histogram(size: Size) -> Case {
+    of("histogram", words_below(size.many(), u32::MAX, 9))
 }
 
 /// Counts all elements in one bin, where atomic operations wait for each other.
-pub(super) fn one_bin(quick: bool) -> Case {
-    of("histogram, one bin", Values::U32(vec![7; many(quick)]))
+pub(super) fn one_bin(size: Size) -> Case {
+    of("histogram, one bin", Values::U32(vec![7; size.many()]))
 }
 
-pub(super) fn plain_kernel(quick: bool) -> Case {
+pub(super) fn plain_kernel(size: Size) -> Case {
     let program = Program::Launches(|ctx| {
         let (wgsl, groups) = (include_str!("../kernels/histogram.wgsl"), [GROUPS, 1, 1]);
         let kernel = Kernel { wgsl, entry: "histogram", overrides: vec![], groups, a: None };
         device::launch(ctx, &kernel)
     });
-    Case { program, ..of("histogram, plain", words_below(many(quick), u32::MAX, 9)) }
+    Case { program, ..of("histogram, plain", words_below(size.many(), u32::MAX, 9)) }
 }
 
 fn of(name: &'static str, x: Values) -> Case {

@@ -1,20 +1,20 @@
 use fencepost::algorithms::{Elementwise as _, Map as _};
 use rayon::prelude::*;
 
-use super::{bytes, exact, many, words_below};
+use super::{Size, bytes, exact, words_below};
 use crate::cpu::case::Case;
 use crate::cpu::cases::whole_floats;
 use crate::cpu::values::Values;
 
-pub(super) fn axpy(quick: bool) -> Case {
-    let (x, y) = (whole_floats(many(quick), 1), whole_floats(many(quick), 2));
+pub(super) fn axpy(size: Size) -> Case {
+    let (x, y) = (whole_floats(size.many(), 1), whole_floats(size.many(), 2));
     let expected = x.floats().iter().zip(y.floats()).map(|(x, y)| 3.0 * x + y).collect();
     let start = y;
     let row = exact(
         "axpy",
         vec![x],
         Values::F32(expected),
-        bytes(12 * many(quick)),
+        bytes(12 * size.many()),
         |_| Ok(Box::new(|queue, inputs, out| Ok(queue.axpy(3.0, inputs[0].floats(), out.floats_mut())?))),
         |inputs, out| {
             out.floats_mut().par_iter_mut().zip(inputs[0].floats()).for_each(|(y, x)| *y += 3.0 * x);
@@ -23,14 +23,14 @@ pub(super) fn axpy(quick: bool) -> Case {
     Case { start, ..row }
 }
 
-pub(super) fn map(quick: bool) -> Case {
-    let x = words_below(many(quick), u32::MAX, 3);
+pub(super) fn map(size: Size) -> Case {
+    let x = words_below(size.many(), u32::MAX, 3);
     let expected = x.words().iter().map(|x| mixed(*x)).collect();
     exact(
         "map",
         vec![x],
         Values::U32(expected),
-        bytes(8 * many(quick)),
+        bytes(8 * size.many()),
         |_| {
             Ok(Box::new(|queue, inputs, out| {
                 Ok(queue.map(inputs[0].words(), "(x ^ (x >> 7)) * 3u", out.words_mut())?)

@@ -1,34 +1,44 @@
 use rayon::prelude::*;
 
-use super::{bytes, exact, many, words_below};
-use crate::cpu::case::{Case, Kernel};
+use super::{Size, bytes, words_below};
+use crate::cpu::case::{Case, Kernel, Program};
 use crate::cpu::cases::sum;
-use crate::cpu::device;
+use crate::cpu::values::{Check, Values};
 
-/// Counts the workgroups of the copy.
-const GROUPS: u32 = 256;
+/// Counts the elements of a workgroup: 16 for each invocation.
+const OF_GROUP: usize = 16 * 256;
 /// Counts the elements of a task of plain Rust.
 const TASK: usize = 1 << 16;
 
-pub(super) fn copy(quick: bool) -> Case {
-    let x = words_below(many(quick), u32::MAX, 1);
-    let (expected, work) = (x.clone(), bytes(8 * many(quick)));
-    exact(
-        "copy kernel",
-        vec![x],
-        expected,
-        work,
-        |ctx| {
-            let (wgsl, groups) = (include_str!("../kernels/copy.wgsl"), [GROUPS, 1, 1]);
-            device::launch(ctx, &Kernel { wgsl, entry: "copy", overrides: vec![], groups, a: None })
-        },
-        |inputs, out| {
+pub(super) fn copy(size: Size) -> Case {
+    let x = words_below(size.many(), u32::MAX, 1);
+    Case {
+        name: "copy kernel",
+        program: Program::Kernel(Kernel {
+            wgsl: include_str!("../kernels/copy.wgsl"),
+            entry: "copy",
+            overrides: vec![],
+            groups: [groups(size) as u32, 1, 1],
+            a: None,
+        }),
+        inputs: vec![x.clone()],
+        start: Values::U32(vec![0; size.many()]),
+        expected: x,
+        check: Check::Exact,
+        launches: 1,
+        work: Some(bytes(8 * size.many())),
+        plain: |inputs, out| {
             let tasks = out.words_mut().par_chunks_mut(TASK).zip(inputs[0].words().par_chunks(TASK));
             tasks.for_each(|(out, x)| out.copy_from_slice(x));
         },
-    )
+    }
 }
 
-pub(super) fn read(quick: bool) -> Case {
-    Case { name: "read kernel", ..sum::strides(many(quick)) }
+pub(super) fn read(size: Size) -> Case {
+    Case { name: "read kernel", ..sum::strides(size.many(), groups(size)) }
+}
+
+/// Counts the workgroups that keep all parts of a card busy.
+fn groups(size: Size) -> usize {
+    (size.many() / OF_GROUP).clamp(1, 1 << 15)
 }

@@ -17,8 +17,24 @@ use crate::cpu::case::{Case, Program, Work};
 use crate::cpu::device::Enqueue;
 use crate::cpu::values::{Check, Values};
 
-/// Makes a row; a quick run has a small one.
-type Make = fn(quick: bool) -> Case;
+/// Makes a row of a size.
+type Make = fn(size: Size) -> Case;
+
+/// Holds what decides the number of elements of a row.
+#[derive(Clone, Copy)]
+pub(crate) struct Size {
+    /// Is `true` in a run that shows that all works.
+    pub(crate) quick: bool,
+    /// Counts the elements of a row with bytes to move, or `None` for the usual number.
+    pub(crate) elements: Option<usize>,
+}
+
+impl Size {
+    /// Counts the elements of a row with bytes to move: 16 MiB, if the user chose no number.
+    fn many(self) -> usize {
+        self.elements.unwrap_or(if self.quick { 1 << 14 } else { 1 << 22 })
+    }
+}
 
 /// Lists the rows in the order of the table.
 pub(crate) const ALL: [(&str, Make); 25] = [
@@ -69,11 +85,6 @@ fn exact(
     };
     let program = Program::Launches(prepare);
     Case { name, program, inputs, start, expected, check: Check::Exact, launches: 1, work: Some(work), plain }
-}
-
-/// Counts the elements of a row with bytes to move: 16 MiB.
-fn many(quick: bool) -> usize {
-    if quick { 1 << 14 } else { 1 << 22 }
 }
 
 /// Returns random words below `end`.

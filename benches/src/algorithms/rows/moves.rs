@@ -1,7 +1,7 @@
 use fencepost::algorithms::{Outside, Rearrange as _};
 use rayon::prelude::*;
 
-use super::{bytes, exact, many, words_below};
+use super::{Size, bytes, exact, words_below};
 use crate::cpu::case::Case;
 use crate::cpu::values::Values;
 
@@ -9,16 +9,16 @@ const COLUMNS: usize = 1024;
 /// Counts the rows of a task of plain Rust, which are a line of the cache.
 const BLOCK: usize = 16;
 
-pub(super) fn transpose(quick: bool) -> Case {
-    let x = words_below(many(quick), u32::MAX, 14);
-    let rows = many(quick) / COLUMNS;
+pub(super) fn transpose(size: Size) -> Case {
+    let x = words_below(size.many(), u32::MAX, 14);
+    let rows = size.many() / COLUMNS;
     let at = |place: usize| x.words()[place % rows * COLUMNS + place / rows];
-    let expected = Values::U32((0..many(quick)).map(at).collect());
+    let expected = Values::U32((0..size.many()).map(at).collect());
     exact(
         "transpose",
         vec![x],
         expected,
-        bytes(8 * many(quick)),
+        bytes(8 * size.many()),
         |_| {
             Ok(Box::new(|queue, inputs, out| {
                 let (x, out) = (inputs[0].words(), out.words_mut());
@@ -41,15 +41,15 @@ pub(super) fn transpose(quick: bool) -> Case {
 }
 
 /// Reads elements at random places.
-pub(super) fn gather(quick: bool) -> Case {
-    let x = words_below(many(quick), u32::MAX, 15);
-    let places = words_below(many(quick), many(quick) as u32, 16);
+pub(super) fn gather(size: Size) -> Case {
+    let x = words_below(size.many(), u32::MAX, 15);
+    let places = words_below(size.many(), size.many() as u32, 16);
     let expected = places.words().iter().map(|&place| x.words()[place as usize]).collect();
     exact(
         "gather",
         vec![x, places],
         Values::U32(expected),
-        bytes(12 * many(quick)),
+        bytes(12 * size.many()),
         |_| {
             Ok(Box::new(|queue, inputs, out| {
                 let (x, places) = (inputs[0].words(), inputs[1].words());

@@ -1,7 +1,7 @@
 use fencepost::algorithms::{Normal, Philox, RandomNumbers as _, Words, host};
 use rayon::prelude::*;
 
-use super::{bytes, exact, many};
+use super::{Size, bytes, exact};
 use crate::cpu::case::Case;
 use crate::cpu::values::{Check, Values};
 
@@ -10,14 +10,14 @@ const TASK: usize = 1 << 16;
 const SEED: u64 = 17;
 const NORMAL: Normal = Normal { mean: 1.0, deviation: 2.0 };
 
-pub(super) fn words(quick: bool) -> Case {
-    let mut expected = vec![0; many(quick)];
+pub(super) fn words(size: Size) -> Case {
+    let mut expected = vec![0; size.many()];
     host::fill_random(&mut expected, Philox::seed(SEED), Words).expect("bug: the distribution is refused");
     exact(
         "random words",
         vec![],
         Values::U32(expected),
-        bytes(4 * many(quick)),
+        bytes(4 * size.many()),
         |_| {
             Ok(Box::new(|queue, _, out| Ok(queue.fill_random(out.words_mut(), Philox::seed(SEED), Words)?)))
         },
@@ -30,14 +30,14 @@ pub(super) fn words(quick: bool) -> Case {
     )
 }
 
-pub(super) fn normal(quick: bool) -> Case {
-    let mut expected = vec![0.0; many(quick)];
+pub(super) fn normal(size: Size) -> Case {
+    let mut expected = vec![0.0; size.many()];
     host::fill_random(&mut expected, Philox::seed(SEED), NORMAL).expect("bug: the distribution is refused");
     let row = exact(
         "random normal",
         vec![],
         Values::F32(expected),
-        bytes(4 * many(quick)),
+        bytes(4 * size.many()),
         |_| {
             Ok(Box::new(|queue, _, out| {
                 Ok(queue.fill_random(out.floats_mut(), Philox::seed(SEED), NORMAL)?)

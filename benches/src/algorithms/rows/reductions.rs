@@ -1,7 +1,7 @@
 use fencepost::algorithms::{Axis, Operation, Reduce as _, ReduceAxis as _, Search as _};
 use rayon::prelude::*;
 
-use super::{bytes, exact, many, words_below};
+use super::{Size, bytes, exact, words_below};
 use crate::cpu::case::Case;
 use crate::cpu::cases::whole_floats;
 use crate::cpu::values::Values;
@@ -12,12 +12,12 @@ const TASK: usize = 1 << 16;
 const LANES: usize = 64;
 const COLUMNS: usize = 1024;
 
-pub(super) fn sum(quick: bool) -> Case {
-    of("sum", many(quick))
+pub(super) fn sum(size: Size) -> Case {
+    of("sum", size.many())
 }
 
-pub(super) fn short_sum(quick: bool) -> Case {
-    Case { launches: if quick { 2 } else { 100 }, ..of("sum, 1000 elements", 1000) }
+pub(super) fn short_sum(size: Size) -> Case {
+    Case { launches: if size.quick { 2 } else { 100 }, ..of("sum, 1000 elements", 1000) }
 }
 
 fn of(name: &'static str, n: usize) -> Case {
@@ -42,15 +42,15 @@ fn sum_of(task: &[f32]) -> f32 {
     lanes.iter().chain(rest).sum()
 }
 
-pub(super) fn argmax(quick: bool) -> Case {
-    let x = words_below(many(quick), 1 << 30, 2);
+pub(super) fn argmax(size: Size) -> Case {
+    let x = words_below(size.many(), 1 << 30, 2);
     let place = |x: &[u32]| (0..x.len()).rev().max_by_key(|&at| x[at]).unwrap_or_default() as u32;
     let expected = Values::U32(vec![place(x.words())]);
     exact(
         "argmax",
         vec![x],
         expected,
-        bytes(4 * many(quick)),
+        bytes(4 * size.many()),
         |_| Ok(Box::new(|queue, inputs, out| Ok(queue.argmax(inputs[0].words(), out.words_mut())?))),
         |inputs, out| {
             let x = inputs[0].words();
@@ -61,14 +61,14 @@ pub(super) fn argmax(quick: bool) -> Case {
     )
 }
 
-pub(super) fn rows(quick: bool) -> Case {
-    let x = words_below(many(quick), 1000, 3);
+pub(super) fn rows(size: Size) -> Case {
+    let x = words_below(size.many(), 1000, 3);
     let expected = x.words().chunks(COLUMNS).map(|row| row.iter().sum()).collect();
     exact(
         "sum of rows",
         vec![x],
         Values::U32(expected),
-        bytes(4 * many(quick)),
+        bytes(4 * size.many()),
         |_| {
             Ok(Box::new(|queue, inputs, out| {
                 let (x, out) = (inputs[0].words(), out.words_mut());
@@ -84,14 +84,14 @@ pub(super) fn rows(quick: bool) -> Case {
     )
 }
 
-pub(super) fn columns(quick: bool) -> Case {
-    let x = words_below(many(quick), 1000, 4);
+pub(super) fn columns(size: Size) -> Case {
+    let x = words_below(size.many(), 1000, 4);
     let expected = Values::U32(x.words().chunks(COLUMNS).fold(vec![0; COLUMNS], add));
     exact(
         "sum of columns",
         vec![x],
         expected,
-        bytes(4 * many(quick)),
+        bytes(4 * size.many()),
         |_| {
             Ok(Box::new(|queue, inputs, out| {
                 let (x, out) = (inputs[0].words(), out.words_mut());

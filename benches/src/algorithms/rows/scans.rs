@@ -4,7 +4,7 @@ use fencepost::args;
 use fencepost::prelude::*;
 use rayon::prelude::*;
 
-use super::{bytes, exact, many, words_below};
+use super::{Size, bytes, exact, words_below};
 use crate::cpu::case::{Case, Program};
 use crate::cpu::device::Enqueue;
 use crate::cpu::values::Values;
@@ -14,16 +14,16 @@ const BLOCK: usize = 256;
 /// Counts the elements of a task of plain Rust.
 const TASK: usize = 1 << 16;
 
-pub(super) fn scan(quick: bool) -> Case {
-    of("scan", many(quick))
+pub(super) fn scan(size: Size) -> Case {
+    of("scan", size.many())
 }
 
-pub(super) fn short_scan(quick: bool) -> Case {
-    Case { launches: if quick { 2 } else { 100 }, ..of("scan, 1000 elements", 1000) }
+pub(super) fn short_scan(size: Size) -> Case {
+    Case { launches: if size.quick { 2 } else { 100 }, ..of("scan, 1000 elements", 1000) }
 }
 
-pub(super) fn plain_kernels(quick: bool) -> Case {
-    Case { program: Program::Launches(blocks), ..of("scan, plain kernels", many(quick)) }
+pub(super) fn plain_kernels(size: Size) -> Case {
+    Case { program: Program::Launches(blocks), ..of("scan, plain kernels", size.many()) }
 }
 
 fn of(name: &'static str, n: usize) -> Case {

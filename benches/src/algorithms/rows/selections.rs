@@ -1,7 +1,7 @@
 use fencepost::algorithms::Select as _;
 use rayon::prelude::*;
 
-use super::{elements, exact, many, words_below};
+use super::{Size, elements, exact, words_below};
 use crate::cpu::case::Case;
 use crate::cpu::values::Values;
 
@@ -9,15 +9,15 @@ use crate::cpu::values::Values;
 const TASK: usize = 1 << 16;
 
 /// Keeps about half of the elements. The rest of the result stays 0.
-pub(super) fn select(quick: bool) -> Case {
-    let (x, mask) = (words_below(many(quick), u32::MAX, 6), words_below(many(quick), 2, 7));
+pub(super) fn select(size: Size) -> Case {
+    let (x, mask) = (words_below(size.many(), u32::MAX, 6), words_below(size.many(), 2, 7));
     let mut expected = kept(x.words(), mask.words());
-    expected.resize(many(quick), 0);
+    expected.resize(size.many(), 0);
     exact(
         "select",
         vec![x, mask],
         Values::U32(expected),
-        elements(many(quick)),
+        elements(size.many()),
         |ctx| {
             let count = ctx.zeros::<u32, 1>([1])?;
             Ok(Box::new(move |queue, inputs, out| {
@@ -47,8 +47,8 @@ fn joined(parts: &[Vec<u32>], mut out: &mut [u32]) {
 }
 
 /// Has runs of eight elements on average.
-pub(super) fn unique(quick: bool) -> Case {
-    let changes = words_below(many(quick), 8, 8);
+pub(super) fn unique(size: Size) -> Case {
+    let changes = words_below(size.many(), 8, 8);
     let mut run = 0;
     let runs = changes.words().iter().map(|change| {
         run += u32::from(*change == 0);
@@ -62,7 +62,7 @@ pub(super) fn unique(quick: bool) -> Case {
         "unique",
         vec![Values::U32(x)],
         Values::U32(expected),
-        elements(many(quick)),
+        elements(size.many()),
         |ctx| {
             let count = ctx.zeros::<u32, 1>([1])?;
             Ok(Box::new(move |queue, inputs, out| {

@@ -1,18 +1,18 @@
 use fencepost::algorithms::{RadixSort as _, Sort, Top as _, host};
 use rayon::prelude::*;
 
-use super::{elements, exact, many, words_below};
+use super::{Size, elements, exact, words_below};
 use crate::cpu::case::Case;
 use crate::cpu::values::Values;
 
 const TOP: usize = 100;
 
-pub(super) fn sort(quick: bool) -> Case {
-    of("sort", many(quick) / 4)
+pub(super) fn sort(size: Size) -> Case {
+    of("sort", size.many() / 4)
 }
 
-pub(super) fn short_sort(quick: bool) -> Case {
-    Case { launches: if quick { 2 } else { 20 }, ..of("sort, 4096 elements", 4096) }
+pub(super) fn short_sort(size: Size) -> Case {
+    Case { launches: if size.quick { 2 } else { 20 }, ..of("sort, 4096 elements", 4096) }
 }
 
 fn of(name: &'static str, n: usize) -> Case {
@@ -36,8 +36,8 @@ fn of(name: &'static str, n: usize) -> Case {
     )
 }
 
-pub(super) fn pairs(quick: bool) -> Case {
-    let n = many(quick) / 4;
+pub(super) fn pairs(size: Size) -> Case {
+    let n = size.many() / 4;
     let (keys, values) = (words_below(n, u32::MAX, 11), words_below(n, u32::MAX, 12));
     let expected = host::sort_pairs(keys.words(), values.words(), Sort::ascending()).1;
     exact(
@@ -61,8 +61,8 @@ pub(super) fn pairs(quick: bool) -> Case {
     )
 }
 
-pub(super) fn top(quick: bool) -> Case {
-    let x = words_below(many(quick), u32::MAX, 13);
+pub(super) fn top(size: Size) -> Case {
+    let x = words_below(size.many(), u32::MAX, 13);
     let mut expected = x.words().to_vec();
     expected.sort_by(|a, b| b.cmp(a));
     expected.truncate(TOP);
@@ -70,7 +70,7 @@ pub(super) fn top(quick: bool) -> Case {
         "top 100",
         vec![x],
         Values::U32(expected),
-        elements(many(quick)),
+        elements(size.many()),
         |ctx| {
             let places = ctx.zeros::<u32, 1>([TOP])?;
             Ok(Box::new(move |queue, inputs, out| {

@@ -10,36 +10,36 @@ const GROUPS: usize = 256;
 const LANES: usize = 64;
 
 pub(super) fn stride(quick: bool) -> Case {
-    strides(many(quick))
+    strides(many(quick), GROUPS)
 }
 
-/// Sums that many elements.
-pub(crate) fn strides(elements: usize) -> Case {
-    case("sum, grid stride", "sum_stride", elements)
+/// Sums that many elements with that many workgroups.
+pub(crate) fn strides(elements: usize, groups: usize) -> Case {
+    case("sum, grid stride", "sum_stride", elements, groups)
 }
 
 pub(super) fn blocks(quick: bool) -> Case {
-    case("sum, blocks", "sum_block", many(quick))
+    case("sum, blocks", "sum_block", many(quick), GROUPS)
 }
 
 fn many(quick: bool) -> usize {
     if quick { 1 << 17 } else { 1 << 24 }
 }
 
-fn case(name: &'static str, entry: &'static str, elements: usize) -> Case {
+fn case(name: &'static str, entry: &'static str, elements: usize, groups: usize) -> Case {
     let x = whole_floats(elements, 3);
-    let expected = x.floats().chunks(elements / GROUPS).map(|block| block.iter().sum()).collect();
+    let expected = x.floats().chunks(elements / groups).map(|block| block.iter().sum()).collect();
     Case {
         name,
         program: Program::Kernel(Kernel {
             wgsl: include_str!("../kernels/sum.wgsl"),
             entry,
             overrides: vec![],
-            groups: [GROUPS as u32, 1, 1],
+            groups: [groups as u32, 1, 1],
             a: None,
         }),
         inputs: vec![x],
-        start: Values::F32(vec![0.0; GROUPS]),
+        start: Values::F32(vec![0.0; groups]),
         expected: Values::F32(expected),
         check: Check::Total,
         launches: 1,
