@@ -1,4 +1,5 @@
-//! Barriers of a batch: as few as keep every command after the commands on which it depends.
+//! Barriers of a batch: as few as keep every command after the commands on which it depends, each before as few kinds of
+//! later commands as possible.
 
 use crate::memory::heap::BlockId;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,40 +9,66 @@ use wgpu::BufferUses;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BarrierUse<'b, B> {
     pub(crate) block: BlockId,
-    /// Is the mark of the block. The mark numbers the last epoch in which a command used the block, and its bits `READ`
-    /// and `WRITTEN` say how.
+    /// Is the mark of the block. The mark numbers the last epoch in which a command used the block, and its bits `READ`,
+    /// `WRITTEN` and `LISTED` say how.
     pub(crate) mark: &'b AtomicU64,
     pub(crate) buffer: B,
     pub(crate) uses: BufferUses,
     pub(crate) write: bool,
 }
 
-/// Lists the buffers of a barrier, each with its uses before the barrier.
-pub(crate) type Barrier<B> = [(B, BufferUses)];
+/// Orders all earlier commands before those later commands that have one of the uses `to`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Barrier<'t, B> {
+    /// Lists the buffers whose writes later commands see, each with its uses before the barrier.
+    pub(crate) buffers: &'t [(B, BufferUses)],
+    pub(crate) to: BufferUses,
+}
 
-/// Is the bit of a mark for a read in the mark's epoch. `WRITTEN` is the bit for a write in that epoch. The bits from
+/// Is the union of the uses by the arguments of kernels.
+pub(crate) const OF_KERNELS: BufferUses =
+    BufferUses::STORAGE_READ_ONLY.union(BufferUses::STORAGE_READ_WRITE).union(BufferUses::UNIFORM);
+/// Is the union of all uses that may follow a barrier. A graphics card stops for longer at a barrier before copies or
+/// indirect launches than at one before kernels.
+pub(crate) const ANYTHING: BufferUses =
+    OF_KERNELS.union(BufferUses::COPY_SRC).union(BufferUses::COPY_DST).union(BufferUses::INDIRECT);
+/// Is the union of all uses that write.
+const WRITES: BufferUses = BufferUses::STORAGE_READ_WRITE.union(BufferUses::COPY_DST);
+
+/// Is the bit of a mark for a read in the mark's epoch. `WRITTEN` is the bit for a write in that epoch. `LISTED` is the bit
+/// for a block in [`BarrierTracker::narrow`], as long as the mark's epoch is not older than `wide_since`. The bits from
 /// `EPOCH` on number the epoch.
 const READ: u64 = 1;
 const WRITTEN: u64 = 2;
-const EPOCH: u64 = 4;
+const LISTED: u64 = 4;
+const EPOCH: u64 = 8;
 
 /// Tracks the uses of blocks by the commands of a batch since the last barrier. An epoch is the run of commands between
 /// two barriers.
 ///
-/// A barrier orders every earlier command before every later command. So one barrier serves every block that was
-/// written in the epoch, also if several queues wrote them.
+/// A barrier orders every earlier command before every later command with one of its uses. So one barrier serves every
+/// block that was written in the epoch, also if several queues wrote them.
+///
+/// A *narrow* barrier comes before a kernel and orders only later kernels. A *wide* barrier comes before any other command
+/// and orders all later commands. It names every block that was written since the last wide barrier, because narrow
+/// barriers made these writes visible to kernels only.
 pub(crate) struct BarrierTracker<B> {
     /// Numbers the current epoch. Each barrier and each batch adds [`EPOCH`]. A mark with a smaller number has no
-    /// effect: a barrier has ordered its uses, or the order of submissions does.
+    /// effect on kernels: a barrier has ordered its uses, or the order of submissions does.
     epoch: u64,
+    /// Numbers the first epoch after the last wide barrier, or the first one of the batch. A mark with a smaller number
+    /// has no effect on any command.
+    wide_since: u64,
     /// Lists the buffers that were written in this epoch, each with the use of its first write.
     written: Vec<(B, BufferUses)>,
     /// Lists the buffers of the last barrier.
     last: Vec<(B, BufferUses)>,
+    /// Lists the buffers that were written since the last wide barrier, each once.
+    narrow: Vec<(B, BufferUses)>,
     /// Holds the union of all read uses in this epoch.
     reads: BufferUses,
     /// Is `true` if a barrier orders only the buffers that it names. Then `written` also lists the buffers that were
-    /// only read.
+    /// only read, and the caller finds the uses after a barrier itself.
     each: bool,
 }
 
@@ -49,13 +76,23 @@ impl<B: Copy> BarrierTracker<B> {
     /// Makes the tracker of a batch. `epoch` numbers the last epoch of the previous batch. The first epoch of this
     /// batch has a larger number, because no barrier is needed between submissions.
     pub(crate) fn new(epoch: u64, each: bool) -> Self {
-        Self { epoch: epoch + EPOCH, written: Vec::new(), last: Vec::new(), reads: BufferUses::empty(), each }
+        Self {
+            epoch: epoch + EPOCH,
+            wide_since: epoch + EPOCH,
+            written: Vec::new(),
+            last: Vec::new(),
+            narrow: Vec::new(),
+            reads: BufferUses::empty(),
+            each,
+        }
     }
 
-    /// Ends the epoch. Returns a barrier for the buffers that were written in the epoch, if there are any.
-    pub(crate) fn close(&mut self) -> Option<&Barrier<B>> {
+    /// Ends the epoch. Returns a barrier for the buffers that were written in the batch and that other submissions do not
+    /// see yet, if there are any.
+    pub(crate) fn close(&mut self) -> Option<Barrier<'_, B>> {
         self.end_epoch();
-        (!self.last.is_empty()).then_some(&self.last)
+        self.widen();
+        (!self.last.is_empty()).then_some(Barrier { buffers: &self.last, to: ANYTHING })
     }
 
     /// Returns the number of the current epoch. After the recording the tracker of the next batch receives it.
@@ -64,36 +101,49 @@ impl<B: Copy> BarrierTracker<B> {
     }
 
     /// Records the uses of a command. Returns the barrier that must come before the command, if one of these uses
-    /// conflicts with a use in the current epoch.
+    /// conflicts with an earlier use.
     #[inline]
-    pub(crate) fn admit(&mut self, touches: &[BarrierUse<'_, B>]) -> Option<&Barrier<B>> {
+    pub(crate) fn admit(&mut self, touches: &[BarrierUse<'_, B>]) -> Option<Barrier<'_, B>> {
         let cause = touches.iter().find(|touch| self.conflicts(touch));
-        if let Some(cause) = cause {
-            self.end_with_barrier(cause);
-        }
+        let to = cause.map(|cause| self.end_with_barrier(cause, touches));
         for touch in touches {
             self.note(touch);
         }
-        cause.map(|_| &self.last[..])
+        to.map(|to| Barrier { buffers: &self.last, to })
     }
 
-    /// Returns `true` if an earlier command of this epoch used the block, and one of the two uses is a write.
+    /// Returns `true` if an earlier command used the block, one of the two uses is a write, and no barrier has ordered
+    /// the two uses.
     #[inline]
     fn conflicts(&self, touch: &BarrierUse<'_, B>) -> bool {
         let hindrance = if touch.write { READ | WRITTEN } else { WRITTEN };
         let mark = touch.mark.load(Ordering::Relaxed);
-        mark >= self.epoch && mark & hindrance != 0
+        (mark >= self.epoch && mark & hindrance != 0)
+            || (!OF_KERNELS.contains(touch.uses) && self.is_behind_narrow(mark, touch.write))
+    }
+
+    /// Returns `true` if only narrow barriers come after a use of the block that conflicts with a use by another command
+    /// than a kernel.
+    #[cold]
+    fn is_behind_narrow(&self, mark: u64, write: bool) -> bool {
+        let hindrance = if write { READ | WRITTEN | LISTED } else { LISTED };
+        !self.each && self.wide_since < self.epoch && mark >= self.wide_since && mark & hindrance != 0
     }
 
     /// Ends the epoch and puts its barrier into `last`. The first buffer of the barrier also carries the read uses of
-    /// all other blocks: a barrier waits only for the kinds of uses that it names.
-    fn end_with_barrier(&mut self, cause: &BarrierUse<'_, B>) {
+    /// all other blocks: a barrier waits only for the kinds of uses that it names. Returns the uses after the barrier.
+    fn end_with_barrier(&mut self, cause: &BarrierUse<'_, B>, touches: &[BarrierUse<'_, B>]) -> BufferUses {
         let reads = std::mem::replace(&mut self.reads, BufferUses::empty());
         self.end_epoch();
+        let is_wide = touches.iter().any(|touch| !OF_KERNELS.contains(touch.uses));
+        if is_wide && !self.each {
+            self.widen();
+        }
         match self.last.first_mut() {
             Some((_, uses)) => *uses |= reads,
             None => self.last.push((cause.buffer, reads)),
         }
+        if is_wide { ANYTHING } else { OF_KERNELS }
     }
 
     /// Ends the epoch. The written buffers become the buffers of the last barrier.
@@ -103,15 +153,32 @@ impl<B: Copy> BarrierTracker<B> {
         self.epoch += EPOCH;
     }
 
+    /// Makes the last barrier a wide one. Kernels stand between its uses and the uses before narrow barriers, so its first
+    /// buffer carries a use by kernels.
+    #[cold]
+    fn widen(&mut self) {
+        if self.each {
+            return;
+        }
+        self.wide_since = self.epoch;
+        std::mem::swap(&mut self.narrow, &mut self.last);
+        self.narrow.clear();
+    }
+
     /// Records a use of a block, without a barrier.
     #[inline]
     pub(crate) fn note(&mut self, touch: &BarrierUse<'_, B>) {
-        let mark = touch.mark.load(Ordering::Relaxed).max(self.epoch);
+        let old = touch.mark.load(Ordering::Relaxed);
+        let listed = if old >= self.wide_since { old & LISTED } else { 0 };
+        let mark = old.max(self.epoch | listed);
         if touch.write {
             if mark & WRITTEN == 0 {
                 self.written.push((touch.buffer, touch.uses));
             }
-            touch.mark.store(mark | WRITTEN, Ordering::Relaxed);
+            if listed == 0 && !self.each {
+                self.narrow.push((touch.buffer, WRITES));
+            }
+            touch.mark.store(mark | WRITTEN | LISTED, Ordering::Relaxed);
         } else {
             self.reads |= touch.uses;
             if self.each && mark & (READ | WRITTEN) == 0 {
@@ -139,9 +206,12 @@ mod tests {
         }
     }
 
+    fn buffers(barrier: Barrier<'_, usize>) -> Vec<usize> {
+        barrier.buffers.iter().map(|&(buffer, _)| buffer).collect()
+    }
+
     fn barriers(commands: &[&[BarrierUse<'_, usize>]]) -> Vec<Option<Vec<usize>>> {
         let mut hazards = BarrierTracker::new(0, false);
-        let buffers = |barrier: &Barrier<usize>| barrier.iter().map(|&(buffer, _)| buffer).collect();
         commands.iter().map(|touches| hazards.admit(touches).map(buffers)).collect()
     }
 
@@ -160,7 +230,7 @@ mod tests {
         let mut hazards = BarrierTracker::new(1 << 20, false);
         hazards.admit(&read);
         let barrier = hazards.admit(&write).expect("the copy may still read");
-        assert!(barrier[0].1.contains(SOURCE), "{barrier:?}");
+        assert!(barrier.buffers[0].1.contains(SOURCE), "{barrier:?}");
     }
 
     #[test]
@@ -177,7 +247,7 @@ mod tests {
         let mut hazards = BarrierTracker::new(0, false);
         assert!(hazards.admit(&[blocks.touch(1, SOURCE, false), blocks.touch(2, SHADER, true)]).is_none());
         let barrier = hazards.admit(&[blocks.touch(1, SHADER, true)]).expect("the copy may still read");
-        assert_eq!(barrier, [(2, SHADER | SOURCE)]);
+        assert_eq!(barrier.buffers, [(2, SHADER | SOURCE)]);
     }
 
     #[test]
@@ -197,7 +267,7 @@ mod tests {
         assert!(hazards.admit(&[blocks.touch(1, SHADER, false)]).is_none());
         assert!(hazards.admit(&[blocks.touch(2, SHADER, true)]).is_none());
         let barrier = hazards.admit(&[blocks.touch(2, SHADER, false)]).expect("a hazard");
-        assert_eq!(barrier.iter().map(|&(buffer, _)| buffer).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(buffers(barrier), [1, 2]);
     }
 
     #[test]
@@ -211,3 +281,6 @@ mod tests {
         assert_eq!(counts, [47; 5]);
     }
 }
+
+#[cfg(test)]
+mod model_tests;

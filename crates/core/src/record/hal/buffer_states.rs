@@ -1,7 +1,7 @@
 //! Buffer states, for the exact backends: on these a buffer must be in exactly the state of its use (`Backend::EXACT`).
 
 use crate::memory::heap::BlockId;
-use crate::record::hal::barriers::{Barrier, BarrierUse};
+use crate::record::hal::barriers::BarrierUse;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use wgpu::BufferUses as Uses;
@@ -21,12 +21,12 @@ impl<B: Copy> BufferStates<B> {
         Self(FxHashMap::default())
     }
 
-    /// Returns the state changes that must come before a command. `hazard` is the barrier that the barrier tracker
-    /// requires before it, if there is one.
+    /// Returns the state changes that must come before a command. `hazard` lists the buffers of the barrier that
+    /// the barrier tracker requires before it, if there is one.
     pub(crate) fn admit(
         &mut self,
         touches: &[BarrierUse<'_, B>],
-        hazard: Option<&Barrier<B>>,
+        hazard: Option<&[(B, Uses)]>,
     ) -> SmallVec<[StateChange<B>; 8]> {
         let mut changes: SmallVec<[StateChange<B>; 8]> = SmallVec::new();
         for (at, touch) in touches.iter().enumerate() {

@@ -6,21 +6,13 @@ use crate::device::hal_pipeline::{HalGroup, HalPipeline, HalQueries};
 use crate::driver::backend::Backend;
 use crate::memory::block::Block;
 use crate::record::dispatch::GroupCount;
-use crate::record::hal::barriers::{Barrier, BarrierTracker, BarrierUse};
+use crate::record::hal::barriers::{Barrier, BarrierTracker, BarrierUse, OF_KERNELS};
 use crate::record::hal::buffer_states::{BufferStates, StateChange};
 use crate::record::hal::external_handles::ExternalHandles;
 use crate::record::hal::native_buffers::{buffer_of, native_of};
 use smallvec::SmallVec;
 use wgpu::BufferUses as Uses;
 use wgpu::hal::{self, CommandEncoder as _};
-
-/// Is the union of all uses that may follow a barrier.
-const ANYTHING: Uses = Uses::COPY_SRC
-    .union(Uses::COPY_DST)
-    .union(Uses::STORAGE_READ_ONLY)
-    .union(Uses::STORAGE_READ_WRITE)
-    .union(Uses::INDIRECT)
-    .union(Uses::UNIFORM);
 
 /// Records commands into a native encoder.
 ///
@@ -108,11 +100,11 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
         }
     }
 
-    /// Records a barrier between all earlier commands and all later ones, for these buffers with their earlier uses.
-    pub(crate) fn barrier<'b>(&mut self, buffers: impl Iterator<Item = (&'b Block, Uses)>) {
+    /// Records a barrier between all earlier commands and later kernels, for these buffers with their earlier uses.
+    pub(crate) fn barrier_before_kernels<'b>(&mut self, buffers: impl Iterator<Item = (&'b Block, Uses)>) {
         let barriers = buffers.map(|(block, from)| hal::BufferBarrier {
             buffer: native_of::<A>(block),
-            usage: hal::StateTransition { from, to: ANYTHING },
+            usage: hal::StateTransition { from, to: OF_KERNELS },
         });
         self.has_commands = true;
         // SAFETY: the buffers were created for the uses that the tracker recorded.
@@ -131,7 +123,7 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
     pub(crate) fn admit(&mut self, touches: &[BarrierUse<'_, &'e Block>]) {
         let barrier = self.hazards.admit(touches);
         if A::EXACT {
-            let changes = self.states.admit(touches, barrier);
+            let changes = self.states.admit(touches, barrier.map(|barrier| barrier.buffers));
             self.has_commands |= !changes.is_empty();
             change(self.encoder, self.external, &changes);
         } else if let Some(barrier) = barrier {
@@ -294,15 +286,15 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
     }
 }
 
-/// Orders all earlier commands before all later commands, for the buffers of `barrier`.
+/// Orders all earlier commands before the later commands of `barrier`.
 fn order<A: Backend>(
     encoder: &mut A::CommandEncoder,
     external: Option<&ExternalHandles<A>>,
-    barrier: &Barrier<&Block>,
+    Barrier { buffers, to }: Barrier<'_, &Block>,
 ) {
-    let barriers = barrier.iter().map(|&(block, from)| hal::BufferBarrier {
+    let barriers = buffers.iter().map(|&(block, from)| hal::BufferBarrier {
         buffer: buffer_of(block, external),
-        usage: hal::StateTransition { from, to: ANYTHING },
+        usage: hal::StateTransition { from, to },
     });
     // SAFETY: the buffers were created for the uses that the tracker recorded.
     unsafe { encoder.transition_buffers(barriers) };

@@ -212,7 +212,7 @@ impl<A: Backend> Stretch<A> {
             if at != *barriers {
                 let buffers = &self.barriers[at as usize..*barriers as usize];
                 let of = |&(place, from): &(u32, Uses)| (&**self.uses[place as usize].block(plan), from);
-                calls.barrier(buffers.iter().map(of));
+                calls.barrier_before_kernels(buffers.iter().map(of));
                 at = *barriers;
             }
             let launch = launch_of(plan, *node);
@@ -283,7 +283,7 @@ impl Barriers {
                 write,
             })
             .collect();
-        barriers.extend(tracker.admit(&touches).into_iter().flatten().copied());
+        barriers.extend_from_slice(tracker.admit(&touches).map_or(&[], |barrier| barrier.buffers));
     }
 }
 

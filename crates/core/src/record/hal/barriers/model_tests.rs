@@ -1,0 +1,170 @@
+//! Compares barriers with a model of Vulkan's rules: a command must come after the commands whose bytes it uses, and must
+//! see their writes.
+
+use super::*;
+use wgpu::BufferUses as Uses;
+
+const BLOCKS: usize = 6;
+const COMMANDS: usize = 60;
+const PROGRAMS: u64 = 3000;
+
+/// Holds an earlier use of a block, with what the barriers since then have done for it.
+#[derive(Clone)]
+struct Access {
+    uses: Uses,
+    /// Is the union of the uses whose stages start after this use has ended.
+    before: Uses,
+    /// Is `true` once a barrier has named the block and a use that writes it.
+    available: bool,
+    /// Is the union of the uses that see the write.
+    visible: Uses,
+}
+
+/// Holds the last write of each block, and the reads since then.
+#[derive(Default)]
+struct Model {
+    blocks: [(Option<Access>, Vec<Access>); BLOCKS],
+}
+
+/// Returns all uses with the same stages as the given ones: a barrier orders stages.
+fn stages(uses: Uses) -> Uses {
+    let of = [OF_KERNELS, Uses::COPY_SRC | Uses::COPY_DST, Uses::INDIRECT];
+    of.into_iter().filter(|stage| stage.intersects(uses)).fold(Uses::empty(), |all, stage| all | stage)
+}
+
+impl Model {
+    fn barrier(&mut self, barrier: Barrier<'_, usize>) {
+        let from = barrier.buffers.iter().fold(Uses::empty(), |from, (_, uses)| from | *uses);
+        for (block, (write, reads)) in self.blocks.iter_mut().enumerate() {
+            let named = barrier.buffers.iter().filter(|(named, _)| *named == block);
+            let named = named.fold(Uses::empty(), |all, (_, uses)| all | *uses);
+            for access in write.iter_mut().chain(reads) {
+                if stages(from).intersects(stages(access.uses) | access.before) {
+                    access.before |= stages(barrier.to);
+                }
+                access.available |= named.contains(access.uses);
+                if access.available && !named.is_empty() {
+                    access.visible |= barrier.to;
+                }
+            }
+        }
+    }
+
+    /// Adds a command. Returns the reason why the barriers so far are too few for it.
+    fn command(&mut self, touches: &[BarrierUse<'_, usize>]) -> Result<(), String> {
+        for touch in touches {
+            let (write, reads) = &self.blocks[touch.buffer];
+            let is_before = |access: &Access| access.before.contains(stages(touch.uses));
+            if let Some(write) = write {
+                if !is_before(write) {
+                    return Err(format!("{touch:?} is not after the write {:?}", write.uses));
+                }
+                if !write.visible.contains(touch.uses) {
+                    return Err(format!("{touch:?} does not see the write {:?}", write.uses));
+                }
+            }
+            if touch.write && !reads.iter().all(is_before) {
+                return Err(format!("{touch:?} is not after a read"));
+            }
+        }
+        for touch in touches {
+            let (write, reads) = &mut self.blocks[touch.buffer];
+            let access =
+                Access { uses: touch.uses, before: Uses::empty(), available: false, visible: Uses::empty() };
+            if touch.write {
+                *write = Some(access);
+                reads.clear();
+            } else {
+                reads.push(access);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Draws the uses of a command: a kernel, a kernel with an indirect grid, a copy or a fill.
+fn drawn<'m>(random: &mut fastrand::Rng, marks: &'m [AtomicU64]) -> Vec<BarrierUse<'m, usize>> {
+    let mut free: Vec<usize> = (0..BLOCKS).collect();
+    random.shuffle(&mut free);
+    let mut next = |uses: Uses, write: bool| {
+        let at = free.pop().expect("a command uses fewer blocks than there are");
+        BarrierUse { block: BlockId(at as u64), mark: &marks[at], buffer: at, uses, write }
+    };
+    match random.u32(..10) {
+        0..6 => vec![next(Uses::STORAGE_READ_WRITE, false), next(Uses::STORAGE_READ_WRITE, true)],
+        6 => vec![next(Uses::STORAGE_READ_WRITE, true), next(Uses::INDIRECT, false)],
+        7 | 8 => vec![next(Uses::COPY_SRC, false), next(Uses::COPY_DST, true)],
+        _ => vec![next(Uses::COPY_DST, true)],
+    }
+}
+
+#[test]
+fn each_command_of_a_random_batch_comes_after_the_uses_it_depends_on_and_sees_their_writes() {
+    let marks: [AtomicU64; BLOCKS] = Default::default();
+    let mut epoch = 0;
+    for seed in 0..PROGRAMS {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let (mut tracker, mut model) = (BarrierTracker::new(epoch, false), Model::default());
+        for at in 0..COMMANDS {
+            let touches = drawn(&mut random, &marks);
+            if let Some(barrier) = tracker.admit(&touches) {
+                model.barrier(barrier);
+            }
+            let checked = model.command(&touches);
+            assert_eq!(checked, Ok(()), "program {seed}, command {at}");
+        }
+        epoch = tracker.epoch();
+    }
+}
+
+#[test]
+fn a_barrier_at_the_end_of_a_random_batch_makes_all_writes_visible() {
+    let marks: [AtomicU64; BLOCKS] = Default::default();
+    let mut epoch = 0;
+    for seed in 0..PROGRAMS {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let (mut tracker, mut model) = (BarrierTracker::new(epoch, false), Model::default());
+        for _ in 0..random.usize(..COMMANDS) {
+            let touches = drawn(&mut random, &marks);
+            if let Some(barrier) = tracker.admit(&touches) {
+                model.barrier(barrier);
+            }
+            model.command(&touches).expect("the test above checks the barriers inside the batch");
+        }
+        if let Some(barrier) = tracker.close() {
+            model.barrier(barrier);
+        }
+        epoch = tracker.epoch();
+        for (block, (write, _)) in model.blocks.iter().enumerate() {
+            let visible = write.as_ref().is_none_or(|write| write.visible.contains(ANYTHING));
+            assert!(
+                visible,
+                "program {seed}, block {block}: {:?}",
+                write.as_ref().map(|write| write.visible)
+            );
+        }
+    }
+}
+
+#[test]
+fn a_barrier_before_a_kernel_does_not_order_copies_and_one_before_a_copy_names_all_earlier_writes() {
+    let marks: [AtomicU64; 3] = Default::default();
+    let touch = |at: usize, uses, write| BarrierUse {
+        block: BlockId(at as u64),
+        mark: &marks[at],
+        buffer: at,
+        uses,
+        write,
+    };
+    let kernel = |from, to| [touch(from, OF_KERNELS, false), touch(to, Uses::STORAGE_READ_WRITE, true)];
+    let mut tracker = BarrierTracker::new(0, false);
+    assert!(tracker.admit(&kernel(0, 1)).is_none());
+    let narrow = tracker.admit(&kernel(1, 2)).expect("the second kernel reads what the first one writes");
+    assert_eq!((narrow.to, narrow.buffers.len()), (OF_KERNELS, 1));
+    let copy = [touch(1, Uses::COPY_SRC, false)];
+    let wide = tracker.admit(&copy).expect("the write of the first kernel is visible to kernels only");
+    let mut named: Vec<usize> = wide.buffers.iter().map(|&(buffer, _)| buffer).collect();
+    named.sort_unstable();
+    assert_eq!((wide.to, named), (ANYTHING, vec![1, 2]));
+    assert!(tracker.admit(&copy).is_none(), "the wide barrier serves the second copy too");
+}
