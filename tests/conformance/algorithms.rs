@@ -5,6 +5,7 @@ mod by_key;
 mod elementwise;
 mod histogram;
 mod inner_product;
+mod launches;
 mod map;
 mod memory;
 mod mutated;
@@ -67,6 +68,7 @@ pub fn cases() -> Vec<Case> {
         map::cases(),
         memory::cases(),
         verbs::cases(),
+        launches::cases(),
         random::cases(),
         rearrange::cases(),
         scan::cases(),

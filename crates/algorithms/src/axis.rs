@@ -139,7 +139,7 @@ fn along<T: Reducible>(
     if shares.count == 1 {
         return reduction.launch(queue, view, shares, x, out);
     }
-    // A launch without workgroups enqueues nothing: it refuses what the last launch would refuse.
+    // The check of a launch without results refuses what the last launch would refuse.
     reduction.launch(queue, View { outer: 0, ..view }, shares, x, out)?;
     let mut partials = queue.empty([view.outer * shares.count * view.inner])?;
     reduction.launch(queue, view, shares, x, &mut partials)?;
@@ -172,10 +172,16 @@ impl<T: Reducible> Along<T> {
         let (n, share, identity) = (value("n", n), value("share", share), value("identity", self.identity));
         if self.rows {
             let args = [n, share, value("in_row", count), value("shares", results_u32), identity, x, out];
+            if results == 0 {
+                return queue.check_launch_dyn(&self.kernel, args);
+            }
             return queue.launch_dyn(&self.kernel, Grid::groups(folded(results)), args);
         }
         let (in_column, inner) = (value("in_column", count), value("inner", inner));
         let args = [n, share, in_column, inner, value("count", results_u32), identity, x, out];
+        if results == 0 {
+            return queue.check_launch_dyn(&self.kernel, args);
+        }
         queue.launch_dyn(&self.kernel, Grid::threads([results]), args)
     }
 }

@@ -1,6 +1,7 @@
 //! Verbs that combine runs of elements, where a run has equal keys side by side.
 
 use crate::elementwise::{bits, flat, same_shape};
+use crate::launches::launch_dyn;
 use crate::operator::Operator;
 use crate::passes::one_element;
 use crate::reducible::{Operation, Reducible};
@@ -11,7 +12,7 @@ use crate::shares::Shares;
 use crate::stages::{self, Stage, Stages};
 use crate::tuning::tuned;
 use crate::typed_kernel::{compiled, value};
-use fencepost_core::{CommandQueue, DeviceArray, DynKernel, Grid, IntoArg, Result};
+use fencepost_core::{CommandQueue, DeviceArray, DynKernel, IntoArg, Result};
 
 /// Combines the elements of each run, where a run has equal keys side by side.
 ///
@@ -143,7 +144,7 @@ impl ByKey for CommandQueue {
         if x.is_empty() {
             return Ok(());
         }
-        check(self, &[&keys, &bits(&x)?], &[&bits(&out)?])?;
+        check(self, "scan_by_key", &[("keys", &keys), ("x", &bits(&x)?)], &[("out", &bits(&out)?)])?;
         let (elements, mut state, results) =
             (x.len(), self.empty([1])?, Results::Scan { exclusive: scan.exclusive });
         match Operator::of_keys(scan.operation, scan.initial()) {
@@ -269,6 +270,6 @@ impl<U: Reducible> Stages for Runs<U> {
                 args.push((Some("kept".into()), (&mut kept).into_arg()));
             }
         }
-        queue.launch_dyn(kernel, Grid::groups([shares.count]), args)
+        launch_dyn(queue, kernel, shares.count, args)
     }
 }

@@ -1,5 +1,6 @@
 //! The number of elements of an array that are not zero.
 
+use crate::launches;
 use crate::passes::{self, Passes, one_element, value_of};
 use crate::reduce::Nan;
 use crate::reducible::sealed::Combine;
@@ -7,7 +8,7 @@ use crate::reducible::{Operation, Reducible};
 use crate::shares::Shares;
 use crate::tuning::tuned;
 use crate::typed_kernel::nonzero_bits;
-use fencepost_core::{CommandQueue, DeviceArray, Grid, Kernel, Pending, Result};
+use fencepost_core::{CommandQueue, DeviceArray, Kernel, Pending, Result};
 use fencepost_derive::KernelArgs;
 
 /// Compares all elements of an array with zero.
@@ -248,7 +249,7 @@ fn launch(
     out: &mut DeviceArray<u32>,
 ) -> Result<()> {
     let (n, share) = (shares.elements as u32, shares.share as u32);
-    queue.launch(kernel, Grid::groups([shares.count]), NonzeroArgs { n, share, x, out })
+    launches::launch(queue, kernel, shares.count, NonzeroArgs { n, share, x, out })
 }
 
 impl Passes for Nonzero<'_> {

@@ -2,12 +2,13 @@
 
 use crate::elementwise::bits;
 use crate::host::cast;
+use crate::launches::launch;
 use crate::order::{flips, order_key};
 use crate::reducible::{Operation, Reducible};
 use crate::refusals::check;
 use crate::shares::Shares;
 use crate::tuning::tuned;
-use fencepost_core::{CommandQueue, DeviceArray, Grid, Kind, Result, Scalar};
+use fencepost_core::{CommandQueue, DeviceArray, Kind, Result, Scalar};
 use fencepost_derive::KernelArgs;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -182,7 +183,7 @@ impl Histogram for CommandQueue {
         let mut cleared = counts.handle();
         let edges = bins.checked_edges(counts.len())?;
         let keys = edges.map(|edges| edge_keys(&edges));
-        check(self, &[&x], &[&counts])?;
+        check(self, "histogram", &[("x", &x)], &[("counts", &counts)])?;
         if x.is_empty() {
             return self.fill(&mut counts, 0);
         }
@@ -196,7 +197,7 @@ impl Histogram for CommandQueue {
         let edges = keys.map_or_else(|| Ok(x.handle()), |keys| self.array(&keys))?;
         let shares = Shares::of(x.len());
         let [flip_clear, flip_set] = flips::<T>(false);
-        let mut launch = |groups: usize| {
+        let mut count = |groups: usize| {
             let args = BinCountsArgs {
                 n: x.len() as u32,
                 share: shares.share as u32,
@@ -209,12 +210,12 @@ impl Histogram for CommandQueue {
                 edges: &edges,
                 counts: &mut counts,
             };
-            self.launch(&kernel, Grid::groups([groups]), args)
+            launch(self, &kernel, groups, args)
         };
-        // A launch without workgroups enqueues nothing: it refuses what the launch behind the fill would refuse.
-        launch(0)?;
+        // The check refuses what the launch behind the fill would refuse.
+        count(0)?;
         self.fill(&mut cleared, 0)?;
-        launch(shares.count)
+        count(shares.count)
     }
 }
 

@@ -1,5 +1,6 @@
 //! The inner product of two arrays, and the root and the mean of sums.
 
+use crate::launches::launch_dyn;
 use crate::passes::{self, Passes, one_element, value_of};
 use crate::reduce::Nan;
 use crate::reducible::sealed::Combine;
@@ -7,7 +8,7 @@ use crate::reducible::{Finish, FinishedSum, Operation, Reducible};
 use crate::shares::Shares;
 use crate::tuning::tuned;
 use crate::typed_kernel::{self, value};
-use fencepost_core::{CommandQueue, DeviceArray, DynKernel, Grid, IntoArg, Kind, Pending, Result};
+use fencepost_core::{CommandQueue, DeviceArray, DynKernel, IntoArg, Kind, Pending, Result};
 
 /// Combines arrays by sums of products, and by sums with one more operation.
 ///
@@ -231,7 +232,7 @@ fn products<T: Reducible>(
         (Some("y".into()), y.into_arg()),
         (Some("out".into()), out.into_arg()),
     ];
-    queue.launch_dyn(kernel, Grid::groups([shares.count]), args)
+    launch_dyn(queue, kernel, shares.count, args)
 }
 
 struct Dot<'a, T: Reducible> {

@@ -28,6 +28,7 @@ mod grid;
 mod histogram;
 pub mod host;
 mod inner_product;
+mod launches;
 mod map;
 mod operator;
 mod order;

@@ -36,7 +36,7 @@ pub(crate) fn enqueue<P: Passes>(
     if shares.count == 1 {
         return passes.first(queue, shares, out);
     }
-    // A launch without workgroups enqueues nothing: it refuses what the last launch would refuse.
+    // The check of a launch without shares refuses what the last launch would refuse.
     passes.first(queue, Shares { count: 0, ..shares }, out)?;
     let mut partials = queue.empty([shares.count])?;
     passes.first(queue, shares, &mut partials)?;

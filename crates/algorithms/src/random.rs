@@ -177,7 +177,7 @@ impl RandomNumbers for CommandQueue {
 
     #[track_caller]
     fn random_permutation(&self, out: &mut DeviceArray<u32>, generator: Philox) -> Result<()> {
-        check(self, &[], &[out])?;
+        check(self, "random_permutation", &[], &[("out", out)])?;
         let (n, order) = (out.len(), Sort::ascending().order::<u32>(Payload::Values)?);
         let mut keys = self.empty::<u32, 1>([n])?;
         let pairs = || Arrays { keys: Some(keys.handle()), values: Some(out.handle()) };

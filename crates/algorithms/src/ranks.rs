@@ -1,5 +1,6 @@
 //! The element at a rank, and the elements up to it: digit after digit of their keys, without a sort.
 
+use crate::launches::launch;
 use crate::shares::Shares;
 use crate::stages::{Stage, Stages};
 use crate::tuning::tuned;
@@ -100,7 +101,7 @@ impl Stages for Taken {
         let partials = partials.unwrap_or(table);
         let args =
             TakeRankedArgs { n, share, flip_clear, flip_set, x, table, partials, values, places, states };
-        queue.launch(kernel, Grid::groups([shares.count]), args)
+        launch(queue, kernel, shares.count, args)
     }
 }
 

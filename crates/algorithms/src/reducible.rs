@@ -1,9 +1,10 @@
 //! The types of elements that the verbs combine, each with its kernels.
 
+use crate::launches;
 use crate::reduce::Nan;
 use crate::shares::Shares;
 use crate::tuning::tuned;
-use fencepost_core::{CommandQueue, DeviceArray, Element, Grid, Kernel, Number, Result, SameBits};
+use fencepost_core::{CommandQueue, DeviceArray, Element, Kernel, Number, Result, SameBits};
 use fencepost_derive::KernelArgs;
 
 /// Names the operation of a reduction.
@@ -138,7 +139,7 @@ impl FinishedSum {
     ) -> Result<()> {
         let (n, share, divisor) = (shares.elements as u32, shares.share as u32, self.divisor);
         let args = ReduceArgs { n, share, identity: 0.0, divisor, x, out };
-        queue.launch(&self.kernel, Grid::groups([shares.count]), args)
+        launches::launch(queue, &self.kernel, shares.count, args)
     }
 }
 
@@ -204,7 +205,7 @@ macro_rules! integers {
                 out: &mut DeviceArray<Self>,
             ) -> Result<()> {
                 let (n, share, identity) = (shares.elements as u32, shares.share as u32, Self::identity(operation));
-                queue.launch(kernel, Grid::groups([shares.count]), ReduceArgs { n, share, identity, divisor: Self::ONE, x, out })
+                launches::launch(queue, kernel, shares.count, ReduceArgs { n, share, identity, divisor: Self::ONE, x, out })
             }
         }
     )*};
@@ -285,15 +286,20 @@ impl sealed::Combine for f32 {
         x: &DeviceArray<Self>,
         out: &mut DeviceArray<Self>,
     ) -> Result<()> {
-        let (n, share, grid) = (shares.elements as u32, shares.share as u32, Grid::groups([shares.count]));
+        let (n, share, groups) = (shares.elements as u32, shares.share as u32, shares.count);
         match kernel {
             FloatKernel::Combine(kernel) => {
                 let identity = Self::identity(operation);
-                queue.launch(kernel, grid, ReduceArgs { n, share, identity, divisor: Self::ONE, x, out })
+                launches::launch(
+                    queue,
+                    kernel,
+                    groups,
+                    ReduceArgs { n, share, identity, divisor: Self::ONE, x, out },
+                )
             }
             FloatKernel::Extreme(kernel) => {
                 let (x, out) = (&x.cast_bits(), &mut out.cast_bits());
-                queue.launch(kernel, grid, ExtremeArgs { n, share, x, out })
+                launches::launch(queue, kernel, groups, ExtremeArgs { n, share, x, out })
             }
         }
     }

@@ -2,24 +2,45 @@
 
 use crate::elementwise::ConvertArgs;
 use crate::typed_kernel::{compiled, value};
-use fencepost_core::{CommandQueue, DeviceArray, Grid, IntoArg, Result};
+use fencepost_core::{CommandQueue, DeviceArray, Error, IntoArg, Kind, Result};
 
-/// Returns the error of a later launch that reads or writes arrays of the program. It enqueues nothing, because a
-/// launch without workgroups enqueues nothing and refuses what other launches refuse.
+/// Is an array of the program, with the name of the verb's argument.
+pub(crate) type Named<'a> = (&'static str, &'a DeviceArray<u32>);
+
+/// Returns the error of a later launch that reads or writes arrays of the program. It enqueues nothing. The error names the verb
+/// and its arguments.
 #[track_caller]
 pub(crate) fn check(
     queue: &CommandQueue,
-    reads: &[&DeviceArray<u32>],
-    writes: &[&DeviceArray<u32>],
+    verb: &str,
+    reads: &[Named<'_>],
+    writes: &[Named<'_>],
 ) -> Result<()> {
     let (one, two) = (compiled::<u32>(queue, "iota", &[])?, queue.kernel::<ConvertArgs>()?);
-    for (at, written) in writes.iter().enumerate() {
+    for (at, &(name, written)) in writes.iter().enumerate() {
         let mut out = written.handle();
-        for x in reads.iter().chain(&writes[..at]) {
-            queue.launch(&two, Grid::groups([0]), ConvertArgs { n: 0, x, out: &mut out })?;
+        for &(read, x) in reads.iter().chain(&writes[..at]) {
+            let checked = queue.check_launch(&two, ConvertArgs { n: 0, x, out: &mut out });
+            checked.map_err(|error| of_verb(error, verb, [read, name]))?;
         }
         let args = [value("start", 0_u32), value("step", 0_u32), (Some("out".into()), (&mut out).into_arg())];
-        queue.launch_dyn(&one, Grid::groups([0]), args)?;
+        queue.check_launch_dyn(&one, args).map_err(|error| of_verb(error, verb, [name; 2]))?;
     }
     Ok(())
+}
+
+/// Returns the error of a checked launch, which has the arguments `x` and `out`, with the names of the verb.
+fn of_verb(error: Error, verb: &str, [x, out]: [&str; 2]) -> Error {
+    let kernel = verb.into();
+    match error.kind() {
+        Kind::Aliased { node, array, .. } => {
+            let (node, array) = (node.clone(), array.clone());
+            Kind::Aliased { kernel, node, first: x.into(), second: out.into(), array }.into()
+        }
+        &Kind::BindingTooLarge { ref arg, found, limit, .. } => {
+            let arg = if arg == "x" { x } else { out }.into();
+            Kind::BindingTooLarge { kernel, arg, found, limit }.into()
+        }
+        _ => error,
+    }
 }

@@ -1,15 +1,16 @@
 //! Scans: each element combined with all elements before it.
 
 use crate::elementwise::{bits, flat, same_shape};
+use crate::launches::launch_dyn;
 use crate::operator::Operator;
 use crate::passes::one_element;
 use crate::reduce::Nan;
 use crate::reducible::{Operation, Reducible};
-use crate::refusals::check;
+use crate::refusals::{Named, check};
 use crate::shares::Shares;
 use crate::tuning::tuned;
 use crate::typed_kernel::{compiled, value};
-use fencepost_core::{CommandQueue, DeviceArray, DynKernel, Element, Grid, IntoArg, Result};
+use fencepost_core::{CommandQueue, DeviceArray, DynKernel, Element, IntoArg, Result};
 
 /// Describes a scan: the operation, the value before the first element, and whether an element is part of its own result.
 ///
@@ -198,11 +199,14 @@ fn enqueue<T: Reducible>(
     let totals = total.as_ref().map(bits).transpose()?;
     let results = out.as_ref().map_or_else(|| bits(x), bits)?;
     let inputs = out.as_ref().map(|_| bits(x)).transpose()?;
-    check(
-        queue,
-        &inputs.iter().collect::<Vec<_>>(),
-        &[&results].into_iter().chain(&totals).collect::<Vec<_>>(),
-    )?;
+    let (verb, written) = match (&inputs, &totals) {
+        (None, _) => ("scan_in_place", "x"),
+        (_, None) => ("scan", "out"),
+        (_, Some(_)) => ("scan_with_total", "out"),
+    };
+    let reads: Vec<Named<'_>> = inputs.iter().map(|x| ("x", x)).collect();
+    let writes = [(written, &results)].into_iter().chain(totals.iter().map(|total| ("total", total)));
+    check(queue, verb, &reads, &writes.collect::<Vec<_>>())?;
     if let Some(operator) = Operator::of_keys(scan.operation, scan.initial()) {
         let arrays = Arrays { x: x.cast_bits(), out: out.map(|out| out.cast_bits()) };
         let total = total.map(|total| total.cast_bits());
@@ -293,7 +297,7 @@ fn launch<U: Reducible>(
         }
         None => args.push((Some("x".into()), (&mut arrays.x).into_arg())),
     }
-    queue.launch_dyn(kernel, Grid::groups([shares.count]), args)
+    launch_dyn(queue, kernel, shares.count, args)
 }
 
 /// Is the launch that replaces each of at most 16,384 counts by the sum of all counts before it.

@@ -1,11 +1,12 @@
 //! The place of the smallest or the largest element of an array.
 
+use crate::launches::launch;
 use crate::passes::{self, Passes, no_element, one_element, value_of};
 use crate::reducible::Reducible;
 use crate::shares::Shares;
 use crate::tuning::tuned;
 use crate::typed_kernel::type_number;
-use fencepost_core::{CommandQueue, DeviceArray, Grid, Kernel, Pending, Result};
+use fencepost_core::{CommandQueue, DeviceArray, Kernel, Pending, Result};
 use fencepost_derive::KernelArgs;
 
 /// Finds the place of an element in an array.
@@ -167,7 +168,7 @@ impl Passes for Places<'_> {
     fn first(&self, queue: &CommandQueue, shares: Shares, out: &mut DeviceArray<u32>) -> Result<()> {
         let (n, share, x) = (shares.elements as u32, shares.share as u32, self.x);
         let args = ArgExtremeArgs { n, share, x, places: x, out };
-        queue.launch(&self.elements, Grid::groups([shares.count]), args)
+        launch(queue, &self.elements, shares.count, args)
     }
 
     fn last(
@@ -179,6 +180,6 @@ impl Passes for Places<'_> {
     ) -> Result<()> {
         let (n, share) = (shares.elements as u32, shares.share as u32);
         let args = ArgExtremeArgs { n, share, x: self.x, places: partials, out };
-        queue.launch(&self.places, Grid::groups([shares.count]), args)
+        launch(queue, &self.places, shares.count, args)
     }
 }

@@ -1,6 +1,7 @@
 //! Verbs that combine segments of an array, which offsets describe.
 
 use crate::elementwise::{bits, flat};
+use crate::launches::launch_dyn;
 use crate::operator::Operator;
 use crate::reducible::{Operation, Reducible};
 use crate::refusals::check;
@@ -8,7 +9,7 @@ use crate::shares::Shares;
 use crate::stages::{Launches, Stage, Stages};
 use crate::tuning::tuned;
 use crate::typed_kernel::{compiled, value};
-use fencepost_core::{CommandQueue, DeviceArray, DynKernel, Element, Grid, IntoArg, Kind, Result};
+use fencepost_core::{CommandQueue, DeviceArray, DynKernel, Element, IntoArg, Kind, Result};
 
 /// Combines the elements of each segment of an array.
 ///
@@ -114,7 +115,8 @@ fn enqueue<T: Reducible, U: Reducible>(
     out: &mut DeviceArray<T>,
     identity: T,
 ) -> Result<()> {
-    check(queue, &[&verb.offsets, &bits(&verb.x)?], &[&bits(out)?])?;
+    let (x, written) = (bits(&verb.x)?, bits(out)?);
+    check(queue, "reduce_segments", &[("offsets", &verb.offsets), ("x", &x)], &[("out", &written)])?;
     let mut state = queue.empty([1])?;
     let launches = Launches::prepared(queue, verb, verb.x.len(), &mut state)?;
     queue.fill(out, identity)?;
@@ -162,6 +164,6 @@ impl<U: Reducible> Stages for Segments<U> {
             (Some("out".into()), (&mut out).into_arg()),
             (Some("states".into()), result.into_arg()),
         ];
-        queue.launch_dyn(kernel, Grid::groups([shares.count]), args)
+        launch_dyn(queue, kernel, shares.count, args)
     }
 }

@@ -1,13 +1,14 @@
 //! Verbs that keep some elements of an array, in their order.
 
 use crate::elementwise::{bits, flat, same_shape};
+use crate::launches::launch;
 use crate::passes::one_element;
 use crate::reducible::Reducible;
 use crate::shares::Shares;
 use crate::stages::{self, Stage, Stages};
 use crate::tuning::tuned;
 use crate::typed_kernel::nonzero_bits;
-use fencepost_core::{CommandQueue, DeviceArray, Element, Grid, Kernel, Kind, Result};
+use fencepost_core::{CommandQueue, DeviceArray, Element, Kernel, Kind, Result};
 use fencepost_derive::KernelArgs;
 
 /// Keeps some elements of an array.
@@ -282,6 +283,6 @@ impl Stages for Compact {
         // A stage without partial results does not read the array that stands for them.
         let (x, partials, mut out) = (&self.x, partials.unwrap_or(mask), self.out.handle());
         let args = CompactArgs { n, share, x, mask, partials, out: &mut out, counts: result };
-        queue.launch(kernel, Grid::groups([shares.count]), args)
+        launch(queue, kernel, shares.count, args)
     }
 }

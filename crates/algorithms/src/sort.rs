@@ -4,6 +4,7 @@ use crate::elementwise::{bits, same_shape};
 use crate::order::{flips, order_key};
 use crate::radix::{self, Arrays, Order, Payload};
 use crate::reducible::Reducible;
+use crate::refusals::check;
 use fencepost_core::{CommandQueue, DeviceArray, Kind, Result};
 use std::ops::Range;
 
@@ -197,15 +198,17 @@ impl RadixSort for CommandQueue {
     #[track_caller]
     fn sort<T: Reducible>(&self, x: &DeviceArray<T>, out: &mut DeviceArray<T>, sort: Sort) -> Result<()> {
         same_shape(x, out)?;
-        let input = Arrays { keys: Some(bits(x)?), values: None };
-        let out = Arrays { keys: Some(bits(out)?), values: None };
-        radix::enqueue(self, &sort.order::<T>(Payload::None)?, x.len(), Some(input), out)
+        let (order, x, out) = (sort.order::<T>(Payload::None)?, bits(x)?, bits(out)?);
+        check(self, "sort", &[("x", &x)], &[("out", &out)])?;
+        let (n, out) = (x.len(), Arrays { keys: Some(out), values: None });
+        radix::enqueue(self, &order, n, Some(Arrays { keys: Some(x), values: None }), out)
     }
 
     #[track_caller]
     fn sort_in_place<T: Reducible>(&self, x: &mut DeviceArray<T>, sort: Sort) -> Result<()> {
-        let out = Arrays { keys: Some(bits(x)?), values: None };
-        radix::enqueue(self, &sort.order::<T>(Payload::None)?, x.len(), None, out)
+        let (order, x) = (sort.order::<T>(Payload::None)?, bits(x)?);
+        check(self, "sort_in_place", &[], &[("x", &x)])?;
+        radix::enqueue(self, &order, x.len(), None, Arrays { keys: Some(x), values: None })
     }
 
     #[track_caller]
@@ -220,9 +223,19 @@ impl RadixSort for CommandQueue {
         same_shape(keys, values)?;
         same_shape(keys, out_keys)?;
         same_shape(keys, out_values)?;
-        let input = Arrays { keys: Some(bits(keys)?), values: Some(bits(values)?) };
-        let out = Arrays { keys: Some(bits(out_keys)?), values: Some(bits(out_values)?) };
-        radix::enqueue(self, &sort.order::<T>(Payload::Values)?, keys.len(), Some(input), out)
+        let (order, n) = (sort.order::<T>(Payload::Values)?, keys.len());
+        let (keys, values, out_keys, out_values) =
+            (bits(keys)?, bits(values)?, bits(out_keys)?, bits(out_values)?);
+        let writes = [("out_keys", &out_keys), ("out_values", &out_values)];
+        check(self, "sort_pairs", &[("keys", &keys), ("values", &values)], &writes)?;
+        let input = Arrays { keys: Some(keys), values: Some(values) };
+        radix::enqueue(
+            self,
+            &order,
+            n,
+            Some(input),
+            Arrays { keys: Some(out_keys), values: Some(out_values) },
+        )
     }
 
     #[track_caller]
@@ -233,8 +246,9 @@ impl RadixSort for CommandQueue {
         sort: Sort,
     ) -> Result<()> {
         same_shape(keys, values)?;
-        let out = Arrays { keys: Some(bits(keys)?), values: Some(bits(values)?) };
-        radix::enqueue(self, &sort.order::<T>(Payload::Values)?, keys.len(), None, out)
+        let (order, keys, values) = (sort.order::<T>(Payload::Values)?, bits(keys)?, bits(values)?);
+        check(self, "sort_pairs_in_place", &[], &[("keys", &keys), ("values", &values)])?;
+        radix::enqueue(self, &order, keys.len(), None, Arrays { keys: Some(keys), values: Some(values) })
     }
 
     #[track_caller]
@@ -245,8 +259,9 @@ impl RadixSort for CommandQueue {
         sort: Sort,
     ) -> Result<()> {
         same_shape(x, places)?;
-        let input = Arrays { keys: Some(bits(x)?), values: None };
-        let out = Arrays { keys: None, values: Some(bits(places)?) };
-        radix::enqueue(self, &sort.order::<T>(Payload::Places)?, x.len(), Some(input), out)
+        let (order, x, places) = (sort.order::<T>(Payload::Places)?, bits(x)?, bits(places)?);
+        check(self, "argsort", &[("x", &x)], &[("places", &places)])?;
+        let (n, out) = (x.len(), Arrays { keys: None, values: Some(places) });
+        radix::enqueue(self, &order, n, Some(Arrays { keys: Some(x), values: None }), out)
     }
 }

@@ -68,7 +68,7 @@ pub(crate) enum Launches<K> {
 
 impl<K> Launches<K> {
     /// Compiles the kernels and takes scratch memory, and enqueues nothing. Refuses what the launches would refuse: a launch
-    /// without workgroups enqueues nothing.
+    /// without shares is checked alone.
     #[track_caller]
     pub(crate) fn prepared<V: Stages<Kernel = K>>(
         queue: &CommandQueue,

@@ -93,7 +93,9 @@ impl Top for CommandQueue {
             let remedy = "not more elements are the largest than there are";
             return Err(Kind::Shape { object, found, expected: vec![x.len()], remedy }.into());
         }
-        let largest = Arrays { keys: Some(bits(values)?), values: Some(bits(places)?) };
+        let (values, places) = (bits(values)?, bits(places)?);
+        check(self, "top_k", &[("x", &bits(x)?)], &[("values", &values), ("places", &places)])?;
+        let largest = Arrays { keys: Some(values), values: Some(places) };
         if x.len() > MOST_IN_ONE && k > 0 {
             return ranked(self, x, k, largest);
         }
@@ -102,23 +104,18 @@ impl Top for CommandQueue {
 
     #[track_caller]
     fn kth<T: Reducible>(&self, x: &DeviceArray<T>, k: usize, out: &mut DeviceArray<T>) -> Result<()> {
-        let out = Arrays { keys: Some(bits(&one_element(out)?)?), values: None };
+        let mut out = bits(&one_element(out)?)?;
         if k >= x.len() {
             return Err(
                 Kind::Range { array: x.label().into(), range: k..k.saturating_add(1), len: x.len() }.into()
             );
         }
-        if let (true, Some(out)) = (x.len() > MOST_IN_ONE, &out.keys) {
-            let x = bits(x)?;
-            check(self, &[&x], &[out])?;
-            return RankSearch::new(self, x.len(), flips::<T>(false))?.enqueue(
-                self,
-                &x,
-                k,
-                &mut out.handle(),
-            );
+        check(self, "kth", &[("x", &bits(x)?)], &[("out", &out)])?;
+        if x.len() > MOST_IN_ONE {
+            let mut search = RankSearch::new(self, x.len(), flips::<T>(false))?;
+            return search.enqueue(self, &bits(x)?, k, &mut out);
         }
-        part(self, x, Sort::ascending(), Payload::None, k, out)
+        part(self, x, Sort::ascending(), Payload::None, k, Arrays { keys: Some(out), values: None })
     }
 }
 
@@ -126,7 +123,6 @@ impl Top for CommandQueue {
 #[track_caller]
 fn ranked<T: Reducible>(queue: &CommandQueue, x: &DeviceArray<T>, k: usize, largest: Arrays) -> Result<()> {
     let (order, n, x) = (Sort::descending().order::<T>(Payload::Values)?, x.len(), bits(x)?);
-    check(queue, &[&x], &largest.list())?;
     let mut search = RankSearch::new(queue, n, flips::<T>(true))?;
     let (values, places): (DeviceArray<u32>, DeviceArray<u32>) = (queue.empty([k])?, queue.empty([k])?);
     let (mut found, mut last) = (queue.empty([1])?, queue.empty([2])?);
@@ -150,7 +146,6 @@ fn part<T: Reducible>(
     out: Arrays,
 ) -> Result<()> {
     let (order, n, x) = (sort.order::<T>(payload)?, x.len(), bits(x)?);
-    check(queue, &[&x], &out.list())?;
     if out.list().iter().all(|out| out.is_empty()) {
         return Ok(());
     }

@@ -110,7 +110,7 @@ fn refused(s: &Subject) {
     let words = x.cast_bits::<u32>();
     shape(queue.histogram(&words, Bins::modulo(), &mut queue.zeros([0]).unwrap()).unwrap_err());
     let error = queue.histogram(&words, Bins::modulo(), &mut words.handle()).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
+    assert!(matches!(error.kind(), Kind::Aliased { kernel, .. } if kernel == "histogram"), "{error}");
     let error = queue.histogram(&words, Bins::modulo(), &mut other.zeros([3]).unwrap()).unwrap_err();
     assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
     let padded = queue.zeros_padded::<u32, 2>([4, 5], [4, 8]).unwrap();

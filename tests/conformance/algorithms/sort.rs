@@ -185,8 +185,11 @@ fn refused(s: &Subject) {
             queue.sort_pairs(&x, &values.handle(), &mut out, &mut values, sort),
             queue.sort_pairs_in_place(&mut out.handle(), &mut out, sort),
         ];
-        for error in aliased.map(Result::unwrap_err) {
-            assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
+        let verbs = ["sort", "argsort", "sort_pairs", "sort_pairs_in_place"];
+        let arguments = [["x", "out"], ["x", "places"], ["values", "out_values"], ["keys", "values"]];
+        for ((error, verb), arguments) in aliased.map(Result::unwrap_err).iter().zip(verbs).zip(arguments) {
+            let Kind::Aliased { kernel, first, second, .. } = error.kind() else { panic!("{error}") };
+            assert_eq!((kernel.as_str(), [first.as_str(), second]), (verb, arguments), "{error}");
         }
         let mut foreign = other.zeros::<u32, 1>([len]).unwrap();
         let from_other = [

@@ -16,7 +16,7 @@ pub fn cases() -> Vec<Case> {
 }
 
 /// Holds the arrays of a call: those that a verb reads, and those that it writes.
-struct Arrays {
+pub(super) struct Arrays {
     x: DeviceArray<u32>,
     y: DeviceArray<u32>,
     numbers: DeviceArray<f32>,
@@ -37,7 +37,7 @@ struct Arrays {
 const FEW: usize = 16;
 
 impl Arrays {
-    fn new(ctx: &Context, n: usize) -> Self {
+    pub(super) fn new(ctx: &Context, n: usize) -> Self {
         let array = |len: usize| ctx.zeros::<u32, 1>([len]).unwrap();
         let (x, y, sorted, out, other) = (array(n), array(n), array(n), array(n), array(n));
         let (offsets, both, numbers) = (array(FEW + 1), array(2 * n), ctx.zeros([n]).unwrap());
@@ -82,13 +82,13 @@ impl Arrays {
     }
 }
 
-type Call = fn(&CommandQueue, &mut Arrays) -> Result<()>;
+pub(super) type Call = fn(&CommandQueue, &mut Arrays) -> Result<()>;
 
 /// Is a verb, or a form of one that returns a value to the host.
-struct Verb {
-    name: &'static str,
-    returns: bool,
-    call: Call,
+pub(super) struct Verb {
+    pub(super) name: &'static str,
+    pub(super) returns: bool,
+    pub(super) call: Call,
 }
 
 fn verb(name: &'static str, call: Call) -> Verb {
@@ -99,7 +99,7 @@ fn returns(name: &'static str, call: Call) -> Verb {
     Verb { name, returns: true, call }
 }
 
-fn table() -> Vec<Verb> {
+pub(super) fn table() -> Vec<Verb> {
     Vec::from([
         verb("sum", |q, a| q.sum(&a.x, &mut a.one)),
         verb("prod", |q, a| q.prod(&a.y, &mut a.one)),

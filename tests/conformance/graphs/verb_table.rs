@@ -156,6 +156,8 @@ pub fn table() -> Vec<Verb> {
         no_node("kernel", |_, q| q.kernel::<Mix>().map(drop)),
         no_node("kernel_with", |_, q| q.kernel_with::<Mix>(&[("WORKGROUP", 32.0)]).map(drop)),
         no_node("kernel_from_source", |_, q| q.kernel_from_source(&mix_source()?, Mix::entry(), &[]).map(drop)),
+        no_node("check_launch", |o, q| q.check_launch(&o.mix, Mix { a: 2, b: 1, x: &o.two, y: &mut o.x.handle() })),
+        no_node("check_launch_dyn", |o, q| q.check_launch_dyn(&o.mixed, args![a = 2_u32, b = 1_u32, x = &o.two, y = &mut o.x.handle()])),
         // Order.
         no_node("marker", |_, q| { q.marker(); Ok(()) }),
         no_node("marker_with", |_, q| { q.marker_with(EventOptions::default()); Ok(()) }),

@@ -1,5 +1,6 @@
 //! Command queues, on which a program enqueues its commands.
 
+mod argument_check;
 pub(crate) mod array_memory;
 mod call;
 pub(crate) mod encode;

@@ -1,0 +1,32 @@
+//! Launches with one workgroup for each share.
+
+use fencepost_core::{CommandQueue, DynKernel, Grid, Kernel, KernelArgs, NamedArg, Result, SameKernel};
+
+/// Enqueues a launch with a number of workgroups. Checks the arguments of a launch without workgroups, and enqueues nothing: a
+/// verb with several launches refuses what the last one refuses, before it enqueues the first one.
+#[track_caller]
+pub(crate) fn launch<F: KernelArgs>(
+    queue: &CommandQueue,
+    kernel: &Kernel<F>,
+    groups: usize,
+    args: impl KernelArgs<Family: SameKernel<F>>,
+) -> Result<()> {
+    if groups == 0 {
+        return queue.check_launch(kernel, args);
+    }
+    queue.launch(kernel, Grid::groups([groups]), args)
+}
+
+/// Enqueues or checks a launch as [`launch`] does, with named arguments.
+#[track_caller]
+pub(crate) fn launch_dyn<'a>(
+    queue: &CommandQueue,
+    kernel: &DynKernel,
+    groups: usize,
+    args: impl AsRef<[NamedArg<'a>]>,
+) -> Result<()> {
+    if groups == 0 {
+        return queue.check_launch_dyn(kernel, args);
+    }
+    queue.launch_dyn(kernel, Grid::groups([groups]), args)
+}

@@ -1,0 +1,77 @@
+//! A01: the launches and the scratch memory of each verb are those of a kept file. A change of the file shows a change of the
+//! costs, which the documentation of the verbs promises.
+//!
+//! `FENCEPOST_LAUNCHES=write cargo test --test conformance a01_each_verb_has` writes the file.
+
+use super::verbs::{Arrays, Verb, table};
+use crate::common::{Case, Needs, Subject, case};
+use fencepost::Kind;
+use fencepost::algorithms::prelude::*;
+use std::fmt::Write as _;
+use std::fs;
+
+pub fn cases() -> Vec<Case> {
+    let costs = case("a01_each_verb_has_its_kept_launches_and_scratch_memory", costs);
+    vec![
+        Case { needs: Needs::Native("the costs of a verb do not depend on the adapter"), ..costs },
+        case("a01_a_refused_verb_adds_no_node_to_a_capture", refused),
+    ]
+}
+
+/// Counts the elements of an array that one workgroup combines, and of one that several do.
+const SIZES: [usize; 2] = [320, 20_480];
+/// Is the kept file.
+const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/conformance/algorithms/launches.txt");
+
+fn costs(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let mut found = String::new();
+    for n in SIZES {
+        let mut arrays = Arrays::new(&ctx, n);
+        for Verb { name, call, .. } in table().into_iter().filter(|verb| !verb.returns) {
+            let (graph, ()) = queue.capture(|c| call(c, &mut arrays)).unwrap();
+            let all = graph.statistics();
+            let (launches, fills, copies) = (all.launches, all.fills, all.copies);
+            let (uploads, bytes) = (all.uploads, all.owned_bytes);
+            writeln!(
+                found,
+                "{name} of {n}: {launches} launches, {fills} fills, {copies} copies, {uploads} uploads, {bytes} bytes"
+            )
+            .unwrap();
+        }
+    }
+    if std::env::var("FENCEPOST_LAUNCHES").is_ok_and(|value| value == "write") {
+        fs::write(FILE, &found).unwrap();
+    }
+    let kept = fs::read_to_string(FILE).unwrap_or_default();
+    let other =
+        found.lines().zip(kept.lines().chain([""].into_iter().cycle())).find(|(found, kept)| found != kept);
+    assert!(
+        found == kept,
+        "a verb has other costs than those in launches.txt: found and kept are {other:?}; if the change is meant, correct the \
+         documentation of the verb, and run this test with `FENCEPOST_LAUNCHES=write`"
+    );
+}
+
+fn refused(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    for n in [100, 20_000] {
+        let x = queue.full([n], 1_u32).unwrap();
+        let own = || x.slice(0..1).unwrap();
+        let verb_refuses = |refused: fencepost::Result<()>| {
+            let error = refused.unwrap_err();
+            assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
+        };
+        let (graph, ()) = queue
+            .capture(|c| {
+                verb_refuses(c.sum(&x, &mut own()));
+                verb_refuses(c.scan(&x, &mut x.handle(), Scan::inclusive(Operation::Sum)));
+                verb_refuses(c.sort(&x, &mut x.handle(), Sort::ascending()));
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!(graph.statistics().launches, 0, "{n} elements");
+    }
+}
