@@ -13,9 +13,10 @@ use std::ops::Range;
 /// # Example
 /// ```
 /// use fencepost::algorithms::{Sort, host};
-/// assert_eq!(host::sort(&[3, -1, 4], Sort::ascending()), [-1, 3, 4]);
-/// assert_eq!(host::sort(&[3, -1, 4], Sort::descending()), [4, 3, -1]);
-/// assert_eq!(host::sort(&[0x31_u32, 0x21, 0x12], Sort::ascending().bits(0..4)), [0x31, 0x21, 0x12]);
+/// assert_eq!(host::sort(&[3, -1, 4], Sort::ascending()), Some(vec![-1, 3, 4]));
+/// assert_eq!(host::sort(&[3, -1, 4], Sort::descending()), Some(vec![4, 3, -1]));
+/// let low_digits = Sort::ascending().bits(0..4);
+/// assert_eq!(host::sort(&[0x31_u32, 0x21, 0x12], low_digits), Some(vec![0x31, 0x21, 0x12]));
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Sort {
@@ -37,23 +38,27 @@ impl Sort {
 
     /// Compares a range of the bits of the keys alone; bit 0 is the lowest one. The key of a `u32` is the number
     /// itself. The key of an `i32` is the number with the sign bit inverted, and so is that of an `f32` which is not
-    /// negative. The key of a negative `f32` has all its bits inverted. Fewer bits take fewer launches.
+    /// negative. The key of a negative `f32` has all its bits inverted. Fewer bits take fewer launches. A sort refuses an empty
+    /// range, and one that does not end in 0..=32.
     pub fn bits(self, range: Range<u32>) -> Self {
         Self { first: range.start, end: range.end, ..self }
     }
 
-    /// Returns a number that has the order of an element in the sort, on the host.
+    /// Returns `true` if the range of bits is one of the keys, and not empty.
+    pub(crate) fn has_bits(self) -> bool {
+        self.first < self.end && self.end <= u32::BITS
+    }
+
+    /// Returns a number that has the order of an element in the sort, on the host. The keys have the bits of the sort.
     pub(crate) fn key<T: Reducible>(self, element: T) -> u32 {
         let key = if self.descending { !order_key(element) } else { order_key(element) };
-        let first = self.first.min(u32::BITS);
-        let bits = self.end.clamp(first, u32::BITS) - first;
-        (u64::from(key) >> first & ((1 << bits) - 1)) as u32
+        key >> self.first & (u32::MAX >> (u32::BITS - (self.end - self.first)))
     }
 
     /// Returns the order of elements of a type, or an error if there are no such bits.
     pub(crate) fn order<T: Reducible>(self, payload: Payload) -> Result<Order> {
         let bits = self.first..self.end;
-        if bits.is_empty() || bits.end > u32::BITS {
+        if !self.has_bits() {
             let (object, found) = ("the range of bits of a sort".into(), format!("{bits:?}"));
             return Err(Kind::Value { object, found, needed: "a range in 0..32 that is not empty" }.into());
         }

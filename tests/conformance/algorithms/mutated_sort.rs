@@ -135,7 +135,7 @@ fn expected<T: Reducible>(
     stays: fn(usize) -> u32,
 ) -> (Vec<u32>, Vec<u32>) {
     let words: &[u32] = bytemuck::cast_slice(list);
-    let order = host::argsort(&list[..n], sort);
+    let order = host::argsort(&list[..n], sort).unwrap();
     let keys = order.iter().map(|&place| words[place as usize]).chain([STAYS]).collect();
     let values = order.iter().enumerate().map(|(i, &place)| match payload {
         0 => stays(i),
@@ -162,7 +162,7 @@ fn digit_of<T: Reducible>(element: T, sort: Sort) -> u32 {
     let word = bytemuck::bytes_of(&element).try_into().map(u32::from_ne_bytes).unwrap();
     let sign = word & 1 << 31;
     let with_digits: Vec<u32> = all.iter().map(|digit| sign | digit | word & 0x03FF_FFFF).collect();
-    let order = host::argsort::<T>(bytemuck::cast_slice(&with_digits), sort.bits(DIGIT));
+    let order = host::argsort::<T>(bytemuck::cast_slice(&with_digits), sort.bits(DIGIT)).unwrap();
     order.iter().position(|&place| place == word >> DIGIT.start & 15).unwrap() as u32
 }
 

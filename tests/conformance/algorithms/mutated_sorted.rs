@@ -52,14 +52,14 @@ const STAYS: u32 = 77;
 fn is_right<T: Reducible>(ctx: &Context, shader: &str, text: &str, list: &[T], element: usize) -> bool {
     let flips = [[0, 0], [1 << 31, 1 << 31], [1 << 31, u32::MAX]][element];
     if shader == SEARCH {
-        let sorted = host::sort(&list[..300], Sort::ascending());
+        let sorted = host::sort(&list[..300], Sort::ascending()).unwrap();
         return [Side::Left, Side::Right].into_iter().all(|side| {
             let found = searched(ctx, text, flips, side, [&sorted, list]);
             found == [host::searchsorted(&sorted, list, side), vec![STAYS]].concat()
         });
     }
     [0, 1, 250, 400, 401].into_iter().all(|at| {
-        let [x, y] = [&list[..at], &list[at..]].map(|part| host::sort(part, Sort::ascending()));
+        let [x, y] = [&list[..at], &list[at..]].map(|part| host::sort(part, Sort::ascending()).unwrap());
         let found = merged(ctx, text, flips, [&x, &y]);
         found == [bytemuck::cast_slice(&host::merge(&x, &y)), &[STAYS][..]].concat()
     })

@@ -5,43 +5,54 @@ use crate::reducible::Reducible;
 use crate::sort::Sort;
 use crate::sorted::Side;
 
-/// Returns the elements in order. Elements with equal keys keep their order.
+/// Returns the elements in order, or `None` if the keys have no such bits. Elements with equal keys keep their order.
 ///
 /// # Example
 /// ```
 /// use fencepost::algorithms::{Sort, host};
-/// assert_eq!(host::sort(&[2.0_f32, -1.0, 0.5], Sort::ascending()), [-1.0, 0.5, 2.0]);
+/// assert_eq!(host::sort(&[2.0_f32, -1.0, 0.5], Sort::ascending()), Some(vec![-1.0, 0.5, 2.0]));
+/// assert_eq!(host::sort(&[2.0_f32, -1.0, 0.5], Sort::ascending().bits(30..33)), None);
 /// ```
-pub fn sort<T: Reducible>(x: &[T], sort: Sort) -> Vec<T> {
-    argsort(x, sort).into_iter().map(|place| x[place as usize]).collect()
+pub fn sort<T: Reducible>(x: &[T], sort: Sort) -> Option<Vec<T>> {
+    sort.has_bits().then(|| sorted(x, sort))
 }
 
-/// Returns the place of each element of the sorted list.
+/// Returns the elements in order. The keys have the bits of the sort.
+fn sorted<T: Reducible>(x: &[T], sort: Sort) -> Vec<T> {
+    places(x, sort).into_iter().map(|place| x[place as usize]).collect()
+}
+
+/// Returns the place of each element of the sorted list, or `None` as [`sort`] does.
 ///
 /// # Example
 /// ```
 /// use fencepost::algorithms::{Sort, host};
-/// assert_eq!(host::argsort(&[3_u32, 1, 3], Sort::descending()), [0, 2, 1]);
+/// assert_eq!(host::argsort(&[3_u32, 1, 3], Sort::descending()), Some(vec![0, 2, 1]));
 /// ```
-pub fn argsort<T: Reducible>(x: &[T], sort: Sort) -> Vec<u32> {
+pub fn argsort<T: Reducible>(x: &[T], sort: Sort) -> Option<Vec<u32>> {
+    sort.has_bits().then(|| places(x, sort))
+}
+
+/// Returns the place of each element of the sorted list. The keys have the bits of the sort.
+fn places<T: Reducible>(x: &[T], sort: Sort) -> Vec<u32> {
     let mut places: Vec<u32> = (0..x.len() as u32).collect();
     places.sort_by_key(|&place| sort.key(x[place as usize]));
     places
 }
 
-/// Returns pairs of a key and a value, sorted by their keys. If the lengths differ, the rest of the longer list is left
-/// out.
+/// Returns pairs of a key and a value, sorted by their keys, or `None` as [`sort`] does. If the lengths differ, the rest of
+/// the longer list is left out.
 ///
 /// # Example
 /// ```
 /// use fencepost::algorithms::{Sort, host};
 /// let pairs = host::sort_pairs(&[2_u32, 1], &[0.5_f32, 1.5], Sort::ascending());
-/// assert_eq!(pairs, (vec![1, 2], vec![1.5, 0.5]));
+/// assert_eq!(pairs, Some((vec![1, 2], vec![1.5, 0.5])));
 /// ```
-pub fn sort_pairs<T: Reducible, V: Copy>(keys: &[T], values: &[V], sort: Sort) -> (Vec<T>, Vec<V>) {
+pub fn sort_pairs<T: Reducible, V: Copy>(keys: &[T], values: &[V], sort: Sort) -> Option<(Vec<T>, Vec<V>)> {
     let n = keys.len().min(values.len());
     let pair = |place: u32| (keys[place as usize], values[place as usize]);
-    argsort(&keys[..n], sort).into_iter().map(pair).unzip()
+    Some(argsort(&keys[..n], sort)?.into_iter().map(pair).unzip())
 }
 
 /// Returns the number of elements of a sorted list before each query.
@@ -67,7 +78,7 @@ pub fn searchsorted<T: Reducible>(x: &[T], queries: &[T], side: Side) -> Vec<u32
 /// assert_eq!(fencepost::algorithms::host::merge(&[1_u32, 4], &[2, 4]), [1, 2, 4, 4]);
 /// ```
 pub fn merge<T: Reducible>(x: &[T], y: &[T]) -> Vec<T> {
-    sort(&[x, y].concat(), Sort::ascending())
+    sorted(&[x, y].concat(), Sort::ascending())
 }
 
 /// Returns the `k` largest elements, the largest one first, and their places, or `None` if there are fewer.
@@ -78,7 +89,7 @@ pub fn merge<T: Reducible>(x: &[T], y: &[T]) -> Vec<T> {
 /// assert_eq!(host::top_k(&[3_u32, 7, 7], 2), Some((vec![7, 7], vec![1, 2])));
 /// ```
 pub fn top_k<T: Reducible>(x: &[T], k: usize) -> Option<(Vec<T>, Vec<u32>)> {
-    let places = argsort(x, Sort::descending());
+    let places = places(x, Sort::descending());
     let places = places.get(..k)?.to_vec();
     Some((places.iter().map(|&place| x[place as usize]).collect(), places))
 }
@@ -90,5 +101,5 @@ pub fn top_k<T: Reducible>(x: &[T], k: usize) -> Option<(Vec<T>, Vec<u32>)> {
 /// assert_eq!(fencepost::algorithms::host::kth(&[3_u32, 9, 1], 1), Some(3));
 /// ```
 pub fn kth<T: Reducible>(x: &[T], k: usize) -> Option<T> {
-    sort(x, Sort::ascending()).get(k).copied()
+    sorted(x, Sort::ascending()).get(k).copied()
 }
