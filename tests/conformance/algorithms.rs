@@ -13,6 +13,7 @@ mod mutated_axis;
 mod mutated_by_key;
 mod mutated_elementwise;
 mod mutated_histogram;
+mod mutated_parts;
 mod mutated_random;
 mod mutated_ranks;
 mod mutated_rearrange;
@@ -22,6 +23,7 @@ mod mutated_select;
 mod mutated_shares;
 mod mutated_sort;
 mod mutated_sorted;
+mod parts;
 mod random;
 mod rearrange;
 mod reduce;
@@ -52,6 +54,7 @@ pub fn cases() -> Vec<Case> {
         mutated_by_key::cases(),
         mutated_segments::cases(),
         mutated_histogram::cases(),
+        mutated_parts::cases(),
         mutated_sort::cases(),
         mutated_sorted::cases(),
     ];
@@ -69,6 +72,7 @@ pub fn cases() -> Vec<Case> {
         memory::cases(),
         verbs::cases(),
         launches::cases(),
+        parts::cases(),
         random::cases(),
         rearrange::cases(),
         scan::cases(),

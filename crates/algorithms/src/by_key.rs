@@ -11,7 +11,7 @@ use crate::select::result;
 use crate::shares::Shares;
 use crate::stages::{self, Stage, Stages};
 use crate::tuning::tuned;
-use crate::typed_kernel::{compiled, value};
+use crate::typed_kernel::{count_argument, sized, value};
 use fencepost_core::{CommandQueue, DeviceArray, DynKernel, IntoArg, Result};
 
 /// Combines the elements of each run, where a run has equal keys side by side.
@@ -149,12 +149,18 @@ impl ByKey for CommandQueue {
             (x.len(), self.empty([1])?, Results::Scan { exclusive: scan.exclusive });
         match Operator::of_keys(scan.operation, scan.initial()) {
             Some(operator) => {
-                let verb = Runs { keys, x: x.cast_bits(), out: out.cast_bits(), results, operator };
+                let verb =
+                    Runs { keys, x: x.cast_bits(), out: out.cast_bits(), count: None, results, operator };
                 stages::enqueue(self, &verb, elements, &mut state)
             }
             None => {
                 let operator = Operator::of_elements(scan.operation, scan.initial());
-                stages::enqueue(self, &Runs { keys, x, out, results, operator }, elements, &mut state)
+                stages::enqueue(
+                    self,
+                    &Runs { keys, x, out, count: None, results, operator },
+                    elements,
+                    &mut state,
+                )
             }
         }
     }
@@ -179,12 +185,18 @@ impl ByKey for CommandQueue {
         let (elements, results) = (x.len(), Results::Runs { kept, lengths: false });
         match Operator::of_keys(operation, T::identity(operation)) {
             Some(operator) => {
-                let verb = Runs { keys, x: x.cast_bits(), out: out.cast_bits(), results, operator };
+                let verb =
+                    Runs { keys, x: x.cast_bits(), out: out.cast_bits(), count: None, results, operator };
                 stages::enqueue(self, &verb, elements, &mut count)
             }
             None => {
                 let operator = Operator::of_elements(operation, T::identity(operation));
-                stages::enqueue(self, &Runs { keys, x, out, results, operator }, elements, &mut count)
+                stages::enqueue(
+                    self,
+                    &Runs { keys, x, out, count: None, results, operator },
+                    elements,
+                    &mut count,
+                )
             }
         }
     }
@@ -197,16 +209,30 @@ impl ByKey for CommandQueue {
         lengths: &mut DeviceArray<u32>,
         count: &mut DeviceArray<u32>,
     ) -> Result<()> {
-        let (keys, mut count) = (bits(x)?, one_element(count)?);
-        let (kept, out) = (result(x, kept)?, result(x, lengths)?);
-        if x.is_empty() {
-            return self.fill(&mut count, 0);
-        }
-        let operator = Operator::of_elements(Operation::Sum, 0_u32);
-        // The kernel does not read the elements, which are all 1.
-        let (ones, results) = (keys.handle(), Results::Runs { kept, lengths: true });
-        stages::enqueue(self, &Runs { keys, x: ones, out, results, operator }, x.len(), &mut count)
+        lengths_of_runs(self, &flat(x)?, None, kept, lengths, count)
     }
+}
+
+/// Enqueues the lengths of the runs of an array, or of a part whose number of elements `elements` has.
+#[track_caller]
+pub(crate) fn lengths_of_runs<T: Reducible>(
+    queue: &CommandQueue,
+    x: &DeviceArray<T>,
+    elements: Option<DeviceArray<u32>>,
+    kept: &DeviceArray<T>,
+    lengths: &DeviceArray<u32>,
+    count: &DeviceArray<u32>,
+) -> Result<()> {
+    let (keys, mut count) = (bits(x)?, one_element(count)?);
+    let (kept, out) = (result(x, kept)?, result(x, lengths)?);
+    if x.is_empty() {
+        return queue.fill(&mut count, 0);
+    }
+    let operator = Operator::of_elements(Operation::Sum, 0_u32);
+    // The kernel does not read the elements, which are all 1.
+    let (ones, results) = (keys.handle(), Results::Runs { kept, lengths: true });
+    let runs = Runs { keys, x: ones, out, count: elements, results, operator };
+    stages::enqueue(queue, &runs, x.len(), &mut count)
 }
 
 /// Names the results of a verb.
@@ -222,6 +248,8 @@ struct Runs<U: Reducible> {
     keys: DeviceArray<u32>,
     x: DeviceArray<U>,
     out: DeviceArray<U>,
+    /// Has the number of elements of a part.
+    count: Option<DeviceArray<u32>>,
     results: Results,
     operator: Operator<U>,
 }
@@ -237,7 +265,8 @@ impl<U: Reducible> Stages for Runs<U> {
         };
         let [operation, keys] = self.operator.overrides();
         let own = (own.0, f64::from(u8::from(own.1)));
-        compiled::<U>(queue, stem, &tuned(queue, &[("STAGE", stage.number()), operation, keys, own]))
+        let overrides = tuned(queue, &[("STAGE", stage.number()), operation, keys, own]);
+        sized::<U>(queue, stem, &overrides, self.count.as_ref())
     }
 
     #[track_caller]
@@ -262,6 +291,7 @@ impl<U: Reducible> Stages for Runs<U> {
             (Some("out".into()), (&mut out).into_arg()),
             (Some("states".into()), result.into_arg()),
         ];
+        args.extend(count_argument(self.count.as_ref()));
         let mut kept;
         match &self.results {
             Results::Scan { .. } => args.push(value("initial", self.operator.initial)),

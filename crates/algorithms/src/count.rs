@@ -1,6 +1,6 @@
 //! The number of elements of an array that are not zero.
 
-use crate::launches;
+use crate::counted::SizedKernel;
 use crate::passes::{self, Passes, one_element, value_of};
 use crate::reduce::Nan;
 use crate::reducible::sealed::Combine;
@@ -8,7 +8,7 @@ use crate::reducible::{Operation, Reducible};
 use crate::shares::Shares;
 use crate::tuning::tuned;
 use crate::typed_kernel::nonzero_bits;
-use fencepost_core::{CommandQueue, DeviceArray, Kernel, Pending, Result};
+use fencepost_core::{CommandQueue, DeviceArray, Pending, Result};
 use fencepost_derive::KernelArgs;
 
 /// Compares all elements of an array with zero.
@@ -138,7 +138,7 @@ impl Count for CommandQueue {
         x: &DeviceArray<T, D>,
         out: &mut DeviceArray<u32>,
     ) -> Result<()> {
-        compare(self, Comparison::Count, x, out)
+        compare(self, Comparison::Count, x, None, out)
     }
 
     #[track_caller]
@@ -152,7 +152,7 @@ impl Count for CommandQueue {
         x: &DeviceArray<T, D>,
         out: &mut DeviceArray<u32>,
     ) -> Result<()> {
-        compare(self, Comparison::Any, x, out)
+        compare(self, Comparison::Any, x, None, out)
     }
 
     #[track_caller]
@@ -166,7 +166,7 @@ impl Count for CommandQueue {
         x: &DeviceArray<T, D>,
         out: &mut DeviceArray<u32>,
     ) -> Result<()> {
-        compare(self, Comparison::All, x, out)
+        compare(self, Comparison::All, x, None, out)
     }
 
     #[track_caller]
@@ -177,7 +177,7 @@ impl Count for CommandQueue {
 
 /// Names the result of a comparison of all elements with zero.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Comparison {
+pub(crate) enum Comparison {
     Count,
     Any,
     All,
@@ -194,29 +194,38 @@ impl Comparison {
     }
 }
 
+/// Enqueues the comparison of an array, or of a part with a count.
 #[track_caller]
-fn compare<T: Reducible, const D: usize>(
+pub(crate) fn compare<T: Reducible, const D: usize>(
     queue: &CommandQueue,
     comparison: Comparison,
     x: &DeviceArray<T, D>,
+    count: Option<&DeviceArray<u32>>,
     out: &mut DeviceArray<u32>,
 ) -> Result<()> {
     let (mut out, x) = (one_element(out)?, x.reshape([x.len()])?.cast_bits::<u32>());
     if x.is_empty() {
         return queue.fill(&mut out, u32::from(comparison == Comparison::All));
     }
-    let elements = kernel(queue, comparison, nonzero_bits::<T>())?;
+    let elements = kernel(queue, comparison, nonzero_bits::<T>(), count)?;
     // The results of the shares are 0 or 1, or counts, of which the last launch is the sum.
     let partials = match comparison {
-        Comparison::Count => Partials::Sum(u32::kernel(queue, Operation::Sum, Nan::Propagate)?),
-        Comparison::Any | Comparison::All => Partials::Compare(kernel(queue, comparison, u32::MAX)?),
+        Comparison::Count => Partials::Sum(u32::kernel(queue, Operation::Sum, Nan::Propagate, None)?),
+        Comparison::Any | Comparison::All => Partials::Compare(kernel(queue, comparison, u32::MAX, None)?),
     };
     passes::enqueue(queue, &Nonzero { elements, partials, x: &x }, x.len(), &mut out)
 }
 
-fn kernel(queue: &CommandQueue, comparison: Comparison, bits: u32) -> Result<Kernel<NonzeroArgs<'static>>> {
+type NonzeroKernel = SizedKernel<NonzeroArgs<'static>>;
+
+fn kernel(
+    queue: &CommandQueue,
+    comparison: Comparison,
+    bits: u32,
+    count: Option<&DeviceArray<u32>>,
+) -> Result<NonzeroKernel> {
     let overrides = [("OPERATION", comparison.number()), ("BITS", f64::from(bits))];
-    queue.kernel_with::<NonzeroArgs>(&tuned(queue, &overrides))
+    SizedKernel::compiled(queue, &tuned(queue, &overrides), count)
 }
 
 #[derive(KernelArgs)]
@@ -229,7 +238,7 @@ struct NonzeroArgs<'a> {
 }
 
 struct Nonzero<'a> {
-    elements: Kernel<NonzeroArgs<'static>>,
+    elements: NonzeroKernel,
     partials: Partials,
     x: &'a DeviceArray<u32>,
 }
@@ -237,19 +246,19 @@ struct Nonzero<'a> {
 /// Is the kernel that combines the results of the shares.
 enum Partials {
     Sum(<u32 as Combine>::Kernel),
-    Compare(Kernel<NonzeroArgs<'static>>),
+    Compare(NonzeroKernel),
 }
 
 #[track_caller]
 fn launch(
     queue: &CommandQueue,
-    kernel: &Kernel<NonzeroArgs<'static>>,
+    kernel: &NonzeroKernel,
     shares: Shares,
     x: &DeviceArray<u32>,
     out: &mut DeviceArray<u32>,
 ) -> Result<()> {
     let (n, share) = (shares.elements as u32, shares.share as u32);
-    launches::launch(queue, kernel, shares.count, NonzeroArgs { n, share, x, out })
+    kernel.launch(queue, shares.count, NonzeroArgs { n, share, x, out })
 }
 
 impl Passes for Nonzero<'_> {

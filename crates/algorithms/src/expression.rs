@@ -1,6 +1,7 @@
 //! Kernels that compute each element by an expression of the program.
 
-use fencepost_core::{CommandQueue, DynKernel, Error, Kind, Result, ShaderSource};
+use crate::counted;
+use fencepost_core::{CommandQueue, DeviceArray, DynKernel, Error, Kind, Result, ShaderSource};
 use fencepost_kernels::{Error as KernelError, Excerpt};
 
 /// Stands for a file name in the messages about an expression.
@@ -18,7 +19,8 @@ pub(crate) struct Input {
     pub(crate) wgsl: String,
 }
 
-/// Compiles the kernel that computes each element of an array of type `out` by an expression of elements of other arrays.
+/// Compiles the kernel that computes each element of an array of type `out`, or of a part with a count, by an expression of
+/// elements of other arrays.
 ///
 /// The context returns the same kernel for the same text.
 pub(crate) fn compiled(
@@ -26,12 +28,13 @@ pub(crate) fn compiled(
     inputs: &[Input],
     out: &str,
     expression: &str,
+    count: Option<&DeviceArray<u32>>,
 ) -> Result<DynKernel> {
     check(expression)?;
     let (before, after) = texts(inputs, out);
     let first = before.lines().count() + 1;
     let source = ShaderSource::text(LABEL, format!("{before}\n{expression}\n{after}"));
-    queue.kernel_from_source(&source, ENTRY, &[]).map_err(|error| shown(error, expression, first))
+    counted::compiled(queue, &source, ENTRY, &[], count).map_err(|error| shown(error, expression, first))
 }
 
 /// Returns the text of the kernel before and after the expression.

@@ -165,7 +165,7 @@ impl InnerProduct for CommandQueue {
             return self.fill(&mut out, T::identity(Operation::Sum));
         }
         let products = kernel::<T>(self, false)?;
-        let sum = T::kernel(self, Operation::Sum, Nan::Propagate)?;
+        let sum = T::kernel(self, Operation::Sum, Nan::Propagate, None)?;
         passes::enqueue(self, &Dot { products, sum, x: &x, y: &y }, x.len(), &mut out)
     }
 
@@ -201,7 +201,7 @@ impl InnerProduct for CommandQueue {
             return passes::no_element(&x, "no elements have no mean");
         }
         let quotient = FinishedSum::new(self, Finish::Divide(x.len()))?;
-        let sum = f32::kernel(self, Operation::Sum, Nan::Propagate)?;
+        let sum = f32::kernel(self, Operation::Sum, Nan::Propagate, None)?;
         passes::enqueue(self, &Mean { sum, quotient, x: &x }, x.len(), &mut out)
     }
 

@@ -21,6 +21,7 @@
 mod axis;
 mod by_key;
 mod count;
+mod counted;
 mod distribution;
 mod elementwise;
 mod expression;
@@ -32,6 +33,8 @@ mod launches;
 mod map;
 mod operator;
 mod order;
+mod part;
+mod part_verbs;
 mod passes;
 mod permutation;
 mod radix;
@@ -61,6 +64,8 @@ pub use elementwise::Elementwise;
 pub use histogram::{Bins, Histogram};
 pub use inner_product::InnerProduct;
 pub use map::Map;
+pub use part::Part;
+pub use part_verbs::PartVerbs;
 pub use random::{Philox, RandomNumbers};
 pub use rearrange::{Integer, Outside, Rearrange};
 pub use reduce::{Nan, Reduce};
@@ -77,7 +82,7 @@ pub use top::Top;
 pub mod prelude {
     pub use crate::{
         Axis, Bins, ByKey, Choice, Count, Elementwise, Exponential, Histogram, InnerProduct, Map, Normal,
-        Operation, Outside, Philox, PrefixScan, RadixSort, RandomNumbers, Rearrange, Reduce, ReduceAxis,
-        ReduceSegments, Scan, Search, Select, Side, Sort, Sorted, Top, Uniform, Whole, Words,
+        Operation, Outside, Part, PartVerbs, Philox, PrefixScan, RadixSort, RandomNumbers, Rearrange, Reduce,
+        ReduceAxis, ReduceSegments, Scan, Search, Select, Side, Sort, Sorted, Top, Uniform, Whole, Words,
     };
 }

@@ -3,8 +3,8 @@
 use crate::elementwise::{flat, same_shape};
 use crate::expression::{self, Input};
 use crate::reducible::Reducible;
-use crate::typed_kernel::value;
-use fencepost_core::{CommandQueue, DeviceArray, Element, Grid, IntoArg, Result};
+use crate::typed_kernel::{count_argument, value};
+use fencepost_core::{CommandQueue, DeviceArray, Element, Grid, IntoArg, NamedArg, Result};
 use std::borrow::Cow;
 
 /// Computes each element of an array by an expression of WGSL, which the program passes as text.
@@ -81,11 +81,7 @@ impl Map for CommandQueue {
         out: &mut DeviceArray<U, D>,
     ) -> Result<()> {
         same_shape(x, out)?;
-        let (x, mut out) = (flat(x)?, flat(out)?);
-        let kernel = expression::compiled(self, &[input::<T>("x")], &U::DTYPE.to_string(), expression)?;
-        let (n, grid) = (value("n", out.len() as u32), Grid::threads([out.len()]));
-        let (x, out) = ((array_name("x"), (&x).into_arg()), (array_name("out"), (&mut out).into_arg()));
-        self.launch_dyn(&kernel, grid, [n, x, out])
+        map(self, &flat(x)?, None, expression, &mut flat(out)?)
     }
 
     #[track_caller]
@@ -100,11 +96,27 @@ impl Map for CommandQueue {
         same_shape(x, out)?;
         let (x, y, mut out) = (flat(x)?, flat(y)?, flat(out)?);
         let inputs = [input::<T>("x"), input::<V>("y")];
-        let kernel = expression::compiled(self, &inputs, &U::DTYPE.to_string(), expression)?;
+        let kernel = expression::compiled(self, &inputs, &U::DTYPE.to_string(), expression, None)?;
         let (n, grid) = (value("n", out.len() as u32), Grid::threads([out.len()]));
         let (x, y) = ((array_name("x"), (&x).into_arg()), (array_name("y"), (&y).into_arg()));
         self.launch_dyn(&kernel, grid, [n, x, y, (array_name("out"), (&mut out).into_arg())])
     }
+}
+
+/// Enqueues the expression of each element of an array, or of a part with a count.
+#[track_caller]
+pub(crate) fn map<T: Reducible, U: Reducible>(
+    queue: &CommandQueue,
+    x: &DeviceArray<T>,
+    count: Option<&DeviceArray<u32>>,
+    expression: &str,
+    out: &mut DeviceArray<U>,
+) -> Result<()> {
+    let kernel = expression::compiled(queue, &[input::<T>("x")], &U::DTYPE.to_string(), expression, count)?;
+    let (n, grid) = (value("n", out.len() as u32), Grid::threads([out.len()]));
+    let (x, out) = ((array_name("x"), x.into_arg()), (array_name("out"), out.into_arg()));
+    let args: Vec<NamedArg<'_>> = [n, x, out].into_iter().chain(count_argument(count)).collect();
+    queue.launch_dyn(&kernel, grid, args)
 }
 
 fn input<T: Element>(name: &'static str) -> Input {

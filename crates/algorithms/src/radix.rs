@@ -1,9 +1,10 @@
 //! The launches of a stable radix sort.
 
+use crate::counted::SizedKernel;
 use crate::scan::CountSums;
 use crate::shares::Shares;
 use crate::tuning::{size_of_workgroup, tuned};
-use fencepost_core::{CommandQueue, DeviceArray, Grid, Kernel, Result};
+use fencepost_core::{CommandQueue, DeviceArray, Result};
 use fencepost_derive::KernelArgs;
 use std::ops::Range;
 
@@ -122,7 +123,7 @@ pub(crate) fn enqueue(
     input: Option<Arrays>,
     out: Arrays,
 ) -> Result<()> {
-    Prepared::of(queue, order, n, input, out)?.enqueue(queue)
+    Prepared::of(queue, order, n, None, input, out)?.enqueue(queue)
 }
 
 /// Is a sort that is checked, whose kernels are compiled, and whose memory is taken.
@@ -138,12 +139,14 @@ pub(crate) enum Prepared<'a> {
 }
 
 impl<'a> Prepared<'a> {
-    /// Prepares a sort whose arrays the verb has checked, and enqueues nothing.
+    /// Prepares a sort whose arrays the verb has checked, of arrays of `n` elements or of parts with a count. It enqueues
+    /// nothing.
     #[track_caller]
     pub(crate) fn of(
         queue: &CommandQueue,
         order: &'a Order,
         n: usize,
+        count: Option<&DeviceArray<u32>>,
         input: Option<Arrays>,
         out: Arrays,
     ) -> Result<Self> {
@@ -157,14 +160,18 @@ impl<'a> Prepared<'a> {
         };
         let out = Columns::of(queue, n, order.payload, out)?;
         if n > MOST_IN_ONE {
-            return Ok(Self::Passes { passes: Box::new(Passes::new(queue, order, n, scratch)?), input, out });
+            return Ok(Self::Passes {
+                passes: Box::new(Passes::new(queue, order, n, count, scratch)?),
+                input,
+                out,
+            });
         }
         let in_place = input.is_none();
         let input = match input {
             Some(input) => input,
             None => Columns::empty(queue, 1, Payload::None)?,
         };
-        let kernel = queue.kernel_with::<SortSmallArgs>(&tuned(queue, &[]))?;
+        let kernel = SizedKernel::compiled(queue, &tuned(queue, &[]), count)?;
         Ok(Self::Small(Small { kernel, order, in_place, input, out, scratch }))
     }
 
@@ -200,7 +207,7 @@ struct SortSmallArgs<'a> {
 
 /// Is the sort of few elements by one workgroup.
 pub(crate) struct Small<'a> {
-    kernel: Kernel<SortSmallArgs<'static>>,
+    kernel: SizedKernel<SortSmallArgs<'static>>,
     order: &'a Order,
     in_place: bool,
     input: Columns,
@@ -231,7 +238,7 @@ impl Small<'_> {
             scratch_keys: &mut scratch.keys,
             scratch_values: &mut scratch.values,
         };
-        queue.launch(&kernel, Grid::groups([1]), args)
+        kernel.launch(queue, 1, args)
     }
 }
 
@@ -271,25 +278,31 @@ struct ScatterArgs<'a> {
 pub(crate) struct Passes<'a> {
     order: &'a Order,
     shares: Shares,
-    count: Kernel<CountArgs<'static>>,
+    count: SizedKernel<CountArgs<'static>>,
     sums: CountSums,
-    scatter: Kernel<ScatterArgs<'static>>,
+    scatter: SizedKernel<ScatterArgs<'static>>,
     counts: DeviceArray<u32>,
     scratch: Columns,
 }
 
 impl<'a> Passes<'a> {
     #[track_caller]
-    fn new(queue: &CommandQueue, order: &'a Order, n: usize, scratch: Columns) -> Result<Self> {
+    fn new(
+        queue: &CommandQueue,
+        order: &'a Order,
+        n: usize,
+        count: Option<&DeviceArray<u32>>,
+        scratch: Columns,
+    ) -> Result<Self> {
         let shares = Shares::several(n);
         // A tile of a workgroup of any size has as many elements.
         let per = [("PER", TILE / size_of_workgroup(queue, 64.0))];
         Ok(Self {
             order,
             shares,
-            count: queue.kernel_with::<CountArgs>(&tuned(queue, &[]))?,
+            count: SizedKernel::compiled(queue, &tuned(queue, &[]), count)?,
             sums: CountSums::new(queue, DIGITS * shares.count)?,
-            scatter: queue.kernel_with::<ScatterArgs>(&tuned(queue, &per))?,
+            scatter: SizedKernel::compiled(queue, &tuned(queue, &per), count)?,
             counts: queue.empty([DIGITS * shares.count])?,
             scratch,
         })
@@ -332,7 +345,7 @@ impl<'a> Passes<'a> {
         let (keys, counts) = (&from.keys, &mut self.counts);
         let [flip_clear, flip_set] = self.order.flips;
         let args = CountArgs { n, share, groups, bit, mask, flip_clear, flip_set, keys, counts };
-        queue.launch(&self.count, Grid::groups([self.shares.count]), args)?;
+        self.count.launch(queue, self.shares.count, args)?;
         self.sums.launch(queue, &self.counts)?;
         self.move_elements(queue, digit, from, to)
     }
@@ -364,7 +377,7 @@ impl<'a> Passes<'a> {
             out_keys: &mut to.keys,
             out_values: &mut to.values,
         };
-        queue.launch(&self.scatter, Grid::groups([self.shares.count]), args)
+        self.scatter.launch(queue, self.shares.count, args)
     }
 
     fn params(&self) -> [u32; 3] {

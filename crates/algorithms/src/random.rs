@@ -181,8 +181,10 @@ impl RandomNumbers for CommandQueue {
         let (n, order) = (out.len(), Sort::ascending().order::<u32>(Payload::Values)?);
         let mut keys = self.empty::<u32, 1>([n])?;
         let pairs = || Arrays { keys: Some(keys.handle()), values: Some(out.handle()) };
-        let sorts =
-            [Prepared::of(self, &order, n, None, pairs())?, Prepared::of(self, &order, n, None, pairs())?];
+        let sorts = [
+            Prepared::of(self, &order, n, None, None, pairs())?,
+            Prepared::of(self, &order, n, None, None, pairs())?,
+        ];
         self.kernel_with::<RandomArgs>(&[("KIND", 0.0)])?;
         self.iota(out, 0, 1)?;
         for (sort, generator) in sorts.into_iter().zip(generator.twice(n)) {

@@ -198,7 +198,7 @@ impl Reduce for CommandQueue {
         x: &DeviceArray<T, D>,
         out: &mut DeviceArray<T>,
     ) -> Result<()> {
-        reduce(self, Operation::Sum, Nan::Propagate, x, out)
+        reduce(self, Operation::Sum, Nan::Propagate, x, None, out)
     }
 
     #[track_caller]
@@ -212,7 +212,7 @@ impl Reduce for CommandQueue {
         x: &DeviceArray<T, D>,
         out: &mut DeviceArray<T>,
     ) -> Result<()> {
-        reduce(self, Operation::Product, Nan::Propagate, x, out)
+        reduce(self, Operation::Product, Nan::Propagate, x, None, out)
     }
 
     #[track_caller]
@@ -222,7 +222,7 @@ impl Reduce for CommandQueue {
         out: &mut DeviceArray<T>,
         nan: Nan,
     ) -> Result<()> {
-        reduce(self, Operation::Smallest, nan, x, out)
+        reduce(self, Operation::Smallest, nan, x, None, out)
     }
 
     #[track_caller]
@@ -232,21 +232,25 @@ impl Reduce for CommandQueue {
         out: &mut DeviceArray<T>,
         nan: Nan,
     ) -> Result<()> {
-        reduce(self, Operation::Largest, nan, x, out)
+        reduce(self, Operation::Largest, nan, x, None, out)
     }
 }
 
+/// Enqueues the reduction of an array, or of a part with a count.
 #[track_caller]
-fn reduce<T: Reducible, const D: usize>(
+pub(crate) fn reduce<T: Reducible, const D: usize>(
     queue: &CommandQueue,
     operation: Operation,
     nan: Nan,
     x: &DeviceArray<T, D>,
+    count: Option<&DeviceArray<u32>>,
     out: &mut DeviceArray<T>,
 ) -> Result<()> {
     let (mut out, x) = (one_element(out)?, x.reshape([x.len()])?);
     if !x.is_empty() {
-        let passes = Reduction { kernel: T::kernel(queue, operation, nan)?, operation, x: &x };
+        let of_shares = count.map(|_| T::kernel(queue, operation, nan, None)).transpose()?;
+        let kernel = T::kernel(queue, operation, nan, count)?;
+        let passes = Reduction { kernel, of_shares, operation, x: &x };
         return passes::enqueue(queue, &passes, x.len(), &mut out);
     }
     if operation.needs_an_element() {
@@ -257,6 +261,8 @@ fn reduce<T: Reducible, const D: usize>(
 
 struct Reduction<'a, T: Reducible> {
     kernel: T::Kernel,
+    /// Combines the results of the shares of a part, all of which there are.
+    of_shares: Option<T::Kernel>,
     operation: Operation,
     x: &'a DeviceArray<T>,
 }
@@ -275,6 +281,7 @@ impl<T: Reducible> Passes for Reduction<'_, T> {
         partials: &DeviceArray<T>,
         out: &mut DeviceArray<T>,
     ) -> Result<()> {
-        T::launch(queue, &self.kernel, self.operation, shares, partials, out)
+        let kernel = self.of_shares.as_ref().unwrap_or(&self.kernel);
+        T::launch(queue, kernel, self.operation, shares, partials, out)
     }
 }

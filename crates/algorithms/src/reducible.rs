@@ -1,5 +1,6 @@
 //! The types of elements that the verbs combine, each with its kernels.
 
+use crate::counted::SizedKernel;
 use crate::launches;
 use crate::reduce::Nan;
 use crate::shares::Shares;
@@ -77,8 +78,13 @@ pub(crate) mod sealed {
         /// Returns the smallest or the largest element, as `operation` says, on the host.
         fn extreme(x: &[Self], operation: Operation, nan: Nan) -> Option<Self>;
 
-        /// Returns the kernel of an operation.
-        fn kernel(queue: &CommandQueue, operation: Operation, nan: Nan) -> Result<Self::Kernel>;
+        /// Returns the kernel of an operation, on parts if there is a count.
+        fn kernel(
+            queue: &CommandQueue,
+            operation: Operation,
+            nan: Nan,
+            count: Option<&DeviceArray<u32>>,
+        ) -> Result<Self::Kernel>;
 
         /// Enqueues the launch that combines each share of `x` into one element of `out`.
         #[track_caller]
@@ -155,7 +161,7 @@ pub struct ExtremeArgs<'a> {
 macro_rules! integers {
     ($($host:ident),*) => {$(
         impl sealed::Combine for $host {
-            type Kernel = Kernel<ReduceArgs<'static, Self>>;
+            type Kernel = SizedKernel<ReduceArgs<'static, Self>>;
 
             fn to_word(self) -> u32 {
                 self as u32
@@ -191,8 +197,13 @@ macro_rules! integers {
                 x.iter().copied().reduce(|a, b| Self::combined(operation, a, b))
             }
 
-            fn kernel(queue: &CommandQueue, operation: Operation, _: Nan) -> Result<Self::Kernel> {
-                queue.kernel_with::<ReduceArgs<Self>>(&tuned(queue, &[("OPERATION", operation.number())]))
+            fn kernel(
+                queue: &CommandQueue,
+                operation: Operation,
+                _: Nan,
+                count: Option<&DeviceArray<u32>>,
+            ) -> Result<Self::Kernel> {
+                SizedKernel::compiled(queue, &tuned(queue, &[("OPERATION", operation.number())]), count)
             }
 
             #[track_caller]
@@ -205,7 +216,7 @@ macro_rules! integers {
                 out: &mut DeviceArray<Self>,
             ) -> Result<()> {
                 let (n, share, identity) = (shares.elements as u32, shares.share as u32, Self::identity(operation));
-                launches::launch(queue, kernel, shares.count, ReduceArgs { n, share, identity, divisor: Self::ONE, x, out })
+                kernel.launch(queue, shares.count, ReduceArgs { n, share, identity, divisor: Self::ONE, x, out })
             }
         }
     )*};
@@ -215,8 +226,8 @@ integers!(i32, u32);
 
 /// Is the kernel of an operation on floats.
 pub enum FloatKernel {
-    Combine(Kernel<ReduceArgs<'static, f32>>),
-    Extreme(Kernel<ExtremeArgs<'static>>),
+    Combine(SizedKernel<ReduceArgs<'static, f32>>),
+    Extreme(SizedKernel<ExtremeArgs<'static>>),
 }
 
 impl sealed::Combine for f32 {
@@ -262,19 +273,22 @@ impl sealed::Combine for f32 {
         extreme.or_else(|| (!x.is_empty()).then_some(Self::NAN))
     }
 
-    fn kernel(queue: &CommandQueue, operation: Operation, nan: Nan) -> Result<Self::Kernel> {
+    fn kernel(
+        queue: &CommandQueue,
+        operation: Operation,
+        nan: Nan,
+        count: Option<&DeviceArray<u32>>,
+    ) -> Result<Self::Kernel> {
         if !operation.needs_an_element() {
-            let overrides = [("OPERATION", operation.number())];
-            return queue
-                .kernel_with::<ReduceArgs<Self>>(&tuned(queue, &overrides))
-                .map(FloatKernel::Combine);
+            let overrides = tuned(queue, &[("OPERATION", operation.number())]);
+            return SizedKernel::compiled(queue, &overrides, count).map(FloatKernel::Combine);
         }
         let number = |is: bool| f64::from(u8::from(is));
         let overrides = [
             ("LARGEST", number(operation == Operation::Largest)),
             ("KEEP_NAN", number(nan == Nan::Propagate)),
         ];
-        queue.kernel_with::<ExtremeArgs>(&tuned(queue, &overrides)).map(FloatKernel::Extreme)
+        SizedKernel::compiled(queue, &tuned(queue, &overrides), count).map(FloatKernel::Extreme)
     }
 
     #[track_caller]
@@ -290,16 +304,11 @@ impl sealed::Combine for f32 {
         match kernel {
             FloatKernel::Combine(kernel) => {
                 let identity = Self::identity(operation);
-                launches::launch(
-                    queue,
-                    kernel,
-                    groups,
-                    ReduceArgs { n, share, identity, divisor: Self::ONE, x, out },
-                )
+                kernel.launch(queue, groups, ReduceArgs { n, share, identity, divisor: Self::ONE, x, out })
             }
             FloatKernel::Extreme(kernel) => {
                 let (x, out) = (&x.cast_bits(), &mut out.cast_bits());
-                launches::launch(queue, kernel, groups, ExtremeArgs { n, share, x, out })
+                kernel.launch(queue, groups, ExtremeArgs { n, share, x, out })
             }
         }
     }

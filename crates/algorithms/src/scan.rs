@@ -1,5 +1,6 @@
 //! Scans: each element combined with all elements before it.
 
+use crate::counted::COUNT;
 use crate::elementwise::{bits, flat, same_shape};
 use crate::launches::launch_dyn;
 use crate::operator::Operator;
@@ -9,7 +10,7 @@ use crate::reducible::{Operation, Reducible};
 use crate::refusals::{Named, check};
 use crate::shares::Shares;
 use crate::tuning::tuned;
-use crate::typed_kernel::{compiled, value};
+use crate::typed_kernel::{compiled, count_argument, sized, value};
 use fencepost_core::{CommandQueue, DeviceArray, DynKernel, Element, IntoArg, Result};
 
 /// Describes a scan: the operation, the value before the first element, and whether an element is part of its own result.
@@ -159,7 +160,7 @@ impl PrefixScan for CommandQueue {
         scan: Scan<T>,
     ) -> Result<()> {
         same_shape(x, out)?;
-        enqueue(self, &flat(x)?, Some(flat(out)?), None, scan)
+        enqueue(self, &flat(x)?, None, Some(flat(out)?), None, scan)
     }
 
     #[track_caller]
@@ -171,7 +172,7 @@ impl PrefixScan for CommandQueue {
         scan: Scan<T>,
     ) -> Result<()> {
         same_shape(x, out)?;
-        enqueue(self, &flat(x)?, Some(flat(out)?), Some(one_element(total)?), scan)
+        enqueue(self, &flat(x)?, None, Some(flat(out)?), Some(one_element(total)?), scan)
     }
 
     #[track_caller]
@@ -180,15 +181,16 @@ impl PrefixScan for CommandQueue {
         x: &mut DeviceArray<T, D>,
         scan: Scan<T>,
     ) -> Result<()> {
-        enqueue(self, &flat(x)?, None, None, scan)
+        enqueue(self, &flat(x)?, None, None, None, scan)
     }
 }
 
-/// Enqueues a scan to `out`, or of `x` to itself.
+/// Enqueues a scan of an array, or of a part with a count, to `out`, or of `x` to itself.
 #[track_caller]
-fn enqueue<T: Reducible>(
+pub(crate) fn enqueue<T: Reducible>(
     queue: &CommandQueue,
     x: &DeviceArray<T>,
+    count: Option<&DeviceArray<u32>>,
     out: Option<DeviceArray<T>>,
     total: Option<DeviceArray<T>>,
     scan: Scan<T>,
@@ -201,19 +203,22 @@ fn enqueue<T: Reducible>(
     let inputs = out.as_ref().map(|_| bits(x)).transpose()?;
     let (verb, written) = match (&inputs, &totals) {
         (None, _) => ("scan_in_place", "x"),
+        (_, None) if count.is_some() => ("scan_part", "out"),
         (_, None) => ("scan", "out"),
         (_, Some(_)) => ("scan_with_total", "out"),
     };
-    let reads: Vec<Named<'_>> = inputs.iter().map(|x| ("x", x)).collect();
+    let reads = inputs.iter().map(|x| ("x", x)).chain(count.map(|count| (COUNT, count)));
+    let reads: Vec<Named<'_>> = reads.collect();
     let writes = [(written, &results)].into_iter().chain(totals.iter().map(|total| ("total", total)));
     check(queue, verb, &reads, &writes.collect::<Vec<_>>())?;
+    let count = count.map(DeviceArray::handle);
     if let Some(operator) = Operator::of_keys(scan.operation, scan.initial()) {
-        let arrays = Arrays { x: x.cast_bits(), out: out.map(|out| out.cast_bits()) };
+        let arrays = Arrays { x: x.cast_bits(), out: out.map(|out| out.cast_bits()), count };
         let total = total.map(|total| total.cast_bits());
         return scan_shares(queue, x, arrays, total, scan, operator, |partials| partials.cast_bits());
     }
     let operator = Operator::of_elements(scan.operation, scan.initial());
-    let arrays = Arrays { x: x.handle(), out };
+    let arrays = Arrays { x: x.handle(), out, count };
     scan_shares(queue, x, arrays, total, scan, operator, |partials| partials.handle())
 }
 
@@ -222,6 +227,8 @@ struct Arrays<U: Element> {
     x: DeviceArray<U>,
     /// Is `None` if the results replace the elements.
     out: Option<DeviceArray<U>>,
+    /// Has the number of elements of a part.
+    count: Option<DeviceArray<u32>>,
 }
 
 /// Enqueues the launches of a scan of at least one element: one, or three with the combined shares between them.
@@ -236,15 +243,15 @@ fn scan_shares<T: Reducible, U: Reducible>(
     of_kernel: impl Fn(&DeviceArray<T>) -> DeviceArray<U>,
 ) -> Result<()> {
     let shares = Shares::of(elements.len());
-    let kernel = |in_place: bool, exclusive: bool, carried: bool| {
+    let kernel = |in_place: bool, exclusive: bool, carried: bool, count: Option<&DeviceArray<u32>>| {
         let stem = if in_place { "scan_in_place" } else { "scan" };
         let [operation, keys] = operator.overrides();
         let [exclusive, carried] = [exclusive, carried].map(f64::from);
         let overrides = [operation, keys, ("EXCLUSIVE", exclusive), ("CARRIED", carried)];
-        compiled::<U>(queue, stem, &tuned(queue, &overrides))
+        sized::<U>(queue, stem, &tuned(queue, &overrides), count)
     };
     let in_place = arrays.out.is_none();
-    let tiles = kernel(in_place, scan.exclusive, shares.count > 1)?;
+    let tiles = kernel(in_place, scan.exclusive, shares.count > 1, arrays.count.as_ref())?;
     let mut total = match total {
         Some(total) => total,
         None => queue.empty([1])?,
@@ -253,11 +260,14 @@ fn scan_shares<T: Reducible, U: Reducible>(
     if shares.count == 1 {
         return launch(queue, &tiles, shares, &mut arrays, &carries, &mut total, operator);
     }
-    let (reduce, spine) = (T::kernel(queue, scan.operation, Nan::Propagate)?, kernel(false, true, false)?);
+    let (reduce, spine) = (
+        T::kernel(queue, scan.operation, Nan::Propagate, arrays.count.as_ref())?,
+        kernel(false, true, false, None)?,
+    );
     let (mut partials, unused, mut all) =
         (queue.empty([shares.count])?, queue.empty([1])?, queue.empty([1])?);
     T::launch(queue, &reduce, scan.operation, shares, elements, &mut partials)?;
-    let mut sums = Arrays { x: of_kernel(&partials), out: Some(carries.handle()) };
+    let mut sums = Arrays { x: of_kernel(&partials), out: Some(carries.handle()), count: None };
     launch(
         queue,
         &spine,
@@ -290,6 +300,7 @@ fn launch<U: Reducible>(
         (Some("carries".into()), carries.into_arg()),
         (Some("total".into()), total.into_arg()),
     ];
+    args.extend(count_argument(arrays.count.as_ref()));
     match &mut arrays.out {
         Some(out) => {
             args.push((Some("x".into()), (&arrays.x).into_arg()));
@@ -319,7 +330,7 @@ impl CountSums {
 
     #[track_caller]
     pub(crate) fn launch(&mut self, queue: &CommandQueue, counts: &DeviceArray<u32>) -> Result<()> {
-        let mut arrays = Arrays { x: counts.handle(), out: None };
+        let mut arrays = Arrays { x: counts.handle(), out: None, count: None };
         let (shares, sum) = (Shares::one(counts.len()), Operator::of_elements(Operation::Sum, 0));
         launch(queue, &self.kernel, shares, &mut arrays, &self.carries, &mut self.total, sum)
     }

@@ -1,14 +1,14 @@
 //! Verbs that keep some elements of an array, in their order.
 
+use crate::counted::SizedKernel;
 use crate::elementwise::{bits, flat, same_shape};
-use crate::launches::launch;
 use crate::passes::one_element;
 use crate::reducible::Reducible;
 use crate::shares::Shares;
 use crate::stages::{self, Stage, Stages};
 use crate::tuning::tuned;
 use crate::typed_kernel::nonzero_bits;
-use fencepost_core::{CommandQueue, DeviceArray, Element, Kernel, Kind, Result};
+use fencepost_core::{CommandQueue, DeviceArray, Element, Kind, Result};
 use fencepost_derive::KernelArgs;
 
 /// Keeps some elements of an array.
@@ -147,7 +147,8 @@ impl Select for CommandQueue {
         count: &mut DeviceArray<u32>,
     ) -> Result<()> {
         same_shape(x, mask)?;
-        compact(self, Kept::Masked, bits(x)?, flat(mask)?, result(x, out)?, count)
+        let compact = Compact::new(Kept::Masked, bits(x)?, flat(mask)?, result(x, out)?);
+        compact.enqueue(self, count)
     }
 
     #[track_caller]
@@ -159,7 +160,8 @@ impl Select for CommandQueue {
         count: &mut DeviceArray<u32>,
     ) -> Result<()> {
         same_shape(x, mask)?;
-        compact(self, Kept::MaskedFirst, bits(x)?, flat(mask)?, result(x, out)?, count)
+        let compact = Compact::new(Kept::MaskedFirst, bits(x)?, flat(mask)?, result(x, out)?);
+        compact.enqueue(self, count)
     }
 
     #[track_caller]
@@ -170,7 +172,7 @@ impl Select for CommandQueue {
         count: &mut DeviceArray<u32>,
     ) -> Result<()> {
         let (kept, mask) = (Kept::Nonzero { bits: nonzero_bits::<T>() }, bits(x)?);
-        compact(self, kept, mask.handle(), mask, result(x, out)?, count)
+        Compact::new(kept, mask.handle(), mask, result(x, out)?).enqueue(self, count)
     }
 
     #[track_caller]
@@ -181,7 +183,7 @@ impl Select for CommandQueue {
         count: &mut DeviceArray<u32>,
     ) -> Result<()> {
         let elements = bits(x)?;
-        compact(self, Kept::Heads, elements.handle(), elements, result(x, out)?, count)
+        Compact::new(Kept::Heads, elements.handle(), elements, result(x, out)?).enqueue(self, count)
     }
 }
 
@@ -200,7 +202,7 @@ pub(crate) fn result<T: Element, U: Reducible, const D: usize>(
 
 /// Names the elements that a verb keeps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kept {
+pub(crate) enum Kept {
     /// Keeps the elements whose mask is not zero.
     Masked,
     /// Keeps the elements whose mask is not zero, and the others behind them.
@@ -211,34 +213,45 @@ enum Kept {
     Heads,
 }
 
-/// Enqueues the launches of a verb.
-#[track_caller]
-fn compact(
-    queue: &CommandQueue,
+/// Is a verb with its arrays.
+pub(crate) struct Compact {
     kept: Kept,
     x: DeviceArray<u32>,
     mask: DeviceArray<u32>,
     out: DeviceArray<u32>,
-    count: &DeviceArray<u32>,
-) -> Result<()> {
-    let mut count = one_element(count)?;
-    if x.is_empty() {
-        return queue.fill(&mut count, 0);
-    }
-    let elements = x.len();
-    stages::enqueue(queue, &Compact { kept, x, mask, out }, elements, &mut count)
+    /// Has the number of elements of a part.
+    elements: Option<DeviceArray<u32>>,
 }
 
-struct Compact {
-    kept: Kept,
-    x: DeviceArray<u32>,
-    mask: DeviceArray<u32>,
-    out: DeviceArray<u32>,
+impl Compact {
+    pub(crate) fn new(
+        kept: Kept,
+        x: DeviceArray<u32>,
+        mask: DeviceArray<u32>,
+        out: DeviceArray<u32>,
+    ) -> Self {
+        Self { kept, x, mask, out, elements: None }
+    }
+
+    /// Reads the first elements alone, whose number `elements` has.
+    pub(crate) fn of_part(self, elements: DeviceArray<u32>) -> Self {
+        Self { elements: Some(elements), ..self }
+    }
+
+    /// Enqueues the launches.
+    #[track_caller]
+    pub(crate) fn enqueue(&self, queue: &CommandQueue, count: &DeviceArray<u32>) -> Result<()> {
+        let mut count = one_element(count)?;
+        if self.x.is_empty() {
+            return queue.fill(&mut count, 0);
+        }
+        stages::enqueue(queue, self, self.x.len(), &mut count)
+    }
 }
 
 #[derive(KernelArgs)]
 #[kernel(source = "compact.wgsl", crate = fencepost_kernels)]
-struct CompactArgs<'a> {
+pub(crate) struct CompactArgs<'a> {
     n: u32,
     share: u32,
     x: &'a DeviceArray<u32>,
@@ -250,7 +263,7 @@ struct CompactArgs<'a> {
 
 impl Stages for Compact {
     const WORDS: usize = 1;
-    type Kernel = Kernel<CompactArgs<'static>>;
+    type Kernel = SizedKernel<CompactArgs<'static>>;
 
     fn kernel(&self, queue: &CommandQueue, stage: Stage) -> Result<Self::Kernel> {
         let number = |is: bool| f64::from(u8::from(is));
@@ -258,16 +271,14 @@ impl Stages for Compact {
             Kept::Nonzero { bits } => (bits, true),
             Kept::Masked | Kept::MaskedFirst | Kept::Heads => (u32::MAX, false),
         };
-        queue.kernel_with::<CompactArgs>(&tuned(
-            queue,
-            &[
-                ("STAGE", stage.number()),
-                ("HEADS", number(self.kept == Kept::Heads)),
-                ("BITS", f64::from(bits)),
-                ("PLACES", number(places)),
-                ("OTHERS", number(self.kept == Kept::MaskedFirst)),
-            ],
-        ))
+        let overrides = [
+            ("STAGE", stage.number()),
+            ("HEADS", number(self.kept == Kept::Heads)),
+            ("BITS", f64::from(bits)),
+            ("PLACES", number(places)),
+            ("OTHERS", number(self.kept == Kept::MaskedFirst)),
+        ];
+        SizedKernel::compiled(queue, &tuned(queue, &overrides), self.elements.as_ref())
     }
 
     #[track_caller]
@@ -283,6 +294,6 @@ impl Stages for Compact {
         // A stage without partial results does not read the array that stands for them.
         let (x, partials, mut out) = (&self.x, partials.unwrap_or(mask), self.out.handle());
         let args = CompactArgs { n, share, x, mask, partials, out: &mut out, counts: result };
-        launch(queue, kernel, shares.count, args)
+        kernel.launch(queue, shares.count, args)
     }
 }

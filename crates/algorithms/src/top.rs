@@ -129,7 +129,7 @@ fn ranked<T: Reducible>(queue: &CommandQueue, x: &DeviceArray<T>, k: usize, larg
     let taken = search.taken(&x, &values, &places);
     let launches = Launches::prepared(queue, &taken, n, &mut last)?;
     let unsorted = Arrays { keys: Some(values), values: Some(places) };
-    let sorted = Prepared::of(queue, &order, k, Some(unsorted), largest)?;
+    let sorted = Prepared::of(queue, &order, k, None, Some(unsorted), largest)?;
     search.enqueue(queue, &x, k - 1, &mut found)?;
     launches.enqueue(queue, &taken, &mut last)?;
     sorted.enqueue(queue)

@@ -1,7 +1,9 @@
 //! Built-in shaders for one element type, and the arguments of their launches.
 
+use crate::counted;
 use fencepost_core::{
-    CommandQueue, DynArg, DynKernel, Element, NamedArg, Result, Scalar, ShaderSource, Value,
+    CommandQueue, DeviceArray, DynArg, DynKernel, Element, IntoArg, NamedArg, Result, Scalar, ShaderSource,
+    Value,
 };
 
 /// Compiles the built-in shader `stem`.wgsl with its `alias T` set to a type.
@@ -10,8 +12,23 @@ pub(crate) fn compiled<T: Element>(
     stem: &str,
     overrides: &[(&str, f64)],
 ) -> Result<DynKernel> {
+    sized::<T>(queue, stem, overrides, None)
+}
+
+/// Compiles a shader as [`compiled`] does, for parts if there is a count.
+pub(crate) fn sized<T: Element>(
+    queue: &CommandQueue,
+    stem: &str,
+    overrides: &[(&str, f64)],
+    count: Option<&DeviceArray<u32>>,
+) -> Result<DynKernel> {
     let source = ShaderSource::builtin(&format!("{stem}.wgsl"))?.with_type("T", T::DTYPE)?;
-    queue.kernel_from_source(&source, stem, overrides)
+    counted::compiled(queue, &source, stem, overrides, count)
+}
+
+/// Returns the argument with the number of elements of a part.
+pub(crate) fn count_argument(count: Option<&DeviceArray<u32>>) -> Option<NamedArg<'_>> {
+    count.map(|count| (Some(counted::COUNT.into()), count.into_arg()))
 }
 
 /// Returns the argument for a parameter.

@@ -35,7 +35,9 @@ fn key(bits: u32) -> u32 {
     return bits ^ select(SIGN, LAST, (bits & SIGN) != 0u);
 }
 
+// A share without an element has the neutral key if each NaN is kept: its result is the number that changes no result.
 fn bits_of(key: u32) -> u32 {
+    if KEEP_NAN == 1u && key == neutral() { return INFINITY | select(0u, SIGN, LARGEST == 1u); }
     if key == FIRST || key == LAST { return NAN; }
     return key ^ select(LAST, SIGN, (key & SIGN) != 0u);
 }

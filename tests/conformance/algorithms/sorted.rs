@@ -35,7 +35,7 @@ fn words(len: usize, rng: &mut fastrand::Rng) -> Vec<u32> {
 
 #[track_caller]
 fn search<T: Reducible>(queue: &CommandQueue, list: &[T], queries: &[T]) {
-    let list = host::sort(list, Sort::ascending());
+    let list = host::sort(list, Sort::ascending()).unwrap();
     let (x, of) = (queue.array(&list).unwrap(), queue.array(queries).unwrap());
     for side in [Side::Left, Side::Right] {
         let mut places = queue.full([queries.len()], 7).unwrap();
@@ -67,7 +67,7 @@ fn searches(s: &Subject) {
 
 #[track_caller]
 fn merge<T: Reducible>(queue: &CommandQueue, first: &[T], second: &[T]) {
-    let [first, second] = [first, second].map(|list| host::sort(list, Sort::ascending()));
+    let [first, second] = [first, second].map(|list| host::sort(list, Sort::ascending()).unwrap());
     let mut out = queue.empty([first.len() + second.len()]).unwrap();
     queue.merge(&queue.array(&first).unwrap(), &queue.array(&second).unwrap(), &mut out).unwrap();
     let found = queue.read(&out.cast_bits::<u32>()).wait().unwrap();

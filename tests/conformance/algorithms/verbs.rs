@@ -31,6 +31,8 @@ pub(super) struct Arrays {
     few: DeviceArray<u32>,
     few_others: DeviceArray<u32>,
     one: DeviceArray<u32>,
+    /// Has the number of elements of a part.
+    count: DeviceArray<u32>,
 }
 
 /// Counts the segments of an array, and the elements of the arrays with few.
@@ -41,8 +43,8 @@ impl Arrays {
         let array = |len: usize| ctx.zeros::<u32, 1>([len]).unwrap();
         let (x, y, sorted, out, other) = (array(n), array(n), array(n), array(n), array(n));
         let (offsets, both, numbers) = (array(FEW + 1), array(2 * n), ctx.zeros([n]).unwrap());
-        let (few, few_others, one) = (array(FEW), array(FEW), array(1));
-        Self { x, y, numbers, sorted, offsets, out, other, both, few, few_others, one }
+        let (few, few_others, one, count) = (array(FEW), array(FEW), array(1), array(1));
+        Self { x, y, numbers, sorted, offsets, out, other, both, few, few_others, one, count }
     }
 
     /// Uploads the inputs of a round. Each result begins with 9 in each element.
@@ -60,6 +62,7 @@ impl Arrays {
         }
         queue.upload(&numbers, &mut self.numbers).unwrap();
         queue.upload(&offsets, &mut self.offsets).unwrap();
+        queue.upload(&[n * (round + 1) / 7], &mut self.count).unwrap();
         for result in self.results() {
             queue.fill(&mut result.handle(), 9).unwrap();
         }
@@ -177,6 +180,25 @@ pub(super) fn table() -> Vec<Verb> {
         }),
         verb("fill_random", |q, a| {
             q.fill_random(&mut a.floats(), Philox::seed(4), Normal { mean: 1.0, deviation: 2.0 })
+        }),
+        verb("sum_part", |q, a| q.sum_part(Part::new(&a.x, &a.count), &mut a.one)),
+        verb("prod_part", |q, a| q.prod_part(Part::new(&a.y, &a.count), &mut a.one)),
+        verb("min_part", |q, a| q.min_part(Part::new(&a.numbers, &a.count), &mut a.float())),
+        verb("max_part", |q, a| q.max_part(Part::new(&a.y, &a.count), &mut a.one)),
+        verb("count_nonzero_part", |q, a| q.count_nonzero_part(Part::new(&a.x, &a.count), &mut a.one)),
+        verb("any_part", |q, a| q.any_part(Part::new(&a.x, &a.count), &mut a.one)),
+        verb("all_part", |q, a| q.all_part(Part::new(&a.x, &a.count), &mut a.one)),
+        verb("scan_part", |q, a| {
+            q.scan_part(Part::new(&a.y, &a.count), &mut a.out, Scan::inclusive(Operation::Sum))
+        }),
+        verb("sort_part", |q, a| {
+            q.sort_part(Part::new(&a.y, &a.count), &mut a.out, Sort::ascending().bits(8..20))
+        }),
+        verb("map_part", |q, a| q.map_part(Part::new(&a.y, &a.count), "x ^ i", &mut a.out)),
+        verb("select_part", |q, a| q.select_part(Part::new(&a.y, &a.count), &a.x, &mut a.out, &mut a.one)),
+        verb("unique_part", |q, a| q.unique_part(Part::new(&a.sorted, &a.count), &mut a.out, &mut a.one)),
+        verb("run_lengths_part", |q, a| {
+            q.run_lengths_part(Part::new(&a.x, &a.count), &mut a.out, &mut a.other, &mut a.one)
         }),
         verb("random_permutation", |q, a| q.random_permutation(&mut a.out, Philox::seed(5))),
         returns("sum_of", |q, a| q.sum_of(&a.x).wait().map(drop)),

@@ -45,5 +45,6 @@ fn scan_share(g: u32, lane: u32, before: S) {
     let end = min(params.n, first + params.share);
     var running = before;
     for (var tile = first; tile < end; tile += WORKGROUP * PER) { running = scan_tile(tile, end, lane, running); }
-    if lane == 0u && end == params.n { keep(running); }
+    // The share with the last element keeps the state, and the first one if there is no element.
+    if lane == 0u && end == params.n && (first < end || g == 0u) { keep(running); }
 }

@@ -1,0 +1,51 @@
+//! The first elements of an array, whose number is on the device.
+
+use fencepost_core::{DeviceArray, Element, Kind, Result};
+
+/// The first elements of an array. Their number is the element of another array, which an earlier verb wrote.
+///
+/// A number above the length of the array stands for the length. The number is read on the device, when a verb runs: no result
+/// goes to the host before. The [verbs](crate::PartVerbs) launch workgroups for the whole array, and those behind the last
+/// element end at once.
+///
+/// # Example
+/// ```
+/// use fencepost::algorithms::{Part, PartVerbs, Select};
+/// # let (ctx, queue) = fencepost::doctest();
+/// let x = ctx.array(&[3_u32, 7, 1, 5])?;
+/// let (mut large, mut count, mut total) = (ctx.zeros([4])?, ctx.zeros([1])?, ctx.zeros([1])?);
+/// queue.select(&x, &ctx.array(&[0, 1, 0, 1])?, &mut large, &mut count)?;
+/// queue.sum_part(Part::new(&large, &count), &mut total)?;
+/// assert_eq!(queue.read(&total).wait()?, [12]);
+/// # Ok::<(), fencepost::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Part<'a, T: Element> {
+    pub(crate) array: &'a DeviceArray<T>,
+    count: &'a DeviceArray<u32>,
+}
+
+impl<'a, T: Element> Part<'a, T> {
+    /// Takes the array, and the array of one element that has the number.
+    pub fn new(array: &'a DeviceArray<T>, count: &'a DeviceArray<u32>) -> Self {
+        Self { array, count }
+    }
+
+    /// Returns the array with the number, or an error if it has not one element.
+    pub(crate) fn count(&self) -> Result<DeviceArray<u32>> {
+        if self.count.len() == 1 {
+            return self.count.reshape([1]);
+        }
+        let (object, found) = (format!("array `{}`", self.count.label()), self.count.shape().into());
+        let remedy = "the number of elements of a part is one element";
+        Err(Kind::Shape { object, found, expected: vec![1], remedy }.into())
+    }
+}
+
+impl<T: Element> Clone for Part<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: Element> Copy for Part<'_, T> {}

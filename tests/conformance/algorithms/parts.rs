@@ -1,0 +1,319 @@
+//! A01, A17: verbs on parts of arrays, whose number of elements is on the device.
+
+use crate::common::full::full;
+use crate::common::{Case, Subject, case, dump};
+use fencepost::algorithms::prelude::*;
+use fencepost::algorithms::{Nan, Reducible, host};
+use fencepost::prelude::*;
+use fencepost::{AdapterChoice, CheckOptions, Kind, Result};
+use std::fmt::Debug;
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("a01_a_refused_verb_on_a_part_enqueues_nothing", refused),
+        case("a17_verbs_on_parts_of_integers_equal_those_of_the_host_on_the_first_elements", integers),
+        case("a17_verbs_on_parts_of_floats_equal_those_of_the_host_on_the_first_elements", floats),
+        case("a17_a_nan_behind_the_part_changes_no_result", nans),
+        case("a17_each_replay_reads_the_count_of_its_own_time", in_a_graph),
+        case("a17_a_part_reads_the_count_that_an_earlier_verb_wrote", chained),
+        case("a17_a_check_finds_nothing_in_the_kernels_of_parts", checked)
+            .native_only("the case opens its own context on the CPU"),
+    ]
+}
+
+/// Stands in the arrays of results before a verb.
+const BEFORE: u32 = 0x5A5A_5A5A;
+
+/// Holds the results of all verbs as words.
+#[derive(PartialEq, Debug)]
+struct Results {
+    /// Holds the sum, the product, the smallest and the largest element.
+    reduced: [u32; 4],
+    /// Holds the number of elements that are not zero, and whether any or all are not.
+    nonzero: [u32; 3],
+    /// Holds an inclusive and an exclusive scan, the sorted elements and the mapped ones.
+    lists: [Vec<u32>; 4],
+    selected: (Vec<u32>, u32),
+    unique: (Vec<u32>, u32),
+    /// Holds the runs with their lengths.
+    runs: (Vec<u32>, Vec<u32>, u32),
+}
+
+/// Is an expression that both the device and the host compute exactly.
+const EXPRESSION: &str = "select(x, -x, i % 2u == 1u)";
+
+/// Holds the arrays of the results.
+struct Outputs<T: Reducible> {
+    reduced: [DeviceArray<T>; 4],
+    nonzero: [DeviceArray<u32>; 3],
+    lists: [DeviceArray<T>; 4],
+    kept: [DeviceArray<T>; 3],
+    lengths: DeviceArray<u32>,
+    counts: [DeviceArray<u32>; 3],
+}
+
+impl<T: Reducible> Outputs<T> {
+    fn new(queue: &CommandQueue, len: usize) -> Self {
+        let list = || queue.array(bytemuck::cast_slice::<u32, T>(&vec![BEFORE; len])).unwrap();
+        let one = || queue.array(bytemuck::cast_slice::<u32, T>(&[BEFORE])).unwrap();
+        let word = || queue.full([1], BEFORE).unwrap();
+        Self {
+            reduced: [(); 4].map(|()| one()),
+            nonzero: [(); 3].map(|()| word()),
+            lists: [(); 4].map(|()| list()),
+            kept: [(); 3].map(|()| list()),
+            lengths: queue.full([len], BEFORE).unwrap(),
+            counts: [(); 3].map(|()| word()),
+        }
+    }
+
+    /// Enqueues each verb.
+    fn enqueue(
+        &mut self,
+        queue: &CommandQueue,
+        x: Part<'_, T>,
+        mask: &DeviceArray<u32>,
+        map: &str,
+    ) -> Result<()> {
+        let [sum, product, least, most] = &mut self.reduced;
+        queue.sum_part(x, sum)?;
+        queue.prod_part(x, product)?;
+        queue.min_part(x, least)?;
+        queue.max_part(x, most)?;
+        let [count, any, all] = &mut self.nonzero;
+        queue.count_nonzero_part(x, count)?;
+        queue.any_part(x, any)?;
+        queue.all_part(x, all)?;
+        let [inclusive, exclusive, sorted, mapped] = &mut self.lists;
+        queue.scan_part(x, inclusive, Scan::inclusive(Operation::Sum))?;
+        queue.scan_part(x, exclusive, Scan::exclusive(Operation::Smallest))?;
+        queue.sort_part(x, sorted, Sort::descending())?;
+        queue.map_part(x, map, mapped)?;
+        let ([selected, unique, runs], [masked, heads, lengths]) = (&mut self.kept, &mut self.counts);
+        queue.select_part(x, mask, selected, masked)?;
+        queue.unique_part(x, unique, heads)?;
+        queue.run_lengths_part(x, runs, &mut self.lengths, lengths)
+    }
+
+    fn read(&self, queue: &CommandQueue) -> Results {
+        let words = |list: &DeviceArray<T>| queue.read(&list.cast_bits::<u32>()).wait().unwrap();
+        let list = |list: &DeviceArray<u32>| queue.read(list).wait().unwrap();
+        let [selected, unique, runs] = &self.kept;
+        let [masked, heads, lengths] = &self.counts;
+        Results {
+            reduced: [0, 1, 2, 3].map(|at| words(&self.reduced[at])[0]),
+            nonzero: [0, 1, 2].map(|at| list(&self.nonzero[at])[0]),
+            lists: [0, 1, 2, 3].map(|at| words(&self.lists[at])),
+            selected: (words(selected), list(masked)[0]),
+            unique: (words(unique), list(heads)[0]),
+            runs: (words(runs), list(&self.lengths), list(lengths)[0]),
+        }
+    }
+}
+
+/// Returns the results of the host. The elements behind the results are those from before.
+fn expected<T: Reducible>(whole: &[T], count: usize, mask: &[u32], map: impl Fn(T, usize) -> T) -> Results {
+    let list = &whole[..count.min(whole.len())];
+    let word = |element: T| bytemuck::cast::<T, u32>(element);
+    let padded = |list: &[T]| {
+        let words = list.iter().map(|&element| word(element));
+        words.chain(std::iter::repeat(BEFORE)).take(whole.len()).collect::<Vec<u32>>()
+    };
+    let scan = |scan| padded(&host::scan(list, scan));
+    let least = host::scan(&[T::ONE], Scan::exclusive(Operation::Smallest))[0];
+    let most = host::scan(&[T::ONE], Scan::exclusive(Operation::Largest))[0];
+    let (selected, unique) = (host::select(list, mask), host::unique(list));
+    let (runs, lengths) = host::run_lengths(list);
+    let mut all_lengths: Vec<u32> = lengths.iter().map(|&length| length as u32).collect();
+    all_lengths.resize(whole.len(), BEFORE);
+    let mapped: Vec<T> = list.iter().enumerate().map(|(i, &x)| map(x, i)).collect();
+    Results {
+        reduced: [
+            word(host::sum(list)),
+            word(host::prod(list)),
+            word(host::min(list, Nan::Propagate).unwrap_or(least)),
+            word(host::max(list, Nan::Propagate).unwrap_or(most)),
+        ],
+        nonzero: [host::count_nonzero(list) as u32, u32::from(host::any(list)), u32::from(host::all(list))],
+        lists: [
+            scan(Scan::inclusive(Operation::Sum)),
+            scan(Scan::exclusive(Operation::Smallest)),
+            padded(&host::sort(list, Sort::descending()).unwrap()),
+            padded(&mapped),
+        ],
+        selected: (padded(&selected), selected.len() as u32),
+        unique: (padded(&unique), unique.len() as u32),
+        runs: (padded(&runs), all_lengths, runs.len() as u32),
+    }
+}
+
+/// Lists counts from none to more than there are elements, around the borders of workgroups and shares.
+fn counts(len: usize) -> Vec<usize> {
+    let mut counts = if full() {
+        vec![0, 1, 255, 4095, 4096, 4097, 8192, len / 2, len.saturating_sub(1), len]
+    } else {
+        vec![0, 255, 4096, 4097]
+    };
+    counts.retain(|&count| count <= len);
+    counts.push(if len > 1000 { u32::MAX as usize } else { len + 1 });
+    counts
+}
+
+fn compare<T: Reducible + Debug>(
+    queue: &CommandQueue,
+    list: &[T],
+    text: &str,
+    map: impl Fn(T, usize) -> T + Copy,
+) {
+    let mask: Vec<u32> = (0..list.len() as u32).map(|i| i * i % 3).collect();
+    let (x, mask_array) = (queue.array(list).unwrap(), queue.array(&mask).unwrap());
+    for count in counts(list.len()) {
+        let on_device = queue.array(&[count as u32]).unwrap();
+        let mut outputs = Outputs::new(queue, list.len());
+        outputs.enqueue(queue, Part::new(&x, &on_device), &mask_array, text).unwrap();
+        let found = outputs.read(queue);
+        let expected = expected(list, count, &mask, map);
+        assert!(found == expected, "{count} of {} elements", list.len());
+    }
+}
+
+fn integers(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let mut rng = fastrand::Rng::with_seed(17);
+    for len in if full() { vec![1, 16, 256, 257, 4097, 16_384, 16_385, 34_567] } else { vec![257, 20_481] } {
+        let list: Vec<i32> = (0..len).map(|_| rng.i32(-2..3)).collect();
+        compare(&queue, &list, EXPRESSION, |x, i| if i % 2 == 1 { -x } else { x });
+    }
+    let list: Vec<u32> = (0..if full() { 20_481 } else { 300 }).map(|_| rng.u32(..) | 1).collect();
+    compare(&queue, &list, "x ^ i", |x, i| x ^ i as u32);
+}
+
+fn floats(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let mut rng = fastrand::Rng::with_seed(18);
+    for len in if full() { vec![300, 20_481] } else { vec![300] } {
+        // Each sum is a whole number that is exact in any order, and each product is 1 or -1.
+        let list: Vec<f32> = (0..len).map(|_| if rng.bool() { 1.0 } else { -1.0 }).collect();
+        compare(&queue, &list, EXPRESSION, |x, i| if i % 2 == 1 { -x } else { x });
+    }
+}
+
+fn nans(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    for len in [300_usize, 20_481] {
+        let mut list: Vec<f32> = (0..len).map(|i| i as f32).collect();
+        list[len / 2..].fill(f32::NAN);
+        let x = queue.array(&list).unwrap();
+        for (count, is_nan) in [(len / 2, false), (len / 2 + 1, true), (1, false)] {
+            let on_device = queue.array(&[count as u32]).unwrap();
+            let (mut least, mut most) = (queue.zeros([1]).unwrap(), queue.zeros([1]).unwrap());
+            queue.min_part(Part::new(&x, &on_device), &mut least).unwrap();
+            queue.max_part(Part::new(&x, &on_device), &mut most).unwrap();
+            let found = [&least, &most].map(|one| queue.read(one).wait().unwrap()[0]);
+            match is_nan {
+                true => assert!(found.iter().all(|number| number.is_nan()), "{found:?}"),
+                false => assert_eq!(found, [0.0, count as f32 - 1.0]),
+            }
+        }
+    }
+}
+
+fn in_a_graph(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    for len in [300, 4200] {
+        let mut x = queue.zeros::<u32, 1>([len]).unwrap();
+        let mask: Vec<u32> = (0..len as u32).map(|i| i % 3).collect();
+        let (mask_array, mut count) = (queue.array(&mask).unwrap(), queue.zeros([1]).unwrap());
+        let mut outputs = Outputs::new(&queue, len);
+        let (graph, ()) =
+            queue.capture(|c| outputs.enqueue(c, Part::new(&x, &count), &mask_array, "x + i")).unwrap();
+        // The part becomes longer with each replay: a shorter one would leave results of the replay before.
+        for round in 0..3_u32 {
+            let list: Vec<u32> = (0..len as u32).map(|i| (i ^ round) * 3 % 50).collect();
+            let elements = len as u32 * (round + 1) / 3;
+            queue.upload(&list, &mut x).unwrap();
+            queue.upload(&[elements], &mut count).unwrap();
+            queue.replay(&graph).unwrap();
+            let found = outputs.read(&queue);
+            let expected = expected(&list, elements as usize, &mask, |x, i| x + i as u32);
+            assert_eq!((found.reduced, found.nonzero), (expected.reduced, expected.nonzero));
+            assert!(found.lists == expected.lists, "{elements} of {len} elements");
+            assert_eq!(found.runs.2, expected.runs.2);
+        }
+    }
+}
+
+fn chained(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let len = 20_481;
+    let list: Vec<u32> = (0..len as u32).map(|i| i.wrapping_mul(0x9E37_79B9) >> 20).collect();
+    let mask: Vec<u32> = list.iter().map(|x| x % 2).collect();
+    let (x, mask_array) = (queue.array(&list).unwrap(), queue.array(&mask).unwrap());
+    let array = || queue.zeros::<u32, 1>([len]).unwrap();
+    let (mut odd, mut sorted, mut kept, mut lengths) = (array(), array(), array(), array());
+    let [mut count, mut runs, mut most] = [(); 3].map(|()| queue.zeros::<u32, 1>([1]).unwrap());
+    queue.select(&x, &mask_array, &mut odd, &mut count).unwrap();
+    queue.sort_part(Part::new(&odd, &count), &mut sorted, Sort::ascending()).unwrap();
+    queue.run_lengths_part(Part::new(&sorted, &count), &mut kept, &mut lengths, &mut runs).unwrap();
+    queue.max_part(Part::new(&lengths, &runs), &mut most).unwrap();
+    let sorted = host::sort(&host::select(&list, &mask), Sort::ascending()).unwrap();
+    let expected = host::run_lengths(&sorted).1.into_iter().max().unwrap();
+    assert_eq!(queue.read(&most).wait().unwrap(), [expected as u32]);
+}
+
+fn refused(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let other = s.ctx().queue("other");
+    for len in [100, 20_000] {
+        let x = queue.full([len], 1_u32).unwrap();
+        let (count, two) = (queue.array(&[7_u32]).unwrap(), queue.array(&[7_u32, 8]).unwrap());
+        let foreign = other.array(&[7_u32]).unwrap();
+        let sum = Scan::inclusive(Operation::Sum);
+        let before = dump::enqueued(&ctx, "q");
+        let verbs = |count: &DeviceArray<u32>, one: &mut DeviceArray<u32>, out: &mut DeviceArray<u32>| {
+            let part = Part::new(&x, count);
+            [
+                queue.sum_part(part, one),
+                queue.max_part(part, one),
+                queue.all_part(part, one),
+                queue.scan_part(part, out, sum),
+                queue.sort_part(part, out, Sort::ascending()),
+                queue.map_part(part, "x", out),
+                queue.unique_part(part, out, one),
+            ]
+            .map(Result::unwrap_err)
+        };
+        let mut own = x.handle();
+        for error in verbs(&two, &mut x.slice(0..1).unwrap(), &mut own) {
+            assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+        }
+        for error in verbs(&count, &mut x.slice(0..1).unwrap(), &mut own) {
+            assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
+        }
+        let [mut one, mut out] = [1, len].map(|len| queue.empty::<u32, 1>([len]).unwrap());
+        for error in verbs(&foreign, &mut one, &mut out) {
+            assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+        }
+        let overwritten = queue.sum_part(Part::new(&x, &count), &mut count.handle()).unwrap_err();
+        assert!(matches!(overwritten.kind(), Kind::Aliased { .. }), "{overwritten}");
+        assert_eq!(dump::enqueued(&ctx, "q"), before);
+    }
+}
+
+fn checked(s: &Subject) {
+    let check = Some(CheckOptions::default());
+    let options = ContextOptions { adapter: AdapterChoice::Cpu, check, ..ContextOptions::default() };
+    let ctx = Context::with_options(options).wait().unwrap();
+    s.watch(&ctx);
+    let queue = ctx.queue("q");
+    let list: Vec<u32> = (0..16_400).map(|i| i / 3).collect();
+    let (x, mask) = (queue.array(&list).unwrap(), queue.array(&vec![1_u32; list.len()]).unwrap());
+    for count in [0, 4096, 9000] {
+        let count = queue.array(&[count]).unwrap();
+        Outputs::new(&queue, list.len()).enqueue(&queue, Part::new(&x, &count), &mask, "x + i").unwrap();
+        queue.finish().wait().unwrap();
+        let findings: Vec<String> = ctx.take_findings().iter().map(ToString::to_string).collect();
+        assert!(findings.is_empty(), "{}", findings.join("\n"));
+    }
+}
