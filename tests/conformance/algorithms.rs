@@ -23,6 +23,7 @@ mod mutated_select;
 mod mutated_shares;
 mod mutated_sort;
 mod mutated_sorted;
+mod mutated_weighted;
 mod parts;
 mod random;
 mod rearrange;
@@ -32,8 +33,11 @@ mod search;
 mod segments;
 mod select;
 mod sort;
+mod sort_segments;
 mod sorted;
+mod strided;
 mod verbs;
+mod weighted;
 
 use crate::common::full::full;
 use crate::common::{Case, Subject, dump, host_side};
@@ -57,6 +61,7 @@ pub fn cases() -> Vec<Case> {
         mutated_parts::cases(),
         mutated_sort::cases(),
         mutated_sorted::cases(),
+        mutated_weighted::cases(),
     ];
     let mutated = host_side(mutated.concat());
     let mutated =
@@ -81,7 +86,10 @@ pub fn cases() -> Vec<Case> {
         segments::cases(),
         histogram::cases(),
         sort::cases(),
+        sort_segments::cases(),
         sorted::cases(),
+        strided::cases(),
+        weighted::cases(),
         mutated,
     ]
     .concat()

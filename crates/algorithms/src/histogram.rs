@@ -181,20 +181,13 @@ impl Histogram for CommandQueue {
     ) -> Result<()> {
         let (x, mut counts) = (bits(x)?, bits(counts)?);
         let mut cleared = counts.handle();
-        let edges = bins.checked_edges(counts.len())?;
-        let keys = edges.map(|edges| edge_keys(&edges));
+        let binning = Binning::of(&bins, counts.len())?;
         check(self, "histogram", &[("x", &x)], &[("counts", &counts)])?;
         if x.is_empty() {
             return self.fill(&mut counts, 0);
         }
         let kernel = self.kernel_with::<BinCountsArgs>(&tuned(self, &[]))?;
-        let between = match keys {
-            Some(_) => 1,
-            None if counts.len().is_power_of_two() => 2,
-            None => 0,
-        };
-        // The kernel reads no edges of remainders, so that the elements stand for them.
-        let edges = keys.map_or_else(|| Ok(x.handle()), |keys| self.array(&keys))?;
+        let edges = binning.edges(self, &x)?;
         let shares = Shares::of(x.len());
         let [flip_clear, flip_set] = flips::<T>(false);
         let mut count = |groups: usize| {
@@ -204,8 +197,8 @@ impl Histogram for CommandQueue {
                 bins: counts.len() as u32,
                 flip_clear,
                 flip_set,
-                between,
-                copies: (MOST_PRIVATE / counts.len()).min(MOST_COPIES) as u32,
+                between: binning.between,
+                copies: binning.copies,
                 x: &x,
                 edges: &edges,
                 counts: &mut counts,
@@ -216,6 +209,34 @@ impl Histogram for CommandQueue {
         count(0)?;
         self.fill(&mut cleared, 0)?;
         count(shares.count)
+    }
+}
+
+/// Holds how a kernel finds the bin of an element, as the snippet `bins` takes it.
+pub(crate) struct Binning {
+    pub(crate) between: u32,
+    /// Counts the counters of a bin in the memory of a workgroup, or is 0 for too many bins.
+    pub(crate) copies: u32,
+    /// Holds the keys of the edges, if the bins are no remainders.
+    keys: Option<Vec<u32>>,
+}
+
+impl Binning {
+    /// Returns the binning for a number of bins, or the error of bins that do not fit it.
+    pub(crate) fn of<T: Reducible>(bins: &Bins<'_, T>, count: usize) -> Result<Self> {
+        let keys = bins.checked_edges(count)?.map(|edges| edge_keys(&edges));
+        let between = match keys {
+            Some(_) => 1,
+            None if count.is_power_of_two() => 2,
+            None => 0,
+        };
+        Ok(Self { between, copies: (MOST_PRIVATE / count).min(MOST_COPIES) as u32, keys })
+    }
+
+    /// Uploads the keys of the edges. A kernel reads no edges of remainders, so that the elements stand for them.
+    #[track_caller]
+    pub(crate) fn edges(&self, queue: &CommandQueue, x: &DeviceArray<u32>) -> Result<DeviceArray<u32>> {
+        self.keys.as_ref().map_or_else(|| Ok(x.handle()), |keys| queue.array(keys))
     }
 }
 

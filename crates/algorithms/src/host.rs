@@ -8,8 +8,8 @@ pub use selection::{nonzero, partition, select, unique};
 mod bins;
 mod order;
 
-pub use bins::histogram;
-pub use order::{argsort, kth, merge, searchsorted, sort, sort_pairs, top_k};
+pub use bins::{histogram, histogram_fixed, histogram_weighted};
+pub use order::{argsort, kth, merge, searchsorted, sort, sort_pairs, sort_segments, top_k};
 
 use crate::axis::Axis;
 use crate::distribution::{Distribution, numbers};
@@ -18,6 +18,7 @@ use crate::rearrange::{Integer, Outside};
 use crate::reduce::Nan;
 use crate::reducible::{Operation, Reducible};
 use crate::scan::Scan;
+use crate::strided::{Strides, check_places};
 use fencepost_core::Result;
 
 /// Returns the sum. Integers wrap, and the sum of no elements is 0. The order of the additions differs from that of a
@@ -348,4 +349,39 @@ pub fn random_permutation(n: u32, generator: Philox) -> Vec<u32> {
         order = pairs.into_iter().map(|(_, number)| number).collect();
     }
     order
+}
+
+/// Copies elements as [`copy_strided`](crate::StridedCopy::copy_strided) does. Returns `None`, and copies nothing, if the verb refuses
+/// the places.
+///
+/// # Example
+/// ```
+/// use fencepost::algorithms::{Strides, host};
+/// let mut out = [0; 4];
+/// let (from, to) = (Strides { first: 1, strides: [-1] }, Strides { first: 0, strides: [2] });
+/// assert_eq!(host::copy_strided([2], &[7, 8], from, &mut out, to), Some(()));
+/// assert_eq!(out, [8, 0, 7, 0]);
+/// ```
+pub fn copy_strided<T: Reducible, const R: usize>(
+    shape: [usize; R],
+    x: &[T],
+    from: Strides<R>,
+    out: &mut [T],
+    to: Strides<R>,
+) -> Option<()> {
+    if shape.contains(&0) {
+        return Some(());
+    }
+    check_places(shape, ("x", x.len(), &from), ("out", out.len(), &to)).ok()?;
+    for i in 0..shape.iter().product() {
+        let (mut rest, mut source, mut place) = (i, from.first as isize, to.first as isize);
+        for axis in (0..R).rev() {
+            let index = (rest % shape[axis]) as isize;
+            rest /= shape[axis];
+            source += index * from.strides[axis];
+            place += index * to.strides[axis];
+        }
+        out[place as usize] = x[source as usize];
+    }
+    Some(())
 }

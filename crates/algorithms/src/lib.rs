@@ -50,11 +50,14 @@ mod segments;
 mod select;
 mod shares;
 mod sort;
+mod sort_segments;
 mod sorted;
 mod stages;
+mod strided;
 mod top;
 mod tuning;
 mod typed_kernel;
+mod weighted;
 
 pub use axis::{Axis, ReduceAxis};
 pub use by_key::ByKey;
@@ -75,14 +78,18 @@ pub use search::Search;
 pub use segments::ReduceSegments;
 pub use select::Select;
 pub use sort::{RadixSort, Sort};
+pub use sort_segments::SortSegments;
 pub use sorted::{Side, Sorted};
+pub use strided::{StridedCopy, Strides};
 pub use top::Top;
+pub use weighted::WeightedHistogram;
 
 /// Re-exports the traits with the verbs.
 pub mod prelude {
     pub use crate::{
         Axis, Bins, ByKey, Choice, Count, Elementwise, Exponential, Histogram, InnerProduct, Map, Normal,
         Operation, Outside, Part, PartVerbs, Philox, PrefixScan, RadixSort, RandomNumbers, Rearrange, Reduce,
-        ReduceAxis, ReduceSegments, Scan, Search, Select, Side, Sort, Sorted, Top, Uniform, Whole, Words,
+        ReduceAxis, ReduceSegments, Scan, Search, Select, Side, Sort, SortSegments, Sorted, StridedCopy,
+        Strides, Top, Uniform, WeightedHistogram, Whole, Words,
     };
 }

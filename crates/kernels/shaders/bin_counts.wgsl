@@ -6,6 +6,7 @@
 // Workgroup  [WORKGROUP, 1, 1]
 // Barriers   one
 // Tolerance  exact; an element outside of the edges is not counted, and the key of a NaN is outside of them
+//#use bins
 //#use order_keys
 override WORKGROUP: u32 = 256;
 struct Params {
@@ -22,25 +23,6 @@ struct Params {
 // Counts the counters of a workgroup.
 const COUNTERS: u32 = 256;
 var<workgroup> own: array<atomic<u32>, COUNTERS>;
-
-// Returns the last bin whose lower edge is not above the key, or `bins` outside of all edges.
-fn bin_between(key: u32) -> u32 {
-    if key < edges[0] || key > edges[params.bins] { return params.bins; }
-    var bin = 0u;
-    var above = params.bins;
-    while above - bin > 1u {
-        let middle = (bin + above) / 2u;
-        if edges[middle] <= key { bin = middle; } else { above = middle; }
-    }
-    return bin;
-}
-
-fn bin_of(bits: u32) -> u32 {
-    if params.between == 1u { return bin_between(order_key(bits)); }
-    // A division takes a processor longer than all the rest.
-    if params.between == 2u { return bits & (params.bins - 1u); }
-    return bits % params.bins;
-}
 
 // Counts an element. `copy` is the counter of the invocation among those of a bin.
 fn count(bits: u32, copy: u32) {

@@ -2,6 +2,7 @@
 
 /// Lists the snippets of `shaders/lib`, by the name that `//#use` gives them.
 pub(crate) const SNIPPETS: &[(&str, &str)] = &[
+    ("bins", include_str!("../shaders/lib/bins.wgsl")),
     ("blake3", include_str!("../shaders/lib/blake3.wgsl")),
     ("fold_share", include_str!("../shaders/lib/fold_share.wgsl")),
     ("keyed", include_str!("../shaders/lib/keyed.wgsl")),

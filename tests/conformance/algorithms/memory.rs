@@ -43,6 +43,22 @@ const VERBS: &[(&str, Verb)] = &[
         queue.sort_pairs_in_place(&mut a.out, &mut a.other, Sort::descending())
     }),
     ("argsort", |queue, a| queue.argsort(&a.x, &mut a.out, Sort::ascending())),
+    ("sort_segments", |queue, a| queue.sort_segments(&a.x, &a.offsets, &mut a.out, Sort::ascending())),
+    ("histogram_weighted", |queue, a| {
+        let edges: Vec<u32> = (0..=N as u32).collect();
+        queue.histogram_weighted(&a.x, &a.x, Bins::edges(&edges), &mut a.out)
+    }),
+    ("histogram_fixed", |queue, a| {
+        queue.histogram_fixed(&a.x, &a.x.cast_bits(), 8, Bins::modulo(), &mut a.out.cast_bits())
+    }),
+    ("min_part", |queue, a| queue.min_part(Part::new(&a.x, &a.offsets.slice(0..1)?), &mut a.one)),
+    ("scan_part", |queue, a| {
+        let part = a.offsets.slice(0..1)?;
+        queue.scan_part(Part::new(&a.x, &part), &mut a.out, Scan::inclusive(Operation::Sum))
+    }),
+    ("sort_part", |queue, a| {
+        queue.sort_part(Part::new(&a.x, &a.offsets.slice(0..1)?), &mut a.out, Sort::ascending())
+    }),
     ("top_k", |queue, a| {
         let mut places = a.places.handle();
         queue.top_k(&a.x, &mut a.three, &mut places)

@@ -2,7 +2,7 @@
 
 use super::mutated::{Mistake, all_caught, mistake};
 use crate::common::{Case, Subject, case};
-use fencepost::algorithms::{Outside, host};
+use fencepost::algorithms::{Outside, Strides, host};
 use fencepost::prelude::*;
 
 pub fn cases() -> Vec<Case> {
@@ -38,12 +38,21 @@ const MISTAKES: &[Mistake] = &[
     mistake("permute", "rest /= params.count_2;", ""),
     mistake("permute", "rest % params.count_1 * params.stride_1", "rest * params.stride_1"),
     mistake("permute", " + rest * params.stride_0", ""),
+    mistake("strided", "i >= params.n", "i > params.n"),
+    mistake("strided", "params.first_from + index * params.from_5", "index * params.from_5"),
+    mistake("strided", "params.first_to + index * params.to_5", "index * params.to_5"),
+    mistake("strided", "index * params.from_4", "index * params.to_4"),
+    mistake("strided", "rest /= params.count_3;", ""),
+    mistake("strided", "index = rest % params.count_2", "index = rest % params.count_3"),
+    mistake("strided", " + rest * params.from_0", ""),
+    mistake("strided", " + rest * params.to_0", ""),
 ];
 
 fn caught(s: &Subject) {
     all_caught(s, MISTAKES, |ctx, shader, text| match shader {
         "transpose" => transposes(ctx, text),
         "permute" => permutes(ctx, text),
+        "strided" => copies_strided(ctx, text),
         _ => moves(ctx, shader, text),
     });
 }
@@ -145,4 +154,44 @@ fn permutes(ctx: &Context, text: &str) -> bool {
     ];
     let found = launched(ctx, (text, "permute"), &[], Grid::threads([800]), &args, &result);
     found == host::permute(&x, shape, axes).unwrap()
+}
+
+fn copies_strided(ctx: &Context, text: &str) -> bool {
+    let shape = [2, 3, 4, 3, 2, 5];
+    let (from, to) = (
+        Strides { first: 300, strides: [5, 9, -2, 11, 0, 30] },
+        Strides { first: 719, strides: [-360, -120, -30, -10, -5, -1] },
+    );
+    let x: Vec<u32> = (1..=800).collect();
+    let (array, mut out) = (ctx.array(&x).unwrap(), ctx.zeros::<u32, 1>([720]).unwrap());
+    let (count, result) = (|k: usize| shape[k] as u32, out.handle());
+    let (source, place) = (|k: usize| from.strides[k] as u32, |k: usize| to.strides[k] as u32);
+    let args = args![
+        n = 720_u32,
+        count_1 = count(1),
+        count_2 = count(2),
+        count_3 = count(3),
+        count_4 = count(4),
+        count_5 = count(5),
+        first_from = from.first as u32,
+        from_0 = source(0),
+        from_1 = source(1),
+        from_2 = source(2),
+        from_3 = source(3),
+        from_4 = source(4),
+        from_5 = source(5),
+        first_to = to.first as u32,
+        to_0 = place(0),
+        to_1 = place(1),
+        to_2 = place(2),
+        to_3 = place(3),
+        to_4 = place(4),
+        to_5 = place(5),
+        x = &array,
+        out = &mut out
+    ];
+    let found = launched(ctx, (text, "strided"), &[], Grid::threads([800]), &args, &result);
+    let mut expected = vec![0; 720];
+    host::copy_strided(shape, &x, from, &mut expected, to).unwrap();
+    found == expected
 }

@@ -146,6 +146,15 @@ pub(super) fn table() -> Vec<Verb> {
         verb("nonzero", |q, a| q.nonzero(&a.x, &mut a.out, &mut a.one)),
         verb("unique", |q, a| q.unique(&a.sorted, &mut a.out, &mut a.one)),
         verb("histogram", |q, a| q.histogram(&a.numbers, Bins::even(-2.0..2.0), &mut a.few)),
+        verb("histogram_weighted", |q, a| {
+            q.histogram_weighted(&a.numbers, &a.y, Bins::even(-2.0..2.0), &mut a.few)
+        }),
+        verb("histogram_fixed", |q, a| {
+            q.histogram_fixed(&a.x, &a.numbers, 16, Bins::modulo(), &mut a.few.cast_bits())
+        }),
+        verb("sort_segments", |q, a| {
+            q.sort_segments(&a.y, &a.offsets, &mut a.out, Sort::ascending().bits(8..20))
+        }),
         verb("sort", |q, a| q.sort(&a.y, &mut a.out, Sort::ascending().bits(8..20))),
         verb("sort_in_place", |q, a| {
             q.copy(&a.y, &mut a.out)?;
@@ -168,6 +177,11 @@ pub(super) fn table() -> Vec<Verb> {
         verb("scatter", |q, a| {
             q.iota(&mut a.other, 3, 1)?;
             q.scatter(&a.y, &a.other, &mut a.out)
+        }),
+        verb("copy_strided", |q, a| {
+            let (from, to) =
+                (Strides { first: 15, strides: [16, -1] }, Strides { first: 0, strides: [16, 1] });
+            q.copy_strided([a.y.len() / FEW, FEW], &a.y, from, &mut a.out, to)
         }),
         verb("scatter_add", |q, a| q.scatter_add(&a.y, &a.x, &mut a.out)),
         verb("transpose", |q, a| {

@@ -55,6 +55,25 @@ pub fn sort_pairs<T: Reducible, V: Copy>(keys: &[T], values: &[V], sort: Sort) -
     Some(argsort(&keys[..n], sort)?.into_iter().map(pair).unzip())
 }
 
+/// Returns the elements with those of each segment in order, or `None` as [`sort`] does. A segment lies between two neighbouring
+/// offsets, which ascend. The elements before the first offset are a segment too, and so are those from the last one on.
+///
+/// # Example
+/// ```
+/// use fencepost::algorithms::{Sort, host};
+/// let sorted = host::sort_segments(&[3_u32, 1, 9, 7, 8, 2], &[2, 5], Sort::ascending());
+/// assert_eq!(sorted, Some(vec![1, 3, 7, 8, 9, 2]));
+/// ```
+pub fn sort_segments<T: Reducible>(x: &[T], offsets: &[u32], sort: Sort) -> Option<Vec<T>> {
+    if !sort.has_bits() {
+        return None;
+    }
+    let segment = |place: u32| offsets.partition_point(|&offset| offset <= place);
+    let mut places: Vec<u32> = (0..x.len() as u32).collect();
+    places.sort_by_key(|&place| (segment(place), sort.key(x[place as usize])));
+    Some(places.into_iter().map(|place| x[place as usize]).collect())
+}
+
 /// Returns the number of elements of a sorted list before each query.
 ///
 /// # Example

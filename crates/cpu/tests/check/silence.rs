@@ -23,6 +23,10 @@ fn the_builtin_kernels_have_no_mistake() {
             "add.wgsl" => (&[], vec![words(300), words(290), words(310)]),
             "arg_extreme.wgsl" => (&[300, 70], vec![words(300), numbers(300), numbers(5)]),
             "bin_counts.wgsl" => (&[300, 70, 7, 0, 0, 0, 8], vec![numbers(300), numbers(8), numbers(7)]),
+            "bin_weights.wgsl" => {
+                let params = &[300, 70, 7, 0, 0, 0, 8, 0x3F80_0000, 0x4F00_0000];
+                (params, vec![numbers(300), numbers(300), numbers(8), numbers(7)])
+            }
             "blake3_chunks.wgsl" => (&[3000, 0, 0, 0], vec![numbers(752), numbers(24)]),
             "blake3_parents.wgsl" => (&[5, 0], vec![numbers(40), numbers(24)]),
             "choose.wgsl" => (&[300], vec![numbers(300), words(300), words(300), numbers(300)]),
@@ -69,6 +73,13 @@ fn the_builtin_kernels_have_no_mistake() {
                 (&[300, 70, 0, 10], vec![offsets, words(300), numbers(10), numbers(10), numbers(1)])
             }
             "saxpy.wgsl" => (&[2], vec![words(300), words(300)]),
+            "strided.wgsl" => {
+                // The first 150 of the even places take the elements of the other array, from the last one on.
+                let counts = [150, 1, 1, 1, 1, 150];
+                let (from, to) = ([299, 0, 0, 0, 0, 0, u32::MAX], [0, 0, 0, 0, 0, 0, 2]);
+                let params = [&counts[..], &from, &to].concat();
+                (params.leak(), vec![words(300), numbers(300)])
+            }
             "take_ranked.wgsl" => {
                 let states = [60, 10, 60, 10, 60, 10, 60, 10, 20, 0].to_vec();
                 let table = vec![0; 256].into_iter().chain([0, 300]).collect();

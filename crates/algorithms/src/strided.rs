@@ -1,0 +1,235 @@
+//! Copies between places with strides.
+
+use crate::elementwise::bits;
+use crate::reducible::Reducible;
+use fencepost_core::{CommandQueue, DeviceArray, Grid, Kind, Result};
+use fencepost_derive::KernelArgs;
+
+/// Limits the axes of more than one element: those of the kernel.
+const MOST_AXES: usize = 6;
+
+/// Describes the places of a strided copy in an array: the place of the first element, and for each axis the distance of
+/// neighbours. Places count the elements of the array in C order.
+///
+/// # Example
+/// ```
+/// use fencepost::algorithms::{Strides, host};
+/// // The second column of a matrix of three columns, from the last row on.
+/// let column = Strides { first: 7, strides: [-3] };
+/// let mut out = [0; 3];
+/// host::copy_strided([3], &[0, 1, 2, 3, 4, 5, 6, 7, 8], column, &mut out, Strides { first: 0, strides: [1] });
+/// assert_eq!(out, [7, 4, 1]);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Strides<const R: usize> {
+    /// Is the place of the first element.
+    pub first: usize,
+    /// Holds for each axis the distance from an element to its neighbour, which may be 0 or negative.
+    pub strides: [isize; R],
+}
+
+impl<const R: usize> Strides<R> {
+    /// Returns the error of places outside of an array. Each axis of the shape has an element.
+    fn check_range(&self, shape: [usize; R], array: &str, len: usize) -> Result<()> {
+        let ends =
+            shape.iter().zip(self.strides).map(|(&count, stride)| (count as i128 - 1) * stride as i128);
+        let (mut low, mut high) = (self.first as i128, self.first as i128);
+        for end in ends {
+            low = low.saturating_add(end.min(0));
+            high = high.saturating_add(end.max(0));
+        }
+        if low >= 0 && high < len as i128 {
+            return Ok(());
+        }
+        let object = format!("the range of the places of a strided copy in array `{array}`");
+        let found = format!("{low}..={high} of {len} elements");
+        Err(Kind::Value { object, found, needed: "a range inside of the array" }.into())
+    }
+
+    /// Returns the error of places that may be equal. Each axis of the shape has an element.
+    fn check_distinct(&self, shape: [usize; R], array: &str) -> Result<()> {
+        let mut axes: Vec<(u128, u128)> = shape
+            .iter()
+            .zip(self.strides)
+            .filter(|(count, _)| **count > 1)
+            .map(|(&count, stride)| (stride.unsigned_abs() as u128, count as u128 - 1))
+            .collect();
+        axes.sort_unstable();
+        let mut reach = 0_u128;
+        for (stride, steps) in axes {
+            if stride <= reach {
+                let object = format!("the strides of a strided copy to array `{array}`");
+                let found = format!("{:?} for the shape {shape:?}", self.strides);
+                let needed = "a stride for each axis that is longer than the way along all axes with shorter strides, so that no two \
+                              elements have one place";
+                return Err(Kind::Value { object, found, needed }.into());
+            }
+            reach = reach.saturating_add(stride.saturating_mul(steps));
+        }
+        Ok(())
+    }
+}
+
+/// Checks the places of a copy with at least one element. The arrays have names and lengths.
+pub(crate) fn check_places<const R: usize>(
+    shape: [usize; R],
+    (x, len, from): (&str, usize, &Strides<R>),
+    (out, out_len, to): (&str, usize, &Strides<R>),
+) -> Result<()> {
+    from.check_range(shape, x, len)?;
+    to.check_range(shape, out, out_len)?;
+    to.check_distinct(shape, out)?;
+    let axes = shape.iter().filter(|&&count| count > 1).count();
+    if axes <= MOST_AXES {
+        return Ok(());
+    }
+    let (object, found) =
+        ("the number of axes of a strided copy".into(), format!("{axes} in the shape {shape:?}"));
+    Err(Kind::Value { object, found, needed: "a shape with at most 6 axes of more than one element" }.into())
+}
+
+/// Copies elements from places with strides to places with strides.
+pub trait StridedCopy {
+    /// *Enqueues* for each index i of the shape: out[place of i] = x[source of i]. A place is the first one, and each index times
+    /// the stride of its axis more. The other elements of `out` stay as they are.
+    ///
+    /// A source stride of 0 repeats elements, and a negative one reverses an axis. [`copy_region`](CommandQueue::copy_region) of the
+    /// core copies regions of arrays by ranges along their axes; this verb takes any strides.
+    ///
+    /// # Shape
+    /// `x` and `out` have any shapes. At most six axes of the copy have more than one element. No two elements may have one place in
+    /// `out`: the stride of each axis is longer than the way along all axes with shorter strides.
+    ///
+    /// # Cost
+    /// One launch, which reads and writes each element of the copy once. No scratch memory.
+    ///
+    /// # Determinism
+    /// The result is exact, on all devices: the bits are copied.
+    ///
+    /// # Errors
+    /// [`Kind::Value`] for places outside of an array, strides that may give two elements one place, and more than six axes;
+    /// [`Kind::Padding`] if an array is padded; the errors of a launch, and the queue's own error.
+    ///
+    /// # Source
+    /// An invocation computes its indices by divisions of its number, and the places from them.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::{StridedCopy, Strides};
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (x, mut out) = (ctx.array(&[1_u32, 2, 3])?, ctx.zeros([8])?);
+    /// let (repeated, spread) = (Strides { first: 0, strides: [0, 1] }, Strides { first: 1, strides: [4, 1] });
+    /// queue.copy_strided([2, 3], &x, repeated, &mut out, spread)?;
+    /// assert_eq!(queue.read(&out).wait()?, [0, 1, 2, 3, 0, 1, 2, 3]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn copy_strided<T: Reducible, const R: usize, const D: usize, const E: usize>(
+        &self,
+        shape: [usize; R],
+        x: &DeviceArray<T, D>,
+        from: Strides<R>,
+        out: &mut DeviceArray<T, E>,
+        to: Strides<R>,
+    ) -> Result<()>;
+}
+
+impl StridedCopy for CommandQueue {
+    #[track_caller]
+    fn copy_strided<T: Reducible, const R: usize, const D: usize, const E: usize>(
+        &self,
+        shape: [usize; R],
+        x: &DeviceArray<T, D>,
+        from: Strides<R>,
+        out: &mut DeviceArray<T, E>,
+        to: Strides<R>,
+    ) -> Result<()> {
+        let (x, mut out) = (bits(x)?, bits(out)?);
+        let is_empty = shape.contains(&0);
+        if !is_empty {
+            check_places(shape, (x.label(), x.len(), &from), (out.label(), out.len(), &to))?;
+        }
+        // Places of `out` are distinct, so that the number of elements is not larger than the array.
+        let n = if is_empty { 0 } else { shape.iter().product::<usize>() };
+        let mut axes = [(1_usize, 0_isize, 0_isize); MOST_AXES];
+        let used = shape.iter().zip(from.strides.iter().zip(to.strides)).filter(|(count, _)| **count > 1);
+        for (axis, (&count, (&from, to))) in axes.iter_mut().rev().zip(used.rev()) {
+            *axis = (count, from, to);
+        }
+        let count = |axis: usize| axes[axis].0 as u32;
+        // Products with indices wrap, so the lowest bits of a negative stride are enough.
+        let (source, place) = (|axis: usize| axes[axis].1 as u32, |axis: usize| axes[axis].2 as u32);
+        let args = StridedArgs {
+            n: n as u32,
+            count_1: count(1),
+            count_2: count(2),
+            count_3: count(3),
+            count_4: count(4),
+            count_5: count(5),
+            first_from: from.first as u32,
+            from_0: source(0),
+            from_1: source(1),
+            from_2: source(2),
+            from_3: source(3),
+            from_4: source(4),
+            from_5: source(5),
+            first_to: to.first as u32,
+            to_0: place(0),
+            to_1: place(1),
+            to_2: place(2),
+            to_3: place(3),
+            to_4: place(4),
+            to_5: place(5),
+            x: &x,
+            out: &mut out,
+        };
+        self.launch(&self.kernel::<StridedArgs>()?, Grid::threads([n]), args)
+    }
+}
+
+#[derive(KernelArgs)]
+#[kernel(source = "strided.wgsl", crate = fencepost_kernels)]
+struct StridedArgs<'a> {
+    n: u32,
+    count_1: u32,
+    count_2: u32,
+    count_3: u32,
+    count_4: u32,
+    count_5: u32,
+    first_from: u32,
+    from_0: u32,
+    from_1: u32,
+    from_2: u32,
+    from_3: u32,
+    from_4: u32,
+    from_5: u32,
+    first_to: u32,
+    to_0: u32,
+    to_1: u32,
+    to_2: u32,
+    to_3: u32,
+    to_4: u32,
+    to_5: u32,
+    x: &'a DeviceArray<u32>,
+    out: &'a mut DeviceArray<u32>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strides_that_pass_over_shorter_axes_are_distinct() {
+        let distinct = |shape, strides| Strides { first: 0, strides }.check_distinct(shape, "out").is_ok();
+        assert!(distinct([2, 3], [3, 1]) && distinct([2, 3], [1, -2]) && distinct([1, 3], [0, 5]));
+        assert!(!distinct([2, 3], [2, 1]) && !distinct([2, 1], [0, 1]) && !distinct([2, 2], [-3, 3]));
+        assert!(!distinct([usize::MAX, 2], [1, isize::MIN]) && distinct([usize::MAX, 1], [isize::MIN, 1]));
+    }
+
+    #[test]
+    fn the_range_of_a_copy_has_its_least_and_its_greatest_place() {
+        let fits = |first, strides, len| Strides { first, strides }.check_range([3, 2], "x", len).is_ok();
+        assert!(fits(4, [-2, 1], 6) && !fits(4, [-2, 1], 5) && !fits(3, [-2, 1], 6));
+        assert!(!fits(usize::MAX, [isize::MAX, isize::MAX], usize::MAX) && !fits(0, [isize::MIN, 0], 9));
+    }
+}
