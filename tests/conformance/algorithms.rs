@@ -37,6 +37,7 @@ mod sort_segments;
 mod sorted;
 mod strided;
 mod verbs;
+mod warm_up;
 mod weighted;
 
 use crate::common::full::full;
@@ -89,6 +90,7 @@ pub fn cases() -> Vec<Case> {
         sort_segments::cases(),
         sorted::cases(),
         strided::cases(),
+        warm_up::cases(),
         weighted::cases(),
         mutated,
     ]

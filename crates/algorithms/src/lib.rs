@@ -57,6 +57,7 @@ mod strided;
 mod top;
 mod tuning;
 mod typed_kernel;
+mod warm_up;
 mod weighted;
 
 pub use axis::{Axis, ReduceAxis};
@@ -82,6 +83,7 @@ pub use sort_segments::SortSegments;
 pub use sorted::{Side, Sorted};
 pub use strided::{StridedCopy, Strides};
 pub use top::Top;
+pub use warm_up::WarmUp;
 pub use weighted::WeightedHistogram;
 
 /// Re-exports the traits with the verbs.
@@ -90,6 +92,6 @@ pub mod prelude {
         Axis, Bins, ByKey, Choice, Count, Elementwise, Exponential, Histogram, InnerProduct, Map, Normal,
         Operation, Outside, Part, PartVerbs, Philox, PrefixScan, RadixSort, RandomNumbers, Rearrange, Reduce,
         ReduceAxis, ReduceSegments, Scan, Search, Select, Side, Sort, SortSegments, Sorted, StridedCopy,
-        Strides, Top, Uniform, WeightedHistogram, Whole, Words,
+        Strides, Top, Uniform, WarmUp, WeightedHistogram, Whole, Words,
     };
 }

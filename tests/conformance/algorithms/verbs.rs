@@ -215,6 +215,7 @@ pub(super) fn table() -> Vec<Verb> {
             q.run_lengths_part(Part::new(&a.x, &a.count), &mut a.out, &mut a.other, &mut a.one)
         }),
         verb("random_permutation", |q, a| q.random_permutation(&mut a.out, Philox::seed(5))),
+        returns("warm_up", |q, a| q.warm_up(|q| q.sum(&a.x, &mut a.one))),
         returns("sum_of", |q, a| q.sum_of(&a.x).wait().map(drop)),
         returns("count_nonzero_of", |q, a| q.count_nonzero_of(&a.x).wait().map(drop)),
         returns("any_of", |q, a| q.any_of(&a.x).wait().map(drop)),
