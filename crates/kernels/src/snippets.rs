@@ -30,3 +30,25 @@ const VARIABLE: &str = "VARIABLE";
 pub(crate) fn with_variable(text: &str, variable: &str) -> String {
     text.replace(VARIABLE, variable)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Module, ShaderSource};
+
+    #[test]
+    fn a_snippet_for_a_variable_hides_no_variable() {
+        for name in ["at", "bits", "old", "sum", "tried", "value"] {
+            let text = format!(
+                "//#use atomic_f32( {name} ) // a comment
+                @group(0) @binding(0) var<storage, read_write> {name}: array<atomic<u32>>;
+                @compute @workgroup_size(1) fn k() {{
+                    {name}_add(0u, 1.0);
+                    {name}_min(0u, 1.0);
+                    {name}_max(0u, 1.0);
+                }}"
+            );
+            let parsed = Module::parse(&ShaderSource::text("k", text));
+            assert!(parsed.is_ok(), "{name}: {}", parsed.map(drop).unwrap_err());
+        }
+    }
+}

@@ -65,7 +65,10 @@ impl<'a> SpliceUse<'a> {
             check_path(path)?;
             (Self::File(path), rest)
         } else {
-            let end = asked.find(|c: char| c.is_whitespace()).unwrap_or(asked.len());
+            let word = asked.find(|c: char| c.is_whitespace()).unwrap_or(asked.len());
+            // Spaces may stand in the brackets around a variable.
+            let closing = asked.find(')').filter(|_| asked[..word].contains('('));
+            let end = closing.map_or(word, |closing| closing + 1);
             let (name, rest) = asked.split_at(end);
             let name = name.split("//").next().unwrap_or(name);
             let name = name.split("/*").next().unwrap_or(name);
@@ -79,15 +82,19 @@ impl<'a> SpliceUse<'a> {
 
     /// Parses the name of a snippet; `Err` describes a valid line.
     fn named(name: &'a str) -> std::result::Result<Self, String> {
-        let Some((snippet, variable)) = name.strip_suffix(')').and_then(|name| name.split_once('(')) else {
+        let takes = |snippet: &str| SNIPPETS_FOR_A_VARIABLE.iter().any(|(known, _)| *known == snippet);
+        let Some((snippet, variable)) =
+            name.split_once('(').filter(|(snippet, variable)| takes(snippet) || variable.ends_with(')'))
+        else {
             check_name(name)?;
             return Ok(Self::Snippet(name));
         };
         check_name(snippet)?;
-        if !SNIPPETS_FOR_A_VARIABLE.iter().any(|(known, _)| *known == snippet) {
+        if !takes(snippet) {
             let known: Names = SNIPPETS_FOR_A_VARIABLE.iter().map(|(known, _)| *known).collect();
             return Err(format!("only {known} takes a variable: write `//#use {snippet}`"));
         }
+        let variable = variable.strip_suffix(')').unwrap_or_default().trim();
         let is_word = variable.chars().all(|c| c.is_alphanumeric() || c == '_');
         if !is_word || variable.is_empty() || variable.starts_with(|c: char| c.is_ascii_digit()) {
             return Err(format!("write the name of one variable of the shader: `//#use {snippet}(totals)`"));
@@ -396,7 +403,7 @@ mod tests {
         let at = spliced.origin(spliced.text.find("fn least_add").unwrap());
         assert_eq!(
             (at.label, at.text),
-            ("atomic_f32(least) (built-in)", "fn least_add(at: u32, value: f32) -> f32 {")
+            ("atomic_f32(least) (built-in)", "fn least_add(least_at: u32, least_value: f32) -> f32 {")
         );
     }
 
@@ -413,6 +420,14 @@ mod tests {
             ),
             (
                 "//#use atomic_f32(a.b)",
+                "write the name of one variable of the shader: `//#use atomic_f32(totals)`",
+            ),
+            (
+                "//#use atomic_f32(a, b)",
+                "write the name of one variable of the shader: `//#use atomic_f32(totals)`",
+            ),
+            (
+                "//#use atomic_f32(a",
                 "write the name of one variable of the shader: `//#use atomic_f32(totals)`",
             ),
             ("//#use lcg(totals)", "only `atomic_f32` takes a variable: write `//#use lcg`"),
