@@ -63,12 +63,17 @@ impl Messages {
         records::FAILURE_RECORDS * self.assert_words
     }
 
+    /// Counts the bytes of the header of a message buffer.
+    const HEADER: u32 = 4 * records::HEADER_WORDS;
+
     /// Counts the bytes at the start of a message buffer that a launch must find as zeros.
-    pub const HEADER: u32 = 4 * records::HEADER_WORDS;
+    pub fn zeros(&self) -> u32 {
+        Self::HEADER + 4 * self.failure_words()
+    }
 
     /// Returns the capacity in bytes for printed records of a message buffer of `size` bytes.
     pub fn capacity(&self, size: u32) -> u32 {
-        size.saturating_sub(Self::HEADER + 4 * self.failure_words())
+        size.saturating_sub(self.zeros())
     }
 
     /// Returns the bytes of a message buffer with space for `capacity` bytes of printed records.

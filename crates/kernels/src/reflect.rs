@@ -70,11 +70,13 @@ impl Module {
 
     /// Parses both forms of a text with messages.
     fn with_messages(text: &MessageText) -> Result<Self> {
-        let typed = text.typed();
-        let (typed, info) = parsed(&typed)?;
+        let source = text.typed();
+        let typed = translated(&source)?;
+        // A type that no variable can have is a mistake in a value, and not one of the variable that stands for the value.
+        let sites = text.sites(&typed).map_err(|finding| located(text.written(), finding))?;
+        let info = validated(&source, &typed)?;
         let needs = needs(&typed);
-        let written =
-            text.with_messages(&typed, &info).map_err(|finding| located(text.written(), finding))?;
+        let written = text.with_messages(&typed, &info, sites);
         let (naga, info) = parsed(&written.source)?;
         let buffer =
             naga.global_variables.iter().find(|(_, known)| known.name.as_ref() == Some(&written.buffer));
@@ -337,9 +339,17 @@ fn access_of(used: GlobalUse) -> Option<Access> {
 
 /// Parses and validates a text.
 fn parsed(source: &Spliced) -> Result<(naga::Module, ModuleInfo)> {
-    let naga = naga::front::wgsl::parse_str(&source.text).map_err(|error| unparsed(source, &error))?;
-    let info = validate(&naga, Capabilities::all()).map_err(|error| invalid(source, &naga, &error))?;
+    let naga = translated(source)?;
+    let info = validated(source, &naga)?;
     Ok((naga, info))
+}
+
+fn translated(source: &Spliced) -> Result<naga::Module> {
+    naga::front::wgsl::parse_str(&source.text).map_err(|error| unparsed(source, &error))
+}
+
+fn validated(source: &Spliced, naga: &naga::Module) -> Result<ModuleInfo> {
+    validate(naga, Capabilities::all()).map_err(|error| invalid(source, naga, &error))
 }
 
 type Invalid = naga::WithSpan<naga::valid::ValidationError>;

@@ -86,7 +86,7 @@ impl<'a> Iterator for Tokens<'a> {
             let first = rest.chars().next()?;
             if let Some(length) = comment(rest) {
                 self.at += length;
-            } else if first.is_whitespace() {
+            } else if is_blank(first) {
                 self.at += first.len_utf8();
             } else {
                 let token = Token { at: self.at, text: &rest[..length(rest, first)] };
@@ -99,7 +99,6 @@ impl<'a> Iterator for Tokens<'a> {
 
 /// Counts the bytes of the token at the beginning of a text.
 fn length(rest: &str, first: char) -> usize {
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
     if first == '"' {
         quoted(rest)
     } else if first.is_ascii_digit() {
@@ -113,12 +112,27 @@ fn length(rest: &str, first: char) -> usize {
     }
 }
 
+/// Returns `true` for a character of a name. Outside of comments and texts, WGSL has other characters than those of ASCII
+/// only in names, among them accents that follow their letter, and as blanks.
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_' || !(c.is_ascii() || is_blank(c))
+}
+
+fn is_blank(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '\u{200e}' | '\u{200f}')
+}
+
+/// Returns `true` for a character that ends a line, and a comment in it.
+fn ends_line(c: char) -> bool {
+    matches!(c, '\n'..='\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
+}
+
 /// Counts the bytes of the text in quotes at the beginning of a text.
 fn quoted(rest: &str) -> usize {
     let mut escaped = false;
     for (at, c) in rest.char_indices().skip(1) {
         match c {
-            '\n' => return at,
+            c if ends_line(c) => return at,
             '"' if !escaped => return at + 1,
             _ => escaped = c == '\\' && !escaped,
         }
@@ -129,7 +143,7 @@ fn quoted(rest: &str) -> usize {
 /// Counts the bytes of a comment, if the text begins with one. Block comments nest.
 fn comment(rest: &str) -> Option<usize> {
     if rest.starts_with("//") {
-        return Some(rest.find('\n').unwrap_or(rest.len()));
+        return Some(rest.find(ends_line).unwrap_or(rest.len()));
     }
     if !rest.starts_with("/*") {
         return None;

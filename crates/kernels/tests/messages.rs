@@ -127,6 +127,114 @@ fn mistakes_have_the_place_of_the_program_s_text() {
     assert!(invalid.starts_with("k.wgsl:5:34: "), "{invalid}");
 }
 
+/// Lists the names of WGSL in the text that messages add.
+const USED: [&str; 15] = [
+    "array",
+    "arrayLength",
+    "atomic",
+    "atomicAdd",
+    "atomicLoad",
+    "atomicMax",
+    "bitcast",
+    "bool",
+    "f16",
+    "f32",
+    "i32",
+    "u32",
+    "vec2",
+    "vec3",
+    "vec4",
+];
+
+#[test]
+fn local_names_hide_no_name_that_messages_use() {
+    let values =
+        "print(\"{} {} {} {}\", id.x, -1, 1.5, id.x > 1); print(\"{}\", id); assert(id.x > 1, \"{}\", x[0]);";
+    for name in USED {
+        for local in [format!("let {name} = 1;"), format!("var {name} = 1; {name} += 1;")] {
+            module(&kernel(&format!("{local} {values}")));
+        }
+        let parameter = format!(
+            "fn say({name}: u32) {{ print(\"{{}} {{}}\", {name}, x[0]); assert({name} > 1, \"{{}}\", -1); }}"
+        );
+        if name != "u32" {
+            module(&format!("{parameter}\n{}", kernel("say(id.x);")));
+        }
+    }
+}
+
+#[test]
+fn a_declaration_that_hides_a_name_that_messages_use_is_an_error_with_its_line() {
+    for name in USED {
+        for declared in
+            [format!("alias {name} = vec2<bool>;"), format!("fn {name}() {{}}"), format!("const {name} = 1;")]
+        {
+            let text = format!("{}\n{declared}", kernel("print(\"a\");"));
+            let error = parse(&text).map(drop).expect_err(&declared).to_string();
+            let column = declared.find(name).unwrap() + 1;
+            let start = format!(
+                "k.wgsl:7:{column}: a shader with `print` or `assert` needs the `{name}` of WGSL, which this declaration hides: \
+                 give it another name\n"
+            );
+            assert!(error.starts_with(&start), "{error}");
+        }
+    }
+    module("fn bitcast() {} @compute @workgroup_size(1) fn k() { bitcast(); }");
+}
+
+#[test]
+fn names_with_accents_and_every_end_of_a_line_are_those_of_wgsl() {
+    let name = "e\u{301}te\u{301}";
+    let text = kernel(&format!("let {name} = 7; print(\"{{}}\", {name});"));
+    assert!(module(&text).interface("k", &[]).unwrap().messages.is_some());
+    for end in ["\n", "\r", "\r\n", "\u{b}", "\u{c}", "\u{85}", "\u{2028}", "\u{2029}"] {
+        let text = kernel(&format!("// a comment{end} print(\"a\");"));
+        assert!(module(&text).interface("k", &[]).unwrap().messages.is_some(), "{end:?}");
+    }
+}
+
+#[test]
+fn a_value_of_a_type_without_values_is_an_error_in_the_words_of_the_program() {
+    for (value, ty) in [
+        ("&v", "ptr<function, i32>"),
+        ("&x", "ptr<storage, array<f32>, read_write>"),
+        ("x", "array<f32>"),
+        ("params", "Params"),
+        ("mat2x2f()", "mat2x2<f32>"),
+    ] {
+        let error = refused(&format!("var v = 1; print(\"{{}}\", {value});"));
+        assert!(error.starts_with("k.wgsl:5:24: a value of a message has the type"), "{error}");
+        assert!(error.contains(&format!("found `{ty}`: ")), "{error}");
+    }
+    let error = refused("var v = true; assert(&v);");
+    assert!(
+        error.contains("the condition of `assert` has the type `bool`, found `ptr<function, bool>`"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_whole_number_without_a_type_is_an_i32_or_a_u32() {
+    let words = |value: &str| {
+        let module = module(&kernel(&format!("print(\"{{}}\", {value});")));
+        let messages = module.interface("k", &[]).unwrap().messages.unwrap();
+        let report = messages.report(&[0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 3_000_000_000]);
+        report.lines[0].text.clone()
+    };
+    assert_eq!(
+        [words("3000000000"), words("1"), words("0xB2D05E00")],
+        ["3000000000", "-1294967296", "3000000000"]
+    );
+    assert_eq!(
+        [words("3e9"), words("4294967296.0")].map(|text| text.contains('.') || text.contains('e')),
+        [true; 2]
+    );
+    for value in ["1 << 40", "-3000000000", "4294967296", "vec2(-1, 3000000000)", "0x100000000"] {
+        let error = refused(&format!("print(\"{{}}\", {value});"));
+        assert!(error.starts_with("k.wgsl:5:13: this number fits neither `i32` nor `u32`"), "{error}");
+    }
+}
+
 #[test]
 fn a_message_in_a_used_file_has_the_place_in_that_file() {
     let tools = "\nfn check(v: f32) { assert(v >= 0.0, \"{}\", vec2(v); }";

@@ -6,7 +6,7 @@ use crate::memory::read_slot::ReadSlot;
 use crate::work::kernel_launch::BoundArray;
 use crate::work::span::{Pattern, Span};
 use crate::work::step::Work;
-use fencepost_kernels::{Access, Messages};
+use fencepost_kernels::Access;
 use std::sync::Arc;
 
 /// Holds the message buffer of a launch. The memory belongs to no other launch of a graph, because each replay reads it behind
@@ -26,7 +26,8 @@ impl MessageBuffer {
 
     /// Returns the work that clears the buffer before a launch.
     pub(crate) fn clear(&self) -> Work {
-        let dst = Span { block: self.storage.block().clone(), offset: 0, size: Messages::HEADER.into() };
+        let size = self.source.messages.zeros().into();
+        let dst = Span { block: self.storage.block().clone(), offset: 0, size };
         Work::Fill { dst, pattern: Pattern::ZERO }
     }
 

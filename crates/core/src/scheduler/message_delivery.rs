@@ -168,9 +168,9 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
     use std::time::Duration;
 
-    /// Prints, and has failed assertions.
+    /// Has failed assertions, and prints.
     const TEXT: &str =
-        "@compute @workgroup_size(1) fn k() { print(\"a\"); assert(1 == 0); assert(1 == 2, \"b\"); }";
+        "@compute @workgroup_size(1) fn k() { assert(1 == 0); print(\"a\"); assert(1 == 2, \"b\"); }";
 
     /// Submits the read of a message buffer whose words are 1, and executes the read on a lane: one line did not fit and, if
     /// the kernel has assertions, one of them failed. `value` is the value of the submission.

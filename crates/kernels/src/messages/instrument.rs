@@ -4,17 +4,17 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use naga::common::wgsl::TypeContext as _;
 use naga::valid::ModuleInfo;
 use naga::{BuiltIn, EntryPoint, Handle, Type};
 
-use crate::messages::message_wgsl::MessageNames;
+use crate::messages::message_wgsl::{MessageNames, USED_NAMES};
 use crate::messages::rewrite::Edit;
 use crate::messages::statement::{MessageStatement, arguments, mistake, statements};
 use crate::messages::value_type::ValueType;
 use crate::messages::{MessageSite, Messages};
 use crate::splice::Spliced;
 use crate::tokens::{Declaration, Token, Tokens, declarations};
-use crate::types;
 use crate::wording::Finding;
 
 /// Holds the text of a program that has messages.
@@ -50,9 +50,17 @@ impl MessageText {
         if !text.contains("print") && !text.contains("assert") {
             return Ok(None);
         }
-        let statements = statements(&Tokens::of(text).collect::<Vec<_>>())?;
+        let tokens: Vec<Token<'_>> = Tokens::of(text).collect();
+        let statements = statements(&tokens)?;
         if statements.is_empty() {
             return Ok(None);
+        }
+        if let Some(hides) = declarations(&tokens).iter().find(|it| USED_NAMES.contains(&it.name.text)) {
+            let Token { at, text } = hides.name;
+            let message = format!(
+                "a shader with `print` or `assert` needs the `{text}` of WGSL, which this declaration hides: give it another name"
+            );
+            return Err(mistake(at..at + text.len(), message));
         }
         Ok(Some(Self { written: written.clone(), statements, names: MessageNames::for_text(text) }))
     }
@@ -82,21 +90,25 @@ impl MessageText {
         Arc::new(Spliced::rewritten(&self.written, &edits))
     }
 
-    /// Returns the second form. `typed` is the module of the first one.
+    /// Returns the statements with the types of their values. `typed` is the module of the first form.
     ///
     /// # Errors
     /// Returns the first value of a type that messages do not have.
+    pub(crate) fn sites(&self, typed: &naga::Module) -> Result<Vec<MessageSite>, Finding> {
+        let (variables, statements) = (variables(typed), self.statements.iter().enumerate());
+        statements.map(|(number, statement)| self.site(number, statement, typed, &variables)).collect()
+    }
+
+    /// Returns the second form. `typed` is the module of the first one.
     pub(crate) fn with_messages(
         &self,
         typed: &naga::Module,
         info: &ModuleInfo,
-    ) -> Result<WithMessages, Finding> {
-        let variables = variables(typed);
-        let (mut sites, mut edits) = (Vec::new(), Vec::new());
-        for (number, statement) in self.statements.iter().enumerate() {
-            let site = self.site(number, statement, typed, &variables)?;
-            add_edits(statement, self.writing(number, &site), &mut edits);
-            sites.push(site);
+        sites: Vec<MessageSite>,
+    ) -> WithMessages {
+        let mut edits = Vec::new();
+        for (number, (statement, site)) in self.statements.iter().zip(&sites).enumerate() {
+            add_edits(statement, self.writing(number, site), &mut edits);
         }
         let messages = Messages::new(sites);
         let binding = typed.global_variables.iter().filter_map(|(_, variable)| variable.binding);
@@ -107,7 +119,7 @@ impl MessageText {
         let end = self.written.text.len();
         edits.push(Edit { at: end..end, text: added });
         let source = Arc::new(Spliced::rewritten(&self.written, &edits));
-        Ok(WithMessages { source, messages, buffer: self.names.buffer() })
+        WithMessages { source, messages, buffer: self.names.buffer() }
     }
 
     fn site(
@@ -118,7 +130,8 @@ impl MessageText {
         variables: &HashMap<&str, Handle<Type>>,
     ) -> Result<MessageSite, Finding> {
         let type_of = |name: String| variables.get(name.as_str()).copied();
-        let text_of = |ty: Option<Handle<Type>>| ty.map_or("unknown".into(), |ty| types::text(typed, ty));
+        let text_of =
+            |ty: Option<Handle<Type>>| ty.map_or("unknown".into(), |ty| typed.to_ctx().type_to_string(ty));
         if let Some(condition) = &statement.condition {
             let ty = type_of(self.names.condition(number));
             let is_bool = |ty: Handle<Type>| {
@@ -144,6 +157,11 @@ impl MessageText {
                 );
                 return Err(mistake(at.clone(), message));
             };
+            if of.is_float() && is_whole(&self.written.text[at.clone()]) {
+                let message =
+                    "this number fits neither `i32` nor `u32`: write it with a dot to print a float";
+                return Err(mistake(at.clone(), message.into()));
+            }
             types.push(of);
         }
         let text = &self.written.text;
@@ -245,6 +263,21 @@ impl MessageText {
             })
         })
     }
+}
+
+/// Returns `true` for an expression of whole numbers without a type.
+fn is_whole(value: &str) -> bool {
+    let is_whole = |number: &str| {
+        let digits = number.strip_prefix("0x").or_else(|| number.strip_prefix("0X"));
+        digits.map_or(number.bytes().all(|byte| byte.is_ascii_digit()), |digits| {
+            digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+        })
+    };
+    Tokens::of(value).all(|token| match token.text.chars().next() {
+        Some('0'..='9') => is_whole(token.text),
+        Some(first) if first.is_alphabetic() => matches!(token.text, "vec2" | "vec3" | "vec4"),
+        first => first != Some('_'),
+    })
 }
 
 /// Replaces a statement by a frame around its condition and its values.

@@ -1,5 +1,6 @@
 //! The WGSL that writes messages into the message buffer.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::messages::Messages;
@@ -46,9 +47,15 @@ impl MessageNames {
         let mut text = format!("let {p}at = {p}{call}; if {p}at != 0u {{");
         let mut at = 0;
         for (value, of) in types.iter().enumerate() {
+            let mut words = self.value(site, value);
+            // A write to a text does not fail.
+            if let Some((function, _)) = of.conversion(p) {
+                let converted = format!("{p}words_{value}");
+                let _ = write!(text, " let {converted} = {function}({words});");
+                words = converted;
+            }
             for component in 0..of.len {
-                let word = of.word(&self.value(site, value), component);
-                // A write to a text does not fail.
+                let word = of.word(&words, component);
                 let _ = write!(text, " {p}messages.words[{p}at + {at}u] = {word};");
                 at += 1;
             }
@@ -59,6 +66,9 @@ impl MessageNames {
     /// Returns the declarations of the second form. `binding` is the index of the message buffer.
     pub(crate) fn declarations(&self, binding: u32, messages: &Messages) -> String {
         let mut text = format!("\n{BUFFER}\n");
+        let types = messages.sites.iter().flat_map(|site| &site.types);
+        let conversions: BTreeMap<_, _> = types.filter_map(|of| of.conversion("fp_")).collect();
+        text.extend(conversions.into_values().map(|function| function + "\n"));
         if messages.prints {
             text += PRINT;
         }
@@ -92,6 +102,25 @@ impl MessageNames {
     }
 }
 
+/// Lists the names of WGSL that the declarations use. A shader whose own declaration has one of these names hides it.
+pub(crate) const USED_NAMES: &[&str] = &[
+    "array",
+    "arrayLength",
+    "atomic",
+    "atomicAdd",
+    "atomicLoad",
+    "atomicMax",
+    "bitcast",
+    "bool",
+    "f16",
+    "f32",
+    "i32",
+    "u32",
+    "vec2",
+    "vec3",
+    "vec4",
+];
+
 /// Declares the message buffer. `used` counts the words of all printed records, also of those that did not fit, and `stored`
 /// the records that fit.
 const BUFFER: &str = "struct fp_Messages {
@@ -103,7 +132,7 @@ const BUFFER: &str = "struct fp_Messages {
 var<private> fp_id: vec3<u32>;
 var<private> fp_place: u32;
 fn fp_head(at: u32, site: u32) -> u32 {
-    fp_messages.words[at] = site;
+    fp_messages.words[at] = site + 1u;
     fp_messages.words[at + 1u] = fp_id.x;
     fp_messages.words[at + 2u] = fp_id.y;
     fp_messages.words[at + 3u] = fp_id.z;
@@ -128,12 +157,15 @@ fn fp_print(site: u32, size: u32) -> u32 {
 }";
 
 /// Declares the function that begins the record of a failed assertion. An invocation writes a record only if no invocation
-/// before it has failed so far, so the last record to begin is that of the first invocation. The records take turns: one is lost
-/// only if as many others as there is space for begin before it ends. `first` is the complement of the number of the first
-/// invocation, because the header starts as zeros.
+/// before it has failed so far, so the last record to begin is that of the first invocation. The records take turns, and the
+/// second check keeps a record that is no longer the first from the place of a later one. A record is lost only if the writer
+/// of the same place before it pauses behind its check while as many others begin as there is space for. A place that no
+/// record has is 0. `first` is the complement of the number of the first invocation, because the header starts as zeros.
 const FAIL: &str = "
 fn fp_fail(site: u32) -> u32 {
     atomicAdd(&fp_messages.failed, 1u);
     if atomicMax(&fp_messages.first, ~fp_place) >= ~fp_place { return 0u; }
-    return fp_head(atomicAdd(&fp_messages.failures, 1u) % FAILURESu * LONGESTu, site);
+    let turn = atomicAdd(&fp_messages.failures, 1u) % FAILURESu;
+    if atomicLoad(&fp_messages.first) != ~fp_place { return 0u; }
+    return fp_head(turn * LONGESTu, site);
 }";

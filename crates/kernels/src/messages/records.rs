@@ -79,7 +79,8 @@ impl Messages {
     fn records<'w>(&'w self, words: &'w [u32], count: u32) -> impl Iterator<Item = Record<'w>> {
         let mut rest = words;
         (0..count).map_while(move |_| {
-            let site = self.sites.get(*rest.first()? as usize)?;
+            // The numbers of the statements begin with 1, because a record that was not written is 0.
+            let site = self.sites.get(rest.first()?.checked_sub(1)? as usize)?;
             let (record, behind) = rest.split_at_checked(site.words() as usize)?;
             rest = behind;
             let &[_, x, y, z, ref values @ ..] = record else { return None };
@@ -132,11 +133,11 @@ mod tests {
     fn lines_are_ordered_by_invocation_and_keep_the_order_of_the_statements() {
         let one = 1.0_f32.to_bits();
         let records: [&[u32]; 5] = [
-            &[0, 2, 1, 0, 2, 1],
-            &[1, 3, 0, 0, u32::MAX, one, 0],
-            &[1, 2, 1, 0, 5, one, 1],
-            &[0, 0, 0, 1, 0, 0],
-            &[0, 3, 0, 0, 3, 0],
+            &[1, 2, 1, 0, 2, 1],
+            &[2, 3, 0, 0, u32::MAX, one, 0],
+            &[2, 2, 1, 0, 5, one, 1],
+            &[1, 0, 0, 1, 0, 0],
+            &[1, 3, 0, 0, 3, 0],
         ];
         let report = messages().report(&buffer(&records, &[]));
         let lines: Vec<_> = report.lines.iter().map(|line| (line.invocation, &*line.text)).collect();
@@ -153,7 +154,7 @@ mod tests {
 
     #[test]
     fn the_failure_of_the_first_invocation_is_reported_with_the_number_of_failures() {
-        let failures: [&[u32]; 3] = [&[2, 1, 1, 0, 1], &[2, 1, 0, 0, 1], &[2, 0, 1, 0, 0]];
+        let failures: [&[u32]; 4] = [&[3, 1, 1, 0, 1], &[0; 5], &[3, 1, 0, 0, 1], &[3, 0, 1, 0, 0]];
         let failure = messages().report(&buffer(&[], &failures)).failure.unwrap();
         assert_eq!((failure.invocation, failure.count), ([1, 0, 0], 9));
         let AssertionFailure { place, condition, text, .. } = failure;
@@ -162,7 +163,7 @@ mod tests {
 
     #[test]
     fn words_that_are_no_records_end_the_report() {
-        let records: [&[u32]; 3] = [&[0, 1, 0, 0, 1, 0], &[9, 0, 0, 0], &[0, 1, 0, 0, 1, 0]];
+        let records: [&[u32]; 3] = [&[1, 1, 0, 0, 1, 0], &[9, 0, 0, 0], &[1, 1, 0, 0, 1, 0]];
         assert_eq!(messages().report(&buffer(&records, &[])).lines.len(), 1);
         assert_eq!(messages().report(&[]), MessageReport::default());
     }

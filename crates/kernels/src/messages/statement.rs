@@ -20,13 +20,17 @@ pub(crate) struct MessageStatement {
     pub(crate) values: Vec<Range<usize>>,
 }
 
-/// Returns the statements of a text, none of which is inside another one. A name that the text declares as a function is
-/// that function.
+/// Returns the statements of a text, none of which is inside another one. A name that the text declares as a function or a type
+/// is that one.
 ///
 /// # Errors
 /// Returns the first mistake.
 pub(crate) fn statements(tokens: &[Token<'_>]) -> Result<Vec<MessageStatement>, Finding> {
-    let declares = |name: &str| tokens.windows(2).any(|pair| pair[0].text == "fn" && pair[1].text == name);
+    let declares = |name: &str| {
+        tokens
+            .windows(2)
+            .any(|pair| matches!(pair[0].text, "fn" | "struct" | "alias") && pair[1].text == name)
+    };
     let [print, assert] = ["print", "assert"].map(|name| !declares(name));
     let (mut found, mut depth, mut at) = (Vec::new(), 0_usize, 0);
     while let Some(token) = tokens.get(at) {
@@ -34,7 +38,18 @@ pub(crate) fn statements(tokens: &[Token<'_>]) -> Result<Vec<MessageStatement>, 
         match token.text {
             "{" => depth += 1,
             "}" => depth = depth.saturating_sub(1),
-            "print" | "assert" if opens && if token.text == "print" { print } else { assert } => {
+            "print" | "assert" if opens && !(if token.text == "print" { print } else { assert }) => {
+                let arguments = arguments(tokens, at + 2).map(|(arguments, _)| arguments).unwrap_or_default();
+                if arguments.iter().any(|argument| is_text(tokens, argument)) {
+                    let name = token.text;
+                    let message = format!(
+                        "`{name}` is the declaration of this shader with that name, which takes no text: give the declaration \
+                         another name"
+                    );
+                    return Err(mistake(token.at..token.end(), message));
+                }
+            }
+            "print" | "assert" if opens => {
                 let before = at.checked_sub(1).map(|before| tokens[before].text);
                 let (statement, end) = statement(tokens, at)?;
                 let begins = depth > 0 && matches!(before, Some("{" | "}" | ";"));
@@ -44,7 +59,8 @@ pub(crate) fn statements(tokens: &[Token<'_>]) -> Result<Vec<MessageStatement>, 
                     return Err(mistake(
                         token.at..token.end(),
                         format!(
-                            "`{name}` is a statement of a function, which ends with `;`: it has no value"
+                            "`{name}` is a statement of a function, which ends with `;`: it has no value, and is no part of \
+                             another statement"
                         ),
                     ));
                 }
@@ -138,7 +154,7 @@ pub(crate) fn arguments(tokens: &[Token<'_>], first: usize) -> Option<(Vec<Range
 }
 
 fn is_name(text: &str) -> bool {
-    text.starts_with(|c: char| c.is_alphabetic() || c == '_')
+    text.starts_with(|c: char| c.is_alphabetic() || c == '_' || !c.is_ascii())
 }
 
 /// Returns `true` if an argument is a text in quotes.
@@ -240,12 +256,22 @@ mod tests {
     }
 
     #[test]
-    fn a_function_of_the_text_keeps_its_name() {
-        for text in
-            ["fn print(x: u32) {} fn f() { print(1u); }", "fn assert(x: bool) {} fn f() { assert(true); }"]
-        {
+    fn a_function_or_a_type_of_the_text_keeps_its_name() {
+        for text in [
+            "fn print(x: u32) {} fn f() { print(1u); }",
+            "fn assert(x: bool) {} fn f() { assert(true); }",
+            "struct assert { x: u32 } fn f() { let a = assert(1u); }",
+            "alias print = vec2<u32>; fn f() { let a = print(1u, 2u); }",
+        ] {
             let tokens: Vec<_> = Tokens::of(text).collect();
             assert!(statements(&tokens).is_ok_and(|found| found.is_empty()), "{text}");
+        }
+        for text in [
+            "fn print(x: u32) {} fn f() { print(\"a\"); }",
+            "struct assert { x: u32 } fn f() { assert(true, \"a\"); }",
+        ] {
+            let found = statements(&Tokens::of(text).collect::<Vec<_>>()).expect_err(text).message;
+            assert!(found.contains("is the declaration of this shader"), "{found}");
         }
     }
 
@@ -264,6 +290,7 @@ mod tests {
             ("print(\"{\");", "{", "`{}` stands for a value"),
             ("let x = print(\"a\");", "print", "`print` is a statement of a function"),
             ("for (;; print(\"a\")) {}", "print", "`print` is a statement of a function"),
+            ("for (;; assert(a)) {}", "assert", "`assert` is a statement of a function"),
             ("print(\"a\")", "print", "`print` is a statement of a function"),
         ] {
             let text = format!("fn f() {{ {body} }}");

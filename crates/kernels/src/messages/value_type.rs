@@ -14,6 +14,19 @@ enum Component {
     F16,
 }
 
+impl Component {
+    /// Returns the name of the type in WGSL.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Bool => "bool",
+            Self::I32 => "i32",
+            Self::U32 => "u32",
+            Self::F32 => "f32",
+            Self::F16 => "f16",
+        }
+    }
+}
+
 /// Is the type of a value: a number, a truth value, or a vector of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ValueType {
@@ -41,18 +54,38 @@ impl ValueType {
         Some(Self { component, len })
     }
 
-    /// Returns the expression of the word of component `at` of a value in WGSL.
-    pub(crate) fn word(self, value: &str, at: u32) -> String {
-        let of = match self.len {
-            1 => value.to_owned(),
-            _ => format!("{value}.{}", ["x", "y", "z", "w"][at as usize]),
-        };
-        match self.component {
-            Component::Bool => format!("u32({of})"),
-            Component::U32 => of,
-            Component::I32 | Component::F32 => format!("bitcast<u32>({of})"),
-            Component::F16 => format!("bitcast<u32>(f32({of}))"),
+    /// Returns `true` for floats of 32 bits.
+    pub(crate) fn is_float(self) -> bool {
+        self.component == Component::F32
+    }
+
+    /// Returns the expression of word `at` of a value in WGSL. `words` has the words of the value, as
+    /// [`conversion`](Self::conversion) returns them.
+    pub(crate) fn word(self, words: &str, at: u32) -> String {
+        match self.len {
+            1 => words.to_owned(),
+            _ => format!("{words}.{}", ["x", "y", "z", "w"][at as usize]),
         }
+    }
+
+    /// Returns the name and the text of the function of WGSL that returns the words of a value, if they are not the value
+    /// itself. In a function of its own, no local name of the program hides a name of WGSL.
+    pub(crate) fn conversion(self, prefix: &str) -> Option<(String, String)> {
+        let of = |component: &str| match self.len {
+            1 => component.to_owned(),
+            len => format!("vec{len}<{component}>"),
+        };
+        let words = of("u32");
+        let word = match self.component {
+            Component::U32 => return None,
+            Component::Bool => format!("{words}(value)"),
+            Component::I32 | Component::F32 => format!("bitcast<{words}>(value)"),
+            Component::F16 => format!("bitcast<{words}>({}(value))", of("f32")),
+        };
+        let component = self.component.name();
+        let name = format!("{prefix}words_of_{}_{component}", self.len);
+        let text = format!("fn {name}(value: {}) -> {words} {{ return {word}; }}", of(component));
+        Some((name, text))
     }
 
     /// Adds a value, of which these are the words, to a text.
