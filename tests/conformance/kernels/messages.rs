@@ -6,7 +6,9 @@ use fencepost::{
     CheckOptions, CommandQueue, Context, DeviceArray, DynKernel, Element, Error, Grid, KernelArgs, Kind,
     Policy, PrintOptions, PrintTo, Printed, RecorderChoice, Result, args,
 };
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -25,6 +27,11 @@ pub fn cases() -> Vec<Case> {
         case("k06_entry_points_of_one_call_print_and_a_call_with_a_value_does", several),
         case("k06_a_kernel_without_messages_has_no_other_binding_and_no_other_command", no_cost),
         case("k06_a_function_for_lines_that_panics_or_waits_gets_an_error", functions),
+        case(
+            "k06_a_function_for_lines_that_does_not_return_delays_only_waits_for_its_lines",
+            blocked_function,
+        ),
+        case("k06_a_wait_ends_if_the_function_for_lines_waits_for_its_thread", awaited_thread),
         case("k06_every_recorder_prints", recorders),
         Case { needs: NATIVE, ..case("k06_the_checks_of_kernels_find_no_mistake_in_messages", checked) },
     ]
@@ -63,7 +70,11 @@ impl Collected {
         let add = move |printed: &Printed<'_>| {
             lines.lock().unwrap().extend(printed.to_string().lines().map(str::to_owned));
         };
-        ctx.set_print(PrintOptions { to: PrintTo::Function(Arc::new(add)), capacity });
+        ctx.set_print(PrintOptions {
+            to: PrintTo::Function(Arc::new(add)),
+            capacity,
+            ..PrintOptions::default()
+        });
         collected
     }
 
@@ -176,6 +187,7 @@ fn values(s: &Subject) {
 }
 
 /// Launches a kernel that prints `element` and changes it.
+#[track_caller]
 fn print_one(ctx: &Context, queue: &CommandQueue, element: u32) -> DeviceArray<u32> {
     let text = "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
         @compute @workgroup_size(1) fn one() { print(\"x = {}\", x[0]); x[0] += 1; }";
@@ -193,6 +205,8 @@ fn names(s: &Subject) {
         @compute @workgroup_size(groups, id) fn k(@builtin(global_invocation_id) at: vec3<u32>) {
             x[at.x] = select(7u, 9u, at.x == 0u);
             print(\"{} {} /*\", true, vec2(true, false));
+            let bitcast = at.x; let u32 = -1; let f32 = vec2(0.5, 2.0); let atomicAdd = false;
+            print(\"{} {} {} {}\", bitcast, u32, f32, atomicAdd);
             assert(at.x < groups, \"{} of {}\", at.x, 4u >> id);
         }";
     let ctx = s.ctx();
@@ -200,7 +214,8 @@ fn names(s: &Subject) {
     let (kernel, mut x) = (ctx.kernel_from(text, "k").unwrap(), ctx.zeros::<u32, 1>([2]).unwrap());
     queue.launch_dyn(&kernel, Grid::groups([1]), args![x = &mut x]).unwrap();
     assert_eq!(queue.read(&x).wait().unwrap(), [7, 9]);
-    assert_eq!(lines.take(), ["true (true, false) /*"; 2]);
+    let own = |at: u32| ["true (true, false) /*".to_owned(), format!("{at} -1 (0.5, 2.0) false")];
+    assert_eq!(lines.take(), [own(0), own(1)].concat());
 }
 
 fn waits(s: &Subject) {
@@ -299,6 +314,17 @@ fn capacity(s: &Subject) {
         let numbers: Vec<u32> = lines.iter().map(|line| line.parse().unwrap()).collect();
         assert_eq!(numbers.len(), fit, "{capacity} bytes");
         assert!(numbers.is_sorted() && numbers.iter().all(|&number| number < 640));
+    }
+    let largest = ctx.info().max_binding;
+    ctx.set_print(PrintOptions { capacity: u32::MAX, ..PrintOptions::default() });
+    if largest < u64::from(u32::MAX - 3) {
+        let error = queue.launch_dyn(&kernel, Grid::groups([1]), args![]).unwrap_err();
+        let is_named = |found: u64, limit: u64| found > limit && limit == largest;
+        assert!(
+            matches!(error.kind(), Kind::MessagesTooLarge { found, limit, .. } if is_named(*found, *limit)),
+            "{error}"
+        );
+        assert!(error.to_string().ends_with("lower `PrintOptions::capacity`"), "{error}");
     }
 }
 
@@ -431,11 +457,14 @@ fn replays(s: &Subject) {
         .unwrap();
     let steps =
         |from: u32| [0, 1].into_iter().flat_map(move |more| expected([0, 10, 20].map(|x| x + from + more)));
-    for replay in 0..3 {
-        [&queue, &other][replay as usize % 2].replay(&graph).unwrap();
+    for replay in 0..2 {
+        [&other, &queue][replay as usize % 2].replay(&graph).unwrap();
     }
     queue.finish().wait().unwrap();
-    assert_eq!(lines.take(), (0..3).flat_map(steps).collect::<Vec<_>>());
+    assert_eq!(lines.take(), (0..2).flat_map(steps).collect::<Vec<_>>());
+    queue.replay(&graph).unwrap();
+    other.read(&x).wait().unwrap();
+    assert_eq!(lines.take(), steps(2).collect::<Vec<_>>(), "read of another queue");
     queue.replay(&graph).unwrap().wait().unwrap();
     assert_eq!(lines.take(), steps(3).collect::<Vec<_>>());
     let error = other.replay(&graph).unwrap().wait().unwrap_err();
@@ -526,6 +555,87 @@ fn functions(s: &Subject) {
     ctx.set_print(PrintOptions { to: PrintTo::Log, ..PrintOptions::default() });
     let error = found.lock().unwrap().take().expect("the wait returns an error");
     assert!(matches!(error.kind(), Kind::WaitInPrint { awaited } if awaited == "queue `q`"), "{error}");
+}
+
+fn blocked_function(s: &Subject) {
+    let ctx = s.ctx();
+    let (queue, other) = (ctx.queue("q"), ctx.queue("other"));
+    let (called, calls) = channel();
+    let (release, released) = channel::<()>();
+    let gate = Mutex::new((called, released));
+    let block = move |_: &Printed<'_>| {
+        let gate = gate.lock().unwrap();
+        gate.0.send(()).unwrap();
+        gate.1.recv().unwrap();
+    };
+    ctx.set_print(PrintOptions { to: PrintTo::Function(Arc::new(block)), ..PrintOptions::default() });
+    let x = print_one(&ctx, &queue, 1);
+    let (end, mut finished) = (queue.marker(), queue.finish());
+    queue.flush().unwrap();
+    calls.recv().unwrap();
+    assert!(!end.is_complete().unwrap());
+    assert!(finished.wait_timeout(Duration::from_millis(1)).unwrap().is_none());
+    let y = other.array(&[7_u32]).unwrap();
+    assert_eq!(other.read(&y).wait().unwrap(), [7], "the other queue goes on");
+    let (kernel, counted) = (ctx.kernel::<Sum>().unwrap(), other.array(&[1_u32, 3, 2]).unwrap());
+    let value = other.call(&kernel, Grid::threads([3]), Sum { x: &counted }).unwrap();
+    assert_eq!(value.wait().unwrap(), 6, "the value waits for its launch only");
+    other.wait_for(&end).unwrap();
+    let behind = other.marker();
+    other.flush().unwrap();
+    assert!(!behind.is_complete().unwrap(), "the marker comes after the lines");
+    release.send(()).unwrap();
+    behind.wait().unwrap();
+    finished.wait().unwrap();
+    assert_eq!(queue.read(&x).wait().unwrap(), [2]);
+}
+
+#[derive(KernelArgs)]
+#[kernel(
+    wgsl = "
+        @group(0) @binding(0) var<storage, read> x: array<u32>;
+        @group(0) @binding(1) var<storage, read_write> total: atomic<u32>;
+        @compute @workgroup_size(4) fn sum(@builtin(global_invocation_id) id: vec3<u32>) {
+            if id.x < arrayLength(&x) { atomicAdd(&total, x[id.x]); }
+        }",
+    returns(total: u32)
+)]
+struct Sum<'a> {
+    x: &'a DeviceArray<u32>,
+}
+
+fn awaited_thread(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let found: Arc<Mutex<Vec<Error>>> = Arc::default();
+    let (waits, copy) = (queue.clone(), found.clone());
+    let join = move |_: &Printed<'_>| {
+        let (blocks, awaits) = (waits.clone(), waits.clone());
+        let waiters = [
+            std::thread::spawn(move || blocks.finish().wait()),
+            std::thread::spawn(move || pollster::block_on(awaits.finish())),
+        ];
+        copy.lock().unwrap().extend(waiters.into_iter().filter_map(|waiter| waiter.join().unwrap().err()));
+    };
+    let (to, limit) = (PrintTo::Function(Arc::new(join)), Duration::from_millis(1));
+    ctx.set_print(PrintOptions { to, limit, ..PrintOptions::default() });
+    let line = line!() + 1;
+    let x = print_one(&ctx, &queue, 1);
+    let is_overdue = |error: &Error| matches!(error.kind(), Kind::PrintOverdue { .. });
+    while let Err(error) = queue.finish().wait() {
+        assert!(is_overdue(&error), "{error}");
+    }
+    assert_eq!(queue.read(&x).wait().unwrap(), [2], "a later wait returns the result");
+    // The function keeps the context alive.
+    ctx.set_print(PrintOptions { to: PrintTo::Log, ..PrintOptions::default() });
+    let found = std::mem::take(&mut *found.lock().unwrap());
+    assert_eq!(found.len(), 2);
+    for error in &found {
+        let Kind::PrintOverdue { awaited, kernel, launch, limit: after } = error.kind() else {
+            panic!("{error}")
+        };
+        assert_eq!((&**awaited, &**kernel, launch.line(), *after), ("queue `q`", "one", line, limit));
+    }
 }
 
 fn recorders(s: &Subject) {

@@ -186,6 +186,12 @@ pub enum Kind {
          launch the kernel once for each part of the array, which `slice` returns"
     )]
     BindingTooLarge { kernel: String, arg: String, found: u64, limit: u64 },
+    /// The memory for the messages of a launch is larger than the device binds as one array.
+    #[error(
+        "kernel `{kernel}`: the messages of a launch take {found} bytes, the device's limit for one binding is {limit}: \
+         lower `PrintOptions::capacity`"
+    )]
+    MessagesTooLarge { kernel: String, found: u64, limit: u64 },
     /// The shader needs a feature that the adapter lacks.
     #[error("kernel `{kernel}` needs {what}, which adapter `{adapter}` lacks: use another adapter")]
     Unsupported { kernel: String, what: String, adapter: String },
@@ -269,13 +275,26 @@ pub enum Kind {
          that it waits for, executes nothing before the function returns; wait outside of it"
     )]
     WaitInKernel { awaited: String },
-    /// A function that receives the lines of kernels waits for work of the same context, which completes only after the
-    /// function returns.
+    /// A function that receives the lines of kernels waits for work of the same context. Work that comes after the lines
+    /// completes only after the function returns.
     #[error(
-        "a wait for {awaited} inside a function for printed lines can never end: the context delivers lines before it \
-         completes work; wait outside of the function"
+        "a wait for {awaited} inside a function for printed lines is refused: what comes after the lines completes only after \
+         the function returns; wait outside of the function"
     )]
     WaitInPrint { awaited: String },
+    /// A wait without a limit needs lines of a kernel, and the function that receives lines has not returned within
+    /// [`PrintOptions::limit`](crate::PrintOptions::limit). The work itself continues, and a later wait returns its result.
+    #[error(
+        "a wait for {awaited} gives up after {limit:?}: the function for printed lines has not returned from those of kernel \
+         `{kernel}`, launched at {launch}; let the function wait for no thread that waits for the context, or raise \
+         `PrintOptions::limit`"
+    )]
+    PrintOverdue {
+        awaited: String,
+        kernel: String,
+        launch: &'static Location<'static>,
+        limit: std::time::Duration,
+    },
     /// An assertion of a kernel failed, which ended the queue of the launch. `place` is the place of the statement in the
     /// shader, and `invocation` the first invocation that failed, by z, y and x. `text` is the text of the statement with its
     /// values, which is empty if there is none. `count` counts the failures of all invocations.

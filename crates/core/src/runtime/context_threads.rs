@@ -1,4 +1,4 @@
-//! The threads of a context: two for each lane, and one for host callbacks.
+//! The threads of a context: two for each lane, one for host callbacks, and one for messages of kernels.
 
 use crate::device::function_mark::is_any_set;
 use crate::scheduler::engine::Engine;
@@ -46,8 +46,28 @@ impl ContextThreads {
         self.add("fencepost callbacks".into(), engine, Engine::callback_thread)
     }
 
+    /// Starts the thread that delivers messages, unless it runs or the engine works without threads. If the system refuses
+    /// the thread, the context is lost.
+    pub(crate) fn start_messages(&self, engine: &Arc<Engine>) {
+        if !engine.threads || std::mem::replace(&mut engine.lock().deliveries.has_thread, true) {
+            return;
+        }
+        if let Err(error) = self.add_for_messages(engine) {
+            engine.lose(&refused(&error));
+        }
+    }
+
+    fn add_for_messages(&self, engine: &Arc<Engine>) -> io::Result<()> {
+        let replace = self.replacement(engine, Self::add_for_messages);
+        self.add("fencepost messages".into(), engine, move |engine| {
+            set_post(replace);
+            engine.message_thread();
+        })
+    }
+
     fn add_to_lane(&self, engine: &Arc<Engine>, lane: usize, role: LaneThread) -> io::Result<()> {
-        let replace = self.replacement(engine, lane, role);
+        let replace =
+            self.replacement(engine, move |threads, engine| threads.add_to_lane(engine, lane, role));
         let name = match role {
             LaneThread::Submits => format!("fencepost lane {lane}"),
             LaneThread::Completes => format!("fencepost completer {lane}"),
@@ -61,19 +81,18 @@ impl ContextThreads {
         })
     }
 
-    /// Returns a function that starts another thread for the same task. A thread of a lane calls the function before
-    /// it runs code of the program, because that code may wait for the lane. If the system refuses the thread, the
-    /// context is lost.
+    /// Returns a function that starts another thread for the same task with `add`. A thread of a lane, and the thread for
+    /// messages, call the function before they run code of the program that may wait for their task. If the system refuses
+    /// the thread, the context is lost.
     fn replacement(
         &self,
         engine: &Arc<Engine>,
-        lane: usize,
-        role: LaneThread,
+        add: impl FnOnce(&Self, &Arc<Engine>) -> io::Result<()> + Send + 'static,
     ) -> impl FnOnce() + Send + 'static {
         let (engine, threads) = (Arc::downgrade(engine), Arc::downgrade(&self.0));
         move || {
             let (Some(engine), Some(threads)) = (engine.upgrade(), threads.upgrade()) else { return };
-            if let Err(error) = ContextThreads(threads).add_to_lane(&engine, lane, role) {
+            if let Err(error) = add(&ContextThreads(threads), &engine) {
                 engine.lose(&refused(&error));
             }
         }

@@ -46,6 +46,8 @@ pub(crate) enum Status {
     /// A thread encodes the batch.
     Encoding,
     Submitted(TimelineValue),
+    /// The host receives the messages of a launch. Such a batch has no commands, and the device waits for none.
+    Delivery,
     /// The batch has completed or failed.
     Done,
 }
@@ -55,7 +57,7 @@ impl Status {
     /// any stage.
     fn may_become(self, next: Self) -> bool {
         match next {
-            Self::Open => false,
+            Self::Open | Self::Delivery => false,
             Self::Ready(_) => matches!(self, Self::Open | Self::Ready(_) | Self::Encoding),
             Self::Encoding => matches!(self, Self::Ready(_)),
             Self::Submitted(_) => self == Self::Encoding,
@@ -94,8 +96,17 @@ pub(crate) struct Batches {
 
 impl Batches {
     pub(crate) fn open(&mut self, lane: usize) -> Seq {
+        self.add(lane, Status::Open)
+    }
+
+    /// Adds the batch of a delivery of messages.
+    pub(crate) fn open_delivery(&mut self) -> Seq {
+        self.add(0, Status::Delivery)
+    }
+
+    fn add(&mut self, lane: usize, status: Status) -> Seq {
         let seq = Seq(self.first + self.infos.len() as u64);
-        self.infos.push_back(Info { lane, status: Status::Open, slots: SmallVec::new() });
+        self.infos.push_back(Info { lane, status, slots: SmallVec::new() });
         seq
     }
 
@@ -147,7 +158,8 @@ impl Batches {
         self.status(seq) == Status::Done
     }
 
+    /// Returns `true` if the device needs no further call to complete the batch.
     pub(crate) fn is_submitted(&self, seq: Seq) -> bool {
-        matches!(self.status(seq), Status::Submitted(_) | Status::Done)
+        matches!(self.status(seq), Status::Submitted(_) | Status::Delivery | Status::Done)
     }
 }

@@ -1,5 +1,6 @@
 //! Commands as a queue holds them until they are planned.
 
+use crate::memory::read_slot::ReadSlot;
 use crate::scheduler::loop_run::LoopRun;
 use crate::scheduler::user_signal::UserWait;
 use crate::work::kernel_launch::Launch;
@@ -51,6 +52,20 @@ impl Op {
             Op::Callback(_) | Op::DueCallback(_) => true,
             Op::Wait(_) | Op::WaitUser(_) | Op::Loop(_) => false,
         }
+    }
+}
+
+impl Op {
+    /// Returns the read of the command if it reads the messages of a launch, with the number of its bytes.
+    #[inline]
+    pub(crate) fn messages(&self) -> Option<(&Arc<ReadSlot>, u64)> {
+        let work = match self {
+            Op::Work(work) => work,
+            Op::Timed(timed) => &timed.work,
+            _ => return None,
+        };
+        let Work::Read { src, slot } = work else { return None };
+        slot.messages().map(|_| (slot, src.size))
     }
 }
 

@@ -102,10 +102,6 @@ impl Engine {
         let mut state = self.lock();
         state.lanes[lane].watchers -= watch;
         let mut state = self.fail_executed(state);
-        if state.has_messages {
-            let Some(delivered) = self.deliver_messages(state, lane, reached) else { return };
-            state = delivered;
-        }
         if state.lost.is_some() || !state.lanes[lane].timeline.complete(reached) {
             return;
         }
@@ -210,6 +206,7 @@ impl State {
             queue.hold = None;
         }
         leaked.push(Box::new(std::mem::take(&mut self.calls)));
+        leaked.push(Box::new(self.deliveries.take()));
         leaked.push(Box::new(std::mem::take(&mut self.pool)));
         leaked.push(Box::new(std::mem::take(&mut self.external)));
         (leaked, self.wakers.take_all())

@@ -4,8 +4,8 @@ use crate::device::recorder::Recorder;
 use crate::device::{Device, Lane};
 use crate::error::Error;
 use crate::error::site::KernelId;
-use crate::scheduler::message_turn::MessageTurn;
 use crate::scheduler::ordering::policy::Policy;
+use crate::scheduler::print_options::PrintOptions;
 use crate::scheduler::priority::Priority;
 use crate::scheduler::queue_state::Hold;
 use crate::scheduler::queue_timing::QueueTiming;
@@ -38,10 +38,12 @@ pub(crate) struct Engine {
     pub(crate) done: Condvar,
     /// Notifies the callback thread that callbacks are due.
     pub(crate) calls: Condvar,
+    /// Notifies the message thread that messages are due.
+    pub(crate) messages: Condvar,
     pub(crate) lanes: Vec<EngineLane>,
     pub(crate) device: Arc<dyn Device>,
     pub(crate) launches: LaunchPool,
-    pub(crate) messages: MessageTurn,
+    pub(crate) print_options: Mutex<PrintOptions>,
     /// Is true if the context has threads. Without them, the calls that flush or wait do all work.
     pub(crate) threads: bool,
     /// Is true while a microtask is scheduled.
@@ -72,10 +74,11 @@ impl Engine {
             in_flight: lanes.iter().map(|_| Condvar::new()).collect(),
             done: Condvar::new(),
             calls: Condvar::new(),
+            messages: Condvar::new(),
             lanes: lanes.into_iter().map(EngineLane::new).collect(),
             device,
             launches: LaunchPool::default(),
-            messages: MessageTurn::default(),
+            print_options: Mutex::default(),
             threads,
             #[cfg(target_arch = "wasm32")]
             scheduled: Default::default(),

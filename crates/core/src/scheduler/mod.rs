@@ -49,6 +49,8 @@ pub(crate) mod command_costs;
 pub(crate) mod complete;
 pub(crate) mod deadline;
 pub(crate) mod deferred_calls;
+pub(crate) mod deliveries;
+mod delivery_order;
 pub(crate) mod engine;
 pub(crate) mod enqueue;
 pub(crate) mod failed_batch;
@@ -66,7 +68,6 @@ pub(crate) mod loom_models;
 pub(crate) mod loop_progress;
 pub(crate) mod loop_run;
 mod message_delivery;
-pub(crate) mod message_turn;
 #[cfg(target_arch = "wasm32")]
 pub(crate) mod microtasks;
 pub(crate) mod ordering;

@@ -444,7 +444,7 @@ impl Planner<'_> {
         self.taken += 1;
         let begins = self.open[lane].as_ref().is_some_and(|open| open.steps.is_empty());
         let unawaited = if begins { self.state.unawaited_upto(slot) } else { None };
-        let Some(command) = self.state.queue_mut(slot).pop_work(seq) else { return };
+        let Some(command) = self.state.pop_work(slot, seq) else { return };
         let Some(open) = self.open[lane].as_mut() else { return };
         open.unawaited = open.unawaited.or(unawaited.map(|upto| (slot, upto)));
         open.returns_to_host |= command.op.returns_to_host();
@@ -548,7 +548,7 @@ impl Planner<'_> {
     fn must_follow(&self, seq: Seq, lane: usize) -> bool {
         let Some(info) = self.state.batches.get(seq) else { return false };
         match info.status {
-            Status::Done => false,
+            Status::Done | Status::Delivery => false,
             Status::Submitted(_) => info.lane != lane,
             Status::Open => info.lane != lane,
             Status::Ready(_) | Status::Encoding => true,

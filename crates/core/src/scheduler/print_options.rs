@@ -5,9 +5,13 @@ use std::fmt;
 use std::io::Write as _;
 use std::panic::Location;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Is the default of [`PrintOptions::capacity`].
 const CAPACITY: u32 = 64 << 10;
+
+/// Is the default of [`PrintOptions::limit`].
+const LIMIT: Duration = Duration::from_secs(10);
 
 /// Chooses what a context does with the lines that `print` writes in kernels:
 /// [`Context::set_print`](crate::Context::set_print).
@@ -25,11 +29,15 @@ pub struct PrintOptions {
     /// Counts the bytes of device memory for the lines of one launch. Lines that do not fit are counted, and not printed.
     /// A line takes 16 bytes, and 4 bytes for each number in it. The default is 64 KiB.
     pub capacity: u32,
+    /// Limits how long a wait without a limit of its own waits for one call of the function that receives lines. After
+    /// that, the wait returns [`PrintOverdue`](crate::Kind::PrintOverdue), because the function may wait for the waiting
+    /// thread. The default is 10 seconds.
+    pub limit: Duration,
 }
 
 impl Default for PrintOptions {
     fn default() -> Self {
-        Self { to: PrintTo::default(), capacity: CAPACITY }
+        Self { to: PrintTo::default(), capacity: CAPACITY, limit: LIMIT }
     }
 }
 
@@ -41,10 +49,10 @@ pub enum PrintTo {
     StandardOutput,
     /// Writes the lines to the log, with the level `info`.
     Log,
-    /// Calls a function for each launch that has printed. The function runs on the thread that finds the launch complete,
-    /// which may be one of the context. A wait in it for work of the same context is
-    /// [`WaitInPrint`](crate::Kind::WaitInPrint), and it must not wait for a lock that a thread keeps during a wait for the
-    /// context. If the function panics, the queue of the launch fails with
+    /// Calls a function for each launch that has printed, on a thread of the context. In a context without threads, a call
+    /// that makes progress calls the function. Its calls come one after the other. A wait in it for work of the same context
+    /// is [`WaitInPrint`](crate::Kind::WaitInPrint), and a wait of another thread for the lines ends after
+    /// [`PrintOptions::limit`]. If the function panics, the queue of the launch fails with
     /// [`CallbackPanicked`](crate::Kind::CallbackPanicked).
     Function(Arc<dyn Fn(&Printed<'_>) + Send + Sync>),
 }

@@ -259,6 +259,17 @@ impl QueueState {
         self.pop(Some(seq))
     }
 
+    /// Removes the front command, which is work of this queue in batch `seq` and completes with the later batch `delivery`.
+    pub(crate) fn pop_delivered(&mut self, seq: Seq, delivery: Seq) -> Option<Command> {
+        self.note_part(seq);
+        self.pop(Some(delivery))
+    }
+
+    /// Returns the first batch that is not known to be complete.
+    pub(crate) fn first_batch(&self) -> Option<Seq> {
+        self.segments.front().map(|segment| segment.seq)
+    }
+
     /// Records that batch `seq` contains a part of the front command, which stays pending.
     pub(crate) fn note_part(&mut self, seq: Seq) {
         self.last_work = Some(seq);

@@ -62,7 +62,8 @@ impl Engine {
     }
 
     /// Enqueues the commands of a replay, with no other command between them. `turns` are those of the graph and of the
-    /// graphs in it. `message_reads` read the message buffers of the graph, behind its commands. Returns the point of the last command, with its history.
+    /// graphs in it. `message_reads` read the message buffers of the graph, behind its commands. Returns the point of
+    /// the last command, with its history.
     ///
     /// # Errors
     /// Returns the queue's own error, `Mapped`, or `Hazard` under `Checked`.
@@ -112,14 +113,16 @@ impl Engine {
                 op => state.queue_mut(by.slot).push(Command { stamp, op }),
             }
         }
-        if let Some(last) = last {
-            ordering::admit::record(&state, by, last, &whole[0]);
-        }
         for read in message_reads {
             let stamp = state.next_stamp();
             let by = Admission { what: CommandKind::Read, ..by };
             ordering::admit::record(&state, by, stamp, &read);
             state.push_stamped(by, stamp, read);
+            // A command that comes after a use of the graph comes after its messages too.
+            last = Some(stamp);
+        }
+        if let Some(last) = last {
+            ordering::admit::record(&state, by, last, &whole[0]);
         }
         let (point, past) = state.marker(by.slot);
         turns.iter().for_each(|(_, turn)| turn.set(point));

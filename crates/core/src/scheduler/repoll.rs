@@ -5,6 +5,7 @@ use crate::scheduler::callback_cycles::forget_polls_of;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::queue_state::{Hold, PointProgress};
 use crate::scheduler::state::State;
+use crate::scheduler::wait_target::WaitTarget;
 use crate::scheduler::wakers::WakerOwner;
 use fencepost_sync::prim::MutexGuard;
 use fencepost_sync::{Point, Stamp};
@@ -52,6 +53,10 @@ impl Engine {
         point: Point,
         waker: &Waker,
     ) -> Option<Result<()>> {
+        if let Err(error) = state.check_print(WaitTarget::Point(point)) {
+            self.unlock(state);
+            return Some(Err(error));
+        }
         let priority = state.queue(point.slot).priority;
         state.plan([point], priority);
         // This registration comes before the check of callbacks, so that a hold found after the check makes the task

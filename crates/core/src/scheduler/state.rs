@@ -9,6 +9,7 @@ use crate::memory::uses::Use;
 use crate::scheduler::batch::Batches;
 use crate::scheduler::callback_state::Callbacks;
 use crate::scheduler::command::{Callback, Command};
+use crate::scheduler::deliveries::Deliveries;
 use crate::scheduler::kernel_names::KernelNames;
 use crate::scheduler::lane_state::LaneState;
 use crate::scheduler::ordering::policy::Policy;
@@ -94,8 +95,8 @@ pub(crate) struct State {
     /// Records the waits so far, if the context records them.
     pub(crate) wait_log: Option<Box<WaitLog>>,
     pub(crate) kernels: KernelNames,
-    /// Is true once the context has a kernel that prints or asserts.
-    pub(crate) has_messages: bool,
+    /// Holds the messages of kernels that the host has not received.
+    pub(crate) deliveries: Deliveries,
     policy: Policy,
     /// Counts the commands that were compared with the earlier uses of their bytes.
     pub(crate) compared: Cell<u64>,
@@ -265,19 +266,19 @@ impl State {
         }
     }
 
-    /// Returns `true` if no batch is planned or in flight and no callback is due. Commands that are not planned do
+    /// Returns `true` if no batch is planned or in flight, and no callback and no message is due. Commands that are not planned do
     /// not count, so an idle context may also be [`busy`](Self::busy).
     pub(crate) fn idle(&self) -> bool {
         let idle = |lane: &LaneState| lane.timeline.in_flight() == 0 && !lane.has_ready();
-        self.calls.is_empty() && self.lanes.iter().all(idle)
+        self.calls.is_empty() && !self.has_due_delivery() && self.lanes.iter().all(idle)
     }
 
-    /// Returns `true` if a call of `make_progress` has work to do: a batch is in flight, a callback is due, or a
+    /// Returns `true` if a call of `make_progress` has work to do: a batch is in flight, a callback is due, messages are due, or a
     /// lane can submit or plan something. The result is `false` for batches that must wait for another thread, so
     /// this is not the opposite of [`idle`](Self::idle).
     pub(crate) fn busy(&self) -> bool {
         let works = |lane: usize| self.lanes[lane].timeline.in_flight() > 0 || self.something_for(lane);
-        !self.calls.is_empty() || (0..self.lanes.len()).any(works)
+        !self.calls.is_empty() || self.has_due_delivery() || (0..self.lanes.len()).any(works)
     }
 
     /// Returns `true` if no later use can need to wait for `earlier`. Under [`Policy::Checked`] only the host clock

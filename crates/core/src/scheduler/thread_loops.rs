@@ -8,7 +8,7 @@ use crate::scheduler::state::State;
 use crate::scheduler::thread_posts::is_replaced;
 use crate::scheduler::thread_state::this_thread;
 use fencepost_sync::TimelineValue;
-use fencepost_sync::prim::{MutexGuard, sleep, sleep_for, yield_now};
+use fencepost_sync::prim::{MutexGuard, lock, sleep, sleep_for, yield_now};
 use std::time::Duration;
 use web_time::Instant;
 
@@ -81,6 +81,12 @@ impl Engine {
             false => sleep(&self.work[lane], state),
         };
         state.lanes[lane].rest = ThreadRest::Awake;
+        if lane == 0 && state.deliveries.running.is_some() {
+            let limit = lock(&self.print_options).limit;
+            state.announce_overdue(limit);
+            self.unlock(state);
+            state = self.lock();
+        }
         self.idle_round(lane, state)
     }
 

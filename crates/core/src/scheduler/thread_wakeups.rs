@@ -16,6 +16,8 @@ pub(crate) struct ThreadWakeups {
     lanes: smallvec::SmallVec<[(bool, bool); 2]>,
     /// Is true if the callback thread is notified.
     calls: bool,
+    /// Is true if the message thread is notified.
+    messages: bool,
     /// Is true if the parked callers are notified.
     callers: bool,
 }
@@ -51,6 +53,8 @@ impl State {
         }
         wakeups.calls = self.calls_idle && (over || !self.calls.is_empty());
         self.calls_idle &= !wakeups.calls;
+        wakeups.messages = self.deliveries.idle && (over || self.has_due_delivery());
+        self.deliveries.idle &= !wakeups.messages;
         wakeups.callers = self.callers_asleep > 0;
         wakeups
     }
@@ -156,6 +160,7 @@ impl Engine {
             wake(&self.in_flight[lane], completer);
         }
         wake(&self.calls, wakeups.calls);
+        wake(&self.messages, wakeups.messages);
         wake(&self.done, wakeups.callers);
     }
 

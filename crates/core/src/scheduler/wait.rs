@@ -26,6 +26,7 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
 
+pub(crate) mod message_wait;
 pub(crate) mod plan_ahead;
 
 /// Tells how far the target of a wait has come.
@@ -182,6 +183,12 @@ impl Engine {
                 self.check_wait(target, deadline, &mut blocked)?;
                 state = self.lock();
             }
+            if deadline.is_endless()
+                && let Some(error) = self.overdue_messages(&state, target)
+            {
+                self.unlock(state);
+                return Err(error);
+            }
             let step = match state.target_state(target) {
                 TargetState::Done(_) => {
                     self.unlock(state);
@@ -239,9 +246,7 @@ impl Engine {
         deadline: Deadline,
         blocked: &mut Option<Blocked>,
     ) -> Result<()> {
-        if self.messages.is_delivered_here() {
-            return Err(wait_in_print(&self.lock(), target));
-        }
+        self.lock().check_print(target)?;
         let WaitTarget::Point(point) = target else { return Ok(()) };
         if deadline.is_endless() {
             blocked.get_or_insert_with(|| Blocked::note(self, point)).renew(self, point);
@@ -411,6 +416,10 @@ impl Engine {
             self.unlock(state);
             return Some(Err(error));
         }
+        if let Some(error) = self.overdue_messages(&state, WaitTarget::Point(point)) {
+            self.unlock(state);
+            return Some(Err(error));
+        }
         if is_inside_callback() {
             return self.poll_inside(state, point, waker);
         }
@@ -563,6 +572,9 @@ impl Engine {
                 None => {}
             }
         }
+        if !self.threads {
+            self.deliver_due();
+        }
         #[cfg(target_arch = "wasm32")]
         self.schedule_more();
     }
@@ -577,12 +589,6 @@ mod wait_tests;
 #[cold]
 fn wait_in_kernel(state: &State, target: WaitTarget<'_>) -> Error {
     Kind::WaitInKernel { awaited: awaited(state, target) }.into()
-}
-
-/// Returns the error of a wait in a function that receives printed lines.
-#[cold]
-fn wait_in_print(state: &State, target: WaitTarget<'_>) -> Error {
-    Kind::WaitInPrint { awaited: awaited(state, target) }.into()
 }
 
 fn awaited(state: &State, target: WaitTarget<'_>) -> String {

@@ -76,9 +76,6 @@ pub(crate) fn compile(
     let recipe = Recipe { module: &module, interface: &interface, overrides, reference };
     let pipeline =
         engine.checked(engine.device.compile(&recipe)).map_err(|error| explained(error, &recipe))?;
-    if interface.messages.is_some() {
-        engine.lock().has_messages = true;
-    }
     let (id, name) = engine.new_kernel(entry);
     let overrides = overrides.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
     let origin = KernelText { source: source.clone(), overrides };

@@ -29,7 +29,7 @@ impl Context {
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     pub fn set_print(&self, options: PrintOptions) {
-        let old = std::mem::replace(&mut *lock(&self.owner.engine().messages.options), options);
+        let old = std::mem::replace(&mut *lock(&self.owner.engine().print_options), options);
         drop(old); // without the lock, because the drop of a function may run code of the program
     }
 }

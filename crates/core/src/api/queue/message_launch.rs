@@ -104,13 +104,14 @@ impl LaunchArguments<'_> {
 
     /// Allocates the message buffer and binds it as the last argument.
     fn bind_messages(&mut self, ops: &ArrayOps<'_>, messages: Messages) -> Result<MessageBuffer> {
+        #[cfg(not(target_arch = "wasm32"))]
+        ops.owner.threads().start_messages(ops.owner.engine());
         let kernel = self.launch.kernel();
-        let capacity = lock(&ops.owner.engine().messages.options).capacity;
+        let capacity = lock(&ops.owner.engine().print_options).capacity;
         let size = u64::from(messages.buffer_size(capacity));
-        let (name, arg) = (kernel.name.to_string(), "the message buffer".into());
         let limit = ops.owner.device().caps().max_binding;
         if size > limit {
-            return Err(Kind::BindingTooLarge { kernel: name, arg, found: size, limit }.into());
+            return Err(Kind::MessagesTooLarge { kernel: kernel.name.to_string(), found: size, limit }.into());
         }
         let label: Arc<str> = format!("messages of kernel `{}`", kernel.name).into();
         let (at, source) = (
