@@ -3,8 +3,8 @@
 use crate::common::{Case, Needs, Subject, case};
 use bytemuck::{Pod, Zeroable};
 use fencepost::{
-    CheckOptions, CommandQueue, Context, DeviceArray, DynKernel, Element, Error, Grid, KernelArgs, Kind,
-    Policy, PrintOptions, PrintTo, Printed, RecorderChoice, Result, args,
+    CheckOptions, CommandQueue, Context, DeviceArray, DynKernel, Element, Error, Event, Grid, KernelArgs,
+    Kind, Policy, PrintOptions, PrintTo, Printed, RecorderChoice, Result, args,
 };
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
@@ -605,13 +605,23 @@ struct Sum<'a> {
 }
 
 fn awaited_thread(s: &Subject) {
-    let ctx = s.ctx();
+    for ctx in [s.ctx(), s.without_threads()] {
+        wait_for_waiters_in_print(&ctx);
+    }
+}
+
+/// Prints into a function that joins threads which wait for its own lines.
+fn wait_for_waiters_in_print(ctx: &Context) {
     let queue = ctx.queue("q");
     let found: Arc<Mutex<Vec<Error>>> = Arc::default();
     let (waits, copy) = (queue.clone(), found.clone());
+    let (send, events) = channel::<Event>();
+    let events = Mutex::new(events);
     let join = move |_: &Printed<'_>| {
+        let end = events.lock().unwrap().recv().unwrap();
         let (blocks, awaits) = (waits.clone(), waits.clone());
         let waiters = [
+            std::thread::spawn(move || end.wait()),
             std::thread::spawn(move || blocks.finish().wait()),
             std::thread::spawn(move || pollster::block_on(awaits.finish())),
         ];
@@ -620,7 +630,11 @@ fn awaited_thread(s: &Subject) {
     let (to, limit) = (PrintTo::Function(Arc::new(join)), Duration::from_millis(1));
     ctx.set_print(PrintOptions { to, limit, ..PrintOptions::default() });
     let line = line!() + 1;
-    let x = print_one(&ctx, &queue, 1);
+    let x = print_one(ctx, &queue, 1);
+    let end = queue.marker();
+    // The callback comes after the lines, and the end of the queue after the callback.
+    queue.callback(|| ()).unwrap();
+    send.send(end).unwrap();
     let is_overdue = |error: &Error| matches!(error.kind(), Kind::PrintOverdue { .. });
     while let Err(error) = queue.finish().wait() {
         assert!(is_overdue(&error), "{error}");
@@ -629,7 +643,7 @@ fn awaited_thread(s: &Subject) {
     // The function keeps the context alive.
     ctx.set_print(PrintOptions { to: PrintTo::Log, ..PrintOptions::default() });
     let found = std::mem::take(&mut *found.lock().unwrap());
-    assert_eq!(found.len(), 2);
+    assert_eq!(found.len(), 3);
     for error in &found {
         let Kind::PrintOverdue { awaited, kernel, launch, limit: after } = error.kind() else {
             panic!("{error}")

@@ -7,6 +7,9 @@
 //! as a whole, when the fence of its lane passes the batch's value (`complete.rs`). Blocking calls plan and submit up to the point
 //! that they wait for, and then wait for the fence on their own thread (`wait.rs`).
 //!
+//! The messages of a launch are a batch of their own, which the host completes when it has delivered them (`deliveries.rs`,
+//! `message_delivery.rs`). No batch of the device waits for it.
+//!
 //! A loop in chunks stays at the front of its queue, and each planning moves a chunk of it into a batch (`loop_run.rs`). While two
 //! chunks are planned, the loop holds the queue. A waker of the context is called when a chunk is complete. It reads whether the
 //! loop goes on, and releases the hold (`loop_progress.rs`).

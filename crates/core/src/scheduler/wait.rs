@@ -492,15 +492,15 @@ impl Engine {
     }
 
     /// Wakes the task at once while work remains, because without threads only polling makes progress. A lane whose
-    /// token is taken counts as work. In the browser microtasks make progress, and a task that polled again at once
+    /// token is taken, and a running delivery of messages, count as work. In the browser microtasks make progress, and a task that polled again at once
     /// would keep the device's messages from being processed.
     fn repoll(&self, waker: &Waker) {
         if self.threads || cfg!(target_arch = "wasm32") {
             return;
         }
         let state = self.lock();
-        let submits = state.lanes.iter().any(|lane| lane.token);
-        let busy = submits || state.busy();
+        let works_elsewhere = state.deliveries.running.is_some() || state.lanes.iter().any(|lane| lane.token);
+        let busy = works_elsewhere || state.busy();
         drop(state);
         if busy {
             waker.wake_by_ref();
