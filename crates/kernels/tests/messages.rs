@@ -185,8 +185,13 @@ fn a_declaration_that_hides_a_name_that_messages_use_is_an_error_with_its_line()
 #[test]
 fn names_with_accents_and_every_end_of_a_line_are_those_of_wgsl() {
     let name = "e\u{301}te\u{301}";
-    let text = kernel(&format!("let {name} = 7; print(\"{{}}\", {name});"));
-    assert!(module(&text).interface("k", &[]).unwrap().messages.is_some());
+    let text = format!(
+        "fn {name}print() {{}}
+        @compute @workgroup_size(1) fn {name}() {{ let {name} = 7; {name}print(); print(\"{{}}\", {name}); }}"
+    );
+    let accented = module(&text);
+    assert!(accented.interface(name, &[]).unwrap().messages.is_some());
+    assert!(accented.text().contains("fp0_enter_0(fp0_gid);"), "{}", accented.text());
     for end in ["\n", "\r", "\r\n", "\u{b}", "\u{c}", "\u{85}", "\u{2028}", "\u{2029}"] {
         let text = kernel(&format!("// a comment{end} print(\"a\");"));
         assert!(module(&text).interface("k", &[]).unwrap().messages.is_some(), "{end:?}");
