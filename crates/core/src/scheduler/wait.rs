@@ -499,8 +499,8 @@ impl Engine {
             return;
         }
         let state = self.lock();
-        let works_elsewhere = state.deliveries.running.is_some() || state.lanes.iter().any(|lane| lane.token);
-        let busy = works_elsewhere || state.busy();
+        let submits = state.lanes.iter().any(|lane| lane.token);
+        let busy = submits || state.busy() || state.deliveries.running.is_some();
         drop(state);
         if busy {
             waker.wake_by_ref();
