@@ -161,7 +161,8 @@ impl Elementwise for CommandQueue {
     ) -> Result<()> {
         same_shape(x, y)?;
         let (x, mut y) = (flat(x)?, flat(y)?);
-        let (kernel, grid) = (compiled::<T>(self, "saxpy", &[])?, Grid::threads([y.len()]));
+        let (kernel, grid) =
+            (compiled::<T>(self, "saxpy", &[("WORKGROUP", 256.0)])?, Grid::threads([y.len()]));
         let (x, y) = ((Some("x".into()), (&x).into_arg()), (Some("y".into()), (&mut y).into_arg()));
         self.launch_dyn(&kernel, grid, [value("a", a), x, y])
     }

@@ -49,7 +49,7 @@ fn texts(inputs: &[Input], out: &str) -> (String, String) {
         (list(|i| format!("{}: {}", i.name, i.wgsl)), list(|i| format!("{HIDDEN}{}[i]", i.name)));
     let before = format!(
         "//#use linear
-override WORKGROUP: u32 = 64;
+override WORKGROUP: u32 = 256;
 struct Params {{ n: u32 }}
 @group(0) @binding(0) var<uniform> params: Params;
 {arrays}@group(0) @binding({}) var<storage, read_write> {HIDDEN}out: array<{out}>;

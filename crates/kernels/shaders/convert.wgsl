@@ -9,7 +9,7 @@
 //
 // A device chooses the rounding of its conversions, and the result for a NaN. So the kernel converts with integers.
 //#use linear
-override WORKGROUP: u32 = 64;
+override WORKGROUP: u32 = 256;
 override FROM: u32 = 2;                     // 0: u32, 1: i32, 2: f32
 override TO: u32 = 1;                       // 0: u32, 1: i32, 2: f32
 struct Params { n: u32 }

@@ -6,7 +6,7 @@
 // Barriers   none
 // Tolerance  exact: the bits are copied; a place outside of x gives the last element if CLAMP is 1, else 0
 //#use linear
-override WORKGROUP: u32 = 64;
+override WORKGROUP: u32 = 256;
 override CLAMP: u32 = 0;
 struct Params { n: u32, count: u32 }
 @group(0) @binding(0) var<uniform> params: Params;

@@ -8,7 +8,7 @@
 //
 // A device may assume that no float is a NaN, so the kernel compares integers.
 //#use linear
-override WORKGROUP: u32 = 64;
+override WORKGROUP: u32 = 256;
 override TYPE: u32 = 2;                     // 0: u32, 1: i32, 2: f32
 struct Params { n: u32, low: u32, high: u32 }
 @group(0) @binding(0) var<uniform> params: Params;

@@ -6,7 +6,7 @@
 // Barriers   none
 // Tolerance  exact: the bits are copied
 //#use linear
-override WORKGROUP: u32 = 64;
+override WORKGROUP: u32 = 256;
 struct Params {
     n: u32,
     count_1: u32,

@@ -9,7 +9,7 @@
 // WGSL does not bound the errors of `log`, `sin` and `cos` well. So they are polynomials here.
 //#use linear
 //#use philox
-override WORKGROUP: u32 = 64;
+override WORKGROUP: u32 = 256;
 override KIND: u32 = 0;         // 0: words, 1: uniform floats, 2: whole numbers in a range, 3: choices, 4: normal, 5: exponential
 struct Params {
     n: u32,

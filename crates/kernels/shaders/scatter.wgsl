@@ -6,7 +6,7 @@
 // Barriers   none
 // Tolerance  exact: the bits are copied; a place outside of out is left out; of elements with one place, out has any
 //#use linear
-override WORKGROUP: u32 = 64;
+override WORKGROUP: u32 = 256;
 struct Params { n: u32, count: u32 }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> x: array<u32>;

@@ -7,7 +7,7 @@
 // Tolerance  exact, in the order of order_keys
 //#use linear
 //#use order_keys
-override WORKGROUP: u32 = 64;
+override WORKGROUP: u32 = 256;
 struct Params {
     n: u32, m: u32, flip_clear: u32, flip_set: u32,
     right: u32,                             // 1: equal elements are before a query

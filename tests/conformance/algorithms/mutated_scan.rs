@@ -41,7 +41,11 @@ const MISTAKES: &[Mistake] = &[
         "        workgroupBarrier();\n        parts[lane] = part;",
         "        parts[lane] = part;",
     ),
-    mistake("scan", "    workgroupBarrier();\n    var running", "    var running"),
+    mistake(
+        "scan",
+        "        parts[lane] = part;\n    }\n    workgroupBarrier();",
+        "        parts[lane] = part;\n    }",
+    ),
     mistake("scan", "distance < WORKGROUP", "distance < WORKGROUP / 2u"),
     mistake("scan", "distance *= 2u", "distance *= 4u"),
     mistake("scan", "lane >= distance", "lane > distance"),
@@ -52,15 +56,34 @@ const MISTAKES: &[Mistake] = &[
     mistake("scan", "store(i, running, next)", "store(i, next, next)"),
     mistake("scan", "select(after, before, EXCLUSIVE == 1u)", "select(before, after, EXCLUSIVE == 1u)"),
     mistake("scan", "        running = next;", ""),
-    mistake("scan", "combined(before, parts[WORKGROUP - 1u])", "parts[WORKGROUP - 1u]"),
-    mistake("scan", "combined(before, parts[WORKGROUP - 1u])", "combined(before, parts[0])"),
+    mistake("scan", "combined(running, parts[WORKGROUP - 1u])", "parts[WORKGROUP - 1u]"),
+    mistake("scan", "combined(running, parts[WORKGROUP - 1u])", "combined(running, parts[0])"),
     mistake("scan", "g * params.share", "0u"),
     mistake("scan", "min(params.n, first + params.share)", "first + params.share"),
     mistake("scan", "min(params.n, first + params.share)", "params.n"),
     mistake("scan", "combined(before, of_bits(carries[group.x]))", "of_bits(carries[group.x])"),
     mistake("scan", "tile += WORKGROUP * PER", "tile += WORKGROUP"),
     mistake("scan", "end == params.n", "g == 0u"),
+    // The elements pass through the memory of the workgroup.
+    mistake("scan", "tile_states[place_of(k)] = load(first + k)", "tile_states[place_of(k)] = load(first)"),
+    mistake("scan", "    workgroupBarrier();\n    let start = min(count", "    let start = min(count"),
+    mistake("scan", "total = combined(total, tile_states[place_of(k)])", "total = tile_states[place_of(k)]"),
+    mistake("scan", "        tile_states[place_of(k)] = running;", ""),
+    mistake("scan", "running = combined(running, own);", "running = own;"),
+    mistake(
+        "scan",
+        "    workgroupBarrier();\n    for (var k = lane; k < count; k += WORKGROUP) {\n",
+        STORING,
+    ),
+    mistake("scan", "combined(state, load(first + k))", "state"),
+    mistake("scan", "min(end - first, WORKGROUP * STAGED)", "WORKGROUP * STAGED"),
+    mistake("scan", "min(count, start + STAGED)", "start + STAGED"),
+    mistake("scan", "tile += WORKGROUP * STAGED", "tile += WORKGROUP"),
+    mistake("scan", "return k + k / ROW;", "return k - k / ROW;"),
 ];
+
+/// Begins the loop that stores the results, without the barrier before it.
+const STORING: &str = "    for (var k = lane; k < count; k += WORKGROUP) {\n";
 
 fn caught(s: &Subject) {
     all_caught(s, MISTAKES, |ctx, shader, text| {
@@ -73,7 +96,10 @@ fn caught(s: &Subject) {
             _ => bits & 0xBFFF_FFFE,
         });
         let numbers: Vec<u32> = numbers.collect();
-        (0..4).all(|operation| {
+        let staged = staged(text);
+        let each =
+            [text, &staged].into_iter().flat_map(|text| (0..4).map(move |operation| (text, operation)));
+        each.into_iter().all(|(text, operation)| {
             [false, true].into_iter().all(|exclusive| {
                 let kernel = |keys| kernel(ctx, shader, text, operation, keys, exclusive);
                 is_right(ctx, &kernel(false), shader, operation, exclusive, &list)
@@ -82,6 +108,13 @@ fn caught(s: &Subject) {
             })
         })
     });
+}
+
+/// Returns a text whose elements pass through the memory of workgroups of any size.
+pub(super) fn staged(text: &str) -> String {
+    let staged = text.replace("const STAGED_FROM: u32 = 64;", "const STAGED_FROM: u32 = 1;");
+    assert_ne!(text, staged, "the shader names the size of the workgroups");
+    staged
 }
 
 const OPERATIONS: [Operation; 4] =

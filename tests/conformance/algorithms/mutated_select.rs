@@ -1,6 +1,7 @@
 //! A09: a mistake in the kernel of selections is caught.
 
 use super::mutated::{Mistake, all_caught, mistake};
+use super::mutated_scan::staged;
 use crate::common::{Case, Subject, case};
 use fencepost::algorithms::host;
 use fencepost::prelude::*;
@@ -48,6 +49,12 @@ const MISTAKES: &[Mistake] = &[
     mistake("compact", "min(last, block + BLOCK)", "last"),
     mistake("compact", "min(last, block + BLOCK)", "block + BLOCK"),
     mistake("compact", "combined(all, partial(g))", "partial(g)"),
+    mistake("compact", "state = fold_blocks(first, end, lane)", "state = fold_blocks(first, params.n, lane)"),
+    // The elements pass through the memory of the workgroup.
+    mistake("compact", "state = fold_tiles(first, end, lane)", "state = fold_tiles(first, params.n, lane)"),
+    mistake("compact", "min(end - tile, WORKGROUP * STAGED)", "WORKGROUP * STAGED"),
+    mistake("compact", "all = combined(all, fold_lanes", "all = combined(identity(), fold_lanes"),
+    mistake("compact", "staged_total(tile, count, lane)", "staged_total(first, count, lane)"),
 ];
 
 /// Counts the invocations of a workgroup: fewer than usual, because the checks take time for each of them.
@@ -62,9 +69,11 @@ fn caught(s: &Subject) {
         let list: Vec<u32> = (0..=ELEMENTS as u32).map(|i| (i / 3) % 7 * 0x2000_0001).collect();
         let mask: Vec<u32> =
             (0..=ELEMENTS as u32).map(|i| [0, 0x8000_0000, 6][(i * i % 11 % 3) as usize]).collect();
-        VERBS.iter().all(|verb| {
-            is_right(ctx, text, verb, SHARE, &list, &mask)
-                && is_right(ctx, text, verb, ELEMENTS, &list, &mask)
+        [text, &staged(text)].into_iter().all(|text| {
+            VERBS.iter().all(|verb| {
+                is_right(ctx, text, verb, SHARE, &list, &mask)
+                    && is_right(ctx, text, verb, ELEMENTS, &list, &mask)
+            })
         })
     });
 }

@@ -4,8 +4,9 @@
 // Shape      g: the share, which begins at element g * share; count: a number of shares; the shader around it has the type S
 //            of a state, `identity`, `combined`, `load` and `partial`, the state of a share, and uses scan_share
 // Dispatch   one workgroup of WORKGROUP invocations along x for each share
-// Barriers   one for each doubling of a distance in the workgroup, and two more
-// Tolerance  sums of f32: d u times the sum of the magnitudes, d = 17 + share / WORKGROUP / 16 + log2(WORKGROUP), u = 2^-24;
+// Barriers   one for each doubling of a distance in the workgroup, and two more; in workgroups of at least STAGED_FROM
+//            invocations as many and two more for each tile
+// Tolerance  sums of f32: d u times the sum of the magnitudes, d = 17 + share / WORKGROUP / 8 + log2(WORKGROUP), u = 2^-24;
 //            else as scan_share
 
 // Is the number of elements of a block. States of blocks are combined apart, so that no chain is long.
@@ -23,9 +24,8 @@ fn fold_lanes(lane: u32, own: S) -> S {
     return parts[0];
 }
 
-fn fold_share(g: u32, lane: u32) -> S {
-    let first = g * params.share;
-    let end = min(params.n, first + params.share);
+// Combines the states of a share. The elements of each invocation lie side by side.
+fn fold_blocks(first: u32, end: u32, lane: u32) -> S {
     let each = (params.share + WORKGROUP - 1u) / WORKGROUP;
     let last = min(end, first + (lane + 1u) * each);
     var all = identity();
@@ -35,6 +35,28 @@ fn fold_share(g: u32, lane: u32) -> S {
         all = combined(all, part);
     }
     return fold_lanes(lane, all);
+}
+
+// Combines the states of a share, tile after tile through the memory of the workgroup.
+fn fold_tiles(first: u32, end: u32, lane: u32) -> S {
+    var all = identity();
+    for (var tile = first; tile < end; tile += WORKGROUP * STAGED) {
+        let count = min(end - tile, WORKGROUP * STAGED);
+        all = combined(all, fold_lanes(lane, staged_total(tile, count, lane)));
+    }
+    return all;
+}
+
+fn fold_share(g: u32, lane: u32) -> S {
+    let first = g * params.share;
+    let end = min(params.n, first + params.share);
+    var state = identity();
+    if WORKGROUP < STAGED_FROM {
+        state = fold_blocks(first, end, lane);
+    } else {
+        state = fold_tiles(first, end, lane);
+    }
+    return state;
 }
 
 fn fold_partials(count: u32, lane: u32) -> S {

@@ -5,21 +5,16 @@
 //            the type S of a state, `identity`, `combined`, `load`, `store`, which is called right after `load` of the
 //            element, and `keep`, which takes the state behind element n - 1
 // Dispatch   one workgroup of WORKGROUP invocations along x for each share
-// Barriers   two for each doubling of a distance in the workgroup, and three more, for each tile
-// Tolerance  sums of f32: d u times the sum of the magnitudes, d = the tiles of a share + 16 + log2(WORKGROUP) + 2, u = 2^-24;
+// Barriers   two for each doubling of a distance in the workgroup, and at most five more, for each tile
+// Tolerance  sums of f32: d u times the sum of the magnitudes, d = the tiles of a share + 18 + log2(WORKGROUP), u = 2^-24;
 //            products of f32: relative, by twice the number of factors times u; integers exactly, wrapping
 
 // Is the number of elements of an invocation in a tile.
 const PER: u32 = 16;
 var<workgroup> parts: array<S, WORKGROUP>;
 
-// Scans up to PER elements of each invocation, which lie side by side. Each element is loaded twice. The numbers of rounds are
-// not constant, because a driver that unrolls the loops compiles the kernel for seconds.
-fn scan_tile(first: u32, end: u32, lane: u32, before: S) -> S {
-    let start = min(end, first + lane * PER);
-    let last = min(end, start + PER);
-    var total = identity();
-    for (var i = start; i < last; i++) { total = combined(total, load(i)); }
+// Replaces the state of each invocation by the states up to it.
+fn scan_lanes(lane: u32, total: S) {
     workgroupBarrier();
     parts[lane] = total;
     for (var distance = 1u; distance < WORKGROUP; distance *= 2u) {
@@ -30,21 +25,90 @@ fn scan_tile(first: u32, end: u32, lane: u32, before: S) -> S {
         parts[lane] = part;
     }
     workgroupBarrier();
-    var running = before;
-    if lane > 0u { running = combined(before, parts[lane - 1u]); }
+}
+
+// Returns the state before the elements of an invocation.
+fn before_lane(lane: u32, before: S) -> S {
+    var state = before;
+    if lane > 0u { state = combined(before, parts[lane - 1u]); }
+    return state;
+}
+
+// Scans up to PER elements of each invocation, which lie side by side. Each element is loaded twice. The numbers of rounds are
+// not constant, because a driver that unrolls the loops compiles the kernel for seconds.
+fn scan_tile(first: u32, end: u32, lane: u32, before: S) {
+    let start = min(end, first + lane * PER);
+    let last = min(end, start + PER);
+    var total = identity();
+    for (var i = start; i < last; i++) { total = combined(total, load(i)); }
+    scan_lanes(lane, total);
+    var running = before_lane(lane, before);
     for (var i = start; i < last; i++) {
         let next = combined(running, load(i));
         store(i, running, next);
         running = next;
     }
-    return combined(before, parts[WORKGROUP - 1u]);
+}
+
+// Is the least number of invocations of a workgroup whose elements pass through its memory. A card loads elements that lie
+// side by side in one access, if neighbouring invocations load them. A processor has small workgroups and gains nothing.
+const STAGED_FROM: u32 = 64;
+// Is the number of elements of an invocation in such a tile.
+const STAGED: u32 = 8;
+// Counts the states in a row of the memory. One place behind each row stays free, so that neighbouring invocations, whose
+// elements are STAGED apart, use different banks.
+const ROW: u32 = 32;
+override TILE_STATES: u32 = WORKGROUP * STAGED + WORKGROUP * STAGED / ROW;
+var<workgroup> tile_states: array<S, TILE_STATES>;
+
+fn place_of(k: u32) -> u32 { return k + k / ROW; }
+
+// Loads the states of a tile into the memory of the workgroup, and returns the state of the elements of an invocation, which
+// lie side by side. A tile before was read by the same invocations at the same places, or before a barrier.
+fn staged_total(first: u32, count: u32, lane: u32) -> S {
+    for (var k = lane; k < count; k += WORKGROUP) { tile_states[place_of(k)] = load(first + k); }
+    workgroupBarrier();
+    let start = min(count, lane * STAGED);
+    let last = min(count, start + STAGED);
+    var total = identity();
+    for (var k = start; k < last; k++) { total = combined(total, tile_states[place_of(k)]); }
+    return total;
+}
+
+// Scans as scan_tile does, with STAGED elements of each invocation.
+fn scan_staged(first: u32, end: u32, lane: u32, before: S) {
+    let count = min(end - first, WORKGROUP * STAGED);
+    scan_lanes(lane, staged_total(first, count, lane));
+    var running = before_lane(lane, before);
+    let start = min(count, lane * STAGED);
+    let last = min(count, start + STAGED);
+    for (var k = start; k < last; k++) {
+        let own = tile_states[place_of(k)];
+        tile_states[place_of(k)] = running;
+        running = combined(running, own);
+    }
+    workgroupBarrier();
+    for (var k = lane; k < count; k += WORKGROUP) {
+        let state = tile_states[place_of(k)];
+        store(first + k, state, combined(state, load(first + k)));
+    }
 }
 
 fn scan_share(g: u32, lane: u32, before: S) {
     let first = g * params.share;
     let end = min(params.n, first + params.share);
     var running = before;
-    for (var tile = first; tile < end; tile += WORKGROUP * PER) { running = scan_tile(tile, end, lane, running); }
+    if WORKGROUP < STAGED_FROM {
+        for (var tile = first; tile < end; tile += WORKGROUP * PER) {
+            scan_tile(tile, end, lane, running);
+            running = combined(running, parts[WORKGROUP - 1u]);
+        }
+    } else {
+        for (var tile = first; tile < end; tile += WORKGROUP * STAGED) {
+            scan_staged(tile, end, lane, running);
+            running = combined(running, parts[WORKGROUP - 1u]);
+        }
+    }
     // The share with the last element keeps the state, and the first one if there is no element.
     if lane == 0u && end == params.n && (first < end || g == 0u) { keep(running); }
 }
