@@ -11,7 +11,8 @@ pub(crate) const COUNT: &str = "part_count";
 /// Is the expression by which the kernels read the number of elements.
 const ELEMENTS: &str = "params.n";
 
-/// Returns the source of a kernel that reads the smaller one of `params.n` and `part_count[0]` as its number of elements.
+/// Returns the source of a kernel that reads the smaller one of `params.n` and `part_count[0]` as its number of
+/// elements.
 pub(crate) fn limited(source: &ShaderSource) -> fencepost_kernels::Result<ShaderSource> {
     let text = source.whole_text()?;
     let binding = text.matches("@binding(").count();

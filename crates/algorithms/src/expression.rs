@@ -19,8 +19,8 @@ pub(crate) struct Input {
     pub(crate) wgsl: String,
 }
 
-/// Compiles the kernel that computes each element of an array of type `out`, or of a part with a count, by an expression of
-/// elements of other arrays.
+/// Compiles the kernel that computes each element of an array of type `out`, or of a part with a count, by an
+/// expression of elements of other arrays.
 ///
 /// The context returns the same kernel for the same text.
 pub(crate) fn compiled(

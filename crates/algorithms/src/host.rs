@@ -351,8 +351,8 @@ pub fn random_permutation(n: u32, generator: Philox) -> Vec<u32> {
     order
 }
 
-/// Copies elements as [`copy_strided`](crate::StridedCopy::copy_strided) does. Returns `None`, and copies nothing, if the verb refuses
-/// the places.
+/// Copies elements as [`copy_strided`](crate::StridedCopy::copy_strided) does. Returns `None`, and copies nothing, if
+/// the verb refuses the places.
 ///
 /// # Example
 /// ```

@@ -2,8 +2,8 @@
 
 use fencepost_core::{CommandQueue, DynKernel, Grid, Kernel, KernelArgs, NamedArg, Result, SameKernel};
 
-/// Enqueues a launch with a number of workgroups. Checks the arguments of a launch without workgroups, and enqueues nothing: a
-/// verb with several launches refuses what the last one refuses, before it enqueues the first one.
+/// Enqueues a launch with a number of workgroups. Checks the arguments of a launch without workgroups, and enqueues
+/// nothing: a verb with several launches refuses what the last one refuses, before it enqueues the first one.
 #[track_caller]
 pub(crate) fn launch<F: KernelArgs>(
     queue: &CommandQueue,

@@ -17,21 +17,21 @@ use fencepost_core::{CommandQueue, DeviceArray, Result};
 
 /// Calls verbs on [parts](Part) of arrays: on the first elements, whose number is on the device.
 ///
-/// Each verb is the one on whole arrays whose name it begins with, with the bounds, the determinism and the source of that verb.
-/// The function of the host is that verb's function on the first elements. The results of elements behind the part are not
-/// written.
+/// Each verb is the one on whole arrays whose name it begins with, with the bounds, the determinism and the source of
+/// that verb. The function of the host is that verb's function on the first elements. The results of elements behind
+/// the part are not written.
 ///
 /// # Shape
-/// Arrays have the lengths that the verb on whole arrays demands, as if the part was the whole array. The number of the elements
-/// is an array of one element.
+/// Arrays have the lengths that the verb on whole arrays demands, as if the part was the whole array. The number of the
+/// elements is an array of one element.
 ///
 /// # Cost
-/// A verb takes the launches and the scratch memory of the verb on the whole array, and reads the elements of the part alone.
-/// Its kernels differ from those of whole arrays, so the first call compiles them.
+/// A verb takes the launches and the scratch memory of the verb on the whole array, and reads the elements of the part
+/// alone. Its kernels differ from those of whole arrays, so the first call compiles them.
 ///
 /// # Errors
-/// Each verb returns the errors of the verb on whole arrays, and [`Kind::Shape`](fencepost_core::Kind::Shape) if the number of
-/// the elements is not one element.
+/// Each verb returns the errors of the verb on whole arrays, and [`Kind::Shape`](fencepost_core::Kind::Shape) if the
+/// number of the elements is not one element.
 pub trait PartVerbs {
     /// *Enqueues* out = the sum of the elements, as [`sum`](crate::Reduce::sum) does. The sum of no elements is 0.
     ///
@@ -47,7 +47,8 @@ pub trait PartVerbs {
     #[track_caller]
     fn sum_part<T: Reducible>(&self, x: Part<'_, T>, out: &mut DeviceArray<T>) -> Result<()>;
 
-    /// *Enqueues* out = the product of the elements, as [`prod`](crate::Reduce::prod) does. The product of no elements is 1.
+    /// *Enqueues* out = the product of the elements, as [`prod`](crate::Reduce::prod) does. The product of no elements
+    /// is 1.
     ///
     /// # Example
     /// ```
@@ -61,8 +62,8 @@ pub trait PartVerbs {
     #[track_caller]
     fn prod_part<T: Reducible>(&self, x: Part<'_, T>, out: &mut DeviceArray<T>) -> Result<()>;
 
-    /// *Enqueues* out = the smallest element, as [`min`](crate::Reduce::min) does. The smallest one of no elements is the
-    /// greatest value of the type, which is infinite for `f32`.
+    /// *Enqueues* out = the smallest element, as [`min`](crate::Reduce::min) does. The smallest one of no elements is
+    /// the greatest value of the type, which is infinite for `f32`.
     ///
     /// # Example
     /// ```
@@ -76,8 +77,8 @@ pub trait PartVerbs {
     #[track_caller]
     fn min_part<T: Reducible>(&self, x: Part<'_, T>, out: &mut DeviceArray<T>) -> Result<()>;
 
-    /// *Enqueues* out = the largest element, as [`max`](crate::Reduce::max) does. The largest one of no elements is the least
-    /// value of the type, which is infinite for `f32`.
+    /// *Enqueues* out = the largest element, as [`max`](crate::Reduce::max) does. The largest one of no elements is the
+    /// least value of the type, which is infinite for `f32`.
     ///
     /// # Example
     /// ```
@@ -91,7 +92,8 @@ pub trait PartVerbs {
     #[track_caller]
     fn max_part<T: Reducible>(&self, x: Part<'_, T>, out: &mut DeviceArray<T>) -> Result<()>;
 
-    /// *Enqueues* out = the number of elements that are not zero, as [`count_nonzero`](crate::Count::count_nonzero) does.
+    /// *Enqueues* out = the number of elements that are not zero, as [`count_nonzero`](crate::Count::count_nonzero)
+    /// does.
     ///
     /// # Example
     /// ```
@@ -180,8 +182,8 @@ pub trait PartVerbs {
         out: &mut DeviceArray<U>,
     ) -> Result<()>;
 
-    /// *Enqueues* out = the elements whose mask is not zero, as [`select`](crate::Select::select) does. The mask has an element
-    /// for each one of the whole array.
+    /// *Enqueues* out = the elements whose mask is not zero, as [`select`](crate::Select::select) does. The mask has an
+    /// element for each one of the whole array.
     ///
     /// # Example
     /// ```
@@ -203,7 +205,8 @@ pub trait PartVerbs {
         count: &mut DeviceArray<u32>,
     ) -> Result<()>;
 
-    /// *Enqueues* out = the elements that differ from the element before them, as [`unique`](crate::Select::unique) does.
+    /// *Enqueues* out = the elements that differ from the element before them, as [`unique`](crate::Select::unique)
+    /// does.
     ///
     /// # Example
     /// ```

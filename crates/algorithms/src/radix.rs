@@ -113,8 +113,8 @@ impl Arrays {
     }
 }
 
-/// Enqueues the sort of the `n` elements of `input` to `out`, or of `out` itself if there is no input. The verb has checked the
-/// arrays.
+/// Enqueues the sort of the `n` elements of `input` to `out`, or of `out` itself if there is no input. The verb has
+/// checked the arrays.
 #[track_caller]
 pub(crate) fn enqueue(
     queue: &CommandQueue,
@@ -139,8 +139,8 @@ pub(crate) enum Prepared<'a> {
 }
 
 impl<'a> Prepared<'a> {
-    /// Prepares a sort whose arrays the verb has checked, of arrays of `n` elements or of parts with a count. It enqueues
-    /// nothing.
+    /// Prepares a sort whose arrays the verb has checked, of arrays of `n` elements or of parts with a count. It
+    /// enqueues nothing.
     #[track_caller]
     pub(crate) fn of(
         queue: &CommandQueue,

@@ -7,8 +7,8 @@ use fencepost_core::{CommandQueue, DeviceArray, Error, IntoArg, Kind, Result};
 /// Is an array of the program, with the name of the verb's argument.
 pub(crate) type Named<'a> = (&'static str, &'a DeviceArray<u32>);
 
-/// Returns the error of a later launch that reads or writes arrays of the program. It enqueues nothing. The error names the verb
-/// and its arguments.
+/// Returns the error of a later launch that reads or writes arrays of the program. It enqueues nothing. The error names
+/// the verb and its arguments.
 #[track_caller]
 pub(crate) fn check(
     queue: &CommandQueue,

@@ -38,8 +38,8 @@ impl Sort {
 
     /// Compares a range of the bits of the keys alone; bit 0 is the lowest one. The key of a `u32` is the number
     /// itself. The key of an `i32` is the number with the sign bit inverted, and so is that of an `f32` which is not
-    /// negative. The key of a negative `f32` has all its bits inverted. Fewer bits take fewer launches. A sort refuses an empty
-    /// range, and one that does not end in 0..=32.
+    /// negative. The key of a negative `f32` has all its bits inverted. Fewer bits take fewer launches. A sort refuses
+    /// an empty range, and one that does not end in 0..=32.
     pub fn bits(self, range: Range<u32>) -> Self {
         Self { first: range.start, end: range.end, ..self }
     }

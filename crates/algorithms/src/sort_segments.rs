@@ -11,20 +11,22 @@ use fencepost_core::{CommandQueue, DeviceArray, Result};
 
 /// Sorts the segments of an array, each one alone.
 pub trait SortSegments {
-    /// *Enqueues* out = the elements of `x`, with those of each segment in order. A segment lies between two neighbouring
-    /// offsets. The elements before the first offset are a segment too, and so are those from the last one on.
+    /// *Enqueues* out = the elements of `x`, with those of each segment in order. A segment lies between two
+    /// neighbouring offsets. The elements before the first offset are a segment too, and so are those from the last one
+    /// on.
     ///
     /// The sort is stable, and has the order of a [`sort`](crate::RadixSort::sort).
     ///
     /// # Shape
-    /// `x` and `out` have one length. The offsets ascend; equal ones have an empty segment between them. There may be any number
-    /// of them, and an offset behind the last element counts as the end of the array. If the offsets do not ascend, `out` has the
-    /// elements in any order.
+    /// `x` and `out` have one length. The offsets ascend; equal ones have an empty segment between them. There may be
+    /// any number of them, and an offset behind the last element counts as the end of the array. If the offsets do not
+    /// ascend, `out` has the elements in any order.
     ///
     /// # Cost
-    /// The verb numbers the segments by two launches, and takes the launches of two sorts of pairs: one by the keys, and one by
-    /// the numbers of the segments, with as many bits as the number of offsets has. The lengths of the segments do not change the
-    /// cost. The scratch memory is 8 words for each element, and up to 32,772 words for the counts of the digits.
+    /// The verb numbers the segments by two launches, and takes the launches of two sorts of pairs: one by the keys,
+    /// and one by the numbers of the segments, with as many bits as the number of offsets has. The lengths of the
+    /// segments do not change the cost. The scratch memory is 8 words for each element, and up to 32,772 words for the
+    /// counts of the digits.
     ///
     /// # Determinism
     /// The result is exact, on all devices.
@@ -33,7 +35,8 @@ pub trait SortSegments {
     /// Returns the errors of [`sort`](crate::RadixSort::sort).
     ///
     /// # Source
-    /// A stable sort by the higher digits of a number keeps the order by its lower ones: the segment is the highest digit.
+    /// A stable sort by the higher digits of a number keeps the order by its lower ones: the segment is the highest
+    /// digit.
     ///
     /// # Example
     /// ```

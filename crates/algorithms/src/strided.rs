@@ -8,8 +8,8 @@ use fencepost_derive::KernelArgs;
 /// Limits the axes of more than one element: those of the kernel.
 const MOST_AXES: usize = 6;
 
-/// Describes the places of a strided copy in an array: the place of the first element, and for each axis the distance of
-/// neighbours. Places count the elements of the array in C order.
+/// Describes the places of a strided copy in an array: the place of the first element, and for each axis the distance
+/// of neighbours. Places count the elements of the array in C order.
 ///
 /// # Example
 /// ```
@@ -60,8 +60,8 @@ impl<const R: usize> Strides<R> {
             if stride <= reach {
                 let object = format!("the strides of a strided copy to array `{array}`");
                 let found = format!("{:?} for the shape {shape:?}", self.strides);
-                let needed = "a stride for each axis that is longer than the way along all axes with shorter strides, so that no two \
-                              elements have one place";
+                let needed = "a stride for each axis that is longer than the way along all axes with shorter strides, so \
+                              that no two elements have one place";
                 return Err(Kind::Value { object, found, needed }.into());
             }
             reach = reach.saturating_add(stride.saturating_mul(steps));
@@ -90,15 +90,16 @@ pub(crate) fn check_places<const R: usize>(
 
 /// Copies elements from places with strides to places with strides.
 pub trait StridedCopy {
-    /// *Enqueues* for each index i of the shape: out[place of i] = x[source of i]. A place is the first one, and each index times
-    /// the stride of its axis more. The other elements of `out` stay as they are.
+    /// *Enqueues* for each index i of the shape: out[place of i] = x[source of i]. A place is the first one, and each
+    /// index times the stride of its axis more. The other elements of `out` stay as they are.
     ///
-    /// A source stride of 0 repeats elements, and a negative one reverses an axis. [`copy_region`](CommandQueue::copy_region) of the
-    /// core copies regions of arrays by ranges along their axes; this verb takes any strides.
+    /// A source stride of 0 repeats elements, and a negative one reverses an axis.
+    /// [`copy_region`](CommandQueue::copy_region) of the core copies regions of arrays by ranges along their axes; this
+    /// verb takes any strides.
     ///
     /// # Shape
-    /// `x` and `out` have any shapes. At most six axes of the copy have more than one element. No two elements may have one place in
-    /// `out`: the stride of each axis is longer than the way along all axes with shorter strides.
+    /// `x` and `out` have any shapes. At most six axes of the copy have more than one element. No two elements may have
+    /// one place in `out`: the stride of each axis is longer than the way along all axes with shorter strides.
     ///
     /// # Cost
     /// One launch, which reads and writes each element of the copy once. No scratch memory.
@@ -107,8 +108,8 @@ pub trait StridedCopy {
     /// The result is exact, on all devices: the bits are copied.
     ///
     /// # Errors
-    /// [`Kind::Value`] for places outside of an array, strides that may give two elements one place, and more than six axes;
-    /// [`Kind::Padding`] if an array is padded; the errors of a launch, and the queue's own error.
+    /// [`Kind::Value`] for places outside of an array, strides that may give two elements one place, and more than six
+    /// axes; [`Kind::Padding`] if an array is padded; the errors of a launch, and the queue's own error.
     ///
     /// # Source
     /// An invocation computes its indices by divisions of its number, and the places from them.

@@ -4,19 +4,20 @@ use fencepost_core::{CommandQueue, Result};
 
 /// Compiles the kernels of verbs before the first call of a verb needs them.
 pub trait WarmUp {
-    /// Compiles the kernels of `calls`, and executes none of them. The function receives a captured queue and calls the verbs, with
-    /// arrays that have the types and the lengths of later calls. Calls of the program's own kernels are allowed too.
+    /// Compiles the kernels of `calls`, and executes none of them. The function receives a captured queue and calls the
+    /// verbs, with arrays that have the types and the lengths of later calls. Calls of the program's own kernels are
+    /// allowed too.
     ///
     /// The call returns when the kernels are compiled. A thread of the program makes the call if the program continues
     /// meanwhile: a queue has a handle in each thread.
     ///
     /// # Cost
-    /// The compilation of each kernel that the context has not compiled yet. The scratch memory of the verbs is taken, and is free
-    /// for other arrays behind the call. A context keeps 256 kernels of which the program has no handle.
+    /// The compilation of each kernel that the context has not compiled yet. The scratch memory of the verbs is taken,
+    /// and is free for other arrays behind the call. A context keeps 256 kernels of which the program has no handle.
     ///
     /// # Errors
-    /// Returns the errors of the verbs and of a [`capture`](CommandQueue::capture). So a verb that returns a value to the host is
-    /// refused, and so is the call on a captured queue.
+    /// Returns the errors of the verbs and of a [`capture`](CommandQueue::capture). So a verb that returns a value to
+    /// the host is refused, and so is the call on a captured queue.
     ///
     /// # Example
     /// ```

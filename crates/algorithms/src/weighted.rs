@@ -23,13 +23,13 @@ const MOST_FRACTION_BITS: u32 = 31;
 /// `x` and the weights have one shape. The sums have one element for each bin, of which there is at least one.
 ///
 /// # Cost
-/// A fill and a launch, and with a fixed point one launch more and a word of scratch memory for each bin. With edges, the keys of
-/// the edges are uploaded to scratch memory before. Each element and each weight is read once. As in a histogram, up to 256 bins
-/// are added in the memory of each workgroup.
+/// A fill and a launch, and with a fixed point one launch more and a word of scratch memory for each bin. With edges,
+/// the keys of the edges are uploaded to scratch memory before. Each element and each weight is read once. As in a
+/// histogram, up to 256 bins are added in the memory of each workgroup.
 ///
 /// # Source
-/// The weights are whole numbers or become whole numbers, because sums of whole numbers do not depend on their order. So atomic
-/// operations of any order give the same sums.
+/// The weights are whole numbers or become whole numbers, because sums of whole numbers do not depend on their order.
+/// So atomic operations of any order give the same sums.
 pub trait WeightedHistogram {
     /// *Enqueues* sums = the sum of the weights of the elements of `x` in each bin. A sum wraps at 2^32.
     ///
@@ -37,8 +37,8 @@ pub trait WeightedHistogram {
     /// The sums are exact, on all devices.
     ///
     /// # Errors
-    /// Returns the errors of [`histogram`](crate::Histogram::histogram), and [`Kind::Shape`] if the shapes of `x` and the weights
-    /// differ.
+    /// Returns the errors of [`histogram`](crate::Histogram::histogram), and [`Kind::Shape`] if the shapes of `x` and
+    /// the weights differ.
     ///
     /// # Example
     /// ```
@@ -60,21 +60,21 @@ pub trait WeightedHistogram {
     ) -> Result<()>;
 
     /// *Enqueues* sums = the sum of the weights of the elements of `x` in each bin, as
-    /// [`histogram_weighted`](Self::histogram_weighted) does, with weights of `f32`. Each weight is rounded to a number of 32
-    /// bits, of which `fraction_bits` are behind the point, and these numbers are added.
+    /// [`histogram_weighted`](Self::histogram_weighted) does, with weights of `f32`. Each weight is rounded to a number
+    /// of 32 bits, of which `fraction_bits` are behind the point, and these numbers are added.
     ///
     /// # Error bound
-    /// With `fraction_bits` = b, the weights and the sums must be between -2^(31 - b) and 2^(31 - b). The error of a sum of n
-    /// weights is then at most n 2^-(b + 1), and 2^-23 of the sum more. A weight out of the range counts as its nearest end, a
-    /// sum out of the range wraps, and a NaN counts as 0.
+    /// With `fraction_bits` = b, the weights and the sums must be between -2^(31 - b) and 2^(31 - b). The error of a
+    /// sum of n weights is then at most n 2^-(b + 1), and 2^-23 of the sum more. A weight out of the range counts as
+    /// its nearest end, a sum out of the range wraps, and a NaN counts as 0.
     ///
     /// # Determinism
-    /// The sums of the rounded weights are the same on all devices. A sum with more than 24 bits is rounded by the device, so two
-    /// devices may differ by its last bit.
+    /// The sums of the rounded weights are the same on all devices. A sum with more than 24 bits is rounded by the
+    /// device, so two devices may differ by its last bit.
     ///
     /// # Errors
-    /// Returns the errors of [`histogram_weighted`](Self::histogram_weighted), and [`Kind::Value`] for more than 31 bits behind
-    /// the point.
+    /// Returns the errors of [`histogram_weighted`](Self::histogram_weighted), and [`Kind::Value`] for more than 31
+    /// bits behind the point.
     ///
     /// # Example
     /// ```

@@ -1,12 +1,13 @@
 // bin_weights: sums[b] += the weights of the elements of x in bin b, as whole numbers or with a fixed point
 //
-// Shape      x: at least n elements, as bits; weights: as many; edges: keys of bins + 1 ascending edges, if between; sums: bins
-//            elements
+// Shape      x: at least n elements, as bits; weights: as many; edges: keys of bins + 1 ascending edges, if between;
+//            sums: bins elements
 // Dispatch   one workgroup per share, along x; the last share may be shorter, and none is empty
 // Workgroup  [WORKGROUP, 1, 1]
 // Barriers   one
-// Tolerance  exact, wrapping; with a fixed point, each weight is rounded to the nearest multiple of 1 / scale, of two the even one;
-//            a weight whose magnitude is `limit` or more counts as the greatest or the least number, and a NaN as 0
+// Tolerance  exact, wrapping; with a fixed point, each weight is rounded to the nearest multiple of 1 / scale, of two
+//            the even one; a weight whose magnitude is `limit` or more counts as the greatest or the least number, and a
+//            NaN as 0
 //#use bins
 //#use order_keys
 override WORKGROUP: u32 = 256;

@@ -1,7 +1,7 @@
-// strided: out[to + i0 * t0 + .. + i5 * t5] = x[from + i0 * f0 + .. + i5 * f5], for n elements of the shape count_0 x .. x count_5
+// strided: out[to + i0 * t0 + .. + i5 * t5] = x[from + i0 * f0 + .. + i5 * f5]
 //
-// Shape      x, out: the places are inside of them, and no two of those in out are equal; as bits. A stride may be negative: its
-//            product with an index wraps
+// Shape      n indices of the shape count_0 x .. x count_5; x, out: the places are inside of them, and no two of those in
+//            out are equal; as bits. A stride may be negative: its product with an index wraps
 // Dispatch   one invocation per element; invocations past n do nothing
 // Workgroup  [WORKGROUP, 1, 1]
 // Barriers   none

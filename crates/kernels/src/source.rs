@@ -76,11 +76,11 @@ pub fn builtins() -> &'static [(&'static str, &'static str)] {
 /// Holds the text of a shader, with the files that it uses.
 ///
 /// A line `//#use name` appends a snippet once, wherever the line stands: `lib/name.wgsl` beside the shader, else a
-/// built-in one (`bins`, `blake3`, `fold_share`, `keyed`, `lcg`, `linear`, `number_keys`, `operation`, `order_keys`, `packed`,
-/// `philox`, `reduce_share`, `run_stage`, `scan_share`, `tile_ranks`). A line `//#use atomic_f32(totals)` appends the built-in
-/// snippet for a variable of the shader. A line `//#use "path.wgsl"` appends a file; its path is relative to the folder of the file with
-/// the line. Errors name the lines of the files. A cycle of files that use each other is an
-/// error.
+/// built-in one (`bins`, `blake3`, `fold_share`, `keyed`, `lcg`, `linear`, `number_keys`, `operation`, `order_keys`,
+/// `packed`, `philox`, `reduce_share`, `run_stage`, `scan_share`, `tile_ranks`). A line `//#use atomic_f32(totals)`
+/// appends the built-in snippet for a variable of the shader. A line `//#use "path.wgsl"` appends a file; its path is
+/// relative to the folder of the file with the line. Errors name the lines of the files. A cycle of files that use each
+/// other is an error.
 ///
 /// # Example
 /// ```

@@ -1,5 +1,5 @@
-//! A01: the launches and the scratch memory of each verb are those of a kept file. A change of the file shows a change of the
-//! costs, which the documentation of the verbs promises.
+//! A01: the launches and the scratch memory of each verb are those of a kept file. A change of the file shows a change
+//! of the costs, which the documentation of the verbs promises.
 //!
 //! `FENCEPOST_LAUNCHES=write cargo test --test conformance a01_each_verb_has` writes the file.
 

@@ -63,7 +63,8 @@ fn is_total(ctx: &Context, text: &str, n: usize) -> bool {
     queue.read(&out).wait().unwrap() == expected && queue.read(&total).wait().unwrap() == [all]
 }
 
-/// Returns `true` if the smallest or the largest number of each share is right, and that of an empty share changes no other.
+/// Returns `true` if the smallest or the largest number of each share is right, and that of an empty share changes no
+/// other.
 fn are_extremes(ctx: &Context, text: &str, n: usize, nan: Nan, largest: bool) -> bool {
     let list: Vec<f32> =
         (0..SHARE * SHARES).map(|i| if i == 75 { f32::NAN } else { i as f32 - 90.0 }).collect();

@@ -18,7 +18,8 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Returns offsets that cut `len` elements: none, one, many, all between two elements, and some behind the last element.
+/// Returns offsets that cut `len` elements: none, one, many, all between two elements, and some behind the last
+/// element.
 fn cuts(rng: &mut fastrand::Rng, len: usize) -> Vec<Vec<u32>> {
     let len = len as u32;
     let mut many: Vec<u32> = (0..300).map(|_| rng.u32(0..=len)).collect();

@@ -16,8 +16,8 @@ pub fn histogram<T: Reducible>(x: &[T], bins: Bins<'_, T>, count: usize) -> Opti
     added(x, |_| 1, bins, count)
 }
 
-/// Returns the sum of the weights of the elements in each of `bins` bins, or `None` as [`histogram`] does, and if there are fewer
-/// weights than elements.
+/// Returns the sum of the weights of the elements in each of `bins` bins, or `None` as [`histogram`] does, and if there
+/// are fewer weights than elements.
 ///
 /// # Example
 /// ```
@@ -34,8 +34,8 @@ pub fn histogram_weighted<T: Reducible>(
     added(x, |i| weights[i], bins, count)
 }
 
-/// Returns the sum of the weights of the elements in each of `bins` bins, rounded as the verb rounds them. Returns `None` as
-/// [`histogram_weighted`] does, and for more than 31 bits behind the point.
+/// Returns the sum of the weights of the elements in each of `bins` bins, rounded as the verb rounds them. Returns
+/// `None` as [`histogram_weighted`] does, and for more than 31 bits behind the point.
 ///
 /// # Example
 /// ```

@@ -40,8 +40,8 @@ fn places<T: Reducible>(x: &[T], sort: Sort) -> Vec<u32> {
     places
 }
 
-/// Returns pairs of a key and a value, sorted by their keys, or `None` as [`sort`] does. If the lengths differ, the rest of
-/// the longer list is left out.
+/// Returns pairs of a key and a value, sorted by their keys, or `None` as [`sort`] does. If the lengths differ, the
+/// rest of the longer list is left out.
 ///
 /// # Example
 /// ```
@@ -55,8 +55,9 @@ pub fn sort_pairs<T: Reducible, V: Copy>(keys: &[T], values: &[V], sort: Sort) -
     Some(argsort(&keys[..n], sort)?.into_iter().map(pair).unzip())
 }
 
-/// Returns the elements with those of each segment in order, or `None` as [`sort`] does. A segment lies between two neighbouring
-/// offsets, which ascend. The elements before the first offset are a segment too, and so are those from the last one on.
+/// Returns the elements with those of each segment in order, or `None` as [`sort`] does. A segment lies between two
+/// neighbouring offsets, which ascend. The elements before the first offset are a segment too, and so are those from
+/// the last one on.
 ///
 /// # Example
 /// ```

@@ -1,7 +1,7 @@
 // bins: the bin of an element, between ascending edges or as a remainder
 //
-// Shape      bits: the bits of an element; the shader around it has `edges`, the keys of bins + 1 edges, and `params` with the
-//            number of bins and `between`; it uses order_keys
+// Shape      bits: the bits of an element; the shader around it has `edges`, the keys of bins + 1 edges, and `params`
+//            with the number of bins and `between`; it uses order_keys
 // Dispatch   any
 // Barriers   none
 // Tolerance  exact; an element outside of the edges has the bin `bins`, and the key of a NaN is outside of them

@@ -13,8 +13,8 @@ use fencepost_kernels::{KernelArgs, NamedArg, check_dyn};
 use std::panic::Location;
 
 impl CommandQueue {
-    /// Checks arguments as a [`launch`](Self::launch) of `kernel` does, and enqueues nothing. In a capture it adds no node. A verb
-    /// with several commands checks its later launches with it, before it enqueues the first command.
+    /// Checks arguments as a [`launch`](Self::launch) of `kernel` does, and enqueues nothing. In a capture it adds no
+    /// node. A verb with several commands checks its later launches with it, before it enqueues the first command.
     #[doc(hidden)]
     #[track_caller]
     pub fn check_launch<F: KernelArgs>(
@@ -28,8 +28,8 @@ impl CommandQueue {
         self.check_arguments(gather, Location::caller())
     }
 
-    /// Checks arguments as a [`launch_dyn`](Self::launch_dyn) of `kernel` does, and enqueues nothing. In a capture it adds no
-    /// node.
+    /// Checks arguments as a [`launch_dyn`](Self::launch_dyn) of `kernel` does, and enqueues nothing. In a capture it
+    /// adds no node.
     #[doc(hidden)]
     #[track_caller]
     pub fn check_launch_dyn<'a>(&self, kernel: &DynKernel, args: impl AsRef<[NamedArg<'a>]>) -> Result<()> {
