@@ -3,7 +3,7 @@
 use crate::counted::SizedKernel;
 use crate::scan::CountSums;
 use crate::shares::Shares;
-use crate::tuning::{size_of_workgroup, tuned};
+use crate::tuning::{by_adapter, tuned};
 use fencepost_core::{CommandQueue, DeviceArray, Result};
 use fencepost_derive::KernelArgs;
 use std::ops::Range;
@@ -12,8 +12,9 @@ use std::ops::Range;
 const BITS: u32 = 4;
 /// Counts the digits.
 const DIGITS: usize = 1 << BITS;
-/// Counts the elements of a tile of `radix_scatter.wgsl`.
-const TILE: f64 = 4096.0;
+/// Counts the elements of an invocation in a tile of `radix_scatter.wgsl`, on a processor and on a card. The tile of a card lies
+/// in the memory of a workgroup.
+const OF_INVOCATION: [f64; 2] = [256.0, 16.0];
 /// Limits the elements that one workgroup sorts in a single launch.
 pub(crate) const MOST_IN_ONE: usize = 4096;
 
@@ -295,8 +296,8 @@ impl<'a> Passes<'a> {
         scratch: Columns,
     ) -> Result<Self> {
         let shares = Shares::several(n);
-        // A tile of a workgroup of any size has as many elements.
-        let per = [("PER", TILE / size_of_workgroup(queue, 64.0))];
+        let [on_processor, on_card] = OF_INVOCATION;
+        let per = [("PER", by_adapter(queue, on_processor, on_card))];
         Ok(Self {
             order,
             shares,

@@ -23,9 +23,9 @@ pub(crate) fn tuned<'a>(queue: &CommandQueue, overrides: &[(&'a str, f64)]) -> V
     others.chain([(SIZE, ON_PROCESSOR)]).collect()
 }
 
-/// Returns the size of the workgroups of a [`tuned`] kernel, whose own size is `on_card`.
-pub(crate) fn size_of_workgroup(queue: &CommandQueue, on_card: f64) -> f64 {
-    if is_processor(queue) { ON_PROCESSOR } else { on_card }
+/// Returns the value for a processor or the one for a card, as the adapter of the queue is.
+pub(crate) fn by_adapter<V>(queue: &CommandQueue, on_processor: V, on_card: V) -> V {
+    if is_processor(queue) { on_processor } else { on_card }
 }
 
 /// Returns `true` if a software driver executes the kernels of the queue. A barrier takes it longer than a scattered access.

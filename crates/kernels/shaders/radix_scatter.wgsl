@@ -4,12 +4,12 @@
 //            16 digits, the place of the first element of each share with that digit; `bit`, `mask`: as in radix_count
 // Dispatch   one workgroup per share, along x; the last share may be shorter, and none is empty
 // Workgroup  [WORKGROUP, 1, 1], as tile_ranks, at least 16
-// Barriers   those of tile_ranks and one, for each tile
+// Barriers   those of tile_ranks and one, for each tile; two more in workgroups of at least STAGED_FROM invocations
 // Tolerance  exact
 //#use order_keys
 //#use tile_ranks
 override WORKGROUP: u32 = 64;
-override PER: u32 = 64;                     // the elements of an invocation in a tile
+override PER: u32 = 16;                     // the elements of an invocation in a tile
 struct Params {
     n: u32, share: u32, groups: u32, bit: u32, mask: u32, flip_clear: u32, flip_set: u32,
     payload: u32,                           // 0: no value moves, 1: the values do, 2: the places in keys do
@@ -23,18 +23,35 @@ struct Params {
 
 var<workgroup> offsets: array<u32, DIGITS>;
 
-fn digit_at(i: u32) -> u32 { return (order_key(keys[i]) >> params.bit) & params.mask; }
+// Is the least number of invocations of a workgroup whose elements pass through its memory. A card loads and stores elements
+// that lie side by side in one access, if neighbouring invocations do it. A processor has small workgroups and gains nothing.
+const STAGED_FROM: u32 = 64;
+// Counts the elements of a tile in the memory of the workgroup, and one more.
+override STAGED: u32 = WORKGROUP / STAGED_FROM * STAGED_FROM * PER + 1u;
+var<workgroup> tile_keys: array<u32, STAGED>;
+var<workgroup> sorted_keys: array<u32, STAGED>;
+var<workgroup> sorted_from: array<u32, STAGED>;
+// Is the first element of the tile.
+var<private> tile_first: u32;
 
-fn move_element(i: u32, lane: u32) {
-    let digit = digit_at(i);
-    let place = offsets[digit] + take_rank(digit, lane);
-    out_keys[place] = keys[i];
+fn key_at(i: u32) -> u32 {
+    var key = 0u;
+    if WORKGROUP < STAGED_FROM { key = keys[i]; } else { key = tile_keys[i - tile_first]; }
+    return key;
+}
+
+fn digit_of(key: u32) -> u32 { return (order_key(key) >> params.bit) & params.mask; }
+
+fn digit_at(i: u32) -> u32 { return digit_of(key_at(i)); }
+
+fn move_element(i: u32, key: u32, place: u32) {
+    out_keys[place] = key;
     if params.payload == 1u { out_values[place] = values[i]; }
     if params.payload == 2u { out_values[place] = i; }
 }
 
-// Moves the elements of a tile. Invocation d has the place of the next element with digit d, and returns it.
-fn scatter_tile(first: u32, end: u32, lane: u32, next: u32) -> u32 {
+// Finds the places of a tile. Invocation d has the place of the next element with digit d, and returns it.
+fn place_digits(first: u32, end: u32, lane: u32, next: u32) -> u32 {
     rank_tile(first, end, lane);
     var behind = next;
     if lane < DIGITS {
@@ -45,9 +62,39 @@ fn scatter_tile(first: u32, end: u32, lane: u32, next: u32) -> u32 {
         behind += through - before;
     }
     workgroupBarrier();
-    let own_end = own_first(first, end, lane + 1u);
-    for (var i = own_first(first, end, lane); i < own_end; i++) { move_element(i, lane); }
     return behind;
+}
+
+// Moves the elements of a tile. Each invocation moves its own, which lie side by side.
+fn scatter_own(first: u32, end: u32, lane: u32) {
+    let own_end = own_first(first, end, lane + 1u);
+    for (var i = own_first(first, end, lane); i < own_end; i++) {
+        let key = key_at(i);
+        let digit = digit_of(key);
+        move_element(i, key, offsets[digit] + take_rank(digit, lane));
+    }
+}
+
+fn load_tile(first: u32, end: u32, lane: u32) {
+    tile_first = first;
+    for (var i = first + lane; i < end; i += WORKGROUP) { tile_keys[i - first] = keys[i]; }
+    workgroupBarrier();
+}
+
+// Moves the elements of a tile, after a sort in the memory of the workgroup. Neighbours of one digit go side by side.
+fn scatter_sorted(first: u32, end: u32, lane: u32) {
+    let own_end = own_first(first, end, lane + 1u);
+    for (var i = own_first(first, end, lane); i < own_end; i++) {
+        let key = key_at(i);
+        let rank = take_rank(digit_of(key), lane);
+        sorted_keys[rank] = key;
+        sorted_from[rank] = i;
+    }
+    workgroupBarrier();
+    for (var k = lane; k < end - first; k += WORKGROUP) {
+        let key = sorted_keys[k];
+        move_element(sorted_from[k], key, offsets[digit_of(key)] + k);
+    }
 }
 
 @compute @workgroup_size(WORKGROUP)
@@ -57,6 +104,9 @@ fn radix_scatter(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_
     var next = 0u;
     if lane < DIGITS { next = starts[lane * params.groups + group.x]; }
     for (var tile = first; tile < end; tile += WORKGROUP * PER) {
-        next = scatter_tile(tile, min(end, tile + WORKGROUP * PER), lane, next);
+        let tile_end = min(end, tile + WORKGROUP * PER);
+        if WORKGROUP >= STAGED_FROM { load_tile(tile, tile_end, lane); }
+        next = place_digits(tile, tile_end, lane, next);
+        if WORKGROUP >= STAGED_FROM { scatter_sorted(tile, tile_end, lane); } else { scatter_own(tile, tile_end, lane); }
     }
 }

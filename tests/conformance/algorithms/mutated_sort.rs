@@ -1,6 +1,7 @@
 //! A13: a mistake in the kernels of sorts is caught.
 
 use super::mutated::{Mistake, all_caught, mistake};
+use super::mutated_scan::staged;
 use crate::common::{Case, Subject, case};
 use fencepost::algorithms::{Operation, Reducible, Scan, Sort, host};
 use fencepost::args;
@@ -36,13 +37,26 @@ const MISTAKES: &[Mistake] = &[
     mistake(SCATTER, ">> params.bit", ">> (params.bit + 1u)"),
     mistake(SCATTER, "& params.mask", "& 7u"),
     mistake(SCATTER, "offsets[digit] + take_rank", "offsets[0] + take_rank"),
-    mistake(SCATTER, "out_keys[place] = keys[i];", "out_keys[place + 1u] = keys[i];"),
+    mistake(SCATTER, "out_keys[place] = key;", "out_keys[place + 1u] = key;"),
     mistake(SCATTER, "if params.payload == 1u { out_values[place] = values[i]; }", ""),
     mistake(SCATTER, "out_values[place] = i;", "out_values[place] = i + 1u;"),
     mistake(SCATTER, "offsets[lane] = next - before", "offsets[lane] = next"),
     mistake(SCATTER, "if lane + 1u < DIGITS { through", "if false { through"),
     mistake(SCATTER, "behind += through - before;", ""),
-    mistake(SCATTER, "    workgroupBarrier();\n    let own_end", "    let own_end"),
+    mistake(SCATTER, "    workgroupBarrier();\n    return behind;", "    return behind;"),
+    // The elements pass through the memory of the workgroup.
+    mistake(SCATTER, "tile_keys[i - first] = keys[i]; }\n    workgroupBarrier();", LOADED),
+    mistake(SCATTER, "tile_keys[i - first] = keys[i];", "tile_keys[i - first] = keys[first];"),
+    mistake(SCATTER, "tile_first = first;", ""),
+    mistake(SCATTER, "sorted_keys[rank] = key;", "sorted_keys[rank] = rank;"),
+    mistake(SCATTER, "sorted_from[rank] = i;", "sorted_from[rank] = rank;"),
+    mistake(
+        SCATTER,
+        "    workgroupBarrier();\n    for (var k = lane; k < end - first",
+        "    for (var k = lane; k < end - first",
+    ),
+    mistake(SCATTER, "k < end - first", "k + 1u < end - first"),
+    mistake(SCATTER, "offsets[digit_of(key)] + k", "offsets[0] + k"),
     mistake(SMALL, "params.passes - number) % 2u == 1u", "params.passes - number) % 2u == 0u"),
     mistake(SMALL, "pass_number == 0u && params.in_place == 0u", "pass_number == 0u"),
     mistake(SMALL, "pass_number == 0u && params.in_place == 0u", "params.in_place == 0u"),
@@ -75,6 +89,9 @@ const MISTAKES: &[Mistake] = &[
     mistake(SCATTER, "    counters[at] += 1u << half_of(digit);", ""),
 ];
 
+/// Is the end of the loop that loads a tile, without the barrier behind it.
+const LOADED: &str = "tile_keys[i - first] = keys[i]; }";
+
 /// Counts the elements: a share and a part of one.
 const ELEMENTS: usize = 180;
 /// Counts the elements of a share: a tile and a part of one.
@@ -106,9 +123,11 @@ fn is_right<T: Reducible>(ctx: &Context, shader: &str, text: &str, list: &[T], w
     let flips = if descending { flips.map(|bits: u32| !bits) } else { flips };
     match shader {
         COUNT => counts(ctx, text, list, flips) == shares(list, sort).concat(),
-        SCATTER => (0..3).all(|payload| {
-            let found = scattered(ctx, text, list, sort, flips, payload);
-            found == expected(list, ELEMENTS, sort.bits(DIGIT), payload, |_| STAYS)
+        SCATTER => [text, &staged(text)].into_iter().all(|text| {
+            (0..3).all(|payload| {
+                let found = scattered(ctx, text, list, sort, flips, payload);
+                found == expected(list, ELEMENTS, sort.bits(DIGIT), payload, |_| STAYS)
+            })
         }),
         _ => [false, true].into_iter().all(|in_place| {
             let stays = if in_place { value } else { |_| STAYS };

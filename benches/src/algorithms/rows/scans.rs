@@ -22,8 +22,11 @@ pub(super) fn short_scan(size: Size) -> Case {
     Case { launches: if size.quick { 2 } else { 100 }, ..of("scan, 1000 elements", 1000) }
 }
 
+/// Limits the elements of the plain kernels, whose grid has one dimension.
+const MOST: usize = 65_535 * BLOCK;
+
 pub(super) fn plain_kernels(size: Size) -> Case {
-    Case { program: Program::Launches(blocks), ..of("scan, plain kernels", size.many()) }
+    Case { program: Program::Launches(blocks), ..of("scan, plain kernels", size.many().min(MOST)) }
 }
 
 fn of(name: &'static str, n: usize) -> Case {

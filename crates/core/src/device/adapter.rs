@@ -2,6 +2,7 @@
 
 use crate::device::adapter_choice::{AdapterChoice, no_adapter};
 use crate::device::adapter_info::{AdapterInfo, describe, kind};
+use crate::device::gl_version;
 use crate::device::instance::{backends, has_interface, instance};
 use crate::error::Result;
 use std::env;
@@ -104,7 +105,11 @@ async fn sorted() -> Vec<wgpu::Adapter> {
     }
     let mut adapters = instance().enumerate_adapters(backends()).await;
     let computes = wgpu::DownlevelFlags::COMPUTE_SHADERS;
-    adapters.retain(|adapter| adapter.get_downlevel_capabilities().flags.contains(computes));
+    adapters.retain(|adapter| {
+        let info = adapter.get_info();
+        adapter.get_downlevel_capabilities().flags.contains(computes)
+            && (info.backend != Backend::Gl || gl_version::can_compute(&info.driver_info))
+    });
     adapters.sort_by_key(|adapter| {
         let info = adapter.get_info();
         (kind(info.device_type), info.backend == Backend::Gl)

@@ -20,6 +20,7 @@ pub(crate) mod driver_remedy;
 pub(crate) mod function_mark;
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) mod gl_instance;
+pub(crate) mod gl_version;
 #[cfg(native)]
 pub(crate) mod hal_pipeline;
 pub(crate) mod instance;
