@@ -1,6 +1,7 @@
 //! Verbs that compute each element of an array from the elements at the same place.
 
 use crate::reducible::Reducible;
+use crate::tuning::WIDE;
 use crate::typed_kernel::{compiled, type_number, value};
 use fencepost_core::{CommandQueue, DeviceArray, Element, Grid, IntoArg, Kind, Result, SameBits};
 use fencepost_derive::KernelArgs;
@@ -147,7 +148,7 @@ impl Elementwise for CommandQueue {
         step: T,
     ) -> Result<()> {
         let mut out = flat(out)?;
-        let (kernel, grid) = (compiled::<T>(self, "iota", &[])?, Grid::threads([out.len()]));
+        let (kernel, grid) = (compiled::<T>(self, "iota", &WIDE)?, Grid::threads([out.len()]));
         let args = [value("start", start), value("step", step), (Some("out".into()), (&mut out).into_arg())];
         self.launch_dyn(&kernel, grid, args)
     }
@@ -161,8 +162,7 @@ impl Elementwise for CommandQueue {
     ) -> Result<()> {
         same_shape(x, y)?;
         let (x, mut y) = (flat(x)?, flat(y)?);
-        let (kernel, grid) =
-            (compiled::<T>(self, "saxpy", &[("WORKGROUP", 256.0)])?, Grid::threads([y.len()]));
+        let (kernel, grid) = (compiled::<T>(self, "saxpy", &WIDE)?, Grid::threads([y.len()]));
         let (x, y) = ((Some("x".into()), (&x).into_arg()), (Some("y".into()), (&mut y).into_arg()));
         self.launch_dyn(&kernel, grid, [value("a", a), x, y])
     }

@@ -6,6 +6,7 @@ use crate::reducible::Reducible;
 use crate::refusals::check;
 use crate::sort::Sort;
 use crate::sorted::{Side, Sorted};
+use crate::tuning::WIDE;
 use crate::typed_kernel::compiled;
 use fencepost_core::{CommandQueue, DeviceArray, Result};
 
@@ -88,7 +89,7 @@ impl SortSegments for CommandQueue {
         let first = Prepared::of(self, &by_key, n, None, Some(input), between)?;
         let (between, last) = (pairs(&sorted, &keys), pairs(&places, &out));
         let second = Prepared::of(self, &by_segment, n, None, Some(between), last)?;
-        compiled::<u32>(self, "iota", &[])?;
+        compiled::<u32>(self, "iota", &WIDE)?;
         self.iota(&mut places, 0, 1)?;
         self.searchsorted(&offsets, &places, Side::Right, &mut segments)?;
         first.enqueue(self)?;

@@ -6,7 +6,7 @@
 // Barriers   none
 // Tolerance  2 ulp (the device may fuse); integers exactly, wrapping
 //#use linear
-override WORKGROUP: u32 = 256;
+override WORKGROUP: u32 = 64;
 alias T = u32;                              // f32 | i32 | u32: replaced on the host's request
 struct Params { start: T, step: T }
 @group(0) @binding(0) var<uniform> params: Params;
