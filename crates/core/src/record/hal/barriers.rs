@@ -63,7 +63,7 @@ pub(crate) struct BarrierTracker<B> {
     written: Vec<(B, BufferUses)>,
     /// Lists the buffers of the last barrier.
     last: Vec<(B, BufferUses)>,
-    /// Lists the buffers that were written since the last wide barrier, each once.
+    /// Lists the buffers that were written since the last wide barrier, each once. It is empty until a narrow barrier comes.
     narrow: Vec<(B, BufferUses)>,
     /// Holds the union of all read uses in this epoch.
     reads: BufferUses,
@@ -90,8 +90,9 @@ impl<B: Copy> BarrierTracker<B> {
     /// Ends the epoch. Returns a barrier for the buffers that were written in the batch and that other submissions do not
     /// see yet, if there are any.
     pub(crate) fn close(&mut self) -> Option<Barrier<'_, B>> {
+        let is_first = self.epoch == self.wide_since;
         self.end_epoch();
-        self.widen();
+        self.widen(is_first || self.each);
         (!self.last.is_empty()).then_some(Barrier { buffers: &self.last, to: ANYTHING })
     }
 
@@ -104,46 +105,62 @@ impl<B: Copy> BarrierTracker<B> {
     /// conflicts with an earlier use.
     #[inline]
     pub(crate) fn admit(&mut self, touches: &[BarrierUse<'_, B>]) -> Option<Barrier<'_, B>> {
+        if self.each || touches.iter().all(|touch| OF_KERNELS.contains(touch.uses)) {
+            return self.admit_kernel(touches);
+        }
+        let conflicts = |touch: &&BarrierUse<'_, B>| self.conflicts(touch) || self.is_behind_narrow(touch);
+        let cause = touches.iter().find(conflicts);
+        if let Some(cause) = cause {
+            self.end_with_barrier(cause, true);
+        }
+        touches.iter().for_each(|touch| self.note(touch));
+        cause.map(|_| Barrier { buffers: &self.last, to: ANYTHING })
+    }
+
+    /// Does the same for a command that has uses of kernels alone.
+    #[inline]
+    pub(crate) fn admit_kernel(&mut self, touches: &[BarrierUse<'_, B>]) -> Option<Barrier<'_, B>> {
         let cause = touches.iter().find(|touch| self.conflicts(touch));
-        let to = cause.map(|cause| self.end_with_barrier(cause, touches));
+        if let Some(cause) = cause {
+            self.end_with_barrier(cause, false);
+        }
         for touch in touches {
             self.note(touch);
         }
-        to.map(|to| Barrier { buffers: &self.last, to })
+        cause.map(|_| Barrier { buffers: &self.last, to: OF_KERNELS })
     }
 
-    /// Returns `true` if an earlier command used the block, one of the two uses is a write, and no barrier has ordered
-    /// the two uses.
+    /// Returns `true` if an earlier command of this epoch used the block, and one of the two uses is a write.
     #[inline]
     fn conflicts(&self, touch: &BarrierUse<'_, B>) -> bool {
         let hindrance = if touch.write { READ | WRITTEN } else { WRITTEN };
         let mark = touch.mark.load(Ordering::Relaxed);
-        (mark >= self.epoch && mark & hindrance != 0)
-            || (!OF_KERNELS.contains(touch.uses) && self.is_behind_narrow(mark, touch.write))
+        mark >= self.epoch && mark & hindrance != 0
     }
 
-    /// Returns `true` if only narrow barriers come after a use of the block that conflicts with a use by another command
-    /// than a kernel.
-    #[cold]
-    fn is_behind_narrow(&self, mark: u64, write: bool) -> bool {
-        let hindrance = if write { READ | WRITTEN | LISTED } else { LISTED };
-        !self.each && self.wide_since < self.epoch && mark >= self.wide_since && mark & hindrance != 0
+    /// Returns `true` if only narrow barriers come after a use of the block that conflicts with this use, which is not one of
+    /// a kernel.
+    fn is_behind_narrow(&self, touch: &BarrierUse<'_, B>) -> bool {
+        let hindrance = if touch.write { READ | WRITTEN | LISTED } else { LISTED };
+        let mark = touch.mark.load(Ordering::Relaxed);
+        self.wide_since < self.epoch && mark >= self.wide_since && mark & hindrance != 0
     }
 
     /// Ends the epoch and puts its barrier into `last`. The first buffer of the barrier also carries the read uses of
-    /// all other blocks: a barrier waits only for the kinds of uses that it names. Returns the uses after the barrier.
-    fn end_with_barrier(&mut self, cause: &BarrierUse<'_, B>, touches: &[BarrierUse<'_, B>]) -> BufferUses {
+    /// all other blocks: a barrier waits only for the kinds of uses that it names.
+    fn end_with_barrier(&mut self, cause: &BarrierUse<'_, B>, is_wide: bool) {
         let reads = std::mem::replace(&mut self.reads, BufferUses::empty());
+        let is_first = self.epoch == self.wide_since;
         self.end_epoch();
-        let is_wide = touches.iter().any(|touch| !OF_KERNELS.contains(touch.uses));
-        if is_wide && !self.each {
-            self.widen();
+        if is_wide {
+            self.widen(is_first);
+        } else if is_first && !self.each {
+            self.narrow.extend(self.last.iter().map(|&(buffer, _)| (buffer, WRITES)));
         }
         match self.last.first_mut() {
             Some((_, uses)) => *uses |= reads,
             None => self.last.push((cause.buffer, reads)),
         }
-        if is_wide { ANYTHING } else { OF_KERNELS }
     }
 
     /// Ends the epoch. The written buffers become the buffers of the last barrier.
@@ -153,16 +170,14 @@ impl<B: Copy> BarrierTracker<B> {
         self.epoch += EPOCH;
     }
 
-    /// Makes the last barrier a wide one. Kernels stand between its uses and the uses before narrow barriers, so its first
-    /// buffer carries a use by kernels.
-    #[cold]
-    fn widen(&mut self) {
-        if self.each {
-            return;
-        }
+    /// Makes the last barrier a wide one. Unless it is the first one since the last wide barrier, kernels stand between its uses
+    /// and the uses before narrow barriers, so its buffers carry uses by kernels.
+    fn widen(&mut self, is_first: bool) {
         self.wide_since = self.epoch;
-        std::mem::swap(&mut self.narrow, &mut self.last);
-        self.narrow.clear();
+        if !is_first {
+            std::mem::swap(&mut self.narrow, &mut self.last);
+            self.narrow.clear();
+        }
     }
 
     /// Records a use of a block, without a barrier.
@@ -174,9 +189,9 @@ impl<B: Copy> BarrierTracker<B> {
         if touch.write {
             if mark & WRITTEN == 0 {
                 self.written.push((touch.buffer, touch.uses));
-            }
-            if listed == 0 && !self.each {
-                self.narrow.push((touch.buffer, WRITES));
+                if listed == 0 && self.epoch != self.wide_since && !self.each {
+                    self.narrow.push((touch.buffer, WRITES));
+                }
             }
             touch.mark.store(mark | WRITTEN | LISTED, Ordering::Relaxed);
         } else {

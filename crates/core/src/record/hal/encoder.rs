@@ -121,7 +121,18 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
     /// Records the barrier or the state changes that order the next command after the commands on which it depends.
     #[inline]
     pub(crate) fn admit(&mut self, touches: &[BarrierUse<'_, &'e Block>]) {
-        let barrier = self.hazards.admit(touches);
+        self.admit_any::<false>(touches);
+    }
+
+    /// Does the same for a launch that has uses of kernels alone.
+    #[inline]
+    pub(crate) fn admit_kernel(&mut self, touches: &[BarrierUse<'_, &'e Block>]) {
+        self.admit_any::<true>(touches);
+    }
+
+    #[inline(always)]
+    fn admit_any<const KERNEL: bool>(&mut self, touches: &[BarrierUse<'_, &'e Block>]) {
+        let barrier = if KERNEL { self.hazards.admit_kernel(touches) } else { self.hazards.admit(touches) };
         if A::EXACT {
             let changes = self.states.admit(touches, barrier.map(|barrier| barrier.buffers));
             self.has_commands |= !changes.is_empty();

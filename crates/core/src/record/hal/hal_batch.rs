@@ -176,7 +176,7 @@ impl<'e, A: Backend> HalBatch<'e, A> {
         for of_block in &stretch.uses {
             self.touch(of_block.block(plan), of_block.uses, of_block.write);
         }
-        self.calls.admit(&self.touches);
+        self.calls.admit_kernel(&self.touches);
         if self.zeroed.is_empty() {
             stretch.note_zeroed();
         }

@@ -319,7 +319,7 @@ impl<'e, A: Backend> HalVisitor<'e, A> {
                 batch.touch(&bound.block, uses, write);
             }
         }
-        batch.calls.admit(&batch.touches);
+        batch.calls.admit_kernel(&batch.touches);
         let size = match &limited {
             None => GroupCount::Fixed(launch.groups),
             Some((block, offset)) => GroupCount::Indirect(native_of::<A>(block), *offset),
