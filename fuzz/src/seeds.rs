@@ -7,8 +7,8 @@ use std::path::Path;
 
 /// Writes the files.
 pub fn write(folder: &Path) {
-    let seeds: [(&str, fn(&Context, &Capture) -> Result<()>); 3] =
-        [("plain", plain), ("conditions", conditions), ("loops", loops)];
+    let seeds: [(&str, fn(&Context, &Capture) -> Result<()>); 4] =
+        [("plain", plain), ("conditions", conditions), ("loops", loops), ("chunks", chunks)];
     for (name, record) in seeds {
         let ctx = context();
         let queue = ctx.queue("main");
@@ -46,12 +46,20 @@ fn conditions(ctx: &Context, c: &Capture) -> Result<()> {
 }
 
 fn loops(ctx: &Context, c: &Capture) -> Result<()> {
+    rounds(ctx, c, Bound::AtMost(4))
+}
+
+fn chunks(ctx: &Context, c: &Capture) -> Result<()> {
+    rounds(ctx, c, Bound::Chunked(40))
+}
+
+fn rounds(ctx: &Context, c: &Capture, bound: Bound) -> Result<()> {
     let add = ctx.kernel_from(ADD, "add")?;
     let x = c.input("x", &ctx.zeros::<u32, 1>([64])?)?;
     let (mut left, times) = (c.array(&[3_u32])?, c.array(&[2_i32])?);
     let (mut y, mut z) = (c.zeros::<u32, 1>([64])?, c.zeros::<u32, 1>([64])?);
     let condition = left.handle();
-    let rounds = c.while_(&condition, Bound::AtMost(4), |body| {
+    let rounds = c.while_(&condition, bound, |body| {
         let side = body.fork("side");
         side.launch_dyn(&add, Grid::groups([1]), args![k = 5_u32, y = &mut y])?;
         body.launch_dyn(&add, Grid::groups([1]), args![k = u32::MAX, y = &mut left])?;

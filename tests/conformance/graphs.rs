@@ -13,6 +13,7 @@ mod control_programs;
 mod dot_parser;
 mod dumped;
 mod dumps;
+mod edited_files;
 mod edits;
 mod faults;
 mod files;
@@ -48,6 +49,7 @@ pub fn cases() -> Vec<Case> {
         control_files::cases(),
         control_programs::cases(),
         dumps::cases(),
+        edited_files::cases(),
         edits::cases(),
         faults::cases(),
         files::cases(),

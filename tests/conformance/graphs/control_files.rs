@@ -10,6 +10,7 @@ use std::sync::Arc;
 pub fn cases() -> Vec<Case> {
     vec![
         case("g09_a_loop_of_a_thousand_iterations_is_a_small_file", small_file),
+        case("g09_a_loaded_graph_continues_its_loop_in_chunks", chunked_file),
         case("g09_the_loops_of_a_loaded_graph_have_labels_and_an_order", labels),
         case("g09_a_loaded_graph_with_a_loop_can_be_edited_and_included", edited),
         case("g09_a_condition_may_be_an_input_of_a_loaded_graph", input_condition),
@@ -19,14 +20,14 @@ pub fn cases() -> Vec<Case> {
 }
 
 /// Captures a loop that counts `left` down, and adds to `sum` in each iteration.
-fn count_down(ctx: &Context, c: &Capture, left: &DeviceArray<u32>, bound: u32) -> Result<()> {
+fn count_down(ctx: &Context, c: &Capture, left: &DeviceArray<u32>, bound: Bound) -> Result<()> {
     let mix = ctx.kernel::<Mix>()?;
     let nothing = c.zeros::<u32, 1>([1])?;
     let mut sum = c.zeros::<u32, 1>([1])?;
     let add = |queue: &Capture, array: &mut DeviceArray<u32>, b| {
         queue.launch(&mix, Grid::threads([1]), Mix { a: 1, b, x: &nothing, y: array })
     };
-    let rounds = c.while_(left, Bound::AtMost(bound), |body| {
+    let rounds = c.while_(left, bound, |body| {
         add(body, &mut sum, 3)?;
         body.label_node("add")?;
         add(body, &mut left.handle(), u32::MAX)
@@ -37,6 +38,10 @@ fn count_down(ctx: &Context, c: &Capture, left: &DeviceArray<u32>, bound: u32) -
 
 /// Returns the graph of a loop of at most `bound` iterations, which starts with `start`.
 fn looped(ctx: &Context, start: u32, bound: u32) -> Graph {
+    looped_with(ctx, start, Bound::AtMost(bound))
+}
+
+fn looped_with(ctx: &Context, start: u32, bound: Bound) -> Graph {
     let captured = ctx.queue("main").capture(|c| {
         let left = c.array(&[start])?;
         count_down(ctx, c, &left, bound)
@@ -70,6 +75,33 @@ fn small_file(subject: &Subject) {
     assert!(loaded.to_bytes().unwrap() == long, "a loaded graph is the same graph");
     let bounded = ctx.graph_from_bytes(&looped(&ctx, 9, 4).to_bytes().unwrap()).unwrap();
     assert_eq!(run(&ctx, &bounded), (12, 4, true));
+}
+
+fn chunked_file(subject: &Subject) {
+    let ctx = subject.ctx();
+    // Chunks of 4, 8, 16 and 32 iterations end at a bound between two of them, and behind the end of the loop.
+    let graph = looped_with(&ctx, 41, Bound::Chunked(u32::MAX));
+    let bytes = graph.to_bytes().unwrap();
+    let bounded = looped_with(&ctx, 41, Bound::Chunked(21)).to_bytes().unwrap();
+    assert_eq!(bytes.len(), looped_with(&ctx, 41, Bound::Chunked(9)).to_bytes().unwrap().len());
+    for (name, partner) in partners(subject, Policy::Ordered) {
+        let loaded = partner.graph_from_bytes(&bytes).unwrap();
+        assert_eq!(run(&partner, &loaded), (123, 41, false), "{name}");
+        let loaded = partner.graph_from_bytes(&bounded).unwrap();
+        // The condition is an array of the capture, which each replay uploads again.
+        (0..2).for_each(|_| assert_eq!(run(&partner, &loaded), (63, 21, true), "{name}"));
+    }
+    let loaded = ctx.graph_from_bytes(&bytes).unwrap();
+    assert!(loaded.to_text().contains("loop: nodes 4 to 15 are 4 iterations of at most 4294967295"));
+    assert_eq!(format!("{:?}", loaded.statistics()), format!("{:?}", graph.statistics()));
+    assert!(loaded.to_bytes().unwrap() == bytes, "a loaded graph is the same graph");
+    let mut edited = loaded;
+    edited.edit().unwrap().node("add").unwrap().parameter("b", 10_u32).unwrap().apply().unwrap();
+    let again = ctx.graph_from_bytes(&edited.to_bytes().unwrap()).unwrap();
+    assert_eq!(run(&ctx, &again), (410, 41, false));
+    let (parent, ()) = ctx.queue("main").capture(|c| c.replay(&again).map(drop)).unwrap();
+    let parent = ctx.graph_from_bytes(&parent.to_bytes().unwrap()).unwrap();
+    assert_eq!(run(&ctx, &parent), (410, 41, false));
 }
 
 fn labels(subject: &Subject) {
@@ -132,7 +164,7 @@ fn input_condition(subject: &Subject) {
     let (graph, ()) = queue
         .capture(|c| {
             let left = c.input("left", &default)?;
-            count_down(&ctx, c, &left, 8)
+            count_down(&ctx, c, &left, Bound::AtMost(8))
         })
         .unwrap();
     let bytes = graph.to_bytes().unwrap();

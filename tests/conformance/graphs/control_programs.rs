@@ -413,8 +413,9 @@ fn loaded_programs(subject: &Subject) {
         let expected = arrays.read(&queue);
         arrays.reset(&queue, &values);
         let mut loops = vec![None; generator.loops];
+        let bounded = if seed % 2 == 0 { Bound::AtMost } else { Bound::Chunked };
         let captured = queue.capture(|c| {
-            capture(&arrays, c, &program, &mut loops, Bound::AtMost)?;
+            capture(&arrays, c, &program, &mut loops, bounded)?;
             for (number, made) in loops.iter().enumerate() {
                 c.label_loop(&number.to_string(), made.as_ref().unwrap())?;
             }

@@ -403,7 +403,10 @@ pub enum Kind {
     /// A graph has no input, output, value or node with this name, or its type or shape differs.
     #[error("graph `{graph}`: {problem}")]
     Graph { graph: String, problem: String },
-    /// A graph file is damaged, was written by a newer library, or cannot be read. `offset` is the first wrong byte.
+    /// A graph file cannot be opened or read.
+    #[error("graph file `{file}` was not read: {reason}; name a file that `Graph::save` wrote")]
+    GraphFileUnread { file: String, reason: String },
+    /// A graph file is damaged, or was written by a newer library. `offset` is the first wrong byte.
     #[error("graph file `{file}` is not valid at byte {offset}: {reason}")]
     GraphFile { file: String, offset: u64, reason: String },
     /// A part of a graph cannot be saved.

@@ -6,6 +6,7 @@ pub(crate) mod body_checks;
 mod body_file_tests;
 pub(crate) mod byte_cursor;
 pub(crate) mod byte_writer;
+pub(crate) mod chunked_checks;
 pub(crate) mod chunked_loop;
 pub(crate) mod command_body;
 pub(crate) mod control_layout;

@@ -4,6 +4,7 @@ mod launch_check;
 #[cfg(all(test, cpu))]
 mod load_tests;
 mod loaded_control;
+mod loaded_loops;
 mod loaded_nodes;
 #[cfg(all(test, cpu))]
 mod mutation_tests;
@@ -13,6 +14,8 @@ use crate::api::context::compile_job::Job;
 use crate::api::graph::graph_handle::{Graph, GraphInner, GraphLeases};
 use crate::api::graph::graph_output::GraphOutput;
 use crate::api::graph::loading::launch_check::check_launch;
+use crate::api::graph::loading::loaded_loops::chunked_loops;
+use crate::api::graph::spanning::missing_order;
 use crate::api::graph::tape::unique;
 use crate::api::queue::transfer::ArrayOps;
 use crate::arrays::device_array::DeviceArray;
@@ -68,8 +71,8 @@ impl Context {
     /// loaded graph still launches the kernels of its file: load files that are trusted to run on the device.
     ///
     /// # Errors
-    /// Returns [`Kind::GraphFile`] if the file cannot be read, is damaged or needs a newer library;
-    /// [`Kind::GraphMemory`] above the limit; the errors of [`kernel_from`](Self::kernel_from), of a launch and of a
+    /// Returns [`Kind::GraphFileUnread`] if the file cannot be read; [`Kind::GraphFile`] if it is damaged or needs a newer
+    /// library; [`Kind::GraphMemory`] above the limit; the errors of [`kernel_from`](Self::kernel_from), of a launch and of a
     /// new array if the graph does not fit the device.
     ///
     /// # Example
@@ -77,7 +80,7 @@ impl Context {
     /// # let (ctx, queue) = fencepost::doctest();
     /// use fencepost::Kind;
     /// let error = ctx.load_graph("no such file").unwrap_err();
-    /// assert!(matches!(error.kind(), Kind::GraphFile { .. }));
+    /// assert!(matches!(error.kind(), Kind::GraphFileUnread { .. }));
     /// # drop(queue);
     /// ```
     #[track_caller]
@@ -149,7 +152,9 @@ impl Context {
 
 /// Returns the bytes of a file whose header counts at most the limit.
 fn read_file(path: &Path, file: &str, options: LoadOptions) -> Result<Vec<u8>> {
-    let unreadable = |error: io::Error| damaged(file, FileFault { offset: 0, reason: error.to_string() });
+    let unreadable = |error: io::Error| {
+        Error::from(Kind::GraphFileUnread { file: file.into(), reason: error.to_string() })
+    };
     let opened = File::open(path).map_err(unreadable)?;
     let mut bytes = Vec::new();
     (&opened).take(HEADER).read_to_end(&mut bytes).map_err(unreadable)?;
@@ -327,14 +332,18 @@ impl Loader<'_> {
         let control = self.control(file, (&mut nodes, &mut outputs), (&mut leases, &mut names))?;
         let made: FxHashMap<_, _> = leases.values().map(|lease| (lease.block.id, lease.block.size)).collect();
         let name = engine.new_kernel(&file.label);
-        let missing = if file.adds_order { MissingOrder::Add } else { MissingOrder::Ignore };
+        // The policy of this context applies. The nodes of a graph that relies on added orders keep them under `Unchecked`.
+        let missing = match missing_order(self.owner) {
+            MissingOrder::Ignore if file.adds_order => MissingOrder::Add,
+            missing => missing,
+        };
         let leases = Arc::new(leases);
         let parts = PlanParts {
             label: name.1.clone(),
             nodes,
             queues: file.queues.iter().map(|queue| queue.as_str().into()).collect(),
             calls: Vec::new(),
-            loops: Vec::new(),
+            loops: chunked_loops(file, control.as_deref()),
             keep: leases.clone(),
             takes_turns: !made.is_empty(),
             names,

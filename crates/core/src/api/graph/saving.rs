@@ -6,7 +6,7 @@ use crate::api::graph::graph_handle::Graph;
 use crate::api::graph::saving::contents::read_block;
 use crate::error::{Error, Kind, Result};
 use crate::memory::block::Block;
-use crate::memory::heap::{BlockId, Heap, overlap};
+use crate::memory::heap::{BlockId, Heap};
 use crate::memory::staged_bytes::Payload;
 use crate::work::compiled_kernel::KernelInner;
 use crate::work::graph_data::encode_graph::encode;
@@ -19,6 +19,7 @@ use crate::work::graph_data::graph_file::{
 use crate::work::graph_data::graph_node::{GraphNode, NodeCommand};
 use crate::work::graph_data::graph_order::MissingOrder;
 use crate::work::graph_data::interface_hash::interface_hash;
+use crate::work::graph_data::node_parts::CommandPart;
 use crate::work::kernel_launch::Launch;
 use crate::work::region_copy::RegionCopy;
 use crate::work::span::Span;
@@ -141,11 +142,18 @@ struct FileParts<'g> {
     command_numbers: FxHashMap<*const NodeCommand, u32>,
     launch_numbers: FxHashMap<(Option<String>, FileLaunch), u32>,
     gate_numbers: FxHashMap<FileGate, u32>,
-    /// Holds for each gate the number of earlier iterations of its loop.
+    /// Holds for each gate the number of earlier iterations that its test adds to a count.
     past: Vec<u32>,
+    /// Maps a word to the last gate that sets it. The gates of a file are numbered in their order.
+    gate_of_word: FxHashMap<u32, u32>,
 }
 
 impl FileParts<'_> {
+    /// Returns the number of the gate that sets a word.
+    fn gate(&self, word: Option<u32>) -> Option<u32> {
+        word.map(|word| self.gate_of_word[&word])
+    }
+
     fn add_command(&mut self, command: FileCommand) -> u32 {
         self.commands.push(command);
         self.commands.len() as u32 - 1
@@ -172,6 +180,13 @@ enum BlockKey {
     Input(usize),
     /// Is a block that is never accessed, for the reads of empty arrays.
     Nothing,
+}
+
+/// Is a node with its index.
+#[derive(Clone, Copy)]
+struct SavedNode<'g> {
+    at: u32,
+    node: &'g GraphNode,
 }
 
 /// Describes a block that nodes use.
@@ -204,14 +219,10 @@ impl<'g> Saver<'g> {
                 format!("queue `{queue}` belongs to another context: a file has a graph of one context");
             return Err(self.refuse(&queue, reason));
         }
-        if !plan.loops.is_empty() {
-            return Err(
-                self.refuse("a loop with Bound::Chunked", "a file has no such loops: use `Bound::AtMost`")
-            );
-        }
         // A load adds the read of the counters again.
         let own = plan.nodes.len() - (inner.outputs.len() - self.graph.outputs().len());
-        let nodes = plan.nodes.iter().take(own).map(|node| self.node(node)).collect::<Result<_>>()?;
+        let nodes = plan.nodes.iter().take(own).zip(0..).map(|(node, at)| self.node(SavedNode { at, node }));
+        let nodes = nodes.collect::<Result<_>>()?;
         let outputs = self.graph.outputs().iter().map(|output| FileOutput {
             name: output.name.to_string(),
             element: FileElement { name: output.element.to_string(), size: output.element_size },
@@ -248,23 +259,27 @@ impl<'g> Saver<'g> {
         Kind::NotSavable { graph, node: node.into(), reason: reason.into() }.into()
     }
 
-    fn node(&mut self, node: &'g GraphNode) -> Result<FileNode> {
+    fn node(&mut self, saved: SavedNode<'g>) -> Result<FileNode> {
+        let node = saved.node;
         let (queue, after) = (node.queue, node.after.to_vec());
         if let Work::Gate(gate) = &node.command.work {
-            let command = self.gate(node, gate);
-            return Ok(FileNode { queue, after, command, gate: gate.parent, previous: gate.previous });
+            let [parent, previous] = [gate.parent, gate.previous].map(|word| self.parts.gate(word));
+            let command = self.gate(saved, gate, previous);
+            return Ok(FileNode { queue, after, command, gate: parent, previous });
         }
-        Ok(FileNode { queue, after, command: self.command(node)?, gate: node.gate, previous: None })
+        let gate = self.parts.gate(node.gate);
+        Ok(FileNode { queue, after, command: self.command(saved)?, gate, previous: None })
     }
 
     /// Returns the number of a command. The nodes of all iterations of a loop share it.
-    fn command(&mut self, node: &'g GraphNode) -> Result<u32> {
+    fn command(&mut self, saved: SavedNode<'g>) -> Result<u32> {
+        let node = saved.node;
         let address = Arc::as_ptr(&node.command);
         if let Some(&number) = self.parts.command_numbers.get(&address) {
             return Ok(number);
         }
         let label = node.command.label.as_ref().map(|label| label.to_string());
-        let number = match self.work(node)? {
+        let number = match self.work(saved)? {
             FileWork::Launch(launch) => self.parts.add_launch(label, launch),
             work => self.parts.add_command(FileCommand { label, work }),
         };
@@ -273,14 +288,15 @@ impl<'g> Saver<'g> {
     }
 
     /// Returns the number of the command of a gate. The gates of all iterations of a loop share it.
-    fn gate(&mut self, node: &'g GraphNode, gate: &'g Gate) -> u32 {
+    fn gate(&mut self, saved: SavedNode<'g>, gate: &'g Gate, previous: Option<u32>) -> u32 {
         let counter = gate.counter.map(|counter| FileCounter { index: counter.index, last: counter.last });
-        let condition = self.range(node, &gate.condition);
+        let condition = self.range(saved, CommandPart::Source, &gate.condition);
         let of_file = FileGate { condition, test: FileTest::of(gate.test), counter };
         let parts = &mut self.parts;
-        let past = gate.previous.map_or(0, |previous| parts.past[previous as usize] + 1);
-        assert_eq!(gate.own as usize, parts.past.len(), "bug: gates are not numbered in their order");
+        let earlier = previous.filter(|_| gate.bound.is_none());
+        let past = earlier.map_or(0, |previous| parts.past[previous as usize] + 1);
         assert_eq!(gate.test, of_file.test.behind(past), "bug: a gate compares with another number");
+        parts.gate_of_word.insert(gate.own, parts.past.len() as u32);
         parts.past.push(past);
         if let Some(&number) = parts.gate_numbers.get(&of_file) {
             return number;
@@ -294,33 +310,46 @@ impl<'g> Saver<'g> {
         let plan = &self.graph.plan;
         let tokens = plan.control.iter().flat_map(|table| &table.layout.loops);
         let label = |token| plan.names.loops.get(token).map(|label| label.to_string());
-        tokens.map(|token| FileLoop { label: label(token) }).collect()
+        let mut loops: Vec<FileLoop> =
+            tokens.map(|token| FileLoop { label: label(token), chunks: None }).collect();
+        for chunked in plan.loops.iter() {
+            let Work::Gate(last) = &plan.command(chunked.nodes.end - 1).work else {
+                unreachable!("bug: the last node of a loop in chunks is no gate")
+            };
+            let counter = last.counter.expect("bug: a gate of a loop in chunks counts no loop");
+            loops[counter.index as usize].chunks = Some(chunked.bound);
+        }
+        loops
     }
 
-    fn work(&mut self, node: &'g GraphNode) -> Result<FileWork> {
+    fn work(&mut self, saved: SavedNode<'g>) -> Result<FileWork> {
+        use CommandPart::{Source, Target};
+        let node = saved.node;
         Ok(match &node.command.work {
             Work::Nothing => FileWork::Nothing,
-            Work::Launch(launch) => FileWork::Launch(self.launch(node, launch)?),
+            Work::Launch(launch) => FileWork::Launch(self.launch(saved, launch)?),
             Work::Copy { src, dst } => {
-                FileWork::Copy { src: self.range(node, src), dst: self.range(node, dst) }
+                FileWork::Copy { src: self.range(saved, Source, src), dst: self.range(saved, Target, dst) }
             }
-            Work::Fill { dst, pattern } => FileWork::Fill { dst: self.range(node, dst), pattern: *pattern },
+            Work::Fill { dst, pattern } => {
+                FileWork::Fill { dst: self.range(saved, Target, dst), pattern: *pattern }
+            }
             Work::Upload { src: Payload::Kept(kept), dst } => {
                 let mut bytes = kept.bytes.to_vec();
                 bytes.resize(dst.size as usize, 0); // the last word may have fewer bytes
-                FileWork::Upload { dst: self.range(node, dst), bytes }
+                FileWork::Upload { dst: self.range(saved, Target, dst), bytes }
             }
             Work::Upload { src: Payload::PerReplay(source), .. } => {
                 return Err(self.refuse(&node.command.name(), uses_pinned(source.label())));
             }
-            Work::Region(copy) => FileWork::Region(self.region(node, copy)),
+            Work::Region(copy) => FileWork::Region(self.region(saved, copy)),
             Work::Read { src, .. } => {
                 let output = node.command.output.expect("bug: a captured read has an output");
                 let declared = &self.graph.inner.outputs[output as usize];
                 if declared.download.is_some() {
                     return Err(self.refuse(&node.command.name(), uses_pinned(&declared.name)));
                 }
-                FileWork::Read { src: self.range(node, src), output }
+                FileWork::Read { src: self.range(saved, Source, src), output }
             }
             _ => return Err(self.refuse(&node.command.name(), "a file has no such command")),
         })
@@ -347,25 +376,28 @@ impl<'g> Saver<'g> {
         self.graph.plan.values_of(&node.command).filter_map(bound).collect()
     }
 
-    fn launch(&mut self, node: &'g GraphNode, launch: &'g Launch) -> Result<FileLaunch> {
+    fn launch(&mut self, saved: SavedNode<'g>, launch: &'g Launch) -> Result<FileLaunch> {
+        let node = saved.node;
         let kernel = self.kernel(launch.kernel())?;
         let mut bindings = Vec::new();
         for bound in &launch.bindings {
-            bindings.push(self.place(node, &bound.block, bound.offset, bound.size));
+            let part = CommandPart::Binding(bound.at);
+            bindings.push(self.place((saved, part), &bound.block, bound.offset, bound.size));
         }
         let others = self.graph.plan.other_params(&node.command);
         Ok(FileLaunch {
             kernel,
             groups: launch.groups,
-            indirect: launch.indirect.as_ref().map(|counts| self.range(node, counts)),
+            indirect: launch.indirect.as_ref().map(|counts| self.range(saved, CommandPart::Groups, counts)),
             bindings,
             params: others.as_ref().unwrap_or(&launch.params).bytes().to_vec(),
             values: self.bound_values(node),
         })
     }
 
-    fn region(&mut self, node: &'g GraphNode, copy: &'g RegionCopy) -> FileRegion {
-        let (src, dst) = (self.range(node, &copy.src), self.range(node, &copy.dst));
+    fn region(&mut self, saved: SavedNode<'g>, copy: &'g RegionCopy) -> FileRegion {
+        let src = self.range(saved, CommandPart::Source, &copy.src);
+        let dst = self.range(saved, CommandPart::Target, &copy.dst);
         let rows = &copy.rows;
         let from = rows.from - copy.src.offset + src.offset;
         let to = rows.to - copy.dst.offset + dst.offset;
@@ -373,13 +405,24 @@ impl<'g> Saver<'g> {
         FileRegion { src, dst, from, to, row, axes }
     }
 
-    fn range(&mut self, node: &'g GraphNode, span: &'g Span) -> FileRange {
-        self.place(node, &span.block, span.offset, span.size)
+    fn range(&mut self, saved: SavedNode<'g>, part: CommandPart, span: &'g Span) -> FileRange {
+        self.place((saved, part), &span.block, span.offset, span.size)
     }
 
-    /// Returns a range of a block, and numbers the block at its first use.
-    fn place(&mut self, node: &'g GraphNode, block: &'g Arc<Block>, offset: u64, size: u64) -> FileRange {
-        let key = self.key(block, offset, size);
+    /// Returns the range of a block that a part of a node names, and numbers the block at its first use.
+    fn place(
+        &mut self,
+        (saved, part): (SavedNode<'g>, CommandPart),
+        block: &'g Arc<Block>,
+        offset: u64,
+        size: u64,
+    ) -> FileRange {
+        // An edit may give inputs overlapping arrays, so the bytes do not say which input a part names.
+        let key = match self.graph.plan.names.input_number(saved.at, part) {
+            _ if size == 0 => BlockKey::Nothing,
+            Some(input) => BlockKey::Input(input),
+            None => BlockKey::Block(block.id),
+        };
         // The bytes of an input keep their alignment, but not their distance from the start of the block.
         let offset = match key {
             BlockKey::Block(_) => offset,
@@ -388,24 +431,12 @@ impl<'g> Saver<'g> {
         };
         let parts = &mut self.parts;
         let number = *parts.block_numbers.entry(key).or_insert_with(|| {
-            parts.blocks.push(SavedBlock { key, block, size: 0, node });
+            parts.blocks.push(SavedBlock { key, block, size: 0, node: saved.node });
             parts.blocks.len() as u32 - 1
         });
         let saved = &mut parts.blocks[number as usize];
         saved.size = saved.size.max((offset + size).next_multiple_of(4));
         FileRange { block: number, offset, size }
-    }
-
-    /// Returns the block of the file that has a range: that of an input if the range is in the input.
-    fn key(&self, block: &Block, offset: u64, size: u64) -> BlockKey {
-        if size == 0 {
-            return BlockKey::Nothing;
-        }
-        let plan = &self.graph.plan;
-        let input = plan.names.inputs.iter().zip(&plan.inputs).position(|(input, bound)| {
-            bound.block.id == block.id && overlap(&input.range(bound), &(offset..offset + size))
-        });
-        input.map_or(BlockKey::Block(block.id), BlockKey::Input)
     }
 
     /// Returns the number of a kernel. Kernels with the same text share it.

@@ -174,8 +174,8 @@ fn an_unknown_kind_of_loop_and_of_test_is_an_error() {
     let loops = [2_u32, 0, 0, 0, 1].map(u32::to_le_bytes).concat();
     let at = nodes.windows(loops.len()).position(|window| window == loops).expect("the loops are there");
     let mut other = parts.clone();
-    other[4].2[at + 4] = 1;
-    assert!(fault(&assemble(&other)).reason.contains("a loop of kind 1 is unknown"));
+    other[4].2[at + 4] = 2;
+    assert!(fault(&assemble(&other)).reason.contains("a loop of kind 2 is unknown"));
     let mut other = parts.clone();
     other[4].2[at + 8] = 2;
     assert!(decode(&assemble(&other)).is_err(), "a loop with two labels");

@@ -54,6 +54,7 @@ fn gate(body: &mut ByteCursor<'_>) -> Decoded<FileGate> {
         test::IS_ZERO => FileTest::Zero,
         test::ABOVE => FileTest::Above,
         test::SIGNED_ABOVE => FileTest::SignedAbove,
+        test::NEVER => FileTest::Never,
         other => return Err(body.fault(format!("a gate with test {other} is unknown"))),
     };
     let mut counters = body.list(|body| Ok((body.u32()?, body.u32()?)))?;

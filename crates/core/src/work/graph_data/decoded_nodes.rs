@@ -2,11 +2,14 @@
 
 use crate::work::graph_data::body_checks::BodyChecks;
 use crate::work::graph_data::byte_cursor::ByteCursor;
+use crate::work::graph_data::chunked_checks::check_chunked_loops;
 use crate::work::graph_data::command_body::work;
 use crate::work::graph_data::decoded_file::DecodedFile;
 use crate::work::graph_data::file_checks::check_work;
 use crate::work::graph_data::graph_file::{Decoded, FileCommand, FileFault, FileLoop, FileNode, FileWork};
-use crate::work::graph_data::node_entries::{AGAIN, MOST_REPEATED, ONE, RelativeNode, UNROLLED, weight};
+use crate::work::graph_data::node_entries::{
+    AGAIN, CHUNKED, MOST_REPEATED, ONE, RelativeNode, UNROLLED, weight,
+};
 
 /// Reads the section of the nodes.
 ///
@@ -20,13 +23,14 @@ pub(crate) fn nodes(cursor: &mut ByteCursor<'_>, decoded: &mut DecodedFile) -> D
     })?;
     graph.commands = found;
     graph.loops = cursor.list(|cursor| {
-        let kind = cursor.u32()?;
-        if kind != UNROLLED {
-            return Err(cursor.fault(format!("a loop of kind {kind} is unknown")));
-        }
+        let chunks = match cursor.u32()? {
+            UNROLLED => None,
+            CHUNKED => Some(cursor.u32()?),
+            kind => return Err(cursor.fault(format!("a loop of kind {kind} is unknown"))),
+        };
         let mut labels = cursor.list(ByteCursor::text)?;
         match labels.len() {
-            0 | 1 => Ok(FileLoop { label: labels.pop() }),
+            0 | 1 => Ok(FileLoop { label: labels.pop(), chunks }),
             many => Err(cursor.fault(format!("a loop has {many} labels"))),
         }
     })?;
@@ -35,7 +39,7 @@ pub(crate) fn nodes(cursor: &mut ByteCursor<'_>, decoded: &mut DecodedFile) -> D
     }
     let mut nodes = NodeReader { decoded, relative: Vec::new(), repeated: 0, checks: BodyChecks::default() };
     cursor.list(|cursor| nodes.entry(cursor))?;
-    Ok(())
+    check_chunked_loops(decoded)
 }
 
 /// Reads a command.

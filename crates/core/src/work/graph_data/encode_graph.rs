@@ -6,7 +6,7 @@ use crate::work::graph_data::graph_file::{
     BlockContents, FileBlock, FileCommand, FileElement, FileGate, FileLaunch, FileRange, FileRegion,
     FileTest, FileWork, GraphFile, contents_kind, node_kind, section, test,
 };
-use crate::work::graph_data::node_entries::{AGAIN, NodeEntry, ONE, UNROLLED, packed, relative};
+use crate::work::graph_data::node_entries::{AGAIN, CHUNKED, NodeEntry, ONE, UNROLLED, packed, relative};
 
 /// Marks in META a graph that orders uses which the program left unordered.
 pub(crate) const ADDS_ORDER: u32 = 1;
@@ -92,7 +92,11 @@ fn nodes(out: &mut ByteWriter, graph: &GraphFile) {
         out.u32(kind).blob(&body.bytes);
     });
     out.list(&graph.loops, |out, of| {
-        out.u32(UNROLLED).list(of.label.as_slice(), |out, label| {
+        match of.chunks {
+            Some(bound) => out.u32(CHUNKED).u32(bound),
+            None => out.u32(UNROLLED),
+        };
+        out.list(of.label.as_slice(), |out, label| {
             out.text(label);
         });
     });
@@ -172,6 +176,7 @@ fn gate(out: &mut ByteWriter, of: &FileGate) {
         FileTest::Zero => test::IS_ZERO,
         FileTest::Above => test::ABOVE,
         FileTest::SignedAbove => test::SIGNED_ABOVE,
+        FileTest::Never => test::NEVER,
     });
     out.list(of.counter.as_slice(), |out, counter| {
         out.u32(counter.index).u32(counter.last.into());

@@ -90,7 +90,7 @@ pub(super) fn example() -> GraphFile {
         values: vec![FileValue { name: "gain".into(), element: "f32".into(), default: vec![0; 4] }],
         outputs: vec![FileOutput { name: "y".into(), element: element("u32", 4), len: 16 }],
         commands: works.into_iter().enumerate().map(command).collect(),
-        loops: vec![FileLoop::default(), FileLoop { label: Some("rounds".into()) }],
+        loops: vec![FileLoop::default(), FileLoop { label: Some("rounds".into()), chunks: None }],
         nodes,
     }
 }
@@ -110,6 +110,39 @@ fn bodies() -> Vec<FileNode> {
     }
     nodes.push(node(9, None, Some(6)));
     nodes
+}
+
+/// Returns a graph with a loop in chunks: its part has two iterations, each with a gate of an inner loop and a fill on the
+/// other queue. A condition is behind the loop.
+pub(super) fn chunked_example() -> GraphFile {
+    let mut graph = example();
+    let gate = |test, index| {
+        FileWork::Gate(FileGate {
+            condition: range(1, 4, 4),
+            test,
+            counter: Some(FileCounter { index, last: false }),
+        })
+    };
+    let works = [gate(FileTest::Never, 0), gate(FileTest::NonZero, 1), gate(FileTest::NonZero, 0)];
+    graph.commands.extend(works.map(|work| FileCommand { label: None, work }));
+    let (never, ring, inner) = (12, 13, 14);
+    let node = |command, gate, previous, after: &[u32]| FileNode {
+        queue: 0,
+        after: after.to_vec(),
+        command,
+        gate,
+        previous,
+    };
+    let iteration = |first: u32, gate: u32| {
+        let side = FileNode { queue: 1, ..node(4, Some(gate + 1), None, &[first + 1]) };
+        let next = node(ring, None, Some(gate), &[first + 2]);
+        [node(4, Some(gate), None, &[]), node(inner, Some(gate), None, &[]), side, next]
+    };
+    graph.nodes = vec![node(7, None, None, &[]), node(never, None, None, &[]), node(ring, None, None, &[])];
+    graph.nodes.extend(iteration(3, 1).into_iter().chain(iteration(7, 3)));
+    graph.nodes.extend([node(10, None, None, &[]), node(4, Some(6), None, &[])]);
+    graph.loops[1].chunks = Some(1000);
+    graph
 }
 
 pub(super) fn fault(file: &[u8]) -> FileFault {
@@ -228,7 +261,11 @@ fn a_missing_or_repeated_section_is_an_error() {
 
 /// Returns the reason for which a graph is refused after `change`. Its checksums are correct.
 pub(super) fn refused(change: impl FnOnce(&mut GraphFile)) -> String {
-    let mut graph = example();
+    refused_in(example(), change)
+}
+
+/// Returns the reason for which `graph` is refused after `change`. Its checksums are correct.
+pub(super) fn refused_in(mut graph: GraphFile, change: impl FnOnce(&mut GraphFile)) -> String {
     change(&mut graph);
     fault(&encode(&graph)).reason
 }

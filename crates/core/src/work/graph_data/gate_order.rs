@@ -2,19 +2,23 @@
 
 use crate::work::graph_data::decoded_file::DecodedFile;
 use crate::work::graph_data::graph_file::{FileFault, FileNode, FileWork};
+use rustc_hash::FxHashMap;
 
 /// Derives which nodes come before a node, from the queues and the lists of earlier nodes.
 struct Clocks {
     /// Holds for each queue a clock: for each queue, the number of its nodes (as an index plus 1) that the next node
     /// comes after.
     queues: Vec<Vec<u32>>,
+    /// Holds for each queue its last node, as an index plus 1.
+    last: Vec<u32>,
     /// Holds the clock behind each node.
     behind: Vec<Vec<u32>>,
 }
 
 /// Checks that each node of a body comes after its gate, and each gate after the gate around it, after the gate of the
 /// previous iteration, and after the earlier gates of its loop. The device writes and reads the words of gates in this
-/// order.
+/// order. The last gate of a loop in chunks writes the word that the first body reads, so it comes after all nodes of the
+/// part.
 ///
 /// # Errors
 /// Returns the first node for which nothing in the file says so.
@@ -24,8 +28,11 @@ pub(crate) fn check_gate_order(decoded: &DecodedFile) -> Result<(), FileFault> {
     if queues < 2 || !graph.has_gates() {
         return Ok(()); // the nodes of one queue execute in its order
     }
-    let mut clocks = Clocks { queues: vec![vec![0; queues]; queues], behind: Vec::new() };
+    let mut clocks =
+        Clocks { queues: vec![vec![0; queues]; queues], last: vec![0; queues], behind: Vec::new() };
     let (mut gates, mut counted) = (Vec::new(), vec![None; graph.loops.len()]);
+    let parts: FxHashMap<u32, u32> =
+        graph.rings().iter().map(|ring| (ring.nodes().end - 1, ring.nodes().start)).collect();
     for (at, node) in graph.nodes.iter().enumerate() {
         clocks.enter(node);
         let mut needed: Vec<u32> = [node.gate, node.previous].into_iter().flatten().collect();
@@ -42,6 +49,12 @@ pub(crate) fn check_gate_order(decoded: &DecodedFile) -> Result<(), FileFault> {
         }
         if let FileWork::Gate(_) = graph.work_of(node) {
             gates.push(at as u32);
+        }
+        if let Some(&start) = parts.get(&(at as u32))
+            && let Some(earlier) = clocks.not_before(node, start)
+        {
+            let reason = format!("gate {at} ends a part and does not come after node {earlier} of the part");
+            return Err(FileFault { offset: decoded.nodes[at], reason });
         }
         clocks.leave(node, at as u32);
     }
@@ -64,7 +77,15 @@ impl Clocks {
         node.queue == of.queue || self.queues[node.queue as usize][of.queue as usize] > earlier
     }
 
+    /// Returns a node from `start` on that the next node, which has entered, does not come after.
+    fn not_before(&self, node: &FileNode, start: u32) -> Option<u32> {
+        let known = self.queues[node.queue as usize].iter().zip(&self.last).enumerate();
+        let late = known.filter(|&(queue, (&known, &last))| queue as u32 != node.queue && known < last);
+        late.map(|(_, (_, &last))| last - 1).find(|&last| last >= start)
+    }
+
     fn leave(&mut self, node: &FileNode, at: u32) {
+        self.last[node.queue as usize] = at + 1;
         let own = &mut self.queues[node.queue as usize];
         own[node.queue as usize] = at + 1;
         self.behind.push(own.clone());

@@ -106,6 +106,8 @@ pub(crate) struct FileOutput {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct FileLoop {
     pub(crate) label: Option<String>,
+    /// Limits the iterations of a loop in chunks. The file has the nodes of one part of such a loop.
+    pub(crate) chunks: Option<u32>,
 }
 
 /// Describes a node. Numbers of gates count the nodes that are gates, in the order of the file.
@@ -164,6 +166,7 @@ pub(crate) enum FileTest {
     Zero,
     Above,
     SignedAbove,
+    Never,
 }
 
 /// Describes a launch.
@@ -243,6 +246,7 @@ pub(crate) mod test {
     pub(crate) const IS_ZERO: u32 = 2;
     pub(crate) const ABOVE: u32 = 3;
     pub(crate) const SIGNED_ABOVE: u32 = 4;
+    pub(crate) const NEVER: u32 = 5;
 }
 
 /// The numbers of the sources of bytes of a block.
@@ -261,9 +265,6 @@ impl FileRange {
 
 impl FileTest {
     /// Returns the test without the number of a count.
-    ///
-    /// # Panics
-    /// Panics for a test that only a loop in chunks has, which is a bug: a save refuses such a graph.
     pub(crate) fn of(test: GateTest) -> Self {
         match test {
             GateTest::Always => Self::Always,
@@ -271,7 +272,7 @@ impl FileTest {
             GateTest::Zero => Self::Zero,
             GateTest::Above(_) => Self::Above,
             GateTest::SignedAbove(_) => Self::SignedAbove,
-            GateTest::Never => unreachable!("bug: only a loop in chunks, which is refused, has such a gate"),
+            GateTest::Never => Self::Never,
         }
     }
 
@@ -283,6 +284,7 @@ impl FileTest {
             Self::Zero => GateTest::Zero,
             Self::Above => GateTest::Above(past),
             Self::SignedAbove => GateTest::SignedAbove(past),
+            Self::Never => GateTest::Never,
         }
     }
 }
@@ -309,18 +311,33 @@ impl GraphFile {
         &self.commands[node.command as usize].work
     }
 
-    /// Returns for each gate the number of earlier iterations of its loop.
+    /// Returns the nodes that are gates, each with its index and its gate.
+    pub(crate) fn gates(&self) -> impl Iterator<Item = (usize, &FileNode, &FileGate)> {
+        self.nodes.iter().enumerate().filter_map(|(at, node)| match self.work_of(node) {
+            FileWork::Gate(gate) => Some((at, node, gate)),
+            _ => None,
+        })
+    }
+
+    /// Returns the bound of the loop in chunks that a gate counts, if it counts one.
+    pub(crate) fn bound_of(&self, gate: &FileGate) -> Option<u32> {
+        self.loops[gate.counter?.index as usize].chunks
+    }
+
+    /// Returns for each gate the number of earlier iterations that its test adds to a count. A gate of a loop in chunks
+    /// decides about many iterations, and counts the earlier ones itself.
     pub(crate) fn past_iterations(&self) -> Vec<u32> {
         let mut past: Vec<u32> = Vec::new();
-        for node in self.nodes.iter().filter(|node| matches!(self.work_of(node), FileWork::Gate(_))) {
-            past.push(node.previous.map_or(0, |previous| past[previous as usize] + 1));
+        for (_, node, gate) in self.gates() {
+            let earlier = node.previous.filter(|_| self.bound_of(gate).is_none());
+            past.push(earlier.map_or(0, |previous| past[previous as usize] + 1));
         }
         past
     }
 
     /// Returns `true` if the graph has conditions or loops.
     pub(crate) fn has_gates(&self) -> bool {
-        self.nodes.iter().any(|node| matches!(self.work_of(node), FileWork::Gate(_)))
+        self.gates().next().is_some()
     }
 
     /// Counts the bytes of memory that a load of the graph takes: its blocks, and the tables of its order. The count

@@ -144,7 +144,12 @@ impl GraphNames {
 
     /// Returns the input that a part of a command names bytes of.
     pub(crate) fn input_of(&self, node: u32, part: CommandPart) -> Option<&GraphInput> {
-        self.inputs.iter().find(|input| {
+        self.input_number(node, part).map(|at| &self.inputs[at])
+    }
+
+    /// Returns the number of the input that a part of a command names bytes of.
+    pub(crate) fn input_number(&self, node: u32, part: CommandPart) -> Option<usize> {
+        self.inputs.iter().position(|input| {
             let first = input.places.partition_point(|place| place.node < node);
             input.places[first..]
                 .iter()

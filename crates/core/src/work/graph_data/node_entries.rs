@@ -11,8 +11,10 @@ pub(crate) const MOST_REPEATED: u64 = 1 << 18;
 pub(crate) const ONE: u32 = 0;
 /// Begins an entry that repeats earlier nodes.
 pub(crate) const AGAIN: u32 = 1;
-/// Is the kind of a loop whose iterations are nodes of the file. Other kinds do not exist yet.
+/// Is the kind of a loop whose iterations are nodes of the file.
 pub(crate) const UNROLLED: u32 = 0;
+/// Is the kind of a loop in chunks: the nodes of one part are nodes of the file.
+pub(crate) const CHUNKED: u32 = 1;
 
 /// Describes a node by distances.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

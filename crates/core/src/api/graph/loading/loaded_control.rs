@@ -11,7 +11,6 @@ use crate::work::graph_data::control_table::{ControlTable, MOST_DISPATCHES};
 use crate::work::graph_data::graph_file::GraphFile;
 use crate::work::graph_data::graph_names::GraphNames;
 use crate::work::graph_data::graph_node::{GraphNode, NodeCommand};
-use crate::work::step::Work;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -23,17 +22,17 @@ impl Loader<'_> {
         (nodes, outputs): (&mut Vec<GraphNode>, &mut Vec<GraphOutput>),
         (leases, names): (&mut GraphLeases, &mut GraphNames),
     ) -> Result<Option<Arc<ControlTable>>> {
-        let gates = nodes.iter().filter(|node| matches!(node.command.work, Work::Gate(_))).count() as u32;
-        if gates == 0 {
+        let (gates, words) = file.words();
+        if words == 0 {
             return Ok(None);
         }
-        self.check_dispatches(file, nodes, gates)?;
+        self.check_dispatches(file, nodes, gates.len() as u64)?;
         mark_first_gates(nodes, file.loops.len());
         let tokens: Vec<u64> = file.loops.iter().map(|_| unique()).collect();
         for (of, &token) in file.loops.iter().zip(&tokens) {
             names.loops.extend(of.label.as_deref().map(|label| (token, Arc::from(label))));
         }
-        let (mut table, of_table) = make_table(self.owner, nodes, (gates, &tokens), self.by.at)?;
+        let (mut table, of_table) = make_table(self.owner, nodes, (words, &tokens), self.by.at)?;
         leases.extend(of_table.map(|lease| (lease.block.id, Arc::new(lease))));
         if !tokens.is_empty() {
             let command = add_counters(&mut table, outputs, self.by.at);
@@ -46,10 +45,10 @@ impl Loader<'_> {
     }
 
     /// Checks that the bodies have few enough dispatches on this device.
-    fn check_dispatches(&self, file: &GraphFile, nodes: &[GraphNode], gates: u32) -> Result<()> {
+    fn check_dispatches(&self, file: &GraphFile, nodes: &[GraphNode], gates: u64) -> Result<()> {
         let caps = self.owner.device().caps();
         let mut known: FxHashMap<*const NodeCommand, u64> = FxHashMap::default();
-        let mut dispatches = u64::from(gates);
+        let mut dispatches = gates;
         for node in nodes.iter().filter(|node| node.gate.is_some()) {
             let address = Arc::as_ptr(&node.command);
             let count = match known.get(&address) {

@@ -24,16 +24,18 @@ impl Loader<'_> {
     pub(super) fn nodes(&self, file: &GraphFile) -> Result<Vec<GraphNode>> {
         let commands = file.commands.iter().map(|command| self.command(command));
         let commands = commands.collect::<Result<Vec<Arc<NodeCommand>>>>()?;
-        let past = file.past_iterations();
+        let (past, (words, _)) = (file.past_iterations(), file.words());
+        let word = |gate: Option<u32>| gate.map(|gate| words[gate as usize]);
         let (mut nodes, mut gates) = (Vec::with_capacity(file.nodes.len()), 0);
         for node in &file.nodes {
             let command = &commands[node.command as usize];
-            let (mut gate, mut command) = (node.gate, command.clone());
+            let (mut gate, mut command) = (word(node.gate), command.clone());
             if let FileWork::Gate(of_file) = file.work_of(node) {
                 let Work::Gate(plain) = &command.work else { unreachable!("bug: a gate became other work") };
-                let test = of_file.test.behind(past[gates as usize]);
-                let (parent, previous) = (gate.take(), node.previous);
-                let placed = Gate { test, parent, previous, own: gates, ..(**plain).clone() };
+                let test = of_file.test.behind(past[gates]);
+                let (parent, previous) = (gate.take(), word(node.previous));
+                let (own, bound) = (words[gates], file.bound_of(of_file));
+                let placed = Gate { test, parent, previous, own, bound, ..(**plain).clone() };
                 command = Arc::new(command.with_work(Work::Gate(Box::new(placed))));
                 gates += 1;
             }

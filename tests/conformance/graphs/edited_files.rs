@@ -1,0 +1,97 @@
+//! G09: files of graphs whose inputs an edit has changed, and the policy of the context that loads a file.
+
+use crate::common::{Case, Subject, case};
+use fencepost::prelude::*;
+use fencepost::{Capture, Contents, Graph, Kind, Result};
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("g09_inputs_keep_their_names_after_an_edit_makes_them_overlap", overlapping),
+        case("g09_a_constant_stays_apart_from_an_input_that_an_edit_gives_its_array", constant),
+        case("g09_the_policy_of_the_context_applies_to_a_loaded_graph", policy),
+    ]
+}
+
+const N: usize = 128;
+
+/// Returns the first and the last element of the output of a replay, for inputs `a` and `b`.
+fn run(ctx: &Context, graph: &Graph) -> [u32; 2] {
+    let queue = ctx.queue("replays");
+    let (a, b) = (queue.full([N], 10_u32).unwrap(), queue.full([N], 20_u32).unwrap());
+    let bound = graph.with().input("a", &a).unwrap().input("b", &b).unwrap();
+    let out = graph.output::<u32>("out").unwrap();
+    let out = queue.replay(&bound).unwrap().read(&out).unwrap().wait().unwrap();
+    [out[0], out[2 * N - 1]]
+}
+
+/// Returns a graph that copies the inputs `a` and `b` behind each other.
+fn joined(queue: &CommandQueue, a: &DeviceArray<u32>, b: &DeviceArray<u32>) -> Graph {
+    let captured = queue.capture(|c| {
+        let (a, b) = (c.input("a", a)?, c.input("b", b)?);
+        let out = c.zeros::<u32, 1>([2 * N])?;
+        c.copy(&*a, &mut out.slice(0..N)?)?;
+        c.copy(&*b, &mut out.slice(N..2 * N)?)?;
+        c.read_as("out", &out)
+    });
+    captured.unwrap().0
+}
+
+fn overlapping(subject: &Subject) {
+    let ctx = subject.ctx();
+    let queue = ctx.queue("main");
+    let base = queue.full([512], 1_u32).unwrap();
+    let part = |start: usize| base.slice(start..start + N).unwrap();
+    for (a, b) in [(0, 0), (0, 64), (64, 0), (192, 128), (256, 320)] {
+        let mut graph = joined(&queue, &part(0), &part(256));
+        graph.edit().unwrap().input("a", &part(a)).unwrap().input("b", &part(b)).unwrap().apply().unwrap();
+        let loaded = ctx.graph_from_bytes(&graph.to_bytes().unwrap()).unwrap();
+        assert_eq!((run(&ctx, &graph), run(&ctx, &loaded)), ([10, 20], [10, 20]), "{a} and {b}");
+    }
+}
+
+fn constant(subject: &Subject) {
+    let ctx = subject.ctx();
+    let queue = ctx.queue("main");
+    let (fixed, default) = (queue.full([N], 2_u32).unwrap(), queue.full([N], 1_u32).unwrap());
+    let captured = queue.capture(|c| {
+        let (a, _b) = (c.input("a", &default)?, c.input("b", &queue.full([N], 3_u32)?)?);
+        let out = c.zeros::<u32, 1>([2 * N])?;
+        c.copy(&*a, &mut out.slice(0..N)?)?;
+        c.copy(&fixed, &mut out.slice(N..2 * N)?)?;
+        c.read_as("out", &out)
+    });
+    let mut graph = captured.unwrap().0;
+    graph.edit().unwrap().input("a", &fixed).unwrap().apply().unwrap();
+    let bytes = graph.to_bytes_with(Contents::Included).unwrap();
+    let loaded = ctx.graph_from_bytes(&bytes).unwrap();
+    assert_eq!((run(&ctx, &graph), run(&ctx, &loaded)), ([10, 2], [10, 2]));
+}
+
+/// Captures two fills of one array, which no wait orders.
+fn unordered(c: &Capture) -> Result<()> {
+    let mut x = c.zeros::<u32, 1>([N])?;
+    let side = c.fork("side");
+    side.fill(&mut x.handle(), 7)?;
+    c.fill(&mut x, 8)?;
+    c.wait_for_queue(&side)
+}
+
+fn policy(subject: &Subject) {
+    let saved = |policy| {
+        let ctx = subject.ctx_with(policy);
+        ctx.queue("main").capture(unordered).unwrap().0.to_bytes().unwrap()
+    };
+    let load = |policy, bytes: &[u8]| {
+        let loaded = subject.ctx_with(policy).graph_from_bytes(bytes);
+        loaded.map(|graph| graph.statistics().levels)
+    };
+    let (relying, unchecked) = (saved(Policy::Ordered), saved(Policy::Unchecked));
+    // One fill of zeros is first; the two others are in one level, or one behind the other.
+    assert_eq!(load(Policy::Unchecked, &unchecked).unwrap(), 2);
+    assert_eq!(load(Policy::Ordered, &unchecked).unwrap(), 3);
+    assert_eq!(load(Policy::Unchecked, &relying).unwrap(), 3, "the graph relies on the added order");
+    for bytes in [&relying, &unchecked] {
+        let error = load(Policy::Checked, bytes).unwrap_err();
+        assert!(matches!(error.kind(), Kind::Hazard { .. }), "{error}");
+    }
+}
