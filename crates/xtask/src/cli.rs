@@ -284,9 +284,23 @@ pub(crate) enum Command {
         that it chooses itself."
     )]
     Peers {
+        /// Measure the sums of the rows of a matrix, with this library and with cubek
+        #[arg(long)]
+        sums: bool,
         /// Print JSON instead of the table
         #[arg(long)]
         json: bool,
+    },
+    /// Compiles the texts of the algorithms with Tint, the compiler of Dawn and Chrome
+    #[command(
+        after_help = "Example:\n  cargo xtask tint\n\nNeeds Node.js with npm, which fetches Dawn (130 MB) below target/tools. The tests of the \n\
+        algorithms run on the CPU and write the text of each kernel that they compile to target/tint. Exits with 1 if Tint\n\
+        refuses a text."
+    )]
+    Tint {
+        /// Fetch nothing: fail if Dawn is not there
+        #[arg(long)]
+        no_install: bool,
     },
     /// Type-checks the published crates, with all features, with the oldest Rust that the manifests promise
     #[command(

@@ -24,6 +24,7 @@ mod outside;
 mod package;
 mod packages;
 mod peer_program;
+mod peer_sums;
 mod peers;
 mod progress;
 mod rust_web;
@@ -38,6 +39,7 @@ mod storm;
 mod suite;
 mod targets;
 mod test;
+mod tint;
 mod tool;
 mod versions;
 mod weigh;
@@ -104,7 +106,8 @@ fn run(command: Command) -> Result<bool> {
             count::count(&workspace, &count::Options { json, write, check, may_install: !no_install })
         }
         Command::Versions => versions::versions(&workspace),
-        Command::Peers { json } => peers::peers(&workspace, json),
+        Command::Peers { sums, json } => peers::peers(&workspace, sums, json),
+        Command::Tint { no_install } => tint::tint(&workspace, !no_install),
         Command::Weigh { json, filter } => weigh::weigh(&workspace, json, &filter),
         Command::Guide { write } => guide::guide(&workspace, write),
         Command::Package => package::package(&workspace),

@@ -1,10 +1,12 @@
-//! `cargo xtask peers`: measures replays of recorded launches with this library and with CubeCL.
+//! `cargo xtask peers`: measures replays of recorded launches with this library and with CubeCL, and sums of rows with this
+//! library and with cubek.
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, anyhow};
 use serde::Serialize;
 
 use crate::environment::{Vars, unwatched_on_driver};
 use crate::peer_program::{PeerProgram, executable, in_package};
+use crate::peer_sums;
 use crate::progress::bar;
 use crate::shell::{cargo, line};
 use crate::workspace::Workspace;
@@ -171,10 +173,28 @@ struct Medians {
 ///
 /// # Errors
 /// A program does not build, or its results are wrong.
-pub(crate) fn peers(workspace: &Workspace, json: bool) -> Result<()> {
+pub(crate) fn peers(workspace: &Workspace, sums: bool, json: bool) -> Result<()> {
+    if sums {
+        let rows = peer_sums::medians(&measured::<1>(workspace, &peer_sums::PROGRAMS)?);
+        return print(&rows, json, peer_sums::table);
+    }
+    let samples = measured::<4>(workspace, &PROGRAMS)?;
+    let rows: Vec<Medians> =
+        PROGRAMS.iter().zip(&samples).map(|(program, samples)| medians(program.name, samples)).collect();
+    print(&rows, json, table)
+}
+
+fn print<T: Serialize>(rows: &[T], json: bool, table: impl Fn(&[T]) -> String) -> Result<()> {
+    let text = if json { serde_json::to_string_pretty(rows)? } else { table(rows) };
+    println!("{text}");
+    Ok(())
+}
+
+/// Builds the programs, and returns the times that each of their processes prints.
+fn measured<const N: usize>(workspace: &Workspace, programs: &[PeerProgram]) -> Result<Vec<Vec<[f64; N]>>> {
     let made = workspace.made("peers")?;
-    let progress = bar((PROGRAMS.len() * (1 + PROCESSES)) as u64).with_message("programs");
-    for program in &PROGRAMS {
+    let progress = bar((programs.len() * (1 + PROCESSES)) as u64).with_message("programs");
+    for program in programs {
         let folder = program.folder(&made);
         program.write(workspace, &folder)?;
         in_package(cargo().args(["build", "--quiet", "--release"]), &folder)
@@ -183,31 +203,23 @@ pub(crate) fn peers(workspace: &Workspace, json: bool) -> Result<()> {
         progress.inc(1);
     }
     let vars = unwatched_on_driver(workspace)?;
-    let mut samples = [const { Vec::new() }; PROGRAMS.len()];
+    let mut samples = vec![Vec::new(); programs.len()];
     for _ in 0..PROCESSES {
-        for (program, samples) in PROGRAMS.iter().zip(&mut samples) {
+        for (program, samples) in programs.iter().zip(&mut samples) {
             samples.push(times(&made, program, &vars)?);
             progress.inc(1);
         }
     }
     progress.finish_and_clear();
-    let rows: Vec<Medians> =
-        PROGRAMS.iter().zip(&samples).map(|(program, samples)| medians(program.name, samples)).collect();
-    if json {
-        println!("{}", serde_json::to_string_pretty(&rows)?);
-    } else {
-        println!("{}", table(&rows));
-    }
-    Ok(())
+    Ok(samples)
 }
 
-/// Runs a program, and returns the four times that it prints.
-fn times(made: &std::path::Path, program: &PeerProgram, vars: &Vars) -> Result<[f64; 4]> {
+/// Runs a program, and returns the times that it prints.
+fn times<const N: usize>(made: &std::path::Path, program: &PeerProgram, vars: &Vars) -> Result<[f64; N]> {
     let folder = program.folder(made);
     let printed = line(executable(&folder)).vars(vars).dir(&folder).read()?;
     let times: Vec<f64> = printed.split_whitespace().map(str::parse).collect::<Result<_, _>>()?;
-    ensure!(times.len() == 4, "the program with {} printed {printed}", program.name);
-    Ok([times[0], times[1], times[2], times[3]])
+    times.try_into().map_err(|_| anyhow!("the program with {} printed {printed}", program.name))
 }
 
 /// Returns the medians of the processes of a program.

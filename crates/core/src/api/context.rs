@@ -7,6 +7,7 @@ pub(crate) mod kernels;
 pub(crate) mod pool_control;
 mod print_control;
 pub(crate) mod synchronize;
+mod text_dump;
 pub(crate) mod wait_listing;
 pub(crate) mod wgpu_arrays;
 

@@ -1,5 +1,6 @@
 //! The compilation of one kernel for a context.
 
+use crate::api::context::text_dump;
 use crate::driver::caps::Caps;
 use crate::error::{Error, Kind, Result};
 use crate::runtime::kernel_cache::{KernelCache, KernelKey};
@@ -70,6 +71,7 @@ pub(crate) fn compile(
     overrides: &[(&str, f64)],
 ) -> Result<Arc<KernelInner>> {
     let module = Module::parse(source)?;
+    text_dump::write(source, entry);
     let interface = module.interface(entry, overrides)?;
     check_limits(engine.device.caps(), &interface)?;
     let reference = source.reference();
