@@ -84,19 +84,20 @@ pub struct TasksLater {
 impl TasksLater {
     /// Starts to collect tasks on this thread.
     pub fn enter() -> Self {
-        let outermost = LATER.with(|later| {
+        let outermost = LATER.try_with(|later| {
             let mut later = later.borrow_mut();
             let outermost = later.is_none();
             later.get_or_insert_default();
             outermost
         });
-        Self { outermost }
+        // In a destructor at the end of a thread, the list may be gone already, and the thread wakes tasks at once.
+        Self { outermost: outermost.unwrap_or(false) }
     }
 
     /// Returns wakers for the collected tasks, or none if an outer value of this type still collects them.
     #[must_use = "the tasks are still to be woken"]
     pub fn end(self) -> Vec<Waker> {
-        let tasks = if self.outermost { LATER.with(RefCell::take) } else { None };
+        let tasks = if self.outermost { taken() } else { None };
         tasks.into_iter().flatten().map(Waker::from).collect()
     }
 }
@@ -105,18 +106,24 @@ impl Drop for TasksLater {
     /// Wakes the collected tasks if a panic prevented the call of [`end`](Self::end).
     fn drop(&mut self) {
         if self.outermost {
-            let tasks = LATER.with(RefCell::take);
+            let tasks = taken();
             tasks.into_iter().flatten().for_each(Wake::wake);
         }
     }
 }
 
+/// Takes the collected tasks of this thread.
+fn taken() -> Option<Vec<Arc<Task>>> {
+    LATER.try_with(RefCell::take).ok().flatten()
+}
+
 /// Collects `task` for later if this thread collects tasks. Returns `false` if it does not.
 fn keep(task: &Arc<Task>) -> bool {
-    LATER.with(|later| {
+    let kept = LATER.try_with(|later| {
         let mut later = later.borrow_mut();
         later.as_mut().map(|later| later.push(task.clone())).is_some()
-    })
+    });
+    kept.unwrap_or(false)
 }
 
 /// Marks that a thread runs code of the program that the library calls and that may block: a waker, or a destructor.

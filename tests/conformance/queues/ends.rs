@@ -5,8 +5,8 @@ use crate::common::early_results::{self, RUNS};
 use crate::common::kernels::Mix;
 use crate::common::program::Program;
 use crate::common::{Case, Subject, case, dump};
-use fencepost::ContextWatch;
 use fencepost::prelude::*;
+use fencepost::{Capture, ContextWatch};
 use std::cell::RefCell;
 use std::future::Future;
 use std::pin::Pin;
@@ -38,6 +38,10 @@ pub fn cases() -> Vec<Case> {
         case("q15_an_array_or_a_queue_keeps_its_context_alive", arrays_are_handles),
         case("q15_a_context_ends_though_a_queue_waits_for_an_abandoned_event", drop_abandoned),
         case("q15_the_last_handle_may_be_dropped_in_a_host_callback", drop_in_callback),
+        case("q15_calls_work_in_destructors_at_the_end_of_a_thread", end_of_thread)
+            .vulkan_only("wgpu polls GL, and its own thread locals are gone then"),
+        case("q15_calls_to_the_cpu_work_in_destructors_at_the_end_of_a_thread", end_of_thread)
+            .native_only("another test is for the other places"),
     ]
 }
 
@@ -319,4 +323,43 @@ fn drop_in_callback(subject: &Subject) {
     while watch.state_dump().is_some() {
         std::thread::yield_now();
     }
+}
+
+/// Calls a function when it is dropped.
+struct AtDrop(Option<Box<dyn FnOnce()>>);
+
+impl Drop for AtDrop {
+    fn drop(&mut self) {
+        self.0.take().into_iter().for_each(|run| run());
+    }
+}
+
+thread_local! {
+    static AT_END: RefCell<Option<AtDrop>> = const { RefCell::new(None) };
+}
+
+fn end_of_thread(subject: &Subject) {
+    if std::env::var("FENCEPOST_RECORDER").is_ok_and(|recorder| recorder != "direct") {
+        return; // the other recorders call wgpu, which panics in such a destructor, and each call is an error
+    }
+    let (ctx, (sender, receiver)) = (subject.ctx(), channel());
+    let thread = thread::spawn(move || {
+        AT_END.with(|last| drop(last.take())); // its destructor is registered first, and so runs last
+        let queue = ctx.queue("main");
+        let mut x = queue.full([4], 1_u32).unwrap();
+        assert_eq!(queue.read(&x).wait().unwrap(), [1; 4]);
+        let run = move || {
+            let capture = |c: &Capture| c.fill(&mut x, 3);
+            let (graph, ()) = queue.capture(capture).unwrap();
+            queue.replay(&graph).unwrap().wait().unwrap();
+            queue.marker().wait().unwrap();
+            queue.finish().wait().unwrap();
+            ctx.synchronize().wait().unwrap();
+            drop((graph, queue, ctx));
+            sender.send(()).unwrap();
+        };
+        AT_END.with(|last| last.replace(Some(AtDrop(Some(Box::new(run))))));
+    });
+    thread.join().unwrap();
+    receiver.recv().expect("the destructor has run to its end");
 }

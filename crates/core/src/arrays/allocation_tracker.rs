@@ -57,7 +57,8 @@ impl AllocationTracker {
 
     /// Opens a scope for the arrays that this thread makes until the guard is dropped. Scopes nest: `outer/inner`.
     pub fn scope(&self, name: &str) -> AllocationScope<'_> {
-        SCOPES.with_borrow_mut(|scopes| scopes.push((self.book.number, name.to_owned())));
+        // In a destructor at the end of a thread, the list may be gone already, and the scope has no name.
+        let _ = SCOPES.try_with(|scopes| scopes.borrow_mut().push((self.book.number, name.to_owned())));
         AllocationScope { tracker: PhantomData, book: self.book.number, thread: PhantomData }
     }
 }
@@ -86,7 +87,8 @@ pub struct AllocationScope<'a> {
 
 impl Drop for AllocationScope<'_> {
     fn drop(&mut self) {
-        SCOPES.with_borrow_mut(|scopes| {
+        let _ = SCOPES.try_with(|scopes| {
+            let mut scopes = scopes.borrow_mut();
             if let Some(at) = scopes.iter().rposition(|(book, _)| *book == self.book) {
                 scopes.remove(at);
             }

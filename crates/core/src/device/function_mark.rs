@@ -27,7 +27,7 @@ pub(crate) struct FunctionMark(());
 impl FunctionMark {
     /// Marks this thread as one that executes a function of `device`.
     pub(crate) fn set(device: DeviceNumber) -> Self {
-        DEVICES.with_borrow_mut(|devices| devices.push(device));
+        let _ = DEVICES.try_with(|devices| devices.borrow_mut().push(device));
         Self(())
     }
 }
@@ -35,19 +35,26 @@ impl FunctionMark {
 #[cfg(cpu)]
 impl Drop for FunctionMark {
     fn drop(&mut self) {
-        DEVICES.with_borrow_mut(Vec::pop);
+        let _ = DEVICES.try_with(|devices| devices.borrow_mut().pop());
     }
 }
 
 /// Returns `true` if this thread executes a function of `device`.
 pub(crate) fn is_set(device: DeviceNumber) -> bool {
-    DEVICES.with_borrow(|devices| devices.contains(&device))
+    with_devices(|devices| devices.contains(&device))
 }
 
 /// Returns `true` if this thread executes a function of any device.
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) fn is_any_set() -> bool {
-    DEVICES.with_borrow(|devices| !devices.is_empty())
+    with_devices(|devices| !devices.is_empty())
+}
+
+/// Calls `look` with the devices whose functions this thread executes. A destructor at the end of a thread may come after
+/// that of the list; the thread executes no function then.
+fn with_devices<R>(mut look: impl FnMut(&[DeviceNumber]) -> R) -> R {
+    let looked = DEVICES.try_with(|devices| look(&devices.borrow()));
+    looked.unwrap_or_else(|_| look(&[]))
 }
 
 /// Records, until it is dropped, that this thread waits for a device.
@@ -58,7 +65,7 @@ impl FunctionWait {
     /// Records the wait of this thread for `device`, unless the wait has a limit. Returns `None` if the wait can never end,
     /// because the thread executes a function of the device, or the device waits for one whose function the thread executes.
     pub(crate) fn begin(device: DeviceNumber, is_endless: bool) -> Option<Self> {
-        DEVICES.with_borrow(|own| {
+        with_devices(|own| {
             if own.is_empty() || !is_endless {
                 return (!own.contains(&device)).then(Self::default);
             }

@@ -130,8 +130,10 @@ thread_local! {
 }
 
 fn scope_in(book: &AllocationBook) -> String {
-    SCOPES.with_borrow(|scopes| {
+    let scope = SCOPES.try_with(|scopes| {
+        let scopes = scopes.borrow();
         let own = scopes.iter().filter(|(of, _)| *of == book.number).map(|(_, name)| name.as_str());
         own.collect::<Vec<_>>().join("/")
-    })
+    });
+    scope.unwrap_or_default()
 }

@@ -9,6 +9,8 @@ use crate::record::lane_fence::LaneFence;
 use crate::record::mapped_buffers::DownloadBuffer;
 use fencepost_sync::TimelineValue;
 use smallvec::SmallVec;
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// Holds the command buffers of a recorded batch: one for most batches.
@@ -62,22 +64,30 @@ pub(crate) fn submit<K>(
         return Err(failure(device, None, false));
     }
     let _inside = device.gate().enter_to_submit();
+    let mut recorded = None;
     let submit = || {
         let (commands, kept) = record()?;
+        recorded = Some(kept);
         device.queue().submit(commands);
-        Ok((kept, device.responds()))
+        Ok(device.responds())
     };
-    let (outcome, error) = scoped(device.raw(), submit);
+    // wgpu panics for some of its own faults, and in a destructor at the end of a thread.
+    let submitted = catch_unwind(AssertUnwindSafe(|| scoped(device.raw(), submit)));
+    let (outcome, error) = match submitted {
+        Ok(submitted) => submitted,
+        Err(panic) => return Err(panicked(device, recorded, &*panic)),
+    };
     if error.is_some() {
         device.with_groups(BindGroups::clear); // the cache may hold a bind group whose creation failed
     }
     if error.is_some() || outcome.is_err() {
         device.probe(); // a lost device reports many different errors
     }
-    let (kept, responds) = match outcome {
+    let responds = match outcome {
         Err(_) if device.lost().is_raised() => return Err(failure(device, None, false)),
         outcome => outcome?,
     };
+    let kept = recorded.expect("bug: a submission has no resources");
     let gone = !responds && error.is_none(); // wgpu then dropped the submission
     let failed = if gone || error.is_some() || device.lost().is_raised() {
         Err(failure(device, error.as_ref(), gone))
@@ -93,6 +103,19 @@ pub(crate) fn submit<K>(
             Err(failure)
         }
     }
+}
+
+/// Returns the failure of a batch for which wgpu panicked. If the panic came after the record, the device may execute the
+/// batch, so the device is marked as lost and its resources stay.
+fn panicked<K>(device: &WgpuDevice, recorded: Option<K>, panic: &(dyn Any + Send)) -> Failure {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no text");
+    if recorded.is_some() {
+        device.lost().raise("wgpu panicked in a submission");
+        std::mem::forget(recorded);
+    }
+    let message = format!("wgpu panicked: {text}");
+    device.failure(|| Kind::Device { object: "a submission".into(), message }.into())
 }
 
 /// Returns the failure of a whole batch, which the scheduler receives. If `gone` is `true`, wgpu no longer records for

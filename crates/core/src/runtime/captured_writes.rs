@@ -51,7 +51,7 @@ pub(crate) struct OpenCapture(());
 
 impl Drop for OpenCapture {
     fn drop(&mut self) {
-        let ended = OPEN.with(|open| open.borrow_mut().pop());
+        let ended = OPEN.try_with(|open| open.borrow_mut().pop());
         drop(ended);
     }
 }
@@ -68,7 +68,8 @@ impl CapturedWrites {
 
     /// Opens the capture on this thread.
     pub(crate) fn open(self: &Arc<Self>) -> OpenCapture {
-        OPEN.with(|open| open.borrow_mut().push(self.clone()));
+        // In a destructor at the end of a thread, the list may be gone already, and no capture is noted.
+        let _ = OPEN.try_with(|open| open.borrow_mut().push(self.clone()));
         OpenCapture(())
     }
 }

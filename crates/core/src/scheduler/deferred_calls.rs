@@ -39,12 +39,11 @@ pub(crate) fn run_with_deferred<R>(first: impl FnOnce() -> R) -> R {
     }
     let tasks = later.end();
     if outermost {
-        DROPS.with(RefCell::take).into_iter().for_each(|run| run());
+        DROPS.try_with(RefCell::take).unwrap_or_default().into_iter().for_each(|run| run());
     }
     wake_each(tasks);
     if outermost {
-        let left = CALLBACKS.with(RefCell::take);
-        left.into_iter().for_each(|run| run());
+        CALLBACKS.try_with(RefCell::take).unwrap_or_default().into_iter().for_each(|run| run());
     }
     result
 }
@@ -62,7 +61,7 @@ pub(crate) fn drop_all<T: 'static>(things: Vec<T>) {
     if things.is_empty() {
         return;
     }
-    if is_polling_relays() {
+    if is_polling_relays() && DROPS.try_with(|_| ()).is_ok() {
         DROPS.with(|drops| drops.borrow_mut().push(Box::new(|| drop_all(things))));
         return;
     }
@@ -75,7 +74,7 @@ pub(crate) fn drop_all<T: 'static>(things: Vec<T>) {
 /// Defers `run`, which runs the callbacks of a context, until this thread has polled all relays. Returns `false`
 /// without deferring it if the thread polls none.
 pub(crate) fn defer_calls(run: impl FnOnce() + 'static) -> bool {
-    let deferred = is_polling_relays();
+    let deferred = is_polling_relays() && CALLBACKS.try_with(|_| ()).is_ok();
     if deferred {
         CALLBACKS.with(|left| left.borrow_mut().push(Box::new(run)));
     }
@@ -102,8 +101,16 @@ fn next_relay() -> Option<Arc<dyn Deferred>> {
     })
 }
 
+/// Calls `look` with the list of relays. In a destructor at the end of a thread, the list may be gone already, and the thread
+/// polls no relays then.
 fn with_relays<R>(look: impl FnOnce(&mut Option<VecDeque<Arc<dyn Deferred>>>) -> R) -> R {
-    RELAYS.with(|woken| look(&mut woken.borrow_mut()))
+    let mut look = Some(look);
+    let looked = RELAYS.try_with(|woken| look.take().map(|look| look(&mut woken.borrow_mut())));
+    match (looked, look) {
+        (Ok(Some(looked)), _) => looked,
+        (_, Some(look)) => look(&mut None),
+        _ => unreachable!("bug: the list is read without a call"),
+    }
 }
 
 #[cfg(all(test, not(fencepost_loom)))]

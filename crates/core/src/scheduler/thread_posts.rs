@@ -26,7 +26,8 @@ pub(crate) fn set_post(replace: impl FnOnce() + Send + 'static) {
 /// Returns `true` if this is a lane thread. A lane thread runs no callback, not even one of a context without threads,
 /// because the callback may wait for this thread.
 pub(crate) fn is_thread_of_a_lane() -> bool {
-    POST.with(|own| own.borrow().is_some())
+    // In a destructor at the end of a thread, the post may be gone already. The thread of a lane has none then.
+    POST.try_with(|own| own.borrow().is_some()).unwrap_or(false)
 }
 
 /// Returns `true` if another thread has replaced this one.
@@ -37,7 +38,7 @@ pub(crate) fn is_replaced() -> bool {
 
 /// Replaces this thread with another one if it is a lane thread, because it is about to wait.
 pub(crate) fn replace_lane_thread() {
-    if let Some(replace) = POST.with(RefCell::take) {
+    if let Some(replace) = POST.try_with(RefCell::take).ok().flatten() {
         REPLACED.with(|replaced| replaced.set(true));
         replace();
     }
