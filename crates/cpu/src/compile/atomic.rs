@@ -6,7 +6,7 @@ use super::place::Place;
 use super::refusal::{Result, refuse};
 use super::value::Components;
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{self, AtomicRmwOp, InstBuilder, MemFlags, types};
+use cranelift_codegen::ir::{self, AtomicRmwOp, InstBuilder, MemFlags};
 use naga::{AddressSpace, AtomicFunction, Expression, Handle, TypeInner};
 
 impl Lower<'_, '_> {
@@ -41,8 +41,8 @@ impl Lower<'_, '_> {
             return refuse("an atomic operation on something else than an atomic");
         };
         let kind = Kind::of(scalar)?;
-        if kind == Kind::F32 {
-            return refuse("an atomic operation on f32");
+        if kind.is_float() {
+            return refuse("an atomic operation on floats");
         }
         match self.ty(pointer).pointer_space() {
             Some(AddressSpace::Storage { .. }) => Ok((kind, true)),
@@ -63,13 +63,13 @@ impl Lower<'_, '_> {
         compare: Option<ir::Value>,
     ) -> Components {
         if let Some(compare) = compare {
-            return self.compare_exchange(shared, address, compare, value);
+            return self.compare_exchange(shared, address, kind, compare, value);
         }
         let op = operation(fun, kind);
         let old = if shared {
-            self.builder.ins().atomic_rmw(types::I32, MemFlags::trusted(), op, address, value)
+            self.builder.ins().atomic_rmw(kind.ir(), MemFlags::trusted(), op, address, value)
         } else {
-            self.plain(op, address, value)
+            self.plain(op, kind, address, value)
         };
         [old].into_iter().collect()
     }
@@ -79,13 +79,14 @@ impl Lower<'_, '_> {
         &mut self,
         shared: bool,
         address: ir::Value,
+        kind: Kind,
         compare: ir::Value,
         value: ir::Value,
     ) -> Components {
         let old = if shared {
             self.builder.ins().atomic_cas(MemFlags::trusted(), address, compare, value)
         } else {
-            self.builder.ins().load(types::I32, MemFlags::trusted(), address, 0)
+            self.builder.ins().load(kind.ir(), MemFlags::trusted(), address, 0)
         };
         let same = self.builder.ins().icmp(IntCC::Equal, old, compare);
         if !shared {
@@ -96,8 +97,8 @@ impl Lower<'_, '_> {
     }
 
     /// Executes an operation with plain instructions and returns the old value.
-    fn plain(&mut self, op: AtomicRmwOp, address: ir::Value, value: ir::Value) -> ir::Value {
-        let old = self.builder.ins().load(types::I32, MemFlags::trusted(), address, 0);
+    fn plain(&mut self, op: AtomicRmwOp, kind: Kind, address: ir::Value, value: ir::Value) -> ir::Value {
+        let old = self.builder.ins().load(kind.ir(), MemFlags::trusted(), address, 0);
         let ins = self.builder.ins();
         let new = match op {
             AtomicRmwOp::Add => ins.iadd(old, value),
@@ -123,9 +124,9 @@ fn operation(fun: &AtomicFunction, kind: Kind) -> AtomicRmwOp {
         (AtomicFunction::And, _) => AtomicRmwOp::And,
         (AtomicFunction::ExclusiveOr, _) => AtomicRmwOp::Xor,
         (AtomicFunction::InclusiveOr, _) => AtomicRmwOp::Or,
-        (AtomicFunction::Min, Kind::I32) => AtomicRmwOp::Smin,
+        (AtomicFunction::Min, Kind::I32 | Kind::I64) => AtomicRmwOp::Smin,
         (AtomicFunction::Min, _) => AtomicRmwOp::Umin,
-        (AtomicFunction::Max, Kind::I32) => AtomicRmwOp::Smax,
+        (AtomicFunction::Max, Kind::I32 | Kind::I64) => AtomicRmwOp::Smax,
         (AtomicFunction::Max, _) => AtomicRmwOp::Umax,
         (AtomicFunction::Exchange { .. }, _) => AtomicRmwOp::Xchg,
     }

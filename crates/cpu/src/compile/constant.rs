@@ -5,12 +5,15 @@ use super::refusal::{Result, refuse};
 use naga::{Arena, Expression, Handle, Literal, Module};
 
 /// Returns the bits of a literal.
-pub(super) fn literal(literal: Literal) -> Result<(Kind, u32)> {
+pub(super) fn literal(literal: Literal) -> Result<(Kind, u64)> {
     Ok(match literal {
-        Literal::Bool(value) => (Kind::Bool, u32::from(value)),
-        Literal::I32(value) => (Kind::I32, value as u32),
-        Literal::U32(value) => (Kind::U32, value),
-        Literal::F32(value) => (Kind::F32, value.to_bits()),
+        Literal::Bool(value) => (Kind::Bool, u64::from(value)),
+        Literal::I32(value) => (Kind::I32, u64::from(value as u32)),
+        Literal::U32(value) => (Kind::U32, u64::from(value)),
+        Literal::I64(value) => (Kind::I64, value as u64),
+        Literal::U64(value) => (Kind::U64, value),
+        Literal::F32(value) => (Kind::F32, u64::from(value.to_bits())),
+        Literal::F64(value) => (Kind::F64, value.to_bits()),
         other => return refuse(format!("the literal {other:?}")),
     })
 }
@@ -21,7 +24,7 @@ pub(super) fn components(
     types: Types<'_>,
     arena: &Arena<Expression>,
     expression: Handle<Expression>,
-) -> Result<Option<Vec<(Kind, u32)>>> {
+) -> Result<Option<Vec<(Kind, u64)>>> {
     let part = |part| components(module, types, arena, part);
     Ok(match &arena[expression] {
         Expression::Literal(value) => Some(vec![literal(*value)?]),

@@ -458,12 +458,12 @@ impl<'m> Entry<'_, '_, 'm> {
 }
 
 impl<'m> Lower<'_, 'm> {
-    /// Counts the bytes that a value has in the memory of an invocation. In several lanes, each component has a word.
+    /// Counts the bytes that a value has in the memory of an invocation. In several lanes, each component has a cell.
     fn kept_bytes(&self, inner: &TypeInner) -> Result<u32> {
         if self.shared.lanes == 1 {
             return Ok(inner.size(self.shared.program.module().to_ctx()));
         }
-        Ok(4 * self.types().count(inner)? as u32)
+        Ok(self.shared.cell * self.types().count(inner)? as u32)
     }
 
     /// Sets the private variables of an invocation to their first values.

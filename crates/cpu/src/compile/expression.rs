@@ -3,7 +3,7 @@
 use super::function::{Argument, Lower};
 use super::refusal::{Result, refuse};
 use super::value::{Components, member};
-use cranelift_codegen::ir::{InstBuilder, MemFlags, types};
+use cranelift_codegen::ir::{InstBuilder, MemFlags};
 use naga::{AddressSpace, Expression, Handle, TypeInner};
 
 impl Lower<'_, '_> {
@@ -64,7 +64,7 @@ impl Lower<'_, '_> {
                 Ok(pattern[..*size as usize].iter().map(|component| values[*component as usize]).collect())
             }
             Expression::Access { base, index } => {
-                let index = self.value(*index)?[0];
+                let index = self.index(*index)?;
                 self.dynamic_member(*base, index)
             }
             Expression::AccessIndex { base, index } => {
@@ -98,9 +98,9 @@ impl Lower<'_, '_> {
         if let (TypeInner::Atomic(_), super::place::Place::Memory { address, offset, .. }) = (&inner, &place)
             && matches!(self.ty(pointer).pointer_space(), Some(AddressSpace::Storage { .. }))
         {
-            self.types().leaves(&inner)?;
+            let kind = self.types().leaves(&inner)?[0].kind;
             let address = self.builder.ins().iadd_imm(*address, i64::from(*offset));
-            let value = self.builder.ins().atomic_load(types::I32, MemFlags::trusted(), address);
+            let value = self.builder.ins().atomic_load(kind.ir(), MemFlags::trusted(), address);
             return Ok([value].into_iter().collect());
         }
         self.load(&place, &inner)

@@ -2,9 +2,10 @@
 #![allow(unsafe_code, reason = "compiled code passes addresses")]
 
 use super::function::Lower;
-use super::layout::Kind;
+use super::layout::Leaf;
 use super::refusal::{Result, refuse};
 use super::value::Components;
+use super::whole::Whole;
 use crate::arith::Each;
 use cranelift_codegen::ir::{self, AbiParam, InstBuilder, StackSlot, types};
 use cranelift_module::Module as _;
@@ -13,19 +14,29 @@ use std::sync::Arc;
 
 /// Describes a call of a built-in function.
 pub(super) struct Call {
-    each: Each,
-    lanes: usize,
+    function: Function,
     /// Counts the words of the arguments or of the result, whichever has more.
     words: usize,
 }
 
-/// Calls a built-in function. Its arguments are in `words`, and its result is written there, a word a component and lane.
+/// Is a built-in function that the host computes.
+enum Function {
+    /// Is computed for some lanes.
+    Each(Each, usize),
+    Whole(Whole),
+}
+
+/// Calls a built-in function. Its arguments are in `words`, and its result is written there: a word a component and lane, or
+/// two words a component.
 extern "C" fn call_math(call: *const Call, words: *mut u32) {
     // SAFETY: compiled code passes a call that its `Code` keeps.
     let call = unsafe { &*call };
     // SAFETY: compiled code passes a slot of its stack with this number of words, all of which it wrote.
     let words = unsafe { std::slice::from_raw_parts_mut(words, call.words) };
-    call.each.run(words, call.lanes);
+    match &call.function {
+        Function::Each(each, lanes) => each.run(words, *lanes),
+        Function::Whole(whole) => whole.run(words),
+    }
 }
 
 /// Sets bytes to zero.
@@ -54,21 +65,61 @@ impl Lower<'_, '_> {
     pub(super) fn call_math(
         &mut self,
         fun: MathFunction,
-        kind: Kind,
+        arguments: &[Handle<Expression>],
         values: &[Components],
         result: Handle<Expression>,
     ) -> Result<Components> {
+        let kind = self.kind(arguments[0])?;
+        let leaves = self.types().leaves(self.ty(result))?;
+        let values: Components = values.iter().flatten().copied().collect();
+        if kind.is_wide() {
+            return self.call_whole(fun, arguments, &values, &leaves);
+        }
         let Some(each) = Each::of(fun, kind.scalar().kind) else {
             return refuse(format!("the function {fun:?}"));
         };
-        let leaves = self.types().leaves(self.ty(result))?;
-        let values: Components = values.iter().flatten().copied().collect();
         let slot = self.call_each(each, 1, &values, leaves.len())?;
         Ok(leaves
             .iter()
             .enumerate()
             .map(|(at, leaf)| self.builder.ins().stack_load(leaf.kind.ir(), slot, 4 * at as i32))
             .collect())
+    }
+
+    /// Computes a built-in function of numbers that have no 32 bits by a call.
+    fn call_whole(
+        &mut self,
+        fun: MathFunction,
+        arguments: &[Handle<Expression>],
+        values: &[ir::Value],
+        leaves: &[Leaf],
+    ) -> Result<Components> {
+        let Some(whole) = Whole::new(fun, arguments.iter().map(|&argument| self.ty(argument))) else {
+            return refuse(format!("the function {fun:?}"));
+        };
+        let count = values.len().max(leaves.len());
+        let slot = self.stack(8 * count as u32)?;
+        let zero = self.builder.ins().iconst(types::I64, 0);
+        for at in 0..count {
+            self.builder.ins().stack_store(zero, slot, 8 * at as i32);
+        }
+        for (at, &value) in values.iter().enumerate() {
+            self.builder.ins().stack_store(value, slot, 8 * at as i32);
+        }
+        self.call_function_of_host(Function::Whole(whole), 2 * count, slot);
+        let load =
+            |(at, leaf): (usize, &Leaf)| self.builder.ins().stack_load(leaf.kind.ir(), slot, 8 * at as i32);
+        Ok(leaves.iter().enumerate().map(load).collect())
+    }
+
+    /// Calls a built-in function, whose words are on the stack.
+    fn call_function_of_host(&mut self, function: Function, words: usize, slot: StackSlot) {
+        let call = Arc::new(Call { function, words });
+        let address = std::ptr::from_ref(&*call) as i64;
+        self.shared.calls.push(call);
+        let call = self.builder.ins().iconst(types::I64, address);
+        let start = self.builder.ins().stack_addr(types::I64, slot, 0);
+        self.call_host(call_math as *const () as usize, call, start);
     }
 
     /// Computes a built-in function for some lanes by a call. The values and the `results` are components of one lane, or
@@ -94,12 +145,7 @@ impl Lower<'_, '_> {
         for at in values.len()..count {
             self.builder.ins().stack_store(zero, slot, (bytes * at) as i32);
         }
-        let call = Arc::new(Call { each, lanes, words: bytes * count / 4 });
-        let address = std::ptr::from_ref(&*call) as i64;
-        self.shared.calls.push(call);
-        let call = self.builder.ins().iconst(types::I64, address);
-        let start = self.builder.ins().stack_addr(types::I64, slot, 0);
-        self.call_host(call_math as *const () as usize, call, start);
+        self.call_function_of_host(Function::Each(each, lanes), bytes * count / 4, slot);
         Ok(slot)
     }
 }

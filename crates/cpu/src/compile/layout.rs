@@ -15,7 +15,10 @@ pub(super) enum Kind {
     Bool,
     I32,
     U32,
+    I64,
+    U64,
     F32,
+    F64,
 }
 
 impl Kind {
@@ -25,7 +28,10 @@ impl Kind {
             (ScalarKind::Bool, _) => Ok(Self::Bool),
             (ScalarKind::Sint, 4) => Ok(Self::I32),
             (ScalarKind::Uint, 4) => Ok(Self::U32),
+            (ScalarKind::Sint, 8) => Ok(Self::I64),
+            (ScalarKind::Uint, 8) => Ok(Self::U64),
             (ScalarKind::Float, 4) => Ok(Self::F32),
+            (ScalarKind::Float, 8) => Ok(Self::F64),
             (kind, width) => refuse(format!("a number of kind {kind:?} with {width} bytes")),
         }
     }
@@ -35,8 +41,25 @@ impl Kind {
         match self {
             Self::Bool => types::I8,
             Self::I32 | Self::U32 => types::I32,
+            Self::I64 | Self::U64 => types::I64,
             Self::F32 => types::F32,
+            Self::F64 => types::F64,
         }
+    }
+
+    /// Returns `true` for a type of floats.
+    pub(super) fn is_float(self) -> bool {
+        matches!(self, Self::F32 | Self::F64)
+    }
+
+    /// Returns `true` for a type of integers with a sign.
+    pub(super) fn is_signed(self) -> bool {
+        matches!(self, Self::I32 | Self::I64)
+    }
+
+    /// Returns `true` for a type whose components have 64 bits.
+    pub(super) fn is_wide(self) -> bool {
+        matches!(self, Self::I64 | Self::U64 | Self::F64)
     }
 
     /// Returns the type in naga's terms.
@@ -45,7 +68,10 @@ impl Kind {
             Self::Bool => naga::Scalar::BOOL,
             Self::I32 => naga::Scalar::I32,
             Self::U32 => naga::Scalar::U32,
+            Self::I64 => naga::Scalar::I64,
+            Self::U64 => naga::Scalar::U64,
             Self::F32 => naga::Scalar::F32,
+            Self::F64 => naga::Scalar::F64,
         }
     }
 }

@@ -35,7 +35,7 @@ impl Lower<'_, '_> {
         result: Handle<Expression>,
     ) -> Result<Components> {
         let whole = match kind {
-            Kind::F32 => self.vector_function(fun, values, self.ty(arguments[0])),
+            Kind::F32 | Kind::F64 => self.vector_function(fun, kind, values, self.ty(arguments[0])),
             _ if fun == Fun::Dot => Some([self.dot(kind, &values[0], &values[1])].into_iter().collect()),
             _ => None,
         };
@@ -46,20 +46,26 @@ impl Lower<'_, '_> {
         for at in 0..values[0].len() {
             let part: Components = values.iter().map(|value| value[at.min(value.len() - 1)]).collect();
             let component = match kind {
-                Kind::F32 => self.float_function(fun, &part),
-                Kind::I32 | Kind::U32 => self.integer_function(fun, kind == Kind::I32, &part),
+                Kind::F32 | Kind::F64 => self.float_function(fun, kind, &part),
+                Kind::I32 | Kind::U32 | Kind::I64 | Kind::U64 => self.integer_function(fun, kind, &part),
                 Kind::Bool => None,
             };
             match component {
                 Some(component) => results.push(component),
-                None => return self.call_math(fun, kind, values, result),
+                None => return self.call_math(fun, arguments, values, result),
             }
         }
         Ok(results)
     }
 
     /// Translates a function of whole vectors of floats.
-    fn vector_function(&mut self, fun: Fun, x: &[Components], inner: &TypeInner) -> Option<Components> {
+    fn vector_function(
+        &mut self,
+        fun: Fun,
+        kind: Kind,
+        x: &[Components],
+        inner: &TypeInner,
+    ) -> Option<Components> {
         let one = |value: ir::Value| Some([value].into_iter().collect());
         match fun {
             Fun::Modf => {
@@ -67,20 +73,20 @@ impl Lower<'_, '_> {
                 let fraction = self.each(&x[0], &whole, |lower, x, whole| lower.builder.ins().fsub(x, whole));
                 Some(fraction.into_iter().chain(whole).collect())
             }
-            Fun::Dot => one(self.dot(Kind::F32, &x[0], &x[1])),
-            Fun::Length => one(self.length(&x[0])),
+            Fun::Dot => one(self.dot(kind, &x[0], &x[1])),
+            Fun::Length => one(self.length(kind, &x[0])),
             Fun::Distance => {
                 let difference = self.each(&x[0], &x[1], |lower, a, b| lower.builder.ins().fsub(a, b));
-                one(self.length(&difference))
+                one(self.length(kind, &difference))
             }
             Fun::Normalize => {
-                let length = self.length(&x[0]);
+                let length = self.length(kind, &x[0]);
                 Some(x[0].iter().map(|&x| self.builder.ins().fdiv(x, length)).collect())
             }
             Fun::Cross => Some(self.cross(&x[0], &x[1])),
             Fun::Reflect => {
-                let dot = self.dot(Kind::F32, &x[1], &x[0]);
-                let two = self.float(2.0);
+                let dot = self.dot(kind, &x[1], &x[0]);
+                let two = self.number(kind, 2.0);
                 let twice = self.builder.ins().fmul(two, dot);
                 Some(self.each(&x[0], &x[1], |lower, incident, normal| {
                     let along = lower.builder.ins().fmul(twice, normal);
@@ -107,11 +113,11 @@ impl Lower<'_, '_> {
         a.iter().zip(b).map(|(&a, &b)| combine(self, a, b)).collect()
     }
 
-    fn length(&mut self, x: &[ir::Value]) -> ir::Value {
+    fn length(&mut self, kind: Kind, x: &[ir::Value]) -> ir::Value {
         if let &[x] = x {
             return self.builder.ins().fabs(x);
         }
-        let square = self.dot(Kind::F32, x, x);
+        let square = self.dot(kind, x, x);
         self.builder.ins().sqrt(square)
     }
 
@@ -127,14 +133,14 @@ impl Lower<'_, '_> {
     }
 
     /// Translates a function of one component of each argument.
-    fn float_function(&mut self, fun: Fun, x: &[ir::Value]) -> Option<ir::Value> {
+    fn float_function(&mut self, fun: Fun, kind: Kind, x: &[ir::Value]) -> Option<ir::Value> {
         Some(match fun {
             Fun::Abs => self.builder.ins().fabs(x[0]),
             Fun::Min => self.float_min(x[0], x[1]),
             Fun::Max => self.float_max(x[0], x[1]),
             Fun::Clamp => self.float_clamp(x[0], x[1], x[2]),
             Fun::Saturate => {
-                let (low, high) = (self.float(0.0), self.float(1.0));
+                let (low, high) = (self.number(kind, 0.0), self.number(kind, 1.0));
                 self.float_clamp(x[0], low, high)
             }
             Fun::Ceil => self.builder.ins().ceil(x[0]),
@@ -148,19 +154,19 @@ impl Lower<'_, '_> {
             Fun::Sqrt => self.builder.ins().sqrt(x[0]),
             Fun::InverseSqrt => {
                 let root = self.builder.ins().sqrt(x[0]);
-                let one = self.float(1.0);
+                let one = self.number(kind, 1.0);
                 self.builder.ins().fdiv(one, root)
             }
             Fun::Fma => self.builder.ins().fma(x[0], x[1], x[2]),
             Fun::Mix => {
-                let one = self.float(1.0);
+                let one = self.number(kind, 1.0);
                 let rest = self.builder.ins().fsub(one, x[2]);
                 let left = self.builder.ins().fmul(x[0], rest);
                 let right = self.builder.ins().fmul(x[1], x[2]);
                 self.builder.ins().fadd(left, right)
             }
             Fun::Step => {
-                let (zero, one) = (self.float(0.0), self.float(1.0));
+                let (zero, one) = (self.number(kind, 0.0), self.number(kind, 1.0));
                 let reached = self.builder.ins().fcmp(FloatCC::LessThanOrEqual, x[0], x[1]);
                 self.builder.ins().select(reached, one, zero)
             }
@@ -168,20 +174,20 @@ impl Lower<'_, '_> {
                 let part = self.builder.ins().fsub(x[2], x[0]);
                 let whole = self.builder.ins().fsub(x[1], x[0]);
                 let t = self.builder.ins().fdiv(part, whole);
-                let (low, high) = (self.float(0.0), self.float(1.0));
+                let (low, high) = (self.number(kind, 0.0), self.number(kind, 1.0));
                 let t = self.float_clamp(t, low, high);
-                let (two, three) = (self.float(2.0), self.float(3.0));
+                let (two, three) = (self.number(kind, 2.0), self.number(kind, 3.0));
                 let twice = self.builder.ins().fmul(two, t);
                 let rest = self.builder.ins().fsub(three, twice);
                 let square = self.builder.ins().fmul(t, t);
                 self.builder.ins().fmul(square, rest)
             }
             Fun::Radians => {
-                let factor = self.float(0.017_453_292_519_943_295_f64 as f32);
+                let factor = self.number(kind, 0.017_453_292_519_943_295);
                 self.builder.ins().fmul(x[0], factor)
             }
             Fun::Degrees => {
-                let factor = self.float(57.295_779_513_082_32_f64 as f32);
+                let factor = self.number(kind, 57.295_779_513_082_32);
                 self.builder.ins().fmul(x[0], factor)
             }
             _ => return None,
@@ -210,7 +216,8 @@ impl Lower<'_, '_> {
         self.float_min(x, high)
     }
 
-    fn integer_function(&mut self, fun: Fun, signed: bool, x: &[ir::Value]) -> Option<ir::Value> {
+    fn integer_function(&mut self, fun: Fun, kind: Kind, x: &[ir::Value]) -> Option<ir::Value> {
+        let signed = kind.is_signed();
         let ins = self.builder.ins();
         Some(match (fun, signed) {
             (Fun::Abs, true) => ins.iabs(x[0]),
@@ -229,18 +236,19 @@ impl Lower<'_, '_> {
             }
             (Fun::Sign, true) => {
                 let positive = ins.icmp_imm(IntCC::SignedGreaterThan, x[0], 0);
-                let positive = self.builder.ins().uextend(types::I32, positive);
-                let negative = self.builder.ins().sshr_imm(x[0], 31);
+                let positive = self.builder.ins().uextend(kind.ir(), positive);
+                let negative = self.builder.ins().sshr_imm(x[0], i64::from(kind.ir().bits()) - 1);
                 self.builder.ins().bor(positive, negative)
             }
             (Fun::Sign, false) => {
-                let one = self.word(1);
+                let one = self.bits(kind, 1);
                 self.builder.ins().umin(x[0], one)
             }
             (Fun::CountOneBits, _) => ins.popcnt(x[0]),
             (Fun::CountLeadingZeros, _) => ins.clz(x[0]),
             (Fun::CountTrailingZeros, _) => ins.ctz(x[0]),
             (Fun::ReverseBits, _) => ins.bitrev(x[0]),
+            (Fun::ExtractBits | Fun::InsertBits, _) if kind.is_wide() => return None,
             (Fun::ExtractBits, _) => self.extract_bits(signed, x),
             (Fun::InsertBits, _) => self.insert_bits(x),
             _ => return None,

@@ -29,6 +29,7 @@ mod translate;
 mod uniform;
 mod uses;
 mod value;
+mod whole;
 
 #[cfg(test)]
 mod tests;

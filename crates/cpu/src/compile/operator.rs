@@ -8,10 +8,18 @@ use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{self, InstBuilder, MemFlags, types};
 use naga::{BinaryOperator, Expression, Handle, RelationalFunction, ScalarKind, TypeInner, UnaryOperator};
 
-/// Is the greatest `f32` that is an `i32`.
-pub(super) const LAST_I32: i64 = 2_147_483_520;
-/// Is the greatest `f32` that is a `u32`.
-pub(super) const LAST_U32: i64 = 4_294_967_040;
+/// Returns the bits of the greatest integer of a type that a type of floats holds.
+pub(super) fn last_integer(float: Kind, integer: Kind) -> i64 {
+    let greatest = match integer {
+        Kind::I32 => u64::from(i32::MAX.cast_unsigned()),
+        Kind::U32 => u64::from(u32::MAX),
+        Kind::I64 => i64::MAX.cast_unsigned(),
+        _ => u64::MAX,
+    };
+    let digits = if float == Kind::F32 { f32::MANTISSA_DIGITS } else { f64::MANTISSA_DIGITS };
+    let spare = greatest.count_ones().saturating_sub(digits);
+    (greatest >> spare << spare).cast_signed()
+}
 
 impl Lower<'_, '_> {
     /// Returns the kind of the components of an expression.
@@ -26,7 +34,7 @@ impl Lower<'_, '_> {
         Ok(values
             .into_iter()
             .map(|value| match (op, kind) {
-                (UnaryOperator::Negate, Kind::F32) => self.builder.ins().fneg(value),
+                (UnaryOperator::Negate, Kind::F32 | Kind::F64) => self.builder.ins().fneg(value),
                 (UnaryOperator::Negate, _) => self.builder.ins().ineg(value),
                 (UnaryOperator::LogicalNot, _) => self.builder.ins().bxor_imm(value, 1),
                 (UnaryOperator::BitwiseNot, _) => self.builder.ins().bnot(value),
@@ -41,17 +49,19 @@ impl Lower<'_, '_> {
         left: Handle<Expression>,
         right: Handle<Expression>,
     ) -> Result<Components> {
+        let kind = self.kind(left)?;
         let (a, b) = (self.value(left)?, self.value(right)?);
         if op == BinaryOperator::Multiply {
             match (self.ty(left), self.ty(right)) {
                 (TypeInner::Matrix { rows, .. }, TypeInner::Vector { .. } | TypeInner::Matrix { .. }) => {
-                    return Ok(self.multiply(*rows as usize, &a, &b));
+                    return Ok(self.multiply(kind, *rows as usize, &a, &b));
                 }
-                (TypeInner::Vector { .. }, TypeInner::Matrix { .. }) => return Ok(self.multiply(1, &a, &b)),
+                (TypeInner::Vector { .. }, TypeInner::Matrix { .. }) => {
+                    return Ok(self.multiply(kind, 1, &a, &b));
+                }
                 _ => {}
             }
         }
-        let kind = self.kind(left)?;
         let count = a.len().max(b.len());
         (0..count)
             .map(|at| self.binary_component(op, kind, a[at.min(a.len() - 1)], b[at.min(b.len() - 1)]))
@@ -59,13 +69,13 @@ impl Lower<'_, '_> {
     }
 
     /// Translates a product with a matrix. The left operand has so many rows.
-    fn multiply(&mut self, rows: usize, a: &[ir::Value], b: &[ir::Value]) -> Components {
+    fn multiply(&mut self, kind: Kind, rows: usize, a: &[ir::Value], b: &[ir::Value]) -> Components {
         let inner = a.len() / rows;
         let mut products = Components::new();
         for column in b.chunks_exact(inner) {
             for row in 0..rows {
                 let line: Components = a[row..].iter().step_by(rows).copied().collect();
-                products.push(self.dot(Kind::F32, &line, column));
+                products.push(self.dot(kind, &line, column));
             }
         }
         products
@@ -76,10 +86,10 @@ impl Lower<'_, '_> {
         let mut sum = None;
         for (&a, &b) in a.iter().zip(b) {
             let product =
-                if kind == Kind::F32 { self.builder.ins().fmul(a, b) } else { self.builder.ins().imul(a, b) };
+                if kind.is_float() { self.builder.ins().fmul(a, b) } else { self.builder.ins().imul(a, b) };
             sum = Some(match sum {
                 None => product,
-                Some(sum) if kind == Kind::F32 => self.builder.ins().fadd(sum, product),
+                Some(sum) if kind.is_float() => self.builder.ins().fadd(sum, product),
                 Some(sum) => self.builder.ins().iadd(sum, product),
             });
         }
@@ -94,10 +104,10 @@ impl Lower<'_, '_> {
         a: ir::Value,
         b: ir::Value,
     ) -> Result<ir::Value> {
-        if kind == Kind::F32 {
+        if kind.is_float() {
             return self.binary_float(op, a, b);
         }
-        let signed = kind == Kind::I32;
+        let signed = kind.is_signed();
         if let Some(condition) = comparison(op, signed) {
             return Ok(self.builder.ins().icmp(condition, a, b));
         }
@@ -112,33 +122,34 @@ impl Lower<'_, '_> {
             BinaryOperator::ShiftLeft => ins.ishl(a, b),
             BinaryOperator::ShiftRight if signed => ins.sshr(a, b),
             BinaryOperator::ShiftRight => ins.ushr(a, b),
-            BinaryOperator::Divide | BinaryOperator::Modulo => self.divide(op, signed, a, b),
+            BinaryOperator::Divide | BinaryOperator::Modulo => self.divide(op, kind, a, b),
             _ => return refuse(format!("the operator {op:?} on {kind:?}")),
         })
     }
 
     /// Divides integers. Where the instruction has no result, the divisor is 1: the quotient is then the dividend, and the
     /// remainder is zero.
-    fn divide(&mut self, op: BinaryOperator, signed: bool, a: ir::Value, b: ir::Value) -> ir::Value {
+    fn divide(&mut self, op: BinaryOperator, kind: Kind, a: ir::Value, b: ir::Value) -> ir::Value {
         let zero = self.builder.ins().icmp_imm(IntCC::Equal, b, 0);
-        let one = self.word(1);
-        if !signed {
+        let one = self.bits(kind, 1);
+        if !kind.is_signed() {
             let b = self.builder.ins().select(zero, one, b);
             let ins = self.builder.ins();
             return if op == BinaryOperator::Divide { ins.udiv(a, b) } else { ins.urem(a, b) };
         }
-        let least = self.builder.ins().icmp_imm(IntCC::Equal, a, i64::from(i32::MIN));
+        let least_integer = if kind == Kind::I64 { i64::MIN } else { i64::from(i32::MIN) };
+        let least = self.builder.ins().icmp_imm(IntCC::Equal, a, least_integer);
         let negative = self.builder.ins().icmp_imm(IntCC::Equal, b, -1);
         let overflow = self.builder.ins().band(least, negative);
-        // Cranelift 0.125 takes the constant i32::MIN for a positive power of two, so no division gets it.
-        let by_least = self.builder.ins().icmp_imm(IntCC::Equal, b, i64::from(i32::MIN));
+        // Cranelift 0.125 takes the least integer for a positive power of two, so no division gets it.
+        let by_least = self.builder.ins().icmp_imm(IntCC::Equal, b, least_integer);
         let bad = self.builder.ins().bor(zero, overflow);
         let bad = self.builder.ins().bor(bad, by_least);
         let b = self.builder.ins().select(bad, one, b);
         let (found, of_least) = if op == BinaryOperator::Divide {
-            (self.builder.ins().sdiv(a, b), self.builder.ins().uextend(types::I32, least))
+            (self.builder.ins().sdiv(a, b), self.builder.ins().uextend(kind.ir(), least))
         } else {
-            let none = self.word(0);
+            let none = self.bits(kind, 0);
             (self.builder.ins().srem(a, b), self.builder.ins().select(least, none, a))
         };
         self.builder.ins().select(by_least, of_least, found)
@@ -173,6 +184,7 @@ impl Lower<'_, '_> {
         fun: RelationalFunction,
         argument: Handle<Expression>,
     ) -> Result<Components> {
+        let kind = self.kind(argument)?;
         let values = self.value(argument)?;
         Ok(match fun {
             RelationalFunction::All | RelationalFunction::Any => {
@@ -191,7 +203,7 @@ impl Lower<'_, '_> {
                 .map(|value| self.builder.ins().fcmp(FloatCC::Unordered, value, value))
                 .collect(),
             RelationalFunction::IsInf => {
-                let infinity = self.float(f32::INFINITY);
+                let infinity = self.number(kind, f64::INFINITY);
                 values
                     .into_iter()
                     .map(|value| {
@@ -225,32 +237,58 @@ impl Lower<'_, '_> {
 
     /// Converts one component.
     pub(super) fn convert_component(&mut self, from: Kind, to: Kind, value: ir::Value) -> ir::Value {
-        match (from, to) {
-            (Kind::F32, Kind::F32) | (Kind::Bool, Kind::Bool) => value,
-            (Kind::F32, Kind::Bool) => {
-                let zero = self.float(0.0);
+        if from == to {
+            return value;
+        }
+        match (from.is_float(), to) {
+            (true, Kind::Bool) => {
+                let zero = self.number(from, 0.0);
                 self.builder.ins().fcmp(FloatCC::NotEqual, value, zero)
             }
-            (_, Kind::Bool) => self.builder.ins().icmp_imm(IntCC::NotEqual, value, 0),
-            (Kind::F32, Kind::I32) => {
-                let value = self.builder.ins().fcvt_to_sint_sat(types::I32, value);
-                let last = self.builder.ins().iconst(types::I32, LAST_I32);
+            (false, Kind::Bool) => self.builder.ins().icmp_imm(IntCC::NotEqual, value, 0),
+            (true, Kind::F64) => self.builder.ins().fpromote(types::F64, value),
+            (true, Kind::F32) => self.builder.ins().fdemote(types::F32, value),
+            (false, Kind::F32 | Kind::F64) => self.float_of_integer(from, to, value),
+            (true, Kind::I32 | Kind::I64) => {
+                let value = self.builder.ins().fcvt_to_sint_sat(to.ir(), value);
+                let last = self.builder.ins().iconst(to.ir(), last_integer(from, to));
                 self.builder.ins().smin(value, last)
             }
-            (Kind::F32, Kind::U32) => {
-                let value = self.builder.ins().fcvt_to_uint_sat(types::I32, value);
-                let last = self.builder.ins().iconst(types::I32, LAST_U32);
+            (true, Kind::U32 | Kind::U64) => {
+                let value = self.builder.ins().fcvt_to_uint_sat(to.ir(), value);
+                let last = self.builder.ins().iconst(to.ir(), last_integer(from, to));
                 self.builder.ins().umin(value, last)
             }
-            (Kind::I32, Kind::F32) => self.builder.ins().fcvt_from_sint(types::F32, value),
-            (Kind::U32, Kind::F32) => self.builder.ins().fcvt_from_uint(types::F32, value),
-            (Kind::Bool, Kind::F32) => {
-                let value = self.builder.ins().uextend(types::I32, value);
-                self.builder.ins().fcvt_from_uint(types::F32, value)
-            }
-            (Kind::Bool, _) => self.builder.ins().uextend(types::I32, value),
-            (Kind::I32 | Kind::U32, Kind::I32 | Kind::U32) => value,
+            (false, _) if to.ir() == from.ir() => value,
+            (false, _) if from.is_wide() => self.builder.ins().ireduce(to.ir(), value),
+            (false, _) if from.is_signed() => self.builder.ins().sextend(to.ir(), value),
+            (false, _) => self.builder.ins().uextend(to.ir(), value),
         }
+    }
+
+    /// Returns the float that is nearest to an integer or a bool.
+    fn float_of_integer(&mut self, from: Kind, to: Kind, mut value: ir::Value) -> ir::Value {
+        if from == Kind::Bool {
+            value = self.builder.ins().uextend(types::I32, value);
+        }
+        let ins = self.builder.ins();
+        if from.is_signed() { ins.fcvt_from_sint(to.ir(), value) } else { ins.fcvt_from_uint(to.ir(), value) }
+    }
+
+    /// Returns the bits of an index as 32 bits. An index that needs more of them is past the end of everything.
+    pub(super) fn index(&mut self, index: Handle<Expression>) -> Result<ir::Value> {
+        let (kind, value) = (self.kind(index)?, self.value(index)?[0]);
+        Ok(self.short_index(kind, value))
+    }
+
+    /// Returns the bits of an index as 32 bits.
+    pub(super) fn short_index(&mut self, kind: Kind, index: ir::Value) -> ir::Value {
+        if !kind.is_wide() {
+            return index;
+        }
+        let last = self.builder.ins().iconst(types::I64, i64::from(u32::MAX));
+        let index = self.builder.ins().umin(index, last);
+        self.builder.ins().ireduce(types::I32, index)
     }
 }
 

@@ -137,7 +137,7 @@ impl Lower<'_, '_> {
 
     fn element_place(&mut self, base: Handle<Expression>, index: Handle<Expression>) -> Result<Place> {
         let inner = self.pointee(base)?;
-        let index = self.value(index)?[0];
+        let index = self.index(index)?;
         match self.place(base)? {
             Place::Registers(_) => refuse("an index into registers"),
             Place::Memory { address, offset, length } => {

@@ -8,6 +8,7 @@ use cranelift_codegen::ir::{AbiParam, Signature, types};
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module as _, default_libcall_names};
+use naga::valid::FunctionInfo;
 use naga::{AddressSpace, Function, GlobalVariable, Handle, Statement, TypeInner};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -53,6 +54,8 @@ pub(super) struct Shared<'m> {
     pub(super) invocation_bytes: u32,
     /// Counts the invocations that have a word beside each other in the memory of several lanes.
     pub(super) columns: u32,
+    /// Counts the bytes of a component in the memory of several lanes: one word, or two if the program has numbers of 64 bits.
+    pub(super) cell: u32,
     /// Counts the bytes of the stack that one call of each function takes.
     frame_bytes: u32,
     /// Is `true` if the code has a loop that some lanes may leave before others.
@@ -93,6 +96,7 @@ impl<'m> Shared<'m> {
             private_offsets: FxHashMap::default(),
             invocation_bytes: 0,
             columns,
+            cell: if has_wide_numbers(program) { 8 } else { 4 },
             frame_bytes: 0,
             diverges: false,
             nested: 0,
@@ -132,7 +136,7 @@ impl<'m> Shared<'m> {
                         size
                     } else {
                         let count = self.types.count(self.types.inner(variable.ty))?;
-                        u32::try_from(count).unwrap_or(u32::MAX).saturating_mul(4)
+                        u32::try_from(count).unwrap_or(u32::MAX).saturating_mul(self.cell)
                     };
                     let offset = reserve(&mut self.invocation_bytes, size)?;
                     self.private_offsets.insert(handle, offset);
@@ -197,6 +201,22 @@ pub(super) fn reserve(bytes: &mut u32, size: u32) -> Result<u32> {
         _ => return refuse("more memory than a thread has for a workgroup"),
     }
     Ok(start)
+}
+
+/// Returns `true` if a value or a variable of a program has numbers of 64 bits.
+fn has_wide_numbers(program: &Program) -> bool {
+    let module = program.module();
+    let is_wide = |inner: &TypeInner| match inner {
+        TypeInner::Atomic(scalar) => scalar.width == 8,
+        inner => inner.scalar_width() == Some(8),
+    };
+    let in_function = |function: &Function, info: &FunctionInfo| {
+        function.expressions.iter().any(|(it, _)| is_wide(info[it].ty.inner_with(&module.types)))
+    };
+    let entry = program.info().get_entry_point(program.entry_index());
+    module.types.iter().any(|(_, ty)| is_wide(&ty.inner))
+        || in_function(&program.entry().function, entry)
+        || module.functions.iter().any(|(at, function)| in_function(function, &program.info()[at]))
 }
 
 /// Returns `true` if the processor selects between the words of two vectors by one instruction.

@@ -4,7 +4,7 @@ use super::function::Lower;
 use super::layout::{Kind, Types};
 use super::refusal::{Result, refuse};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::immediates::Ieee32;
+use cranelift_codegen::ir::immediates::{Ieee32, Ieee64};
 use cranelift_codegen::ir::{self, InstBuilder, MemFlags, types};
 use naga::{Expression, Handle, TypeInner};
 use smallvec::SmallVec;
@@ -39,26 +39,36 @@ pub(super) fn member(types: Types<'_>, inner: &TypeInner, index: u32) -> Result<
 
 impl Lower<'_, '_> {
     /// Makes a component with these bits.
-    pub(super) fn bits(&mut self, kind: Kind, bits: u32) -> ir::Value {
+    pub(super) fn bits(&mut self, kind: Kind, bits: u64) -> ir::Value {
         match kind {
-            Kind::F32 => self.builder.ins().f32const(Ieee32::with_bits(bits)),
-            Kind::Bool => self.builder.ins().iconst(types::I8, i64::from(bits)),
-            Kind::I32 | Kind::U32 => self.builder.ins().iconst(types::I32, i64::from(bits)),
+            Kind::F32 => self.builder.ins().f32const(Ieee32::with_bits(bits as u32)),
+            Kind::F64 => self.builder.ins().f64const(Ieee64::with_bits(bits)),
+            Kind::Bool | Kind::I32 | Kind::U32 | Kind::I64 | Kind::U64 => {
+                self.builder.ins().iconst(kind.ir(), bits as i64)
+            }
+        }
+    }
+
+    /// Makes the float of a type that is nearest to a number.
+    pub(super) fn number(&mut self, kind: Kind, value: f64) -> ir::Value {
+        match kind {
+            Kind::F64 => self.bits(Kind::F64, value.to_bits()),
+            _ => self.float(value as f32),
         }
     }
 
     /// Makes a number of type `f32`.
     pub(super) fn float(&mut self, value: f32) -> ir::Value {
-        self.bits(Kind::F32, value.to_bits())
+        self.bits(Kind::F32, u64::from(value.to_bits()))
     }
 
     /// Makes a number of type `u32`.
     pub(super) fn word(&mut self, value: u32) -> ir::Value {
-        self.bits(Kind::U32, value)
+        self.bits(Kind::U32, u64::from(value))
     }
 
     /// Makes components with these kinds and bits.
-    pub(super) fn constants(&mut self, components: &[(Kind, u32)]) -> Components {
+    pub(super) fn constants(&mut self, components: &[(Kind, u64)]) -> Components {
         components.iter().map(|&(kind, bits)| self.bits(kind, bits)).collect()
     }
 
@@ -101,7 +111,8 @@ impl Lower<'_, '_> {
         Ok(chosen)
     }
 
-    /// Loads the member from a table of constants, or from a copy of the value on the stack. Each component has 4 bytes.
+    /// Loads the member from a table of constants, or from a copy of the value on the stack. Each component has 4 bytes, or 8
+    /// if one of them needs as many.
     fn loaded_member(
         &mut self,
         base: Handle<Expression>,
@@ -110,28 +121,31 @@ impl Lower<'_, '_> {
         each: usize,
     ) -> Result<Components> {
         let leaves = self.types().leaves(self.ty(base))?;
+        let bytes = if leaves.iter().any(|leaf| leaf.kind.is_wide()) { 8 } else { 4 };
         let arena = &self.frame.function.expressions;
         let constant = super::constant::components(self.shared.program.module(), self.types(), arena, base)?;
         let start = if let Some(constant) = constant {
-            let address = self.shared.table(constant.iter().map(|&(_, bits)| bits));
+            let address = self.shared.table(constant.iter().flat_map(|&(_, bits)| {
+                [bits as u32, (bits >> 32) as u32].into_iter().take(bytes as usize / 4)
+            }));
             self.builder.ins().iconst(types::I64, address)
         } else {
-            let slot = self.stack(4 * leaves.len() as u32)?;
+            let slot = self.stack(bytes * leaves.len() as u32)?;
             let values = self.value(base)?;
             for (at, value) in values.iter().enumerate() {
-                self.builder.ins().stack_store(*value, slot, 4 * at as i32);
+                self.builder.ins().stack_store(*value, slot, bytes as i32 * at as i32);
             }
             self.builder.ins().stack_addr(types::I64, slot, 0)
         };
         let last = self.word(members as u32 - 1);
         let index = self.clamp(index, last);
         let index = self.builder.ins().uextend(types::I64, index);
-        let offset = self.builder.ins().imul_imm(index, 4 * each as i64);
+        let offset = self.builder.ins().imul_imm(index, i64::from(bytes) * each as i64);
         let address = self.builder.ins().iadd(start, offset);
         Ok((0..each)
             .map(|at| {
                 let ty = leaves[at].kind.ir();
-                self.builder.ins().load(ty, MemFlags::trusted(), address, 4 * at as i32)
+                self.builder.ins().load(ty, MemFlags::trusted(), address, bytes as i32 * at as i32)
             })
             .collect())
     }

@@ -6,7 +6,6 @@ use crate::compile::function::Frame;
 use crate::compile::layout::Kind;
 use crate::compile::locals::in_memory;
 use crate::compile::refusal::{Result, refuse};
-use cranelift_codegen::ir::types;
 use naga::{Block, Expression, Function, Handle, Statement};
 
 /// Bounds the calls inside of each other, as the translation takes the stack of a thread for each one.
@@ -19,7 +18,7 @@ impl<'m> Vector<'_, '_, 'm> {
             return;
         }
         let first = self.beginning();
-        let here = self.declare_vectors(types::I32X4);
+        let here = self.declare_vectors(Kind::Bool);
         self.def_vectors(&here, first);
         self.body.scopes[0].here = Some(here);
     }

@@ -1,8 +1,9 @@
 //! Conversions on several lanes.
 
-use super::{Lane, Lanes, Vector};
+use super::rows::{FIRST_HALVES, LAST_HALVES};
+use super::{Lane, Lanes, Vector, Vectors};
 use crate::compile::layout::Kind;
-use crate::compile::operator::{LAST_I32, LAST_U32};
+use crate::compile::operator::last_integer;
 use crate::compile::refusal::Result;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{self, InstBuilder, MemFlags, types};
@@ -40,17 +41,91 @@ impl Vector<'_, '_, '_> {
     }
 
     fn convert_lanes(&mut self, from: Kind, to: Kind, lane: Lane) -> Lane {
-        let integers = [Kind::I32, Kind::U32];
-        if from == to || integers.contains(&from) && integers.contains(&to) {
+        if from.ir() == to.ir() {
             return lane;
         }
         let value = self.each(from, lane);
-        Lane::Each(self.map(value, |vector, value| vector.convert_vector(from, to, value)))
+        match (from.is_wide(), to.is_wide()) {
+            (false, false) => {
+                Lane::Each(self.map(value, |vector, value| vector.convert_vector(from, to, value)))
+            }
+            (false, true) => match self.widen(from, to, value) {
+                Some(wide) => Lane::Each(wide),
+                None => self.convert_each(from, to, Lane::Each(value)),
+            },
+            (true, false) => match self.shorten(from, to, value) {
+                Some(short) => Lane::Each(short),
+                None => self.convert_each(from, to, Lane::Each(value)),
+            },
+            (true, true) => self.convert_each(from, to, Lane::Each(value)),
+        }
     }
 
+    /// Converts one lane after the other.
+    fn convert_each(&mut self, from: Kind, to: Kind, lane: Lane) -> Lane {
+        self.gather(to, |vector, at| {
+            let value = vector.lane(from, lane, at);
+            vector.lower.convert_component(from, to, value)
+        })
+    }
+
+    /// Converts words to numbers of 64 bits, if there are instructions on vectors for that.
+    fn widen(&mut self, from: Kind, to: Kind, value: Vectors) -> Option<Vectors> {
+        match (from, to) {
+            (Kind::F32, Kind::F64) => Some(self.vectors(to, |vector, at| {
+                let half = if at.is_multiple_of(2) { FIRST_HALVES } else { LAST_HALVES };
+                let half = vector.mixed(value[at / 2], value[at / 2], half);
+                let half = vector.cast(half, types::F32X4);
+                vector.lower.builder.ins().fvpromote_low(half)
+            })),
+            (Kind::I32, Kind::I64 | Kind::U64) => {
+                let sign = self.map(value, |vector, value| vector.lower.builder.ins().sshr_imm(value, 31));
+                Some(self.join(to, value, sign))
+            }
+            (Kind::U32 | Kind::Bool, Kind::I64 | Kind::U64) => {
+                let zero = self.lower.word(0);
+                let zero = self.lower.builder.ins().splat(types::I32X4, zero);
+                // A bool is a word of ones.
+                let value = match from {
+                    Kind::Bool => self.map(value, |vector, value| vector.lower.builder.ins().ineg(value)),
+                    _ => value,
+                };
+                let high = Vectors::repeat(value.len(), zero);
+                Some(self.join(to, value, high))
+            }
+            _ => None,
+        }
+    }
+
+    /// Converts numbers of 64 bits to words, if there are instructions on vectors for that.
+    fn shorten(&mut self, from: Kind, to: Kind, value: Vectors) -> Option<Vectors> {
+        match (from, to) {
+            (Kind::F64, Kind::F32) => Some(self.vectors(to, |vector, at| {
+                let halves = [2 * at, 2 * at + 1].map(|at| vector.lower.builder.ins().fvdemote(value[at]));
+                let both = vector.mixed(halves[0], halves[1], FIRST_HALVES);
+                vector.cast(both, types::F32X4)
+            })),
+            (Kind::I64 | Kind::U64, Kind::I32 | Kind::U32) => Some(self.split(value)[0]),
+            (_, Kind::Bool) => {
+                let zero = self.lower.bits(from, 0);
+                let zero = self.each(from, Lane::One(zero));
+                let differs = self.map_pairs(value, zero, |vector, value, zero| {
+                    let ins = vector.lower.builder.ins();
+                    match from {
+                        Kind::F64 => ins.fcmp(FloatCC::NotEqual, value, zero),
+                        _ => ins.icmp(IntCC::NotEqual, value, zero),
+                    }
+                });
+                Some(self.narrow_mask(differs))
+            }
+            _ => None,
+        }
+    }
+
+    /// Converts the words of a vector to words.
     fn convert_vector(&mut self, from: Kind, to: Kind, value: ir::Value) -> ir::Value {
         let ty = Self::vector_type(to);
-        let last = |vector: &mut Self, last: i64| {
+        let splat = |vector: &mut Self, last: i64| {
             let last = vector.lower.builder.ins().iconst(types::I32, last);
             vector.lower.builder.ins().splat(types::I32X4, last)
         };
@@ -59,31 +134,31 @@ impl Vector<'_, '_, '_> {
             (Kind::U32, Kind::F32) => self.lower.builder.ins().fcvt_from_uint(ty, value),
             (Kind::F32, Kind::I32) => {
                 let value = self.lower.builder.ins().fcvt_to_sint_sat(ty, value);
-                let last = last(self, LAST_I32);
+                let last = splat(self, last_integer(from, to));
                 self.lower.builder.ins().smin(value, last)
             }
             (Kind::F32, Kind::U32) => {
                 let value = self.lower.builder.ins().fcvt_to_uint_sat(ty, value);
-                let last = last(self, LAST_U32);
+                let last = splat(self, last_integer(from, to));
                 self.lower.builder.ins().umin(value, last)
             }
             (Kind::F32, Kind::Bool) => {
-                let zero = self.splat(0.0);
+                let zero = self.splat(from, 0.0);
                 self.lower.builder.ins().fcmp(FloatCC::NotEqual, value, zero)
             }
             (_, Kind::Bool) => {
-                let zero = last(self, 0);
+                let zero = splat(self, 0);
                 self.lower.builder.ins().icmp(IntCC::NotEqual, value, zero)
             }
             (Kind::Bool, Kind::F32) => {
-                let one = self.splat(1.0);
+                let one = self.splat(to, 1.0);
                 let one = self.lower.builder.ins().bitcast(types::I32X4, MemFlags::new(), one);
                 let bits = self.lower.builder.ins().band(value, one);
                 self.lower.builder.ins().bitcast(ty, MemFlags::new(), bits)
             }
             // A bool is a word of ones.
             (Kind::Bool, _) => self.lower.builder.ins().ineg(value),
-            (Kind::F32, Kind::F32) | (Kind::I32 | Kind::U32, Kind::I32 | Kind::U32) => value,
+            _ => value,
         }
     }
 }

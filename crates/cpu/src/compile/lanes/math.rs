@@ -18,9 +18,10 @@ impl Vector<'_, '_, '_> {
         result: Handle<Expression>,
     ) -> Result<Lanes> {
         let kind = self.lower.kind(arguments[0])?;
-        let mut values = Vec::new();
+        let (mut values, mut kinds) = (Vec::new(), Vec::new());
         for &argument in arguments {
             values.push(self.value(argument)?);
+            kinds.push(self.lower.kind(argument)?);
         }
         if values.iter().flatten().all(|lane| matches!(lane, Lane::One(_))) {
             let scalars: Vec<Components> = values.iter().map(|value| Self::lane_zero(value)).collect();
@@ -33,10 +34,10 @@ impl Vector<'_, '_, '_> {
         let mut results = Lanes::new();
         for at in 0..values[0].len() {
             let part: Lanes = values.iter().map(|value| value[at.min(value.len() - 1)]).collect();
-            let Some(component) = self.component(fun, kind, &part) else {
+            let Some(component) = self.component(fun, &kinds, &part) else {
                 return match Each::of(fun, kind.scalar().kind) {
-                    Some(each) => self.call_each(each, arguments, &values, result),
-                    None => self.math_each(fun, kind, arguments, &values, result),
+                    Some(each) if !kind.is_wide() => self.call_each(each, arguments, &values, result),
+                    _ => self.math_each(fun, kind, arguments, &values, result),
                 };
             };
             results.push(component);
@@ -48,7 +49,8 @@ impl Vector<'_, '_, '_> {
         value
             .iter()
             .map(|lane| match lane {
-                Lane::One(value) | Lane::Line { first: value, .. } | Lane::Each([value, ..]) => *value,
+                Lane::One(value) | Lane::Line { first: value, .. } => *value,
+                Lane::Each(vectors) => vectors[0],
             })
             .collect()
     }
@@ -74,13 +76,13 @@ impl Vector<'_, '_, '_> {
                 let fraction = combine(self, BinaryOperator::Subtract, &x[0], &whole)?;
                 fraction.into_iter().chain(whole).collect()
             }
-            Fun::Length => [self.length(&x[0])?].into_iter().collect(),
+            Fun::Length => [self.length(kind, &x[0])?].into_iter().collect(),
             Fun::Distance => {
                 let difference = combine(self, BinaryOperator::Subtract, &x[0], &x[1])?;
-                [self.length(&difference)?].into_iter().collect()
+                [self.length(kind, &difference)?].into_iter().collect()
             }
             Fun::Normalize => {
-                let length = self.length(&x[0])?;
+                let length = self.length(kind, &x[0])?;
                 combine(self, BinaryOperator::Divide, &x[0], &[length])?
             }
             Fun::Cross => {
@@ -94,7 +96,7 @@ impl Vector<'_, '_, '_> {
             }
             Fun::Reflect => {
                 let dot = self.dot(kind, &x[1], &x[0])?;
-                let two = Lane::One(self.lower.float(2.0));
+                let two = Lane::One(self.lower.number(kind, 2.0));
                 let twice = self.binary_component(BinaryOperator::Multiply, kind, two, dot)?;
                 let along = combine(self, BinaryOperator::Multiply, &x[1], &[twice])?;
                 combine(self, BinaryOperator::Subtract, &x[0], &along)?
@@ -103,22 +105,27 @@ impl Vector<'_, '_, '_> {
         }))
     }
 
-    fn length(&mut self, x: &[Lane]) -> Result<Lane> {
+    fn length(&mut self, kind: Kind, x: &[Lane]) -> Result<Lane> {
         if let &[x] = x {
-            return Ok(self.one_operand(Kind::F32, x, |vector, x| vector.lower.builder.ins().fabs(x)));
+            return Ok(self.one_operand(kind, x, |vector, x| vector.lower.builder.ins().fabs(x)));
         }
-        let square = self.dot(Kind::F32, x, x)?;
-        Ok(self.one_operand(Kind::F32, square, |vector, square| vector.lower.builder.ins().sqrt(square)))
+        let square = self.dot(kind, x, x)?;
+        Ok(self.one_operand(kind, square, |vector, square| vector.lower.builder.ins().sqrt(square)))
     }
 
     /// Computes a function of one component of each argument by instructions on vectors.
-    fn component(&mut self, fun: Fun, kind: Kind, x: &[Lane]) -> Option<Lane> {
-        let operands: Vec<Vectors> = x.iter().map(|&lane| self.each(kind, lane)).collect();
+    fn component(&mut self, fun: Fun, kinds: &[Kind], x: &[Lane]) -> Option<Lane> {
+        let kind = kinds[0];
+        if kinds.iter().any(|other| other.is_wide() != kind.is_wide()) {
+            return None;
+        }
+        let operands: Vec<Vectors> =
+            x.iter().zip(kinds).map(|(&lane, &kind)| self.each(kind, lane)).collect();
         let mut known = true;
-        let vectors = self.vectors(|vector, at| {
+        let vectors = self.vectors(kind, |vector, at| {
             let x: Components = operands.iter().map(|operand| operand[at]).collect();
             let found = match kind {
-                Kind::F32 => vector.float_function(fun, &x),
+                Kind::F32 | Kind::F64 => vector.float_function(fun, kind, &x),
                 _ => vector.integer_function(fun, kind, &x),
             };
             found.unwrap_or_else(|| {
@@ -129,7 +136,7 @@ impl Vector<'_, '_, '_> {
         known.then_some(Lane::Each(vectors))
     }
 
-    fn float_function(&mut self, fun: Fun, x: &[ir::Value]) -> Option<ir::Value> {
+    fn float_function(&mut self, fun: Fun, kind: Kind, x: &[ir::Value]) -> Option<ir::Value> {
         let ins = self.lower.builder.ins();
         Some(match fun {
             Fun::Abs => ins.fabs(x[0]),
@@ -139,57 +146,57 @@ impl Vector<'_, '_, '_> {
             Fun::Trunc => ins.trunc(x[0]),
             Fun::Round => ins.nearest(x[0]),
             Fun::Fma => ins.fma(x[0], x[1], x[2]),
-            Fun::Min => self.extreme(FloatCC::LessThan, x[0], x[1]),
-            Fun::Max => self.extreme(FloatCC::GreaterThan, x[0], x[1]),
-            Fun::Clamp => self.limited(x[0], x[1], x[2]),
-            Fun::Saturate => self.saturated(x[0]),
+            Fun::Min => self.extreme(kind, FloatCC::LessThan, x[0], x[1]),
+            Fun::Max => self.extreme(kind, FloatCC::GreaterThan, x[0], x[1]),
+            Fun::Clamp => self.limited(kind, x[0], x[1], x[2]),
+            Fun::Saturate => self.saturated(kind, x[0]),
             Fun::Fract => {
                 let floor = ins.floor(x[0]);
                 self.lower.builder.ins().fsub(x[0], floor)
             }
             Fun::InverseSqrt => {
                 let root = ins.sqrt(x[0]);
-                let one = self.splat(1.0);
+                let one = self.splat(kind, 1.0);
                 self.lower.builder.ins().fdiv(one, root)
             }
             Fun::Mix => {
-                let one = self.splat(1.0);
+                let one = self.splat(kind, 1.0);
                 let rest = self.lower.builder.ins().fsub(one, x[2]);
                 let left = self.lower.builder.ins().fmul(x[0], rest);
                 let right = self.lower.builder.ins().fmul(x[1], x[2]);
                 self.lower.builder.ins().fadd(left, right)
             }
             Fun::Step => {
-                let (zero, one) = (self.splat(0.0), self.splat(1.0));
+                let (zero, one) = (self.splat(kind, 0.0), self.splat(kind, 1.0));
                 let reached = self.lower.builder.ins().fcmp(FloatCC::LessThanOrEqual, x[0], x[1]);
-                self.blend(Kind::F32, reached, one, zero)
+                self.blend(kind, reached, one, zero)
             }
             Fun::SmoothStep => {
                 let part = ins.fsub(x[2], x[0]);
                 let whole = self.lower.builder.ins().fsub(x[1], x[0]);
                 let t = self.lower.builder.ins().fdiv(part, whole);
-                let t = self.saturated(t);
-                let (two, three) = (self.splat(2.0), self.splat(3.0));
+                let t = self.saturated(kind, t);
+                let (two, three) = (self.splat(kind, 2.0), self.splat(kind, 3.0));
                 let twice = self.lower.builder.ins().fmul(two, t);
                 let rest = self.lower.builder.ins().fsub(three, twice);
                 let square = self.lower.builder.ins().fmul(t, t);
                 self.lower.builder.ins().fmul(square, rest)
             }
             Fun::Sign => {
-                let [zero, one, minus] = [0.0, 1.0, -1.0].map(|value| self.splat(value));
+                let [zero, one, minus] = [0.0, 1.0, -1.0].map(|value| self.splat(kind, value));
                 let above = self.lower.builder.ins().fcmp(FloatCC::GreaterThan, x[0], zero);
                 let below = self.lower.builder.ins().fcmp(FloatCC::LessThan, x[0], zero);
                 let is_nan = self.lower.builder.ins().fcmp(FloatCC::NotEqual, x[0], x[0]);
-                let sign = self.blend(Kind::F32, above, one, zero);
-                let sign = self.blend(Kind::F32, below, minus, sign);
-                self.blend(Kind::F32, is_nan, x[0], sign)
+                let sign = self.blend(kind, above, one, zero);
+                let sign = self.blend(kind, below, minus, sign);
+                self.blend(kind, is_nan, x[0], sign)
             }
             Fun::Radians => {
-                let factor = self.splat(0.017_453_292_519_943_295_f64 as f32);
+                let factor = self.splat(kind, 0.017_453_292_519_943_295);
                 self.lower.builder.ins().fmul(x[0], factor)
             }
             Fun::Degrees => {
-                let factor = self.splat(57.295_779_513_082_32_f64 as f32);
+                let factor = self.splat(kind, 57.295_779_513_082_32);
                 self.lower.builder.ins().fmul(x[0], factor)
             }
             _ => return None,
@@ -199,8 +206,16 @@ impl Vector<'_, '_, '_> {
     fn integer_function(&mut self, fun: Fun, kind: Kind, x: &[ir::Value]) -> Option<ir::Value> {
         let ins = self.lower.builder.ins();
         Some(match (kind, fun) {
-            (Kind::U32, Fun::Abs) => x[0],
-            (Kind::I32, Fun::Abs) => ins.iabs(x[0]),
+            (Kind::U32 | Kind::U64, Fun::Abs) => x[0],
+            (Kind::I32 | Kind::I64, Fun::Abs) => ins.iabs(x[0]),
+            (Kind::I64 | Kind::U64, Fun::Min) => self.wide_extreme(kind, IntCC::SignedLessThan, x[0], x[1]),
+            (Kind::I64 | Kind::U64, Fun::Max) => {
+                self.wide_extreme(kind, IntCC::SignedGreaterThan, x[0], x[1])
+            }
+            (Kind::I64 | Kind::U64, Fun::Clamp) => {
+                let low = self.wide_extreme(kind, IntCC::SignedGreaterThan, x[0], x[1]);
+                self.wide_extreme(kind, IntCC::SignedLessThan, low, x[2])
+            }
             (Kind::I32, Fun::Min) => ins.smin(x[0], x[1]),
             (Kind::U32, Fun::Min) => ins.umin(x[0], x[1]),
             (Kind::I32, Fun::Max) => ins.smax(x[0], x[1]),
@@ -226,26 +241,26 @@ impl Vector<'_, '_, '_> {
     }
 
     /// Makes a vector with this number in all lanes.
-    pub(super) fn splat(&mut self, value: f32) -> ir::Value {
-        let value = self.lower.float(value);
-        self.lower.builder.ins().splat(types::F32X4, value)
+    pub(super) fn splat(&mut self, kind: Kind, value: f64) -> ir::Value {
+        let value = self.lower.number(kind, value);
+        self.lower.builder.ins().splat(Self::vector_type(kind), value)
     }
 
-    fn saturated(&mut self, x: ir::Value) -> ir::Value {
-        let (low, high) = (self.splat(0.0), self.splat(1.0));
-        self.limited(x, low, high)
+    fn saturated(&mut self, kind: Kind, x: ir::Value) -> ir::Value {
+        let (low, high) = (self.splat(kind, 0.0), self.splat(kind, 1.0));
+        self.limited(kind, x, low, high)
     }
 
-    fn limited(&mut self, x: ir::Value, low: ir::Value, high: ir::Value) -> ir::Value {
-        let x = self.extreme(FloatCC::GreaterThan, x, low);
-        self.extreme(FloatCC::LessThan, x, high)
+    fn limited(&mut self, kind: Kind, x: ir::Value, low: ir::Value, high: ir::Value) -> ir::Value {
+        let x = self.extreme(kind, FloatCC::GreaterThan, x, low);
+        self.extreme(kind, FloatCC::LessThan, x, high)
     }
 
-    fn extreme(&mut self, condition: FloatCC, a: ir::Value, b: ir::Value) -> ir::Value {
+    fn extreme(&mut self, kind: Kind, condition: FloatCC, a: ir::Value, b: ir::Value) -> ir::Value {
         let better = self.lower.builder.ins().fcmp(condition, b, a);
         let nan = self.lower.builder.ins().fcmp(FloatCC::NotEqual, a, a);
         let second = self.lower.builder.ins().bor(better, nan);
-        self.blend(Kind::F32, second, b, a)
+        self.blend(kind, second, b, a)
     }
 
     /// Computes a function of all lanes by a call.
@@ -261,13 +276,13 @@ impl Vector<'_, '_, '_> {
         for (value, &argument) in values.iter().zip(arguments) {
             let kind = self.lower.kind(argument)?;
             for &lane in value {
-                vectors.extend_from_slice(&self.each(kind, lane)[..count]);
+                vectors.extend_from_slice(&self.each(kind, lane));
             }
         }
         let lanes = self.width() as usize;
         let slot = self.lower.call_each(each, lanes, &vectors, count * leaves.len())?;
         let component = |(component, leaf): (usize, &Leaf)| {
-            Lane::Each(self.vectors(|vector, at| {
+            Lane::Each(self.vectors(leaf.kind, |vector, at| {
                 let offset = 16 * (component * count + at) as i32;
                 vector.lower.builder.ins().stack_load(Self::vector_type(leaf.kind), slot, offset)
             }))

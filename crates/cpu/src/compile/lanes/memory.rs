@@ -6,7 +6,7 @@ use super::stride::Stride;
 use super::{LANES, Lane, Lanes, Local, Vector, Vectors};
 use crate::compile::layout::{Kind, Leaf};
 use crate::compile::refusal::{Result, refuse};
-use cranelift_codegen::ir::{self, InstBuilder, MemFlags, types};
+use cranelift_codegen::ir::{self, InstBuilder, MemFlags};
 use naga::{AddressSpace, Expression, Handle, TypeInner};
 
 /// Marks an access of elements that begin at a multiple of 4, not of 16.
@@ -57,10 +57,16 @@ impl Vector<'_, '_, '_> {
 
     /// Loads a component out of the memory of each lane.
     fn load_own(&mut self, reach: &Reach, kind: Kind, offset: i32) -> Lane {
+        if kind.is_wide() {
+            let high = offset + 4 * reach.spread as i32;
+            let [low, high] = [offset, high].map(|offset| self.load_own(reach, Kind::U32, offset));
+            let (low, high) = (self.each(Kind::U32, low), self.each(Kind::U32, high));
+            return Lane::Each(self.join(kind, low, high));
+        }
         let ty = Self::vector_type(kind);
         let address = reach.address;
         let Some(distances) = self.distances(&reach.way) else {
-            return Lane::Each(self.vectors(|vector, at| {
+            return Lane::Each(self.vectors(kind, |vector, at| {
                 vector.lower.builder.ins().load(ty, UNALIGNED, address, offset + 16 * at as i32)
             }));
         };
@@ -144,6 +150,17 @@ impl Vector<'_, '_, '_> {
     /// Stores a component in the memory of each lane.
     fn store_own(&mut self, reach: &Reach, kind: Kind, offset: i32, value: Lane, mask: Option<Vectors>) {
         let value = self.each(kind, value);
+        if kind.is_wide() {
+            let [low, high] = self.split(value);
+            self.store_own(reach, Kind::U32, offset, Lane::Each(low), mask);
+            return self.store_own(
+                reach,
+                Kind::U32,
+                offset + 4 * reach.spread as i32,
+                Lane::Each(high),
+                mask,
+            );
+        }
         if !reach.is_same() {
             let kind = if kind == Kind::Bool { Kind::U32 } else { kind };
             let parts: Scalars = (0..self.width()).map(|at| self.lane(kind, Lane::Each(value), at)).collect();
@@ -227,7 +244,7 @@ impl Vector<'_, '_, '_> {
         let offset = reach.displacement(0, leaf.offset)?;
         let load = |vector: &mut Self, address: ir::Value| {
             let address = vector.lower.builder.ins().iadd_imm(address, i64::from(offset));
-            vector.lower.builder.ins().atomic_load(types::I32, MemFlags::trusted(), address)
+            vector.lower.builder.ins().atomic_load(kind.ir(), MemFlags::trusted(), address)
         };
         let lane = match self.distances(&reach.way) {
             None => Lane::One(load(self, reach.address)),

@@ -19,6 +19,8 @@ mod scope;
 mod statement;
 mod stride;
 mod varying;
+mod vectors;
+mod wide;
 
 use super::function::Lower;
 use super::layout::Kind;
@@ -31,14 +33,12 @@ use rustc_hash::FxHashMap;
 use scope::Scope;
 use smallvec::SmallVec;
 use std::rc::Rc;
+use vectors::Vectors;
 
 pub(super) use varying::{Analyses, Varying};
 
-/// Counts the lanes of a vector.
+/// Counts the lanes of a vector of words, which a mask is.
 const LANES: u32 = 4;
-
-/// Holds the vectors of a component, the first lanes in the first one. Those past the width are copies of the first one.
-type Vectors = [ir::Value; 4];
 
 /// Is one component of a value in all lanes.
 #[derive(Clone, Copy, Debug)]
@@ -114,24 +114,29 @@ impl<'l, 'a, 'm> Vector<'l, 'a, 'm> {
         self.lower.shared.lanes
     }
 
-    /// Counts the vectors of a component.
-    fn count(&self) -> usize {
-        (self.width() / LANES) as usize
+    /// Counts the lanes of a vector of a kind.
+    fn lanes_of(kind: Kind) -> u32 {
+        if kind.is_wide() { LANES / 2 } else { LANES }
     }
 
-    /// Makes each vector of a component.
-    fn vectors(&mut self, mut make: impl FnMut(&mut Self, usize) -> ir::Value) -> Vectors {
-        let first = make(self, 0);
-        let mut vectors = [first; 4];
-        for (at, vector) in vectors[..self.count()].iter_mut().enumerate().skip(1) {
-            *vector = make(self, at);
-        }
-        vectors
+    /// Counts the vectors of a component of a kind.
+    fn count_of(&self, kind: Kind) -> usize {
+        (self.width() / Self::lanes_of(kind)) as usize
+    }
+
+    /// Counts the vectors of a mask, and of a component that has a word in each lane.
+    fn count(&self) -> usize {
+        self.count_of(Kind::Bool)
+    }
+
+    /// Makes each vector of a component of a kind.
+    fn vectors(&mut self, kind: Kind, mut make: impl FnMut(&mut Self, usize) -> ir::Value) -> Vectors {
+        Vectors::make(self.count_of(kind), |at| make(self, at))
     }
 
     /// Applies an instruction to each vector.
     fn map(&mut self, a: Vectors, mut apply: impl FnMut(&mut Self, ir::Value) -> ir::Value) -> Vectors {
-        self.vectors(|vector, at| apply(vector, a[at]))
+        Vectors::make(a.len(), |at| apply(self, a[at]))
     }
 
     /// Applies an instruction to each pair of vectors.
@@ -141,7 +146,7 @@ impl<'l, 'a, 'm> Vector<'l, 'a, 'm> {
         b: Vectors,
         mut apply: impl FnMut(&mut Self, ir::Value, ir::Value) -> ir::Value,
     ) -> Vectors {
-        self.vectors(|vector, at| apply(vector, a[at], b[at]))
+        Vectors::make(a.len(), |at| apply(self, a[at], b[at]))
     }
 
     /// Returns the lanes of two masks.
@@ -157,7 +162,7 @@ impl<'l, 'a, 'm> Vector<'l, 'a, 'm> {
     /// Returns whether a mask has a lane.
     fn any(&mut self, mask: Vectors) -> ir::Value {
         let mut sum = mask[0];
-        for &part in &mask[1..self.count()] {
+        for &part in &mask[1..] {
             sum = self.lower.builder.ins().bor(sum, part);
         }
         self.lower.builder.ins().vany_true(sum)
@@ -166,7 +171,7 @@ impl<'l, 'a, 'm> Vector<'l, 'a, 'm> {
     /// Returns whether a mask has all lanes.
     fn all(&mut self, mask: Vectors) -> ir::Value {
         let mut product = mask[0];
-        for &part in &mask[1..self.count()] {
+        for &part in &mask[1..] {
             product = self.lower.builder.ins().band(product, part);
         }
         self.lower.builder.ins().vall_true(product)
@@ -175,20 +180,22 @@ impl<'l, 'a, 'm> Vector<'l, 'a, 'm> {
     /// Returns the mask of all lanes.
     fn ones(&mut self) -> Vectors {
         let ones = self.lower.builder.ins().iconst(types::I32, i64::from(u32::MAX));
-        [self.lower.builder.ins().splat(types::I32X4, ones); 4]
+        let ones = self.lower.builder.ins().splat(types::I32X4, ones);
+        Vectors::repeat(self.count(), ones)
     }
 
-    /// Declares a variable for each vector of a component.
-    fn declare_vectors(&mut self, ty: ir::Type) -> Vec<Variable> {
-        (0..self.count()).map(|_| self.lower.builder.declare_var(ty)).collect()
+    /// Declares a variable for each vector of a component of a kind.
+    fn declare_vectors(&mut self, kind: Kind) -> Vec<Variable> {
+        let ty = Self::vector_type(kind);
+        (0..self.count_of(kind)).map(|_| self.lower.builder.declare_var(ty)).collect()
     }
 
     fn use_vectors(&mut self, variables: &[Variable]) -> Vectors {
-        self.vectors(|vector, at| vector.lower.builder.use_var(variables[at]))
+        Vectors::make(variables.len(), |at| self.lower.builder.use_var(variables[at]))
     }
 
     fn def_vectors(&mut self, variables: &[Variable], values: Vectors) {
-        for (&variable, value) in variables.iter().zip(values) {
+        for (&variable, &value) in variables.iter().zip(&*values) {
             self.lower.builder.def_var(variable, value);
         }
     }
@@ -197,6 +204,8 @@ impl<'l, 'a, 'm> Vector<'l, 'a, 'm> {
     fn vector_type(kind: Kind) -> ir::Type {
         match kind {
             Kind::F32 => types::F32X4,
+            Kind::F64 => types::F64X2,
+            Kind::I64 | Kind::U64 => types::I64X2,
             _ => types::I32X4,
         }
     }
@@ -208,12 +217,16 @@ impl<'l, 'a, 'm> Vector<'l, 'a, 'm> {
             Lane::One(value) if kind == Kind::Bool => {
                 let word = self.lower.builder.ins().uextend(types::I32, value);
                 let word = self.lower.builder.ins().ineg(word);
-                [self.lower.builder.ins().splat(types::I32X4, word); 4]
+                let word = self.lower.builder.ins().splat(types::I32X4, word);
+                Vectors::repeat(self.count(), word)
             }
-            Lane::One(value) => [self.lower.builder.ins().splat(Self::vector_type(kind), value); 4],
+            Lane::One(value) => {
+                let value = self.lower.builder.ins().splat(Self::vector_type(kind), value);
+                Vectors::repeat(self.count_of(kind), value)
+            }
             Lane::Line { first, step } => {
                 let first = self.lower.builder.ins().splat(types::I32X4, first);
-                self.vectors(|vector, at| {
+                self.vectors(Kind::U32, |vector, at| {
                     let start = at as u32 * LANES;
                     let steps: Vec<u8> =
                         (start..start + LANES).flat_map(|lane| (lane * step).to_le_bytes()).collect();
@@ -231,8 +244,9 @@ impl<'l, 'a, 'm> Vector<'l, 'a, 'm> {
             Lane::One(value) => value,
             Lane::Line { first, step } => self.lower.builder.ins().iadd_imm(first, i64::from(at * step)),
             Lane::Each(vectors) => {
-                let vector = vectors[(at / LANES) as usize];
-                let word = self.lower.builder.ins().extractlane(vector, (at % LANES) as u8);
+                let lanes = Self::lanes_of(kind);
+                let vector = vectors[(at / lanes) as usize];
+                let word = self.lower.builder.ins().extractlane(vector, (at % lanes) as u8);
                 if kind != Kind::Bool {
                     return word;
                 }
@@ -244,10 +258,11 @@ impl<'l, 'a, 'm> Vector<'l, 'a, 'm> {
 
     /// Puts the scalars of the lanes together.
     fn gather(&mut self, kind: Kind, mut scalar: impl FnMut(&mut Self, u32) -> ir::Value) -> Lane {
-        Lane::Each(self.vectors(|vector, at| {
+        let lanes = Self::lanes_of(kind);
+        Lane::Each(self.vectors(kind, |vector, at| {
             let mut all = None;
-            for part in 0..LANES {
-                let mut value = scalar(vector, at as u32 * LANES + part);
+            for part in 0..lanes {
+                let mut value = scalar(vector, at as u32 * lanes + part);
                 if kind == Kind::Bool {
                     value = vector.lower.builder.ins().uextend(types::I32, value);
                     value = vector.lower.builder.ins().ineg(value);

@@ -88,7 +88,7 @@ impl Vector<'_, '_, '_> {
     fn dynamic_member(&mut self, base: Handle<Expression>, index: Handle<Expression>) -> Result<Lanes> {
         let inner = self.lower.ty(base);
         let values = self.value(base)?;
-        let index = self.value(index)?[0];
+        let index = self.index(index)?;
         let (_, each) = member(self.lower.types(), inner, 0)?;
         let members = values.len() / each;
         if members > MOST_SELECTED {
@@ -141,10 +141,11 @@ impl Vector<'_, '_, '_> {
         accept: Vectors,
         reject: Vectors,
     ) -> Vectors {
-        self.vectors(|vector, at| vector.blend(kind, mask[at], accept[at], reject[at]))
+        let mask = if kind.is_wide() { self.wide_mask(mask) } else { mask };
+        self.vectors(kind, |vector, at| vector.blend(kind, mask[at], accept[at], reject[at]))
     }
 
-    /// Returns the elements of one vector where a mask is set, and those of another one elsewhere.
+    /// Returns the elements of one vector where a mask with elements of this size is set, and those of another one elsewhere.
     pub(super) fn blend(
         &mut self,
         kind: Kind,
@@ -152,7 +153,7 @@ impl Vector<'_, '_, '_> {
         accept: ir::Value,
         reject: ir::Value,
     ) -> ir::Value {
-        let [accept, reject] = [accept, reject].map(|value| self.cast(value, types::I32X4));
+        let [mask, accept, reject] = [mask, accept, reject].map(|value| self.cast(value, types::I32X4));
         let ins = self.lower.builder.ins();
         let blended = if self.lower.shared.blends {
             ins.x86_blendv(mask, accept, reject)
@@ -199,7 +200,7 @@ impl Vector<'_, '_, '_> {
     fn negate(&mut self, op: UnaryOperator, kind: Kind, value: ir::Value) -> ir::Value {
         let ins = self.lower.builder.ins();
         match (op, kind) {
-            (UnaryOperator::Negate, Kind::F32) => ins.fneg(value),
+            (UnaryOperator::Negate, Kind::F32 | Kind::F64) => ins.fneg(value),
             (UnaryOperator::Negate, _) => ins.ineg(value),
             _ => ins.bnot(value),
         }
@@ -211,30 +212,32 @@ impl Vector<'_, '_, '_> {
         left: Handle<Expression>,
         right: Handle<Expression>,
     ) -> Result<Lanes> {
+        let kind = self.lower.kind(left)?;
         let (a, b) = (self.value(left)?, self.value(right)?);
         if op == BinaryOperator::Multiply {
             match (self.lower.ty(left), self.lower.ty(right)) {
                 (TypeInner::Matrix { rows, .. }, TypeInner::Vector { .. } | TypeInner::Matrix { .. }) => {
-                    return self.multiply(*rows as usize, &a, &b);
+                    return self.multiply(kind, *rows as usize, &a, &b);
                 }
-                (TypeInner::Vector { .. }, TypeInner::Matrix { .. }) => return self.multiply(1, &a, &b),
+                (TypeInner::Vector { .. }, TypeInner::Matrix { .. }) => {
+                    return self.multiply(kind, 1, &a, &b);
+                }
                 _ => {}
             }
         }
-        let kind = self.lower.kind(left)?;
         let count = a.len().max(b.len());
         (0..count)
             .map(|at| self.binary_component(op, kind, a[at.min(a.len() - 1)], b[at.min(b.len() - 1)]))
             .collect()
     }
 
-    fn multiply(&mut self, rows: usize, a: &[Lane], b: &[Lane]) -> Result<Lanes> {
+    fn multiply(&mut self, kind: Kind, rows: usize, a: &[Lane], b: &[Lane]) -> Result<Lanes> {
         let inner = a.len() / rows;
         let mut products = Lanes::new();
         for column in b.chunks_exact(inner) {
             for row in 0..rows {
                 let line: Lanes = a[row..].iter().step_by(rows).copied().collect();
-                products.push(self.dot(Kind::F32, &line, column)?);
+                products.push(self.dot(kind, &line, column)?);
             }
         }
         Ok(products)
@@ -260,7 +263,7 @@ impl Vector<'_, '_, '_> {
         b: Lane,
     ) -> Result<Lane> {
         let shifts = matches!(op, BinaryOperator::ShiftLeft | BinaryOperator::ShiftRight);
-        let divides = matches!(op, BinaryOperator::Divide | BinaryOperator::Modulo) && kind != Kind::F32;
+        let divides = matches!(op, BinaryOperator::Divide | BinaryOperator::Modulo) && !kind.is_float();
         if let Some(line) = self.line_operator(op, kind, a, b) {
             return Ok(line);
         }
@@ -276,9 +279,10 @@ impl Vector<'_, '_, '_> {
                 Lane::Each(self.map(a, |vector, a| vector.divide(op, kind, a, power)))
             }
             _ if shifts || divides => {
+                let right = if shifts { Kind::U32 } else { kind };
                 let mut failed = None;
                 let result = self.gather(kind, |vector, at| {
-                    let (a, b) = (vector.lane(kind, a, at), vector.lane(Kind::U32, b, at));
+                    let (a, b) = (vector.lane(kind, a, at), vector.lane(right, b, at));
                     vector.lower.binary_component(op, kind, a, b).unwrap_or_else(|error| {
                         failed = Some(error);
                         a
@@ -289,6 +293,12 @@ impl Vector<'_, '_, '_> {
                     None => result,
                 }
             }
+            _ if kind.is_wide() && is_comparison(op) => {
+                let (a, b) = (self.each(kind, a), self.each(kind, b));
+                let compared = self.try_pairs(a, b, |vector, a, b| vector.compare_wide(op, kind, a, b))?;
+                let compared = self.each(Kind::Bool, compared);
+                Lane::Each(self.narrow_mask(compared))
+            }
             _ => {
                 let (a, b) = (self.each(kind, a), self.each(kind, b));
                 self.try_pairs(a, b, |vector, a, b| vector.lower.binary_component(op, kind, a, b))?
@@ -296,8 +306,41 @@ impl Vector<'_, '_, '_> {
         })
     }
 
+    /// Compares the numbers of two vectors of numbers of 64 bits.
+    fn compare_wide(
+        &mut self,
+        op: BinaryOperator,
+        kind: Kind,
+        a: ir::Value,
+        b: ir::Value,
+    ) -> Result<ir::Value> {
+        match kind {
+            Kind::U64 => {
+                let (a, b) = (self.turned(a), self.turned(b));
+                self.lower.binary_component(op, Kind::I64, a, b)
+            }
+            _ => self.lower.binary_component(op, kind, a, b),
+        }
+    }
+
+    /// Returns the bits of an index as 32 bits. An index that needs more of them is past the end of everything.
+    pub(super) fn index(&mut self, index: Handle<Expression>) -> Result<Lane> {
+        let (kind, lane) = (self.lower.kind(index)?, self.value(index)?[0]);
+        Ok(match lane {
+            Lane::One(index) => Lane::One(self.lower.short_index(kind, index)),
+            lane if kind.is_wide() => self.gather(Kind::U32, |vector, at| {
+                let index = vector.lane(kind, lane, at);
+                vector.lower.short_index(kind, index)
+            }),
+            lane => lane,
+        })
+    }
+
     /// Returns the exponent of a constant that is a positive power of two.
     fn power_of_two(&self, kind: Kind, value: ir::Value) -> Option<u32> {
+        if kind.is_wide() {
+            return None;
+        }
         let bits = self.constant(value)?;
         let is_positive = kind == Kind::U32 || (bits as i32) > 0;
         (bits.is_power_of_two() && is_positive).then(|| bits.trailing_zeros())
@@ -350,7 +393,7 @@ impl Vector<'_, '_, '_> {
             RelationalFunction::All => BinaryOperator::And,
             RelationalFunction::Any => BinaryOperator::InclusiveOr,
             _ => {
-                let infinity = Lane::One(self.lower.float(f32::INFINITY));
+                let infinity = Lane::One(self.lower.number(kind, f64::INFINITY));
                 return values
                     .into_iter()
                     .map(|value| {
@@ -386,4 +429,16 @@ impl Vector<'_, '_, '_> {
             }
         }
     }
+}
+
+fn is_comparison(op: BinaryOperator) -> bool {
+    matches!(
+        op,
+        BinaryOperator::Equal
+            | BinaryOperator::NotEqual
+            | BinaryOperator::Less
+            | BinaryOperator::LessEqual
+            | BinaryOperator::Greater
+            | BinaryOperator::GreaterEqual
+    )
 }

@@ -24,7 +24,7 @@ pub(super) enum Places {
 #[derive(Clone)]
 pub(super) struct Reach {
     pub(super) address: ir::Value,
-    /// Counts the bytes from the address to the place. In memory of their own, lanes have a word for each component, and
+    /// Counts the bytes from the address to the place. In memory of their own, lanes have a cell for each component, and
     /// this is the distance as if there were one lane.
     offset: u32,
     /// Counts the elements of the runtime array at the end of the place.
@@ -33,6 +33,8 @@ pub(super) struct Reach {
     /// Counts the invocations that have a word of their own in place of each word, one beside the other. It is 1 in memory
     /// that the lanes share.
     pub(super) spread: u32,
+    /// Counts the bytes of a cell: one word, or two if the program has numbers of 64 bits.
+    cell: u32,
 }
 
 /// Says how the places of the lanes differ, apart from the words of their own.
@@ -55,7 +57,14 @@ impl Reach {
     /// Returns the place at a distance from the start of the memory of the invocations.
     pub(super) fn of_invocations(lower: &Lower<'_, '_>, offset: u32) -> Self {
         let spread = lower.shared.columns;
-        Self { address: lower.invocation, offset, length: None, way: Way::Same, spread }
+        Self {
+            address: lower.invocation,
+            offset,
+            length: None,
+            way: Way::Same,
+            spread,
+            cell: lower.shared.cell,
+        }
     }
 
     /// Returns `true` if the lanes have one place, or the same place in memory of their own.
@@ -74,7 +83,7 @@ impl Reach {
         if !self.is_own() {
             return displacement(self.offset, bytes);
         }
-        let words = displacement(self.offset, 4 * component as u32)?;
+        let words = displacement(self.offset, self.cell * component as u32)?;
         match (words as u32).checked_mul(self.spread) {
             Some(distance) => displacement(distance, 0),
             None => refuse("more memory for invocations than a thread has for it"),
@@ -86,10 +95,12 @@ impl Vector<'_, '_, '_> {
     /// Returns the place on the stack of a new variable of a type.
     pub(super) fn stack_reach(&mut self, ty: Handle<naga::Type>) -> Result<Reach> {
         let count = self.lower.types().count(self.lower.types().inner(ty))?;
-        let bytes = u32::try_from(count).unwrap_or(u32::MAX).saturating_mul(4 * self.width());
+        let bytes =
+            u32::try_from(count).unwrap_or(u32::MAX).saturating_mul(self.lower.shared.cell * self.width());
         let slot = self.lower.stack(bytes)?;
         let address = self.lower.builder.ins().stack_addr(types::I64, slot, 0);
-        Ok(Reach { address, offset: 0, length: None, way: Way::Same, spread: self.width() })
+        let (spread, cell) = (self.width(), self.lower.shared.cell);
+        Ok(Reach { address, offset: 0, length: None, way: Way::Same, spread, cell })
     }
 
     /// Returns what a pointer points to.
@@ -113,7 +124,8 @@ impl Vector<'_, '_, '_> {
                 }
                 match self.lower.place(pointer)? {
                     Place::Memory { address, offset, length } => {
-                        Ok(Places::Memory(Reach { address, offset, length, way: Way::Same, spread: 1 }))
+                        let cell = self.lower.shared.cell;
+                        Ok(Places::Memory(Reach { address, offset, length, way: Way::Same, spread: 1, cell }))
                     }
                     Place::Registers(_) => refuse("a global variable in registers"),
                 }
@@ -125,7 +137,7 @@ impl Vector<'_, '_, '_> {
             Expression::AccessIndex { base, index } => self.member_places(*base, *index),
             Expression::Access { base, index } => {
                 let inner = self.lower.pointee(*base)?;
-                let index = self.value(*index)?[0];
+                let index = self.index(*index)?;
                 match self.places(*base)? {
                     Places::Local(..) => refuse("an index into a local variable"),
                     Places::Memory(reach) => self.element(reach, &inner, index),
@@ -157,7 +169,7 @@ impl Vector<'_, '_, '_> {
                 let index = self.lower.word(index);
                 return self.element(reach, &inner, Lane::One(index));
             }
-            inner if reach.is_own() => 4 * member(self.lower.types(), inner, index)?.0 as u32,
+            inner if reach.is_own() => reach.cell * member(self.lower.types(), inner, index)?.0 as u32,
             TypeInner::Struct { members, .. } => {
                 let member = &members[index as usize];
                 let ty = self.lower.types().inner(member.ty);
@@ -174,7 +186,7 @@ impl Vector<'_, '_, '_> {
     fn element(&mut self, mut reach: Reach, inner: &TypeInner, index: Lane) -> Result<Places> {
         let last = self.lower.last(inner, reach.length)?;
         let stride = if reach.is_own() {
-            4 * member(self.lower.types(), inner, 0)?.1 as u32 * reach.spread
+            reach.cell * member(self.lower.types(), inner, 0)?.1 as u32 * reach.spread
         } else {
             self.lower.stride(inner)?
         };

@@ -103,7 +103,7 @@ impl<'m> Vector<'_, '_, 'm> {
         match self.lower.expression(expression) {
             Expression::Load { pointer } => self.is_in_registers(*pointer),
             Expression::Binary { op: BinaryOperator::Divide | BinaryOperator::Modulo, left, right } => {
-                self.lower.kind(*left) == Ok(Kind::F32) || self.is_power_of_two(*right)
+                self.lower.kind(*left).is_ok_and(Kind::is_float) || self.is_power_of_two(*right)
             }
             Expression::Binary {
                 op: BinaryOperator::ShiftLeft | BinaryOperator::ShiftRight, right, ..
@@ -124,7 +124,7 @@ impl<'m> Vector<'_, '_, 'm> {
             | Expression::Binary { .. }
             | Expression::Select { .. } => true,
             Expression::As { expr, convert, .. } => {
-                convert.is_none() || self.lower.kind(*expr) != Ok(Kind::F32)
+                convert.is_none() || !self.lower.kind(*expr).is_ok_and(Kind::is_float)
             }
             _ => false,
         }

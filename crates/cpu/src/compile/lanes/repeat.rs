@@ -64,7 +64,7 @@ impl<'m> Vector<'_, '_, 'm> {
     ) -> Result<()> {
         self.lower.shared.diverges = true;
         let first = self.beginning();
-        let [live, here] = [(); 2].map(|()| self.declare_vectors(types::I32X4));
+        let [live, here] = [(); 2].map(|()| self.declare_vectors(Kind::Bool));
         self.def_vectors(&live, first);
         self.lower.jump(head);
         self.lower.enter(head);
@@ -154,7 +154,7 @@ impl<'m> Vector<'_, '_, 'm> {
     /// Translates a `switch` that executes each body for the lanes that take it.
     fn switch_apart(&mut self, selector: Vectors, bodies: &[Case<'m>], end: ir::Block) -> Result<()> {
         let first = self.beginning();
-        let here = self.declare_vectors(types::I32X4);
+        let here = self.declare_vectors(Kind::Bool);
         self.def_vectors(&here, first);
         let mut others = self.ones();
         let mut taken = Vec::new();

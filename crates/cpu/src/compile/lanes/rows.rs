@@ -11,10 +11,10 @@ const UNALIGNED: MemFlags = MemFlags::new().with_notrap();
 
 /// Are the bytes of two vectors in which their first words, their last words, their first halves and their last halves
 /// alternate.
-const FIRST_WORDS: [u8; 16] = [0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23];
-const LAST_WORDS: [u8; 16] = [8, 9, 10, 11, 24, 25, 26, 27, 12, 13, 14, 15, 28, 29, 30, 31];
-const FIRST_HALVES: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23];
-const LAST_HALVES: [u8; 16] = [8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31];
+pub(super) const FIRST_WORDS: [u8; 16] = [0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23];
+pub(super) const LAST_WORDS: [u8; 16] = [8, 9, 10, 11, 24, 25, 26, 27, 12, 13, 14, 15, 28, 29, 30, 31];
+pub(super) const FIRST_HALVES: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23];
+pub(super) const LAST_HALVES: [u8; 16] = [8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31];
 
 /// Is a component of an element, with its distance from the start.
 pub(super) type Field = (Kind, i32);
@@ -40,7 +40,8 @@ impl Elements<'_> {
 
     /// Returns `true` if the lanes have adjacent words.
     fn are_adjacent(&self, fields: &[Field]) -> bool {
-        fields.len() == 1 && matches!(self, Self::Line(_, 4))
+        let bytes = |kind: Kind| if kind.is_wide() { 8 } else { 4 };
+        fields.len() == 1 && matches!(self, Self::Line(_, stride) if *stride == bytes(fields[0].0))
     }
 }
 
@@ -58,7 +59,7 @@ impl Vector<'_, '_, '_> {
         let mut rest = fields;
         while let Some((&field, others)) = rest.split_first() {
             if row(rest) {
-                let mut columns = [[field_value(); 4]; 4];
+                let mut columns = [const { Vec::new() }; 4];
                 for at in 0..self.count() {
                     let mut rows = [field_value(); 4];
                     for (lane, row) in rows.iter_mut().enumerate() {
@@ -67,17 +68,13 @@ impl Vector<'_, '_, '_> {
                         *row = self.lower.builder.ins().load(types::I32X4, UNALIGNED, address, offset);
                     }
                     for (column, value) in columns.iter_mut().zip(self.transpose(rows)) {
-                        column[at] = value;
+                        column.push(value);
                     }
                 }
-                for (column, &(kind, _)) in columns.iter_mut().zip(rest) {
-                    for value in &mut column[..self.count()] {
-                        *value = self.cast(*value, Self::vector_type(kind));
-                    }
-                    let first = column[0];
-                    column[self.count()..].fill(first);
+                for (column, &(kind, _)) in columns.iter().zip(rest) {
+                    let ty = Self::vector_type(kind);
+                    loaded.push(self.vectors(kind, |vector, at| vector.cast(column[at], ty)));
                 }
-                loaded.extend(columns);
                 rest = &rest[4..];
             } else {
                 loaded.push(self.load_field(elements, field)?);
@@ -89,12 +86,12 @@ impl Vector<'_, '_, '_> {
 
     fn load_adjacent(&mut self, elements: &Elements<'_>, (kind, offset): Field) -> Result<Vectors> {
         let mut parts = Vec::new();
-        for at in 0..self.count() {
-            let (address, offset) = elements.at(self, at as u32 * LANES, offset)?;
+        for at in 0..self.count_of(kind) {
+            let (address, offset) = elements.at(self, at as u32 * Self::lanes_of(kind), offset)?;
             let ty = Self::vector_type(kind);
             parts.push(self.lower.builder.ins().load(ty, UNALIGNED, address, offset));
         }
-        Ok(self.vectors(|_, at| parts[at]))
+        Ok(Vectors::make(parts.len(), |at| parts[at]))
     }
 
     fn load_field(&mut self, elements: &Elements<'_>, (kind, offset): Field) -> Result<Vectors> {
@@ -115,8 +112,9 @@ impl Vector<'_, '_, '_> {
         values: &[Vectors],
     ) -> Result<()> {
         if elements.are_adjacent(fields) {
-            for (at, &part) in values[0][..self.count()].iter().enumerate() {
-                let (address, offset) = elements.at(self, at as u32 * LANES, fields[0].1)?;
+            for (at, &part) in values[0].iter().enumerate() {
+                let lanes = Self::lanes_of(fields[0].0);
+                let (address, offset) = elements.at(self, at as u32 * lanes, fields[0].1)?;
                 self.lower.builder.ins().store(UNALIGNED, part, address, offset);
             }
             return Ok(());
@@ -160,7 +158,7 @@ impl Vector<'_, '_, '_> {
     }
 
     /// Returns a vector of words with these bytes out of two vectors.
-    fn mixed(&mut self, a: ir::Value, b: ir::Value, bytes: [u8; 16]) -> ir::Value {
+    pub(super) fn mixed(&mut self, a: ir::Value, b: ir::Value, bytes: [u8; 16]) -> ir::Value {
         let [a, b] = [a, b].map(|value| self.cast(value, types::I8X16));
         let bytes = self.lower.builder.func.dfg.immediates.push(bytes[..].into());
         let mixed = self.lower.builder.ins().shuffle(a, b, bytes);
@@ -184,5 +182,8 @@ fn field_value() -> ir::Value {
 
 /// Returns `true` if the first four fields are adjacent words.
 fn row(fields: &[Field]) -> bool {
-    fields.len() >= 4 && fields[..4].windows(2).all(|pair| pair[0].1 + 4 == pair[1].1)
+    let are_words = |fields: &[Field]| fields.iter().all(|field| !field.0.is_wide());
+    fields.len() >= 4
+        && are_words(&fields[..4])
+        && fields[..4].windows(2).all(|pair| pair[0].1 + 4 == pair[1].1)
 }

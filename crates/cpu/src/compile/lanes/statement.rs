@@ -44,7 +44,7 @@ impl<'m> Vector<'_, '_, 'm> {
         if differs {
             let mut variables = Vec::new();
             for (&kind, &value) in kinds.iter().zip(first) {
-                let parts = self.declare_vectors(Self::vector_type(kind));
+                let parts = self.declare_vectors(kind);
                 let value = self.each(kind, value);
                 self.def_vectors(&parts, value);
                 variables.push(parts);
@@ -80,7 +80,7 @@ impl<'m> Vector<'_, '_, 'm> {
         let Some(Local::Memory(reach)) = self.body.locals.get(&handle).cloned() else {
             return refuse("a local variable without memory");
         };
-        let bytes = 4 * self.width() * self.lower.types().count(inner)? as u32;
+        let bytes = self.lower.shared.cell * self.width() * self.lower.types().count(inner)? as u32;
         if variable.init.is_none() && bytes > MOST_FILLED_BY_STORES {
             self.lower.call_clear(reach.address, bytes);
             return Ok(());

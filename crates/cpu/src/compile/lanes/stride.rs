@@ -33,7 +33,8 @@ impl Stride {
     /// Returns the elements that a place names, if all their fields are words that the lanes access together.
     pub(super) fn new(reach: &Reach, leaves: &[Leaf], width: u32) -> Option<Self> {
         let Way::Line { first, last, stride, step } = reach.way else { return None };
-        if reach.is_own() || leaves.len() > MOST_FIELDS || leaves.iter().any(|leaf| leaf.kind == Kind::Bool) {
+        let words: usize = leaves.iter().map(|leaf| if leaf.kind.is_wide() { 2 } else { 1 }).sum();
+        if reach.is_own() || words > MOST_FIELDS || leaves.iter().any(|leaf| leaf.kind == Kind::Bool) {
             return None;
         }
         let mut fields = Vec::new();
@@ -59,11 +60,11 @@ impl Vector<'_, '_, '_> {
         self.lower.enter(whole);
         let elements = Elements::Line(address, place.stride * place.step);
         let loaded = self.load_elements(&elements, &place.fields)?;
-        let arguments = self.arguments(&loaded);
+        let arguments = Self::arguments(&loaded);
         self.lower.builder.ins().jump(after, &arguments);
         self.lower.enter(parts);
         let loaded = self.load_parts(place)?;
-        let arguments = self.arguments(&loaded);
+        let arguments = Self::arguments(&loaded);
         self.lower.builder.ins().jump(after, &arguments);
         self.lower.enter(after);
         Ok(results.into_iter().map(Lane::Each).collect())
@@ -86,7 +87,7 @@ impl Vector<'_, '_, '_> {
         let [whole, parts, after] = [(); 3].map(|()| self.lower.builder.create_block());
         self.lower.builder.set_cold_block(parts);
         // The vectors are arguments of both blocks, so that neither computes them again.
-        let arguments = self.arguments(&values);
+        let arguments = Self::arguments(&values);
         self.lower.builder.ins().brif(all, whole, &arguments, parts, &arguments);
         let [in_whole, in_parts] = [whole, parts].map(|block| {
             place.fields.iter().map(|&(kind, _)| self.parameters(block, kind)).collect::<Vec<_>>()
@@ -105,11 +106,11 @@ impl Vector<'_, '_, '_> {
     /// Adds a parameter for each vector of a component to a block.
     fn parameters(&mut self, block: ir::Block, kind: Kind) -> Vectors {
         let ty = Self::vector_type(kind);
-        self.vectors(|vector, _| vector.lower.builder.append_block_param(block, ty))
+        self.vectors(kind, |vector, _| vector.lower.builder.append_block_param(block, ty))
     }
 
-    fn arguments(&self, values: &[Vectors]) -> SmallVec<[ir::BlockArg; 4]> {
-        let parts = values.iter().flat_map(|value| &value[..self.count()]);
+    fn arguments(values: &[Vectors]) -> SmallVec<[ir::BlockArg; 4]> {
+        let parts = values.iter().flat_map(|value| &**value);
         parts.map(|&vector| vector.into()).collect()
     }
 
@@ -130,33 +131,45 @@ impl Vector<'_, '_, '_> {
     fn load_parts(&mut self, place: &Stride) -> Result<Vec<Vectors>> {
         let slot = self.lower.scratch()?;
         let bytes = self.column();
+        let columns = columns(&place.fields);
         self.for_each_part(place, None, |vector, words, element| {
-            for (at, &(kind, offset)) in place.fields.iter().enumerate() {
+            for (at, &(kind, offset)) in columns.iter().enumerate() {
                 let ins = vector.lower.builder.ins();
                 let word = ins.load(kind.ir(), MemFlags::trusted(), element, offset);
                 let to = (2 + at as i32) * bytes;
                 vector.lower.builder.ins().store(MemFlags::trusted(), word, words, to);
             }
         })?;
-        let fields = place.fields.iter().enumerate();
-        Ok(fields
-            .map(|(at, &(kind, _))| {
-                self.vectors(|vector, part| {
-                    let from = (2 + at as i32) * bytes + 16 * part as i32;
-                    vector.lower.builder.ins().stack_load(Self::vector_type(kind), slot, from)
-                })
-            })
-            .collect())
+        let mut loaded = Vec::new();
+        for (at, &(kind, _)) in columns.iter().enumerate() {
+            loaded.push(self.vectors(kind, |vector, part| {
+                let from = (2 + at as i32) * bytes + 16 * part as i32;
+                vector.lower.builder.ins().stack_load(Self::vector_type(kind), slot, from)
+            }));
+        }
+        let mut loaded = loaded.into_iter();
+        let mut column = || loaded.next().expect("bug: a field has columns");
+        let fields = place.fields.iter().map(|&(kind, _)| {
+            let first = column();
+            if kind.is_wide() { self.join(kind, first, column()) } else { first }
+        });
+        Ok(fields.collect())
     }
 
     /// Stores the elements one after the other.
     fn store_parts(&mut self, place: &Stride, values: &[Vectors], mask: Option<Vectors>) -> Result<()> {
         let bytes = self.column();
-        for (at, &value) in values.iter().enumerate() {
-            self.keep(value, 2 + at as i32)?;
+        let mut column = 2;
+        for (&value, &(kind, _)) in values.iter().zip(&place.fields) {
+            let words = if kind.is_wide() { self.split(value).to_vec() } else { vec![value] };
+            for words in words {
+                self.keep(words, column)?;
+                column += 1;
+            }
         }
+        let columns = columns(&place.fields);
         self.for_each_part(place, mask, |vector, words, element| {
-            for (at, &(kind, offset)) in place.fields.iter().enumerate() {
+            for (at, &(kind, offset)) in columns.iter().enumerate() {
                 let from = (2 + at as i32) * bytes;
                 let word = vector.lower.builder.ins().load(kind.ir(), MemFlags::trusted(), words, from);
                 vector.lower.builder.ins().store(MemFlags::trusted(), word, element, offset);
@@ -173,7 +186,7 @@ impl Vector<'_, '_, '_> {
     fn keep(&mut self, value: Vectors, column: i32) -> Result<()> {
         let slot = self.lower.scratch()?;
         let start = column * self.column();
-        for (part, &vector) in value[..self.count()].iter().enumerate() {
+        for (part, &vector) in value.iter().enumerate() {
             self.lower.builder.ins().stack_store(vector, slot, start + 16 * part as i32);
         }
         Ok(())
@@ -220,6 +233,15 @@ impl Vector<'_, '_, '_> {
         self.lower.enter(done);
         Ok(())
     }
+}
+
+/// Lists the words of fields, which have a column on the stack each.
+fn columns(fields: &[Field]) -> SmallVec<[Field; 8]> {
+    let words = |&(kind, offset): &Field| match kind.is_wide() {
+        true => SmallVec::<[Field; 2]>::from_slice(&[(Kind::U32, offset), (Kind::U32, offset + 4)]),
+        false => SmallVec::from_slice(&[(kind, offset)]),
+    };
+    fields.iter().flat_map(words).collect()
 }
 
 impl crate::compile::function::Lower<'_, '_> {

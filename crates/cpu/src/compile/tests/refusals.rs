@@ -40,11 +40,6 @@ fn a_barrier_in_a_function_that_returns_out_of_a_loop_is_refused() {
 }
 
 #[test]
-fn numbers_of_other_sizes_are_refused() {
-    check("", "let x = u64(lid); out[lid] = u32(x + 1lu);", "8 bytes");
-}
-
-#[test]
 fn a_run_with_a_small_buffer_or_an_order_is_not_taken() {
     let test = Test::new(
         "@group(0) @binding(0) var<storage, read_write> out: array<vec2<u32>>;

@@ -1,0 +1,247 @@
+//! Numbers of 64 bits: each width against the interpreter, with the values at the edges of the types.
+
+use super::Test;
+
+const INTEGERS: [u64; 16] = [
+    0,
+    1,
+    2,
+    7,
+    63,
+    64,
+    0x7fff_ffff,
+    0x8000_0000,
+    0xffff_ffff,
+    0x1_0000_0000,
+    0x1234_5678_9abc_def0,
+    0x7fff_ffff_ffff_ffff,
+    0x8000_0000_0000_0000,
+    0x8000_0000_0000_0001,
+    0xffff_ffff_ffff_fffe,
+    0xffff_ffff_ffff_ffff,
+];
+
+fn floats() -> [u64; 24] {
+    [
+        0.0,
+        -0.0,
+        1.0,
+        -1.5,
+        2.5,
+        0.3,
+        -0.5,
+        1e-320,
+        1e300,
+        -1e300,
+        f64::MAX,
+        f64::MIN_POSITIVE,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        f64::NAN,
+        2_147_483_647.5,
+        -2_147_483_649.0,
+        4_294_967_296.0,
+        9.223_372_036_854_776e18,
+        -9.223_372_036_854_776e18,
+        1.844_674_407_370_955_2e19,
+        1e-46,
+        3.402_823_5e38,
+        16_777_217.0,
+    ]
+    .map(f64::to_bits)
+}
+
+/// Evaluates expressions of `a` and `b` for every pair of values, in code of every width and in the interpreter.
+fn check(ty: &str, values: &[u64], result: &str, expressions: &[&str]) {
+    let count = values.len();
+    let pairs = (count * count).next_multiple_of(16);
+    let stores = |(at, expression): (usize, &&str)| format!("out[{at}u * {pairs}u + i] = {expression};\n");
+    let stores: String = expressions.iter().enumerate().map(stores).collect();
+    let wgsl = format!(
+        "@group(0) @binding(0) var<storage, read> values: array<{ty}>;
+        @group(0) @binding(1) var<storage, read_write> out: array<{result}>;
+        fn number(x: f64) -> f64 {{ return select(x, 7lf, x != x); }}
+        @compute @workgroup_size(16)
+        fn pairs(@builtin(global_invocation_id) id: vec3<u32>) {{
+            let i = id.x;
+            let a = values[i / {count}u];
+            let b = values[i % {count}u];
+            {stores}
+        }}"
+    );
+    let out = vec![0_u64; expressions.len() * pairs];
+    let test = Test::new(&wgsl).buffer(values).buffer(&out);
+    assert!(test.vector.is_ok() && test.wider.len() == 2, "{ty}: {:?}", test.vector.err());
+    let found: Vec<u64> = test.run([pairs as u32 / 16, 1, 1]).get(1);
+    assert!(found.iter().any(|&word| word != 0), "the kernel stores results");
+}
+
+#[test]
+fn integers_of_64_bits_are_those_of_the_interpreter_in_code_of_every_width() {
+    for (ty, suffix) in [("i64", "li"), ("u64", "lu")] {
+        let three = format!("clamp(a, b, 3{suffix})");
+        let expressions = [
+            "a + b",
+            "a - b",
+            "a * b",
+            "a / b",
+            "a % b",
+            "a & b",
+            "a | b",
+            "a ^ b",
+            "~a",
+            "a << u32(b)",
+            "a >> u32(b)",
+            "a << 33u",
+            "a >> 33u",
+            "min(a, b)",
+            "max(a, b)",
+            &three,
+            "abs(a)",
+            "select(a, b, a < b)",
+            "select(a, b, a <= b)",
+            "select(a, b, a > b)",
+            "select(a, b, a >= b)",
+            "select(a, b, a == b)",
+            "select(a, b, a != b)",
+            "select(a, b, bool(a))",
+            "dot(vec3(a, b, a), vec3(b, b, a))",
+        ];
+        check(ty, &INTEGERS, ty, &expressions);
+        check(
+            ty,
+            &INTEGERS,
+            "u64",
+            &["u64(a)", "bitcast<u64>(b)", "u64(a < b)", "u64(u32(a))", "u64(i32(a))"],
+        );
+        check(ty, &INTEGERS, "f64", &["f64(a)", "f64(f32(a))", "f64(b)"]);
+    }
+    check("i64", &INTEGERS, "i64", &["-a", "sign(a)", "i64(u32(a))", "i64(i32(a))", "i64(a < b)"]);
+}
+
+#[test]
+fn floats_of_64_bits_are_those_of_the_interpreter_in_code_of_every_width() {
+    let numbers = [
+        "a + b",
+        "a - b",
+        "a * b",
+        "a / b",
+        "a % b",
+        "-a",
+        "abs(a)",
+        "min(a, b)",
+        "max(a, b)",
+        "clamp(a, b, 3lf)",
+        "floor(a)",
+        "ceil(a)",
+        "trunc(a)",
+        "round(a)",
+        "sqrt(a)",
+        "inverseSqrt(a)",
+        "fma(a, b, a)",
+        "mix(a, b, 0.25lf)",
+        "step(a, b)",
+        "smoothstep(a, b, 1lf)",
+        "sign(a)",
+        "fract(a)",
+        "select(a, b, a < b)",
+        "select(a, b, a >= b)",
+        "select(a, b, bool(a))",
+        "sin(a)",
+        "exp(b)",
+        "pow(a, b)",
+        "length(vec3(a, b, a))",
+        "dot(vec2(a, b), vec2(b, b))",
+        "normalize(vec2(a, b)).y",
+        "cross(vec3(a, b, 1lf), vec3(b, a, 2lf)).z",
+        "f64(f32(a))",
+        "f64(i32(a))",
+        "f64(u32(a))",
+        "f64(i64(a))",
+        "f64(u64(a))",
+        "f64(f32(a) < f32(b))",
+        "(mat2x2<f64>(a, b, b, a) * vec2(a, 1lf)).x",
+        "(mat2x2<f64>(a, b, b, a) * mat2x2<f64>(b, b, 1lf, a))[1].y",
+        "determinant(mat2x2<f64>(a, 1lf, b, 2lf))",
+        "ldexp(a, i32(b))",
+        "modf(a).fract",
+        "frexp(a).fract",
+        "degrees(a)",
+    ];
+    let numbers = numbers.map(|expression| format!("number({expression})"));
+    let numbers: Vec<&str> = numbers.iter().map(String::as_str).collect();
+    for some in numbers.chunks(15) {
+        check("f64", &floats(), "f64", some);
+    }
+    check("f64", &floats(), "i64", &["i64(a)", "i64(i32(a))", "i64(a < b)", "i64(a)"]);
+    check("f64", &floats(), "u64", &["u64(a)", "u64(u32(a))", "bitcast<u64>(number(a))", "u64(a != b)"]);
+}
+
+#[test]
+fn numbers_of_64_bits_live_in_all_kinds_of_memory() {
+    let wgsl = "
+        struct Mixed { first: u32, wide: u64, list: array<vec2<f64>, 3>, last: i64 }
+        struct Params { scale: f64, start: u64, n: u32 }
+        @group(0) @binding(0) var<storage, read> input: array<Mixed>;
+        @group(0) @binding(1) var<storage, read_write> out: array<Mixed>;
+        @group(0) @binding(2) var<storage, read_write> plain: array<u64>;
+        @group(0) @binding(3) var<storage, read_write> total: atomic<u64>;
+        @group(0) @binding(4) var<uniform> params: Params;
+        var<workgroup> exchange: array<f64, 16>;
+        var<private> kept: array<u64, 2>;
+        const table = array<u64, 8>(1lu, 5lu, 0x100000000lu, 7lu, 8lu, 9lu, 10lu, 11lu);
+        fn add(p: ptr<function, u64>, x: u64) { *p += x; }
+        fn long(x: f64, n: u32) -> f64 {
+            var sum = x;
+            for (var i = 0u; i < n; i++) { if sum > 100lf { return sum; } sum = sum * 1.5lf + 1lf; }
+            return sum;
+        }
+        @compute @workgroup_size(16)
+        fn memory(
+            @builtin(local_invocation_index) lid: u32,
+            @builtin(global_invocation_id) id: vec3<u32>,
+        ) {
+            let i = id.x;
+            var own = input[i];
+            var list: array<u64, 5>;
+            for (var k = 0u; k < 5u; k++) { list[k] = own.wide * u64(k) + params.start; }
+            list[own.first % 5u] += 3lu;
+            var sum = 0lu;
+            add(&sum, list[i % 5u]);
+            add(&sum, table[own.first % 8u]);
+            kept[i % 2u] = sum;
+            exchange[lid] = own.list[own.first % 3u].y * params.scale;
+            workgroupBarrier();
+            let other = exchange[15u - lid];
+            own.list[i % 3u] = vec2(other, long(other, own.first % 20u));
+            own.wide = kept[0] ^ kept[1];
+            if own.first % 2u == 1u { own.last = -own.last; own.first += 1u; }
+            workgroupBarrier();
+            own.last += i64(sum);
+            out[i] = own;
+            plain[i] = sum + u64(own.first);
+            if i < params.n { plain[i + 32u] = select(7lu, sum, sum > 5lu); }
+            plain[64u + i * 2u] = plain[i] + input[own.wide].wide;
+            atomicAdd(&total, sum);
+        }";
+    let words: Vec<u32> =
+        (0..20 * 32).map(|word: u32| word.wrapping_mul(0x9e37_79b9) >> (word % 7)).collect();
+    let mut mixed: Vec<u32> = words;
+    for (element, words) in mixed.chunks_exact_mut(20).enumerate() {
+        for (at, number) in (4..16).step_by(2).enumerate() {
+            let bits = (element as f64 * 0.75 - at as f64).to_bits();
+            words[number] = bits as u32;
+            words[number + 1] = (bits >> 32) as u32;
+        }
+    }
+    let params = [1.25_f64.to_bits(), 1 << 33, 9];
+    let test = Test::new(wgsl)
+        .params(&params)
+        .buffer(&mixed)
+        .buffer(&vec![0_u32; mixed.len()])
+        .buffer(&[0_u64; 128])
+        .buffer(&[1_u64])
+        .run([2, 1, 1]);
+    assert!(test.vector.is_ok() && test.wider.len() == 2, "{:?}", test.vector.err());
+    assert!(test.get::<u64>(3)[0] > 1 << 33, "the sum has more than 32 bits");
+}

@@ -1,0 +1,79 @@
+//! The built-in functions of numbers that have no 32 bits. The arithmetic of the interpreter computes them, for one
+//! invocation a call.
+
+use crate::arith::{self, Operand, Outcome, Scalar};
+use naga::{MathFunction, TypeInner};
+use smallvec::SmallVec;
+
+/// Is the form of an argument.
+#[derive(Clone, Copy)]
+enum Form {
+    Scalar,
+    Vector,
+    Matrix { columns: usize, rows: usize },
+}
+
+/// Is an argument of a function.
+struct Argument {
+    ty: naga::Scalar,
+    form: Form,
+    count: usize,
+}
+
+/// Describes a function with its arguments.
+pub(super) struct Whole {
+    fun: MathFunction,
+    arguments: Vec<Argument>,
+}
+
+impl Whole {
+    /// Takes the types of the arguments. Returns `None` if one of them is neither a scalar, a vector nor a matrix.
+    pub(super) fn new<'t>(fun: MathFunction, arguments: impl Iterator<Item = &'t TypeInner>) -> Option<Self> {
+        let argument = |inner: &TypeInner| {
+            Some(match *inner {
+                TypeInner::Scalar(ty) => Argument { ty, form: Form::Scalar, count: 1 },
+                TypeInner::Vector { size, scalar } => {
+                    Argument { ty: scalar, form: Form::Vector, count: size as usize }
+                }
+                TypeInner::Matrix { columns, rows, scalar } => {
+                    let (columns, rows) = (columns as usize, rows as usize);
+                    Argument { ty: scalar, form: Form::Matrix { columns, rows }, count: columns * rows }
+                }
+                _ => return None,
+            })
+        };
+        Some(Self { fun, arguments: arguments.map(argument).collect::<Option<_>>()? })
+    }
+
+    /// Computes the function. Each component of the arguments has two words, and those of the result replace them.
+    pub(super) fn run(&self, words: &mut [u32]) {
+        let mut components = words.chunks_exact(2).map(|pair| u64::from(pair[1]) << 32 | u64::from(pair[0]));
+        let mut values: Vec<SmallVec<[Scalar; 4]>> = Vec::new();
+        for argument in &self.arguments {
+            let bits = components.by_ref().take(argument.count);
+            values.push(bits.map(|bits| Scalar::from_bits(argument.ty, bits)).collect());
+        }
+        let operands = self.arguments.iter().zip(&values).map(|(argument, values)| match argument.form {
+            Form::Scalar => Operand::Scalar(values[0]),
+            Form::Vector => Operand::Vector(values),
+            Form::Matrix { columns, rows } => Operand::Matrix { columns, rows, values },
+        });
+        let operands: SmallVec<[Operand<'_>; 4]> = operands.collect();
+        let mut pairs = words.chunks_exact_mut(2);
+        put(&arith::math(self.fun, &operands), &mut |component| {
+            let (pair, bits) = (pairs.next().expect("bug: the result has words"), component.bits());
+            pair.copy_from_slice(&[bits as u32, (bits >> 32) as u32]);
+        });
+    }
+}
+
+/// Passes on the components of a result, in their order in memory.
+fn put(outcome: &Outcome, component: &mut impl FnMut(Scalar)) {
+    match outcome {
+        Outcome::Scalar(value) => component(*value),
+        Outcome::Vector(values) | Outcome::Matrix { values, .. } => {
+            values.iter().for_each(|value| component(*value));
+        }
+        Outcome::Pair(members) => members.iter().for_each(|member| put(member, component)),
+    }
+}
