@@ -12,6 +12,7 @@ pub(super) fn literal(literal: Literal) -> Result<(Kind, u64)> {
         Literal::U32(value) => (Kind::U32, u64::from(value)),
         Literal::I64(value) => (Kind::I64, value as u64),
         Literal::U64(value) => (Kind::U64, value),
+        Literal::F16(value) => (Kind::F16, u64::from(value.to_bits())),
         Literal::F32(value) => (Kind::F32, u64::from(value.to_bits())),
         Literal::F64(value) => (Kind::F64, value.to_bits()),
         other => return refuse(format!("the literal {other:?}")),

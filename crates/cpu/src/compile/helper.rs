@@ -2,7 +2,7 @@
 #![allow(unsafe_code, reason = "compiled code passes addresses")]
 
 use super::function::Lower;
-use super::layout::Leaf;
+use super::layout::{Kind, Leaf};
 use super::refusal::{Result, refuse};
 use super::value::Components;
 use super::whole::Whole;
@@ -72,7 +72,7 @@ impl Lower<'_, '_> {
         let kind = self.kind(arguments[0])?;
         let leaves = self.types().leaves(self.ty(result))?;
         let values: Components = values.iter().flatten().copied().collect();
-        if kind.is_wide() {
+        if kind.is_wide() || kind == Kind::F16 {
             return self.call_whole(fun, arguments, &values, &leaves);
         }
         let Some(each) = Each::of(fun, kind.scalar().kind) else {
@@ -103,12 +103,22 @@ impl Lower<'_, '_> {
         for at in 0..count {
             self.builder.ins().stack_store(zero, slot, 8 * at as i32);
         }
-        for (at, &value) in values.iter().enumerate() {
+        let mut kinds = Vec::new();
+        for &argument in arguments {
+            kinds.extend(self.types().leaves(self.ty(argument))?.iter().map(|leaf| leaf.kind));
+        }
+        for (at, (&value, kind)) in values.iter().zip(kinds).enumerate() {
+            let value = if kind == Kind::F16 { self.half_bits(value) } else { value };
             self.builder.ins().stack_store(value, slot, 8 * at as i32);
         }
         self.call_function_of_host(Function::Whole(whole), 2 * count, slot);
-        let load =
-            |(at, leaf): (usize, &Leaf)| self.builder.ins().stack_load(leaf.kind.ir(), slot, 8 * at as i32);
+        let load = |(at, leaf): (usize, &Leaf)| {
+            if leaf.kind == Kind::F16 {
+                let bits = self.builder.ins().stack_load(types::I32, slot, 8 * at as i32);
+                return self.half_number(bits);
+            }
+            self.builder.ins().stack_load(leaf.kind.ir(), slot, 8 * at as i32)
+        };
         Ok(leaves.iter().enumerate().map(load).collect())
     }
 

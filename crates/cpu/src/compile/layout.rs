@@ -17,6 +17,8 @@ pub(super) enum Kind {
     U32,
     I64,
     U64,
+    /// Is held as an `f32` with the same value.
+    F16,
     F32,
     F64,
 }
@@ -30,6 +32,7 @@ impl Kind {
             (ScalarKind::Uint, 4) => Ok(Self::U32),
             (ScalarKind::Sint, 8) => Ok(Self::I64),
             (ScalarKind::Uint, 8) => Ok(Self::U64),
+            (ScalarKind::Float, 2) => Ok(Self::F16),
             (ScalarKind::Float, 4) => Ok(Self::F32),
             (ScalarKind::Float, 8) => Ok(Self::F64),
             (kind, width) => refuse(format!("a number of kind {kind:?} with {width} bytes")),
@@ -42,19 +45,24 @@ impl Kind {
             Self::Bool => types::I8,
             Self::I32 | Self::U32 => types::I32,
             Self::I64 | Self::U64 => types::I64,
-            Self::F32 => types::F32,
+            Self::F16 | Self::F32 => types::F32,
             Self::F64 => types::F64,
         }
     }
 
     /// Returns `true` for a type of floats.
     pub(super) fn is_float(self) -> bool {
-        matches!(self, Self::F32 | Self::F64)
+        matches!(self, Self::F16 | Self::F32 | Self::F64)
     }
 
     /// Returns `true` for a type of integers with a sign.
     pub(super) fn is_signed(self) -> bool {
         matches!(self, Self::I32 | Self::I64)
+    }
+
+    /// Counts the bytes of a component in the memory of a kernel.
+    pub(super) fn bytes(self) -> u32 {
+        u32::from(self.scalar().width)
     }
 
     /// Returns `true` for a type whose components have 64 bits.
@@ -70,6 +78,7 @@ impl Kind {
             Self::U32 => naga::Scalar::U32,
             Self::I64 => naga::Scalar::I64,
             Self::U64 => naga::Scalar::U64,
+            Self::F16 => naga::Scalar::F16,
             Self::F32 => naga::Scalar::F32,
             Self::F64 => naga::Scalar::F64,
         }

@@ -34,28 +34,43 @@ impl Lower<'_, '_> {
         values: &[Components],
         result: Handle<Expression>,
     ) -> Result<Components> {
+        let inner = self.ty(arguments[0]);
+        let known = match kind {
+            Kind::F16 => self.half_math(fun, inner, values),
+            _ => self.known_math(fun, kind, inner, values),
+        };
+        match known {
+            Some(values) => Ok(values),
+            None => self.call_math(fun, arguments, values, result),
+        }
+    }
+
+    /// Computes a function whose first argument has components of a kind, if there are instructions for it.
+    pub(super) fn known_math(
+        &mut self,
+        fun: Fun,
+        kind: Kind,
+        inner: &TypeInner,
+        values: &[Components],
+    ) -> Option<Components> {
         let whole = match kind {
-            Kind::F32 | Kind::F64 => self.vector_function(fun, kind, values, self.ty(arguments[0])),
+            _ if kind.is_float() => self.vector_function(fun, kind, values, inner),
             _ if fun == Fun::Dot => Some([self.dot(kind, &values[0], &values[1])].into_iter().collect()),
             _ => None,
         };
-        if let Some(values) = whole {
-            return Ok(values);
+        if whole.is_some() {
+            return whole;
         }
         let mut results = Components::new();
         for at in 0..values[0].len() {
             let part: Components = values.iter().map(|value| value[at.min(value.len() - 1)]).collect();
-            let component = match kind {
-                Kind::F32 | Kind::F64 => self.float_function(fun, kind, &part),
-                Kind::I32 | Kind::U32 | Kind::I64 | Kind::U64 => self.integer_function(fun, kind, &part),
-                Kind::Bool => None,
-            };
-            match component {
-                Some(component) => results.push(component),
-                None => return self.call_math(fun, arguments, values, result),
-            }
+            results.push(match kind {
+                Kind::Bool => return None,
+                _ if kind.is_float() => self.float_function(fun, kind, &part)?,
+                _ => self.integer_function(fun, kind, &part)?,
+            });
         }
-        Ok(results)
+        Some(results)
     }
 
     /// Translates a function of whole vectors of floats.

@@ -12,6 +12,7 @@ mod context;
 mod entry;
 mod expression;
 mod function;
+mod half;
 mod helper;
 mod inline;
 mod lanes;

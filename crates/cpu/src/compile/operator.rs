@@ -1,6 +1,7 @@
 //! Operators, conversions and tests.
 
 use super::function::Lower;
+use super::half;
 use super::layout::Kind;
 use super::refusal::{Result, refuse};
 use super::value::Components;
@@ -16,6 +17,9 @@ pub(super) fn last_integer(float: Kind, integer: Kind) -> i64 {
         Kind::I64 => i64::MAX.cast_unsigned(),
         _ => u64::MAX,
     };
+    if float == Kind::F16 {
+        return half::GREATEST;
+    }
     let digits = if float == Kind::F32 { f32::MANTISSA_DIGITS } else { f64::MANTISSA_DIGITS };
     let spare = greatest.count_ones().saturating_sub(digits);
     (greatest >> spare << spare).cast_signed()
@@ -34,7 +38,7 @@ impl Lower<'_, '_> {
         Ok(values
             .into_iter()
             .map(|value| match (op, kind) {
-                (UnaryOperator::Negate, Kind::F32 | Kind::F64) => self.builder.ins().fneg(value),
+                (UnaryOperator::Negate, Kind::F16 | Kind::F32 | Kind::F64) => self.builder.ins().fneg(value),
                 (UnaryOperator::Negate, _) => self.builder.ins().ineg(value),
                 (UnaryOperator::LogicalNot, _) => self.builder.ins().bxor_imm(value, 1),
                 (UnaryOperator::BitwiseNot, _) => self.builder.ins().bnot(value),
@@ -70,6 +74,11 @@ impl Lower<'_, '_> {
 
     /// Translates a product with a matrix. The left operand has so many rows.
     fn multiply(&mut self, kind: Kind, rows: usize, a: &[ir::Value], b: &[ir::Value]) -> Components {
+        if kind == Kind::F16 {
+            let (a, b) = (self.promoted(a), self.promoted(b));
+            let products = self.multiply(Kind::F64, rows, &a, &b);
+            return products.into_iter().map(|product| self.half_of_double(product)).collect();
+        }
         let inner = a.len() / rows;
         let mut products = Components::new();
         for column in b.chunks_exact(inner) {
@@ -104,6 +113,9 @@ impl Lower<'_, '_> {
         a: ir::Value,
         b: ir::Value,
     ) -> Result<ir::Value> {
+        if kind == Kind::F16 {
+            return self.binary_half(op, a, b);
+        }
         if kind.is_float() {
             return self.binary_float(op, a, b);
         }
@@ -153,6 +165,26 @@ impl Lower<'_, '_> {
             (self.builder.ins().srem(a, b), self.builder.ins().select(least, none, a))
         };
         self.builder.ins().select(by_least, of_least, found)
+    }
+
+    /// Translates a binary operator on numbers of 16 bits. The `f32` of a sum, of a difference, of a product or of a quotient
+    /// has the digits that a second rounding needs.
+    fn binary_half(&mut self, op: BinaryOperator, a: ir::Value, b: ir::Value) -> Result<ir::Value> {
+        match op {
+            BinaryOperator::Add
+            | BinaryOperator::Subtract
+            | BinaryOperator::Multiply
+            | BinaryOperator::Divide => {
+                let result = self.binary_float(op, a, b)?;
+                Ok(self.rounded_half(result))
+            }
+            BinaryOperator::Modulo => {
+                let [a, b] = [a, b].map(|value| self.builder.ins().fpromote(types::F64, value));
+                let remainder = self.binary_float(op, a, b)?;
+                Ok(self.half_of_double(remainder))
+            }
+            _ => self.binary_float(op, a, b),
+        }
     }
 
     fn binary_float(&mut self, op: BinaryOperator, a: ir::Value, b: ir::Value) -> Result<ir::Value> {
@@ -246,12 +278,24 @@ impl Lower<'_, '_> {
                 self.builder.ins().fcmp(FloatCC::NotEqual, value, zero)
             }
             (false, Kind::Bool) => self.builder.ins().icmp_imm(IntCC::NotEqual, value, 0),
+            (true, Kind::F32) if from == Kind::F16 => value,
+            (true, Kind::F16) if from == Kind::F64 => self.half_of_double(value),
+            (true, Kind::F16) => self.rounded_half(value),
+            // An integer that `f32` does not hold is beyond the greatest `f16`.
+            (false, Kind::F16) => {
+                let value = self.float_of_integer(from, Kind::F32, value);
+                self.rounded_half(value)
+            }
             (true, Kind::F64) => self.builder.ins().fpromote(types::F64, value),
             (true, Kind::F32) => self.builder.ins().fdemote(types::F32, value),
             (false, Kind::F32 | Kind::F64) => self.float_of_integer(from, to, value),
             (true, Kind::I32 | Kind::I64) => {
-                let value = self.builder.ins().fcvt_to_sint_sat(to.ir(), value);
+                let mut value = self.builder.ins().fcvt_to_sint_sat(to.ir(), value);
                 let last = self.builder.ins().iconst(to.ir(), last_integer(from, to));
+                if from == Kind::F16 {
+                    let least = self.builder.ins().iconst(to.ir(), -half::GREATEST);
+                    value = self.builder.ins().smax(value, least);
+                }
                 self.builder.ins().smin(value, last)
             }
             (true, Kind::U32 | Kind::U64) => {

@@ -205,8 +205,23 @@ impl Lower<'_, '_> {
         }
     }
 
-    fn load_leaf(&mut self, kind: Kind, address: ir::Value, offset: i32) -> ir::Value {
+    /// Loads a component of a value.
+    pub(super) fn load_leaf(&mut self, kind: Kind, address: ir::Value, offset: i32) -> ir::Value {
+        if kind == Kind::F16 {
+            let bits = self.builder.ins().uload16(types::I32, MemFlags::trusted(), address, offset);
+            return self.half_number(bits);
+        }
         self.builder.ins().load(kind.ir(), MemFlags::trusted(), address, offset)
+    }
+
+    /// Stores a component of a value.
+    pub(super) fn store_leaf(&mut self, kind: Kind, value: ir::Value, address: ir::Value, offset: i32) {
+        if kind == Kind::F16 {
+            let bits = self.half_bits(value);
+            self.builder.ins().istore16(MemFlags::trusted(), bits, address, offset);
+            return;
+        }
+        self.builder.ins().store(MemFlags::trusted(), value, address, offset);
     }
 
     /// Stores a value of a type.
@@ -216,7 +231,7 @@ impl Lower<'_, '_> {
             Place::Memory { address, offset, .. } => {
                 for (leaf, &value) in self.types().leaves(inner)?.iter().zip(values) {
                     let offset = displacement(*offset, leaf.offset)?;
-                    self.builder.ins().store(MemFlags::trusted(), value, *address, offset);
+                    self.store_leaf(leaf.kind, value, *address, offset);
                 }
             }
         }

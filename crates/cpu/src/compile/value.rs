@@ -41,6 +41,7 @@ impl Lower<'_, '_> {
     /// Makes a component with these bits.
     pub(super) fn bits(&mut self, kind: Kind, bits: u64) -> ir::Value {
         match kind {
+            Kind::F16 => self.half_constant(bits),
             Kind::F32 => self.builder.ins().f32const(Ieee32::with_bits(bits as u32)),
             Kind::F64 => self.builder.ins().f64const(Ieee64::with_bits(bits)),
             Kind::Bool | Kind::I32 | Kind::U32 | Kind::I64 | Kind::U64 => {
@@ -125,7 +126,8 @@ impl Lower<'_, '_> {
         let arena = &self.frame.function.expressions;
         let constant = super::constant::components(self.shared.program.module(), self.types(), arena, base)?;
         let start = if let Some(constant) = constant {
-            let address = self.shared.table(constant.iter().flat_map(|&(_, bits)| {
+            let address = self.shared.table(constant.iter().flat_map(|&(kind, bits)| {
+                let bits = if kind == Kind::F16 { single_bits(bits) } else { bits };
                 [bits as u32, (bits >> 32) as u32].into_iter().take(bytes as usize / 4)
             }));
             self.builder.ins().iconst(types::I64, address)
@@ -149,4 +151,9 @@ impl Lower<'_, '_> {
             })
             .collect())
     }
+}
+
+/// Returns the bits of the `f32` with the value of an `f16`.
+fn single_bits(bits: u64) -> u64 {
+    half::f16::from_bits(bits as u16).to_f32().to_bits().into()
 }

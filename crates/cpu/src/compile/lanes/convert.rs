@@ -2,6 +2,7 @@
 
 use super::rows::{FIRST_HALVES, LAST_HALVES};
 use super::{Lane, Lanes, Vector, Vectors};
+use crate::compile::half::GREATEST;
 use crate::compile::layout::Kind;
 use crate::compile::operator::last_integer;
 use crate::compile::refusal::Result;
@@ -34,14 +35,18 @@ impl Vector<'_, '_, '_> {
                         vector.lower.builder.ins().bitcast(ty, MemFlags::new(), value)
                     }))
                 }
-                (Some(_), Lane::One(value)) => Lane::One(self.lower.convert_component(from, to, value)),
-                (Some(_), value) => self.convert_lanes(from, to, value),
+                (Some(_), value) => self.convert_lane(from, to, value),
             })
             .collect())
     }
 
-    fn convert_lanes(&mut self, from: Kind, to: Kind, lane: Lane) -> Lane {
-        if from.ir() == to.ir() {
+    /// Converts a component.
+    pub(super) fn convert_lane(&mut self, from: Kind, to: Kind, lane: Lane) -> Lane {
+        if let Lane::One(value) = lane {
+            return Lane::One(self.lower.convert_component(from, to, value));
+        }
+        let rounds = (from, to) == (Kind::F32, Kind::F16);
+        if from.ir() == to.ir() && !rounds {
             return lane;
         }
         let value = self.each(from, lane);
@@ -72,7 +77,7 @@ impl Vector<'_, '_, '_> {
     /// Converts words to numbers of 64 bits, if there are instructions on vectors for that.
     fn widen(&mut self, from: Kind, to: Kind, value: Vectors) -> Option<Vectors> {
         match (from, to) {
-            (Kind::F32, Kind::F64) => Some(self.vectors(to, |vector, at| {
+            (Kind::F16 | Kind::F32, Kind::F64) => Some(self.vectors(to, |vector, at| {
                 let half = if at.is_multiple_of(2) { FIRST_HALVES } else { LAST_HALVES };
                 let half = vector.mixed(value[at / 2], value[at / 2], half);
                 let half = vector.cast(half, types::F32X4);
@@ -130,19 +135,28 @@ impl Vector<'_, '_, '_> {
             vector.lower.builder.ins().splat(types::I32X4, last)
         };
         match (from, to) {
+            (Kind::F32, Kind::F16) => self.lower.rounded_half(value),
+            (Kind::I32 | Kind::U32, Kind::F16) => {
+                let value = self.convert_vector(from, Kind::F32, value);
+                self.lower.rounded_half(value)
+            }
             (Kind::I32, Kind::F32) => self.lower.builder.ins().fcvt_from_sint(ty, value),
             (Kind::U32, Kind::F32) => self.lower.builder.ins().fcvt_from_uint(ty, value),
-            (Kind::F32, Kind::I32) => {
-                let value = self.lower.builder.ins().fcvt_to_sint_sat(ty, value);
+            (Kind::F16 | Kind::F32, Kind::I32) => {
+                let mut value = self.lower.builder.ins().fcvt_to_sint_sat(ty, value);
+                if from == Kind::F16 {
+                    let least = splat(self, -GREATEST);
+                    value = self.lower.builder.ins().smax(value, least);
+                }
                 let last = splat(self, last_integer(from, to));
                 self.lower.builder.ins().smin(value, last)
             }
-            (Kind::F32, Kind::U32) => {
+            (Kind::F16 | Kind::F32, Kind::U32) => {
                 let value = self.lower.builder.ins().fcvt_to_uint_sat(ty, value);
                 let last = splat(self, last_integer(from, to));
                 self.lower.builder.ins().umin(value, last)
             }
-            (Kind::F32, Kind::Bool) => {
+            (Kind::F16 | Kind::F32, Kind::Bool) => {
                 let zero = self.splat(from, 0.0);
                 self.lower.builder.ins().fcmp(FloatCC::NotEqual, value, zero)
             }
@@ -150,7 +164,7 @@ impl Vector<'_, '_, '_> {
                 let zero = splat(self, 0);
                 self.lower.builder.ins().icmp(IntCC::NotEqual, value, zero)
             }
-            (Kind::Bool, Kind::F32) => {
+            (Kind::Bool, Kind::F16 | Kind::F32) => {
                 let one = self.splat(to, 1.0);
                 let one = self.lower.builder.ins().bitcast(types::I32X4, MemFlags::new(), one);
                 let bits = self.lower.builder.ins().band(value, one);

@@ -28,21 +28,35 @@ impl Vector<'_, '_, '_> {
             let results = self.lower.math_of(fun, kind, arguments, &scalars, result)?;
             return Ok(results.into_iter().map(Lane::One).collect());
         }
-        if let Some(whole) = self.whole_function(fun, kind, &values)? {
-            return Ok(whole);
+        let known = match kind {
+            Kind::F16 => self.half_math(fun, &kinds, &values)?,
+            _ => self.known_math(fun, &kinds, &values)?,
+        };
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        match Each::of(fun, kind.scalar().kind) {
+            Some(each) if !kind.is_wide() && kind != Kind::F16 => {
+                self.call_each(each, arguments, &values, result)
+            }
+            _ => self.math_each(fun, kind, arguments, &values, result),
+        }
+    }
+
+    /// Computes a function whose arguments have components of these kinds, if there are instructions on vectors for it.
+    pub(super) fn known_math(&mut self, fun: Fun, kinds: &[Kind], values: &[Lanes]) -> Result<Option<Lanes>> {
+        if let Some(whole) = self.whole_function(fun, kinds[0], values)? {
+            return Ok(Some(whole));
         }
         let mut results = Lanes::new();
         for at in 0..values[0].len() {
             let part: Lanes = values.iter().map(|value| value[at.min(value.len() - 1)]).collect();
-            let Some(component) = self.component(fun, &kinds, &part) else {
-                return match Each::of(fun, kind.scalar().kind) {
-                    Some(each) if !kind.is_wide() => self.call_each(each, arguments, &values, result),
-                    _ => self.math_each(fun, kind, arguments, &values, result),
-                };
-            };
-            results.push(component);
+            match self.component(fun, kinds, &part) {
+                Some(component) => results.push(component),
+                None => return Ok(None),
+            }
         }
-        Ok(results)
+        Ok(Some(results))
     }
 
     fn lane_zero(value: &[Lane]) -> Components {

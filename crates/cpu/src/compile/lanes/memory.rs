@@ -79,9 +79,8 @@ impl Vector<'_, '_, '_> {
     }
 
     fn load_component(&mut self, reach: &Reach, kind: Kind, offset: i32) -> Lane {
-        let flags = MemFlags::trusted();
         match &reach.way {
-            Way::Same => Lane::One(self.lower.builder.ins().load(kind.ir(), flags, reach.address, offset)),
+            Way::Same => Lane::One(self.lower.load_leaf(kind, reach.address, offset)),
             _ => self.load_each(reach, kind, offset),
         }
     }
@@ -98,6 +97,9 @@ impl Vector<'_, '_, '_> {
 
     fn load_each(&mut self, reach: &Reach, kind: Kind, offset: i32) -> Lane {
         let distances = self.distances(&reach.way).expect("bug: the lanes have places of their own");
+        if kind == Kind::F16 {
+            return self.load_halves(reach, &distances, offset);
+        }
         let address = reach.address;
         self.gather(kind, |vector, at| {
             let address = vector.lower.builder.ins().iadd(address, distances[at as usize]);
@@ -131,7 +133,7 @@ impl Vector<'_, '_, '_> {
             if reach.is_own() {
                 self.store_own(&reach, leaf.kind, offset, value, mask);
             } else {
-                let parts: Scalars = (0..self.width()).map(|at| self.lane(leaf.kind, value, at)).collect();
+                let parts = self.stored_scalars(leaf.kind, value);
                 self.store_each(&reach, offset, &parts, mask);
             }
         }

@@ -7,6 +7,7 @@
 mod atomic;
 mod call;
 mod convert;
+mod half;
 mod line;
 mod math;
 mod memory;
@@ -203,7 +204,7 @@ impl<'l, 'a, 'm> Vector<'l, 'a, 'm> {
     /// Returns the type of the vectors of a kind.
     fn vector_type(kind: Kind) -> ir::Type {
         match kind {
-            Kind::F32 => types::F32X4,
+            Kind::F16 | Kind::F32 => types::F32X4,
             Kind::F64 => types::F64X2,
             Kind::I64 | Kind::U64 => types::I64X2,
             _ => types::I32X4,

@@ -200,7 +200,7 @@ impl Vector<'_, '_, '_> {
     fn negate(&mut self, op: UnaryOperator, kind: Kind, value: ir::Value) -> ir::Value {
         let ins = self.lower.builder.ins();
         match (op, kind) {
-            (UnaryOperator::Negate, Kind::F32 | Kind::F64) => ins.fneg(value),
+            (UnaryOperator::Negate, Kind::F16 | Kind::F32 | Kind::F64) => ins.fneg(value),
             (UnaryOperator::Negate, _) => ins.ineg(value),
             _ => ins.bnot(value),
         }
@@ -232,6 +232,11 @@ impl Vector<'_, '_, '_> {
     }
 
     fn multiply(&mut self, kind: Kind, rows: usize, a: &[Lane], b: &[Lane]) -> Result<Lanes> {
+        if kind == Kind::F16 {
+            let (a, b) = (self.promoted(a), self.promoted(b));
+            let products = self.multiply(Kind::F64, rows, &a, &b)?;
+            return Ok(self.demoted(&products));
+        }
         let inner = a.len() / rows;
         let mut products = Lanes::new();
         for column in b.chunks_exact(inner) {
@@ -266,6 +271,9 @@ impl Vector<'_, '_, '_> {
         let divides = matches!(op, BinaryOperator::Divide | BinaryOperator::Modulo) && !kind.is_float();
         if let Some(line) = self.line_operator(op, kind, a, b) {
             return Ok(line);
+        }
+        if (op, kind) == (BinaryOperator::Modulo, Kind::F16) {
+            return self.half_remainder(a, b);
         }
         Ok(match (op, a, b) {
             (_, Lane::One(a), Lane::One(b)) => Lane::One(self.lower.binary_component(op, kind, a, b)?),

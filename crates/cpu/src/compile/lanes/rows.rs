@@ -29,7 +29,12 @@ pub(super) enum Elements<'e> {
 
 impl Elements<'_> {
     /// Returns the address of a lane's element, and what to add to it.
-    fn at(&self, vector: &mut Vector<'_, '_, '_>, lane: u32, offset: i32) -> Result<(ir::Value, i32)> {
+    pub(super) fn at(
+        &self,
+        vector: &mut Vector<'_, '_, '_>,
+        lane: u32,
+        offset: i32,
+    ) -> Result<(ir::Value, i32)> {
         Ok(match self {
             Self::Line(address, bytes) => (*address, displacement(offset as u32, lane * bytes)?),
             Self::Each(address, distances) => {
@@ -40,8 +45,7 @@ impl Elements<'_> {
 
     /// Returns `true` if the lanes have adjacent words.
     fn are_adjacent(&self, fields: &[Field]) -> bool {
-        let bytes = |kind: Kind| if kind.is_wide() { 8 } else { 4 };
-        fields.len() == 1 && matches!(self, Self::Line(_, stride) if *stride == bytes(fields[0].0))
+        fields.len() == 1 && matches!(self, Self::Line(_, stride) if *stride == fields[0].0.bytes())
     }
 }
 
@@ -85,6 +89,9 @@ impl Vector<'_, '_, '_> {
     }
 
     fn load_adjacent(&mut self, elements: &Elements<'_>, (kind, offset): Field) -> Result<Vectors> {
+        if kind == Kind::F16 {
+            return self.load_adjacent_halves(elements, offset);
+        }
         let mut parts = Vec::new();
         for at in 0..self.count_of(kind) {
             let (address, offset) = elements.at(self, at as u32 * Self::lanes_of(kind), offset)?;
@@ -95,9 +102,16 @@ impl Vector<'_, '_, '_> {
     }
 
     fn load_field(&mut self, elements: &Elements<'_>, (kind, offset): Field) -> Result<Vectors> {
-        let mut scalars = Vec::new();
+        let mut places = Vec::new();
         for lane in 0..self.width() {
-            let (address, offset) = elements.at(self, lane, offset)?;
+            places.push(elements.at(self, lane, offset)?);
+        }
+        if kind == Kind::F16 {
+            let lane = self.gather_halves(|_, at| places[at as usize]);
+            return Ok(self.each(kind, lane));
+        }
+        let mut scalars = Vec::new();
+        for (address, offset) in places {
             scalars.push(self.lower.builder.ins().load(kind.ir(), MemFlags::trusted(), address, offset));
         }
         let lane = self.gather(kind, |_, at| scalars[at as usize]);
@@ -111,6 +125,9 @@ impl Vector<'_, '_, '_> {
         fields: &[Field],
         values: &[Vectors],
     ) -> Result<()> {
+        if elements.are_adjacent(fields) && fields[0].0 == Kind::F16 {
+            return self.store_adjacent_halves(elements, fields[0].1, values[0]);
+        }
         if elements.are_adjacent(fields) {
             for (at, &part) in values[0].iter().enumerate() {
                 let lanes = Self::lanes_of(fields[0].0);
@@ -134,9 +151,9 @@ impl Vector<'_, '_, '_> {
                 }
                 at += 4;
             } else {
-                for lane in 0..self.width() {
-                    let value = self.lane(kind, Lane::Each(values[at]), lane);
-                    let (address, offset) = elements.at(self, lane, offset)?;
+                let scalars = self.stored_scalars(kind, Lane::Each(values[at]));
+                for (lane, value) in scalars.into_iter().enumerate() {
+                    let (address, offset) = elements.at(self, lane as u32, offset)?;
                     self.lower.builder.ins().store(MemFlags::trusted(), value, address, offset);
                 }
                 at += 1;
@@ -182,7 +199,7 @@ fn field_value() -> ir::Value {
 
 /// Returns `true` if the first four fields are adjacent words.
 fn row(fields: &[Field]) -> bool {
-    let are_words = |fields: &[Field]| fields.iter().all(|field| !field.0.is_wide());
+    let are_words = |fields: &[Field]| fields.iter().all(|field| field.0.bytes() == 4);
     fields.len() >= 4
         && are_words(&fields[..4])
         && fields[..4].windows(2).all(|pair| pair[0].1 + 4 == pair[1].1)

@@ -134,8 +134,7 @@ impl Vector<'_, '_, '_> {
         let columns = columns(&place.fields);
         self.for_each_part(place, None, |vector, words, element| {
             for (at, &(kind, offset)) in columns.iter().enumerate() {
-                let ins = vector.lower.builder.ins();
-                let word = ins.load(kind.ir(), MemFlags::trusted(), element, offset);
+                let word = vector.lower.load_leaf(kind, element, offset);
                 let to = (2 + at as i32) * bytes;
                 vector.lower.builder.ins().store(MemFlags::trusted(), word, words, to);
             }
@@ -172,7 +171,7 @@ impl Vector<'_, '_, '_> {
             for (at, &(kind, offset)) in columns.iter().enumerate() {
                 let from = (2 + at as i32) * bytes;
                 let word = vector.lower.builder.ins().load(kind.ir(), MemFlags::trusted(), words, from);
-                vector.lower.builder.ins().store(MemFlags::trusted(), word, element, offset);
+                vector.lower.store_leaf(kind, word, element, offset);
             }
         })
     }

@@ -1,4 +1,4 @@
-//! Numbers of 64 bits: each width against the interpreter, with the values at the edges of the types.
+//! Numbers of 64 and of 16 bits: each width against the interpreter, with the values at the edges of the types.
 
 use super::Test;
 
@@ -52,15 +52,17 @@ fn floats() -> [u64; 24] {
 }
 
 /// Evaluates expressions of `a` and `b` for every pair of values, in code of every width and in the interpreter.
-fn check(ty: &str, values: &[u64], result: &str, expressions: &[&str]) {
+fn check<T: bytemuck::Pod>(ty: &str, values: &[T], result: &str, expressions: &[&str]) {
     let count = values.len();
     let pairs = (count * count).next_multiple_of(16);
     let stores = |(at, expression): (usize, &&str)| format!("out[{at}u * {pairs}u + i] = {expression};\n");
     let stores: String = expressions.iter().enumerate().map(stores).collect();
     let wgsl = format!(
-        "@group(0) @binding(0) var<storage, read> values: array<{ty}>;
+        "enable f16;
+        @group(0) @binding(0) var<storage, read> values: array<{ty}>;
         @group(0) @binding(1) var<storage, read_write> out: array<{result}>;
         fn number(x: f64) -> f64 {{ return select(x, 7lf, x != x); }}
+        fn half(x: f16) -> f16 {{ return select(x, 7h, x != x); }}
         @compute @workgroup_size(16)
         fn pairs(@builtin(global_invocation_id) id: vec3<u32>) {{
             let i = id.x;
@@ -244,4 +246,144 @@ fn numbers_of_64_bits_live_in_all_kinds_of_memory() {
         .run([2, 1, 1]);
     assert!(test.vector.is_ok() && test.wider.len() == 2, "{:?}", test.vector.err());
     assert!(test.get::<u64>(3)[0] > 1 << 33, "the sum has more than 32 bits");
+}
+
+fn halves() -> Vec<u16> {
+    let mut halves = vec![0x0000, 0x8000, 0x3c00, 0xbe00, 0x3555, 0x7bff, 0xfbff, 0x7c00, 0xfc00, 0x7e00];
+    halves.extend([
+        0x0001, 0x8003, 0x03ff, 0x0400, 0x0401, 0x6801, 0x57ff, 0x2e66, 0x4248, 0xc105, 0x1400, 0x0c00,
+    ]);
+    halves
+}
+
+#[test]
+fn numbers_of_16_bits_are_those_of_the_interpreter_in_code_of_every_width() {
+    let numbers = [
+        "a + b",
+        "a - b",
+        "a * b",
+        "a / b",
+        "a % b",
+        "-a",
+        "abs(a)",
+        "min(a, b)",
+        "max(a, b)",
+        "clamp(a, b, 3h)",
+        "saturate(a)",
+        "floor(a)",
+        "ceil(a)",
+        "trunc(a)",
+        "round(a)",
+        "sqrt(a)",
+        "inverseSqrt(a)",
+        "fma(a, b, a)",
+        "mix(a, b, 0.25h)",
+        "step(a, b)",
+        "smoothstep(a, b, 1h)",
+        "sign(a)",
+        "fract(a)",
+        "select(a, b, a < b)",
+        "select(a, b, bool(a))",
+        "sin(a)",
+        "exp(b)",
+        "pow(a, b)",
+        "length(vec3(a, b, a))",
+        "dot(vec2(a, b), vec2(b, b))",
+        "normalize(vec2(a, b)).y",
+        "cross(vec3(a, b, 1h), vec3(b, a, 2h)).z",
+        "f16(f32(a) * 1.0003 + f32(b))",
+        "f16(f64(a) * 1.00000001lf + f64(b))",
+        "f16(i32(a))",
+        "f16(u32(a))",
+        "f16(i64(a))",
+        "f16(i32(f32(a) * 37.0))",
+        "f16(a < b)",
+        "(mat2x2<f16>(a, b, b, a) * vec2(a, 1h)).x",
+        "(mat2x2<f16>(a, b, b, a) * mat2x2<f16>(b, b, 1h, a))[1].y",
+        "determinant(mat2x2<f16>(a, 1h, b, 2h))",
+        "ldexp(a, i32(b))",
+        "modf(a).fract",
+        "reflect(vec2(a, b), vec2(b, 1h)).y",
+        "degrees(a)",
+        "array<f16, 3>(a, 2h, b)[u32(abs(b)) % 3u]",
+    ];
+    let numbers = numbers.map(|expression| format!("half({expression})"));
+    let numbers: Vec<&str> = numbers.iter().map(String::as_str).collect();
+    for some in numbers.chunks(16) {
+        check("f16", &halves(), "f16", some);
+    }
+    let integers = ["i32(a)", "i32(u32(a))", "i32(a >= b)", "i32(bool(a))"];
+    check("f16", &halves(), "i32", &integers);
+    let middles: Vec<f32> = halves()
+        .windows(2)
+        .flat_map(|pair| {
+            let [a, b] = [pair[0], pair[0] + 1].map(|bits| half::f16::from_bits(bits).to_f32());
+            let middle = f32::midpoint(a, b);
+            [middle, middle.next_up(), middle.next_down(), b * 1.1]
+        })
+        .collect();
+    check(
+        "f32",
+        &middles[..40],
+        "f16",
+        &["half(f16(a))", "half(f16(f64(a) * 1.0000000001lf))", "half(f16(b))"],
+    );
+}
+
+#[test]
+fn numbers_of_16_bits_live_in_all_kinds_of_memory() {
+    let wgsl = "
+        enable f16;
+        struct Mixed { first: f16, pair: vec2<f16>, n: u32, four: vec4<f16>, m: mat2x3<f16>, list: array<f16, 5> }
+        struct Params { scale: f16, n: u32 }
+        @group(0) @binding(0) var<storage, read> input: array<Mixed>;
+        @group(0) @binding(1) var<storage, read_write> out: array<Mixed>;
+        @group(0) @binding(2) var<storage, read_write> plain: array<f16>;
+        @group(0) @binding(3) var<storage, read_write> quads: array<vec4<f16>>;
+        @group(0) @binding(4) var<uniform> params: Params;
+        var<workgroup> exchange: array<f16, 16>;
+        var<private> kept: array<f16, 3>;
+        const table = array<f16, 8>(1h, 2h, 3h, 4h, 5h, 6h, 7h, 8h);
+        fn number(x: f16) -> f16 { return select(x, 7h, !(abs(x) < 60000h)); }
+        fn add(p: ptr<function, f16>, x: f16) { *p = number(*p + x); }
+        @compute @workgroup_size(16)
+        fn memory(
+            @builtin(local_invocation_index) lid: u32,
+            @builtin(global_invocation_id) id: vec3<u32>,
+        ) {
+            let i = id.x;
+            var own = input[i];
+            var list: array<f16, 7>;
+            for (var k = 0u; k < 7u; k++) { list[k] = number(own.four[k % 4u]) * f16(k); }
+            var sum = number(own.first);
+            add(&sum, list[i % 7u]);
+            kept[i % 3u] = sum * params.scale;
+            exchange[lid] = number(own.list[own.n % 5u]);
+            workgroupBarrier();
+            let other = exchange[15u - lid];
+            own.first = other;
+            own.pair = vec2(other + 1h, kept[1]);
+            own.four = vec4(number(own.pair.x), sum, other, 2h);
+            own.m = mat2x3<f16>(1h, sum, 2h, other, 3h, 4h);
+            for (var k = 0u; k < 5u; k++) { own.list[k] = number(own.list[k]) + 0.5h; }
+            if own.n % 2u == 1u { own.list[own.n % 5u] = -other; }
+            workgroupBarrier();
+            out[i] = own;
+            plain[i] = sum;
+            if i < params.n { plain[i + 32u] = select(7h, sum, sum > 5h); }
+            plain[64u + i * 2u] = plain[i] + table[own.n % 8u];
+            plain[130u + i * 9u] = 1.5h;
+            quads[i] = own.four * params.scale;
+        }";
+    let words: Vec<u32> = (0..12 * 32).map(|word: u32| word.wrapping_mul(0x9e37_79b9)).collect();
+    let test = Test::new(wgsl)
+        .params(&[0x3e00_u32, 9])
+        .buffer(&words)
+        .buffer(&vec![0_u32; words.len()])
+        .buffer(&[0_u16; 420])
+        .buffer(&[0_u64; 32])
+        .run([2, 1, 1]);
+    assert!(test.vector.is_ok() && test.wider.len() == 2, "{:?}", test.vector.err());
+    let quads = test.get::<u64>(3);
+    assert!(quads.iter().all(|&quad| quad != 0), "{quads:?}");
 }

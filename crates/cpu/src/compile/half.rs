@@ -1,0 +1,220 @@
+//! Numbers of 16 bits. A component is an `f32` that `f16` holds too, and each operation rounds its result to one.
+//!
+//! The steps are those of [`arith`](crate::arith). They take scalars and vectors.
+
+use super::function::Lower;
+use super::layout::Kind;
+use super::value::Components;
+use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
+use cranelift_codegen::ir::immediates::Ieee32;
+use cranelift_codegen::ir::{self, InstBuilder, MemFlags, types};
+use naga::{MathFunction as Fun, TypeInner};
+
+/// Are the bits of an `f32` without its sign.
+const MAGNITUDE: u32 = 0x7fff_ffff;
+/// Are the bits of the least `f32` that is a normal `f16`: 2^-14.
+const LEAST_NORMAL: u32 = 113 << 23;
+/// Are the bits of the least `f32` that is no finite `f16`: halfway from the greatest one to the next power of two.
+const LEAST_INFINITE: u32 = 0x477f_f000;
+const INFINITY: u32 = 0x7f80_0000;
+
+/// Is the greatest `f16`.
+pub(super) const GREATEST: i64 = 65504;
+
+/// Returns `true` if a function of numbers that `f16` holds has results that it holds, without a rounding.
+pub(super) fn is_exact(fun: Fun) -> bool {
+    matches!(
+        fun,
+        Fun::Abs
+            | Fun::Min
+            | Fun::Max
+            | Fun::Clamp
+            | Fun::Saturate
+            | Fun::Ceil
+            | Fun::Floor
+            | Fun::Trunc
+            | Fun::Round
+            | Fun::Sign
+            | Fun::Step
+            | Fun::Transpose
+    )
+}
+
+impl Lower<'_, '_> {
+    /// Returns the bits of the nearest `f16`, and of the even one of two, in a word.
+    pub(super) fn half_bits(&mut self, x: ir::Value) -> ir::Value {
+        let all = self.words_of(x);
+        let magnitude = self.word_of(all, MAGNITUDE);
+        let magnitude = self.builder.ins().band(all, magnitude);
+        let (carried, tiny) = self.rounded_magnitudes(magnitude);
+        let normal = self.word_of(all, (112_u32 << 23).wrapping_neg());
+        let normal = self.builder.ins().iadd(carried, normal);
+        let normal = self.builder.ins().ushr_imm(normal, 13);
+        let start = self.word_of(all, 0.5_f32.to_bits());
+        let tiny = self.words_of(tiny);
+        let subnormal = self.builder.ins().isub(tiny, start);
+        let [infinity, nan] = [0x7c00, 0x7e00].map(|bits| self.word_of(all, bits));
+        let number = self.half_of(magnitude, [subnormal, normal, infinity, nan]);
+        let sign = self.builder.ins().ushr_imm(all, 16);
+        let bit = self.word_of(all, 0x8000);
+        let sign = self.builder.ins().band(sign, bit);
+        self.builder.ins().bor(number, sign)
+    }
+
+    /// Returns the number with the bits of an `f16` in a word.
+    pub(super) fn half_number(&mut self, bits: ir::Value) -> ir::Value {
+        let low = self.word_of(bits, 0x7fff);
+        let low = self.builder.ins().band(bits, low);
+        let magnitude = self.builder.ins().ishl_imm(low, 13);
+        // The product with 2^112 moves the exponent from the range of `f16` to that of `f32`.
+        let scale = self.word_of(bits, 239 << 23);
+        let (scale, number) = (self.floats_of(scale), self.floats_of(magnitude));
+        let finite = self.builder.ins().fmul(number, scale);
+        let finite = self.words_of(finite);
+        let infinity = self.word_of(bits, INFINITY);
+        let infinite = self.builder.ins().bor(magnitude, infinity);
+        let least = self.word_of(bits, 0x7c00 << 13);
+        let is_infinite = self.builder.ins().icmp(IntCC::SignedGreaterThanOrEqual, magnitude, least);
+        let number = self.pick(is_infinite, infinite, finite);
+        let bit = self.word_of(bits, 0x8000);
+        let sign = self.builder.ins().band(bits, bit);
+        let sign = self.builder.ins().ishl_imm(sign, 16);
+        let number = self.builder.ins().bor(number, sign);
+        self.floats_of(number)
+    }
+
+    /// Rounds an `f32` to the nearest `f16`, and to the even one of two.
+    pub(super) fn rounded_half(&mut self, x: ir::Value) -> ir::Value {
+        let all = self.words_of(x);
+        let mask = self.word_of(all, MAGNITUDE);
+        let magnitude = self.builder.ins().band(all, mask);
+        let (carried, tiny) = self.rounded_magnitudes(magnitude);
+        let kept = self.word_of(all, !0x1fff);
+        let normal = self.builder.ins().band(carried, kept);
+        let half = self.word_of(all, 0.5_f32.to_bits());
+        let half = self.floats_of(half);
+        let tiny = self.builder.ins().fsub(tiny, half);
+        let subnormal = self.words_of(tiny);
+        let infinity = self.word_of(all, INFINITY);
+        let number = self.half_of(magnitude, [subnormal, normal, infinity, magnitude]);
+        let sign = self.builder.ins().band_not(all, mask);
+        let number = self.builder.ins().bor(number, sign);
+        self.floats_of(number)
+    }
+
+    /// Returns the bits of a magnitude after the carry of a rounding to 11 digits, and its sum with 1/2, which is rounded to
+    /// a multiple of the least `f16`.
+    fn rounded_magnitudes(&mut self, magnitude: ir::Value) -> (ir::Value, ir::Value) {
+        let odd = self.builder.ins().ushr_imm(magnitude, 13);
+        let one = self.word_of(magnitude, 1);
+        let odd = self.builder.ins().band(odd, one);
+        let most = self.word_of(magnitude, 0xfff);
+        let more = self.builder.ins().iadd(odd, most);
+        let carried = self.builder.ins().iadd(magnitude, more);
+        let half = self.word_of(magnitude, 0.5_f32.to_bits());
+        let (half, number) = (self.floats_of(half), self.floats_of(magnitude));
+        (carried, self.builder.ins().fadd(number, half))
+    }
+
+    /// Selects between the forms of a number by the bits of its magnitude.
+    fn half_of(
+        &mut self,
+        magnitude: ir::Value,
+        [subnormal, normal, infinity, nan]: [ir::Value; 4],
+    ) -> ir::Value {
+        let limits = [LEAST_NORMAL, LEAST_INFINITE, INFINITY].map(|bits| self.word_of(magnitude, bits));
+        let ins = self.builder.ins();
+        let is_small = ins.icmp(IntCC::SignedLessThan, magnitude, limits[0]);
+        let is_large = self.builder.ins().icmp(IntCC::SignedGreaterThanOrEqual, magnitude, limits[1]);
+        let is_nan = self.builder.ins().icmp(IntCC::SignedGreaterThan, magnitude, limits[2]);
+        let number = self.pick(is_small, subnormal, normal);
+        let number = self.pick(is_large, infinity, number);
+        self.pick(is_nan, nan, number)
+    }
+
+    /// Rounds an `f64` to the nearest `f16`, and to the even one of two.
+    pub(super) fn half_of_double(&mut self, x: ir::Value) -> ir::Value {
+        let nearest = self.builder.ins().fdemote(types::F32, x);
+        let back = self.builder.ins().fpromote(types::F64, nearest);
+        let is_same = self.builder.ins().fcmp(FloatCC::Equal, back, x);
+        let (size, exact_size) = (self.builder.ins().fabs(back), self.builder.ins().fabs(x));
+        let infinity = self.number(Kind::F64, f64::INFINITY);
+        let is_finite = self.builder.ins().fcmp(FloatCC::LessThan, size, infinity);
+        // The last bit of an inexact `f32` is made odd, so that the second rounding goes to the side of the exact number.
+        let is_above = self.builder.ins().fcmp(FloatCC::GreaterThan, size, exact_size);
+        let is_above = self.builder.ins().uextend(types::I32, is_above);
+        let bits = self.words_of(nearest);
+        let below = self.builder.ins().isub(bits, is_above);
+        let odd = self.builder.ins().bor_imm(below, 1);
+        let odd = self.floats_of(odd);
+        let inexact = self.builder.ins().select(is_finite, odd, nearest);
+        let number = self.builder.ins().select(is_same, nearest, inexact);
+        self.rounded_half(number)
+    }
+
+    /// Computes a function of numbers of 16 bits, if there are instructions for it.
+    pub(super) fn half_math(
+        &mut self,
+        fun: Fun,
+        inner: &TypeInner,
+        values: &[Components],
+    ) -> Option<Components> {
+        if is_exact(fun) {
+            return self.known_math(fun, Kind::F32, inner, values);
+        }
+        if fun == Fun::Ldexp {
+            return None;
+        }
+        let wide: Vec<Components> = values.iter().map(|value| self.promoted(value)).collect();
+        let results = self.known_math(fun, Kind::F64, inner, &wide)?;
+        Some(results.into_iter().map(|value| self.half_of_double(value)).collect())
+    }
+
+    /// Returns numbers as `f64`.
+    pub(super) fn promoted(&mut self, values: &[ir::Value]) -> Components {
+        values.iter().map(|&value| self.builder.ins().fpromote(types::F64, value)).collect()
+    }
+
+    /// Returns the bits of a float, or those of the floats of a vector.
+    fn words_of(&mut self, x: ir::Value) -> ir::Value {
+        self.reinterpreted(x, types::I32)
+    }
+
+    /// Returns the float, or the vector of them, with these bits.
+    fn floats_of(&mut self, x: ir::Value) -> ir::Value {
+        self.reinterpreted(x, types::F32)
+    }
+
+    fn reinterpreted(&mut self, x: ir::Value, lane: ir::Type) -> ir::Value {
+        let ty = if self.is_vector(x) { lane.by(4).expect("bug: a vector has 4 words") } else { lane };
+        let flags = MemFlags::new().with_endianness(ir::Endianness::Little);
+        self.builder.ins().bitcast(ty, flags, x)
+    }
+
+    fn is_vector(&self, x: ir::Value) -> bool {
+        self.builder.func.dfg.value_type(x).is_vector()
+    }
+
+    /// Makes a word, or a vector of words if another value is a vector.
+    fn word_of(&mut self, like: ir::Value, bits: u32) -> ir::Value {
+        let word = self.word(bits);
+        if self.is_vector(like) { self.builder.ins().splat(types::I32X4, word) } else { word }
+    }
+
+    /// Selects one of two words, or one in each lane of a mask.
+    fn pick(&mut self, condition: ir::Value, accept: ir::Value, reject: ir::Value) -> ir::Value {
+        if !self.is_vector(condition) {
+            return self.builder.ins().select(condition, accept, reject);
+        }
+        match self.shared.blends {
+            true => self.builder.ins().x86_blendv(condition, accept, reject),
+            false => self.builder.ins().bitselect(condition, accept, reject),
+        }
+    }
+
+    /// Makes a number of the bits of an `f16`.
+    pub(super) fn half_constant(&mut self, bits: u64) -> ir::Value {
+        let number = half::f16::from_bits(bits as u16).to_f32();
+        self.builder.ins().f32const(Ieee32::with_bits(number.to_bits()))
+    }
+}
