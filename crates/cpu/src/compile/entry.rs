@@ -2,7 +2,7 @@
 
 use super::context;
 use super::function::{Argument, Frame, Local, Lower};
-use super::lanes::{Analyses, Lane, Lanes, Varying, Vector};
+use super::lanes::{Analyses, Lane, Lanes, Varying, Vector, subgroup_numbers};
 use super::place::Place;
 use super::plan::{Home, Piece, Plan, Step};
 use super::refusal::{Result, refuse};
@@ -14,6 +14,9 @@ use cranelift_frontend::Variable;
 use naga::{Binding, BuiltIn, GlobalVariable, Handle, LocalVariable, TypeInner};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
+
+/// Counts the lanes of a subgroup.
+const SUBGROUP: u32 = 4;
 
 /// Holds the number of the current invocation in its workgroup.
 #[derive(Clone, Copy)]
@@ -284,6 +287,14 @@ impl<'m> Entry<'_, '_, 'm> {
                 let along =
                     [BuiltIn::LocalInvocationId, BuiltIn::GlobalInvocationId, BuiltIn::LocalInvocationIndex];
                 let along = matches!(binding, Some(Binding::BuiltIn(builtin)) if along.contains(builtin));
+                if let Some(Binding::BuiltIn(
+                    builtin @ (BuiltIn::SubgroupId | BuiltIn::SubgroupInvocationId),
+                )) = binding
+                {
+                    let index = self.lower.builder.use_var(counters.index);
+                    lanes.push(subgroup_numbers(self.lower, *builtin, index));
+                    continue;
+                }
                 let values = self.builtin(binding, Some(counters))?;
                 lanes.extend(values.iter().enumerate().map(|(axis, &value)| {
                     if along && axis == 0 { Lane::Line { first: value, step: 1 } } else { Lane::One(value) }
@@ -451,6 +462,19 @@ impl<'m> Entry<'_, '_, 'm> {
                         lower.builder.ins().iadd(start, place[axis])
                     })
                     .collect()
+            }
+            BuiltIn::NumSubgroups => {
+                let count: u32 = self.size.iter().product();
+                [lower.word(count.div_ceil(SUBGROUP))].into_iter().collect()
+            }
+            BuiltIn::SubgroupSize => [lower.word(SUBGROUP)].into_iter().collect(),
+            BuiltIn::SubgroupId | BuiltIn::SubgroupInvocationId => {
+                let index = counters.map_or(zero, |counters| lower.builder.use_var(counters.index));
+                let number = match builtin {
+                    BuiltIn::SubgroupId => lower.builder.ins().ushr_imm(index, 2),
+                    _ => lower.builder.ins().band_imm(index, i64::from(SUBGROUP) - 1),
+                };
+                [number].into_iter().collect()
             }
             other => return refuse(format!("the builtin {other:?}")),
         })

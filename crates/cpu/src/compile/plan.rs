@@ -5,7 +5,7 @@ use super::refusal::{NotCompiled, Result};
 use super::uniform::Uniform;
 use super::uses::{has_barrier, is_common, operands, visit_results, visit_uses};
 use crate::program::Program;
-use naga::{Block, Expression, Function, Handle, LocalVariable, Span, Statement};
+use naga::{Barrier, Block, Expression, Function, Handle, LocalVariable, Span, Statement};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Is a part of a region.
@@ -159,7 +159,7 @@ impl<'m> Builder<'m> {
                     self.statement(statement, *span, steps)?;
                 }
             }
-            Statement::ControlBarrier(_) => self.close(steps),
+            Statement::ControlBarrier(barrier) if *barrier != Barrier::SUB_GROUP => self.close(steps),
             Statement::WorkGroupUniformLoad { pointer, result } => {
                 self.close(steps);
                 self.require(*pointer, span, "workgroupUniformLoad of a pointer that may differ")?;

@@ -4,7 +4,10 @@ use super::function::{Lower, Targets};
 use super::refusal::{Result, refuse};
 use cranelift_codegen::ir::{self, InstBuilder};
 use cranelift_frontend::Switch;
-use naga::{Block, Expression, Handle, Span, Statement, SwitchCase, SwitchValue};
+use naga::{Barrier, Block, Expression, Handle, Span, Statement, SwitchCase, SwitchValue};
+
+/// Names the reason why code for one invocation after the other has no operation of a subgroup.
+const OF_SUBGROUP: &str = "an operation of a subgroup, whose lanes execute one after the other here";
 
 impl<'m> Lower<'_, 'm> {
     /// Translates the statements of a block up to the first jump.
@@ -33,6 +36,10 @@ impl<'m> Lower<'_, 'm> {
             Statement::Store { pointer, value } => self.assign(*pointer, *value),
             Statement::Atomic { pointer, fun, value, result } => self.atomic(*pointer, fun, *value, *result),
             Statement::Call { function, arguments, result } => self.call(*function, arguments, *result),
+            Statement::ControlBarrier(barrier) if *barrier == Barrier::SUB_GROUP => refuse(OF_SUBGROUP),
+            Statement::SubgroupBallot { .. }
+            | Statement::SubgroupGather { .. }
+            | Statement::SubgroupCollectiveOperation { .. } => refuse(OF_SUBGROUP),
             Statement::ControlBarrier(_) | Statement::WorkGroupUniformLoad { .. } => {
                 refuse("a barrier in a function that the entry point calls")
             }

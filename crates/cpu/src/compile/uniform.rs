@@ -174,7 +174,13 @@ impl<'m> Uniform<'m> {
     fn argument(&self, index: u32, member: Option<u32>) -> bool {
         let argument = &self.function.arguments[index as usize];
         let is_common = |binding: &Option<Binding>| {
-            let common = [BuiltIn::WorkGroupId, BuiltIn::NumWorkGroups, BuiltIn::WorkGroupSize];
+            let common = [
+                BuiltIn::WorkGroupId,
+                BuiltIn::NumWorkGroups,
+                BuiltIn::WorkGroupSize,
+                BuiltIn::NumSubgroups,
+                BuiltIn::SubgroupSize,
+            ];
             matches!(binding, Some(Binding::BuiltIn(builtin)) if common.contains(builtin))
         };
         match (&self.program.module().types[argument.ty].inner, member) {

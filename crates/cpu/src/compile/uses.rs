@@ -1,6 +1,6 @@
 //! The expressions that expressions and statements use.
 
-use naga::{AtomicFunction, Block, Expression, Function, Handle, Statement};
+use naga::{AtomicFunction, Barrier, Block, Expression, Function, GatherMode, Handle, Statement};
 use smallvec::SmallVec;
 
 type Handles = SmallVec<[Handle<Expression>; 4]>;
@@ -65,7 +65,25 @@ pub(super) fn visit_uses(
         }
         Statement::Call { arguments, .. } => arguments.iter().copied().for_each(seen),
         Statement::WorkGroupUniformLoad { pointer, .. } => seen(*pointer),
+        Statement::SubgroupBallot { predicate, .. } => predicate.iter().copied().for_each(seen),
+        Statement::SubgroupGather { mode, argument, .. } => {
+            [Some(*argument), lane_of(*mode)].into_iter().flatten().for_each(seen);
+        }
+        Statement::SubgroupCollectiveOperation { argument, .. } => seen(*argument),
         _ => {}
+    }
+}
+
+/// Returns the lane or the distance that an exchange of values names.
+fn lane_of(mode: GatherMode) -> Option<Handle<Expression>> {
+    match mode {
+        GatherMode::BroadcastFirst | GatherMode::QuadSwap(_) => None,
+        GatherMode::Broadcast(lane)
+        | GatherMode::Shuffle(lane)
+        | GatherMode::ShuffleDown(lane)
+        | GatherMode::ShuffleUp(lane)
+        | GatherMode::ShuffleXor(lane)
+        | GatherMode::QuadBroadcast(lane) => Some(lane),
     }
 }
 
@@ -80,7 +98,10 @@ pub(super) fn visit_results(statement: &Statement, seen: &mut impl FnMut(Handle<
         Statement::Call { result, .. } | Statement::Atomic { result, .. } => {
             result.iter().copied().for_each(&mut *seen);
         }
-        Statement::WorkGroupUniformLoad { result, .. } => seen(*result),
+        Statement::WorkGroupUniformLoad { result, .. }
+        | Statement::SubgroupBallot { result, .. }
+        | Statement::SubgroupGather { result, .. }
+        | Statement::SubgroupCollectiveOperation { result, .. } => seen(*result),
         _ => {}
     };
     one(statement);
@@ -146,7 +167,8 @@ pub(super) fn escapes(statement: &Statement, inside: Inside) -> bool {
 pub(super) fn has_barrier(statement: &Statement) -> bool {
     let block = |block: &Block| block.iter().any(has_barrier);
     match statement {
-        Statement::ControlBarrier(_) | Statement::WorkGroupUniformLoad { .. } => true,
+        Statement::ControlBarrier(barrier) => *barrier != Barrier::SUB_GROUP,
+        Statement::WorkGroupUniformLoad { .. } => true,
         Statement::Block(inner) => block(inner),
         Statement::If { accept, reject, .. } => block(accept) || block(reject),
         Statement::Switch { cases, .. } => cases.iter().any(|case| block(&case.body)),

@@ -19,6 +19,7 @@ mod rows;
 mod scope;
 mod statement;
 mod stride;
+mod subgroup;
 mod varying;
 mod vectors;
 mod wide;
@@ -36,6 +37,7 @@ use smallvec::SmallVec;
 use std::rc::Rc;
 use vectors::Vectors;
 
+pub(super) use subgroup::numbers as subgroup_numbers;
 pub(super) use varying::{Analyses, Varying};
 
 /// Counts the lanes of a vector of words, which a mask is.
@@ -86,6 +88,10 @@ struct Body {
     after: Option<Block>,
     /// Holds the function, and the loops and `switch`es around the current place.
     scopes: Vec<Scope>,
+    /// Is `true` if a loop is around the call of the function.
+    in_loop: bool,
+    /// Is `true` if the lanes of such a loop call the function together in each iteration.
+    in_step: bool,
     /// Holds the result, if a `return` is not the last statement.
     result: Option<Local>,
 }

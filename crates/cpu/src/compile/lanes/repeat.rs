@@ -5,11 +5,12 @@ use super::statement::escapes_block;
 use super::{Lane, Vector, Vectors};
 use crate::compile::layout::Kind;
 use crate::compile::refusal::{Result, refuse};
+use crate::compile::shared::visit;
 use crate::compile::uses::{Inside, escapes};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use cranelift_frontend::Switch;
-use naga::{Block, Expression, Handle, SwitchCase, SwitchValue};
+use naga::{Block, Expression, Handle, Statement, SwitchCase, SwitchValue};
 
 /// Is one body of a `switch`.
 struct Case<'m> {
@@ -33,7 +34,8 @@ impl<'m> Vector<'_, '_, 'm> {
             self.lower.jump(head);
             self.lower.enter(head);
             let mask = self.body.mask;
-            self.body.scopes.push(Scope { form: Form::Loop, end, exit, mask, here: None, live: None });
+            let form = Form::Loop;
+            self.body.scopes.push(Scope { form, end, exit, mask, here: None, live: None, continues: false });
             self.block(body)?;
             if !self.lower.jumped {
                 self.lower.jump(end);
@@ -77,6 +79,7 @@ impl<'m> Vector<'_, '_, 'm> {
             mask: None,
             here: Some(here.clone()),
             live: Some(live.clone()),
+            continues: continues(body),
         };
         let mut some = None;
         self.in_scope(scope, |vector| {
@@ -139,7 +142,8 @@ impl<'m> Vector<'_, '_, 'm> {
         }
         table.emit(&mut self.lower.builder, selector, default);
         let mask = self.body.mask;
-        self.body.scopes.push(Scope { form: Form::Switch, end, exit: end, mask, here: None, live: None });
+        let form = Form::Switch;
+        self.body.scopes.push(Scope { form, end, exit: end, mask, here: None, live: None, continues: false });
         for (case, &block) in bodies.iter().zip(&blocks) {
             self.lower.enter(block);
             self.block(case.body)?;
@@ -176,7 +180,15 @@ impl<'m> Vector<'_, '_, 'm> {
             }
             taken.push(lanes);
         }
-        let scope = Scope { form: Form::Switch, end, exit: end, mask: None, here: Some(here), live: None };
+        let scope = Scope {
+            form: Form::Switch,
+            end,
+            exit: end,
+            mask: None,
+            here: Some(here),
+            live: None,
+            continues: false,
+        };
         self.in_scope(scope, |vector| {
             for (case, lanes) in bodies.iter().zip(taken) {
                 let lanes = match lanes {
@@ -200,6 +212,13 @@ impl<'m> Vector<'_, '_, 'm> {
             Ok(())
         })
     }
+}
+
+/// Returns `true` if a block, or a loop inside of it, has a `continue`.
+fn continues(body: &Block) -> bool {
+    let mut found = false;
+    visit(body, &mut |statement| found |= matches!(statement, Statement::Continue));
+    found
 }
 
 /// Lists the bodies of a `switch`. A case with several values is a case for each one, and all but the last are empty and

@@ -30,6 +30,8 @@ pub(super) struct Scope {
     pub(super) here: Option<Vec<Variable>>,
     /// Holds the lanes that have not left a loop.
     pub(super) live: Option<Vec<Variable>>,
+    /// Is `true` for a loop that some lanes may leave before others, and that has a `continue`.
+    pub(super) continues: bool,
 }
 
 impl Body {
@@ -39,7 +41,15 @@ impl Body {
         callers: Option<Vectors>,
         end: Block,
     ) -> Self {
-        let function = Scope { form: Form::Function, end, exit: end, mask: None, here: None, live: None };
+        let function = Scope {
+            form: Form::Function,
+            end,
+            exit: end,
+            mask: None,
+            here: None,
+            live: None,
+            continues: false,
+        };
         Self {
             values: FxHashMap::default(),
             arguments,
@@ -49,6 +59,8 @@ impl Body {
             mask: None,
             after: None,
             scopes: vec![function],
+            in_loop: false,
+            in_step: true,
             result: None,
         }
     }

@@ -7,7 +7,7 @@ use crate::compile::plan::Piece;
 use crate::compile::refusal::{Result, refuse};
 use crate::compile::uses::{Inside, escapes};
 use cranelift_codegen::ir::{self, InstBuilder};
-use naga::{Block, Expression, Handle, LocalVariable, Span, Statement};
+use naga::{Barrier, Block, Expression, Handle, LocalVariable, Span, Statement};
 
 /// Bounds the bytes of a variable that stores set to zero.
 const MOST_FILLED_BY_STORES: u32 = 512;
@@ -143,6 +143,13 @@ impl<'m> Vector<'_, '_, 'm> {
             Statement::Store { pointer, value } => self.store(*pointer, *value),
             Statement::Atomic { pointer, fun, value, result } => self.atomic(*pointer, fun, *value, *result),
             Statement::Call { function, arguments, result } => self.call(*function, arguments, *result),
+            // The lanes have executed the statements before this one.
+            Statement::ControlBarrier(barrier) if *barrier == Barrier::SUB_GROUP => Ok(()),
+            Statement::SubgroupBallot { result, predicate } => self.ballot(*predicate, *result),
+            Statement::SubgroupGather { mode, argument, result } => self.take(*mode, *argument, *result),
+            Statement::SubgroupCollectiveOperation { op, collective_op, argument, result } => {
+                self.combine_lanes(*op, *collective_op, *argument, *result)
+            }
             _ => refuse("a statement that several lanes do not execute together"),
         };
         result.map_err(|error| error.at(span))

@@ -146,7 +146,9 @@ impl<'s, 'm> Search<'s, 'm> {
                 let root = root(self.function, *pointer);
                 self.differs_behind(root) || self.is_varying(*pointer)
             }
-            Expression::AtomicResult { .. } => true,
+            Expression::AtomicResult { .. }
+            | Expression::SubgroupBallotResult
+            | Expression::SubgroupOperationResult { .. } => true,
             _ => operands(expression).into_iter().any(|operand| self.is_varying(operand)),
         }
     }
@@ -276,6 +278,12 @@ impl<'s, 'm> Search<'s, 'm> {
 }
 
 fn differs(binding: &Binding) -> bool {
-    let along = [BuiltIn::LocalInvocationId, BuiltIn::GlobalInvocationId, BuiltIn::LocalInvocationIndex];
+    let along = [
+        BuiltIn::LocalInvocationId,
+        BuiltIn::GlobalInvocationId,
+        BuiltIn::LocalInvocationIndex,
+        BuiltIn::SubgroupInvocationId,
+        BuiltIn::SubgroupId,
+    ];
     matches!(binding, Binding::BuiltIn(builtin) if along.contains(builtin))
 }

@@ -11,6 +11,7 @@ mod memory;
 mod numbers;
 mod random;
 mod refusals;
+mod subgroups;
 mod wide;
 
 use super::{Compiled, NotCompiled, without_barriers_in_calls};
