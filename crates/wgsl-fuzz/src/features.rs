@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::case::Case;
 use crate::tree::statement::{LoopForm, Stmt};
-use crate::tree::types::Type;
+use crate::tree::types::{Scalar, Type};
 use crate::tree::visit::{expressions, parts};
 use crate::tree::{ANY, Argument, Expr, Node, Space, Step, Tree};
 
@@ -156,6 +156,11 @@ impl Finder {
     }
 
     fn expr(&mut self, expr: &Expr) {
+        if let Some((scalar, _)) = expr.ty.lanes() {
+            self.add_if(scalar == Scalar::F16, "numbers of 16 bits");
+            self.add_if(matches!(scalar, Scalar::I64 | Scalar::U64), "integers of 64 bits");
+            self.add_if(scalar == Scalar::F64, "floats of 64 bits");
+        }
         match &expr.ty {
             Type::Matrix(..) => self.add_if(true, "matrix"),
             Type::Array(..) => self.add_if(true, "array"),

@@ -179,6 +179,7 @@ impl Program {
         let declared = declarations(tree, &format!("{bindings}{body}"));
         let params = if has_params { params } else { Vec::new() };
         let text = format!("{declared}{bindings}{body}");
+        let text = if mentions(&text, "f16") { format!("enable f16;\n{text}") } else { text };
         Self { seed, text, groups: tree.groups, buffers, params, lazy: Lazy::default() }
     }
 

@@ -194,13 +194,17 @@ fn replacements(expr: &Expr) -> Vec<Expr> {
     }
     found.push(Expr::new(expr.ty.clone(), Node::Zero));
     if let Type::Vector(scalar, _) = expr.ty {
-        let one = match scalar {
+        let word = match scalar.word() {
             Scalar::Bool => Node::Bool(false),
             Scalar::I32 => Node::I32(1),
             Scalar::U32 => Node::U32(1),
-            Scalar::F32 => Node::F32(4),
+            _ => Node::F32(4),
         };
-        let one = Node::Construct(vec![Expr::new(Type::Scalar(scalar), one)]);
+        let mut one = Expr::new(Type::Scalar(scalar.word()), word);
+        if scalar != scalar.word() {
+            one = Expr::new(Type::Scalar(scalar), Node::Construct(vec![one]));
+        }
+        let one = Node::Construct(vec![one]);
         found.push(Expr::new(expr.ty.clone(), one));
     }
     if expr.ty == BOOL {

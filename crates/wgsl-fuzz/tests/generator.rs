@@ -40,7 +40,7 @@ fn programs_that_are_not_portable_are_valid_too() {
 
 #[test]
 fn each_part_of_the_language_is_in_enough_programs() {
-    const PARTS: [&str; 22] = [
+    const PARTS: [&str; 25] = [
         "workgroup that is a multiple of 16 wide",
         "private variables",
         "workgroup memory",
@@ -63,6 +63,9 @@ fn each_part_of_the_language_is_in_enough_programs() {
         "store at an index from data",
         "pack or unpack",
         "call with a pointer",
+        "integers of 64 bits",
+        "floats of 64 bits",
+        "numbers of 16 bits",
     ];
     let mut features = Features::default();
     for seed in 0..1000 {

@@ -1,6 +1,7 @@
 //! Expressions of `bool` and of its vectors.
 
 use super::Generator;
+use super::sizes::SIZED;
 use crate::tree::types::{BOOL, Scalar, Type};
 use crate::tree::{Expr, Node};
 
@@ -39,7 +40,9 @@ impl Generator {
 
     fn comparison(&mut self, size: u8, depth: u32) -> Expr {
         let operator = self.pick(&["<", "<=", ">", ">=", "==", "!="]);
-        let scalar = self.pick(&[Scalar::I32, Scalar::U32, Scalar::F32]);
+        let sized = self.parts.sizes && self.one_in(2);
+        let scalar =
+            if sized { self.pick(&SIZED) } else { self.pick(&[Scalar::I32, Scalar::U32, Scalar::F32]) };
         let of = Type::vector(scalar, size);
         let (left, right) = (self.expr(&of, depth), self.expr(&of, depth));
         self.binary(Type::vector(Scalar::Bool, size), operator, left, right)

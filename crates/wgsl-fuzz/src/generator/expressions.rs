@@ -27,6 +27,7 @@ impl Generator {
         let found = match ty.lanes() {
             Some((Scalar::Bool, size)) => self.bool_expr(size, depth - 1),
             Some((Scalar::F32, size)) => self.float_expr(size, depth - 1),
+            Some((scalar, size)) if scalar != scalar.word() => self.sized_expr(scalar, size, depth - 1),
             Some((scalar, size)) => self.integer_expr(scalar, size, depth - 1),
             None => self.composite(ty, depth - 1),
         };
@@ -52,6 +53,7 @@ impl Generator {
             Type::Scalar(Scalar::I32) => Node::I32(integer(&mut self.rng).max(1).cast_signed()),
             Type::Scalar(Scalar::U32) => Node::U32(integer(&mut self.rng).max(1)),
             Type::Scalar(Scalar::F32) => Node::F32(self.rng.i32(-16..=16)),
+            Type::Scalar(scalar) => Node::Construct(vec![self.constant(&Type::Scalar(scalar.word()))]),
             Type::Vector(scalar, size) => {
                 let part = Type::Scalar(*scalar);
                 let count = if self.one_in(3) { 1 } else { *size };
@@ -70,17 +72,18 @@ impl Generator {
     /// Returns an expression that no compiler knows the value of.
     pub(super) fn unknown(&mut self, ty: &Type) -> Expr {
         let (scalar, size) = ty.lanes().unwrap_or((Scalar::F32, 1));
-        let root = match scalar {
+        let root = match scalar.word() {
             Scalar::I32 => "params.ni",
             Scalar::F32 => "params.nf",
-            Scalar::U32 | Scalar::Bool => "params.nu",
+            _ => "params.nu",
         };
-        let read = Expr::read(if scalar == Scalar::Bool { U32 } else { Type::Scalar(scalar) }, root);
+        let read = Expr::read(if scalar == Scalar::Bool { U32 } else { Type::Scalar(scalar.word()) }, root);
         let value = match scalar {
             Scalar::Bool => {
                 let limit = self.constant(&U32);
                 Expr::new(BOOL, Node::Binary("<", Box::new(read), Box::new(limit)))
             }
+            _ if scalar != scalar.word() => Expr::new(Type::Scalar(scalar), Node::Construct(vec![read])),
             _ => read,
         };
         if size == 1 { value } else { Expr::new(ty.clone(), Node::Construct(vec![value])) }

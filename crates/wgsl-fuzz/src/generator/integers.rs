@@ -27,7 +27,7 @@ impl Generator {
     }
 
     /// Returns an operation whose result wraps.
-    fn arithmetic(&mut self, ty: &Type, depth: u32) -> Expr {
+    pub(super) fn arithmetic(&mut self, ty: &Type, depth: u32) -> Expr {
         let operator = self.pick(&["+", "-", "*", "+", "-", "*", "/", "%", "&", "|", "^"]);
         let (scalar, size) = ty.lanes().unwrap_or((Scalar::I32, 1));
         let mut left = self.expr(ty, depth);
@@ -165,6 +165,9 @@ impl Generator {
     /// Converts from another scalar.
     fn conversion(&mut self, scalar: Scalar, size: u8, depth: u32) -> Expr {
         let ty = Type::vector(scalar, size);
+        if self.parts.sizes && self.one_in(2) {
+            return self.number_of_other(&ty, depth);
+        }
         let other = if scalar == Scalar::I32 { Scalar::U32 } else { Scalar::I32 };
         match self.rng.u8(0..6) {
             5 if scalar == Scalar::I32 => {

@@ -16,6 +16,7 @@ mod parts;
 mod places;
 mod scope;
 mod setup;
+mod sizes;
 mod statements;
 
 use fastrand::Rng;

@@ -35,6 +35,8 @@ pub(super) struct Parts {
     pub(super) barriers: bool,
     /// Allows a `switch` around barriers.
     pub(super) uniform_switches: bool,
+    /// Allows numbers of 64 and of 16 bits.
+    pub(super) sizes: bool,
 }
 
 impl Parts {
@@ -60,6 +62,7 @@ impl Parts {
             planar: one_in(2),
             barriers: one_in(2),
             uniform_switches: one_in(4),
+            sizes: !is_portable && one_in(3),
         }
     }
 }

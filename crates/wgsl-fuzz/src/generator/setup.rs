@@ -4,6 +4,7 @@ use fastrand::Rng;
 
 use super::Generator;
 use super::scope::Variable;
+use super::sizes::SIZED;
 use crate::program::{INPUTS, SLOTS};
 use crate::tree::print::NUMBERS;
 use crate::tree::types::{F32, I32, Scalar, Struct, Type, U32};
@@ -165,7 +166,8 @@ impl Generator {
     /// Returns a type; `depth` limits arrays and structs in each other.
     pub(super) fn any_type(&mut self, depth: u32) -> Type {
         let scalars = [Scalar::I32, Scalar::U32, Scalar::I32, Scalar::U32, Scalar::F32, Scalar::Bool];
-        let scalar = self.pick(&scalars);
+        let sized = self.parts.sizes && self.one_in(2);
+        let scalar = if sized { self.pick(&SIZED) } else { self.pick(&scalars) };
         let depth = if self.parts.composites { depth } else { 0 };
         let composite = depth > 0 && self.one_in(4);
         let choice = self.rng.u8(0..8);

@@ -87,7 +87,7 @@ impl Generator {
             let value = self.stored(&ty, self.parts.depth);
             return Some(Stmt::Assign(place, "=", value));
         }
-        if matches!(ty, Type::Scalar(_)) && self.one_in(6) {
+        if matches!(ty, Type::Scalar(scalar) if scalar == scalar.word()) && self.one_in(6) {
             let operator = self.pick(&["++", "--"]);
             return Some(Stmt::Assign(place, operator, Expr::new(ty, Node::Zero)));
         }

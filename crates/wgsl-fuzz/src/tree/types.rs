@@ -7,6 +7,10 @@ pub(crate) enum Scalar {
     I32,
     U32,
     F32,
+    I64,
+    U64,
+    F64,
+    F16,
 }
 
 /// Names a type of WGSL. A struct is an index into [`Tree::structs`](super::Tree::structs).
@@ -39,11 +43,25 @@ impl Scalar {
             Self::I32 => "i32",
             Self::U32 => "u32",
             Self::F32 => "f32",
+            Self::I64 => "i64",
+            Self::U64 => "u64",
+            Self::F64 => "f64",
+            Self::F16 => "f16",
         }
     }
 
     pub(crate) fn is_integer(self) -> bool {
-        matches!(self, Self::I32 | Self::U32)
+        matches!(self, Self::I32 | Self::U32 | Self::I64 | Self::U64)
+    }
+
+    /// Returns the scalar of the same kind with 32 bits.
+    pub(crate) fn word(self) -> Self {
+        match self {
+            Self::I64 => Self::I32,
+            Self::U64 => Self::U32,
+            Self::F64 | Self::F16 => Self::F32,
+            word => word,
+        }
     }
 }
 

@@ -1,0 +1,140 @@
+//! Expressions of numbers of 64 bits and of 16 bits. Only the engines of the CPU run them, so floats may round.
+
+use super::Generator;
+use crate::tree::types::{Scalar, Type, U32};
+use crate::tree::{Expr, Node};
+
+/// Lists the scalars that have no 32 bits.
+pub(super) const SIZED: [Scalar; 4] = [Scalar::I64, Scalar::U64, Scalar::F64, Scalar::F16];
+
+/// Lists the scalars that convert to each other.
+const NUMBERS: [Scalar; 7] =
+    [Scalar::I32, Scalar::U32, Scalar::F32, Scalar::I64, Scalar::U64, Scalar::F64, Scalar::F16];
+
+impl Generator {
+    pub(super) fn sized_expr(&mut self, scalar: Scalar, size: u8, depth: u32) -> Expr {
+        match scalar {
+            Scalar::F64 | Scalar::F16 => self.sized_float(scalar, size, depth),
+            _ => self.sized_integer(scalar, size, depth),
+        }
+    }
+
+    fn sized_integer(&mut self, scalar: Scalar, size: u8, depth: u32) -> Expr {
+        let ty = Type::vector(scalar, size);
+        match self.rng.u8(0..14) {
+            0..=4 => self.arithmetic(&ty, depth),
+            5 => self.sized_shift(&ty, depth),
+            6 => {
+                let operator = if scalar == Scalar::I64 && self.rng.bool() { "-" } else { "~" };
+                let of = self.not_constant_of(&ty, depth);
+                Expr::new(ty, Node::Unary(operator, Box::new(of)))
+            }
+            7 | 8 => {
+                let names: &[(&str, usize)] =
+                    &[("abs", 1), ("min", 2), ("max", 2), ("clamp", 3), ("sign", 1)];
+                let (name, count) = self.pick(names);
+                let name = if name == "sign" && scalar == Scalar::U64 { "abs" } else { name };
+                self.sized_builtin(&ty, name, count, depth)
+            }
+            9 => self.select(&ty, depth),
+            10 if size == 1 => {
+                let vector = Type::Vector(scalar, self.rng.u8(2..5));
+                let of = vec![self.not_constant_of(&vector, depth), self.expr(&vector, depth)];
+                Expr::new(ty, Node::Builtin("dot", of))
+            }
+            10..=12 => self.number_of_other(&ty, depth),
+            _ => self.assembled(scalar, size, depth),
+        }
+    }
+
+    fn sized_float(&mut self, scalar: Scalar, size: u8, depth: u32) -> Expr {
+        const NAMES: [(&str, usize); 26] = [
+            ("abs", 1),
+            ("sign", 1),
+            ("floor", 1),
+            ("ceil", 1),
+            ("trunc", 1),
+            ("round", 1),
+            ("fract", 1),
+            ("saturate", 1),
+            ("sqrt", 1),
+            ("inverseSqrt", 1),
+            ("exp", 1),
+            ("log2", 1),
+            ("sin", 1),
+            ("atan", 1),
+            ("tanh", 1),
+            ("modf.fract", 1),
+            ("min", 2),
+            ("max", 2),
+            ("step", 2),
+            ("pow", 2),
+            ("atan2", 2),
+            ("remainder", 2),
+            ("fma", 3),
+            ("mix", 3),
+            ("clamp", 3),
+            ("smoothstep", 3),
+        ];
+        let ty = Type::vector(scalar, size);
+        match self.rng.u8(0..14) {
+            0..=3 => {
+                let operator = self.pick(&["+", "-", "*", "/"]);
+                let (left, right) = (self.expr(&ty, depth), self.expr(&ty, depth));
+                self.binary(ty, operator, left, right)
+            }
+            4 => {
+                let of = self.not_constant_of(&ty, depth);
+                Expr::new(ty, Node::Unary("-", Box::new(of)))
+            }
+            5..=7 => {
+                let (name, count) = self.pick(&NAMES);
+                self.sized_builtin(&ty, name, count, depth)
+            }
+            8 => self.select(&ty, depth),
+            9 if size == 1 => {
+                let vector = Type::Vector(scalar, self.rng.u8(2..5));
+                let name = self.pick(&["dot", "length", "distance"]);
+                let count = if name == "length" { 1 } else { 2 };
+                let of = (0..count).map(|_| self.not_constant_of(&vector, depth)).collect();
+                Expr::new(ty, Node::Builtin(name, of))
+            }
+            9 => self.sized_builtin(&ty, "normalize", 1, depth),
+            10..=12 => self.number_of_other(&ty, depth),
+            _ => self.assembled(scalar, size, depth),
+        }
+    }
+
+    /// Returns a call of a function whose arguments have the type of its result, and which no compiler computes.
+    fn sized_builtin(&mut self, ty: &Type, name: &'static str, count: usize, depth: u32) -> Expr {
+        let of = (0..count).map(|_| self.not_constant_of(ty, depth)).collect();
+        Expr::new(ty.clone(), Node::Builtin(name, of))
+    }
+
+    fn sized_shift(&mut self, ty: &Type, depth: u32) -> Expr {
+        let operator = self.pick(&["<<", ">>"]);
+        let amount_type = ty.with_scalar(Scalar::U32);
+        let left = self.not_constant_of(ty, depth);
+        let amount = self.expr(&amount_type, depth);
+        let mask = Expr::u32(63);
+        let mask = if amount_type == U32 {
+            mask
+        } else {
+            Expr::new(amount_type.clone(), Node::Construct(vec![mask]))
+        };
+        let amount = Expr::new(amount_type, Node::Binary("&", Box::new(amount), Box::new(mask)));
+        Expr::new(ty.clone(), Node::Binary(operator, Box::new(left), Box::new(amount)))
+    }
+
+    /// Converts a number of another size or kind.
+    pub(super) fn number_of_other(&mut self, ty: &Type, depth: u32) -> Expr {
+        let other = ty.with_scalar(self.pick(&NUMBERS));
+        let of = self.not_constant_of(&other, depth);
+        if of.ty == *ty { of } else { Expr::new(ty.clone(), Node::Construct(vec![of])) }
+    }
+
+    fn not_constant_of(&mut self, ty: &Type, depth: u32) -> Expr {
+        let of = self.expr(ty, depth);
+        if of.is_const() { self.unknown(ty) } else { of }
+    }
+}
