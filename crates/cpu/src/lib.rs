@@ -18,6 +18,7 @@ mod check;
 #[cfg(all(feature = "compile", not(target_family = "wasm")))]
 mod compile;
 mod dump;
+mod emits;
 mod error;
 mod interpret;
 mod kernel;

@@ -1,5 +1,6 @@
 //! One entry point of a module, ready for an engine.
 
+use crate::emits;
 use crate::error::{Error, Place, Result};
 use fencepost_kernels::{Interface, Module, Places};
 use naga::back::pipeline_constants::process_overrides;
@@ -32,12 +33,18 @@ impl Program {
         let wrong = |problem: String| Error::Overrides { kernel: kernel.clone(), problem };
         let constants = overrides.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
         let stage = Some((ShaderStage::Compute, kernel.as_str()));
-        let (module, info) =
-            process_overrides(text.naga(), text.info(), stage, &constants).map_err(|error| {
-                let mistake = text.override_mistake(kernel, overrides);
-                mistake.map_or_else(|| wrong(error.to_string()), |mistake| Error::Values(Box::new(mistake)))
-            })?;
-        let (module, info) = (module.into_owned(), info.into_owned());
+        let apply = |module: &naga::Module| {
+            process_overrides(module, text.info(), stage, &constants)
+                .map(|(module, info)| (module.into_owned(), info.into_owned()))
+        };
+        // naga evaluates a vector twice if it replaces a member of an array or of a matrix by the vector, which is an error in a
+        // divided module only.
+        let divided = emits::divided(text.naga()).and_then(|module| apply(&module).ok());
+        let applied = divided.map_or_else(|| apply(text.naga()), Ok);
+        let (module, info) = applied.map_err(|error| {
+            let mistake = text.override_mistake(kernel, overrides);
+            mistake.map_or_else(|| wrong(error.to_string()), |mistake| Error::Values(Box::new(mistake)))
+        })?;
         let is_entry = |entry: &EntryPoint| entry.stage == ShaderStage::Compute && entry.name == *kernel;
         let entry = module.entry_points.iter().position(is_entry);
         let entry = entry.ok_or_else(|| wrong("the module has no such entry point".into()))?;

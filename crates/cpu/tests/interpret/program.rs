@@ -199,3 +199,41 @@ fn a_long_chain_of_calls_runs() {
     }
     assert_eq!(statements(&before, "out[0] = f999(5u);", 1), [6 + 2 * 999]);
 }
+
+#[test]
+fn constants_of_a_kernel_with_overrides_are_arguments_and_parts_of_other_values() {
+    let head = "override N: u32 = 2u;
+        fn twice(x: u32) -> u32 { return x * 2u; }
+        fn sum(x: vec2<u32>) -> u32 { return x.x + x.y; }";
+    let cases = [
+        ("let v = vec2(1u, 2u); out[i] = twice(v.x) + N;", [5, 5]),
+        ("let v = vec2(N, 2u); out[i] = twice(v.x);", [6, 6]),
+        (
+            "let v = vec2(N); let a = twice(v.x); for (var j = 0u; j < N; j++) { out[i] += twice(v.y) + a; }",
+            [36, 36],
+        ),
+        (
+            "let v = vec3(N, 1u, 2u); var w = array<u32, 3>(v.x, v.y, v.z); out[i] = w[i] + twice(w[2]);",
+            [7, 5],
+        ),
+        (
+            "let v = vec3(N, 1u, 2u); let w = v.zx; if i > 0u { out[i] = sum(w.yx); } else { out[i] = sum(w); }",
+            [5, 5],
+        ),
+    ];
+    for (body, expected) in cases {
+        let text = format!(
+            "{OUT} {head}
+            @compute @workgroup_size(2) fn k(@builtin(local_invocation_index) i: u32) {{ {body} }}"
+        );
+        let kernel = prepare_source(&ShaderSource::text("k.wgsl", text), &[("N", 3.0)]);
+        let kernel = kernel.unwrap_or_else(|error| panic!("{body}: {error}"));
+        assert!(kernel.is_compiled(), "{body}");
+        // An order of its own is interpreted.
+        for seed in [0, 1] {
+            let mut out = [Buffer::new(&[0_u32; 2])];
+            run(&kernel, [1; 3], seed, &[], &mut out).unwrap_or_else(|fault| panic!("{fault}"));
+            assert_eq!(out[0].values::<u32>(), expected, "{body}");
+        }
+    }
+}
