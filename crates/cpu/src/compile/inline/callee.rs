@@ -2,6 +2,7 @@
 
 use super::copy::{Call, Copier, Map, emit};
 use crate::compile::shared::visit;
+use crate::compile::uses::{Inside, escapes, has_barrier};
 use naga::{Block, Expression, Function, Handle, LocalVariable, Span, Statement};
 use rustc_hash::FxHashMap;
 
@@ -103,6 +104,7 @@ impl<'f> Callee<'f> {
         let mut body =
             Copier { map: &self.map, exit: self.exit, callees: &callees }.block(&self.function.body)?;
         if matches!(self.exit, Exit::Leave(_)) {
+            body = rest_of(body, &mut whole);
             if !matches!(body.last(), Some(Statement::Break)) {
                 body.push(Statement::Break, span);
             }
@@ -117,6 +119,21 @@ impl<'f> Callee<'f> {
         }
         Some(())
     }
+}
+
+/// Moves the statements up to the last barrier to another block, and returns the others, unless an earlier statement returns.
+/// The others have no barrier, so each invocation leaves them by itself.
+fn rest_of(body: Block, before: &mut Block) -> Block {
+    let start = body.iter().rposition(has_barrier).map_or(0, |last| last + 1);
+    if body.iter().take(start).any(|statement| escapes(statement, Inside::default())) {
+        return body;
+    }
+    let mut rest = Block::new();
+    for (at, (statement, span)) in body.span_into_iter().enumerate() {
+        let part = if at < start { &mut *before } else { &mut rest };
+        part.push(statement, span);
+    }
+    rest
 }
 
 /// Counts the returns of a body.

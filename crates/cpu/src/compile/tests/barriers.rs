@@ -286,3 +286,39 @@ fn a_condition_that_differs_may_end_a_function_with_barriers() {
     let out = test.buffer(&[0_u32; 16]).run([1, 1, 1]).get::<u32>(0);
     assert_eq!(out, [7, 6, 5, 0, 0, 50, 0, 0, 7, 2, 90, 91, 7, 7, 7, 7]);
 }
+
+#[test]
+fn invocations_return_out_of_a_function_one_after_the_other_behind_its_last_barrier() {
+    let wgsl = "
+        @group(0) @binding(0) var<storage, read_write> out: array<u32>;
+        var<workgroup> cells: array<u32, 16>;
+        fn part(lid: u32, first: u32) -> u32 {
+            cells[lid] = lid * 3u + first;
+            workgroupBarrier();
+            let x = cells[15u - lid];
+            workgroupBarrier();
+            if x % 2u == 0u { return x; }
+            var sum = 0u;
+            if x > 20u { sum = 1u; if x > 30u { return sum; } }
+            return x * 2u + sum;
+        }
+        @compute @workgroup_size(16)
+        fn parts(@builtin(local_invocation_index) lid: u32, @builtin(workgroup_id) wid: vec3<u32>) {
+            var total = part(lid, wid.x);
+            for (var i = 0u; i < 3u; i++) { total += part(lid, i) * 10u; }
+            out[wid.x * 16u + lid] = total;
+        }";
+    let test = Test::new(wgsl).buffer(&[0_u32; 32]);
+    assert!(test.vector.is_ok() && test.wider.len() == 2, "{:?}", test.vector.err());
+    let part = |lid: u32, first: u32| {
+        let x = (15 - lid) * 3 + first;
+        match x {
+            _ if x.is_multiple_of(2) => x,
+            31.. => 1,
+            _ => x * 2 + u32::from(x > 20),
+        }
+    };
+    let total = |at: u32| part(at % 16, at / 16) + 10 * (0..3).map(|i| part(at % 16, i)).sum::<u32>();
+    let expected: Vec<u32> = (0..32).map(total).collect();
+    assert_eq!(test.run([2, 1, 1]).get::<u32>(0), expected);
+}
