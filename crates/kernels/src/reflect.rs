@@ -104,9 +104,12 @@ impl Module {
     /// # Errors
     /// [`Error::UnknownEntry`] and [`Error::UnknownOverride`] with the known names; [`Error::Override`] and
     /// [`Error::Workgroup`]; [`Error::Unsupported`] for groups other than 0, textures, samplers, and a second uniform
-    /// block.
+    /// block; [`Error::Wgsl`] with the line of a `var<immediate>` that the entry point mentions.
     pub fn interface(&self, entry: &str, overrides: &[(&str, f64)]) -> Result<Interface> {
         let at = self.entry_index(entry)?;
+        if let Some(refused) = self.immediate(at) {
+            return Err(refused);
+        }
         let constants = constants::Constants::new(&self.naga, entry, overrides)?;
         let workgroup = constants.workgroup(&self.naga.entry_points[at])?;
         let mut interface = Interface {
@@ -240,6 +243,21 @@ impl Module {
     fn belongs(&self, at: usize, variable: Handle<GlobalVariable>) -> bool {
         let mentions = |entry: usize| self.mentions(entry, variable);
         mentions(at) || !(0..self.naga.entry_points.len()).any(mentions)
+    }
+
+    /// Returns the error for a `var<immediate>` of an entry point, whose values no launch passes.
+    fn immediate(&self, at: usize) -> Option<Error> {
+        let mut variables = self.naga.global_variables.iter();
+        let (handle, variable) = variables.find(|&(handle, variable)| {
+            variable.space == AddressSpace::Immediate && self.mentions(at, handle)
+        })?;
+        let name = variable.name.as_deref().unwrap_or_default();
+        let message = format!(
+            "no launch passes values to `var<immediate> {name}`: declare it as `@group(0) @binding(0) var<uniform>`, \
+             whose values a device gets as immediates where it can"
+        );
+        let span = self.naga.global_variables.get_span(handle);
+        Some(located(&self.source, wording::Finding { message, span }))
     }
 
     fn mentions(&self, at: usize, variable: Handle<GlobalVariable>) -> bool {

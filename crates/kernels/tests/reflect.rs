@@ -1,6 +1,6 @@
 //! Interfaces are read from WGSL.
 
-use fencepost_kernels::{Access, Interface, Layout, Module, ShaderSource};
+use fencepost_kernels::{Access, Error, Interface, Layout, Module, ShaderSource};
 
 fn parse(wgsl: &'static str) -> Module {
     Module::parse(&ShaderSource::text("test.wgsl", wgsl)).unwrap_or_else(|error| panic!("{error}"))
@@ -313,6 +313,20 @@ fn needs_lists_exactly_the_features_that_the_module_uses() {
          @compute @workgroup_size(1) fn k() { atomicAdd(&x, 1.0); }",
     );
     assert!(atomic.float32_atomics && !atomic.subgroups);
+}
+
+#[test]
+fn an_immediate_variable_is_refused_with_its_line_by_the_entry_points_that_mention_it() {
+    let module = parse(
+        "struct A { n: u32 }
+         var<immediate> direct: A;
+         @compute @workgroup_size(1) fn k() { _ = direct.n; }
+         @compute @workgroup_size(1) fn l() {}",
+    );
+    let refused = module.interface("k", &[]).unwrap_err();
+    let Error::Wgsl { line: 2, ref message, .. } = refused else { panic!("{refused}") };
+    assert!(message.contains("`var<immediate> direct`") && message.contains("var<uniform>"), "{message}");
+    assert!(module.interface("l", &[]).is_ok());
 }
 
 #[test]

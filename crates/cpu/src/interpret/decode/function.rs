@@ -171,12 +171,8 @@ impl<'d, 'p> FunctionDecoder<'d, 'p> {
             None => {
                 let variable = &program.module().global_variables[variable];
                 let name = variable.name.as_deref().unwrap_or("(no name)");
-                return Err(self.unsupported(match variable.space {
-                    AddressSpace::Immediate => {
-                        format!("the immediate variable `{name}` (a uniform block replaces it)")
-                    }
-                    _ => format!("the variable `{name}`, which is no buffer and no uniform block,"),
-                }));
+                let what = format!("the variable `{name}`, which is no buffer and no uniform block,");
+                return Err(self.unsupported(what));
             }
         };
         Ok(Address { offset, index: None, root })
