@@ -53,12 +53,24 @@ impl Lower<'_, '_> {
         let start = self.word_of(all, 0.5_f32.to_bits());
         let tiny = self.words_of(tiny);
         let subnormal = self.builder.ins().isub(tiny, start);
-        let [infinity, nan] = [0x7c00, 0x7e00].map(|bits| self.word_of(all, bits));
+        let infinity = self.word_of(all, 0x7c00);
+        let nan = self.half_nan(magnitude);
         let number = self.half_of(magnitude, [subnormal, normal, infinity, nan]);
         let sign = self.builder.ins().ushr_imm(all, 16);
         let bit = self.word_of(all, 0x8000);
         let sign = self.builder.ins().band(sign, bit);
         self.builder.ins().bor(number, sign)
+    }
+
+    /// Returns the bits of the NaN with the high digits of that of an `f32`, so that a copy of a number keeps its bits.
+    fn half_nan(&mut self, magnitude: ir::Value) -> ir::Value {
+        let low = self.word_of(magnitude, 0x1fff);
+        let digits = self.builder.ins().band(magnitude, low);
+        let carried = self.builder.ins().iadd(digits, low);
+        let all = self.builder.ins().bor(carried, magnitude);
+        let high = self.builder.ins().ushr_imm(all, 13);
+        let kept = self.word_of(magnitude, 0x7fff);
+        self.builder.ins().band(high, kept)
     }
 
     /// Returns the number with the bits of an `f16` in a word.

@@ -387,3 +387,14 @@ fn numbers_of_16_bits_live_in_all_kinds_of_memory() {
     let quads = test.get::<u64>(3);
     assert!(quads.iter().all(|&quad| quad != 0), "{quads:?}");
 }
+
+#[test]
+fn a_copy_of_a_number_of_16_bits_keeps_its_bits() {
+    let wgsl = "enable f16;
+        @group(0) @binding(0) var<storage, read> input: array<f16>;
+        @group(0) @binding(1) var<storage, read_write> out: array<f16>;
+        @compute @workgroup_size(16) fn copy(@builtin(global_invocation_id) id: vec3<u32>) { out[id.x] = input[id.x]; }";
+    let input: Vec<u16> = (0..=u16::MAX).collect();
+    let test = Test::new(wgsl).buffer(&input).buffer(&vec![0_u16; input.len()]).run([4096, 1, 1]);
+    assert_eq!(test.get::<u16>(1), input);
+}

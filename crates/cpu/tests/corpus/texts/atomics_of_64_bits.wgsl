@@ -1,4 +1,4 @@
-// expect: runs
+// expect: compiled
 @group(0) @binding(0) var<storage, read_write> out: Totals;
 
 struct Totals {

@@ -1,4 +1,4 @@
-// expect: runs
+// expect: compiled
 enable f16;
 
 @group(0) @binding(0) var<storage, read_write> out: array<vec4<i32>>;
