@@ -36,6 +36,7 @@ mod sort;
 mod sort_segments;
 mod sorted;
 mod strided;
+mod verb_table;
 mod verbs;
 mod warm_up;
 mod weighted;

@@ -3,7 +3,7 @@
 //!
 //! `FENCEPOST_LAUNCHES=write cargo test --test conformance a01_each_verb_has` writes the file.
 
-use super::verbs::{Arrays, Verb, table};
+use super::verb_table::{Arrays, Verb, table};
 use crate::common::{Case, Needs, Subject, case};
 use fencepost::Kind;
 use fencepost::algorithms::prelude::*;

@@ -18,7 +18,7 @@ const TABLE: &str = "tests/conformance/graphs/verb_table.rs";
 /// The folder of the crate whose traits have verbs.
 const ALGORITHMS: &str = "crates/algorithms/src/";
 /// The file with the table of these verbs.
-const TABLE_OF_ALGORITHMS: &str = "tests/conformance/algorithms/verbs.rs";
+const TABLE_OF_ALGORITHMS: &str = "tests/conformance/algorithms/verb_table.rs";
 
 /// Returns each public method without an entry in its table, and each entry without a method.
 pub(super) fn check(files: &[(String, String)]) -> Vec<(String, Finding)> {

@@ -1,0 +1,220 @@
+//! Lists each verb of the library with a call of it.
+//!
+//! `cargo xtask lint` compares the names with the methods of the traits, so a new verb without an entry fails.
+
+use fencepost::algorithms::Nan;
+use fencepost::algorithms::prelude::*;
+use fencepost::{CommandQueue, Context, DeviceArray, Result};
+
+/// Holds the arrays of a call: those that a verb reads, and those that it writes.
+pub(crate) struct Arrays {
+    x: DeviceArray<u32>,
+    y: DeviceArray<u32>,
+    numbers: DeviceArray<f32>,
+    /// Ascends.
+    sorted: DeviceArray<u32>,
+    /// Ascends from 0 to the number of elements.
+    offsets: DeviceArray<u32>,
+    out: DeviceArray<u32>,
+    other: DeviceArray<u32>,
+    /// Has twice as many elements.
+    both: DeviceArray<u32>,
+    few: DeviceArray<u32>,
+    few_others: DeviceArray<u32>,
+    one: DeviceArray<u32>,
+    /// Has the number of elements of a part.
+    count: DeviceArray<u32>,
+}
+
+/// Counts the segments of an array, and the elements of the arrays with few.
+const FEW: usize = 16;
+
+impl Arrays {
+    pub(crate) fn new(ctx: &Context, n: usize) -> Self {
+        let array = |len: usize| ctx.zeros::<u32, 1>([len]).unwrap();
+        let (x, y, sorted, out, other) = (array(n), array(n), array(n), array(n), array(n));
+        let (offsets, both, numbers) = (array(FEW + 1), array(2 * n), ctx.zeros([n]).unwrap());
+        let (few, few_others, one, count) = (array(FEW), array(FEW), array(1), array(1));
+        Self { x, y, numbers, sorted, offsets, out, other, both, few, few_others, one, count }
+    }
+
+    /// Uploads the inputs of a round. Each result begins with 9 in each element.
+    pub(crate) fn begin(&mut self, queue: &CommandQueue, round: u32) {
+        let n = self.x.len() as u32;
+        let mut rng = fastrand::Rng::with_seed(u64::from(round));
+        let mut words = |most: u32| (0..n).map(|_| rng.u32(0..most)).collect::<Vec<u32>>();
+        let (x, y, mut sorted) = (words(3), words(u32::MAX), words(1000));
+        sorted.sort();
+        let numbers: Vec<f32> = y.iter().map(|&word| word as f32 / 1e9 - 2.0).collect();
+        let offsets: Vec<u32> =
+            (0..=FEW as u32).map(|at| n * at / FEW as u32 + (at % 3).min(n - n * at / FEW as u32)).collect();
+        for (array, list) in [(&mut self.x, x), (&mut self.y, y), (&mut self.sorted, sorted)] {
+            queue.upload(&list, array).unwrap();
+        }
+        queue.upload(&numbers, &mut self.numbers).unwrap();
+        queue.upload(&offsets, &mut self.offsets).unwrap();
+        queue.upload(&[n * (round + 1) / 7], &mut self.count).unwrap();
+        for result in self.results() {
+            queue.fill(&mut result.handle(), 9).unwrap();
+        }
+    }
+
+    fn results(&self) -> [&DeviceArray<u32>; 6] {
+        [&self.out, &self.other, &self.both, &self.few, &self.few_others, &self.one]
+    }
+
+    pub(crate) fn read(&self, queue: &CommandQueue) -> [Vec<u32>; 6] {
+        self.results().map(|result| queue.read(result).wait().unwrap())
+    }
+
+    fn float(&self) -> DeviceArray<f32> {
+        self.one.cast_bits()
+    }
+
+    fn floats(&self) -> DeviceArray<f32> {
+        self.out.cast_bits()
+    }
+}
+
+pub(crate) type Call = fn(&CommandQueue, &mut Arrays) -> Result<()>;
+
+/// Is a verb, or a form of one that returns a value to the host.
+pub(crate) struct Verb {
+    pub(crate) name: &'static str,
+    pub(crate) returns: bool,
+    pub(crate) call: Call,
+}
+
+fn verb(name: &'static str, call: Call) -> Verb {
+    Verb { name, returns: false, call }
+}
+
+fn returns(name: &'static str, call: Call) -> Verb {
+    Verb { name, returns: true, call }
+}
+
+pub(crate) fn table() -> Vec<Verb> {
+    Vec::from([
+        verb("sum", |q, a| q.sum(&a.x, &mut a.one)),
+        verb("prod", |q, a| q.prod(&a.y, &mut a.one)),
+        verb("min_with", |q, a| q.min_with(&a.numbers, &mut a.float(), Nan::Ignore)),
+        verb("max_with", |q, a| q.max_with(&a.y, &mut a.one, Nan::Propagate)),
+        verb("argmin", |q, a| q.argmin(&a.numbers, &mut a.one)),
+        verb("argmax", |q, a| q.argmax(&a.y, &mut a.one)),
+        verb("count_nonzero", |q, a| q.count_nonzero(&a.x, &mut a.one)),
+        verb("any", |q, a| q.any(&a.x, &mut a.one)),
+        verb("all", |q, a| q.all(&a.x, &mut a.one)),
+        verb("dot", |q, a| q.dot(&a.x, &a.y, &mut a.one)),
+        verb("norm", |q, a| q.norm(&a.numbers, &mut a.float())),
+        verb("mean", |q, a| q.mean(&a.numbers, &mut a.float())),
+        verb("reduce", |q, a| {
+            let rows = a.x.reshape([FEW, a.x.len() / FEW])?;
+            q.reduce(&rows, Operation::Largest, Axis(1), &mut a.few.reshape([FEW, 1])?)
+        }),
+        verb("iota", |q, a| q.iota(&mut a.out, 5, 3)),
+        verb("axpy", |q, a| q.axpy(3, &a.x, &mut a.out)),
+        verb("cast", |q, a| q.cast(&a.numbers, &mut a.out.cast_bits::<i32>())),
+        verb("clamp", |q, a| q.clamp(&a.y, 1000, 1 << 31, &mut a.out)),
+        verb("where_", |q, a| q.where_(&a.x, &a.y, &a.sorted, &mut a.out)),
+        verb("map", |q, a| q.map(&a.y, "x ^ i", &mut a.out)),
+        verb("zip", |q, a| q.zip(&a.x, &a.numbers, "f32(x) + y", &mut a.floats())),
+        verb("scan", |q, a| q.scan(&a.y, &mut a.out, Scan::inclusive(Operation::Sum))),
+        verb("scan_with_total", |q, a| {
+            q.scan_with_total(&a.x, &mut a.out, &mut a.one, Scan::exclusive(Operation::Sum).from(7))
+        }),
+        verb("scan_in_place", |q, a| {
+            q.copy(&a.y, &mut a.out)?;
+            q.scan_in_place(&mut a.out, Scan::inclusive(Operation::Smallest))
+        }),
+        verb("scan_by_key", |q, a| q.scan_by_key(&a.x, &a.y, &mut a.out, Scan::inclusive(Operation::Sum))),
+        verb("reduce_by_key", |q, a| {
+            q.reduce_by_key(&a.x, &a.y, Operation::Largest, &mut a.out, &mut a.other, &mut a.one)
+        }),
+        verb("run_lengths", |q, a| q.run_lengths(&a.x, &mut a.out, &mut a.other, &mut a.one)),
+        verb("reduce_segments", |q, a| q.reduce_segments(&a.y, &a.offsets, Operation::Sum, &mut a.few)),
+        verb("select", |q, a| q.select(&a.y, &a.x, &mut a.out, &mut a.one)),
+        verb("partition", |q, a| q.partition(&a.y, &a.x, &mut a.out, &mut a.one)),
+        verb("nonzero", |q, a| q.nonzero(&a.x, &mut a.out, &mut a.one)),
+        verb("unique", |q, a| q.unique(&a.sorted, &mut a.out, &mut a.one)),
+        verb("histogram", |q, a| q.histogram(&a.numbers, Bins::even(-2.0..2.0), &mut a.few)),
+        verb("histogram_weighted", |q, a| {
+            q.histogram_weighted(&a.numbers, &a.y, Bins::even(-2.0..2.0), &mut a.few)
+        }),
+        verb("histogram_fixed", |q, a| {
+            q.histogram_fixed(&a.x, &a.numbers, 16, Bins::modulo(), &mut a.few.cast_bits())
+        }),
+        verb("sort_segments", |q, a| {
+            q.sort_segments(&a.y, &a.offsets, &mut a.out, Sort::ascending().bits(8..20))
+        }),
+        verb("sort", |q, a| q.sort(&a.y, &mut a.out, Sort::ascending().bits(8..20))),
+        verb("sort_in_place", |q, a| {
+            q.copy(&a.y, &mut a.out)?;
+            q.sort_in_place(&mut a.out, Sort::descending().bits(24..32))
+        }),
+        verb("sort_pairs", |q, a| {
+            q.sort_pairs(&a.x, &a.y, &mut a.out, &mut a.other, Sort::ascending().bits(0..8))
+        }),
+        verb("sort_pairs_in_place", |q, a| {
+            q.copy(&a.x, &mut a.out)?;
+            q.copy(&a.y, &mut a.other)?;
+            q.sort_pairs_in_place(&mut a.out, &mut a.other, Sort::ascending().bits(0..4))
+        }),
+        verb("argsort", |q, a| q.argsort(&a.x, &mut a.out, Sort::descending().bits(0..8))),
+        verb("searchsorted", |q, a| q.searchsorted(&a.sorted, &a.x, Side::Right, &mut a.out)),
+        verb("merge", |q, a| q.merge(&a.sorted, &a.sorted, &mut a.both)),
+        verb("top_k", |q, a| q.top_k(&a.y, &mut a.few, &mut a.few_others)),
+        verb("kth", |q, a| q.kth(&a.numbers, 100, &mut a.float())),
+        verb("gather", |q, a| q.gather(&a.y, &a.sorted, Outside::Last, &mut a.out)),
+        verb("scatter", |q, a| {
+            q.iota(&mut a.other, 3, 1)?;
+            q.scatter(&a.y, &a.other, &mut a.out)
+        }),
+        verb("copy_strided", |q, a| {
+            let (from, to) =
+                (Strides { first: 15, strides: [16, -1] }, Strides { first: 0, strides: [16, 1] });
+            q.copy_strided([a.y.len() / FEW, FEW], &a.y, from, &mut a.out, to)
+        }),
+        verb("scatter_add", |q, a| q.scatter_add(&a.y, &a.x, &mut a.out)),
+        verb("transpose", |q, a| {
+            let rows = a.y.reshape([FEW, a.y.len() / FEW])?;
+            q.transpose(&rows, &mut a.out.reshape([a.y.len() / FEW, FEW])?)
+        }),
+        verb("permute", |q, a| {
+            let [first, last] = [2, a.y.len() / FEW];
+            q.permute(&a.y.reshape([first, 8, last])?, [2, 1, 0], &mut a.out.reshape([last, 8, first])?)
+        }),
+        verb("fill_random", |q, a| {
+            q.fill_random(&mut a.floats(), Philox::seed(4), Normal { mean: 1.0, deviation: 2.0 })
+        }),
+        verb("sum_part", |q, a| q.sum_part(Part::new(&a.x, &a.count), &mut a.one)),
+        verb("prod_part", |q, a| q.prod_part(Part::new(&a.y, &a.count), &mut a.one)),
+        verb("min_part", |q, a| q.min_part(Part::new(&a.numbers, &a.count), &mut a.float())),
+        verb("max_part", |q, a| q.max_part(Part::new(&a.y, &a.count), &mut a.one)),
+        verb("count_nonzero_part", |q, a| q.count_nonzero_part(Part::new(&a.x, &a.count), &mut a.one)),
+        verb("any_part", |q, a| q.any_part(Part::new(&a.x, &a.count), &mut a.one)),
+        verb("all_part", |q, a| q.all_part(Part::new(&a.x, &a.count), &mut a.one)),
+        verb("scan_part", |q, a| {
+            q.scan_part(Part::new(&a.y, &a.count), &mut a.out, Scan::inclusive(Operation::Sum))
+        }),
+        verb("sort_part", |q, a| {
+            q.sort_part(Part::new(&a.y, &a.count), &mut a.out, Sort::ascending().bits(8..20))
+        }),
+        verb("map_part", |q, a| q.map_part(Part::new(&a.y, &a.count), "x ^ i", &mut a.out)),
+        verb("select_part", |q, a| q.select_part(Part::new(&a.y, &a.count), &a.x, &mut a.out, &mut a.one)),
+        verb("unique_part", |q, a| q.unique_part(Part::new(&a.sorted, &a.count), &mut a.out, &mut a.one)),
+        verb("run_lengths_part", |q, a| {
+            q.run_lengths_part(Part::new(&a.x, &a.count), &mut a.out, &mut a.other, &mut a.one)
+        }),
+        verb("random_permutation", |q, a| q.random_permutation(&mut a.out, Philox::seed(5))),
+        returns("warm_up", |q, a| q.warm_up(|q| q.sum(&a.x, &mut a.one))),
+        returns("sum_of", |q, a| q.sum_of(&a.x).wait().map(drop)),
+        returns("count_nonzero_of", |q, a| q.count_nonzero_of(&a.x).wait().map(drop)),
+        returns("any_of", |q, a| q.any_of(&a.x).wait().map(drop)),
+        returns("all_of", |q, a| q.all_of(&a.x).wait().map(drop)),
+        returns("argmin_of", |q, a| q.argmin_of(&a.x).wait().map(drop)),
+        returns("argmax_of", |q, a| q.argmax_of(&a.x).wait().map(drop)),
+        returns("dot_of", |q, a| q.dot_of(&a.x, &a.y).wait().map(drop)),
+        returns("norm_of", |q, a| q.norm_of(&a.numbers).wait().map(drop)),
+        returns("mean_of", |q, a| q.mean_of(&a.numbers).wait().map(drop)),
+    ])
+}
