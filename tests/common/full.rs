@@ -5,9 +5,19 @@ pub fn full() -> bool {
     std::env::var("FENCEPOST_TEST_FULL").is_ok_and(|value| value == "1")
 }
 
-/// Returns `true` if a variable replaces the recorder or the memory of the default mode.
+/// Returns `true` if a variable replaces the recorder, the memory or the kernels of the default mode.
 pub fn in_another_mode() -> bool {
-    ["FENCEPOST_RECORDER", "FENCEPOST_TEST_MEMORY"].iter().any(|name| std::env::var_os(name).is_some())
+    ["FENCEPOST_RECORDER", "FENCEPOST_TEST_MEMORY", CHECKED]
+        .iter()
+        .any(|name| std::env::var_os(name).is_some())
+}
+
+/// Names the variable with which all kernels have all runtime checks.
+const CHECKED: &str = "FENCEPOST_CHECKED";
+
+/// Returns `true` if all kernels have all runtime checks, which concerns the algorithms alone.
+pub fn all_checked() -> bool {
+    std::env::var_os(CHECKED).is_some()
 }
 
 /// Returns how many of `count` seeds a trial on an adapter runs. It is all of them in the default mode and in the full

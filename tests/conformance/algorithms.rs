@@ -36,6 +36,7 @@ mod sort;
 mod sort_segments;
 mod sorted;
 mod strided;
+mod trusted;
 mod verb_table;
 mod verbs;
 mod warm_up;
@@ -91,6 +92,7 @@ pub fn cases() -> Vec<Case> {
         sort_segments::cases(),
         sorted::cases(),
         strided::cases(),
+        trusted::cases(),
         warm_up::cases(),
         weighted::cases(),
         mutated,

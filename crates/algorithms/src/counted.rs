@@ -1,9 +1,8 @@
 //! Kernels whose number of elements is a parameter, or an element on the device.
 
 use crate::launches;
-use fencepost_core::{
-    CommandQueue, DeviceArray, DynKernel, Element, Kernel, KernelArgs, Result, ShaderSource,
-};
+use crate::trusted;
+use fencepost_core::{CommandQueue, DeviceArray, Element, Kernel, KernelArgs, Result, ShaderSource};
 use fencepost_kernels::{ArgField, ArgKind, Binder};
 
 /// Names the argument of the kernel of a part that has the number of elements.
@@ -81,9 +80,10 @@ impl<F: KernelArgs<Family = F>> SizedKernel<F> {
         count: Option<&DeviceArray<u32>>,
     ) -> Result<Self> {
         let Some(count) = count.map(DeviceArray::handle) else {
-            return queue.kernel_with::<F>(overrides).map(Self::Whole);
+            return trusted::kernel_with::<F>(queue, overrides).map(Self::Whole);
         };
-        Ok(Self::Part { kernel: queue.kernel_with::<Counted<'_, F>>(overrides)?, count: Box::new(count) })
+        let kernel = trusted::part_kernel_with::<Counted<'_, F>>(queue, overrides)?;
+        Ok(Self::Part { kernel, count: Box::new(count) })
     }
 
     /// Enqueues or checks a launch as [`launches::launch`] does.
@@ -101,17 +101,11 @@ impl<F: KernelArgs<Family = F>> SizedKernel<F> {
     }
 }
 
-/// Compiles a kernel of a source as [`SizedKernel::compiled`] does.
-pub(crate) fn compiled(
-    queue: &CommandQueue,
-    source: &ShaderSource,
-    entry: &str,
-    overrides: &[(&str, f64)],
-    count: Option<&DeviceArray<u32>>,
-) -> Result<DynKernel> {
+/// Returns the source of the kernel of parts if there is a count, and else that of whole arrays.
+pub(crate) fn sized(source: ShaderSource, count: Option<&DeviceArray<u32>>) -> Result<ShaderSource> {
     match count {
-        None => queue.kernel_from_source(source, entry, overrides),
-        Some(_) => queue.kernel_from_source(&limited(source)?, entry, overrides),
+        None => Ok(source),
+        Some(_) => Ok(limited(&source)?),
     }
 }
 

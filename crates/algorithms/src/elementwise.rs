@@ -1,6 +1,7 @@
 //! Verbs that compute each element of an array from the elements at the same place.
 
 use crate::reducible::Reducible;
+use crate::trusted;
 use crate::tuning::WIDE;
 use crate::typed_kernel::{compiled, type_number, value};
 use fencepost_core::{CommandQueue, DeviceArray, Element, Grid, IntoArg, Kind, Result, SameBits};
@@ -176,7 +177,7 @@ impl Elementwise for CommandQueue {
         same_shape(x, out)?;
         let (x, mut out) = (bits(x)?, bits(out)?);
         let overrides = [("FROM", type_number::<T>()), ("TO", type_number::<U>())];
-        let kernel = self.kernel_with::<ConvertArgs>(&overrides)?;
+        let kernel = trusted::kernel_with::<ConvertArgs>(self, &overrides)?;
         let args = ConvertArgs { n: x.len() as u32, x: &x, out: &mut out };
         self.launch(&kernel, Grid::threads([x.len()]), args)
     }
@@ -192,7 +193,7 @@ impl Elementwise for CommandQueue {
         same_shape(x, out)?;
         let (x, mut out) = (bits(x)?, bits(out)?);
         let [low, high] = [low.to_word(), high.to_word()];
-        let kernel = self.kernel_with::<LimitArgs>(&[("TYPE", type_number::<T>())])?;
+        let kernel = trusted::kernel_with::<LimitArgs>(self, &[("TYPE", type_number::<T>())])?;
         let args = LimitArgs { n: x.len() as u32, low, high, x: &x, out: &mut out };
         self.launch(&kernel, Grid::threads([x.len()]), args)
     }
@@ -209,7 +210,7 @@ impl Elementwise for CommandQueue {
         same_shape(x, y)?;
         same_shape(x, out)?;
         let (mask, x, y, mut out) = (flat(mask)?, bits(x)?, bits(y)?, bits(out)?);
-        let kernel = self.kernel::<ChooseArgs>()?;
+        let kernel = trusted::kernel::<ChooseArgs>(self)?;
         let args = ChooseArgs { n: x.len() as u32, mask: &mask, x: &x, y: &y, out: &mut out };
         self.launch(&kernel, Grid::threads([x.len()]), args)
     }

@@ -34,7 +34,10 @@ pub(crate) fn compiled(
     let (before, after) = texts(inputs, out);
     let first = before.lines().count() + 1;
     let source = ShaderSource::text(LABEL, format!("{before}\n{expression}\n{after}"));
-    counted::compiled(queue, &source, ENTRY, &[], count).map_err(|error| shown(error, expression, first))
+    // The expression of the program may have any index or loop, so that the kernel keeps all runtime checks.
+    let compiled =
+        counted::sized(source, count).and_then(|source| queue.kernel_from_source(&source, ENTRY, &[]));
+    compiled.map_err(|error| shown(error, expression, first))
 }
 
 /// Returns the text of the kernel before and after the expression.

@@ -6,6 +6,7 @@ use crate::radix::{Arrays, Payload, Prepared};
 use crate::reducible::Reducible;
 use crate::refusals::check;
 use crate::sort::Sort;
+use crate::trusted;
 use fencepost_core::{CommandQueue, DeviceArray, Grid, Result};
 use fencepost_derive::KernelArgs;
 
@@ -170,7 +171,7 @@ impl RandomNumbers for CommandQueue {
             b: drawing.b,
             out: &mut out,
         };
-        let kernel = self.kernel_with::<RandomArgs>(&[("KIND", f64::from(drawing.kind))])?;
+        let kernel = trusted::kernel_with::<RandomArgs>(self, &[("KIND", f64::from(drawing.kind))])?;
         let blocks = if n == 0 { 0 } else { (n + skip as usize).div_ceil(count as usize) };
         self.launch(&kernel, Grid::threads([blocks]), args)
     }
@@ -185,7 +186,7 @@ impl RandomNumbers for CommandQueue {
             Prepared::of(self, &order, n, None, None, pairs())?,
             Prepared::of(self, &order, n, None, None, pairs())?,
         ];
-        self.kernel_with::<RandomArgs>(&[("KIND", 0.0)])?;
+        trusted::kernel_with::<RandomArgs>(self, &[("KIND", 0.0)])?;
         self.iota(out, 0, 1)?;
         for (sort, generator) in sorts.into_iter().zip(generator.twice(n)) {
             self.fill_random(&mut keys, generator, Words)?;

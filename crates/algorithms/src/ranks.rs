@@ -3,6 +3,7 @@
 use crate::launches::launch;
 use crate::shares::Shares;
 use crate::stages::{Stage, Stages};
+use crate::trusted;
 use crate::tuning::tuned;
 use fencepost_core::{CommandQueue, DeviceArray, Grid, Kernel, Result};
 use fencepost_derive::KernelArgs;
@@ -25,8 +26,8 @@ impl RankSearch {
     /// Compiles the kernels and takes the memory for at least one element, whose keys invert the bits `flips`.
     #[track_caller]
     pub(crate) fn new(queue: &CommandQueue, elements: usize, flips: [u32; 2]) -> Result<Self> {
-        let count = queue.kernel_with::<RankCountArgs>(&tuned(queue, &[]))?;
-        let (digit, table) = (queue.kernel::<RankDigitArgs>()?, queue.empty([TABLE])?);
+        let count = trusted::kernel_with::<RankCountArgs>(queue, &tuned(queue, &[]))?;
+        let (digit, table) = (trusted::kernel::<RankDigitArgs>(queue)?, queue.empty([TABLE])?);
         Ok(Self { count, digit, table, flips, shares: Shares::of(elements) })
     }
 
@@ -81,7 +82,7 @@ impl Stages for Taken {
     type Kernel = Kernel<TakeRankedArgs<'static>>;
 
     fn kernel(&self, queue: &CommandQueue, stage: Stage) -> Result<Self::Kernel> {
-        queue.kernel_with::<TakeRankedArgs>(&tuned(queue, &[("STAGE", stage.number())]))
+        trusted::kernel_with::<TakeRankedArgs>(queue, &tuned(queue, &[("STAGE", stage.number())]))
     }
 
     #[track_caller]

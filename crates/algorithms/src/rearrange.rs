@@ -5,6 +5,7 @@ use crate::grid::folded;
 use crate::permutation::{Axes, Moves};
 use crate::reducible::Reducible;
 use crate::refusals::check;
+use crate::trusted;
 use crate::tuning::is_driver;
 use fencepost_core::{CommandQueue, DeviceArray, Grid, Result};
 use fencepost_derive::KernelArgs;
@@ -170,7 +171,7 @@ impl Rearrange for CommandQueue {
             return self.fill(&mut out, 0);
         }
         let clamp = if outside == Outside::Last { 1.0 } else { 0.0 };
-        let kernel = self.kernel_with::<GatherArgs>(&[("CLAMP", clamp)])?;
+        let kernel = trusted::kernel_with::<GatherArgs>(self, &[("CLAMP", clamp)])?;
         let (n, count) = (out.len() as u32, x.len() as u32);
         let args = GatherArgs { n, count, x: &x, places: &places, out: &mut out };
         self.launch(&kernel, Grid::threads([places.len()]), args)
@@ -185,7 +186,7 @@ impl Rearrange for CommandQueue {
     ) -> Result<()> {
         same_shape(places, x)?;
         let (x, places, mut out) = (bits(x)?, flat(places)?, bits(out)?);
-        let (kernel, n, count) = (self.kernel::<ScatterArgs>()?, x.len(), out.len() as u32);
+        let (kernel, n, count) = (trusted::kernel::<ScatterArgs>(self)?, x.len(), out.len() as u32);
         let args = ScatterArgs { n: n as u32, count, x: &x, places: &places, out: &mut out };
         self.launch(&kernel, Grid::threads([n]), args)
     }
@@ -199,7 +200,7 @@ impl Rearrange for CommandQueue {
     ) -> Result<()> {
         same_shape(places, x)?;
         let (x, places, mut out) = (bits(x)?, flat(places)?, bits(out)?);
-        let (kernel, n, count) = (self.kernel::<ScatterAddArgs>()?, x.len(), out.len() as u32);
+        let (kernel, n, count) = (trusted::kernel::<ScatterAddArgs>(self)?, x.len(), out.len() as u32);
         let args = ScatterAddArgs { n: n as u32, count, x: &x, places: &places, out: &mut out };
         self.launch(&kernel, Grid::threads([n]), args)
     }
@@ -228,7 +229,7 @@ impl Rearrange for CommandQueue {
                     [rows, columns, tiles_x, tiles_y, tiles].map(|n| n as u32);
                 let args =
                     TransposeArgs { rows, columns, tiles_x, tiles_y, tiles: count, x: &x, out: &mut out };
-                self.launch(&self.kernel::<TransposeArgs>()?, Grid::groups(folded(tiles)), args)
+                self.launch(&trusted::kernel::<TransposeArgs>(self)?, Grid::groups(folded(tiles)), args)
             }
             Moves::Axes(Axes { counts, strides }) => {
                 let [_, count_1, count_2, count_3, count_4, count_5] = counts.map(|n| n as u32);
@@ -250,7 +251,7 @@ impl Rearrange for CommandQueue {
                     x: &x,
                     out: &mut out,
                 };
-                self.launch(&self.kernel::<PermuteArgs>()?, Grid::threads([n]), args)
+                self.launch(&trusted::kernel::<PermuteArgs>(self)?, Grid::threads([n]), args)
             }
         }
     }

@@ -4,6 +4,7 @@ use crate::launches::launch;
 use crate::passes::{self, Passes, no_element, one_element, value_of};
 use crate::reducible::Reducible;
 use crate::shares::Shares;
+use crate::trusted;
 use crate::tuning::tuned;
 use crate::typed_kernel::type_number;
 use fencepost_core::{CommandQueue, DeviceArray, Kernel, Pending, Result};
@@ -138,7 +139,7 @@ fn search<T: Reducible, const D: usize>(
     let kernel = |gather: bool| {
         let overrides =
             [("TYPE", type_number::<T>()), ("LARGEST", f64::from(largest)), ("GATHER", f64::from(gather))];
-        queue.kernel_with::<ArgExtremeArgs>(&tuned(queue, &overrides))
+        trusted::kernel_with::<ArgExtremeArgs>(queue, &tuned(queue, &overrides))
     };
     let search = Places { elements: kernel(false)?, places: kernel(true)?, x: &x };
     passes::enqueue(queue, &search, x.len(), &mut out)

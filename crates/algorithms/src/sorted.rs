@@ -3,6 +3,7 @@
 use crate::elementwise::{bits, flat, same_shape};
 use crate::order::flips;
 use crate::reducible::Reducible;
+use crate::trusted;
 use fencepost_core::{CommandQueue, DeviceArray, Grid, Kind, Result};
 use fencepost_derive::KernelArgs;
 
@@ -103,7 +104,7 @@ impl Sorted for CommandQueue {
         let (n, m, right) = (x.len() as u32, out.len() as u32, u32::from(side == Side::Right));
         let ([flip_clear, flip_set], x, queries, out) = (flips::<T>(false), &x, &queries, &mut out);
         let args = SearchSortedArgs { n, m, flip_clear, flip_set, right, x, queries, out };
-        self.launch(&self.kernel::<SearchSortedArgs>()?, Grid::threads([m]), args)
+        self.launch(&trusted::kernel::<SearchSortedArgs>(self)?, Grid::threads([m]), args)
     }
 
     #[track_caller]
@@ -123,7 +124,7 @@ impl Sorted for CommandQueue {
         let (n, m, invocations) = (x.len() as u32, y.len() as u32, all.len().div_ceil(OF_INVOCATION));
         let [flip_clear, flip_set] = flips::<T>(false);
         let args = MergeArgs { n, m, flip_clear, flip_set, x: &x, y: &y, out: &mut all };
-        self.launch(&self.kernel::<MergeArgs>()?, Grid::threads([invocations]), args)
+        self.launch(&trusted::kernel::<MergeArgs>(self)?, Grid::threads([invocations]), args)
     }
 }
 

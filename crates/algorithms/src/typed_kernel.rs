@@ -1,6 +1,6 @@
 //! Built-in shaders for one element type, and the arguments of their launches.
 
-use crate::counted;
+use crate::{counted, trusted};
 use fencepost_core::{
     CommandQueue, DeviceArray, DynArg, DynKernel, Element, IntoArg, NamedArg, Result, Scalar, ShaderSource,
     Value,
@@ -23,7 +23,7 @@ pub(crate) fn sized<T: Element>(
     count: Option<&DeviceArray<u32>>,
 ) -> Result<DynKernel> {
     let source = ShaderSource::builtin(&format!("{stem}.wgsl"))?.with_type("T", T::DTYPE)?;
-    counted::compiled(queue, &source, stem, overrides, count)
+    trusted::kernel_from_source(queue, &counted::sized(source, count)?, stem, overrides, count.is_some())
 }
 
 /// Returns the argument with the number of elements of a part.

@@ -8,6 +8,7 @@ use crate::order::flips;
 use crate::reducible::Reducible;
 use crate::refusals::check;
 use crate::shares::Shares;
+use crate::trusted;
 use crate::tuning::tuned;
 use fencepost_core::{CommandQueue, DeviceArray, Kind, Result};
 use fencepost_derive::KernelArgs;
@@ -160,7 +161,7 @@ impl Weighted {
             return queue.fill(sums, 0);
         }
         let fixed = f64::from(u8::from(self.fraction_bits.is_some()));
-        let kernel = queue.kernel_with::<BinWeightsArgs>(&tuned(queue, &[("FIXED", fixed)]))?;
+        let kernel = trusted::kernel_with::<BinWeightsArgs>(queue, &tuned(queue, &[("FIXED", fixed)]))?;
         let (edges, shares) = (self.binning.edges(queue, &self.x)?, Shares::of(self.x.len()));
         let ([flip_clear, flip_set], bits) = (self.flips, self.fraction_bits.unwrap_or(0) as i32);
         queue.fill(sums, 0)?;

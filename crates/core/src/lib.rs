@@ -38,6 +38,8 @@ pub use crate::api::grid::{Grid, GridNumber};
 pub use crate::api::queue::encode::AccessList;
 #[doc(hidden)]
 pub use crate::api::testing;
+#[doc(hidden)]
+pub use crate::api::trusted_kernel;
 pub use crate::device::adapter::adapters;
 pub use crate::device::adapter_choice::AdapterChoice;
 pub use crate::device::adapter_info::{AdapterInfo, AdapterKind};

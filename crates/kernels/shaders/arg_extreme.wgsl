@@ -48,7 +48,7 @@ fn arg_extreme(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id
     var at = LAST;
     for (var i = group.x * params.share + lane; i < end; i += WORKGROUP) {
         var place = i;
-        if GATHER == 1u { place = places[i]; }
+        if GATHER == 1u { place = min(places[i], arrayLength(&x) - 1u); }
         let own = key(x[place]);
         if comes_before(own, place, least, at) {
             least = own;

@@ -44,9 +44,12 @@ fn partial(g: u32) -> S { return partials[g]; }
 fn store(i: u32, before: S, after: S) {
     let kept = after != before;
     if !kept && OTHERS == 0u { return; }
+    let place = select(others + i - before, before, kept);
+    // Another queue may change the elements between the two reads of them.
+    if place >= arrayLength(&out) { return; }
     var element = i;
     if PLACES == 0u { element = x[i]; }
-    out[select(others + i - before, before, kept)] = element;
+    out[place] = element;
 }
 
 fn keep_partial(g: u32, state: S) { counts[g] = state; }

@@ -44,7 +44,9 @@ fn digit_of(key: u32) -> u32 { return (order_key(key) >> params.bit) & params.ma
 
 fn digit_at(i: u32) -> u32 { return digit_of(key_at(i)); }
 
+// Another queue may change the keys between the two reads of them, and then a place is not one of the array.
 fn move_element(i: u32, key: u32, place: u32) {
+    if place >= arrayLength(&out_keys) { return; }
     out_keys[place] = key;
     if params.payload == 1u { out_values[place] = values[i]; }
     if params.payload == 2u { out_values[place] = i; }
@@ -86,7 +88,7 @@ fn scatter_sorted(first: u32, end: u32, lane: u32) {
     let own_end = own_first(first, end, lane + 1u);
     for (var i = own_first(first, end, lane); i < own_end; i++) {
         let key = key_at(i);
-        let rank = take_rank(digit_of(key), lane);
+        let rank = min(take_rank(digit_of(key), lane), STAGED - 1u);
         sorted_keys[rank] = key;
         sorted_from[rank] = i;
     }

@@ -35,8 +35,11 @@ fn load(i: u32) -> S {
 
 fn store(i: u32, before: S, after: S) {
     if i + 1u < params.n && keys[i] == keys[i + 1u] { return; }
-    kept[after.heads - 1u] = keys[i];
-    out[after.heads - 1u] = to_bits(after.value);
+    let place = after.heads - 1u;
+    // Another queue may change the keys between the two reads of them.
+    if place >= min(arrayLength(&kept), arrayLength(&out)) { return; }
+    kept[place] = keys[i];
+    out[place] = to_bits(after.value);
 }
 
 fn keep(all: S) { states[0] = all.heads; }

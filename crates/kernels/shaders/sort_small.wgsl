@@ -53,6 +53,8 @@ fn digit_at(i: u32) -> u32 {
 
 fn move_element(i: u32, lane: u32) {
     let place = take_rank(digit_at(i), lane);
+    // Another queue may change the keys between the two reads of them.
+    if place >= params.n { return; }
     let to_out = writes_out(pass_number);
     if to_out { out_keys[place] = key_at(i); } else { scratch_keys[place] = key_at(i); }
     if params.payload == 0u { return; }

@@ -41,6 +41,8 @@ fn store(i: u32, before: S, after: S) {
     let equal = table[KEY + 1u] + 1u;
     if after.x == before.x && (after.y == before.y || before.y >= equal) { return; }
     let place = before.x + min(before.y, equal);
+    // Another queue may change the elements between the two reads of them.
+    if place >= min(arrayLength(&values), arrayLength(&places)) { return; }
     values[place] = x[i];
     places[place] = i;
 }

@@ -38,6 +38,7 @@ mod snippets;
 mod source;
 mod splice;
 mod tokens;
+mod trusted;
 mod type_place;
 mod types;
 mod wording;
@@ -60,6 +61,7 @@ pub use reflect::{Module, Places};
 pub use several::{check_declared, check_dyn_each, check_each};
 pub use shader_layout::{Dim, Layout, Leaf};
 pub use source::{ShaderSource, builtins};
+pub use trusted::{Trust, TrustedKernel, trust_of, trusted_kernels};
 
 /// Holds the items that `#[derive(KernelArgs)]` writes into the program. The facade re-exports it under its own name.
 #[doc(hidden)]

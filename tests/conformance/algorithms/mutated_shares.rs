@@ -19,7 +19,7 @@ const MISTAKES: &[Mistake] = &[
     mistake("arg_extreme", "(bits & ~SIGN) > INFINITY", "(bits & ~SIGN) >= INFINITY"),
     mistake("arg_extreme", "select(0u, LAST, LARGEST == 1u)", "0u"),
     mistake("arg_extreme", "place < other_place", "place > other_place"),
-    mistake("arg_extreme", "if GATHER == 1u { place = places[i]; }", ""),
+    mistake("arg_extreme", "if GATHER == 1u { place = min(places[i], arrayLength(&x) - 1u); }", ""),
     mistake("arg_extreme", "i < end; i", "i <= end; i"),
     mistake("arg_extreme", "(group.x + 1u) * params.share", "(group.x + 2u) * params.share"),
     mistake("arg_extreme", "lane < width &&", "lane <= width &&"),

@@ -70,11 +70,15 @@ impl Context {
     /// adapter that the variable names, by its number in [`adapters`](crate::adapters) or by a part of its name and
     /// backend.
     ///
+    /// The verbs of the algorithms compile proven kernels without some runtime checks, unless the environment has
+    /// `FENCEPOST_CHECKED=1` (rule A18).
+    ///
     /// A `wait_timeout` on the opening of a context ignores its limit.
     ///
     /// # Errors
     /// The result is [`Kind::NoAdapter`](crate::Kind::NoAdapter) with a list of the adapters if there is no such
-    /// adapter, and [`Kind::Device`](crate::Kind::Device) if the adapter cannot be opened.
+    /// adapter, [`Kind::Device`](crate::Kind::Device) if the adapter cannot be opened, and
+    /// [`Kind::Setting`](crate::Kind::Setting) if an environment variable has an unknown value.
     #[allow(clippy::new_ret_no_self, reason = "opening a device takes time: the context comes late")]
     pub fn new() -> Pending<Context> {
         Self::with_options(ContextOptions::default())
@@ -92,6 +96,7 @@ impl Context {
         Pending::late(FutureLate(Box::pin(async move {
             // A wrong variable is an error on every adapter.
             let recorder = options.recorder.or_variable()?;
+            let switches = switches.or_variable()?;
             #[cfg(cpu_code)]
             CheckOptions::or_variable(options.check)?;
             #[allow(
@@ -130,7 +135,7 @@ impl Context {
     /// wgpu only, without native fences and without memory that stays mapped.
     ///
     /// # Errors
-    /// Returns `Setting` if an environment variable chooses the recorder and its value names none. Returns `Device` if
+    /// Returns `Setting` if the environment variable of the recorder or that of the runtime checks has an unknown value. Returns `Device` if
     /// the driver refuses an object that a native recorder needs.
     ///
     /// # Example
@@ -155,7 +160,7 @@ impl Context {
         switches: DeviceSwitches,
     ) -> Result<Context> {
         let AdoptOptions { policy, recorder, exclusive, threads, lateness, kernel_folder } = options;
-        let chosen = recorder.or_variable()?;
+        let (chosen, switches) = (recorder.or_variable()?, switches.or_variable()?);
         let submit_path = if chosen == RecorderChoice::Auto {
             SubmitPath::Wgpu
         } else {

@@ -240,9 +240,9 @@ impl<A: Backend> PipelineParts<A> {
         // SAFETY: the group layout belongs to this device, and the immediates are within its limit.
         let layout = unsafe { raw.create_pipeline_layout(&desc) }?;
         let layout = NativeObject::new(device, layout, A::Device::destroy_pipeline_layout);
-        let runtime_checks = wgpu::ShaderRuntimeChecks::checked();
-        let desc = hal::ShaderModuleDescriptor { label, runtime_checks };
-        // SAFETY: the module is validated and keeps all its runtime checks.
+        let desc = hal::ShaderModuleDescriptor { label, runtime_checks: origin.runtime_checks() };
+        // SAFETY: the module is validated. It keeps all its runtime checks, or the code that asked for the kernel has proven
+        // that no launch of it needs those that it lacks.
         let shader = unsafe { raw.create_shader_module(&desc, hal::ShaderInput::Naga(shader)) }?;
         let shader = NativeObject::new(device, shader, A::Device::destroy_shader_module);
         let constants = origin.constants.iter().map(|(name, value)| (name.clone(), *value)).collect();
@@ -250,7 +250,7 @@ impl<A: Backend> PipelineParts<A> {
             module: &*shader,
             entry_point: &origin.kernel,
             constants: &constants,
-            zero_initialize_workgroup_memory: true,
+            zero_initialize_workgroup_memory: origin.zeroes_workgroup_memory(),
         };
         let file = origin.file(all_writable);
         let loaded = file.as_ref().and_then(KernelFile::load);
@@ -291,6 +291,17 @@ pub(crate) fn portable_cache(device: &wgpu::Device, data: Option<&[u8]>) -> Opti
     // SAFETY: the bytes come from a cache of this device and driver: the name, the length and the checksum of the file
     // say so. wgpu and the driver compare the headers that they wrote.
     Some(unsafe { device.create_pipeline_cache(&desc) })
+}
+
+/// Makes a shader module of wgpu with the runtime checks of its kernel.
+pub(crate) fn portable_module(
+    device: &wgpu::Device,
+    desc: wgpu::ShaderModuleDescriptor<'_>,
+    origin: &KernelOrigin,
+) -> wgpu::ShaderModule {
+    // SAFETY: the kernel keeps all its runtime checks, or the code that asked for it has proven that no launch of it
+    // needs those that it lacks.
+    unsafe { device.create_shader_module_trusted(desc, origin.runtime_checks()) }
 }
 
 /// Is the reason why a pipeline could not be made.

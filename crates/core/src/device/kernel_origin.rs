@@ -7,7 +7,7 @@ use crate::driver::gl_gate::GlGate;
 use crate::error::{Kind, Result};
 use crate::work::compiled_kernel::Recipe;
 use crate::work::kernel_launch::BoundArray;
-use fencepost_kernels::{Access, Interface, Module, Needs};
+use fencepost_kernels::{Access, Interface, Module, Needs, Trust};
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
@@ -36,13 +36,15 @@ pub(crate) struct KernelOrigin {
     pub(crate) immediates: u32,
     /// Lists the overrides with their values.
     pub(crate) constants: Vec<(String, f64)>,
+    /// Says which runtime checks the kernel does not need.
+    trust: Option<Trust>,
     /// Names the folder of compiled kernels, if the context has one.
     folder: Option<Arc<KernelFolder>>,
 }
 
 impl KernelOrigin {
     pub(crate) fn new(target: CompileTarget<'_>, recipe: &Recipe<'_>) -> Self {
-        let Recipe { module, interface, overrides, .. } = *recipe;
+        let Recipe { module, interface, overrides, trust, .. } = *recipe;
         let (parameter_path, immediates, source) = pass_parameters(target.caps, module, interface);
         let writable = |access: Access| access != Access::Read;
         let bindings = interface.bindings.iter().map(|b| (b.index, b.min_size, writable(b.declared)));
@@ -55,6 +57,7 @@ impl KernelOrigin {
             parameter_path,
             immediates,
             constants: overrides.iter().map(|&(name, value)| (name.to_owned(), value)).collect(),
+            trust,
             folder: target.folder.cloned(),
         }
     }
@@ -67,8 +70,23 @@ impl KernelOrigin {
             ParameterPath::Immediates => (1, 0, self.immediates),
             ParameterPath::Uniform { index, size } => (2, index, size),
         };
-        let form = (&self.text, &self.kernel, constants, &self.bindings, carried, all_writable);
+        let form = (&self.text, &self.kernel, constants, &self.bindings, carried, all_writable, self.trust);
         self.folder.as_ref().map(|folder| folder.file(&form))
+    }
+
+    /// Returns the checks that the compiler of the device adds to the kernel: all of them, or those for what is not proven.
+    pub(crate) fn runtime_checks(&self) -> wgpu::ShaderRuntimeChecks {
+        let is_checked = self.trust.is_none();
+        wgpu::ShaderRuntimeChecks {
+            bounds_checks: is_checked,
+            force_loop_bounding: is_checked,
+            ..wgpu::ShaderRuntimeChecks::checked()
+        }
+    }
+
+    /// Returns `true` if memory of the workgroup begins with zeros.
+    pub(crate) fn zeroes_workgroup_memory(&self) -> bool {
+        self.trust != Some(Trust::IndicesAndMemory)
     }
 
     /// Returns the entries of the bind group layout in the order of their indices.

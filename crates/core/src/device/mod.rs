@@ -16,6 +16,7 @@ pub(crate) mod adapter_choice;
 pub(crate) mod adapter_info;
 pub(crate) mod bind_groups;
 pub(crate) mod check_options;
+pub(crate) mod checked_kernels;
 pub(crate) mod driver_remedy;
 pub(crate) mod function_mark;
 #[cfg(not(target_arch = "wasm32"))]

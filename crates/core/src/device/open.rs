@@ -1,6 +1,7 @@
 //! Opens a device, or adopts a device of the program.
 
 use crate::device::CostModel;
+use crate::device::checked_kernels::all_checked;
 use crate::device::kernel_folder::KernelFolder;
 use crate::device::native_backend::{NativeBackend, native_backend};
 use crate::device::wgpu_device::{DeviceParts, SubmitPath, WgpuDevice};
@@ -29,11 +30,30 @@ pub struct DeviceSwitches {
     /// Is the number of launches from which on a stretch of a graph is recorded once and submitted many times, where the
     /// device can do that. Shorter stretches are recorded at each replay.
     pub native_replay_from: usize,
+    /// Compiles trusted kernels without the runtime checks that they do not need; otherwise all kernels have all checks.
+    pub trusted_kernels: bool,
 }
 
 impl Default for DeviceSwitches {
     fn default() -> Self {
-        Self { immediates: true, native: true, shared_memory: true, native_replay_from: 100 }
+        Self {
+            immediates: true,
+            native: true,
+            shared_memory: true,
+            native_replay_from: 100,
+            trusted_kernels: true,
+        }
+    }
+}
+
+impl DeviceSwitches {
+    /// Returns the switches, without trusted kernels if the environment variable demands all checks.
+    ///
+    /// # Errors
+    /// Returns `Setting` if the variable has an unknown value.
+    pub(crate) fn or_variable(self) -> Result<Self> {
+        let all_checked = all_checked()?;
+        Ok(Self { trusted_kernels: self.trusted_kernels && !all_checked, ..self })
     }
 }
 
@@ -100,7 +120,7 @@ fn assemble(
     let submit_path = submit_path(&options, native.is_some());
     let reach = native.map_or(HostReach::Nothing, |native| reach(native, &device, info, submit_path));
     let reach = if options.switches.shared_memory { reach } else { reach.min(HostReach::Staging) };
-    let caps = caps(&device, info, options.switches.immediates);
+    let caps = caps(&device, info, options.switches);
     let shared = !options.exclusive;
     let kernel_folder = kernel_folder(&device, info, submit_path, options.kernel_folder);
     // GL executes a submission inside the submit call. On an adopted queue, work of the program may be ahead of the
@@ -207,9 +227,12 @@ fn limits(has: wgpu::Limits) -> wgpu::Limits {
     wgpu::Limits { max_bind_groups: has.max_bind_groups.min(8), ..has }
 }
 
-fn caps(device: &wgpu::Device, info: &wgpu::AdapterInfo, immediates: bool) -> Caps {
+/// Limits the bytes of a binding of a device that trusts kernels: sums of indices below 2^30 do not wrap.
+const MOST_TRUSTED: u64 = u32::MAX as u64;
+
+fn caps(device: &wgpu::Device, info: &wgpu::AdapterInfo, switches: DeviceSwitches) -> Caps {
     let (limits, features) = (device.limits(), device.features());
-    let immediates = immediates && features.contains(Features::IMMEDIATES);
+    let immediates = switches.immediates && features.contains(Features::IMMEDIATES);
     Caps {
         adapter: info.name.clone(),
         software: info.device_type == wgpu::DeviceType::Cpu,
@@ -233,6 +256,7 @@ fn caps(device: &wgpu::Device, info: &wgpu::AdapterInfo, immediates: bool) -> Ca
         int64: features.contains(Features::SHADER_INT64),
         subgroups: features.contains(Features::SUBGROUP),
         float32_atomics: features.contains(Features::SHADER_FLOAT32_ATOMIC),
+        trusts: switches.trusted_kernels && limits.max_storage_buffer_binding_size <= MOST_TRUSTED,
         timestamps: features.contains(Features::TIMESTAMP_QUERY),
     }
 }

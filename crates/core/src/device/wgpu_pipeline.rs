@@ -1,6 +1,8 @@
 //! Compute pipelines of wgpu.
 
 use crate::device::bind_groups::LayoutId;
+#[cfg(native)]
+use crate::device::hal_pipeline::portable_module;
 use crate::device::kernel_origin::{CompileTarget, KernelOrigin, check, make_writable};
 use crate::device::parameter_path::ParameterPath;
 use crate::device::pipeline_cache::PipelineCache;
@@ -118,7 +120,7 @@ impl KernelOrigin {
             immediate_size: self.immediates,
         });
         let source = self.shader(all_writable);
-        let module = self.device.create_shader_module(wgpu::ShaderModuleDescriptor { label, source });
+        let module = self.module(wgpu::ShaderModuleDescriptor { label, source });
         let constants: Vec<_> = self.constants.iter().map(|(name, value)| (name.as_str(), *value)).collect();
         let cache = self.file(all_writable).and_then(|file| PipelineCache::open(&self.device, file));
         let pipeline = self.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
@@ -128,7 +130,7 @@ impl KernelOrigin {
             entry_point: Some(&self.kernel),
             compilation_options: wgpu::PipelineCompilationOptions {
                 constants: &constants,
-                ..Default::default()
+                zero_initialize_workgroup_memory: self.zeroes_workgroup_memory(),
             },
             cache: cache.as_ref().map(PipelineCache::cache),
         });
@@ -136,6 +138,17 @@ impl KernelOrigin {
             cache.close();
         }
         pipeline
+    }
+
+    #[cfg(native)]
+    fn module(&self, desc: wgpu::ShaderModuleDescriptor<'_>) -> wgpu::ShaderModule {
+        portable_module(&self.device, desc, self)
+    }
+
+    /// Makes a module with all runtime checks, which the browser adds.
+    #[cfg(not(native))]
+    fn module(&self, desc: wgpu::ShaderModuleDescriptor<'_>) -> wgpu::ShaderModule {
+        self.device.create_shader_module(desc)
     }
 
     /// Returns the source of the shader. In the browser that is the program's text, because the browser has its own

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::work::compiled_kernel::KernelInner;
-use fencepost_kernels::ShaderSource;
+use fencepost_kernels::{ShaderSource, Trust};
 use fencepost_sync::prim::{Mutex, lock};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, PoisonError};
@@ -18,14 +18,21 @@ pub(crate) struct KernelKey {
     entry: String,
     /// Lists the overrides sorted by name, with the bits of each value.
     overrides: Vec<(String, u64)>,
+    /// Says which runtime checks the kernel lacks.
+    trust: Option<Trust>,
 }
 
 impl KernelKey {
-    pub(crate) fn new(source: &ShaderSource, entry: &str, overrides: &[(&str, f64)]) -> Self {
+    pub(crate) fn new(
+        source: &ShaderSource,
+        entry: &str,
+        overrides: &[(&str, f64)],
+        trust: Option<Trust>,
+    ) -> Self {
         let mut overrides: Vec<_> =
             overrides.iter().map(|(name, value)| ((*name).to_owned(), value.to_bits())).collect();
         overrides.sort_unstable();
-        Self { source: source.clone(), entry: entry.to_owned(), overrides }
+        Self { source: source.clone(), entry: entry.to_owned(), overrides, trust }
     }
 }
 
@@ -131,7 +138,7 @@ mod tests {
     use crate::error::Kind;
 
     fn key(text: &'static str, entry: &str, overrides: &[(&str, f64)]) -> KernelKey {
-        KernelKey::new(&ShaderSource::text("a.wgsl", text), entry, overrides)
+        KernelKey::new(&ShaderSource::text("a.wgsl", text), entry, overrides, None)
     }
 
     fn compiled(kernels: &KernelCache<u32>, key: KernelKey, number: u32) -> u32 {
@@ -161,6 +168,19 @@ mod tests {
         kernels.clear();
         assert!(!kernels.has(&key("x", "a", &[])));
         assert_eq!(compiled(&kernels, key("x", "a", &[]), 100), 100);
+    }
+
+    #[test]
+    fn a_trusted_kernel_is_another_one_than_the_checked_kernel() {
+        let kernels = KernelCache::default();
+        let trusts = [None, Some(Trust::Indices), Some(Trust::IndicesAndMemory)];
+        let key = |trust| KernelKey::new(&ShaderSource::text("a.wgsl", "x"), "a", &[], trust);
+        for (number, trust) in (0..).zip(trusts) {
+            assert_eq!(compiled(&kernels, key(trust), number), number, "{trust:?}");
+        }
+        for (number, trust) in (0..).zip(trusts) {
+            assert_eq!(compiled(&kernels, key(trust), 100), number, "{trust:?}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::error::site::KernelId;
 #[cfg(cpu)]
 use crate::work::host_code::HostCode;
-use fencepost_kernels::{HostKernel, Interface, Module, ShaderSource};
+use fencepost_kernels::{HostKernel, Interface, Module, ShaderSource, Trust};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -21,6 +21,8 @@ pub(crate) struct KernelInner {
 pub(crate) struct KernelText {
     pub(crate) source: ShaderSource,
     pub(crate) overrides: Vec<(String, f64)>,
+    /// Says what is proven of the kernel. It is `None` if the kernel was compiled with all runtime checks.
+    pub(crate) trust: Option<Trust>,
 }
 
 /// Is the compiled form of a kernel, for one kind of recorder.
@@ -40,6 +42,8 @@ pub(crate) struct Recipe<'a> {
     pub(crate) overrides: &'a [(&'a str, f64)],
     /// Is the sequential host function of the kernel, if the kernel has one.
     pub(crate) reference: Option<Arc<dyn HostKernel>>,
+    /// Says what is proven of all launches of the kernel. A device may leave out the runtime checks for it.
+    pub(crate) trust: Option<Trust>,
 }
 
 impl Recipe<'_> {
@@ -51,6 +55,7 @@ impl Recipe<'_> {
     ) -> Result<T> {
         let module = Module::parse(&ShaderSource::text(format!("{entry}.wgsl"), text))?;
         let interface = module.interface(entry, &[])?;
-        compile(&Recipe { module: &module, interface: &interface, overrides: &[], reference: None })
+        let overrides = &[];
+        compile(&Recipe { module: &module, interface: &interface, overrides, reference: None, trust: None })
     }
 }

@@ -84,6 +84,12 @@ impl Launch {
         self.kernel.as_ref().expect("bug: the launch is complete")
     }
 
+    /// Replaces the kernel by another form of the same kernel.
+    pub(crate) fn set_kernel(&mut self, kernel: Arc<KernelInner>) {
+        debug_assert!(self.kernel().name == kernel.name, "bug: a launch changes its kernel");
+        self.kernel = Some(kernel);
+    }
+
     /// Returns the pipeline, which the recorder of the launch compiled.
     ///
     /// # Panics

@@ -1,4 +1,4 @@
-//! The modes of the device tests: other recorders, other memory.
+//! The modes of the device tests: other recorders, other memory, all runtime checks.
 
 use anyhow::{Result, bail};
 
@@ -9,6 +9,8 @@ pub(crate) struct Mode {
     /// Holds the variable that sets the mode; the default mode sets none.
     pub(crate) var: Option<(&'static str, &'static str)>,
     places: Places,
+    /// Names the only program that the mode runs, or is `None` if it runs all.
+    program: Option<&'static str>,
 }
 
 /// Names the places where a mode differs from the default mode.
@@ -19,15 +21,28 @@ enum Places {
     /// The mode differs on devices whose recorder is native unless a variable chooses another.
     Native,
     Gl,
+    Vulkan,
 }
 
 /// Lists the modes. The default mode is the first, and the only one on the CPU, which has no recorders to choose from.
-pub(crate) static MODES: [Mode; 5] = [
-    Mode { name: "default", var: None, places: Places::All },
-    Mode { name: "wgpu", var: Some(("FENCEPOST_RECORDER", "wgpu")), places: Places::Native },
-    Mode { name: "hal", var: Some(("FENCEPOST_RECORDER", "hal")), places: Places::Devices },
-    Mode { name: "direct", var: Some(("FENCEPOST_RECORDER", "direct")), places: Places::Gl },
-    Mode { name: "discrete", var: Some(("FENCEPOST_TEST_MEMORY", "discrete")), places: Places::Native },
+pub(crate) static MODES: [Mode; 6] = [
+    Mode { name: "default", var: None, places: Places::All, program: None },
+    Mode { name: "wgpu", var: Some(("FENCEPOST_RECORDER", "wgpu")), places: Places::Native, program: None },
+    Mode { name: "hal", var: Some(("FENCEPOST_RECORDER", "hal")), places: Places::Devices, program: None },
+    Mode { name: "direct", var: Some(("FENCEPOST_RECORDER", "direct")), places: Places::Gl, program: None },
+    Mode {
+        name: "discrete",
+        var: Some(("FENCEPOST_TEST_MEMORY", "discrete")),
+        places: Places::Native,
+        program: None,
+    },
+    // The verbs alone have trusted kernels, so the tests of the algorithms alone run again.
+    Mode {
+        name: "checked",
+        var: Some(("FENCEPOST_CHECKED", "1")),
+        places: Places::Vulkan,
+        program: Some("conformance"),
+    },
 ];
 
 /// Returns the modes with these names, in their own order; all modes if no name is given.
@@ -51,7 +66,13 @@ impl Mode {
             Places::Devices => !cpu,
             Places::Native => !cpu && !gl,
             Places::Gl => gl,
+            Places::Vulkan => !cpu && !gl,
         }
+    }
+
+    /// Returns `true` if the mode runs the tests of a program.
+    pub(super) fn runs(&self, program: &str) -> bool {
+        self.program.is_none_or(|only| only == program)
     }
 }
 
@@ -67,8 +88,14 @@ mod tests {
     fn each_place_has_the_modes_that_differ_there() {
         assert_eq!(modes_at("cpu_3"), ["default"]);
         assert_eq!(modes_at("threads"), ["default"]);
-        assert_eq!(modes_at("lavapipe"), ["default", "wgpu", "hal", "discrete"]);
+        assert_eq!(modes_at("lavapipe"), ["default", "wgpu", "hal", "discrete", "checked"]);
         assert_eq!(modes_at("llvmpipe_gl"), ["default", "hal", "direct"]);
+    }
+
+    #[test]
+    fn the_mode_with_all_runtime_checks_runs_one_program() {
+        let programs = |name: &str| MODES.iter().filter(|mode| mode.runs(name)).count();
+        assert_eq!((programs("conformance"), programs("storm")), (MODES.len(), MODES.len() - 1));
     }
 
     #[test]

@@ -128,7 +128,8 @@ fn line(program: &Program, plan: &Plan<'_>) -> Line {
 /// Returns the shards of one place, in those modes of the plan that differ there.
 fn at_place(program: &Program, line: &Line, place: &str, plan: &Plan<'_>, ids: &[String]) -> Vec<Shard> {
     let again = IN_MODES.contains(&program.name.as_str());
-    let modes = plan.modes.iter().filter(|mode| mode.var.is_none() || (again && mode.differs_at(place)));
+    let runs_again = |mode: &Mode| again && mode.runs(&program.name) && mode.differs_at(place);
+    let modes = plan.modes.iter().filter(|mode| mode.var.is_none() || runs_again(mode));
     let shards = modes.map(|mode| in_mode(&program.name, line, place, mode, plan.results));
     let tests = |shard: &Shard| ids.iter().filter(|id| shard.has(id)).count();
     shards.map(|shard| Shard { tests: plan.filter.is_empty().then(|| tests(&shard)), ..shard }).collect()

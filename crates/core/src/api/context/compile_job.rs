@@ -7,7 +7,7 @@ use crate::runtime::kernel_cache::{KernelCache, KernelKey};
 use crate::runtime::owner::Owner;
 use crate::scheduler::engine::Engine;
 use crate::work::compiled_kernel::{KernelInner, KernelText, Recipe};
-use fencepost_kernels::{Interface, Module, ShaderSource};
+use fencepost_kernels::{Interface, Module, ShaderSource, Trust};
 use std::sync::Arc;
 
 /// Describes a kernel to compile: its source, its entry points and its overrides.
@@ -17,17 +17,23 @@ pub(crate) struct Job {
     /// Names the entry points that the same launch runs after the first one.
     next: &'static [&'static str],
     overrides: Vec<(String, f64)>,
+    trust: Option<Trust>,
 }
 
 impl Job {
     pub(crate) fn new(source: ShaderSource, entry: &str, overrides: &[(&str, f64)]) -> Self {
         let overrides = overrides.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
-        Self { source, entry: entry.into(), next: &[], overrides }
+        Self { source, entry: entry.into(), next: &[], overrides, trust: None }
     }
 
     /// Adds the entry points that the same launch runs after the first one.
     pub(crate) fn with_next(self, next: &'static [&'static str]) -> Self {
         Self { next, ..self }
+    }
+
+    /// Lets the device leave out the runtime checks for what is proven of the kernel.
+    pub(crate) fn with_trust(self, trust: Option<Trust>) -> Self {
+        Self { trust, ..self }
     }
 
     pub(crate) fn run(&self, owner: &Owner) -> Result<Arc<KernelInner>> {
@@ -49,13 +55,13 @@ impl Job {
 
     fn run_entry(&self, engine: &Engine, kernels: &KernelCache, entry: &str) -> Result<Arc<KernelInner>> {
         let overrides = self.overrides();
-        let key = KernelKey::new(&self.source, entry, &overrides);
-        kernels.get(key, || compile(engine, &self.source, entry, &overrides))
+        let key = KernelKey::new(&self.source, entry, &overrides, self.trust);
+        kernels.get(key, || compile(engine, &self.source, (entry, &overrides), self.trust))
     }
 
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn key(&self) -> KernelKey {
-        KernelKey::new(&self.source, &self.entry, &self.overrides())
+        KernelKey::new(&self.source, &self.entry, &self.overrides(), self.trust)
     }
 
     fn overrides(&self) -> Vec<(&str, f64)> {
@@ -67,20 +73,20 @@ impl Job {
 pub(crate) fn compile(
     engine: &Engine,
     source: &ShaderSource,
-    entry: &str,
-    overrides: &[(&str, f64)],
+    (entry, overrides): (&str, &[(&str, f64)]),
+    trust: Option<Trust>,
 ) -> Result<Arc<KernelInner>> {
     let module = Module::parse(source)?;
     text_dump::write(source, entry);
     let interface = module.interface(entry, overrides)?;
     check_limits(engine.device.caps(), &interface)?;
     let reference = source.reference();
-    let recipe = Recipe { module: &module, interface: &interface, overrides, reference };
+    let recipe = Recipe { module: &module, interface: &interface, overrides, reference, trust };
     let pipeline =
         engine.checked(engine.device.compile(&recipe)).map_err(|error| explained(error, &recipe))?;
     let (id, name) = engine.new_kernel(entry);
     let overrides = overrides.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
-    let origin = KernelText { source: source.clone(), overrides };
+    let origin = KernelText { source: source.clone(), overrides, trust };
     Ok(Arc::new(KernelInner { id, name, interface, pipeline, origin }))
 }
 

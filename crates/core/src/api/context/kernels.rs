@@ -44,12 +44,12 @@ fn typed_each<F: KernelArgs>(
 }
 
 /// Returns the compilation of the kernel of an argument struct.
-fn job<A: KernelArgs>(overrides: &[(&str, f64)]) -> Result<Job> {
+pub(crate) fn job<A: KernelArgs>(overrides: &[(&str, f64)]) -> Result<Job> {
     Ok(Job::new(A::source()?, A::entry(), overrides).with_next(A::NEXT))
 }
 
 /// Compiles the kernel of an argument struct.
-fn compiled<A: KernelArgs>(owner: &Owner, job: &Job) -> Result<Kernel<A::Family>> {
+pub(crate) fn compiled<A: KernelArgs>(owner: &Owner, job: &Job) -> Result<Kernel<A::Family>> {
     if A::NEXT.is_empty() {
         return typed(owner, job.run(owner)?, &A::fields());
     }
@@ -57,14 +57,8 @@ fn compiled<A: KernelArgs>(owner: &Owner, job: &Job) -> Result<Kernel<A::Family>
 }
 
 /// Compiles an entry point of a text. Each launch checks its arguments.
-fn dynamic(
-    owner: &Owner,
-    source: &ShaderSource,
-    entry: &str,
-    overrides: &[(&str, f64)],
-) -> Result<DynKernel> {
-    let inner = Job::new(source.clone(), entry, overrides).run(owner)?;
-    Ok(DynKernel { inner, owner: owner.clone() })
+pub(crate) fn dynamic(owner: &Owner, job: &Job) -> Result<DynKernel> {
+    Ok(DynKernel { inner: job.run(owner)?, owner: owner.clone() })
 }
 
 impl Context {
@@ -139,7 +133,7 @@ impl Context {
         entry: &str,
         overrides: &[(&str, f64)],
     ) -> Result<DynKernel> {
-        dynamic(&self.owner, source, entry, overrides)
+        dynamic(&self.owner, &Job::new(source.clone(), entry, overrides))
     }
 
     /// Compiles a kernel as [`kernel`](Self::kernel) does, on a thread of the context. The call returns at once, and
@@ -310,7 +304,7 @@ impl CommandQueue {
         entry: &str,
         overrides: &[(&str, f64)],
     ) -> Result<DynKernel> {
-        dynamic(self.owner(), source, entry, overrides)
+        dynamic(self.owner(), &Job::new(source.clone(), entry, overrides))
     }
 }
 
@@ -378,7 +372,7 @@ mod tests {
                 let slow = || {
                     compiles.send(()).expect("the test waits");
                     held.recv().expect("the test goes on");
-                    compile(owner.engine(), &source(), "k", &[])
+                    compile(owner.engine(), &source(), ("k", &[]), None)
                 };
                 owner.kernels().get(job().key(), slow).map(drop).expect("it compiles");
             });

@@ -1,5 +1,6 @@
 //! The edit of a graph: other grids, arrays and values for all later replays.
 
+use crate::api::context::compile_job::Job;
 use crate::api::graph::edited_table::{check_dispatches, edited_table};
 use crate::api::graph::graph_handle::{Graph, GraphLeases};
 use crate::api::graph::replacements::Replacements;
@@ -12,6 +13,7 @@ use crate::memory::block::Block;
 use crate::memory::heap::BlockId;
 use crate::runtime::event::same_context;
 use crate::runtime::owner::Owner;
+use crate::work::compiled_kernel::KernelText;
 use crate::work::graph_data::graph_node::NodeCommand;
 use crate::work::graph_data::graph_plan::{GraphPlan, count_uses, split};
 use crate::work::graph_data::node_parts::CommandPart;
@@ -311,13 +313,26 @@ impl<'g> GraphEdit<'g> {
                         ))
                         .into());
                     };
-                    entry.insert(EditedNode { old: old.clone(), launch: Box::new(launch.duplicate()) })
+                    let owner = self.graph.owner_of_queue(self.graph.plan.nodes.get(node).queue);
+                    let launch = Box::new(checked(owner, launch)?);
+                    entry.insert(EditedNode { old: old.clone(), launch })
                 }
             };
             change(node, &mut edited.launch).map_err(problem)??;
         }
         Ok(())
     }
+}
+
+/// Returns a copy of a launch whose kernel has all runtime checks: the program may change what was proven of the launch.
+fn checked(owner: &Owner, launch: &Launch) -> Result<Launch> {
+    let mut copy = launch.duplicate();
+    let KernelText { source, overrides, trust } = &launch.kernel().origin;
+    if trust.is_some() {
+        let overrides: Vec<(&str, f64)> = overrides.iter().map(|(name, value)| (&**name, *value)).collect();
+        copy.set_kernel(Job::new(source.clone(), &launch.kernel().interface.entry, &overrides).run(owner)?);
+    }
+    Ok(copy)
 }
 
 /// Returns `true` for a launch without a label, which has the name of its kernel.

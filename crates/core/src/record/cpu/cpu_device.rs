@@ -73,6 +73,7 @@ impl CpuDevice {
             int64: true,
             subgroups: true,
             float32_atomics: true,
+            trusts: false,
             timestamps: true,
         };
         Self {

@@ -1,0 +1,58 @@
+//! Kernels of the library whose arrays another queue has changed between two launches of a verb.
+
+use crate::harness::{Kernel, Launch};
+use fencepost_kernels::ShaderSource;
+
+/// Is beyond each array of a launch.
+const FAR: u32 = 100_000;
+
+/// Is a launch of a kernel of the library. The places that an earlier launch has found are far outside of its arrays.
+struct Changed {
+    name: &'static str,
+    /// Names the override without which the kernel reads no place.
+    switch: Option<&'static str>,
+    params: &'static [u32],
+    buffers: Vec<Vec<u32>>,
+}
+
+/// Lists the kernels that compare an index which depends on elements.
+fn launches() -> Vec<Changed> {
+    let numbers = |len: u32| (0..len).collect::<Vec<u32>>();
+    let far = |len: usize| vec![FAR; len];
+    let launch = |name, params, buffers| Changed { name, switch: None, params, buffers };
+    let search = launch("arg_extreme", &[300, 70], vec![numbers(300), far(300), numbers(5)]);
+    vec![
+        Changed { switch: Some("GATHER"), ..search },
+        launch("compact", &[300, 70], vec![numbers(300), numbers(300), far(5), numbers(300), numbers(1)]),
+        launch(
+            "radix_scatter",
+            &[300, 70, 5, 0, 0, 0, 0, 0],
+            vec![numbers(300), numbers(300), far(80), numbers(300), numbers(1)],
+        ),
+        launch(
+            "reduce_by_key",
+            &[300, 70, 0],
+            vec![numbers(300), numbers(300), far(10), numbers(300), numbers(300), numbers(1)],
+        ),
+        launch(
+            "take_ranked",
+            &[300, 70, 0, 0],
+            vec![numbers(300), far(258), far(10), numbers(300), numbers(300), numbers(2)],
+        ),
+    ]
+}
+
+#[test]
+fn a_place_outside_of_an_array_is_no_index_of_a_trusted_kernel() {
+    for Changed { name, switch, params, buffers } in launches() {
+        let mut text = ShaderSource::builtin(&format!("{name}.wgsl")).unwrap().whole_text().unwrap();
+        if let Some(switch) = switch {
+            let (off, on) = (format!("override {switch}: u32 = 0;"), format!("override {switch}: u32 = 1;"));
+            assert!(text.contains(&off), "{name}");
+            text = text.replace(&off, &on);
+        }
+        let findings = Launch::with(Kernel::text(text), params, buffers).groups(5).check(0);
+        let texts: Vec<String> = findings.iter().map(ToString::to_string).collect();
+        assert!(findings.is_empty(), "{name}\n{}", texts.join("\n"));
+    }
+}

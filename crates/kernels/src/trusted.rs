@@ -1,0 +1,151 @@
+//! The built-in kernels that a device may compile with fewer runtime checks, each with the reason.
+//!
+//! A kernel is in the list if the following holds for each launch that a verb of the algorithms makes, whatever the
+//! elements of the arrays are, and also if another queue changes them meanwhile:
+//!
+//! - Each index is in range. The host computes the parameters from the lengths of the arrays, and an index is below a
+//!   parameter; or the kernel itself compares an index that depends on elements.
+//! - Each loop ends. Sums of indices do not wrap, because no binding of a device that trusts kernels has 2^32 bytes.
+//!
+//! The verbs compile all other kernels with all checks: those with an expression of the program (`map`, `zip`).
+
+/// Says what is proven of a kernel. A device leaves out the runtime checks for what is proven.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Trust {
+    /// Each index is in range, and each loop ends.
+    Indices,
+    /// The same holds, and the kernel writes each variable of the workgroup before it reads it.
+    IndicesAndMemory,
+}
+
+/// Is a built-in kernel in which the verbs of the algorithms trust.
+#[derive(Clone, Copy, Debug)]
+pub struct TrustedKernel {
+    /// Names the kernel as its file does.
+    pub name: &'static str,
+    /// Says what is proven of it.
+    pub trust: Trust,
+    /// Says why the indices that are not obvious are in range, and why memory of the workgroup is written or is not.
+    pub reason: &'static str,
+}
+
+const fn indices(name: &'static str, reason: &'static str) -> TrustedKernel {
+    TrustedKernel { name, trust: Trust::Indices, reason }
+}
+
+const fn all(name: &'static str, reason: &'static str) -> TrustedKernel {
+    TrustedKernel { name, trust: Trust::IndicesAndMemory, reason }
+}
+
+const TRUSTED: &[TrustedKernel] = &[
+    all(
+        "arg_extreme",
+        "elements are below n; a place that another launch found is compared with the length of x; each lane writes its key",
+    ),
+    indices(
+        "bin_counts",
+        "a bin is compared with the number of bins; bins times copies is at most 256; the counters begin with zeros",
+    ),
+    indices("bin_weights", "as bin_counts"),
+    all("choose", "elements are below n"),
+    all(
+        "compact",
+        "elements are below n; the place of a result is compared with the length of out, because x and mask are read twice",
+    ),
+    all("convert", "elements are below n"),
+    all("extreme", "elements are below n; each lane writes its key"),
+    all(
+        "gather",
+        "elements are below n; a place is compared with the number of elements of x, of which there is one",
+    ),
+    all("inner_product", "elements are below n; each lane writes its sum"),
+    all("iota", "elements are below the length of out"),
+    all("limit", "elements are below n"),
+    all(
+        "merge",
+        "a search in the diagonal keeps both indices below n and m, whatever the order of the elements is",
+    ),
+    all("nonzero", "elements are below n; each lane writes its result"),
+    all("permute", "the host derives the counts and the strides from the shape, so that a place is below n"),
+    indices(
+        "radix_count",
+        "elements are below n; a digit is below 16 because of its mask; the counters begin with zeros",
+    ),
+    indices(
+        "radix_scatter",
+        "elements are below n; a place and an element that moves are compared with the lengths of the arrays, and a rank with \
+         the size of a tile, because the keys are read twice",
+    ),
+    all("random", "a place is compared with n"),
+    indices(
+        "rank_count",
+        "elements are below n; a digit is a remainder of 256; the counters begin with zeros",
+    ),
+    all("rank_digit", "digits are below 256, and the table has 258 elements"),
+    all("reduce", "elements are below n; each lane writes its result"),
+    all(
+        "reduce_by_key",
+        "elements are below n; the place of a run is compared with the length of kept, because the keys are read twice",
+    ),
+    all(
+        "reduce_columns",
+        "the host derives the counts from the shape, so that an element is below n times the columns",
+    ),
+    all("reduce_rows", "elements are below the end of a row; a group past the last share has none"),
+    all(
+        "reduce_segments",
+        "a search keeps the index of an offset up to the number of segments; a segment is compared with that number",
+    ),
+    all("saxpy", "elements are below both lengths"),
+    all("scan", "elements are below n; each lane writes its part, and its elements of a tile"),
+    all("scan_by_key", "elements are below n"),
+    all("scan_in_place", "as scan"),
+    all("scatter", "a place is compared with the number of elements of out"),
+    all("scatter_add", "as scatter"),
+    all("search_sorted", "a search keeps the index below n, whatever the order of the elements is"),
+    indices(
+        "sort_small",
+        "elements are below n; the place of an element is compared with n, because the keys are read twice",
+    ),
+    all("strided", "the host checks the least and the greatest place of both arrays"),
+    all(
+        "take_ranked",
+        "elements are below n; the place of a result is compared with the length of values, because x is read twice",
+    ),
+    all(
+        "transpose",
+        "a lane reads inside the tile what its opposite wrote, and both are inside of the matrix",
+    ),
+];
+
+/// Returns the built-in kernels in which the verbs of the algorithms trust.
+pub fn trusted_kernels() -> &'static [TrustedKernel] {
+    TRUSTED
+}
+
+/// Returns what is proven of the built-in kernel with this name.
+pub fn trust_of(name: &str) -> Option<Trust> {
+    TRUSTED.iter().find(|kernel| kernel.name == name).map(|kernel| kernel.trust)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::builtins;
+
+    #[test]
+    fn the_list_names_each_built_in_kernel_once_in_order() {
+        assert!(TRUSTED.is_sorted_by(|a, b| a.name < b.name));
+        for kernel in TRUSTED {
+            let file = format!("{}.wgsl", kernel.name);
+            assert!(builtins().iter().any(|(known, _)| **known == file), "{file} is no built-in shader");
+        }
+    }
+
+    #[test]
+    fn a_kernel_outside_of_the_list_is_not_trusted() {
+        assert_eq!(trust_of("reduce"), Some(Trust::IndicesAndMemory));
+        assert_eq!(trust_of("radix_count"), Some(Trust::Indices));
+        assert_eq!(trust_of("map_elements"), None);
+    }
+}
