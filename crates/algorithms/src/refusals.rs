@@ -35,6 +35,14 @@ pub(crate) fn check(
 fn of_verb(error: Error, verb: &str, [x, out]: [&str; 2]) -> Error {
     let kernel = verb.into();
     match error.kind() {
+        Kind::Hazard { array, range, earlier, later, access, later_access, wait, gone } => {
+            let (array, range, earlier, wait) = (array.clone(), range.clone(), earlier.clone(), wait.clone());
+            let argument = if *later_access == "read" { x } else { out };
+            let mut later = later.clone();
+            later.command = format!("verb `{verb}` with argument `{argument}`");
+            let (access, later_access, gone) = (*access, *later_access, *gone);
+            Kind::Hazard { array, range, earlier, later, access, later_access, wait, gone }.into()
+        }
         Kind::Aliased { node, array, .. } => {
             let (node, array) = (node.clone(), array.clone());
             Kind::Aliased { kernel, node, first: x.into(), second: out.into(), array }.into()

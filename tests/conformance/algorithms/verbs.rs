@@ -3,12 +3,14 @@
 use super::verb_table::{Arrays, Verb, table};
 use crate::common::full::full;
 use crate::common::{Case, Subject, case};
-use fencepost::Kind;
+use fencepost::algorithms::prelude::*;
+use fencepost::{Kind, Policy, Result};
 
 pub fn cases() -> Vec<Case> {
     vec![
         case("a01_each_verb_on_two_forked_queues_of_a_graph_equals_that_of_a_queue", captured),
         case("a01_each_verb_that_returns_a_value_is_refused_in_a_capture", refused),
+        case("a01_a_hazard_of_a_verb_names_the_verb_and_its_argument", hazards),
     ]
 }
 
@@ -51,5 +53,29 @@ fn refused(s: &Subject) {
         let error = queue.capture(|c| call(c, &mut arrays)).map(drop).unwrap_err();
         assert!(matches!(error.kind(), Kind::Captured { .. }), "{name}: {error}");
         call(&queue, &mut arrays).unwrap();
+    }
+}
+
+fn hazards(s: &Subject) {
+    let ctx = s.ctx_with(Policy::Checked);
+    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    let (x, out) = (one.zeros::<u32, 1>([100]).unwrap(), two.zeros::<u32, 1>([100]).unwrap());
+    let offsets = two.zeros::<u32, 1>([3]).unwrap();
+    two.wait_for_queue(&one).unwrap();
+    one.fill(&mut x.handle(), 1).unwrap();
+    let sorts: [(&str, &dyn Fn() -> Result<()>); 4] = [
+        ("read by verb `sort` with argument `x`", &|| two.sort(&x, &mut out.handle(), Sort::ascending())),
+        ("write by verb `sort` with argument `out`", &|| two.sort(&out, &mut x.handle(), Sort::ascending())),
+        ("write by verb `sort_in_place` with argument `x`", &|| {
+            two.sort_in_place(&mut x.handle(), Sort::ascending())
+        }),
+        ("read by verb `sort_segments` with argument `x`", &|| {
+            two.sort_segments(&x, &offsets, &mut out.handle(), Sort::ascending())
+        }),
+    ];
+    for (named, sort) in sorts {
+        let error = sort().unwrap_err();
+        assert!(matches!(error.kind(), Kind::Hazard { .. }), "{error}");
+        assert!(error.to_string().contains(named), "{named}: {error}");
     }
 }
