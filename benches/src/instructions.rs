@@ -11,6 +11,7 @@ use crate::{
     measure::MOST_QUEUES,
     noop,
     rows::Row,
+    verbs::{self, VERBS},
 };
 
 /// Counts the launches of a row, about.
@@ -18,11 +19,11 @@ const LAUNCHES: usize = 10_000;
 /// Counts the live arrays from which on a round takes long: each submit of wgpu visits every live buffer.
 const MANY: usize = 10_000;
 
-/// Names the launches that were counted between the previous call of `row_is_counted` and this one.
+/// Names the launches, or the calls of a verb, that were counted between the previous call of `row_is_counted` and this one.
 #[derive(Serialize)]
-struct Counted<'a> {
-    row: &'a str,
-    launches: usize,
+pub(crate) struct Counted<'a> {
+    pub(crate) row: &'a str,
+    pub(crate) launches: usize,
 }
 
 /// Holds a row and a job on a number of queues.
@@ -60,7 +61,7 @@ impl Workload {
     }
 }
 
-/// Runs every launch row on the noop back end, and writes one JSON line to `out` after each.
+/// Runs every launch row, or every verb, on the noop back end, and writes one JSON line to `out` after each.
 ///
 /// This function counts nothing. Callgrind counts the instructions inside of `count_until_done`, and writes
 /// and resets its count before each `row_is_counted`.
@@ -68,6 +69,9 @@ impl Workload {
 /// # Errors
 /// Fails if `contestant` is not among the [`noop_contestants`](crate::noop_contestants), or a launch failed.
 pub fn launch_on_noop(contestant: &str, out: &mut dyn Write) -> Result<()> {
+    if contestant == VERBS {
+        return verbs::call_on_noop(&noop::direct()?, out);
+    }
     let mut contestant = noop::open(contestant)?;
     let queues = contestant.part().queues.min(MOST_QUEUES);
     for workload in Workload::all(queues) {
@@ -93,7 +97,7 @@ fn count_until_done(contestant: &mut dyn Handover, job: &Job) -> Result<()> {
 }
 
 #[inline(never)]
-fn row_is_counted(counted: &Counted<'_>, out: &mut dyn Write) -> Result<()> {
+pub(crate) fn row_is_counted(counted: &Counted<'_>, out: &mut dyn Write) -> Result<()> {
     serde_json::to_writer(&mut *out, counted)?;
     Ok(writeln!(out)?)
 }

@@ -32,6 +32,7 @@ mod spirv;
 mod stats;
 mod table;
 mod transfer;
+mod verbs;
 mod vulkan;
 
 use std::io::Write;

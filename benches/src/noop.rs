@@ -13,6 +13,7 @@ use crate::{
     fencepost::Fencepost,
     implementation::Handover,
     recorders::{RECORDERS, Recorder},
+    verbs::VERBS,
 };
 
 /// Names the contestant that is not Fencepost.
@@ -38,7 +39,13 @@ pub fn noop_contestants() -> Result<Vec<&'static str>> {
     for (name, native_from) in REPLAYS {
         names.extend(replays(name, native_from)?.map(|_| name));
     }
+    names.push(VERBS);
     Ok(names)
+}
+
+/// Opens a context with the cheapest recorder.
+pub(crate) fn direct() -> Result<Context> {
+    context(RecorderChoice::Direct, Policy::Ordered)
 }
 
 /// Returns every recorder under the default policy, and one that orders nothing.
