@@ -24,6 +24,7 @@ mod mutated_shares;
 mod mutated_sort;
 mod mutated_sorted;
 mod mutated_weighted;
+mod part_lists;
 mod parts;
 mod random;
 mod rearrange;
@@ -80,6 +81,7 @@ pub fn cases() -> Vec<Case> {
         memory::cases(),
         verbs::cases(),
         launches::cases(),
+        part_lists::cases(),
         parts::cases(),
         random::cases(),
         rearrange::cases(),

@@ -37,6 +37,8 @@ mod map;
 mod operator;
 mod order;
 mod part;
+mod part_order;
+mod part_select;
 mod part_verbs;
 mod passes;
 mod permutation;
@@ -73,6 +75,8 @@ pub use histogram::{Bins, Histogram};
 pub use inner_product::InnerProduct;
 pub use map::Map;
 pub use part::Part;
+pub use part_order::PartOrder;
+pub use part_select::PartSelect;
 pub use part_verbs::PartVerbs;
 pub use random::{Philox, RandomNumbers};
 pub use rearrange::{Integer, Outside, Rearrange};
@@ -94,8 +98,8 @@ pub use weighted::WeightedHistogram;
 pub mod prelude {
     pub use crate::{
         Axis, Bins, ByKey, Choice, Count, Elementwise, Exponential, Histogram, InnerProduct, Map, Normal,
-        Operation, Outside, Part, PartVerbs, Philox, PrefixScan, RadixSort, RandomNumbers, Rearrange, Reduce,
-        ReduceAxis, ReduceSegments, Scan, Search, Select, Side, Sort, SortSegments, Sorted, StridedCopy,
-        Strides, Top, Uniform, WarmUp, WeightedHistogram, Whole, Words,
+        Operation, Outside, Part, PartOrder, PartSelect, PartVerbs, Philox, PrefixScan, RadixSort,
+        RandomNumbers, Rearrange, Reduce, ReduceAxis, ReduceSegments, Scan, Search, Select, Side, Sort,
+        SortSegments, Sorted, StridedCopy, Strides, Top, Uniform, WarmUp, WeightedHistogram, Whole, Words,
     };
 }

@@ -5,8 +5,8 @@ use fencepost_core::{DeviceArray, Element, Kind, Result};
 /// The first elements of an array. Their number is the element of another array, which an earlier verb wrote.
 ///
 /// A number above the length of the array stands for the length. The number is read on the device, when a verb runs: no
-/// result goes to the host before. The [verbs](crate::PartVerbs) launch workgroups for the whole array, and those
-/// behind the last element end at once.
+/// result goes to the host before. The verbs of [`PartVerbs`](crate::PartVerbs), [`PartOrder`](crate::PartOrder) and
+/// [`PartSelect`](crate::PartSelect) launch workgroups for the whole array, and those behind the last element end at once.
 ///
 /// # Example
 /// ```

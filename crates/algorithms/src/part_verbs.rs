@@ -1,18 +1,13 @@
-//! Verbs on the first elements of arrays, whose number is on the device.
+//! Reductions, scans and maps of the first elements of arrays, whose number is on the device.
 
-use crate::by_key;
 use crate::count::{Comparison, compare};
-use crate::counted::COUNT;
-use crate::elementwise::{bits, same_shape};
+use crate::elementwise::{flat, same_shape};
 use crate::map;
 use crate::part::Part;
-use crate::radix::{Arrays, Payload, Prepared};
+use crate::passes::one_element;
 use crate::reduce::{Nan, reduce};
 use crate::reducible::{Operation, Reducible};
-use crate::refusals::check;
 use crate::scan::{self, Scan};
-use crate::select::{Compact, Kept, result};
-use crate::sort::Sort;
 use fencepost_core::{CommandQueue, DeviceArray, Result};
 
 /// Calls verbs on [parts](Part) of arrays: on the first elements, whose number is on the device.
@@ -77,6 +72,22 @@ pub trait PartVerbs {
     #[track_caller]
     fn min_part<T: Reducible>(&self, x: Part<'_, T>, out: &mut DeviceArray<T>) -> Result<()>;
 
+    /// *Enqueues* out = the smallest element, as [`min_with`](crate::Reduce::min_with) does. With [`Nan::Ignore`], the
+    /// result of a part without a number is a NaN for `f32`.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::{Nan, Part, PartVerbs};
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (x, count) = (ctx.array(&[f32::NAN, 2.0, -7.0])?, ctx.array(&[2])?);
+    /// let mut least = ctx.zeros([1])?;
+    /// queue.min_part_with(Part::new(&x, &count), &mut least, Nan::Ignore)?;
+    /// assert_eq!(queue.read(&least).wait()?, [2.0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn min_part_with<T: Reducible>(&self, x: Part<'_, T>, out: &mut DeviceArray<T>, nan: Nan) -> Result<()>;
+
     /// *Enqueues* out = the largest element, as [`max`](crate::Reduce::max) does. The largest one of no elements is the
     /// least value of the type, which is infinite for `f32`.
     ///
@@ -91,6 +102,22 @@ pub trait PartVerbs {
     /// ```
     #[track_caller]
     fn max_part<T: Reducible>(&self, x: Part<'_, T>, out: &mut DeviceArray<T>) -> Result<()>;
+
+    /// *Enqueues* out = the largest element, as [`max_with`](crate::Reduce::max_with) does. With [`Nan::Ignore`], the
+    /// result of a part without a number is a NaN for `f32`.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::{Nan, Part, PartVerbs};
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (x, count) = (ctx.array(&[f32::NAN, 2.0, 7.0])?, ctx.array(&[2])?);
+    /// let mut most = ctx.zeros([1])?;
+    /// queue.max_part_with(Part::new(&x, &count), &mut most, Nan::Ignore)?;
+    /// assert_eq!(queue.read(&most).wait()?, [2.0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn max_part_with<T: Reducible>(&self, x: Part<'_, T>, out: &mut DeviceArray<T>, nan: Nan) -> Result<()>;
 
     /// *Enqueues* out = the number of elements that are not zero, as [`count_nonzero`](crate::Count::count_nonzero)
     /// does.
@@ -149,19 +176,29 @@ pub trait PartVerbs {
     #[track_caller]
     fn scan_part<T: Reducible>(&self, x: Part<'_, T>, out: &mut DeviceArray<T>, scan: Scan<T>) -> Result<()>;
 
-    /// *Enqueues* out = the elements in order, as [`sort`](crate::RadixSort::sort) does.
+    /// *Enqueues* the scan of the elements to `out`, and all of them combined to `total`, as
+    /// [`scan_with_total`](crate::PrefixScan::scan_with_total) does.
     ///
     /// # Example
     /// ```
-    /// use fencepost::algorithms::{Part, PartVerbs, Sort};
+    /// use fencepost::algorithms::{Operation, Part, PartVerbs, Scan};
     /// # let (ctx, queue) = fencepost::doctest();
-    /// let (x, count, mut out) = (ctx.array(&[3_i32, -1, -4])?, ctx.array(&[2])?, ctx.zeros([3])?);
-    /// queue.sort_part(Part::new(&x, &count), &mut out, Sort::ascending())?;
-    /// assert_eq!(queue.read(&out).wait()?, [-1, 3, 0]);
+    /// let (x, count) = (ctx.array(&[3_u32, 1, 4])?, ctx.array(&[2])?);
+    /// let (mut out, mut total) = (ctx.zeros([3])?, ctx.zeros([1])?);
+    /// let sums = Scan::exclusive(Operation::Sum);
+    /// queue.scan_part_with_total(Part::new(&x, &count), &mut out, &mut total, sums)?;
+    /// assert_eq!(queue.read(&out).wait()?, [0, 3, 0]);
+    /// assert_eq!(queue.read(&total).wait()?, [4]);
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
-    fn sort_part<T: Reducible>(&self, x: Part<'_, T>, out: &mut DeviceArray<T>, sort: Sort) -> Result<()>;
+    fn scan_part_with_total<T: Reducible>(
+        &self,
+        x: Part<'_, T>,
+        out: &mut DeviceArray<T>,
+        total: &mut DeviceArray<T>,
+        scan: Scan<T>,
+    ) -> Result<()>;
 
     /// *Enqueues* `out[i]` = the value of an expression of `x` and `i`, as [`map`](crate::Map::map) does.
     ///
@@ -181,128 +218,68 @@ pub trait PartVerbs {
         expression: &str,
         out: &mut DeviceArray<U>,
     ) -> Result<()>;
-
-    /// *Enqueues* out = the elements whose mask is not zero, as [`select`](crate::Select::select) does. The mask has an
-    /// element for each one of the whole array.
-    ///
-    /// # Example
-    /// ```
-    /// use fencepost::algorithms::{Part, PartVerbs};
-    /// # let (ctx, queue) = fencepost::doctest();
-    /// let (x, count, mask) = (ctx.array(&[3_u32, 1, 4])?, ctx.array(&[2])?, ctx.array(&[0, 1, 1])?);
-    /// let (mut out, mut kept) = (ctx.zeros([3])?, ctx.zeros([1])?);
-    /// queue.select_part(Part::new(&x, &count), &mask, &mut out, &mut kept)?;
-    /// assert_eq!(queue.read(&out).wait()?, [1, 0, 0]);
-    /// assert_eq!(queue.read(&kept).wait()?, [1]);
-    /// # Ok::<(), fencepost::Error>(())
-    /// ```
-    #[track_caller]
-    fn select_part<T: Reducible>(
-        &self,
-        x: Part<'_, T>,
-        mask: &DeviceArray<u32>,
-        out: &mut DeviceArray<T>,
-        count: &mut DeviceArray<u32>,
-    ) -> Result<()>;
-
-    /// *Enqueues* out = the elements that differ from the element before them, as [`unique`](crate::Select::unique)
-    /// does.
-    ///
-    /// # Example
-    /// ```
-    /// use fencepost::algorithms::{Part, PartVerbs};
-    /// # let (ctx, queue) = fencepost::doctest();
-    /// let (x, count) = (ctx.array(&[2_u32, 2, 5, 7])?, ctx.array(&[3])?);
-    /// let (mut out, mut kept) = (ctx.zeros([4])?, ctx.zeros([1])?);
-    /// queue.unique_part(Part::new(&x, &count), &mut out, &mut kept)?;
-    /// assert_eq!(queue.read(&out).wait()?, [2, 5, 0, 0]);
-    /// assert_eq!(queue.read(&kept).wait()?, [2]);
-    /// # Ok::<(), fencepost::Error>(())
-    /// ```
-    #[track_caller]
-    fn unique_part<T: Reducible>(
-        &self,
-        x: Part<'_, T>,
-        out: &mut DeviceArray<T>,
-        count: &mut DeviceArray<u32>,
-    ) -> Result<()>;
-
-    /// *Enqueues* the keys and the lengths of the runs, as [`run_lengths`](crate::ByKey::run_lengths) does.
-    ///
-    /// # Example
-    /// ```
-    /// use fencepost::algorithms::{Part, PartVerbs};
-    /// # let (ctx, queue) = fencepost::doctest();
-    /// let (x, count) = (ctx.array(&[2_u32, 2, 5, 5])?, ctx.array(&[3])?);
-    /// let (mut kept, mut lengths, mut runs) = (ctx.zeros([4])?, ctx.zeros([4])?, ctx.zeros([1])?);
-    /// queue.run_lengths_part(Part::new(&x, &count), &mut kept, &mut lengths, &mut runs)?;
-    /// assert_eq!(queue.read(&kept).wait()?, [2, 5, 0, 0]);
-    /// assert_eq!(queue.read(&lengths).wait()?, [2, 1, 0, 0]);
-    /// assert_eq!(queue.read(&runs).wait()?, [2]);
-    /// # Ok::<(), fencepost::Error>(())
-    /// ```
-    #[track_caller]
-    fn run_lengths_part<T: Reducible>(
-        &self,
-        x: Part<'_, T>,
-        kept: &mut DeviceArray<T>,
-        lengths: &mut DeviceArray<u32>,
-        count: &mut DeviceArray<u32>,
-    ) -> Result<()>;
 }
 
 impl PartVerbs for CommandQueue {
     #[track_caller]
     fn sum_part<T: Reducible>(&self, x: Part<'_, T>, out: &mut DeviceArray<T>) -> Result<()> {
-        reduce(self, Operation::Sum, Nan::Propagate, x.array, Some(&x.count()?), out)
+        reduced(self, Operation::Sum, Nan::Propagate, x, out)
     }
 
     #[track_caller]
     fn prod_part<T: Reducible>(&self, x: Part<'_, T>, out: &mut DeviceArray<T>) -> Result<()> {
-        reduce(self, Operation::Product, Nan::Propagate, x.array, Some(&x.count()?), out)
+        reduced(self, Operation::Product, Nan::Propagate, x, out)
     }
 
     #[track_caller]
     fn min_part<T: Reducible>(&self, x: Part<'_, T>, out: &mut DeviceArray<T>) -> Result<()> {
-        reduce(self, Operation::Smallest, Nan::Propagate, x.array, Some(&x.count()?), out)
+        reduced(self, Operation::Smallest, Nan::Propagate, x, out)
+    }
+
+    #[track_caller]
+    fn min_part_with<T: Reducible>(&self, x: Part<'_, T>, out: &mut DeviceArray<T>, nan: Nan) -> Result<()> {
+        reduced(self, Operation::Smallest, nan, x, out)
     }
 
     #[track_caller]
     fn max_part<T: Reducible>(&self, x: Part<'_, T>, out: &mut DeviceArray<T>) -> Result<()> {
-        reduce(self, Operation::Largest, Nan::Propagate, x.array, Some(&x.count()?), out)
+        reduced(self, Operation::Largest, Nan::Propagate, x, out)
+    }
+
+    #[track_caller]
+    fn max_part_with<T: Reducible>(&self, x: Part<'_, T>, out: &mut DeviceArray<T>, nan: Nan) -> Result<()> {
+        reduced(self, Operation::Largest, nan, x, out)
     }
 
     #[track_caller]
     fn count_nonzero_part<T: Reducible>(&self, x: Part<'_, T>, out: &mut DeviceArray<u32>) -> Result<()> {
-        compare(self, Comparison::Count, x.array, Some(&x.count()?), out)
+        compared(self, Comparison::Count, x, out)
     }
 
     #[track_caller]
     fn any_part<T: Reducible>(&self, x: Part<'_, T>, out: &mut DeviceArray<u32>) -> Result<()> {
-        compare(self, Comparison::Any, x.array, Some(&x.count()?), out)
+        compared(self, Comparison::Any, x, out)
     }
 
     #[track_caller]
     fn all_part<T: Reducible>(&self, x: Part<'_, T>, out: &mut DeviceArray<u32>) -> Result<()> {
-        compare(self, Comparison::All, x.array, Some(&x.count()?), out)
+        compared(self, Comparison::All, x, out)
     }
 
     #[track_caller]
     fn scan_part<T: Reducible>(&self, x: Part<'_, T>, out: &mut DeviceArray<T>, scan: Scan<T>) -> Result<()> {
-        same_shape(x.array, out)?;
-        let (array, out) = (x.array.reshape([x.array.len()])?, out.reshape([out.len()])?);
-        scan::enqueue(self, &array, Some(&x.count()?), Some(out), None, scan)
+        scanned(self, x, out, None, scan)
     }
 
     #[track_caller]
-    fn sort_part<T: Reducible>(&self, x: Part<'_, T>, out: &mut DeviceArray<T>, sort: Sort) -> Result<()> {
-        same_shape(x.array, out)?;
-        let (order, count) = (sort.order::<T>(Payload::None)?, x.count()?);
-        let (x, out) = (bits(x.array)?, bits(out)?);
-        check(self, "sort_part", &[("x", &x), (COUNT, &count)], &[("out", &out)])?;
-        let (n, input) = (x.len(), Arrays { keys: Some(x), values: None });
-        let out = Arrays { keys: Some(out), values: None };
-        Prepared::of(self, &order, n, Some(&count), Some(input), out)?.enqueue(self)
+    fn scan_part_with_total<T: Reducible>(
+        &self,
+        x: Part<'_, T>,
+        out: &mut DeviceArray<T>,
+        total: &mut DeviceArray<T>,
+        scan: Scan<T>,
+    ) -> Result<()> {
+        scanned(self, x, out, Some(one_element(total)?), scan)
     }
 
     #[track_caller]
@@ -316,41 +293,37 @@ impl PartVerbs for CommandQueue {
         let (array, mut out) = (x.array.reshape([x.array.len()])?, out.reshape([out.len()])?);
         map::map(self, &array, Some(&x.count()?), expression, &mut out)
     }
+}
 
-    #[track_caller]
-    fn select_part<T: Reducible>(
-        &self,
-        x: Part<'_, T>,
-        mask: &DeviceArray<u32>,
-        out: &mut DeviceArray<T>,
-        count: &mut DeviceArray<u32>,
-    ) -> Result<()> {
-        same_shape(x.array, mask)?;
-        let results = result(x.array, out)?;
-        let compact = Compact::new(Kept::Masked, bits(x.array)?, bits(mask)?, results);
-        compact.of_part(x.count()?).enqueue(self, count)
-    }
+#[track_caller]
+fn reduced<T: Reducible>(
+    queue: &CommandQueue,
+    operation: Operation,
+    nan: Nan,
+    x: Part<'_, T>,
+    out: &mut DeviceArray<T>,
+) -> Result<()> {
+    reduce(queue, operation, nan, x.array, Some(&x.count()?), out)
+}
 
-    #[track_caller]
-    fn unique_part<T: Reducible>(
-        &self,
-        x: Part<'_, T>,
-        out: &mut DeviceArray<T>,
-        count: &mut DeviceArray<u32>,
-    ) -> Result<()> {
-        let (array, results) = (bits(x.array)?, result(x.array, out)?);
-        let compact = Compact::new(Kept::Heads, array.handle(), array, results);
-        compact.of_part(x.count()?).enqueue(self, count)
-    }
+#[track_caller]
+fn compared<T: Reducible>(
+    queue: &CommandQueue,
+    comparison: Comparison,
+    x: Part<'_, T>,
+    out: &mut DeviceArray<u32>,
+) -> Result<()> {
+    compare(queue, comparison, x.array, Some(&x.count()?), out)
+}
 
-    #[track_caller]
-    fn run_lengths_part<T: Reducible>(
-        &self,
-        x: Part<'_, T>,
-        kept: &mut DeviceArray<T>,
-        lengths: &mut DeviceArray<u32>,
-        count: &mut DeviceArray<u32>,
-    ) -> Result<()> {
-        by_key::lengths_of_runs(self, x.array, Some(x.count()?), kept, lengths, count)
-    }
+#[track_caller]
+fn scanned<T: Reducible>(
+    queue: &CommandQueue,
+    x: Part<'_, T>,
+    out: &DeviceArray<T>,
+    total: Option<DeviceArray<T>>,
+    scan: Scan<T>,
+) -> Result<()> {
+    same_shape(x.array, out)?;
+    scan::enqueue(queue, &flat(x.array)?, Some(&x.count()?), Some(flat(out)?), total, scan)
 }

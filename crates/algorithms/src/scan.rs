@@ -204,6 +204,7 @@ pub(crate) fn enqueue<T: Reducible>(
     let (verb, written) = match (&inputs, &totals) {
         (None, _) => ("scan_in_place", "x"),
         (_, None) if count.is_some() => ("scan_part", "out"),
+        (_, Some(_)) if count.is_some() => ("scan_part_with_total", "out"),
         (_, None) => ("scan", "out"),
         (_, Some(_)) => ("scan_with_total", "out"),
     };

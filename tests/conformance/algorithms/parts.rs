@@ -148,7 +148,7 @@ fn expected<T: Reducible>(whole: &[T], count: usize, mask: &[u32], map: impl Fn(
 }
 
 /// Lists counts from none to more than there are elements, around the borders of workgroups and shares.
-fn counts(len: usize) -> Vec<usize> {
+pub(super) fn counts(len: usize) -> Vec<usize> {
     let mut counts = if full() {
         vec![0, 1, 255, 4095, 4096, 4097, 8192, len / 2, len.saturating_sub(1), len]
     } else {

@@ -190,6 +190,10 @@ pub(crate) fn table() -> Vec<Verb> {
         verb("prod_part", |q, a| q.prod_part(Part::new(&a.y, &a.count), &mut a.one)),
         verb("min_part", |q, a| q.min_part(Part::new(&a.numbers, &a.count), &mut a.float())),
         verb("max_part", |q, a| q.max_part(Part::new(&a.y, &a.count), &mut a.one)),
+        verb("min_part_with", |q, a| {
+            q.min_part_with(Part::new(&a.numbers, &a.count), &mut a.float(), Nan::Ignore)
+        }),
+        verb("max_part_with", |q, a| q.max_part_with(Part::new(&a.y, &a.count), &mut a.one, Nan::Ignore)),
         verb("count_nonzero_part", |q, a| q.count_nonzero_part(Part::new(&a.x, &a.count), &mut a.one)),
         verb("any_part", |q, a| q.any_part(Part::new(&a.x, &a.count), &mut a.one)),
         verb("all_part", |q, a| q.all_part(Part::new(&a.x, &a.count), &mut a.one)),
@@ -199,6 +203,21 @@ pub(crate) fn table() -> Vec<Verb> {
         verb("sort_part", |q, a| {
             q.sort_part(Part::new(&a.y, &a.count), &mut a.out, Sort::ascending().bits(8..20))
         }),
+        verb("scan_part_with_total", |q, a| {
+            let sums = Scan::exclusive(Operation::Sum).from(7);
+            q.scan_part_with_total(Part::new(&a.y, &a.count), &mut a.out, &mut a.one, sums)
+        }),
+        verb("sort_pairs_part", |q, a| {
+            let sort = Sort::ascending().bits(0..8);
+            q.sort_pairs_part(Part::new(&a.x, &a.count), &a.y, &mut a.out, &mut a.other, sort)
+        }),
+        verb("argsort_part", |q, a| {
+            q.argsort_part(Part::new(&a.x, &a.count), &mut a.out, Sort::descending().bits(0..8))
+        }),
+        verb("partition_part", |q, a| {
+            q.partition_part(Part::new(&a.y, &a.count), &a.x, &mut a.out, &mut a.one)
+        }),
+        verb("nonzero_part", |q, a| q.nonzero_part(Part::new(&a.x, &a.count), &mut a.out, &mut a.one)),
         verb("map_part", |q, a| q.map_part(Part::new(&a.y, &a.count), "x ^ i", &mut a.out)),
         verb("select_part", |q, a| q.select_part(Part::new(&a.y, &a.count), &a.x, &mut a.out, &mut a.one)),
         verb("unique_part", |q, a| q.unique_part(Part::new(&a.sorted, &a.count), &mut a.out, &mut a.one)),

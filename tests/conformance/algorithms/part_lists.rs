@@ -1,0 +1,136 @@
+//! A17: sorts, selections, totals and reductions without NaNs on parts of arrays.
+
+use super::parts::counts;
+use crate::common::full::full;
+use crate::common::{Case, Subject, case};
+use fencepost::algorithms::prelude::*;
+use fencepost::algorithms::{Nan, host};
+use fencepost::prelude::*;
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("a17_sorts_of_parts_with_values_or_places_equal_those_of_the_host_on_the_first_elements", sorts),
+        case("a17_selections_of_parts_equal_those_of_the_host_on_the_first_elements", selections),
+        case("a17_the_total_of_a_scan_of_a_part_has_the_elements_of_the_part_alone", totals),
+        case("a17_a_reduction_of_a_part_leaves_nans_out", without_nans),
+    ]
+}
+
+/// Stands in the arrays of results before a verb.
+const BEFORE: u32 = 0x5A5A_5A5A;
+
+/// Lists numbers of elements: those of one launch, and those of several shares.
+fn lengths() -> Vec<usize> {
+    if full() { vec![1, 16, 257, 4096, 4097, 16_385, 34_567] } else { vec![257, 20_481] }
+}
+
+/// Is a list of elements with few values, on the device and on the host, and a number of the first ones.
+struct PartCase {
+    queue: CommandQueue,
+    list: Vec<u32>,
+    x: DeviceArray<u32>,
+    count: DeviceArray<u32>,
+    elements: usize,
+}
+
+impl PartCase {
+    fn part(&self) -> Part<'_, u32> {
+        Part::new(&self.x, &self.count)
+    }
+
+    fn first(&self) -> &[u32] {
+        &self.list[..self.elements]
+    }
+
+    fn out(&self) -> DeviceArray<u32> {
+        self.queue.full([self.list.len()], BEFORE).unwrap()
+    }
+
+    fn one(&self) -> DeviceArray<u32> {
+        self.queue.full([1], BEFORE).unwrap()
+    }
+
+    fn read(&self, array: &DeviceArray<u32>) -> Vec<u32> {
+        self.queue.read(array).wait().unwrap()
+    }
+
+    /// Fails if an array differs from the results of the host, or has other elements behind them than before.
+    fn equals(&self, what: &str, array: &DeviceArray<u32>, expected: &[u32]) {
+        let behind = std::iter::repeat_n(BEFORE, self.list.len() - expected.len());
+        let expected: Vec<u32> = expected.iter().copied().chain(behind).collect();
+        assert!(self.read(array) == expected, "{what}: {} of {} elements", self.elements, self.list.len());
+    }
+}
+
+/// Calls a test with each length and each count.
+fn each(s: &Subject, test: impl Fn(&PartCase)) {
+    let queue = s.ctx().queue("q");
+    let mut rng = fastrand::Rng::with_seed(27);
+    for len in lengths() {
+        let list: Vec<u32> = (0..len).map(|_| rng.u32(0..50)).collect();
+        for count in counts(len) {
+            let (x, on_device) = (queue.array(&list).unwrap(), queue.array(&[count as u32]).unwrap());
+            let (queue, list, elements) = (queue.clone(), list.clone(), count.min(len));
+            test(&PartCase { queue, list, x, count: on_device, elements });
+        }
+    }
+}
+
+fn sorts(s: &Subject) {
+    each(s, |case| {
+        let (queue, part, sort) = (&case.queue, case.part(), Sort::descending().bits(0..8));
+        let values: Vec<u32> = (0..case.list.len() as u32).map(|i| i * 7).collect();
+        let (mut keys, mut moved, mut places) = (case.out(), case.out(), case.out());
+        queue.sort_pairs_part(part, &queue.array(&values).unwrap(), &mut keys, &mut moved, sort).unwrap();
+        queue.argsort_part(part, &mut places, sort).unwrap();
+        let expected = host::sort_pairs(case.first(), &values[..case.elements], sort).unwrap();
+        case.equals("the keys", &keys, &expected.0);
+        case.equals("the values", &moved, &expected.1);
+        case.equals("the places", &places, &host::argsort(case.first(), sort).unwrap());
+    });
+}
+
+fn selections(s: &Subject) {
+    each(s, |case| {
+        let (queue, part) = (&case.queue, case.part());
+        let mask: Vec<u32> = (0..case.list.len() as u32).map(|i| i * i % 3).collect();
+        let (mut all, mut kept, mut places, mut nonzero) = (case.out(), case.one(), case.out(), case.one());
+        queue.partition_part(part, &queue.array(&mask).unwrap(), &mut all, &mut kept).unwrap();
+        queue.nonzero_part(part, &mut places, &mut nonzero).unwrap();
+        let (partition, first) = host::partition(case.first(), &mask[..case.elements]);
+        case.equals("the partition", &all, &partition);
+        let expected: Vec<u32> = host::nonzero(case.first()).iter().map(|&place| place as u32).collect();
+        case.equals("the places", &places, &expected);
+        assert_eq!([case.read(&kept)[0], case.read(&nonzero)[0]], [first as u32, expected.len() as u32]);
+    });
+}
+
+fn totals(s: &Subject) {
+    each(s, |case| {
+        let scan = Scan::exclusive(Operation::Sum).from(5);
+        let (mut out, mut total) = (case.out(), case.one());
+        case.queue.scan_part_with_total(case.part(), &mut out, &mut total, scan).unwrap();
+        case.equals("the scan", &out, &host::scan(case.first(), scan));
+        assert_eq!(case.read(&total), [5 + host::sum(case.first())], "{} elements", case.elements);
+    });
+}
+
+fn without_nans(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    for len in lengths() {
+        let list: Vec<f32> = (0..len).map(|i| if i % 3 == 0 { f32::NAN } else { i as f32 }).collect();
+        let x = queue.array(&list).unwrap();
+        for count in counts(len) {
+            let on_device = queue.array(&[count as u32]).unwrap();
+            let (mut least, mut most) = (queue.zeros([1]).unwrap(), queue.zeros([1]).unwrap());
+            queue.min_part_with(Part::new(&x, &on_device), &mut least, Nan::Ignore).unwrap();
+            queue.max_part_with(Part::new(&x, &on_device), &mut most, Nan::Ignore).unwrap();
+            let first = &list[..count.min(len)];
+            let expected = [host::min(first, Nan::Ignore), host::max(first, Nan::Ignore)];
+            let expected = expected.map(|number| number.filter(|number| !number.is_nan()));
+            let found = [&least, &most].map(|one| queue.read(one).wait().unwrap()[0]);
+            let found = found.map(|number| Some(number).filter(|number| !number.is_nan()));
+            assert_eq!(found, expected, "{count} of {len} elements");
+        }
+    }
+}
