@@ -25,6 +25,7 @@ mod place;
 mod plan;
 mod refusal;
 mod shared;
+mod sizes;
 mod statement;
 mod translate;
 mod uniform;
@@ -90,6 +91,7 @@ impl Compiled {
         if lanes > 1 && expanded(program) > MOST_EXPANDED / lanes as usize {
             return refuse(format!("too many expressions for {lanes} lanes, where calls are expanded"));
         }
+        sizes::check(program)?;
         let translation = translate::translate(program, lanes)?;
         let types = layout::Types::new(program);
         let form = |variable: naga::Handle<naga::GlobalVariable>| {

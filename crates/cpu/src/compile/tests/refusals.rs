@@ -40,6 +40,26 @@ fn a_barrier_in_a_function_that_returns_out_of_a_loop_is_refused() {
 }
 
 #[test]
+fn a_value_of_very_many_numbers_is_refused_before_it_is_translated() {
+    // Each struct has two of the one before.
+    let pairs = |depth: u32| {
+        let pair = |at: u32| format!("struct S{} {{ a: S{at}, b: S{at} }} ", at + 1);
+        format!(
+            "struct S0 {{ a: u32 }} {} var<private> all: S{depth};",
+            (0..depth).map(pair).collect::<String>()
+        )
+    };
+    let first = |depth: u32| format!("let s = all; out[lid] = s.{}a;", "a.".repeat(depth as usize));
+    check(&pairs(15), &first(15), "a value of 32768 numbers");
+    check(&pairs(24), &first(24), "a value of 16777216 numbers");
+    check(
+        "var<private> all: array<array<u32, 200>, 100>;",
+        "let s = all; out[lid] = s[1][2];",
+        "a value of 20000 numbers",
+    );
+}
+
+#[test]
 fn a_run_with_a_small_buffer_or_an_order_is_not_taken() {
     let test = Test::new(
         "@group(0) @binding(0) var<storage, read_write> out: array<vec2<u32>>;
