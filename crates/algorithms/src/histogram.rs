@@ -237,7 +237,10 @@ impl Binning {
     /// Uploads the keys of the edges. A kernel reads no edges of remainders, so that the elements stand for them.
     #[track_caller]
     pub(crate) fn edges(&self, queue: &CommandQueue, x: &DeviceArray<u32>) -> Result<DeviceArray<u32>> {
-        self.keys.as_ref().map_or_else(|| Ok(x.handle()), |keys| queue.array(keys))
+        match &self.keys {
+            Some(keys) => queue.array(keys),
+            None => Ok(x.handle()),
+        }
     }
 }
 

@@ -56,6 +56,7 @@ impl Order {
     }
 
     /// Returns scratch memory for a sort of `n` elements. One digit needs none if the input is another array.
+    #[track_caller]
     fn scratch(&self, queue: &CommandQueue, n: usize, in_place: bool) -> Result<Columns> {
         Columns::empty(queue, if self.digits() > 1 || in_place { n } else { 1 }, self.payload)
     }

@@ -2,6 +2,7 @@
 
 use crate::passes::{self, Passes, no_element, one_element, value_of};
 use crate::reducible::{Operation, Reducible};
+use crate::refusals::check;
 use crate::shares::Shares;
 use fencepost_core::{CommandQueue, DeviceArray, Pending, Result};
 
@@ -252,6 +253,10 @@ pub(crate) fn reduce<T: Reducible, const D: usize>(
         let kernel = T::kernel(queue, operation, nan, count)?;
         let passes = Reduction { kernel, of_shares, operation, x: &x };
         return passes::enqueue(queue, &passes, x.len(), &mut out);
+    }
+    if let Some(count) = count {
+        check(queue, "reduction of a part", &[("count", count)], &[("out", &out.cast_bits())])?;
+        return queue.fill(&mut out, T::of_none(operation, nan));
     }
     if operation.needs_an_element() {
         return no_element(&x, "no elements have neither a smallest nor a largest one");

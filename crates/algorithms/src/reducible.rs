@@ -73,6 +73,11 @@ pub(crate) mod sealed {
         /// Returns the element that changes no result.
         fn identity(operation: Operation) -> Self;
 
+        /// Returns the result for a part without elements.
+        fn of_none(operation: Operation, _: Nan) -> Self {
+            Self::identity(operation)
+        }
+
         /// Returns two elements combined on the host.
         fn combined(operation: Operation, a: Self, b: Self) -> Self;
 
@@ -256,6 +261,11 @@ impl sealed::Combine for f32 {
             Operation::Smallest => Self::INFINITY,
             Operation::Largest => Self::NEG_INFINITY,
         }
+    }
+
+    fn of_none(operation: Operation, nan: Nan) -> Self {
+        let is_nan = nan == Nan::Ignore && operation.needs_an_element();
+        if is_nan { Self::NAN } else { Self::identity(operation) }
     }
 
     fn combined(operation: Operation, a: Self, b: Self) -> Self {

@@ -79,8 +79,9 @@ impl SortSegments for CommandQueue {
         // The numbers of the segments are 0 to the number of offsets.
         let digits = u32::BITS - (offsets.len() as u32).leading_zeros();
         let by_segment = Sort::ascending().bits(0..digits.max(1)).order::<u32>(Payload::Values)?;
-        let scratch = || self.empty::<u32, 1>([n]);
-        let (mut segments, mut places, keys, sorted) = (scratch()?, scratch()?, scratch()?, scratch()?);
+        // A closure would be the caller that the memory names.
+        let (mut segments, mut places) = (self.empty::<u32, 1>([n])?, self.empty::<u32, 1>([n])?);
+        let (keys, sorted) = (self.empty::<u32, 1>([n])?, self.empty::<u32, 1>([n])?);
         let pairs = |keys: &DeviceArray<u32>, values: &DeviceArray<u32>| Arrays {
             keys: Some(keys.handle()),
             values: Some(values.handle()),

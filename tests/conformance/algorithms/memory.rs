@@ -7,7 +7,10 @@ use fencepost::{CpuOptions, Kind};
 
 pub fn cases() -> Vec<Case> {
     let found = case("a01_a_verb_without_memory_enqueues_nothing", refused);
-    vec![found.native_only("the case opens its own context, whose memory is limited").host_side()]
+    vec![
+        found.native_only("the case opens its own context, whose memory is limited").host_side(),
+        case("m08_the_scratch_memory_of_a_verb_names_the_line_of_the_program", named).host_side(),
+    ]
 }
 
 /// Counts the elements of the arrays: a few shares.
@@ -110,4 +113,18 @@ fn used(s: &Subject, memory: u64, refusals: &mut [u32]) -> bool {
         }
     }
     true
+}
+
+fn named(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let mut arrays = Arrays::new(&queue).unwrap();
+    for (name, verb) in VERBS {
+        let tracker = ctx.track_allocations();
+        verb(&queue, &mut arrays).unwrap();
+        let sites = tracker.finish().sites;
+        assert!(!sites.is_empty(), "{name} takes scratch memory");
+        let foreign = sites.iter().find(|site| !site.location.file().ends_with("memory.rs"));
+        assert!(foreign.is_none(), "{name}: {foreign:?}");
+    }
 }

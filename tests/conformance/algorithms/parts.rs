@@ -14,6 +14,7 @@ pub fn cases() -> Vec<Case> {
         case("a17_verbs_on_parts_of_integers_equal_those_of_the_host_on_the_first_elements", integers),
         case("a17_verbs_on_parts_of_floats_equal_those_of_the_host_on_the_first_elements", floats),
         case("a17_a_nan_behind_the_part_changes_no_result", nans),
+        case("a17_a_part_of_an_array_without_elements_has_the_result_of_no_elements", without_elements),
         case("a17_each_replay_reads_the_count_of_its_own_time", in_a_graph),
         case("a17_a_part_reads_the_count_that_an_earlier_verb_wrote", chained),
         case("a17_a_check_finds_nothing_in_the_kernels_of_parts", checked)
@@ -261,6 +262,25 @@ fn chained(s: &Subject) {
     assert_eq!(queue.read(&most).wait().unwrap(), [expected as u32]);
 }
 
+fn without_elements(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let (integers, floats) = (queue.zeros::<i32, 1>([0]).unwrap(), queue.zeros::<f32, 1>([0]).unwrap());
+    // A count behind the end of an array is the length of the array.
+    for count in [0, 5] {
+        let count = queue.full([1], count).unwrap();
+        let (mut integer, mut float) = (queue.full([1], 7_i32).unwrap(), queue.full([1], 7_f32).unwrap());
+        queue.min_part(Part::new(&integers, &count), &mut integer).unwrap();
+        assert_eq!(queue.read(&integer).wait().unwrap(), [i32::MAX]);
+        queue.max_part(Part::new(&floats, &count), &mut float).unwrap();
+        assert_eq!(queue.read(&float).wait().unwrap(), [f32::NEG_INFINITY]);
+        queue.max_part_with(Part::new(&floats, &count), &mut float, Nan::Ignore).unwrap();
+        assert!(queue.read(&float).wait().unwrap()[0].is_nan());
+        queue.prod_part(Part::new(&integers, &count), &mut integer).unwrap();
+        assert_eq!(queue.read(&integer).wait().unwrap(), [1]);
+    }
+}
+
 fn refused(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
@@ -297,6 +317,11 @@ fn refused(s: &Subject) {
         }
         let overwritten = queue.sum_part(Part::new(&x, &count), &mut count.handle()).unwrap_err();
         assert!(matches!(overwritten.kind(), Kind::Aliased { .. }), "{overwritten}");
+        let none = x.slice(0..0).unwrap();
+        let overwritten = queue.sum_part(Part::new(&none, &count), &mut count.handle()).unwrap_err();
+        assert!(matches!(overwritten.kind(), Kind::Aliased { .. }), "{overwritten}");
+        let error = queue.min_part(Part::new(&none, &foreign), &mut one).unwrap_err();
+        assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
         assert_eq!(dump::enqueued(&ctx, "q"), before);
     }
 }
