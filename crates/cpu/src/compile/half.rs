@@ -17,6 +17,8 @@ const LEAST_NORMAL: u32 = 113 << 23;
 /// Are the bits of the least `f32` that is no finite `f16`: halfway from the greatest one to the next power of two.
 const LEAST_INFINITE: u32 = 0x477f_f000;
 const INFINITY: u32 = 0x7f80_0000;
+/// Are the bits of 2^17, which no `f16` reaches.
+const PAST_HALVES: u32 = (127 + 17) << 23;
 
 /// Is the greatest `f16`.
 pub(super) const GREATEST: i64 = 65504;
@@ -98,18 +100,26 @@ impl Lower<'_, '_> {
     /// Rounds an `f32` to the nearest `f16`, and to the even one of two.
     pub(super) fn rounded_half(&mut self, x: ir::Value) -> ir::Value {
         let all = self.words_of(x);
-        let mask = self.word_of(all, MAGNITUDE);
-        let magnitude = self.builder.ins().band(all, mask);
-        let (carried, tiny) = self.rounded_magnitudes(magnitude);
-        let kept = self.word_of(all, !0x1fff);
-        let normal = self.builder.ins().band(carried, kept);
-        let half = self.word_of(all, 0.5_f32.to_bits());
-        let half = self.floats_of(half);
-        let tiny = self.builder.ins().fsub(tiny, half);
-        let subnormal = self.words_of(tiny);
-        let infinity = self.word_of(all, INFINITY);
-        let number = self.half_of(magnitude, [subnormal, normal, infinity, magnitude]);
-        let sign = self.builder.ins().band_not(all, mask);
+        let [exponents, least, most] =
+            [INFINITY, LEAST_NORMAL, PAST_HALVES].map(|bits| self.word_of(all, bits));
+        let power = self.builder.ins().band(all, exponents);
+        let power = self.builder.ins().smax(power, least);
+        let power = self.builder.ins().smin(power, most);
+        // The sum with 3 * 2^12 times the power of two has the digits of `f16`.
+        let times = self.word_of(all, 13 << 23 | 1 << 22);
+        let large = self.builder.ins().iadd(power, times);
+        let large = self.floats_of(large);
+        let sum = self.builder.ins().fadd(x, large);
+        let mut number = self.builder.ins().fsub(sum, large);
+        // A number past the greatest `f16` becomes infinite.
+        for exponent in [127 + 112, 127 - 112] {
+            let scale = self.word_of(all, exponent << 23);
+            let scale = self.floats_of(scale);
+            number = self.builder.ins().fmul(number, scale);
+        }
+        let sign = self.word_of(all, !MAGNITUDE);
+        let sign = self.builder.ins().band(all, sign);
+        let number = self.words_of(number);
         let number = self.builder.ins().bor(number, sign);
         self.floats_of(number)
     }

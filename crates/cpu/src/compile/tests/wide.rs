@@ -314,20 +314,40 @@ fn numbers_of_16_bits_are_those_of_the_interpreter_in_code_of_every_width() {
     }
     let integers = ["i32(a)", "i32(u32(a))", "i32(a >= b)", "i32(bool(a))"];
     check("f16", &halves(), "i32", &integers);
-    let middles: Vec<f32> = halves()
-        .windows(2)
-        .flat_map(|pair| {
-            let [a, b] = [pair[0], pair[0] + 1].map(|bits| half::f16::from_bits(bits).to_f32());
-            let middle = f32::midpoint(a, b);
-            [middle, middle.next_up(), middle.next_down(), b * 1.1]
-        })
-        .collect();
-    check(
-        "f32",
-        &middles[..40],
-        "f16",
-        &["half(f16(a))", "half(f16(f64(a) * 1.0000000001lf))", "half(f16(b))"],
-    );
+}
+
+#[test]
+fn each_number_between_two_of_16_bits_becomes_the_nearest_one() {
+    let wgsl = "enable f16;
+        @group(0) @binding(0) var<storage, read> input: array<f32>;
+        @group(0) @binding(1) var<storage, read_write> out: array<f32>;
+        @compute @workgroup_size(16) fn rounds(@builtin(global_invocation_id) id: vec3<u32>) {
+            let x = input[id.x];
+            out[2u * id.x] = f32(f16(x));
+            out[2u * id.x + 1u] = f32(f16(f64(x) * 1.0000000001lf));
+        }";
+    let mut input = vec![f32::NAN, f32::INFINITY, f32::MAX, 1e34, 4.2e34, 8e34, 1e-30, 1e-45];
+    for bits in 0..0x7c00 {
+        let low = half::f16::from_bits(bits).to_f32();
+        let high = if bits == 0x7bff { 65536.0 } else { half::f16::from_bits(bits + 1).to_f32() };
+        let middle = f32::midpoint(low, high);
+        input.extend([low, middle.next_down(), middle, middle.next_up()]);
+    }
+    for at in (0..input.len()).step_by(3) {
+        input[at] = -input[at];
+    }
+    input.resize(input.len().next_multiple_of(16), 0.0);
+    let groups = [input.len() as u32 / 16, 1, 1];
+    let out =
+        Test::new(wgsl).buffer(&input).buffer(&vec![0.0_f32; 2 * input.len()]).run(groups).get::<f32>(1);
+    let same = |(x, out): (&f32, &[f32])| {
+        let expected = half::f16::from_f32(*x).to_f32();
+        assert!(
+            expected.to_bits() == out[0].to_bits() || expected.is_nan() && out[0].is_nan(),
+            "{x:e}: {out:?}"
+        );
+    };
+    input.iter().zip(out.chunks_exact(2)).for_each(same);
 }
 
 #[test]
