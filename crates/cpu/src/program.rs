@@ -36,6 +36,7 @@ impl Program {
         let apply = |module: &naga::Module| {
             process_overrides(module, text.info(), stage, &constants)
                 .map(|(module, info)| (module.into_owned(), info.into_owned()))
+                .map_err(|error| error.to_string())
         };
         // naga evaluates a vector twice if it replaces a member of an array or of a matrix by the vector, which is an error in a
         // divided module only.
@@ -43,7 +44,7 @@ impl Program {
         let applied = divided.map_or_else(|| apply(text.naga()), Ok);
         let (module, info) = applied.map_err(|error| {
             let mistake = text.override_mistake(kernel, overrides);
-            mistake.map_or_else(|| wrong(error.to_string()), |mistake| Error::Values(Box::new(mistake)))
+            mistake.map_or_else(|| wrong(error), |mistake| Error::Values(Box::new(mistake)))
         })?;
         let is_entry = |entry: &EntryPoint| entry.stage == ShaderStage::Compute && entry.name == *kernel;
         let entry = module.entry_points.iter().position(is_entry);

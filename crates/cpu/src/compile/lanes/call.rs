@@ -68,7 +68,8 @@ impl<'m> Vector<'_, '_, 'm> {
         let frame = Frame::new(function, &program.info()[callee], exit);
         let outer_frame = std::mem::replace(&mut self.lower.frame, frame);
         let mut body = Body::new(values, varying, callers, exit);
-        (body.in_loop, body.in_step) = (!self.is_outside_of_loops(), self.is_in_step());
+        body.in_loop = !self.is_outside_of_loops();
+        body.in_step = self.is_in_step();
         let outer = std::mem::replace(&mut self.body, body);
         self.lower.shared.nested += 1;
         let returned = self.expand(function);
