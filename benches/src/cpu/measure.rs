@@ -59,7 +59,14 @@ pub(crate) fn measure(case: &Case, contestants: &[Box<dyn Contestant>], quick: b
     let mut entries = Vec::new();
     for contestant in contestants {
         let object = || format!("row `{}` of {}", case.name, contestant.name());
-        let mut row = contestant.prepare(case).with_context(object)?;
+        let prepared = match contestant.prepare(case) {
+            Err(error) if lacks_an_ability(&error) => {
+                eprintln!("{}: {error:#}", object());
+                continue;
+            }
+            prepared => prepared,
+        };
+        let mut row = prepared.with_context(object)?;
         let first = [row.compiled_in(), checked(case, row.as_mut()).with_context(object)?];
         rows.push(row);
         entries.push(Entry {
@@ -74,14 +81,21 @@ pub(crate) fn measure(case: &Case, contestants: &[Box<dyn Contestant>], quick: b
         let mut order: Vec<usize> = (0..rows.len()).collect();
         Rng::with_seed(round).shuffle(&mut order);
         for at in order {
-            let object = || format!("row `{}` of {}", case.name, contestants[at].name());
-            entries[at].samples.push(checked(case, rows[at].as_mut()).with_context(object)?);
+            let object = || format!("row `{}` of {}", case.name, entries[at].contestant);
+            let sample = checked(case, rows[at].as_mut()).with_context(object)?;
+            entries[at].samples.push(sample);
         }
         if round + 1 >= least && begun.elapsed() > LONG {
             break;
         }
     }
     Ok(Measured { name: case.name, work: case.work, entries })
+}
+
+/// Returns `true` if a device cannot run the kernel of a row, because its adapter lacks an ability.
+fn lacks_an_ability(error: &anyhow::Error) -> bool {
+    let error = error.downcast_ref::<fencepost::Error>();
+    error.is_some_and(|error| matches!(error.kind(), fencepost::Kind::Unsupported { .. }))
 }
 
 /// Takes one sample, and checks its result.

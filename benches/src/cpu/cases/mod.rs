@@ -11,6 +11,7 @@ mod histogram;
 mod mandelbrot;
 mod matmul;
 mod saxpy;
+mod sizes;
 pub(crate) mod sum;
 
 use super::case::Case;
@@ -20,7 +21,7 @@ use super::values::Values;
 type Make = fn(quick: bool) -> Case;
 
 /// Lists the rows in the order of the table.
-pub(crate) const ALL: [(&str, Make); 16] = [
+pub(crate) const ALL: [(&str, Make); 20] = [
     ("launch 1 group", count::one_group),
     ("launch 64 groups", count::many_groups),
     ("saxpy", saxpy::case),
@@ -37,6 +38,10 @@ pub(crate) const ALL: [(&str, Make); 16] = [
     ("bodies", bodies::case),
     ("waves", functions::waves),
     ("powers", functions::powers),
+    ("integers, 64 bits", sizes::mixing),
+    ("floats, 64 bits", sizes::floats),
+    ("floats, 16 bits", sizes::halves),
+    ("subgroups", sizes::subgroups),
 ];
 
 /// Returns small whole numbers as floats. Their sums and products are exact, in any order.
