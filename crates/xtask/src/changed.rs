@@ -19,12 +19,16 @@ pub(crate) enum Inputs {
     Benches,
 }
 
+/// Is the table of the verbs of the algorithms.
+const VERB_TABLE: &str = "tests/conformance/algorithms/verb_table.rs";
+
 impl Inputs {
     /// Returns the folders and files, relative to the root. The crates include xtask, which defines the steps.
     fn paths(self) -> &'static [&'static str] {
         match self {
             Self::Library => &["Cargo.toml", "Cargo.lock", "crates"],
-            Self::Benches => &["Cargo.toml", "Cargo.lock", "crates", "benches"],
+            // The benches call each verb that a table of the tests lists.
+            Self::Benches => &["Cargo.toml", "Cargo.lock", "crates", "benches", VERB_TABLE],
         }
     }
 }
