@@ -75,6 +75,8 @@ impl KernelOrigin {
     }
 
     /// Returns the checks that the compiler of the device adds to the kernel: all of them, or those for what is not proven.
+    /// Returns the checks that the compiler of the device adds to the kernel: all of them, or those for what is not proven.
+    #[cfg(native)]
     pub(crate) fn runtime_checks(&self) -> wgpu::ShaderRuntimeChecks {
         let is_checked = self.trust.is_none();
         wgpu::ShaderRuntimeChecks {
