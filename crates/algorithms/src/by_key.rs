@@ -141,10 +141,10 @@ impl ByKey for CommandQueue {
         same_shape(x, keys)?;
         same_shape(x, out)?;
         let (keys, x, out) = (bits(keys)?, flat(x)?, flat(out)?);
+        check(self, "scan_by_key", &[("keys", &keys), ("x", &bits(&x)?)], &[("out", &bits(&out)?)])?;
         if x.is_empty() {
             return Ok(());
         }
-        check(self, "scan_by_key", &[("keys", &keys), ("x", &bits(&x)?)], &[("out", &bits(&out)?)])?;
         let (elements, mut state, results) =
             (x.len(), self.empty([1])?, Results::Scan { exclusive: scan.exclusive });
         match Operator::of_keys(scan.operation, scan.initial()) {
@@ -180,6 +180,9 @@ impl ByKey for CommandQueue {
         result(x, out)?;
         let (keys, x, out) = (bits(keys)?, flat(x)?, out.handle());
         if x.is_empty() {
+            let (results, x) =
+                ([("kept", &bits(&kept)?), ("out", &bits(&out)?), ("count", &count)], bits(&x)?);
+            check(self, "reduce_by_key", &[("keys", &keys), ("x", &x)], &results)?;
             return self.fill(&mut count, 0);
         }
         let (elements, results) = (x.len(), Results::Runs { kept, lengths: false });
@@ -226,6 +229,10 @@ pub(crate) fn lengths_of_runs<T: Reducible>(
     let (keys, mut count) = (bits(x)?, one_element(count)?);
     let (kept, out) = (result(x, kept)?, result(x, lengths)?);
     if x.is_empty() {
+        let results = [("kept", &bits(&kept)?), ("lengths", &out), ("count", &count)];
+        let elements = elements.as_ref().map(|elements| ("count of x", elements));
+        let reads: Vec<_> = [("x", &keys)].into_iter().chain(elements).collect();
+        check(queue, "run_lengths", &reads, &results)?;
         return queue.fill(&mut count, 0);
     }
     let operator = Operator::of_elements(Operation::Sum, 0_u32);

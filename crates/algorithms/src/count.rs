@@ -5,6 +5,7 @@ use crate::passes::{self, Passes, one_element, value_of};
 use crate::reduce::Nan;
 use crate::reducible::sealed::Combine;
 use crate::reducible::{Operation, Reducible};
+use crate::refusals::check;
 use crate::shares::Shares;
 use crate::tuning::tuned;
 use crate::typed_kernel::nonzero_bits;
@@ -205,6 +206,8 @@ pub(crate) fn compare<T: Reducible, const D: usize>(
 ) -> Result<()> {
     let (mut out, x) = (one_element(out)?, x.reshape([x.len()])?.cast_bits::<u32>());
     if x.is_empty() {
+        let reads: Vec<_> = [("x", &x)].into_iter().chain(count.map(|count| ("count", count))).collect();
+        check(queue, "a count of elements", &reads, &[("out", &out)])?;
         return queue.fill(&mut out, u32::from(comparison == Comparison::All));
     }
     let elements = kernel(queue, comparison, nonzero_bits::<T>(), count)?;

@@ -5,6 +5,7 @@ use crate::passes::{self, Passes, one_element, value_of};
 use crate::reduce::Nan;
 use crate::reducible::sealed::Combine;
 use crate::reducible::{Finish, FinishedSum, Operation, Reducible};
+use crate::refusals::check;
 use crate::shares::Shares;
 use crate::tuning::tuned;
 use crate::typed_kernel::{self, value};
@@ -162,6 +163,12 @@ impl InnerProduct for CommandQueue {
         }
         let (mut out, x, y) = (one_element(out)?, x.reshape([x.len()])?, y.reshape([y.len()])?);
         if x.is_empty() {
+            check(
+                self,
+                "dot",
+                &[("x", &x.cast_bits()), ("y", &y.cast_bits())],
+                &[("out", &out.cast_bits())],
+            )?;
             return self.fill(&mut out, T::identity(Operation::Sum));
         }
         let products = kernel::<T>(self, false)?;
@@ -182,6 +189,7 @@ impl InnerProduct for CommandQueue {
     fn norm<const D: usize>(&self, x: &DeviceArray<f32, D>, out: &mut DeviceArray<f32>) -> Result<()> {
         let (mut out, x) = (one_element(out)?, x.reshape([x.len()])?);
         if x.is_empty() {
+            check(self, "norm", &[("x", &x.cast_bits())], &[("out", &out.cast_bits())])?;
             return self.fill(&mut out, 0.0);
         }
         let squares = kernel::<f32>(self, Shares::of(x.len()).count == 1)?;

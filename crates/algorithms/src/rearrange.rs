@@ -167,7 +167,7 @@ impl Rearrange for CommandQueue {
         same_shape(places, out)?;
         let (x, places, mut out) = (bits(x)?, flat(places)?, bits(out)?);
         if x.is_empty() {
-            check(self, "gather", &[("places", &places)], &[("out", &out)])?;
+            check(self, "gather", &[("x", &x), ("places", &places)], &[("out", &out)])?;
             return self.fill(&mut out, 0);
         }
         let clamp = if outside == Outside::Last { 1.0 } else { 0.0 };

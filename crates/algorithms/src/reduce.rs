@@ -254,8 +254,10 @@ pub(crate) fn reduce<T: Reducible, const D: usize>(
         let passes = Reduction { kernel, of_shares, operation, x: &x };
         return passes::enqueue(queue, &passes, x.len(), &mut out);
     }
-    if let Some(count) = count {
-        check(queue, "reduction of a part", &[("count", count)], &[("out", &out.cast_bits())])?;
+    let bits = x.cast_bits();
+    let reads: Vec<_> = [("x", &bits)].into_iter().chain(count.map(|count| ("count", count))).collect();
+    check(queue, "a reduction", &reads, &[("out", &out.cast_bits())])?;
+    if count.is_some() {
         return queue.fill(&mut out, T::of_none(operation, nan));
     }
     if operation.needs_an_element() {

@@ -81,6 +81,8 @@ impl ReduceSegments for CommandQueue {
         }
         let identity = T::identity(operation);
         if x.is_empty() {
+            let reads = [("x", &x.cast_bits()), ("offsets", &offsets)];
+            check(self, "reduce_segments", &reads, &[("out", &all.cast_bits())])?;
             return self.fill(&mut all, identity);
         }
         match Operator::of_keys(operation, identity) {

@@ -4,6 +4,7 @@ use crate::counted::SizedKernel;
 use crate::elementwise::{bits, flat, same_shape};
 use crate::passes::one_element;
 use crate::reducible::Reducible;
+use crate::refusals::check;
 use crate::shares::Shares;
 use crate::stages::{self, Stage, Stages};
 use crate::tuning::tuned;
@@ -243,6 +244,9 @@ impl Compact {
     pub(crate) fn enqueue(&self, queue: &CommandQueue, count: &DeviceArray<u32>) -> Result<()> {
         let mut count = one_element(count)?;
         if self.x.is_empty() {
+            let elements = self.elements.as_ref().map(|elements| ("count of x", elements));
+            let reads: Vec<_> = [("x", &self.x), ("mask", &self.mask)].into_iter().chain(elements).collect();
+            check(queue, "a selection", &reads, &[("out", &self.out), ("count", &count)])?;
             return queue.fill(&mut count, 0);
         }
         stages::enqueue(queue, self, self.x.len(), &mut count)

@@ -9,6 +9,7 @@ pub fn cases() -> Vec<Case> {
     let found = case("a01_a_verb_without_memory_enqueues_nothing", refused);
     vec![
         found.native_only("the case opens its own context, whose memory is limited").host_side(),
+        case("a01_arrays_without_elements_of_another_context_are_refused", foreign).host_side(),
         case("m08_the_scratch_memory_of_a_verb_names_the_line_of_the_program", named).host_side(),
     ]
 }
@@ -126,5 +127,45 @@ fn named(s: &Subject) {
         assert!(!sites.is_empty(), "{name} takes scratch memory");
         let foreign = sites.iter().find(|site| !site.location.file().ends_with("memory.rs"));
         assert!(foreign.is_none(), "{name}: {foreign:?}");
+    }
+}
+
+/// Lists verbs on arrays without elements: the first argument is of another context, and the second one is not.
+const WITHOUT_ELEMENTS: &[(
+    &str,
+    fn(
+        &CommandQueue,
+        &DeviceArray<u32>,
+        &mut DeviceArray<u32>,
+        &mut DeviceArray<u32>,
+    ) -> fencepost::Result<()>,
+)] = &[
+    ("sum", |queue, x, _, one| queue.sum(x, one)),
+    ("count_nonzero", |queue, x, _, one| queue.count_nonzero(x, one)),
+    ("dot", |queue, x, none, one| queue.dot(none, x, one)),
+    ("select", |queue, x, none, one| queue.select(x, &none.handle(), none, one)),
+    ("unique", |queue, x, none, one| queue.unique(x, none, one)),
+    ("run_lengths", |queue, x, none, one| queue.run_lengths(x, none, &mut none.handle(), one)),
+    ("reduce_by_key", |queue, x, none, one| {
+        queue.reduce_by_key(x, &none.handle(), Operation::Sum, none, &mut none.handle(), one)
+    }),
+    ("scan_by_key", |queue, x, none, _| {
+        queue.scan_by_key(x, &none.handle(), none, Scan::inclusive(Operation::Sum))
+    }),
+    ("gather", |queue, x, _, one| queue.gather(x, &one.handle(), Outside::Last, &mut one.handle())),
+    ("sort", |queue, x, none, _| queue.sort(x, none, Sort::ascending())),
+    ("histogram", |queue, x, _, one| queue.histogram(x, Bins::modulo(), one)),
+    ("min_part", |queue, x, _, one| queue.min_part(Part::new(x, &queue.full([1], 0_u32)?), one)),
+];
+
+fn foreign(s: &Subject) {
+    let (ctx, other) = (s.ctx(), s.ctx());
+    let queue = ctx.queue("q");
+    let x = other.queue("other").zeros::<u32, 1>([0]).unwrap();
+    let (mut none, mut one) = (queue.zeros::<u32, 1>([0]).unwrap(), queue.full([1], 7_u32).unwrap());
+    for (name, verb) in WITHOUT_ELEMENTS {
+        let error = verb(&queue, &x, &mut none, &mut one).expect_err(name);
+        assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{name}: {error}");
+        verb(&queue, &none.handle(), &mut none, &mut one).unwrap_or_else(|error| panic!("{name}: {error}"));
     }
 }
