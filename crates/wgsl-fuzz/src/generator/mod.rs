@@ -169,7 +169,7 @@ mod tests {
     fn a_portable_program_unpacks_known_halves_only_if_the_option_allows_them() {
         let count = |is_portable, known_halves| {
             let options = Options { is_portable, known_halves, ..Options::default() };
-            let trees = (0..1500).map(|seed| generate(seed, options));
+            let trees = (0..3000).map(|seed| generate(seed, options));
             trees.filter(|tree| visit::has_known_halves(&mut tree.clone())).count()
         };
         assert_eq!(count(true, false), 0);
