@@ -207,7 +207,7 @@ pub(crate) fn compare<T: Reducible, const D: usize>(
     let (mut out, x) = (one_element(out)?, x.reshape([x.len()])?.cast_bits::<u32>());
     if x.is_empty() {
         let reads: Vec<_> = [("x", &x)].into_iter().chain(count.map(|count| ("count", count))).collect();
-        check(queue, "a count of elements", &reads, &[("out", &out)])?;
+        check(queue, "count", &reads, &[("out", &out)])?;
         return queue.fill(&mut out, u32::from(comparison == Comparison::All));
     }
     let elements = kernel(queue, comparison, nonzero_bits::<T>(), count)?;

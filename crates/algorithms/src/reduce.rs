@@ -256,7 +256,7 @@ pub(crate) fn reduce<T: Reducible, const D: usize>(
     }
     let bits = x.cast_bits();
     let reads: Vec<_> = [("x", &bits)].into_iter().chain(count.map(|count| ("count", count))).collect();
-    check(queue, "a reduction", &reads, &[("out", &out.cast_bits())])?;
+    check(queue, "reduce", &reads, &[("out", &out.cast_bits())])?;
     if count.is_some() {
         return queue.fill(&mut out, T::of_none(operation, nan));
     }

@@ -246,7 +246,7 @@ impl Compact {
         if self.x.is_empty() {
             let elements = self.elements.as_ref().map(|elements| ("count of x", elements));
             let reads: Vec<_> = [("x", &self.x), ("mask", &self.mask)].into_iter().chain(elements).collect();
-            check(queue, "a selection", &reads, &[("out", &self.out), ("count", &count)])?;
+            check(queue, "select", &reads, &[("out", &self.out), ("count", &count)])?;
             return queue.fill(&mut count, 0);
         }
         stages::enqueue(queue, self, self.x.len(), &mut count)

@@ -130,30 +130,25 @@ fn named(s: &Subject) {
     }
 }
 
-/// Lists verbs on arrays without elements: the first argument is of another context, and the second one is not.
-const WITHOUT_ELEMENTS: &[(
-    &str,
-    fn(
-        &CommandQueue,
-        &DeviceArray<u32>,
-        &mut DeviceArray<u32>,
-        &mut DeviceArray<u32>,
-    ) -> fencepost::Result<()>,
-)] = &[
+/// Is a verb with an array without elements, three others, and an array of one element.
+type EmptyVerb = fn(
+    &CommandQueue,
+    &DeviceArray<u32>,
+    &mut [DeviceArray<u32>; 3],
+    &mut DeviceArray<u32>,
+) -> fencepost::Result<()>;
+
+const WITHOUT_ELEMENTS: &[(&str, EmptyVerb)] = &[
     ("sum", |queue, x, _, one| queue.sum(x, one)),
     ("count_nonzero", |queue, x, _, one| queue.count_nonzero(x, one)),
-    ("dot", |queue, x, none, one| queue.dot(none, x, one)),
-    ("select", |queue, x, none, one| queue.select(x, &none.handle(), none, one)),
-    ("unique", |queue, x, none, one| queue.unique(x, none, one)),
-    ("run_lengths", |queue, x, none, one| queue.run_lengths(x, none, &mut none.handle(), one)),
-    ("reduce_by_key", |queue, x, none, one| {
-        queue.reduce_by_key(x, &none.handle(), Operation::Sum, none, &mut none.handle(), one)
-    }),
-    ("scan_by_key", |queue, x, none, _| {
-        queue.scan_by_key(x, &none.handle(), none, Scan::inclusive(Operation::Sum))
-    }),
-    ("gather", |queue, x, _, one| queue.gather(x, &one.handle(), Outside::Last, &mut one.handle())),
-    ("sort", |queue, x, none, _| queue.sort(x, none, Sort::ascending())),
+    ("dot", |queue, x, [a, ..], one| queue.dot(a, x, one)),
+    ("select", |queue, x, [a, b, _], one| queue.select(x, a, b, one)),
+    ("unique", |queue, x, [a, ..], one| queue.unique(x, a, one)),
+    ("run_lengths", |queue, x, [a, b, _], one| queue.run_lengths(x, a, b, one)),
+    ("reduce_by_key", |queue, x, [a, b, c], one| queue.reduce_by_key(x, a, Operation::Sum, b, c, one)),
+    ("scan_by_key", |queue, x, [a, b, _], _| queue.scan_by_key(x, a, b, Scan::inclusive(Operation::Sum))),
+    ("gather", |queue, x, _, one| queue.gather(x, &queue.full([1], 0_u32)?, Outside::Last, one)),
+    ("sort", |queue, x, [a, ..], _| queue.sort(x, a, Sort::ascending())),
     ("histogram", |queue, x, _, one| queue.histogram(x, Bins::modulo(), one)),
     ("min_part", |queue, x, _, one| queue.min_part(Part::new(x, &queue.full([1], 0_u32)?), one)),
 ];
@@ -162,10 +157,11 @@ fn foreign(s: &Subject) {
     let (ctx, other) = (s.ctx(), s.ctx());
     let queue = ctx.queue("q");
     let x = other.queue("other").zeros::<u32, 1>([0]).unwrap();
-    let (mut none, mut one) = (queue.zeros::<u32, 1>([0]).unwrap(), queue.full([1], 7_u32).unwrap());
+    let own = || queue.zeros::<u32, 1>([0]).unwrap();
+    let (mut others, mut one) = ([own(), own(), own()], queue.full([1], 7_u32).unwrap());
     for (name, verb) in WITHOUT_ELEMENTS {
-        let error = verb(&queue, &x, &mut none, &mut one).expect_err(name);
+        let error = verb(&queue, &x, &mut others, &mut one).expect_err(name);
         assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{name}: {error}");
-        verb(&queue, &none.handle(), &mut none, &mut one).unwrap_or_else(|error| panic!("{name}: {error}"));
+        verb(&queue, &own(), &mut others, &mut one).unwrap_or_else(|error| panic!("{name}: {error}"));
     }
 }
