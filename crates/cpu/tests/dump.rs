@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 const TEXT: &str = "@group(0) @binding(0) var<storage, read_write> x: array<f32>;
     @compute @workgroup_size(64) fn doubles(@builtin(global_invocation_id) id: vec3u) { x[id.x] *= 2.0; }
-    @compute @workgroup_size(4) fn sums(@builtin(global_invocation_id) id: vec3u) { x[id.x] = subgroupAdd(x[id.x]); }";
+    @compute @workgroup_size(3) fn sums(@builtin(global_invocation_id) id: vec3u) { x[id.x] = subgroupAdd(x[id.x]); }";
 
 /// Prepares the kernels, in the process that [`dumped`] starts.
 #[test]
