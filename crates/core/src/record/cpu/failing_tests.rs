@@ -47,7 +47,7 @@ const ENDLESS: &str = "
         }
         atomicAdd(&x[1], 1u);
     }
-    @compute @workgroup_size(4) fn interpreted() {
+    @compute @workgroup_size(3) fn interpreted() {
         let all = subgroupAdd(1u);
         while atomicLoad(&x[0]) != all + 1u { }
     }";
