@@ -98,7 +98,7 @@ pub struct Params {
     pub index: u32,
     /// Counts the bytes of the block, padding included.
     pub size: u32,
-    /// Lists the struct's members in order.
+    /// Lists the struct's members in order. A block that is no struct is its one field.
     pub fields: Vec<ParamField>,
 }
 

@@ -25,6 +25,7 @@ mod dtype;
 mod element;
 mod error;
 mod folds;
+mod immediate_block;
 mod interface;
 mod layout;
 mod messages;

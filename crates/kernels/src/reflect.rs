@@ -9,8 +9,8 @@ use crate::interface::{Access, Binding, Interface, Needs, Override, ParamField, 
 use crate::messages::instrument::MessageText;
 use crate::splice::{Origin, Spliced};
 use crate::{
-    Error, Excerpt, Messages, Result, ShaderSource, constants, folds, nesting, override_mistake, types,
-    wording,
+    Error, Excerpt, Messages, Result, ShaderSource, constants, folds, immediate_block, nesting,
+    override_mistake, types, wording,
 };
 
 /// A parsed and validated shader.
@@ -104,12 +104,9 @@ impl Module {
     /// # Errors
     /// [`Error::UnknownEntry`] and [`Error::UnknownOverride`] with the known names; [`Error::Override`] and
     /// [`Error::Workgroup`]; [`Error::Unsupported`] for groups other than 0, textures, samplers, and a second uniform
-    /// block; [`Error::Wgsl`] with the line of a `var<immediate>` that the entry point mentions.
+    /// block or a `var<immediate>` beside one.
     pub fn interface(&self, entry: &str, overrides: &[(&str, f64)]) -> Result<Interface> {
         let at = self.entry_index(entry)?;
-        if let Some(refused) = self.immediate(at) {
-            return Err(refused);
-        }
         let constants = constants::Constants::new(&self.naga, entry, overrides)?;
         let workgroup = constants.workgroup(&self.naga.entry_points[at])?;
         let mut interface = Interface {
@@ -245,21 +242,6 @@ impl Module {
         mentions(at) || !(0..self.naga.entry_points.len()).any(mentions)
     }
 
-    /// Returns the error for a `var<immediate>` of an entry point, whose values no launch passes.
-    fn immediate(&self, at: usize) -> Option<Error> {
-        let mut variables = self.naga.global_variables.iter();
-        let (handle, variable) = variables.find(|&(handle, variable)| {
-            variable.space == AddressSpace::Immediate && self.mentions(at, handle)
-        })?;
-        let name = variable.name.as_deref().unwrap_or_default();
-        let message = format!(
-            "no launch passes values to `var<immediate> {name}`: declare it as `@group(0) @binding(0) var<uniform>`, \
-             whose values a device gets as immediates where it can"
-        );
-        let span = self.naga.global_variables.get_span(handle);
-        Some(located(&self.source, wording::Finding { message, span }))
-    }
-
     fn mentions(&self, at: usize, variable: Handle<GlobalVariable>) -> bool {
         !self.info.get_entry_point(at)[variable].is_empty()
     }
@@ -284,7 +266,7 @@ impl Module {
                 Err(self.unsupported(variable, "a kernel has one uniform block; put all values into it"))
             }
             AddressSpace::Uniform => {
-                interface.params = Some(self.uniform(variable, binding.binding)?);
+                interface.params = Some(self.uniform(variable, binding.binding));
                 Ok(())
             }
             _ => {
@@ -317,23 +299,27 @@ impl Module {
         }
     }
 
-    fn uniform(&self, variable: &GlobalVariable, index: u32) -> Result<Params> {
-        let naga::TypeInner::Struct { members, span } = &self.naga.types[variable.ty].inner else {
-            return Err(self.unsupported(variable, "the uniform block must be a struct"));
+    /// Describes a uniform block. A block that is no struct has one field, with the name of the variable.
+    fn uniform(&self, variable: &GlobalVariable, index: u32) -> Params {
+        let field = |name: &Option<String>, ty: Handle<naga::Type>, offset: u32| ParamField {
+            name: name.clone().unwrap_or_default(),
+            layout: types::layout(&self.naga, ty, types::size(&self.naga, ty)),
+            text: types::text(&self.naga, ty),
+            offset,
+            size: types::size(&self.naga, ty),
         };
-        let fields = members.iter().map(|member| ParamField {
-            name: member.name.clone().unwrap_or_default(),
-            layout: types::layout(&self.naga, member.ty, types::size(&self.naga, member.ty)),
-            text: types::text(&self.naga, member.ty),
-            offset: member.offset,
-            size: types::size(&self.naga, member.ty),
-        });
-        Ok(Params {
+        let fields = match &self.naga.types[variable.ty].inner {
+            naga::TypeInner::Struct { members, .. } => {
+                members.iter().map(|member| field(&member.name, member.ty, member.offset)).collect()
+            }
+            _ => vec![field(&variable.name, variable.ty, 0)],
+        };
+        Params {
             name: variable.name.clone().unwrap_or_default(),
             index,
-            size: *span,
-            fields: fields.collect(),
-        })
+            size: types::size(&self.naga, variable.ty),
+            fields,
+        }
     }
 
     fn unsupported(&self, variable: &GlobalVariable, what: &str) -> Error {
@@ -362,8 +348,15 @@ fn parsed(source: &Spliced) -> Result<(naga::Module, ModuleInfo)> {
     Ok((naga, info))
 }
 
+/// Returns naga's form of a text, in which a `var<immediate>` is a uniform block.
 fn translated(source: &Spliced) -> Result<naga::Module> {
-    naga::front::wgsl::parse_str(&source.text).map_err(|error| unparsed(source, &error))
+    let mut naga = naga::front::wgsl::parse_str(&source.text).map_err(|error| unparsed(source, &error))?;
+    if immediate_block::has(&naga) {
+        // As a uniform block, a second variable of an entry point is a binding that is taken.
+        validated(source, &naga)?;
+        immediate_block::adopt(&mut naga);
+    }
+    Ok(naga)
 }
 
 fn validated(source: &Spliced, naga: &naga::Module) -> Result<ModuleInfo> {

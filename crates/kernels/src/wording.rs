@@ -519,9 +519,10 @@ fn of_variable(name: &str, error: &GlobalVariableError) -> Option<String> {
             "`{name}` needs `@group(0) @binding(N)`, or must not have it: buffers and textures have one, `var<workgroup>` and `var<private>` have none"
         ),
         E::Alignment(space, _, cause) => {
+            let immediate = if *space == AddressSpace::Uniform { " or `var<immediate>`" } else { "" };
             let space = space_name(*space);
             format!(
-                "the layout of `{name}` does not fit {space}: {cause}; use `var<storage, read>`, or elements of 16 bytes such as `vec4<f32>`"
+                "the layout of `{name}` does not fit {space}{immediate}: {cause}; use `var<storage, read>`, or elements of 16 bytes such as `vec4<f32>`"
             )
         }
         E::InitializerExprType | E::InitializerType => {

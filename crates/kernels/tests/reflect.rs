@@ -1,6 +1,6 @@
 //! Interfaces are read from WGSL.
 
-use fencepost_kernels::{Access, Error, Interface, Layout, Module, ShaderSource};
+use fencepost_kernels::{Access, Interface, Layout, Module, ShaderSource};
 
 fn parse(wgsl: &'static str) -> Module {
     Module::parse(&ShaderSource::text("test.wgsl", wgsl)).unwrap_or_else(|error| panic!("{error}"))
@@ -265,10 +265,6 @@ fn an_unsupported_variable_is_refused_by_name() {
         "test.wgsl, `image`: textures, samplers and acceleration structures are no arguments"
     );
     assert_eq!(
-        fails("@group(0) @binding(0) var<uniform> n: u32; @compute @workgroup_size(1) fn k() { _ = n; }"),
-        "test.wgsl, `n`: the uniform block must be a struct"
-    );
-    assert_eq!(
         fails(
             "struct P { n: u32 }
              @group(0) @binding(0) var<uniform> a: P; @group(0) @binding(1) var<uniform> b: P;
@@ -316,17 +312,54 @@ fn needs_lists_exactly_the_features_that_the_module_uses() {
 }
 
 #[test]
-fn an_immediate_variable_is_refused_with_its_line_by_the_entry_points_that_mention_it() {
+fn an_immediate_variable_is_the_block_of_parameters_at_a_free_binding() {
     let module = parse(
-        "struct A { n: u32 }
-         var<immediate> direct: A;
-         @compute @workgroup_size(1) fn k() { _ = direct.n; }
-         @compute @workgroup_size(1) fn l() {}",
+        "struct A { n: u32 } struct B { f: f32 }
+         @group(0) @binding(0) var<storage, read_write> x: array<u32>;
+         @group(0) @binding(2) var<storage, read_write> y: array<f32>;
+         var<immediate> first: A;
+         var<immediate> second: B;
+         @compute @workgroup_size(1) fn k() { x[0] = first.n; }
+         @compute @workgroup_size(1) fn l() { y[0] = second.f; }",
     );
-    let refused = module.interface("k", &[]).unwrap_err();
-    let Error::Wgsl { line: 2, ref message, .. } = refused else { panic!("{refused}") };
-    assert!(message.contains("`var<immediate> direct`") && message.contains("var<uniform>"), "{message}");
-    assert!(module.interface("l", &[]).is_ok());
+    for (entry, name) in [("k", "first"), ("l", "second")] {
+        let params = module.interface(entry, &[]).unwrap().params.unwrap();
+        assert_eq!((params.name.as_str(), params.index, params.size), (name, 1, 4), "{entry}");
+        let moved = module.with_immediates(entry).unwrap();
+        let immediate =
+            moved.global_variables.iter().filter(|(_, v)| v.space == naga::AddressSpace::Immediate);
+        assert_eq!(immediate.map(|(_, v)| v.name.clone().unwrap()).collect::<Vec<_>>(), [name], "{entry}");
+    }
+}
+
+#[test]
+fn a_block_that_is_no_struct_is_its_one_field() {
+    for block in ["@group(0) @binding(0) var<uniform>", "var<immediate>"] {
+        let wgsl = format!("{block} size: vec3<u32>; @compute @workgroup_size(1) fn k() {{ _ = size.x; }}");
+        let module = Module::parse(&ShaderSource::text("test.wgsl", wgsl)).unwrap();
+        let params = module.interface("k", &[]).unwrap().params.unwrap();
+        assert_eq!((params.name.as_str(), params.index, params.size), ("size", 0, 12), "{block}");
+        let [field] = &params.fields[..] else { panic!("one field") };
+        assert_eq!(
+            (field.name.as_str(), field.text.as_str(), field.offset, field.size),
+            ("size", "vec3<u32>", 0, 12)
+        );
+        module.with_immediates("k").expect("a device may get the block as immediates");
+    }
+}
+
+#[test]
+fn a_kernel_has_one_block_of_parameters() {
+    let both = fails(
+        "struct A { n: u32 } var<immediate> direct: A; @group(0) @binding(0) var<uniform> params: A;
+         @compute @workgroup_size(1) fn k() { _ = direct.n + params.n; }",
+    );
+    assert!(both.contains("one uniform block"), "{both}");
+    let two = fails(
+        "struct A { n: u32 } var<immediate> direct: A; var<immediate> other: A;
+         @compute @workgroup_size(1) fn k() { _ = direct.n + other.n; }",
+    );
+    assert!(two.contains("more than one `var<immediate>`"), "{two}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use crate::common::kernels::Saxpy;
 use crate::common::{Case, Subject, case};
 use fencepost::__private::{ArgField, Binder, ShaderSource, bind_buffer};
 use fencepost::prelude::*;
-use fencepost::{Element, KernelError, Kind};
+use fencepost::{DynKernel, Element, KernelError, Kind};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -14,6 +14,7 @@ pub fn cases() -> Vec<Case> {
         case("k01_a_kernel_from_a_text_takes_arguments_by_name_and_by_position", by_name_and_position),
         case("k01_parameters_of_several_types_reach_the_kernel", parameters),
         case("k01_parameters_reach_the_kernel_as_immediates_and_as_uniforms", carriers),
+        case("k01_a_single_parameter_needs_no_struct", single),
         case("k01_overrides_are_set_by_name", overrides),
         case("k01_an_override_that_makes_the_text_invalid_is_an_error_with_its_line", invalid_overrides),
         case("k01_a_wrong_argument_is_an_error_that_shows_both_sides", messages),
@@ -163,10 +164,12 @@ fn by_name_and_position(s: &Subject) {
     assert_eq!(queue.read(&y).wait().unwrap(), [9.0; 70]);
 }
 
-/// Launches `spreads` and checks that every value reaches the kernel.
-fn spread(s: &Subject, ctx: &Context, scale: u32) {
+/// Declares the values of a launch in a text.
+const UNIFORM_BLOCK: &str = "@group(0) @binding(0) var<uniform>";
+
+/// Launches a kernel of the text `SPREADS` and checks that every value reaches it.
+fn spread(ctx: &Context, kernel: &DynKernel, scale: u32) {
     let queue = ctx.queue("q");
-    let kernel = SPREADS.kernel(s, ctx);
     let mut floats = ctx.zeros::<f32, 1>([5]).unwrap();
     let mut whole = ctx.zeros::<u32, 1>([4]).unwrap();
     let mut signed = ctx.zeros::<i32, 1>([1]).unwrap();
@@ -182,7 +185,7 @@ fn spread(s: &Subject, ctx: &Context, scale: u32) {
         whole = &mut whole,
         signed = &mut signed,
     ];
-    queue.launch_dyn(&kernel, Grid::groups([1]), arguments).unwrap();
+    queue.launch_dyn(kernel, Grid::groups([1]), arguments).unwrap();
     assert_eq!(queue.read(&floats).wait().unwrap(), [1.5, 1.0, 2.0, 3.0, 4.0].map(|x| x * f));
     assert_eq!(queue.read(&whole).wait().unwrap(), [2, 3, 4, 7].map(|x| x * scale));
     assert_eq!(queue.read(&signed).wait().unwrap(), [-5 * i]);
@@ -190,13 +193,49 @@ fn spread(s: &Subject, ctx: &Context, scale: u32) {
 
 fn parameters(s: &Subject) {
     let ctx = s.ctx();
-    (1..20).for_each(|scale| spread(s, &ctx, scale));
+    let kernel = SPREADS.kernel(s, &ctx);
+    (1..20).for_each(|scale| spread(&ctx, &kernel, scale));
 }
 
 fn carriers(s: &Subject) {
     for immediates in [true, false] {
         let ctx = s.switched(|switches| switches.immediates = immediates);
-        (1..5).for_each(|scale| spread(s, &ctx, scale));
+        let immediate_block = SPREADS.wgsl.replace(UNIFORM_BLOCK, "var<immediate>");
+        assert!(
+            immediate_block.contains("var<immediate>"),
+            "the text declares its values as {UNIFORM_BLOCK}"
+        );
+        let kernels = [
+            SPREADS.kernel(s, &ctx),
+            ctx.kernel_from(&immediate_block, SPREADS.entry)
+                .expect("the values may be immediates in the text"),
+        ];
+        for kernel in &kernels {
+            (1..5).for_each(|scale| spread(&ctx, kernel, scale));
+        }
+    }
+}
+
+/// Declares a number and a vector as whole blocks, in each form of a block.
+fn single(s: &Subject) {
+    for immediates in [true, false] {
+        let ctx = s.switched(|switches| switches.immediates = immediates);
+        let queue = ctx.queue("q");
+        for block in [UNIFORM_BLOCK, "var<immediate>"] {
+            let text = format!(
+                "@group(0) @binding(1) var<storage, read_write> out: array<u32>;
+                 {block} factor: u32;
+                 @compute @workgroup_size(1) fn number() {{ out[0] *= factor; }}
+                 {block} at: vec3<u32>;
+                 @compute @workgroup_size(1) fn vector() {{ out[0] += 100 * at.x + 10 * at.y + at.z; }}"
+            );
+            let mut out = ctx.full([1], 2_u32).unwrap();
+            let number = ctx.kernel_from(&text, "number").unwrap();
+            queue.launch_dyn(&number, Grid::groups([1]), args![out = &mut out, factor = 3_u32]).unwrap();
+            let vector = ctx.kernel_from(&text, "vector").unwrap();
+            queue.launch_dyn(&vector, Grid::groups([1]), args![at = [4_u32, 5, 6], out = &mut out]).unwrap();
+            assert_eq!(queue.read(&out).wait().unwrap(), [6 + 456], "{block}");
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-// expect: refused: immediate_data.wgsl:7:1: no launch passes values to `var<immediate> pair`: declare it as `@group(0) @binding(0) var<uniform>`, whose values a device gets as immediates where it can
+// expect: compiled
 struct Pair {
     first: u32,
     second: vec3<u32>,

@@ -1,0 +1,31 @@
+//! Makes a `var<immediate>` the uniform block of its entry points.
+
+use naga::{AddressSpace, Module, ResourceBinding};
+
+/// Returns `true` if a module has a `var<immediate>`.
+pub(crate) fn has(module: &Module) -> bool {
+    module.global_variables.iter().any(|(_, variable)| variable.space == AddressSpace::Immediate)
+}
+
+/// Gives each `var<immediate>` of a module the address space and a binding of a uniform block, so that a launch passes the
+/// values of one as it passes those of the other. The binding is the lowest number in group 0 that no variable has.
+///
+/// All of them get the same number: an entry point uses one of them.
+pub(crate) fn adopt(module: &mut Module) {
+    let free = free_binding(module);
+    for (_, variable) in module.global_variables.iter_mut() {
+        if variable.space == AddressSpace::Immediate {
+            variable.space = AddressSpace::Uniform;
+            variable.binding = Some(ResourceBinding { group: 0, binding: free });
+        }
+    }
+}
+
+/// Returns the lowest binding of group 0 that no variable has.
+fn free_binding(module: &Module) -> u32 {
+    let taken = |number: &u32| {
+        let mut bindings = module.global_variables.iter().filter_map(|(_, variable)| variable.binding);
+        bindings.any(|at| at.group == 0 && at.binding == *number)
+    };
+    (0..).find(|number| !taken(number)).expect("a module has fewer variables than there are numbers")
+}
