@@ -1,7 +1,7 @@
 //! Defines a case, and makes a trial of it for each subject.
 
 use super::adapters::{self, Found};
-use super::full::{all_checked, full, in_another_mode};
+use super::full::{all_checked, full, in_another_mode, recording_mode};
 use super::results::{self, Ended};
 use super::subject::{Place, Subject};
 use super::{validation, watchdog};
@@ -103,33 +103,69 @@ impl Case {
 impl Case {
     /// Returns the reason why the case does not run at one of the places, if there is one.
     fn missing(&self, place: &Place, places: &[Arc<Place>]) -> Option<&'static str> {
-        if all_checked() && !self.name.starts_with('a') {
+        if all_checked() && !self.is_of_a_verb() {
             return Some("only verbs of the algorithms have kernels without runtime checks");
         }
         if all_checked() && self.name.starts_with("a18_") {
             return Some("no kernel is without runtime checks here");
         }
-        let again = in_another_mode() && !full();
-        let repeated = || {
-            if self.host_side {
-                Some("the host decides this: it runs in the default mode and in the full suite")
-            } else {
-                let elsewhere = place.is_vulkan() && place.name() != self.chosen_driver(places)?;
-                elsewhere.then_some(
-                    "this mode runs it on another Vulkan driver, and the full suite on all of them",
-                )
-            }
-        };
-        self.needs.missing(place).or_else(|| again.then(repeated).flatten())
+        self.needs.missing(place).or_else(|| if full() { None } else { self.repeated(place, places) })
     }
 
-    /// Returns the Vulkan driver that runs the case in another mode. The name of the case chooses one of the drivers that
-    /// can run it, so that each driver has a part of the cases.
-    fn chosen_driver<'a>(&self, places: &'a [Arc<Place>]) -> Option<&'a str> {
-        let able: Vec<_> =
-            places.iter().filter(|place| place.is_vulkan() && self.needs.missing(place).is_none()).collect();
-        let sum: usize = self.name.bytes().map(usize::from).sum();
-        Some(able.get(sum.checked_rem(able.len())?)?.name())
+    /// Returns the reason why a run that is not full leaves the case to another place or another mode, if there is one.
+    fn repeated(&self, place: &Place, places: &[Arc<Place>]) -> Option<&'static str> {
+        if self.is_of_a_verb()
+            && place.is_cpu()
+            && place.name() != self.chosen_place(places, Place::is_cpu)?
+        {
+            return Some(
+                "another seed of the CPU recorder runs this verb, and the full suite runs it with all seeds",
+            );
+        }
+        if !in_another_mode() {
+            return None;
+        }
+        if self.host_side {
+            return Some("the host decides this: it runs in the default mode and in the full suite");
+        }
+        if place.is_vulkan() && place.name() != self.chosen_place(places, Place::is_vulkan)? {
+            return Some("this mode runs it on another Vulkan driver, and the full suite on all of them");
+        }
+        let elsewhere =
+            self.is_of_a_verb() && recording_mode().is_some_and(|mode| mode != self.chosen_mode(place));
+        elsewhere.then_some("another mode runs this verb, and the full suite runs it in all of them")
+    }
+
+    /// Returns `true` if the case is one of the algorithms. Their verbs are launches, which other cases prove.
+    fn is_of_a_verb(&self) -> bool {
+        self.name.starts_with('a')
+    }
+
+    /// Returns the place that runs the case for all places of a kind. The name of the case chooses one of those that can
+    /// run it, so that each has a part of the cases.
+    fn chosen_place<'a>(
+        &self,
+        places: &'a [Arc<Place>],
+        is_of_the_kind: fn(&Place) -> bool,
+    ) -> Option<&'a str> {
+        let able: Vec<_> = places
+            .iter()
+            .filter(|place| is_of_the_kind(place) && self.needs.missing(place).is_none())
+            .collect();
+        Some(able.get(self.number().checked_rem(able.len())?)?.name())
+    }
+
+    /// Returns the mode that runs a verb for all modes with another recorder or other memory at a place. The names are the
+    /// values of the variables that `crates/xtask/src/suite/modes.rs` sets.
+    fn chosen_mode(&self, place: &Place) -> &'static str {
+        let modes: &[&str] =
+            if place.is_vulkan() { &["wgpu", "hal", "discrete"] } else { &["hal", "direct"] };
+        modes[self.number() / 2 % modes.len()] // by another part of the number than the one that chooses the driver
+    }
+
+    /// Returns a number that depends on the name of the case.
+    fn number(&self) -> usize {
+        self.name.bytes().map(usize::from).sum()
     }
 }
 

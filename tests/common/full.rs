@@ -7,9 +7,12 @@ pub fn full() -> bool {
 
 /// Returns `true` if a variable replaces the recorder, the memory or the kernels of the default mode.
 pub fn in_another_mode() -> bool {
-    ["FENCEPOST_RECORDER", "FENCEPOST_TEST_MEMORY", CHECKED]
-        .iter()
-        .any(|name| std::env::var_os(name).is_some())
+    all_checked() || recording_mode().is_some()
+}
+
+/// Returns the value of the variable that replaces the recorder or the memory of the default mode.
+pub fn recording_mode() -> Option<String> {
+    ["FENCEPOST_RECORDER", "FENCEPOST_TEST_MEMORY"].iter().find_map(|name| std::env::var(name).ok())
 }
 
 /// Names the variable with which all kernels have all runtime checks.

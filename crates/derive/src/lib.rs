@@ -1,6 +1,6 @@
 //! The derives of Fencepost: `KernelArgs`, for a struct of kernel arguments, and `Element`, for the elements of arrays.
 //!
-//! The framework exports both macros. Their documentation lists their attributes.
+//! The framework exports both macros, with examples. The documentation here lists their attributes.
 //!
 //! The generated code refers to `fencepost::__private` and to nothing else. The crate that the attribute `crate` names
 //! must re-export `fencepost_kernels::__private`.
@@ -16,28 +16,6 @@ mod verify;
 use proc_macro::TokenStream;
 
 /// Implements `KernelArgs` for a struct. The struct is checked against its WGSL while Rust compiles.
-///
-/// ```
-/// use fencepost::prelude::*;
-///
-/// #[derive(KernelArgs)]
-/// #[kernel(source = "saxpy.wgsl", T = [f32, i32, u32], handle = SaxpyKernel)]
-/// struct Saxpy<'a, T: Element> {
-///     a: T,                        // a plain value: a member of the uniform block
-///     x: &'a DeviceArray<T>,       // `&`: var<storage, read>
-///     y: &'a mut DeviceArray<T>,   // `&mut`: var<storage, read_write>
-/// }
-///
-/// struct Solver {
-///     saxpy: SaxpyKernel<f32>,     // Kernel<Saxpy<'static, f32>>
-/// }
-/// # let (ctx, queue) = fencepost::doctest();
-/// let solver = Solver { saxpy: ctx.kernel::<Saxpy<f32>>()? };
-/// let (x, mut y) = (ctx.ones([4])?, ctx.ones([4])?);
-/// queue.launch(&solver.saxpy, Grid::threads([4]), Saxpy { a: 2.0, x: &x, y: &mut y })?;
-/// assert_eq!(queue.read(&y).wait()?, [3.0; 4]);
-/// # Ok::<(), fencepost::Error>(())
-/// ```
 ///
 /// `#[kernel(...)]` takes
 ///
@@ -79,20 +57,6 @@ pub fn kernel_args(input: TokenStream) -> TokenStream {
 /// is compiled. A difference is an error that names the member, both offsets, and the padding to add.
 ///
 /// `#[element(crate = path)]` gives the path of the framework; by default `::fencepost`.
-///
-/// ```
-/// use bytemuck::{Pod, Zeroable};
-/// use fencepost::prelude::*;
-///
-/// #[derive(Clone, Copy, Pod, Zeroable, Element)]
-/// #[repr(C)]
-/// struct Particle {
-///     position: [f32; 3], // vec3<f32>
-///     mass: f32,
-///     velocity: [f32; 3],
-///     _padding: [u8; 4],  // WGSL aligns the struct to 16 bytes
-/// }
-/// ```
 #[proc_macro_derive(Element, attributes(element))]
 pub fn element(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as syn::DeriveInput);

@@ -35,6 +35,13 @@ pub(crate) struct Options {
     pub(crate) filter: Vec<String>,
 }
 
+impl Options {
+    /// Returns `true` if the run may build missing tools from their sources.
+    fn may_build(&self) -> bool {
+        self.request.may_install && (self.install_tools || flag("CI"))
+    }
+}
+
 /// Counts the slowest tests that are listed at the end.
 const SLOWEST: usize = 12;
 /// Counts the seconds of the fuzzer in a full run.
@@ -42,7 +49,7 @@ const FUZZ_SECONDS: u64 = 60;
 
 /// Runs every step, also after failures; returns `true` if none failed.
 ///
-/// The compiler runs beside the device tests, which wait most of their time.
+/// The compiler runs beside the device tests, which wait most of their time. So does `deny`, which waits for the network.
 pub(crate) fn test(workspace: &Workspace, options: &Options) -> bool {
     let mut steps = Steps::default();
     steps.run("fmt", || cargo().args(["fmt", "--all", "--check"]).dir(workspace.root()).run());
@@ -63,6 +70,7 @@ pub(crate) fn test(workspace: &Workspace, options: &Options) -> bool {
     let (mut slowest, ran) = (String::new(), AtomicUsize::new(0));
     thread::scope(|scope| {
         let checks = scope.spawn(|| checks(workspace, options, &ran));
+        let dependencies = scope.spawn(|| timed("deny", || deny(workspace, options.may_build())));
         steps.run("tests", || {
             let results = suite::no_results(workspace, "test")?;
             let tests = run_suite(&programs, &vars, options, &results);
@@ -71,6 +79,7 @@ pub(crate) fn test(workspace: &Workspace, options: &Options) -> bool {
             Ok(())
         });
         steps.extend(checks.join().expect("bug: a step panicked"));
+        steps.extend(vec![dependencies.join().expect("bug: a step panicked")]);
     });
     if !options.filter.is_empty() && ran.into_inner() == 0 {
         let filter = options.filter.join(" ");
@@ -90,7 +99,6 @@ fn run_suite(programs: &[Program], vars: &Vars, options: &Options, results: &Pat
 fn checks(workspace: &Workspace, options: &Options, ran: &AtomicUsize) -> Vec<Step> {
     let may_install = options.request.may_install;
     let sources = Sources { may_install, debian: false };
-    let may_build = may_install && (options.install_tools || flag("CI"));
     let done = |line: Line| line.dir(workspace.root()).run().map(|()| Done::Yes);
     let web = || targets::check(workspace, &[Target::Web], sources).map(|()| Done::Yes);
     let mut steps = vec![
@@ -107,13 +115,12 @@ fn checks(workspace: &Workspace, options: &Options, ran: &AtomicUsize) -> Vec<St
         timed("count", || {
             when_changed(workspace, "count", Inputs::Benches, || count::check(workspace, may_install))
         }),
-        timed("deny", || deny(workspace, may_build)),
     ];
     if options.full {
         steps.push(timed("model", || model(workspace, &[]).map(|()| Done::Yes)));
         steps.push(timed("fuzz", || fuzz(workspace, FUZZ_SECONDS, may_install)));
         steps.push(timed("versions", || versions(workspace).map(|()| Done::Yes)));
-        steps.push(timed("features", || features(workspace, may_build)));
+        steps.push(timed("features", || features(workspace, options.may_build())));
         steps.push(timed("msrv", || msrv(workspace, may_install)));
         steps.push(timed("outside", || outside(workspace, may_install)));
     }
@@ -124,8 +131,11 @@ fn clippy() -> Line {
     cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])
 }
 
+/// Builds the documentation of the libraries. With an example, cargo takes the features of the tests, and so the crates
+/// that the earlier steps have compiled.
 fn doc() -> Line {
-    cargo().args(["doc", "--workspace", "--no-deps"]).var("RUSTDOCFLAGS", "-D warnings")
+    let doc = cargo().args(["doc", "--workspace", "--no-deps", "--lib", "--example", "01_saxpy"]);
+    doc.var("RUSTDOCFLAGS", "-D warnings")
 }
 
 /// Checks that both copies of the README are equal: one is the facade's crate documentation, one is the repository's.

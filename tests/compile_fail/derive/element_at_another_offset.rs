@@ -1,7 +1,7 @@
 use bytemuck::{Pod, Zeroable};
 use fencepost_derive::{Element, KernelArgs};
 
-include!("../../../crates/derive/tests/support/array.rs");
+include!("../../../crates/derive-tests/tests/support/array.rs");
 
 #[derive(Clone, Copy, Pod, Zeroable, Element)]
 #[element(crate = fencepost_kernels)]

@@ -1,6 +1,6 @@
 use fencepost_derive::KernelArgs;
 
-include!("../../../crates/derive/tests/support/array.rs");
+include!("../../../crates/derive-tests/tests/support/array.rs");
 
 #[derive(KernelArgs)]
 #[kernel(source = "saxpy.wgsl", crate = fencepost_kernels)]

@@ -18,9 +18,9 @@ pub(super) struct Summary {
     pub(super) tests: usize,
 }
 
-/// Runs the shards, one more at a time than there are processors, because a device test waits most of its time.
+/// Runs the shards, two more at a time than there are processors, because a device test waits most of its time.
 pub(super) fn run(shards: &[Shard]) -> Summary {
-    let workers = thread::available_parallelism().map_or(2, usize::from) + 1;
+    let workers = thread::available_parallelism().map_or(2, usize::from) + 2;
     let (next, bar) = (AtomicUsize::new(0), progress::bar(shards.len() as u64));
     bar.set_message("tests");
     let ended = Mutex::new(Vec::new());
