@@ -1,4 +1,7 @@
 //! Atomic operations. Memory of a workgroup needs no atomic instruction, as one thread executes all of its invocations.
+//!
+//! The instructions of a processor change integers. An addition to an atomic float computes the sum of a value that it has
+//! loaded, and stores the bits if the atomic has still the bits of that value.
 
 use super::function::Lower;
 use super::layout::Kind;
@@ -6,7 +9,7 @@ use super::place::Place;
 use super::refusal::{Result, refuse};
 use super::value::Components;
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{self, AtomicRmwOp, InstBuilder, MemFlags};
+use cranelift_codegen::ir::{self, AtomicRmwOp, InstBuilder, MemFlags, types};
 use naga::{AddressSpace, AtomicFunction, Expression, Handle, TypeInner};
 
 impl Lower<'_, '_> {
@@ -41,10 +44,9 @@ impl Lower<'_, '_> {
             return refuse("an atomic operation on something else than an atomic");
         };
         let kind = Kind::of(scalar)?;
-        if kind.is_float() {
-            return refuse("an atomic operation on floats");
-        }
         match self.ty(pointer).pointer_space() {
+            Some(AddressSpace::Storage { .. }) if kind == Kind::F32 => Ok((kind, true)),
+            _ if kind.is_float() => refuse(format!("an atomic operation on {kind:?}")),
             Some(AddressSpace::Storage { .. }) => Ok((kind, true)),
             Some(AddressSpace::WorkGroup) => Ok((kind, false)),
             space => refuse(format!("an atomic operation in the address space {space:?}")),
@@ -64,6 +66,9 @@ impl Lower<'_, '_> {
     ) -> Components {
         if let Some(compare) = compare {
             return self.compare_exchange(shared, address, kind, compare, value);
+        }
+        if kind.is_float() {
+            return [self.float_atomic(address, fun, value)].into_iter().collect();
         }
         let op = operation(fun, kind);
         let old = if shared {
@@ -94,6 +99,53 @@ impl Lower<'_, '_> {
             self.builder.ins().store(MemFlags::trusted(), new, address, 0);
         }
         [old, same].into_iter().collect()
+    }
+
+    /// Loads an atomic that other threads may change.
+    pub(super) fn load_atomic(&mut self, kind: Kind, address: ir::Value) -> ir::Value {
+        if !kind.is_float() {
+            return self.builder.ins().atomic_load(kind.ir(), MemFlags::trusted(), address);
+        }
+        let bits = self.builder.ins().atomic_load(types::I32, MemFlags::trusted(), address);
+        self.float_of(bits)
+    }
+
+    fn float_of(&mut self, bits: ir::Value) -> ir::Value {
+        self.builder.ins().bitcast(types::F32, MemFlags::new(), bits)
+    }
+
+    fn bits_of(&mut self, float: ir::Value) -> ir::Value {
+        self.builder.ins().bitcast(types::I32, MemFlags::new(), float)
+    }
+
+    /// Executes an operation on an `f32` that other threads may change, and returns the old value.
+    fn float_atomic(&mut self, address: ir::Value, fun: &AtomicFunction, value: ir::Value) -> ir::Value {
+        let flags = MemFlags::trusted();
+        if matches!(fun, AtomicFunction::Exchange { .. }) {
+            let bits = self.bits_of(value);
+            let old = self.builder.ins().atomic_rmw(types::I32, flags, AtomicRmwOp::Xchg, address, bits);
+            return self.float_of(old);
+        }
+        let [head, after] = [(); 2].map(|()| self.builder.create_block());
+        let seen = self.builder.declare_var(types::I32);
+        let first = self.builder.ins().atomic_load(types::I32, flags, address);
+        self.builder.def_var(seen, first);
+        self.jump(head);
+        self.enter(head);
+        let bits = self.builder.use_var(seen);
+        let old = self.float_of(bits);
+        let new = match fun {
+            AtomicFunction::Subtract => self.builder.ins().fsub(old, value),
+            _ => self.builder.ins().fadd(old, value),
+        };
+        let new = self.bits_of(new);
+        let found = self.builder.ins().atomic_cas(flags, address, bits, new);
+        self.builder.def_var(seen, found);
+        // Bits are compared, as a value that is no number does not equal itself.
+        let same = self.builder.ins().icmp(IntCC::Equal, found, bits);
+        self.builder.ins().brif(same, after, &[], head, &[]);
+        self.enter(after);
+        old
     }
 
     /// Executes an operation with plain instructions and returns the old value.

@@ -11,7 +11,7 @@ use super::value::Components;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use cranelift_frontend::Variable;
-use naga::{Binding, BuiltIn, GlobalVariable, Handle, LocalVariable, TypeInner};
+use naga::{Binding, BuiltIn, GlobalVariable, Handle, LocalVariable, SwitchValue, TypeInner};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
@@ -145,6 +145,17 @@ impl<'m> Entry<'_, '_, 'm> {
             Step::If { condition, accept, reject } => {
                 let condition = self.lower.value(*condition)?[0];
                 self.branch(condition, accept, reject)
+            }
+            Step::Switch { selector, cases } => {
+                let values: Vec<SwitchValue> = cases.iter().map(|case| case.value).collect();
+                let blocks = self.lower.begin_switch(*selector, &values)?;
+                for (at, case) in cases.iter().enumerate() {
+                    self.lower.enter(blocks[at]);
+                    self.steps(&case.steps)?;
+                    self.lower.end_case(&blocks, at, case.falls);
+                }
+                self.lower.end_switch(&blocks);
+                Ok(())
             }
             Step::Loop { body, continuing, break_if } => {
                 let [head, next, exit] = [(); 3].map(|()| self.lower.builder.create_block());

@@ -3,7 +3,7 @@
 use super::function::{Argument, Lower};
 use super::refusal::{Result, refuse};
 use super::value::{Components, member};
-use cranelift_codegen::ir::{InstBuilder, MemFlags};
+use cranelift_codegen::ir::InstBuilder;
 use naga::{AddressSpace, Expression, Handle, TypeInner};
 
 impl Lower<'_, '_> {
@@ -100,7 +100,7 @@ impl Lower<'_, '_> {
         {
             let kind = self.types().leaves(&inner)?[0].kind;
             let address = self.builder.ins().iadd_imm(*address, i64::from(*offset));
-            let value = self.builder.ins().atomic_load(kind.ir(), MemFlags::trusted(), address);
+            let value = self.load_atomic(kind, address);
             return Ok([value].into_iter().collect());
         }
         self.load(&place, &inner)

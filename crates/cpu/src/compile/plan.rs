@@ -5,7 +5,7 @@ use super::refusal::{NotCompiled, Result};
 use super::uniform::Uniform;
 use super::uses::{has_barrier, is_common, operands, visit_results, visit_uses};
 use crate::program::Program;
-use naga::{Barrier, Block, Expression, Function, Handle, LocalVariable, Span, Statement};
+use naga::{Barrier, Block, Expression, Function, Handle, LocalVariable, Span, Statement, SwitchValue};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Is a part of a region.
@@ -39,12 +39,24 @@ pub(super) enum Step<'m> {
         accept: Vec<Step<'m>>,
         reject: Vec<Step<'m>>,
     },
+    Switch {
+        selector: Handle<Expression>,
+        cases: Vec<Case<'m>>,
+    },
     Loop {
         body: Vec<Step<'m>>,
         continuing: Vec<Step<'m>>,
         break_if: Option<Handle<Expression>>,
     },
     Jump(&'m Statement),
+}
+
+/// Is a case of a `switch` that a workgroup executes together.
+pub(super) struct Case<'m> {
+    pub(super) value: SwitchValue,
+    /// Is `true` if the next case continues.
+    pub(super) falls: bool,
+    pub(super) steps: Vec<Step<'m>>,
 }
 
 /// Says how long a local variable lives.
@@ -205,7 +217,21 @@ impl<'m> Builder<'m> {
                 self.loops -= 1;
                 Ok(Step::Loop { body, continuing, break_if: *break_if })
             }
-            _ => Err(NotCompiled::new("a barrier, or a jump past one, in a switch").at(span)),
+            Statement::Switch { selector, cases } => {
+                let problem = if has_barrier(statement) {
+                    "a barrier in a switch whose selector may differ between invocations"
+                } else {
+                    "a jump past a barrier in a switch whose selector may differ between invocations"
+                };
+                self.require(*selector, span, problem)?;
+                let mut common = Vec::new();
+                for case in cases {
+                    let (value, falls) = (case.value, case.fall_through);
+                    common.push(Case { value, falls, steps: self.block(&case.body)? });
+                }
+                Ok(Step::Switch { selector: *selector, cases: common })
+            }
+            _ => Err(NotCompiled::new("a statement that a workgroup does not execute together").at(span)),
         }
     }
 

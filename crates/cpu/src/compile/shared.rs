@@ -259,20 +259,23 @@ pub(super) fn failed(error: impl std::fmt::Debug) -> NotCompiled {
 
 /// Visits every statement of a block, the outer ones first.
 pub(super) fn visit<'m>(block: &'m naga::Block, seen: &mut impl FnMut(&'m Statement)) {
-    for statement in block {
-        seen(statement);
-        match statement {
-            Statement::Block(inner) => visit(inner, seen),
-            Statement::If { accept, reject, .. } => {
-                visit(accept, seen);
-                visit(reject, seen);
-            }
-            Statement::Switch { cases, .. } => cases.iter().for_each(|case| visit(&case.body, seen)),
-            Statement::Loop { body, continuing, .. } => {
-                visit(body, seen);
-                visit(continuing, seen);
-            }
-            _ => {}
+    block.iter().for_each(|statement| visit_one(statement, seen));
+}
+
+/// Visits a statement, and those inside of it.
+pub(super) fn visit_one<'m>(statement: &'m Statement, seen: &mut impl FnMut(&'m Statement)) {
+    seen(statement);
+    match statement {
+        Statement::Block(inner) => visit(inner, seen),
+        Statement::If { accept, reject, .. } => {
+            visit(accept, seen);
+            visit(reject, seen);
         }
+        Statement::Switch { cases, .. } => cases.iter().for_each(|case| visit(&case.body, seen)),
+        Statement::Loop { body, continuing, .. } => {
+            visit(body, seen);
+            visit(continuing, seen);
+        }
+        _ => {}
     }
 }

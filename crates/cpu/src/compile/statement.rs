@@ -92,13 +92,31 @@ impl<'m> Lower<'_, 'm> {
     }
 
     fn switch(&mut self, selector: Handle<Expression>, cases: &'m [SwitchCase]) -> Result<()> {
+        let values: Vec<SwitchValue> = cases.iter().map(|case| case.value).collect();
+        let blocks = self.begin_switch(selector, &values)?;
+        for (at, case) in cases.iter().enumerate() {
+            self.enter(blocks[at]);
+            self.block(&case.body)?;
+            self.end_case(&blocks, at, case.fall_through);
+        }
+        self.end_switch(&blocks);
+        Ok(())
+    }
+
+    /// Jumps to the case of a value. Returns the blocks of the cases, and as the last one the
+    /// block behind the `switch`, to which `break` jumps.
+    pub(super) fn begin_switch(
+        &mut self,
+        selector: Handle<Expression>,
+        values: &[SwitchValue],
+    ) -> Result<Vec<ir::Block>> {
         let selector = self.value(selector)?[0];
         let after = self.builder.create_block();
-        let blocks: Vec<ir::Block> = cases.iter().map(|_| self.builder.create_block()).collect();
+        let mut blocks: Vec<ir::Block> = values.iter().map(|_| self.builder.create_block()).collect();
         let mut table = Switch::new();
         let mut default = after;
-        for (case, &block) in cases.iter().zip(&blocks) {
-            match case.value {
+        for (value, &block) in values.iter().zip(&blocks) {
+            match *value {
                 SwitchValue::I32(value) => table.set_entry(u128::from(value as u32), block),
                 SwitchValue::U32(value) => table.set_entry(u128::from(value), block),
                 SwitchValue::Default => default = block,
@@ -107,17 +125,21 @@ impl<'m> Lower<'_, 'm> {
         table.emit(&mut self.builder, selector, default);
         let next = self.frame.targets.last().and_then(|targets| targets.next);
         self.frame.targets.push(Targets { exit: after, next });
-        for (at, case) in cases.iter().enumerate() {
-            self.enter(blocks[at]);
-            self.block(&case.body)?;
-            if !self.jumped {
-                let falls = case.fall_through && at + 1 < cases.len();
-                self.jump(if falls { blocks[at + 1] } else { after });
-            }
-        }
+        blocks.push(after);
+        Ok(blocks)
+    }
+
+    /// Continues behind a `switch`.
+    pub(super) fn end_switch(&mut self, blocks: &[ir::Block]) {
         self.frame.targets.pop();
-        self.enter(after);
-        Ok(())
+        self.enter(blocks[blocks.len() - 1]);
+    }
+
+    /// Ends a case that does not end by a jump: it goes on with the next case if it falls through.
+    pub(super) fn end_case(&mut self, blocks: &[ir::Block], at: usize, falls: bool) {
+        if !self.jumped {
+            self.jump(if falls { blocks[at + 1] } else { blocks[blocks.len() - 1] });
+        }
     }
 
     fn repeat(

@@ -112,7 +112,8 @@ impl<'m> Uniform<'m> {
                 blocks(&[body, continuing], together && is_common(statement));
             }
             Statement::Switch { cases, .. } => {
-                cases.iter().for_each(|case| blocks(&[&case.body], false));
+                let together = together && is_common(statement);
+                cases.iter().for_each(|case| blocks(&[&case.body], together));
             }
             _ => {}
         }

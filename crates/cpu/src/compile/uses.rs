@@ -104,22 +104,7 @@ pub(super) fn visit_results(statement: &Statement, seen: &mut impl FnMut(Handle<
         | Statement::SubgroupCollectiveOperation { result, .. } => seen(*result),
         _ => {}
     };
-    one(statement);
-    match statement {
-        Statement::Block(block) => super::shared::visit(block, &mut one),
-        Statement::If { accept, reject, .. } => {
-            super::shared::visit(accept, &mut one);
-            super::shared::visit(reject, &mut one);
-        }
-        Statement::Switch { cases, .. } => {
-            cases.iter().for_each(|case| super::shared::visit(&case.body, &mut one));
-        }
-        Statement::Loop { body, continuing, .. } => {
-            super::shared::visit(body, &mut one);
-            super::shared::visit(continuing, &mut one);
-        }
-        _ => {}
-    }
+    super::shared::visit_one(statement, &mut one);
 }
 
 /// Says which jumps leave a statement.

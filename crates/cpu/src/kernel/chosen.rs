@@ -2,7 +2,7 @@
 
 use super::CpuKernel;
 #[cfg(all(feature = "compile", not(target_family = "wasm")))]
-use crate::compile::Compiled;
+use crate::compile::{Compiled, without_barriers_in_calls};
 #[cfg(all(feature = "compile", not(target_family = "wasm")))]
 use crate::error::Error;
 use crate::error::Result;
@@ -48,7 +48,8 @@ impl CpuKernel {
     #[doc(hidden)]
     #[cfg(all(feature = "compile", not(target_family = "wasm")))]
     pub fn with_lanes(program: Arc<Program>, lanes: u32) -> Result<Self> {
-        let compiled = Compiled::new(&program, lanes).map_err(|refused| Error::NotCompiled {
+        let expanded = without_barriers_in_calls(&program);
+        let compiled = Compiled::new(&expanded, lanes).map_err(|refused| Error::NotCompiled {
             kernel: program.name().into(),
             lanes,
             reason: refused.reason,

@@ -1,58 +1,40 @@
 //! The body of a function in place of its call.
 
 use super::copy::{Call, Copier, Map, emit};
-use crate::compile::shared::visit;
-use crate::compile::uses::{Inside, escapes, has_barrier};
-use naga::{Block, Expression, Function, Handle, LocalVariable, Span, Statement};
+use super::exit::{Exit, Flags, Leave, returns};
+use crate::compile::uses::has_barrier;
+use naga::{Block, Expression, Function, Handle, LocalVariable, Span, Statement, Type};
 use rustc_hash::FxHashMap;
-
-/// Says what a `return` becomes.
-#[derive(Clone, Copy)]
-pub(super) enum Exit {
-    Return,
-    /// Nothing follows the `return`. The pointer is that of the variable for the result.
-    Last(Option<Handle<Expression>>),
-    /// The body is a loop, which the `return` leaves.
-    Leave(Option<Handle<Expression>>),
-}
-
-impl Exit {
-    /// Adds what a `return` becomes.
-    pub(super) fn leave(self, value: Option<Handle<Expression>>, span: Span, copy: &mut Block) {
-        let pointer = match self {
-            Self::Return => return copy.push(Statement::Return { value }, span),
-            Self::Last(pointer) | Self::Leave(pointer) => pointer,
-        };
-        if let (Some(pointer), Some(value)) = (pointer, value) {
-            copy.push(Statement::Store { pointer, value }, span);
-        }
-        if matches!(self, Self::Leave(_)) {
-            copy.push(Statement::Break, span);
-        }
-    }
-}
+use std::ops::Range;
 
 /// Is a function whose body replaces a call.
 pub(super) struct Callee<'f> {
     function: &'f Function,
     map: Map,
-    exit: Exit,
+    early: Part,
+    rest: Part,
+    flags: Flags,
     /// Holds the pointers and the first values of the variables that the call sets.
     first: Vec<[Handle<Expression>; 2]>,
     /// Is the load of the result.
     load: Option<Handle<Expression>>,
 }
 
+/// Is a part of the body: the statements up to the last barrier, or those behind it, which each invocation leaves by itself.
+struct Part {
+    statements: Range<usize>,
+    exit: Exit,
+}
+
 impl<'f> Callee<'f> {
     /// Adds the variables and the expressions of a function to its caller. `outer` says where the expressions of the caller
-    /// are.
+    /// are, and `flag` is the type of a bool.
     pub(super) fn new(
         call: &Call<'_>,
-        function: &'f Function,
+        (function, flag): (&'f Function, Handle<Type>),
         outer: &Map,
         target: &mut Function,
     ) -> Option<Self> {
-        let leaves = leaves_early(&function.body)?;
         let mut map = Map::default();
         map.add_locals(function, target);
         for (handle, expression) in function.expressions.iter() {
@@ -85,8 +67,20 @@ impl<'f> Callee<'f> {
             load = Some(target.expressions.append(Expression::Load { pointer: place }, Span::UNDEFINED));
             pointer = Some(place);
         }
-        let exit = if leaves { Exit::Leave(pointer) } else { Exit::Last(pointer) };
-        Some(Self { function, map, exit, first, load })
+        let mut flags = Flags::new(target);
+        let start = function.body.iter().rposition(has_barrier).map_or(0, |last| last + 1);
+        let mut part = |statements: Range<usize>, together: bool| {
+            let body = &function.body[statements.clone()];
+            let exit = if body.iter().any(returns) && (together || returns_early(body, true)) {
+                let returned = flags.add(body, flag, target);
+                Exit::Leave(Leave { result: pointer, returned, together })
+            } else {
+                Exit::Last(pointer)
+            };
+            Part { statements, exit }
+        };
+        let (early, rest) = (part(0..start, true), part(start..function.body.len(), false));
+        Some(Self { function, map, early, rest, flags, first, load })
     }
 
     /// Returns the load of the result.
@@ -100,18 +94,16 @@ impl<'f> Callee<'f> {
         for &[pointer, value] in &self.first {
             whole.push(Statement::Store { pointer, value }, span);
         }
-        let callees = FxHashMap::default();
-        let mut body =
-            Copier { map: &self.map, exit: self.exit, callees: &callees }.block(&self.function.body)?;
-        if matches!(self.exit, Exit::Leave(_)) {
-            body = rest_of(body, &mut whole);
-            if !matches!(body.last(), Some(Statement::Break)) {
-                body.push(Statement::Break, span);
-            }
-            whole.push(Statement::Loop { body, continuing: Block::new(), break_if: None }, span);
-        } else {
-            whole.append(&mut body);
+        let mut body = self.part(&self.early)?;
+        let mut rest = self.part(&self.rest)?;
+        if matches!(self.rest.exit, Exit::Leave(_)) {
+            rest = self.left_by_break(&self.rest, rest, span);
         }
+        body.append(&mut rest);
+        if matches!(self.early.exit, Exit::Leave(_)) {
+            body = self.left_by_break(&self.early, body, span);
+        }
+        whole.append(&mut body);
         copy.push(Statement::Block(whole), span);
         // The caller does not see what is evaluated in an inner block.
         if let Some(load) = self.load {
@@ -119,70 +111,43 @@ impl<'f> Callee<'f> {
         }
         Some(())
     }
-}
 
-/// Moves the statements up to the last barrier to another block, and returns the others, unless an earlier statement returns.
-/// The others have no barrier, so each invocation leaves them by itself.
-fn rest_of(body: Block, before: &mut Block) -> Block {
-    let start = body.iter().rposition(has_barrier).map_or(0, |last| last + 1);
-    if body.iter().take(start).any(|statement| escapes(statement, Inside::default())) {
-        return body;
+    fn part(&self, part: &Part) -> Option<Block> {
+        let callees = FxHashMap::default();
+        let (map, exit, flags) = (&self.map, part.exit, Some(&self.flags));
+        let copier = Copier { map, exit, inside: false, flags, callees: &callees };
+        copier.statements(
+            self.function.body.span_iter().skip(part.statements.start).take(part.statements.len()),
+        )
     }
-    let mut rest = Block::new();
-    for (at, (statement, span)) in body.span_into_iter().enumerate() {
-        let part = if at < start { &mut *before } else { &mut rest };
-        part.push(statement, span);
-    }
-    rest
-}
 
-/// Counts the returns of a body.
-#[derive(Default)]
-struct Returns {
-    /// Is `true` if statements follow one.
-    early: bool,
-    in_loop: bool,
-    in_switch: bool,
-}
-
-impl Returns {
-    /// Visits a block. `last` is `true` if nothing follows the block.
-    fn block(&mut self, block: &Block, last: bool) {
-        for (at, statement) in block.iter().enumerate() {
-            self.statement(statement, last && at + 1 == block.len());
+    /// Puts statements into a loop, which their end leaves too.
+    fn left_by_break(&self, part: &Part, mut body: Block, span: Span) -> Block {
+        if !matches!(body.last(), Some(Statement::Break)) {
+            body.push(Statement::Break, span);
         }
+        let mut whole = Block::new();
+        if let Exit::Leave(leave) = part.exit {
+            whole.push(Statement::Store { pointer: leave.returned, value: self.flags.no }, span);
+        }
+        whole.push(Statement::Loop { body, continuing: Block::new(), break_if: None }, span);
+        whole
     }
+}
 
-    fn statement(&mut self, statement: &Statement, last: bool) {
+/// Returns `true` if a body returns before its last statement, or out of a loop. `last` is `true` if nothing follows the body.
+fn returns_early(body: &[Statement], last: bool) -> bool {
+    body.iter().enumerate().any(|(at, statement)| {
+        let last = last && at + 1 == body.len();
         match statement {
-            Statement::Return { .. } => self.early |= !last,
-            Statement::Block(inner) => self.block(inner, last),
+            Statement::Return { .. } => !last,
+            Statement::Block(inner) => returns_early(inner, last),
             Statement::If { accept, reject, .. } => {
-                self.block(accept, last);
-                self.block(reject, last);
+                returns_early(accept, last) || returns_early(reject, last)
             }
-            Statement::Switch { cases, .. } => {
-                cases.iter().for_each(|case| self.block(&case.body, last));
-                self.in_switch |= cases.iter().any(|case| returns(&case.body));
-            }
-            Statement::Loop { body, continuing, .. } => {
-                self.in_loop |= returns(body) || returns(continuing);
-            }
-            _ => {}
+            Statement::Switch { cases, .. } => cases.iter().any(|case| returns_early(&case.body, last)),
+            Statement::Loop { .. } => returns(statement),
+            _ => false,
         }
-    }
-}
-
-fn returns(block: &Block) -> bool {
-    let mut found = false;
-    visit(block, &mut |statement| found |= matches!(statement, Statement::Return { .. }));
-    found
-}
-
-/// Returns `true` if a body returns before its last statement, and `None` if it does so out of a `switch`, or out of a loop.
-fn leaves_early(body: &Block) -> Option<bool> {
-    let mut returns = Returns::default();
-    returns.block(body, true);
-    let refused = returns.in_loop || returns.early && returns.in_switch;
-    (!refused).then_some(returns.early)
+    })
 }

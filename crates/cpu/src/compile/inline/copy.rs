@@ -1,9 +1,11 @@
 //! The copy of a function in which bodies replace calls.
 
 use super::Barred;
-use super::callee::{Callee, Exit};
+use super::callee::Callee;
+use super::exit::{Exit, Flags};
 use naga::{
-    AtomicFunction, Block, Expression, Function, Handle, LocalVariable, Range, Span, Statement, SwitchCase,
+    AtomicFunction, Block, Expression, Function, GatherMode, Handle, LocalVariable, Range, Span, Statement,
+    SwitchCase, Type,
 };
 use rustc_hash::FxHashMap;
 
@@ -25,8 +27,8 @@ pub(super) struct Call<'f> {
 }
 
 /// Returns a copy of a function in which the bodies of some functions replace their calls, or `None` if something cannot be
-/// copied.
-pub(super) fn expand(function: &Function, barred: &Barred) -> Option<Function> {
+/// copied. `flag` is the type of a bool.
+pub(super) fn expand(function: &Function, barred: &Barred, flag: Handle<Type>) -> Option<Function> {
     let mut calls = Vec::new();
     find_calls(&function.body, barred, false, &mut calls);
     let mut target = Function {
@@ -43,7 +45,7 @@ pub(super) fn expand(function: &Function, barred: &Barred) -> Option<Function> {
         let span = function.expressions.get_span(handle);
         let new = match calls.iter().find(|call| call.result == Some(handle)) {
             Some(call) => {
-                let callee = Callee::new(call, &barred[&call.function], &map, &mut target)?;
+                let callee = Callee::new(call, (&barred[&call.function], flag), &map, &mut target)?;
                 let result = callee.result()?;
                 callees.insert(call.statement, callee);
                 result
@@ -53,11 +55,12 @@ pub(super) fn expand(function: &Function, barred: &Barred) -> Option<Function> {
         map.expressions.push(new);
     }
     for call in calls.iter().filter(|call| call.result.is_none()) {
-        let callee = Callee::new(call, &barred[&call.function], &map, &mut target)?;
+        let callee = Callee::new(call, (&barred[&call.function], flag), &map, &mut target)?;
         callees.insert(call.statement, callee);
     }
     map.set_first_values(function, &mut target)?;
-    target.body = Copier { map: &map, exit: Exit::Return, callees: &callees }.block(&function.body)?;
+    let (exit, inside, flags) = (Exit::Return, false, None);
+    target.body = Copier { map: &map, exit, inside, flags, callees: &callees }.block(&function.body)?;
     Some(target)
 }
 
@@ -121,6 +124,8 @@ impl Map {
             | Expression::GlobalVariable(_)
             | Expression::CallResult(_)
             | Expression::AtomicResult { .. }
+            | Expression::SubgroupBallotResult
+            | Expression::SubgroupOperationResult { .. }
             | Expression::WorkGroupUniformLoadResult { .. } => vec![],
             Expression::LocalVariable(local) => {
                 *local = self.locals[local.index()];
@@ -150,18 +155,30 @@ impl Map {
 }
 
 /// Copies statements.
+#[derive(Clone, Copy)]
 pub(super) struct Copier<'c> {
     pub(super) map: &'c Map,
     /// Says what a `return` becomes.
     pub(super) exit: Exit,
+    /// Is `true` if a loop or a `switch` of the function is around the statements.
+    pub(super) inside: bool,
+    /// Holds the expressions of a `return` out of a loop or a `switch`, in a body that replaces a call.
+    pub(super) flags: Option<&'c Flags>,
     /// Holds the bodies that replace calls.
     pub(super) callees: &'c FxHashMap<*const Statement, Callee<'c>>,
 }
 
 impl Copier<'_> {
     pub(super) fn block(&self, block: &Block) -> Option<Block> {
+        self.statements(block.span_iter())
+    }
+
+    pub(super) fn statements<'s>(
+        &self,
+        statements: impl Iterator<Item = (&'s Statement, &'s Span)>,
+    ) -> Option<Block> {
         let mut copy = Block::new();
-        for (statement, span) in block.span_iter() {
+        for (statement, span) in statements {
             self.statement(statement, *span, &mut copy)?;
         }
         Some(copy)
@@ -173,6 +190,7 @@ impl Copier<'_> {
             Some(expression) => of(expression).map(Some),
             None => Some(None),
         };
+        let inner = Self { inside: true, ..*self };
         let new = match statement {
             Statement::Emit(range) => {
                 let expressions = range.clone().map(|expression| of(&expression));
@@ -180,7 +198,7 @@ impl Copier<'_> {
                 return Some(());
             }
             Statement::Return { value } => {
-                self.exit.leave(maybe(value)?, span, copy);
+                self.exit.leave(maybe(value)?, (self.inside, self.flags), span, copy);
                 return Some(());
             }
             Statement::Call { .. } if self.callees.contains_key(&std::ptr::from_ref(statement)) => {
@@ -195,13 +213,13 @@ impl Copier<'_> {
                 reject: self.block(reject)?,
             },
             Statement::Switch { selector, cases } => {
-                let case = |case: &SwitchCase| Some(SwitchCase { body: self.block(&case.body)?, ..*case });
+                let case = |case: &SwitchCase| Some(SwitchCase { body: inner.block(&case.body)?, ..*case });
                 let cases = cases.iter().map(case).collect::<Option<_>>()?;
                 Statement::Switch { selector: of(selector)?, cases }
             }
             Statement::Loop { body, continuing, break_if } => Statement::Loop {
-                body: self.block(body)?,
-                continuing: self.block(continuing)?,
+                body: inner.block(body)?,
+                continuing: inner.block(continuing)?,
                 break_if: maybe(break_if)?,
             },
             Statement::Store { pointer, value } => {
@@ -224,10 +242,38 @@ impl Copier<'_> {
                 arguments: arguments.iter().map(of).collect::<Option<_>>()?,
                 result: maybe(result)?,
             },
+            Statement::SubgroupBallot { result, predicate } => {
+                Statement::SubgroupBallot { result: of(result)?, predicate: maybe(predicate)? }
+            }
+            Statement::SubgroupCollectiveOperation { op, collective_op, argument, result } => {
+                let (argument, result) = (of(argument)?, of(result)?);
+                let (op, collective_op) = (*op, *collective_op);
+                Statement::SubgroupCollectiveOperation { op, collective_op, argument, result }
+            }
+            Statement::SubgroupGather { mode, argument, result } => {
+                let (argument, result) = (of(argument)?, of(result)?);
+                Statement::SubgroupGather { mode: self.gather_mode(*mode)?, argument, result }
+            }
             _ => return None,
         };
         copy.push(new, span);
+        if let Some(flags) = self.flags {
+            flags.leave_outer(statement, span, copy);
+        }
         Some(())
+    }
+
+    fn gather_mode(&self, mode: GatherMode) -> Option<GatherMode> {
+        let of = |lane| self.map.get(lane);
+        Some(match mode {
+            GatherMode::BroadcastFirst | GatherMode::QuadSwap(_) => mode,
+            GatherMode::Broadcast(lane) => GatherMode::Broadcast(of(lane)?),
+            GatherMode::Shuffle(lane) => GatherMode::Shuffle(of(lane)?),
+            GatherMode::ShuffleDown(lane) => GatherMode::ShuffleDown(of(lane)?),
+            GatherMode::ShuffleUp(lane) => GatherMode::ShuffleUp(of(lane)?),
+            GatherMode::ShuffleXor(lane) => GatherMode::ShuffleXor(of(lane)?),
+            GatherMode::QuadBroadcast(lane) => GatherMode::QuadBroadcast(of(lane)?),
+        })
     }
 }
 

@@ -2,11 +2,12 @@
 
 mod callee;
 mod copy;
+mod exit;
 
 use super::shared::MOST_EXPRESSIONS;
 use super::uses::has_barrier;
 use crate::program::Program;
-use naga::{Block, Function, Handle, Statement};
+use naga::{Block, Function, Handle, Scalar, Span, Statement, Type, TypeInner};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ type Barred = FxHashMap<Handle<Function>, Function>;
 const MOST_NESTING: usize = 256;
 
 /// Returns a program whose entry point calls no function with a barrier. Returns the same program where that is so already,
-/// where a function returns out of a loop or a `switch`, and where the expanded functions are too large or nest too deep.
+/// and where the expanded functions are too large or nest too deep.
 pub(crate) fn without_barriers_in_calls(program: &Arc<Program>) -> Arc<Program> {
     match expanded(program) {
         Some(expanded) => Arc::new(expanded),
@@ -27,20 +28,26 @@ pub(crate) fn without_barriers_in_calls(program: &Arc<Program>) -> Arc<Program> 
 }
 
 fn expanded(program: &Program) -> Option<Program> {
+    let entry = &program.entry().function;
+    let mut functions = program.module().functions.iter().map(|(_, function)| function);
+    if !functions.any(|function| function.body.iter().any(has_barrier)) {
+        return None;
+    }
+    let mut module = program.module().clone();
+    let flag = Type { name: None, inner: TypeInner::Scalar(Scalar::BOOL) };
+    let flag = module.types.insert(flag, Span::UNDEFINED);
     let mut barred = Barred::default();
     for (handle, function) in program.module().functions.iter() {
         if function.body.iter().any(has_barrier) || calls_barred(function, &barred) {
             Extent::of_expanded(function, &barred)?;
-            barred.insert(handle, copy::expand(function, &barred)?);
+            barred.insert(handle, copy::expand(function, &barred, flag)?);
         }
     }
-    let entry = &program.entry().function;
     if !calls_barred(entry, &barred) {
         return None;
     }
     Extent::of_expanded(entry, &barred)?;
-    let mut module = program.module().clone();
-    module.entry_points[program.entry_index()].function = copy::expand(entry, &barred)?;
+    module.entry_points[program.entry_index()].function = copy::expand(entry, &barred, flag)?;
     match program.with_module(module) {
         Ok(program) => Some(program),
         Err(error) => {
@@ -80,7 +87,7 @@ impl Extent {
                 Statement::Call { function, .. } => {
                     if let Some(body) = barred.get(function) {
                         self.parts += body.expressions.len();
-                        self.add(&body.body, &Barred::default(), nesting + 2); // a block, and a loop that a return leaves
+                        self.add(&body.body, &Barred::default(), nesting + 3); // a block, and two loops that a return leaves
                     }
                 }
                 Statement::Block(inner) => self.add(inner, barred, nesting + 1),

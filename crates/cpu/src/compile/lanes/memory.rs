@@ -246,7 +246,7 @@ impl Vector<'_, '_, '_> {
         let offset = reach.displacement(0, leaf.offset)?;
         let load = |vector: &mut Self, address: ir::Value| {
             let address = vector.lower.builder.ins().iadd_imm(address, i64::from(offset));
-            vector.lower.builder.ins().atomic_load(kind.ir(), MemFlags::trusted(), address)
+            vector.lower.load_atomic(kind, address)
         };
         let lane = match self.distances(&reach.way) {
             None => Lane::One(load(self, reach.address)),

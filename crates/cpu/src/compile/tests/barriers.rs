@@ -322,3 +322,159 @@ fn invocations_return_out_of_a_function_one_after_the_other_behind_its_last_barr
     let expected: Vec<u32> = (0..32).map(total).collect();
     assert_eq!(test.run([2, 1, 1]).get::<u32>(0), expected);
 }
+
+/// Runs a kernel of 16 invocations that stores one number each, and checks that all widths execute it.
+fn numbers(functions: &str, statements: &str, groups: u32) -> Vec<u32> {
+    let test = Test::new(&format!(
+        "var<workgroup> cells: array<u32, 16>;
+        @group(0) @binding(0) var<storage, read_write> out: array<u32>;
+        {functions}
+        @compute @workgroup_size(16)
+        fn numbers(@builtin(local_invocation_index) lid: u32, @builtin(workgroup_id) wid: vec3<u32>) {{
+            let at = wid.x * 16u + lid;
+            {statements}
+        }}"
+    ));
+    assert!(test.vector.is_ok() && test.wider.len() == 2, "{:?}", test.vector.err());
+    test.buffer(&vec![0_u32; 16 * groups as usize]).run([groups, 1, 1]).get::<u32>(0)
+}
+
+/// Adds the numbers of the lanes in a ring, and returns once the workgroup has done so `turns` times.
+const RING: &str = "
+    fn ring(lid: u32, turns: u32) -> u32 {
+        cells[lid] = lid;
+        var own = 0u;
+        for (var i = 0u; i < 5u; i++) {
+            for (var k = 0u; k < 3u; k++) { if i * 3u + k == turns { return own + 1000u * k; } }
+            workgroupBarrier();
+            own += cells[(lid + i) % 16u];
+            workgroupBarrier();
+            if i == 3u { return own + 7777u; }
+        }
+        workgroupBarrier();
+        return own;
+    }";
+
+fn ring(lid: u32, turns: u32) -> u32 {
+    let sum = |count: u32| (0..count).map(|i| (lid + i) % 16).sum::<u32>();
+    if turns < 12 { sum(turns / 3) + 1000 * (turns % 3) } else { sum(4) + 7777 }
+}
+
+#[test]
+fn a_workgroup_returns_out_of_the_loops_of_a_function_with_barriers() {
+    let body = "out[at] = ring(lid, wid.x) * 10u; for (var i = 0u; i < 2u; i++) { out[at] += ring(lid, wid.x + i); }";
+    let out = numbers(RING, body, 14);
+    for (at, &found) in (0..).zip(&out) {
+        let (lid, wid) = (at % 16, at / 16);
+        assert_eq!(found, 11 * ring(lid, wid) + ring(lid, wid + 1), "invocation {lid} of workgroup {wid}");
+    }
+}
+
+#[test]
+fn a_function_that_calls_one_with_returns_in_loops_returns_out_of_its_own_loop() {
+    let twice = format!(
+        "{RING}
+        fn twice(lid: u32, group: u32) -> u32 {{
+            var sum = 0u;
+            loop {{
+                sum += ring(lid, group);
+                if group == 77u {{ break; }}
+                workgroupBarrier();
+                if group == 4u {{ return 5u; }}
+                sum += ring(lid, 1u);
+                switch group {{
+                    case 1u: {{ return sum; }}
+                    case 2u: {{ workgroupBarrier(); if lid < 90u {{ sum += 3u; }} break; }}
+                    case 3u, 5u: {{ if group == 5u {{ return 6u; }} sum += 9u; }}
+                    default: {{ continue; }}
+                }}
+                if group < 4u {{ return sum + 1u; }}
+            }}
+            workgroupBarrier();
+            return 8u;
+        }}"
+    );
+    let out = numbers(&twice, "if wid.x > 0u { out[at] = twice(lid, wid.x); }", 6);
+    let expected = |at: u32| {
+        let (lid, wid) = (at % 16, at / 16);
+        let sum = ring(lid, wid) + ring(lid, 1);
+        [0, sum, sum + 4, sum + 10, 5, 6][wid as usize]
+    };
+    assert_eq!(out, (0..96).map(expected).collect::<Vec<_>>());
+}
+
+#[test]
+fn invocations_return_out_of_loops_one_after_the_other_behind_the_last_barrier_of_a_function() {
+    let function = "
+        fn search(lid: u32, group: u32) -> u32 {
+            for (var i = 0u; i < 3u; i++) { if group == i + 1u { return 500u + i; } }
+            cells[lid] = (lid * 5u) % 16u;
+            workgroupBarrier();
+            for (var i = 0u; i < 16u; i++) {
+                if cells[i] == lid {
+                    switch lid % 4u {
+                        case 0u: { return i; }
+                        case 1u: { for (var k = i; k < 20u; k++) { if k % 3u == 0u { return 100u + k; } } }
+                        default: { if lid > 12u { return 200u; } break; }
+                    }
+                    if lid % 4u == 3u { return 300u + i; }
+                }
+            }
+            return 400u;
+        }";
+    let out = numbers(function, "out[at] = search(lid, wid.x);", 4);
+    let expected = |at: u32| {
+        let (lid, wid) = (at % 16, at / 16);
+        let found = (0..16).find(|i| i * 5 % 16 == lid).expect("each number is there");
+        match (wid, lid % 4) {
+            (1.., _) => 499 + wid,
+            (_, 0) => found,
+            (_, 1) => 100 + found.next_multiple_of(3),
+            _ if lid > 12 => 200,
+            (_, 3) => 300 + found,
+            _ => 400,
+        }
+    };
+    assert_eq!(out, (0..64).map(expected).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_workgroup_takes_one_case_of_a_switch_with_barriers() {
+    let body = "
+        var rounds = 1u;
+        cells[lid] = lid;
+        for (var i = 0u; i < 4u; i++) {
+            switch wid.x + i {
+                case 0u, 6u: { workgroupBarrier(); out[at] += cells[15u - lid]; workgroupBarrier(); }
+                case 1u: { rounds += 10u; workgroupBarrier(); if rounds > 5u { continue; } out[at] += 1u; }
+                default: { if i == 1u { break; } rounds += 100u; workgroupBarrier(); cells[lid] += 1u; }
+                case 5u: { return; }
+            }
+            workgroupBarrier();
+            out[at] += rounds * 1000u;
+        }
+        workgroupBarrier();
+        out[at] += 7u;";
+    let out = numbers("", body, 3);
+    for (at, &found) in (0..).zip(&out) {
+        let (lid, wid) = (at % 16, at / 16);
+        let mut expected = 0;
+        let (mut rounds, mut added) = (1, 0);
+        let ends = (0..4).try_for_each(|i| {
+            match wid + i {
+                0 | 6 => expected += 15 - lid + added,
+                1 => {
+                    rounds += 10;
+                    return Some(());
+                }
+                5 => return None,
+                _ if i == 1 => {}
+                _ => (rounds, added) = (rounds + 100, added + 1),
+            }
+            expected += rounds * 1000;
+            Some(())
+        });
+        expected += if ends.is_some() { 7 } else { 0 };
+        assert_eq!(found, expected, "invocation {lid} of workgroup {wid}");
+    }
+}

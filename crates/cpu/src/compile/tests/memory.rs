@@ -1,6 +1,8 @@
 //! Layouts, pointers, limits of indices, atomics, and first values.
 
-use super::Test;
+use super::{Compiled, Test};
+use crate::run::{Cells, GridRun};
+use std::sync::atomic::AtomicBool;
 
 #[test]
 fn an_index_past_the_end_is_moved_to_the_last_element() {
@@ -165,26 +167,71 @@ fn a_histogram_counts_every_value_on_several_threads() {
     let mut bins = [0_u128; 2];
     {
         let cells = [
-            crate::run::Cells::new(bytemuck::cast_slice_mut(&mut values)),
-            crate::run::Cells::new(bytemuck::cast_slice_mut(&mut bins)),
+            Cells::new(bytemuck::cast_slice_mut(&mut values)),
+            Cells::new(bytemuck::cast_slice_mut(&mut bins)),
         ];
-        let stop = std::sync::atomic::AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            for part in 0..4 {
-                let run = crate::run::GridRun {
-                    groups: [64, 1, 1],
-                    range: part * 16..part * 16 + 16,
-                    params: &[],
-                    buffers: &cells,
-                    seed: 0,
-                    stop: &stop,
-                };
-                let compiled = &test.compiled;
-                scope.spawn(move || compiled.run(&run));
-            }
-        });
+        run_on_threads(&test.compiled, &cells);
     }
     let mut expected = [0_u32; 8];
     words.iter().for_each(|word| expected[*word as usize % 8] += 1);
     assert_eq!(bytemuck::cast_slice::<_, u32>(&bins), expected);
+}
+
+/// Runs 64 workgroups of a kernel on 4 threads.
+fn run_on_threads(compiled: &Compiled, cells: &[Cells<'_>]) {
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for part in 0..4 {
+            let (groups, range) = ([64, 1, 1], part * 16..part * 16 + 16);
+            let run = GridRun { groups, range, params: &[], buffers: cells, seed: 0, stop: &stop };
+            scope.spawn(move || compiled.run(&run));
+        }
+    });
+}
+
+#[test]
+fn atomics_of_floats_return_the_old_value() {
+    let wgsl = "
+        @group(0) @binding(0) var<storage, read_write> cells: array<atomic<f32>>;
+        @group(0) @binding(1) var<storage, read> values: array<f32>;
+        @group(0) @binding(2) var<storage, read_write> out: array<f32>;
+        @compute @workgroup_size(16)
+        fn floats(@builtin(global_invocation_id) id: vec3<u32>) {
+            let i = id.x;
+            out[4u * i] = atomicAdd(&cells[i], values[i]);
+            out[4u * i + 1u] = atomicSub(&cells[i], 0.5);
+            if i % 3u > 0u { out[4u * i + 2u] = atomicExchange(&cells[i], values[31u - i]); }
+            out[4u * i + 3u] = atomicLoad(&cells[i]);
+            for (var k = 0u; k < i % 4u; k++) { atomicAdd(&cells[i], 0.25); }
+            if i % 5u == 0u { atomicStore(&cells[i], atomicLoad(&cells[i]) * 2.0); }
+        }";
+    let mut values: Vec<f32> = (0..32).map(|i| i as f32 - 7.25).collect();
+    values[20] = f32::INFINITY;
+    values[21] = f32::NAN;
+    let test = Test::new(wgsl).buffer(&[1.5_f32; 32]).buffer(&values).buffer(&[0_f32; 128]);
+    assert!(test.vector.is_ok() && test.wider.len() == 2, "{:?}", test.vector.err());
+    let test = test.run([2, 1, 1]);
+    assert_eq!(test.get::<f32>(2)[..8], [1.5, -5.75, 0.0, -6.25, 1.5, -4.75, -5.25, 22.75]);
+    let cells = test.get::<f32>(0);
+    assert_eq!((cells[0], cells[1]), (-12.5, 23.0));
+}
+
+#[test]
+fn sums_of_floats_count_every_value_on_several_threads() {
+    let test = Test::new(
+        "@group(0) @binding(0) var<storage, read_write> sums: array<atomic<f32>, 2>;
+        @compute @workgroup_size(64)
+        fn sum(@builtin(global_invocation_id) id: vec3<u32>) {
+            for (var turn = 0u; turn < 1024u; turn++) {
+                atomicAdd(&sums[0], 1.0);
+                atomicSub(&sums[1], 0.5);
+            }
+        }",
+    );
+    let wide = test.wider.iter().map(|(_, wide)| wide);
+    for compiled in test.vector.iter().chain(wide).chain([&test.compiled]) {
+        let mut sums = [0_u128];
+        run_on_threads(compiled, &[Cells::new(&mut bytemuck::bytes_of_mut(&mut sums)[..8])]);
+        assert_eq!(bytemuck::cast_slice::<_, f32>(&sums), [4_194_304.0, -2_097_152.0, 0.0, 0.0]);
+    }
 }
