@@ -1,5 +1,6 @@
 //! The expressions that have one value in all invocations of a workgroup.
 
+use super::layout::Types;
 use super::locals::root;
 use super::uses::{is_common, operands};
 use crate::program::Program;
@@ -64,12 +65,15 @@ impl<'m> Uniform<'m> {
         &self.locals
     }
 
-    /// Lists the variables without members whose addresses nothing takes.
+    /// Lists the variables without members that live in registers.
     fn candidates(&self) -> FxHashSet<Handle<LocalVariable>> {
+        let in_memory = super::locals::in_memory(Types::new(self.program), self.function);
         let mut candidates = FxHashSet::default();
         for (handle, variable) in self.function.local_variables.iter() {
             let inner = &self.program.module().types[variable.ty].inner;
-            if matches!(inner, TypeInner::Scalar(_) | TypeInner::Vector { .. } | TypeInner::Matrix { .. }) {
+            let is_plain =
+                matches!(inner, TypeInner::Scalar(_) | TypeInner::Vector { .. } | TypeInner::Matrix { .. });
+            if is_plain && !in_memory.contains(&handle) {
                 candidates.insert(handle);
             }
         }

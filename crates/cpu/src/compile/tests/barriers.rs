@@ -478,3 +478,19 @@ fn a_workgroup_takes_one_case_of_a_switch_with_barriers() {
         assert_eq!(found, expected, "invocation {lid} of workgroup {wid}");
     }
 }
+
+#[test]
+fn an_index_may_lead_into_a_vector_that_the_whole_workgroup_shares() {
+    let body = "
+        var four = vec4<u32>(5u, 6u, 7u, wid.x);
+        for (var i = 0u; i < 3u; i++) {
+            four += vec4<u32>(10u);
+            workgroupBarrier();
+            out[at] += four[(lid + i) % 4u];
+        }";
+    let expected = |at: u32| {
+        let four = [5, 6, 7, at / 16];
+        (0..3).map(|i| four[(at as usize % 16 + i) % 4] + 10 * (i as u32 + 1)).sum::<u32>()
+    };
+    assert_eq!(numbers("", body, 2), (0..32).map(expected).collect::<Vec<_>>());
+}
