@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use bytemuck::{Pod, Zeroable};
 use fencepost::{
-    AdapterChoice, CommandQueue, Context, ContextOptions, DeviceArray, DynArg, Element as HostElement, Grid,
-    IntoArg, NamedArg, Result,
+    AdapterChoice, CommandQueue, Context, ContextOptions, DeviceArray, DynArg, Element as HostElement, Error,
+    Grid, IntoArg, Kind, NamedArg, Result,
 };
 
 use crate::data::Element;
@@ -81,9 +81,11 @@ impl ContextEngine {
                 (ctx, queue)
             }
         };
-        let outputs = launch(&ctx, &queue, program)?;
-        opened.context = Some((ctx, queue));
-        Ok(outputs)
+        let outputs = launch(&ctx, &queue, program);
+        if outputs.as_ref().err().is_none_or(lacks) {
+            opened.context = Some((ctx, queue));
+        }
+        outputs
     }
 }
 
@@ -96,9 +98,15 @@ impl Engine for ContextEngine {
         match self.try_run(program) {
             Ok(Some(outputs)) => Answer::Results(outputs),
             Ok(None) => Answer::Failed(format!("no result after {} s", LIMIT.as_secs())),
+            Err(error) if lacks(&error) => Answer::Refused(error.to_string()),
             Err(error) => Answer::Failed(error.to_string()),
         }
     }
+}
+
+/// Returns `true` if the device does not have what a program needs.
+fn lacks(error: &Error) -> bool {
+    matches!(error.kind(), Kind::Unsupported { .. })
 }
 
 /// Runs a program on a queue; returns `None` if it does not end.
@@ -153,7 +161,7 @@ impl Array {
         Ok(match buffer.element {
             Element::U32 | Element::AtomicU32 => Self::U32(array(queue, words)?),
             Element::I32 | Element::AtomicI32 => Self::I32(array(queue, words)?),
-            Element::F32 => Self::F32(array(queue, words)?),
+            Element::F32 | Element::AtomicF32 => Self::F32(array(queue, words)?),
             Element::VectorF32 => Self::Vector(array(queue, words)?),
             Element::Item => Self::Item(array(queue, words)?),
         })

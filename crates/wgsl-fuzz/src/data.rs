@@ -17,6 +17,8 @@ pub enum Element {
     AtomicU32,
     /// Is `atomic<i32>`.
     AtomicI32,
+    /// Is `atomic<f32>`.
+    AtomicF32,
 }
 
 /// Names the kinds of words in an element.
@@ -41,6 +43,7 @@ impl Element {
             Self::Item => "Item",
             Self::AtomicU32 => "atomic<u32>",
             Self::AtomicI32 => "atomic<i32>",
+            Self::AtomicF32 => "atomic<f32>",
         }
     }
 
@@ -50,7 +53,7 @@ impl Element {
         match self {
             Self::U32 | Self::AtomicU32 => &[U32],
             Self::I32 | Self::AtomicI32 => &[I32],
-            Self::F32 => &[F32],
+            Self::F32 | Self::AtomicF32 => &[F32],
             Self::VectorF32 => &[F32; 4],
             Self::Item => &[F32, F32, F32, U32, I32, I32, U32, F32, I32, I32, I32, I32],
         }

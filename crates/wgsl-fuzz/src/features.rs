@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::case::Case;
 use crate::tree::statement::{LoopForm, Stmt};
-use crate::tree::types::{Scalar, Type};
+use crate::tree::types::{F32, Scalar, Type};
 use crate::tree::visit::{expressions, parts};
 use crate::tree::{ANY, Argument, Expr, Node, Space, Step, Tree};
 
@@ -64,6 +64,8 @@ struct Around {
     loops: u32,
     branches: u32,
     switches: u32,
+    /// Counts the loops with barriers.
+    waiting: u32,
 }
 
 /// Collects the parts.
@@ -91,6 +93,7 @@ impl Finder {
         match stmt {
             Stmt::Loop(of) => {
                 inner.loops += 1;
+                inner.waiting += u32::from(waits(&mut of.body));
                 self.add_if(true, "loop");
                 self.add_if(around.loops > 0, "loop in a loop");
                 self.add_if(around.switches > 0, "loop in a switch");
@@ -103,9 +106,10 @@ impl Finder {
                 self.add_if(self.in_function, "function with branches");
                 self.add_if(around.loops > 0, "branch in a loop");
             }
-            Stmt::Switch(..) => {
+            Stmt::Switch(_, cases, _) => {
                 inner.switches += 1;
                 self.add_if(true, "switch");
+                self.add_if(cases.iter_mut().any(|(_, body)| waits(body)), "switch with barriers");
                 self.add_if(around.loops > 0, "switch in a loop");
             }
             Stmt::Break => {
@@ -120,6 +124,12 @@ impl Finder {
                 let place = if self.in_function { "early return of a function" } else { "early return" };
                 self.add_if(true, place);
                 self.add_if(around.loops > 0, "return in a loop");
+                let place = if self.in_function {
+                    "return of a function in a loop with barriers"
+                } else {
+                    "return in a loop with barriers"
+                };
+                self.add_if(around.waiting > 0, place);
             }
             Stmt::Pointer(..) => self.add_if(true, "pointer"),
             Stmt::Exchange(..) | Stmt::Broadcast(_) | Stmt::Tally(_) => {
@@ -129,11 +139,10 @@ impl Finder {
                 self.add_if(matches!(stmt, Stmt::Tally(_)), "workgroup atomic");
                 self.add_if(matches!(stmt, Stmt::Broadcast(_)), "workgroupUniformLoad");
             }
-            Stmt::Count(..) => self.add_if(true, "shared atomic"),
             Stmt::OwnOfGroup(..) | Stmt::SwapOfGroup(..) => {
                 self.add_if(true, "atomic of the invocation in workgroup memory");
             }
-            Stmt::Own(..) => self.add_if(true, "atomic of the invocation"),
+            Stmt::Count(..) | Stmt::Own(..) => self.atomic(stmt),
             Stmt::Swap(..) => self.add_if(true, "compare and exchange"),
             Stmt::Assign(place, ..) => {
                 let dynamic = place.steps.iter().any(|step| match step {
@@ -153,6 +162,16 @@ impl Finder {
         for list in lists {
             self.list(list, inner);
         }
+    }
+
+    fn atomic(&mut self, stmt: &Stmt) {
+        let feature = match stmt {
+            Stmt::Count(_, value) if value.ty == F32 => "shared atomic float",
+            Stmt::Count(..) => "shared atomic",
+            Stmt::Own(_, _, value) if value.ty == F32 => "atomic float of the invocation",
+            _ => "atomic of the invocation",
+        };
+        self.add_if(true, feature);
     }
 
     fn expr(&mut self, expr: &Expr) {
@@ -188,8 +207,20 @@ impl Finder {
                 self.add_if(name.contains("pack") || name.starts_with("through"), "pack or unpack");
                 self.add_if(crate::tolerance::Tolerance::of(name).is_some(), "function that rounds");
                 self.add_if(*name == "select", "select");
+                let of_quad = name.starts_with("quad");
+                self.add_if(name.starts_with("subgroup") || of_quad, "operation of a subgroup");
+                self.add_if(of_quad, "operation of a quad");
+                self.add_if(name.starts_with("subgroup") && name.contains("clusive"), "scan of a subgroup");
             }
             _ => {}
         }
     }
+}
+
+/// Returns `true` if a statement of a list has a barrier.
+fn waits(body: &mut [Stmt]) -> bool {
+    body.iter_mut().any(|stmt| match stmt {
+        Stmt::Exchange(..) | Stmt::Broadcast(_) | Stmt::Tally(_) => true,
+        stmt => parts(stmt).1.into_iter().any(|list| waits(list)),
+    })
 }

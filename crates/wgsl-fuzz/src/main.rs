@@ -63,6 +63,9 @@ struct Arguments {
     /// Allow to unpack halves that a compiler knows, the second of which lavapipe 22.3 takes for 0
     #[arg(long)]
     known_halves: bool,
+    /// Allow comparisons of integers of 64 bits, which lavapipe 22.3 computes wrongly
+    #[arg(long)]
+    wide_comparisons: bool,
     /// Print the program of the seed, and run nothing
     #[arg(long)]
     print: bool,
@@ -92,6 +95,7 @@ fn run(arguments: &Arguments) -> Result<bool> {
         known_zeros: arguments.known_zeros,
         uniform_indices: arguments.uniform_indices,
         known_halves: arguments.known_halves,
+        wide_comparisons: arguments.wide_comparisons,
         ..Options::default()
     };
     let mut campaign = Campaign::new(direct_engines(), options, &arguments.folder);

@@ -31,6 +31,9 @@ pub(crate) fn shared_operation(at: usize) -> &'static str {
     SHARED[at % SHARED.len()]
 }
 
+/// Names the buffer of the float that all invocations change.
+const SHARED_FLOAT: &str = "shared_f";
+
 /// A WGSL program with its launch and its data.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
@@ -124,7 +127,7 @@ const fn output(name: &'static str, element: Element, slots: u32) -> Kind {
     Kind { name, element, is_written: true, of_invocation: Some(slots), len: 0 }
 }
 
-const BUFFERS: [Kind; 12] = [
+const BUFFERS: [Kind; 14] = [
     input("in_u", Element::U32),
     input("in_i", Element::I32),
     input("in_f", Element::F32),
@@ -137,6 +140,8 @@ const BUFFERS: [Kind; 12] = [
     output("out_x", Element::F32, SLOTS),
     output("own", Element::AtomicI32, 1),
     Kind { name: "shared_u", element: Element::AtomicU32, is_written: true, of_invocation: None, len: 8 },
+    output("own_f", Element::AtomicF32, 1),
+    Kind { name: SHARED_FLOAT, element: Element::AtomicF32, is_written: true, of_invocation: None, len: 1 },
 ];
 
 impl Program {
@@ -159,7 +164,8 @@ impl Program {
         let mut buffers = Vec::new();
         for (kind, at) in BUFFERS.iter().zip(1..) {
             let len = kind.of_invocation.map_or(kind.len, |slots| slots * invocations);
-            let words = fill(&mut rng, kind.element, len, tree.is_portable);
+            // Sums with the shared float are exact.
+            let words = fill(&mut rng, kind.element, len, tree.is_portable || kind.name == SHARED_FLOAT);
             if !mentions(&body, kind.name) {
                 continue;
             }

@@ -28,6 +28,7 @@ fn each_option_makes_valid_programs() {
             known_zeros: true,
             uniform_indices: true,
             known_halves: true,
+            wide_comparisons: true,
             ..Options::default()
         },
     );
@@ -67,12 +68,25 @@ fn each_part_of_the_language_is_in_enough_programs() {
         "floats of 64 bits",
         "numbers of 16 bits",
     ];
+    const RARE: [&str; 8] = [
+        "operation of a subgroup",
+        "operation of a quad",
+        "scan of a subgroup",
+        "atomic float of the invocation",
+        "shared atomic float",
+        "switch with barriers",
+        "return in a loop with barriers",
+        "return of a function in a loop with barriers",
+    ];
     let mut features = Features::default();
     for seed in 0..1000 {
         features.count(&Case::new(seed, Options { is_portable: false, ..Options::default() }));
     }
     for part in PARTS {
         assert!(features.share(part) > 0.03, "{part}\n{features}");
+    }
+    for part in RARE {
+        assert!(features.share(part) > 0.005, "{part}\n{features}");
     }
 }
 
@@ -87,7 +101,7 @@ fn a_seed_makes_the_same_program_again() {
 
 #[test]
 fn the_programs_use_each_part_of_the_language() {
-    const PARTS: [&str; 65] = [
+    const PARTS: [&str; 69] = [
         "<<",
         ">>",
         "%",
@@ -153,6 +167,10 @@ fn the_programs_use_each_part_of_the_language() {
         "unpack2x16snorm",
         "pack2x16unorm",
         "sqrt(",
+        "i64(",
+        "u64(",
+        "f64(",
+        "f16(",
     ];
     let texts: Vec<String> =
         (0..400).map(|seed| Case::new(seed, Options::default()).program().text).collect();

@@ -3,7 +3,8 @@
 use super::Generator;
 use crate::program::shared_operation;
 use crate::tree::statement::Stmt;
-use crate::tree::types::{I32, U32};
+use crate::tree::types::{F32, I32, U32};
+use crate::tree::{Expr, Node};
 
 const OWN: [&str; 8] = [
     "atomicAdd",
@@ -16,10 +17,15 @@ const OWN: [&str; 8] = [
     "atomicExchange",
 ];
 
+/// Lists the operations on floats.
+const OF_FLOATS: [&str; 3] = ["atomicAdd", "atomicSub", "atomicExchange"];
+/// Bounds the turns of the loops around an addition to a shared float.
+const MOST_SUMMED: u32 = 16;
+
 impl Generator {
     /// Changes a shared atomic, or the atomic of the invocation.
     pub(super) fn atomic(&mut self) -> Option<Stmt> {
-        match self.rng.u8(0..6) {
+        match self.rng.u8(0..9) {
             0 | 1 if self.has("shared_u") => {
                 let operation = shared_operation(self.rng.usize(..));
                 Some(Stmt::Count(operation, self.expr(&U32, 3)))
@@ -52,6 +58,19 @@ impl Generator {
                 let name = self.name("a");
                 self.declare(&name, &I32, false);
                 Some(Stmt::SwapOfGroup(name, array, compared, value))
+            }
+            6 if self.has("own_f") => {
+                let operation = self.pick(&OF_FLOATS);
+                let value = self.stored(&F32, 3);
+                let name = self.name("a");
+                self.declare(&name, &F32, false);
+                Some(Stmt::Own(name, operation, value))
+            }
+            // A sum of few whole numbers has the same value in each order.
+            7 | 8 if self.has("shared_f") && self.weight <= MOST_SUMMED => {
+                let operation = self.pick(&OF_FLOATS[..2]);
+                let value = self.not_constant_of(&U32, 2);
+                Some(Stmt::Count(operation, Expr::new(F32, Node::Builtin("small", vec![value]))))
             }
             _ => self.assignment(),
         }

@@ -16,12 +16,13 @@ impl Generator {
             self.left -= 1;
             self.steps += self.weight;
             let nests = depth > 0 && self.left > 0 && self.steps < super::MOST_STEPS;
-            match self.rng.u8(0..16) {
+            match self.rng.u8(0..18) {
                 0..=2 => body.push(self.exchange()),
                 3 => body.push(self.broadcast()),
                 4 | 5 if self.parts.atomics => body.push(self.tally()),
+                14 | 16 | 17 if self.parts.subgroups => body.push(self.subgroup()),
                 6 | 12 | 13 if nests => body.push(self.uniform_branch(depth - 1)),
-                7 | 8 if nests => body.push(self.uniform_loop(depth - 1)),
+                7 | 8 | 15 if nests => body.push(self.uniform_loop(depth - 1)),
                 9 if nests && self.parts.uniform_switches => body.push(self.uniform_switch(depth - 1)),
                 10 | 11 => body.extend(self.uniform_call()),
                 _ => self.own_ways(2, body),
@@ -111,8 +112,12 @@ impl Generator {
 
     fn uniform_switch(&mut self, depth: u32) -> Stmt {
         let selector = self.uniformly(Self::selector);
-        let cases = vec![(vec![0, 3, 5], self.inner_block(depth)), (vec![1], self.inner_block(depth))];
+        let mut cases = vec![(vec![0, 3, 5], self.inner_block(depth)), (vec![1], self.inner_block(depth))];
         let default = self.inner_block(depth);
+        if self.one_in(3) {
+            let leave = self.uniform_leave(&[Stmt::Break]);
+            cases[0].1.insert(0, leave);
+        }
         Stmt::Switch(selector, cases, default)
     }
 
@@ -125,14 +130,25 @@ impl Generator {
         self.weight *= most;
         let mut body = self.inner_block(depth);
         self.weight /= most;
-        if self.one_in(3) {
-            let leave = if self.rng.bool() { Stmt::Break } else { Stmt::Continue };
-            let condition = self.uniformly(|generator| generator.expr(&BOOL, 2));
-            body.insert(0, Stmt::If(condition, vec![leave], Vec::new()));
+        if self.one_in(2) {
+            let leave = self.uniform_leave(&[Stmt::Break, Stmt::Continue]);
+            let at = self.rng.usize(0..2) * body.len();
+            body.insert(at, leave);
         }
         self.scope.restore(mark);
         of.body = body;
         Stmt::Loop(of)
+    }
+
+    /// Makes a jump that all invocations of a workgroup take together: one of some jumps, or a `return`.
+    fn uniform_leave(&mut self, jumps: &[Stmt]) -> Stmt {
+        let condition = self.uniformly(|generator| generator.expr(&BOOL, 2));
+        let leave = if self.parts.returns && self.rng.bool() {
+            Stmt::Return(self.result.clone().map(|ty| self.stored(&ty, 2)))
+        } else {
+            self.pick(jumps)
+        };
+        Stmt::If(condition, vec![leave], Vec::new())
     }
 
     fn uniform_call(&mut self) -> Option<Stmt> {
@@ -144,6 +160,10 @@ impl Generator {
         }
         let at = self.pick(&fits);
         self.steps += self.weight * self.tree.functions[at].cost;
-        self.call(at, 2).map(Stmt::Call)
+        let call = self.call(at, 2)?;
+        let Some(result) = self.tree.functions[at].result.clone() else { return Some(Stmt::Call(call)) };
+        let name = self.name("c");
+        self.declare(&name, &result, false);
+        Some(Stmt::Let(name, call))
     }
 }

@@ -1,7 +1,6 @@
 //! Expressions of `bool` and of its vectors.
 
 use super::Generator;
-use super::sizes::SIZED;
 use crate::tree::types::{BOOL, Scalar, Type};
 use crate::tree::{Expr, Node};
 
@@ -41,8 +40,11 @@ impl Generator {
     fn comparison(&mut self, size: u8, depth: u32) -> Expr {
         let operator = self.pick(&["<", "<=", ">", ">=", "==", "!="]);
         let sized = self.parts.sizes && self.one_in(2);
-        let scalar =
-            if sized { self.pick(&SIZED) } else { self.pick(&[Scalar::I32, Scalar::U32, Scalar::F32]) };
+        let mut scalar =
+            if sized { self.sized_scalar() } else { self.pick(&[Scalar::I32, Scalar::U32, Scalar::F32]) };
+        if !self.options.wide_comparisons && scalar.is_integer() {
+            scalar = scalar.word();
+        }
         let of = Type::vector(scalar, size);
         let (left, right) = (self.expr(&of, depth), self.expr(&of, depth));
         self.binary(Type::vector(Scalar::Bool, size), operator, left, right)

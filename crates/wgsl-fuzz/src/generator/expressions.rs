@@ -135,8 +135,14 @@ impl Generator {
             return Expr::new(ty, Node::Construct(parts.collect()));
         }
         let limit = |quarters| {
-            let number = Expr::new(F32, Node::F32(quarters));
-            if ty == F32 { number } else { Expr::new(ty.clone(), Node::Construct(vec![number])) }
+            let mut number = Expr::new(F32, Node::F32(quarters));
+            let scalar = Type::Scalar(ty.lanes().map_or(Scalar::F32, |(scalar, _)| scalar));
+            for wanted in [&scalar, &ty] {
+                if number.ty != *wanted {
+                    number = Expr::new(wanted.clone(), Node::Construct(vec![number]));
+                }
+            }
+            number
         };
         let (low, high) = (limit(-256), limit(256));
         let whole = Expr::new(ty.clone(), Node::Builtin("floor", vec![expr]));

@@ -11,7 +11,7 @@ impl Generator {
         if self.parts.free_floats && self.one_in(4) {
             return self.rounding(&ty, depth);
         }
-        if self.parts.sizes && self.parts.free_floats && self.one_in(6) {
+        if self.parts.sizes && self.one_in(6) {
             return self.number_of_other(&ty, depth);
         }
         match self.rng.u8(0..14) {

@@ -10,7 +10,7 @@ use crate::tree::{Function, Node, Param};
 impl Generator {
     pub(super) fn functions(&mut self) {
         for _ in 0..self.rng.u32(0..4) {
-            let uniform = self.parts.waiting_functions && self.one_in(3);
+            let uniform = self.parts.waiting_functions && self.one_in(2);
             let function = self.function(uniform);
             self.tree.functions.push(function);
         }
@@ -37,12 +37,17 @@ impl Generator {
             params.push(Param { name, ty, pointer });
         }
         let branches = self.parts.branching_functions;
-        self.result = if uniform || (branches && self.one_in(4)) { None } else { Some(self.any_type(1)) };
+        let silent = if uniform { self.one_in(2) } else { branches && self.one_in(4) };
+        self.result = if silent { None } else { Some(self.any_type(1)) };
         let result = self.result.clone();
         let mut body = Vec::new();
         self.keeps_flow = uniform;
         if uniform {
-            self.uniform_block(1, &mut body);
+            self.uniform_block(2, &mut body);
+            if self.parts.returns && self.one_in(2) {
+                self.keeps_flow = false;
+                self.plain(2, &mut body);
+            }
         } else if !branches {
             for _ in 0..self.rng.u32(0..3) {
                 body.extend(self.declaration());
@@ -141,6 +146,9 @@ impl Generator {
             self.declare(name, &three, false);
         }
         self.declare("lane", &U32, false);
+        if self.parts.subgroups {
+            self.declare_subgroup_builtins();
+        }
     }
 
     /// Stores values of the newest variables in each output.

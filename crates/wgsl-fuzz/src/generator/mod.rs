@@ -18,6 +18,7 @@ mod scope;
 mod setup;
 mod sizes;
 mod statements;
+mod subgroups;
 
 use fastrand::Rng;
 
@@ -46,6 +47,9 @@ pub struct Options {
     pub uniform_indices: bool,
     /// Allows to unpack a word of halves that a compiler knows. lavapipe 22.3 returns 0 for `unpack2x16float(0x3c003c00u).y`.
     pub known_halves: bool,
+    /// Allows comparisons of integers of 64 bits, which lavapipe 22.3 computes wrongly: `i64(params.ni) >= i64(61)` is
+    /// true if `params.ni` is 0.
+    pub wide_comparisons: bool,
 }
 
 impl Default for Options {
@@ -56,6 +60,7 @@ impl Default for Options {
             known_zeros: false,
             uniform_indices: false,
             known_halves: false,
+            wide_comparisons: false,
         }
     }
 }
@@ -95,6 +100,7 @@ pub(crate) fn generate(seed: u64, mut options: Options) -> Tree {
         options.known_zeros = true;
         options.uniform_indices = true;
         options.known_halves = true;
+        options.wide_comparisons = true;
     }
     let mut rng = Rng::with_seed(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5a5a);
     let tree = setup::tree(&mut rng, options.is_portable);
@@ -118,6 +124,7 @@ pub(crate) fn generate(seed: u64, mut options: Options) -> Tree {
         uniform: false,
     };
     generator.tree.has_privates = parts.privates;
+    generator.tree.has_subgroups = parts.subgroups;
     generator.declare_globals();
     generator.functions();
     generator.main();
@@ -175,5 +182,17 @@ mod tests {
         assert_eq!(count(true, false), 0);
         assert!(count(true, true) > 4);
         assert!(count(false, false) > 4, "the engines of the CPU are compared on known halves");
+    }
+
+    #[test]
+    fn a_portable_program_compares_integers_of_64_bits_only_if_the_option_allows_it() {
+        let count = |is_portable, wide_comparisons| {
+            let options = Options { is_portable, wide_comparisons, ..Options::default() };
+            let trees = (0..200).map(|seed| generate(seed, options));
+            trees.filter(|tree| visit::has_wide_comparisons(&mut tree.clone())).count()
+        };
+        assert_eq!(count(true, false), 0);
+        assert!(count(true, true) > 4);
+        assert!(count(false, false) > 4, "the engines of the CPU are compared on such comparisons");
     }
 }

@@ -37,6 +37,8 @@ pub(super) struct Parts {
     pub(super) uniform_switches: bool,
     /// Allows numbers of 64 and of 16 bits.
     pub(super) sizes: bool,
+    /// Allows operations of subgroups.
+    pub(super) subgroups: bool,
 }
 
 impl Parts {
@@ -44,10 +46,11 @@ impl Parts {
     pub(super) fn new(rng: &mut Rng, is_portable: bool) -> Self {
         let mut one_in = |of: u32| rng.u32(0..of) == 0;
         let returns = !one_in(3);
+        let barriers = one_in(2);
         Self {
             privates: one_in(6),
             branching_functions: one_in(2),
-            waiting_functions: one_in(6),
+            waiting_functions: one_in(3),
             pointers: one_in(2),
             depth: if one_in(4) { 4 } else { 2 },
             composites: one_in(2),
@@ -60,9 +63,10 @@ impl Parts {
             returns,
             returns_in_loops: returns && one_in(2),
             planar: one_in(2),
-            barriers: one_in(2),
-            uniform_switches: one_in(4),
-            sizes: !is_portable && one_in(3),
+            barriers,
+            uniform_switches: one_in(2),
+            sizes: one_in(3),
+            subgroups: barriers && !is_portable && one_in(2),
         }
     }
 }

@@ -4,7 +4,6 @@ use fastrand::Rng;
 
 use super::Generator;
 use super::scope::Variable;
-use super::sizes::SIZED;
 use crate::program::{INPUTS, SLOTS};
 use crate::tree::print::NUMBERS;
 use crate::tree::types::{F32, I32, Scalar, Struct, Type, U32};
@@ -70,8 +69,12 @@ pub(super) fn tree(rng: &mut Rng, is_portable: bool) -> Tree {
         data_seed: rng.u64(..),
         is_portable,
         has_privates: false,
+        has_subgroups: false,
     }
 }
+
+/// Names the buffers of atomics.
+const ATOMICS: [&str; 4] = ["own", "own_f", "shared_u", "shared_f"];
 
 impl Generator {
     /// Returns the number of invocations of a workgroup.
@@ -120,12 +123,15 @@ impl Generator {
     /// Chooses three inputs and two of the buffers beside the outputs of numbers.
     fn choose_buffers(&mut self) {
         let mut inputs = ["in_u", "in_i", "in_f", "in_v", "in_s"];
-        let mut others = ["out_s", "own", "shared_u", "out_s", "own", "shared_u", "out_x"];
+        let mut others = vec!["out_s", "own", "shared_u", "out_s", "own", "shared_u", "out_x"];
+        if !self.options.is_portable {
+            others.extend(["own_f", "shared_f", "own_f", "shared_f"]);
+        }
         self.rng.shuffle(&mut inputs);
         self.rng.shuffle(&mut others);
         self.buffers = [&inputs[..3], &others[..2]].concat();
         if !self.parts.atomics {
-            self.buffers.retain(|name| !["own", "shared_u"].contains(name));
+            self.buffers.retain(|name| !ATOMICS.contains(name));
         }
     }
 
@@ -167,7 +173,7 @@ impl Generator {
     pub(super) fn any_type(&mut self, depth: u32) -> Type {
         let scalars = [Scalar::I32, Scalar::U32, Scalar::I32, Scalar::U32, Scalar::F32, Scalar::Bool];
         let sized = self.parts.sizes && self.one_in(2);
-        let scalar = if sized { self.pick(&SIZED) } else { self.pick(&scalars) };
+        let scalar = if sized { self.sized_scalar() } else { self.pick(&scalars) };
         let depth = if self.parts.composites { depth } else { 0 };
         let composite = depth > 0 && self.one_in(4);
         let choice = self.rng.u8(0..8);

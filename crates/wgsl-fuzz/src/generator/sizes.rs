@@ -1,17 +1,22 @@
-//! Expressions of numbers of 64 bits and of 16 bits. Only the engines of the CPU run them, so floats may round.
+//! Expressions of numbers of 64 bits and of 16 bits. An adapter that lacks them refuses the program.
 
 use super::Generator;
 use crate::tree::types::{Scalar, Type, U32};
 use crate::tree::{Expr, Node};
 
 /// Lists the scalars that have no 32 bits.
-pub(super) const SIZED: [Scalar; 4] = [Scalar::I64, Scalar::U64, Scalar::F64, Scalar::F16];
+const SIZED: [Scalar; 4] = [Scalar::I64, Scalar::U64, Scalar::F64, Scalar::F16];
 
 /// Lists the scalars that convert to each other.
 const NUMBERS: [Scalar; 7] =
     [Scalar::I32, Scalar::U32, Scalar::F32, Scalar::I64, Scalar::U64, Scalar::F64, Scalar::F16];
 
 impl Generator {
+    /// Returns a scalar that has no 32 bits.
+    pub(super) fn sized_scalar(&mut self) -> Scalar {
+        self.pick(&SIZED)
+    }
+
     pub(super) fn sized_expr(&mut self, scalar: Scalar, size: u8, depth: u32) -> Expr {
         match scalar {
             Scalar::F64 | Scalar::F16 => self.sized_float(scalar, size, depth),
@@ -34,6 +39,9 @@ impl Generator {
                     &[("abs", 1), ("min", 2), ("max", 2), ("clamp", 3), ("sign", 1)];
                 let (name, count) = self.pick(names);
                 let name = if name == "sign" && scalar == Scalar::U64 { "abs" } else { name };
+                // WGSL defines the result only if the limits are in order.
+                let (name, count) =
+                    if name == "clamp" && self.options.is_portable { ("max", 2) } else { (name, count) };
                 self.sized_builtin(&ty, name, count, depth)
             }
             9 => self.select(&ty, depth),
@@ -48,6 +56,8 @@ impl Generator {
     }
 
     fn sized_float(&mut self, scalar: Scalar, size: u8, depth: u32) -> Expr {
+        /// Counts the functions that are exact, which come first.
+        const EXACT: usize = 14;
         const NAMES: [(&str, usize); 26] = [
             ("abs", 1),
             ("sign", 1),
@@ -57,6 +67,12 @@ impl Generator {
             ("round", 1),
             ("fract", 1),
             ("saturate", 1),
+            ("modf.fract", 1),
+            ("min", 2),
+            ("max", 2),
+            ("step", 2),
+            ("fma", 3),
+            ("mix", 3),
             ("sqrt", 1),
             ("inverseSqrt", 1),
             ("exp", 1),
@@ -64,15 +80,9 @@ impl Generator {
             ("sin", 1),
             ("atan", 1),
             ("tanh", 1),
-            ("modf.fract", 1),
-            ("min", 2),
-            ("max", 2),
-            ("step", 2),
             ("pow", 2),
             ("atan2", 2),
             ("remainder", 2),
-            ("fma", 3),
-            ("mix", 3),
             ("clamp", 3),
             ("smoothstep", 3),
         ];
@@ -88,7 +98,8 @@ impl Generator {
                 Expr::new(ty, Node::Unary("-", Box::new(of)))
             }
             5..=7 => {
-                let (name, count) = self.pick(&NAMES);
+                let names = if self.parts.free_floats { &NAMES[..] } else { &NAMES[..EXACT] };
+                let (name, count) = self.pick(names);
                 self.sized_builtin(&ty, name, count, depth)
             }
             8 => self.select(&ty, depth),
@@ -133,7 +144,7 @@ impl Generator {
         if of.ty == *ty { of } else { Expr::new(ty.clone(), Node::Construct(vec![of])) }
     }
 
-    fn not_constant_of(&mut self, ty: &Type, depth: u32) -> Expr {
+    pub(super) fn not_constant_of(&mut self, ty: &Type, depth: u32) -> Expr {
         let of = self.expr(ty, depth);
         if of.is_const() { self.unknown(ty) } else { of }
     }

@@ -1,9 +1,10 @@
 //! Bounds of the floats in an expression, by which every operation is exact.
 //!
 //! A float is a multiple of `2^-fraction` whose magnitude has a bound. While the product of the bound and `2^fraction` fits
-//! the 24 bits of a mantissa, no operation rounds; so neither a fused multiply nor another order of additions changes
-//! a result.
+//! the bits of a mantissa, 24 of an `f32`, no operation rounds; so neither a fused multiply nor another order of additions
+//! changes a result.
 
+use super::types::Type;
 use super::visit::expressions;
 use super::{Argument, Expr, Node, Step};
 
@@ -47,8 +48,9 @@ impl Bound {
         Self::new(self.fraction, self.most * by)
     }
 
-    fn exact(self) -> Option<Self> {
-        (self.bits() <= 2_f64.powi(24)).then_some(self)
+    /// Returns the bound if each float of a type that it describes is exact.
+    fn exact(self, ty: &Type) -> Option<Self> {
+        (self.bits() <= 2_f64.powi(ty.mantissa())).then_some(self)
     }
 }
 
@@ -71,15 +73,18 @@ pub(crate) fn bound(expr: &Expr) -> Option<Bound> {
                     let is_linear = [left, right].iter().any(|side| side.ty.lanes().is_none());
                     left_bound.times(right_bound).scaled(if is_linear { 4.0 } else { 1.0 })
                 }
+                "/" => return None,
                 _ => left_bound.plus(right_bound),
             };
-            found.exact()
+            found.exact(&expr.ty)
         }
-        Node::Construct(of) if expr.ty.lanes().is_some_and(|(_, size)| size == 1) => {
-            of.iter().all(|of| of.ty.is_float()).then(|| all(of)).flatten()
+        // A conversion of integers may round.
+        Node::Construct(of) if expr.ty.lanes().is_some() => {
+            let floats = of.iter().all(|of| of.ty.is_float());
+            floats.then(|| all(of)).flatten()?.exact(&expr.ty)
         }
         Node::Construct(of) => all(of),
-        Node::Builtin(name, of) => builtin(name, of)?.exact(),
+        Node::Builtin(name, of) => builtin(name, of)?.exact(&expr.ty),
         Node::Bool(_) | Node::I32(_) | Node::U32(_) => None,
     }
 }

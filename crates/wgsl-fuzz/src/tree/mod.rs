@@ -25,6 +25,8 @@ pub(crate) struct Tree {
     pub(crate) is_portable: bool,
     /// Says that the number of the invocation is in private variables. Otherwise each function gets it as an argument.
     pub(crate) has_privates: bool,
+    /// Says that the entry point gets the builtin values of subgroups.
+    pub(crate) has_subgroups: bool,
 }
 
 /// Declares a private variable or a workgroup variable.
@@ -118,6 +120,24 @@ pub(crate) enum Step {
     Index(Box<Expr>, u32),
     /// Is a text that the shrinker leaves as it is.
     Fixed(String),
+}
+
+impl Tree {
+    /// Names the builtin values of subgroups that the entry point gets, and says whether each invocation of a workgroup has the
+    /// same one. naga numbers the invocations of a subgroup only if the workgroup has one dimension.
+    pub(crate) fn subgroup_builtins(&self) -> &'static [(&'static str, bool)] {
+        const BUILTINS: [(&str, bool); 4] = [
+            ("subgroup_size", true),
+            ("num_subgroups", true),
+            ("subgroup_invocation_id", false),
+            ("subgroup_id", false),
+        ];
+        match self.workgroup {
+            _ if !self.has_subgroups => &[],
+            [_, 1, 1] => &BUILTINS,
+            _ => &BUILTINS[..2],
+        }
+    }
 }
 
 impl Expr {

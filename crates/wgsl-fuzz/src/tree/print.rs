@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::statement::{Loop, LoopForm, Stmt};
-use super::types::{Scalar, Struct, Type, U32};
+use super::types::{F32, Scalar, Struct, Type, U32};
 use super::{ANY, Argument, Expr, Function, Node, Place, Space, Step, Tree};
 
 /// Writes the functions of a program.
@@ -92,8 +92,12 @@ impl Printer<'_> {
         self.line(
             "fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, \
              @builtin(local_invocation_id) lid: vec3<u32>, @builtin(local_invocation_index) lane: u32, \
-             @builtin(global_invocation_id) gid: vec3<u32>) {",
+             @builtin(global_invocation_id) gid: vec3<u32>,",
         );
+        for (name, _) in tree.subgroup_builtins() {
+            self.line(&format!("@builtin({name}) {name}: u32,"));
+        }
+        self.line(") {");
         self.depth += 1;
         let [x, y, z] = tree.workgroup;
         let group = format!("((wid.z * groups.y + wid.y) * groups.x + wid.x) * {}u + lane", x * y * z);
@@ -150,10 +154,12 @@ impl Printer<'_> {
             Stmt::Pointer(name, place) => self.line(&format!("let {name} = &{};", self.place(place))),
             Stmt::Count(operation, value) => {
                 let at = crate::program::shared_slot(operation);
-                self.line(&format!("{operation}(&shared_u[{at}], {});", self.expr(value)));
+                let atomic = if value.ty == F32 { "shared_f[0]".into() } else { format!("shared_u[{at}]") };
+                self.line(&format!("{operation}(&{atomic}, {});", self.expr(value)));
             }
             Stmt::Own(name, operation, value) => {
-                self.line(&format!("let {name} = {operation}(&own[invocation], {});", self.expr(value)));
+                let (own, value) = (if value.ty == F32 { "own_f" } else { "own" }, self.expr(value));
+                self.line(&format!("let {name} = {operation}(&{own}[invocation], {value});"));
             }
             Stmt::OwnOfGroup(name, array, operation, value) => {
                 let value = self.expr(value);

@@ -54,6 +54,10 @@ impl Scalar {
         matches!(self, Self::I32 | Self::U32 | Self::I64 | Self::U64)
     }
 
+    pub(crate) fn is_float(self) -> bool {
+        matches!(self, Self::F32 | Self::F64 | Self::F16)
+    }
+
     /// Returns the scalar of the same kind with 32 bits.
     pub(crate) fn word(self) -> Self {
         match self {
@@ -88,9 +92,18 @@ impl Type {
         self.lanes().map_or_else(|| self.clone(), |(_, size)| Self::vector(scalar, size))
     }
 
-    /// Returns `true` if the type is a scalar, a vector or a matrix of `f32`.
+    /// Returns `true` if the type is a scalar, a vector or a matrix of floats.
     pub(crate) fn is_float(&self) -> bool {
-        matches!(self, Self::Matrix(..)) || self.lanes().is_some_and(|(scalar, _)| scalar == Scalar::F32)
+        matches!(self, Self::Matrix(..)) || self.lanes().is_some_and(|(scalar, _)| scalar.is_float())
+    }
+
+    /// Counts the bits of the mantissa of a float.
+    pub(crate) fn mantissa(&self) -> i32 {
+        match self.lanes() {
+            Some((Scalar::F16, _)) => 11,
+            Some((Scalar::F64, _)) => 53,
+            _ => 24,
+        }
     }
 
     /// Writes the type as WGSL does.

@@ -177,6 +177,23 @@ pub(crate) fn has_known_halves(tree: &mut Tree) -> bool {
     known
 }
 
+/// Returns `true` if integers of 64 bits are compared.
+#[cfg(test)]
+pub(crate) fn has_wide_comparisons(tree: &mut Tree) -> bool {
+    let mut found = false;
+    lists(tree, &mut |body| {
+        for expr in body.iter_mut().flat_map(|stmt| parts(stmt).0) {
+            expressions(expr, &mut |inner| {
+                if let Node::Binary("<" | "<=" | ">" | ">=" | "==" | "!=", left, _) = &inner.node {
+                    let scalar = left.ty.lanes().map(|(scalar, _)| scalar);
+                    found |= scalar.is_some_and(|scalar| scalar.is_integer() && scalar != scalar.word());
+                }
+            });
+        }
+    });
+    found
+}
+
 /// Returns `true` if the value depends on a parameter.
 fn is_unknown(expr: &Expr) -> bool {
     let part = if let Node::Binary("+", _, right) = &expr.node { right } else { expr };
