@@ -3,36 +3,7 @@
 use crate::launches;
 use crate::trusted;
 use fencepost_core::{CommandQueue, DeviceArray, Element, Kernel, KernelArgs, Result, ShaderSource};
-use fencepost_kernels::{ArgField, ArgKind, Binder};
-
-/// Names the argument of the kernel of a part that has the number of elements.
-pub(crate) const COUNT: &str = "part_count";
-/// Is the expression by which the kernels read the number of elements.
-const ELEMENTS: &str = "params.n";
-
-/// Returns the source of a kernel that reads the smaller one of `params.n` and `part_count[0]` as its number of
-/// elements.
-pub(crate) fn limited(source: &ShaderSource) -> fencepost_kernels::Result<ShaderSource> {
-    let text = source.whole_text()?;
-    let binding = text.matches("@binding(").count();
-    let mut limited = String::with_capacity(text.len() + 200);
-    for (at, part) in text.split(ELEMENTS).enumerate() {
-        let is_longer_name = part.starts_with(|next: char| next.is_alphanumeric() || next == '_');
-        limited += if at == 0 {
-            ""
-        } else if is_longer_name {
-            ELEMENTS
-        } else {
-            "part_size()"
-        };
-        limited += part;
-    }
-    limited += &format!(
-        "\n@group(0) @binding({binding}) var<storage, read> {COUNT}: array<u32>;\n\
-         fn part_size() -> u32 {{ return min({ELEMENTS}, {COUNT}[0]); }}\n"
-    );
-    Ok(ShaderSource::text(source.label(), limited))
-}
+use fencepost_kernels::{ArgField, ArgKind, Binder, PART_COUNT};
 
 /// Are the arguments of a kernel and, behind them, the array with the number of elements.
 pub struct Counted<'a, A> {
@@ -48,7 +19,7 @@ impl<A: KernelArgs> KernelArgs for Counted<'_, A> {
     }
 
     fn source() -> fencepost_kernels::Result<ShaderSource> {
-        limited(&A::source()?)
+        A::source().map(ShaderSource::of_part)
     }
 
     fn entry() -> &'static str {
@@ -56,7 +27,7 @@ impl<A: KernelArgs> KernelArgs for Counted<'_, A> {
     }
 
     fn fields() -> Vec<ArgField> {
-        let count = ArgField { name: COUNT, kind: ArgKind::Read(u32::DTYPE) };
+        let count = ArgField { name: PART_COUNT, kind: ArgKind::Read(u32::DTYPE) };
         A::fields().into_iter().chain([count]).collect()
     }
 
@@ -102,24 +73,6 @@ impl<F: KernelArgs<Family = F>> SizedKernel<F> {
 }
 
 /// Returns the source of the kernel of parts if there is a count, and else that of whole arrays.
-pub(crate) fn sized(source: ShaderSource, count: Option<&DeviceArray<u32>>) -> Result<ShaderSource> {
-    match count {
-        None => Ok(source),
-        Some(_) => Ok(limited(&source)?),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_kernel_of_a_part_reads_the_count_in_place_of_the_parameter_alone() {
-        let text = "struct Params { n: u32, next: u32 }\n@group(0) @binding(0) var<uniform> params: Params;\n\
-                    @compute @workgroup_size(1) fn k() { _ = params.n + params.next; }";
-        let text = limited(&ShaderSource::text("k.wgsl", text)).unwrap().whole_text().unwrap();
-        assert!(text.contains("_ = part_size() + params.next;"), "{text}");
-        assert!(text.contains("@binding(1) var<storage, read> part_count"), "{text}");
-        assert!(text.contains("return min(params.n, part_count[0]);"), "{text}");
-    }
+pub(crate) fn sized(source: ShaderSource, count: Option<&DeviceArray<u32>>) -> ShaderSource {
+    if count.is_some() { source.of_part() } else { source }
 }

@@ -35,8 +35,7 @@ pub(crate) fn compiled(
     let first = before.lines().count() + 1;
     let source = ShaderSource::text(LABEL, format!("{before}\n{expression}\n{after}"));
     // The expression of the program may have any index or loop, so that the kernel keeps all runtime checks.
-    let compiled =
-        counted::sized(source, count).and_then(|source| queue.kernel_from_source(&source, ENTRY, &[]));
+    let compiled = queue.kernel_from_source(&counted::sized(source, count), ENTRY, &[]);
     compiled.map_err(|error| shown(error, expression, first))
 }
 

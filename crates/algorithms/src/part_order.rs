@@ -1,6 +1,5 @@
 //! Sorts of the first elements of arrays, whose number is on the device.
 
-use crate::counted::COUNT;
 use crate::elementwise::{bits, same_shape};
 use crate::part::Part;
 use crate::radix::{Arrays, Order, Payload, Prepared};
@@ -8,6 +7,7 @@ use crate::reducible::Reducible;
 use crate::refusals::{Named, check};
 use crate::sort::Sort;
 use fencepost_core::{CommandQueue, DeviceArray, Element, Result, SameBits};
+use fencepost_kernels::PART_COUNT;
 
 /// Sorts [parts](Part) of arrays, as the [verbs on parts](crate::PartVerbs) do: the results of elements behind the part are
 /// not written.
@@ -129,7 +129,7 @@ fn sorted<T: Reducible>(
         Payload::Values => ["keys", "out_keys", "out_values"],
         Payload::None | Payload::Places => ["x", "out", "places"],
     };
-    let mut reads: Vec<Named<'_>> = vec![(names[0], &keys), (COUNT, &count)];
+    let mut reads: Vec<Named<'_>> = vec![(names[0], &keys), (PART_COUNT, &count)];
     reads.extend(values.as_ref().map(|values| ("values", values)));
     let written = [out.keys.as_ref(), out.values.as_ref()].into_iter().zip(&names[1..]);
     let writes: Vec<Named<'_>> = written.filter_map(|(array, name)| Some((*name, array?))).collect();

@@ -1,6 +1,5 @@
 //! Scans: each element combined with all elements before it.
 
-use crate::counted::COUNT;
 use crate::elementwise::{bits, flat, same_shape};
 use crate::launches::launch_dyn;
 use crate::operator::Operator;
@@ -12,6 +11,7 @@ use crate::shares::Shares;
 use crate::tuning::tuned;
 use crate::typed_kernel::{compiled, count_argument, sized, value};
 use fencepost_core::{CommandQueue, DeviceArray, DynKernel, Element, IntoArg, Result};
+use fencepost_kernels::PART_COUNT;
 
 /// Describes a scan: the operation, the value before the first element, and whether an element is part of its own result.
 ///
@@ -208,7 +208,7 @@ pub(crate) fn enqueue<T: Reducible>(
         (_, None) => ("scan", "out"),
         (_, Some(_)) => ("scan_with_total", "out"),
     };
-    let reads = inputs.iter().map(|x| ("x", x)).chain(count.map(|count| (COUNT, count)));
+    let reads = inputs.iter().map(|x| ("x", x)).chain(count.map(|count| (PART_COUNT, count)));
     let reads: Vec<Named<'_>> = reads.collect();
     let writes = [(written, &results)].into_iter().chain(totals.iter().map(|total| ("total", total)));
     check(queue, verb, &reads, &writes.collect::<Vec<_>>())?;

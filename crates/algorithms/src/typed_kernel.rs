@@ -5,6 +5,7 @@ use fencepost_core::{
     CommandQueue, DeviceArray, DynArg, DynKernel, Element, IntoArg, NamedArg, Result, Scalar, ShaderSource,
     Value,
 };
+use fencepost_kernels::PART_COUNT;
 
 /// Compiles the built-in shader `stem`.wgsl with its `alias T` set to a type.
 pub(crate) fn compiled<T: Element>(
@@ -23,12 +24,12 @@ pub(crate) fn sized<T: Element>(
     count: Option<&DeviceArray<u32>>,
 ) -> Result<DynKernel> {
     let source = ShaderSource::builtin(&format!("{stem}.wgsl"))?.with_type("T", T::DTYPE)?;
-    trusted::kernel_from_source(queue, &counted::sized(source, count)?, stem, overrides, count.is_some())
+    trusted::kernel_from_source(queue, &counted::sized(source, count), stem, overrides, count.is_some())
 }
 
 /// Returns the argument with the number of elements of a part.
 pub(crate) fn count_argument(count: Option<&DeviceArray<u32>>) -> Option<NamedArg<'_>> {
-    count.map(|count| (Some(counted::COUNT.into()), count.into_arg()))
+    count.map(|count| (Some(PART_COUNT.into()), count.into_arg()))
 }
 
 /// Returns the argument for a parameter.

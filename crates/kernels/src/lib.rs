@@ -31,6 +31,7 @@ mod layout;
 mod messages;
 mod nesting;
 mod override_mistake;
+mod part;
 mod reference;
 mod reflect;
 mod several;
@@ -57,6 +58,8 @@ pub use interface::{Access, Binding, Interface, Needs, Override, ParamField, Par
 pub use layout::ParamsBlock;
 pub use messages::Messages;
 pub use messages::records::{AssertionFailure, MessageReport, PrintedLine};
+#[doc(hidden)]
+pub use part::PART_COUNT;
 pub use reference::{HostBuffer, HostKernel, reference, reference_of};
 pub use reflect::{Module, Places};
 pub use several::{check_declared, check_dyn_each, check_each};

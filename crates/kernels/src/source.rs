@@ -6,6 +6,7 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::part::of_part;
 use crate::splice::{self, File, SpliceUse, Spliced};
 use crate::{DType, Error, HostKernel, Names, Result, Scalar, reference, reference_of};
 
@@ -100,6 +101,8 @@ pub struct ShaderSource {
     /// Holds a directive that comes before the text.
     head: &'static str,
     files: Vec<File>,
+    /// Is `true` if the number of elements is on the device. The text is written when the kernel is compiled.
+    is_of_part: bool,
 }
 
 impl ShaderSource {
@@ -121,7 +124,7 @@ impl ShaderSource {
     pub fn text(label: impl Into<String>, wgsl: impl Into<Cow<'static, str>>) -> Self {
         let (label, text) = (label.into(), without_mark(wgsl.into()));
         let label = if label.is_empty() { "the text".into() } else { label };
-        Self { label, text, builtin: false, element: None, head: "", files: Vec::new() }
+        Self { label, text, builtin: false, element: None, head: "", files: Vec::new(), is_of_part: false }
     }
 
     /// Replaces the line `alias NAME = ...;` by one that names `dtype`.
@@ -141,6 +144,14 @@ impl ShaderSource {
         Ok(Self { text: text.into(), element: Some(dtype), head, ..self })
     }
 
+    /// Returns the source whose kernel reads its number of elements from the array [`PART_COUNT`](crate::PART_COUNT), if it is
+    /// below `params.n`.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn of_part(self) -> Self {
+        Self { is_of_part: true, ..self }
+    }
+
     /// Returns the file name, or the label that stands for it.
     pub fn label(&self) -> &str {
         &self.label
@@ -148,7 +159,7 @@ impl ShaderSource {
 
     /// Returns the CPU reference, if this is a built-in shader and has one for its element type.
     pub fn reference(&self) -> Option<Arc<dyn HostKernel>> {
-        let stem = self.label.strip_suffix(".wgsl").filter(|_| self.builtin)?;
+        let stem = self.label.strip_suffix(".wgsl").filter(|_| self.builtin && !self.is_of_part)?;
         match self.element {
             Some(dtype) => reference_of(stem, dtype),
             None => reference(stem),
@@ -286,9 +297,10 @@ impl ShaderSource {
         [self].into_iter().chain(typed).collect()
     }
 
-    /// Appends everything that the text uses.
+    /// Appends everything that the text uses, and replaces the number of elements of a part.
     pub(crate) fn splice(&self) -> Result<Spliced> {
-        Spliced::new(&self.label, self.head, &self.text, &self.files)
+        let spliced = Spliced::new(&self.label, self.head, &self.text, &self.files)?;
+        Ok(if self.is_of_part { of_part(spliced) } else { spliced })
     }
 }
 
