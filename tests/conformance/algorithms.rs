@@ -3,6 +3,7 @@
 mod axis;
 mod by_key;
 mod elementwise;
+mod guards;
 mod histogram;
 mod inner_product;
 mod launches;
@@ -50,6 +51,7 @@ use fencepost::{AdapterKind, Kind, Policy};
 
 pub fn cases() -> Vec<Case> {
     let mutated = [
+        guards::cases(),
         mutated::cases(),
         mutated_shares::cases(),
         mutated_axis::cases(),

@@ -88,6 +88,7 @@ fn scatter_sorted(first: u32, end: u32, lane: u32) {
     let own_end = own_first(first, end, lane + 1u);
     for (var i = own_first(first, end, lane); i < own_end; i++) {
         let key = key_at(i);
+        // If another queue changes the number of elements of a part, some invocations end in an earlier tile, and ranks are wrong.
         let rank = min(take_rank(digit_of(key), lane), STAGED - 1u);
         sorted_keys[rank] = key;
         sorted_from[rank] = i;

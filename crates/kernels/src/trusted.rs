@@ -73,8 +73,8 @@ const TRUSTED: &[TrustedKernel] = &[
     ),
     indices(
         "radix_scatter",
-        "elements are below n; a place and an element that moves are compared with the lengths of the arrays, and a rank with \
-         the size of a tile, because the keys are read twice",
+        "elements are below n; a place is compared with the length of out_keys, because radix_count read the keys before; a rank \
+         is compared with the size of a tile, because the number of elements of a part may change",
     ),
     all("random", "a place is compared with n"),
     indices(

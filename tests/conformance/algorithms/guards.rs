@@ -1,0 +1,128 @@
+//! A18: the kernels of sorts stay inside of their arrays while another queue changes the elements or the number of a part.
+
+use super::mutated_scan::staged;
+use crate::common::{Case, Subject, case};
+use fencepost::kernel_check::Mistake;
+use fencepost::prelude::*;
+use fencepost::{AdapterChoice, CheckOptions, ShaderSource};
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("a18_a_sort_in_one_workgroup_stays_in_its_arrays_if_keys_change_between_two_reads", small),
+        case("a18_a_pass_of_a_sort_stays_in_its_arrays_if_keys_change_after_they_are_counted", pass),
+        case("a18_a_pass_of_a_sort_stays_in_its_tile_if_the_number_of_a_part_changes", tile),
+    ]
+}
+
+/// Counts the elements of the arrays.
+const ELEMENTS: usize = 100;
+/// Stands behind the elements of the results.
+const BEHIND: u32 = 77;
+
+/// Calls a launch with a text, which writes outside of its arrays only if it has no guard.
+fn guarded(s: &Subject, text: &str, guard: (&str, &str), launch: impl Fn(&Context, &str) -> Vec<u32>) {
+    let check = Some(CheckOptions::default());
+    let options = ContextOptions { adapter: AdapterChoice::Cpu, check, ..ContextOptions::default() };
+    let ctx = Context::with_options(options).wait().unwrap();
+    s.watch(&ctx);
+    let is_inside = |text: &str| {
+        let out = launch(&ctx, text);
+        let outside = |mistake: &Mistake| matches!(mistake, Mistake::IndexOutOfRange { .. });
+        !ctx.take_findings().iter().any(|finding| outside(&finding.mistake)) && out.last() == Some(&BEHIND)
+    };
+    assert!(is_inside(text), "with the guard");
+    assert!(!is_inside(&changed(text, guard)), "without the guard `{}`", guard.0);
+}
+
+fn changed(text: &str, (find, with): (&str, &str)) -> String {
+    assert!(text.contains(find), "the kernel has no `{find}`");
+    text.replacen(find, with, 1)
+}
+
+fn builtin(name: &str) -> String {
+    ShaderSource::builtin(name).unwrap().whole_text().unwrap()
+}
+
+fn small(s: &Subject) {
+    // Another queue writes the key of the first invocation after its digit was counted, and before it is read again.
+    let moves =
+        "        for (var i = own_first(0u, params.n, lane); i < own_end; i++) { move_element(i, lane); }";
+    let written = format!("        if lane == 0u {{ out_keys[0] = 15u; }}\n{moves}");
+    let text = changed(&builtin("sort_small.wgsl"), (moves, &written));
+    guarded(s, &text, ("if place >= params.n { return; }", ""), |ctx, text| {
+        let kernel = ctx.kernel_from_with(text, "sort_small", &[("WORKGROUP", 16.0)]).unwrap();
+        let queue = ctx.queue("q");
+        let array = |word: u32| queue.full([ELEMENTS], word).unwrap();
+        let (unused, values) = (array(0), array(0));
+        let (mut keys, mut of_keys, mut of_scratch) = (array(0), array(0), array(0));
+        let mut scratch = queue.array(&[vec![0; ELEMENTS], vec![BEHIND]].concat()).unwrap();
+        let result = scratch.handle();
+        let args = args![
+            n = ELEMENTS as u32,
+            low = 0_u32,
+            high = 8_u32,
+            flip_clear = 0_u32,
+            flip_set = 0_u32,
+            payload = 0_u32,
+            passes = 2_u32,
+            in_place = 1_u32,
+            keys = &unused,
+            values = &values,
+            out_keys = &mut keys,
+            out_values = &mut of_keys,
+            scratch_keys = &mut scratch,
+            scratch_values = &mut of_scratch
+        ];
+        queue.launch_dyn(&kernel, Grid::groups([1]), args).unwrap();
+        queue.read(&result).wait().unwrap()
+    });
+}
+
+/// Moves keys by the places of as many keys of digit 0, which were counted before the keys changed.
+fn scattered(ctx: &Context, text: &str, keys: &[u32]) -> Vec<u32> {
+    let overrides = [("WORKGROUP", 16.0), ("PER", 4.0)];
+    let kernel = ctx.kernel_from_with(text, "radix_scatter", &overrides).unwrap();
+    let queue = ctx.queue("q");
+    let n = keys.len();
+    let (keys, values) = (queue.array(keys).unwrap(), queue.zeros::<u32, 1>([n]).unwrap());
+    let mut starts = vec![n as u32; 16];
+    starts[0] = 0;
+    let starts = queue.array(&starts).unwrap();
+    let all = queue.array(&[vec![0; n], vec![BEHIND]].concat()).unwrap();
+    let (mut out, mut of_out) = (all.slice(0..n).unwrap(), queue.zeros::<u32, 1>([n]).unwrap());
+    let args = args![
+        n = n as u32,
+        share = n as u32,
+        groups = 1_u32,
+        bit = 0_u32,
+        mask = 15_u32,
+        flip_clear = 0_u32,
+        flip_set = 0_u32,
+        payload = 1_u32,
+        keys = &keys,
+        values = &values,
+        starts = &starts,
+        out_keys = &mut out,
+        out_values = &mut of_out
+    ];
+    queue.launch_dyn(&kernel, Grid::groups([1]), args).unwrap();
+    queue.read(&all).wait().unwrap()
+}
+
+fn pass(s: &Subject) {
+    let text = builtin("radix_scatter.wgsl");
+    for text in [staged(&text), text] {
+        let guard = ("if place >= arrayLength(&out_keys) { return; }", "");
+        guarded(s, &text, guard, |ctx, text| scattered(ctx, text, &[15; ELEMENTS]));
+    }
+}
+
+fn tile(s: &Subject) {
+    // One half of the invocations leaves the counters of the first tile, as if the part ended there when these read its number.
+    let clear = "counters[row * WORKGROUP + lane] = 0u;";
+    let cleared = format!("if lane < WORKGROUP / 2u || first == 0u {{ {clear} }}");
+    let text = changed(&staged(&builtin("radix_scatter.wgsl")), (clear, &cleared));
+    let guard = ("min(take_rank(digit_of(key), lane), STAGED - 1u)", "take_rank(digit_of(key), lane)");
+    let keys: Vec<u32> = (0..ELEMENTS as u32).map(|i| i % 16).collect();
+    guarded(s, &text, guard, |ctx, text| scattered(ctx, text, &keys));
+}
