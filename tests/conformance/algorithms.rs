@@ -14,6 +14,7 @@ mod mutated_axis;
 mod mutated_by_key;
 mod mutated_elementwise;
 mod mutated_histogram;
+mod mutated_kinds;
 mod mutated_parts;
 mod mutated_random;
 mod mutated_ranks;
@@ -64,6 +65,7 @@ pub fn cases() -> Vec<Case> {
         mutated_by_key::cases(),
         mutated_segments::cases(),
         mutated_histogram::cases(),
+        mutated_kinds::cases(),
         mutated_parts::cases(),
         mutated_sort::cases(),
         mutated_sorted::cases(),

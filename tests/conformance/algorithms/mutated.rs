@@ -12,16 +12,16 @@ pub fn cases() -> Vec<Case> {
 
 /// Is a mistake in a built-in shader: the text at the first place of `find` becomes `with`.
 pub(super) struct Mistake {
-    shader: &'static str,
-    find: &'static str,
-    with: &'static str,
+    pub(super) shader: &'static str,
+    pub(super) find: &'static str,
+    pub(super) with: &'static str,
 }
 
 pub(super) const fn mistake(shader: &'static str, find: &'static str, with: &'static str) -> Mistake {
     Mistake { shader, find, with }
 }
 
-const MISTAKES: &[Mistake] = &[
+pub(super) const MISTAKES: &[Mistake] = &[
     mistake("reduce", "workgroupBarrier();", ""),
     mistake("reduce", "i + 3u * WORKGROUP < end", "i + 2u * WORKGROUP < end"),
     mistake("reduce", "i + 3u * WORKGROUP < end", "i + 3u * WORKGROUP <= end"),
@@ -65,6 +65,7 @@ const MISTAKES: &[Mistake] = &[
     mistake("extreme", "; i < end; i += WORKGROUP", "; i < end; i += 2u * WORKGROUP"),
     mistake("extreme", "(group.x + 1u) * params.share", "(group.x + 2u) * params.share"),
     mistake("extreme", "lane < width", "lane < width - 1u"),
+    mistake("extreme", "parts[lane + width]", "parts[width]"),
     mistake("extreme", "out[group.x] = bits_of(parts[0])", "out[group.x] = parts[0]"),
 ];
 

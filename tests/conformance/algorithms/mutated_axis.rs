@@ -10,7 +10,7 @@ pub fn cases() -> Vec<Case> {
     vec![case("a05_each_mistake_in_the_kernels_of_reductions_along_an_axis_is_caught", caught)]
 }
 
-const MISTAKES: &[Mistake] = &[
+pub(super) const MISTAKES: &[Mistake] = &[
     mistake("reduce_rows", "workgroupBarrier();", ""),
     mistake("reduce_rows", "return a * b;", "return a + b;"),
     mistake("reduce_rows", "return max(a, b);", "return min(a, b);"),
@@ -28,6 +28,7 @@ const MISTAKES: &[Mistake] = &[
     mistake("reduce_rows", "lane < width", "lane + 1u < width"),
     mistake("reduce_rows", "lane == 0u && g < params.shares", "lane == 0u"),
     mistake("reduce_rows", "number_bits(bitcast<u32>(parts[0]))", "bitcast<u32>(parts[0])"),
+    mistake("reduce_rows", "out[g] = parts[0]", "out[g] = parts[1]"),
     mistake("reduce_columns", "return a + b;", "return a - b;"),
     mistake("reduce_columns", "return min(a, b);", "return max(a, b);"),
     mistake("reduce_columns", "OPERATION == 3u)", "OPERATION == 2u)"),
@@ -43,6 +44,7 @@ const MISTAKES: &[Mistake] = &[
     mistake("reduce_columns", "i + 3u * step < end", "i + 2u * step < end"),
     mistake("reduce_columns", "i += 4u * step", "i += 3u * step"),
     mistake("reduce_columns", "element(i + 2u * step)", "element(i + step)"),
+    mistake("reduce_columns", "return x[i];", "return x[i + 1u];"),
     mistake("reduce_columns", "; i < end; i += step", "; i <= end; i += step"),
     mistake("reduce_columns", "combined(a, b), combined(c, d)", "combined(a, b), c"),
     mistake("reduce_columns", "out[t] = bitcast<T>(number_bits(bitcast<u32>(result)));", "out[t] = result;"),

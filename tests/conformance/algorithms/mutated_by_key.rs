@@ -10,7 +10,7 @@ pub fn cases() -> Vec<Case> {
     vec![case("a10_each_mistake_in_the_kernels_of_verbs_by_key_is_caught", caught)]
 }
 
-const MISTAKES: &[Mistake] = &[
+pub(super) const MISTAKES: &[Mistake] = &[
     mistake("scan_by_key", "i == 0u || keys[i]", "keys[i]"),
     mistake("scan_by_key", "keys[i] != keys[i - 1u]", "x[i] != x[i - 1u]"),
     mistake("scan_by_key", "of_bits(x[i])", "x[i]"),
@@ -20,6 +20,10 @@ const MISTAKES: &[Mistake] = &[
     mistake("scan_by_key", "operation(params.initial, value)", "value"),
     mistake("scan_by_key", "to_bits(operation(params.initial, value))", "operation(params.initial, value)"),
     mistake("scan_by_key", "run_stage(group.x, lane)", "run_stage(0u, lane)"),
+    mistake("scan_by_key", "of_bits(x[i])", "of_bits(x[i + 1u])"),
+    // A barrier and a bound of the snippets.
+    mistake("scan_by_key", "    workgroupBarrier();\n    parts[lane] = total;", "    parts[lane] = total;"),
+    mistake("scan_by_key", "min(end, start + PER)", "start + PER"),
     mistake("reduce_by_key", "if LENGTHS == 0u { value = of_bits(x[i]); }", "value = of_bits(x[i]);"),
     mistake("reduce_by_key", "of_bits(x[i])", "x[i]"),
     mistake("reduce_by_key", "i == 0u || keys[i] != keys[i - 1u]", "i > 0u && keys[i] != keys[i - 1u]"),
@@ -47,6 +51,7 @@ const MISTAKES: &[Mistake] = &[
     mistake("reduce_by_key", "partials[2u * g])", "partials[2u * g + 1u])"),
     mistake("reduce_by_key", "states[2u * g] = bitcast<u32>(state.value);", ""),
     mistake("reduce_by_key", "states[2u * g + 1u] = state.heads;", ""),
+    mistake("reduce_by_key", "    workgroupBarrier();\n    return parts[0];", "    return parts[0];"),
 ];
 
 /// Counts the invocations of a workgroup: fewer than usual, because the checks take time for each of them.

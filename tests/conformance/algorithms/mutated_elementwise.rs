@@ -2,6 +2,7 @@
 
 use super::mutated::{Mistake, all_caught, mistake};
 use crate::common::{Case, Subject, case};
+use fencepost::ShaderSource;
 use fencepost::algorithms::host;
 use fencepost::prelude::*;
 
@@ -9,7 +10,7 @@ pub fn cases() -> Vec<Case> {
     vec![case("a06_each_mistake_in_the_kernels_of_elementwise_verbs_is_caught", caught)]
 }
 
-const MISTAKES: &[Mistake] = &[
+pub(super) const MISTAKES: &[Mistake] = &[
     mistake("convert", "if i >= params.n { return; }", ""),
     mistake("convert", "if magnitude == 0u { return 0u; }", ""),
     mistake("convert", "lost > 0x80u ||", ""),
@@ -26,6 +27,7 @@ const MISTAKES: &[Mistake] = &[
     mistake("convert", "if negative { return 0u; }", ""),
     mistake("convert", "TO == 2u && negative", "TO == 2u && !negative"),
     mistake("convert", "if FROM != 2u && TO == 2u { return float_of(bits); }", ""),
+    mistake("convert", "converted(x[i])", "converted(x[i + 1u])"),
     mistake("limit", "if i >= params.n { return; }", ""),
     mistake("limit", "if TYPE == 1u { return bits ^ SIGN; }", ""),
     mistake("limit", "if bits == SIGN { return SIGN; }", ""),
@@ -35,9 +37,23 @@ const MISTAKES: &[Mistake] = &[
     mistake("limit", "> INFINITY", ">= INFINITY"),
     mistake("limit", "if is_less(params.high, bits) { return params.high; }", ""),
     mistake("limit", "if is_less(bits, params.low) { return params.low; }", ""),
+    mistake("limit", "limited(x[i])", "limited(x[i + 1u])"),
     mistake("choose", "if i >= params.n { return; }", ""),
     mistake("choose", "mask[i] != 0u", "mask[i] == 1u"),
     mistake("choose", "out[i] = y[i]", "out[i] = x[i]"),
+    mistake("choose", "out[i] = x[i];", "out[i] = x[i + 1u];"),
+    mistake("iota", "i >= arrayLength(&out)", "i > arrayLength(&out)"),
+    mistake("iota", "out[i] = params", "out[i + 1u] = params"),
+    mistake("iota", "T(i) * params.step", "T(i)"),
+    mistake(
+        "saxpy",
+        "i >= min(arrayLength(&x), arrayLength(&y))",
+        "i > min(arrayLength(&x), arrayLength(&y))",
+    ),
+    mistake("saxpy", "min(arrayLength(&x), arrayLength(&y))", "arrayLength(&y)"),
+    mistake("saxpy", "params.a * x[i]", "params.a * x[i + 1u]"),
+    mistake("saxpy", "params.a * x[i]", "x[i]"),
+    mistake("saxpy", "+ y[i];", ";"),
 ];
 
 /// Counts the elements: not a multiple of the workgroup.
@@ -81,6 +97,8 @@ fn caught(s: &Subject) {
     all_caught(s, MISTAKES, |ctx, shader, text| match shader {
         "convert" => (0..9).all(|which| converts(ctx, text, &words, which)),
         "limit" => (0..3).all(|kind| limits(ctx, text, &words, kind)),
+        "iota" => counts(ctx, text),
+        "saxpy" => adds(ctx, text, &words),
         _ => chooses(ctx, text, &words),
     });
 }
@@ -150,4 +168,31 @@ fn chooses(ctx: &Context, text: &str, words: &[u32]) -> bool {
     let found = launched(ctx, text, "choose", &[], args, &mut out);
     let expected = (0..LEN).map(|i| if mask[i] == 0 { 9 } else { words[i] }).chain([0; 28]);
     found == expected.collect::<Vec<_>>()
+}
+
+/// Fills the first elements of an array.
+fn counts(ctx: &Context, text: &str) -> bool {
+    let array = ctx.zeros::<u32, 1>([128]).unwrap();
+    let mut out = array.slice(0..LEN).unwrap();
+    let kernel = ctx.kernel_from_with(text, "iota", &[]).unwrap();
+    let queue = ctx.queue("q");
+    let args = args![start = 7_u32, step = 5_u32, out = &mut out];
+    queue.launch_dyn(&kernel, Grid::threads([128]), args).unwrap();
+    let expected = (0..LEN as u32).map(|i| 7 + 5 * i).chain([0; 28]);
+    queue.read(&array).wait().unwrap() == expected.collect::<Vec<_>>()
+}
+
+/// Adds arrays of which either one is shorter.
+fn adds(ctx: &Context, text: &str, words: &[u32]) -> bool {
+    let source = ShaderSource::text("saxpy.wgsl", text.to_owned()).with_type("T", u32::DTYPE).unwrap();
+    let kernel = ctx.kernel_from_source(&source, "saxpy", &[]).unwrap();
+    [(LEN, 90), (90, LEN)].into_iter().all(|(of_x, of_y)| {
+        let x = ctx.array(&words[..of_x]).unwrap();
+        let mut y = ctx.array(&words[LEN - of_y..]).unwrap();
+        let (queue, result) = (ctx.queue("q"), y.handle());
+        queue.launch_dyn(&kernel, Grid::threads([128]), args![a = 3_u32, x = &x, y = &mut y]).unwrap();
+        let mut expected = words[LEN - of_y..].to_vec();
+        expected.iter_mut().zip(&words[..90]).for_each(|(y, x)| *y = x.wrapping_mul(3).wrapping_add(*y));
+        queue.read(&result).wait().unwrap() == expected
+    })
 }

@@ -11,7 +11,7 @@ pub fn cases() -> Vec<Case> {
 }
 
 const KERNEL: &str = "bin_counts";
-const MISTAKES: &[Mistake] = &[
+pub(super) const MISTAKES: &[Mistake] = &[
     mistake(KERNEL, "key < edges[0] ||", ""),
     mistake(KERNEL, "|| key > edges[params.bins]", ""),
     mistake(KERNEL, "key > edges[params.bins]", "key >= edges[params.bins]"),
@@ -35,6 +35,7 @@ const MISTAKES: &[Mistake] = &[
     mistake(KERNEL, "bin = lane; bin < params.bins", "bin = lane; bin < params.bins - 1u"),
     mistake(KERNEL, "bin += WORKGROUP", "bin += 2u * WORKGROUP"),
     mistake(KERNEL, "c = 0u", "c = 1u"),
+    mistake(KERNEL, "own[bin * params.copies + c]", "own[bin + c]"),
     mistake(KERNEL, "atomicAdd(&counts[bin], sum)", "atomicStore(&counts[bin], sum)"),
     // The rest is in the snippet.
     mistake(KERNEL, "select(params.flip_clear, params.flip_set", "select(params.flip_set, params.flip_clear"),

@@ -10,7 +10,7 @@ pub fn cases() -> Vec<Case> {
     vec![case("a17_each_mistake_with_shares_that_are_empty_is_caught", caught)]
 }
 
-const MISTAKES: &[Mistake] = &[
+pub(super) const MISTAKES: &[Mistake] = &[
     mistake("scan", "&& (first < end || g == 0u)", ""),
     mistake("scan", "(first < end || g == 0u)", "first < end"),
     mistake("scan", "(first < end || g == 0u)", "(first <= end || g == 0u)"),

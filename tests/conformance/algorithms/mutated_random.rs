@@ -11,7 +11,7 @@ pub fn cases() -> Vec<Case> {
     vec![case("a02_each_mistake_in_the_kernel_of_random_numbers_is_caught", caught)]
 }
 
-const MISTAKES: &[Mistake] = &[
+pub(super) const MISTAKES: &[Mistake] = &[
     mistake("random", "word >> 8u", "word >> 9u"),
     mistake("random", "params.b * high;", "params.b * low;"),
     mistake("random", "+ carry", ""),
@@ -39,6 +39,7 @@ const MISTAKES: &[Mistake] = &[
     mistake("random", "k < count", "k + 1u < count"),
     mistake("random", "at < params.n", "at <= params.n"),
     mistake("random", "k - params.skip", "k"),
+    mistake("random", "numbers[k]", "numbers[0]"),
     mistake("random", "round < 10u", "round < 9u"),
     mistake("random", "0xD2511F53u * words.x", "0xD2511F53u * words.z"),
     mistake("random", "second ^ words.y", "first ^ words.y"),

@@ -12,7 +12,7 @@ pub fn cases() -> Vec<Case> {
 const COUNT: &str = "rank_count";
 const DIGIT: &str = "rank_digit";
 const TAKE: &str = "take_ranked";
-const MISTAKES: &[Mistake] = &[
+pub(super) const MISTAKES: &[Mistake] = &[
     mistake(COUNT, "(key ^ decided)", "key"),
     mistake(COUNT, ">> BITS == 0u", "== 0u"),
     mistake(COUNT, "order_key(x[i])", "x[i]"),
@@ -33,6 +33,7 @@ const MISTAKES: &[Mistake] = &[
     mistake(DIGIT, "digit << params.shift", "digit"),
     mistake(DIGIT, "table[DIGITS] | (", "(table[DIGITS] & 0u) | ("),
     mistake(DIGIT, "table[DIGITS + 1u] = rank;", ""),
+    mistake(DIGIT, "table[DIGITS] = key;", "table[DIGITS + 1u] = key;"),
     mistake(DIGIT, "table[d] = 0u;", ""),
     mistake(DIGIT, "d < DIGITS", "d <= DIGITS"),
     mistake(DIGIT, "element_of(key)", "key"),
@@ -50,6 +51,8 @@ const MISTAKES: &[Mistake] = &[
     mistake(TAKE, "places[place] = i;", "places[place] = place;"),
     mistake(TAKE, "S(partials[2u * g], partials[2u * g + 1u])", "S(partials[2u * g + 1u], partials[2u * g])"),
     mistake(TAKE, "states[2u * g + 1u] = state.y;", ""),
+    // A barrier of the snippet.
+    mistake(TAKE, "    workgroupBarrier();\n    return parts[0];", "    return parts[0];"),
 ];
 
 /// Counts the elements, and those of a share: two shares and a half.

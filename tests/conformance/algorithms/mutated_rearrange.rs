@@ -9,7 +9,7 @@ pub fn cases() -> Vec<Case> {
     vec![case("a02_each_mistake_in_the_kernels_that_move_elements_is_caught", caught)]
 }
 
-const MISTAKES: &[Mistake] = &[
+pub(super) const MISTAKES: &[Mistake] = &[
     mistake("gather", "i >= params.n", "i > params.n"),
     mistake("gather", "min(place, params.count - 1u)", "place"),
     mistake("gather", "place < params.count ||", "place <= params.count ||"),
@@ -21,6 +21,7 @@ const MISTAKES: &[Mistake] = &[
     mistake("scatter_add", "i >= params.n", "i > params.n"),
     mistake("scatter_add", "place < params.count", "place <= params.count"),
     mistake("scatter_add", "atomicAdd", "atomicStore"),
+    mistake("scatter_add", "atomicAdd(&out[place], x[i])", "atomicAdd(&out[place], x[place])"),
     mistake("transpose", "workgroupBarrier();", ""),
     mistake("transpose", "params.rows * params.columns * (at", "params.rows * (at"),
     mistake("transpose", "% params.tiles_y", ""),
@@ -46,6 +47,7 @@ const MISTAKES: &[Mistake] = &[
     mistake("strided", "index = rest % params.count_2", "index = rest % params.count_3"),
     mistake("strided", " + rest * params.from_0", ""),
     mistake("strided", " + rest * params.to_0", ""),
+    mistake("strided", "x[source]", "x[source + 1u]"),
 ];
 
 fn caught(s: &Subject) {

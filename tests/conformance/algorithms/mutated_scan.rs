@@ -10,7 +10,7 @@ pub fn cases() -> Vec<Case> {
     vec![case("a08_each_mistake_in_the_kernels_of_scans_is_caught", caught)]
 }
 
-const MISTAKES: &[Mistake] = &[
+pub(super) const MISTAKES: &[Mistake] = &[
     mistake("scan", "of_bits(carries[group.x])", "carries[group.x]"),
     mistake("scan", "of_bits(carries[group.x])", "of_bits(carries[0])"),
     mistake("scan", "total[0] = to_bits(all);", ""),
@@ -24,6 +24,8 @@ const MISTAKES: &[Mistake] = &[
     mistake("scan_in_place", "of_bits(x[i])", "of_bits(x[i + 1u])"),
     mistake("scan_in_place", "{ x[i] = ", "{ x[i + 1u] = "),
     mistake("scan_in_place", "scan_share(group.x, lane,", "scan_share(0u, lane,"),
+    mistake("scan_in_place", "        workgroupBarrier();\n        var part", "        var part"),
+    mistake("scan_in_place", "min(end, start + PER)", "start + PER"),
     // The rest is in the snippet of both kernels.
     mistake("scan", "return a * b;", "return a + b;"),
     mistake("scan", "return max(a, b);", "return min(a, b);"),

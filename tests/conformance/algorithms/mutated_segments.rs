@@ -10,7 +10,7 @@ pub fn cases() -> Vec<Case> {
     vec![case("a11_each_mistake_in_the_kernel_of_segments_is_caught", caught)]
 }
 
-const MISTAKES: &[Mistake] = &[
+pub(super) const MISTAKES: &[Mistake] = &[
     mistake("reduce_segments", "i >= segment.first && i < segment.end", "i >= segment.first"),
     mistake(
         "reduce_segments",
@@ -22,6 +22,7 @@ const MISTAKES: &[Mistake] = &[
     mistake("reduce_segments", "while low < high", "while low + 1u < high"),
     mistake("reduce_segments", "offsets[middle] <= i", "offsets[middle] < i"),
     mistake("reduce_segments", "if low > 0u {", "if low > 1u {"),
+    mistake("reduce_segments", "offsets[low - 1u]", "offsets[low]"),
     mistake("reduce_segments", "low <= params.segments", "low < params.segments"),
     mistake("reduce_segments", "min(params.n, offsets[low])", "offsets[low]"),
     mistake("reduce_segments", "of_bits(x[i])", "x[i]"),
@@ -31,6 +32,8 @@ const MISTAKES: &[Mistake] = &[
     mistake("reduce_segments", "to_bits(after.value)", "after.value"),
     mistake("reduce_segments", "to_bits(after.value)", "to_bits(before.value)"),
     mistake("reduce_segments", "run_stage(group.x, lane)", "run_stage(0u, lane)"),
+    // A barrier of the snippet.
+    mistake("reduce_segments", "    workgroupBarrier();\n    return parts[0];", "    return parts[0];"),
 ];
 
 /// Counts the elements of a share: not a multiple of the workgroup.

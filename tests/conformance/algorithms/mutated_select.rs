@@ -10,7 +10,7 @@ pub fn cases() -> Vec<Case> {
     vec![case("a09_each_mistake_in_the_kernel_of_selections_is_caught", caught)]
 }
 
-const MISTAKES: &[Mistake] = &[
+pub(super) const MISTAKES: &[Mistake] = &[
     mistake("compact", "i == 0u || x[i] != x[i - 1u]", "i > 0u && x[i] != x[i - 1u]"),
     mistake("compact", "x[i] != x[i - 1u]", "mask[i] != mask[i - 1u]"),
     mistake("compact", "(mask[i] & BITS) != 0u", "mask[i] != 0u"),

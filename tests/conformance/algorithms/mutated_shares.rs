@@ -10,7 +10,7 @@ pub fn cases() -> Vec<Case> {
     vec![case("a03_each_mistake_in_the_kernels_of_searches_counts_and_products_is_caught", caught)]
 }
 
-const MISTAKES: &[Mistake] = &[
+pub(super) const MISTAKES: &[Mistake] = &[
     mistake("arg_extreme", "workgroupBarrier();", ""),
     mistake("arg_extreme", "if bits == SIGN { return SIGN; }", ""),
     mistake("arg_extreme", "return bits ^ SIGN;", "return bits;"),
@@ -42,6 +42,7 @@ const MISTAKES: &[Mistake] = &[
     mistake("inner_product", "element(i + WORKGROUP)", "element(i)"),
     mistake("inner_product", "element(i + 3u * WORKGROUP)", "element(i + 2u * WORKGROUP)"),
     mistake("inner_product", "return x[i] * y[i]", "return x[i] * x[i]"),
+    mistake("inner_product", "return x[i] * y[i]", "return x[i] * y[i + 1u]"),
     mistake("inner_product", "combined(c, d)", "c"),
     mistake("inner_product", "return a + b;", "return a - b;"),
     mistake("inner_product", "return S(0);", "return S(1);"),

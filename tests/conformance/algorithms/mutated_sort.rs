@@ -14,7 +14,7 @@ pub fn cases() -> Vec<Case> {
 const COUNT: &str = "radix_count";
 const SCATTER: &str = "radix_scatter";
 const SMALL: &str = "sort_small";
-const MISTAKES: &[Mistake] = &[
+pub(super) const MISTAKES: &[Mistake] = &[
     mistake(COUNT, "group.x * params.share", "0u"),
     mistake(COUNT, "min(params.n, first + params.share)", "params.n"),
     mistake(COUNT, "min(params.n, first + params.share)", "first + params.share"),
@@ -67,6 +67,7 @@ const MISTAKES: &[Mistake] = &[
     mistake(SMALL, "min(BITS, params.high - bit)", "BITS"),
     mistake(SMALL, "params.low + pass_number", "pass_number"),
     mistake(SMALL, "if params.payload == 0u { return; }", ""),
+    mistake(SMALL, "{ out_keys[place] = key_at(i); }", "{ out_keys[i] = key_at(i); }"),
     mistake(SMALL, "        storageBarrier();\n", ""),
     // The rest is in the snippet of both kernels.
     mistake(SCATTER, "{ counters[row * WORKGROUP + lane] = 0u; }", "{ }"),

@@ -12,7 +12,7 @@ pub fn cases() -> Vec<Case> {
 
 const SEARCH: &str = "search_sorted";
 const MERGE: &str = "merge";
-const MISTAKES: &[Mistake] = &[
+pub(super) const MISTAKES: &[Mistake] = &[
     mistake(SEARCH, "i >= params.m", "i > params.m"),
     mistake(SEARCH, "order_key(queries[i])", "queries[i]"),
     mistake(SEARCH, "behind = params.n;", "behind = params.n - 1u;"),
@@ -21,6 +21,7 @@ const MISTAKES: &[Mistake] = &[
     mistake(SEARCH, "params.right == 1u && key", "params.right == 0u && key"),
     mistake(SEARCH, "before = middle + 1u", "before = middle + 2u"),
     mistake(SEARCH, "out[i] = before", "out[i] = before + 1u"),
+    mistake(SEARCH, "out[i] = before", "out[i + 1u] = before"),
     mistake(MERGE, "<= order_key(y[j])", "> order_key(y[j])"),
     mistake(MERGE, "order_key(y[j])", "y[j]"),
     mistake(MERGE, "first - min(first, params.m)", "0u"),
@@ -33,6 +34,7 @@ const MISTAKES: &[Mistake] = &[
     mistake(MERGE, "if from_x && j < params.m", "if from_x"),
     mistake(MERGE, "i++;", ""),
     mistake(MERGE, "j++;", ""),
+    mistake(MERGE, "out[at] = x[i]", "out[at + 1u] = x[i]"),
 ];
 
 fn caught(s: &Subject) {

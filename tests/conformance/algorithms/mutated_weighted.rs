@@ -11,7 +11,7 @@ pub fn cases() -> Vec<Case> {
 }
 
 const KERNEL: &str = "bin_weights";
-const MISTAKES: &[Mistake] = &[
+pub(super) const MISTAKES: &[Mistake] = &[
     mistake(KERNEL, "if FIXED == 0u { return bits; }", ""),
     mistake(KERNEL, "if magnitude > INFINITY { return 0u; }", ""),
     mistake(KERNEL, "if magnitude > INFINITY", "if magnitude >= INFINITY"),
