@@ -11,7 +11,7 @@
 const PER: u32 = 64u;
 var<workgroup> parts: array<S, WORKGROUP>;
 
-// Combines every element at the distance of a workgroup. Four values make four chains of operations, which the device executes
+// Combines every element at the distance of a workgroup, in the last block of a share. Four values make four chains of operations, which the device executes
 // side by side.
 fn reduce_block(first: u32, end: u32) -> S {
     var a = identity();
@@ -29,11 +29,32 @@ fn reduce_block(first: u32, end: u32) -> S {
     return combined(combined(a, b), combined(c, d));
 }
 
+// Combines the elements of a whole block as reduce_block does. All invocations take the same steps, so that a processor executes
+// several of them with one instruction.
+fn reduce_whole_block(first: u32, lane: u32) -> S {
+    var a = identity();
+    var b = identity();
+    var c = identity();
+    var d = identity();
+    for (var step = first; step < first + PER * WORKGROUP; step += 4u * WORKGROUP) {
+        let at = step + lane;
+        a = combined(a, element(at));
+        b = combined(b, element(at + WORKGROUP));
+        c = combined(c, element(at + 2u * WORKGROUP));
+        d = combined(d, element(at + 3u * WORKGROUP));
+    }
+    return combined(combined(a, b), combined(c, d));
+}
+
 // Leaves the result in parts[0], where the first invocation reads it.
 fn reduce_share(start: u32, end: u32, lane: u32) {
     var all = identity();
     for (var block = start; block < end; block += PER * WORKGROUP) {
-        all = combined(all, reduce_block(block + lane, min(end, block + PER * WORKGROUP)));
+        if block + PER * WORKGROUP <= end {
+            all = combined(all, reduce_whole_block(block, lane));
+        } else {
+            all = combined(all, reduce_block(block + lane, end));
+        }
     }
     parts[lane] = all;
     for (var width = WORKGROUP / 2u; width > 0u; width /= 2u) {
