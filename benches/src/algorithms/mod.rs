@@ -9,7 +9,7 @@ use std::io::Write;
 
 use anyhow::{Result, ensure};
 
-use crate::cpu::contestant::{self, CARD, DEVICES};
+use crate::cpu::contestant::{self, CARD, DEVICES, PLAIN};
 use crate::cpu::measure;
 use crate::cpu::report::Report;
 pub use options::AlgorithmsOptions;
@@ -25,7 +25,7 @@ pub fn run(options: &AlgorithmsOptions, out: &mut dyn Write) -> Result<()> {
     let chosen: Vec<_> = rows::ALL.iter().filter(|(name, _)| name.contains(&options.rows)).collect();
     ensure!(!chosen.is_empty(), "no row has `{}` in its name; --list shows the rows", options.rows);
     let size = rows::Size { quick: options.quick, elements: options.elements() };
-    let contestants = contestant::open([CARD].into_iter().chain(DEVICES), &options.only)?;
+    let contestants = contestant::open([CARD].into_iter().chain(DEVICES), [PLAIN], &options.only)?;
     let report = Report::new(options.json, &contestants, out)?;
     let bar = measure::bar(chosen.len());
     for (name, make) in chosen {

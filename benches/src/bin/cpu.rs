@@ -1,4 +1,4 @@
-//! `cpu` prints the times of kernels on the CPU device, on software drivers and in plain Rust.
+//! `cpu` prints the times of kernels on the CPU device, on software drivers, on PoCL and in plain Rust.
 
 use std::process::ExitCode;
 

@@ -34,6 +34,8 @@ pub(crate) enum Program {
 #[derive(Clone)]
 pub(crate) struct Kernel {
     pub(crate) wgsl: &'static str,
+    /// Is the same kernel in OpenCL C, or `None` if the row has none.
+    pub(crate) opencl: Option<&'static str>,
     pub(crate) entry: &'static str,
     pub(crate) overrides: Vec<(&'static str, f64)>,
     pub(crate) groups: [u32; 3],

@@ -2,7 +2,13 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 
-use super::{case::Case, device::Device, plain::Plain, values::Values};
+use super::{
+    case::Case,
+    device::Device,
+    plain::{self, Plain},
+    pocl::{self, Pocl},
+    values::Values,
+};
 
 /// Does the work of a row in its own way.
 pub(crate) trait Contestant {
@@ -11,11 +17,11 @@ pub(crate) trait Contestant {
     /// Describes the adapter for a reader of the report.
     fn about(&self) -> String;
 
-    /// Returns `true` if the contestant is a device.
+    /// Returns `true` if the contestant is a device of this library.
     fn is_device(&self) -> bool;
 
-    /// Prepares the arrays of a row, and compiles its kernel.
-    fn prepare<'c>(&'c self, case: &'c Case) -> Result<Box<dyn Prepared + 'c>>;
+    /// Prepares the arrays of a row, and compiles its kernel. Returns `None` if the contestant has no kernel for this row.
+    fn prepare<'c>(&'c self, case: &'c Case) -> Result<Option<Box<dyn Prepared + 'c>>>;
 }
 
 /// Holds the arrays of a row.
@@ -29,8 +35,9 @@ pub(crate) trait Prepared {
     /// Returns the written array.
     fn output(&mut self) -> Result<Values>;
 
-    /// Returns the time of the compilation, as far as it was done before the first sample.
-    fn compiled_in(&self) -> Duration;
+    /// Returns the time of the compilation, as far as it was done before the first sample, or `None` if the contestant
+    /// compiles nothing.
+    fn compiled_in(&self) -> Option<Duration>;
 }
 
 /// Names the devices, each with the part of an adapter's name that chooses it.
@@ -38,23 +45,30 @@ pub(crate) const DEVICES: [(&str, &str); 3] =
     [("cpu device", "cpu"), ("lavapipe", "llvmpipe"), ("swiftshader", "swiftshader")];
 /// Names a graphics card as [`DEVICES`] does.
 pub(crate) const CARD: (&str, &str) = ("gpu", "discrete");
-pub(crate) const PLAIN: &str = "rust, rayon";
 
-/// Opens the devices and plain Rust, as far as this machine has them and their names contain `only`.
+/// Is the name of a contestant that is no device of this library, and a function that opens it.
+pub(crate) type Other = (&'static str, fn() -> Result<Box<dyn Contestant>>);
+
+pub(crate) const PLAIN: Other = (plain::NAME, || Ok(Box::new(Plain)));
+pub(crate) const POCL: Other = (pocl::NAME, || Ok(Box::new(Pocl::open()?)));
+
+/// Opens the devices and the other contestants, as far as this machine has them and their names contain `only`.
 pub(crate) fn open(
     devices: impl IntoIterator<Item = (&'static str, &'static str)>,
+    others: impl IntoIterator<Item = Other>,
     only: &str,
 ) -> Result<Vec<Box<dyn Contestant>>> {
     let mut opened: Vec<Box<dyn Contestant>> = Vec::new();
+    let mut add = |name: &str, contestant: Result<Box<dyn Contestant>>| match contestant {
+        Ok(contestant) => opened.push(contestant),
+        Err(error) => eprintln!("{name} is absent: {error:#}"),
+    };
     for (name, adapter) in devices.into_iter().filter(|(name, _)| name.contains(only)) {
         let Ok(adapter) = adapter.parse();
-        match Device::open(name, adapter) {
-            Ok(device) => opened.push(Box::new(device)),
-            Err(error) => eprintln!("{name} is absent: {error:#}"),
-        }
+        add(name, Device::open(name, adapter).map(|device| Box::new(device) as _));
     }
-    if PLAIN.contains(only) {
-        opened.push(Box::new(Plain));
+    for (name, open) in others.into_iter().filter(|(name, _)| name.contains(only)) {
+        add(name, open());
     }
     ensure!(!opened.is_empty(), "no contestant has `{only}` in its name");
     Ok(opened)

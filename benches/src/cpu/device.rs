@@ -87,7 +87,7 @@ impl Contestant for Device {
         true
     }
 
-    fn prepare<'c>(&'c self, case: &'c Case) -> Result<Box<dyn Prepared + 'c>> {
+    fn prepare<'c>(&'c self, case: &'c Case) -> Result<Option<Box<dyn Prepared + 'c>>> {
         let begun = Instant::now();
         let enqueue = match &case.program {
             Program::Kernel(kernel) => launch(&self.ctx, kernel)?,
@@ -96,7 +96,7 @@ impl Contestant for Device {
         let compiled_in = begun.elapsed();
         let inputs = case.inputs.iter().map(|values| self.array(values)).collect::<Result<_>>()?;
         let (start, out) = (self.array(&case.start)?, self.array(&case.start)?);
-        Ok(Box::new(DeviceRow { case, queue: &self.queue, enqueue, inputs, start, out, compiled_in }))
+        Ok(Some(Box::new(DeviceRow { case, queue: &self.queue, enqueue, inputs, start, out, compiled_in })))
     }
 }
 
@@ -125,8 +125,8 @@ impl Prepared for DeviceRow<'_> {
         })
     }
 
-    fn compiled_in(&self) -> Duration {
-        self.compiled_in
+    fn compiled_in(&self) -> Option<Duration> {
+        Some(self.compiled_in)
     }
 }
 

@@ -66,14 +66,15 @@ pub(crate) fn measure(case: &Case, contestants: &[Box<dyn Contestant>], quick: b
             }
             prepared => prepared,
         };
-        let mut row = prepared.with_context(object)?;
-        let first = [row.compiled_in(), checked(case, row.as_mut()).with_context(object)?];
+        let Some(mut row) = prepared.with_context(object)? else { continue };
+        let sample = checked(case, row.as_mut()).with_context(object)?;
+        let first = row.compiled_in().map(|compiled| [compiled, sample]);
         rows.push(row);
         entries.push(Entry {
             contestant: contestant.name().to_owned(),
             launches: case.launches,
             samples: Vec::new(),
-            first: contestant.is_device().then_some(first),
+            first,
         });
     }
     let begun = Instant::now();
@@ -115,4 +116,51 @@ pub(crate) fn bar(rows: usize) -> ProgressBar {
     }
     let style = ProgressStyle::with_template("{bar:30} {pos}/{len} rows, {elapsed}, {msg}");
     ProgressBar::new(rows as u64).with_style(style.expect("the template is well formed"))
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::bail;
+
+    use super::*;
+    use crate::cpu::{cases, contestant, contestant::PLAIN, contestant::Prepared};
+
+    /// Is a contestant without a kernel for any row.
+    struct Idle;
+
+    impl Contestant for Idle {
+        fn name(&self) -> &str {
+            "idle"
+        }
+
+        fn about(&self) -> String {
+            String::new()
+        }
+
+        fn is_device(&self) -> bool {
+            false
+        }
+
+        fn prepare<'c>(&'c self, _: &'c Case) -> Result<Option<Box<dyn Prepared + 'c>>> {
+            Ok(None)
+        }
+    }
+
+    #[test]
+    fn a_contestant_without_a_kernel_is_left_out_of_the_row() {
+        let idle: contestant::Other = ("idle", || Ok(Box::new(Idle)));
+        let contestants = contestant::open([], [idle, PLAIN], "").expect("both are there");
+        let (_, make) = cases::ALL[0];
+        let measured = measure(&make(true), &contestants, true).expect("it runs");
+        let names: Vec<_> = measured.entries.iter().map(|entry| entry.contestant.as_str()).collect();
+        assert_eq!((contestants.len(), names), (2, vec![PLAIN.0]));
+    }
+
+    #[test]
+    fn a_contestant_that_does_not_open_is_absent() {
+        let absent: contestant::Other = ("absent", || bail!("it is not installed"));
+        let contestants = contestant::open([], [absent, PLAIN], "").expect("one is there");
+        let names: Vec<_> = contestants.iter().map(|contestant| contestant.name()).collect();
+        assert_eq!(names, [PLAIN.0]);
+    }
 }

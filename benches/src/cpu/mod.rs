@@ -1,4 +1,4 @@
-//! Measures kernels on the CPU: the device of this library, the software drivers of Vulkan, and plain Rust.
+//! Measures kernels on the CPU: the device of this library, the software drivers of Vulkan, PoCL and plain Rust.
 //!
 //! All contestants of a row take turns in one run, in a random order in each round. Each result is checked.
 
@@ -8,8 +8,10 @@ pub(crate) mod contestant;
 pub(crate) mod device;
 mod first_result;
 pub(crate) mod measure;
+mod opencl;
 mod options;
 mod plain;
+mod pocl;
 mod processors;
 pub(crate) mod report;
 pub(crate) mod values;
@@ -19,6 +21,7 @@ use std::io::Write;
 
 use anyhow::{Result, ensure};
 
+use contestant::{DEVICES, PLAIN, POCL};
 pub use options::CpuOptions;
 use report::Report;
 
@@ -38,7 +41,7 @@ pub fn run(options: &CpuOptions, out: &mut dyn Write) -> Result<()> {
     }
     let wanted = |name: &str| name.contains(&options.rows);
     ensure!(row_names().any(wanted), "no row has `{}` in its name; --list shows the rows", options.rows);
-    let contestants = contestant::open(contestant::DEVICES, &options.only)?;
+    let contestants = contestant::open(DEVICES, [POCL, PLAIN], &options.only)?;
     let report = Report::new(options.json, &contestants, out)?;
     let bar = measure::bar(row_names().filter(|name| wanted(name)).count());
     for (name, make) in cases::ALL.iter().filter(|(name, _)| wanted(name)) {

@@ -1,6 +1,6 @@
 use clap::Parser;
 
-/// Measures kernels on the CPU device, on the software drivers of Vulkan, and in plain Rust with rayon.
+/// Measures kernels on the CPU device, on the software drivers of Vulkan, on PoCL (OpenCL), and in plain Rust with rayon.
 #[derive(Clone, Debug, Default, Parser)]
 #[command(
     name = "cpu",
@@ -8,7 +8,8 @@ use clap::Parser;
     after_help = "Examples:\n  cargo xtask bench --cpu\n  cargo xtask bench --cpu --rows matmul --json\n  \
     cargo xtask bench --cpu --processors 1 --only cpu\n\n\
     Each row is measured in rounds in which all contestants take turns. The table has medians.\n\
-    `x` is the median ratio to the first contestant's time, and `compile` includes what the first launch takes longer."
+    `x` is the median ratio to the first contestant's time, and `compile` includes what the first launch takes longer.\n\
+    PoCL takes part if it is installed: on Debian, `apt-get install pocl-opencl-icd ocl-icd-libopencl1` installs it."
 )]
 pub struct CpuOptions {
     /// Print one JSON object a line instead of a table

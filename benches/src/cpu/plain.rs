@@ -4,9 +4,11 @@ use anyhow::Result;
 
 use super::{
     case::Case,
-    contestant::{Contestant, PLAIN, Prepared},
+    contestant::{Contestant, Prepared},
     values::Values,
 };
+
+pub(crate) const NAME: &str = "rust, rayon";
 
 /// Is plain Rust: vectors of the compiler, and the threads of rayon.
 pub(crate) struct Plain;
@@ -18,7 +20,7 @@ struct PlainRow<'c> {
 
 impl Contestant for Plain {
     fn name(&self) -> &str {
-        PLAIN
+        NAME
     }
 
     fn about(&self) -> String {
@@ -29,8 +31,8 @@ impl Contestant for Plain {
         false
     }
 
-    fn prepare<'c>(&'c self, case: &'c Case) -> Result<Box<dyn Prepared + 'c>> {
-        Ok(Box::new(PlainRow { case, out: case.start.clone() }))
+    fn prepare<'c>(&'c self, case: &'c Case) -> Result<Option<Box<dyn Prepared + 'c>>> {
+        Ok(Some(Box::new(PlainRow { case, out: case.start.clone() })))
     }
 }
 
@@ -55,7 +57,7 @@ impl Prepared for PlainRow<'_> {
         Ok(self.out.clone())
     }
 
-    fn compiled_in(&self) -> Duration {
-        Duration::ZERO
+    fn compiled_in(&self) -> Option<Duration> {
+        None
     }
 }

@@ -12,6 +12,9 @@ pub(crate) fn run_on(options: &CpuOptions, out: &mut dyn Write) -> Result<()> {
     again.args(["-c", &format!("0-{last}")]).arg(std::env::current_exe()?);
     again.args(["--rows", &options.rows, "--only", &options.only]);
     again.args(options.json.then_some("--json")).args(options.quick.then_some("--quick"));
+    // PoCL counts the processors of the machine, not those of the process.
+    let threads = options.processors.to_string();
+    again.envs(["POCL_MAX_PTHREAD_COUNT", "POCL_CPU_MAX_CU_COUNT"].map(|name| (name, &threads)));
     let ended = again.output().context("`--processors` needs the program `taskset` of Linux")?;
     out.write_all(&ended.stdout)?;
     std::io::stderr().write_all(&ended.stderr)?;

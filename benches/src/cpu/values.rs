@@ -41,6 +41,22 @@ impl Values {
         values
     }
 
+    /// Returns the bits of the elements.
+    pub(crate) fn bits(&self) -> &[u32] {
+        match self {
+            Self::F32(values) => bytemuck::cast_slice(values),
+            Self::U32(values) => values,
+        }
+    }
+
+    /// Returns the bits of the elements for changes.
+    pub(crate) fn bits_mut(&mut self) -> &mut [u32] {
+        match self {
+            Self::F32(values) => bytemuck::cast_slice_mut(values),
+            Self::U32(values) => values,
+        }
+    }
+
     /// Returns each element as a number.
     fn numbers(&self) -> Box<dyn Iterator<Item = f64> + '_> {
         match self {

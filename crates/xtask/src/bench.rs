@@ -15,8 +15,9 @@ pub(crate) fn bench(workspace: &Workspace, args: &[String]) -> Result<()> {
     let bench = shell::cargo().args(["run", "--release", "-p", "fencepost-benches", "--bin", program, "--"]);
     let mut vars = environment::unwatched(workspace)?;
     if program == "cpu" {
-        // A kernel that Mesa has on disk is not compiled, and its compilation is measured.
+        // A kernel that Mesa or PoCL has on disk is not compiled, and its compilation is measured.
         vars.push(("MESA_SHADER_CACHE_DISABLE".to_owned(), "true".to_owned()));
+        vars.push(("POCL_KERNEL_CACHE".to_owned(), "0".to_owned()));
     }
     bench.args(args).vars(&vars).dir(workspace.root()).run()
 }

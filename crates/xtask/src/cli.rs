@@ -231,7 +231,7 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  cargo xtask bench\n  cargo xtask bench --json\n  \
         cargo xtask bench --cpu\n  cargo xtask bench --cpu --rows matmul\n  \
         cargo xtask bench --algorithms --rows sort\n\n\
-        With --cpu: kernels on the CPU device, on the software drivers, and in plain Rust.\n\
+        With --cpu: kernels on the CPU device, on the software drivers, on PoCL, and in plain Rust.\n\
         With --algorithms: the verbs of the algorithms on the devices of this machine, and in plain Rust.\n\
         The other arguments go to the program: see `cargo xtask bench -- --help` and `cargo xtask bench -- --cpu --help`.")]
     Bench {

@@ -16,6 +16,7 @@ pub(super) fn copy(size: Size) -> Case {
         name: "copy kernel",
         program: Program::Kernel(Kernel {
             wgsl: include_str!("../kernels/copy.wgsl"),
+            opencl: None,
             entry: "copy",
             overrides: vec![],
             groups: [groups(size) as u32, 1, 1],

@@ -22,6 +22,7 @@ pub(super) fn case(quick: bool) -> Case {
         name: "bodies",
         program: Program::Kernel(Kernel {
             wgsl: include_str!("../kernels/bodies.wgsl"),
+            opencl: Some(include_str!("../kernels/bodies.cl")),
             entry: "bodies",
             overrides: vec![],
             groups: [count as u32 / 128, 1, 1],

@@ -12,6 +12,7 @@ pub(super) fn case(quick: bool) -> Case {
         name: "collatz",
         program: Program::Kernel(Kernel {
             wgsl: include_str!("../kernels/collatz.wgsl"),
+            opencl: Some(include_str!("../kernels/collatz.cl")),
             entry: "collatz",
             overrides: vec![],
             groups: [numbers / 64, 1, 1],

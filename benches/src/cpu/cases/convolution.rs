@@ -16,6 +16,7 @@ pub(super) fn case(quick: bool) -> Case {
         name: "convolution",
         program: Program::Kernel(Kernel {
             wgsl: include_str!("../kernels/convolution.wgsl"),
+            opencl: Some(include_str!("../kernels/convolution.cl")),
             entry: "convolution",
             overrides: vec![("SIDE", side as f64)],
             groups: [side as u32 / 64, side as u32 / 4, 1],

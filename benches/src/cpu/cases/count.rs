@@ -20,6 +20,7 @@ fn case(name: &'static str, groups: usize, quick: bool) -> Case {
         name,
         program: Program::Kernel(Kernel {
             wgsl: include_str!("../kernels/count.wgsl"),
+            opencl: Some(include_str!("../kernels/count.cl")),
             entry: "count",
             overrides: vec![],
             groups: [groups as u32, 1, 1],

@@ -10,9 +10,9 @@ const CHUNK: usize = 1024;
 
 /// Is a sum of sines.
 pub(super) fn waves(quick: bool) -> Case {
-    let wgsl = include_str!("../kernels/waves.wgsl");
+    let sources = [include_str!("../kernels/waves.wgsl"), include_str!("../kernels/waves.cl")];
     case(
-        ("waves", wgsl, 1.0),
+        ("waves", sources, 1.0),
         quick,
         |x, y| (x * y).sin(),
         |inputs, out| sums(inputs, out, |x, y| (x * y).sin()),
@@ -21,16 +21,17 @@ pub(super) fn waves(quick: bool) -> Case {
 
 /// Is a sum of exponential functions, logarithms and powers.
 pub(super) fn powers(quick: bool) -> Case {
-    let wgsl = include_str!("../kernels/powers.wgsl");
+    let sources = [include_str!("../kernels/powers.wgsl"), include_str!("../kernels/powers.cl")];
     let exact = |x: f64, y: f64| (-y * x).exp() + (x + y).ln() + x.powf(y);
-    case(("powers", wgsl, 3.0), quick, exact, |inputs, out| {
+    case(("powers", sources, 3.0), quick, exact, |inputs, out| {
         sums(inputs, out, |x, y| (-y * x).exp() + (x + y).ln() + x.powf(y));
     })
 }
 
-/// Makes a row with a name, a kernel and the calls of a term, which `exact` computes with twice the digits.
+/// Makes a row with a name, a kernel in WGSL and in OpenCL C, and the calls of a term, which `exact` computes with twice the
+/// digits.
 fn case(
-    (name, wgsl, calls): (&'static str, &'static str, f64),
+    (name, [wgsl, opencl], calls): (&'static str, [&'static str; 2], f64),
     quick: bool,
     exact: fn(f64, f64) -> f64,
     plain: fn(&[Values], &mut Values),
@@ -45,6 +46,7 @@ fn case(
         name,
         program: Program::Kernel(Kernel {
             wgsl,
+            opencl: Some(opencl),
             entry: name,
             overrides: vec![],
             groups: [count as u32 / 64, 1, 1],

@@ -17,6 +17,7 @@ pub(super) fn case(quick: bool) -> Case {
         name: "gather",
         program: Program::Kernel(Kernel {
             wgsl: include_str!("../kernels/gather.wgsl"),
+            opencl: Some(include_str!("../kernels/gather.cl")),
             entry: "gather",
             overrides: vec![],
             groups: [elements as u32 / 64, 1, 1],

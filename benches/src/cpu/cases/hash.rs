@@ -38,6 +38,7 @@ pub(super) fn case(quick: bool) -> Case {
         name: "hash",
         program: Program::Kernel(Kernel {
             wgsl: include_str!("../kernels/hash.wgsl"),
+            opencl: Some(include_str!("../kernels/hash.cl")),
             entry: "hash",
             overrides: vec![],
             groups: [messages as u32 / 64, 1, 1],

@@ -18,6 +18,7 @@ pub(super) fn case(quick: bool) -> Case {
         name: "histogram",
         program: Program::Kernel(Kernel {
             wgsl: include_str!("../kernels/histogram.wgsl"),
+            opencl: Some(include_str!("../kernels/histogram.cl")),
             entry: "histogram",
             overrides: vec![],
             groups: [GROUPS as u32, 1, 1],

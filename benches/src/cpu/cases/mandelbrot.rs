@@ -18,6 +18,7 @@ pub(super) fn case(quick: bool) -> Case {
         name: "mandelbrot",
         program: Program::Kernel(Kernel {
             wgsl: include_str!("../kernels/mandelbrot.wgsl"),
+            opencl: Some(include_str!("../kernels/mandelbrot.cl")),
             entry: "mandelbrot",
             overrides: vec![("SIDE", side as f64)],
             groups: [side as u32 / 64, side as u32, 1],

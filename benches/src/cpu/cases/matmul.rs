@@ -30,6 +30,7 @@ fn case(name: &'static str, entry: &'static str, groups: [usize; 2], side: usize
         name,
         program: Program::Kernel(Kernel {
             wgsl: include_str!("../kernels/matmul.wgsl"),
+            opencl: Some(include_str!("../kernels/matmul.cl")),
             entry,
             overrides: vec![("SIDE", side as f64)],
             groups: [groups[0] as u32, groups[1] as u32, 1],

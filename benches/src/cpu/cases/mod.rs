@@ -60,3 +60,43 @@ fn words(count: usize, seed: u64) -> Values {
 fn side_of(elements: usize) -> usize {
     elements.isqrt()
 }
+
+#[cfg(test)]
+mod tests {
+    use naga::front::wgsl;
+
+    use super::*;
+    use crate::cpu::case::{Kernel, Program};
+
+    /// Lists the rows without a kernel in OpenCL C, which has floats of 16 bits and subgroups as extensions only.
+    const WGSL_ONLY: [&str; 2] = ["floats, 16 bits", "subgroups"];
+
+    fn kernels() -> impl Iterator<Item = (&'static str, Kernel)> {
+        ALL.iter().filter_map(|(name, make)| match make(true).program {
+            Program::Kernel(kernel) => Some((*name, kernel)),
+            Program::Launches(_) => None,
+        })
+    }
+
+    /// Returns the size of the workgroup that a kernel in OpenCL C declares.
+    fn workgroup(source: &str, entry: &str) -> Option<[u32; 3]> {
+        let head = source.split_once(&format!("\nvoid {entry}("))?.0;
+        let size = head.rsplit_once("reqd_work_group_size(")?.1.strip_suffix(")))")?;
+        let axes: Vec<u32> = size.split(", ").map(|axis| axis.parse().ok()).collect::<Option<_>>()?;
+        axes.try_into().ok()
+    }
+
+    #[test]
+    fn a_kernel_in_opencl_c_has_the_name_and_the_workgroup_of_that_in_wgsl() {
+        for (row, Kernel { wgsl, opencl, entry, .. }) in kernels() {
+            let Some(source) = opencl else {
+                assert!(WGSL_ONLY.contains(&row), "`{row}` has no kernel in OpenCL C");
+                continue;
+            };
+            let module = wgsl::parse_str(wgsl).expect("the kernel is WGSL");
+            let point =
+                module.entry_points.iter().find(|point| point.name == entry).expect("it has the kernel");
+            assert_eq!(workgroup(source, entry), Some(point.workgroup_size), "{row}");
+        }
+    }
+}

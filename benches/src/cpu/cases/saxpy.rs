@@ -18,6 +18,7 @@ pub(super) fn case(quick: bool) -> Case {
         name: "saxpy",
         program: Program::Kernel(Kernel {
             wgsl: include_str!("../kernels/saxpy.wgsl"),
+            opencl: Some(include_str!("../kernels/saxpy.cl")),
             entry: "saxpy",
             overrides: vec![],
             groups: [side as u32, side as u32, 1],

@@ -15,7 +15,10 @@ const SUMS: u32 = 16;
 pub(super) fn mixing(quick: bool) -> Case {
     let x = words(elements(quick), 11);
     let expected = Values::U32(x.words().iter().map(|&x| mixed(x)).collect());
-    let kernel = kernel(include_str!("../kernels/mixing.wgsl"), "mixing", quick);
+    let kernel = Kernel {
+        opencl: Some(include_str!("../kernels/mixing.cl")),
+        ..kernel(include_str!("../kernels/mixing.wgsl"), "mixing", quick)
+    };
     let plain = |inputs: &[Values], out: &mut Values| {
         let chunks = out.words_mut().par_chunks_mut(CHUNK).zip(inputs[0].words().par_chunks(CHUNK));
         chunks.for_each(|(out, x)| out.iter_mut().zip(x).for_each(|(out, &x)| *out = mixed(x)));
@@ -35,7 +38,10 @@ fn mixed(x: u32) -> u32 {
 
 /// Sums powers of numbers of 64 bits.
 pub(super) fn floats(quick: bool) -> Case {
-    let kernel = kernel(include_str!("../kernels/polynomial64.wgsl"), "polynomial64", quick);
+    let kernel = Kernel {
+        opencl: Some(include_str!("../kernels/polynomial64.cl")),
+        ..kernel(include_str!("../kernels/polynomial64.wgsl"), "polynomial64", quick)
+    };
     polynomial("floats, 64 bits", kernel, Check::Close(1e-5), quick)
 }
 
@@ -77,7 +83,14 @@ fn elements(quick: bool) -> usize {
 }
 
 fn kernel(wgsl: &'static str, entry: &'static str, quick: bool) -> Kernel {
-    Kernel { wgsl, entry, overrides: vec![], groups: [elements(quick) as u32 / 64, 1, 1], a: None }
+    Kernel {
+        wgsl,
+        opencl: None,
+        entry,
+        overrides: vec![],
+        groups: [elements(quick) as u32 / 64, 1, 1],
+        a: None,
+    }
 }
 
 fn case(

@@ -33,6 +33,7 @@ fn case(name: &'static str, entry: &'static str, elements: usize, groups: usize)
         name,
         program: Program::Kernel(Kernel {
             wgsl: include_str!("../kernels/sum.wgsl"),
+            opencl: Some(include_str!("../kernels/sum.cl")),
             entry,
             overrides: vec![],
             groups: [groups as u32, 1, 1],
