@@ -2,9 +2,16 @@
 
 use naga::{AddressSpace, Module, ResourceBinding};
 
-/// Returns `true` if a module has a `var<immediate>`.
-pub(crate) fn has(module: &Module) -> bool {
-    module.global_variables.iter().any(|(_, variable)| variable.space == AddressSpace::Immediate)
+use crate::types;
+
+/// Limits the bytes of immediates that naga's validator accepts; it panics for more.
+pub(crate) const MOST_BYTES: u32 = 256;
+
+/// Returns the bytes of the largest `var<immediate>` of a module; `None` if it has none.
+pub(crate) fn bytes(module: &Module) -> Option<u32> {
+    let variables = module.global_variables.iter();
+    let immediates = variables.filter(|(_, variable)| variable.space == AddressSpace::Immediate);
+    immediates.map(|(_, variable)| types::size(module, variable.ty)).max()
 }
 
 /// Gives each `var<immediate>` of a module the address space and a binding of a uniform block, so that a launch passes the

@@ -21,6 +21,7 @@ mod args;
 mod check;
 mod comments;
 mod constants;
+mod directives;
 mod dtype;
 mod element;
 mod error;

@@ -9,7 +9,7 @@ use crate::interface::{Access, Binding, Interface, Needs, Override, ParamField, 
 use crate::messages::instrument::MessageText;
 use crate::splice::{Origin, Spliced};
 use crate::{
-    Error, Excerpt, Messages, Result, ShaderSource, constants, folds, immediate_block, nesting,
+    Error, Excerpt, Messages, Result, ShaderSource, constants, directives, folds, immediate_block, nesting,
     override_mistake, types, wording,
 };
 
@@ -54,7 +54,9 @@ impl Module {
     /// [`Error::UnknownSnippet`]; [`Error::Wgsl`] with file, line, column and the source line, also for a text that nests
     /// so deeply that its translation could overflow the stack of a thread.
     pub fn parse(source: &ShaderSource) -> Result<Self> {
-        let source = Arc::new(source.splice()?);
+        let mut source = source.splice()?;
+        directives::remove_subgroups(&mut source.text);
+        let source = Arc::new(source);
         if let Some(finding) = nesting::too_deep(&source.text) {
             return Err(located(&source, finding));
         }
@@ -127,7 +129,10 @@ impl Module {
                 }
                 interface.messages = Some(known.messages.clone());
             }
-            if variable.binding.is_some() && self.belongs(at, handle) {
+            if variable.binding.is_some()
+                && self.belongs(at, handle)
+                && !self.is_spare_block(at, variable, handle)
+            {
                 self.add_variable(&mut interface, at, handle, variable)?;
             }
         }
@@ -222,6 +227,16 @@ impl Module {
                 variable.binding = None;
             }
         }
+        if immediate_block::bytes(&module).is_some_and(|bytes| bytes > immediate_block::MOST_BYTES) {
+            return Err(Error::Unsupported {
+                module: self.label().into(),
+                name: entry.into(),
+                what: format!(
+                    "the values of a launch have more than {} bytes, so they are no immediates",
+                    immediate_block::MOST_BYTES
+                ),
+            });
+        }
         validate(&module, Capabilities::all()).map_err(|error| invalid(&self.source, &module, &error))?;
         Ok(module)
     }
@@ -240,6 +255,15 @@ impl Module {
     fn belongs(&self, at: usize, variable: Handle<GlobalVariable>) -> bool {
         let mentions = |entry: usize| self.mentions(entry, variable);
         mentions(at) || !(0..self.naga.entry_points.len()).any(mentions)
+    }
+
+    /// Returns `true` for a uniform block that the entry point does not mention, if it mentions another.
+    fn is_spare_block(&self, at: usize, variable: &GlobalVariable, handle: Handle<GlobalVariable>) -> bool {
+        let is_block = |variable: &GlobalVariable| variable.space == AddressSpace::Uniform;
+        let mut variables = self.naga.global_variables.iter();
+        is_block(variable)
+            && !self.mentions(at, handle)
+            && variables.any(|(other, variable)| is_block(variable) && self.mentions(at, other))
     }
 
     fn mentions(&self, at: usize, variable: Handle<GlobalVariable>) -> bool {
@@ -351,9 +375,11 @@ fn parsed(source: &Spliced) -> Result<(naga::Module, ModuleInfo)> {
 /// Returns naga's form of a text, in which a `var<immediate>` is a uniform block.
 fn translated(source: &Spliced) -> Result<naga::Module> {
     let mut naga = naga::front::wgsl::parse_str(&source.text).map_err(|error| unparsed(source, &error))?;
-    if immediate_block::has(&naga) {
+    if let Some(bytes) = immediate_block::bytes(&naga) {
         // As a uniform block, a second variable of an entry point is a binding that is taken.
-        validated(source, &naga)?;
+        if bytes <= immediate_block::MOST_BYTES {
+            validated(source, &naga)?;
+        }
         immediate_block::adopt(&mut naga);
     }
     Ok(naga)

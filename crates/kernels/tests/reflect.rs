@@ -349,6 +349,34 @@ fn a_block_that_is_no_struct_is_its_one_field() {
 }
 
 #[test]
+fn a_text_may_enable_subgroups_as_wgsl_demands() {
+    let module = parse(
+        "enable subgroups; @group(0) @binding(0) var<storage, read_write> x: array<u32>;
+         @compute @workgroup_size(4) fn k() { x[0] = subgroupAdd(x[1]); }",
+    );
+    assert!(module.interface("k", &[]).unwrap().needs.subgroups);
+}
+
+#[test]
+fn a_block_of_immediates_may_be_larger_than_those_of_any_device() {
+    let module = parse(
+        "var<immediate> p: array<vec4<u32>, 17>;
+         @compute @workgroup_size(1) fn k() { _ = p[16].y; }",
+    );
+    assert_eq!(module.interface("k", &[]).unwrap().params.unwrap().size, 272);
+    assert!(module.with_immediates("k").is_err(), "the values stay a uniform block");
+}
+
+#[test]
+fn a_block_that_no_entry_point_mentions_leaves_the_other_the_values() {
+    let module = parse(
+        "var<immediate> s: u32; var<immediate> t: vec4<f32>;
+         @compute @workgroup_size(1) fn k() { _ = s; }",
+    );
+    assert_eq!(module.interface("k", &[]).unwrap().params.unwrap().name, "s");
+}
+
+#[test]
 fn a_kernel_has_one_block_of_parameters() {
     let both = fails(
         "struct A { n: u32 } var<immediate> direct: A; @group(0) @binding(0) var<uniform> params: A;

@@ -22,6 +22,7 @@ pub fn cases() -> Vec<Case> {
         case("a18_a_kernel_of_the_program_keeps_the_runtime_checks_after_a_verb_compiled_it", own)
             .vulkan_only(driver),
         case("a18_an_edited_launch_and_a_loaded_graph_have_the_runtime_checks", changed).vulkan_only(driver),
+        case("a18_a_launch_with_a_named_value_has_the_runtime_checks", named).vulkan_only(driver),
         case("a18_the_checks_of_kernels_find_nothing_in_a_verb", silent)
             .native_only("the case opens its own contexts"),
     ]
@@ -182,6 +183,33 @@ fn changed(s: &Subject) {
         assert_eq!(edited.shader(edit), all, "{recorder:?}: an edit may set any arguments");
         queue.replay(&graph).unwrap();
         assert_eq!(queue.read(&places).wait().unwrap(), [1, 0, 2]);
+    }
+}
+
+fn named(s: &Subject) {
+    for recorder in RECORDERS {
+        let all = Recorded::open(s, recorder, false).shader(own_search);
+        let recorded = Recorded::open(s, recorder, true);
+        recorded.shader(search);
+        let (queue, mut places) = (recorded.ctx.queue("q"), recorded.ctx.zeros::<u32, 1>([3]).unwrap());
+        let (x, queries) =
+            (recorded.ctx.array(&[1_u32, 4, 9]).unwrap(), recorded.ctx.array(&[4_u32, 0, 10]).unwrap());
+        let mut graph = None;
+        let of_capture = recorded.shader(|_| {
+            let capture = queue.capture(|c| {
+                let n = c.value("n", 3_u32)?;
+                c.searchsorted(&x, &queries, Side::Left, &mut places)?;
+                c.parameter("n", &n)
+            });
+            graph = Some(capture.unwrap().0);
+        });
+        assert_eq!(of_capture, all, "{recorder:?}: a replay may set any number");
+        let graph = graph.expect("the capture makes a graph");
+        for (n, expected) in [(3, [1, 0, 3]), (2, [1, 0, 2]), (u32::MAX, [1, 0, 3])] {
+            queue.replay(&graph.with().value("n", n).unwrap()).unwrap();
+            let found = queue.read(&places).wait().unwrap();
+            assert!(n == u32::MAX || found == expected, "{recorder:?}: {found:?} for {n}");
+        }
     }
 }
 

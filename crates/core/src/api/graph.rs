@@ -3,6 +3,7 @@
 pub(crate) mod bindings;
 pub(crate) mod bound;
 pub(crate) mod capture;
+pub(crate) mod checked_launch;
 pub(crate) mod control_flow;
 pub(crate) mod control_memory;
 pub(crate) mod edit;

@@ -1,6 +1,6 @@
 //! The edit of a graph: other grids, arrays and values for all later replays.
 
-use crate::api::context::compile_job::Job;
+use crate::api::graph::checked_launch::checked;
 use crate::api::graph::edited_table::{check_dispatches, edited_table};
 use crate::api::graph::graph_handle::{Graph, GraphLeases};
 use crate::api::graph::replacements::Replacements;
@@ -13,7 +13,6 @@ use crate::memory::block::Block;
 use crate::memory::heap::BlockId;
 use crate::runtime::event::same_context;
 use crate::runtime::owner::Owner;
-use crate::work::compiled_kernel::KernelText;
 use crate::work::graph_data::graph_node::NodeCommand;
 use crate::work::graph_data::graph_plan::{GraphPlan, count_uses, split};
 use crate::work::graph_data::node_parts::CommandPart;
@@ -322,17 +321,6 @@ impl<'g> GraphEdit<'g> {
         }
         Ok(())
     }
-}
-
-/// Returns a copy of a launch whose kernel has all runtime checks: the program may change what was proven of the launch.
-fn checked(owner: &Owner, launch: &Launch) -> Result<Launch> {
-    let mut copy = launch.duplicate();
-    let KernelText { source, overrides, trust } = &launch.kernel().origin;
-    if trust.is_some() {
-        let overrides: Vec<(&str, f64)> = overrides.iter().map(|(name, value)| (&**name, *value)).collect();
-        copy.set_kernel(Job::new(source.clone(), &launch.kernel().interface.entry, &overrides).run(owner)?);
-    }
-    Ok(copy)
 }
 
 /// Returns `true` for a launch without a label, which has the name of its kernel.

@@ -1,10 +1,12 @@
 //! The parts of a graph that a replay can replace: input arrays, values, and named nodes.
 
 use crate::api::graph::capture::Capture;
+use crate::api::graph::checked_launch::checked;
 use crate::api::graph::tape::{TapeState, unique};
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
 use crate::error::{Error, Kind, Result};
 use crate::memory::heap::overlap;
+use crate::runtime::owner::Owner;
 use crate::work::graph_data::graph_names::{BoundInput, GraphInput, GraphParameter};
 use crate::work::graph_data::graph_node::GraphNode;
 use crate::work::step::Work;
@@ -201,7 +203,7 @@ impl Capture {
             let graph = (**self).label();
             state.check_value(graph, value.token, &value.name)?;
             let node = state.last_call(captured.index, &format!("the call of `parameter` for `{field}`"))?;
-            bind_parameter(graph, node, field, value)
+            bind_parameter(self.owner(), graph, node, field, value)
         })?
     }
 
@@ -286,8 +288,10 @@ pub(crate) fn bytes_of(array: &ArrayRef) -> BoundInput {
     BoundInput { block: array.storage.block().clone(), offset: array.offset }
 }
 
-/// Makes a parameter of a captured launch hold a value.
+/// Makes a parameter of a captured launch hold a value. A replay may give it any number, so the launch gets all runtime
+/// checks.
 fn bind_parameter<T: Param + Copy>(
+    owner: &Owner,
     graph: &str,
     node: &mut GraphNode,
     field: &str,
@@ -300,6 +304,7 @@ fn bind_parameter<T: Param + Copy>(
         return Err(problem(graph, message));
     };
     let slot = check_argument(&launch.kernel().interface, field, ArgKind::Value(T::TYPE))?;
+    **launch = checked(owner, launch)?;
     value.default.with_bytes(|bytes| launch.params.set(slot, bytes));
     command.values.retain(|(_, known)| *known != slot);
     command.values.push((value.token, slot));
