@@ -13,7 +13,8 @@ use fencepost_kernels::{KernelArgs, ShaderSource};
 /// Compiles a kernel as [`CommandQueue::kernel_with`] does, without the runtime checks for what is proven of it.
 ///
 /// Some devices check all kernels all the same: the CPU, devices with bindings of 2^32 bytes and more, and all devices if
-/// the environment has `FENCEPOST_CHECKED=1`. A launch that an edit of a graph changes is checked too.
+/// the environment has `FENCEPOST_CHECKED=1`. A launch of a graph that an edit changes or that has a named value is checked
+/// too.
 ///
 /// # Safety
 /// All launches of the returned kernel have what `trust` says, whatever the elements of their arrays are, and also if
