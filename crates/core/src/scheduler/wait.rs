@@ -3,20 +3,17 @@
 
 use crate::device::function_mark::{FunctionWait, is_set};
 use crate::error::{Error, Kind, Result};
-use crate::scheduler::batch::Status;
 use crate::scheduler::callback_cycles::Blocked;
 use crate::scheduler::command::Op;
 use crate::scheduler::deadline::Deadline;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::plan::PlanRest;
 use crate::scheduler::plan::due_commands::DueCommands;
-use crate::scheduler::priority::Priority;
 use crate::scheduler::queue_state::{Hold, PointProgress};
 use crate::scheduler::relay::Relay;
 use crate::scheduler::state::State;
 use crate::scheduler::thread_posts::{replace_lane_thread, replace_lane_thread_in_task};
 use crate::scheduler::thread_state::{SignallingMark, is_inside_callback};
-use crate::scheduler::thread_wakeups::ThreadWakeups;
 use crate::scheduler::user_signal::UserSignal;
 use crate::scheduler::wait_target::{Caller, WaitTarget};
 use crate::scheduler::wakers::WakeCondition;
@@ -28,6 +25,7 @@ use std::time::Duration;
 
 pub(crate) mod message_wait;
 pub(crate) mod plan_ahead;
+mod wait_step;
 
 /// Tells how far the target of a wait has come.
 enum TargetState {
@@ -37,21 +35,6 @@ enum TargetState {
     In(Seq),
     /// The target is not planned, or is an event that is not signalled.
     Unplanned,
-}
-
-/// Names the next action of a blocked caller.
-enum WaitStep {
-    /// The batch of the target is submitted to this lane: the caller waits until the fence reaches this value.
-    Native(usize, TimelineValue),
-    /// This lane has a batch that can be submitted, and the target may depend on it: the caller submits that batch.
-    Submit(usize),
-    /// A user event of another context holds the queue of the target: the caller waits through this relay.
-    OtherContext(Arc<Relay>),
-    /// A chunk of a loop is complete, and the caller reads whether the loop goes on.
-    ContinueLoop,
-    /// Another thread must make progress first: the caller parks. In a context without threads, the caller does the
-    /// work of the threads instead.
-    Sleep,
 }
 
 /// Limits the steps of a batch that a waiting caller encodes itself, so that the encoding takes negligible time.
@@ -82,12 +65,6 @@ impl State {
             Op::WaitUser(event) if event.hold == hold => Relay::of(event),
             _ => None,
         })
-    }
-
-    /// Returns `true` if a lane has nothing in flight and a batch that can be submitted now.
-    fn can_submit(&self, lane: usize) -> bool {
-        let at = &self.lanes[lane];
-        at.timeline.in_flight() == 0 && !at.token && self.choose(lane).is_some()
     }
 
     /// Returns `true` if all open queues have the same priority. Then a longer batch, or a batch that is planned
@@ -147,6 +124,8 @@ impl Engine {
     pub(crate) fn wait_for(&self, target: WaitTarget<'_>, deadline: Deadline) -> Result<bool> {
         // The first turn ignores the deadline, so that repeated waits with a zero limit make progress.
         let (mut stepped, mut blocked, mut planned) = (false, None, PlanRest::default());
+        // Names the batch that this wait has moved to the front.
+        let mut lifted = None;
         // Is the record of this wait if the thread executes a host function.
         let mut function = None;
         // Code that a signal of this thread calls may wait here, and may need a callback. While the signalling mark
@@ -194,10 +173,12 @@ impl Engine {
                     self.unlock(state);
                     continue;
                 }
-                TargetState::In(seq) => self.next_step(&mut state, seq),
+                TargetState::In(seq) => self.next_step(&mut state, seq, &mut lifted),
                 TargetState::Unplanned => match planned.after {
-                    Some(seq) => self.next_step(&mut state, seq),
-                    None if planned.roots.is_empty() => self.step_of_unplanned(&mut state, target),
+                    Some(seq) => self.next_step(&mut state, seq, &mut lifted),
+                    None if planned.roots.is_empty() => {
+                        self.step_of_unplanned(&mut state, target, &mut lifted)
+                    }
                     None => {
                         self.unlock(state);
                         // One planning takes a limited number of commands, and the next turn plans more. Other
@@ -252,93 +233,6 @@ impl Engine {
             blocked.get_or_insert_with(|| Blocked::note(self, point)).renew(self, point);
         }
         self.check_cycles(point)
-    }
-
-    /// Returns the next action for a target that cannot be planned yet.
-    fn step_of_unplanned(&self, state: &mut State, target: WaitTarget<'_>) -> WaitStep {
-        let WaitTarget::Point(point) = target else { return WaitStep::Sleep };
-        match state.chunk_before(point) {
-            Some(seq) if state.batches.is_done(seq) => WaitStep::ContinueLoop,
-            Some(seq) => self.next_step(state, seq),
-            None => state.held_by(point).map_or(WaitStep::Sleep, WaitStep::OtherContext),
-        }
-    }
-
-    /// Returns the next action of a caller that waits for a planned batch. A batch that is not submitted moves,
-    /// with its dependencies, to the front and to normal priority at least.
-    fn next_step(&self, state: &mut State, seq: Seq) -> WaitStep {
-        let Some(lane) = state.batches.get(seq).map(|info| info.lane) else { return WaitStep::Sleep };
-        match state.batches.status(seq) {
-            Status::Submitted(value) => WaitStep::Native(lane, value),
-            Status::Ready(_) => {
-                state.raise_priority(seq, Priority::Normal);
-                state.move_to_front(seq);
-                // If the batch depends on an unsubmitted batch of another lane, only that lane can submit, so the
-                // search tries every lane.
-                let mut lanes = std::iter::once(lane).chain(0..self.lanes.len());
-                let ready_lane = lanes.find(|&lane| self.lanes[lane].async_submit && state.can_submit(lane));
-                ready_lane.map_or(WaitStep::Sleep, WaitStep::Submit)
-            }
-            _ => WaitStep::Sleep,
-        }
-    }
-
-    /// Does the next action of a blocked caller, which takes at most one slice of time, and releases S.
-    fn take_step(
-        &self,
-        mut state: MutexGuard<'_, State>,
-        step: WaitStep,
-        deadline: Deadline,
-        longest_slice: Duration,
-    ) -> Result<()> {
-        let slice = deadline.slice();
-        match step {
-            // Deferred code of the program runs before this caller counts as a watcher of the lane. That code may
-            // take long or wait for this lane, and the completer sleeps while the lane has a watcher.
-            WaitStep::Native(..) if state.after.has_code() => self.unlock(state),
-            WaitStep::Native(lane, value) => {
-                // The completer sleeps while the lane has a watcher. So a caller counts as a watcher only if it
-                // waits for the oldest submission: otherwise no thread would process the submissions before that
-                // value.
-                let next = TimelineValue(state.lanes[lane].timeline.completed().0 + 1);
-                let watch = u32::from(value == next);
-                state.lanes[lane].watchers += watch;
-                self.unlock_with(state, &ThreadWakeups::default());
-                if deadline.is_endless() {
-                    self.lanes[lane].fence.execute_up_to(value);
-                }
-                self.wait_watched(lane, value, slice, watch);
-                self.notify_due_threads();
-            }
-            WaitStep::OtherContext(relay) => {
-                self.unlock(state);
-                relay.wait(slice)?;
-            }
-            WaitStep::ContinueLoop => {
-                self.unlock(state);
-                self.continue_loops();
-            }
-            WaitStep::Submit(lane) if self.threads => drop(self.submit_watched(state, lane)),
-            _ if self.threads || !state.busy() => {
-                // The caller parks only if no action is deferred, because a deferred action may complete the
-                // target.
-                let after = std::mem::take(&mut state.after);
-                if after.is_empty() {
-                    let wakeups = state.wakeups().without_callers();
-                    self.notify(&wakeups);
-                    self.park(state, slice);
-                } else {
-                    state.after = after;
-                    self.unlock(state);
-                }
-            }
-            _ => {
-                self.unlock(state);
-                // In a context without threads, only a caller makes progress.
-                self.make_progress(deadline.left().min(longest_slice));
-            }
-        }
-        Ok(())
     }
 
     /// Starts everything enqueued on a queue, with all its dependencies.

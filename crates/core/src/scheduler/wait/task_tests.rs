@@ -5,6 +5,7 @@ use crate::record::cpu::cpu_recorder as cpu;
 use crate::record::cpu::cpu_recorder::CpuOptions;
 use crate::runtime::context_threads::ContextThreads;
 use crate::scheduler::ordering::policy::Policy;
+use crate::scheduler::priority::Priority;
 use crate::scheduler::relay::RelaySource;
 use crate::scheduler::signaller::Signaller;
 use crate::scheduler::test_engine::{

@@ -6,7 +6,9 @@ use crate::record::cpu::cpu_recorder as cpu;
 use crate::record::cpu::cpu_recorder::CpuOptions;
 use crate::runtime::pending::{FutureLate, Pending};
 use crate::runtime::user_event::UserEvent;
+use crate::scheduler::batch::Status;
 use crate::scheduler::ordering::policy::Policy;
+use crate::scheduler::priority::Priority;
 use crate::scheduler::signaller::Signaller;
 use crate::scheduler::test_engine::{
     TestTask, batch_of, engine, enqueue, enqueue_callback, enqueue_wait, finish, hold, queue, queue_of,
@@ -310,7 +312,7 @@ fn q10_a_wait_for_a_low_queue_lifts_planned_and_unplanned_commands() {
         let seq = batch_of(&state, point);
         let at_first = if planned { Priority::Low } else { Priority::Normal };
         assert_eq!(state.batches.status(seq), Status::Ready(at_first));
-        engine.next_step(&mut state, seq);
+        engine.next_step(&mut state, seq, &mut None);
         assert_eq!(state.batches.status(seq), Status::Ready(Priority::Normal), "planned: {planned}");
     }
 }
@@ -496,4 +498,27 @@ fn e07_a_dropped_future_leaves_no_waker_in_the_contexts_it_waits_for() {
     drop(future);
     assert_eq!(wakers(), relays);
     gate.signal();
+}
+
+/// Many callers may wait at once. If each turn of each caller moved its batch to the front, they would only undo the
+/// moves of the others, and the time of a turn grows with the number of planned batches.
+#[test]
+fn e02_a_waiting_caller_moves_its_batch_to_the_front_once() {
+    let engine = engine(false);
+    let points: [Point; 3] = queues(&engine).map(|slot| {
+        let point = enqueue(&engine, slot);
+        engine.lock().plan([point], Priority::Normal);
+        point
+    });
+    let mut state = engine.lock();
+    let [planned_first, early, late] = points.map(|point| batch_of(&state, point));
+    let (mut of_early, mut of_late) = (None, None);
+    for _ in 0..2 {
+        engine.next_step(&mut state, early, &mut of_early);
+        engine.next_step(&mut state, late, &mut of_late);
+    }
+    engine.next_step(&mut state, early, &mut of_early);
+    let order: Vec<_> = state.lanes[0].list(Priority::Normal).iter().map(|batch| batch.seq).collect();
+    drop(state);
+    assert_eq!(order, [late, early, planned_first]);
 }
