@@ -74,6 +74,8 @@ mod message_delivery;
 #[cfg(target_arch = "wasm32")]
 pub(crate) mod microtasks;
 pub(crate) mod ordering;
+pub(crate) mod park;
+pub(crate) mod parked_caller;
 pub(crate) mod plan;
 pub(crate) mod print_options;
 pub(crate) mod priority;

@@ -14,6 +14,7 @@ use crate::scheduler::kernel_names::KernelNames;
 use crate::scheduler::lane_state::LaneState;
 use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::ordering::wait_log::WaitLog;
+use crate::scheduler::parked_caller::ParkedCaller;
 use crate::scheduler::priority::Priority;
 use crate::scheduler::profile_log::ProfileLog;
 use crate::scheduler::queue_state::{Hold, PointProgress, QueueState};
@@ -88,6 +89,8 @@ pub(crate) struct State {
     pub(crate) host_uses: u32,
     /// Counts the callers that are parked until something makes progress.
     pub(crate) callers_asleep: u32,
+    /// Lists the callers that are parked until a planned batch is done. They do not count as `callers_asleep`.
+    pub(crate) parked: Vec<ParkedCaller>,
     /// Is true while the callback thread is parked.
     pub(crate) calls_idle: bool,
     /// Holds the profile notes while a profiler or a reader of the notes exists.

@@ -5,9 +5,8 @@ use crate::scheduler::engine::Engine;
 use crate::scheduler::lane_state::ThreadRest;
 use crate::scheduler::queue_state::QueueState;
 use crate::scheduler::state::{AfterUnlock, State};
-use fencepost_sync::prim::{Condvar, MutexGuard, sleep_for};
-use std::time::Duration;
-use web_time::Instant;
+use fencepost_sync::prim::{Condvar, MutexGuard};
+use std::sync::Arc;
 
 /// Names the threads to notify. It is computed under S and used after S is released.
 #[derive(Default)]
@@ -20,11 +19,13 @@ pub(crate) struct ThreadWakeups {
     messages: bool,
     /// Is true if the parked callers are notified.
     callers: bool,
+    /// Holds the condition variables of the callers that are parked for a batch and can go on.
+    parked: smallvec::SmallVec<[Arc<Condvar>; 2]>,
 }
 
 impl ThreadWakeups {
     /// Returns the wakeups without the parked callers, for a caller that is about to park: it has changed nothing
-    /// that the others wait for.
+    /// that the others wait for. A caller that is parked for a batch stays: it is notified once.
     pub(crate) fn without_callers(self) -> Self {
         Self { callers: false, ..self }
     }
@@ -56,6 +57,7 @@ impl State {
         wakeups.messages = self.deliveries.idle && (over || self.has_due_delivery());
         self.deliveries.idle &= !wakeups.messages;
         wakeups.callers = self.callers_asleep > 0;
+        wakeups.parked = self.due_callers();
         wakeups
     }
 
@@ -162,20 +164,6 @@ impl Engine {
         wake(&self.calls, wakeups.calls);
         wake(&self.messages, wakeups.messages);
         wake(&self.done, wakeups.callers);
-    }
-
-    /// Parks until a change is notified, and polls for device loss if `limit` passes first. With a zero `limit` it
-    /// does not park, because even the shortest park lasts for a tick of the system timer.
-    pub(crate) fn park(&self, mut state: MutexGuard<'_, State>, limit: Duration) {
-        let start = Instant::now();
-        if !limit.is_zero() {
-            state.callers_asleep += 1;
-            state = sleep_for(&self.done, state, limit);
-            state.callers_asleep -= 1;
-        }
-        drop(state);
-        if start.elapsed() >= limit {
-            self.poll_loss();
-        }
+        wakeups.parked.iter().for_each(|caller| caller.notify_all());
     }
 }

@@ -189,7 +189,7 @@ impl Engine {
                     }
                 },
             };
-            self.take_step(state, step, deadline, target.longest_slice())?;
+            self.take_step(state, step, deadline, target)?;
             stepped = true;
         }
     }

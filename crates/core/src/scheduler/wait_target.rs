@@ -25,6 +25,11 @@ impl WaitTarget<'_> {
         if let WaitTarget::User(_) = self { SLICE } else { LONGEST_WAIT_SLICE }
     }
 
+    /// Returns the point, if the target is one.
+    pub(crate) fn point(self) -> Option<Point> {
+        if let WaitTarget::Point(point) = self { Some(point) } else { None }
+    }
+
     /// Returns the condition of a waker that waits for this target.
     pub(crate) fn wake_condition(self) -> WakeCondition {
         match self {

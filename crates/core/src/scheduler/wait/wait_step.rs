@@ -12,7 +12,6 @@ use crate::scheduler::wait_target::WaitTarget;
 use fencepost_sync::prim::MutexGuard;
 use fencepost_sync::{Seq, TimelineValue};
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Names the next action of a blocked caller.
 pub(crate) enum WaitStep {
@@ -24,6 +23,8 @@ pub(crate) enum WaitStep {
     OtherContext(Arc<Relay>),
     /// A chunk of a loop is complete, and the caller reads whether the loop goes on.
     ContinueLoop,
+    /// Another thread must make progress with this batch first: the caller parks until the batch is done.
+    SleepFor(Seq),
     /// Another thread must make progress first: the caller parks. In a context without threads, the caller does the
     /// work of the threads instead.
     Sleep,
@@ -69,9 +70,9 @@ impl Engine {
                 // search tries every lane.
                 let mut lanes = std::iter::once(lane).chain(0..self.lanes.len());
                 let ready_lane = lanes.find(|&lane| self.lanes[lane].async_submit && state.can_submit(lane));
-                ready_lane.map_or(WaitStep::Sleep, WaitStep::Submit)
+                ready_lane.map_or(WaitStep::SleepFor(seq), WaitStep::Submit)
             }
-            _ => WaitStep::Sleep,
+            _ => WaitStep::SleepFor(seq),
         }
     }
 
@@ -81,7 +82,7 @@ impl Engine {
         mut state: MutexGuard<'_, State>,
         step: WaitStep,
         deadline: Deadline,
-        longest_slice: Duration,
+        target: WaitTarget<'_>,
     ) -> Result<()> {
         let slice = deadline.slice();
         match step {
@@ -114,14 +115,19 @@ impl Engine {
                 self.continue_loops();
             }
             WaitStep::Submit(lane) if self.threads => drop(self.submit_watched(state, lane)),
-            _ if self.threads || !state.busy() => {
+            step if self.threads || !state.busy() => {
                 // The caller parks only if no action is deferred, because a deferred action may complete the
                 // target.
                 let after = std::mem::take(&mut state.after);
                 if after.is_empty() {
                     let wakeups = state.wakeups().without_callers();
                     self.notify(&wakeups);
-                    self.park(state, slice);
+                    match step {
+                        WaitStep::SleepFor(seq) if self.threads => {
+                            self.park_for(state, target.point(), seq, slice)
+                        }
+                        _ => self.park(state, slice),
+                    }
                 } else {
                     state.after = after;
                     self.unlock(state);
@@ -130,7 +136,7 @@ impl Engine {
             _ => {
                 self.unlock(state);
                 // In a context without threads, only a caller makes progress.
-                self.make_progress(deadline.left().min(longest_slice));
+                self.make_progress(deadline.left().min(target.longest_slice()));
             }
         }
         Ok(())

@@ -1,0 +1,145 @@
+//! Parks a blocked caller until other threads make progress. S is the state lock.
+
+use crate::scheduler::engine::Engine;
+use crate::scheduler::parked_caller::ParkedCaller;
+use crate::scheduler::queue_state::PointProgress;
+use crate::scheduler::state::State;
+use fencepost_sync::prim::{Condvar, MutexGuard, sleep_for};
+use fencepost_sync::{Point, Seq};
+use smallvec::SmallVec;
+use std::sync::Arc;
+use std::time::Duration;
+use web_time::Instant;
+
+impl Engine {
+    /// Parks until a change is notified, and polls for device loss if `limit` passes first. With a zero `limit` it
+    /// does not park, because even the shortest park lasts for a tick of the system timer.
+    pub(crate) fn park(&self, mut state: MutexGuard<'_, State>, limit: Duration) {
+        let start = Instant::now();
+        if !limit.is_zero() {
+            state.callers_asleep += 1;
+            state = sleep_for(&self.done, state, limit);
+            state.callers_asleep -= 1;
+        }
+        drop(state);
+        self.poll_loss_after(start, limit);
+    }
+
+    /// Parks as [`park`](Self::park) does, but until a point, or a batch without a point, no longer waits for the batch
+    /// `seq`, or until this caller can submit that batch. The threads of the context make all other progress.
+    pub(crate) fn park_for(
+        &self,
+        mut state: MutexGuard<'_, State>,
+        point: Option<Point>,
+        seq: Seq,
+        limit: Duration,
+    ) {
+        let start = Instant::now();
+        if !limit.is_zero() {
+            let wakeup = Arc::new(Condvar::new());
+            state.parked.push(ParkedCaller { point, seq, wakeup: wakeup.clone(), notified: false });
+            state = sleep_for(&wakeup, state, limit);
+            state.parked.retain(|caller| !Arc::ptr_eq(&caller.wakeup, &wakeup));
+        }
+        drop(state);
+        self.poll_loss_after(start, limit);
+    }
+
+    fn poll_loss_after(&self, start: Instant, limit: Duration) {
+        if start.elapsed() >= limit {
+            self.poll_loss();
+        }
+    }
+}
+
+impl State {
+    /// Returns the condition variables of the parked callers that can go on, and marks these callers as notified.
+    pub(crate) fn due_callers(&mut self) -> SmallVec<[Arc<Condvar>; 2]> {
+        let mut due = SmallVec::new();
+        if self.parked.is_empty() {
+            return due;
+        }
+        let next: SmallVec<[Seq; 2]> =
+            (0..self.lanes.len()).filter_map(|lane| self.next_on_idle(lane)).collect();
+        let mut parked = std::mem::take(&mut self.parked);
+        for caller in parked.iter_mut().filter(|caller| !caller.notified) {
+            if next.contains(&caller.seq) || self.finished() || !self.waits_for_its_batch(caller) {
+                caller.notified = true;
+                due.push(caller.wakeup.clone());
+            }
+        }
+        self.parked = parked;
+        due
+    }
+
+    /// Returns the batch that a lane submits next, if nothing is in flight on the lane. A caller that waits for this batch
+    /// can submit it.
+    fn next_on_idle(&self, lane: usize) -> Option<Seq> {
+        let priority = self.choose(lane).filter(|_| self.can_submit(lane))?;
+        self.lanes[lane].ready[priority as usize].front().map(|batch| batch.seq)
+    }
+
+    fn waits_for_its_batch(&self, caller: &ParkedCaller) -> bool {
+        match caller.point.map(|point| self.reached(point)) {
+            None => !self.batches.is_done(caller.seq),
+            Some(progress) => progress == PointProgress::Planned(caller.seq),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scheduler::priority::Priority;
+    use crate::scheduler::test_engine::{batch_of, engine, enqueue, queues};
+    use fencepost_sync::Slot;
+
+    /// Plans a batch of each of three queues on one lane, and parks a caller for each batch.
+    fn parked() -> Arc<Engine> {
+        let engine = engine(false);
+        let slots: [Slot; 3] = queues(&engine);
+        for slot in slots {
+            let point = enqueue(&engine, slot);
+            let mut state = engine.lock();
+            state.plan([point], Priority::Normal);
+            let (seq, wakeup) = (batch_of(&state, point), Arc::new(Condvar::new()));
+            let point = (slot != slots[1]).then_some(point);
+            state.parked.push(ParkedCaller { point, seq, wakeup, notified: false });
+        }
+        engine
+    }
+
+    fn notified(engine: &Engine) -> Vec<bool> {
+        engine.lock().parked.iter().map(|caller| caller.notified).collect()
+    }
+
+    #[test]
+    fn e02_a_parked_caller_is_notified_once_its_batch_can_be_submitted() {
+        let engine = parked();
+        assert_eq!(engine.lock().due_callers().len(), 1);
+        assert_eq!(notified(&engine), [true, false, false]);
+        assert_eq!(engine.lock().due_callers().len(), 0, "each caller is notified once");
+        engine.submit_one(0);
+        assert_eq!(notified(&engine), [true, false, false], "the lane is busy");
+        engine.poll_lane(0);
+        assert_eq!(notified(&engine), [true, true, false]);
+    }
+
+    #[test]
+    fn e02_a_parked_caller_is_notified_once_its_batch_is_done() {
+        let engine = parked();
+        (0..2).for_each(|_| assert!(engine.submit_one(0)));
+        while engine.lock().lanes[0].timeline.in_flight() > 0 {
+            assert!(!notified(&engine)[1], "the batch is in flight");
+            engine.poll_lane(0);
+        }
+        assert_eq!(notified(&engine), [true; 3]);
+    }
+
+    #[test]
+    fn e02_the_loss_of_the_device_notifies_every_parked_caller() {
+        let engine = parked();
+        engine.lose("the test loses the device");
+        assert_eq!(notified(&engine), [true; 3]);
+    }
+}
