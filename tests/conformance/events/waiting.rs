@@ -1,6 +1,7 @@
 //! E03, E04, E08: queues that wait for events, and waits that flush.
 
 use crate::common::counted::Counted;
+use crate::common::kernels::Mix;
 use crate::common::{Case, Subject, case, dump};
 use fencepost::prelude::*;
 use fencepost::{Activity, Kind};
@@ -20,6 +21,7 @@ pub fn cases() -> Vec<Case> {
         case("e08_a_wait_submits_the_needed_work_in_a_batch_of_its_own", batches_no_more),
         case("e08_without_threads_a_wait_starts_only_the_work_that_it_needs", starts_no_more),
         case("e08_waits_in_both_directions_end", no_cycle),
+        case("e08_the_waits_of_many_threads_end", many_threads),
     ]
 }
 
@@ -226,4 +228,32 @@ fn starts_no_more(subject: &Subject) {
         queue.finish().wait().unwrap();
         assert_eq!(ran.load(Ordering::Relaxed), number);
     }
+}
+
+/// Many threads wait at once, each for its own queue. The caller that waits for a batch moves it before the batches of
+/// the others; if the callers undo each other's moves, these waits take minutes.
+fn many_threads(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (mix, zeros) = (ctx.kernel::<Mix>().unwrap(), ctx.zeros([N]).unwrap());
+    let threads = if subject.is_cpu() { 4 } else { 32 };
+    std::thread::scope(|scope| {
+        for id in 0..threads {
+            let (ctx, mix, zeros) = (&ctx, &mix, &zeros);
+            scope.spawn(move || {
+                let queue = ctx.queue(&format!("of thread {id}"));
+                let (mut y, mut copy) = (ctx.full([N], id).unwrap(), ctx.zeros([N]).unwrap());
+                for wait in 1..=20 {
+                    for _ in 0..30 {
+                        queue
+                            .launch(mix, Grid::threads([N]), Mix { a: 1, b: 1, x: zeros, y: &mut y })
+                            .unwrap();
+                    }
+                    let side = queue.fork("side");
+                    side.copy(&y, &mut copy).unwrap();
+                    queue.wait_for_queue(&side).unwrap();
+                    assert_eq!(queue.read(&copy).wait().unwrap(), [id + 30 * wait; N]);
+                }
+            });
+        }
+    });
 }
