@@ -131,9 +131,10 @@ impl Case {
         if place.is_vulkan() && place.name() != self.chosen_place(places, Place::is_vulkan)? {
             return Some("this mode runs it on another Vulkan driver, and the full suite on all of them");
         }
-        let elsewhere =
-            self.is_of_a_verb() && recording_mode().is_some_and(|mode| mode != self.chosen_mode(place));
-        elsewhere.then_some("another mode runs this verb, and the full suite runs it in all of them")
+        // On GL, the two modes differ in the submission alone.
+        let once = self.is_of_a_verb() || place.is_gl();
+        let elsewhere = once && recording_mode().is_some_and(|mode| mode != self.chosen_mode(place));
+        elsewhere.then_some("another mode runs it here, and the full suite runs it in all of them")
     }
 
     /// Returns `true` if the case is one of the algorithms. Their verbs are launches, which other cases prove.
@@ -155,7 +156,7 @@ impl Case {
         Some(able.get(self.number().checked_rem(able.len())?)?.name())
     }
 
-    /// Returns the mode that runs a verb for all modes with another recorder or other memory at a place. The names are the
+    /// Returns the mode that runs the case for all modes with another recorder or other memory at a place. The names are the
     /// values of the variables that `crates/xtask/src/suite/modes.rs` sets.
     fn chosen_mode(&self, place: &Place) -> &'static str {
         let modes: &[&str] =

@@ -100,6 +100,10 @@ impl Place {
         matches!(&self.device, Device::Adapter(_, info) if info.backend == "Vulkan")
     }
 
+    pub fn is_gl(&self) -> bool {
+        matches!(&self.device, Device::Adapter(_, info) if info.backend == "GL")
+    }
+
     /// Returns `true` if submissions return before their work is done. Two software drivers do not.
     pub fn is_asynchronous(&self) -> bool {
         match &self.device {
