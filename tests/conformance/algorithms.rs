@@ -26,6 +26,7 @@ mod mutated_shares;
 mod mutated_sort;
 mod mutated_sorted;
 mod mutated_weighted;
+mod mutated_wide;
 mod part_lists;
 mod parts;
 mod random;
@@ -44,6 +45,7 @@ mod verb_table;
 mod verbs;
 mod warm_up;
 mod weighted;
+mod wide;
 
 use crate::common::full::full;
 use crate::common::{Case, Subject, dump, host_side};
@@ -70,6 +72,7 @@ pub fn cases() -> Vec<Case> {
         mutated_sort::cases(),
         mutated_sorted::cases(),
         mutated_weighted::cases(),
+        mutated_wide::cases(),
     ];
     let mutated = host_side(mutated.concat());
     let mutated =
@@ -101,6 +104,7 @@ pub fn cases() -> Vec<Case> {
         trusted::cases(),
         warm_up::cases(),
         weighted::cases(),
+        wide::cases(),
         mutated,
     ]
     .concat()

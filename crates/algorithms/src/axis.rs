@@ -5,6 +5,7 @@ use crate::reducible::{Operation, Reducible};
 use crate::shares::Shares;
 use crate::tuning::tuned;
 use crate::typed_kernel::{compiled, value};
+use crate::wide::Wide;
 use fencepost_core::{CommandQueue, DeviceArray, DynKernel, Element, Grid, IntoArg, Kind, Result, Scalar};
 
 /// Names an axis of an array. The first one is `Axis(0)`, along which the elements are farthest apart.
@@ -131,6 +132,10 @@ fn along<T: Reducible>(
     } else {
         ("reduce_columns", Shares::of_column(view.n))
     };
+    let wide = if rows { Wide::of(queue, operation, keys, shares, x)? } else { None };
+    if let Some(wide) = wide.as_ref().filter(|_| shares.count == 1) {
+        return wide.launch(queue, view.outer, shares, out);
+    }
     let overrides = [("OPERATION", operation.number()), ("KEYS", f64::from(keys))];
     // The kernel of columns has no barriers.
     let overrides = if rows { tuned(queue, &overrides) } else { overrides.to_vec() };
@@ -139,10 +144,14 @@ fn along<T: Reducible>(
     if shares.count == 1 {
         return reduction.launch(queue, view, shares, x, out);
     }
+    let first = |outer: usize, out: &mut DeviceArray<T>| match &wide {
+        Some(wide) => wide.launch(queue, outer, shares, out),
+        None => reduction.launch(queue, View { outer, ..view }, shares, x, out),
+    };
     // The check of a launch without results refuses what the last launch would refuse.
-    reduction.launch(queue, View { outer: 0, ..view }, shares, x, out)?;
+    first(0, out)?;
     let mut partials = queue.empty([view.outer * shares.count * view.inner])?;
-    reduction.launch(queue, view, shares, x, &mut partials)?;
+    first(view.outer, &mut partials)?;
     let rest = View { n: shares.count, ..view };
     reduction.launch(queue, rest, Shares::one(shares.count), &partials, out)
 }

@@ -2,13 +2,14 @@
 
 use crate::launches::launch_dyn;
 use crate::passes::{self, Passes, one_element, value_of};
-use crate::reduce::Nan;
+use crate::reduce::{Nan, wide};
 use crate::reducible::sealed::Combine;
 use crate::reducible::{Finish, FinishedSum, Operation, Reducible};
 use crate::refusals::check;
 use crate::shares::Shares;
 use crate::tuning::tuned;
 use crate::typed_kernel::{self, value};
+use crate::wide::Wide;
 use fencepost_core::{CommandQueue, DeviceArray, DynKernel, IntoArg, Kind, Pending, Result};
 
 /// Combines arrays by sums of products, and by sums with one more operation.
@@ -209,8 +210,9 @@ impl InnerProduct for CommandQueue {
             return passes::no_element(&x, "no elements have no mean");
         }
         let quotient = FinishedSum::new(self, Finish::Divide(x.len()))?;
+        let wide = wide(self, Operation::Sum, Nan::Propagate, Shares::of(x.len()), &x)?;
         let sum = f32::kernel(self, Operation::Sum, Nan::Propagate, None)?;
-        passes::enqueue(self, &Mean { sum, quotient, x: &x }, x.len(), &mut out)
+        passes::enqueue(self, &Mean { sum, wide, quotient, x: &x }, x.len(), &mut out)
     }
 
     #[track_caller]
@@ -294,6 +296,8 @@ impl Passes for Norm<'_> {
 
 struct Mean<'a> {
     sum: <f32 as Combine>::Kernel,
+    /// Combines each share with long loads, if it is there.
+    wide: Option<Wide>,
     quotient: FinishedSum,
     x: &'a DeviceArray<f32>,
 }
@@ -304,6 +308,9 @@ impl Passes for Mean<'_> {
     fn first(&self, queue: &CommandQueue, shares: Shares, out: &mut DeviceArray<f32>) -> Result<()> {
         if shares.count == 1 {
             return self.quotient.launch(queue, shares, self.x, out);
+        }
+        if let Some(wide) = &self.wide {
+            return wide.launch(queue, 1, shares, out);
         }
         f32::launch(queue, &self.sum, Operation::Sum, shares, self.x, out)
     }

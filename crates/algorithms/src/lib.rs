@@ -65,6 +65,7 @@ mod tuning;
 mod typed_kernel;
 mod warm_up;
 mod weighted;
+mod wide;
 
 pub use axis::{Axis, ReduceAxis};
 pub use by_key::ByKey;

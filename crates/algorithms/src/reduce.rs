@@ -4,7 +4,8 @@ use crate::passes::{self, Passes, no_element, one_element, value_of};
 use crate::reducible::{Operation, Reducible};
 use crate::refusals::check;
 use crate::shares::Shares;
-use fencepost_core::{CommandQueue, DeviceArray, Pending, Result};
+use crate::wide::Wide;
+use fencepost_core::{CommandQueue, DeviceArray, Pending, Result, Scalar};
 
 /// Selects what a NaN does in a search for the smallest or the largest number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -31,7 +32,8 @@ pub enum Nan {
 ///
 /// # Source
 /// Each invocation combines every 256th element of a share in four chains, and a tree of 8 steps combines the invocations: a
-/// reduction in two passes, as in Mark Harris, *Optimizing Parallel Reduction in CUDA*, 2007.
+/// reduction in two passes, as in Mark Harris, *Optimizing Parallel Reduction in CUDA*, 2007. On lavapipe, an invocation loads
+/// eight elements at a time, if their number is a multiple of eight.
 pub trait Reduce {
     /// *Enqueues* out = the sum of all elements of `x`. Integers wrap, and the sum of no elements is 0.
     ///
@@ -249,9 +251,14 @@ pub(crate) fn reduce<T: Reducible, const D: usize>(
 ) -> Result<()> {
     let (mut out, x) = (one_element(out)?, x.reshape([x.len()])?);
     if !x.is_empty() {
+        let shares = Shares::of(x.len());
+        let wide = if count.is_none() { wide(queue, operation, nan, shares, &x)? } else { None };
+        if let Some(wide) = wide.as_ref().filter(|_| shares.count == 1) {
+            return wide.launch(queue, 1, shares, &mut out);
+        }
         let of_shares = count.map(|_| T::kernel(queue, operation, nan, None)).transpose()?;
         let kernel = T::kernel(queue, operation, nan, count)?;
-        let passes = Reduction { kernel, of_shares, operation, x: &x };
+        let passes = Reduction { kernel, wide, of_shares, operation, x: &x };
         return passes::enqueue(queue, &passes, x.len(), &mut out);
     }
     let bits = x.cast_bits();
@@ -266,8 +273,26 @@ pub(crate) fn reduce<T: Reducible, const D: usize>(
     queue.fill(&mut out, T::identity(operation))
 }
 
+/// Returns the kernel with long loads, or `None` if the device does not gain by it. A search that leaves out NaNs has no such
+/// kernel.
+pub(crate) fn wide<T: Reducible>(
+    queue: &CommandQueue,
+    operation: Operation,
+    nan: Nan,
+    shares: Shares,
+    x: &DeviceArray<T>,
+) -> Result<Option<Wide>> {
+    let keys = operation.needs_an_element() && T::DTYPE.scalar() == Some(Scalar::F32);
+    if keys && nan == Nan::Ignore {
+        return Ok(None);
+    }
+    Wide::of(queue, operation, keys, shares, x)
+}
+
 struct Reduction<'a, T: Reducible> {
     kernel: T::Kernel,
+    /// Combines each share with long loads, if it is there.
+    wide: Option<Wide>,
     /// Combines the results of the shares of a part, all of which there are.
     of_shares: Option<T::Kernel>,
     operation: Operation,
@@ -278,7 +303,10 @@ impl<T: Reducible> Passes for Reduction<'_, T> {
     type Partial = T;
 
     fn first(&self, queue: &CommandQueue, shares: Shares, out: &mut DeviceArray<T>) -> Result<()> {
-        T::launch(queue, &self.kernel, self.operation, shares, self.x, out)
+        match &self.wide {
+            Some(wide) => wide.launch(queue, 1, shares, out),
+            None => T::launch(queue, &self.kernel, self.operation, shares, self.x, out),
+        }
     }
 
     fn last(

@@ -28,6 +28,11 @@ impl Operation {
         matches!(self, Self::Smallest | Self::Largest)
     }
 
+    /// Returns the key that changes no result.
+    pub(crate) fn identity_of_keys(self) -> u32 {
+        <u32 as sealed::Combine>::identity(self)
+    }
+
     /// Returns the value of the override `OPERATION` in `reduce.wgsl`.
     pub(crate) fn number(self) -> f64 {
         match self {

@@ -49,6 +49,7 @@ const BUILTINS: &[(&str, &str)] = shaders![
     "reduce_columns.wgsl",
     "reduce_rows.wgsl",
     "reduce_segments.wgsl",
+    "reduce_wide.wgsl",
     "saxpy.wgsl",
     "scan.wgsl",
     "scan_by_key.wgsl",

@@ -96,6 +96,10 @@ const TRUSTED: &[TrustedKernel] = &[
         "reduce_segments",
         "a search keeps the index of an offset up to the number of segments; a segment is compared with that number",
     ),
+    all(
+        "reduce_wide",
+        "groups are below the end of a row; a workgroup past the last share has none; each lane writes its part",
+    ),
     all("saxpy", "elements are below both lengths"),
     all("scan", "elements are below n; each lane writes its part, and its elements of a tile"),
     all("scan_by_key", "elements are below n"),

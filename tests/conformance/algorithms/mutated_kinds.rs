@@ -4,7 +4,7 @@ use super::mutated::Mistake;
 use super::{
     mutated, mutated_axis, mutated_by_key, mutated_elementwise, mutated_histogram, mutated_random,
     mutated_ranks, mutated_rearrange, mutated_scan, mutated_segments, mutated_select, mutated_shares,
-    mutated_sort, mutated_sorted, mutated_weighted,
+    mutated_sort, mutated_sorted, mutated_weighted, mutated_wide,
 };
 use crate::common::{Case, Subject, case};
 use fencepost::ShaderSource;
@@ -24,7 +24,7 @@ enum Place {
 
 const PLACES: [Place; 3] = [Place::Barrier, Place::Bound, Place::Index];
 
-fn lists() -> [&'static [Mistake]; 15] {
+fn lists() -> [&'static [Mistake]; 16] {
     [
         mutated::MISTAKES,
         mutated_axis::MISTAKES,
@@ -41,6 +41,7 @@ fn lists() -> [&'static [Mistake]; 15] {
         mutated_sort::MISTAKES,
         mutated_sorted::MISTAKES,
         mutated_weighted::MISTAKES,
+        mutated_wide::MISTAKES,
     ]
 }
 

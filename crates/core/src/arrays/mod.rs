@@ -9,5 +9,6 @@ pub(crate) mod map;
 pub(crate) mod message_buffer;
 pub(crate) mod output_read;
 pub(crate) mod read;
+pub(crate) mod regrouped;
 pub(crate) mod storage;
 pub(crate) mod upload_source;

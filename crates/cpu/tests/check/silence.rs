@@ -73,6 +73,7 @@ fn the_builtin_kernels_have_no_mistake() {
                 let offsets = (0..=10).map(|n| n * 30).collect();
                 (&[300, 70, 0, 10], vec![offsets, words(300), numbers(10), numbers(10), numbers(1)])
             }
+            "reduce_wide.wgsl" => (&[10, 7, 2, 5, 0], vec![words(240), numbers(5)]),
             "saxpy.wgsl" => (&[2], vec![words(300), words(300)]),
             "strided.wgsl" => {
                 // The first 150 of the even places take the elements of the other array, from the last one on.

@@ -202,6 +202,7 @@ mod tests {
         "reduce_columns",
         "reduce_rows",
         "reduce_segments",
+        "reduce_wide",
         "scan",
         "scan_by_key",
         "scan_in_place",

@@ -1,0 +1,120 @@
+//! A05: a mistake in the kernel of reductions with long loads is caught.
+
+use super::mutated::{Mistake, all_caught, mistake};
+use crate::common::{Case, Subject, case};
+use fencepost::algorithms::{Axis, Operation, host};
+use fencepost::prelude::*;
+use fencepost::{DynKernel, ShaderSource};
+
+pub fn cases() -> Vec<Case> {
+    vec![case("a05_each_mistake_in_the_kernel_of_reductions_with_long_loads_is_caught", caught)]
+}
+
+pub(super) const MISTAKES: &[Mistake] = &[
+    mistake("reduce_wide", "workgroupBarrier();", ""),
+    mistake("reduce_wide", "return a + b;", "return a - b;"),
+    mistake("reduce_wide", "return a * b;", "return a + b;"),
+    mistake("reduce_wide", "return min(a, b);", "return max(a, b);"),
+    mistake("reduce_wide", "OPERATION == 3u)", "OPERATION == 2u)"),
+    mistake("reduce_wide", "key(bits.w)", "key(bits.z)"),
+    mistake("reduce_wide", "key(bits.w)", "bits.w"),
+    mistake("reduce_wide", "0xFFFFFFFFlu", "0x7FFFFFFFlu"),
+    mistake("reduce_wide", "words >> vec4<u32>(32u)", "words >> vec4<u32>(31u)"),
+    mistake("reduce_wide", "let words = x[i];", "let words = x[i + 1u];"),
+    mistake("reduce_wide", "block += PER * WORKGROUP", "block += 2u * PER * WORKGROUP"),
+    mistake("reduce_wide", "block += PER * WORKGROUP", "block += WORKGROUP"),
+    mistake("reduce_wide", "min(end, block + PER * WORKGROUP)", "end"),
+    mistake("reduce_wide", "min(end, block + PER * WORKGROUP)", "block + PER * WORKGROUP"),
+    mistake("reduce_wide", "; i += WORKGROUP", "; i += 2u * WORKGROUP"),
+    mistake("reduce_wide", "part = combined(part, pairs(i))", "part = pairs(i)"),
+    mistake("reduce_wide", "all = combined(all, part)", "all = part"),
+    mistake("reduce_wide", "width > 0u", "width > 1u"),
+    mistake("reduce_wide", "lane < width", "lane + 1u < width"),
+    mistake("reduce_wide", "parts[lane + width]", "parts[width]"),
+    mistake("reduce_wide", "group.y * groups.x + group.x", "group.x"),
+    mistake("reduce_wide", "g / params.in_row * params.n", "g * params.n"),
+    mistake("reduce_wide", "g % params.in_row * params.share", "g * params.share"),
+    mistake("reduce_wide", "min(params.n, start + params.share)", "start + params.share"),
+    mistake("reduce_wide", "min(params.n, start + params.share)", "params.n"),
+    mistake("reduce_wide", "reduce_groups(row + start", "reduce_groups(row"),
+    mistake("reduce_wide", "lane == 0u && g < params.shares", "lane == 0u"),
+    mistake("reduce_wide", "parts[0].zwxy", "parts[0].yxwz"),
+    mistake("reduce_wide", "halves.yxwz", "halves.zwxy"),
+    mistake("reduce_wide", "combined(halves, halves.yxwz).x", "halves.x"),
+    mistake("reduce_wide", "number_bits(bitcast<u32>(result))", "bitcast<u32>(result)"),
+    mistake("reduce_wide", "out[g] = result", "out[0] = result"),
+];
+
+/// Counts the rows, the groups of a row, and those of a share, which is longer than a block of a workgroup.
+const ROWS: usize = 3;
+const N: usize = 70;
+const SHARE: usize = 66;
+/// Counts the elements of a group.
+const WIDTH: usize = 8;
+
+const OPERATIONS: [Operation; 4] =
+    [Operation::Sum, Operation::Product, Operation::Smallest, Operation::Largest];
+
+fn caught(s: &Subject) {
+    let len = ROWS * N * WIDTH;
+    let list: Vec<u32> = (1..=len as u32).map(|i| i.wrapping_mul(0x9E37_79B1) | 1).collect();
+    // Some shares have a NaN or infinities.
+    let number = |at: usize| match at {
+        5 => 0x7FC0_0000,
+        600 => 0x7F80_0000,
+        601 => 0xFF80_0000,
+        _ => list[at] & 0xBFFF_FFFE,
+    };
+    let numbers: Vec<u32> = (0..len).map(number).collect();
+    all_caught(s, MISTAKES, |ctx, _, text| {
+        (0..4).all(|operation| is_right(ctx, text, operation, &list))
+            && (2..4).all(|operation| keeps_keys(ctx, text, operation, &numbers))
+    });
+}
+
+fn kernel(ctx: &Context, text: &str, operation: usize, keys: bool) -> DynKernel {
+    let source = ShaderSource::text("reduce_wide.wgsl", text.to_owned()).with_type("T", u32::DTYPE).unwrap();
+    let overrides = [("OPERATION", operation as f64), ("KEYS", f64::from(keys)), ("WORKGROUP", 4.0)];
+    ctx.kernel_from_source(&source, "reduce_wide", &overrides).unwrap()
+}
+
+/// Returns the results of the shares, and an element behind them.
+fn shares(ctx: &Context, kernel: &DynKernel, operation: usize, list: &[u32]) -> Vec<u32> {
+    let queue = ctx.queue("q");
+    let x = queue.array(&bytemuck::pod_collect_to_vec::<u32, [u64; 4]>(list)).unwrap();
+    let in_row = N.div_ceil(SHARE);
+    let shares = ROWS * in_row;
+    let mut out = queue.zeros::<u32, 1>([shares + 1]).unwrap();
+    let [n, share, in_row, count] = [N, SHARE, in_row, shares].map(|n| n as u32);
+    let identity = [0, 1, u32::MAX, 0][operation];
+    let args = args![
+        n = n,
+        share = share,
+        in_row = in_row,
+        shares = count,
+        identity = identity,
+        x = &x,
+        out = &mut out
+    ];
+    // The grid has one row of workgroups more than the results need.
+    queue.launch_dyn(kernel, Grid::groups([2, count.div_ceil(2) + 1]), args).unwrap();
+    queue.read(&out).wait().unwrap()
+}
+
+fn expected(list: &[u32], combine: impl Fn(&[u32]) -> u32) -> Vec<u32> {
+    let shares = list.chunks(N * WIDTH).flat_map(|row| row.chunks(SHARE * WIDTH));
+    shares.map(combine).chain([0]).collect()
+}
+
+fn is_right(ctx: &Context, text: &str, operation: usize, list: &[u32]) -> bool {
+    let combine = |part: &[u32]| host::reduce(part, [part.len()], OPERATIONS[operation], Axis(0)).unwrap()[0];
+    shares(ctx, &kernel(ctx, text, operation, false), operation, list) == expected(list, combine)
+}
+
+fn keeps_keys(ctx: &Context, text: &str, operation: usize, list: &[u32]) -> bool {
+    let combine = |part: &[u32]| {
+        let numbers: &[f32] = bytemuck::cast_slice(part);
+        host::reduce(numbers, [part.len()], OPERATIONS[operation], Axis(0)).unwrap()[0].to_bits()
+    };
+    shares(ctx, &kernel(ctx, text, operation, true), operation, list) == expected(list, combine)
+}
