@@ -1,14 +1,27 @@
 //! The rows of the table. Each file has the data of its rows, a sequential reference, and the work in plain Rust.
 
+mod bins;
+mod by_key;
+mod choices;
 mod counts;
+mod distributions;
 mod elementwise;
+mod extremes;
 mod limits;
 mod moves;
+mod orders;
+mod places;
+mod products;
 mod random;
 mod reductions;
+mod scan_forms;
 mod scans;
+mod scatters;
+mod segments;
 mod selections;
+mod shapes;
 mod sorts;
+mod values;
 
 use anyhow::Result;
 use fencepost::Context;
@@ -37,32 +50,73 @@ impl Size {
 }
 
 /// Lists the rows in the order of the table.
-pub(crate) const ALL: [(&str, Make); 25] = [
+pub(crate) const ALL: [(&str, Make); 66] = [
     ("copy kernel", limits::copy),
     ("read kernel", limits::read),
+    ("fill", values::fill),
+    ("iota", values::iota),
+    ("cast", values::cast),
+    ("clamp", choices::clamp),
+    ("where", choices::choose),
     ("axpy", elementwise::axpy),
     ("map", elementwise::map),
+    ("zip", choices::zip),
     ("sum", reductions::sum),
     ("sum, 1000 elements", reductions::short_sum),
+    ("sum of a part", places::part),
+    ("max of floats", extremes::largest),
+    ("min without NaNs", extremes::smallest_number),
     ("argmax", reductions::argmax),
+    ("argmin of floats", extremes::argmin),
+    ("count nonzero", extremes::nonzero),
+    ("dot", products::dot),
+    ("norm", products::norm),
+    ("mean", products::mean),
     ("sum of rows", reductions::rows),
     ("sum of columns", reductions::columns),
+    ("sum of segments", segments::sums),
+    ("reduce by key", by_key::reduce),
+    ("run lengths", by_key::lengths),
     ("scan", scans::scan),
     ("scan, plain kernels", scans::plain_kernels),
     ("scan, 1000 elements", scans::short_scan),
+    ("scan, exclusive max", scan_forms::exclusive),
+    ("scan in place", scan_forms::in_place),
+    ("scan by key", by_key::scan),
     ("select", selections::select),
+    ("partition", places::partition),
+    ("nonzero", places::nonzero),
     ("unique", selections::unique),
     ("histogram", counts::histogram),
     ("histogram, one bin", counts::one_bin),
     ("histogram, plain", counts::plain_kernel),
+    ("histogram, even bins", bins::even),
+    ("histogram, edges", bins::edges),
+    ("histogram, weights", bins::weights),
+    ("histogram, fixed point", bins::fixed),
     ("sort", sorts::sort),
     ("sort, 4096 elements", sorts::short_sort),
+    ("sort, descending", orders::descending),
     ("sort pairs", sorts::pairs),
+    ("sort segments", segments::sorts),
+    ("argsort", orders::places),
     ("top 100", sorts::top),
+    ("k-th of all", orders::middle),
+    ("merge", orders::merge),
+    ("searchsorted", orders::search),
     ("transpose", moves::transpose),
+    ("permute, rank 6", shapes::permute),
+    ("strided copy", shapes::strided),
     ("gather", moves::gather),
+    ("scatter", scatters::scatter),
+    ("scatter add", scatters::scatter_add),
     ("random words", random::words),
+    ("random uniform", distributions::uniform),
     ("random normal", random::normal),
+    ("random exponential", distributions::exponential),
+    ("random whole numbers", distributions::whole),
+    ("random choice", distributions::choice),
+    ("random permutation", distributions::permutation),
 ];
 
 /// Prepares the launches of a row in a context.

@@ -7,9 +7,9 @@ use crate::cpu::cases::whole_floats;
 use crate::cpu::values::Values;
 
 /// Counts the elements of a task of plain Rust.
-const TASK: usize = 1 << 16;
+pub(super) const TASK: usize = 1 << 16;
 /// Counts the partial sums of a task, so that the additions do not wait for each other.
-const LANES: usize = 64;
+pub(super) const LANES: usize = 64;
 const COLUMNS: usize = 1024;
 
 pub(super) fn sum(size: Size) -> Case {
@@ -33,7 +33,7 @@ fn of(name: &'static str, n: usize) -> Case {
     )
 }
 
-fn sum_of(task: &[f32]) -> f32 {
+pub(super) fn sum_of(task: &[f32]) -> f32 {
     let (parts, rest) = task.as_chunks::<LANES>();
     let mut lanes = [0.0_f32; LANES];
     for part in parts {

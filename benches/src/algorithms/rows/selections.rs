@@ -33,12 +33,12 @@ pub(super) fn select(size: Size) -> Case {
     )
 }
 
-fn kept(x: &[u32], mask: &[u32]) -> Vec<u32> {
+pub(super) fn kept(x: &[u32], mask: &[u32]) -> Vec<u32> {
     x.iter().zip(mask).filter(|(_, mask)| **mask != 0).map(|(x, _)| *x).collect()
 }
 
 /// Copies parts behind one another.
-fn joined(parts: &[Vec<u32>], mut out: &mut [u32]) {
+pub(super) fn joined(parts: &[Vec<u32>], mut out: &mut [u32]) {
     for part in parts {
         let (first, rest) = out.split_at_mut(part.len());
         first.copy_from_slice(part);
