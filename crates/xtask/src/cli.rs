@@ -344,6 +344,19 @@ pub(crate) enum Command {
     Doctor,
 }
 
+impl Command {
+    /// Returns the name of a command that passes its arguments to a program, and the arguments.
+    pub(crate) fn passed_on(&self) -> Option<(&'static str, &[String])> {
+        match self {
+            Self::Demo { args } => Some(("demo", args)),
+            Self::FuzzWgsl { args } => Some(("fuzz-wgsl", args)),
+            Self::Soak { args } => Some(("soak", args)),
+            Self::Bench { args } => Some(("bench", args)),
+            _ => None,
+        }
+    }
+}
+
 #[derive(Args)]
 pub(crate) struct Storm {
     /// Minutes to run

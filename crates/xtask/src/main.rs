@@ -26,6 +26,7 @@ mod packages;
 mod peer_program;
 mod peer_sums;
 mod peers;
+mod program_help;
 mod progress;
 mod rust_web;
 mod seeds;
@@ -67,6 +68,11 @@ fn main() -> ExitCode {
 
 /// Runs one command; returns `false` if the command has reported its own failures.
 fn run(command: Command) -> Result<bool> {
+    if let Some((name, args)) = command.passed_on()
+        && program_help::print_if_requested(name, args)?
+    {
+        return Ok(true);
+    }
     let workspace = Workspace::find()?;
     match command {
         Command::Demo { args } => demo::demo(&workspace, &args),
