@@ -36,7 +36,7 @@ pub(crate) fn call_on_noop(ctx: &Context, out: &mut dyn Write) -> Result<()> {
 }
 
 fn call(queue: &CommandQueue, verb: &Verb, arrays: &mut Arrays) -> Result<()> {
-    (verb.call)(queue, arrays)?;
+    verb.call(queue, arrays)?;
     Ok(queue.finish().wait()?)
 }
 

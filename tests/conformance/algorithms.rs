@@ -41,6 +41,7 @@ mod sort_segments;
 mod sorted;
 mod strided;
 mod trusted;
+mod verb_names;
 mod verb_table;
 mod verbs;
 mod warm_up;
@@ -86,6 +87,7 @@ pub fn cases() -> Vec<Case> {
         elementwise::cases(),
         map::cases(),
         memory::cases(),
+        verb_names::cases(),
         verbs::cases(),
         launches::cases(),
         part_lists::cases(),

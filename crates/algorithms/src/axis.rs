@@ -1,10 +1,12 @@
 //! Reductions along one axis of an array.
 
 use crate::grid::folded;
+use crate::passes::{NO_EXTREME, no_element};
 use crate::reducible::{Operation, Reducible};
 use crate::shares::Shares;
 use crate::tuning::tuned;
 use crate::typed_kernel::{compiled, value};
+use crate::verb_queue::VerbQueue;
 use crate::wide::Wide;
 use fencepost_core::{CommandQueue, DeviceArray, DynKernel, Element, Grid, IntoArg, Kind, Result, Scalar};
 
@@ -66,21 +68,22 @@ impl ReduceAxis for CommandQueue {
         axis: Axis,
         out: &mut DeviceArray<T, D>,
     ) -> Result<()> {
+        let queue = &VerbQueue::new(self, "reduce");
         let view = View::of(x, axis, out)?;
+        if x.is_empty() && !out.is_empty() && operation.needs_an_element() {
+            return no_element(x, NO_EXTREME);
+        }
         let (x, mut out) = (x.reshape([x.len()])?, out.reshape([out.len()])?);
         if out.is_empty() {
             return Ok(());
         }
-        if x.is_empty() && operation.needs_an_element() {
-            return crate::passes::no_element(&x, "no elements have neither a smallest nor a largest one");
-        }
         if x.is_empty() {
-            return self.fill(&mut out, T::identity(operation));
+            return queue.fill(&mut out, T::identity(operation));
         }
         if operation.needs_an_element() && T::DTYPE.scalar() == Some(Scalar::F32) {
-            return along::<u32>(self, operation, true, view, &x.cast_bits(), &mut out.cast_bits());
+            return along::<u32>(queue, operation, true, view, &x.cast_bits(), &mut out.cast_bits());
         }
-        along(self, operation, false, view, &x, &mut out)
+        along(queue, operation, false, view, &x, &mut out)
     }
 }
 
@@ -119,7 +122,7 @@ const SHORT: usize = 64;
 /// Enqueues the launches: one, or two with the results of shares between them.
 #[track_caller]
 fn along<T: Reducible>(
-    queue: &CommandQueue,
+    queue: &VerbQueue<'_>,
     operation: Operation,
     keys: bool,
     view: View,
@@ -168,7 +171,7 @@ impl<T: Reducible> Along<T> {
     #[track_caller]
     fn launch(
         &self,
-        queue: &CommandQueue,
+        queue: &VerbQueue<'_>,
         view: View,
         shares: Shares,
         x: &DeviceArray<T>,

@@ -12,6 +12,7 @@ use crate::shares::Shares;
 use crate::stages::{self, Stage, Stages};
 use crate::tuning::tuned;
 use crate::typed_kernel::{count_argument, sized, value};
+use crate::verb_queue::VerbQueue;
 use fencepost_core::{CommandQueue, DeviceArray, DynKernel, IntoArg, Result};
 
 /// Combines the elements of each run, where a run has equal keys side by side.
@@ -138,25 +139,26 @@ impl ByKey for CommandQueue {
         out: &mut DeviceArray<T, D>,
         scan: Scan<T>,
     ) -> Result<()> {
+        let queue = &VerbQueue::new(self, "scan_by_key");
         same_shape(x, keys)?;
         same_shape(x, out)?;
         let (keys, x, out) = (bits(keys)?, flat(x)?, flat(out)?);
-        check(self, "scan_by_key", &[("keys", &keys), ("x", &bits(&x)?)], &[("out", &bits(&out)?)])?;
+        check(queue, &[("keys", &keys), ("x", &bits(&x)?)], &[("out", &bits(&out)?)])?;
         if x.is_empty() {
             return Ok(());
         }
         let (elements, mut state, results) =
-            (x.len(), self.empty([1])?, Results::Scan { exclusive: scan.exclusive });
+            (x.len(), queue.empty([1])?, Results::Scan { exclusive: scan.exclusive });
         match Operator::of_keys(scan.operation, scan.initial()) {
             Some(operator) => {
                 let verb =
                     Runs { keys, x: x.cast_bits(), out: out.cast_bits(), count: None, results, operator };
-                stages::enqueue(self, &verb, elements, &mut state)
+                stages::enqueue(queue, &verb, elements, &mut state)
             }
             None => {
                 let operator = Operator::of_elements(scan.operation, scan.initial());
                 stages::enqueue(
-                    self,
+                    queue,
                     &Runs { keys, x, out, count: None, results, operator },
                     elements,
                     &mut state,
@@ -175,6 +177,7 @@ impl ByKey for CommandQueue {
         out: &mut DeviceArray<T>,
         count: &mut DeviceArray<u32>,
     ) -> Result<()> {
+        let queue = &VerbQueue::new(self, "reduce_by_key");
         same_shape(x, keys)?;
         let (kept, mut count) = (result(x, kept)?, one_element(count)?);
         result(x, out)?;
@@ -182,20 +185,20 @@ impl ByKey for CommandQueue {
         if x.is_empty() {
             let (results, x) =
                 ([("kept", &bits(&kept)?), ("out", &bits(&out)?), ("count", &count)], bits(&x)?);
-            check(self, "reduce_by_key", &[("keys", &keys), ("x", &x)], &results)?;
-            return self.fill(&mut count, 0);
+            check(queue, &[("keys", &keys), ("x", &x)], &results)?;
+            return queue.fill(&mut count, 0);
         }
         let (elements, results) = (x.len(), Results::Runs { kept, lengths: false });
         match Operator::of_keys(operation, T::identity(operation)) {
             Some(operator) => {
                 let verb =
                     Runs { keys, x: x.cast_bits(), out: out.cast_bits(), count: None, results, operator };
-                stages::enqueue(self, &verb, elements, &mut count)
+                stages::enqueue(queue, &verb, elements, &mut count)
             }
             None => {
                 let operator = Operator::of_elements(operation, T::identity(operation));
                 stages::enqueue(
-                    self,
+                    queue,
                     &Runs { keys, x, out, count: None, results, operator },
                     elements,
                     &mut count,
@@ -212,14 +215,15 @@ impl ByKey for CommandQueue {
         lengths: &mut DeviceArray<u32>,
         count: &mut DeviceArray<u32>,
     ) -> Result<()> {
-        lengths_of_runs(self, &flat(x)?, None, kept, lengths, count)
+        let queue = &VerbQueue::new(self, "run_lengths");
+        lengths_of_runs(queue, &flat(x)?, None, kept, lengths, count)
     }
 }
 
 /// Enqueues the lengths of the runs of an array, or of a part whose number of elements `elements` has.
 #[track_caller]
 pub(crate) fn lengths_of_runs<T: Reducible>(
-    queue: &CommandQueue,
+    queue: &VerbQueue<'_>,
     x: &DeviceArray<T>,
     elements: Option<DeviceArray<u32>>,
     kept: &DeviceArray<T>,
@@ -232,7 +236,7 @@ pub(crate) fn lengths_of_runs<T: Reducible>(
         let results = [("kept", &bits(&kept)?), ("lengths", &out), ("count", &count)];
         let elements = elements.as_ref().map(|elements| ("count of x", elements));
         let reads: Vec<_> = [("x", &keys)].into_iter().chain(elements).collect();
-        check(queue, "run_lengths", &reads, &results)?;
+        check(queue, &reads, &results)?;
         return queue.fill(&mut count, 0);
     }
     let operator = Operator::of_elements(Operation::Sum, 0_u32);
@@ -265,7 +269,7 @@ impl<U: Reducible> Stages for Runs<U> {
     const WORDS: usize = 2;
     type Kernel = DynKernel;
 
-    fn kernel(&self, queue: &CommandQueue, stage: Stage) -> Result<DynKernel> {
+    fn kernel(&self, queue: &VerbQueue<'_>, stage: Stage) -> Result<DynKernel> {
         let (stem, own) = match self.results {
             Results::Scan { exclusive } => ("scan_by_key", ("EXCLUSIVE", exclusive)),
             Results::Runs { lengths, .. } => ("reduce_by_key", ("LENGTHS", lengths)),
@@ -279,7 +283,7 @@ impl<U: Reducible> Stages for Runs<U> {
     #[track_caller]
     fn launch(
         &self,
-        queue: &CommandQueue,
+        queue: &VerbQueue<'_>,
         kernel: &DynKernel,
         shares: Shares,
         partials: Option<&DeviceArray<u32>>,

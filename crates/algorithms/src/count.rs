@@ -9,6 +9,7 @@ use crate::refusals::check;
 use crate::shares::Shares;
 use crate::tuning::tuned;
 use crate::typed_kernel::nonzero_bits;
+use crate::verb_queue::VerbQueue;
 use fencepost_core::{CommandQueue, DeviceArray, Pending, Result};
 use fencepost_derive::KernelArgs;
 
@@ -139,12 +140,14 @@ impl Count for CommandQueue {
         x: &DeviceArray<T, D>,
         out: &mut DeviceArray<u32>,
     ) -> Result<()> {
-        compare(self, Comparison::Count, x, None, out)
+        let queue = &VerbQueue::new(self, "count_nonzero");
+        compare(queue, Comparison::Count, x, None, out)
     }
 
     #[track_caller]
     fn count_nonzero_of<T: Reducible, const D: usize>(&self, x: &DeviceArray<T, D>) -> Pending<u32> {
-        value_of!(self, out => self.count_nonzero(x, &mut out))
+        let queue = &VerbQueue::new(self, "count_nonzero_of");
+        value_of!(queue, out => compare(queue, Comparison::Count, x, None, &mut out))
     }
 
     #[track_caller]
@@ -153,12 +156,14 @@ impl Count for CommandQueue {
         x: &DeviceArray<T, D>,
         out: &mut DeviceArray<u32>,
     ) -> Result<()> {
-        compare(self, Comparison::Any, x, None, out)
+        let queue = &VerbQueue::new(self, "any");
+        compare(queue, Comparison::Any, x, None, out)
     }
 
     #[track_caller]
     fn any_of<T: Reducible, const D: usize>(&self, x: &DeviceArray<T, D>) -> Pending<u32> {
-        value_of!(self, out => self.any(x, &mut out))
+        let queue = &VerbQueue::new(self, "any_of");
+        value_of!(queue, out => compare(queue, Comparison::Any, x, None, &mut out))
     }
 
     #[track_caller]
@@ -167,12 +172,14 @@ impl Count for CommandQueue {
         x: &DeviceArray<T, D>,
         out: &mut DeviceArray<u32>,
     ) -> Result<()> {
-        compare(self, Comparison::All, x, None, out)
+        let queue = &VerbQueue::new(self, "all");
+        compare(queue, Comparison::All, x, None, out)
     }
 
     #[track_caller]
     fn all_of<T: Reducible, const D: usize>(&self, x: &DeviceArray<T, D>) -> Pending<u32> {
-        value_of!(self, out => self.all(x, &mut out))
+        let queue = &VerbQueue::new(self, "all_of");
+        value_of!(queue, out => compare(queue, Comparison::All, x, None, &mut out))
     }
 }
 
@@ -198,7 +205,7 @@ impl Comparison {
 /// Enqueues the comparison of an array, or of a part with a count.
 #[track_caller]
 pub(crate) fn compare<T: Reducible, const D: usize>(
-    queue: &CommandQueue,
+    queue: &VerbQueue<'_>,
     comparison: Comparison,
     x: &DeviceArray<T, D>,
     count: Option<&DeviceArray<u32>>,
@@ -207,7 +214,7 @@ pub(crate) fn compare<T: Reducible, const D: usize>(
     let (mut out, x) = (one_element(out)?, x.reshape([x.len()])?.cast_bits::<u32>());
     if x.is_empty() {
         let reads: Vec<_> = [("x", &x)].into_iter().chain(count.map(|count| ("count", count))).collect();
-        check(queue, "count", &reads, &[("out", &out)])?;
+        check(queue, &reads, &[("out", &out)])?;
         return queue.fill(&mut out, u32::from(comparison == Comparison::All));
     }
     let elements = kernel(queue, comparison, nonzero_bits::<T>(), count)?;
@@ -222,7 +229,7 @@ pub(crate) fn compare<T: Reducible, const D: usize>(
 type NonzeroKernel = SizedKernel<NonzeroArgs<'static>>;
 
 fn kernel(
-    queue: &CommandQueue,
+    queue: &VerbQueue<'_>,
     comparison: Comparison,
     bits: u32,
     count: Option<&DeviceArray<u32>>,
@@ -254,7 +261,7 @@ enum Partials {
 
 #[track_caller]
 fn launch(
-    queue: &CommandQueue,
+    queue: &VerbQueue<'_>,
     kernel: &NonzeroKernel,
     shares: Shares,
     x: &DeviceArray<u32>,
@@ -267,13 +274,13 @@ fn launch(
 impl Passes for Nonzero<'_> {
     type Partial = u32;
 
-    fn first(&self, queue: &CommandQueue, shares: Shares, out: &mut DeviceArray<u32>) -> Result<()> {
+    fn first(&self, queue: &VerbQueue<'_>, shares: Shares, out: &mut DeviceArray<u32>) -> Result<()> {
         launch(queue, &self.elements, shares, self.x, out)
     }
 
     fn last(
         &self,
-        queue: &CommandQueue,
+        queue: &VerbQueue<'_>,
         shares: Shares,
         partials: &DeviceArray<u32>,
         out: &mut DeviceArray<u32>,

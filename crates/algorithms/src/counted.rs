@@ -2,7 +2,8 @@
 
 use crate::launches;
 use crate::trusted;
-use fencepost_core::{CommandQueue, DeviceArray, Element, Kernel, KernelArgs, Result, ShaderSource};
+use crate::verb_queue::VerbQueue;
+use fencepost_core::{DeviceArray, Element, Kernel, KernelArgs, Result, ShaderSource};
 use fencepost_kernels::{ArgField, ArgKind, Binder, PART_COUNT};
 
 /// Are the arguments of a kernel and, behind them, the array with the number of elements.
@@ -46,7 +47,7 @@ pub enum SizedKernel<F: KernelArgs + 'static> {
 impl<F: KernelArgs<Family = F>> SizedKernel<F> {
     /// Compiles the kernel of parts if there is a count, and else that of whole arrays.
     pub(crate) fn compiled(
-        queue: &CommandQueue,
+        queue: &VerbQueue<'_>,
         overrides: &[(&str, f64)],
         count: Option<&DeviceArray<u32>>,
     ) -> Result<Self> {
@@ -61,7 +62,7 @@ impl<F: KernelArgs<Family = F>> SizedKernel<F> {
     #[track_caller]
     pub(crate) fn launch(
         &self,
-        queue: &CommandQueue,
+        queue: &VerbQueue<'_>,
         groups: usize,
         args: impl KernelArgs<Family = F>,
     ) -> Result<()> {

@@ -4,6 +4,7 @@ use crate::reducible::Reducible;
 use crate::trusted;
 use crate::tuning::WIDE;
 use crate::typed_kernel::{compiled, type_number, value};
+use crate::verb_queue::VerbQueue;
 use fencepost_core::{CommandQueue, DeviceArray, Element, Grid, IntoArg, Kind, Result, SameBits};
 use fencepost_derive::KernelArgs;
 
@@ -148,10 +149,7 @@ impl Elementwise for CommandQueue {
         start: T,
         step: T,
     ) -> Result<()> {
-        let mut out = flat(out)?;
-        let (kernel, grid) = (compiled::<T>(self, "iota", &WIDE)?, Grid::threads([out.len()]));
-        let args = [value("start", start), value("step", step), (Some("out".into()), (&mut out).into_arg())];
-        self.launch_dyn(&kernel, grid, args)
+        iota(&VerbQueue::new(self, "iota"), out, start, step)
     }
 
     #[track_caller]
@@ -161,11 +159,12 @@ impl Elementwise for CommandQueue {
         x: &DeviceArray<T, D>,
         y: &mut DeviceArray<T, D>,
     ) -> Result<()> {
+        let queue = &VerbQueue::new(self, "axpy");
         same_shape(x, y)?;
         let (x, mut y) = (flat(x)?, flat(y)?);
-        let (kernel, grid) = (compiled::<T>(self, "saxpy", &WIDE)?, Grid::threads([y.len()]));
+        let (kernel, grid) = (compiled::<T>(queue, "saxpy", &WIDE)?, Grid::threads([y.len()]));
         let (x, y) = ((Some("x".into()), (&x).into_arg()), (Some("y".into()), (&mut y).into_arg()));
-        self.launch_dyn(&kernel, grid, [value("a", a), x, y])
+        queue.launch_dyn(&kernel, grid, [value("a", a), x, y])
     }
 
     #[track_caller]
@@ -174,12 +173,13 @@ impl Elementwise for CommandQueue {
         x: &DeviceArray<T, D>,
         out: &mut DeviceArray<U, D>,
     ) -> Result<()> {
+        let queue = &VerbQueue::new(self, "cast");
         same_shape(x, out)?;
         let (x, mut out) = (bits(x)?, bits(out)?);
         let overrides = [("FROM", type_number::<T>()), ("TO", type_number::<U>())];
-        let kernel = trusted::kernel_with::<ConvertArgs>(self, &overrides)?;
+        let kernel = trusted::kernel_with::<ConvertArgs>(queue, &overrides)?;
         let args = ConvertArgs { n: x.len() as u32, x: &x, out: &mut out };
-        self.launch(&kernel, Grid::threads([x.len()]), args)
+        queue.launch(&kernel, Grid::threads([x.len()]), args)
     }
 
     #[track_caller]
@@ -190,12 +190,13 @@ impl Elementwise for CommandQueue {
         high: T,
         out: &mut DeviceArray<T, D>,
     ) -> Result<()> {
+        let queue = &VerbQueue::new(self, "clamp");
         same_shape(x, out)?;
         let (x, mut out) = (bits(x)?, bits(out)?);
         let [low, high] = [low.to_word(), high.to_word()];
-        let kernel = trusted::kernel_with::<LimitArgs>(self, &[("TYPE", type_number::<T>())])?;
+        let kernel = trusted::kernel_with::<LimitArgs>(queue, &[("TYPE", type_number::<T>())])?;
         let args = LimitArgs { n: x.len() as u32, low, high, x: &x, out: &mut out };
-        self.launch(&kernel, Grid::threads([x.len()]), args)
+        queue.launch(&kernel, Grid::threads([x.len()]), args)
     }
 
     #[track_caller]
@@ -206,14 +207,29 @@ impl Elementwise for CommandQueue {
         y: &DeviceArray<T, D>,
         out: &mut DeviceArray<T, D>,
     ) -> Result<()> {
+        let queue = &VerbQueue::new(self, "where_");
         same_shape(mask, x)?;
         same_shape(x, y)?;
         same_shape(x, out)?;
         let (mask, x, y, mut out) = (flat(mask)?, bits(x)?, bits(y)?, bits(out)?);
-        let kernel = trusted::kernel::<ChooseArgs>(self)?;
+        let kernel = trusted::kernel::<ChooseArgs>(queue)?;
         let args = ChooseArgs { n: x.len() as u32, mask: &mask, x: &x, y: &y, out: &mut out };
-        self.launch(&kernel, Grid::threads([x.len()]), args)
+        queue.launch(&kernel, Grid::threads([x.len()]), args)
     }
+}
+
+/// Enqueues `out[i] = start + i * step`.
+#[track_caller]
+pub(crate) fn iota<T: Reducible, const D: usize>(
+    queue: &VerbQueue<'_>,
+    out: &DeviceArray<T, D>,
+    start: T,
+    step: T,
+) -> Result<()> {
+    let mut out = flat(out)?;
+    let (kernel, grid) = (compiled::<T>(queue, "iota", &WIDE)?, Grid::threads([out.len()]));
+    let args = [value("start", start), value("step", step), (Some("out".into()), (&mut out).into_arg())];
+    queue.launch_dyn(&kernel, grid, args)
 }
 
 #[derive(KernelArgs)]

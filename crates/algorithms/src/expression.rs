@@ -1,7 +1,8 @@
 //! Kernels that compute each element by an expression of the program.
 
-use crate::counted;
-use fencepost_core::{CommandQueue, DeviceArray, DynKernel, Error, Kind, Result, ShaderSource};
+use crate::verb_queue::VerbQueue;
+use crate::{counted, trusted};
+use fencepost_core::{DeviceArray, DynKernel, Error, Kind, Result, ShaderSource};
 use fencepost_kernels::{Error as KernelError, Excerpt};
 
 /// Stands for a file name in the messages about an expression.
@@ -24,7 +25,7 @@ pub(crate) struct Input {
 ///
 /// The context returns the same kernel for the same text.
 pub(crate) fn compiled(
-    queue: &CommandQueue,
+    queue: &VerbQueue<'_>,
     inputs: &[Input],
     out: &str,
     expression: &str,
@@ -35,7 +36,8 @@ pub(crate) fn compiled(
     let first = before.lines().count() + 1;
     let source = ShaderSource::text(LABEL, format!("{before}\n{expression}\n{after}"));
     // The expression of the program may have any index or loop, so that the kernel keeps all runtime checks.
-    let compiled = queue.kernel_from_source(&counted::sized(source, count), ENTRY, &[]);
+    let compiled =
+        trusted::kernel_from_source(queue, &counted::sized(source, count), ENTRY, &[], count.is_some());
     compiled.map_err(|error| shown(error, expression, first))
 }
 

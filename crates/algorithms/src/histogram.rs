@@ -9,6 +9,7 @@ use crate::refusals::check;
 use crate::shares::Shares;
 use crate::trusted;
 use crate::tuning::tuned;
+use crate::verb_queue::VerbQueue;
 use fencepost_core::{CommandQueue, DeviceArray, Kind, Result, Scalar};
 use fencepost_derive::KernelArgs;
 use std::borrow::Cow;
@@ -180,15 +181,16 @@ impl Histogram for CommandQueue {
         bins: Bins<'_, T>,
         counts: &mut DeviceArray<u32>,
     ) -> Result<()> {
+        let queue = &VerbQueue::new(self, "histogram");
         let (x, mut counts) = (bits(x)?, bits(counts)?);
         let mut cleared = counts.handle();
         let binning = Binning::of(&bins, counts.len())?;
-        check(self, "histogram", &[("x", &x)], &[("counts", &counts)])?;
+        check(queue, &[("x", &x)], &[("counts", &counts)])?;
         if x.is_empty() {
-            return self.fill(&mut counts, 0);
+            return queue.fill(&mut counts, 0);
         }
-        let kernel = trusted::kernel_with::<BinCountsArgs>(self, &tuned(self, &[]))?;
-        let edges = binning.edges(self, &x)?;
+        let kernel = trusted::kernel_with::<BinCountsArgs>(queue, &tuned(queue, &[]))?;
+        let edges = binning.edges(queue, &x)?;
         let shares = Shares::of(x.len());
         let [flip_clear, flip_set] = flips::<T>(false);
         let mut count = |groups: usize| {
@@ -204,11 +206,11 @@ impl Histogram for CommandQueue {
                 edges: &edges,
                 counts: &mut counts,
             };
-            launch(self, &kernel, groups, args)
+            launch(queue, &kernel, groups, args)
         };
         // The check refuses what the launch behind the fill would refuse.
         count(0)?;
-        self.fill(&mut cleared, 0)?;
+        queue.fill(&mut cleared, 0)?;
         count(shares.count)
     }
 }
@@ -236,7 +238,7 @@ impl Binning {
 
     /// Uploads the keys of the edges. A kernel reads no edges of remainders, so that the elements stand for them.
     #[track_caller]
-    pub(crate) fn edges(&self, queue: &CommandQueue, x: &DeviceArray<u32>) -> Result<DeviceArray<u32>> {
+    pub(crate) fn edges(&self, queue: &VerbQueue<'_>, x: &DeviceArray<u32>) -> Result<DeviceArray<u32>> {
         match &self.keys {
             Some(keys) => queue.array(keys),
             None => Ok(x.handle()),

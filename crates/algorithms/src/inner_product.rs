@@ -9,6 +9,7 @@ use crate::refusals::check;
 use crate::shares::Shares;
 use crate::tuning::tuned;
 use crate::typed_kernel::{self, value};
+use crate::verb_queue::VerbQueue;
 use crate::wide::Wide;
 use fencepost_core::{CommandQueue, DeviceArray, DynKernel, IntoArg, Kind, Pending, Result};
 
@@ -156,25 +157,8 @@ impl InnerProduct for CommandQueue {
         y: &DeviceArray<T, D>,
         out: &mut DeviceArray<T>,
     ) -> Result<()> {
-        if x.shape() != y.shape() {
-            let (object, found, expected) =
-                (format!("array `{}`", y.label()), y.shape().into(), x.shape().into());
-            let remedy = "the arrays of an inner product have one shape";
-            return Err(Kind::Shape { object, found, expected, remedy }.into());
-        }
-        let (mut out, x, y) = (one_element(out)?, x.reshape([x.len()])?, y.reshape([y.len()])?);
-        if x.is_empty() {
-            check(
-                self,
-                "dot",
-                &[("x", &x.cast_bits()), ("y", &y.cast_bits())],
-                &[("out", &out.cast_bits())],
-            )?;
-            return self.fill(&mut out, T::identity(Operation::Sum));
-        }
-        let products = kernel::<T>(self, false)?;
-        let sum = T::kernel(self, Operation::Sum, Nan::Propagate, None)?;
-        passes::enqueue(self, &Dot { products, sum, x: &x, y: &y }, x.len(), &mut out)
+        let queue = &VerbQueue::new(self, "dot");
+        dot(queue, x, y, out)
     }
 
     #[track_caller]
@@ -183,51 +167,98 @@ impl InnerProduct for CommandQueue {
         x: &DeviceArray<T, D>,
         y: &DeviceArray<T, D>,
     ) -> Pending<T> {
-        value_of!(self, out => self.dot(x, y, &mut out))
+        let queue = &VerbQueue::new(self, "dot_of");
+        value_of!(queue, out => dot(queue, x, y, &mut out))
     }
 
     #[track_caller]
     fn norm<const D: usize>(&self, x: &DeviceArray<f32, D>, out: &mut DeviceArray<f32>) -> Result<()> {
-        let (mut out, x) = (one_element(out)?, x.reshape([x.len()])?);
-        if x.is_empty() {
-            check(self, "norm", &[("x", &x.cast_bits())], &[("out", &out.cast_bits())])?;
-            return self.fill(&mut out, 0.0);
-        }
-        let squares = kernel::<f32>(self, Shares::of(x.len()).count == 1)?;
-        let root = FinishedSum::new(self, Finish::Root)?;
-        passes::enqueue(self, &Norm { squares, root, x: &x }, x.len(), &mut out)
+        let queue = &VerbQueue::new(self, "norm");
+        norm(queue, x, out)
     }
 
     #[track_caller]
     fn norm_of<const D: usize>(&self, x: &DeviceArray<f32, D>) -> Pending<f32> {
-        value_of!(self, out => self.norm(x, &mut out))
+        let queue = &VerbQueue::new(self, "norm_of");
+        value_of!(queue, out => norm(queue, x, &mut out))
     }
 
     #[track_caller]
     fn mean<const D: usize>(&self, x: &DeviceArray<f32, D>, out: &mut DeviceArray<f32>) -> Result<()> {
-        let (mut out, x) = (one_element(out)?, x.reshape([x.len()])?);
-        if x.is_empty() {
-            return passes::no_element(&x, "no elements have no mean");
-        }
-        let quotient = FinishedSum::new(self, Finish::Divide(x.len()))?;
-        let wide = wide(self, Operation::Sum, Nan::Propagate, Shares::of(x.len()), &x)?;
-        let sum = f32::kernel(self, Operation::Sum, Nan::Propagate, None)?;
-        passes::enqueue(self, &Mean { sum, wide, quotient, x: &x }, x.len(), &mut out)
+        let queue = &VerbQueue::new(self, "mean");
+        mean(queue, x, out)
     }
 
     #[track_caller]
     fn mean_of<const D: usize>(&self, x: &DeviceArray<f32, D>) -> Pending<f32> {
-        value_of!(self, out => self.mean(x, &mut out))
+        let queue = &VerbQueue::new(self, "mean_of");
+        value_of!(queue, out => mean(queue, x, &mut out))
     }
 }
 
-fn kernel<T: Reducible>(queue: &CommandQueue, root: bool) -> Result<DynKernel> {
+#[track_caller]
+fn dot<T: Reducible, const D: usize>(
+    queue: &VerbQueue<'_>,
+    x: &DeviceArray<T, D>,
+    y: &DeviceArray<T, D>,
+    out: &mut DeviceArray<T>,
+) -> Result<()> {
+    if x.shape() != y.shape() {
+        let (object, found, expected) =
+            (format!("array `{}`", y.label()), y.shape().into(), x.shape().into());
+        let remedy = "the arrays of an inner product have one shape";
+        return Err(Kind::Shape { object, found, expected, remedy }.into());
+    }
+    let (mut out, x, y) = (one_element(out)?, x.reshape([x.len()])?, y.reshape([y.len()])?);
+    if x.is_empty() {
+        check(queue, &[("x", &x.cast_bits()), ("y", &y.cast_bits())], &[("out", &out.cast_bits())])?;
+        return queue.fill(&mut out, T::identity(Operation::Sum));
+    }
+    let products = kernel::<T>(queue, false)?;
+    let sum = T::kernel(queue, Operation::Sum, Nan::Propagate, None)?;
+    passes::enqueue(queue, &Dot { products, sum, x: &x, y: &y }, x.len(), &mut out)
+}
+
+#[track_caller]
+fn norm<const D: usize>(
+    queue: &VerbQueue<'_>,
+    x: &DeviceArray<f32, D>,
+    out: &mut DeviceArray<f32>,
+) -> Result<()> {
+    let (mut out, x) = (one_element(out)?, x.reshape([x.len()])?);
+    if x.is_empty() {
+        check(queue, &[("x", &x.cast_bits())], &[("out", &out.cast_bits())])?;
+        return queue.fill(&mut out, 0.0);
+    }
+    let squares = kernel::<f32>(queue, Shares::of(x.len()).count == 1)?;
+    let root = FinishedSum::new(queue, Finish::Root)?;
+    passes::enqueue(queue, &Norm { squares, root, x: &x }, x.len(), &mut out)
+}
+
+#[track_caller]
+fn mean<const D: usize>(
+    queue: &VerbQueue<'_>,
+    x: &DeviceArray<f32, D>,
+    out: &mut DeviceArray<f32>,
+) -> Result<()> {
+    let mut out = one_element(out)?;
+    if x.is_empty() {
+        return passes::no_element(x, "pass at least one element, because no elements have no mean");
+    }
+    let x = x.reshape([x.len()])?;
+    let quotient = FinishedSum::new(queue, Finish::Divide(x.len()))?;
+    let wide = wide(queue, Operation::Sum, Nan::Propagate, Shares::of(x.len()), &x)?;
+    let sum = f32::kernel(queue, Operation::Sum, Nan::Propagate, None)?;
+    passes::enqueue(queue, &Mean { sum, wide, quotient, x: &x }, x.len(), &mut out)
+}
+
+fn kernel<T: Reducible>(queue: &VerbQueue<'_>, root: bool) -> Result<DynKernel> {
     typed_kernel::compiled::<T>(queue, "inner_product", &tuned(queue, &[("ROOT", f64::from(root))]))
 }
 
 #[track_caller]
 fn products<T: Reducible>(
-    queue: &CommandQueue,
+    queue: &VerbQueue<'_>,
     kernel: &DynKernel,
     shares: Shares,
     x: &DeviceArray<T>,
@@ -255,13 +286,13 @@ struct Dot<'a, T: Reducible> {
 impl<T: Reducible> Passes for Dot<'_, T> {
     type Partial = T;
 
-    fn first(&self, queue: &CommandQueue, shares: Shares, out: &mut DeviceArray<T>) -> Result<()> {
+    fn first(&self, queue: &VerbQueue<'_>, shares: Shares, out: &mut DeviceArray<T>) -> Result<()> {
         products(queue, &self.products, shares, self.x, self.y, out)
     }
 
     fn last(
         &self,
-        queue: &CommandQueue,
+        queue: &VerbQueue<'_>,
         shares: Shares,
         partials: &DeviceArray<T>,
         out: &mut DeviceArray<T>,
@@ -279,13 +310,13 @@ struct Norm<'a> {
 impl Passes for Norm<'_> {
     type Partial = f32;
 
-    fn first(&self, queue: &CommandQueue, shares: Shares, out: &mut DeviceArray<f32>) -> Result<()> {
+    fn first(&self, queue: &VerbQueue<'_>, shares: Shares, out: &mut DeviceArray<f32>) -> Result<()> {
         products(queue, &self.squares, shares, self.x, self.x, out)
     }
 
     fn last(
         &self,
-        queue: &CommandQueue,
+        queue: &VerbQueue<'_>,
         shares: Shares,
         partials: &DeviceArray<f32>,
         out: &mut DeviceArray<f32>,
@@ -305,7 +336,7 @@ struct Mean<'a> {
 impl Passes for Mean<'_> {
     type Partial = f32;
 
-    fn first(&self, queue: &CommandQueue, shares: Shares, out: &mut DeviceArray<f32>) -> Result<()> {
+    fn first(&self, queue: &VerbQueue<'_>, shares: Shares, out: &mut DeviceArray<f32>) -> Result<()> {
         if shares.count == 1 {
             return self.quotient.launch(queue, shares, self.x, out);
         }
@@ -317,7 +348,7 @@ impl Passes for Mean<'_> {
 
     fn last(
         &self,
-        queue: &CommandQueue,
+        queue: &VerbQueue<'_>,
         shares: Shares,
         partials: &DeviceArray<f32>,
         out: &mut DeviceArray<f32>,

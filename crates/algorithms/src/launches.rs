@@ -1,12 +1,13 @@
 //! Launches with one workgroup for each share.
 
-use fencepost_core::{CommandQueue, DynKernel, Grid, Kernel, KernelArgs, NamedArg, Result, SameKernel};
+use crate::verb_queue::VerbQueue;
+use fencepost_core::{DynKernel, Grid, Kernel, KernelArgs, NamedArg, Result, SameKernel};
 
 /// Enqueues a launch with a number of workgroups. Checks the arguments of a launch without workgroups, and enqueues
 /// nothing: a verb with several launches refuses what the last one refuses, before it enqueues the first one.
 #[track_caller]
 pub(crate) fn launch<F: KernelArgs>(
-    queue: &CommandQueue,
+    queue: &VerbQueue<'_>,
     kernel: &Kernel<F>,
     groups: usize,
     args: impl KernelArgs<Family: SameKernel<F>>,
@@ -20,7 +21,7 @@ pub(crate) fn launch<F: KernelArgs>(
 /// Enqueues or checks a launch as [`launch`] does, with named arguments.
 #[track_caller]
 pub(crate) fn launch_dyn<'a>(
-    queue: &CommandQueue,
+    queue: &VerbQueue<'_>,
     kernel: &DynKernel,
     groups: usize,
     args: impl AsRef<[NamedArg<'a>]>,

@@ -63,6 +63,7 @@ mod top;
 mod trusted;
 mod tuning;
 mod typed_kernel;
+mod verb_queue;
 mod warm_up;
 mod weighted;
 mod wide;

@@ -4,13 +4,15 @@ use crate::elementwise::{flat, same_shape};
 use crate::expression::{self, Input};
 use crate::reducible::Reducible;
 use crate::typed_kernel::{count_argument, value};
+use crate::verb_queue::VerbQueue;
 use fencepost_core::{CommandQueue, DeviceArray, Element, Grid, IntoArg, NamedArg, Result};
 use std::borrow::Cow;
 
 /// Computes each element of an array by an expression of WGSL, which the program passes as text.
 ///
 /// In the expression, `x` is the element of the first array, `y` that of the second one, and `i` is the place of the element in
-/// C order, a `u32`. The value has the type of the elements of `out`: a comparison needs `u32(..)` or `select(..)`.
+/// C order, a `u32`. The expression sees the functions and types of WGSL too, and no other name. The value has the type of the
+/// elements of `out`: a comparison needs `u32(..)` or `select(..)`.
 ///
 /// # Shape
 /// All arrays of a call have one shape, of any rank.
@@ -80,8 +82,9 @@ impl Map for CommandQueue {
         expression: &str,
         out: &mut DeviceArray<U, D>,
     ) -> Result<()> {
+        let queue = &VerbQueue::new(self, "map");
         same_shape(x, out)?;
-        map(self, &flat(x)?, None, expression, &mut flat(out)?)
+        map(queue, &flat(x)?, None, expression, &mut flat(out)?)
     }
 
     #[track_caller]
@@ -92,21 +95,22 @@ impl Map for CommandQueue {
         expression: &str,
         out: &mut DeviceArray<U, D>,
     ) -> Result<()> {
+        let queue = &VerbQueue::new(self, "zip");
         same_shape(x, y)?;
         same_shape(x, out)?;
         let (x, y, mut out) = (flat(x)?, flat(y)?, flat(out)?);
         let inputs = [input::<T>("x"), input::<V>("y")];
-        let kernel = expression::compiled(self, &inputs, &U::DTYPE.to_string(), expression, None)?;
+        let kernel = expression::compiled(queue, &inputs, &U::DTYPE.to_string(), expression, None)?;
         let (n, grid) = (value("n", out.len() as u32), Grid::threads([out.len()]));
         let (x, y) = ((array_name("x"), (&x).into_arg()), (array_name("y"), (&y).into_arg()));
-        self.launch_dyn(&kernel, grid, [n, x, y, (array_name("out"), (&mut out).into_arg())])
+        queue.launch_dyn(&kernel, grid, [n, x, y, (array_name("out"), (&mut out).into_arg())])
     }
 }
 
 /// Enqueues the expression of each element of an array, or of a part with a count.
 #[track_caller]
 pub(crate) fn map<T: Reducible, U: Reducible>(
-    queue: &CommandQueue,
+    queue: &VerbQueue<'_>,
     x: &DeviceArray<T>,
     count: Option<&DeviceArray<u32>>,
     expression: &str,

@@ -6,6 +6,7 @@ use crate::radix::{Arrays, Order, Payload, Prepared};
 use crate::reducible::Reducible;
 use crate::refusals::{Named, check};
 use crate::sort::Sort;
+use crate::verb_queue::VerbQueue;
 use fencepost_core::{CommandQueue, DeviceArray, Element, Result, SameBits};
 use fencepost_kernels::PART_COUNT;
 
@@ -76,8 +77,9 @@ pub trait PartOrder {
 impl PartOrder for CommandQueue {
     #[track_caller]
     fn sort_part<T: Reducible>(&self, x: Part<'_, T>, out: &mut DeviceArray<T>, sort: Sort) -> Result<()> {
+        let queue = &VerbQueue::new(self, "sort_part");
         let out = Arrays { keys: Some(same_length(x, out)?), values: None };
-        sorted(self, ("sort_part", x, &sort.order::<T>(Payload::None)?), None, out)
+        sorted(queue, x, &sort.order::<T>(Payload::None)?, None, out)
     }
 
     #[track_caller]
@@ -89,10 +91,11 @@ impl PartOrder for CommandQueue {
         out_values: &mut DeviceArray<V>,
         sort: Sort,
     ) -> Result<()> {
+        let queue = &VerbQueue::new(self, "sort_pairs_part");
         let (values, order) = (same_length(keys, values)?, sort.order::<T>(Payload::Values)?);
         let (out_keys, out_values) = (same_length(keys, out_keys)?, same_length(keys, out_values)?);
         let out = Arrays { keys: Some(out_keys), values: Some(out_values) };
-        sorted(self, ("sort_pairs_part", keys, &order), Some(values), out)
+        sorted(queue, keys, &order, Some(values), out)
     }
 
     #[track_caller]
@@ -102,8 +105,9 @@ impl PartOrder for CommandQueue {
         places: &mut DeviceArray<u32>,
         sort: Sort,
     ) -> Result<()> {
+        let queue = &VerbQueue::new(self, "argsort_part");
         let out = Arrays { keys: None, values: Some(same_length(x, places)?) };
-        sorted(self, ("argsort_part", x, &sort.order::<T>(Payload::Places)?), None, out)
+        sorted(queue, x, &sort.order::<T>(Payload::Places)?, None, out)
     }
 }
 
@@ -116,11 +120,12 @@ fn same_length<T: Element, U: Element + SameBits<u32>>(
     bits(other)
 }
 
-/// Enqueues the sort of a part by an order, for the verb of this name.
+/// Enqueues the sort of a part by an order.
 #[track_caller]
 fn sorted<T: Reducible>(
-    queue: &CommandQueue,
-    (verb, x, order): (&'static str, Part<'_, T>, &Order),
+    queue: &VerbQueue<'_>,
+    x: Part<'_, T>,
+    order: &Order,
     values: Option<DeviceArray<u32>>,
     out: Arrays,
 ) -> Result<()> {
@@ -133,7 +138,7 @@ fn sorted<T: Reducible>(
     reads.extend(values.as_ref().map(|values| ("values", values)));
     let written = [out.keys.as_ref(), out.values.as_ref()].into_iter().zip(&names[1..]);
     let writes: Vec<Named<'_>> = written.filter_map(|(array, name)| Some((*name, array?))).collect();
-    check(queue, verb, &reads, &writes)?;
+    check(queue, &reads, &writes)?;
     let (n, input) = (keys.len(), Arrays { keys: Some(keys), values });
     Prepared::of(queue, order, n, Some(&count), Some(input), out)?.enqueue(queue)
 }

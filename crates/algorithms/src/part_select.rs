@@ -6,6 +6,7 @@ use crate::part::Part;
 use crate::reducible::Reducible;
 use crate::select::{Compact, Kept, result};
 use crate::typed_kernel::nonzero_bits;
+use crate::verb_queue::VerbQueue;
 use fencepost_core::{CommandQueue, DeviceArray, Result};
 
 /// Keeps elements of [parts](Part) of arrays, as the [verbs on parts](crate::PartVerbs) do: the results of elements behind
@@ -135,8 +136,9 @@ impl PartSelect for CommandQueue {
         out: &mut DeviceArray<T>,
         count: &mut DeviceArray<u32>,
     ) -> Result<()> {
+        let queue = &VerbQueue::new(self, "select_part");
         same_shape(x.array, mask)?;
-        compacted(self, Kept::Masked, x, mask.handle(), result(x.array, out)?, count)
+        compacted(queue, Kept::Masked, x, mask.handle(), result(x.array, out)?, count)
     }
 
     #[track_caller]
@@ -147,8 +149,9 @@ impl PartSelect for CommandQueue {
         out: &mut DeviceArray<T>,
         count: &mut DeviceArray<u32>,
     ) -> Result<()> {
+        let queue = &VerbQueue::new(self, "partition_part");
         same_shape(x.array, mask)?;
-        compacted(self, Kept::MaskedFirst, x, mask.handle(), result(x.array, out)?, count)
+        compacted(queue, Kept::MaskedFirst, x, mask.handle(), result(x.array, out)?, count)
     }
 
     #[track_caller]
@@ -158,8 +161,9 @@ impl PartSelect for CommandQueue {
         out: &mut DeviceArray<u32>,
         count: &mut DeviceArray<u32>,
     ) -> Result<()> {
+        let queue = &VerbQueue::new(self, "nonzero_part");
         let kept = Kept::Nonzero { bits: nonzero_bits::<T>() };
-        compacted(self, kept, x, bits(x.array)?, result(x.array, out)?, count)
+        compacted(queue, kept, x, bits(x.array)?, result(x.array, out)?, count)
     }
 
     #[track_caller]
@@ -169,7 +173,8 @@ impl PartSelect for CommandQueue {
         out: &mut DeviceArray<T>,
         count: &mut DeviceArray<u32>,
     ) -> Result<()> {
-        compacted(self, Kept::Heads, x, bits(x.array)?, result(x.array, out)?, count)
+        let queue = &VerbQueue::new(self, "unique_part");
+        compacted(queue, Kept::Heads, x, bits(x.array)?, result(x.array, out)?, count)
     }
 
     #[track_caller]
@@ -180,13 +185,14 @@ impl PartSelect for CommandQueue {
         lengths: &mut DeviceArray<u32>,
         count: &mut DeviceArray<u32>,
     ) -> Result<()> {
-        by_key::lengths_of_runs(self, x.array, Some(x.count()?), kept, lengths, count)
+        let queue = &VerbQueue::new(self, "run_lengths_part");
+        by_key::lengths_of_runs(queue, x.array, Some(x.count()?), kept, lengths, count)
     }
 }
 
 #[track_caller]
 fn compacted<T: Reducible>(
-    queue: &CommandQueue,
+    queue: &VerbQueue<'_>,
     kept: Kept,
     x: Part<'_, T>,
     mask: DeviceArray<u32>,

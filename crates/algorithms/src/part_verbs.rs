@@ -8,6 +8,7 @@ use crate::passes::one_element;
 use crate::reduce::{Nan, reduce};
 use crate::reducible::{Operation, Reducible};
 use crate::scan::{self, Scan};
+use crate::verb_queue::VerbQueue;
 use fencepost_core::{CommandQueue, DeviceArray, Result};
 
 /// Calls verbs on [parts](Part) of arrays: on the first elements, whose number is on the device.
@@ -223,52 +224,62 @@ pub trait PartVerbs {
 impl PartVerbs for CommandQueue {
     #[track_caller]
     fn sum_part<T: Reducible>(&self, x: Part<'_, T>, out: &mut DeviceArray<T>) -> Result<()> {
-        reduced(self, Operation::Sum, Nan::Propagate, x, out)
+        let queue = &VerbQueue::new(self, "sum_part");
+        reduced(queue, Operation::Sum, Nan::Propagate, x, out)
     }
 
     #[track_caller]
     fn prod_part<T: Reducible>(&self, x: Part<'_, T>, out: &mut DeviceArray<T>) -> Result<()> {
-        reduced(self, Operation::Product, Nan::Propagate, x, out)
+        let queue = &VerbQueue::new(self, "prod_part");
+        reduced(queue, Operation::Product, Nan::Propagate, x, out)
     }
 
     #[track_caller]
     fn min_part<T: Reducible>(&self, x: Part<'_, T>, out: &mut DeviceArray<T>) -> Result<()> {
-        reduced(self, Operation::Smallest, Nan::Propagate, x, out)
+        let queue = &VerbQueue::new(self, "min_part");
+        reduced(queue, Operation::Smallest, Nan::Propagate, x, out)
     }
 
     #[track_caller]
     fn min_part_with<T: Reducible>(&self, x: Part<'_, T>, out: &mut DeviceArray<T>, nan: Nan) -> Result<()> {
-        reduced(self, Operation::Smallest, nan, x, out)
+        let queue = &VerbQueue::new(self, "min_part_with");
+        reduced(queue, Operation::Smallest, nan, x, out)
     }
 
     #[track_caller]
     fn max_part<T: Reducible>(&self, x: Part<'_, T>, out: &mut DeviceArray<T>) -> Result<()> {
-        reduced(self, Operation::Largest, Nan::Propagate, x, out)
+        let queue = &VerbQueue::new(self, "max_part");
+        reduced(queue, Operation::Largest, Nan::Propagate, x, out)
     }
 
     #[track_caller]
     fn max_part_with<T: Reducible>(&self, x: Part<'_, T>, out: &mut DeviceArray<T>, nan: Nan) -> Result<()> {
-        reduced(self, Operation::Largest, nan, x, out)
+        let queue = &VerbQueue::new(self, "max_part_with");
+        reduced(queue, Operation::Largest, nan, x, out)
     }
 
     #[track_caller]
     fn count_nonzero_part<T: Reducible>(&self, x: Part<'_, T>, out: &mut DeviceArray<u32>) -> Result<()> {
-        compared(self, Comparison::Count, x, out)
+        let queue = &VerbQueue::new(self, "count_nonzero_part");
+        compared(queue, Comparison::Count, x, out)
     }
 
     #[track_caller]
     fn any_part<T: Reducible>(&self, x: Part<'_, T>, out: &mut DeviceArray<u32>) -> Result<()> {
-        compared(self, Comparison::Any, x, out)
+        let queue = &VerbQueue::new(self, "any_part");
+        compared(queue, Comparison::Any, x, out)
     }
 
     #[track_caller]
     fn all_part<T: Reducible>(&self, x: Part<'_, T>, out: &mut DeviceArray<u32>) -> Result<()> {
-        compared(self, Comparison::All, x, out)
+        let queue = &VerbQueue::new(self, "all_part");
+        compared(queue, Comparison::All, x, out)
     }
 
     #[track_caller]
     fn scan_part<T: Reducible>(&self, x: Part<'_, T>, out: &mut DeviceArray<T>, scan: Scan<T>) -> Result<()> {
-        scanned(self, x, out, None, scan)
+        let queue = &VerbQueue::new(self, "scan_part");
+        scanned(queue, x, out, None, scan)
     }
 
     #[track_caller]
@@ -279,7 +290,8 @@ impl PartVerbs for CommandQueue {
         total: &mut DeviceArray<T>,
         scan: Scan<T>,
     ) -> Result<()> {
-        scanned(self, x, out, Some(one_element(total)?), scan)
+        let queue = &VerbQueue::new(self, "scan_part_with_total");
+        scanned(queue, x, out, Some(one_element(total)?), scan)
     }
 
     #[track_caller]
@@ -289,15 +301,16 @@ impl PartVerbs for CommandQueue {
         expression: &str,
         out: &mut DeviceArray<U>,
     ) -> Result<()> {
+        let queue = &VerbQueue::new(self, "map_part");
         same_shape(x.array, out)?;
         let (array, mut out) = (x.array.reshape([x.array.len()])?, out.reshape([out.len()])?);
-        map::map(self, &array, Some(&x.count()?), expression, &mut out)
+        map::map(queue, &array, Some(&x.count()?), expression, &mut out)
     }
 }
 
 #[track_caller]
 fn reduced<T: Reducible>(
-    queue: &CommandQueue,
+    queue: &VerbQueue<'_>,
     operation: Operation,
     nan: Nan,
     x: Part<'_, T>,
@@ -308,7 +321,7 @@ fn reduced<T: Reducible>(
 
 #[track_caller]
 fn compared<T: Reducible>(
-    queue: &CommandQueue,
+    queue: &VerbQueue<'_>,
     comparison: Comparison,
     x: Part<'_, T>,
     out: &mut DeviceArray<u32>,
@@ -318,7 +331,7 @@ fn compared<T: Reducible>(
 
 #[track_caller]
 fn scanned<T: Reducible>(
-    queue: &CommandQueue,
+    queue: &VerbQueue<'_>,
     x: Part<'_, T>,
     out: &DeviceArray<T>,
     total: Option<DeviceArray<T>>,

@@ -1,7 +1,8 @@
 //! The launches of a reduction: one for a short array, two for a long one.
 
 use crate::shares::Shares;
-use fencepost_core::{CommandQueue, DeviceArray, Element, Kind, Result};
+use crate::verb_queue::VerbQueue;
+use fencepost_core::{DeviceArray, Element, Kind, Result};
 
 /// Is a reduction: a launch that combines each share of the elements, and one that combines the results of the shares.
 pub(crate) trait Passes {
@@ -10,14 +11,18 @@ pub(crate) trait Passes {
 
     /// Enqueues the launch that combines each share into one element of `out`. If there is one share, `out` is the result.
     #[track_caller]
-    fn first(&self, queue: &CommandQueue, shares: Shares, out: &mut DeviceArray<Self::Partial>)
-    -> Result<()>;
+    fn first(
+        &self,
+        queue: &VerbQueue<'_>,
+        shares: Shares,
+        out: &mut DeviceArray<Self::Partial>,
+    ) -> Result<()>;
 
     /// Enqueues the launch that combines the results of the shares.
     #[track_caller]
     fn last(
         &self,
-        queue: &CommandQueue,
+        queue: &VerbQueue<'_>,
         shares: Shares,
         partials: &DeviceArray<Self::Partial>,
         out: &mut DeviceArray<Self::Partial>,
@@ -27,7 +32,7 @@ pub(crate) trait Passes {
 /// Enqueues a reduction of at least one element.
 #[track_caller]
 pub(crate) fn enqueue<P: Passes>(
-    queue: &CommandQueue,
+    queue: &VerbQueue<'_>,
     passes: &P,
     elements: usize,
     out: &mut DeviceArray<P::Partial>,
@@ -53,13 +58,18 @@ pub(crate) fn one_element<T: Element>(out: &DeviceArray<T>) -> Result<DeviceArra
     Err(Kind::Shape { object, found, expected: vec![1], remedy }.into())
 }
 
-/// Returns the error of a reduction whose result no elements have.
+/// Is the remedy for a search of the smallest or the largest one of no elements.
+pub(crate) const NO_EXTREME: &str =
+    "pass at least one element, because no elements have neither a smallest nor a largest one";
+
+/// Returns the error of a reduction whose result no elements have. It names the smallest shape that has one.
 pub(crate) fn no_element<T: Element, const D: usize>(
     x: &DeviceArray<T, D>,
     remedy: &'static str,
 ) -> Result<()> {
-    let object = format!("array `{}`", x.label());
-    Err(Kind::Shape { object, found: vec![0], expected: vec![1], remedy }.into())
+    let (object, found) = (format!("array `{}`", x.label()), x.shape());
+    let expected = found.map(|count| count.max(1)).into();
+    Err(Kind::Shape { object, found: found.into(), expected, remedy }.into())
 }
 
 /// Calls a verb of a queue with a new array of one element, and returns the element as a pending result.

@@ -4,7 +4,8 @@ use crate::counted::SizedKernel;
 use crate::scan::CountSums;
 use crate::shares::Shares;
 use crate::tuning::{by_adapter, tuned};
-use fencepost_core::{CommandQueue, DeviceArray, Result};
+use crate::verb_queue::VerbQueue;
+use fencepost_core::{DeviceArray, Result};
 use fencepost_derive::KernelArgs;
 use std::ops::Range;
 
@@ -57,7 +58,7 @@ impl Order {
 
     /// Returns scratch memory for a sort of `n` elements. One digit needs none if the input is another array.
     #[track_caller]
-    fn scratch(&self, queue: &CommandQueue, n: usize, in_place: bool) -> Result<Columns> {
+    fn scratch(&self, queue: &VerbQueue<'_>, n: usize, in_place: bool) -> Result<Columns> {
         Columns::empty(queue, if self.digits() > 1 || in_place { n } else { 1 }, self.payload)
     }
 }
@@ -71,13 +72,13 @@ pub(crate) struct Columns {
 impl Columns {
     /// Returns columns for `n` pairs, or for `n` keys.
     #[track_caller]
-    fn empty(queue: &CommandQueue, n: usize, payload: Payload) -> Result<Self> {
+    fn empty(queue: &VerbQueue<'_>, n: usize, payload: Payload) -> Result<Self> {
         Self::of(queue, n, payload, Arrays::default())
     }
 
     /// Returns columns of arrays of the program, and of scratch memory for the others.
     #[track_caller]
-    fn of(queue: &CommandQueue, n: usize, payload: Payload, arrays: Arrays) -> Result<Self> {
+    fn of(queue: &VerbQueue<'_>, n: usize, payload: Payload, arrays: Arrays) -> Result<Self> {
         let values = if payload == Payload::None { 1 } else { n };
         Ok(Self { keys: or_empty(queue, arrays.keys, n)?, values: or_empty(queue, arrays.values, values)? })
     }
@@ -89,7 +90,7 @@ impl Columns {
 
 /// Returns the array, or a new one.
 #[track_caller]
-fn or_empty(queue: &CommandQueue, array: Option<DeviceArray<u32>>, n: usize) -> Result<DeviceArray<u32>> {
+fn or_empty(queue: &VerbQueue<'_>, array: Option<DeviceArray<u32>>, n: usize) -> Result<DeviceArray<u32>> {
     match array {
         Some(array) => Ok(array),
         None => queue.empty([n]),
@@ -119,7 +120,7 @@ impl Arrays {
 /// checked the arrays.
 #[track_caller]
 pub(crate) fn enqueue(
-    queue: &CommandQueue,
+    queue: &VerbQueue<'_>,
     order: &Order,
     n: usize,
     input: Option<Arrays>,
@@ -145,7 +146,7 @@ impl<'a> Prepared<'a> {
     /// enqueues nothing.
     #[track_caller]
     pub(crate) fn of(
-        queue: &CommandQueue,
+        queue: &VerbQueue<'_>,
         order: &'a Order,
         n: usize,
         count: Option<&DeviceArray<u32>>,
@@ -179,7 +180,7 @@ impl<'a> Prepared<'a> {
 
     /// Enqueues the launches.
     #[track_caller]
-    pub(crate) fn enqueue(self, queue: &CommandQueue) -> Result<()> {
+    pub(crate) fn enqueue(self, queue: &VerbQueue<'_>) -> Result<()> {
         match self {
             Self::Nothing => Ok(()),
             Self::Small(small) => small.enqueue(queue),
@@ -219,7 +220,7 @@ pub(crate) struct Small<'a> {
 
 impl Small<'_> {
     #[track_caller]
-    fn enqueue(self, queue: &CommandQueue) -> Result<()> {
+    fn enqueue(self, queue: &VerbQueue<'_>) -> Result<()> {
         let Self { kernel, order, in_place, input, mut out, mut scratch } = self;
         // A sort in place ends where it begins, so it takes an even number of passes.
         let passes = order.digits() + usize::from(in_place && order.digits() % 2 == 1);
@@ -290,7 +291,7 @@ pub(crate) struct Passes<'a> {
 impl<'a> Passes<'a> {
     #[track_caller]
     fn new(
-        queue: &CommandQueue,
+        queue: &VerbQueue<'_>,
         order: &'a Order,
         n: usize,
         count: Option<&DeviceArray<u32>>,
@@ -313,7 +314,7 @@ impl<'a> Passes<'a> {
     /// Enqueues all launches. The last digit moves the elements to `out`, and each one before it from there or to
     /// there.
     #[track_caller]
-    fn enqueue(mut self, queue: &CommandQueue, input: Option<Columns>, out: Columns) -> Result<()> {
+    fn enqueue(mut self, queue: &VerbQueue<'_>, input: Option<Columns>, out: Columns) -> Result<()> {
         let digits = self.order.digits();
         let mut from = match input {
             Some(input) => input,
@@ -330,7 +331,7 @@ impl<'a> Passes<'a> {
 
     /// Enqueues a copy of the elements to the scratch memory.
     #[track_caller]
-    fn copied(&self, queue: &CommandQueue, out: &Columns) -> Result<Columns> {
+    fn copied(&self, queue: &VerbQueue<'_>, out: &Columns) -> Result<Columns> {
         let mut scratch = self.scratch.handle();
         queue.copy(&out.keys, &mut scratch.keys)?;
         if scratch.values.len() > 1 {
@@ -341,7 +342,7 @@ impl<'a> Passes<'a> {
 
     /// Enqueues the launches for one digit.
     #[track_caller]
-    fn pass(&mut self, queue: &CommandQueue, digit: usize, from: &Columns, to: &mut Columns) -> Result<()> {
+    fn pass(&mut self, queue: &VerbQueue<'_>, digit: usize, from: &Columns, to: &mut Columns) -> Result<()> {
         let (bit, mask) = self.digit(digit);
         let [n, share, groups] = self.params();
         let (keys, counts) = (&from.keys, &mut self.counts);
@@ -356,7 +357,7 @@ impl<'a> Passes<'a> {
     #[track_caller]
     fn move_elements(
         &self,
-        queue: &CommandQueue,
+        queue: &VerbQueue<'_>,
         digit: usize,
         from: &Columns,
         to: &mut Columns,

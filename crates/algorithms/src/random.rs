@@ -1,12 +1,13 @@
 //! Verbs that fill arrays with random numbers.
 
 use crate::distribution::{Distribution, Words};
-use crate::elementwise::{Elementwise, bits};
+use crate::elementwise::{bits, iota};
 use crate::radix::{Arrays, Payload, Prepared};
 use crate::reducible::Reducible;
 use crate::refusals::check;
 use crate::sort::Sort;
 use crate::trusted;
+use crate::verb_queue::VerbQueue;
 use fencepost_core::{CommandQueue, DeviceArray, Grid, Result};
 use fencepost_derive::KernelArgs;
 
@@ -153,47 +154,59 @@ impl RandomNumbers for CommandQueue {
         generator: Philox,
         distribution: impl Distribution<T>,
     ) -> Result<()> {
-        let drawing = distribution.drawing()?;
-        let mut out = bits(out)?;
-        let (n, count) = (out.len(), u64::from(drawing.numbers_of_a_block));
-        let (block, skip) = (generator.position / count, (generator.position % count) as u32);
-        let [low, high] = [|number: u64| number as u32, |number: u64| (number >> 32) as u32];
-        let args = RandomArgs {
-            n: n as u32,
-            skip,
-            block_low: low(block),
-            block_high: high(block),
-            stream_low: low(generator.stream),
-            stream_high: high(generator.stream),
-            seed_low: low(generator.seed),
-            seed_high: high(generator.seed),
-            a: drawing.a,
-            b: drawing.b,
-            out: &mut out,
-        };
-        let kernel = trusted::kernel_with::<RandomArgs>(self, &[("KIND", f64::from(drawing.kind))])?;
-        let blocks = if n == 0 { 0 } else { (n + skip as usize).div_ceil(count as usize) };
-        self.launch(&kernel, Grid::threads([blocks]), args)
+        fill(&VerbQueue::new(self, "fill_random"), out, generator, distribution)
     }
 
     #[track_caller]
     fn random_permutation(&self, out: &mut DeviceArray<u32>, generator: Philox) -> Result<()> {
-        check(self, "random_permutation", &[], &[("out", out)])?;
+        let queue = &VerbQueue::new(self, "random_permutation");
+        check(queue, &[], &[("out", out)])?;
         let (n, order) = (out.len(), Sort::ascending().order::<u32>(Payload::Values)?);
-        let mut keys = self.empty::<u32, 1>([n])?;
+        let keys = queue.empty::<u32, 1>([n])?;
         let pairs = || Arrays { keys: Some(keys.handle()), values: Some(out.handle()) };
         let sorts = [
-            Prepared::of(self, &order, n, None, None, pairs())?,
-            Prepared::of(self, &order, n, None, None, pairs())?,
+            Prepared::of(queue, &order, n, None, None, pairs())?,
+            Prepared::of(queue, &order, n, None, None, pairs())?,
         ];
-        trusted::kernel_with::<RandomArgs>(self, &[("KIND", 0.0)])?;
-        self.iota(out, 0, 1)?;
+        trusted::kernel_with::<RandomArgs>(queue, &[("KIND", 0.0)])?;
+        iota(queue, out, 0, 1)?;
         for (sort, generator) in sorts.into_iter().zip(generator.twice(n)) {
-            self.fill_random(&mut keys, generator, Words)?;
-            sort.enqueue(self)?;
+            fill(queue, &keys, generator, Words)?;
+            sort.enqueue(queue)?;
         }
         Ok(())
     }
+}
+
+/// Enqueues random numbers of a distribution for all elements of an array.
+#[track_caller]
+fn fill<T: Reducible, const D: usize>(
+    queue: &VerbQueue<'_>,
+    out: &DeviceArray<T, D>,
+    generator: Philox,
+    distribution: impl Distribution<T>,
+) -> Result<()> {
+    let drawing = distribution.drawing()?;
+    let mut out = bits(out)?;
+    let (n, count) = (out.len(), u64::from(drawing.numbers_of_a_block));
+    let (block, skip) = (generator.position / count, (generator.position % count) as u32);
+    let [low, high] = [|number: u64| number as u32, |number: u64| (number >> 32) as u32];
+    let args = RandomArgs {
+        n: n as u32,
+        skip,
+        block_low: low(block),
+        block_high: high(block),
+        stream_low: low(generator.stream),
+        stream_high: high(generator.stream),
+        seed_low: low(generator.seed),
+        seed_high: high(generator.seed),
+        a: drawing.a,
+        b: drawing.b,
+        out: &mut out,
+    };
+    let kernel = trusted::kernel_with::<RandomArgs>(queue, &[("KIND", f64::from(drawing.kind))])?;
+    let blocks = if n == 0 { 0 } else { (n + skip as usize).div_ceil(count as usize) };
+    queue.launch(&kernel, Grid::threads([blocks]), args)
 }
 
 #[derive(KernelArgs)]

@@ -5,7 +5,8 @@ use crate::shares::Shares;
 use crate::stages::{Stage, Stages};
 use crate::trusted;
 use crate::tuning::tuned;
-use fencepost_core::{CommandQueue, DeviceArray, Grid, Kernel, Result};
+use crate::verb_queue::VerbQueue;
+use fencepost_core::{DeviceArray, Grid, Kernel, Result};
 use fencepost_derive::KernelArgs;
 
 /// Counts the elements of the table of a search: the counts of 256 digits, the key, and a rank.
@@ -25,7 +26,7 @@ pub(crate) struct RankSearch {
 impl RankSearch {
     /// Compiles the kernels and takes the memory for at least one element, whose keys invert the bits `flips`.
     #[track_caller]
-    pub(crate) fn new(queue: &CommandQueue, elements: usize, flips: [u32; 2]) -> Result<Self> {
+    pub(crate) fn new(queue: &VerbQueue<'_>, elements: usize, flips: [u32; 2]) -> Result<Self> {
         let count = trusted::kernel_with::<RankCountArgs>(queue, &tuned(queue, &[]))?;
         let (digit, table) = (trusted::kernel::<RankDigitArgs>(queue)?, queue.empty([TABLE])?);
         Ok(Self { count, digit, table, flips, shares: Shares::of(elements) })
@@ -36,7 +37,7 @@ impl RankSearch {
     #[track_caller]
     pub(crate) fn enqueue(
         &mut self,
-        queue: &CommandQueue,
+        queue: &VerbQueue<'_>,
         x: &DeviceArray<u32>,
         rank: usize,
         found: &mut DeviceArray<u32>,
@@ -81,14 +82,14 @@ impl Stages for Taken {
     const WORDS: usize = 2;
     type Kernel = Kernel<TakeRankedArgs<'static>>;
 
-    fn kernel(&self, queue: &CommandQueue, stage: Stage) -> Result<Self::Kernel> {
+    fn kernel(&self, queue: &VerbQueue<'_>, stage: Stage) -> Result<Self::Kernel> {
         trusted::kernel_with::<TakeRankedArgs>(queue, &tuned(queue, &[("STAGE", stage.number())]))
     }
 
     #[track_caller]
     fn launch(
         &self,
-        queue: &CommandQueue,
+        queue: &VerbQueue<'_>,
         kernel: &Self::Kernel,
         shares: Shares,
         partials: Option<&DeviceArray<u32>>,

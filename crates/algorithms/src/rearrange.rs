@@ -7,6 +7,7 @@ use crate::reducible::Reducible;
 use crate::refusals::check;
 use crate::trusted;
 use crate::tuning::is_driver;
+use crate::verb_queue::VerbQueue;
 use fencepost_core::{CommandQueue, DeviceArray, Grid, Result};
 use fencepost_derive::KernelArgs;
 
@@ -164,17 +165,18 @@ impl Rearrange for CommandQueue {
         outside: Outside,
         out: &mut DeviceArray<T, E>,
     ) -> Result<()> {
+        let queue = &VerbQueue::new(self, "gather");
         same_shape(places, out)?;
         let (x, places, mut out) = (bits(x)?, flat(places)?, bits(out)?);
         if x.is_empty() {
-            check(self, "gather", &[("x", &x), ("places", &places)], &[("out", &out)])?;
-            return self.fill(&mut out, 0);
+            check(queue, &[("x", &x), ("places", &places)], &[("out", &out)])?;
+            return queue.fill(&mut out, 0);
         }
         let clamp = if outside == Outside::Last { 1.0 } else { 0.0 };
-        let kernel = trusted::kernel_with::<GatherArgs>(self, &[("CLAMP", clamp)])?;
+        let kernel = trusted::kernel_with::<GatherArgs>(queue, &[("CLAMP", clamp)])?;
         let (n, count) = (out.len() as u32, x.len() as u32);
         let args = GatherArgs { n, count, x: &x, places: &places, out: &mut out };
-        self.launch(&kernel, Grid::threads([places.len()]), args)
+        queue.launch(&kernel, Grid::threads([places.len()]), args)
     }
 
     #[track_caller]
@@ -184,11 +186,12 @@ impl Rearrange for CommandQueue {
         places: &DeviceArray<u32, E>,
         out: &mut DeviceArray<T, D>,
     ) -> Result<()> {
+        let queue = &VerbQueue::new(self, "scatter");
         same_shape(places, x)?;
         let (x, places, mut out) = (bits(x)?, flat(places)?, bits(out)?);
-        let (kernel, n, count) = (trusted::kernel::<ScatterArgs>(self)?, x.len(), out.len() as u32);
+        let (kernel, n, count) = (trusted::kernel::<ScatterArgs>(queue)?, x.len(), out.len() as u32);
         let args = ScatterArgs { n: n as u32, count, x: &x, places: &places, out: &mut out };
-        self.launch(&kernel, Grid::threads([n]), args)
+        queue.launch(&kernel, Grid::threads([n]), args)
     }
 
     #[track_caller]
@@ -198,16 +201,17 @@ impl Rearrange for CommandQueue {
         places: &DeviceArray<u32, E>,
         out: &mut DeviceArray<T, D>,
     ) -> Result<()> {
+        let queue = &VerbQueue::new(self, "scatter_add");
         same_shape(places, x)?;
         let (x, places, mut out) = (bits(x)?, flat(places)?, bits(out)?);
-        let (kernel, n, count) = (trusted::kernel::<ScatterAddArgs>(self)?, x.len(), out.len() as u32);
+        let (kernel, n, count) = (trusted::kernel::<ScatterAddArgs>(queue)?, x.len(), out.len() as u32);
         let args = ScatterAddArgs { n: n as u32, count, x: &x, places: &places, out: &mut out };
-        self.launch(&kernel, Grid::threads([n]), args)
+        queue.launch(&kernel, Grid::threads([n]), args)
     }
 
     #[track_caller]
     fn transpose<T: Reducible>(&self, x: &DeviceArray<T, 2>, out: &mut DeviceArray<T, 2>) -> Result<()> {
-        self.permute(x, [1, 0], out)
+        permute(&VerbQueue::new(self, "transpose"), x, [1, 0], out)
     }
 
     #[track_caller]
@@ -217,42 +221,52 @@ impl Rearrange for CommandQueue {
         axes: [usize; D],
         out: &mut DeviceArray<T, D>,
     ) -> Result<()> {
-        let moves = Moves::of(x, axes, out)?;
-        let moves = if is_driver(self) { moves.without_tiles() } else { moves };
-        let (x, mut out) = (bits(x)?, bits(out)?);
-        match moves {
-            Moves::None => self.copy(&x, &mut out),
-            Moves::Transpositions { batches, rows, columns } => {
-                let (tiles_x, tiles_y) = (columns.div_ceil(TILE), rows.div_ceil(TILE));
-                let tiles = batches * tiles_x * tiles_y;
-                let [rows, columns, tiles_x, tiles_y, count] =
-                    [rows, columns, tiles_x, tiles_y, tiles].map(|n| n as u32);
-                let args =
-                    TransposeArgs { rows, columns, tiles_x, tiles_y, tiles: count, x: &x, out: &mut out };
-                self.launch(&trusted::kernel::<TransposeArgs>(self)?, Grid::groups(folded(tiles)), args)
-            }
-            Moves::Axes(Axes { counts, strides }) => {
-                let [_, count_1, count_2, count_3, count_4, count_5] = counts.map(|n| n as u32);
-                let [stride_0, stride_1, stride_2, stride_3, stride_4, stride_5] = strides.map(|n| n as u32);
-                let n = out.len();
-                let args = PermuteArgs {
-                    n: n as u32,
-                    count_1,
-                    count_2,
-                    count_3,
-                    count_4,
-                    count_5,
-                    stride_0,
-                    stride_1,
-                    stride_2,
-                    stride_3,
-                    stride_4,
-                    stride_5,
-                    x: &x,
-                    out: &mut out,
-                };
-                self.launch(&trusted::kernel::<PermuteArgs>(self)?, Grid::threads([n]), args)
-            }
+        permute(&VerbQueue::new(self, "permute"), x, axes, out)
+    }
+}
+
+/// Enqueues the copy of an array with its dimensions in another order.
+#[track_caller]
+fn permute<T: Reducible, const D: usize>(
+    queue: &VerbQueue<'_>,
+    x: &DeviceArray<T, D>,
+    axes: [usize; D],
+    out: &DeviceArray<T, D>,
+) -> Result<()> {
+    let moves = Moves::of(x, axes, out)?;
+    let moves = if is_driver(queue) { moves.without_tiles() } else { moves };
+    let (x, mut out) = (bits(x)?, bits(out)?);
+    match moves {
+        Moves::None => queue.copy(&x, &mut out),
+        Moves::Transpositions { batches, rows, columns } => {
+            let (tiles_x, tiles_y) = (columns.div_ceil(TILE), rows.div_ceil(TILE));
+            let tiles = batches * tiles_x * tiles_y;
+            let [rows, columns, tiles_x, tiles_y, count] =
+                [rows, columns, tiles_x, tiles_y, tiles].map(|n| n as u32);
+            let args = TransposeArgs { rows, columns, tiles_x, tiles_y, tiles: count, x: &x, out: &mut out };
+            queue.launch(&trusted::kernel::<TransposeArgs>(queue)?, Grid::groups(folded(tiles)), args)
+        }
+        Moves::Axes(Axes { counts, strides }) => {
+            let [_, count_1, count_2, count_3, count_4, count_5] = counts.map(|n| n as u32);
+            let [stride_0, stride_1, stride_2, stride_3, stride_4, stride_5] = strides.map(|n| n as u32);
+            let n = out.len();
+            let args = PermuteArgs {
+                n: n as u32,
+                count_1,
+                count_2,
+                count_3,
+                count_4,
+                count_5,
+                stride_0,
+                stride_1,
+                stride_2,
+                stride_3,
+                stride_4,
+                stride_5,
+                x: &x,
+                out: &mut out,
+            };
+            queue.launch(&trusted::kernel::<PermuteArgs>(queue)?, Grid::threads([n]), args)
         }
     }
 }

@@ -1,9 +1,10 @@
 //! Reductions of whole arrays: sum, product, smallest and largest element.
 
-use crate::passes::{self, Passes, no_element, one_element, value_of};
+use crate::passes::{self, NO_EXTREME, Passes, no_element, one_element, value_of};
 use crate::reducible::{Operation, Reducible};
 use crate::refusals::check;
 use crate::shares::Shares;
+use crate::verb_queue::VerbQueue;
 use crate::wide::Wide;
 use fencepost_core::{CommandQueue, DeviceArray, Pending, Result, Scalar};
 
@@ -122,9 +123,7 @@ pub trait Reduce {
         &self,
         x: &DeviceArray<T, D>,
         out: &mut DeviceArray<T>,
-    ) -> Result<()> {
-        self.min_with(x, out, Nan::Propagate)
-    }
+    ) -> Result<()>;
 
     /// *Enqueues* out = the smallest element of `x`, as [`min`](Self::min) does. A NaN is treated as `nan` says.
     ///
@@ -167,9 +166,7 @@ pub trait Reduce {
         &self,
         x: &DeviceArray<T, D>,
         out: &mut DeviceArray<T>,
-    ) -> Result<()> {
-        self.max_with(x, out, Nan::Propagate)
-    }
+    ) -> Result<()>;
 
     /// *Enqueues* out = the largest element of `x`, as [`max`](Self::max) does. A NaN is treated as `nan` says.
     ///
@@ -201,12 +198,14 @@ impl Reduce for CommandQueue {
         x: &DeviceArray<T, D>,
         out: &mut DeviceArray<T>,
     ) -> Result<()> {
-        reduce(self, Operation::Sum, Nan::Propagate, x, None, out)
+        let queue = &VerbQueue::new(self, "sum");
+        reduce(queue, Operation::Sum, Nan::Propagate, x, None, out)
     }
 
     #[track_caller]
     fn sum_of<T: Reducible, const D: usize>(&self, x: &DeviceArray<T, D>) -> Pending<T> {
-        value_of!(self, total => self.sum(x, &mut total))
+        let queue = &VerbQueue::new(self, "sum_of");
+        value_of!(queue, total => reduce(queue, Operation::Sum, Nan::Propagate, x, None, &mut total))
     }
 
     #[track_caller]
@@ -215,7 +214,18 @@ impl Reduce for CommandQueue {
         x: &DeviceArray<T, D>,
         out: &mut DeviceArray<T>,
     ) -> Result<()> {
-        reduce(self, Operation::Product, Nan::Propagate, x, None, out)
+        let queue = &VerbQueue::new(self, "prod");
+        reduce(queue, Operation::Product, Nan::Propagate, x, None, out)
+    }
+
+    #[track_caller]
+    fn min<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        out: &mut DeviceArray<T>,
+    ) -> Result<()> {
+        let queue = &VerbQueue::new(self, "min");
+        reduce(queue, Operation::Smallest, Nan::Propagate, x, None, out)
     }
 
     #[track_caller]
@@ -225,7 +235,18 @@ impl Reduce for CommandQueue {
         out: &mut DeviceArray<T>,
         nan: Nan,
     ) -> Result<()> {
-        reduce(self, Operation::Smallest, nan, x, None, out)
+        let queue = &VerbQueue::new(self, "min_with");
+        reduce(queue, Operation::Smallest, nan, x, None, out)
+    }
+
+    #[track_caller]
+    fn max<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        out: &mut DeviceArray<T>,
+    ) -> Result<()> {
+        let queue = &VerbQueue::new(self, "max");
+        reduce(queue, Operation::Largest, Nan::Propagate, x, None, out)
     }
 
     #[track_caller]
@@ -235,21 +256,22 @@ impl Reduce for CommandQueue {
         out: &mut DeviceArray<T>,
         nan: Nan,
     ) -> Result<()> {
-        reduce(self, Operation::Largest, nan, x, None, out)
+        let queue = &VerbQueue::new(self, "max_with");
+        reduce(queue, Operation::Largest, nan, x, None, out)
     }
 }
 
 /// Enqueues the reduction of an array, or of a part with a count.
 #[track_caller]
 pub(crate) fn reduce<T: Reducible, const D: usize>(
-    queue: &CommandQueue,
+    queue: &VerbQueue<'_>,
     operation: Operation,
     nan: Nan,
     x: &DeviceArray<T, D>,
     count: Option<&DeviceArray<u32>>,
     out: &mut DeviceArray<T>,
 ) -> Result<()> {
-    let (mut out, x) = (one_element(out)?, x.reshape([x.len()])?);
+    let (mut out, array, x) = (one_element(out)?, x, x.reshape([x.len()])?);
     if !x.is_empty() {
         let shares = Shares::of(x.len());
         let wide = if count.is_none() { wide(queue, operation, nan, shares, &x)? } else { None };
@@ -263,12 +285,12 @@ pub(crate) fn reduce<T: Reducible, const D: usize>(
     }
     let bits = x.cast_bits();
     let reads: Vec<_> = [("x", &bits)].into_iter().chain(count.map(|count| ("count", count))).collect();
-    check(queue, "reduce", &reads, &[("out", &out.cast_bits())])?;
+    check(queue, &reads, &[("out", &out.cast_bits())])?;
     if count.is_some() {
         return queue.fill(&mut out, T::of_none(operation, nan));
     }
     if operation.needs_an_element() {
-        return no_element(&x, "no elements have neither a smallest nor a largest one");
+        return no_element(array, NO_EXTREME);
     }
     queue.fill(&mut out, T::identity(operation))
 }
@@ -276,7 +298,7 @@ pub(crate) fn reduce<T: Reducible, const D: usize>(
 /// Returns the kernel with long loads, or `None` if the device does not gain by it. A search that leaves out NaNs has no such
 /// kernel.
 pub(crate) fn wide<T: Reducible>(
-    queue: &CommandQueue,
+    queue: &VerbQueue<'_>,
     operation: Operation,
     nan: Nan,
     shares: Shares,
@@ -302,7 +324,7 @@ struct Reduction<'a, T: Reducible> {
 impl<T: Reducible> Passes for Reduction<'_, T> {
     type Partial = T;
 
-    fn first(&self, queue: &CommandQueue, shares: Shares, out: &mut DeviceArray<T>) -> Result<()> {
+    fn first(&self, queue: &VerbQueue<'_>, shares: Shares, out: &mut DeviceArray<T>) -> Result<()> {
         match &self.wide {
             Some(wide) => wide.launch(queue, 1, shares, out),
             None => T::launch(queue, &self.kernel, self.operation, shares, self.x, out),
@@ -311,7 +333,7 @@ impl<T: Reducible> Passes for Reduction<'_, T> {
 
     fn last(
         &self,
-        queue: &CommandQueue,
+        queue: &VerbQueue<'_>,
         shares: Shares,
         partials: &DeviceArray<T>,
         out: &mut DeviceArray<T>,

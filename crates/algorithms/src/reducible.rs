@@ -6,7 +6,8 @@ use crate::reduce::Nan;
 use crate::shares::Shares;
 use crate::trusted;
 use crate::tuning::tuned;
-use fencepost_core::{CommandQueue, DeviceArray, Element, Kernel, Number, Result, SameBits};
+use crate::verb_queue::VerbQueue;
+use fencepost_core::{DeviceArray, Element, Kernel, Number, Result, SameBits};
 use fencepost_derive::KernelArgs;
 
 /// Names the operation of a reduction.
@@ -91,7 +92,7 @@ pub(crate) mod sealed {
 
         /// Returns the kernel of an operation, on parts if there is a count.
         fn kernel(
-            queue: &CommandQueue,
+            queue: &VerbQueue<'_>,
             operation: Operation,
             nan: Nan,
             count: Option<&DeviceArray<u32>>,
@@ -100,7 +101,7 @@ pub(crate) mod sealed {
         /// Enqueues the launch that combines each share of `x` into one element of `out`.
         #[track_caller]
         fn launch(
-            queue: &CommandQueue,
+            queue: &VerbQueue<'_>,
             kernel: &Self::Kernel,
             operation: Operation,
             shares: Shares,
@@ -137,7 +138,7 @@ pub(crate) struct FinishedSum {
 }
 
 impl FinishedSum {
-    pub(crate) fn new(queue: &CommandQueue, finish: Finish) -> Result<Self> {
+    pub(crate) fn new(queue: &VerbQueue<'_>, finish: Finish) -> Result<Self> {
         let (number, divisor) = match finish {
             Finish::Divide(elements) => (1.0, elements as f32),
             Finish::Root => (2.0, 1.0),
@@ -152,7 +153,7 @@ impl FinishedSum {
     #[track_caller]
     pub(crate) fn launch(
         &self,
-        queue: &CommandQueue,
+        queue: &VerbQueue<'_>,
         shares: Shares,
         x: &DeviceArray<f32>,
         out: &mut DeviceArray<f32>,
@@ -212,7 +213,7 @@ macro_rules! integers {
             }
 
             fn kernel(
-                queue: &CommandQueue,
+                queue: &VerbQueue<'_>,
                 operation: Operation,
                 _: Nan,
                 count: Option<&DeviceArray<u32>>,
@@ -222,7 +223,7 @@ macro_rules! integers {
 
             #[track_caller]
             fn launch(
-                queue: &CommandQueue,
+                queue: &VerbQueue<'_>,
                 kernel: &Self::Kernel,
                 operation: Operation,
                 shares: Shares,
@@ -293,7 +294,7 @@ impl sealed::Combine for f32 {
     }
 
     fn kernel(
-        queue: &CommandQueue,
+        queue: &VerbQueue<'_>,
         operation: Operation,
         nan: Nan,
         count: Option<&DeviceArray<u32>>,
@@ -312,7 +313,7 @@ impl sealed::Combine for f32 {
 
     #[track_caller]
     fn launch(
-        queue: &CommandQueue,
+        queue: &VerbQueue<'_>,
         kernel: &Self::Kernel,
         operation: Operation,
         shares: Shares,

@@ -4,29 +4,25 @@ use crate::elementwise::ConvertArgs;
 use crate::trusted;
 use crate::tuning::WIDE;
 use crate::typed_kernel::{compiled, value};
-use fencepost_core::{CommandQueue, DeviceArray, Error, IntoArg, Kind, Result};
+use crate::verb_queue::VerbQueue;
+use fencepost_core::{DeviceArray, Error, IntoArg, Kind, Result};
 
 /// Is an array of the program, with the name of the verb's argument.
 pub(crate) type Named<'a> = (&'static str, &'a DeviceArray<u32>);
 
 /// Returns the error of a later launch that reads or writes arrays of the program. It enqueues nothing. The error names
-/// the verb and its arguments.
+/// the verb of the queue and its arguments.
 #[track_caller]
-pub(crate) fn check(
-    queue: &CommandQueue,
-    verb: &str,
-    reads: &[Named<'_>],
-    writes: &[Named<'_>],
-) -> Result<()> {
+pub(crate) fn check(queue: &VerbQueue<'_>, reads: &[Named<'_>], writes: &[Named<'_>]) -> Result<()> {
     let (one, two) = (compiled::<u32>(queue, "iota", &WIDE)?, trusted::kernel::<ConvertArgs>(queue)?);
     for (at, &(name, written)) in writes.iter().enumerate() {
         let mut out = written.handle();
         for &(read, x) in reads.iter().chain(&writes[..at]) {
             let checked = queue.check_launch(&two, ConvertArgs { n: 0, x, out: &mut out });
-            checked.map_err(|error| of_verb(error, verb, [read, name]))?;
+            checked.map_err(|error| of_verb(error, queue.verb, [read, name]))?;
         }
         let args = [value("start", 0_u32), value("step", 0_u32), (Some("out".into()), (&mut out).into_arg())];
-        queue.check_launch_dyn(&one, args).map_err(|error| of_verb(error, verb, [name; 2]))?;
+        queue.check_launch_dyn(&one, args).map_err(|error| of_verb(error, queue.verb, [name; 2]))?;
     }
     Ok(())
 }

@@ -10,6 +10,7 @@ use crate::refusals::{Named, check};
 use crate::shares::Shares;
 use crate::tuning::tuned;
 use crate::typed_kernel::{compiled, count_argument, sized, value};
+use crate::verb_queue::VerbQueue;
 use fencepost_core::{CommandQueue, DeviceArray, DynKernel, Element, IntoArg, Result};
 use fencepost_kernels::PART_COUNT;
 
@@ -159,8 +160,9 @@ impl PrefixScan for CommandQueue {
         out: &mut DeviceArray<T, D>,
         scan: Scan<T>,
     ) -> Result<()> {
+        let queue = &VerbQueue::new(self, "scan");
         same_shape(x, out)?;
-        enqueue(self, &flat(x)?, None, Some(flat(out)?), None, scan)
+        enqueue(queue, &flat(x)?, None, Some(flat(out)?), None, scan)
     }
 
     #[track_caller]
@@ -171,8 +173,9 @@ impl PrefixScan for CommandQueue {
         total: &mut DeviceArray<T>,
         scan: Scan<T>,
     ) -> Result<()> {
+        let queue = &VerbQueue::new(self, "scan_with_total");
         same_shape(x, out)?;
-        enqueue(self, &flat(x)?, None, Some(flat(out)?), Some(one_element(total)?), scan)
+        enqueue(queue, &flat(x)?, None, Some(flat(out)?), Some(one_element(total)?), scan)
     }
 
     #[track_caller]
@@ -181,14 +184,15 @@ impl PrefixScan for CommandQueue {
         x: &mut DeviceArray<T, D>,
         scan: Scan<T>,
     ) -> Result<()> {
-        enqueue(self, &flat(x)?, None, None, None, scan)
+        let queue = &VerbQueue::new(self, "scan_in_place");
+        enqueue(queue, &flat(x)?, None, None, None, scan)
     }
 }
 
 /// Enqueues a scan of an array, or of a part with a count, to `out`, or of `x` to itself.
 #[track_caller]
 pub(crate) fn enqueue<T: Reducible>(
-    queue: &CommandQueue,
+    queue: &VerbQueue<'_>,
     x: &DeviceArray<T>,
     count: Option<&DeviceArray<u32>>,
     out: Option<DeviceArray<T>>,
@@ -201,17 +205,11 @@ pub(crate) fn enqueue<T: Reducible>(
     let totals = total.as_ref().map(bits).transpose()?;
     let results = out.as_ref().map_or_else(|| bits(x), bits)?;
     let inputs = out.as_ref().map(|_| bits(x)).transpose()?;
-    let (verb, written) = match (&inputs, &totals) {
-        (None, _) => ("scan_in_place", "x"),
-        (_, None) if count.is_some() => ("scan_part", "out"),
-        (_, Some(_)) if count.is_some() => ("scan_part_with_total", "out"),
-        (_, None) => ("scan", "out"),
-        (_, Some(_)) => ("scan_with_total", "out"),
-    };
+    let written = if inputs.is_some() { "out" } else { "x" };
     let reads = inputs.iter().map(|x| ("x", x)).chain(count.map(|count| (PART_COUNT, count)));
     let reads: Vec<Named<'_>> = reads.collect();
     let writes = [(written, &results)].into_iter().chain(totals.iter().map(|total| ("total", total)));
-    check(queue, verb, &reads, &writes.collect::<Vec<_>>())?;
+    check(queue, &reads, &writes.collect::<Vec<_>>())?;
     let count = count.map(DeviceArray::handle);
     if let Some(operator) = Operator::of_keys(scan.operation, scan.initial()) {
         let arrays = Arrays { x: x.cast_bits(), out: out.map(|out| out.cast_bits()), count };
@@ -235,7 +233,7 @@ struct Arrays<U: Element> {
 /// Enqueues the launches of a scan of at least one element: one, or three with the combined shares between them.
 #[track_caller]
 fn scan_shares<T: Reducible, U: Reducible>(
-    queue: &CommandQueue,
+    queue: &VerbQueue<'_>,
     elements: &DeviceArray<T>,
     mut arrays: Arrays<U>,
     total: Option<DeviceArray<U>>,
@@ -284,7 +282,7 @@ fn scan_shares<T: Reducible, U: Reducible>(
 /// Enqueues a launch that scans each share.
 #[track_caller]
 fn launch<U: Reducible>(
-    queue: &CommandQueue,
+    queue: &VerbQueue<'_>,
     kernel: &DynKernel,
     shares: Shares,
     arrays: &mut Arrays<U>,
@@ -321,7 +319,7 @@ pub(crate) struct CountSums {
 
 impl CountSums {
     #[track_caller]
-    pub(crate) fn new(queue: &CommandQueue, counts: usize) -> Result<Self> {
+    pub(crate) fn new(queue: &VerbQueue<'_>, counts: usize) -> Result<Self> {
         // Few counts are scanned by few invocations, which wait for each other more seldom.
         let workgroup = if counts <= 1024 { 64.0 } else { 256.0 };
         let overrides = [("EXCLUSIVE", 1.0), ("WORKGROUP", workgroup)];
@@ -330,7 +328,7 @@ impl CountSums {
     }
 
     #[track_caller]
-    pub(crate) fn launch(&mut self, queue: &CommandQueue, counts: &DeviceArray<u32>) -> Result<()> {
+    pub(crate) fn launch(&mut self, queue: &VerbQueue<'_>, counts: &DeviceArray<u32>) -> Result<()> {
         let mut arrays = Arrays { x: counts.handle(), out: None, count: None };
         let (shares, sum) = (Shares::one(counts.len()), Operator::of_elements(Operation::Sum, 0));
         launch(queue, &self.kernel, shares, &mut arrays, &self.carries, &mut self.total, sum)

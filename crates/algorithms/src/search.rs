@@ -1,12 +1,13 @@
 //! The place of the smallest or the largest element of an array.
 
 use crate::launches::launch;
-use crate::passes::{self, Passes, no_element, one_element, value_of};
+use crate::passes::{self, NO_EXTREME, Passes, no_element, one_element, value_of};
 use crate::reducible::Reducible;
 use crate::shares::Shares;
 use crate::trusted;
 use crate::tuning::tuned;
 use crate::typed_kernel::type_number;
+use crate::verb_queue::VerbQueue;
 use fencepost_core::{CommandQueue, DeviceArray, Kernel, Pending, Result};
 use fencepost_derive::KernelArgs;
 
@@ -102,12 +103,14 @@ impl Search for CommandQueue {
         x: &DeviceArray<T, D>,
         out: &mut DeviceArray<u32>,
     ) -> Result<()> {
-        search(self, false, x, out)
+        let queue = &VerbQueue::new(self, "argmin");
+        search(queue, false, x, out)
     }
 
     #[track_caller]
     fn argmin_of<T: Reducible, const D: usize>(&self, x: &DeviceArray<T, D>) -> Pending<u32> {
-        value_of!(self, out => self.argmin(x, &mut out))
+        let queue = &VerbQueue::new(self, "argmin_of");
+        value_of!(queue, out => search(queue, false, x, &mut out))
     }
 
     #[track_caller]
@@ -116,26 +119,29 @@ impl Search for CommandQueue {
         x: &DeviceArray<T, D>,
         out: &mut DeviceArray<u32>,
     ) -> Result<()> {
-        search(self, true, x, out)
+        let queue = &VerbQueue::new(self, "argmax");
+        search(queue, true, x, out)
     }
 
     #[track_caller]
     fn argmax_of<T: Reducible, const D: usize>(&self, x: &DeviceArray<T, D>) -> Pending<u32> {
-        value_of!(self, out => self.argmax(x, &mut out))
+        let queue = &VerbQueue::new(self, "argmax_of");
+        value_of!(queue, out => search(queue, true, x, &mut out))
     }
 }
 
 #[track_caller]
 fn search<T: Reducible, const D: usize>(
-    queue: &CommandQueue,
+    queue: &VerbQueue<'_>,
     largest: bool,
     x: &DeviceArray<T, D>,
     out: &mut DeviceArray<u32>,
 ) -> Result<()> {
-    let (mut out, x) = (one_element(out)?, x.reshape([x.len()])?.cast_bits::<u32>());
+    let mut out = one_element(out)?;
     if x.is_empty() {
-        return no_element(&x, "no elements have neither a smallest nor a largest one");
+        return no_element(x, NO_EXTREME);
     }
+    let x = x.reshape([x.len()])?.cast_bits::<u32>();
     let kernel = |gather: bool| {
         let overrides =
             [("TYPE", type_number::<T>()), ("LARGEST", f64::from(largest)), ("GATHER", f64::from(gather))];
@@ -166,7 +172,7 @@ struct Places<'a> {
 impl Passes for Places<'_> {
     type Partial = u32;
 
-    fn first(&self, queue: &CommandQueue, shares: Shares, out: &mut DeviceArray<u32>) -> Result<()> {
+    fn first(&self, queue: &VerbQueue<'_>, shares: Shares, out: &mut DeviceArray<u32>) -> Result<()> {
         let (n, share, x) = (shares.elements as u32, shares.share as u32, self.x);
         let args = ArgExtremeArgs { n, share, x, places: x, out };
         launch(queue, &self.elements, shares.count, args)
@@ -174,7 +180,7 @@ impl Passes for Places<'_> {
 
     fn last(
         &self,
-        queue: &CommandQueue,
+        queue: &VerbQueue<'_>,
         shares: Shares,
         partials: &DeviceArray<u32>,
         out: &mut DeviceArray<u32>,

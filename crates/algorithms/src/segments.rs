@@ -9,6 +9,7 @@ use crate::shares::Shares;
 use crate::stages::{Launches, Stage, Stages};
 use crate::tuning::tuned;
 use crate::typed_kernel::{compiled, value};
+use crate::verb_queue::VerbQueue;
 use fencepost_core::{CommandQueue, DeviceArray, DynKernel, Element, IntoArg, Kind, Result};
 
 /// Combines the elements of each segment of an array.
@@ -74,6 +75,7 @@ impl ReduceSegments for CommandQueue {
         operation: Operation,
         out: &mut DeviceArray<T>,
     ) -> Result<()> {
+        let queue = &VerbQueue::new(self, "reduce_segments");
         one_more(offsets, out)?;
         let (x, offsets, mut all) = (flat(x)?, flat(offsets)?, flat(out)?);
         if out.is_empty() {
@@ -82,17 +84,17 @@ impl ReduceSegments for CommandQueue {
         let identity = T::identity(operation);
         if x.is_empty() {
             let reads = [("x", &x.cast_bits()), ("offsets", &offsets)];
-            check(self, "reduce_segments", &reads, &[("out", &all.cast_bits())])?;
-            return self.fill(&mut all, identity);
+            check(queue, &reads, &[("out", &all.cast_bits())])?;
+            return queue.fill(&mut all, identity);
         }
         match Operator::of_keys(operation, identity) {
             Some(operator) => {
                 let verb = Segments { offsets, x: x.cast_bits(), out: all.cast_bits(), operator };
-                enqueue(self, &verb, &mut all, identity)
+                enqueue(queue, &verb, &mut all, identity)
             }
             None => {
                 let operator = Operator::of_elements(operation, identity);
-                enqueue(self, &Segments { offsets, x, out: all.handle(), operator }, &mut all, identity)
+                enqueue(queue, &Segments { offsets, x, out: all.handle(), operator }, &mut all, identity)
             }
         }
     }
@@ -112,13 +114,13 @@ fn one_more<T: Element>(offsets: &DeviceArray<u32>, out: &DeviceArray<T>) -> Res
 /// Enqueues a fill with the result of an empty segment, and the launches.
 #[track_caller]
 fn enqueue<T: Reducible, U: Reducible>(
-    queue: &CommandQueue,
+    queue: &VerbQueue<'_>,
     verb: &Segments<U>,
     out: &mut DeviceArray<T>,
     identity: T,
 ) -> Result<()> {
     let (x, written) = (bits(&verb.x)?, bits(out)?);
-    check(queue, "reduce_segments", &[("offsets", &verb.offsets), ("x", &x)], &[("out", &written)])?;
+    check(queue, &[("offsets", &verb.offsets), ("x", &x)], &[("out", &written)])?;
     let mut state = queue.empty([1])?;
     let launches = Launches::prepared(queue, verb, verb.x.len(), &mut state)?;
     queue.fill(out, identity)?;
@@ -137,7 +139,7 @@ impl<U: Reducible> Stages for Segments<U> {
     const WORDS: usize = 2;
     type Kernel = DynKernel;
 
-    fn kernel(&self, queue: &CommandQueue, stage: Stage) -> Result<DynKernel> {
+    fn kernel(&self, queue: &VerbQueue<'_>, stage: Stage) -> Result<DynKernel> {
         let [operation, keys] = self.operator.overrides();
         let overrides = [("STAGE", stage.number()), operation, keys];
         compiled::<U>(queue, "reduce_segments", &tuned(queue, &overrides))
@@ -146,7 +148,7 @@ impl<U: Reducible> Stages for Segments<U> {
     #[track_caller]
     fn launch(
         &self,
-        queue: &CommandQueue,
+        queue: &VerbQueue<'_>,
         kernel: &DynKernel,
         shares: Shares,
         partials: Option<&DeviceArray<u32>>,

@@ -9,6 +9,7 @@ use crate::shares::Shares;
 use crate::stages::{self, Stage, Stages};
 use crate::tuning::tuned;
 use crate::typed_kernel::nonzero_bits;
+use crate::verb_queue::VerbQueue;
 use fencepost_core::{CommandQueue, DeviceArray, Element, Kind, Result};
 use fencepost_derive::KernelArgs;
 
@@ -147,9 +148,10 @@ impl Select for CommandQueue {
         out: &mut DeviceArray<T>,
         count: &mut DeviceArray<u32>,
     ) -> Result<()> {
+        let queue = &VerbQueue::new(self, "select");
         same_shape(x, mask)?;
         let compact = Compact::new(Kept::Masked, bits(x)?, flat(mask)?, result(x, out)?);
-        compact.enqueue(self, count)
+        compact.enqueue(queue, count)
     }
 
     #[track_caller]
@@ -160,9 +162,10 @@ impl Select for CommandQueue {
         out: &mut DeviceArray<T>,
         count: &mut DeviceArray<u32>,
     ) -> Result<()> {
+        let queue = &VerbQueue::new(self, "partition");
         same_shape(x, mask)?;
         let compact = Compact::new(Kept::MaskedFirst, bits(x)?, flat(mask)?, result(x, out)?);
-        compact.enqueue(self, count)
+        compact.enqueue(queue, count)
     }
 
     #[track_caller]
@@ -172,8 +175,9 @@ impl Select for CommandQueue {
         out: &mut DeviceArray<u32>,
         count: &mut DeviceArray<u32>,
     ) -> Result<()> {
+        let queue = &VerbQueue::new(self, "nonzero");
         let (kept, mask) = (Kept::Nonzero { bits: nonzero_bits::<T>() }, bits(x)?);
-        Compact::new(kept, mask.handle(), mask, result(x, out)?).enqueue(self, count)
+        Compact::new(kept, mask.handle(), mask, result(x, out)?).enqueue(queue, count)
     }
 
     #[track_caller]
@@ -183,8 +187,9 @@ impl Select for CommandQueue {
         out: &mut DeviceArray<T>,
         count: &mut DeviceArray<u32>,
     ) -> Result<()> {
+        let queue = &VerbQueue::new(self, "unique");
         let elements = bits(x)?;
-        Compact::new(Kept::Heads, elements.handle(), elements, result(x, out)?).enqueue(self, count)
+        Compact::new(Kept::Heads, elements.handle(), elements, result(x, out)?).enqueue(queue, count)
     }
 }
 
@@ -241,12 +246,12 @@ impl Compact {
 
     /// Enqueues the launches.
     #[track_caller]
-    pub(crate) fn enqueue(&self, queue: &CommandQueue, count: &DeviceArray<u32>) -> Result<()> {
+    pub(crate) fn enqueue(&self, queue: &VerbQueue<'_>, count: &DeviceArray<u32>) -> Result<()> {
         let mut count = one_element(count)?;
         if self.x.is_empty() {
             let elements = self.elements.as_ref().map(|elements| ("count of x", elements));
             let reads: Vec<_> = [("x", &self.x), ("mask", &self.mask)].into_iter().chain(elements).collect();
-            check(queue, "select", &reads, &[("out", &self.out), ("count", &count)])?;
+            check(queue, &reads, &[("out", &self.out), ("count", &count)])?;
             return queue.fill(&mut count, 0);
         }
         stages::enqueue(queue, self, self.x.len(), &mut count)
@@ -269,7 +274,7 @@ impl Stages for Compact {
     const WORDS: usize = 1;
     type Kernel = SizedKernel<CompactArgs<'static>>;
 
-    fn kernel(&self, queue: &CommandQueue, stage: Stage) -> Result<Self::Kernel> {
+    fn kernel(&self, queue: &VerbQueue<'_>, stage: Stage) -> Result<Self::Kernel> {
         let number = |is: bool| f64::from(u8::from(is));
         let (bits, places) = match self.kept {
             Kept::Nonzero { bits } => (bits, true),
@@ -288,7 +293,7 @@ impl Stages for Compact {
     #[track_caller]
     fn launch(
         &self,
-        queue: &CommandQueue,
+        queue: &VerbQueue<'_>,
         kernel: &Self::Kernel,
         shares: Shares,
         partials: Option<&DeviceArray<u32>>,

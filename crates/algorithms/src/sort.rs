@@ -5,6 +5,7 @@ use crate::order::{flips, order_key};
 use crate::radix::{self, Arrays, Order, Payload};
 use crate::reducible::Reducible;
 use crate::refusals::check;
+use crate::verb_queue::VerbQueue;
 use fencepost_core::{CommandQueue, DeviceArray, Kind, Result};
 use std::ops::Range;
 
@@ -202,18 +203,20 @@ pub trait RadixSort {
 impl RadixSort for CommandQueue {
     #[track_caller]
     fn sort<T: Reducible>(&self, x: &DeviceArray<T>, out: &mut DeviceArray<T>, sort: Sort) -> Result<()> {
+        let queue = &VerbQueue::new(self, "sort");
         same_shape(x, out)?;
         let (order, x, out) = (sort.order::<T>(Payload::None)?, bits(x)?, bits(out)?);
-        check(self, "sort", &[("x", &x)], &[("out", &out)])?;
+        check(queue, &[("x", &x)], &[("out", &out)])?;
         let (n, out) = (x.len(), Arrays { keys: Some(out), values: None });
-        radix::enqueue(self, &order, n, Some(Arrays { keys: Some(x), values: None }), out)
+        radix::enqueue(queue, &order, n, Some(Arrays { keys: Some(x), values: None }), out)
     }
 
     #[track_caller]
     fn sort_in_place<T: Reducible>(&self, x: &mut DeviceArray<T>, sort: Sort) -> Result<()> {
+        let queue = &VerbQueue::new(self, "sort_in_place");
         let (order, x) = (sort.order::<T>(Payload::None)?, bits(x)?);
-        check(self, "sort_in_place", &[], &[("x", &x)])?;
-        radix::enqueue(self, &order, x.len(), None, Arrays { keys: Some(x), values: None })
+        check(queue, &[], &[("x", &x)])?;
+        radix::enqueue(queue, &order, x.len(), None, Arrays { keys: Some(x), values: None })
     }
 
     #[track_caller]
@@ -225,6 +228,7 @@ impl RadixSort for CommandQueue {
         out_values: &mut DeviceArray<V>,
         sort: Sort,
     ) -> Result<()> {
+        let queue = &VerbQueue::new(self, "sort_pairs");
         same_shape(keys, values)?;
         same_shape(keys, out_keys)?;
         same_shape(keys, out_values)?;
@@ -232,10 +236,10 @@ impl RadixSort for CommandQueue {
         let (keys, values, out_keys, out_values) =
             (bits(keys)?, bits(values)?, bits(out_keys)?, bits(out_values)?);
         let writes = [("out_keys", &out_keys), ("out_values", &out_values)];
-        check(self, "sort_pairs", &[("keys", &keys), ("values", &values)], &writes)?;
+        check(queue, &[("keys", &keys), ("values", &values)], &writes)?;
         let input = Arrays { keys: Some(keys), values: Some(values) };
         radix::enqueue(
-            self,
+            queue,
             &order,
             n,
             Some(input),
@@ -250,10 +254,11 @@ impl RadixSort for CommandQueue {
         values: &mut DeviceArray<V>,
         sort: Sort,
     ) -> Result<()> {
+        let queue = &VerbQueue::new(self, "sort_pairs_in_place");
         same_shape(keys, values)?;
         let (order, keys, values) = (sort.order::<T>(Payload::Values)?, bits(keys)?, bits(values)?);
-        check(self, "sort_pairs_in_place", &[], &[("keys", &keys), ("values", &values)])?;
-        radix::enqueue(self, &order, keys.len(), None, Arrays { keys: Some(keys), values: Some(values) })
+        check(queue, &[], &[("keys", &keys), ("values", &values)])?;
+        radix::enqueue(queue, &order, keys.len(), None, Arrays { keys: Some(keys), values: Some(values) })
     }
 
     #[track_caller]
@@ -263,10 +268,11 @@ impl RadixSort for CommandQueue {
         places: &mut DeviceArray<u32>,
         sort: Sort,
     ) -> Result<()> {
+        let queue = &VerbQueue::new(self, "argsort");
         same_shape(x, places)?;
         let (order, x, places) = (sort.order::<T>(Payload::Places)?, bits(x)?, bits(places)?);
-        check(self, "argsort", &[("x", &x)], &[("places", &places)])?;
+        check(queue, &[("x", &x)], &[("places", &places)])?;
         let (n, out) = (x.len(), Arrays { keys: None, values: Some(places) });
-        radix::enqueue(self, &order, n, Some(Arrays { keys: Some(x), values: None }), out)
+        radix::enqueue(queue, &order, n, Some(Arrays { keys: Some(x), values: None }), out)
     }
 }

@@ -1,13 +1,14 @@
 //! Sorts of the segments of an array.
 
-use crate::elementwise::{Elementwise, bits, flat, same_shape};
+use crate::elementwise::{bits, flat, iota, same_shape};
 use crate::radix::{Arrays, Payload, Prepared};
 use crate::reducible::Reducible;
 use crate::refusals::check;
 use crate::sort::Sort;
-use crate::sorted::{Side, Sorted};
+use crate::sorted::{Side, searchsorted};
 use crate::tuning::WIDE;
 use crate::typed_kernel::compiled;
+use crate::verb_queue::VerbQueue;
 use fencepost_core::{CommandQueue, DeviceArray, Result};
 
 /// Sorts the segments of an array, each one alone.
@@ -68,10 +69,11 @@ impl SortSegments for CommandQueue {
         out: &mut DeviceArray<T>,
         sort: Sort,
     ) -> Result<()> {
+        let queue = &VerbQueue::new(self, "sort_segments");
         same_shape(x, out)?;
         let by_key = sort.order::<T>(Payload::Values)?;
         let (x, offsets, out) = (bits(x)?, flat(offsets)?, bits(out)?);
-        check(self, "sort_segments", &[("x", &x), ("offsets", &offsets)], &[("out", &out)])?;
+        check(queue, &[("x", &x), ("offsets", &offsets)], &[("out", &out)])?;
         let n = x.len();
         if n == 0 {
             return Ok(());
@@ -80,20 +82,20 @@ impl SortSegments for CommandQueue {
         let digits = u32::BITS - (offsets.len() as u32).leading_zeros();
         let by_segment = Sort::ascending().bits(0..digits.max(1)).order::<u32>(Payload::Values)?;
         // A closure would be the caller that the memory names.
-        let (mut segments, mut places) = (self.empty::<u32, 1>([n])?, self.empty::<u32, 1>([n])?);
-        let (keys, sorted) = (self.empty::<u32, 1>([n])?, self.empty::<u32, 1>([n])?);
+        let (segments, places) = (queue.empty::<u32, 1>([n])?, queue.empty::<u32, 1>([n])?);
+        let (keys, sorted) = (queue.empty::<u32, 1>([n])?, queue.empty::<u32, 1>([n])?);
         let pairs = |keys: &DeviceArray<u32>, values: &DeviceArray<u32>| Arrays {
             keys: Some(keys.handle()),
             values: Some(values.handle()),
         };
         let (input, between) = (pairs(&x, &segments), pairs(&keys, &sorted));
-        let first = Prepared::of(self, &by_key, n, None, Some(input), between)?;
+        let first = Prepared::of(queue, &by_key, n, None, Some(input), between)?;
         let (between, last) = (pairs(&sorted, &keys), pairs(&places, &out));
-        let second = Prepared::of(self, &by_segment, n, None, Some(between), last)?;
-        compiled::<u32>(self, "iota", &WIDE)?;
-        self.iota(&mut places, 0, 1)?;
-        self.searchsorted(&offsets, &places, Side::Right, &mut segments)?;
-        first.enqueue(self)?;
-        second.enqueue(self)
+        let second = Prepared::of(queue, &by_segment, n, None, Some(between), last)?;
+        compiled::<u32>(queue, "iota", &WIDE)?;
+        iota(queue, &places, 0, 1)?;
+        searchsorted(queue, &offsets, &places, Side::Right, &segments)?;
+        first.enqueue(queue)?;
+        second.enqueue(queue)
     }
 }

@@ -4,6 +4,7 @@ use crate::elementwise::{bits, flat, same_shape};
 use crate::order::flips;
 use crate::reducible::Reducible;
 use crate::trusted;
+use crate::verb_queue::VerbQueue;
 use fencepost_core::{CommandQueue, DeviceArray, Grid, Kind, Result};
 use fencepost_derive::KernelArgs;
 
@@ -99,12 +100,7 @@ impl Sorted for CommandQueue {
         side: Side,
         places: &mut DeviceArray<u32, D>,
     ) -> Result<()> {
-        same_shape(queries, places)?;
-        let (x, queries, mut out) = (bits(x)?, bits(queries)?, flat(places)?);
-        let (n, m, right) = (x.len() as u32, out.len() as u32, u32::from(side == Side::Right));
-        let ([flip_clear, flip_set], x, queries, out) = (flips::<T>(false), &x, &queries, &mut out);
-        let args = SearchSortedArgs { n, m, flip_clear, flip_set, right, x, queries, out };
-        self.launch(&trusted::kernel::<SearchSortedArgs>(self)?, Grid::threads([m]), args)
+        searchsorted(&VerbQueue::new(self, "searchsorted"), x, queries, side, places)
     }
 
     #[track_caller]
@@ -114,6 +110,7 @@ impl Sorted for CommandQueue {
         y: &DeviceArray<T>,
         out: &mut DeviceArray<T>,
     ) -> Result<()> {
+        let queue = &VerbQueue::new(self, "merge");
         let (x, y, mut all) = (bits(x)?, bits(y)?, bits(out)?);
         if all.len() != x.len() + y.len() {
             let (object, found, expected) =
@@ -124,12 +121,29 @@ impl Sorted for CommandQueue {
         let (n, m, invocations) = (x.len() as u32, y.len() as u32, all.len().div_ceil(OF_INVOCATION));
         let [flip_clear, flip_set] = flips::<T>(false);
         let args = MergeArgs { n, m, flip_clear, flip_set, x: &x, y: &y, out: &mut all };
-        self.launch(&trusted::kernel::<MergeArgs>(self)?, Grid::threads([invocations]), args)
+        queue.launch(&trusted::kernel::<MergeArgs>(queue)?, Grid::threads([invocations]), args)
     }
 }
 
 /// Counts the elements that an invocation merges: those of `merge.wgsl`.
 const OF_INVOCATION: usize = 8;
+
+/// Enqueues the search of each query in a sorted array.
+#[track_caller]
+pub(crate) fn searchsorted<T: Reducible, const D: usize>(
+    queue: &VerbQueue<'_>,
+    x: &DeviceArray<T>,
+    queries: &DeviceArray<T, D>,
+    side: Side,
+    places: &DeviceArray<u32, D>,
+) -> Result<()> {
+    same_shape(queries, places)?;
+    let (x, queries, mut out) = (bits(x)?, bits(queries)?, flat(places)?);
+    let (n, m, right) = (x.len() as u32, out.len() as u32, u32::from(side == Side::Right));
+    let ([flip_clear, flip_set], x, queries, out) = (flips::<T>(false), &x, &queries, &mut out);
+    let args = SearchSortedArgs { n, m, flip_clear, flip_set, right, x, queries, out };
+    queue.launch(&trusted::kernel::<SearchSortedArgs>(queue)?, Grid::threads([m]), args)
+}
 
 #[derive(KernelArgs)]
 #[kernel(source = "search_sorted.wgsl", crate = fencepost_kernels)]

@@ -1,7 +1,8 @@
 //! The launches of a verb that needs the state before each share of an array: one for a short array, two for a long one.
 
 use crate::shares::Shares;
-use fencepost_core::{CommandQueue, DeviceArray, Result};
+use crate::verb_queue::VerbQueue;
+use fencepost_core::{DeviceArray, Result};
 
 /// Names the part of a verb that a launch computes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,14 +35,14 @@ pub(crate) trait Stages {
     type Kernel;
 
     /// Compiles the kernel of a stage.
-    fn kernel(&self, queue: &CommandQueue, stage: Stage) -> Result<Self::Kernel>;
+    fn kernel(&self, queue: &VerbQueue<'_>, stage: Stage) -> Result<Self::Kernel>;
 
     /// Enqueues the launch of a stage. `partials` has the states of the shares, in the stage `Write` alone. `result` is the
     /// array of these states in the stage `Fold`, else the array that receives the last state.
     #[track_caller]
     fn launch(
         &self,
-        queue: &CommandQueue,
+        queue: &VerbQueue<'_>,
         kernel: &Self::Kernel,
         shares: Shares,
         partials: Option<&DeviceArray<u32>>,
@@ -52,7 +53,7 @@ pub(crate) trait Stages {
 /// Enqueues the launches for at least one element.
 #[track_caller]
 pub(crate) fn enqueue<V: Stages>(
-    queue: &CommandQueue,
+    queue: &VerbQueue<'_>,
     verb: &V,
     elements: usize,
     result: &mut DeviceArray<u32>,
@@ -71,7 +72,7 @@ impl<K> Launches<K> {
     /// without shares is checked alone.
     #[track_caller]
     pub(crate) fn prepared<V: Stages<Kernel = K>>(
-        queue: &CommandQueue,
+        queue: &VerbQueue<'_>,
         verb: &V,
         elements: usize,
         result: &mut DeviceArray<u32>,
@@ -93,7 +94,7 @@ impl<K> Launches<K> {
     #[track_caller]
     pub(crate) fn enqueue<V: Stages<Kernel = K>>(
         self,
-        queue: &CommandQueue,
+        queue: &VerbQueue<'_>,
         verb: &V,
         result: &mut DeviceArray<u32>,
     ) -> Result<()> {

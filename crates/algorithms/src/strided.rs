@@ -3,6 +3,7 @@
 use crate::elementwise::bits;
 use crate::reducible::Reducible;
 use crate::trusted;
+use crate::verb_queue::VerbQueue;
 use fencepost_core::{CommandQueue, DeviceArray, Grid, Kind, Result};
 use fencepost_derive::KernelArgs;
 
@@ -146,6 +147,7 @@ impl StridedCopy for CommandQueue {
         out: &mut DeviceArray<T, E>,
         to: Strides<R>,
     ) -> Result<()> {
+        let queue = &VerbQueue::new(self, "copy_strided");
         let (x, mut out) = (bits(x)?, bits(out)?);
         let is_empty = shape.contains(&0);
         if !is_empty {
@@ -185,7 +187,7 @@ impl StridedCopy for CommandQueue {
             x: &x,
             out: &mut out,
         };
-        self.launch(&trusted::kernel::<StridedArgs>(self)?, Grid::threads([n]), args)
+        queue.launch(&trusted::kernel::<StridedArgs>(queue)?, Grid::threads([n]), args)
     }
 }
 

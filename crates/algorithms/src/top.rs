@@ -9,6 +9,7 @@ use crate::reducible::Reducible;
 use crate::refusals::check;
 use crate::sort::Sort;
 use crate::stages::Launches;
+use crate::verb_queue::VerbQueue;
 use fencepost_core::{CommandQueue, DeviceArray, Kind, Result};
 
 /// Finds elements by their rank.
@@ -86,6 +87,7 @@ impl Top for CommandQueue {
         values: &mut DeviceArray<T>,
         places: &mut DeviceArray<u32>,
     ) -> Result<()> {
+        let queue = &VerbQueue::new(self, "top_k");
         same_shape(values, places)?;
         let k = values.len();
         if k > x.len() {
@@ -94,34 +96,35 @@ impl Top for CommandQueue {
             return Err(Kind::Shape { object, found, expected: vec![x.len()], remedy }.into());
         }
         let (values, places) = (bits(values)?, bits(places)?);
-        check(self, "top_k", &[("x", &bits(x)?)], &[("values", &values), ("places", &places)])?;
+        check(queue, &[("x", &bits(x)?)], &[("values", &values), ("places", &places)])?;
         let largest = Arrays { keys: Some(values), values: Some(places) };
         if x.len() > MOST_IN_ONE && k > 0 {
-            return ranked(self, x, k, largest);
+            return ranked(queue, x, k, largest);
         }
-        part(self, x, Sort::descending(), Payload::Places, 0, largest)
+        part(queue, x, Sort::descending(), Payload::Places, 0, largest)
     }
 
     #[track_caller]
     fn kth<T: Reducible>(&self, x: &DeviceArray<T>, k: usize, out: &mut DeviceArray<T>) -> Result<()> {
+        let queue = &VerbQueue::new(self, "kth");
         let mut out = bits(&one_element(out)?)?;
         if k >= x.len() {
             return Err(
                 Kind::Range { array: x.label().into(), range: k..k.saturating_add(1), len: x.len() }.into()
             );
         }
-        check(self, "kth", &[("x", &bits(x)?)], &[("out", &out)])?;
+        check(queue, &[("x", &bits(x)?)], &[("out", &out)])?;
         if x.len() > MOST_IN_ONE {
-            let mut search = RankSearch::new(self, x.len(), flips::<T>(false))?;
-            return search.enqueue(self, &bits(x)?, k, &mut out);
+            let mut search = RankSearch::new(queue, x.len(), flips::<T>(false))?;
+            return search.enqueue(queue, &bits(x)?, k, &mut out);
         }
-        part(self, x, Sort::ascending(), Payload::None, k, Arrays { keys: Some(out), values: None })
+        part(queue, x, Sort::ascending(), Payload::None, k, Arrays { keys: Some(out), values: None })
     }
 }
 
 /// Enqueues the search for the k-th largest element, the elements up to it, and their sort.
 #[track_caller]
-fn ranked<T: Reducible>(queue: &CommandQueue, x: &DeviceArray<T>, k: usize, largest: Arrays) -> Result<()> {
+fn ranked<T: Reducible>(queue: &VerbQueue<'_>, x: &DeviceArray<T>, k: usize, largest: Arrays) -> Result<()> {
     let (order, n, x) = (Sort::descending().order::<T>(Payload::Values)?, x.len(), bits(x)?);
     let mut search = RankSearch::new(queue, n, flips::<T>(true))?;
     let (values, places): (DeviceArray<u32>, DeviceArray<u32>) = (queue.empty([k])?, queue.empty([k])?);
@@ -138,7 +141,7 @@ fn ranked<T: Reducible>(queue: &CommandQueue, x: &DeviceArray<T>, k: usize, larg
 /// Enqueues a sort of `x` to scratch memory, and a copy of the elements from `first` on to `out`.
 #[track_caller]
 fn part<T: Reducible>(
-    queue: &CommandQueue,
+    queue: &VerbQueue<'_>,
     x: &DeviceArray<T>,
     sort: Sort,
     payload: Payload,

@@ -3,18 +3,21 @@
 //! [`trusted_kernels`](fencepost_kernels::trusted_kernels) lists the proven kernels, each with the reason.
 #![allow(unsafe_code, reason = "the verbs prove what a device does not check")]
 
-use fencepost_core::trusted_kernel::{trusted_kernel_from_source, trusted_kernel_with};
-use fencepost_core::{CommandQueue, DynKernel, Kernel, KernelArgs, Result, ShaderSource};
+use crate::verb_queue::VerbQueue;
+use fencepost_core::trusted_kernel::{
+    trusted_kernel_from_source, trusted_kernel_with, verb_kernel_from_source, verb_kernel_with,
+};
+use fencepost_core::{DynKernel, Kernel, KernelArgs, Result, ShaderSource};
 use fencepost_kernels::{Trust, trust_of};
 
 /// Compiles the built-in kernel of an argument struct of a verb.
-pub(crate) fn kernel<A: KernelArgs>(queue: &CommandQueue) -> Result<Kernel<A::Family>> {
+pub(crate) fn kernel<A: KernelArgs>(queue: &VerbQueue<'_>) -> Result<Kernel<A::Family>> {
     kernel_with::<A>(queue, &[])
 }
 
 /// Compiles a kernel as [`kernel`] does, with values for `override` constants.
 pub(crate) fn kernel_with<A: KernelArgs>(
-    queue: &CommandQueue,
+    queue: &VerbQueue<'_>,
     overrides: &[(&str, f64)],
 ) -> Result<Kernel<A::Family>> {
     compiled::<A>(queue, overrides, trust_of(A::entry()))
@@ -22,36 +25,37 @@ pub(crate) fn kernel_with<A: KernelArgs>(
 
 /// Compiles a kernel as [`kernel_with`] does, for parts.
 pub(crate) fn part_kernel_with<A: KernelArgs>(
-    queue: &CommandQueue,
+    queue: &VerbQueue<'_>,
     overrides: &[(&str, f64)],
 ) -> Result<Kernel<A::Family>> {
     compiled::<A>(queue, overrides, of_part(A::entry()))
 }
 
 fn compiled<A: KernelArgs>(
-    queue: &CommandQueue,
+    queue: &VerbQueue<'_>,
     overrides: &[(&str, f64)],
     trust: Option<Trust>,
 ) -> Result<Kernel<A::Family>> {
-    let Some(trust) = trust else { return queue.kernel_with::<A>(overrides) };
+    let Some(trust) = trust else { return verb_kernel_with::<A>(queue, queue.verb, overrides) };
     // SAFETY: the argument structs of this crate name built-in kernels, and the list of trusted kernels has the proof for the
     // arguments that the verbs pass. A program cannot name the structs or receive the kernel.
-    unsafe { trusted_kernel_with::<A>(queue, overrides, trust) }
+    unsafe { trusted_kernel_with::<A>(queue, queue.verb, overrides, trust) }
 }
 
 /// Compiles the built-in kernel of a source, for parts if `is_part` is `true`. The source is that of the file `entry`.wgsl.
 pub(crate) fn kernel_from_source(
-    queue: &CommandQueue,
+    queue: &VerbQueue<'_>,
     source: &ShaderSource,
     entry: &str,
     overrides: &[(&str, f64)],
     is_part: bool,
 ) -> Result<DynKernel> {
     let trust = if is_part { of_part(entry) } else { trust_of(entry) };
-    let Some(trust) = trust else { return queue.kernel_from_source(source, entry, overrides) };
+    let (verb, kernel) = (queue.verb, (entry, overrides));
+    let Some(trust) = trust else { return verb_kernel_from_source(queue, verb, source, kernel) };
     // SAFETY: the caller passes the source of a built-in kernel and keeps the kernel to the verbs of this crate. The list of
     // trusted kernels has the proof for the arguments that the verbs pass.
-    unsafe { trusted_kernel_from_source(queue, source, entry, overrides, trust) }
+    unsafe { trusted_kernel_from_source(queue, verb, source, kernel, trust) }
 }
 
 /// Returns what is proven of the kernel of a part. The number of elements is on the device, where another queue may change

@@ -1,15 +1,15 @@
 //! Built-in shaders for one element type, and the arguments of their launches.
 
+use crate::verb_queue::VerbQueue;
 use crate::{counted, trusted};
 use fencepost_core::{
-    CommandQueue, DeviceArray, DynArg, DynKernel, Element, IntoArg, NamedArg, Result, Scalar, ShaderSource,
-    Value,
+    DeviceArray, DynArg, DynKernel, Element, IntoArg, NamedArg, Result, Scalar, ShaderSource, Value,
 };
 use fencepost_kernels::PART_COUNT;
 
 /// Compiles the built-in shader `stem`.wgsl with its `alias T` set to a type.
 pub(crate) fn compiled<T: Element>(
-    queue: &CommandQueue,
+    queue: &VerbQueue<'_>,
     stem: &str,
     overrides: &[(&str, f64)],
 ) -> Result<DynKernel> {
@@ -18,7 +18,7 @@ pub(crate) fn compiled<T: Element>(
 
 /// Compiles a shader as [`compiled`] does, for parts if there is a count.
 pub(crate) fn sized<T: Element>(
-    queue: &CommandQueue,
+    queue: &VerbQueue<'_>,
     stem: &str,
     overrides: &[(&str, f64)],
     count: Option<&DeviceArray<u32>>,

@@ -3,13 +3,14 @@
 use crate::elementwise::{bits, same_shape};
 use crate::histogram::{Binning, Bins};
 use crate::launches::launch;
-use crate::map::Map;
+use crate::map;
 use crate::order::flips;
 use crate::reducible::Reducible;
 use crate::refusals::check;
 use crate::shares::Shares;
 use crate::trusted;
 use crate::tuning::tuned;
+use crate::verb_queue::VerbQueue;
 use fencepost_core::{CommandQueue, DeviceArray, Kind, Result};
 use fencepost_derive::KernelArgs;
 
@@ -107,12 +108,13 @@ impl WeightedHistogram for CommandQueue {
         bins: Bins<'_, T>,
         sums: &mut DeviceArray<u32>,
     ) -> Result<()> {
+        let queue = &VerbQueue::new(self, "histogram_weighted");
         same_shape(x, weights)?;
         let (x, weights, mut sums) = (bits(x)?, bits(weights)?, bits(sums)?);
         let binning = Binning::of(&bins, sums.len())?;
-        check(self, "histogram_weighted", &[("x", &x), ("weights", &weights)], &[("sums", &sums)])?;
+        check(queue, &[("x", &x), ("weights", &weights)], &[("sums", &sums)])?;
         let add = Weighted { x, weights, binning, flips: flips::<T>(false), fraction_bits: None };
-        add.enqueue(self, &mut sums)
+        add.enqueue(queue, &mut sums)
     }
 
     #[track_caller]
@@ -124,6 +126,7 @@ impl WeightedHistogram for CommandQueue {
         bins: Bins<'_, T>,
         sums: &mut DeviceArray<f32>,
     ) -> Result<()> {
+        let queue = &VerbQueue::new(self, "histogram_fixed");
         same_shape(x, weights)?;
         if fraction_bits > MOST_FRACTION_BITS {
             let (object, found) =
@@ -132,14 +135,14 @@ impl WeightedHistogram for CommandQueue {
         }
         let (x, weights, results) = (bits(x)?, bits(weights)?, bits(sums)?);
         let binning = Binning::of(&bins, results.len())?;
-        check(self, "histogram_fixed", &[("x", &x), ("weights", &weights)], &[("sums", &results)])?;
-        let mut whole = self.empty::<u32, 1>([results.len()])?;
+        check(queue, &[("x", &x), ("weights", &weights)], &[("sums", &results)])?;
+        let mut whole = queue.empty::<u32, 1>([results.len()])?;
         let add =
             Weighted { x, weights, binning, flips: flips::<T>(false), fraction_bits: Some(fraction_bits) };
-        add.enqueue(self, &mut whole)?;
+        add.enqueue(queue, &mut whole)?;
         // A product with a power of two is exact.
         let number = format!("f32(x) * {:e}", 2_f32.powi(-(fraction_bits as i32)));
-        self.map(&whole.cast_bits::<i32>(), &number, &mut sums.reshape([sums.len()])?)
+        map::map(queue, &whole.cast_bits::<i32>(), None, &number, &mut sums.reshape([sums.len()])?)
     }
 }
 
@@ -156,7 +159,7 @@ struct Weighted {
 impl Weighted {
     /// Enqueues a fill of the sums and the launch that adds to them.
     #[track_caller]
-    fn enqueue(&self, queue: &CommandQueue, sums: &mut DeviceArray<u32>) -> Result<()> {
+    fn enqueue(&self, queue: &VerbQueue<'_>, sums: &mut DeviceArray<u32>) -> Result<()> {
         if self.x.is_empty() {
             return queue.fill(sums, 0);
         }

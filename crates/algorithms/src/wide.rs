@@ -5,7 +5,8 @@ use crate::reducible::{Operation, Reducible};
 use crate::shares::Shares;
 use crate::tuning::loads_wide;
 use crate::typed_kernel::{compiled, value};
-use fencepost_core::{CommandQueue, DeviceArray, DynArg, DynKernel, Grid, IntoArg, Result, Value, regrouped};
+use crate::verb_queue::VerbQueue;
+use fencepost_core::{DeviceArray, DynArg, DynKernel, Grid, IntoArg, Result, Value, regrouped};
 
 /// Holds the elements of a load.
 type Group = [u64; 4];
@@ -29,7 +30,7 @@ impl Wide {
     /// Compiles the kernel. Returns `None` if the device does not gain by it, or if the rows or their shares are no whole
     /// groups.
     pub(crate) fn of<T: Reducible>(
-        queue: &CommandQueue,
+        queue: &VerbQueue<'_>,
         operation: Operation,
         keys: bool,
         shares: Shares,
@@ -54,7 +55,7 @@ impl Wide {
     #[track_caller]
     pub(crate) fn launch<T: Reducible>(
         &self,
-        queue: &CommandQueue,
+        queue: &VerbQueue<'_>,
         rows: usize,
         shares: Shares,
         out: &mut DeviceArray<T>,

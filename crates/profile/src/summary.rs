@@ -21,7 +21,8 @@ pub struct Summary {
 pub struct SummaryRow {
     /// Is the kind of the commands.
     pub activity: Activity,
-    /// Names the entry point of a kernel, or the activity if it is not a launch.
+    /// Names the entry point of a kernel, or the activity if it is not a launch. For a kernel of a verb of the library, the
+    /// name has the verb too: `sort/radix_count`.
     pub name: Arc<str>,
     /// Counts the commands.
     pub count: usize,

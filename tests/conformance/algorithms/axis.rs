@@ -157,6 +157,8 @@ fn none(s: &Subject) {
     assert_eq!(result(&queue, &x, Operation::Smallest, 0), [0_u32; 0]);
     let error = queue.reduce(&x, Operation::Largest, Axis(1), &mut queue.zeros([3, 1]).unwrap()).unwrap_err();
     assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+    let said = "has shape [3, 0], [3, 1] is needed: pass at least one element, because no elements have";
+    assert!(error.to_string().contains(said), "{error}");
 }
 
 fn refused(s: &Subject) {

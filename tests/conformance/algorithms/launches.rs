@@ -3,7 +3,7 @@
 //!
 //! `FENCEPOST_LAUNCHES=write cargo test --test conformance a01_each_verb_has` writes the file.
 
-use super::verb_table::{Arrays, Verb, table};
+use super::verb_table::{Arrays, table};
 use crate::common::{Case, Needs, Subject, case};
 use fencepost::Kind;
 use fencepost::algorithms::prelude::*;
@@ -29,14 +29,15 @@ fn costs(s: &Subject) {
     let mut found = String::new();
     for n in SIZES {
         let mut arrays = Arrays::new(&ctx, n);
-        for Verb { name, call, .. } in table().into_iter().filter(|verb| !verb.returns) {
-            let (graph, ()) = queue.capture(|c| call(c, &mut arrays)).unwrap();
+        for verb in table().into_iter().filter(|verb| !verb.returns) {
+            let (graph, ()) = queue.capture(|c| verb.call(c, &mut arrays)).unwrap();
             let all = graph.statistics();
             let (launches, fills, copies) = (all.launches, all.fills, all.copies);
             let (uploads, bytes) = (all.uploads, all.owned_bytes);
             writeln!(
                 found,
-                "{name} of {n}: {launches} launches, {fills} fills, {copies} copies, {uploads} uploads, {bytes} bytes"
+                "{} of {n}: {launches} launches, {fills} fills, {copies} copies, {uploads} uploads, {bytes} bytes",
+                verb.name
             )
             .unwrap();
         }

@@ -38,6 +38,16 @@ impl Arrays {
         Self { x, y, numbers, sorted, offsets, out, other, both, few, few_others, one, count }
     }
 
+    /// Returns arrays that share their memory.
+    pub(crate) fn overlapping(ctx: &Context, n: usize) -> Self {
+        let both = ctx.zeros::<u32, 1>([2 * n]).unwrap();
+        let array = |len: usize| both.slice(0..len).unwrap();
+        let (x, y, sorted, out, other) = (array(n), array(n), array(n), array(n), array(n));
+        let (offsets, numbers) = (array(FEW + 1), array(n).cast_bits());
+        let (few, few_others, one, count) = (array(FEW), array(FEW), array(1), array(1));
+        Self { x, y, numbers, sorted, offsets, out, other, both, few, few_others, one, count }
+    }
+
     /// Uploads the inputs of a round. Each result begins with 9 in each element.
     pub(crate) fn begin(&mut self, queue: &CommandQueue, round: u32) {
         let n = self.x.len() as u32;
@@ -82,21 +92,38 @@ pub(crate) type Call = fn(&CommandQueue, &mut Arrays) -> Result<()>;
 pub(crate) struct Verb {
     pub(crate) name: &'static str,
     pub(crate) returns: bool,
-    pub(crate) call: Call,
+    /// Enqueues what the arrays need before the verb.
+    prepare: Option<Call>,
+    /// Calls the verb alone.
+    pub(crate) alone: Call,
 }
 
-fn verb(name: &'static str, call: Call) -> Verb {
-    Verb { name, returns: false, call }
+impl Verb {
+    /// Prepares the arrays and calls the verb.
+    pub(crate) fn call(&self, queue: &CommandQueue, arrays: &mut Arrays) -> Result<()> {
+        self.prepare.map_or(Ok(()), |prepare| prepare(queue, arrays))?;
+        (self.alone)(queue, arrays)
+    }
+
+    fn after(self, prepare: Call) -> Self {
+        Self { prepare: Some(prepare), ..self }
+    }
 }
 
-fn returns(name: &'static str, call: Call) -> Verb {
-    Verb { name, returns: true, call }
+fn verb(name: &'static str, alone: Call) -> Verb {
+    Verb { name, returns: false, prepare: None, alone }
+}
+
+fn returns(name: &'static str, alone: Call) -> Verb {
+    Verb { name, returns: true, prepare: None, alone }
 }
 
 pub(crate) fn table() -> Vec<Verb> {
     Vec::from([
         verb("sum", |q, a| q.sum(&a.x, &mut a.one)),
         verb("prod", |q, a| q.prod(&a.y, &mut a.one)),
+        verb("min", |q, a| q.min(&a.y, &mut a.one)),
+        verb("max", |q, a| q.max(&a.numbers, &mut a.float())),
         verb("min_with", |q, a| q.min_with(&a.numbers, &mut a.float(), Nan::Ignore)),
         verb("max_with", |q, a| q.max_with(&a.y, &mut a.one, Nan::Propagate)),
         verb("argmin", |q, a| q.argmin(&a.numbers, &mut a.one)),
@@ -122,10 +149,8 @@ pub(crate) fn table() -> Vec<Verb> {
         verb("scan_with_total", |q, a| {
             q.scan_with_total(&a.x, &mut a.out, &mut a.one, Scan::exclusive(Operation::Sum).from(7))
         }),
-        verb("scan_in_place", |q, a| {
-            q.copy(&a.y, &mut a.out)?;
-            q.scan_in_place(&mut a.out, Scan::inclusive(Operation::Smallest))
-        }),
+        verb("scan_in_place", |q, a| q.scan_in_place(&mut a.out, Scan::inclusive(Operation::Smallest)))
+            .after(|q, a| q.copy(&a.y, &mut a.out)),
         verb("scan_by_key", |q, a| q.scan_by_key(&a.x, &a.y, &mut a.out, Scan::inclusive(Operation::Sum))),
         verb("reduce_by_key", |q, a| {
             q.reduce_by_key(&a.x, &a.y, Operation::Largest, &mut a.out, &mut a.other, &mut a.one)
@@ -147,17 +172,17 @@ pub(crate) fn table() -> Vec<Verb> {
             q.sort_segments(&a.y, &a.offsets, &mut a.out, Sort::ascending().bits(8..20))
         }),
         verb("sort", |q, a| q.sort(&a.y, &mut a.out, Sort::ascending().bits(8..20))),
-        verb("sort_in_place", |q, a| {
-            q.copy(&a.y, &mut a.out)?;
-            q.sort_in_place(&mut a.out, Sort::descending().bits(24..32))
-        }),
+        verb("sort_in_place", |q, a| q.sort_in_place(&mut a.out, Sort::descending().bits(24..32)))
+            .after(|q, a| q.copy(&a.y, &mut a.out)),
         verb("sort_pairs", |q, a| {
             q.sort_pairs(&a.x, &a.y, &mut a.out, &mut a.other, Sort::ascending().bits(0..8))
         }),
         verb("sort_pairs_in_place", |q, a| {
-            q.copy(&a.x, &mut a.out)?;
-            q.copy(&a.y, &mut a.other)?;
             q.sort_pairs_in_place(&mut a.out, &mut a.other, Sort::ascending().bits(0..4))
+        })
+        .after(|q, a| {
+            q.copy(&a.x, &mut a.out)?;
+            q.copy(&a.y, &mut a.other)
         }),
         verb("argsort", |q, a| q.argsort(&a.x, &mut a.out, Sort::descending().bits(0..8))),
         verb("searchsorted", |q, a| q.searchsorted(&a.sorted, &a.x, Side::Right, &mut a.out)),
@@ -165,10 +190,8 @@ pub(crate) fn table() -> Vec<Verb> {
         verb("top_k", |q, a| q.top_k(&a.y, &mut a.few, &mut a.few_others)),
         verb("kth", |q, a| q.kth(&a.numbers, 100, &mut a.float())),
         verb("gather", |q, a| q.gather(&a.y, &a.sorted, Outside::Last, &mut a.out)),
-        verb("scatter", |q, a| {
-            q.iota(&mut a.other, 3, 1)?;
-            q.scatter(&a.y, &a.other, &mut a.out)
-        }),
+        verb("scatter", |q, a| q.scatter(&a.y, &a.other, &mut a.out))
+            .after(|q, a| q.iota(&mut a.other, 3, 1)),
         verb("copy_strided", |q, a| {
             let (from, to) =
                 (Strides { first: 15, strides: [16, -1] }, Strides { first: 0, strides: [16, 1] });

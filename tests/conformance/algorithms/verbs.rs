@@ -1,6 +1,6 @@
 //! A01: each verb of the library, captured on two forked queues and replayed with changed inputs.
 
-use super::verb_table::{Arrays, Verb, table};
+use super::verb_table::{Arrays, table};
 use crate::common::full::full;
 use crate::common::{Case, Subject, case};
 use fencepost::algorithms::prelude::*;
@@ -19,12 +19,13 @@ fn captured(s: &Subject) {
     let queue = ctx.queue("q");
     for n in if full() { vec![320, 20_480] } else { vec![320] } {
         let [mut graphs, mut eager] = [(); 2].map(|()| [(); 2].map(|()| Arrays::new(&ctx, n)));
-        for Verb { name, call, .. } in table().into_iter().filter(|verb| !verb.returns) {
+        for verb in table().into_iter().filter(|verb| !verb.returns) {
+            let name = verb.name;
             let (graph, ()) = queue
                 .capture(|c| {
                     let forks = [c.fork("one"), c.fork("two")];
                     for (fork, arrays) in forks.iter().zip(&mut graphs) {
-                        call(fork, arrays)?;
+                        verb.call(fork, arrays)?;
                     }
                     forks.iter().try_for_each(|fork| c.wait_for_queue(fork))
                 })
@@ -34,7 +35,7 @@ fn captured(s: &Subject) {
                     arrays.begin(&queue, 2 * round + side);
                 }
                 queue.replay(&graph).unwrap();
-                eager.iter_mut().for_each(|arrays| call(&queue, arrays).unwrap());
+                eager.iter_mut().for_each(|arrays| verb.call(&queue, arrays).unwrap());
                 for (side, (graph, eager)) in graphs.iter().zip(&eager).enumerate() {
                     let found = graph.read(&queue);
                     assert!(found == eager.read(&queue), "{name}, {n} elements, round {round}, queue {side}");
@@ -49,10 +50,11 @@ fn refused(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
     let mut arrays = Arrays::new(&ctx, 320);
-    for Verb { name, call, .. } in table().into_iter().filter(|verb| verb.returns) {
-        let error = queue.capture(|c| call(c, &mut arrays)).map(drop).unwrap_err();
+    for verb in table().into_iter().filter(|verb| verb.returns) {
+        let name = verb.name;
+        let error = queue.capture(|c| verb.call(c, &mut arrays)).map(drop).unwrap_err();
         assert!(matches!(error.kind(), Kind::Captured { .. }), "{name}: {error}");
-        call(&queue, &mut arrays).unwrap();
+        verb.call(&queue, &mut arrays).unwrap();
     }
 }
 

@@ -1,5 +1,5 @@
-//! Kernels that a device compiles without the runtime checks for what is proven of them, for `fencepost-algorithms`. Any
-//! version of the crate may change or remove the functions.
+//! Kernels of the verbs of `fencepost-algorithms`: messages name the verb, and a device compiles them without the runtime
+//! checks for what is proven of them. Any version of the crate may change or remove the functions.
 #![allow(unsafe_code, reason = "the caller proves what the device does not check")]
 
 use crate::api::context::compile_job::Job;
@@ -10,7 +10,32 @@ use crate::error::Result;
 pub use fencepost_kernels::Trust;
 use fencepost_kernels::{KernelArgs, ShaderSource};
 
-/// Compiles a kernel as [`CommandQueue::kernel_with`] does, without the runtime checks for what is proven of it.
+/// Compiles a kernel of a verb as [`CommandQueue::kernel_with`] does.
+///
+/// # Errors
+/// Returns the errors of [`CommandQueue::kernel_with`], which name the verb.
+pub fn verb_kernel_with<A: KernelArgs>(
+    queue: &CommandQueue,
+    verb: &'static str,
+    overrides: &[(&str, f64)],
+) -> Result<Kernel<A::Family>> {
+    compiled::<A>(queue.owner(), &job::<A>(overrides)?.with_verb(Some(verb)))
+}
+
+/// Compiles a kernel of a verb as [`CommandQueue::kernel_from_source`] does.
+///
+/// # Errors
+/// Returns the errors of [`CommandQueue::kernel_from_source`], which name the verb.
+pub fn verb_kernel_from_source(
+    queue: &CommandQueue,
+    verb: &'static str,
+    source: &ShaderSource,
+    (entry, overrides): (&str, &[(&str, f64)]),
+) -> Result<DynKernel> {
+    dynamic(queue.owner(), &Job::new(source.clone(), entry, overrides).with_verb(Some(verb)))
+}
+
+/// Compiles a kernel as [`verb_kernel_with`] does, without the runtime checks for what is proven of it.
 ///
 /// Some devices check all kernels all the same: the CPU, devices with bindings of 2^32 bytes and more, and all devices if
 /// the environment has `FENCEPOST_CHECKED=1`. A launch of a graph that an edit changes or that has a named value is checked
@@ -21,32 +46,34 @@ use fencepost_kernels::{KernelArgs, ShaderSource};
 /// another queue changes the elements during the launch.
 ///
 /// # Errors
-/// Returns the errors of [`CommandQueue::kernel_with`].
+/// Returns the errors of [`verb_kernel_with`].
 pub unsafe fn trusted_kernel_with<A: KernelArgs>(
     queue: &CommandQueue,
+    verb: &'static str,
     overrides: &[(&str, f64)],
     trust: Trust,
 ) -> Result<Kernel<A::Family>> {
-    compiled::<A>(queue.owner(), &job::<A>(overrides)?.with_trust(granted(queue, trust)))
+    let job = job::<A>(overrides)?.with_verb(Some(verb)).with_trust(granted(queue, trust));
+    compiled::<A>(queue.owner(), &job)
 }
 
-/// Compiles a kernel as [`CommandQueue::kernel_from_source`] does, without the runtime checks for what is proven of it, as
+/// Compiles a kernel as [`verb_kernel_from_source`] does, without the runtime checks for what is proven of it, as
 /// [`trusted_kernel_with`] does.
 ///
 /// # Safety
 /// The contract is that of [`trusted_kernel_with`].
 ///
 /// # Errors
-/// Returns the errors of [`CommandQueue::kernel_from_source`].
+/// Returns the errors of [`verb_kernel_from_source`].
 pub unsafe fn trusted_kernel_from_source(
     queue: &CommandQueue,
+    verb: &'static str,
     source: &ShaderSource,
-    entry: &str,
-    overrides: &[(&str, f64)],
+    (entry, overrides): (&str, &[(&str, f64)]),
     trust: Trust,
 ) -> Result<DynKernel> {
-    let job = Job::new(source.clone(), entry, overrides).with_trust(granted(queue, trust));
-    dynamic(queue.owner(), &job)
+    let job = Job::new(source.clone(), entry, overrides).with_verb(Some(verb));
+    dynamic(queue.owner(), &job.with_trust(granted(queue, trust)))
 }
 
 /// Returns the trust if the device trusts kernels.

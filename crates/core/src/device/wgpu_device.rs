@@ -401,7 +401,7 @@ impl Device for WgpuDevice {
         if let Some(native) = self.parts.native.filter(|_| self.past_wgpu()) {
             return native.compile(self.compile_target(), recipe);
         }
-        WgpuPipeline::new(self.compile_target(), recipe).map(|made| Pipeline::Device(Box::new(made)))
+        WgpuPipeline::new(self.compile_target(), recipe).map(|made| Pipeline::Device(Arc::new(made)))
     }
 
     fn nanoseconds_a_tick(&self) -> f64 {

@@ -8,6 +8,20 @@ use std::sync::Arc;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct KernelId(pub(crate) u32);
 
+/// Returns the name of a kernel that a verb launches, in profiles. A name of WGSL has no `/`.
+pub(crate) fn label_of_verb(verb: &str, entry: &str) -> String {
+    format!("{verb}/{entry}")
+}
+
+/// Returns the subject of a launch in messages: the verb, or the kernel of the program. `label` is the name of the kernel in
+/// profiles.
+pub(crate) fn subject(label: &str) -> String {
+    match label.split_once('/') {
+        Some((verb, _)) => format!("verb `{verb}`"),
+        None => format!("kernel `{label}`"),
+    }
+}
+
 /// The kind of a command. The type is small, because each recorded use of a block has a value of it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum CommandKind {

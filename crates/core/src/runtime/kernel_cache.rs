@@ -20,6 +20,8 @@ pub(crate) struct KernelKey {
     overrides: Vec<(String, u64)>,
     /// Says which runtime checks the kernel lacks.
     trust: Option<Trust>,
+    /// Names the verb that launches the kernel. It is `None` for a kernel of the program.
+    verb: Option<&'static str>,
 }
 
 impl KernelKey {
@@ -32,7 +34,12 @@ impl KernelKey {
         let mut overrides: Vec<_> =
             overrides.iter().map(|(name, value)| ((*name).to_owned(), value.to_bits())).collect();
         overrides.sort_unstable();
-        Self { source: source.clone(), entry: entry.to_owned(), overrides, trust }
+        Self { source: source.clone(), entry: entry.to_owned(), overrides, trust, verb: None }
+    }
+
+    /// Returns the key of the same kernel for a verb.
+    pub(crate) fn of_verb(self, verb: &'static str) -> Self {
+        Self { verb: Some(verb), ..self }
     }
 }
 

@@ -52,7 +52,7 @@ impl State {
                 continue;
             }
             let kernel =
-                if let Work::Launch(launch) = &command.work { Some(&launch.kernel().name) } else { None };
+                if let Work::Launch(launch) = &command.work { Some(&launch.kernel().label) } else { None };
             let noted = NotedCommand {
                 what: command.what,
                 kernel: command.label.as_ref().or(kernel).cloned(),

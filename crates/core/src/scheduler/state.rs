@@ -1,7 +1,7 @@
 //! The data that the state lock S guards.
 
 use crate::device::CostModel;
-use crate::error::site::{CommandKind, Site};
+use crate::error::site::{CommandKind, Site, subject};
 use crate::error::{Error, Result};
 use crate::memory::block::Block;
 use crate::memory::pool::Pool;
@@ -317,7 +317,7 @@ impl State {
         location: &'static Location<'static>,
     ) -> Site {
         let command = match what {
-            CommandKind::Launch(id) => format!("kernel `{}`", self.kernels.get(id)),
+            CommandKind::Launch(id) => subject(&self.kernels.get(id)),
             CommandKind::Copy => "a copy".into(),
             CommandKind::Fill => "a fill".into(),
             CommandKind::Upload => "an upload".into(),

@@ -1,7 +1,7 @@
 //! Kernels that are compiled for a device.
 
 use crate::error::Result;
-use crate::error::site::KernelId;
+use crate::error::site::{KernelId, subject};
 #[cfg(cpu)]
 use crate::work::host_code::HostCode;
 use fencepost_kernels::{HostKernel, Interface, Module, ShaderSource, Trust};
@@ -11,24 +11,47 @@ use std::sync::Arc;
 /// Holds a compiled and checked kernel. All its launches share it.
 pub(crate) struct KernelInner {
     pub(crate) id: KernelId,
+    /// Names the kernel in messages: its entry point, or the verb that launches it.
     pub(crate) name: Arc<str>,
+    /// Names the kernel in profiles, where a verb has a row for each of its kernels.
+    pub(crate) label: Arc<str>,
+    /// Describes the entry point. Its name is `name`.
     pub(crate) interface: Interface,
     pub(crate) pipeline: Pipeline,
     pub(crate) origin: KernelText,
 }
 
-/// Holds the text of a kernel and its overrides, for a graph that is saved to a file.
+/// Holds the text of a kernel, its entry point and its overrides, for a graph that is saved to a file.
+#[derive(Clone)]
 pub(crate) struct KernelText {
     pub(crate) source: ShaderSource,
+    pub(crate) entry: String,
+    /// Names the verb that launches the kernel. It is `None` for a kernel of the program.
+    pub(crate) verb: Option<&'static str>,
     pub(crate) overrides: Vec<(String, f64)>,
     /// Says what is proven of the kernel. It is `None` if the kernel was compiled with all runtime checks.
     pub(crate) trust: Option<Trust>,
 }
 
-/// Is the compiled form of a kernel, for one kind of recorder.
+impl KernelInner {
+    /// Returns the subject of a launch of the kernel in messages.
+    pub(crate) fn subject(&self) -> String {
+        subject(&self.label)
+    }
+
+    /// Returns the same compiled kernel as one of a verb. `label` is the registered name of the kernel in profiles.
+    pub(crate) fn of_verb(&self, verb: &'static str, (id, label): (KernelId, Arc<str>)) -> Self {
+        let interface = Interface { entry: verb.into(), ..self.interface.clone() };
+        let origin = KernelText { verb: Some(verb), ..self.origin.clone() };
+        Self { id, name: verb.into(), label, interface, pipeline: self.pipeline.clone(), origin }
+    }
+}
+
+/// Is the compiled form of a kernel, for one kind of recorder. The kernels of several verbs share it.
+#[derive(Clone)]
 pub(crate) enum Pipeline {
     /// Holds the pipeline of the wgpu recorder, or that of the native recorder for its backend.
-    Device(Box<dyn Any + Send + Sync>),
+    Device(Arc<dyn Any + Send + Sync>),
     /// Holds the code that the CPU runs.
     #[cfg(cpu)]
     Host(HostCode),

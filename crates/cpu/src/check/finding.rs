@@ -173,7 +173,7 @@ pub enum Mistake {
 /// Is a mistake that a check found in a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Names the entry point.
+    /// Names the entry point. In a context, a kernel of a verb of the library has the name of the verb too: `sort/radix_count`.
     pub kernel: String,
     /// Says what is wrong. Where the same mistake is there several times, this is the one with the least numbers.
     pub mistake: Mistake,

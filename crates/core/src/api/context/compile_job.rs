@@ -2,6 +2,7 @@
 
 use crate::api::context::text_dump;
 use crate::driver::caps::Caps;
+use crate::error::site::label_of_verb;
 use crate::error::{Error, Kind, Result};
 use crate::runtime::kernel_cache::{KernelCache, KernelKey};
 use crate::runtime::owner::Owner;
@@ -18,12 +19,13 @@ pub(crate) struct Job {
     next: &'static [&'static str],
     overrides: Vec<(String, f64)>,
     trust: Option<Trust>,
+    verb: Option<&'static str>,
 }
 
 impl Job {
     pub(crate) fn new(source: ShaderSource, entry: &str, overrides: &[(&str, f64)]) -> Self {
         let overrides = overrides.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
-        Self { source, entry: entry.into(), next: &[], overrides, trust: None }
+        Self { source, entry: entry.into(), next: &[], overrides, trust: None, verb: None }
     }
 
     /// Adds the entry points that the same launch runs after the first one.
@@ -34,6 +36,11 @@ impl Job {
     /// Lets the device leave out the runtime checks for what is proven of the kernel.
     pub(crate) fn with_trust(self, trust: Option<Trust>) -> Self {
         Self { trust, ..self }
+    }
+
+    /// Makes the kernel one of a verb, which messages name. The kernels of several verbs share one compiled form.
+    pub(crate) fn with_verb(self, verb: Option<&'static str>) -> Self {
+        Self { verb, ..self }
     }
 
     pub(crate) fn run(&self, owner: &Owner) -> Result<Arc<KernelInner>> {
@@ -56,7 +63,14 @@ impl Job {
     fn run_entry(&self, engine: &Engine, kernels: &KernelCache, entry: &str) -> Result<Arc<KernelInner>> {
         let overrides = self.overrides();
         let key = KernelKey::new(&self.source, entry, &overrides, self.trust);
-        kernels.get(key, || compile(engine, &self.source, (entry, &overrides), self.trust))
+        let Some(verb) = self.verb else {
+            return kernels.get(key, || compile(engine, &self.source, (entry, &overrides), self.trust));
+        };
+        kernels.get(key.clone().of_verb(verb), || {
+            let kernel = kernels.get(key, || compile(engine, &self.source, (entry, &overrides), self.trust));
+            let kernel = kernel.map_err(|error| of_verb(error, verb))?;
+            Ok(Arc::new(kernel.of_verb(verb, engine.new_kernel(&label_of_verb(verb, entry)))))
+        })
     }
 
     #[cfg(not(target_arch = "wasm32"))]
@@ -86,8 +100,25 @@ pub(crate) fn compile(
         engine.checked(engine.device.compile(&recipe)).map_err(|error| explained(error, &recipe))?;
     let (id, name) = engine.new_kernel(entry);
     let overrides = overrides.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
-    let origin = KernelText { source: source.clone(), overrides, trust };
-    Ok(Arc::new(KernelInner { id, name, interface, pipeline, origin }))
+    let origin = KernelText { source: source.clone(), entry: entry.into(), verb: None, overrides, trust };
+    Ok(Arc::new(KernelInner { id, label: name.clone(), name, interface, pipeline, origin }))
+}
+
+/// Returns an error of a compilation with the name of the verb in place of that of its kernel.
+fn of_verb(error: Error, verb: &str) -> Error {
+    let kernel = verb.into();
+    match error.kind() {
+        Kind::Compile { message, .. } => Kind::Compile { kernel, message: message.clone() }.into(),
+        Kind::Unsupported { what, adapter, .. } => {
+            Kind::Unsupported { kernel, what: what.clone(), adapter: adapter.clone() }.into()
+        }
+        &Kind::TooManyBindings { found, limit, .. } => Kind::TooManyBindings { kernel, found, limit }.into(),
+        &Kind::WorkgroupTooLarge { found, limit, total, .. } => {
+            Kind::WorkgroupTooLarge { kernel, found, limit, total }.into()
+        }
+        &Kind::WorkgroupMemory { found, limit, .. } => Kind::WorkgroupMemory { kernel, found, limit }.into(),
+        _ => error,
+    }
 }
 
 /// Returns the mistake of the overrides if it is the reason for which the device refuses a kernel. The compilers of devices

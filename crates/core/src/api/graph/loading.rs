@@ -234,7 +234,7 @@ impl Loader<'_> {
         let overrides = kernel.overrides.iter().map(|(name, bits)| (&**name, f64::from_bits(*bits)));
         let overrides: Vec<(&str, f64)> = overrides.collect();
         let compiled = Job::new(source, &kernel.entry, &overrides).run(self.owner)?;
-        if interface_hash(&compiled.interface) == kernel.interface {
+        if interface_hash(&kernel.entry, &compiled.interface) == kernel.interface {
             return Ok(compiled);
         }
         let reason = format!("the arguments of kernel `{}` differ from those that were saved", kernel.entry);

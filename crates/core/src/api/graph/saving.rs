@@ -457,9 +457,9 @@ impl<'g> Saver<'g> {
         let number = parts.kernels.len() as u32;
         parts.kernels.push(FileKernel {
             text: text as u32,
-            entry: kernel.interface.entry.clone(),
+            entry: kernel.origin.entry.clone(),
             overrides: overrides.collect(),
-            interface: interface_hash(&kernel.interface),
+            interface: interface_hash(&kernel.origin.entry, &kernel.interface),
         });
         parts.kernel_numbers.insert(address, number);
         Ok(number)

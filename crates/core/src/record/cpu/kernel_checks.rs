@@ -57,8 +57,8 @@ impl KernelChecks {
         let mut own = self.shadow().split(bound.iter().map(|bound| bound.buffer));
         let checked = kernel.run_checked(run, &bound, &mut own, &self.options);
         self.shadow().join(own);
-        let found = checked.findings.into_iter().map(|finding| Finding { launch: launch.at, ..finding });
-        let found: Vec<Finding> = found.collect();
+        let named = |found| Finding { kernel: launch.kernel().label.to_string(), launch: launch.at, ..found };
+        let found: Vec<Finding> = checked.findings.into_iter().map(named).collect();
         let mistakes =
             found.first().filter(|_| self.fail_queue).map(|first| has_mistakes(first, found.len()));
         self.found().add(found);

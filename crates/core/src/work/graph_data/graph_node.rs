@@ -105,7 +105,7 @@ impl NodeCommand {
     pub(crate) fn site(&self, queue: &Arc<str>) -> Site {
         let command = match &self.work {
             _ if self.is_side_of_copy() => "a copy between contexts".into(),
-            Work::Launch(launch) => format!("kernel `{}`", launch.kernel().name),
+            Work::Launch(launch) => launch.kernel().subject(),
             Work::Copy { .. } | Work::Region(_) => "a copy".into(),
             Work::Fill { .. } => "a fill".into(),
             Work::Upload { .. } => "an upload".into(),

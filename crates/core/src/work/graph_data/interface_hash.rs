@@ -5,10 +5,11 @@ use fencepost_kernels::{Access, Interface};
 use siphasher::sip::SipHasher13;
 use std::hash::Hasher;
 
-/// Returns the hash of everything in an interface that places arguments. It is equal on all machines.
-pub(crate) fn interface_hash(interface: &Interface) -> u64 {
+/// Returns the hash of the entry point's name and of everything in its interface that places arguments. It is equal on all
+/// machines.
+pub(crate) fn interface_hash(entry: &str, interface: &Interface) -> u64 {
     let mut out = ByteWriter::default();
-    out.text(&interface.entry);
+    out.text(entry);
     interface.workgroup.iter().for_each(|&size| {
         out.u32(size);
     });

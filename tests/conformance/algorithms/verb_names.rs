@@ -1,0 +1,91 @@
+//! A01: messages and profiles have the name of the verb that the program calls.
+
+use super::verb_table::{Arrays, table};
+use crate::common::{Case, Subject, case};
+use fencepost::algorithms::prelude::*;
+use fencepost::{Error, Kind, Policy};
+use fencepost_kernels::builtins;
+
+pub fn cases() -> Vec<Case> {
+    let reason = "the messages do not depend on the adapter";
+    vec![
+        case("a01_a_verb_with_overlapping_arrays_is_refused_by_its_name", overlaps).native_only(reason),
+        case("a01_a_hazard_of_each_verb_names_the_verb", hazards).native_only(reason),
+        case("a01_a_profile_names_the_verb_and_the_kernel_of_each_launch", profiled),
+    ]
+}
+
+/// Counts the elements that one workgroup combines, and those that several do.
+const SIZES: [usize; 2] = [320, 20_480];
+/// Lists the verbs that write one array alone, or an array of their own.
+const NEVER_OVERLAP: [&str; 14] = [
+    "scan_in_place",
+    "sort_in_place",
+    "iota",
+    "fill_random",
+    "random_permutation",
+    "sum_of",
+    "count_nonzero_of",
+    "any_of",
+    "all_of",
+    "argmin_of",
+    "argmax_of",
+    "dot_of",
+    "norm_of",
+    "mean_of",
+];
+
+/// Checks that a message has the name of the verb in quotes, and no name of a kernel of the library.
+fn check_names(verb: &str, error: &Error) {
+    let text = error.to_string();
+    assert!(text.contains(&format!("`{verb}`")), "{verb}: {text}");
+    let kernels = builtins().iter().map(|(file, _)| file.trim_end_matches(".wgsl")).chain(["map_elements"]);
+    for kernel in kernels.filter(|&kernel| kernel != verb) {
+        assert!(!text.contains(&format!("`{kernel}`")), "{verb}: {text}");
+    }
+}
+
+fn overlaps(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    for n in SIZES {
+        let mut arrays = Arrays::overlapping(&ctx, n);
+        for verb in table().into_iter().filter(|verb| verb.name != "warm_up") {
+            let Err(error) = (verb.alone)(&queue, &mut arrays) else {
+                assert!(NEVER_OVERLAP.contains(&verb.name), "{} is not refused", verb.name);
+                continue;
+            };
+            assert!(matches!(error.kind(), Kind::Aliased { .. }), "{}: {error}", verb.name);
+            check_names(verb.name, &error);
+        }
+    }
+}
+
+fn hazards(s: &Subject) {
+    let ctx = s.ctx_with(Policy::Checked);
+    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    for n in SIZES {
+        let mut arrays = Arrays::new(&ctx, n);
+        arrays.begin(&one, 0);
+        for verb in table().into_iter().filter(|verb| verb.name != "warm_up") {
+            let Err(error) = (verb.alone)(&two, &mut arrays) else { panic!("{} is not refused", verb.name) };
+            assert!(matches!(error.kind(), Kind::Hazard { .. }), "{}: {error}", verb.name);
+            check_names(verb.name, &error);
+        }
+    }
+}
+
+fn profiled(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let x = queue.array(&[1.0_f32, 2.0]).unwrap();
+    let mut y = ctx.zeros([2]).unwrap();
+    let (graph, ()) = queue.capture(|c| c.axpy(2.0, &x, &mut y)).unwrap();
+    let profiler = ctx.profile();
+    queue.axpy(1.0, &x, &mut y).unwrap();
+    queue.replay(&graph).unwrap();
+    queue.finish().wait().unwrap();
+    let profile = profiler.finish().wait().unwrap();
+    let launches = profile.rows.iter().filter(|row| &*row.name == "axpy/saxpy").count();
+    assert_eq!(launches, 2, "{}", profile.summary());
+}
