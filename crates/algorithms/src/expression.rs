@@ -3,7 +3,7 @@
 use crate::verb_queue::VerbQueue;
 use crate::{counted, trusted};
 use fencepost_core::{DeviceArray, DynKernel, Error, Kind, Result, ShaderSource};
-use fencepost_kernels::{Error as KernelError, Excerpt};
+use fencepost_kernels::{Error as KernelError, Excerpt, NAME_PARTS, PART_COUNT};
 
 /// Stands for a file name in the messages about an expression.
 const LABEL: &str = "expression";
@@ -13,6 +13,10 @@ const ENTRY: &str = "map_elements";
 /// Begins the names of the arrays in the text. An expression must not name them: it would read elements that other invocations
 /// write.
 pub(crate) const HIDDEN: &str = "fencepost_";
+
+/// Lists the other names of the text. An expression must not read them, because a later version has other ones.
+const OWN_NAMES: [&str; 8] =
+    ["WORKGROUP", "Params", "params", "element", ENTRY, "linear_id", PART_COUNT, "part_size"];
 
 /// Names a type of WGSL, and the value of an array of it in expressions.
 pub(crate) struct Input {
@@ -103,21 +107,42 @@ fn check(expression: &str) -> Result<()> {
     if let Some(at) = expression.find(HIDDEN) {
         return Err(mistake(expression, at, format!("names that begin with `{HIDDEN}` are reserved")));
     }
+    if let Some((at, name)) = names(expression).find(|(_, name)| OWN_NAMES.contains(name)) {
+        return Err(unknown(expression, at, name));
+    }
     match open.pop() {
         Some((at, bracket)) => Err(mistake(expression, at, format!("`{bracket}` has no closing bracket"))),
         None => Ok(()),
     }
 }
 
+/// Returns the names in an expression, each with its byte.
+fn names(expression: &str) -> impl Iterator<Item = (usize, &str)> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let words = expression.split(move |c| !is_word(c)).filter(|word| !word.is_empty());
+    words.map(|word| (word.as_ptr() as usize - expression.as_ptr() as usize, word))
+}
+
+/// Returns the error for a name that the expression does not see, as the compiler words it for other unknown names.
+fn unknown(expression: &str, at: usize, name: &str) -> Error {
+    let message = format!("no definition in scope for identifier: `{name}`");
+    marked(expression, at, name.len(), message)
+}
+
 /// Returns the error for the character at a byte of the expression.
 fn mistake(expression: &str, at: usize, message: impl Into<String>) -> Error {
+    let length = expression[at..].chars().next().map_or(1, char::len_utf8);
+    marked(expression, at, length, message.into())
+}
+
+/// Returns the error for a part of the expression, which begins at a byte.
+fn marked(expression: &str, at: usize, length: usize, message: String) -> Error {
     let line = expression[..at].matches('\n').count();
     let start = expression[..at].rfind('\n').map_or(0, |newline| newline + 1);
     let text = expression.lines().nth(line).unwrap_or_default();
     let column = at - start + 1;
-    let length = expression[at..].chars().next().map_or(1, char::len_utf8);
     let (label, excerpt) = (LABEL.into(), Excerpt::new(text, column, length));
-    KernelError::Wgsl { label, line: line + 1, column, message: message.into(), excerpt }.into()
+    KernelError::Wgsl { label, line: line + 1, column, message, excerpt }.into()
 }
 
 /// Returns an error of the compilation with the lines of the expression, which has the line `first` of the kernel. A mistake
@@ -126,7 +151,7 @@ fn shown(error: Error, expression: &str, first: usize) -> Error {
     let Kind::Kernel(KernelError::Wgsl { line, column, message, excerpt, .. }) = error.kind() else {
         return error;
     };
-    let (lines, message) = (expression.lines().count(), message.clone());
+    let (lines, message) = (expression.lines().count(), of_expression(message));
     if (first..first + lines).contains(line) {
         let (label, line, excerpt) = (LABEL.into(), line - first + 1, excerpt.clone());
         return KernelError::Wgsl { label, line, column: *column, message, excerpt }.into();
@@ -136,12 +161,56 @@ fn shown(error: Error, expression: &str, first: usize) -> Error {
     KernelError::Wgsl { label: LABEL.into(), line: 1, column: 1, message, excerpt }.into()
 }
 
+/// Returns the message of the compiler with a remedy that an expression allows: it has no `let`.
+fn of_expression(message: &str) -> String {
+    match message.split_once(NAME_PARTS) {
+        Some((mistake, _)) => {
+            format!("{mistake}compute parts of it in calls before, each with an array for its results")
+        }
+        None => message.into(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn refused(expression: &str) -> String {
         check(expression).unwrap_err().to_string()
+    }
+
+    /// Returns the names that the text of a kernel declares.
+    fn declared(text: &str) -> Vec<&str> {
+        let declarations = text.lines().filter_map(|line| {
+            let words: Vec<(usize, &str)> = names(line).collect();
+            let keywords = ["fn", "struct", "override", "const", "alias", "var"];
+            let keyword = words.iter().position(|(_, word)| keywords.contains(word))?;
+            let after_spaces = words[keyword + 1..]
+                .iter()
+                .find(|(at, _)| line[..*at].matches('<').count() == line[..*at].matches('>').count());
+            after_spaces.map(|(_, name)| *name)
+        });
+        declarations.collect()
+    }
+
+    #[test]
+    fn an_expression_sees_no_name_of_the_kernel() {
+        let (before, after) = texts(&[Input { name: "x", wgsl: "f32".into() }], "f32");
+        let text = ShaderSource::text(LABEL, format!("{before}\nx\n{after}")).of_part().whole_text().unwrap();
+        let found = declared(&text);
+        assert!(OWN_NAMES.iter().all(|name| found.contains(name)), "{found:?}\n{text}");
+        for name in found {
+            let said = refused(&format!("x + {name}"));
+            assert!(said.starts_with("expression:1:5: "), "{said}");
+        }
+        let said = refused("x *\n  f32(params.n)");
+        let expected = "expression:2:7: no definition in scope for identifier: `params`\n  |   f32(params.n)\n  |       ^^^^^^";
+        assert_eq!(said, expected);
+    }
+
+    #[test]
+    fn a_name_that_contains_one_of_the_kernel_is_no_name_of_it() {
+        assert!(check("elements + my_params + part_counts + WORKGROUPS + 1element").is_ok());
     }
 
     #[test]

@@ -60,6 +60,8 @@ pub use layout::ParamsBlock;
 pub use messages::Messages;
 pub use messages::records::{AssertionFailure, MessageReport, PrintedLine};
 #[doc(hidden)]
+pub use nesting::NAME_PARTS;
+#[doc(hidden)]
 pub use part::PART_COUNT;
 pub use reference::{HostBuffer, HostKernel, reference, reference_of};
 pub use reflect::{Module, Places};

@@ -15,6 +15,11 @@ const MOST_BRANCHES: usize = 500;
 /// Limits the declarations of a chain in which each needs the next one.
 const MOST_NEEDED: usize = 2000;
 
+/// Is the remedy for a part of a text that nests too deeply. An expression of a verb, which has no statement, needs another
+/// one.
+#[doc(hidden)]
+pub const NAME_PARTS: &str = "give parts of it a name";
+
 /// Counts what is open inside one pair of brackets.
 #[derive(Default)]
 struct Level {
@@ -88,11 +93,8 @@ fn deep_statement(tokens: &[Token<'_>]) -> Option<Finding> {
             level.branches = 0;
         }
         if operators > MOST_OPERATORS {
-            let remedy = "give parts of it a name with `let`";
-            return Some(finding(
-                token,
-                format!("the expression nests or chains more than {MOST_OPERATORS} operators: {remedy}"),
-            ));
+            let mistake = format!("the expression nests or chains more than {MOST_OPERATORS} operators");
+            return Some(finding(token, format!("{mistake}: {NAME_PARTS} with `let`")));
         }
         if branches > MOST_BRANCHES {
             let remedy = "use `switch`";

@@ -428,6 +428,7 @@ fn unparsed(source: &Spliced, error: &naga::front::wgsl::ParseError) -> Error {
     let mut finding = wording::parsing(error);
     if finding.message == wording::NESTED {
         finding.span = nesting::deepest(&source.text);
+        finding.message += &format!(": {}", nesting::NAME_PARTS);
     }
     if finding.message.starts_with(wording::DIRECTIVE) {
         finding.message += &format!(": move this line to the beginning of `{}`", source.label());

@@ -23,7 +23,7 @@ const NO_TYPE: &str = "this number does not fit the type that is required here: 
                        convert the value beside it";
 
 /// Describes an expression, a type or a statement in which the parser stops.
-pub(crate) const NESTED: &str = "this is nested too deeply: give parts of it a name";
+pub(crate) const NESTED: &str = "this is nested too deeply";
 
 /// Describes an `enable` or `requires` that follows a declaration; used files follow the main one.
 pub(crate) const DIRECTIVE: &str =

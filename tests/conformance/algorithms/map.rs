@@ -47,6 +47,7 @@ fn mistakes(s: &Subject) {
         ("x * z", "expression:1:5: ", "  | x * z\n  |     ^"),
         ("x +\n  2u", "expression:", "^"),
         ("x *\n  sqrt(z)", "expression:2:8: ", "  |   sqrt(z)\n  |        ^"),
+        ("x + f32(params.n)", "expression:1:9: ", "  | x + f32(params.n)\n  |         ^^^^^^"),
         ("x > 1.0", "expression:1:1: ", "  | x > 1.0\n  | ^^^^^^^"),
         ("x; return x", "expression:1:2: ", "  | x; return x\n  |  ^"),
         ("x) + (x", "expression:1:2: ", "  | x) + (x\n  |  ^"),
@@ -57,6 +58,15 @@ fn mistakes(s: &Subject) {
         assert!(matches!(error.kind(), Kind::Kernel(_)), "{error}");
         let text = error.to_string();
         assert!(text.starts_with(place) && text.ends_with(end), "{expression}\n{text}");
+    }
+    let deep = [format!("x{}", " + x".repeat(2000)), format!("{}x{}", "(".repeat(2000), ")".repeat(2000))];
+    for expression in deep {
+        let text = queue.map(&x, &expression, &mut out).unwrap_err().to_string();
+        let remedy = ": compute parts of it in calls before, each with an array for its results\n";
+        assert!(
+            text.starts_with("expression:1:") && text.contains(remedy) && !text.contains("let"),
+            "{text}"
+        );
     }
     assert_eq!(queue.read(&out).wait().unwrap(), [2.0; 4]);
 }
