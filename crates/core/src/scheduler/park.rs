@@ -1,5 +1,6 @@
 //! Parks a blocked caller until other threads make progress. S is the state lock.
 
+use crate::scheduler::batch::Status;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::parked_caller::ParkedCaller;
 use crate::scheduler::queue_state::PointProgress;
@@ -26,7 +27,7 @@ impl Engine {
     }
 
     /// Parks as [`park`](Self::park) does, but until a point, or a batch without a point, no longer waits for the batch
-    /// `seq`, or until this caller can submit that batch. The threads of the context make all other progress.
+    /// `seq`, or until this caller can submit a batch or wait for the fence of its own.
     pub(crate) fn park_for(
         &self,
         mut state: MutexGuard<'_, State>,
@@ -54,36 +55,46 @@ impl Engine {
 
 impl State {
     /// Returns the condition variables of the parked callers that can go on, and marks these callers as notified.
+    ///
+    /// For a lane that is idle and can submit a batch, this is the caller that waits for this batch, or else any one: each
+    /// caller can submit the batches of the others.
     pub(crate) fn due_callers(&mut self) -> SmallVec<[Arc<Condvar>; 2]> {
         let mut due = SmallVec::new();
         if self.parked.is_empty() {
             return due;
         }
-        let next: SmallVec<[Seq; 2]> =
-            (0..self.lanes.len()).filter_map(|lane| self.next_on_idle(lane)).collect();
         let mut parked = std::mem::take(&mut self.parked);
-        for caller in parked.iter_mut().filter(|caller| !caller.notified) {
-            if next.contains(&caller.seq) || self.finished() || !self.waits_for_its_batch(caller) {
-                caller.notified = true;
-                due.push(caller.wakeup.clone());
-            }
+        let mut notify = |caller: &mut ParkedCaller| {
+            caller.notified = true;
+            due.push(caller.wakeup.clone());
+        };
+        let waiting = |caller: &&mut ParkedCaller| !caller.notified;
+        parked.iter_mut().filter(waiting).filter(|caller| self.can_go_on(caller)).for_each(&mut notify);
+        for next in (0..self.lanes.len()).filter_map(|lane| self.next_on_idle(lane)) {
+            let own = parked.iter().position(|caller| caller.seq == next);
+            let submitter = match own {
+                Some(own) => parked.get_mut(own),
+                None => parked.iter_mut().find(waiting),
+            };
+            submitter.filter(waiting).into_iter().for_each(&mut notify);
         }
         self.parked = parked;
         due
     }
 
-    /// Returns the batch that a lane submits next, if nothing is in flight on the lane. A caller that waits for this batch
-    /// can submit it.
+    /// Returns `true` if a parked caller waits for its batch no longer, or can wait for the fence of the batch.
+    fn can_go_on(&self, caller: &ParkedCaller) -> bool {
+        let waits = match caller.point.map(|point| self.reached(point)) {
+            None => !self.batches.is_done(caller.seq),
+            Some(progress) => progress == PointProgress::Planned(caller.seq),
+        };
+        !waits || self.finished() || matches!(self.batches.status(caller.seq), Status::Submitted(_))
+    }
+
+    /// Returns the batch that a lane submits next, if nothing is in flight on the lane.
     fn next_on_idle(&self, lane: usize) -> Option<Seq> {
         let priority = self.choose(lane).filter(|_| self.can_submit(lane))?;
         self.lanes[lane].ready[priority as usize].front().map(|batch| batch.seq)
-    }
-
-    fn waits_for_its_batch(&self, caller: &ParkedCaller) -> bool {
-        match caller.point.map(|point| self.reached(point)) {
-            None => !self.batches.is_done(caller.seq),
-            Some(progress) => progress == PointProgress::Planned(caller.seq),
-        }
     }
 }
 
@@ -118,22 +129,40 @@ mod tests {
         let engine = parked();
         assert_eq!(engine.lock().due_callers().len(), 1);
         assert_eq!(notified(&engine), [true, false, false]);
-        assert_eq!(engine.lock().due_callers().len(), 0, "each caller is notified once");
         engine.submit_one(0);
         assert_eq!(notified(&engine), [true, false, false], "the lane is busy");
         engine.poll_lane(0);
         assert_eq!(notified(&engine), [true, true, false]);
     }
 
+    /// Each caller can submit the batches of the others, so the callers make progress without the threads of the context.
+    #[test]
+    fn e02_one_parked_caller_is_notified_if_a_batch_of_another_caller_can_be_submitted() {
+        let engine = parked();
+        engine.lock().parked.remove(0);
+        assert_eq!(engine.lock().due_callers().len(), 1);
+        assert_eq!(notified(&engine), [true, false]);
+    }
+
+    #[test]
+    fn e02_a_parked_caller_is_notified_once_its_batch_is_submitted() {
+        let engine = parked();
+        (0..2).for_each(|_| assert!(engine.submit_one(0)));
+        engine.notify_due_threads();
+        assert_eq!(notified(&engine), [true, true, false]);
+    }
+
     #[test]
     fn e02_a_parked_caller_is_notified_once_its_batch_is_done() {
         let engine = parked();
-        (0..2).for_each(|_| assert!(engine.submit_one(0)));
-        while engine.lock().lanes[0].timeline.in_flight() > 0 {
-            assert!(!notified(&engine)[1], "the batch is in flight");
+        let seqs: Vec<_> = engine.lock().parked.iter().map(|caller| caller.seq).collect();
+        while seqs.iter().any(|&seq| !engine.lock().batches.is_done(seq)) {
+            engine.lock().parked.iter_mut().for_each(|caller| caller.notified = false);
+            engine.submit_one(0);
             engine.poll_lane(0);
         }
-        assert_eq!(notified(&engine), [true; 3]);
+        let state = engine.lock();
+        assert!(state.parked.last().is_some_and(|caller| caller.notified), "its batch is the last one");
     }
 
     #[test]
