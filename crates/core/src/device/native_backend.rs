@@ -13,10 +13,9 @@ use crate::memory::heap::BufferRequest;
 #[cfg(native)]
 use crate::memory::native_memory;
 use crate::memory::native_memory::{MemoryRefused, NativeMemory};
-use crate::work::compiled_kernel::{Pipeline, Recipe};
+use crate::work::compiled_kernel::{DevicePipeline, Pipeline, Recipe};
 #[cfg(native)]
 use std::marker::PhantomData;
-use std::sync::Arc;
 
 /// Puts a `Backend` behind a trait object, so that its users are not generic.
 pub(crate) trait NativeBackend: Send + Sync {
@@ -89,7 +88,7 @@ impl<A: Backend> NativeBackend for NativeBackendOf<A> {
 
     fn compile(&self, target: CompileTarget<'_>, recipe: &Recipe<'_>) -> Result<Pipeline> {
         let made = HalPipeline::<A>::new(target, recipe)?;
-        Ok(Pipeline::Device(Arc::new(made)))
+        Ok(Pipeline::Device(DevicePipeline::new(made)))
     }
 
     fn still_records(&self, device: &wgpu::Device) -> bool {

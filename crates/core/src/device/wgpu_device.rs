@@ -21,7 +21,7 @@ use crate::memory::spare_buffers::SpareBuffers;
 use crate::memory::staged_bytes::Staged;
 use crate::memory::staging::{Arena, StagingPiece};
 use crate::memory::wgpu_memory::{WgpuMemory, refused};
-use crate::work::compiled_kernel::{Pipeline, Recipe};
+use crate::work::compiled_kernel::{DevicePipeline, Pipeline, Recipe};
 use fencepost_sync::Lost;
 use fencepost_sync::backend::{LostFlag, poll};
 use fencepost_sync::prim::{Mutex, lock};
@@ -401,7 +401,8 @@ impl Device for WgpuDevice {
         if let Some(native) = self.parts.native.filter(|_| self.past_wgpu()) {
             return native.compile(self.compile_target(), recipe);
         }
-        WgpuPipeline::new(self.compile_target(), recipe).map(|made| Pipeline::Device(Arc::new(made)))
+        WgpuPipeline::new(self.compile_target(), recipe)
+            .map(|made| Pipeline::Device(DevicePipeline::new(made)))
     }
 
     fn nanoseconds_a_tick(&self) -> f64 {

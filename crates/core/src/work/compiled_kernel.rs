@@ -51,10 +51,26 @@ impl KernelInner {
 #[derive(Clone)]
 pub(crate) enum Pipeline {
     /// Holds the pipeline of the wgpu recorder, or that of the native recorder for its backend.
-    Device(Arc<dyn Any + Send + Sync>),
+    Device(Arc<DevicePipeline>),
     /// Holds the code that the CPU runs.
     #[cfg(cpu)]
     Host(HostCode),
+}
+
+/// Is the pipeline of a recorder of devices. The place of its value is known at compile time, unlike that of a value behind
+/// an `Arc<dyn Any>`, and each launch reads it.
+pub(crate) struct DevicePipeline(Box<dyn Any + Send + Sync>);
+
+impl DevicePipeline {
+    pub(crate) fn new(pipeline: impl Any + Send + Sync) -> Arc<Self> {
+        Arc::new(Self(Box::new(pipeline)))
+    }
+
+    /// Returns the pipeline if it has the type `P`.
+    #[inline]
+    pub(crate) fn downcast_ref<P: 'static>(&self) -> Option<&P> {
+        self.0.downcast_ref()
+    }
 }
 
 /// Holds the input of a compilation of one entry point.
