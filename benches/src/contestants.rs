@@ -1,16 +1,10 @@
-use ::fencepost::testing::DeviceSwitches;
-use anyhow::Result;
+use ::fencepost::testing::{self, DeviceSwitches};
+use ::fencepost::{AdapterChoice, Context, ContextOptions, RecorderChoice};
+use anyhow::{Result, ensure};
 
 use crate::{
-    adapter::Chosen,
-    expert::Expert,
-    fencepost::{self, Fencepost},
-    implementation::Implementation,
-    mapped::ExpertMapped,
-    memcpy::Memcpy,
-    naive::Naive,
-    recorders::RECORDERS,
-    vulkan::Vulkan,
+    adapter::Chosen, expert::Expert, fencepost::Fencepost, implementation::Implementation,
+    mapped::ExpertMapped, memcpy::Memcpy, naive::Naive, recorders::RECORDERS, vulkan::Vulkan,
 };
 
 /// Names the implementations that replay graphs, each with the number of launches from which on a graph is recorded
@@ -28,10 +22,10 @@ pub(crate) struct Contestants {
 pub(crate) fn open(chosen: &Chosen) -> Result<Contestants> {
     let mut all: Vec<Box<dyn Implementation>> =
         vec![Box::new(Naive::open(&chosen.adapter)?), Box::new(Expert::open(&chosen.adapter)?)];
-    all.push(Box::new(Fencepost::open(chosen)?));
+    all.push(Box::new(Fencepost::open(|| context(chosen, RecorderChoice::default()))?));
     let mut absent = Vec::new();
     for recorder in RECORDERS {
-        match Fencepost::with_recorder(&recorder, |choice| fencepost::context(chosen, choice))? {
+        match Fencepost::with_recorder(&recorder, |choice| context(chosen, choice))? {
             Some(contestant) => all.push(Box::new(contestant)),
             None => {
                 absent.push(format!("{}: the adapter does not support this recorder", recorder.contestant))
@@ -41,7 +35,7 @@ pub(crate) fn open(chosen: &Chosen) -> Result<Contestants> {
     for (name, native_replay_from) in REPLAYS {
         let direct = RECORDERS[2].called(name);
         let switches = DeviceSwitches { native_replay_from, ..DeviceSwitches::default() };
-        let open = |choice| fencepost::context_with(chosen, choice, switches);
+        let open = |choice| context_with(chosen, choice, switches);
         match Fencepost::with_replays(&direct, open)? {
             Some(contestant) => all.push(Box::new(contestant)),
             None => absent.push(format!("{name}: the adapter does not support this recorder")),
@@ -60,4 +54,19 @@ pub(crate) fn open(chosen: &Chosen) -> Result<Contestants> {
     }
     all.push(Box::new(Memcpy::default()));
     Ok(Contestants { implementations: all, absent })
+}
+
+/// Opens a context on the chosen adapter. It has this recorder if the adapter supports it.
+fn context(chosen: &Chosen, recorder: RecorderChoice) -> Result<Context> {
+    context_with(chosen, recorder, DeviceSwitches::default())
+}
+
+/// Opens a context as [`context`] does, without the means that `switches` turns off.
+fn context_with(chosen: &Chosen, recorder: RecorderChoice, switches: DeviceSwitches) -> Result<Context> {
+    let adapter = AdapterChoice::Name(format!("{} {}", chosen.info.name, chosen.info.backend));
+    let options = ContextOptions { adapter, recorder, ..ContextOptions::default() };
+    let context = testing::open(options, switches).wait()?;
+    let info = context.info();
+    ensure!(info.name == chosen.info.name, "Fencepost has opened `{info}`");
+    Ok(context)
 }

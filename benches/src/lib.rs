@@ -8,40 +8,25 @@ mod adapter;
 pub mod algorithms;
 mod contestants;
 pub mod cpu;
-mod expert;
-mod fencepost;
-mod ground;
-mod implementation;
-mod instructions;
-mod job;
 mod json;
 mod mapped;
 mod measure;
 mod memcpy;
 mod naive;
-mod noop;
 mod options;
-mod part;
-mod recorders;
-mod replays;
 mod report;
-mod rows;
-pub mod saxpy;
 pub mod soak;
 mod spirv;
 mod stats;
 mod table;
-mod transfer;
-mod verbs;
 mod vulkan;
 
 use std::io::Write;
 
 use anyhow::{Result, ensure};
+use fencepost_launches::{expert, fencepost, ground, implementation, job, part, recorders, rows, transfer};
 
 pub use crate::adapter::has_adapter;
-pub use crate::instructions::launch_on_noop;
-pub use crate::noop::noop_contestants;
 pub use crate::options::Options;
 use crate::{adapter::Chosen, measure::Progress, report::Report, rows::Row};
 

@@ -6,14 +6,11 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::{
     implementation::{Implementation, LaunchTime},
-    job::{Job, Variant},
+    job::{Job, MOST_QUEUES, Variant},
     rows::Row,
     stats::Summary,
     transfer::HostMemory,
 };
-
-/// Limits the queues of the launches.
-pub(crate) const MOST_QUEUES: usize = 2;
 
 /// Counts the samples of a turn in the rows that repeat launches. The first one warms the caches.
 const TIMES: u32 = 8;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use fencepost::prelude::*;
 use fencepost::{ContextOptions, Event, Kernel};
-use fencepost_benches::saxpy::Saxpy;
+use fencepost_launches::saxpy::Saxpy;
 
 const LAUNCHES: usize = 1000;
 const ROUNDS: usize = 60;

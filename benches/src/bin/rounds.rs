@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use fencepost::prelude::*;
 use fencepost::{ContextOptions, CpuOptions, Kernel};
-use fencepost_benches::saxpy::Saxpy;
+use fencepost_launches::saxpy::Saxpy;
 
 /// Counts the rounds of each kind.
 const ROUNDS: usize = 100_000;

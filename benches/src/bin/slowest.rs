@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use fencepost::prelude::*;
 use fencepost::{ContextOptions, Kernel};
-use fencepost_benches::saxpy::Saxpy;
+use fencepost_launches::saxpy::Saxpy;
 
 /// Counts the launches of the other thread.
 const LAUNCHES: usize = 1_000_000;

@@ -12,8 +12,14 @@ use crate::workspace::{Workspace, text_of};
 const OURS: &str = "fencepost";
 
 /// Lists the crates that are not published.
-const UNPUBLISHED: [&str; 5] =
-    ["xtask", "fencepost-benches", "fencepost-book", "fencepost-derive-tests", "fencepost-wgsl-fuzz"];
+const UNPUBLISHED: [&str; 6] = [
+    "xtask",
+    "fencepost-benches",
+    "fencepost-book",
+    "fencepost-derive-tests",
+    "fencepost-launches",
+    "fencepost-wgsl-fuzz",
+];
 
 /// Packages the published crates, and type-checks the packages beside each other.
 ///

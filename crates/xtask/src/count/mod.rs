@@ -85,7 +85,7 @@ fn counts(workspace: &Workspace, may_install: bool) -> Result<counts::PerLaunch>
 
 /// Builds the program that launches, and returns its path.
 fn program(workspace: &Workspace) -> Result<PathBuf> {
-    let build = ["build", "--profile", PROFILE, "-p", "fencepost-benches", "--bin", "instructions"];
+    let build = ["build", "--profile", PROFILE, "-p", "fencepost-launches", "--bin", "instructions"];
     cargo().args(build).dir(workspace.root()).run_aside()?;
     let metadata = cargo().args(["metadata", "--format-version", "1", "--no-deps"]).dir(workspace.root());
     let metadata: serde_json::Value = serde_json::from_str(&metadata.read()?).context("cargo metadata")?;

@@ -1,25 +1,29 @@
+//! The launches of a row, and their results.
+
 use anyhow::{Result, ensure};
 
 use crate::implementation::Implementation;
 
 /// Counts the elements of every array of the launch rows.
-pub(crate) const ELEMENTS: usize = 1024;
+pub const ELEMENTS: usize = 1024;
 /// Counts the bytes of one such array.
-pub(crate) const ARRAY_BYTES: usize = ELEMENTS * size_of::<f32>();
+pub const ARRAY_BYTES: usize = ELEMENTS * size_of::<f32>();
 /// Counts the bytes of an array that is alive and takes no part in a launch.
-pub(crate) const LIVE_BYTES: usize = 256;
+pub const LIVE_BYTES: usize = 256;
 /// Counts the output arrays of the independent variant.
-pub(crate) const OUTPUTS: usize = 64;
+pub const OUTPUTS: usize = 64;
+/// Limits the queues of the launches.
+pub const MOST_QUEUES: usize = 2;
 /// Counts the workgroups of one launch: `saxpy.wgsl` has 64 invocations each.
-pub(crate) const WORKGROUPS: u32 = (ELEMENTS / 64) as u32;
+pub const WORKGROUPS: u32 = (ELEMENTS / 64) as u32;
 /// Holds the WGSL text of the kernel, which all implementations share.
-pub(crate) const WGSL: &str = include_str!("saxpy.wgsl");
+pub const WGSL: &str = include_str!("saxpy.wgsl");
 /// Names the entry point of the kernel.
-pub(crate) const ENTRY: &str = "saxpy";
+pub const ENTRY: &str = "saxpy";
 
 /// Selects the dependencies between the launches of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Variant {
+pub enum Variant {
     /// The launches have one shared input, and [`OUTPUTS`] outputs in turn.
     Independent,
     /// Each launch depends on the one before it. Each queue has its own chain.
@@ -28,36 +32,39 @@ pub(crate) enum Variant {
 
 /// A job is a number of launches with one flush at their end.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Job {
-    pub(crate) variant: Variant,
-    pub(crate) launches: usize,
-    pub(crate) queues: usize,
+pub struct Job {
+    /// Selects the dependencies between the launches.
+    pub variant: Variant,
+    /// Counts the launches.
+    pub launches: usize,
+    /// Counts the queues that take the launches in turn.
+    pub queues: usize,
 }
 
 impl Job {
     /// Counts the outputs that the job writes, from the first.
-    pub(crate) fn outputs(&self) -> usize {
+    pub fn outputs(&self) -> usize {
         let all = if self.variant == Variant::Chain { self.queues } else { OUTPUTS };
         all.min(self.launches)
     }
 
     /// Returns the output that a launch writes.
-    pub(crate) fn output_of(&self, launch: usize) -> usize {
+    pub fn output_of(&self, launch: usize) -> usize {
         launch % if self.variant == Variant::Chain { self.queues } else { OUTPUTS }
     }
 
     /// Returns the queue of a launch. Launches that share an output share the queue.
-    pub(crate) fn queue_of(&self, launch: usize) -> usize {
+    pub fn queue_of(&self, launch: usize) -> usize {
         launch % self.queues
     }
 
     /// Returns the scalar of a launch. Scalars are small whole numbers, so that their sums are exact in `f32`.
-    pub(crate) fn scalar_of(&self, launch: usize) -> f32 {
+    pub fn scalar_of(&self, launch: usize) -> f32 {
         1.0 + (launch % 3) as f32
     }
 
     /// Compares every output that the job wrote with the expected values, after the job was done `times` times.
-    pub(crate) fn check(&self, implementation: &mut dyn Implementation, times: u32) -> Result<()> {
+    pub fn check(&self, implementation: &mut dyn Implementation, times: u32) -> Result<()> {
         let input = input();
         for output in 0..self.outputs() {
             let factor = times as f32 * self.factor(output);
@@ -82,7 +89,7 @@ impl Job {
 }
 
 /// Returns the input that all launches read.
-pub(crate) fn input() -> Vec<f32> {
+pub fn input() -> Vec<f32> {
     (0..ELEMENTS).map(|i| (i % 7) as f32).collect()
 }
 

@@ -1,3 +1,5 @@
+//! The objects of wgpu that implementations on raw wgpu share.
+
 use anyhow::{Context, Result};
 use wgpu::{
     Adapter, BindGroup, BindGroupEntry, Buffer, BufferDescriptor, BufferUsages, CommandEncoder, ComputePass,
@@ -8,10 +10,13 @@ use wgpu::{
 use crate::job::{ARRAY_BYTES, ENTRY, LIVE_BYTES, OUTPUTS, WGSL, WORKGROUPS, input};
 
 /// Holds the base of every implementation on wgpu: a device, the kernel's pipeline, the arrays of the launch rows.
-pub(crate) struct Ground {
-    pub(crate) device: Device,
-    pub(crate) queue: Queue,
-    pub(crate) pipeline: ComputePipeline,
+pub struct Ground {
+    /// Is the device.
+    pub device: Device,
+    /// Is the queue of the device.
+    pub queue: Queue,
+    /// Is the pipeline of the kernel.
+    pub pipeline: ComputePipeline,
     input: Buffer,
     outputs: Vec<Buffer>,
     /// Holds buffers that no launch uses.
@@ -21,7 +26,7 @@ pub(crate) struct Ground {
 
 impl Ground {
     /// Opens a new device and makes every object that no row times.
-    pub(crate) fn open(adapter: &Adapter, features: Features) -> Result<Self> {
+    pub fn open(adapter: &Adapter, features: Features) -> Result<Self> {
         let (device, queue) = pollster::block_on(adapter.request_device(&DeviceDescriptor {
             required_features: Features::IMMEDIATES | features,
             required_limits: Limits { max_immediate_size: 4, ..Limits::default() },
@@ -42,16 +47,18 @@ impl Ground {
         Ok(ground)
     }
 
-    pub(crate) fn buffer(&self, bytes: usize, usage: BufferUsages) -> Buffer {
+    /// Makes a buffer.
+    pub fn buffer(&self, bytes: usize, usage: BufferUsages) -> Buffer {
         buffer(&self.device, bytes, usage)
     }
 
-    pub(crate) fn encoder(&self) -> CommandEncoder {
+    /// Makes a command encoder.
+    pub fn encoder(&self) -> CommandEncoder {
         self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default())
     }
 
     /// Makes the bind group of one output.
-    pub(crate) fn bind_group(&self, output: usize) -> BindGroup {
+    pub fn bind_group(&self, output: usize) -> BindGroup {
         self.device.create_bind_group(&wgpu::BindGroupDescriptor {
             label: None,
             layout: &self.pipeline.get_bind_group_layout(0),
@@ -63,13 +70,13 @@ impl Ground {
     }
 
     /// Waits for a submission.
-    pub(crate) fn wait(&self, submission: SubmissionIndex) -> Result<()> {
+    pub fn wait(&self, submission: SubmissionIndex) -> Result<()> {
         self.device.poll(PollType::Wait { submission_index: Some(submission), timeout: None })?;
         Ok(())
     }
 
     /// Maps a whole buffer and waits until it is mapped.
-    pub(crate) fn map(&self, buffer: &Buffer, mode: MapMode) -> Result<()> {
+    pub fn map(&self, buffer: &Buffer, mode: MapMode) -> Result<()> {
         let (mapped, answer) = std::sync::mpsc::channel();
         // The receiver outlives the wait below. After a failed wait the result is not received.
         buffer.map_async(mode, .., move |result| drop(mapped.send(result)));
@@ -79,7 +86,7 @@ impl Ground {
     }
 
     /// Sets the first outputs to zero and waits until the device is idle.
-    pub(crate) fn reset(&self, outputs: usize) -> Result<()> {
+    pub fn reset(&self, outputs: usize) -> Result<()> {
         let mut encoder = self.encoder();
         for output in &self.outputs[..outputs] {
             encoder.clear_buffer(output, 0, None);
@@ -88,7 +95,7 @@ impl Ground {
     }
 
     /// Makes buffers that stay alive, and uses each once. A call with the same number does nothing.
-    pub(crate) fn keep_alive(&mut self, buffers: usize) -> Result<()> {
+    pub fn keep_alive(&mut self, buffers: usize) -> Result<()> {
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
         if self.live.len() == buffers {
             return Ok(());
@@ -101,7 +108,7 @@ impl Ground {
     }
 
     /// Returns the current contents of one output.
-    pub(crate) fn output(&self, index: usize) -> Result<Vec<f32>> {
+    pub fn output(&self, index: usize) -> Result<Vec<f32>> {
         let mut encoder = self.encoder();
         encoder.copy_buffer_to_buffer(&self.outputs[index], 0, &self.staging, 0, None);
         self.queue.submit([encoder.finish()]);
@@ -113,7 +120,7 @@ impl Ground {
 }
 
 /// Sets the scalar and dispatches. Pipeline and bind group are set already.
-pub(crate) fn dispatch(pass: &mut ComputePass<'_>, scalar: f32) {
+pub fn dispatch(pass: &mut ComputePass<'_>, scalar: f32) {
     pass.set_immediates(0, &scalar.to_ne_bytes());
     pass.dispatch_workgroups(WORKGROUPS, 1, 1);
 }

@@ -4,7 +4,7 @@
 use std::io::stdout;
 
 use anyhow::Result;
-use fencepost_benches::{launch_on_noop, noop_contestants};
+use fencepost_launches::{launch_on_noop, noop_contestants};
 
 fn main() -> Result<()> {
     match std::env::args().nth(1) {

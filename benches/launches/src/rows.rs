@@ -1,3 +1,5 @@
+//! The rows of the tables.
+
 use std::fmt;
 use std::time::Duration;
 
@@ -5,16 +7,35 @@ use crate::{job::Variant, transfer::Direction};
 
 /// A row is one measurement for all implementations.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Row {
+pub enum Row {
     /// Measures the host cost per launch for many launches and one flush, beside `live` arrays that no launch uses.
-    Launch { variant: Variant, launches: usize, live: usize },
+    Launch {
+        /// Selects the dependencies between the launches.
+        variant: Variant,
+        /// Counts the launches of a sample.
+        launches: usize,
+        /// Counts the live arrays.
+        live: usize,
+    },
     /// Measures the same launches again and again: at once, so that the host finds its own code and data in the caches,
     /// or each time after a pause, so that all threads sleep.
-    Again { variant: Variant, launches: usize, pause: Option<Duration> },
+    Again {
+        /// Selects the dependencies between the launches.
+        variant: Variant,
+        /// Counts the launches of a sample.
+        launches: usize,
+        /// Is the pause, if there is one.
+        pause: Option<Duration>,
+    },
     /// Measures one launch with the wait for it.
     LaunchWait,
     /// Measures a transfer with the wait for it.
-    Transfer { direction: Direction, bytes: usize },
+    Transfer {
+        /// Selects the direction.
+        direction: Direction,
+        /// Counts the bytes.
+        bytes: usize,
+    },
 }
 
 const MIB: usize = 1 << 20;
@@ -23,7 +44,7 @@ const PAUSE: Duration = Duration::from_millis(2);
 
 impl Row {
     /// Returns every row, in the order of the report.
-    pub(crate) fn all(quick: bool) -> Vec<Self> {
+    pub fn all(quick: bool) -> Vec<Self> {
         let counts: &[usize] = if quick { &[1, 10, 100] } else { &[1, 10, 1000, 10_000] };
         let (several, many, large) = if quick { (100, 500, 8 * MIB) } else { (1000, 50_000, 64 * MIB) };
         let mut rows = Vec::new();
@@ -49,12 +70,12 @@ impl Row {
     }
 
     /// Counts the live arrays of this row that it does not use.
-    pub(crate) fn live(&self) -> usize {
+    pub fn live(&self) -> usize {
         if let Self::Launch { live, .. } = *self { live } else { 0 }
     }
 
     /// Counts the launches of a sample; 1 for a transfer.
-    pub(crate) fn launches(&self) -> usize {
+    pub fn launches(&self) -> usize {
         match *self {
             Self::Launch { launches, .. } | Self::Again { launches, .. } => launches,
             Self::LaunchWait | Self::Transfer { .. } => 1,
@@ -62,13 +83,13 @@ impl Row {
     }
 
     /// Counts the bytes that one transfer of this row moves.
-    pub(crate) fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         if let Self::Transfer { bytes, .. } = *self { bytes } else { 0 }
     }
 
     /// Counts the samples of each implementation. The number is odd, so that the median is a sample, and
     /// smaller for slow rows.
-    pub(crate) fn rounds(&self, quick: bool) -> usize {
+    pub fn rounds(&self, quick: bool) -> usize {
         match *self {
             _ if quick => 1,
             Self::Launch { launches, .. } if launches >= 10_000 => 11,
@@ -80,7 +101,7 @@ impl Row {
     }
 
     /// Counts the rounds that run first and are not measured.
-    pub(crate) fn warm_up(&self, quick: bool) -> usize {
+    pub fn warm_up(&self, quick: bool) -> usize {
         1 + self.rounds(quick) / 20
     }
 }

@@ -7,8 +7,7 @@ use serde::Serialize;
 
 use crate::{
     implementation::Handover,
-    job::{Job, Variant},
-    measure::MOST_QUEUES,
+    job::{Job, MOST_QUEUES, Variant},
     noop,
     rows::Row,
     verbs::{self, VERBS},

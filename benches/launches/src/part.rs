@@ -1,19 +1,21 @@
+//! The rows that an implementation takes part in.
+
 use crate::rows::Row;
 
 /// Selects the rows that an implementation takes part in.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Part {
+pub struct Part {
     /// Counts the command queues that its launches can use; 0 if it launches nothing.
-    pub(crate) queues: usize,
+    pub queues: usize,
     /// Is `true` if it also launches beside other live arrays.
-    pub(crate) live_arrays: bool,
+    pub live_arrays: bool,
     /// Is `true` if it takes part in the transfer rows.
-    pub(crate) transfers: bool,
+    pub transfers: bool,
 }
 
 impl Part {
     /// Returns the largest number of queues that it uses in a row; 0 if it takes no part.
-    pub(crate) fn in_row(&self, row: &Row) -> usize {
+    pub fn in_row(&self, row: &Row) -> usize {
         match *row {
             Row::Launch { live, .. } if live > 0 && !self.live_arrays => 0,
             Row::Launch { .. } => self.queues,

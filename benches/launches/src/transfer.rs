@@ -1,3 +1,5 @@
+//! The host memory of a transfer row.
+
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
@@ -6,25 +8,28 @@ use crate::implementation::Implementation;
 
 /// Selects the direction of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Direction {
+pub enum Direction {
+    /// Reads from the device.
     Read,
+    /// Uploads to the device.
     Upload,
 }
 
 /// Holds the host memory of a transfer row, which all implementations share.
-pub(crate) struct HostMemory {
+pub struct HostMemory {
     data: Vec<u8>,
     out: Vec<u8>,
 }
 
 impl HostMemory {
-    pub(crate) fn of(bytes: usize) -> Self {
+    /// Allocates memory of this size.
+    pub fn of(bytes: usize) -> Self {
         Self { data: vec![1; bytes], out: vec![1; bytes] }
     }
 
     /// Uploads bytes that differ from those of earlier samples, reads them back and compares. Returns the time
     /// of the upload or of the read.
-    pub(crate) fn sample(
+    pub fn sample(
         &mut self,
         direction: Direction,
         seed: u32,

@@ -1,6 +1,6 @@
 //! Calls each verb of the algorithms on the noop back end, for a program that counts instructions.
 
-#[path = "../../tests/conformance/algorithms/verb_table.rs"]
+#[path = "../../../tests/conformance/algorithms/verb_table.rs"]
 #[allow(dead_code, reason = "tests upload the inputs of the calls and read the results")]
 mod verb_table;
 

@@ -1,17 +1,13 @@
+//! The launches with Fencepost, on each recorder.
+
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, ensure};
-use fencepost::testing::{self, DeviceSwitches};
-use fencepost::{
-    AdapterChoice, CommandQueue, Context, ContextOptions, DeviceArray, Grid, Kernel, KernelArgs, Pending,
-    RecorderChoice,
-};
+use anyhow::{Context as _, Result};
+use fencepost::{CommandQueue, Context, DeviceArray, Grid, Kernel, KernelArgs, Pending, RecorderChoice};
 
 use crate::{
-    adapter::Chosen,
     implementation::{Handover, Implementation, LaunchTime, timed},
-    job::{ELEMENTS, Job, LIVE_BYTES, OUTPUTS, input},
-    measure::MOST_QUEUES,
+    job::{ELEMENTS, Job, LIVE_BYTES, MOST_QUEUES, OUTPUTS, input},
     part::Part,
     recorders::Recorder,
     replays::Replays,
@@ -19,7 +15,7 @@ use crate::{
 };
 
 /// Uses Fencepost as its users write it, with the default policy, which adds missing waits between queues.
-pub(crate) struct Fencepost {
+pub struct Fencepost {
     name: &'static str,
     part: Part,
     /// Holds one context for each number of queues, because the work of a context depends on its number of queues.
@@ -32,7 +28,7 @@ pub(crate) struct Fencepost {
 }
 
 /// Holds a context with its queues, and the arrays of the launch rows.
-pub(crate) struct Side {
+pub struct Side {
     context: Context,
     queues: Vec<CommandQueue>,
     saxpy: Kernel<<Saxpy<'static> as KernelArgs>::Family>,
@@ -43,15 +39,15 @@ pub(crate) struct Side {
 }
 
 impl Fencepost {
-    /// Opens Fencepost with the recorder that a context chooses itself. It takes part in every row.
-    pub(crate) fn open(chosen: &Chosen) -> Result<Self> {
+    /// Opens Fencepost on contexts with the recorder that they choose themselves. It takes part in every row.
+    pub fn open(context: impl Fn() -> Result<Context>) -> Result<Self> {
         let part = Part { queues: MOST_QUEUES, live_arrays: true, transfers: true };
-        Self::of("fencepost", part, || context(chosen, RecorderChoice::default()))
+        Self::of("fencepost", part, context)
     }
 
     /// Opens Fencepost with one recorder, for the launch rows. Returns `None` if the adapter's contexts do
     /// not get this recorder.
-    pub(crate) fn with_recorder(
+    pub fn with_recorder(
         recorder: &Recorder,
         context: impl Fn(RecorderChoice) -> Result<Context>,
     ) -> Result<Option<Self>> {
@@ -63,7 +59,7 @@ impl Fencepost {
 
     /// Opens Fencepost with the direct recorder, or returns `None` as [`with_recorder`](Self::with_recorder) does. Each
     /// job on one queue is captured once, and its rows replay the graph.
-    pub(crate) fn with_replays(
+    pub fn with_replays(
         recorder: &Recorder,
         context: impl Fn(RecorderChoice) -> Result<Context>,
     ) -> Result<Option<Self>> {
@@ -83,25 +79,6 @@ impl Fencepost {
         let array = self.transfer.as_mut().context("transfer rows allocate first")?;
         Ok((&self.sides[0].queues[0], array))
     }
-}
-
-/// Opens a context on the chosen adapter. It has this recorder if the adapter supports it.
-pub(crate) fn context(chosen: &Chosen, recorder: RecorderChoice) -> Result<Context> {
-    context_with(chosen, recorder, DeviceSwitches::default())
-}
-
-/// Opens a context as [`context`] does, without the means that `switches` turns off.
-pub(crate) fn context_with(
-    chosen: &Chosen,
-    recorder: RecorderChoice,
-    switches: DeviceSwitches,
-) -> Result<Context> {
-    let adapter = AdapterChoice::Name(format!("{} {}", chosen.info.name, chosen.info.backend));
-    let options = ContextOptions { adapter, recorder, ..ContextOptions::default() };
-    let context = testing::open(options, switches).wait()?;
-    let info = context.info();
-    ensure!(info.name == chosen.info.name, "Fencepost has opened `{info}`");
-    Ok(context)
 }
 
 impl Side {
@@ -124,7 +101,7 @@ impl Side {
     }
 
     /// Returns the first queue.
-    pub(crate) fn queue(&self) -> &CommandQueue {
+    pub fn queue(&self) -> &CommandQueue {
         &self.queues[0]
     }
 
@@ -134,11 +111,7 @@ impl Side {
     }
 
     /// Makes the launches of a job on other queues than the side's own.
-    pub(crate) fn enqueue_on<'q>(
-        &mut self,
-        queue: impl Fn(usize) -> &'q CommandQueue,
-        job: &Job,
-    ) -> Result<()> {
+    pub fn enqueue_on<'q>(&mut self, queue: impl Fn(usize) -> &'q CommandQueue, job: &Job) -> Result<()> {
         launches(&self.saxpy, &self.input, &mut self.outputs, queue, job)
     }
 

@@ -1,3 +1,5 @@
+//! The calls of an implementation: launches and transfers.
+
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
@@ -9,7 +11,7 @@ use crate::{job::Job, part::Part};
 ///
 /// Timed methods return the time that they measured themselves, so that each can exclude the work of the
 /// bench. The other methods set up and check, and are not timed.
-pub(crate) trait Implementation {
+pub trait Implementation {
     /// Returns the name in the report.
     fn name(&self) -> &'static str;
 
@@ -50,7 +52,7 @@ pub(crate) trait Implementation {
 }
 
 /// A handover has one call that submits launches, and another that waits for them.
-pub(crate) trait Handover: Implementation {
+pub trait Handover: Implementation {
     /// Records all launches of `job` and submits them with one flush.
     fn start(&mut self, job: &Job) -> Result<()>;
 
@@ -59,7 +61,7 @@ pub(crate) trait Handover: Implementation {
 }
 
 /// Measures the time of both calls.
-pub(crate) fn timed(implementation: &mut impl Handover, job: &Job) -> Result<LaunchTime> {
+pub fn timed(implementation: &mut impl Handover, job: &Job) -> Result<LaunchTime> {
     let start = Instant::now();
     implementation.start(job)?;
     let host = start.elapsed();
@@ -69,9 +71,9 @@ pub(crate) fn timed(implementation: &mut impl Handover, job: &Job) -> Result<Lau
 
 /// Holds the times of the launches of one job.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct LaunchTime {
+pub struct LaunchTime {
     /// Counts the time to record and submit, without the wait.
-    pub(crate) host: Duration,
+    pub host: Duration,
     /// Counts the time until the host knew that all launches had run.
-    pub(crate) total: Duration,
+    pub total: Duration,
 }

@@ -1,3 +1,5 @@
+//! The launches as an expert writes them on wgpu.
+
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
@@ -12,7 +14,7 @@ use crate::{
 
 /// Uses wgpu as an expert writes it: cached bind groups, one encoder, one pass and one submit for all
 /// launches, scalars as immediates, staging buffers made once. Every ratio compares with this implementation.
-pub(crate) struct Expert {
+pub struct Expert {
     ground: Ground,
     groups: Vec<BindGroup>,
     started: Option<SubmissionIndex>,
@@ -27,7 +29,8 @@ struct Staged {
 }
 
 impl Expert {
-    pub(crate) fn open(adapter: &Adapter) -> Result<Self> {
+    /// Opens a new device on the adapter.
+    pub fn open(adapter: &Adapter) -> Result<Self> {
         let ground = Ground::open(adapter, Features::empty())?;
         let groups = (0..OUTPUTS).map(|output| ground.bind_group(output)).collect();
         Ok(Self { ground, groups, started: None, transfer: None })
