@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use fencepost::Kernel;
 use fencepost::prelude::*;
-use fencepost_benches::saxpy::Saxpy;
+use fencepost_launches::saxpy::Saxpy;
 
 /// Is the largest number of threads without an argument.
 const THREADS: usize = 32;

@@ -140,6 +140,9 @@ fn without_elements(s: &Subject) {
     saxpy(&b, &b.x.slice(64..64).unwrap(), &b.y).unwrap();
     saxpy(&b, &b.y, &b.x.slice(3..3).unwrap()).unwrap();
     saxpy(&b, &b.x.slice(3..3).unwrap(), &b.x.slice(0..0).unwrap()).unwrap();
+    let written = none();
+    saxpy(&b, &b.x, &written).unwrap();
+    saxpy(&b, &written, &b.x).unwrap();
     over(&b, Grid::threads([0])).unwrap();
     assert_eq!(b.queue.read(&b.x).wait().unwrap(), [1.0; 64], "the launches leave `x` as it was");
 }

@@ -57,11 +57,6 @@ impl ArrayRef {
         self.storage.label().to_string()
     }
 
-    /// Returns `true` if this is an empty part of an array that is not empty.
-    pub(crate) fn is_empty_part(&self) -> bool {
-        self.len == 0 && (self.offset > 0 || self.followed)
-    }
-
     /// Returns the elements `range` of the array.
     pub(crate) fn slice(&self, range: Range<usize>) -> Result<ArrayRef> {
         if range.start > range.end || range.end > self.len {

@@ -6,7 +6,7 @@ use crate::api::graph::graph_handle::{Graph, GraphLeases};
 use crate::api::graph::replacements::Replacements;
 use crate::api::grid::{Grid, GridSize};
 use crate::api::queue::CommandQueue;
-use crate::api::queue::launch::{bound, has_room, indirect, nothing};
+use crate::api::queue::launch::{bound, indirect, nothing};
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
 use crate::error::{Kind, Result};
 use crate::memory::block::Block;
@@ -344,7 +344,7 @@ fn bind(
 ) -> Result<()> {
     let kernel = launch.kernel().clone();
     let caps = owner.device().caps();
-    let new = if array.len == 0 && !has_room(&kernel, at, array) {
+    let new = if array.len == 0 {
         let one = nothing(&CommandQueue::shared(owner.clone()), &kernel, at, array)?;
         let new = bound(&kernel, at, &one, caps)?;
         arrays.push(one);

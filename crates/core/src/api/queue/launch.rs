@@ -196,7 +196,7 @@ impl<'a> LaunchArguments<'a> {
         same_context(self.queue.owner(), &array.storage.owner, || {
             format!("array `{}`", array.storage.label())
         })?;
-        let array = if array.len == 0 && !has_room(kernel, at, array) {
+        let array = if array.len == 0 {
             self.nothing.push(nothing(self.queue, kernel, at, array)?);
             &self.nothing[self.nothing.len() - 1]
         } else {
@@ -359,15 +359,8 @@ fn foreign(kernel: &KernelInner) -> Error {
     Kind::ForeignContext { object: format!("a buffer argument of kernel `{}`", kernel.name) }.into()
 }
 
-/// Returns `true` if an empty array owns enough memory for the one element that is bound in its place.
-#[cold]
-pub(crate) fn has_room(kernel: &KernelInner, at: usize, array: &ArrayRef) -> bool {
-    let stride = u64::from(kernel.interface.bindings[at].stride.max(4));
-    !array.is_empty_part() && array.offset + stride <= array.storage.block().size
-}
-
-/// Allocates memory to bind in place of an empty array. The bytes at the array's own place may belong to other arrays,
-/// which the kernel must not access.
+/// Allocates one element of zeros to bind in place of an empty array, because a binding has at least one element. The bytes
+/// at the array's own place may belong to other arrays, or may hold what an earlier launch has written there.
 #[cold]
 pub(crate) fn nothing(
     queue: &CommandQueue,
