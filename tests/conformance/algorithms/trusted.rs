@@ -174,7 +174,7 @@ fn changed(s: &Subject) {
             graph
                 .edit()
                 .unwrap()
-                .node("search_sorted")
+                .node("searchsorted")
                 .unwrap()
                 .parameter("n", 2_u32)
                 .unwrap()
