@@ -13,7 +13,9 @@ use crate::memory::heap::BufferRequest;
 #[cfg(native)]
 use crate::memory::native_memory;
 use crate::memory::native_memory::{MemoryRefused, NativeMemory};
-use crate::work::compiled_kernel::{DevicePipeline, Pipeline, Recipe};
+#[cfg(native)]
+use crate::work::compiled_kernel::DevicePipeline;
+use crate::work::compiled_kernel::{Pipeline, Recipe};
 #[cfg(native)]
 use std::marker::PhantomData;
 
