@@ -60,8 +60,8 @@ impl<T: Reducible> Scan<T> {
 /// An array of any shape is scanned as a whole, in C order.
 ///
 /// # Cost
-/// Up to 16,384 elements take one launch, which reads each element twice and writes it once. More elements take three, with up
-/// to 2,051 words of scratch memory, and each element is read three times and written once.
+/// Up to 16,384 elements take one launch, which reads each element twice and writes it once, with two words of scratch memory.
+/// More elements take three, with up to 2,051 words of scratch memory, and each element is read three times and written once.
 ///
 /// # Error bound
 /// Integers are exact and wrap, and so is the smallest and the largest number. The error of a sum of `f32` is at most `d u`

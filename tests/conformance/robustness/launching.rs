@@ -143,6 +143,14 @@ fn without_elements(s: &Subject) {
     let written = none();
     saxpy(&b, &b.x, &written).unwrap();
     saxpy(&b, &written, &b.x).unwrap();
+    let condition = b.ctx.array(&[1_u32]).unwrap();
+    let in_a_body = b.queue.capture(|c| {
+        c.if_(&condition, |body| {
+            body.launch_dyn(&b.saxpy, Grid::threads([64]), args![1.0_f32, &written, &mut b.x.handle()])
+        })
+    });
+    let (graph, ()) = in_a_body.unwrap();
+    (0..2).for_each(|_| drop(b.queue.replay(&graph).unwrap()));
     over(&b, Grid::threads([0])).unwrap();
     assert_eq!(b.queue.read(&b.x).wait().unwrap(), [1.0; 64], "the launches leave `x` as it was");
 }

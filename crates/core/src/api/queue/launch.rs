@@ -362,6 +362,7 @@ fn foreign(kernel: &KernelInner) -> Error {
 /// Allocates one element of zeros to bind in place of an empty array, because a binding has at least one element. The bytes
 /// at the array's own place may belong to other arrays, or may hold what an earlier launch has written there.
 #[cold]
+#[track_caller]
 pub(crate) fn nothing(
     queue: &CommandQueue,
     kernel: &KernelInner,
@@ -369,7 +370,9 @@ pub(crate) fn nothing(
     array: &ArrayRef,
 ) -> Result<ArrayRef> {
     let stride = kernel.interface.bindings[at].stride.max(4);
-    let zeros = queue.zeros::<u32, 1>([stride.div_ceil(4) as usize])?;
+    let words = [stride.div_ceil(4) as usize];
+    let maker = queue.by(CommandKind::Fill)?;
+    let zeros = maker.cleared(maker.memory::<u32, 1>(words, words)?)?;
     Ok(ArrayRef { storage: zeros.array.storage.clone(), offset: 0, followed: false, ..array.clone() })
 }
 

@@ -44,7 +44,14 @@ impl ArrayOps<'_> {
         shape: [usize; D],
         padded: [usize; D],
     ) -> Result<DeviceArray<T, D>> {
-        let array = self.empty(shape, padded)?;
+        self.cleared(self.empty(shape, padded)?)
+    }
+
+    /// Clears an array without earlier uses.
+    pub(crate) fn cleared<T: Element, const D: usize>(
+        &self,
+        array: DeviceArray<T, D>,
+    ) -> Result<DeviceArray<T, D>> {
         // A captured fill clears the array in each replay.
         let fresh = self.captured.is_none() && {
             let state = self.owner.engine().lock();

@@ -56,7 +56,7 @@ impl Engine {
 
     /// Returns the next action of a caller that waits for a planned batch. A batch that is not submitted moves once,
     /// with its dependencies, to the front and to normal priority at least: `lifted` names the batch that the caller
-    /// has moved. If each turn of each caller moved its batch, many callers would only undo the moves of the others.
+    /// has moved. A move takes longer the more batches are planned, so a caller does not move its batch in each turn.
     pub(crate) fn next_step(&self, state: &mut State, seq: Seq, lifted: &mut Option<Seq>) -> WaitStep {
         let Some(lane) = state.batches.get(seq).map(|info| info.lane) else { return WaitStep::Sleep };
         match state.batches.status(seq) {
