@@ -92,14 +92,26 @@ pub(crate) fn unwatched(workspace: &Workspace) -> Result<Vars> {
 }
 
 /// Does the same as [`unwatched`], for programs that are compared with others on a driver. On Linux, the default adapter
-/// becomes the first one of Vulkan, because the CPU comes before software drivers.
+/// becomes one of Vulkan, because the CPU comes before software drivers, and all programs get the first driver alone, because
+/// each of them would choose among several in its own way.
 pub(crate) fn unwatched_on_driver(workspace: &Workspace) -> Result<Vars> {
     const ADAPTER: &str = "FENCEPOST_ADAPTER";
     let mut vars = unwatched(workspace)?;
     if cfg!(target_os = "linux") && env::var_os(ADAPTER).is_none() {
         vars.push(var(ADAPTER, "vulkan"));
+        keep_first_driver(&mut vars);
     }
     Ok(vars)
+}
+
+/// Removes the drivers of Vulkan behind the first one.
+fn keep_first_driver(vars: &mut Vars) {
+    let of_drivers =
+        vars.iter_mut().filter(|(name, _)| ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"].contains(&&**name));
+    for (_, drivers) in of_drivers {
+        let first = env::split_paths(drivers).next().unwrap_or_default();
+        *drivers = first.to_string_lossy().into_owned();
+    }
 }
 
 /// Adds EGL's driver, SwiftShader and the layer; returns a description of the missing ones if the request allows it.
@@ -158,5 +170,19 @@ fn make_private(_: &Path) -> std::io::Result<()> {
 pub(crate) fn print_exports(vars: &Vars) {
     for (name, value) in vars {
         println!("export {name}={}", quoted(value));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_drivers_behind_the_first_one_are_removed() {
+        let drivers = env::join_paths(["/a.json", "/b.json"]).expect("the paths have no colon");
+        let drivers = drivers.to_string_lossy();
+        let mut vars = vec![var("VK_DRIVER_FILES", &*drivers), var("VK_LAYER_PATH", &*drivers)];
+        keep_first_driver(&mut vars);
+        assert_eq!(vars, [var("VK_DRIVER_FILES", "/a.json"), var("VK_LAYER_PATH", &*drivers)]);
     }
 }
