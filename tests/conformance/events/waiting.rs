@@ -230,8 +230,8 @@ fn starts_no_more(subject: &Subject) {
     }
 }
 
-/// Many threads wait at once, each for its own queue. A caller that waits for a batch moves it before the batches for which no
-/// caller waits; if the callers undo each other's moves, the waits of more threads take minutes.
+/// Many threads wait at once, each for its own queue. If each completion woke all of them, and each moved its batch before those
+/// of the others, the waits of more threads would take minutes.
 fn many_threads(subject: &Subject) {
     let ctx = subject.ctx();
     let (mix, zeros) = (ctx.kernel::<Mix>().unwrap(), ctx.zeros([N]).unwrap());

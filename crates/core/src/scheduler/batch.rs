@@ -20,16 +20,8 @@ pub(crate) struct Batch {
     pub(crate) expected: ExpectedCost,
     /// Is true if the same planning pass closed an earlier batch so that results in that batch do not come late.
     pub(crate) cut: bool,
-    /// Is the number of batches that a caller waits for with this one, or [`NOT_AWAITED`](Self::NOT_AWAITED). Of several
-    /// callers, the one with the fewest counts.
-    pub(crate) awaited_with: usize,
     /// Is true if the device has refused an earlier submission of this batch.
     pub(crate) refused: bool,
-}
-
-impl Batch {
-    /// Is the number of a batch for which no caller waits.
-    pub(crate) const NOT_AWAITED: usize = usize::MAX;
 }
 
 /// Holds a submitted batch until it completes.

@@ -188,7 +188,6 @@ mod tests {
                 deps: Default::default(),
                 expected: Default::default(),
                 cut: false,
-                awaited_with: Batch::NOT_AWAITED,
                 refused: false,
             });
         }

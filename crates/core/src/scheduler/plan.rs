@@ -569,8 +569,7 @@ impl Planner<'_> {
         if self.cuts == MOST_CUTS / 2 {
             self.middle = Some(seq);
         }
-        let awaited_with = Batch::NOT_AWAITED;
-        let batch = Batch { seq, steps, deps, expected, cut: self.cuts > 0, awaited_with, refused: false };
+        let batch = Batch { seq, steps, deps, expected, cut: self.cuts > 0, refused: false };
         self.state.lanes[lane].list(self.priority).push_back(batch);
     }
 }

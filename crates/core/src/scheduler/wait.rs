@@ -124,8 +124,6 @@ impl Engine {
     pub(crate) fn wait_for(&self, target: WaitTarget<'_>, deadline: Deadline) -> Result<bool> {
         // The first turn ignores the deadline, so that repeated waits with a zero limit make progress.
         let (mut stepped, mut blocked, mut planned) = (false, None, PlanRest::default());
-        // Names the batch that this wait has moved to the front.
-        let mut lifted = None;
         // Is the record of this wait if the thread executes a host function.
         let mut function = None;
         // Code that a signal of this thread calls may wait here, and may need a callback. While the signalling mark
@@ -173,12 +171,10 @@ impl Engine {
                     self.unlock(state);
                     continue;
                 }
-                TargetState::In(seq) => self.next_step(&mut state, seq, &mut lifted),
+                TargetState::In(seq) => self.next_step(&mut state, seq),
                 TargetState::Unplanned => match planned.after {
-                    Some(seq) => self.next_step(&mut state, seq, &mut lifted),
-                    None if planned.roots.is_empty() => {
-                        self.step_of_unplanned(&mut state, target, &mut lifted)
-                    }
+                    Some(seq) => self.next_step(&mut state, seq),
+                    None if planned.roots.is_empty() => self.step_of_unplanned(&mut state, target),
                     None => {
                         self.unlock(state);
                         // One planning takes a limited number of commands, and the next turn plans more. Other

@@ -8,15 +8,14 @@ use crate::scheduler::state::State;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 impl State {
-    /// Moves a batch, and the batches that it depends on, before those for which no caller waits, on every lane.
+    /// Moves a batch, and the batches that it depends on, before all others on every lane, because a caller waits for
+    /// the batch.
     ///
-    /// Of the batches for which callers wait, those of the caller that waits for the fewest come first: a short wait does not
-    /// take longer beside a long one, and equal waits end in the order in which they begin. In every list each batch stays
-    /// behind its dependencies, because a caller that waits for a batch waits for its dependencies too.
+    /// In every list each batch stays behind its dependencies: the needed batches come first and the others follow,
+    /// each group in its former order.
     pub(crate) fn move_to_front(&mut self, seq: Seq) {
         let Some(&Info { lane, status: Status::Ready(priority), .. }) = self.batches.get(seq) else { return };
-        if let Some(front) = self.lanes[lane].list(priority).front_mut().filter(|front| front.seq == seq) {
-            front.awaited_with = 1;
+        if self.lanes[lane].list(priority).front().is_some_and(|front| front.seq == seq) {
             return;
         }
         let planned = self.lanes.iter().flat_map(|lane| lane.ready.iter().flatten());
@@ -29,10 +28,7 @@ impl State {
         }
         self.lanes.iter_mut().for_each(|lane| lane.mixed = true);
         for list in self.lanes.iter_mut().flat_map(|lane| &mut lane.ready) {
-            for batch in list.iter_mut().filter(|batch| needed.contains(&batch.seq)) {
-                batch.awaited_with = batch.awaited_with.min(needed.len());
-            }
-            list.make_contiguous().sort_by_key(|batch| batch.awaited_with);
+            list.make_contiguous().sort_by_key(|batch| !needed.contains(&batch.seq));
         }
     }
 

@@ -40,32 +40,24 @@ impl State {
 
 impl Engine {
     /// Returns the next action for a target that cannot be planned yet.
-    pub(crate) fn step_of_unplanned(
-        &self,
-        state: &mut State,
-        target: WaitTarget<'_>,
-        lifted: &mut Option<Seq>,
-    ) -> WaitStep {
+    pub(crate) fn step_of_unplanned(&self, state: &mut State, target: WaitTarget<'_>) -> WaitStep {
         let WaitTarget::Point(point) = target else { return WaitStep::Sleep };
         match state.chunk_before(point) {
             Some(seq) if state.batches.is_done(seq) => WaitStep::ContinueLoop,
-            Some(seq) => self.next_step(state, seq, lifted),
+            Some(seq) => self.next_step(state, seq),
             None => state.held_by(point).map_or(WaitStep::Sleep, WaitStep::OtherContext),
         }
     }
 
-    /// Returns the next action of a caller that waits for a planned batch. A batch that is not submitted moves once,
-    /// with its dependencies, to the front and to normal priority at least: `lifted` names the batch that the caller
-    /// has moved. A move takes longer the more batches are planned, so a caller does not move its batch in each turn.
-    pub(crate) fn next_step(&self, state: &mut State, seq: Seq, lifted: &mut Option<Seq>) -> WaitStep {
+    /// Returns the next action of a caller that waits for a planned batch. A batch that is not submitted moves,
+    /// with its dependencies, to the front and to normal priority at least.
+    pub(crate) fn next_step(&self, state: &mut State, seq: Seq) -> WaitStep {
         let Some(lane) = state.batches.get(seq).map(|info| info.lane) else { return WaitStep::Sleep };
         match state.batches.status(seq) {
             Status::Submitted(value) => WaitStep::Native(lane, value),
             Status::Ready(_) => {
-                if lifted.replace(seq) != Some(seq) {
-                    state.raise_priority(seq, Priority::Normal);
-                    state.move_to_front(seq);
-                }
+                state.raise_priority(seq, Priority::Normal);
+                state.move_to_front(seq);
                 // If the batch depends on an unsubmitted batch of another lane, only that lane can submit, so the
                 // search tries every lane.
                 let mut lanes = std::iter::once(lane).chain(0..self.lanes.len());

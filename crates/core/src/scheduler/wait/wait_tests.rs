@@ -312,7 +312,7 @@ fn q10_a_wait_for_a_low_queue_lifts_planned_and_unplanned_commands() {
         let seq = batch_of(&state, point);
         let at_first = if planned { Priority::Low } else { Priority::Normal };
         assert_eq!(state.batches.status(seq), Status::Ready(at_first));
-        engine.next_step(&mut state, seq, &mut None);
+        engine.next_step(&mut state, seq);
         assert_eq!(state.batches.status(seq), Status::Ready(Priority::Normal), "planned: {planned}");
     }
 }
@@ -498,51 +498,4 @@ fn e07_a_dropped_future_leaves_no_waker_in_the_contexts_it_waits_for() {
     drop(future);
     assert_eq!(wakers(), relays);
     gate.signal();
-}
-
-/// A caller with a long wait and three with short ones begin to wait, each once its batch is planned.
-#[test]
-fn e02_equal_waits_end_in_their_order_and_before_a_longer_one() {
-    let engine = engine(false);
-    let slots: [Slot; 6] = queues(&engine);
-    let mut points = Vec::new();
-    for slot in slots {
-        // The third queue waits for the second one, so a wait for it needs two batches.
-        points
-            .get(1)
-            .filter(|_| slot == slots[2])
-            .into_iter()
-            .for_each(|&point| enqueue_wait(&engine, slot, point));
-        let point = enqueue(&engine, slot);
-        engine.lock().plan([point], Priority::Normal);
-        points.push(point);
-    }
-    let mut state = engine.lock();
-    let seqs: Vec<Seq> = points.iter().map(|&point| batch_of(&state, point)).collect();
-    for waited in [2, 5, 3, 4] {
-        engine.next_step(&mut state, seqs[waited], &mut None);
-    }
-    let order: Vec<_> = state.lanes[0].list(Priority::Normal).iter().map(|batch| batch.seq).collect();
-    drop(state);
-    assert_eq!(order, [5, 3, 4, 1, 2, 0].map(|place| seqs[place]));
-}
-
-/// A caller with a long wait does not move its batch again, which takes longer the more batches are planned.
-#[test]
-fn e02_a_waiting_caller_moves_its_batch_to_the_front_once() {
-    let engine = engine(false);
-    let points: [Point; 2] = queues(&engine).map(|slot| {
-        let point = enqueue(&engine, slot);
-        engine.lock().plan([point], Priority::Normal);
-        point
-    });
-    let mut state = engine.lock();
-    let (last, mut lifted) = (batch_of(&state, points[1]), None);
-    engine.next_step(&mut state, last, &mut lifted);
-    assert_eq!(lifted, Some(last));
-    state.lanes[0].list(Priority::Normal).rotate_left(1);
-    engine.next_step(&mut state, last, &mut lifted);
-    let front = state.lanes[0].list(Priority::Normal).front().map(|batch| batch.seq);
-    drop(state);
-    assert_ne!(front, Some(last), "the batch was moved once");
 }
