@@ -131,9 +131,7 @@ impl Case {
         if place.is_vulkan() && place.name() != self.chosen_place(places, Place::is_vulkan)? {
             return Some("this mode runs it on another Vulkan driver, and the full suite on all of them");
         }
-        // On GL, the two modes differ in the submission alone.
-        let once = self.is_of_a_verb() || place.is_gl();
-        let elsewhere = once && recording_mode().is_some_and(|mode| mode != self.chosen_mode(place));
+        let elsewhere = recording_mode().is_some_and(|mode| mode != self.chosen_mode(place));
         elsewhere.then_some("another mode runs it here, and the full suite runs it in all of them")
     }
 

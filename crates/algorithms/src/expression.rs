@@ -14,6 +14,9 @@ const ENTRY: &str = "map_elements";
 /// write.
 pub(crate) const HIDDEN: &str = "fencepost_";
 
+/// Ends the message of the compiler about an expression that is not complete: it finds the bracket behind the expression.
+const FOUND_END: &str = ", found \")\"";
+
 /// Lists the other names of the text. An expression must not read them, because a later version has other ones.
 const OWN_NAMES: [&str; 8] =
     ["WORKGROUP", "Params", "params", "element", ENTRY, "linear_id", PART_COUNT, "part_size"];
@@ -155,6 +158,10 @@ fn shown(error: Error, expression: &str, first: usize) -> Error {
     if (first..first + lines).contains(line) {
         let (label, line, excerpt) = (LABEL.into(), line - first + 1, excerpt.clone());
         return KernelError::Wgsl { label, line, column: *column, message, excerpt }.into();
+    }
+    if let Some(wanted) = message.strip_suffix(FOUND_END) {
+        let end = expression.trim_end().len();
+        return marked(expression, end, 1, format!("{wanted}, found the end of the expression"));
     }
     let text = expression.lines().next().unwrap_or_default();
     let excerpt = Excerpt::new(text, 1, text.len());

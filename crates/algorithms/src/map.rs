@@ -1,11 +1,13 @@
 //! Verbs that compute each element by an expression of the program.
 
-use crate::elementwise::{flat, same_shape};
+use crate::elementwise::{bits, flat, same_shape};
 use crate::expression::{self, Input};
 use crate::reducible::Reducible;
+use crate::refusals::{Named, check};
 use crate::typed_kernel::{count_argument, value};
 use crate::verb_queue::VerbQueue;
-use fencepost_core::{CommandQueue, DeviceArray, Element, Grid, IntoArg, NamedArg, Result};
+use fencepost_core::{CommandQueue, DeviceArray, Element, Error, Grid, IntoArg, NamedArg, Result};
+use fencepost_kernels::PART_COUNT;
 use std::borrow::Cow;
 
 /// Computes each element of an array by an expression of WGSL, which the program passes as text.
@@ -102,8 +104,12 @@ impl Map for CommandQueue {
         let inputs = [input::<T>("x"), input::<V>("y")];
         let kernel = expression::compiled(queue, &inputs, &U::DTYPE.to_string(), expression, None)?;
         let (n, grid) = (value("n", out.len() as u32), Grid::threads([out.len()]));
-        let (x, y) = ((array_name("x"), (&x).into_arg()), (array_name("y"), (&y).into_arg()));
-        queue.launch_dyn(&kernel, grid, [n, x, y, (array_name("out"), (&mut out).into_arg())])
+        let (first, second) = ((array_name("x"), (&x).into_arg()), (array_name("y"), (&y).into_arg()));
+        let args = [n, first, second, (array_name("out"), (&mut out).into_arg())];
+        match queue.launch_dyn(&kernel, grid, args) {
+            Ok(()) => Ok(()),
+            Err(error) => refused(queue, error, &[("x", &bits(&x)?), ("y", &bits(&y)?)], &out),
+        }
     }
 }
 
@@ -118,9 +124,28 @@ pub(crate) fn map<T: Reducible, U: Reducible>(
 ) -> Result<()> {
     let kernel = expression::compiled(queue, &[input::<T>("x")], &U::DTYPE.to_string(), expression, count)?;
     let (n, grid) = (value("n", out.len() as u32), Grid::threads([out.len()]));
-    let (x, out) = ((array_name("x"), x.into_arg()), (array_name("out"), out.into_arg()));
-    let args: Vec<NamedArg<'_>> = [n, x, out].into_iter().chain(count_argument(count)).collect();
-    queue.launch_dyn(&kernel, grid, args)
+    let arrays = [(array_name("x"), x.into_arg()), (array_name("out"), (&mut *out).into_arg())];
+    let args: Vec<NamedArg<'_>> = [n].into_iter().chain(arrays).chain(count_argument(count)).collect();
+    match queue.launch_dyn(&kernel, grid, args) {
+        Ok(()) => Ok(()),
+        Err(error) => {
+            let x = bits(x)?;
+            let reads = [("x", &x)].into_iter().chain(count.map(|count| (PART_COUNT, count)));
+            refused(queue, error, &reads.collect::<Vec<_>>(), out)
+        }
+    }
+}
+
+/// Returns the error of a refused launch with the names of the verb's arguments, in place of those in the text of the kernel.
+#[track_caller]
+fn refused<U: Reducible>(
+    queue: &VerbQueue<'_>,
+    error: Error,
+    reads: &[Named<'_>],
+    out: &DeviceArray<U>,
+) -> Result<()> {
+    check(queue, reads, &[("out", &bits(out)?)])?;
+    Err(error)
 }
 
 fn input<T: Element>(name: &'static str) -> Input {

@@ -16,8 +16,8 @@ use fencepost_core::{CommandQueue, DeviceArray, DynKernel, Element, IntoArg, Kin
 ///
 /// # Cost
 /// The results are filled with the value of an empty segment first. Then, up to 16,384 elements take one launch. More elements
-/// take two, with up to 2,049 words of scratch memory. The work is divided by elements, so short and long segments cost the
-/// same. Each launch reads the elements and looks up the segments of its elements in the offsets.
+/// take two, with up to 2,049 words of scratch memory. The work is divided by elements, so one long segment takes about as long as
+/// many shorter ones. The last launch reads each element once. The first one of two reads the last segment of each share.
 ///
 /// # Error bound
 /// The errors are those of [`ByKey`](crate::ByKey), for segments in place of runs.
@@ -27,8 +27,10 @@ use fencepost_core::{CommandQueue, DeviceArray, DynKernel, Element, IntoArg, Kin
 /// bits in each run.
 ///
 /// # Source
-/// A segmented scan: Guy E. Blelloch, *Prefix Sums and Their Applications*, 1990, section 1.5. Each invocation finds the segment
-/// of its elements by bisection.
+/// Each invocation combines the pieces of segments in some elements side by side, and finds the segments by a search in steps of
+/// doubled length: Jon L. Bentley and Andrew C. Yao, *An almost optimal algorithm for unbounded searching*, 1976. The pieces of a
+/// segment that several invocations have are combined by a segmented scan: Guy E. Blelloch, *Prefix Sums and Their Applications*,
+/// 1990, section 1.5.
 pub trait ReduceSegments {
     /// *Enqueues* `out[s]` = the elements of `x` from `offsets[s]` up to `offsets[s + 1]`, combined by an operation. An empty
     /// segment gives 0 for a sum, 1 for a product, and for the smallest (largest) element the greatest (least) value of the

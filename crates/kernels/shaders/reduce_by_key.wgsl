@@ -6,8 +6,10 @@
 // Workgroup  [WORKGROUP, 1, 1], a power of two
 // Barriers   as scan_share and fold_share
 // Tolerance  as scan_share and fold_share
+//#use fold_partials
 //#use fold_share
 //#use keyed
+//#use lanes
 //#use number_keys
 //#use operation
 //#use run_stage

@@ -5,6 +5,7 @@
 // Workgroup  [WORKGROUP, 1, 1], a power of two
 // Barriers   as scan_share
 // Tolerance  as scan_share
+//#use lanes
 //#use number_keys
 //#use operation
 //#use scan_share

@@ -7,7 +7,9 @@
 // Workgroup  [WORKGROUP, 1, 1], a power of two
 // Barriers   as scan_share and fold_share
 // Tolerance  exact; bits are copied
+//#use fold_partials
 //#use fold_share
+//#use lanes
 //#use order_keys
 //#use run_stage
 //#use scan_share

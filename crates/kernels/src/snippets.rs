@@ -4,8 +4,10 @@
 pub(crate) const SNIPPETS: &[(&str, &str)] = &[
     ("bins", include_str!("../shaders/lib/bins.wgsl")),
     ("blake3", include_str!("../shaders/lib/blake3.wgsl")),
+    ("fold_partials", include_str!("../shaders/lib/fold_partials.wgsl")),
     ("fold_share", include_str!("../shaders/lib/fold_share.wgsl")),
     ("keyed", include_str!("../shaders/lib/keyed.wgsl")),
+    ("lanes", include_str!("../shaders/lib/lanes.wgsl")),
     ("lcg", include_str!("../shaders/lib/lcg.wgsl")),
     ("linear", include_str!("../shaders/lib/linear.wgsl")),
     ("number_keys", include_str!("../shaders/lib/number_keys.wgsl")),

@@ -11,14 +11,8 @@ pub fn cases() -> Vec<Case> {
 }
 
 pub(super) const MISTAKES: &[Mistake] = &[
-    mistake("reduce_segments", "i >= segment.first && i < segment.end", "i >= segment.first"),
-    mistake(
-        "reduce_segments",
-        "i >= segment.first && i < segment.end",
-        "i >= segment.first && i <= segment.end",
-    ),
-    mistake("reduce_segments", "i >= segment.first && i < segment.end", "i < segment.end"),
-    mistake("reduce_segments", "params.segments + 1u;", "params.segments + 2u;"),
+    mistake("reduce_segments", "high <= params.segments &&", "high < params.segments &&"),
+    mistake("reduce_segments", "offsets[high] <= i", "offsets[high] < i"),
     mistake("reduce_segments", "while low < high", "while low + 1u < high"),
     mistake("reduce_segments", "offsets[middle] <= i", "offsets[middle] < i"),
     mistake("reduce_segments", "if low > 0u {", "if low > 1u {"),
@@ -26,14 +20,34 @@ pub(super) const MISTAKES: &[Mistake] = &[
     mistake("reduce_segments", "low <= params.segments", "low < params.segments"),
     mistake("reduce_segments", "min(params.n, offsets[low])", "offsets[low]"),
     mistake("reduce_segments", "of_bits(x[i])", "x[i]"),
-    mistake("reduce_segments", "select(0u, 1u, i == segment.first)", "0u"),
-    mistake("reduce_segments", "i + 1u == segment.end", "i == segment.end"),
-    mistake("reduce_segments", " && segment.place < params.segments", ""),
-    mistake("reduce_segments", "to_bits(after.value)", "after.value"),
-    mistake("reduce_segments", "to_bits(after.value)", "to_bits(before.value)"),
-    mistake("reduce_segments", "run_stage(group.x, lane)", "run_stage(0u, lane)"),
-    // A barrier of the snippet.
+    mistake("reduce_segments", "i < min(end, block + BLOCK)", "i < block + BLOCK"),
+    mistake("reduce_segments", "block += BLOCK", "block += BLOCK + 1u"),
+    mistake("reduce_segments", "all = operation(all, part)", "all = part"),
+    mistake("reduce_segments", "if place < params.segments", "if place <= params.segments"),
+    mistake("reduce_segments", "to_bits(value)", "value"),
+    mistake("reduce_segments", "clamp(segment.first, first, end)", "segment.first"),
+    mistake("reduce_segments", "clamp(segment.first, first, end)", "first"),
+    mistake("reduce_segments", "(end - start + WORKGROUP - 1u) / WORKGROUP", "(end - start) / WORKGROUP"),
+    mistake("reduce_segments", "start + lane * each", "start"),
+    mistake("reduce_segments", "segment.first >= first", "segment.first > first"),
+    mistake("reduce_segments", "select(0u, 1u, segment.first >= first)", "1u"),
+    mistake("reduce_segments", "(params.share + WORKGROUP - 1u) / WORKGROUP", "params.share / WORKGROUP"),
+    mistake("reduce_segments", "first + lane * each", "first"),
+    mistake("reduce_segments", "clamp(segment.end, i + 1u, last)", "clamp(segment.end, i + 1u, end)"),
+    mistake("reduce_segments", "i == segment.first", "i >= segment.first"),
+    mistake("reduce_segments", "known = segment.place + 2u", "known = segment.place + 3u"),
+    mistake("reduce_segments", "rest = value;", ""),
+    mistake("reduce_segments", "before_lane(lane, before).value", "before.value"),
+    mistake("reduce_segments", "scan_lanes(lane, state);", ""),
+    mistake("reduce_segments", "fold_partials(g, lane)", "fold_partials(0u, lane)"),
+    mistake("reduce_segments", "let g = group.x;", "let g = 0u;"),
+    // Barriers of a snippet.
     mistake("reduce_segments", "    workgroupBarrier();\n    return parts[0];", "    return parts[0];"),
+    mistake(
+        "reduce_segments",
+        "    workgroupBarrier();\n    parts[lane] = total;",
+        "    parts[lane] = total;",
+    ),
 ];
 
 /// Counts the elements of a share: not a multiple of the workgroup.
@@ -49,7 +63,7 @@ fn caught(s: &Subject) {
         // Short, long and empty segments, with and without elements before and behind them.
         let lists: [&[u32]; 3] = [
             &[3, 4, 4, 9, 9, 9, 100, 200, 201, 290, 300],
-            &[0, 0, 70, 71, 72, 80, ELEMENTS as u32, ELEMENTS as u32],
+            &[0, 0, 70, 71, 72, 90, ELEMENTS as u32, ELEMENTS as u32],
             &[0, 1, 2, 3, 4, 5, 64, 310, u32::MAX],
         ];
         lists.into_iter().all(|offsets| {

@@ -192,8 +192,11 @@ pub enum Kind {
          lower `PrintOptions::capacity`"
     )]
     MessagesTooLarge { kernel: String, found: u64, limit: u64 },
-    /// The shader needs a feature that the adapter lacks.
-    #[error("kernel `{kernel}` needs {what}, which adapter `{adapter}` lacks: use another adapter")]
+    /// The shader needs a feature that the device lacks. A device that the program creates has the features that it requests.
+    #[error(
+        "kernel `{kernel}` needs {what}, which the device of adapter `{adapter}` lacks: use another adapter, or request \
+         it where the program creates the device"
+    )]
     Unsupported { kernel: String, what: String, adapter: String },
     /// The CPU recorder has no function for the kernel.
     #[error(

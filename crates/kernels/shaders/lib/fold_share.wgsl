@@ -12,18 +12,6 @@
 // Is the number of elements of a block. States of blocks are combined apart, so that no chain is long.
 const BLOCK: u32 = 16u;
 
-// Combines the states of all invocations.
-fn fold_lanes(lane: u32, own: S) -> S {
-    workgroupBarrier();
-    parts[lane] = own;
-    for (var distance = 1u; distance < WORKGROUP; distance *= 2u) {
-        workgroupBarrier();
-        if lane % (2u * distance) == 0u { parts[lane] = combined(parts[lane], parts[lane + distance]); }
-    }
-    workgroupBarrier();
-    return parts[0];
-}
-
 // Combines the states of a share. The elements of each invocation lie side by side.
 fn fold_blocks(first: u32, end: u32, lane: u32) -> S {
     let each = (params.share + WORKGROUP - 1u) / WORKGROUP;
@@ -57,12 +45,4 @@ fn fold_share(g: u32, lane: u32) -> S {
         state = fold_tiles(first, end, lane);
     }
     return state;
-}
-
-fn fold_partials(count: u32, lane: u32) -> S {
-    let each = (count + WORKGROUP - 1u) / WORKGROUP;
-    let last = min(count, (lane + 1u) * each);
-    var all = identity();
-    for (var g = lane * each; g < last; g++) { all = combined(all, partial(g)); }
-    return fold_lanes(lane, all);
 }

@@ -3,7 +3,7 @@
 //
 // Shape      g: the share, which begins at element g * share; before: the state before the share; the shader around it has
 //            the type S of a state, `identity`, `combined`, `load`, `store`, which is called right after `load` of the
-//            element, and `keep`, which takes the state behind element n - 1
+//            element, and `keep`, which takes the state behind element n - 1, and uses lanes
 // Dispatch   one workgroup of WORKGROUP invocations along x for each share
 // Barriers   two for each doubling of a distance in the workgroup, and at most five more, for each tile
 // Tolerance  sums of f32: d u times the sum of the magnitudes, d = the tiles of a share + 18 + log2(WORKGROUP), u = 2^-24;
@@ -11,28 +11,6 @@
 
 // Is the number of elements of an invocation in a tile.
 const PER: u32 = 16;
-var<workgroup> parts: array<S, WORKGROUP>;
-
-// Replaces the state of each invocation by the states up to it.
-fn scan_lanes(lane: u32, total: S) {
-    workgroupBarrier();
-    parts[lane] = total;
-    for (var distance = 1u; distance < WORKGROUP; distance *= 2u) {
-        workgroupBarrier();
-        var part = parts[lane];
-        if lane >= distance { part = combined(parts[lane - distance], part); }
-        workgroupBarrier();
-        parts[lane] = part;
-    }
-    workgroupBarrier();
-}
-
-// Returns the state before the elements of an invocation.
-fn before_lane(lane: u32, before: S) -> S {
-    var state = before;
-    if lane > 0u { state = combined(before, parts[lane - 1u]); }
-    return state;
-}
 
 // Scans up to PER elements of each invocation, which lie side by side. Each element is loaded twice. The numbers of rounds are
 // not constant, because a driver that unrolls the loops compiles the kernel for seconds.
