@@ -11,7 +11,7 @@ const TEXT: &str = "@group(0) @binding(0) var<storage, read_write> x: array<f32>
     @compute @workgroup_size(64) fn doubles(@builtin(global_invocation_id) id: vec3u) { x[id.x] *= 2.0; }
     @compute @workgroup_size(3) fn sums(@builtin(global_invocation_id) id: vec3u) { x[id.x] = subgroupAdd(x[id.x]); }";
 
-/// Prepares the kernels, in the process that [`dumped`] starts.
+/// Prepares the kernels, in the process that `prepare` starts.
 #[test]
 #[ignore = "another test starts it with a folder"]
 fn kernels_are_prepared() {
@@ -22,6 +22,32 @@ fn kernels_are_prepared() {
     }
 }
 
+/// Counts the sums of [`shared_sums`].
+const SUMS: usize = 48;
+
+/// Returns a kernel with a chain of sums, each of which is used for the next sum and for another value.
+fn shared_sums() -> String {
+    format!(
+        "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+        @compute @workgroup_size(64) fn shared_sums(@builtin(global_invocation_id) id: vec3u) {{
+            var a = x[id.x];
+            var b = 7u * a;
+            {}
+            x[id.x] = a ^ b;
+        }}",
+        "a += b; b ^= a >> 3u;\n".repeat(SUMS)
+    )
+}
+
+/// Prepares the kernel of [`shared_sums`], in the process that `prepare` starts.
+#[test]
+#[ignore = "another test starts it with a folder"]
+fn a_kernel_with_shared_sums_is_prepared() {
+    let module = Arc::new(Module::parse(&ShaderSource::text("shared_sums.wgsl", shared_sums())).unwrap());
+    let interface = module.interface("shared_sums", &[]).unwrap();
+    CpuKernel::new(Arc::new(Program::new(&module, &interface, &[]).unwrap())).unwrap();
+}
+
 /// Returns the path of a folder for one test, which does not exist.
 fn folder(test: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("dump-{test}"));
@@ -29,17 +55,17 @@ fn folder(test: &str) -> PathBuf {
     folder
 }
 
-/// Prepares the kernels in a process of their own.
-fn prepare(folder: &Path) {
+/// Prepares the kernels of a test in a process of their own.
+fn prepare(folder: &Path, test: &str) {
     let mut child = Command::new(std::env::current_exe().unwrap());
-    child.args(["--ignored", "--exact", "kernels_are_prepared"]).env("FENCEPOST_DUMP", folder);
+    child.args(["--ignored", "--exact", test]).env("FENCEPOST_DUMP", folder);
     assert!(child.output().unwrap().status.success(), "the kernels are prepared with and without a folder");
 }
 
 #[test]
 fn compiled_kernels_are_written_as_intermediate_code_and_assembly_and_others_as_instructions() {
     let folder = folder("code");
-    prepare(&folder);
+    prepare(&folder, "kernels_are_prepared");
     let mut files: Vec<String> = std::fs::read_dir(&folder)
         .unwrap()
         .map(|file| file.unwrap().file_name().into_string().unwrap())
@@ -53,11 +79,29 @@ fn compiled_kernels_are_written_as_intermediate_code_and_assembly_and_others_as_
     assert!(interpreted.contains("// dump.wgsl:3:"), "an instruction names its place: {interpreted}");
 }
 
+/// Cranelift computes a sum in a chain again for each of its uses, unless the compiler hides it.
+#[test]
+fn each_sum_that_has_several_uses_is_computed_once() {
+    let folder = folder("sums");
+    prepare(&folder, "a_kernel_with_shared_sums_is_prepared");
+    let files = std::fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path());
+    let assembly = files.filter(|file| file.extension().is_some_and(|extension| extension == "asm"));
+    let code = assembly.map(|file| std::fs::read_to_string(file).unwrap()).collect::<String>();
+    // A vector of four sums is one instruction: `vpaddd` or `paddd` on x86, `add v0.4s` on ARM.
+    let vectors_of_four = code
+        .lines()
+        .map(str::trim_start)
+        .filter(|line| line.starts_with("vpaddd") || line.starts_with("paddd") || line.starts_with("add v"))
+        .count();
+    // The code has the body of the kernel twice. With each sum computed for each of its uses there are 552.
+    assert!((SUMS..3 * SUMS).contains(&vectors_of_four), "{vectors_of_four} vectors of sums\n{code}");
+}
+
 #[test]
 fn a_folder_that_cannot_be_written_stops_no_kernel() {
     let folder = folder("file");
     std::fs::write(&folder, "a file").unwrap();
-    prepare(&folder);
+    prepare(&folder, "kernels_are_prepared");
     assert_eq!(std::fs::read_to_string(&folder).unwrap(), "a file");
 }
 

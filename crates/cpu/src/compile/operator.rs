@@ -127,16 +127,39 @@ impl Lower<'_, '_> {
         Ok(match op {
             BinaryOperator::And | BinaryOperator::LogicalAnd => ins.band(a, b),
             BinaryOperator::InclusiveOr | BinaryOperator::LogicalOr => ins.bor(a, b),
-            BinaryOperator::ExclusiveOr => ins.bxor(a, b),
-            BinaryOperator::Add => ins.iadd(a, b),
+            BinaryOperator::ExclusiveOr => {
+                let result = ins.bxor(a, b);
+                self.kept(result)
+            }
+            BinaryOperator::Add => {
+                let result = ins.iadd(a, b);
+                self.kept(result)
+            }
             BinaryOperator::Subtract => ins.isub(a, b),
-            BinaryOperator::Multiply => ins.imul(a, b),
+            BinaryOperator::Multiply => {
+                let result = ins.imul(a, b);
+                self.kept(result)
+            }
             BinaryOperator::ShiftLeft => ins.ishl(a, b),
             BinaryOperator::ShiftRight if signed => ins.sshr(a, b),
             BinaryOperator::ShiftRight => ins.ushr(a, b),
             BinaryOperator::Divide | BinaryOperator::Modulo => self.divide(op, kind, a, b),
             _ => return refuse(format!("the operator {op:?} on {kind:?}")),
         })
+    }
+
+    /// Returns a vector of integers as a value that Cranelift computes once. Cranelift 0.125 turns a chain of three sums, or other
+    /// associative operations, into two and one, and so computes a sum in the chain again for each other use of it. It does not
+    /// look through a reinterpretation, which is no instruction.
+    fn kept(&mut self, value: ir::Value) -> ir::Value {
+        let own = self.builder.func.dfg.value_type(value);
+        if !own.is_vector() || own.bits() != 128 {
+            return value;
+        }
+        let other = if own == types::I64X2 { types::I32X4 } else { types::I64X2 };
+        let flags = ir::MemFlags::new().with_endianness(ir::Endianness::Little);
+        let hidden = self.builder.ins().bitcast(other, flags, value);
+        self.builder.ins().bitcast(own, flags, hidden)
     }
 
     /// Divides integers. Where the instruction has no result, the divisor is 1: the quotient is then the dividend, and the
