@@ -21,8 +21,8 @@ use fencepost_core::{CommandQueue, DeviceArray, DynKernel, IntoArg, Result};
 /// in C order. Keys that are equal but not side by side belong to different runs.
 ///
 /// # Cost
-/// Up to 16,384 elements take one launch. More elements take two, with up to 2,049 words of scratch memory. Each launch reads
-/// the elements and the keys.
+/// Up to 16,384 elements take one launch, and for a scan a word of scratch memory. More elements take two, with up to 2,049 words
+/// of scratch memory. Each launch reads the elements and the keys.
 ///
 /// # Error bound
 /// Integers are exact and wrap, and so is the smallest and the largest number. The error of a sum of `f32` is at most `d u`

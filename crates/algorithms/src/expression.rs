@@ -14,12 +14,20 @@ const ENTRY: &str = "map_elements";
 /// write.
 pub(crate) const HIDDEN: &str = "fencepost_";
 
+/// Begins the message of the compiler about text behind an expression: it wants the bracket behind the expression.
+const WANTS_END: &str = "expected \")\", found";
+/// Stands for that beginning.
+const END: &str = "expected an operator or the end of the expression, found";
+
 /// Ends the message of the compiler about an expression that is not complete: it finds the bracket behind the expression.
 const FOUND_END: &str = ", found \")\"";
 
 /// Lists the other names of the text. An expression must not read them, because a later version has other ones.
 const OWN_NAMES: [&str; 8] =
     ["WORKGROUP", "Params", "params", "element", ENTRY, "linear_id", PART_COUNT, "part_size"];
+
+/// Begins the names of the functions of WGSL that exchange values between invocations.
+const OF_OTHERS: [&str; 2] = ["subgroup", "quad"];
 
 /// Names a type of WGSL, and the value of an array of it in expressions.
 pub(crate) struct Input {
@@ -110,6 +118,12 @@ fn check(expression: &str) -> Result<()> {
     if let Some(at) = expression.find(HIDDEN) {
         return Err(mistake(expression, at, format!("names that begin with `{HIDDEN}` are reserved")));
     }
+    let of_others = |name: &str| OF_OTHERS.iter().any(|begin| name.starts_with(begin));
+    if let Some((at, name)) = names(expression).find(|(_, name)| of_others(name)) {
+        let message =
+            format!("`{name}` takes values of other elements: an expression has the elements of one place");
+        return Err(marked(expression, at, name.len(), message));
+    }
     if let Some((at, name)) = names(expression).find(|(_, name)| OWN_NAMES.contains(name)) {
         return Err(unknown(expression, at, name));
     }
@@ -157,6 +171,10 @@ fn shown(error: Error, expression: &str, first: usize) -> Error {
     let (lines, message) = (expression.lines().count(), of_expression(message));
     if (first..first + lines).contains(line) {
         let (label, line, excerpt) = (LABEL.into(), line - first + 1, excerpt.clone());
+        let message = match message.strip_prefix(WANTS_END) {
+            Some(found) if closed(expression, line, *column) => format!("{END}{found}"),
+            _ => message,
+        };
         return KernelError::Wgsl { label, line, column: *column, message, excerpt }.into();
     }
     if let Some(wanted) = message.strip_suffix(FOUND_END) {
@@ -168,14 +186,22 @@ fn shown(error: Error, expression: &str, first: usize) -> Error {
     KernelError::Wgsl { label: LABEL.into(), line: 1, column: 1, message, excerpt }.into()
 }
 
+/// Returns `true` if each bracket before a place of the expression is closed there. The expression has no bracket that closes
+/// none.
+fn closed(expression: &str, line: usize, column: usize) -> bool {
+    let before = expression.lines().take(line - 1).flat_map(str::chars);
+    let beside = expression.lines().nth(line - 1).unwrap_or_default().chars().take(column - 1);
+    let (opening, closing): (Vec<char>, Vec<char>) =
+        before.chain(beside).filter(|c| "()[]".contains(*c)).partition(|c| "([".contains(*c));
+    opening.len() == closing.len()
+}
+
 /// Returns the message of the compiler with a remedy that an expression allows: it has no `let`.
 fn of_expression(message: &str) -> String {
-    match message.split_once(NAME_PARTS) {
-        Some((mistake, _)) => {
-            format!("{mistake}compute parts of it in calls before, each with an array for its results")
-        }
-        None => message.into(),
+    if let Some((mistake, _)) = message.split_once(NAME_PARTS) {
+        return format!("{mistake}compute parts of it in calls before, each with an array for its results");
     }
+    message.replacen("the function returns", "an element of `out` is", 1)
 }
 
 #[cfg(test)]

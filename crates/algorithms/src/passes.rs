@@ -54,7 +54,7 @@ pub(crate) fn one_element<T: Element>(out: &DeviceArray<T>) -> Result<DeviceArra
         return out.reshape([1]);
     }
     let (object, found) = (format!("array `{}`", out.label()), out.shape().into());
-    let remedy = "the result of a reduction is one element";
+    let remedy = "pass an array of one element, because the result is one number";
     Err(Kind::Shape { object, found, expected: vec![1], remedy }.into())
 }
 

@@ -15,8 +15,8 @@ use fencepost_core::{CommandQueue, DeviceArray, DynKernel, Element, IntoArg, Kin
 /// Combines the elements of each segment of an array.
 ///
 /// # Cost
-/// The results are filled with the value of an empty segment first. Then, up to 16,384 elements take one launch. More elements
-/// take two, with up to 2,049 words of scratch memory. The work is divided by elements, so one long segment takes about as long as
+/// The results are filled with the value of an empty segment first. Then, up to 16,384 elements take one launch and a word of
+/// scratch memory. More elements take two, with up to 2,049 words of scratch memory. The work is divided by elements, so one long segment takes about as long as
 /// many shorter ones. The last launch reads each element once. The first one of two reads the last segment of each share.
 ///
 /// # Error bound

@@ -1,6 +1,9 @@
 //! A queue with the name of the verb that the program calls on it.
 
-use fencepost_core::CommandQueue;
+use fencepost_core::{
+    CommandQueue, DynKernel, Error, Grid, Kernel, KernelArgs, Kind, NamedArg, Result, SameKernel,
+};
+use fencepost_kernels::PART_COUNT;
 use std::ops::Deref;
 
 /// Is a queue in the call of a verb. The kernels that are compiled for it have the name of the verb in messages, so that a
@@ -13,6 +16,75 @@ pub struct VerbQueue<'a> {
 impl<'a> VerbQueue<'a> {
     pub(crate) fn new(queue: &'a CommandQueue, verb: &'static str) -> Self {
         Self { queue, verb }
+    }
+
+    /// Enqueues a launch. An error has the names of the verb's arguments.
+    #[track_caller]
+    pub(crate) fn launch<F: KernelArgs>(
+        &self,
+        kernel: &Kernel<F>,
+        grid: Grid<'_>,
+        args: impl KernelArgs<Family: SameKernel<F>>,
+    ) -> Result<()> {
+        self.queue.launch(kernel, grid, args).map_err(|error| self.named(error))
+    }
+
+    /// Enqueues a launch as [`launch`](Self::launch) does, with named arguments.
+    #[track_caller]
+    pub(crate) fn launch_dyn<'b>(
+        &self,
+        kernel: &DynKernel,
+        grid: Grid<'_>,
+        args: impl AsRef<[NamedArg<'b>]>,
+    ) -> Result<()> {
+        self.queue.launch_dyn(kernel, grid, args).map_err(|error| self.named(error))
+    }
+
+    /// Checks a launch. An error has the names of the verb's arguments.
+    #[track_caller]
+    pub(crate) fn check_launch<F: KernelArgs>(
+        &self,
+        kernel: &Kernel<F>,
+        args: impl KernelArgs<Family: SameKernel<F>>,
+    ) -> Result<()> {
+        self.queue.check_launch(kernel, args).map_err(|error| self.named(error))
+    }
+
+    /// Checks a launch as [`check_launch`](Self::check_launch) does, with named arguments.
+    #[track_caller]
+    pub(crate) fn check_launch_dyn<'b>(
+        &self,
+        kernel: &DynKernel,
+        args: impl AsRef<[NamedArg<'b>]>,
+    ) -> Result<()> {
+        self.queue.check_launch_dyn(kernel, args).map_err(|error| self.named(error))
+    }
+
+    /// Returns the error of a launch with the names of the verb's arguments.
+    fn named(&self, error: Error) -> Error {
+        let name = |argument: &str| argument_of(self.verb, argument).to_owned();
+        match error.kind() {
+            Kind::Aliased { kernel, node, first, second, array } => {
+                let (kernel, node, array) = (kernel.clone(), node.clone(), array.clone());
+                Kind::Aliased { kernel, node, first: name(first), second: name(second), array }.into()
+            }
+            &Kind::BindingTooLarge { ref kernel, ref arg, found, limit } => {
+                Kind::BindingTooLarge { kernel: kernel.clone(), arg: name(arg), found, limit }.into()
+            }
+            _ => error,
+        }
+    }
+}
+
+/// Returns the name of a verb's argument that its kernel calls `argument`.
+fn argument_of<'a>(verb: &str, argument: &'a str) -> &'a str {
+    match (verb.trim_end_matches("_part"), argument) {
+        (_, PART_COUNT) | ("select" | "partition" | "nonzero" | "unique", "counts") => "count",
+        ("reduce_by_key" | "run_lengths", "states") => "count",
+        ("run_lengths", "keys") => "x",
+        ("run_lengths", "out") => "lengths",
+        ("searchsorted", "out") => "places",
+        _ => argument,
     }
 }
 

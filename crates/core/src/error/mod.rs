@@ -183,7 +183,7 @@ pub enum Kind {
     /// More bytes are bound than the device binds as one array.
     #[error(
         "kernel `{kernel}`, argument `{arg}`: {found} bytes are bound, the device's limit for one binding is {limit}: \
-         launch the kernel once for each part of the array, which `slice` returns"
+         call it once for each part of the array, which `slice` returns, or use a device with a higher limit"
     )]
     BindingTooLarge { kernel: String, arg: String, found: u64, limit: u64 },
     /// The memory for the messages of a launch is larger than the device binds as one array.

@@ -9,7 +9,8 @@ use fencepost_kernels::Element;
 use std::sync::Arc;
 
 /// Names the remedy for a new array in a body.
-const NO_NEW_ARRAY: &str = "a body makes no arrays: make the array before the condition or the loop";
+const NO_NEW_ARRAY: &str = "a body makes no arrays: before the condition or the loop, make the array, or call the verb that \
+                            takes scratch memory";
 
 impl ArrayOps<'_> {
     /// Returns an array with unspecified elements.
