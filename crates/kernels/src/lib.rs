@@ -39,6 +39,7 @@ mod several;
 mod shader_layout;
 mod snippets;
 mod source;
+mod spirv;
 mod splice;
 mod tokens;
 mod trusted;

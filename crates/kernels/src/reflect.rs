@@ -10,7 +10,7 @@ use crate::messages::instrument::MessageText;
 use crate::splice::{Origin, Spliced};
 use crate::{
     Error, Excerpt, Messages, Result, ShaderSource, constants, directives, folds, immediate_block, nesting,
-    override_mistake, types, wording,
+    override_mistake, spirv, types, wording,
 };
 
 /// A parsed and validated shader.
@@ -183,6 +183,12 @@ impl Module {
         let used =
             variables.filter(|(handle, v)| v.space == AddressSpace::WorkGroup && !uses[*handle].is_empty());
         used.map(|(_, v)| Ok(constants.bytes(v.ty)?.next_multiple_of(16))).sum()
+    }
+
+    /// Returns the error for the first place that naga does not translate to SPIR-V, or translates to another result: a
+    /// call with a pointer to a part of a variable, and a conversion from 32 to 64 bits of the other sign.
+    pub fn spirv_mistake(&self) -> Option<Error> {
+        spirv::mistake(&self.naga, &self.info).map(|finding| located(&self.source, finding))
     }
 
     /// Returns the whole WGSL text, snippets included.

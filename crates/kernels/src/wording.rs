@@ -483,7 +483,8 @@ impl ErrorPlace<'_> {
     }
 }
 
-fn statement(block: &Block, is_it: &dyn Fn(&Statement) -> bool) -> Option<Span> {
+/// Returns the place of the first statement of a kind in a block or in its blocks.
+pub(crate) fn statement(block: &Block, is_it: &dyn Fn(&Statement) -> bool) -> Option<Span> {
     let inside = |statement: &Statement| match statement {
         Statement::Block(inner) => self::statement(inner, is_it),
         Statement::If { accept, reject, .. } => {

@@ -16,6 +16,7 @@ pub fn cases() -> Vec<Case> {
         case("k09_replacing_a_host_function_compiles_the_kernel_again", anew)
             .cpu_only("an adapter has no host functions"),
         case("k09_a_source_of_several_files_compiles_as_one_shader", files),
+        case("r01_texts_that_the_compiler_of_a_device_does_not_take_are_refused_at_their_place", not_taken),
     ]
 }
 
@@ -127,4 +128,44 @@ fn files(s: &Subject) {
     let wrong = source.with_file("one.wgsl", "const ONE = 1u;\n\nconst TWO: u32 = 1.5;");
     let error = ctx.kernel_from_source(&wrong, MAIN.entry, &[]).map(drop).unwrap_err().to_string();
     assert!(error.starts_with("one.wgsl:3:"), "{error}");
+}
+
+fn not_taken(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    // Returns the results, or the error of the compilation.
+    let run = |functions: &str, body: &str| {
+        let text = format!(
+            "@group(0) @binding(0) var<storage, read_write> o: array<u32>;\n{functions}\n\
+             @compute @workgroup_size(1) fn parts() {{\n{body}\n}}"
+        );
+        let kernel = ctx.kernel_from(&text, "parts")?;
+        let mut o = queue.array(&[3_u32, 0, 0])?;
+        queue.launch_dyn(&kernel, Grid::groups([1]), args![o = &mut o])?;
+        queue.read(&o).wait()
+    };
+    let add = "fn add(p: ptr<function, u32>) { *p += 7u; }";
+    let whole = run(add, "var b = o[0]; add(&b); o[1] = b;").unwrap();
+    assert_eq!(whole, [3, 10, 0]);
+    let on_vulkan = s.place().is_vulkan();
+    for part in [
+        "var v = array<u32, 2>(1u, o[0]); add(&v[1]); o[1] = v[1];",
+        "var v = array<u32, 4>(); v[o[0]] = 3u; add(&v[o[0]]); o[1] = v[3];",
+    ] {
+        match run(add, part) {
+            Ok(found) => assert_eq!((found, on_vulkan), (vec![3, 10, 0], false), "{part}"),
+            Err(error) => assert!(on_vulkan && error.to_string().contains(":4:"), "{part}: {error}"),
+        }
+    }
+    if ctx.info().abilities.contains(&"int64") {
+        let same = run(
+            "",
+            "let x = i32(o[0]) - 4; o[1] = u32(u64(i64(x)) >> 32u); o[2] = u32(i64(u64(u32(x))) >> 32u);",
+        );
+        assert_eq!(same.unwrap(), [3, u32::MAX, 0]);
+        match run("", "let x = i32(o[0]) - 4; o[1] = u32(u64(x) >> 32u); o[2] = u32(i64(u32(x)) >> 32u);") {
+            Ok(found) => assert_eq!((found, on_vulkan), (vec![3, u32::MAX, 0], false)),
+            Err(error) => assert!(on_vulkan && error.to_string().contains("u64(i64(x))"), "{error}"),
+        }
+    }
 }

@@ -115,7 +115,7 @@ impl<A: Backend> HalPipeline<A> {
     /// # Errors
     /// Returns the errors of [`WgpuPipeline::new`](crate::device::wgpu_pipeline::WgpuPipeline::new).
     pub(crate) fn new(target: CompileTarget<'_>, recipe: &Recipe<'_>) -> Result<Self> {
-        check(target.caps, recipe.interface)?;
+        check(target.caps, recipe.module, recipe.interface)?;
         let origin = Arc::new(KernelOrigin::new(target, recipe));
         Self::of(target.device, target.gate, origin, false)
     }

@@ -75,7 +75,6 @@ impl KernelOrigin {
     }
 
     /// Returns the checks that the compiler of the device adds to the kernel: all of them, or those for what is not proven.
-    /// Returns the checks that the compiler of the device adds to the kernel: all of them, or those for what is not proven.
     #[cfg(native)]
     pub(crate) fn runtime_checks(&self) -> wgpu::ShaderRuntimeChecks {
         let is_checked = self.trust.is_none();
@@ -151,8 +150,8 @@ fn pass_parameters(
     (ParameterPath::Uniform { index: params.index, size: params.size.next_multiple_of(16) }, 0, plain())
 }
 
-/// Checks that a device can run a kernel, as far as the device's limits and abilities say.
-pub(crate) fn check(caps: &Caps, interface: &Interface) -> Result<()> {
+/// Checks that a device can run a kernel, as far as the device's limits and abilities, and the compiler of the device say.
+pub(crate) fn check(caps: &Caps, module: &Module, interface: &Interface) -> Result<()> {
     let kernel = interface.entry.clone();
     let parameters = interface.params.as_ref().map_or(0, |params| params.size);
     if parameters > MOST_PARAMETERS {
@@ -163,6 +162,11 @@ pub(crate) fn check(caps: &Caps, interface: &Interface) -> Result<()> {
     let too_high = (highest >= caps.max_binding_index).then(|| format!("binding {highest}"));
     if let Some(what) = too_high.or(missing(caps, interface.needs).map(String::from)) {
         return Err(Kind::Unsupported { kernel, what, adapter: caps.adapter.clone() }.into());
+    }
+    if caps.spirv
+        && let Some(mistake) = module.spirv_mistake()
+    {
+        return Err(mistake.into());
     }
     Ok(())
 }

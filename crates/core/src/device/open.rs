@@ -256,6 +256,7 @@ fn caps(device: &wgpu::Device, info: &wgpu::AdapterInfo, switches: DeviceSwitche
         int64: features.contains(Features::SHADER_INT64),
         subgroups: features.contains(Features::SUBGROUP),
         float32_atomics: features.contains(Features::SHADER_FLOAT32_ATOMIC),
+        spirv: info.backend == wgpu::Backend::Vulkan,
         trusts: switches.trusted_kernels && limits.max_storage_buffer_binding_size <= MOST_TRUSTED,
         timestamps: features.contains(Features::TIMESTAMP_QUERY),
     }

@@ -40,7 +40,7 @@ impl WgpuPipeline {
     /// Returns `Unsupported` if the device lacks an ability that the kernel needs, and `Compile` if the driver rejects
     /// the kernel.
     pub(crate) fn new(target: CompileTarget<'_>, recipe: &Recipe<'_>) -> Result<Self> {
-        check(target.caps, recipe.interface)?;
+        check(target.caps, recipe.module, recipe.interface)?;
         let origin = Box::new(KernelOrigin::new(target, recipe));
         let has_both =
             [true, false].iter().all(|way| origin.bindings.iter().any(|(_, _, writable)| writable == way));

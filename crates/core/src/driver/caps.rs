@@ -33,6 +33,8 @@ pub(crate) struct Caps {
     pub(crate) int64: bool,
     pub(crate) subgroups: bool,
     pub(crate) float32_atomics: bool,
+    /// Is `true` if the driver compiles SPIR-V.
+    pub(crate) spirv: bool,
     /// Is `true` if the device compiles trusted kernels without the runtime checks that they do not need.
     pub(crate) trusts: bool,
     /// Is `true` if commands can read the device's clock.

@@ -73,6 +73,7 @@ impl CpuDevice {
             int64: true,
             subgroups: true,
             float32_atomics: true,
+            spirv: false,
             trusts: false,
             timestamps: true,
         };
@@ -186,7 +187,7 @@ impl Device for CpuDevice {
         if let Some(function) = function {
             return Ok(Pipeline::Host(HostCode::Function(function)));
         }
-        check(&self.caps, recipe.interface)?;
+        check(&self.caps, recipe.module, recipe.interface)?;
         program(recipe, self.interprets()).map(Pipeline::Host)
     }
 

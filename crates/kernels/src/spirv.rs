@@ -1,0 +1,101 @@
+//! Texts that naga 30 does not translate to SPIR-V, the language of shaders for Vulkan, or translates to another result.
+
+use naga::valid::{FunctionInfo, ModuleInfo};
+use naga::{Expression, Function, Module, Scalar, ScalarKind, Statement};
+
+use crate::wording::{self, Finding};
+
+/// Returns the first such place of a module.
+pub(crate) fn mistake(module: &Module, info: &ModuleInfo) -> Option<Finding> {
+    let functions = module.functions.iter().map(|(handle, function)| (function, &info[handle]));
+    let entries = module.entry_points.iter().enumerate();
+    let entries = entries.map(|(at, entry)| (&entry.function, info.get_entry_point(at)));
+    functions.chain(entries).find_map(|(function, info)| {
+        let found = SpirvSearch { module, function, info };
+        found.pointer_to_a_part().or_else(|| found.other_conversion())
+    })
+}
+
+/// Searches one function.
+#[derive(Clone, Copy)]
+struct SpirvSearch<'a> {
+    module: &'a Module,
+    function: &'a Function,
+    info: &'a FunctionInfo,
+}
+
+impl SpirvSearch<'_> {
+    /// Finds a call with a pointer to a member or an element: naga panics.
+    fn pointer_to_a_part(self) -> Option<Finding> {
+        let is_part = |argument: &naga::Handle<Expression>| {
+            let expression = &self.function.expressions[*argument];
+            let ty = self.info[*argument].ty.inner_with(&self.module.types);
+            matches!(expression, Expression::Access { .. } | Expression::AccessIndex { .. })
+                && ty.pointer_space().is_some()
+        };
+        let is_it =
+            |s: &Statement| matches!(s, Statement::Call { arguments, .. } if arguments.iter().any(is_part));
+        let message = "the device takes no pointer to a part of a variable as an argument: pass a pointer to the whole \
+                       variable, or copy the part into a variable of its own";
+        wording::statement(&self.function.body, &is_it).map(|span| Finding { message: message.into(), span })
+    }
+
+    /// Finds a conversion of 32 bits with a sign to 64 bits without one, or the other way: naga extends the number by the
+    /// sign of the result.
+    fn other_conversion(self) -> Option<Finding> {
+        self.function.expressions.iter().find_map(|(handle, expression)| {
+            let &Expression::As { expr, kind, convert: Some(8) } = expression else { return None };
+            let from = self.info[expr].ty.inner_with(&self.module.types).scalar();
+            let (from, to, first) = match (from, kind) {
+                (Some(Scalar { kind: ScalarKind::Sint, width: 4 }), ScalarKind::Uint) => ("i32", "u64", "i64"),
+                (Some(Scalar { kind: ScalarKind::Uint, width: 4 }), ScalarKind::Sint) => ("u32", "i64", "u64"),
+                _ => return None,
+            };
+            let message = format!(
+                "the device converts `{from}` to `{to}` with wrong upper bits: convert to `{first}` first, as in \
+                 `{to}({first}(x))`"
+            );
+            Some(Finding { message, span: self.function.expressions.get_span(handle) })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Module, ShaderSource};
+
+    fn said(body: &str) -> String {
+        let text = format!(
+            "struct S {{ a: u32, b: u32 }}
+@group(0) @binding(0) var<storage, read_write> o: array<u32>;
+fn f(p: ptr<function, u32>) {{ *p += 7u; }}
+@compute @workgroup_size(1) fn k() {{
+    {body}
+}}"
+        );
+        let module = Module::parse(&ShaderSource::text("k", text)).unwrap();
+        module.spirv_mistake().map_or_else(String::new, |error| error.to_string())
+    }
+
+    #[test]
+    fn a_pointer_to_a_part_of_a_variable_is_found_at_its_call() {
+        let wanted = "k:5:29: the device takes no pointer to a part of a variable as an argument: ";
+        let member = said("var s = S(1, o[0]); loop { f(&s.b); break; } o[1] = s.b;");
+        assert!(member.starts_with("k:5:") && member.contains(&wanted[8..]), "{member}");
+        let element = said("var s = array<u32, 3>(); f(&s[o[0] % 3u]); o[1] = s[1];");
+        assert!(element.contains(&wanted[8..]), "{element}");
+        assert_eq!(said("var s = S(1, o[0]); var b = s.b; f(&b); o[1] = b + s.a;"), "");
+    }
+
+    #[test]
+    fn a_conversion_to_64_bits_of_the_other_sign_is_found() {
+        let found = said("o[0] = u32(u64(i32(o[0])) >> 32u);");
+        assert!(found.contains("`i32` to `u64`") && found.contains("`u64(i64(x))`"), "{found}");
+        let found = said("let v = vec2u(o[0], o[1]); o[0] = u32(vec2<i64>(v).y / 2);");
+        assert!(found.contains("`u32` to `i64`") && found.contains("`i64(u64(x))`"), "{found}");
+        assert_eq!(
+            said("o[0] = u32(u64(i64(i32(o[0]))) >> 32u) + u32(i64(u64(o[0])) / 2) + u32(f64(o[0]));"),
+            ""
+        );
+    }
+}
