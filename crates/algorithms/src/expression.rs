@@ -15,7 +15,7 @@ const ENTRY: &str = "map_elements";
 pub(crate) const HIDDEN: &str = "fencepost_";
 
 /// Begins the message of the compiler about text behind an expression: it wants the bracket behind the expression.
-const WANTS_END: &str = "expected \")\", found";
+const WANTS_END: &str = "expected `)`, found";
 /// Stands for that beginning.
 const END: &str = "expected an operator or the end of the expression, found";
 
