@@ -27,8 +27,7 @@ impl Tool {
             let install =
                 cargo().args(["install", self.name, "--locked", "--debug", "--version", self.version]);
             // The program runs for a moment, and its compilation takes minutes.
-            let quick =
-                install.var("CARGO_PROFILE_DEV_DEBUG", "0").var("CARGO_PROFILE_DEV_CODEGEN_UNITS", "4");
+            let quick = install.var("CARGO_PROFILE_DEV_DEBUG", "0");
             quick.arg("--root").arg(&root).without("CARGO_TARGET_DIR").without("RUSTFLAGS").run()?;
         }
         Ok(program.is_file().then_some(program))
