@@ -6,11 +6,13 @@ use crate::prim::{Mutex, lock};
 use crate::{Error, Lost, TimelineValue};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use wgpu::hal::{self, Device as _};
 
 /// Limits one native wait. Between two native waits the fence checks the lost flag.
-const SLICE: Duration = Duration::from_millis(100);
+const LONGEST_SLICE: Duration = Duration::from_millis(100);
+/// Is the limit of the first native wait.
+const FIRST_SLICE: Duration = Duration::from_micros(250);
 /// Limits the wait of a dropped fence for its last value. After the limit the fence and the device are leaked.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -93,6 +95,15 @@ impl<A: hal::Api> HalFence<A> {
     }
 }
 
+/// Returns the limit of the next native wait of a call that has waited for `waited`: a quarter of that time.
+///
+/// Some drivers miss the end of a submission while several threads wait for one fence, and then notice the end 10 ms after
+/// the start of a native wait. So the result of a call is late by a quarter of the time of the call, or by
+/// [`FIRST_SLICE`], at most. A long call wakes up seldom.
+fn native_slice(waited: Duration) -> Duration {
+    (waited / 4).clamp(FIRST_SLICE, LONGEST_SLICE)
+}
+
 /// Returns `true` if the backend admits only one thread at a time.
 fn one_at_a_time<A: hal::Api>() -> bool {
     A::VARIANT == wgpu::Backend::Gl
@@ -114,9 +125,10 @@ impl<A: hal::Api> Fence for HalFence<A> {
     // `value` has to be submitted: some backends fail for other values.
     fn wait(&self, value: TimelineValue, limit: Duration) -> Result<TimelineValue, Lost> {
         let mut sleep = PollSleep::new();
+        let start = Instant::now();
         let pause = |left: Duration| {
             if !one_at_a_time::<A>() {
-                return self.wait_slice(value, left.min(SLICE));
+                return self.wait_slice(value, left.min(native_slice(start.elapsed())));
             }
             sleep.sleep(left); // calls take turns, and a native wait would keep the other threads out
             Ok(())
@@ -140,5 +152,22 @@ impl<A: hal::Api> Drop for HalFence<A> {
             // SAFETY: every submission that signals the fence is complete, and no other code holds it.
             unsafe { raw.destroy_fence(native) };
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_native_wait_takes_a_quarter_of_the_time_before_it_at_most() {
+        let (mut waited, mut waits) = (Duration::ZERO, 0);
+        while waited < Duration::from_secs(1) {
+            let slice = native_slice(waited);
+            assert!(slice <= (waited / 4).max(FIRST_SLICE), "{slice:?} after {waited:?}");
+            assert!(slice <= LONGEST_SLICE);
+            (waited, waits) = (waited + slice, waits + 1);
+        }
+        assert!(waits < 40, "a wait of a second wakes up {waits} times");
     }
 }
