@@ -1,6 +1,6 @@
 //! A thread that holds a shared lock for another thread, which may itself take the lock only once at a time.
 
-use fencepost_sync::prim::{Condvar, Mutex, lock, sleep, sleep_for};
+use fencepost_sync::prim::{Condvar, Mutex, lock, sleep, sleep_for, yield_now};
 use std::io;
 use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
@@ -8,7 +8,10 @@ use std::time::Duration;
 
 /// Limits the time for which the value is held before `keep` is called. Without a limit two threads could wait for each
 /// other: a thread that waits for the lock of the value may hold another lock, for which the caller of `keep` waits.
-const HOLD_LIMIT: Duration = Duration::from_millis(10);
+const HOLD_LIMIT: Duration = Duration::from_millis(2);
+/// Limits the calls of `started` that do not sleep. A thread that sleeps wakes up late, and a thread that destroys one buffer
+/// after the other waits for the lock again by then.
+const LOOKS: usize = 1000;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum GuardStage {
@@ -82,6 +85,13 @@ impl GuardShared {
     }
 
     fn started(&self) -> GuardStage {
+        for _ in 0..LOOKS {
+            let stage = *lock(&self.stage);
+            if stage != GuardStage::Starting {
+                return stage;
+            }
+            yield_now();
+        }
         let mut stage = lock(&self.stage);
         while *stage == GuardStage::Starting {
             stage = sleep(&self.moved, stage);
