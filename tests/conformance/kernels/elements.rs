@@ -285,7 +285,7 @@ fn fills(s: &Subject) {
 
 fn filled<T: Element + PartialEq + Debug>(ctx: &Context, value: T) {
     let queue = ctx.queue("q");
-    for n in [0, 1, 4, 25, 1000] {
+    for n in [0, 1, 4, 25, 1000, 40_001] {
         let mut x = queue.zeros::<T, 1>([n]).unwrap();
         queue.fill(&mut x, value).unwrap();
         assert_eq!(queue.read(&x).wait().unwrap(), vec![value; n], "{n} elements");
