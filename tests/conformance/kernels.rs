@@ -8,6 +8,7 @@ mod elements;
 mod grids;
 mod kernel_folder;
 mod messages;
+mod messages_of_failures;
 mod results;
 mod returned;
 mod several;
@@ -24,6 +25,7 @@ pub fn cases() -> Vec<Case> {
         kernel_folder::cases(),
         elements::cases(),
         messages::cases(),
+        messages_of_failures::cases(),
         workgroups::cases(),
         grids::cases(),
         results::cases(),

@@ -58,12 +58,14 @@ impl Engine {
         drop(state);
         let error = self.deliver(&delivery);
         let mut state = self.lock();
-        if let Some(error) = error
-            // A command that has failed for another reason keeps that error.
-            && state.lost.is_none()
-            && state.queue(delivery.queue).failures.of(delivery.stamp).is_none()
-        {
-            state.fail_queue(delivery.queue, delivery.stamp, error);
+        if let Some(error) = error {
+            let queue = state.queue(delivery.queue);
+            if state.lost.is_none() && queue.failures.of(delivery.stamp).is_none() {
+                state.fail_queue(delivery.queue, delivery.stamp, error);
+            } else {
+                // A command that has failed for another reason keeps that error.
+                log::error!("queue `{}`, which has failed before: {error}", queue.label);
+            }
         }
         state.end_delivery(seq);
         if !self.threads {

@@ -84,6 +84,13 @@ impl Launch {
         self.kernel.as_ref().expect("bug: the launch is complete")
     }
 
+    /// Returns the memory of the messages of the launch, if its kernel prints or asserts.
+    #[cfg(cpu)]
+    pub(crate) fn message_buffer(&self) -> Option<&Arc<Block>> {
+        self.kernel().interface.messages.as_ref()?;
+        self.bindings.last().map(|bound| &bound.block)
+    }
+
     /// Replaces the kernel by another form of the same kernel.
     pub(crate) fn set_kernel(&mut self, kernel: Arc<KernelInner>) {
         debug_assert!(self.kernel().name == kernel.name, "bug: a launch changes its kernel");

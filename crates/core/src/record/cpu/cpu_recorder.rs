@@ -221,7 +221,7 @@ impl CpuDevices {
         let chosen = lock(&self.lanes).choose(&self.failed);
         let Some(chosen) = chosen else { return false };
         let next = chosen.work.as_ref().map(TakenWork::work);
-        if let Some(next) = next.filter(|next| !self.failed.contain(next.step)) {
+        if let Some(next) = next.filter(|next| !self.failed.skip(next.step)) {
             executor.execute(&next, chosen.seed, &self.failed);
         }
         lock(&self.lanes).finish(chosen.lane);
@@ -345,6 +345,7 @@ struct AtOnce<'a> {
 
 impl<'e> RunsLaunches<'e> for AtOnce<'_> {
     fn launch(&mut self, launch: &'e Launch, params: &ParamsBlock) {
+        self.failed.begin(launch);
         let ran = match code_of(launch) {
             HostCode::Function(function) => {
                 run_function(&**function, launch, params, self.failed, self.checks)

@@ -3,9 +3,12 @@
 use crate::device::function_mark::DeviceNumber;
 use crate::device::recorder::ExecutionFailure;
 use crate::error::Error;
-use crate::work::step::Step;
+use crate::memory::heap::BlockId;
+use crate::work::kernel_launch::Launch;
+use crate::work::step::{Step, Work};
 use fencepost_sync::prim::{Mutex, lock};
 use fencepost_sync::{Lost, Slot, Stamp};
+use rustc_hash::FxHashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Holds the failures of the device. The thread of the lane adds them, and the scheduler takes them.
@@ -14,6 +17,8 @@ pub(super) struct FailedSteps {
     /// Is `true` once a step has failed, so that a device without failures locks nothing.
     any: AtomicBool,
     runs: Mutex<Vec<FailedRun>>,
+    /// Holds the message buffers of the launches that the device began and whose messages no command has read.
+    messages: Mutex<FxHashSet<BlockId>>,
     /// Is `true` once a test has lost the device.
     is_lost: AtomicBool,
 }
@@ -57,8 +62,27 @@ impl FailedSteps {
         self.any.store(true, Ordering::Release);
     }
 
+    /// Records that the device begins a launch, so that its messages are read even if it fails.
+    pub(super) fn begin(&self, launch: &Launch) {
+        if let Some(buffer) = launch.message_buffer() {
+            lock(&self.messages).insert(buffer.id);
+        }
+    }
+
+    /// Returns `true` if a step is not executed, because its queue has failed before it. The messages of a launch that the
+    /// device began are read nevertheless.
+    pub(super) fn skip(&self, step: &Step) -> bool {
+        let is_read = match &step.work {
+            Work::Read { src, slot } if slot.messages().is_some() => {
+                lock(&self.messages).remove(&src.block.id)
+            }
+            _ => false,
+        };
+        !is_read && self.contain(step)
+    }
+
     /// Returns `true` if a step is work of a queue that has failed before it.
-    pub(super) fn contain(&self, step: &Step) -> bool {
+    fn contain(&self, step: &Step) -> bool {
         if !self.any.load(Ordering::Acquire) || !step.is_own() {
             return false;
         }

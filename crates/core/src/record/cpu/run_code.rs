@@ -97,7 +97,7 @@ pub(super) fn run_program(
 }
 
 /// Executes code on copies of the arrays of a launch, because two bindings may be ranges of one block. Writes the results
-/// back if the code returns no error.
+/// back if the code returns no error, and the messages in any case.
 fn run_on_copies(launch: &Launch, run: impl FnOnce(&mut [HostBuffer<'_>]) -> Result<()>) -> Result<()> {
     let interface = &launch.kernel().interface;
     let mut copies: Vec<Vec<u8>> = launch
@@ -111,12 +111,14 @@ fn run_on_copies(launch: &Launch, run: impl FnOnce(&mut [HostBuffer<'_>]) -> Res
         .enumerate()
         .map(|(at, bytes)| if writes(at) { HostBuffer::Write(bytes) } else { HostBuffer::Read(bytes) })
         .collect();
-    run(&mut buffers)?;
+    let ran = run(&mut buffers);
     drop(buffers);
+    let messages = launch.message_buffer().map(|buffer| buffer.id);
     for (bound, bytes) in launch.bindings.iter().zip(&copies) {
-        if bound.used.is_some_and(|used| used.writes()) {
+        let is_kept = ran.is_ok() || Some(bound.block.id) == messages;
+        if is_kept && bound.used.is_some_and(|used| used.writes()) {
             host_bytes::write(&bound.block, bound.offset, bytes);
         }
     }
-    Ok(())
+    ran
 }

@@ -85,15 +85,16 @@ impl<'e> RunsLaunches<'e> for SideBySide<'e, '_> {
     fn begin_step(&mut self, at: usize) -> bool {
         self.step = at;
         self.node = None;
-        !self.failed.contain(&self.steps[at])
+        !self.failed.skip(&self.steps[at])
     }
 
     fn begin_node(&mut self, graph: &'e GraphStep, node: u32) -> bool {
         self.node = Some((graph, node));
-        !self.failed.contain(&self.steps[self.step])
+        !self.failed.skip(&self.steps[self.step])
     }
 
     fn launch(&mut self, launch: &'e Launch, params: &ParamsBlock) {
+        self.failed.begin(launch);
         let (step, node) = (&self.steps[self.step], self.node);
         self.launches.push(Kept { launch, params: params.clone(), step, node });
     }
