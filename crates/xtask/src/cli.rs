@@ -277,9 +277,9 @@ pub(crate) enum Command {
         /// Build only programs with one of these words in their names: `fencepost`, `wgpu`, `cubecl`
         filter: Vec<String>,
     },
-    /// Measures replays of recorded launches with this library and with CubeCL, each in processes of its own
+    /// Measures this library beside CubeCL, cubek and wgpu_sort, each in processes of its own
     #[command(
-        after_help = "Examples:\n  cargo xtask peers\n  FENCEPOST_ADAPTER=swiftshader cargo xtask peers --json\n\n\
+        after_help = "Examples:\n  cargo xtask peers\n  cargo xtask peers --sorts\n  FENCEPOST_ADAPTER=swiftshader cargo xtask peers --json\n\n\
         The programs are built in release mode below target/peers: the first run takes many minutes. CubeCL uses the adapter\n\
         that it chooses itself."
     )]
@@ -287,6 +287,9 @@ pub(crate) enum Command {
         /// Measure the sums of the rows of a matrix, with this library and with cubek
         #[arg(long)]
         sums: bool,
+        /// Measure sorts of pairs, with this library and with wgpu_sort
+        #[arg(long, conflicts_with = "sums")]
+        sorts: bool,
         /// Print JSON instead of the table
         #[arg(long)]
         json: bool,

@@ -24,6 +24,8 @@ mod outside;
 mod package;
 mod packages;
 mod peer_program;
+mod peer_row;
+mod peer_sorts;
 mod peer_sums;
 mod peers;
 mod program_help;
@@ -52,6 +54,7 @@ use anyhow::Result;
 use clap::Parser;
 
 use crate::cli::{Cli, Command};
+use crate::peers::PeerWork;
 use crate::steps::Done;
 use crate::workspace::Workspace;
 
@@ -112,7 +115,7 @@ fn run(command: Command) -> Result<bool> {
             count::count(&workspace, &count::Options { json, write, check, may_install: !no_install })
         }
         Command::Versions => versions::versions(&workspace),
-        Command::Peers { sums, json } => peers::peers(&workspace, sums, json),
+        Command::Peers { sums, sorts, json } => peers::peers(&workspace, PeerWork::of(sums, sorts), json),
         Command::Tint { no_install } => tint::tint(&workspace, !no_install),
         Command::Weigh { json, filter } => weigh::weigh(&workspace, json, &filter),
         Command::Guide { write } => guide::guide(&workspace, write),

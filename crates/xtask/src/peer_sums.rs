@@ -1,8 +1,6 @@
 //! The programs of `cargo xtask peers --sums`: each sums the rows of a matrix, and prints the median time until the sums are
 //! read, in microseconds.
 
-use serde::Serialize;
-
 use crate::peer_program::PeerProgram;
 
 pub(crate) const PROGRAMS: [PeerProgram; 2] = [
@@ -19,6 +17,8 @@ bytemuck = "1""#,
         main: &[CUBEK, MATRIX],
     },
 ];
+
+pub(crate) const HEAD: &str = "µs for the sums of 256 rows of 16,384";
 
 const FENCEPOST: &str = r#"use std::time::Instant;
 
@@ -117,41 +117,3 @@ fn median(mut times: Vec<std::time::Duration>) -> f64 {
     times[times.len() / 2].as_secs_f64() * 1e6
 }
 "#;
-
-/// Holds the median of one program.
-#[derive(Serialize)]
-pub(crate) struct SumMedian {
-    program: &'static str,
-    sums_us: f64,
-}
-
-/// Returns the medians of the processes of each program.
-pub(crate) fn medians(samples: &[Vec<[f64; 1]>]) -> Vec<SumMedian> {
-    let median = |samples: &[[f64; 1]]| {
-        let mut sorted = samples.as_flattened().to_vec();
-        sorted.sort_by(f64::total_cmp);
-        sorted[sorted.len() / 2]
-    };
-    let of_program = |(program, samples): (&PeerProgram, &Vec<[f64; 1]>)| SumMedian {
-        program: program.name,
-        sums_us: median(samples),
-    };
-    PROGRAMS.iter().zip(samples).map(of_program).collect()
-}
-
-pub(crate) fn table(rows: &[SumMedian]) -> String {
-    let head = "| program | µs for the sums of 256 rows of 16,384 |\n|---|---|".to_owned();
-    let rows = rows.iter().map(|SumMedian { program, sums_us }| format!("| {program} | {sums_us:.0} |"));
-    [head].into_iter().chain(rows).collect::<Vec<_>>().join("\n")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_program_has_the_median_of_its_processes() {
-        let rows = medians(&[vec![[3.0], [1.0], [2.0]], vec![[5.0], [9.0], [7.0]]]);
-        assert!(table(&rows).ends_with("| fencepost sums | 2 |\n| cubek-reduce sums | 7 |"));
-    }
-}

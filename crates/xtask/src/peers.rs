@@ -1,11 +1,13 @@
-//! `cargo xtask peers`: measures replays of recorded launches with this library and with CubeCL, and sums of rows with this
-//! library and with cubek.
+//! `cargo xtask peers`: measures replays of recorded launches with this library and with CubeCL, sums of rows with this
+//! library and with cubek, and sorts with this library and with wgpu_sort.
 
 use anyhow::{Context as _, Result, anyhow};
 use serde::Serialize;
 
 use crate::environment::{Vars, unwatched_on_driver};
 use crate::peer_program::{PeerProgram, executable, in_package};
+use crate::peer_row;
+use crate::peer_sorts;
 use crate::peer_sums;
 use crate::progress::bar;
 use crate::shell::{cargo, line};
@@ -159,6 +161,25 @@ fn median(times: &mut [Duration]) -> String {
 }
 "#;
 
+/// Says what the programs do that are measured.
+#[derive(Clone, Copy)]
+pub(crate) enum PeerWork {
+    Launches,
+    Sums,
+    Sorts,
+}
+
+impl PeerWork {
+    /// Returns the work of the options `--sums` and `--sorts`.
+    pub(crate) fn of(sums: bool, sorts: bool) -> Self {
+        match (sums, sorts) {
+            (true, _) => Self::Sums,
+            (_, true) => Self::Sorts,
+            _ => Self::Launches,
+        }
+    }
+}
+
 /// Holds the medians of one program.
 #[derive(Serialize)]
 struct Medians {
@@ -173,11 +194,21 @@ struct Medians {
 ///
 /// # Errors
 /// A program does not build, or its results are wrong.
-pub(crate) fn peers(workspace: &Workspace, sums: bool, json: bool) -> Result<()> {
-    if sums {
-        let rows = peer_sums::medians(&measured::<1>(workspace, &peer_sums::PROGRAMS)?);
-        return print(&rows, json, peer_sums::table);
+pub(crate) fn peers(workspace: &Workspace, work: PeerWork, json: bool) -> Result<()> {
+    match work {
+        PeerWork::Launches => launches(workspace, json),
+        PeerWork::Sums => one_time(workspace, &peer_sums::PROGRAMS, peer_sums::HEAD, json),
+        PeerWork::Sorts => one_time(workspace, &peer_sorts::PROGRAMS, peer_sorts::HEAD, json),
     }
+}
+
+/// Measures programs that print one time each.
+fn one_time(workspace: &Workspace, programs: &[PeerProgram], head: &str, json: bool) -> Result<()> {
+    let rows = peer_row::rows(programs, &measured::<1>(workspace, programs)?);
+    print(&rows, json, |rows| peer_row::table(head, rows))
+}
+
+fn launches(workspace: &Workspace, json: bool) -> Result<()> {
     let samples = measured::<4>(workspace, &PROGRAMS)?;
     let rows: Vec<Medians> =
         PROGRAMS.iter().zip(&samples).map(|(program, samples)| medians(program.name, samples)).collect();
