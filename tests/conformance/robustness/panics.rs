@@ -92,7 +92,7 @@ fn host_function(subject: &Subject) {
     let error = queue.finish().wait().unwrap_err();
     let is_named = |kernel: &str, problem: &str| kernel == "bad" && problem.contains("index out of bounds");
     assert!(
-        matches!(error.kind(), Kind::LaunchFailed { kernel, problem } if is_named(kernel, problem)),
+        matches!(error.kind(), Kind::LaunchFailed { kernel, problem, .. } if is_named(kernel, problem)),
         "{error}"
     );
     assert!(queue.take_error().is_some());

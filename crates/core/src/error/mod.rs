@@ -321,14 +321,16 @@ pub enum Kind {
     CallbackPanicked { queue: String, panic: String },
     /// A launch ran longer than [`ContextOptions::launch_limit`](crate::ContextOptions::launch_limit) on the CPU as a
     /// device. The device stopped the launch, which ended its queue.
+    /// `launch` is the line of the launch.
     #[error(
-        "kernel `{kernel}` ran longer than {limit:?}, the limit for a launch on the CPU, and was stopped: give its loops \
-         an end, launch less at once, or raise `ContextOptions::launch_limit`"
+        "kernel `{kernel}`{} ran longer than {limit:?}, the limit for a launch on the CPU, and was stopped: give its loops \
+         an end, launch less at once, or raise `ContextOptions::launch_limit`", launched(*launch)
     )]
-    LaunchTooLong { kernel: String, limit: std::time::Duration },
-    /// A launch could not be executed to its end, which ended its queue. `problem` names the place in the kernel.
-    #[error("kernel `{kernel}` ended early: {problem}")]
-    LaunchFailed { kernel: String, problem: String },
+    LaunchTooLong { kernel: String, launch: Option<&'static Location<'static>>, limit: std::time::Duration },
+    /// A launch could not be executed to its end, which ended its queue. `launch` is the line of the launch, and `problem`
+    /// names the place in the kernel.
+    #[error("kernel `{kernel}`{} ended early: {problem}", launched(*launch))]
+    LaunchFailed { kernel: String, launch: Option<&'static Location<'static>>, problem: String },
     /// The checks of the context found mistakes in a launch, which ended its queue: see
     /// [`CheckOptions::fail_queue`](crate::CheckOptions::fail_queue). `launch` is the line of the launch, and `first`
     /// describes one of the mistakes.
@@ -474,6 +476,11 @@ pub enum Kind {
     /// A call requests elements of another type than the array has.
     #[error("the array has elements of type `{found}`, and the call requests `{asked}`: request `{found}`")]
     Type { found: String, asked: String },
+}
+
+/// Returns the line of a launch as a part of a sentence behind the name of the kernel.
+fn launched(launch: Option<&'static Location<'static>>) -> String {
+    launch.map_or_else(String::new, |launch| format!(", launched at {launch},"))
 }
 
 /// Describes in which order the callbacks wait for each other.

@@ -78,7 +78,7 @@ fn launch(queue: &CommandQueue, kernel: &DynKernel, groups: usize, x: &mut Devic
 
 fn too_long(error: &Error) -> Option<(&str, Duration)> {
     match error.kind() {
-        Kind::LaunchTooLong { kernel, limit } => Some((kernel, *limit)),
+        Kind::LaunchTooLong { kernel, limit, .. } => Some((kernel, *limit)),
         Kind::GraphNode { error, .. } => too_long(error),
         _ => None,
     }
@@ -261,7 +261,7 @@ fn a_host_function_that_panics_fails_its_queue_and_not_the_device() {
         let mut x = queue.zeros::<u32, 1>([1]).expect("memory");
         launch(&queue, &kernel, 1, &mut x);
         let error = queue.finish().wait().expect_err("the function panics");
-        let Kind::LaunchFailed { kernel, problem } = error.kind() else { panic!("{error}") };
+        let Kind::LaunchFailed { kernel, problem, .. } = error.kind() else { panic!("{error}") };
         assert_eq!(kernel, "sevens");
         assert_eq!(problem, "the host function panicked: a mistake of the program");
         assert_eq!(other.read(&x).wait().expect("the other queue goes on"), [0], "no byte was written");

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 /// Returns the error of a launch that ended with a fault. Only the limit of time stops a launch.
 pub(super) fn ended_early(launch: &Launch, fault: &Fault, limit: Duration) -> Error {
-    let kernel = launch.kernel().name.to_string();
+    let (kernel, launch) = (launch.kernel().name.to_string(), launch.at);
     let kind = match fault {
-        Fault::Stopped => Kind::LaunchTooLong { kernel, limit },
-        fault => Kind::LaunchFailed { kernel, problem: fault.to_string() },
+        Fault::Stopped => Kind::LaunchTooLong { kernel, launch, limit },
+        fault => Kind::LaunchFailed { kernel, launch, problem: fault.to_string() },
     };
     kind.into()
 }

@@ -62,7 +62,8 @@ pub(super) fn run_function(
         let run = AssertUnwindSafe(|| function.run(groups, workgroup, params.bytes(), buffers));
         catch_unwind(run).map_err(|panic| {
             let problem = format!("the host function panicked: {}", panic_text(&*panic));
-            Kind::LaunchFailed { kernel: launch.kernel().name.to_string(), problem }.into()
+            let (kernel, launch) = (launch.kernel().name.to_string(), launch.at);
+            Kind::LaunchFailed { kernel, launch, problem }.into()
         })
     })?;
     if let Some(checks) = checks {
