@@ -75,7 +75,24 @@ pub(super) fn describe(module: &Module, function: &Function, expression: Handle<
 
 /// Names the part of an expression that has a constant number.
 fn part(module: &Module, function: &Function, base: Handle<Expression>, number: u32) -> String {
-    let ty = match function.expressions[base] {
+    let inner = type_of(module, function, base).map(|ty| &module.types[ty].inner);
+    let member = match inner {
+        Some(TypeInner::Struct { members, .. }) => {
+            members.get(number as usize).and_then(|member| member.name.as_deref())
+        }
+        Some(TypeInner::Vector { .. }) => Some(component(u64::from(number))),
+        _ => None,
+    };
+    member.map_or_else(|| format!("[{number}]"), |member| format!(".{member}"))
+}
+
+/// Returns the type of a value, or of the value behind a pointer, if it is a part of a variable.
+fn type_of(module: &Module, function: &Function, expression: Handle<Expression>) -> Option<Handle<Type>> {
+    let element = |base| match module.types[type_of(module, function, base)?].inner {
+        TypeInner::Array { base, .. } => Some(base),
+        _ => None,
+    };
+    match function.expressions[expression] {
         Expression::GlobalVariable(variable) => Some(module.global_variables[variable].ty),
         Expression::LocalVariable(variable) => Some(function.local_variables[variable].ty),
         Expression::FunctionArgument(number) => {
@@ -85,11 +102,14 @@ fn part(module: &Module, function: &Function, base: Handle<Expression>, number: 
                 _ => Some(ty),
             }
         }
+        Expression::Load { pointer } => type_of(module, function, pointer),
+        Expression::Access { base, .. } => element(base),
+        Expression::AccessIndex { base, index } => {
+            match &module.types[type_of(module, function, base)?].inner {
+                TypeInner::Struct { members, .. } => Some(members.get(index as usize)?.ty),
+                _ => element(base),
+            }
+        }
         _ => None,
-    };
-    let member = ty.and_then(|ty| match &module.types[ty].inner {
-        TypeInner::Struct { members, .. } => members.get(number as usize)?.name.as_deref(),
-        _ => None,
-    });
-    member.map_or_else(|| format!("[{number}]"), |member| format!(".{member}"))
+    }
 }

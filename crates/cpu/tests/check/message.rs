@@ -167,3 +167,24 @@ fn findings_at_the_same_lines_are_the_same_mistake_whatever_the_element() {
         assert_ne!(one, &second[at], "the elements differ");
     }
 }
+
+#[test]
+fn an_index_out_of_range_names_members_and_components() {
+    let text = "struct Inner { v: array<u32, 4>, w: array<vec2<u32>, 2> }
+struct Outer { head: u32, a: array<Inner, 2> }
+@group(0) @binding(0) var<storage, read_write> o: Outer;
+fn last(inner: ptr<function, Inner>, i: u32) { (*inner).v[i] = 1u; }
+@compute @workgroup_size(1) fn k(@builtin(num_workgroups) groups: vec3<u32>) {
+    let past = groups.x + 4u;
+    o.a[0].v[past] = 1u;
+    o.a[groups.y].w[1][past] = 1u;
+    var inner: Inner;
+    last(&inner, past);
+}";
+    let findings = Launch::new(Kernel::text(text)).check(0);
+    let texts: Vec<String> = findings.iter().map(ToString::to_string).collect();
+    for (text, named) in texts.iter().zip(["`inner.v` has 4", "`o.a[0].v` has 4", "`o.a[..].w[1]` has 2"]) {
+        assert!(text.contains(named), "{text}");
+    }
+    assert_eq!(texts.len(), 3, "{texts:?}");
+}
