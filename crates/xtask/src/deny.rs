@@ -15,7 +15,7 @@ const NOT_FETCHED: &str = "failed to fetch advisory database";
 /// Checks the dependency tree; skipped if cargo-deny is missing and may not be installed.
 pub(crate) fn deny(workspace: &Workspace, may_install: bool) -> Result<Done> {
     let Some(program) = CARGO_DENY.find(workspace, may_install)? else {
-        return Ok(Done::Skipped("no cargo-deny: give --install-tools, or set CI".to_owned()));
+        return Ok(Done::Skipped("no cargo-deny: give --install-tools, or --full with CI set".to_owned()));
     };
     let check = || line(&program).arg("check").without("CARGO_TARGET_DIR").dir(workspace.root());
     check().args(["licenses", "bans", "sources"]).run()?;
