@@ -97,9 +97,9 @@ impl<A: hal::Api> HalFence<A> {
 
 /// Returns the limit of the next native wait of a call that has waited for `waited`: a quarter of that time on Vulkan.
 ///
-/// Some drivers of Vulkan miss the end of a submission while several threads wait for one fence, and then notice the end
-/// 10 ms after the start of a native wait. So the result of a call is late by a quarter of the time of the call, or by
-/// [`FIRST_SLICE`], at most. A long call wakes up seldom. DX12 counts a wait in whole milliseconds.
+/// The driver of an NVIDIA card often noticed the end of a submission only 10 ms after the start of a native wait, for a
+/// reason that was not found. So the result of a call is late by a quarter of the time of the call, or by [`FIRST_SLICE`],
+/// at most. A long call wakes up seldom. DX12 counts a wait in whole milliseconds.
 fn native_slice(backend: wgpu::Backend, waited: Duration) -> Duration {
     if backend == wgpu::Backend::Vulkan {
         (waited / 4).clamp(FIRST_SLICE, LONGEST_SLICE)
