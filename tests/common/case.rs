@@ -1,7 +1,7 @@
 //! Defines a case, and makes a trial of it for each subject.
 
 use super::adapters::{self, Found};
-use super::full::{all_checked, full, in_another_mode, recording_mode};
+use super::full::{all_checked, begin_case, full, in_another_mode, recording_mode};
 use super::results::{self, Ended};
 use super::subject::{Place, Subject};
 use super::{validation, watchdog};
@@ -229,7 +229,10 @@ fn watched(id: &str, subject: &Subject, run: fn(&Subject)) -> Result<(), String>
     if watched {
         validation::forget();
     }
-    watchdog::guard(id, LIMIT, subject, run)?;
+    watchdog::guard(id, LIMIT, subject, move |subject| {
+        begin_case(subject.is_cpu());
+        run(subject);
+    })?;
     subject.settle(SETTLE);
     if watched { validation::check() } else { Ok(()) }
 }

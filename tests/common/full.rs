@@ -1,8 +1,26 @@
 //! Selects how much of the suite runs.
 
+use std::cell::Cell;
+
+thread_local! {
+    /// Is `true` on the thread of a case that runs on the CPU recorder.
+    static ON_RECORDER: Cell<bool> = const { Cell::new(false) };
+}
+
 /// Returns `true` if the full suite runs, with every pair and every recorder.
 pub fn full() -> bool {
     std::env::var("FENCEPOST_TEST_FULL").is_ok_and(|value| value == "1")
+}
+
+/// Returns `true` if a case of the algorithms uses its large lists: in the full suite, except on the CPU recorder, whose
+/// interpreter needs minutes for them. There the full suite runs the small lists with each seed.
+pub fn large() -> bool {
+    full() && !ON_RECORDER.get()
+}
+
+/// Marks the thread as that of a case, which runs on the CPU recorder if `on_recorder`.
+pub fn begin_case(on_recorder: bool) {
+    ON_RECORDER.set(on_recorder);
 }
 
 /// Returns `true` if a variable replaces the recorder, the memory or the kernels of the default mode.
@@ -23,8 +41,15 @@ pub fn all_checked() -> bool {
     std::env::var_os(CHECKED).is_some()
 }
 
-/// Returns how many of `count` seeds a trial on an adapter runs. It is all of them in the default mode and in the full
-/// suite. It is a third of them in another mode, which runs the same programs again.
+/// Returns how many of `count` seeds a trial on an adapter runs: all of them in the full suite, half of them in the
+/// default mode, and a quarter of them in another mode, which runs the same programs again.
 pub fn seeds(count: u64) -> u64 {
-    if in_another_mode() && !full() { count.div_ceil(3) } else { count }
+    let divisor = if full() {
+        1
+    } else if in_another_mode() {
+        4
+    } else {
+        2
+    };
+    count.div_ceil(divisor)
 }

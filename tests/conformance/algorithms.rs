@@ -48,7 +48,7 @@ mod warm_up;
 mod weighted;
 mod wide;
 
-use crate::common::full::full;
+use crate::common::full::large;
 use crate::common::{Case, Subject, dump, host_side};
 use fencepost::prelude::*;
 use fencepost::{AdapterKind, Kind, Policy};
@@ -121,13 +121,13 @@ fn more_steps(queue: &CommandQueue, steps: f64) -> f64 {
 
 /// Lists fewer numbers of elements, for a case that calls several verbs with each.
 fn few_lengths() -> Vec<usize> {
-    if full() { lengths() } else { vec![1, 255, 256, 257, 4097, 16_384, 16_385, 20_481] }
+    if large() { lengths() } else { vec![1, 255, 256, 257, 4097, 16_384, 16_385, 20_481] }
 }
 
 /// Lists numbers of elements around the borders of workgroups and shares. The full suite has more of them.
 fn lengths() -> Vec<usize> {
     let some = vec![1, 2, 3, 16, 255, 256, 257, 1025, 4096, 4097, 16_384, 16_385, 20_481, 34_567];
-    if !full() {
+    if !large() {
         return some;
     }
     let borders = [512, 1024, 4096, 8192, 16_384, 20_480, 1 << 17];

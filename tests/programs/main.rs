@@ -55,20 +55,20 @@ use std::sync::Arc;
 const ON_CPU: u64 = 1000;
 /// Counts the programs with faults, for each half, in the full suite.
 const FAULTY: u64 = 500;
-/// Counts the programs that run twice.
+/// Counts the programs that run twice, in the full suite.
 const REPEATED: u64 = 300;
 /// Counts the captured programs on the CPU recorder, for each policy.
 const CAPTURED: u64 = 200;
-/// Counts the captured programs on each adapter, for each policy.
+/// Counts the captured programs on each adapter, for each policy, in the full suite.
 const CAPTURED_ON_ADAPTER: u64 = 30;
 /// Counts the parallel trials on the CPU recorder. Their programs spend more time in waits for sleeping
 /// threads than in computation.
 const AT_ONCE: usize = 6;
-/// Counts the programs on each adapter, for each policy.
+/// Counts the programs on each adapter, for each policy, in the full suite.
 const ON_ADAPTER: u64 = 100;
-/// Counts the programs with faults on each adapter.
+/// Counts the programs with faults on each adapter, in the full suite.
 const FAULTY_ON_ADAPTER: u64 = 60;
-/// Counts the programs on each Vulkan adapter whose driver fails calls, for each recorder.
+/// Counts the programs on each Vulkan adapter whose driver fails calls, for each recorder, in the full suite.
 const REFUSED_ON_ADAPTER: u64 = 20;
 
 const RECORDERS: [RecorderChoice; 3] = [RecorderChoice::Wgpu, RecorderChoice::Hal, RecorderChoice::Direct];
@@ -85,7 +85,7 @@ fn main() {
     }
     trials.extend(POLICIES.map(|(name, policy)| captured_on_cpu(name, policy)));
     trials.push(trial("r02_without_threads_a_seed_determines_every_result", CPU, || {
-        run_all(asked().unwrap_or(0..REPEATED), &repeat::Repeated)
+        run_all(asked().unwrap_or(0..some(REPEATED)), &repeat::Repeated)
     }));
     if asked().is_none() {
         trials.push(trial("p08_programs_have_operations_of_every_kind", CPU, coverage::run));
@@ -123,20 +123,16 @@ fn on_cpu(name: &str, policy: Policy, half: u64) -> Trial {
     })
 }
 
-/// Returns the number of programs on the CPU recorder: all of `count` in the full suite, half of them elsewhere.
+/// Returns the number of programs on the CPU recorder, and of awaited programs: all of `count` in the full suite, a quarter
+/// elsewhere.
 fn some(count: u64) -> u64 {
-    if full() { count } else { count / 2 }
-}
-
-/// Returns the number of awaited programs: all of `count` in the full suite, a quarter elsewhere.
-fn awaited(count: u64) -> u64 {
     if full() { count } else { count / 4 }
 }
 
 fn awaited_on_cpu(name: &str, policy: Policy, half: u64) -> Trial {
     trial(format!("p08_{name}_programs_that_await_match_the_oracle_{half}"), CPU, move || {
         let place = |seed| Awaiting { place: Cpu::of_seed(seed, policy), seed };
-        run_all(half_of(awaited(ON_CPU), half), &Matching { policy, pinned: false, encodes: false, place })
+        run_all(half_of(some(ON_CPU), half), &Matching { policy, pinned: false, encodes: false, place })
     })
 }
 
@@ -222,7 +218,7 @@ fn awaited_on_adapter(place: &Arc<Place>, index: usize, name: &str, policy: Poli
             let without = || WithOrWithoutThreads::Without(own.clone(), policy);
             Awaiting { place: if threads { with() } else { without() }, seed }
         };
-        let seeds = 10_000..10_000 + seeds(awaited(ON_ADAPTER));
+        let seeds = 10_000..10_000 + seeds(ON_ADAPTER / 2);
         // A pinned array has no wait that can be awaited.
         run_all(asked().unwrap_or(seeds), &Matching { policy, pinned: false, encodes, place })
     })

@@ -1,7 +1,7 @@
 //! A01, A05: reductions along one axis.
 
 use super::more_steps;
-use crate::common::full::full;
+use crate::common::full::large;
 use crate::common::{Case, Subject, case};
 use fencepost::algorithms::{Axis, Operation, ReduceAxis, Reducible, host};
 use fencepost::prelude::*;
@@ -35,7 +35,7 @@ fn shapes() -> Vec<[usize; 3]> {
         [1, 1, 16_384],
         [1, 1, 16_385],
     ];
-    if full() {
+    if large() {
         shapes.extend([
             [2, 1, 16_384],
             [1, 2, 16_385],
@@ -66,7 +66,7 @@ fn result<T: Reducible, const D: usize>(
 fn integers(s: &Subject) {
     fn of<T: Reducible + Debug>(queue: &CommandQueue, list: &[T], shape: [usize; 3]) {
         let x = queue.array(list).unwrap().reshape(shape).unwrap();
-        let operations = if full() || list.len() < 2000 { &ALL } else { &ALL[..1] };
+        let operations = if large() || list.len() < 2000 { &ALL } else { &ALL[..1] };
         for axis in 0..3 {
             for &operation in operations {
                 let expected = host::reduce(list, shape, operation, Axis(axis)).unwrap();

@@ -1,7 +1,7 @@
 //! A01, A10: verbs that combine runs of equal keys.
 
 use super::few_lengths;
-use crate::common::full::full;
+use crate::common::full::large;
 use crate::common::{Case, Subject, case};
 use fencepost::algorithms::{ByKey, Operation, Reducible, Scan, host};
 use fencepost::prelude::*;
@@ -133,7 +133,7 @@ fn integers(s: &Subject) {
     let mut rng = fastrand::Rng::with_seed(61);
     for (at, len) in few_lengths().into_iter().enumerate() {
         let runs = [1, 3, 50, 6000, usize::MAX];
-        let runs = if full() { &runs[..] } else { &runs[at % 5..][..1] };
+        let runs = if large() { &runs[..] } else { &runs[at % 5..][..1] };
         for &run in runs {
             let keys = keys(&mut rng, len, run);
             // Odd factors keep the product from 0.
@@ -155,7 +155,7 @@ fn floats(s: &Subject) {
     let queue = s.ctx().queue("q");
     let mut rng = fastrand::Rng::with_seed(62);
     let all = [(257, 20), (20_481, 3000), (20_481, 1), (34_567, usize::MAX)];
-    for &(len, run) in if full() { &all[..] } else { &all[..2] } {
+    for &(len, run) in if large() { &all[..] } else { &all[..2] } {
         let keys = keys(&mut rng, len, run);
         let list: Vec<f32> = (0..len).map(|_| (rng.f32() - 0.5) * [1.0, 1e6][rng.usize(..2)]).collect();
         let results = found::<f32>(&queue, &keys, bytemuck::cast_slice(&list), Operation::Sum);
@@ -190,7 +190,7 @@ fn extremes(s: &Subject) {
     let special = [0, 0x8000_0000, 1, 0x7F80_0000, 0xFF80_0000, 0x3F80_0000, 0xBF80_0000, 0x7FC0_0000];
     let (smallest, largest) = (Operation::Smallest, Operation::Largest);
     let all = [(300, largest), (17_000, smallest), (300, smallest), (17_000, largest)];
-    for &(len, operation) in if full() { &all[..] } else { &all[..2] } {
+    for &(len, operation) in if large() { &all[..] } else { &all[..2] } {
         let keys = keys(&mut rng, len, 40);
         let word = |_| if rng.u32(..9) == 0 { special[rng.usize(..8)] } else { rng.u32(1 << 28..3 << 28) };
         let words: Vec<u32> = (0..len).map(word).collect();

@@ -1,6 +1,6 @@
 //! A01, A06: verbs that compute each element from the elements at the same place.
 
-use crate::common::full::full;
+use crate::common::full::large;
 use crate::common::{Case, Subject, case};
 use fencepost::algorithms::{Elementwise, Reducible, host};
 use fencepost::prelude::*;
@@ -22,7 +22,7 @@ pub fn cases() -> Vec<Case> {
 /// Lists numbers of elements around the borders of workgroups. In the full suite, the grid has two dimensions for one.
 fn lengths() -> Vec<usize> {
     let mut lengths = vec![0, 1, 63, 64, 65, 255, 256, 257, 10_007];
-    if full() {
+    if large() {
         lengths.push(64 * 65_535 + 1);
     }
     lengths

@@ -1,6 +1,6 @@
 //! A01, A12: histograms.
 
-use crate::common::full::full;
+use crate::common::full::large;
 use crate::common::{Case, Subject, case};
 use fencepost::algorithms::{Bins, Histogram, Reducible, host};
 use fencepost::prelude::*;
@@ -20,7 +20,7 @@ pub fn cases() -> Vec<Case> {
 
 /// Lists numbers of elements around the borders of workgroups and shares. The full suite has more of them.
 fn lengths() -> Vec<usize> {
-    if full() { super::lengths() } else { vec![1, 255, 256, 257, 4099, 16_385] }
+    if large() { super::lengths() } else { vec![1, 255, 256, 257, 4099, 16_385] }
 }
 
 /// Compares the counts of a list with those of the host.

@@ -1,7 +1,7 @@
 //! A17: sorts, selections, totals and reductions without NaNs on parts of arrays.
 
 use super::parts::counts;
-use crate::common::full::full;
+use crate::common::full::large;
 use crate::common::{Case, Subject, case};
 use fencepost::algorithms::prelude::*;
 use fencepost::algorithms::{Nan, host};
@@ -21,7 +21,7 @@ const BEFORE: u32 = 0x5A5A_5A5A;
 
 /// Lists numbers of elements: those of one launch, and those of several shares.
 fn lengths() -> Vec<usize> {
-    if full() { vec![1, 16, 257, 4096, 4097, 16_385, 34_567] } else { vec![257, 20_481] }
+    if large() { vec![1, 16, 257, 4096, 4097, 16_385, 34_567] } else { vec![257, 20_481] }
 }
 
 /// Is a list of elements with few values, on the device and on the host, and a number of the first ones.

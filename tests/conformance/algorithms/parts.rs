@@ -1,6 +1,6 @@
 //! A01, A17: verbs on parts of arrays, whose number of elements is on the device.
 
-use crate::common::full::full;
+use crate::common::full::large;
 use crate::common::{Case, Subject, case, dump};
 use fencepost::algorithms::prelude::*;
 use fencepost::algorithms::{Nan, Reducible, host};
@@ -150,7 +150,7 @@ fn expected<T: Reducible>(whole: &[T], count: usize, mask: &[u32], map: impl Fn(
 
 /// Lists counts from none to more than there are elements, around the borders of workgroups and shares.
 pub(super) fn counts(len: usize) -> Vec<usize> {
-    let mut counts = if full() {
+    let mut counts = if large() {
         vec![0, 1, 255, 4095, 4096, 4097, 8192, len / 2, len.saturating_sub(1), len]
     } else {
         vec![0, 255, 4096, 4097]
@@ -181,18 +181,18 @@ fn compare<T: Reducible + Debug>(
 fn integers(s: &Subject) {
     let queue = s.ctx().queue("q");
     let mut rng = fastrand::Rng::with_seed(17);
-    for len in if full() { vec![1, 16, 256, 257, 4097, 16_384, 16_385, 34_567] } else { vec![257, 20_481] } {
+    for len in if large() { vec![1, 16, 256, 257, 4097, 16_384, 16_385, 34_567] } else { vec![257, 20_481] } {
         let list: Vec<i32> = (0..len).map(|_| rng.i32(-2..3)).collect();
         compare(&queue, &list, EXPRESSION, |x, i| if i % 2 == 1 { -x } else { x });
     }
-    let list: Vec<u32> = (0..if full() { 20_481 } else { 300 }).map(|_| rng.u32(..) | 1).collect();
+    let list: Vec<u32> = (0..if large() { 20_481 } else { 300 }).map(|_| rng.u32(..) | 1).collect();
     compare(&queue, &list, "x ^ i", |x, i| x ^ i as u32);
 }
 
 fn floats(s: &Subject) {
     let queue = s.ctx().queue("q");
     let mut rng = fastrand::Rng::with_seed(18);
-    for len in if full() { vec![300, 20_481] } else { vec![300] } {
+    for len in if large() { vec![300, 20_481] } else { vec![300] } {
         // Each sum is a whole number that is exact in any order, and each product is 1 or -1.
         let list: Vec<f32> = (0..len).map(|_| if rng.bool() { 1.0 } else { -1.0 }).collect();
         compare(&queue, &list, EXPRESSION, |x, i| if i % 2 == 1 { -x } else { x });

@@ -1,6 +1,6 @@
 //! A01, A16: verbs that fill arrays with random numbers.
 
-use crate::common::full::full;
+use crate::common::full::large;
 use crate::common::{Case, Subject, case};
 use fencepost::Kind;
 use fencepost::algorithms::prelude::*;
@@ -23,11 +23,16 @@ pub fn cases() -> Vec<Case> {
 fn places() -> Vec<(usize, u64)> {
     let mut places = vec![(0, 0), (1, 0), (2, 1), (3, 2), (4, 3), (5, 7), (255, 1), (256, 0), (257, 6)];
     places.extend([(1025, 4 * 0xFFFF_FFFF - 500), (600, 2 * 0xFFFF_FFFF - 301), (100, u64::MAX - 50)]);
-    if full() {
+    if large() {
         places.push((1 << 20, 3));
-        places.push((4 * 64 * 65_535 + 5, 0));
     }
     places
+}
+
+/// Lists the number of elements that needs more workgroups than one dimension of a grid has. The host takes seconds for
+/// as many.
+fn folded() -> Vec<(usize, u64)> {
+    if large() { vec![(4 * 64 * 65_535 + 5, 0)] } else { Vec::new() }
 }
 
 /// Returns the numbers of the device beside those of the host.
@@ -44,13 +49,22 @@ fn both<T: Reducible>(
 }
 
 fn exact(s: &Subject) {
-    fn same<T: Reducible + std::fmt::Debug>(queue: &CommandQueue, distribution: impl Distribution<T>) {
-        for place in places() {
+    fn equal<T: Reducible + std::fmt::Debug>(
+        queue: &CommandQueue,
+        places: Vec<(usize, u64)>,
+        distribution: impl Distribution<T>,
+    ) {
+        for place in places {
             let (found, expected) = both(queue, place, distribution);
             assert_eq!(found, expected, "{place:?}");
         }
     }
+    fn same<T: Reducible + std::fmt::Debug>(queue: &CommandQueue, distribution: impl Distribution<T>) {
+        equal(queue, places(), distribution);
+    }
     let queue = s.ctx().queue("q");
+    equal::<u32>(&queue, folded(), Words);
+    equal(&queue, folded(), Uniform { low: 0.0, high: 1.0 });
     same::<u32>(&queue, Words);
     same::<i32>(&queue, Words);
     for (low, high) in [(0, 1), (0, 6), (7, 0x8000_0007), (0, u32::MAX)] {
@@ -66,8 +80,13 @@ fn exact(s: &Subject) {
 }
 
 fn within(s: &Subject) {
-    fn close(queue: &CommandQueue, distribution: impl Distribution<f32>, bound: impl Fn(f64) -> f64) {
-        for place in places().into_iter().chain([(20_000, 11)]) {
+    fn each(
+        queue: &CommandQueue,
+        places: Vec<(usize, u64)>,
+        distribution: impl Distribution<f32>,
+        bound: impl Fn(f64) -> f64,
+    ) {
+        for place in places {
             let (found, expected) = both(queue, place, distribution);
             for (found, expected) in found.into_iter().zip(expected) {
                 let (found, expected) = (f64::from(found), f64::from(expected));
@@ -76,8 +95,12 @@ fn within(s: &Subject) {
             }
         }
     }
+    fn close(queue: &CommandQueue, distribution: impl Distribution<f32>, bound: impl Fn(f64) -> f64) {
+        each(queue, [places(), vec![(20_000, 11)]].concat(), distribution, bound);
+    }
     let queue = s.ctx().queue("q");
     let power = |exponent: i32| 2_f64.powi(exponent);
+    each(&queue, folded(), Normal { mean: 0.0, deviation: 1.0 }, |_| power(-18));
     for [low, high] in [[-1.0_f32, 1.0], [100.0, 100.5], [-3e38, 0.0], [2.0, 2.0]] {
         let size = f64::from(low.abs()) + f64::from(high - low);
         close(&queue, Uniform { low, high }, |_| 3.0 * power(-24) * size);

@@ -1,6 +1,6 @@
 //! A01, A15: verbs that move elements to other places.
 
-use crate::common::full::full;
+use crate::common::full::large;
 use crate::common::{Case, Subject, case};
 use fencepost::algorithms::prelude::*;
 use fencepost::algorithms::{Integer, host};
@@ -22,7 +22,7 @@ pub fn cases() -> Vec<Case> {
 /// Lists numbers of elements around the borders of workgroups. In the full suite, the grid has two dimensions for one.
 fn lengths() -> Vec<usize> {
     let mut lengths = vec![0, 1, 63, 64, 65, 257, 10_007];
-    if full() {
+    if large() {
         lengths.push(64 * 65_535 + 1);
     }
     lengths
@@ -137,7 +137,7 @@ fn permuted(s: &Subject) {
     of(&queue, [3, 1, 5, 2, 4], [4, 2, 1, 3, 0], rng);
     of(&queue, [2, 3, 4, 3, 2, 5], [5, 3, 1, 4, 2, 0], rng);
     of(&queue, [2, 2, 2, 1, 2, 3, 2], [6, 5, 3, 4, 2, 1, 0], rng);
-    if full() {
+    if large() {
         of(&queue, [70_000, 3, 17], [0, 2, 1], rng);
         of(&queue, [2049, 2050], [1, 0], rng);
         for _ in 0..200 {

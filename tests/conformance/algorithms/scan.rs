@@ -1,7 +1,7 @@
 //! A01, A08: scans.
 
 use super::{lengths, more_steps};
-use crate::common::full::full;
+use crate::common::full::large;
 use crate::common::{Case, Subject, case};
 use fencepost::algorithms::{Operation, PrefixScan, Reducible, Scan, host};
 use fencepost::prelude::*;
@@ -54,7 +54,7 @@ fn integers(s: &Subject) {
     for (at, len) in lengths().into_iter().enumerate() {
         // Odd factors keep the product from 0.
         let list: Vec<u32> = (0..len).map(|_| rng.u32(..) | 1).collect();
-        let operations = if full() || len < 1000 { &ALL[..] } else { &ALL[at % 4..][..1] };
+        let operations = if large() || len < 1000 { &ALL[..] } else { &ALL[at % 4..][..1] };
         for &operation in operations {
             match at % 2 {
                 0 => of::<u32>(&queue, &list, operation),

@@ -1,6 +1,6 @@
 //! A01, A03: places of elements, and comparisons of all elements with zero.
 
-use crate::common::full::full;
+use crate::common::full::large;
 use crate::common::{Case, Subject, case};
 use fencepost::algorithms::{Count, Reducible, Search, host};
 use fencepost::prelude::*;
@@ -19,7 +19,7 @@ pub fn cases() -> Vec<Case> {
 
 /// Lists numbers of elements around the borders of workgroups and shares. The full suite has more of them.
 fn lengths() -> Vec<usize> {
-    if full() { super::lengths() } else { vec![1, 3, 255, 256, 257, 1025, 4097, 16_384, 16_385] }
+    if large() { super::lengths() } else { vec![1, 3, 255, 256, 257, 1025, 4097, 16_384, 16_385] }
 }
 
 /// Compares the places of the smallest and the largest element with those of the host.
@@ -38,12 +38,12 @@ fn places(s: &Subject) {
         let few: Vec<u32> = (0..len).map(|_| [1, 2, 0x7FFF_FFFF, 0x8000_0000][rng.usize(..4)]).collect();
         find::<u32>(&queue, &few);
         find::<i32>(&queue, bytemuck::cast_slice(&few));
-        if full() || len < 1000 {
+        if large() || len < 1000 {
             find::<u32>(&queue, &vec![u32::MAX; len]);
             find::<i32>(&queue, &vec![i32::MAX; len]);
         }
         let mut bits: Vec<u32> = (0..len).map(|_| [0, 0x8000_0000, 1, 0x8000_0001][rng.usize(..4)]).collect();
-        if full() || len < 1000 {
+        if large() || len < 1000 {
             find::<f32>(&queue, bytemuck::cast_slice(&bits));
         }
         bits[rng.usize(..len)] = 0x7F80_0000;
@@ -88,7 +88,7 @@ fn counts(s: &Subject) {
         of::<u32>(&queue, &filled(0, 1));
         of::<i32>(&queue, bytemuck::cast_slice(&filled(0x8000_0000, 0)));
         of::<f32>(&queue, bytemuck::cast_slice(&filled(0x8000_0000, 0x7FC0_0000)));
-        if full() || len < 1000 {
+        if large() || len < 1000 {
             of::<i32>(&queue, bytemuck::cast_slice(&filled(1, 0)));
             of::<f32>(&queue, bytemuck::cast_slice(&filled(0x8000_0000, 0)));
             of::<f32>(&queue, bytemuck::cast_slice(&filled(0x8000_0000, 1)));

@@ -1,7 +1,7 @@
 //! A01, A11: reductions of segments.
 
 use super::few_lengths;
-use crate::common::full::full;
+use crate::common::full::large;
 use crate::common::{Case, Subject, case};
 use fencepost::algorithms::{Operation, ReduceSegments, Reducible, host};
 use fencepost::prelude::*;
@@ -57,7 +57,7 @@ fn integers(s: &Subject) {
     let mut rng = fastrand::Rng::with_seed(71);
     for (at, len) in few_lengths().into_iter().enumerate() {
         let means = [1, 4, 60, 6000, usize::MAX];
-        let means = if full() { &means[..] } else { &means[at % 5..][..1] };
+        let means = if large() { &means[..] } else { &means[at % 5..][..1] };
         for &mean in means {
             let offsets = offsets(&mut rng, len, mean);
             // Odd factors keep the product from 0.
@@ -81,7 +81,7 @@ fn floats(s: &Subject) {
     let queue = s.ctx().queue("q");
     let mut rng = fastrand::Rng::with_seed(72);
     let all = [(257, 20), (20_481, 3000), (20_481, 3), (34_567, usize::MAX)];
-    for &(len, mean) in if full() { &all[..] } else { &all[..2] } {
+    for &(len, mean) in if large() { &all[..] } else { &all[..2] } {
         let offsets = offsets(&mut rng, len, mean);
         let mut list: Vec<f32> = (0..len).map(|_| (rng.f32() - 0.5) * [1.0, 1e6][rng.usize(..2)]).collect();
         let sums = found(&queue, &queue.array(&list).unwrap(), &offsets, Operation::Sum);
@@ -95,7 +95,7 @@ fn floats(s: &Subject) {
         list[len / 2] = f32::NAN;
         let x = queue.array(&list).unwrap();
         let extremes = [Operation::Smallest, Operation::Largest];
-        for operation in if full() || len == 257 { &extremes[..] } else { &extremes[..1] } {
+        for operation in if large() || len == 257 { &extremes[..] } else { &extremes[..1] } {
             let expected = host::reduce_segments(&list, &offsets, *operation);
             let found = found(&queue, &x, &offsets, *operation);
             let same = |a: f32, b: f32| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());

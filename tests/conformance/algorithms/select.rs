@@ -1,7 +1,7 @@
 //! A01, A09: selections.
 
 use super::few_lengths;
-use crate::common::full::full;
+use crate::common::full::large;
 use crate::common::{Case, Subject, case};
 use fencepost::algorithms::{ByKey, Operation, ReduceSegments, Reducible, Scan, Select, host};
 use fencepost::prelude::*;
@@ -113,7 +113,7 @@ fn integers(s: &Subject) {
     let queue = s.ctx().queue("q");
     let mut rng = fastrand::Rng::with_seed(51);
     for (at, len) in few_lengths().into_iter().enumerate() {
-        let kinds = if full() || len == 257 { 0..5 } else { at % 5..at % 5 + 1 };
+        let kinds = if large() || len == 257 { 0..5 } else { at % 5..at % 5 + 1 };
         for kind in kinds {
             let mask = mask(&mut rng, len, kind);
             // Runs of equal elements, some of them zeros, lie across the borders of workgroups and shares.

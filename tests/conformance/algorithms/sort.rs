@@ -1,6 +1,6 @@
 //! A01, A13: sorts.
 
-use crate::common::full::full;
+use crate::common::full::large;
 use crate::common::{Case, Subject, case};
 use fencepost::algorithms::{RadixSort, Reducible, Sort, host};
 use fencepost::prelude::*;
@@ -21,7 +21,7 @@ pub fn cases() -> Vec<Case> {
 /// Lists numbers of elements around the borders of workgroups, tiles and shares. The full suite has more of them.
 fn lengths() -> Vec<usize> {
     let some = vec![0, 1, 17, 255, 256, 257, 4096, 4097];
-    if full() { [some, super::lengths()].concat() } else { some }
+    if large() { [some, super::lengths()].concat() } else { some }
 }
 
 const BOTH: [Sort; 2] = [Sort::ascending(), Sort::descending()];
@@ -64,7 +64,7 @@ fn keys(s: &Subject) {
     let mut rng = fastrand::Rng::with_seed(61);
     for (at, len) in lengths().into_iter().enumerate() {
         let lists = lists(len, &mut rng);
-        let some = if full() || len == 257 { &lists[..] } else { &lists[(at + 2) % 5..][..1] };
+        let some = if large() || len == 257 { &lists[..] } else { &lists[(at + 2) % 5..][..1] };
         for (round, list) in some.iter().enumerate() {
             let sort = BOTH[(at + round) % 2];
             match (at + round) % 3 {

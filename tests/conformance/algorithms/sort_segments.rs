@@ -1,6 +1,6 @@
 //! A01, A13: sorts of segments.
 
-use crate::common::full::full;
+use crate::common::full::large;
 use crate::common::{Case, Subject, case};
 use fencepost::Kind;
 use fencepost::algorithms::{Reducible, Sort, SortSegments, host};
@@ -25,7 +25,7 @@ fn cuts(rng: &mut fastrand::Rng, len: usize) -> Vec<Vec<u32>> {
     let mut many: Vec<u32> = (0..300).map(|_| rng.u32(0..=len)).collect();
     many.sort_unstable();
     let mut cuts = vec![vec![], vec![len / 3], many, vec![0, len / 2, len, len + 7]];
-    if len < 5000 || full() {
+    if len < 5000 || large() {
         cuts.push((0..=len).collect());
     }
     cuts
@@ -45,7 +45,7 @@ fn bits<T: Reducible + Debug>(list: &[T]) -> &[u32] {
 fn segments(s: &Subject) {
     let queue = s.ctx().queue("q");
     let mut rng = fastrand::Rng::with_seed(131);
-    for len in if full() { vec![0, 1, 300, 4096, 4097, 20_000] } else { vec![0, 1, 300, 4200] } {
+    for len in if large() { vec![0, 1, 300, 4096, 4097, 20_000] } else { vec![0, 1, 300, 4200] } {
         let words: Vec<u32> = (0..len).map(|_| rng.u32(..)).collect();
         for (at, offsets) in cuts(&mut rng, len).into_iter().enumerate() {
             let sort = [Sort::ascending(), Sort::descending()][at % 2];

@@ -1,6 +1,6 @@
 //! A01, A14: searches and merges of sorted arrays, and the largest elements.
 
-use crate::common::full::full;
+use crate::common::full::large;
 use crate::common::{Case, Subject, case};
 use fencepost::algorithms::{Reducible, Side, Sort, Sorted, Top, host};
 use fencepost::prelude::*;
@@ -20,7 +20,7 @@ pub fn cases() -> Vec<Case> {
 /// Lists numbers of elements around the borders of workgroups. The full suite has more of them.
 fn lengths() -> Vec<usize> {
     let some = vec![0, 1, 7, 8, 9, 255, 256, 257, 513, 1025];
-    if full() { [some, super::lengths()].concat() } else { some }
+    if large() { [some, super::lengths()].concat() } else { some }
 }
 
 fn bits<T: Reducible>(list: &[T]) -> &[u32] {
@@ -193,7 +193,7 @@ fn enqueue(queue: &CommandQueue, x: &DeviceArray<i32>, out: &DeviceArray<i32>) -
 
 fn in_a_graph(s: &Subject) {
     let queue = s.ctx().queue("q");
-    for len in if full() { [300, 4200] } else { [300, 1000] } {
+    for len in if large() { [300, 4200] } else { [300, 1000] } {
         let mut x = queue.zeros::<i32, 1>([len]).unwrap();
         let [out, eager] = [(); 2].map(|()| queue.zeros::<i32, 1>([len + 500]).unwrap());
         let (graph, ()) = queue.capture(|c| enqueue(c, &x, &out)).unwrap();
@@ -219,7 +219,7 @@ fn in_a_graph(s: &Subject) {
 
 fn guards(s: &Subject) {
     let queue = s.ctx().queue("q");
-    for len in if full() { [300, 4200] } else { [300, 1000] } {
+    for len in if large() { [300, 4200] } else { [300, 1000] } {
         let list: Vec<i32> = (0..len).map(|i| i / 3).collect();
         let len = list.len();
         let all = queue.array(&[vec![-9; 64], list.clone(), vec![9999; 64]].concat()).unwrap();

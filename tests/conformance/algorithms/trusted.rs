@@ -1,7 +1,7 @@
 //! A18: the verbs compile proven kernels without the runtime checks that they do not need.
 
 use super::verb_table::{Arrays, table};
-use crate::common::full::full;
+use crate::common::full::large;
 use crate::common::subject::device_switches;
 use crate::common::{Case, Subject, cached, case};
 use fencepost::algorithms::prelude::*;
@@ -34,7 +34,7 @@ const ROUNDED: [&str; 5] = ["norm", "mean", "zip", "fill_random", "histogram_fix
 fn same(s: &Subject) {
     let contexts = [true, false].map(|trusted| s.switched(|switches| switches.trusted_kernels = trusted));
     // The suite runs the other cases with all runtime checks too.
-    for n in if full() { vec![320, 20_480] } else { vec![320] } {
+    for n in if large() { vec![320, 20_480] } else { vec![320] } {
         let mut sides = contexts.each_ref().map(|ctx| (ctx.queue("q"), Arrays::new(ctx, n)));
         for verb in table().into_iter().filter(|verb| !verb.returns) {
             let name = verb.name;
@@ -223,7 +223,7 @@ fn silent(s: &Subject) {
     let device = Context::with_options(device).wait().unwrap();
     // The recorder has the workgroups of a card. An array of several shares has more launches.
     let recorder = Context::on_cpu(CpuOptions { check, ..CpuOptions::default() });
-    for (ctx, n) in [(device, if full() { 20_480 } else { 320 }), (recorder, 16_896)] {
+    for (ctx, n) in [(device, if large() { 20_480 } else { 320 }), (recorder, 16_896)] {
         s.watch(&ctx);
         let (queue, mut arrays) = (ctx.queue("q"), Arrays::new(&ctx, n));
         for verb in table().into_iter().filter(|verb| !verb.returns) {

@@ -1,7 +1,7 @@
 //! A01: each verb of the library, captured on two forked queues and replayed with changed inputs.
 
 use super::verb_table::{Arrays, table};
-use crate::common::full::full;
+use crate::common::full::large;
 use crate::common::{Case, Subject, case};
 use fencepost::algorithms::prelude::*;
 use fencepost::{Kind, Policy, Result};
@@ -17,7 +17,7 @@ pub fn cases() -> Vec<Case> {
 fn captured(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
-    for n in if full() { vec![320, 20_480] } else { vec![320] } {
+    for n in if large() { vec![320, 20_480] } else { vec![320] } {
         let [mut graphs, mut eager] = [(); 2].map(|()| [(); 2].map(|()| Arrays::new(&ctx, n)));
         for verb in table().into_iter().filter(|verb| !verb.returns) {
             let name = verb.name;

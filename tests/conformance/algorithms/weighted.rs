@@ -1,6 +1,6 @@
 //! A01, A12: histograms with weights.
 
-use crate::common::full::full;
+use crate::common::full::large;
 use crate::common::{Case, Subject, case};
 use fencepost::Kind;
 use fencepost::algorithms::{Bins, WeightedHistogram, host};
@@ -18,7 +18,7 @@ pub fn cases() -> Vec<Case> {
 }
 
 fn lengths() -> Vec<usize> {
-    if full() { super::lengths() } else { vec![1, 257, 16_385] }
+    if large() { super::lengths() } else { vec![1, 257, 16_385] }
 }
 
 fn whole(s: &Subject) {
