@@ -22,6 +22,10 @@ use std::borrow::Cow;
 /// # Cost
 /// A verb takes one launch. It reads and writes each element once. The first call with an expression compiles a kernel. The
 /// context keeps the kernel for calls with the same expression and types.
+///
+/// # NaN
+/// A compiler of a device may assume that no number is a NaN or infinite, so `x != x` may be false for a NaN. The bits decide:
+/// `(bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u` is true for a NaN on each device.
 pub trait Map {
     /// *Enqueues* `out[i]` = the value of an expression of `x` and `i`.
     ///

@@ -21,6 +21,7 @@ mod args;
 mod check;
 mod comments;
 mod constants;
+mod defined_integers;
 mod directives;
 mod dtype;
 mod element;
@@ -53,6 +54,7 @@ pub use args::{
     Returns, TypedBuffer, Value,
 };
 pub use check::{ArgumentSlot, Plan, check, check_access, check_argument, check_complete, check_dyn};
+pub use defined_integers::define_integers;
 pub use dtype::{DType, FieldType, Scalar, StructType};
 pub use element::{Element, Number, Param, SameBits};
 pub use error::{Error, Excerpt, Names, Result};

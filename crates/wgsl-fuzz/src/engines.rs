@@ -37,7 +37,7 @@ pub fn engines(names: &[String]) -> Result<Vec<Box<dyn Engine>>> {
     let known = adapters();
     for (at, adapter) in known.iter().enumerate() {
         let name = format!("{} {}", adapter.name, adapter.backend);
-        // GLSL does not define integers at their edges as WGSL does, so GL has to be named.
+        // naga writes GLSL of `pack4xU8Clamp` that no driver compiles, so GL has to be named.
         let is_gl = adapter.backend == "GL";
         let fits = |part: &String| {
             let part = part.to_lowercase();

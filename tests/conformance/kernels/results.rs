@@ -10,6 +10,8 @@ pub fn cases() -> Vec<Case> {
     vec![
         case("d04_saxpy_is_within_two_ulp_of_the_reference", floats),
         case("d04_integers_are_exact", integers),
+        case("d04_quotients_and_remainders_at_the_edges_of_integers_are_those_of_wgsl", divisions),
+        case("d04_floats_outside_of_an_integer_type_become_its_ends", conversions),
         case("d04_every_way_of_opening_an_adapter_gives_the_same_bits", ways),
     ]
 }
@@ -75,5 +77,121 @@ fn ways(s: &Subject) {
             });
             assert_eq!(mixed(&ctx), expected(), "immediates: {immediates}, native: {native}, {recorder:?}");
         }
+    }
+}
+
+/// Lists integers at the edges of both types, and others.
+const EDGES: [u32; 12] =
+    [0, 1, 2, 3, 7, 100, 0x7FFF_FFFF, 0x8000_0000, 0x8000_0001, 0xFFFF_FFF9, 0xFFFF_FFFE, 0xFFFF_FFFF];
+
+const DIVISIONS: &str = "
+@group(0) @binding(0) var<storage, read> a: array<i32>;
+@group(0) @binding(1) var<storage, read> b: array<i32>;
+@group(0) @binding(2) var<storage, read_write> out: array<i32>;
+override SEVEN: i32 = 7;
+
+fn signed(a: i32, b: i32, at: u32) {
+    out[at] = a / b;
+    out[at + 1u] = a % b;
+    out[at + 2u] = a % SEVEN;
+    var quotient = a;
+    quotient /= b;
+    quotient %= -4;
+    out[at + 3u] = quotient;
+}
+
+@compute @workgroup_size(64)
+fn divisions(@builtin(global_invocation_id) id: vec3<u32>) {
+    let i = id.x;
+    if i >= arrayLength(&a) { return; }
+    let at = 10u * i;
+    signed(a[i], b[i], at);
+    let unsigned = vec2(bitcast<u32>(a[i]), bitcast<u32>(b[i]));
+    out[at + 4u] = bitcast<i32>(unsigned.x / unsigned.y);
+    out[at + 5u] = bitcast<i32>(unsigned.x % unsigned.y);
+    let three = vec3(a[i], -7, a[i]) / vec3(b[i], b[i], -1) + vec3(a[i], 5, a[i]) % vec3(b[i], b[i], 3);
+    out[at + 6u] = three.x ^ three.y ^ three.z;
+    out[at + 7u] = bitcast<i32>((unsigned.xyxy % unsigned.yxxy).x);
+    out[at + 8u] = bitcast<i32>(abs(unsigned.x));
+    out[at + 9u] = abs(a[i]);
+}";
+
+/// Returns the quotient and the remainder as WGSL defines them.
+fn divided(a: i32, b: i32) -> (i32, i32) {
+    if b == 0 { (a, 0) } else { (a.wrapping_div(b), a.wrapping_rem(b)) }
+}
+
+fn divisions(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let pairs = EDGES.iter().flat_map(|&a| EDGES.map(|b| (a as i32, b as i32)));
+    let (a, b): (Vec<i32>, Vec<i32>) = pairs.unzip();
+    let mut out = ctx.zeros::<i32, 1>([10 * a.len()]).unwrap();
+    let kernel = ctx.kernel_from(DIVISIONS, "divisions").unwrap();
+    let (x, y) = (ctx.array(&a).unwrap(), ctx.array(&b).unwrap());
+    let args = args![a = &x, b = &y, out = &mut out];
+    queue.launch_dyn(&kernel, Grid::threads([a.len()]), args).unwrap();
+    let found = queue.read(&out).wait().unwrap();
+    for (found, (a, b)) in found.chunks(10).zip(a.into_iter().zip(b)) {
+        let (quotient, remainder) = divided(a, b);
+        let (of_b, five) = (divided(-7, b).0, divided(5, b).1);
+        let three = [
+            quotient.wrapping_add(remainder),
+            of_b.wrapping_add(five),
+            divided(a, -1).0.wrapping_add(divided(a, 3).1),
+        ];
+        let (ua, ub) = (a as u32, b as u32);
+        let expected = [
+            quotient,
+            remainder,
+            divided(a, 7).1,
+            divided(quotient, -4).1,
+            ua.checked_div(ub).unwrap_or(ua) as i32,
+            ua.checked_rem(ub).unwrap_or(0) as i32,
+            three[0] ^ three[1] ^ three[2],
+            ua.checked_rem(ub).unwrap_or(0) as i32,
+            a,
+            a.wrapping_abs(),
+        ];
+        assert_eq!(found, expected, "{a} and {b}");
+    }
+}
+
+const CONVERSIONS: &str = "
+@group(0) @binding(0) var<storage, read> x: array<f32>;
+@group(0) @binding(1) var<storage, read_write> out: array<u32>;
+
+@compute @workgroup_size(64)
+fn conversions(@builtin(global_invocation_id) id: vec3<u32>) {
+    let i = id.x;
+    if i >= arrayLength(&x) { return; }
+    out[4u * i] = bitcast<u32>(i32(x[i]));
+    out[4u * i + 1u] = u32(x[i]);
+    out[4u * i + 2u] = bitcast<vec3<u32>>(vec3<i32>(vec3(0.0, x[i], 1.5))).y;
+    out[4u * i + 3u] = vec2<u32>(vec2(x[i], 2.5)).x;
+}";
+
+fn conversions(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let sizes =
+        [0.0_f32, 0.9, 1.0, 1.5, 2.5, 16_777_217.0, 2_147_483_520.0, 2_147_483_648.0, 4e9, 4_294_967_040.0];
+    let sizes = sizes.into_iter().chain([4_294_967_296.0, 1e20, f32::INFINITY]);
+    let x: Vec<f32> = sizes.flat_map(|size| [size, -size]).collect();
+    let mut out = ctx.zeros::<u32, 1>([4 * x.len()]).unwrap();
+    let kernel = ctx.kernel_from(CONVERSIONS, "conversions").unwrap();
+    let floats = ctx.array(&x).unwrap();
+    let args = args![x = &floats, out = &mut out];
+    queue.launch_dyn(&kernel, Grid::threads([x.len()]), args).unwrap();
+    for (found, x) in queue.read(&out).wait().unwrap().chunks(4).zip(x) {
+        // The largest f32 of the type is the end; devices differ in whether they take it or the largest integer.
+        let (signed, unsigned) = (x.min(2_147_483_520.0) as i32, x.min(4_294_967_040.0) as u32);
+        let near = |found: u32, expected: u32, most: u32| found.wrapping_sub(expected) <= most;
+        let (more, above) = (u32::from(x > 2_147_483_520.0) * 127, u32::from(x > 4_294_967_040.0) * 255);
+        assert!(
+            near(found[0], signed as u32, more) && near(found[2], signed as u32, more),
+            "i32 of {x}: {found:x?}"
+        );
+        assert!(near(found[1], unsigned, above) && near(found[3], unsigned, above), "u32 of {x}: {found:x?}");
     }
 }

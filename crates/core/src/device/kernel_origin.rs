@@ -7,7 +7,7 @@ use crate::driver::gl_gate::GlGate;
 use crate::error::{Kind, Result};
 use crate::work::compiled_kernel::Recipe;
 use crate::work::kernel_launch::BoundArray;
-use fencepost_kernels::{Access, Interface, Module, Needs, Trust};
+use fencepost_kernels::{Access, Interface, Module, Needs, Trust, define_integers};
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
@@ -45,7 +45,10 @@ pub(crate) struct KernelOrigin {
 impl KernelOrigin {
     pub(crate) fn new(target: CompileTarget<'_>, recipe: &Recipe<'_>) -> Self {
         let Recipe { module, interface, overrides, trust, .. } = *recipe;
-        let (parameter_path, immediates, source) = pass_parameters(target.caps, module, interface);
+        let (parameter_path, immediates, mut source) = pass_parameters(target.caps, module, interface);
+        if target.caps.glsl {
+            define_integers(&mut source);
+        }
         let writable = |access: Access| access != Access::Read;
         let bindings = interface.bindings.iter().map(|b| (b.index, b.min_size, writable(b.declared)));
         Self {

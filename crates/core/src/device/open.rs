@@ -257,6 +257,7 @@ fn caps(device: &wgpu::Device, info: &wgpu::AdapterInfo, switches: DeviceSwitche
         subgroups: features.contains(Features::SUBGROUP),
         float32_atomics: features.contains(Features::SHADER_FLOAT32_ATOMIC),
         spirv: info.backend == wgpu::Backend::Vulkan,
+        glsl: info.backend == wgpu::Backend::Gl,
         trusts: switches.trusted_kernels && limits.max_storage_buffer_binding_size <= MOST_TRUSTED,
         timestamps: features.contains(Features::TIMESTAMP_QUERY),
     }

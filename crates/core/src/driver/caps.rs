@@ -35,6 +35,8 @@ pub(crate) struct Caps {
     pub(crate) float32_atomics: bool,
     /// Is `true` if the driver compiles SPIR-V.
     pub(crate) spirv: bool,
+    /// Is `true` if the driver receives GLSL, which leaves some results of integers open.
+    pub(crate) glsl: bool,
     /// Is `true` if the device compiles trusted kernels without the runtime checks that they do not need.
     pub(crate) trusts: bool,
     /// Is `true` if commands can read the device's clock.

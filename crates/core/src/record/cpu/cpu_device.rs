@@ -74,6 +74,7 @@ impl CpuDevice {
             subgroups: true,
             float32_atomics: true,
             spirv: false,
+            glsl: false,
             trusts: false,
             timestamps: true,
         };

@@ -1,0 +1,505 @@
+//! Gives integers at their edges the results of WGSL, for GLSL, which leaves them open: divisions by 0, remainders of
+//! negative numbers, and floats that an integer type does not hold.
+//!
+//! naga 30 writes these operators to GLSL as they are. Here each of them becomes a call of a function, which computes the
+//! result with operators that GLSL defines. naga also writes `abs` of an unsigned number as that of a signed one; here the
+//! number takes its place.
+
+use naga::front::Typifier;
+use naga::proc::ResolveContext;
+use naga::{
+    BinaryOperator, Block, Expression, Function, FunctionArgument, FunctionResult, Handle, Literal,
+    MathFunction, Module, Range, Scalar, ScalarKind, Span, Statement, Type, TypeInner, VectorSize,
+};
+use std::collections::{BTreeMap, HashMap};
+
+/// Is a function that the module gets.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Helper {
+    Quotient {
+        signed: bool,
+    },
+    Remainder {
+        signed: bool,
+    },
+    /// Converts an `f32` to an integer.
+    Whole {
+        signed: bool,
+    },
+}
+
+/// Names a function for scalars, or for vectors with this number of components.
+type Key = (Helper, Option<u8>);
+
+/// Replaces the operators whose results GLSL leaves open.
+pub fn define_integers(module: &mut Module) {
+    each_function(module, 0, unsigned_as_they_are);
+    let needed = needed(module);
+    if needed.is_empty() {
+        return;
+    }
+    let helpers = add(module, &needed);
+    each_function(module, helpers.len(), |module, function| replace(module, function, &helpers));
+}
+
+/// Calls `change` for each function of a module from the one with this index on, and for the entry points.
+fn each_function(module: &mut Module, first: usize, change: impl Fn(&Module, &mut Function)) {
+    let handles: Vec<_> = module.functions.iter().map(|(handle, _)| handle).skip(first).collect();
+    for handle in handles {
+        let mut function = std::mem::take(&mut module.functions[handle]);
+        change(module, &mut function);
+        module.functions[handle] = function;
+    }
+    for at in 0..module.entry_points.len() {
+        let mut function = std::mem::take(&mut module.entry_points[at].function);
+        change(module, &mut function);
+        module.entry_points[at].function = function;
+    }
+}
+
+/// Puts unsigned numbers in the place of their magnitudes.
+fn unsigned_as_they_are(module: &Module, function: &mut Function) {
+    let is_unsigned =
+        |inner: &TypeInner| scalar(inner).is_some_and(|(scalar, _)| scalar.kind == ScalarKind::Uint);
+    let Some(types) = types(module, function) else { return };
+    for (_, expression) in function.expressions.iter_mut() {
+        if let Expression::Math { fun: MathFunction::Abs, arg, .. } = *expression
+            && is_unsigned(types.get(arg, &module.types))
+        {
+            *expression = Expression::As { expr: arg, kind: ScalarKind::Uint, convert: None };
+        }
+    }
+}
+
+/// Returns the types of a function's expressions; `None` if the module is invalid, which the validator of the device reports.
+fn types(module: &Module, function: &Function) -> Option<Typifier> {
+    let context = ResolveContext::with_locals(module, &function.local_variables, &function.arguments);
+    let mut types = Typifier::new();
+    let (last, _) = function.expressions.iter().next_back()?;
+    types.grow(last, &function.expressions, &context).ok()?;
+    Some(types)
+}
+
+/// Returns the operators of a function that are replaced, each with the function that takes its place.
+fn found(module: &Module, function: &Function) -> HashMap<Handle<Expression>, Key> {
+    let mut found = HashMap::new();
+    let Some(types) = types(module, function) else { return found };
+    for (handle, expression) in function.expressions.iter() {
+        let (operand, helper): (_, fn(bool) -> Helper) = match *expression {
+            Expression::Binary { op: BinaryOperator::Divide, left, right } if !is_plain(function, right) => {
+                (left, |signed| Helper::Quotient { signed })
+            }
+            Expression::Binary { op: BinaryOperator::Modulo, left, right } => {
+                let unsigned =
+                    scalar(types.get(left, &module.types)).is_some_and(|(kind, _)| kind == Scalar::U32);
+                if unsigned && is_plain(function, right) {
+                    continue;
+                }
+                (left, |signed| Helper::Remainder { signed })
+            }
+            Expression::As { expr, kind: ScalarKind::Sint, convert: Some(4) } => {
+                (expr, |_| Helper::Whole { signed: true })
+            }
+            Expression::As { expr, kind: ScalarKind::Uint, convert: Some(4) } => {
+                (expr, |_| Helper::Whole { signed: false })
+            }
+            _ => continue,
+        };
+        let Some((kind, size)) = scalar(types.get(operand, &module.types)) else { continue };
+        let wanted = if matches!(expression, Expression::As { .. }) {
+            [Scalar::F32; 2]
+        } else {
+            [Scalar::I32, Scalar::U32]
+        };
+        // naga itself computes constants.
+        if wanted.contains(&kind) && !is_constant(function, handle) {
+            found.insert(handle, (helper(kind == Scalar::I32), size));
+        }
+    }
+    found
+}
+
+/// Returns the scalar of a type and the number of its components, if it is a scalar or a vector.
+fn scalar(inner: &TypeInner) -> Option<(Scalar, Option<u8>)> {
+    match *inner {
+        TypeInner::Scalar(scalar) => Some((scalar, None)),
+        TypeInner::Vector { size, scalar } => Some((scalar, Some(size as u8))),
+        _ => None,
+    }
+}
+
+/// Returns `true` if a divisor is a number that is neither 0 nor -1: its quotients are the same in GLSL.
+fn is_plain(function: &Function, divisor: Handle<Expression>) -> bool {
+    match function.expressions[divisor] {
+        Expression::Literal(Literal::I32(number)) => number != 0 && number != -1,
+        Expression::Literal(Literal::U32(number)) => number != 0,
+        Expression::Splat { value, .. } => is_plain(function, value),
+        _ => false,
+    }
+}
+
+/// Returns `true` if naga computes an expression before it writes the shader, and a call cannot take its place.
+fn is_constant(function: &Function, handle: Handle<Expression>) -> bool {
+    let constant = |handle: Handle<Expression>| is_constant(function, handle);
+    match function.expressions[handle] {
+        Expression::Literal(_)
+        | Expression::Constant(_)
+        | Expression::Override(_)
+        | Expression::ZeroValue(_) => true,
+        Expression::Compose { ref components, .. } => components.iter().copied().all(constant),
+        Expression::Splat { value: one, .. }
+        | Expression::Swizzle { vector: one, .. }
+        | Expression::AccessIndex { base: one, .. }
+        | Expression::Unary { expr: one, .. }
+        | Expression::Relational { argument: one, .. }
+        | Expression::As { expr: one, .. } => constant(one),
+        Expression::Access { base: one, index: two } | Expression::Binary { left: one, right: two, .. } => {
+            constant(one) && constant(two)
+        }
+        Expression::Select { condition, accept, reject } => {
+            [condition, accept, reject].into_iter().all(constant)
+        }
+        Expression::Math { arg, arg1, arg2, arg3, .. } => {
+            [Some(arg), arg1, arg2, arg3].into_iter().flatten().all(constant)
+        }
+        _ => false,
+    }
+}
+
+/// Returns the functions that a module needs, a scalar one before the vector ones that call it.
+fn needed(module: &Module) -> Vec<Key> {
+    let functions = module.functions.iter().map(|(_, function)| function);
+    let functions = functions.chain(module.entry_points.iter().map(|entry| &entry.function));
+    let mut needed: Vec<Key> = functions.flat_map(|function| found(module, function).into_values()).collect();
+    needed.extend(needed.clone().into_iter().map(|(helper, _)| (helper, None)));
+    needed.sort_unstable();
+    needed.dedup();
+    needed
+}
+
+/// Adds functions in front of those of the module, because a function calls those before it.
+fn add(module: &mut Module, needed: &[Key]) -> BTreeMap<Key, Handle<Function>> {
+    let old: Vec<_> = module.functions.drain().map(|(_, function, span)| (function, span)).collect();
+    let mut helpers = BTreeMap::new();
+    for &key in needed {
+        let function = function(module, key, &helpers);
+        helpers.insert(key, module.functions.append(function, Span::UNDEFINED));
+    }
+    // A function calls functions before it, so their new handles are known.
+    let mut moved = Vec::new();
+    for (mut function, span) in old {
+        move_calls(&mut function, &moved);
+        moved.push(module.functions.append(function, span));
+    }
+    module.entry_points.iter_mut().for_each(|entry| move_calls(&mut entry.function, &moved));
+    helpers
+}
+
+/// Replaces the handles of called functions.
+fn move_calls(function: &mut Function, moved: &[Handle<Function>]) {
+    for (_, expression) in function.expressions.iter_mut() {
+        if let Expression::CallResult(called) = expression {
+            *called = moved[called.index()];
+        }
+    }
+    each_statement(&mut function.body, &mut |statement| {
+        if let Statement::Call { function: called, .. } = statement {
+            *called = moved[called.index()];
+        }
+    });
+}
+
+/// Calls `change` for each statement of a block and of the blocks in it.
+fn each_statement(block: &mut Block, change: &mut impl FnMut(&mut Statement)) {
+    for statement in block.iter_mut() {
+        change(statement);
+        inner_blocks(statement).into_iter().for_each(|inner| each_statement(inner, change));
+    }
+}
+
+/// Returns the blocks of a statement.
+fn inner_blocks(statement: &mut Statement) -> Vec<&mut Block> {
+    match statement {
+        Statement::Block(block) => vec![block],
+        Statement::If { accept, reject, .. } => vec![accept, reject],
+        Statement::Loop { body, continuing, .. } => vec![body, continuing],
+        Statement::Switch { cases, .. } => cases.iter_mut().map(|case| &mut case.body).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Replaces the operators of a function by calls.
+fn replace(module: &Module, function: &mut Function, helpers: &BTreeMap<Key, Handle<Function>>) {
+    let found = found(module, function);
+    let mut calls = HashMap::new();
+    for (handle, key) in found {
+        let called = helpers[&key];
+        let expression = &mut function.expressions[handle];
+        let arguments = match *expression {
+            Expression::Binary { left, right, .. } => vec![left, right],
+            Expression::As { expr, .. } => vec![expr],
+            _ => continue,
+        };
+        *expression = Expression::CallResult(called);
+        calls.insert(handle, (called, arguments));
+    }
+    call(&mut function.body, &calls);
+}
+
+/// Says what takes the place of an operator: a function and its arguments.
+type Calls = HashMap<Handle<Expression>, (Handle<Function>, Vec<Handle<Expression>>)>;
+
+/// Cuts the statements that compute replaced operators, and puts the calls between the parts.
+fn call(block: &mut Block, calls: &Calls) {
+    let old = std::mem::take(block);
+    for (mut statement, span) in old.span_into_iter() {
+        inner_blocks(&mut statement).into_iter().for_each(|inner| call(inner, calls));
+        let Statement::Emit(range) = statement else {
+            block.push(statement, span);
+            continue;
+        };
+        let mut part: Option<(Handle<Expression>, Handle<Expression>)> = None;
+        let emit = |block: &mut Block, part: &mut Option<_>| {
+            if let Some((first, last)) = part.take() {
+                block.push(Statement::Emit(Range::new_from_bounds(first, last)), span);
+            }
+        };
+        for handle in range {
+            let Some((function, arguments)) = calls.get(&handle) else {
+                part = Some((part.map_or(handle, |(first, _)| first), handle));
+                continue;
+            };
+            emit(block, &mut part);
+            let call =
+                Statement::Call { function: *function, arguments: arguments.clone(), result: Some(handle) };
+            block.push(call, span);
+        }
+        emit(block, &mut part);
+    }
+}
+
+/// Is a function while it is written.
+struct Writer<'a> {
+    module: &'a mut Module,
+    function: Function,
+}
+
+impl Writer<'_> {
+    fn push(&mut self, expression: Expression) -> Handle<Expression> {
+        self.function.expressions.append(expression, Span::UNDEFINED)
+    }
+
+    /// Adds an expression that the function computes.
+    fn compute(&mut self, expression: Expression) -> Handle<Expression> {
+        let handle = self.push(expression);
+        let range = Range::new_from_bounds(handle, handle);
+        self.function.body.push(Statement::Emit(range), Span::UNDEFINED);
+        handle
+    }
+
+    fn binary(
+        &mut self,
+        op: BinaryOperator,
+        left: Handle<Expression>,
+        right: Handle<Expression>,
+    ) -> Handle<Expression> {
+        self.compute(Expression::Binary { op, left, right })
+    }
+
+    fn select(
+        &mut self,
+        condition: Handle<Expression>,
+        accept: Handle<Expression>,
+        reject: Handle<Expression>,
+    ) -> Handle<Expression> {
+        self.compute(Expression::Select { condition, accept, reject })
+    }
+
+    fn literal(&mut self, literal: Literal) -> Handle<Expression> {
+        self.push(Expression::Literal(literal))
+    }
+
+    fn argument(&mut self, scalar: Scalar, size: Option<u8>) -> Handle<Expression> {
+        let (ty, index) = (type_of(self.module, scalar, size), self.function.arguments.len());
+        self.function.arguments.push(FunctionArgument {
+            name: Some(["a", "b"][index].into()),
+            ty,
+            binding: None,
+        });
+        self.push(Expression::FunctionArgument(index as u32))
+    }
+}
+
+fn type_of(module: &mut Module, scalar: Scalar, size: Option<u8>) -> Handle<Type> {
+    let inner = match size {
+        None => TypeInner::Scalar(scalar),
+        Some(2) => TypeInner::Vector { size: VectorSize::Bi, scalar },
+        Some(3) => TypeInner::Vector { size: VectorSize::Tri, scalar },
+        Some(_) => TypeInner::Vector { size: VectorSize::Quad, scalar },
+    };
+    module.types.insert(Type { name: None, inner }, Span::UNDEFINED)
+}
+
+/// Writes a function.
+fn function(module: &mut Module, (helper, size): Key, helpers: &BTreeMap<Key, Handle<Function>>) -> Function {
+    let (stem, given, signed) = match helper {
+        Helper::Quotient { signed } => ("quotient", None, signed),
+        Helper::Remainder { signed } => ("remainder", None, signed),
+        Helper::Whole { signed } => ("whole", Some(Scalar::F32), signed),
+    };
+    let result = if signed { Scalar::I32 } else { Scalar::U32 };
+    let name = format!("fencepost_{stem}_{}{}", if signed { "i" } else { "u" }, size.unwrap_or(1));
+    let ty = type_of(module, result, size);
+    let function = Function {
+        name: Some(name),
+        result: Some(FunctionResult { ty, binding: None }),
+        ..Function::default()
+    };
+    let mut writer = Writer { module, function };
+    let a = writer.argument(given.unwrap_or(result), size);
+    let b = if given.is_none() { Some(writer.argument(result, size)) } else { None };
+    let value = match (size, helper, b) {
+        (Some(size), ..) => each_component(&mut writer, helpers[&(helper, None)], [Some(a), b], (ty, size)),
+        (None, Helper::Quotient { .. }, Some(b)) => {
+            let divisor = divisor(&mut writer, signed, a, b);
+            writer.binary(BinaryOperator::Divide, a, divisor)
+        }
+        (None, _, Some(b)) => {
+            let divisor = divisor(&mut writer, signed, a, b);
+            let quotient = writer.binary(BinaryOperator::Divide, a, divisor);
+            let product = writer.binary(BinaryOperator::Multiply, quotient, divisor);
+            writer.binary(BinaryOperator::Subtract, a, product)
+        }
+        (None, _, None) => whole(&mut writer, signed, a),
+    };
+    writer.function.body.push(Statement::Return { value: Some(value) }, Span::UNDEFINED);
+    writer.function
+}
+
+/// Returns 1 in place of a divisor that gives no quotient: 0, and -1 for the least number.
+fn divisor(
+    writer: &mut Writer<'_>,
+    signed: bool,
+    a: Handle<Expression>,
+    b: Handle<Expression>,
+) -> Handle<Expression> {
+    let number = |number: i32| if signed { Literal::I32(number) } else { Literal::U32(number as u32) };
+    let (zero, one) = (writer.literal(number(0)), writer.literal(number(1)));
+    let mut none = writer.binary(BinaryOperator::Equal, b, zero);
+    if signed {
+        let (least, minus_one) = (writer.literal(Literal::I32(i32::MIN)), writer.literal(Literal::I32(-1)));
+        let is_least = writer.binary(BinaryOperator::Equal, a, least);
+        let is_minus_one = writer.binary(BinaryOperator::Equal, b, minus_one);
+        let wraps = writer.binary(BinaryOperator::And, is_least, is_minus_one);
+        none = writer.binary(BinaryOperator::InclusiveOr, none, wraps);
+    }
+    writer.select(none, one, b)
+}
+
+/// Returns an `f32` as an integer: the nearest one of the type if the type does not hold it.
+fn whole(writer: &mut Writer<'_>, signed: bool, x: Handle<Expression>) -> Handle<Expression> {
+    // The ends are the least and the greatest f32 inside of the range of the integers.
+    let (least, greatest) = if signed { (-2_147_483_648.0, 2_147_483_520.0) } else { (0.0, 4_294_967_040.0) };
+    let (least, greatest) = (writer.literal(Literal::F32(least)), writer.literal(Literal::F32(greatest)));
+    let below = writer.binary(BinaryOperator::Less, x, least);
+    let raised = writer.select(below, least, x);
+    let above = writer.binary(BinaryOperator::Greater, x, greatest);
+    let inside = writer.select(above, greatest, raised);
+    let kind = if signed { ScalarKind::Sint } else { ScalarKind::Uint };
+    writer.compute(Expression::As { expr: inside, kind, convert: Some(4) })
+}
+
+/// Returns a vector of the results of a function for each component.
+fn each_component(
+    writer: &mut Writer<'_>,
+    called: Handle<Function>,
+    vectors: [Option<Handle<Expression>>; 2],
+    (ty, size): (Handle<Type>, u8),
+) -> Handle<Expression> {
+    let mut components = Vec::new();
+    for index in 0..u32::from(size) {
+        let part = |vector: Handle<Expression>| Expression::AccessIndex { base: vector, index };
+        let arguments = vectors.into_iter().flatten().map(|vector| writer.compute(part(vector))).collect();
+        let result = writer.push(Expression::CallResult(called));
+        let call = Statement::Call { function: called, arguments, result: Some(result) };
+        writer.function.body.push(call, Span::UNDEFINED);
+        components.push(result);
+    }
+    writer.compute(Expression::Compose { ty, components })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use naga::valid::{Capabilities, ValidationFlags, Validator};
+
+    /// Returns the module of a text with the replaced operators, and whether the validator accepts it.
+    fn defined(text: &str) -> Module {
+        let mut module = naga::front::wgsl::parse_str(text).unwrap();
+        define_integers(&mut module);
+        let mut validator = Validator::new(ValidationFlags::all(), Capabilities::all());
+        validator.validate(&module).unwrap_or_else(|error| panic!("{error:?}\n{module:#?}"));
+        module
+    }
+
+    fn names(module: &Module) -> Vec<&str> {
+        module.functions.iter().filter_map(|(_, function)| function.name.as_deref()).collect()
+    }
+
+    const BUFFERS: &str = "@group(0) @binding(0) var<storage, read_write> y: array<i32>;
+        @group(0) @binding(1) var<storage, read_write> x: array<vec3f>;";
+
+    #[test]
+    fn a_module_gets_the_functions_that_it_needs_in_front_of_its_own() {
+        let module = defined(&format!(
+            "{BUFFERS}
+            fn own(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {{ return a % b; }}
+            fn outer(a: i32) -> u32 {{ return own(vec2(u32(a)), vec2(3)).x; }}
+            @compute @workgroup_size(1) fn main() {{ y[0] /= y[1]; y[2] = vec3<i32>(x[0]).y + i32(outer(y[3])); }}"
+        ));
+        let added = ["quotient_i1", "remainder_u1", "remainder_u2", "whole_i1", "whole_i3"];
+        let added = added.map(|name| format!("fencepost_{name}"));
+        assert_eq!(names(&module), [added.as_slice(), &["own".into(), "outer".into()]].concat());
+    }
+
+    #[test]
+    fn operators_in_loops_and_branches_are_replaced() {
+        let module = defined(&format!(
+            "{BUFFERS}
+            @compute @workgroup_size(1) fn main() {{
+                var i = 0;
+                loop {{
+                    if y[i] % y[1] > 2 {{ y[i] = y[2] / (y[3] % 7) / 5; }} else {{ switch y[i] / y[4] {{
+                        case 1 {{ y[1] = i / y[0]; }}
+                        default {{ {{ y[1] = i % -3; }} }}
+                    }} }}
+                    continuing {{ i += 1; break if i % y[5] == 9; }}
+                }}
+            }}"
+        ));
+        assert_eq!(names(&module), ["fencepost_quotient_i1", "fencepost_remainder_i1"]);
+        let left = |expression: &Expression| match *expression {
+            Expression::Binary { op: BinaryOperator::Divide, .. } => 1,
+            Expression::Binary { op: BinaryOperator::Modulo, .. } => 10,
+            _ => 0,
+        };
+        let main = &module.entry_points[0].function;
+        assert_eq!(main.expressions.iter().map(|(_, e)| left(e)).sum::<i32>(), 1, "the quotient by 5 alone");
+    }
+
+    #[test]
+    fn a_module_without_such_operators_stays_as_it_is() {
+        let text = format!(
+            "{BUFFERS}
+            override N: u32 = 7;
+            const M = 9 % 4;
+            @compute @workgroup_size(1) fn main() {{
+                var first = N % 3u;
+                y[0] = i32(y[1] < 2) + i32(N / 2u) + M + y[3] / 4 + i32(u32(y[2]) % 5u + first);
+                x[0] = x[1] / x[2] + vec3(x[3].x % 3.0);
+            }}"
+        );
+        let module = naga::front::wgsl::parse_str(&text).unwrap();
+        assert_eq!(format!("{:?}", defined(&text)), format!("{module:?}"));
+    }
+}
