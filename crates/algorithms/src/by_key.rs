@@ -26,7 +26,7 @@ use fencepost_core::{CommandQueue, DeviceArray, DynKernel, IntoArg, Result};
 ///
 /// # Error bound
 /// Integers are exact and wrap, and so is the smallest and the largest number. The error of a sum of `f32` is at most `d u`
-/// times the sum of the magnitudes of the run up to the element, with `d` = 140 + n / 2^15 for n elements. `u` is 2^-24 on a
+/// times the sum of the magnitudes of the combined elements, with `d` = 140 + n / 2^15 for n elements. `u` is 2^-24 on a
 /// device that rounds to the nearest number. The relative error of a product of `f32` is at most about n times 2^-23. Both hold
 /// unless the sum or the product of some neighbours is infinite, or such a product is below the smallest normal number.
 ///
@@ -39,7 +39,7 @@ use fencepost_core::{CommandQueue, DeviceArray, DynKernel, IntoArg, Result};
 /// section 1.5. The shares are reduced first, as for [`PrefixScan`](crate::PrefixScan).
 pub trait ByKey {
     /// *Enqueues* a scan that begins anew at each element whose key differs from the key before. The initial value is combined
-    /// with the elements of each run.
+    /// with the elements of each run. A [reversed](Scan::reversed) scan begins anew at the last element of each run.
     ///
     /// # Errors
     /// [`Kind::Shape`](fencepost_core::Kind::Shape) if the shapes differ; [`Kind::Padding`](fencepost_core::Kind::Padding) if an
@@ -55,6 +55,8 @@ pub trait ByKey {
     /// assert_eq!(queue.read(&out).wait()?, [1, 3, 3, 7, 5]);
     /// queue.scan_by_key(&keys, &x, &mut out, Scan::exclusive(Operation::Sum).from(10))?;
     /// assert_eq!(queue.read(&out).wait()?, [10, 11, 10, 13, 10]);
+    /// queue.scan_by_key(&keys, &x, &mut out, Scan::inclusive(Operation::Sum).reversed())?;
+    /// assert_eq!(queue.read(&out).wait()?, [3, 2, 7, 4, 5]);
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
@@ -147,8 +149,11 @@ impl ByKey for CommandQueue {
         if x.is_empty() {
             return Ok(());
         }
-        let (elements, mut state, results) =
-            (x.len(), queue.empty([1])?, Results::Scan { exclusive: scan.exclusive });
+        let (elements, mut state, results) = (
+            x.len(),
+            queue.empty([1])?,
+            Results::Scan { exclusive: scan.exclusive, reversed: scan.reversed },
+        );
         match Operator::of_keys(scan.operation, scan.initial()) {
             Some(operator) => {
                 let verb =
@@ -249,7 +254,7 @@ pub(crate) fn lengths_of_runs<T: Reducible>(
 /// Names the results of a verb.
 enum Results {
     /// Is one result for each element.
-    Scan { exclusive: bool },
+    Scan { exclusive: bool, reversed: bool },
     /// Is one result for each run, and the array of the keys.
     Runs { kept: DeviceArray<u32>, lengths: bool },
 }
@@ -270,14 +275,19 @@ impl<U: Reducible> Stages for Runs<U> {
     type Kernel = DynKernel;
 
     fn kernel(&self, queue: &VerbQueue<'_>, stage: Stage) -> Result<DynKernel> {
-        let (stem, own) = match self.results {
-            Results::Scan { exclusive } => ("scan_by_key", ("EXCLUSIVE", exclusive)),
-            Results::Runs { lengths, .. } => ("reduce_by_key", ("LENGTHS", lengths)),
-        };
         let [operation, keys] = self.operator.overrides();
-        let own = (own.0, f64::from(u8::from(own.1)));
-        let overrides = tuned(queue, &[("STAGE", stage.number()), operation, keys, own]);
-        sized::<U>(queue, stem, &overrides, self.count.as_ref())
+        let mut overrides = vec![("STAGE", stage.number()), operation, keys];
+        let stem = match self.results {
+            Results::Scan { exclusive, reversed } => {
+                overrides.extend([("EXCLUSIVE", f64::from(exclusive)), ("REVERSED", f64::from(reversed))]);
+                "scan_by_key"
+            }
+            Results::Runs { lengths, .. } => {
+                overrides.push(("LENGTHS", f64::from(lengths)));
+                "reduce_by_key"
+            }
+        };
+        sized::<U>(queue, stem, &tuned(queue, &overrides), self.count.as_ref())
     }
 
     #[track_caller]

@@ -65,13 +65,14 @@ pub fn max<T: Reducible>(x: &[T], nan: Nan) -> Option<T> {
     T::extreme(x, Operation::Largest, nan)
 }
 
-/// Returns each element combined with all elements before it. If a number is a NaN, the smallest and the largest number from
-/// there on are NaNs.
+/// Returns each element combined with all elements before it, or after it if the scan is [reversed](Scan::reversed). If a
+/// number is a NaN, the smallest and the largest number from there on are NaNs.
 ///
 /// # Example
 /// ```
 /// use fencepost::algorithms::{Operation, Scan, host};
 /// assert_eq!(host::scan(&[3_u32, 1, 4], Scan::inclusive(Operation::Sum)), [3, 4, 8]);
+/// assert_eq!(host::scan(&[3_u32, 1, 4], Scan::inclusive(Operation::Sum).reversed()), [8, 5, 4]);
 /// ```
 pub fn scan<T: Reducible>(x: &[T], scan: Scan<T>) -> Vec<T> {
     let mut running = scan.initial();
@@ -80,6 +81,11 @@ pub fn scan<T: Reducible>(x: &[T], scan: Scan<T>) -> Vec<T> {
         running = combined(scan.operation, running, element);
         if scan.exclusive { before } else { running }
     };
+    if scan.reversed {
+        let mut results: Vec<T> = x.iter().rev().map(next).collect();
+        results.reverse();
+        return results;
+    }
     x.iter().map(next).collect()
 }
 

@@ -163,7 +163,8 @@ pub trait PartVerbs {
     #[track_caller]
     fn all_part<T: Reducible>(&self, x: Part<'_, T>, out: &mut DeviceArray<u32>) -> Result<()>;
 
-    /// *Enqueues* the scan of the elements to `out`, as [`scan`](crate::PrefixScan::scan) does.
+    /// *Enqueues* the scan of the elements to `out`, as [`scan`](crate::PrefixScan::scan) does. A reversed scan begins at the last
+    /// element of the part.
     ///
     /// # Example
     /// ```

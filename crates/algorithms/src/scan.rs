@@ -1,4 +1,4 @@
-//! Scans: each element combined with all elements before it.
+//! Scans: each element combined with all elements before it, or after it.
 
 use crate::elementwise::{bits, flat, same_shape};
 use crate::launches::launch_dyn;
@@ -14,7 +14,7 @@ use crate::verb_queue::VerbQueue;
 use fencepost_core::{CommandQueue, DeviceArray, DynKernel, Element, IntoArg, Result};
 use fencepost_kernels::PART_COUNT;
 
-/// Describes a scan: the operation, the value before the first element, and whether an element is part of its own result.
+/// Describes a scan: the operation, the initial value, the direction, and whether an element is part of its own result.
 ///
 /// # Example
 /// ```
@@ -28,24 +28,45 @@ use fencepost_kernels::PART_COUNT;
 pub struct Scan<T> {
     pub(crate) operation: Operation,
     pub(crate) exclusive: bool,
+    pub(crate) reversed: bool,
     initial: Option<T>,
 }
 
 impl<T: Reducible> Scan<T> {
     /// Combines each element with all elements before it.
     pub fn inclusive(operation: Operation) -> Self {
-        Self { operation, exclusive: false, initial: None }
+        Self { operation, exclusive: false, reversed: false, initial: None }
     }
 
     /// Combines all elements before each element. The first result is the initial value: 0 for sums, 1 for products, and for
     /// the smallest (largest) element the greatest (least) value of the type, which is infinite for `f32`.
     pub fn exclusive(operation: Operation) -> Self {
-        Self { operation, exclusive: true, initial: None }
+        Self { operation, exclusive: true, reversed: false, initial: None }
     }
 
     /// Sets the initial value, with which all elements are combined.
     pub fn from(mut self, initial: T) -> Self {
         self.initial = Some(initial);
+        self
+    }
+
+    /// Combines each element with all elements after it, in place of those before it. The result at `i` combines the last
+    /// element down to the one at `i`, which an exclusive scan leaves out. The initial value stands behind the last element.
+    /// Calling it twice is the same as calling it once.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::{Operation, PrefixScan, Scan};
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (x, mut out) = (ctx.array(&[3_u32, 1, 4])?, ctx.zeros([3])?);
+    /// queue.scan(&x, &mut out, Scan::inclusive(Operation::Sum).reversed())?;
+    /// assert_eq!(queue.read(&out).wait()?, [8, 5, 4]);
+    /// queue.scan(&x, &mut out, Scan::exclusive(Operation::Sum).from(10).reversed())?;
+    /// assert_eq!(queue.read(&out).wait()?, [15, 14, 10]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    pub fn reversed(mut self) -> Self {
+        self.reversed = true;
         self
     }
 
@@ -55,7 +76,7 @@ impl<T: Reducible> Scan<T> {
     }
 }
 
-/// Combines each element of an array with all elements before it.
+/// Combines each element of an array with all elements before it, or after it if the scan is [reversed](Scan::reversed).
 ///
 /// An array of any shape is scanned as a whole, in C order.
 ///
@@ -65,7 +86,7 @@ impl<T: Reducible> Scan<T> {
 ///
 /// # Error bound
 /// Integers are exact and wrap, and so is the smallest and the largest number. The error of a sum of `f32` is at most `d u`
-/// times the sum of the magnitudes up to the element, with `d` = 80 + n / 2^19 for n elements, and 95 + n / 2^17 on a
+/// times the sum of the magnitudes of the combined elements, with `d` = 80 + n / 2^19 for n elements, and 95 + n / 2^17 on a
 /// software driver and on the CPU. `u` is 2^-24 on a device that rounds to the nearest number. The relative error of a product of `f32` is at most about n times 2^-23. Both hold unless the
 /// sum or the product of some neighbours is infinite, or such a product is below the smallest normal number.
 ///
@@ -79,7 +100,8 @@ impl<T: Reducible> Scan<T> {
 /// Duane Merrill and Michael Garland, *Single-pass Parallel Prefix Scan with Decoupled Look-back*, 2016, section 3. A tile of a
 /// share is scanned as in W. Daniel Hillis and Guy L. Steele, *Data Parallel Algorithms*, 1986.
 pub trait PrefixScan {
-    /// *Enqueues* the scan of `x` to `out`. If a number is a NaN, the smallest and the largest number from there on are NaNs.
+    /// *Enqueues* the scan of `x` to `out`. If a number is a NaN, the smallest and the largest number from there on are NaNs, and
+    /// those up to there in a reversed scan.
     ///
     /// # Errors
     /// [`Kind::Shape`](fencepost_core::Kind::Shape) if the shapes differ; [`Kind::Padding`](fencepost_core::Kind::Padding) if an
@@ -242,11 +264,14 @@ fn scan_shares<T: Reducible, U: Reducible>(
     of_kernel: impl Fn(&DeviceArray<T>) -> DeviceArray<U>,
 ) -> Result<()> {
     let shares = Shares::of(elements.len());
+    // The shares stay the same in a reversed scan, which takes the last of them first.
+    let reversed = scan.reversed;
     let kernel = |in_place: bool, exclusive: bool, carried: bool, count: Option<&DeviceArray<u32>>| {
         let stem = if in_place { "scan_in_place" } else { "scan" };
         let [operation, keys] = operator.overrides();
-        let [exclusive, carried] = [exclusive, carried].map(f64::from);
-        let overrides = [operation, keys, ("EXCLUSIVE", exclusive), ("CARRIED", carried)];
+        let [exclusive, carried, reversed] = [exclusive, carried, reversed].map(f64::from);
+        let overrides =
+            [operation, keys, ("EXCLUSIVE", exclusive), ("CARRIED", carried), ("REVERSED", reversed)];
         sized::<U>(queue, stem, &tuned(queue, &overrides), count)
     };
     let in_place = arrays.out.is_none();

@@ -1,4 +1,5 @@
 // scan_by_key: out[i] = an initial value and the elements of x up to i that belong to the same run, combined by an operation
+// If REVERSED, each result combines the elements of the run from i on.
 //
 // Shape      keys, x, out: at least n elements; partials: two words for each share, in stage 0; states: two words for each
 //            share, in stage 1; a run has equal keys, which lie side by side
@@ -19,6 +20,7 @@ override STAGE: u32 = 0;                    // 0: writes the results of each sha
 override OPERATION: u32 = 0;                // 0: sum, 1: product, 2: smallest, 3: largest; the last two for integers
 override KEYS: u32 = 0;                     // 1: the elements are bits of f32, of which the smallest or largest is wanted
 override EXCLUSIVE: u32 = 0;                // 1: an element is not combined into its own result
+override REVERSED: u32 = 0;                 // 1: an element is combined with the elements behind it
 alias T = f32;                              // f32 | i32 | u32: replaced on the host's request
 struct Params { n: u32, share: u32, identity: T, initial: T }
 @group(0) @binding(0) var<uniform> params: Params;
@@ -28,14 +30,28 @@ struct Params { n: u32, share: u32, identity: T, initial: T }
 @group(0) @binding(4) var<storage, read_write> out: array<T>;
 @group(0) @binding(5) var<storage, read_write> states: array<u32>;
 
-fn is_head(i: u32) -> bool { return i == 0u || keys[i] != keys[i - 1u]; }
+// Returns the index of the element that the scan takes at i.
+fn place(i: u32) -> u32 {
+    if REVERSED == 0u { return i; }
+    return params.n - 1u - i;
+}
 
-fn load(i: u32) -> S { return S(of_bits(x[i]), select(0u, 1u, is_head(i))); }
+// Returns true for the element with which the scan of a run begins.
+fn is_head(at: u32) -> bool {
+    if REVERSED == 1u { return at + 1u >= params.n || keys[at] != keys[at + 1u]; }
+    return at == 0u || keys[at] != keys[at - 1u];
+}
+
+fn load(i: u32) -> S {
+    let at = place(i);
+    return S(of_bits(x[at]), select(0u, 1u, is_head(at)));
+}
 
 fn store(i: u32, before: S, after: S) {
+    let at = place(i);
     var value = after.value;
-    if EXCLUSIVE == 1u { value = select(before.value, params.identity, is_head(i)); }
-    out[i] = to_bits(operation(params.initial, value));
+    if EXCLUSIVE == 1u { value = select(before.value, params.identity, is_head(at)); }
+    out[at] = to_bits(operation(params.initial, value));
 }
 
 fn keep(all: S) { }

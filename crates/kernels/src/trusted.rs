@@ -101,8 +101,15 @@ const TRUSTED: &[TrustedKernel] = &[
         "groups are below the end of a row; a workgroup past the last share has none; each lane writes its part",
     ),
     all("saxpy", "elements are below both lengths"),
-    all("scan", "elements are below n; each lane writes its part, and its elements of a tile"),
-    all("scan_by_key", "elements are below n"),
+    all(
+        "scan",
+        "elements are below n; the place of a reversed scan is compared with the length of x, because the number of elements of \
+         a part may change; each lane writes its part, and its elements of a tile",
+    ),
+    all(
+        "scan_by_key",
+        "elements are below n, and so are n - 1 minus them; a neighbour of a reversed scan is compared with n",
+    ),
     all("scan_in_place", "as scan"),
     all("scatter", "a place is compared with the number of elements of out"),
     all("scatter_add", "as scatter"),

@@ -32,7 +32,7 @@ fn scan<T: Reducible>(operation: Operation) -> Scan<T> {
 
 /// Holds the arrays of results.
 struct Outputs<T: Reducible> {
-    scanned: DeviceArray<T>,
+    scanned: [DeviceArray<T>; 2],
     kept: [DeviceArray<u32>; 2],
     reduced: DeviceArray<T>,
     lengths: DeviceArray<u32>,
@@ -42,7 +42,8 @@ struct Outputs<T: Reducible> {
 /// Holds the results of the verbs as words: all elements of the arrays, and the counts.
 #[derive(PartialEq, Debug)]
 struct Results {
-    scanned: Vec<u32>,
+    /// Holds the results of a scan, and of the reversed one.
+    scanned: [Vec<u32>; 2],
     kept: [Vec<u32>; 2],
     reduced: Vec<u32>,
     lengths: Vec<u32>,
@@ -55,7 +56,7 @@ impl<T: Reducible> Outputs<T> {
         let count = || queue.full([1], BEFORE).unwrap();
         let elements = || queue.array(bytemuck::cast_slice(&vec![BEFORE; len])).unwrap();
         Self {
-            scanned: elements(),
+            scanned: [elements(), elements()],
             kept: [words(), words()],
             reduced: elements(),
             lengths: words(),
@@ -72,7 +73,9 @@ impl<T: Reducible> Outputs<T> {
         operation: Operation,
     ) -> fencepost::Result<()> {
         let ([kept, values], [count, runs]) = (&mut self.kept, &mut self.counts);
-        queue.scan_by_key(keys, x, &mut self.scanned, scan(operation))?;
+        let [forward, reversed] = &mut self.scanned;
+        queue.scan_by_key(keys, x, forward, scan(operation))?;
+        queue.scan_by_key(keys, x, reversed, scan(operation).reversed())?;
         queue.reduce_by_key(keys, x, operation, kept, &mut self.reduced, count)?;
         queue.run_lengths(keys, values, &mut self.lengths, runs)
     }
@@ -80,7 +83,7 @@ impl<T: Reducible> Outputs<T> {
     fn read(&self, queue: &CommandQueue) -> Results {
         let words = |list: &DeviceArray<u32>| queue.read(list).wait().unwrap();
         Results {
-            scanned: words(&self.scanned.cast_bits()),
+            scanned: [0, 1].map(|at| words(&self.scanned[at].cast_bits())),
             kept: [0, 1].map(|at| words(&self.kept[at])),
             reduced: words(&self.reduced.cast_bits()),
             lengths: words(&self.lengths),
@@ -108,7 +111,8 @@ fn expected<T: Reducible>(keys: &[u32], x: &[T], operation: Operation) -> Result
     let (values, lengths) = host::run_lengths(keys);
     let counts = [kept.len(), values.len()];
     Results {
-        scanned: words(host::scan_by_key(keys, x, scan(operation))),
+        scanned: [scan(operation), scan(operation).reversed()]
+            .map(|scan| words(host::scan_by_key(keys, x, scan))),
         kept: [kept, values].map(padded),
         reduced: padded(words(reduced)),
         lengths: padded(lengths.into_iter().map(|length| length as u32).collect()),
@@ -159,7 +163,7 @@ fn floats(s: &Subject) {
         let keys = keys(&mut rng, len, run);
         let list: Vec<f32> = (0..len).map(|_| (rng.f32() - 0.5) * [1.0, 1e6][rng.usize(..2)]).collect();
         let results = found::<f32>(&queue, &keys, bytemuck::cast_slice(&list), Operation::Sum);
-        let found: &[f32] = bytemuck::cast_slice(&results.scanned);
+        let found: &[f32] = bytemuck::cast_slice(&results.scanned[0]);
         let depth = 140.0 + len as f64 / 2_f64.powi(15);
         let (mut exact, mut sizes, mut runs) = (0.0, 0.0, 0);
         for (i, element) in list.iter().enumerate() {
@@ -181,6 +185,16 @@ fn floats(s: &Subject) {
             }
         }
         assert_eq!(results.counts, [runs; 2]);
+        let found: &[f32] = bytemuck::cast_slice(&results.scanned[1]);
+        for i in (0..len).rev() {
+            if i + 1 == len || keys[i] != keys[i + 1] {
+                (exact, sizes) = (0.0, 0.0);
+            }
+            exact += f64::from(list[i]);
+            sizes += f64::from(list[i].abs());
+            let (bound, error) = (depth * 2_f64.powi(-24) * sizes, (f64::from(found[i]) - exact).abs());
+            assert!(error <= bound, "element {i} of {len}, reversed: an error of {error}, more than {bound}");
+        }
     }
 }
 
@@ -198,7 +212,8 @@ fn extremes(s: &Subject) {
         let expected = expected::<f32>(&keys, bytemuck::cast_slice(&words), operation);
         let nan = |word: u32| f32::from_bits(word).is_nan();
         let same = |a: &[u32], b: &[u32]| a.iter().zip(b).all(|(&a, &b)| a == b || (nan(a) && nan(b)));
-        assert!(same(&found.scanned, &expected.scanned), "{operation:?} so far of {len}");
+        assert!(same(&found.scanned[0], &expected.scanned[0]), "{operation:?} so far of {len}");
+        assert!(same(&found.scanned[1], &expected.scanned[1]), "{operation:?} reversed of {len}");
         assert!(same(&found.reduced, &expected.reduced), "{operation:?} of the runs of {len}");
     }
 }
@@ -290,6 +305,10 @@ fn guards(s: &Subject) {
         queue.scan_by_key(&of_runs, &view, &mut middle(&out).reshape(shape).unwrap(), scan).unwrap();
         let mut expected = host::scan_by_key(&keys, &list, scan);
         assert!(queue.read(&out).wait().unwrap() == around(&expected), "{shape:?} scanned");
+        let scan = scan.reversed();
+        queue.scan_by_key(&of_runs, &view, &mut middle(&out).reshape(shape).unwrap(), scan).unwrap();
+        expected = host::scan_by_key(&keys, &list, scan);
+        assert!(queue.read(&out).wait().unwrap() == around(&expected), "{shape:?} scanned in reverse");
         let (mut keys_out, mut count) = (kept.slice(64..64 + len).unwrap(), counts.slice(64..65).unwrap());
         let largest = Operation::Largest;
         queue.reduce_by_key(&of_runs, &view, largest, &mut keys_out, &mut middle(&out), &mut count).unwrap();

@@ -1,4 +1,4 @@
-//! A18: the kernels of sorts stay inside of their arrays while another queue changes the elements or the number of a part.
+//! A18: the kernels of sorts and scans stay inside of their arrays while another queue changes the elements or the number of a part.
 
 use super::mutated_scan::staged;
 use crate::common::{Case, Subject, case};
@@ -10,6 +10,7 @@ pub fn cases() -> Vec<Case> {
     vec![
         case("a18_a_sort_in_one_workgroup_stays_in_its_arrays_if_keys_change_between_two_reads", small),
         case("a18_a_pass_of_a_sort_stays_in_its_arrays_if_keys_change_after_they_are_counted", pass),
+        case("a18_a_reversed_scan_stays_in_its_arrays_if_the_number_of_a_part_changes", scan),
         case("a18_a_pass_of_a_sort_stays_in_its_tile_if_the_number_of_a_part_changes", tile),
     ]
 }
@@ -125,4 +126,39 @@ fn tile(s: &Subject) {
     let guard = ("min(take_rank(digit_of(key), lane), STAGED - 1u)", "take_rank(digit_of(key), lane)");
     let keys: Vec<u32> = (0..ELEMENTS as u32).map(|i| i % 16).collect();
     guarded(s, &text, guard, |ctx, text| scattered(ctx, text, &keys));
+}
+
+fn scan(s: &Subject) {
+    for shader in ["scan", "scan_in_place"] {
+        // The first invocation reads a smaller number of elements than the loops do.
+        let text =
+            changed(&builtin(&format!("{shader}.wgsl")), ("params.share) - 1u;", "params.share) - 41u;"));
+        let guard = ("min(mirror - i, arrayLength(&x) - 1u)", "mirror - i");
+        for text in [staged(&text), text] {
+            guarded(s, &text, guard, |ctx, text| reversed(ctx, shader, text));
+        }
+    }
+}
+
+/// Returns the results of a reversed scan, and the element behind them.
+fn reversed(ctx: &Context, shader: &str, text: &str) -> Vec<u32> {
+    let source = ShaderSource::text(format!("{shader}.wgsl"), text.to_owned());
+    let source = source.with_type("T", u32::DTYPE).unwrap();
+    let overrides = [("WORKGROUP", 16.0), ("REVERSED", 1.0)];
+    let kernel = ctx.kernel_from_source(&source, shader, &overrides).unwrap();
+    let queue = ctx.queue("q");
+    let all = queue.array(&[vec![1; ELEMENTS], vec![BEHIND]].concat()).unwrap();
+    let mut out = all.slice(0..ELEMENTS).unwrap();
+    let (x, carries) = (queue.full([ELEMENTS], 1_u32).unwrap(), queue.zeros::<u32, 1>([1]).unwrap());
+    let mut total = queue.zeros::<u32, 1>([1]).unwrap();
+    let n = ELEMENTS as u32;
+    let mut args =
+        args![n = n, share = n, identity = 0_u32, initial = 0_u32, carries = &carries, total = &mut total]
+            .to_vec();
+    match shader {
+        "scan" => args.extend(args![x = &x, out = &mut out]),
+        _ => args.extend(args![x = &mut out]),
+    }
+    queue.launch_dyn(&kernel, Grid::groups([1]), args).unwrap();
+    queue.read(&all).wait().unwrap()
 }

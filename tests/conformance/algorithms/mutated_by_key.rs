@@ -11,16 +11,21 @@ pub fn cases() -> Vec<Case> {
 }
 
 pub(super) const MISTAKES: &[Mistake] = &[
-    mistake("scan_by_key", "i == 0u || keys[i]", "keys[i]"),
-    mistake("scan_by_key", "keys[i] != keys[i - 1u]", "x[i] != x[i - 1u]"),
-    mistake("scan_by_key", "of_bits(x[i])", "x[i]"),
-    mistake("scan_by_key", "select(0u, 1u, is_head(i))", "0u"),
-    mistake("scan_by_key", "select(before.value, params.identity, is_head(i))", "before.value"),
+    mistake("scan_by_key", "at == 0u || keys[at]", "keys[at]"),
+    mistake("scan_by_key", "keys[at] != keys[at - 1u]", "x[at] != x[at - 1u]"),
+    mistake("scan_by_key", "of_bits(x[at])", "x[at]"),
+    mistake("scan_by_key", "select(0u, 1u, is_head(at))", "0u"),
+    mistake("scan_by_key", "select(before.value, params.identity, is_head(at))", "before.value"),
+    mistake("scan_by_key", "params.n - 1u - i", "params.n - 2u - i"),
+    mistake("scan_by_key", "at + 1u >= params.n || keys[at]", "keys[at]"),
+    mistake("scan_by_key", "at + 1u >= params.n", "at + 2u >= params.n"),
+    mistake("scan_by_key", "keys[at] != keys[at + 1u]", "keys[at] != keys[at - 1u]"),
+    mistake("scan_by_key", "if REVERSED == 1u { return at", "if REVERSED == 0u { return at"),
     mistake("scan_by_key", "if EXCLUSIVE == 1u {", "if EXCLUSIVE == 0u {"),
     mistake("scan_by_key", "operation(params.initial, value)", "value"),
     mistake("scan_by_key", "to_bits(operation(params.initial, value))", "operation(params.initial, value)"),
     mistake("scan_by_key", "run_stage(group.x, lane)", "run_stage(0u, lane)"),
-    mistake("scan_by_key", "of_bits(x[i])", "of_bits(x[i + 1u])"),
+    mistake("scan_by_key", "of_bits(x[at])", "of_bits(x[at + 1u])"),
     // A barrier and a bound of the snippets.
     mistake("scan_by_key", "    workgroupBarrier();\n    parts[lane] = total;", "    parts[lane] = total;"),
     mistake("scan_by_key", "min(end, start + PER)", "start + PER"),
@@ -75,11 +80,11 @@ fn caught(s: &Subject) {
         let word = |i: u32| i.wrapping_mul(0x9E37_79B1) & 0xBFFF_FFFF;
         let x: Vec<u32> = (1..=ELEMENTS as u32).map(word).collect();
         let verbs = if shader == "scan_by_key" {
-            [Verb::Inclusive, Verb::Exclusive]
+            &[Verb::Inclusive, Verb::Exclusive, Verb::Reversed][..]
         } else {
-            [Verb::Reduce, Verb::Lengths]
+            &[Verb::Reduce, Verb::Lengths]
         };
-        verbs.into_iter().all(|verb| {
+        verbs.iter().all(|&verb| {
             [SHARE, ELEMENTS].into_iter().all(|share| {
                 let launches = Launches { ctx, text, shader, verb, share };
                 launches.are_right(false, &keys, &x)
@@ -93,6 +98,8 @@ fn caught(s: &Subject) {
 enum Verb {
     Inclusive,
     Exclusive,
+    /// Is an inclusive scan.
+    Reversed,
     Reduce,
     Lengths,
 }
@@ -160,18 +167,15 @@ impl Launches<'_> {
     fn kernel(&self, numbers: bool, stage: f64) -> fencepost::DynKernel {
         let source = ShaderSource::text(format!("{}.wgsl", self.shader), self.text.to_owned());
         let source = source.with_type("T", u32::DTYPE).unwrap();
+        let is = |verb| f64::from(self.verb == verb);
         let own = match self.shader {
-            "scan_by_key" => ("EXCLUSIVE", f64::from(self.verb == Verb::Exclusive)),
-            _ => ("LENGTHS", f64::from(self.verb == Verb::Lengths)),
+            "scan_by_key" => &[("EXCLUSIVE", is(Verb::Exclusive)), ("REVERSED", is(Verb::Reversed))][..],
+            _ => &[("LENGTHS", is(Verb::Lengths))],
         };
         let numbers = f64::from(numbers);
-        let overrides = [
-            ("STAGE", stage),
-            ("OPERATION", 2.0 * numbers),
-            ("KEYS", numbers),
-            own,
-            ("WORKGROUP", WORKGROUP),
-        ];
+        let of_all =
+            [("STAGE", stage), ("OPERATION", 2.0 * numbers), ("KEYS", numbers), ("WORKGROUP", WORKGROUP)];
+        let overrides = [&of_all, own].concat();
         self.ctx.kernel_from_source(&source, self.shader, &overrides).unwrap()
     }
 
@@ -184,9 +188,12 @@ impl Launches<'_> {
     ) -> [Vec<u32>; 3] {
         let words = |list: Vec<T>| bytemuck::cast_slice(&list).to_vec();
         let (mut kept, mut out, count) = match self.verb {
-            Verb::Inclusive | Verb::Exclusive => {
-                let exclusive = self.verb == Verb::Exclusive;
-                let scan = if exclusive { Scan::exclusive(operation) } else { Scan::inclusive(operation) };
+            Verb::Inclusive | Verb::Exclusive | Verb::Reversed => {
+                let scan = match self.verb {
+                    Verb::Exclusive => Scan::exclusive(operation),
+                    Verb::Reversed => Scan::inclusive(operation).reversed(),
+                    _ => Scan::inclusive(operation),
+                };
                 (Vec::new(), words(host::scan_by_key(keys, x, scan.from(initial))), BEFORE)
             }
             Verb::Reduce => {

@@ -14,6 +14,11 @@ pub(super) const MISTAKES: &[Mistake] = &[
     mistake("scan", "&& (first < end || g == 0u)", ""),
     mistake("scan", "(first < end || g == 0u)", "first < end"),
     mistake("scan", "(first < end || g == 0u)", "(first <= end || g == 0u)"),
+    mistake(
+        "scan",
+        "if REVERSED == 1u && group.x == 0u",
+        "if REVERSED == 1u && group.x == 0u && params.n > 0u",
+    ),
     mistake("extreme", "KEEP_NAN == 1u && key == neutral()", "false"),
     mistake("extreme", "KEEP_NAN == 1u && key == neutral()", "key == neutral()"),
     mistake("extreme", "KEEP_NAN == 1u && key == neutral()", "KEEP_NAN == 1u && key == ~neutral()"),
@@ -28,7 +33,7 @@ const SHARES: usize = 4;
 fn caught(s: &Subject) {
     all_caught(s, MISTAKES, |ctx, shader, text| {
         [0, 1, 69, 70, 71, 140, 150, 280].into_iter().all(|n| match shader {
-            "scan" => is_total(ctx, text, n),
+            "scan" => [false, true].into_iter().all(|reversed| is_total(ctx, text, n, reversed)),
             _ => [Nan::Propagate, Nan::Ignore]
                 .into_iter()
                 .all(|nan| [false, true].into_iter().all(|largest| are_extremes(ctx, text, n, nan, largest))),
@@ -37,11 +42,12 @@ fn caught(s: &Subject) {
 }
 
 /// Returns `true` if a scan of the first `n` elements writes the total of these alone.
-fn is_total(ctx: &Context, text: &str, n: usize) -> bool {
+fn is_total(ctx: &Context, text: &str, n: usize, reversed: bool) -> bool {
     let list: Vec<u32> = (1..=(SHARE * SHARES) as u32).collect();
-    let carries: Vec<u32> = (0..SHARES).map(|share| host::sum(&list[..share * SHARE])).collect();
+    let others = |share| if reversed { n.min((share + 1) * SHARE)..n } else { 0..share * SHARE };
+    let carries: Vec<u32> = (0..SHARES).map(|share| host::sum(&list[others(share)])).collect();
     let source = ShaderSource::text("scan.wgsl", text.to_owned()).with_type("T", u32::DTYPE).unwrap();
-    let overrides = [("CARRIED", 1.0), ("WORKGROUP", 16.0)];
+    let overrides = [("CARRIED", 1.0), ("WORKGROUP", 16.0), ("REVERSED", f64::from(reversed))];
     let (kernel, queue) = (ctx.kernel_from_source(&source, "scan", &overrides).unwrap(), ctx.queue("q"));
     let (x, carries) = (queue.array(&list).unwrap(), queue.array(&carries).unwrap());
     let (mut out, mut total) =
@@ -57,8 +63,9 @@ fn is_total(ctx: &Context, text: &str, n: usize) -> bool {
         total = &mut total
     ];
     queue.launch_dyn(&kernel, Grid::groups([SHARES]), args).unwrap();
-    let mut expected = host::scan(&list[..n], Scan::inclusive(Operation::Sum).from(5));
-    let all = expected.last().copied().unwrap_or(5);
+    let scan = Scan::inclusive(Operation::Sum).from(5);
+    let mut expected = host::scan(&list[..n], if reversed { scan.reversed() } else { scan });
+    let all = 5 + host::sum(&list[..n]);
     expected.resize(list.len(), 0);
     queue.read(&out).wait().unwrap() == expected && queue.read(&total).wait().unwrap() == [all]
 }

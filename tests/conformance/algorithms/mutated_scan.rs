@@ -14,18 +14,27 @@ pub(super) const MISTAKES: &[Mistake] = &[
     mistake("scan", "of_bits(carries[group.x])", "carries[group.x]"),
     mistake("scan", "of_bits(carries[group.x])", "of_bits(carries[0])"),
     mistake("scan", "total[0] = to_bits(all);", ""),
-    mistake("scan", "of_bits(x[i])", "of_bits(x[i + 1u])"),
-    mistake("scan", "{ out[i] = ", "{ out[i + 1u] = "),
+    mistake("scan", "of_bits(x[place(i)])", "of_bits(x[place(i) + 1u])"),
+    mistake("scan", "{ out[place(i)] = ", "{ out[place(i) + 1u] = "),
     mistake("scan", "scan_share(group.x, lane,", "scan_share(0u, lane,"),
     mistake("scan", "scan_share(group.x, lane,", "scan_share(group.x, lane / 2u,"),
     mistake("scan_in_place", "of_bits(carries[group.x])", "carries[group.x]"),
     mistake("scan_in_place", "of_bits(carries[group.x])", "of_bits(carries[0])"),
     mistake("scan_in_place", "total[0] = to_bits(all);", ""),
-    mistake("scan_in_place", "of_bits(x[i])", "of_bits(x[i + 1u])"),
-    mistake("scan_in_place", "{ x[i] = ", "{ x[i + 1u] = "),
+    mistake("scan_in_place", "of_bits(x[place(i)])", "of_bits(x[place(i) + 1u])"),
+    mistake("scan_in_place", "{ x[place(i)] = ", "{ x[place(i) + 1u] = "),
     mistake("scan_in_place", "scan_share(group.x, lane,", "scan_share(0u, lane,"),
     mistake("scan_in_place", "        workgroupBarrier();\n        var part", "        var part"),
     mistake("scan_in_place", "min(end, start + PER)", "start + PER"),
+    mistake("scan_in_place", "params.share) - 1u;", "params.share) - 2u;"),
+    mistake("scan_in_place", "if REVERSED == 1u &&", "if REVERSED == 0u &&"),
+    mistake("scan", "params.share) - 1u;", "params.share) - 2u;"),
+    mistake("scan", "mirror - i", "mirror - i - 1u"),
+    mistake("scan", "mirror = group.x * params.share", "mirror = 0u"),
+    mistake("scan", "min(params.n, (group.x + 1u) * params.share)", "(group.x + 1u) * params.share"),
+    mistake("scan", "if REVERSED == 0u { total", "{ total"),
+    mistake("scan", "if REVERSED == 1u && group.x == 0u", "if REVERSED == 1u && group.x == 1u"),
+    mistake("scan", "if REVERSED == 1u &&", "if REVERSED == 0u &&"),
     // The rest is in the snippet of both kernels.
     mistake("scan", "return a * b;", "return a + b;"),
     mistake("scan", "return max(a, b);", "return min(a, b);"),
@@ -102,11 +111,10 @@ fn caught(s: &Subject) {
         let each =
             [text, &staged].into_iter().flat_map(|text| (0..4).map(move |operation| (text, operation)));
         each.into_iter().all(|(text, operation)| {
-            [false, true].into_iter().all(|exclusive| {
-                let kernel = |keys| kernel(ctx, shader, text, operation, keys, exclusive);
-                is_right(ctx, &kernel(false), shader, operation, exclusive, &list)
-                    && (operation < 2
-                        || keeps_keys(ctx, &kernel(true), shader, operation, exclusive, &numbers))
+            [[false; 2], [true, false], [false, true], [true; 2]].into_iter().all(|form| {
+                let kernel = |keys| kernel(ctx, shader, text, operation, keys, form);
+                is_right(ctx, &kernel(false), shader, operation, form, &list)
+                    && (operation < 2 || keeps_keys(ctx, &kernel(true), shader, operation, form, &numbers))
             })
         })
     });
@@ -125,7 +133,7 @@ const OPERATIONS: [Operation; 4] =
 const ELEMENTS: usize = 1500;
 /// Counts the elements of a share: two tiles and a part of one.
 const SHARE: usize = 600;
-/// Lists the combined elements before each share, as numbers and as words.
+/// Lists the combined elements before each share, or behind it, as numbers and as words.
 const CARRIES: [f32; 3] = [3.0e-5, 2.0e-5, 4.0e-5];
 
 fn kernel(
@@ -134,7 +142,7 @@ fn kernel(
     text: &str,
     operation: usize,
     keys: bool,
-    exclusive: bool,
+    [exclusive, reversed]: [bool; 2],
 ) -> DynKernel {
     let source = ShaderSource::text(format!("{shader}.wgsl"), text.to_owned());
     let source = source.with_type("T", u32::DTYPE).unwrap();
@@ -142,6 +150,7 @@ fn kernel(
         ("OPERATION", operation as f64),
         ("KEYS", f64::from(keys)),
         ("EXCLUSIVE", f64::from(exclusive)),
+        ("REVERSED", f64::from(reversed)),
         ("CARRIED", 1.0),
         ("WORKGROUP", 16.0),
     ];
@@ -194,7 +203,7 @@ fn results(
 /// Returns the results of the host for all shares, and the total.
 fn expected<T: Reducible>(
     operation: usize,
-    exclusive: bool,
+    [exclusive, reversed]: [bool; 2],
     initial: T,
     carries: [T; 3],
     list: &[T],
@@ -205,10 +214,13 @@ fn expected<T: Reducible>(
     for (share, carry) in list[..ELEMENTS].chunks(SHARE).zip(carries) {
         let before = host::scan(&[initial, carry], Scan::inclusive(operation))[1];
         let inclusive = host::scan(share, Scan::inclusive(operation).from(before));
-        total = inclusive[share.len() - 1];
-        let scan =
-            if exclusive { host::scan(share, Scan::exclusive(operation).from(before)) } else { inclusive };
-        all.extend(scan);
+        // The first share has the total of a reversed scan.
+        if !reversed || all.is_empty() {
+            total = inclusive[share.len() - 1];
+        }
+        let scan = if exclusive { Scan::exclusive(operation) } else { Scan::inclusive(operation) };
+        let scan = if reversed { scan.reversed() } else { scan };
+        all.extend(host::scan(share, scan.from(before)));
     }
     (all, total)
 }
@@ -219,13 +231,13 @@ fn is_right(
     kernel: &DynKernel,
     shader: &str,
     operation: usize,
-    exclusive: bool,
+    form: [bool; 2],
     list: &[u32],
 ) -> bool {
     let identity = [0, 1, u32::MAX, 0][operation];
     let initial = [7, 3, 0xF000_0000, 5][operation];
     let (found, total) = results(ctx, kernel, shader, [identity, initial], list);
-    let (mut all, of_all) = expected(operation, exclusive, initial, CARRIES.map(f32::to_bits), list);
+    let (mut all, of_all) = expected(operation, form, initial, CARRIES.map(f32::to_bits), list);
     all.push(list[ELEMENTS]);
     found == all && total == of_all
 }
@@ -236,7 +248,7 @@ fn keeps_keys(
     kernel: &DynKernel,
     shader: &str,
     operation: usize,
-    exclusive: bool,
+    form: [bool; 2],
     numbers: &[u32],
 ) -> bool {
     let smallest = OPERATIONS[operation] == Operation::Smallest;
@@ -245,7 +257,7 @@ fn keeps_keys(
     let initial = if smallest { f32::INFINITY } else { f32::NEG_INFINITY };
     let (found, total) = results(ctx, kernel, shader, [identity, key], numbers);
     let list: &[f32] = bytemuck::cast_slice(numbers);
-    let (all, of_all) = expected(operation, exclusive, initial, CARRIES, list);
+    let (all, of_all) = expected(operation, form, initial, CARRIES, list);
     found[..ELEMENTS].iter().zip(all).all(|(found, number)| *found == number.to_bits())
         && total == of_all.to_bits()
 }

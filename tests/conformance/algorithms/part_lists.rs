@@ -108,10 +108,12 @@ fn selections(s: &Subject) {
 fn totals(s: &Subject) {
     each(s, |case| {
         let scan = Scan::exclusive(Operation::Sum).from(5);
-        let (mut out, mut total) = (case.out(), case.one());
-        case.queue.scan_part_with_total(case.part(), &mut out, &mut total, scan).unwrap();
-        case.equals("the scan", &out, &host::scan(case.first(), scan));
-        assert_eq!(case.read(&total), [5 + host::sum(case.first())], "{} elements", case.elements);
+        for scan in [scan, scan.reversed()] {
+            let (mut out, mut total) = (case.out(), case.one());
+            case.queue.scan_part_with_total(case.part(), &mut out, &mut total, scan).unwrap();
+            case.equals("the scan", &out, &host::scan(case.first(), scan));
+            assert_eq!(case.read(&total), [5 + host::sum(case.first())], "{} elements", case.elements);
+        }
     });
 }
 

@@ -32,8 +32,8 @@ struct Results {
     reduced: [u32; 4],
     /// Holds the number of elements that are not zero, and whether any or all are not.
     nonzero: [u32; 3],
-    /// Holds an inclusive and an exclusive scan, the sorted elements and the mapped ones.
-    lists: [Vec<u32>; 4],
+    /// Holds an inclusive, an exclusive and a reversed scan, the sorted elements and the mapped ones.
+    lists: [Vec<u32>; 5],
     selected: (Vec<u32>, u32),
     unique: (Vec<u32>, u32),
     /// Holds the runs with their lengths.
@@ -47,7 +47,7 @@ const EXPRESSION: &str = "select(x, -x, i % 2u == 1u)";
 struct Outputs<T: Reducible> {
     reduced: [DeviceArray<T>; 4],
     nonzero: [DeviceArray<u32>; 3],
-    lists: [DeviceArray<T>; 4],
+    lists: [DeviceArray<T>; 5],
     kept: [DeviceArray<T>; 3],
     lengths: DeviceArray<u32>,
     counts: [DeviceArray<u32>; 3],
@@ -61,7 +61,7 @@ impl<T: Reducible> Outputs<T> {
         Self {
             reduced: [(); 4].map(|()| one()),
             nonzero: [(); 3].map(|()| word()),
-            lists: [(); 4].map(|()| list()),
+            lists: [(); 5].map(|()| list()),
             kept: [(); 3].map(|()| list()),
             lengths: queue.full([len], BEFORE).unwrap(),
             counts: [(); 3].map(|()| word()),
@@ -85,9 +85,10 @@ impl<T: Reducible> Outputs<T> {
         queue.count_nonzero_part(x, count)?;
         queue.any_part(x, any)?;
         queue.all_part(x, all)?;
-        let [inclusive, exclusive, sorted, mapped] = &mut self.lists;
+        let [inclusive, exclusive, reversed, sorted, mapped] = &mut self.lists;
         queue.scan_part(x, inclusive, Scan::inclusive(Operation::Sum))?;
         queue.scan_part(x, exclusive, Scan::exclusive(Operation::Smallest))?;
+        queue.scan_part(x, reversed, Scan::inclusive(Operation::Largest).reversed())?;
         queue.sort_part(x, sorted, Sort::descending())?;
         queue.map_part(x, map, mapped)?;
         let ([selected, unique, runs], [masked, heads, lengths]) = (&mut self.kept, &mut self.counts);
@@ -104,7 +105,7 @@ impl<T: Reducible> Outputs<T> {
         Results {
             reduced: [0, 1, 2, 3].map(|at| words(&self.reduced[at])[0]),
             nonzero: [0, 1, 2].map(|at| list(&self.nonzero[at])[0]),
-            lists: [0, 1, 2, 3].map(|at| words(&self.lists[at])),
+            lists: [0, 1, 2, 3, 4].map(|at| words(&self.lists[at])),
             selected: (words(selected), list(masked)[0]),
             unique: (words(unique), list(heads)[0]),
             runs: (words(runs), list(&self.lengths), list(lengths)[0]),
@@ -139,6 +140,7 @@ fn expected<T: Reducible>(whole: &[T], count: usize, mask: &[u32], map: impl Fn(
         lists: [
             scan(Scan::inclusive(Operation::Sum)),
             scan(Scan::exclusive(Operation::Smallest)),
+            scan(Scan::inclusive(Operation::Largest).reversed()),
             padded(&host::sort(list, Sort::descending()).unwrap()),
             padded(&mapped),
         ],

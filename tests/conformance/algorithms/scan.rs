@@ -36,16 +36,21 @@ fn results<T: Reducible>(queue: &CommandQueue, x: &DeviceArray<T>, scan: Scan<T>
 fn integers(s: &Subject) {
     fn of<T: Reducible + Debug>(queue: &CommandQueue, list: &[T], operation: Operation) {
         let x = queue.array(list).unwrap();
-        for scan in
-            [Scan::inclusive(operation), Scan::exclusive(operation), Scan::exclusive(operation).from(list[0])]
-        {
+        let scans = [
+            Scan::inclusive(operation),
+            Scan::exclusive(operation),
+            Scan::exclusive(operation).from(list[0]),
+        ];
+        for (scan, reversed) in scans.into_iter().flat_map(|scan| [(scan, false), (scan.reversed(), true)]) {
             let mut expected = host::scan(list, scan);
             let (found, total, in_place) = results(queue, &x, scan);
             assert!(found == expected, "{scan:?} of {} elements", list.len());
             assert!(in_place == expected, "{scan:?} in place of {} elements", list.len());
-            // The element behind the last one has the total as its exclusive result.
-            expected = host::scan(&[list, &list[..1]].concat(), scan);
-            let at = if scan == Scan::inclusive(operation) { list.len() - 1 } else { list.len() };
+            // The element behind the last one, or before the first one, has the total as its exclusive result.
+            let one = &list[..1];
+            expected = host::scan(&if reversed { [one, list] } else { [list, one] }.concat(), scan);
+            let inclusive = usize::from(scan == scans[0] || scan == scans[0].reversed());
+            let at = if reversed { inclusive } else { list.len() - inclusive };
             assert_eq!(total, expected[at], "{scan:?} of {} elements", list.len());
         }
     }
@@ -83,6 +88,15 @@ fn floats(s: &Subject) {
         }
         assert!((f64::from(total) - exact).abs() <= depth * 2_f64.powi(-24) * sizes);
         assert_eq!(found, in_place, "the order of the operations is the same");
+        let (found, ..) = results(&queue, &x, Scan::inclusive(Operation::Sum).reversed());
+        (exact, sizes) = (0.0, 0.0);
+        for (i, element) in list.iter().enumerate().rev() {
+            exact += f64::from(*element);
+            sizes += f64::from(element.abs());
+            let bound = depth * 2_f64.powi(-24) * sizes;
+            let error = (f64::from(found[i]) - exact).abs();
+            assert!(error <= bound, "element {i} of {len}, reversed: an error of {error}, more than {bound}");
+        }
     }
     let x = queue.array(&[1.5_f32, 2.0, -0.5, 4.0]).unwrap();
     let (found, total, _) = results(&queue, &x, Scan::exclusive(Operation::Product));
@@ -105,7 +119,8 @@ fn extremes(s: &Subject) {
         let list: &[f32] = bytemuck::cast_slice(&words);
         let x = queue.array(&words).unwrap().cast_bits::<f32>();
         for operation in [Operation::Smallest, Operation::Largest] {
-            for scan in [Scan::inclusive(operation), Scan::exclusive(operation)] {
+            let (inclusive, exclusive) = (Scan::inclusive(operation), Scan::exclusive(operation));
+            for scan in [inclusive, exclusive, inclusive.reversed(), exclusive.reversed()] {
                 let expected = host::scan(list, scan);
                 let (found, total, in_place) = results(&queue, &x, scan);
                 let all = |found: &[f32]| found.iter().zip(&expected).all(|(a, b)| same(*a, *b));
@@ -125,6 +140,8 @@ fn none(s: &Subject) {
     let x = queue.empty::<u32, 1>([0]).unwrap();
     let (found, total, _) = results(&queue, &x, Scan::exclusive(Operation::Sum).from(7));
     assert_eq!((found.len(), total), (0, 7));
+    let (found, total, _) = results(&queue, &x, Scan::inclusive(Operation::Largest).from(8).reversed());
+    assert_eq!((found.len(), total), (0, 8));
 }
 
 fn refused(s: &Subject) {
@@ -165,7 +182,7 @@ fn in_a_graph(s: &Subject) {
             .capture(|c| {
                 c.scan(&view, &mut out, Scan::inclusive(Operation::Sum))?;
                 c.copy(&view, &mut own)?;
-                c.scan_in_place(&mut own, Scan::exclusive(Operation::Smallest))
+                c.scan_in_place(&mut own, Scan::exclusive(Operation::Smallest).reversed())
             })
             .unwrap();
         for round in 0..3 {
@@ -175,7 +192,7 @@ fn in_a_graph(s: &Subject) {
             let found = (queue.read(&out).wait().unwrap(), queue.read(&own).wait().unwrap());
             let eager = results(&queue, &x, Scan::inclusive(Operation::Sum)).0;
             assert!(found.0 == eager, "{shape:?}, round {round}");
-            assert!(found.1 == host::scan(&list, Scan::exclusive(Operation::Smallest)));
+            assert!(found.1 == host::scan(&list, Scan::exclusive(Operation::Smallest).reversed()));
         }
     }
 }
@@ -188,10 +205,13 @@ fn guards(s: &Subject) {
         let all = queue.array(&around).unwrap();
         let (x, out) = (all.slice(64..64 + len).unwrap(), queue.full([128 + len], 5_i32).unwrap());
         let scan = Scan::exclusive(Operation::Sum).from(-3);
-        queue.scan(&x, &mut out.slice(64..64 + len).unwrap(), scan).unwrap();
-        let expected = [vec![5; 64], host::scan(&list, scan), vec![5; 64]].concat();
-        assert!(queue.read(&out).wait().unwrap() == expected, "{len} elements");
-        assert!(queue.read(&all).wait().unwrap() == around, "the input stays");
+        for scan in [scan.reversed(), scan] {
+            queue.scan(&x, &mut out.slice(64..64 + len).unwrap(), scan).unwrap();
+            let expected = [vec![5; 64], host::scan(&list, scan), vec![5; 64]].concat();
+            assert!(queue.read(&out).wait().unwrap() == expected, "{scan:?} of {len} elements");
+            assert!(queue.read(&all).wait().unwrap() == around, "the input stays");
+        }
+        let scan = scan.reversed();
         queue.scan_in_place(&mut all.slice(64..64 + len).unwrap(), scan).unwrap();
         around[64..64 + len].copy_from_slice(&host::scan(&list, scan));
         assert!(queue.read(&all).wait().unwrap() == around, "{len} elements in place");

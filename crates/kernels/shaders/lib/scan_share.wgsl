@@ -3,7 +3,8 @@
 //
 // Shape      g: the share, which begins at element g * share; before: the state before the share; the shader around it has
 //            the type S of a state, `identity`, `combined`, `load`, `store`, which is called right after `load` of the
-//            element, and `keep`, which takes the state behind element n - 1, and uses lanes
+//            element, and `keep`, which takes the state behind element n - 1, and uses lanes; returns the state behind the
+//            share
 // Dispatch   one workgroup of WORKGROUP invocations along x for each share
 // Barriers   two for each doubling of a distance in the workgroup, and at most five more, for each tile
 // Tolerance  sums of f32: d u times the sum of the magnitudes, d = the tiles of a share + 18 + log2(WORKGROUP), u = 2^-24;
@@ -72,7 +73,7 @@ fn scan_staged(first: u32, end: u32, lane: u32, before: S) {
     }
 }
 
-fn scan_share(g: u32, lane: u32, before: S) {
+fn scan_share(g: u32, lane: u32, before: S) -> S {
     let first = g * params.share;
     let end = min(params.n, first + params.share);
     var running = before;
@@ -89,4 +90,5 @@ fn scan_share(g: u32, lane: u32, before: S) {
     }
     // The share with the last element keeps the state, and the first one if there is no element.
     if lane == 0u && end == params.n && (first < end || g == 0u) { keep(running); }
+    return running;
 }
