@@ -131,7 +131,8 @@ pub trait Rearrange {
     ///
     /// # Algorithm
     /// Axes of one element are left out, and axes that stay neighbours count as one. If the last two of the others are
-    /// exchanged, tiles of the array pass through the memory of workgroups.
+    /// exchanged, tiles of the array pass through the memory of workgroups. An order that moves no element is a copy, with the
+    /// errors of the other orders.
     ///
     /// # Errors
     /// [`Kind::Setting`](fencepost_core::Kind::Setting) if `axes` does not name each axis once, or more than six axes are left;
@@ -237,7 +238,11 @@ fn permute<T: Reducible, const D: usize>(
     let moves = if is_driver(queue) { moves.without_tiles() } else { moves };
     let (x, mut out) = (bits(x)?, bits(out)?);
     match moves {
-        Moves::None => queue.copy(&x, &mut out),
+        Moves::None => {
+            // A copy accepts what no other order does: arrays that overlap.
+            check(queue, &[("x", &x)], &[("out", &out)])?;
+            queue.copy(&x, &mut out)
+        }
         Moves::Transpositions { batches, rows, columns } => {
             let (tiles_x, tiles_y) = (columns.div_ceil(TILE), rows.div_ceil(TILE));
             let tiles = batches * tiles_x * tiles_y;

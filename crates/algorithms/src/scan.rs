@@ -221,9 +221,6 @@ pub(crate) fn enqueue<T: Reducible>(
     total: Option<DeviceArray<T>>,
     scan: Scan<T>,
 ) -> Result<()> {
-    if x.is_empty() {
-        return total.map_or(Ok(()), |mut total| queue.fill(&mut total, scan.initial()));
-    }
     let totals = total.as_ref().map(bits).transpose()?;
     let results = out.as_ref().map_or_else(|| bits(x), bits)?;
     let inputs = out.as_ref().map(|_| bits(x)).transpose()?;
@@ -232,6 +229,9 @@ pub(crate) fn enqueue<T: Reducible>(
     let reads: Vec<Named<'_>> = reads.collect();
     let writes = [(written, &results)].into_iter().chain(totals.iter().map(|total| ("total", total)));
     check(queue, &reads, &writes.collect::<Vec<_>>())?;
+    if x.is_empty() {
+        return total.map_or(Ok(()), |mut total| queue.fill(&mut total, scan.initial()));
+    }
     let count = count.map(DeviceArray::handle);
     if let Some(operator) = Operator::of_keys(scan.operation, scan.initial()) {
         let arrays = Arrays { x: x.cast_bits(), out: out.map(|out| out.cast_bits()), count };

@@ -10,6 +10,7 @@ pub fn cases() -> Vec<Case> {
     vec![
         found.native_only("the case opens its own context, whose memory is limited").host_side(),
         case("a01_arrays_without_elements_of_another_context_are_refused", foreign).host_side(),
+        case("a01_a_failed_queue_refuses_arrays_without_elements", failed).host_side(),
         case("m08_the_scratch_memory_of_a_verb_names_the_line_of_the_program", named).host_side(),
     ]
 }
@@ -146,6 +147,18 @@ const WITHOUT_ELEMENTS: &[(&str, EmptyVerb)] = &[
     ("unique", |queue, x, [a, ..], one| queue.unique(x, a, one)),
     ("run_lengths", |queue, x, [a, b, _], one| queue.run_lengths(x, a, b, one)),
     ("reduce_by_key", |queue, x, [a, b, c], one| queue.reduce_by_key(x, a, Operation::Sum, b, c, one)),
+    ("scan", |queue, x, [a, ..], _| queue.scan(x, a, Scan::inclusive(Operation::Sum))),
+    ("scan_in_place", |queue, x, _, _| {
+        queue.scan_in_place(&mut x.handle(), Scan::exclusive(Operation::Sum).reversed())
+    }),
+    ("scan_with_total", |queue, x, [a, ..], one| {
+        queue.scan_with_total(x, a, one, Scan::exclusive(Operation::Sum))
+    }),
+    ("scan_part", |queue, x, [a, ..], one| {
+        queue.scan_part(Part::new(x, one), a, Scan::inclusive(Operation::Sum))
+    }),
+    ("permute", |queue, x, [a, ..], _| queue.permute(&x.reshape([0, 3])?, [1, 0], &mut a.reshape([3, 0])?)),
+    ("transpose", |queue, x, [a, ..], _| queue.transpose(&x.reshape([0, 1])?, &mut a.reshape([1, 0])?)),
     ("scan_by_key", |queue, x, [a, b, _], _| queue.scan_by_key(x, a, b, Scan::inclusive(Operation::Sum))),
     ("gather", |queue, x, _, one| queue.gather(x, &queue.full([1], 0_u32)?, Outside::Last, one)),
     ("sort", |queue, x, [a, ..], _| queue.sort(x, a, Sort::ascending())),
@@ -164,4 +177,19 @@ fn foreign(s: &Subject) {
         assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{name}: {error}");
         verb(&queue, &own(), &mut others, &mut one).unwrap_or_else(|error| panic!("{name}: {error}"));
     }
+}
+
+fn failed(s: &Subject) {
+    let ctx = s.ctx();
+    let (queue, failed) = (ctx.queue("q"), ctx.queue("failed"));
+    let empty = || queue.zeros::<u32, 1>([0]).unwrap();
+    let (x, mut others, mut one) = (empty(), [empty(), empty(), empty()], queue.full([1], 7_u32).unwrap());
+    failed.wait_for(&ctx.user_event("abandoned").event()).unwrap();
+    failed.finish().wait().unwrap_err();
+    for (name, verb) in WITHOUT_ELEMENTS {
+        let error = verb(&failed, &x, &mut others, &mut one).expect_err(name);
+        assert!(matches!(error.kind(), Kind::Abandoned { .. }), "{name}: {error}");
+    }
+    failed.take_error().unwrap();
+    assert_eq!(queue.read(&one).wait().unwrap(), [7]);
 }

@@ -183,11 +183,30 @@ fn refused(s: &Subject) {
         let error = result.unwrap_err();
         assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
     }
+    // Orders that move no element are refused as the others are.
+    let (row, long) = (x.reshape([1, 10]).unwrap(), queue.zeros::<u32, 1>([192]).unwrap());
+    let (first, second) = (long.slice(0..128).unwrap(), long.slice(64..192).unwrap());
+    let unmoved = [
+        ("permute", queue.permute(&x, [0, 1], &mut x.handle())),
+        ("transpose", queue.transpose(&row, &mut x.reshape([10, 1]).unwrap())),
+        ("permute", queue.permute(&first, [0], &mut second.handle())),
+        ("permute", queue.permute(&x, [1, 0], &mut x.reshape([5, 2]).unwrap())),
+    ];
+    for (verb, result) in unmoved {
+        let error = result.unwrap_err();
+        let Kind::Aliased { kernel, first, second, .. } = error.kind() else { panic!("{error}") };
+        assert_eq!((&**kernel, &**first, &**second), (verb, "x", "out"), "{error}");
+    }
     let empty = queue.zeros::<u32, 1>([0]).unwrap();
     let error = queue.gather(&empty, &square, Outside::Zero, &mut square.handle()).unwrap_err();
     assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
     let mut foreign = s.ctx().queue("other").full([3, 3], 4_u32).unwrap();
-    for result in [queue.transpose(&square, &mut foreign), queue.scatter(&square, &short, &mut foreign)] {
+    let foreign_results = [
+        queue.transpose(&square, &mut foreign),
+        queue.scatter(&square, &short, &mut foreign),
+        queue.permute(&square, [0, 1], &mut foreign),
+    ];
+    for result in foreign_results {
         let error = result.unwrap_err();
         assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
     }
