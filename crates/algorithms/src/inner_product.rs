@@ -32,6 +32,9 @@ pub trait InnerProduct {
     /// # Error bound
     /// For `f32`, the error is at most `d u` times the sum of the magnitudes of the products, with `d` = 35 + n / 2^20 for n
     /// elements, and 18 more on a software driver and on the CPU. `u` is 2^-24 on a device that rounds to the nearest number.
+    /// The bound holds unless a product, or the sum of some of the products, in any order, exceeds the largest number: then
+    /// the result may be infinite or a NaN. A device may take subnormal numbers as 0. Then the result is that of the elements
+    /// with 0 in their place, and each sum and each product may be wrong by up to 2^-126 more.
     ///
     /// # Errors
     /// [`Kind::Shape`] if the shapes differ, or `out` has not one element; [`Kind::Padding`] if an array is padded; the
@@ -115,8 +118,9 @@ pub trait InnerProduct {
     /// *Enqueues* out = the mean of the elements of `x`.
     ///
     /// # Error bound
-    /// The error is that of the [sum](crate::Reduce::sum), divided by the number of elements, and 5 `u` of the result more.
-    /// If the sum exceeds the largest number, the mean is infinite.
+    /// The error is that of the [sum](crate::Reduce::sum), divided by the number of elements, and 5 `u` of the result more. If
+    /// the sum of some of the elements, in any order, exceeds the largest number, the mean may be infinite or a NaN. A device
+    /// that takes subnormal numbers as 0 gives 0 for a mean below 2^-126.
     ///
     /// # Errors
     /// Returns the errors of [`dot`](Self::dot), and [`Kind::Shape`] if `x` has no element.

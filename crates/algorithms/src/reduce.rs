@@ -40,7 +40,9 @@ pub trait Reduce {
     ///
     /// # Error bound
     /// For `f32`, the error is at most `d u` times the sum of the magnitudes, with `d` = 34 + n / 2^20 for n elements, and 18
-    /// more on a software driver and on the CPU. `u` is 2^-24 on a device that rounds to the nearest number. A sum that exceeds the largest number is infinite.
+    /// more on a software driver and on the CPU. `u` is 2^-24 on a device that rounds to the nearest number. The bound holds
+    /// unless the sum of some of the elements, in any order, exceeds the largest number: then the result may be infinite or
+    /// a NaN. A device may take subnormal numbers as 0. Then the result may be wrong by up to 2^-126 more for each operation.
     ///
     /// # Errors
     /// [`Kind::Shape`](fencepost_core::Kind::Shape) if `out` has not one element;
