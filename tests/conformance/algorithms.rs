@@ -1,6 +1,7 @@
 //! Holds the tests of the algorithms: each verb equals its function of the host, within the bound of its documentation.
 
 mod axis;
+mod axis_kinds;
 mod by_key;
 mod elementwise;
 mod guards;
@@ -84,6 +85,7 @@ pub fn cases() -> Vec<Case> {
         search::cases(),
         inner_product::cases(),
         axis::cases(),
+        axis_kinds::cases(),
         elementwise::cases(),
         map::cases(),
         memory::cases(),
@@ -117,6 +119,18 @@ pub fn cases() -> Vec<Case> {
 fn more_steps(queue: &CommandQueue, steps: f64) -> f64 {
     let adapter = queue.info();
     if adapter.kind == AdapterKind::Software && adapter.backend != "host" { steps } else { 0.0 }
+}
+
+/// Makes a queue fail, and checks that a verb without results returns the error of the queue.
+fn check_of_failed(s: &Subject, verb: impl Fn(&Context, &CommandQueue) -> fencepost::Result<()>) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("failed");
+    verb(&ctx, &queue).expect("no results are none of a queue that works");
+    queue.wait_for(&ctx.user_event("abandoned").event()).unwrap();
+    queue.finish().wait().unwrap_err();
+    let error = verb(&ctx, &queue).expect_err("the queue has failed");
+    assert!(matches!(error.kind(), Kind::Abandoned { .. }), "{error}");
+    queue.take_error().expect("the error of the queue");
 }
 
 /// Lists fewer numbers of elements, for a case that calls several verbs with each.

@@ -2,7 +2,9 @@
 
 use crate::grid::folded;
 use crate::passes::{NO_EXTREME, no_element};
+use crate::reducible::sealed::Combine as _;
 use crate::reducible::{Operation, Reducible};
+use crate::refusals::check;
 use crate::shares::Shares;
 use crate::tuning::tuned;
 use crate::typed_kernel::{compiled, value};
@@ -74,32 +76,93 @@ impl ReduceAxis for CommandQueue {
             return no_element(x, NO_EXTREME);
         }
         let (x, mut out) = (x.reshape([x.len()])?, out.reshape([out.len()])?);
-        if out.is_empty() {
+        if is_done(queue, &x, &mut out, T::identity(operation))? {
             return Ok(());
         }
-        if x.is_empty() {
-            return queue.fill(&mut out, T::identity(operation));
-        }
         if operation.needs_an_element() && T::DTYPE.scalar() == Some(Scalar::F32) {
-            return along::<u32>(queue, operation, true, view, &x.cast_bits(), &mut out.cast_bits());
+            let steps = Steps { keys: true, ..Steps::of(operation) };
+            return along::<u32>(queue, steps, view, &x.cast_bits(), &mut out.cast_bits());
         }
-        along(queue, operation, false, view, &x, &mut out)
+        along(queue, Steps::of(operation), view, &x, &mut out)
+    }
+}
+
+/// Returns `true` if there is no result, or if no elements have the result `none`, which it enqueues then.
+#[track_caller]
+pub(crate) fn is_done<T: Reducible, U: Reducible>(
+    queue: &VerbQueue<'_>,
+    x: &DeviceArray<T>,
+    out: &mut DeviceArray<U>,
+    none: U,
+) -> Result<bool> {
+    if !out.is_empty() && !x.is_empty() {
+        return Ok(false);
+    }
+    check(queue, &[("x", &x.cast_bits())], &[("out", &out.cast_bits())])?;
+    if !out.is_empty() {
+        queue.fill(out, none)?;
+    }
+    Ok(true)
+}
+
+/// Says how a reduction combines elements.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Steps {
+    pub(crate) operation: Operation,
+    /// Is `true` if the elements are the bits of numbers, of which the smallest or the largest is wanted.
+    pub(crate) keys: bool,
+    /// Is not 0 if an element with one of these bits stands for 1, and any other one for 0.
+    pub(crate) bits: u32,
+    /// Is `true` if the result is divided by the number of elements.
+    pub(crate) mean: bool,
+}
+
+impl Steps {
+    /// Combines the elements by an operation alone.
+    pub(crate) fn of(operation: Operation) -> Self {
+        Self { operation, keys: false, bits: 0, mean: false }
+    }
+
+    /// Returns the steps of the first one of two launches.
+    fn first(self) -> Self {
+        Self { mean: false, ..self }
+    }
+
+    /// Returns the steps of the last one of two launches.
+    fn last(self) -> Self {
+        Self { bits: 0, ..self }
+    }
+
+    /// Compiles the kernel of rows or that of columns.
+    fn kernel<T: Reducible>(self, queue: &VerbQueue<'_>, rows: bool) -> Result<DynKernel> {
+        let mut overrides = vec![("OPERATION", self.operation.number()), ("KEYS", f64::from(self.keys))];
+        if self.bits != 0 {
+            overrides.push(("BITS", f64::from(self.bits)));
+        }
+        if self.mean {
+            overrides.push(("DIVIDES", 1.0));
+        }
+        if rows {
+            return compiled::<T>(queue, "reduce_rows", &tuned(queue, &overrides));
+        }
+        // The kernel of columns has no barriers.
+        compiled::<T>(queue, "reduce_columns", &overrides)
     }
 }
 
 /// Is an array as one of three axes, of which the middle one is combined.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct View {
-    outer: usize,
-    n: usize,
-    inner: usize,
+pub(crate) struct View {
+    pub(crate) outer: usize,
+    pub(crate) n: usize,
+    pub(crate) inner: usize,
 }
 
 impl View {
-    fn of<T: Element, const D: usize>(
+    pub(crate) fn of<T: Element, U: Element, const D: usize>(
         x: &DeviceArray<T, D>,
         axis: Axis,
-        out: &DeviceArray<T, D>,
+        out: &DeviceArray<U, D>,
     ) -> Result<Self> {
         let mut shape = x.shape();
         let Some(along) = shape.get_mut(axis.0) else {
@@ -114,6 +177,17 @@ impl View {
         let (outer, inner) = shape.split_at(axis.0);
         Ok(Self { outer: outer.iter().product(), n, inner: inner.iter().product() })
     }
+
+    /// Returns `true` if a workgroup combines a share, and `false` if an invocation does, and the shares of a row or column.
+    pub(crate) fn shares(self) -> (bool, Shares) {
+        let rows = self.inner == 1 && self.n > SHORT;
+        (rows, if rows { Shares::of(self.n) } else { Shares::of_column(self.n) })
+    }
+
+    /// Returns the number of elements along the axis if a mean is wanted, and else 1.
+    fn divisor<T: Reducible>(self, steps: Steps) -> T {
+        if steps.mean { T::of_types((self.n as u32).as_types()) } else { T::ONE }
+    }
 }
 
 /// Limits the elements of a row that one invocation combines. A workgroup combines a longer row.
@@ -121,42 +195,38 @@ const SHORT: usize = 64;
 
 /// Enqueues the launches: one, or two with the results of shares between them.
 #[track_caller]
-fn along<T: Reducible>(
+pub(crate) fn along<T: Reducible>(
     queue: &VerbQueue<'_>,
-    operation: Operation,
-    keys: bool,
+    steps: Steps,
     view: View,
     x: &DeviceArray<T>,
     out: &mut DeviceArray<T>,
 ) -> Result<()> {
-    let rows = view.inner == 1 && view.n > SHORT;
-    let (stem, shares) = if rows {
-        ("reduce_rows", Shares::of(view.n))
-    } else {
-        ("reduce_columns", Shares::of_column(view.n))
-    };
-    let wide = if rows { Wide::of(queue, operation, keys, shares, x)? } else { None };
+    let (rows, shares) = view.shares();
+    // The kernel with long loads takes the elements as they are, and divides no result.
+    let is_plain = steps.bits == 0 && (!steps.mean || shares.count > 1);
+    let wide = if rows && is_plain { Wide::of(queue, steps.operation, steps.keys, shares, x)? } else { None };
     if let Some(wide) = wide.as_ref().filter(|_| shares.count == 1) {
         return wide.launch(queue, view.outer, shares, out);
     }
-    let overrides = [("OPERATION", operation.number()), ("KEYS", f64::from(keys))];
-    // The kernel of columns has no barriers.
-    let overrides = if rows { tuned(queue, &overrides) } else { overrides.to_vec() };
-    let kernel = compiled::<T>(queue, stem, &overrides)?;
-    let reduction = Along { kernel, rows, identity: T::identity(operation) };
+    let (identity, divisor) = (T::identity(steps.operation), view.divisor::<T>(steps));
+    let reduction =
+        |steps: Steps| steps.kernel::<T>(queue, rows).map(|kernel| Along { kernel, rows, identity, divisor });
     if shares.count == 1 {
-        return reduction.launch(queue, view, shares, x, out);
+        return reduction(steps)?.launch(queue, view, shares, x, out);
     }
+    let last = reduction(steps.last())?;
+    let other = if steps.first() == steps.last() { None } else { Some(reduction(steps.first())?) };
     let first = |outer: usize, out: &mut DeviceArray<T>| match &wide {
         Some(wide) => wide.launch(queue, outer, shares, out),
-        None => reduction.launch(queue, View { outer, ..view }, shares, x, out),
+        None => other.as_ref().unwrap_or(&last).launch(queue, View { outer, ..view }, shares, x, out),
     };
     // The check of a launch without results refuses what the last launch would refuse.
     first(0, out)?;
     let mut partials = queue.empty([view.outer * shares.count * view.inner])?;
     first(view.outer, &mut partials)?;
     let rest = View { n: shares.count, ..view };
-    reduction.launch(queue, rest, Shares::one(shares.count), &partials, out)
+    last.launch(queue, rest, Shares::one(shares.count), &partials, out)
 }
 
 struct Along<T> {
@@ -164,6 +234,7 @@ struct Along<T> {
     /// Is true if a workgroup combines a share, and false if an invocation does.
     rows: bool,
     identity: T,
+    divisor: T,
 }
 
 impl<T: Reducible> Along<T> {
@@ -181,16 +252,18 @@ impl<T: Reducible> Along<T> {
         let [n, share, count, results_u32, inner] =
             [view.n, shares.share, shares.count, results, view.inner].map(|n| n as u32);
         let (x, out) = ((Some("x".into()), x.into_arg()), (Some("out".into()), out.into_arg()));
-        let (n, share, identity) = (value("n", n), value("share", share), value("identity", self.identity));
+        let (n, share) = (value("n", n), value("share", share));
+        let (identity, divisor) = (value("identity", self.identity), value("divisor", self.divisor));
         if self.rows {
-            let args = [n, share, value("in_row", count), value("shares", results_u32), identity, x, out];
+            let (in_row, all) = (value("in_row", count), value("shares", results_u32));
+            let args = [n, share, in_row, all, identity, divisor, x, out];
             if results == 0 {
                 return queue.check_launch_dyn(&self.kernel, args);
             }
             return queue.launch_dyn(&self.kernel, Grid::groups(folded(results)), args);
         }
         let (in_column, inner) = (value("in_column", count), value("inner", inner));
-        let args = [n, share, in_column, inner, value("count", results_u32), identity, x, out];
+        let args = [n, share, in_column, inner, value("count", results_u32), identity, divisor, x, out];
         if results == 0 {
             return queue.check_launch_dyn(&self.kernel, args);
         }

@@ -1,8 +1,10 @@
 //! Functions of the host that compute what the verbs compute, one element after the other. Tests compare the two.
 
+mod along;
 mod grouped;
 mod selection;
 
+pub use along::{all_axis, any_axis, count_nonzero_axis, mean_axis, reduce};
 pub use grouped::{reduce_by_key, reduce_segments, run_lengths, scan_by_key};
 pub use selection::{nonzero, partition, select, unique};
 mod bins;
@@ -11,7 +13,6 @@ mod order;
 pub use bins::{histogram, histogram_fixed, histogram_weighted};
 pub use order::{argsort, kth, merge, searchsorted, sort, sort_pairs, sort_segments, top_k};
 
-use crate::axis::Axis;
 use crate::distribution::{Distribution, numbers};
 use crate::random::Philox;
 use crate::rearrange::{Integer, Outside};
@@ -186,36 +187,6 @@ pub fn norm(x: &[f32]) -> f32 {
 /// ```
 pub fn mean(x: &[f32]) -> Option<f32> {
     (!x.is_empty()).then(|| sum(x) / x.len() as f32)
-}
-
-/// Returns the elements along an axis combined by an operation, for a list of elements in C order. Returns `None` if the
-/// list has no such shape or axis, or if no elements have neither a smallest nor a largest one.
-///
-/// # Example
-/// ```
-/// use fencepost::algorithms::{Axis, Operation, host};
-/// let sums = host::reduce(&[1, 2, 3, 4, 5, 6], [2, 3], Operation::Sum, Axis(1));
-/// assert_eq!(sums, Some(vec![6, 15]));
-/// ```
-pub fn reduce<T: Reducible, const D: usize>(
-    x: &[T],
-    shape: [usize; D],
-    operation: Operation,
-    axis: Axis,
-) -> Option<Vec<T>> {
-    let n = *shape.get(axis.0)?;
-    let count = |axes: &[usize]| axes.iter().try_fold(1_usize, |all, &n| all.checked_mul(n));
-    if count(&shape)? != x.len() {
-        return None;
-    }
-    let (outer, inner) = (count(&shape[..axis.0])?, count(&shape[axis.0 + 1..])?);
-    let combined = |list: Vec<T>| match operation {
-        Operation::Sum => Some(sum(&list)),
-        Operation::Product => Some(prod(&list)),
-        Operation::Smallest | Operation::Largest => T::extreme(&list, operation, Nan::Propagate),
-    };
-    let column = |at: usize| (0..n).map(|i| x[(at / inner * n + i) * inner + at % inner]).collect();
-    (0..outer.checked_mul(inner)?).map(|at| combined(column(at))).collect()
 }
 
 /// Returns an element converted as the operator `as` does.

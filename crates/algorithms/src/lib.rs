@@ -22,6 +22,7 @@
 #![deny(unsafe_code)] // one file allows it
 
 mod axis;
+mod axis_kinds;
 mod by_key;
 mod count;
 mod counted;
@@ -69,6 +70,7 @@ mod weighted;
 mod wide;
 
 pub use axis::{Axis, ReduceAxis};
+pub use axis_kinds::AlongAxis;
 pub use by_key::ByKey;
 pub use count::Count;
 pub use distribution::{Choice, Distribution, Exponential, Normal, Uniform, Whole, Words};
@@ -99,8 +101,8 @@ pub use weighted::WeightedHistogram;
 /// Re-exports the traits with the verbs.
 pub mod prelude {
     pub use crate::{
-        Axis, Bins, ByKey, Choice, Count, Elementwise, Exponential, Histogram, InnerProduct, Map, Normal,
-        Operation, Outside, Part, PartOrder, PartSelect, PartVerbs, Philox, PrefixScan, RadixSort,
+        AlongAxis, Axis, Bins, ByKey, Choice, Count, Elementwise, Exponential, Histogram, InnerProduct, Map,
+        Normal, Operation, Outside, Part, PartOrder, PartSelect, PartVerbs, Philox, PrefixScan, RadixSort,
         RandomNumbers, Rearrange, Reduce, ReduceAxis, ReduceSegments, Scan, Search, Select, Side, Sort,
         SortSegments, Sorted, StridedCopy, Strides, Top, Uniform, WarmUp, WeightedHistogram, Whole, Words,
     };

@@ -4,14 +4,16 @@
 // Dispatch   one workgroup per share, in one or two dimensions; the last share of a row may be shorter
 // Workgroup  [WORKGROUP, 1, 1], a power of two
 // Barriers   as reduce_share
-// Tolerance  as reduce, with the share of a row
+// Tolerance  as reduce, with the share of a row, and 2.5 ulp for a quotient of f32; counts of elements exactly
 //#use number_keys
 //#use reduce_share
 override WORKGROUP: u32 = 256;
 override OPERATION: u32 = 0;                // 0: sum, 1: product, 2: smallest, 3: largest; the last two for integers
 override KEYS: u32 = 0;                     // 1: the elements are bits of f32, of which the smallest or largest is wanted
+override BITS: u32 = 0;                     // not 0: an element with one of these bits stands for 1, and any other for 0
+override DIVIDES: u32 = 0;                  // 1: a result is divided by the divisor
 alias T = f32;                              // f32 | i32 | u32: replaced on the host's request
-struct Params { n: u32, share: u32, in_row: u32, shares: u32, identity: T }
+struct Params { n: u32, share: u32, in_row: u32, shares: u32, identity: T, divisor: T }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> x: array<T>;
 @group(0) @binding(2) var<storage, read_write> out: array<T>;
@@ -29,7 +31,13 @@ fn combined(a: S, b: S) -> S {
 
 fn element(i: u32) -> S {
     if KEYS == 1u { return bitcast<T>(number_key(bitcast<u32>(x[i]), OPERATION == 3u)); }
+    if BITS != 0u { return select(S(0), S(1), (bitcast<u32>(x[i]) & BITS) != 0u); }
     return x[i];
+}
+
+fn finished(total: T) -> T {
+    if DIVIDES == 1u { return total / params.divisor; }
+    return total;
 }
 
 @compute @workgroup_size(WORKGROUP)
@@ -47,7 +55,7 @@ fn reduce_rows(
         if KEYS == 1u {
             out[g] = bitcast<T>(number_bits(bitcast<u32>(parts[0])));
         } else {
-            out[g] = parts[0];
+            out[g] = finished(parts[0]);
         }
     }
 }

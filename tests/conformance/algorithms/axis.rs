@@ -1,6 +1,6 @@
 //! A01, A05: reductions along one axis.
 
-use super::more_steps;
+use super::{check_of_failed, more_steps};
 use crate::common::full::large;
 use crate::common::{Case, Subject, case};
 use fencepost::algorithms::{Axis, Operation, ReduceAxis, Reducible, host};
@@ -22,7 +22,7 @@ pub fn cases() -> Vec<Case> {
 const ALL: [Operation; 4] = [Operation::Sum, Operation::Product, Operation::Smallest, Operation::Largest];
 
 /// Lists shapes with axes around the borders of invocations, workgroups and shares. The full suite has more of them.
-fn shapes() -> Vec<[usize; 3]> {
+pub(super) fn shapes() -> Vec<[usize; 3]> {
     let mut shapes = vec![
         [1, 1, 1],
         [3, 64, 1],
@@ -173,6 +173,14 @@ fn refused(s: &Subject) {
     let error = queue.reduce(&padded, Operation::Sum, Axis(1), &mut out).unwrap_err();
     assert!(matches!(error.kind(), Kind::Padding { .. }), "{error}");
     let other = s.ctx().queue("other");
+    // A reduction without results is refused as any other.
+    let (none, mut foreign) = (queue.zeros([0, 3]).unwrap(), other.zeros([0, 1]).unwrap());
+    let error = queue.reduce::<u32, 2>(&none, Operation::Sum, Axis(1), &mut foreign).unwrap_err();
+    assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+    check_of_failed(s, |ctx, queue| {
+        let (none, mut out) = (ctx.zeros([0, 3])?, ctx.zeros([0, 1])?);
+        queue.reduce::<u32, 2>(&none, Operation::Sum, Axis(1), &mut out)
+    });
     for shape in [[4, 5], [2, 20_000], [3000, 2]] {
         // The last of two launches would be refused.
         let x = queue.full(shape, 1_u32).unwrap();

@@ -28,7 +28,12 @@ pub(super) const MISTAKES: &[Mistake] = &[
     mistake("reduce_rows", "lane < width", "lane + 1u < width"),
     mistake("reduce_rows", "lane == 0u && g < params.shares", "lane == 0u"),
     mistake("reduce_rows", "number_bits(bitcast<u32>(parts[0]))", "bitcast<u32>(parts[0])"),
-    mistake("reduce_rows", "out[g] = parts[0]", "out[g] = parts[1]"),
+    mistake("reduce_rows", "out[g] = finished(parts[0])", "out[g] = finished(parts[1])"),
+    mistake("reduce_rows", "out[g] = finished(parts[0])", "out[g] = parts[0]"),
+    mistake("reduce_rows", "return total / params.divisor;", "return total;"),
+    mistake("reduce_rows", "(bitcast<u32>(x[i]) & BITS) != 0u", "bitcast<u32>(x[i]) != 0u"),
+    mistake("reduce_rows", "(bitcast<u32>(x[i]) & BITS) != 0u", "(bitcast<u32>(x[i + 1u]) & BITS) != 0u"),
+    mistake("reduce_rows", "select(S(0), S(1)", "select(S(1), S(0)"),
     mistake("reduce_columns", "return a + b;", "return a - b;"),
     mistake("reduce_columns", "return min(a, b);", "return max(a, b);"),
     mistake("reduce_columns", "OPERATION == 3u)", "OPERATION == 2u)"),
@@ -48,6 +53,11 @@ pub(super) const MISTAKES: &[Mistake] = &[
     mistake("reduce_columns", "; i < end; i += step", "; i <= end; i += step"),
     mistake("reduce_columns", "combined(a, b), combined(c, d)", "combined(a, b), c"),
     mistake("reduce_columns", "out[t] = bitcast<T>(number_bits(bitcast<u32>(result)));", "out[t] = result;"),
+    mistake("reduce_columns", "out[t] = finished(result);", "out[t] = result;"),
+    mistake("reduce_columns", "return total / params.divisor;", "return total / params.n;"),
+    mistake("reduce_columns", "if BITS != 0u", "if BITS == 1u"),
+    mistake("reduce_columns", "(bitcast<u32>(x[i]) & BITS) != 0u", "bitcast<u32>(x[i]) != 0u"),
+    mistake("reduce_columns", "select(T(0), T(1)", "select(T(1), T(0)"),
 ];
 
 fn caught(s: &Subject) {
@@ -65,8 +75,12 @@ fn caught(s: &Subject) {
         let numbers: Vec<u32> = numbers.collect();
         (0..4).all(|operation| is_right(ctx, text, rows, shape, operation, &list))
             && (2..4).all(|operation| keeps_keys(ctx, text, rows, shape, operation, &numbers))
+            && counts_and_divides(ctx, text, rows, shape, &list)
     });
 }
+
+/// Is the divisor of results that are divided.
+const DIVISOR: u32 = 3;
 
 const OPERATIONS: [Operation; 4] =
     [Operation::Sum, Operation::Product, Operation::Smallest, Operation::Largest];
@@ -77,6 +91,22 @@ fn kernel(ctx: &Context, text: &str, rows: bool, operation: usize, keys: bool) -
     let source = source.with_type("T", u32::DTYPE).unwrap();
     let overrides = [("OPERATION", operation as f64), ("KEYS", f64::from(keys)), ("WORKGROUP", 16.0)];
     ctx.kernel_from_source(&source, stem, &overrides).unwrap()
+}
+
+/// Compares numbers of elements with one of the highest bits, divided by 3.
+fn counts_and_divides(ctx: &Context, text: &str, rows: bool, shape: [usize; 3], list: &[u32]) -> bool {
+    let stem = if rows { "reduce_rows" } else { "reduce_columns" };
+    let source = ShaderSource::text(format!("{stem}.wgsl"), text.to_owned());
+    let source = source.with_type("T", u32::DTYPE).unwrap();
+    let bits = 0xE000_0000_u32;
+    let of = |divides: u32| {
+        let overrides = [("BITS", f64::from(bits)), ("DIVIDES", f64::from(divides)), ("WORKGROUP", 16.0)];
+        let kernel = ctx.kernel_from_source(&source, stem, &overrides).unwrap();
+        shares(ctx, &kernel, rows, shape, 0, list)
+    };
+    let count = |part: &[u32]| part.iter().filter(|&&word| word & bits != 0).count() as u32;
+    of(0) == expected(rows, shape, list, count)
+        && of(1) == expected(rows, shape, list, |part| count(part) / DIVISOR)
 }
 
 /// Returns the results of the shares of 70 or 15 elements, and an element behind them.
@@ -102,6 +132,7 @@ fn shares(
             in_row = parts,
             shares = count,
             identity = identity,
+            divisor = DIVISOR,
             x = &x,
             out = &mut out
         ];
@@ -114,6 +145,7 @@ fn shares(
             inner = inner,
             count = count,
             identity = identity,
+            divisor = DIVISOR,
             x = &x,
             out = &mut out
         ];

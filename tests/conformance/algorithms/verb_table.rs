@@ -138,6 +138,22 @@ pub(crate) fn table() -> Vec<Verb> {
             let rows = a.x.reshape([FEW, a.x.len() / FEW])?;
             q.reduce(&rows, Operation::Largest, Axis(1), &mut a.few.reshape([FEW, 1])?)
         }),
+        verb("mean_axis", |q, a| {
+            let columns = a.numbers.reshape([a.numbers.len() / FEW, FEW])?;
+            q.mean_axis(&columns, Axis(0), &mut a.few.cast_bits().reshape([1, FEW])?)
+        }),
+        verb("count_nonzero_axis", |q, a| {
+            let rows = a.x.reshape([FEW, a.x.len() / FEW])?;
+            q.count_nonzero_axis(&rows, Axis(1), &mut a.few.reshape([FEW, 1])?)
+        }),
+        verb("any_axis", |q, a| {
+            let rows = a.numbers.reshape([FEW, a.numbers.len() / FEW])?;
+            q.any_axis(&rows, Axis(1), &mut a.few.reshape([FEW, 1])?)
+        }),
+        verb("all_axis", |q, a| {
+            let columns = a.x.reshape([a.x.len() / FEW, FEW])?;
+            q.all_axis(&columns, Axis(0), &mut a.few.reshape([1, FEW])?)
+        }),
         verb("iota", |q, a| q.iota(&mut a.out, 5, 3)),
         verb("axpy", |q, a| q.axpy(3, &a.x, &mut a.out)),
         verb("cast", |q, a| q.cast(&a.numbers, &mut a.out.cast_bits::<i32>())),

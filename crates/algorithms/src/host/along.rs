@@ -1,0 +1,94 @@
+//! Functions of the host for the verbs along an axis.
+
+use super::{all, any, count_nonzero, mean, prod, sum};
+use crate::axis::Axis;
+use crate::reduce::Nan;
+use crate::reducible::{Operation, Reducible};
+
+/// Returns the elements along an axis combined by an operation, for a list of elements in C order. Returns `None` if the
+/// list has no such shape or axis, or if no elements have neither a smallest nor a largest one.
+///
+/// # Example
+/// ```
+/// use fencepost::algorithms::{Axis, Operation, host};
+/// let sums = host::reduce(&[1, 2, 3, 4, 5, 6], [2, 3], Operation::Sum, Axis(1));
+/// assert_eq!(sums, Some(vec![6, 15]));
+/// ```
+pub fn reduce<T: Reducible, const D: usize>(
+    x: &[T],
+    shape: [usize; D],
+    operation: Operation,
+    axis: Axis,
+) -> Option<Vec<T>> {
+    along(x, shape, axis, |list| match operation {
+        Operation::Sum => Some(sum(list)),
+        Operation::Product => Some(prod(list)),
+        Operation::Smallest | Operation::Largest => T::extreme(list, operation, Nan::Propagate),
+    })
+}
+
+/// Returns the result of the elements of each row or column along an axis. Returns `None` if one of them has no result, or if
+/// the list has no such shape or axis.
+fn along<T: Reducible, U, const D: usize>(
+    x: &[T],
+    shape: [usize; D],
+    axis: Axis,
+    result: impl Fn(&[T]) -> Option<U>,
+) -> Option<Vec<U>> {
+    let n = *shape.get(axis.0)?;
+    let count = |axes: &[usize]| axes.iter().try_fold(1_usize, |all, &n| all.checked_mul(n));
+    if count(&shape)? != x.len() {
+        return None;
+    }
+    let (outer, inner) = (count(&shape[..axis.0])?, count(&shape[axis.0 + 1..])?);
+    let column = |at: usize| (0..n).map(|i| x[(at / inner * n + i) * inner + at % inner]).collect::<Vec<T>>();
+    (0..outer.checked_mul(inner)?).map(|at| result(&column(at))).collect()
+}
+
+/// Returns the means along an axis. Returns `None` if the list has no such shape or axis, or if no elements have a mean.
+///
+/// # Example
+/// ```
+/// use fencepost::algorithms::{Axis, host};
+/// assert_eq!(host::mean_axis(&[1.0, 2.0, 5.0, 6.0], [2, 2], Axis(0)), Some(vec![3.0, 4.0]));
+/// ```
+pub fn mean_axis<const D: usize>(x: &[f32], shape: [usize; D], axis: Axis) -> Option<Vec<f32>> {
+    along(x, shape, axis, mean)
+}
+
+/// Returns the numbers of elements along an axis that are not zero. Returns `None` if the list has no such shape or axis.
+///
+/// # Example
+/// ```
+/// use fencepost::algorithms::{Axis, host};
+/// assert_eq!(host::count_nonzero_axis(&[1, 0, 5, 6], [2, 2], Axis(1)), Some(vec![1, 2]));
+/// ```
+pub fn count_nonzero_axis<T: Reducible, const D: usize>(
+    x: &[T],
+    shape: [usize; D],
+    axis: Axis,
+) -> Option<Vec<u32>> {
+    along(x, shape, axis, |list| Some(count_nonzero(list) as u32))
+}
+
+/// Returns 1 where an element along an axis is not zero, else 0. Returns `None` if the list has no such shape or axis.
+///
+/// # Example
+/// ```
+/// use fencepost::algorithms::{Axis, host};
+/// assert_eq!(host::any_axis(&[1, 0, 5, 0], [2, 2], Axis(0)), Some(vec![1, 0]));
+/// ```
+pub fn any_axis<T: Reducible, const D: usize>(x: &[T], shape: [usize; D], axis: Axis) -> Option<Vec<u32>> {
+    along(x, shape, axis, |list| Some(u32::from(any(list))))
+}
+
+/// Returns 1 where no element along an axis is zero, else 0. Returns `None` if the list has no such shape or axis.
+///
+/// # Example
+/// ```
+/// use fencepost::algorithms::{Axis, host};
+/// assert_eq!(host::all_axis(&[1, 0, 5, 6], [2, 2], Axis(1)), Some(vec![0, 1]));
+/// ```
+pub fn all_axis<T: Reducible, const D: usize>(x: &[T], shape: [usize; D], axis: Axis) -> Option<Vec<u32>> {
+    along(x, shape, axis, |list| Some(u32::from(all(list))))
+}
