@@ -2,6 +2,7 @@
 
 mod axis;
 mod axis_kinds;
+mod axis_search;
 mod by_key;
 mod elementwise;
 mod guards;
@@ -12,6 +13,7 @@ mod map;
 mod memory;
 mod mutated;
 mod mutated_axis;
+mod mutated_axis_search;
 mod mutated_by_key;
 mod mutated_elementwise;
 mod mutated_histogram;
@@ -60,6 +62,7 @@ pub fn cases() -> Vec<Case> {
         mutated::cases(),
         mutated_shares::cases(),
         mutated_axis::cases(),
+        mutated_axis_search::cases(),
         mutated_elementwise::cases(),
         mutated_random::cases(),
         mutated_ranks::cases(),
@@ -86,6 +89,7 @@ pub fn cases() -> Vec<Case> {
         inner_product::cases(),
         axis::cases(),
         axis_kinds::cases(),
+        axis_search::cases(),
         elementwise::cases(),
         map::cases(),
         memory::cases(),

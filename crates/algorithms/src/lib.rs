@@ -23,6 +23,7 @@
 
 mod axis;
 mod axis_kinds;
+mod axis_search;
 mod by_key;
 mod count;
 mod counted;
@@ -71,6 +72,7 @@ mod wide;
 
 pub use axis::{Axis, ReduceAxis};
 pub use axis_kinds::AlongAxis;
+pub use axis_search::SearchAxis;
 pub use by_key::ByKey;
 pub use count::Count;
 pub use distribution::{Choice, Distribution, Exponential, Normal, Uniform, Whole, Words};
@@ -103,7 +105,8 @@ pub mod prelude {
     pub use crate::{
         AlongAxis, Axis, Bins, ByKey, Choice, Count, Elementwise, Exponential, Histogram, InnerProduct, Map,
         Normal, Operation, Outside, Part, PartOrder, PartSelect, PartVerbs, Philox, PrefixScan, RadixSort,
-        RandomNumbers, Rearrange, Reduce, ReduceAxis, ReduceSegments, Scan, Search, Select, Side, Sort,
-        SortSegments, Sorted, StridedCopy, Strides, Top, Uniform, WarmUp, WeightedHistogram, Whole, Words,
+        RandomNumbers, Rearrange, Reduce, ReduceAxis, ReduceSegments, Scan, Search, SearchAxis, Select, Side,
+        Sort, SortSegments, Sorted, StridedCopy, Strides, Top, Uniform, WarmUp, WeightedHistogram, Whole,
+        Words,
     };
 }

@@ -5,8 +5,7 @@
 // Workgroup  [WORKGROUP, 1, 1], a power of two
 // Barriers   one for each halving of the workgroup
 // Tolerance  exact; a NaN comes before all numbers; -0 and +0 are equal
-//
-// A device may assume that no float is a NaN, so the kernel compares integers: the smallest key belongs to the result.
+//#use place_keys
 override WORKGROUP: u32 = 256;
 override LARGEST: u32 = 0;                  // 0: the smallest element, 1: the largest one
 override TYPE: u32 = 0;                     // 0: u32, 1: i32, 2: f32
@@ -17,29 +16,8 @@ struct Params { n: u32, share: u32 }
 @group(0) @binding(2) var<storage, read> places: array<u32>;
 @group(0) @binding(3) var<storage, read_write> out: array<u32>;
 
-const LAST: u32 = 0xFFFFFFFFu;              // behind each key and each place
-const SIGN: u32 = 0x80000000u;
-const INFINITY: u32 = 0x7F800000u;
-
 var<workgroup> keys: array<u32, WORKGROUP>;
 var<workgroup> best: array<u32, WORKGROUP>;
-
-// Returns bits whose order is that of the elements. No number has the key 0 if the elements are floats.
-fn ordered(bits: u32) -> u32 {
-    if TYPE == 0u { return bits; }
-    if TYPE == 1u { return bits ^ SIGN; }
-    if bits == SIGN { return SIGN; }
-    return bits ^ select(SIGN, LAST, (bits & SIGN) != 0u);
-}
-
-fn key(bits: u32) -> u32 {
-    if TYPE == 2u && (bits & ~SIGN) > INFINITY { return 0u; }
-    return ordered(bits) ^ select(0u, LAST, LARGEST == 1u);
-}
-
-fn comes_before(key: u32, place: u32, other: u32, other_place: u32) -> bool {
-    return key < other || (key == other && place < other_place);
-}
 
 @compute @workgroup_size(WORKGROUP)
 fn arg_extreme(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group: vec3<u32>) {

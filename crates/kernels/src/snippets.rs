@@ -15,6 +15,7 @@ pub(crate) const SNIPPETS: &[(&str, &str)] = &[
     ("order_keys", include_str!("../shaders/lib/order_keys.wgsl")),
     ("packed", include_str!("../shaders/lib/packed.wgsl")),
     ("philox", include_str!("../shaders/lib/philox.wgsl")),
+    ("place_keys", include_str!("../shaders/lib/place_keys.wgsl")),
     ("reduce_share", include_str!("../shaders/lib/reduce_share.wgsl")),
     ("run_stage", include_str!("../shaders/lib/run_stage.wgsl")),
     ("scan_share", include_str!("../shaders/lib/scan_share.wgsl")),

@@ -20,7 +20,9 @@ macro_rules! shaders {
 /// no reference: the CPU executes its text.
 const BUILTINS: &[(&str, &str)] = shaders![
     "add.wgsl",
+    "arg_columns.wgsl",
     "arg_extreme.wgsl",
+    "arg_rows.wgsl",
     "bin_counts.wgsl",
     "bin_weights.wgsl",
     "blake3_chunks.wgsl",
@@ -79,7 +81,7 @@ pub fn builtins() -> &'static [(&'static str, &'static str)] {
 ///
 /// A line `//#use name` appends a snippet once, wherever the line stands: `lib/name.wgsl` beside the shader, else a
 /// built-in one (`bins`, `blake3`, `fold_share`, `keyed`, `lcg`, `linear`, `number_keys`, `operation`, `order_keys`,
-/// `packed`, `philox`, `reduce_share`, `run_stage`, `scan_share`, `tile_ranks`). A line `//#use atomic_f32(totals)`
+/// `packed`, `philox`, `place_keys`, `reduce_share`, `run_stage`, `scan_share`, `tile_ranks`). A line `//#use atomic_f32(totals)`
 /// appends the built-in snippet for a variable of the shader. A line `//#use "path.wgsl"` appends a file; its path is
 /// relative to the folder of the file with the line. Errors name the lines of the files. A cycle of files that use each
 /// other is an error.

@@ -39,8 +39,17 @@ const fn all(name: &'static str, reason: &'static str) -> TrustedKernel {
 
 const TRUSTED: &[TrustedKernel] = &[
     all(
+        "arg_columns",
+        "the host derives the counts from the shape; a place that another launch found is compared with the length of a column",
+    ),
+    all(
         "arg_extreme",
         "elements are below n; a place that another launch found is compared with the length of x; each lane writes its key",
+    ),
+    all(
+        "arg_rows",
+        "elements are below the end of a row, in which a place that another launch found is kept; a group past the last share has \
+         none; each lane writes its key",
     ),
     indices(
         "bin_counts",

@@ -154,6 +154,14 @@ pub(crate) fn table() -> Vec<Verb> {
             let columns = a.x.reshape([a.x.len() / FEW, FEW])?;
             q.all_axis(&columns, Axis(0), &mut a.few.reshape([1, FEW])?)
         }),
+        verb("argmin_axis", |q, a| {
+            let columns = a.numbers.reshape([a.numbers.len() / FEW, FEW])?;
+            q.argmin_axis(&columns, Axis(0), &mut a.few.reshape([1, FEW])?)
+        }),
+        verb("argmax_axis", |q, a| {
+            let rows = a.y.reshape([FEW, a.y.len() / FEW])?;
+            q.argmax_axis(&rows, Axis(1), &mut a.few.reshape([FEW, 1])?)
+        }),
         verb("iota", |q, a| q.iota(&mut a.out, 5, 3)),
         verb("axpy", |q, a| q.axpy(3, &a.x, &mut a.out)),
         verb("cast", |q, a| q.cast(&a.numbers, &mut a.out.cast_bits::<i32>())),

@@ -1,6 +1,6 @@
 //! Functions of the host for the verbs along an axis.
 
-use super::{all, any, count_nonzero, mean, prod, sum};
+use super::{all, any, argmax, argmin, count_nonzero, mean, prod, sum};
 use crate::axis::Axis;
 use crate::reduce::Nan;
 use crate::reducible::{Operation, Reducible};
@@ -91,4 +91,28 @@ pub fn any_axis<T: Reducible, const D: usize>(x: &[T], shape: [usize; D], axis: 
 /// ```
 pub fn all_axis<T: Reducible, const D: usize>(x: &[T], shape: [usize; D], axis: Axis) -> Option<Vec<u32>> {
     along(x, shape, axis, |list| Some(u32::from(all(list))))
+}
+
+/// Returns the places of the smallest elements along an axis, as [`argmin`](super::argmin) does. Returns `None` if the list has no such
+/// shape or axis, or if no elements have a smallest one.
+///
+/// # Example
+/// ```
+/// use fencepost::algorithms::{Axis, host};
+/// assert_eq!(host::argmin_axis(&[3, 0, 5, 5], [2, 2], Axis(1)), Some(vec![1, 0]));
+/// ```
+pub fn argmin_axis<T: Reducible, const D: usize>(x: &[T], shape: [usize; D], axis: Axis) -> Option<Vec<u32>> {
+    along(x, shape, axis, |list| argmin(list).map(|place| place as u32))
+}
+
+/// Returns the places of the largest elements along an axis, as [`argmax`](super::argmax) does. Returns `None` if the list has no such
+/// shape or axis, or if no elements have a largest one.
+///
+/// # Example
+/// ```
+/// use fencepost::algorithms::{Axis, host};
+/// assert_eq!(host::argmax_axis(&[1, 7, 5, 6], [2, 2], Axis(0)), Some(vec![1, 0]));
+/// ```
+pub fn argmax_axis<T: Reducible, const D: usize>(x: &[T], shape: [usize; D], axis: Axis) -> Option<Vec<u32>> {
+    along(x, shape, axis, |list| argmax(list).map(|place| place as u32))
 }

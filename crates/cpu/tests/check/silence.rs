@@ -22,7 +22,9 @@ fn the_builtin_kernels_have_no_mistake() {
         let numbers = |len: u32| (0..len).collect::<Vec<u32>>();
         let (params, buffers): (&[u32], Vec<Vec<u32>>) = match *name {
             "add.wgsl" => (&[], vec![words(300), words(290), words(310)]),
+            "arg_columns.wgsl" => (&[30, 7, 5, 3, 45, 30], vec![words(270), numbers(270), numbers(45)]),
             "arg_extreme.wgsl" => (&[300, 70], vec![words(300), numbers(300), numbers(5)]),
+            "arg_rows.wgsl" => (&[100, 70, 2, 5, 100], vec![words(300), numbers(300), numbers(5)]),
             "bin_counts.wgsl" => (&[300, 70, 7, 0, 0, 0, 8], vec![numbers(300), numbers(8), numbers(7)]),
             "bin_weights.wgsl" => {
                 let params = &[300, 70, 7, 0, 0, 0, 8, 0x3F80_0000, 0x4F00_0000];

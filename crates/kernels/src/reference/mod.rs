@@ -179,7 +179,9 @@ mod tests {
 
     /// Lists the shaders of the algorithms: their tests compare them with functions of the host.
     const WITHOUT: &[&str] = &[
+        "arg_columns",
         "arg_extreme",
+        "arg_rows",
         "bin_counts",
         "bin_weights",
         "choose",

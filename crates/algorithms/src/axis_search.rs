@@ -1,0 +1,223 @@
+//! The places of the smallest or the largest elements along one axis of an array.
+
+use crate::axis::{Axis, View};
+use crate::grid::folded;
+use crate::passes::{NO_EXTREME, no_element};
+use crate::reducible::Reducible;
+use crate::refusals::check;
+use crate::shares::Shares;
+use crate::trusted;
+use crate::tuning::tuned;
+use crate::typed_kernel::type_number;
+use crate::verb_queue::VerbQueue;
+use fencepost_core::{CommandQueue, DeviceArray, Grid, Kernel, Result};
+use fencepost_derive::KernelArgs;
+
+/// Finds the places of elements along one axis of an array.
+///
+/// A place is the number of elements before the element along the axis. Of equal elements, the first one is the result. A NaN comes
+/// before all numbers, so the first NaN is the result if there is one. -0 and +0 are equal. The results are exact.
+///
+/// # Shape
+/// `out` has the shape of `x`, with 1 element along the axis.
+///
+/// # Cost
+/// One launch for up to 16,384 elements along the last axis, and for up to 1,024 along another one. More elements take two, with
+/// up to 1,024 words of scratch memory for each element of `out`. Each element is read once, and up to 1,024 of them for each
+/// element of `out` twice.
+pub trait SearchAxis {
+    /// *Enqueues* out = the places of the smallest elements of `x` along an axis.
+    ///
+    /// # Errors
+    /// [`Kind::Axis`](fencepost_core::Kind::Axis) if `x` does not have the axis;
+    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if the shape of `out` differs, or if there is no element along the axis for a
+    /// result; [`Kind::Padding`](fencepost_core::Kind::Padding) if an array is padded; the errors of a launch, and the queue's
+    /// own error.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::{Axis, SearchAxis};
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let x = ctx.array(&[3, -7, 5, 4, -8, -8])?.reshape([2, 3])?;
+    /// let mut places = ctx.zeros([2, 1])?;
+    /// queue.argmin_axis(&x, Axis(1), &mut places)?;
+    /// assert_eq!(queue.read(&places).wait()?, [1, 1]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn argmin_axis<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        axis: Axis,
+        out: &mut DeviceArray<u32, D>,
+    ) -> Result<()>;
+
+    /// *Enqueues* out = the places of the largest elements of `x` along an axis.
+    ///
+    /// # Errors
+    /// Returns the errors of [`argmin_axis`](Self::argmin_axis).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::{Axis, SearchAxis};
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let x = ctx.array(&[3.0, 7.0, 5.0, 4.0, f32::NAN, -0.0])?.reshape([2, 3])?;
+    /// let mut places = ctx.zeros([1, 3])?;
+    /// queue.argmax_axis(&x, Axis(0), &mut places)?;
+    /// assert_eq!(queue.read(&places).wait()?, [1, 1, 0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn argmax_axis<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        axis: Axis,
+        out: &mut DeviceArray<u32, D>,
+    ) -> Result<()>;
+}
+
+impl SearchAxis for CommandQueue {
+    #[track_caller]
+    fn argmin_axis<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        axis: Axis,
+        out: &mut DeviceArray<u32, D>,
+    ) -> Result<()> {
+        let queue = &VerbQueue::new(self, "argmin_axis");
+        search(queue, false, x, axis, out)
+    }
+
+    #[track_caller]
+    fn argmax_axis<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        axis: Axis,
+        out: &mut DeviceArray<u32, D>,
+    ) -> Result<()> {
+        let queue = &VerbQueue::new(self, "argmax_axis");
+        search(queue, true, x, axis, out)
+    }
+}
+
+/// Enqueues the launches: one, or two with the places of shares between them.
+#[track_caller]
+fn search<T: Reducible, const D: usize>(
+    queue: &VerbQueue<'_>,
+    largest: bool,
+    x: &DeviceArray<T, D>,
+    axis: Axis,
+    out: &mut DeviceArray<u32, D>,
+) -> Result<()> {
+    let view = View::of(x, axis, out)?;
+    if x.is_empty() && !out.is_empty() {
+        return no_element(x, NO_EXTREME);
+    }
+    let (x, mut out) = (x.reshape([x.len()])?.cast_bits(), out.reshape([out.len()])?);
+    if out.is_empty() {
+        return check(queue, &[("x", &x)], &[("out", &out)]);
+    }
+    let (rows, shares) = view.shares();
+    let kernel = |gather: bool| {
+        let overrides =
+            [("TYPE", type_number::<T>()), ("LARGEST", f64::from(largest)), ("GATHER", f64::from(gather))];
+        Finder::compiled(queue, rows, &overrides)
+    };
+    let search = Search { x: &x, view };
+    let elements = kernel(false)?;
+    if shares.count == 1 {
+        return search.launch(queue, &elements, view.outer, shares, &x, &mut out);
+    }
+    let last = kernel(true)?;
+    // The check of a launch without results refuses what the last launch would refuse.
+    search.launch(queue, &elements, 0, shares, &x, &mut out)?;
+    let mut places = queue.empty([view.outer * shares.count * view.inner])?;
+    search.launch(queue, &elements, view.outer, shares, &x, &mut places)?;
+    search.launch(queue, &last, view.outer, Shares::one(shares.count), &places, &mut out)
+}
+
+#[derive(KernelArgs)]
+#[kernel(source = "arg_rows.wgsl", crate = fencepost_kernels)]
+struct ArgRowsArgs<'a> {
+    n: u32,
+    share: u32,
+    in_row: u32,
+    shares: u32,
+    row: u32,
+    x: &'a DeviceArray<u32>,
+    places: &'a DeviceArray<u32>,
+    out: &'a mut DeviceArray<u32>,
+}
+
+#[derive(KernelArgs)]
+#[kernel(source = "arg_columns.wgsl", crate = fencepost_kernels)]
+struct ArgColumnsArgs<'a> {
+    n: u32,
+    share: u32,
+    in_column: u32,
+    inner: u32,
+    count: u32,
+    column: u32,
+    x: &'a DeviceArray<u32>,
+    places: &'a DeviceArray<u32>,
+    out: &'a mut DeviceArray<u32>,
+}
+
+/// Is the kernel of rows, or that of columns and short rows.
+enum Finder {
+    Rows(Kernel<ArgRowsArgs<'static>>),
+    Columns(Kernel<ArgColumnsArgs<'static>>),
+}
+
+impl Finder {
+    fn compiled(queue: &VerbQueue<'_>, rows: bool, overrides: &[(&str, f64)]) -> Result<Self> {
+        if rows {
+            return trusted::kernel_with::<ArgRowsArgs>(queue, &tuned(queue, overrides)).map(Self::Rows);
+        }
+        // The kernel of columns has no barriers.
+        trusted::kernel_with::<ArgColumnsArgs>(queue, overrides).map(Self::Columns)
+    }
+}
+
+struct Search<'a> {
+    x: &'a DeviceArray<u32>,
+    view: View,
+}
+
+impl Search<'_> {
+    /// Enqueues the launch that finds a place in each share of the first rows or columns, or checks a launch without results.
+    #[track_caller]
+    fn launch(
+        &self,
+        queue: &VerbQueue<'_>,
+        finder: &Finder,
+        outer: usize,
+        shares: Shares,
+        places: &DeviceArray<u32>,
+        out: &mut DeviceArray<u32>,
+    ) -> Result<()> {
+        let results = outer * shares.count * self.view.inner;
+        let [n, share, in_each, count] =
+            [shares.elements, shares.share, shares.count, results].map(|n| n as u32);
+        let [along, inner] = [self.view.n, self.view.inner].map(|n| n as u32);
+        let x = self.x;
+        match finder {
+            Finder::Rows(kernel) => {
+                let args =
+                    ArgRowsArgs { n, share, in_row: in_each, shares: count, row: along, x, places, out };
+                if results == 0 {
+                    return queue.check_launch(kernel, args);
+                }
+                queue.launch(kernel, Grid::groups(folded(results)), args)
+            }
+            Finder::Columns(kernel) => {
+                let (in_column, column) = (in_each, along);
+                let args = ArgColumnsArgs { n, share, in_column, inner, count, column, x, places, out };
+                if results == 0 {
+                    return queue.check_launch(kernel, args);
+                }
+                queue.launch(kernel, Grid::threads([results]), args)
+            }
+        }
+    }
+}
