@@ -80,14 +80,11 @@ impl ReduceSegments for CommandQueue {
         let queue = &VerbQueue::new(self, "reduce_segments");
         one_more(offsets, out)?;
         let (x, offsets, mut all) = (flat(x)?, flat(offsets)?, flat(out)?);
-        if out.is_empty() {
-            return Ok(());
-        }
         let identity = T::identity(operation);
-        if x.is_empty() {
+        if out.is_empty() || x.is_empty() {
             let reads = [("x", &x.cast_bits()), ("offsets", &offsets)];
             check(queue, &reads, &[("out", &all.cast_bits())])?;
-            return queue.fill(&mut all, identity);
+            return if out.is_empty() { Ok(()) } else { queue.fill(&mut all, identity) };
         }
         match Operator::of_keys(operation, identity) {
             Some(operator) => {

@@ -1,6 +1,6 @@
 //! A01, A11: reductions of segments.
 
-use super::few_lengths;
+use super::{check_of_failed, few_lengths};
 use crate::common::full::large;
 use crate::common::{Case, Subject, case};
 use fencepost::algorithms::{Operation, ReduceSegments, Reducible, host};
@@ -156,6 +156,15 @@ fn refused(s: &Subject) {
         assert_eq!(queue.read(&offsets).wait().unwrap(), [0, 50, 100]);
         assert_eq!(queue.read(&out).wait().unwrap(), [7; 2]);
     }
+    // A reduction without segments is refused as any other.
+    let (offsets, mut foreign) = (queue.zeros([1]).unwrap(), other.zeros([0]).unwrap());
+    let error = queue.reduce_segments(&queue.ones::<u32, 1>([3]).unwrap(), &offsets, sum, &mut foreign);
+    let error = error.unwrap_err();
+    assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+    check_of_failed(s, |ctx, queue| {
+        let (x, offsets) = (ctx.ones([3])?, ctx.zeros([1])?);
+        queue.reduce_segments::<u32, 1>(&x, &offsets, sum, &mut ctx.zeros([0])?)
+    });
     let padded = queue.zeros_padded::<u32, 2>([4, 5], [4, 8]).unwrap();
     let (offsets, mut out) = (queue.zeros([2]).unwrap(), queue.zeros([1]).unwrap());
     let error = queue.reduce_segments(&padded, &offsets, sum, &mut out).unwrap_err();
