@@ -128,13 +128,14 @@ fn scalar(inner: &TypeInner) -> Option<(Scalar, Option<u8>)> {
     }
 }
 
-/// Returns `true` if a divisor is a number that is neither 0 nor -1: its quotients are the same in GLSL.
+/// Returns `true` if a divisor is a number that is neither 0 nor -1, whose quotients are the same in GLSL, or depends on
+/// overrides alone: naga refuses a 0 there only as the divisor of an operator.
 fn is_plain(function: &Function, divisor: Handle<Expression>) -> bool {
     match function.expressions[divisor] {
         Expression::Literal(Literal::I32(number)) => number != 0 && number != -1,
         Expression::Literal(Literal::U32(number)) => number != 0,
         Expression::Splat { value, .. } => is_plain(function, value),
-        _ => false,
+        _ => is_constant(function, divisor),
     }
 }
 
