@@ -11,11 +11,13 @@ mod inner_product;
 mod launches;
 mod map;
 mod memory;
+mod monoid;
 mod mutated;
 mod mutated_axis;
 mod mutated_axis_search;
 mod mutated_by_key;
 mod mutated_elementwise;
+mod mutated_fold;
 mod mutated_histogram;
 mod mutated_kinds;
 mod mutated_parts;
@@ -36,6 +38,7 @@ mod random;
 mod rearrange;
 mod reduce;
 mod scan;
+mod scan_segments;
 mod search;
 mod segments;
 mod select;
@@ -64,6 +67,7 @@ pub fn cases() -> Vec<Case> {
         mutated_axis::cases(),
         mutated_axis_search::cases(),
         mutated_elementwise::cases(),
+        mutated_fold::cases(),
         mutated_random::cases(),
         mutated_ranks::cases(),
         mutated_rearrange::cases(),
@@ -93,6 +97,7 @@ pub fn cases() -> Vec<Case> {
         elementwise::cases(),
         map::cases(),
         memory::cases(),
+        monoid::cases(),
         verb_names::cases(),
         verbs::cases(),
         launches::cases(),
@@ -101,6 +106,7 @@ pub fn cases() -> Vec<Case> {
         random::cases(),
         rearrange::cases(),
         scan::cases(),
+        scan_segments::cases(),
         select::cases(),
         by_key::cases(),
         segments::cases(),

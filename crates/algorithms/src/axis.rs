@@ -1,7 +1,7 @@
 //! Reductions along one axis of an array.
 
+use crate::elementwise::words;
 use crate::grid::folded;
-use crate::passes::{NO_EXTREME, no_element};
 use crate::reducible::sealed::Combine as _;
 use crate::reducible::{Operation, Reducible};
 use crate::refusals::check;
@@ -10,86 +10,15 @@ use crate::tuning::tuned;
 use crate::typed_kernel::{compiled, value};
 use crate::verb_queue::VerbQueue;
 use crate::wide::Wide;
-use fencepost_core::{CommandQueue, DeviceArray, DynKernel, Element, Grid, IntoArg, Kind, Result, Scalar};
+use fencepost_core::{DeviceArray, DynKernel, Element, Grid, IntoArg, Kind, Result};
 
 /// Names an axis of an array. The first one is `Axis(0)`, along which the elements are farthest apart.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Axis(pub usize);
 
-/// Combines the elements along one axis of an array.
-pub trait ReduceAxis {
-    /// *Enqueues* out = the elements of `x` along an axis, combined by an operation. If a number is a NaN, the smallest and
-    /// the largest one are NaNs.
-    ///
-    /// # Shape
-    /// `out` has the shape of `x`, with 1 element along the axis. An axis without elements gives sums of 0 and products of 1.
-    ///
-    /// # Cost
-    /// One launch for up to 16,384 elements along the last axis, and for up to 1,024 along another one. More elements take two,
-    /// with up to 1,024 words of scratch memory for each element of `out`. Each element is read once.
-    ///
-    /// # Error bound
-    /// Integers are exact and wrap, and so is the smallest and the largest number. The error of a sum of `f32` is at most `d u`
-    /// times the sum of the magnitudes, with `d` = 34 + n / 2^20 for n elements along the last axis (18 more on a software driver
-    /// and on the CPU), and 330 + n / 2^12 along another one; `u` is 2^-24 on a device that rounds to the nearest number. The relative error of a product of `f32` is at
-    /// most about n times 2^-23. Both hold unless the sum or the product of some elements is infinite, or such a product is
-    /// below the smallest normal number.
-    ///
-    /// # Errors
-    /// [`Kind::Axis`] if `x` does not have the axis; [`Kind::Shape`] if the shape of `out` differs, or if no elements have a
-    /// smallest or a largest one; [`Kind::Padding`] if an array is padded; the errors of a launch, and the queue's own error.
-    ///
-    /// # Example
-    /// ```
-    /// use fencepost::algorithms::{Axis, Operation, ReduceAxis};
-    /// # let (ctx, queue) = fencepost::doctest();
-    /// let x = ctx.array(&[1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0])?.reshape([2, 3])?;
-    /// let (mut rows, mut columns) = (ctx.zeros([2, 1])?, ctx.zeros([1, 3])?);
-    /// queue.reduce(&x, Operation::Sum, Axis(1), &mut rows)?;
-    /// queue.reduce(&x, Operation::Largest, Axis(0), &mut columns)?;
-    /// assert_eq!(queue.read(&rows).wait()?, [6.0, 15.0]);
-    /// assert_eq!(queue.read(&columns).wait()?, [4.0, 5.0, 6.0]);
-    /// # Ok::<(), fencepost::Error>(())
-    /// ```
-    #[track_caller]
-    fn reduce<T: Reducible, const D: usize>(
-        &self,
-        x: &DeviceArray<T, D>,
-        operation: Operation,
-        axis: Axis,
-        out: &mut DeviceArray<T, D>,
-    ) -> Result<()>;
-}
-
-impl ReduceAxis for CommandQueue {
-    #[track_caller]
-    fn reduce<T: Reducible, const D: usize>(
-        &self,
-        x: &DeviceArray<T, D>,
-        operation: Operation,
-        axis: Axis,
-        out: &mut DeviceArray<T, D>,
-    ) -> Result<()> {
-        let queue = &VerbQueue::new(self, "reduce");
-        let view = View::of(x, axis, out)?;
-        if x.is_empty() && !out.is_empty() && operation.needs_an_element() {
-            return no_element(x, NO_EXTREME);
-        }
-        let (x, mut out) = (x.reshape([x.len()])?, out.reshape([out.len()])?);
-        if is_done(queue, &x, &mut out, T::identity(operation))? {
-            return Ok(());
-        }
-        if operation.needs_an_element() && T::DTYPE.scalar() == Some(Scalar::F32) {
-            let steps = Steps { keys: true, ..Steps::of(operation) };
-            return along::<u32>(queue, steps, view, &x.cast_bits(), &mut out.cast_bits());
-        }
-        along(queue, Steps::of(operation), view, &x, &mut out)
-    }
-}
-
 /// Returns `true` if there is no result, or if no elements have the result `none`, which it enqueues then.
 #[track_caller]
-pub(crate) fn is_done<T: Reducible, U: Reducible>(
+pub(crate) fn is_done<T: Element, U: Element>(
     queue: &VerbQueue<'_>,
     x: &DeviceArray<T>,
     out: &mut DeviceArray<U>,
@@ -98,7 +27,7 @@ pub(crate) fn is_done<T: Reducible, U: Reducible>(
     if !out.is_empty() && !x.is_empty() {
         return Ok(false);
     }
-    check(queue, &[("x", &x.cast_bits())], &[("out", &out.cast_bits())])?;
+    check(queue, &[("x", &words(x)?)], &[("out", &words(out)?)])?;
     if !out.is_empty() {
         queue.fill(out, none)?;
     }
@@ -152,7 +81,7 @@ impl Steps {
 
 /// Is an array as one of three axes, of which the middle one is combined.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct View {
+pub struct View {
     pub(crate) outer: usize,
     pub(crate) n: usize,
     pub(crate) inner: usize,

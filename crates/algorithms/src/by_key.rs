@@ -2,18 +2,21 @@
 
 use crate::elementwise::{bits, flat, same_shape};
 use crate::launches::launch_dyn;
+use crate::monoid::Associative;
+use crate::monoid::sealed::OfOperator;
 use crate::operator::Operator;
 use crate::passes::one_element;
 use crate::reducible::{Operation, Reducible};
 use crate::refusals::check;
 use crate::scan::Scan;
+use crate::segment_heads::Heads;
 use crate::select::result;
 use crate::shares::Shares;
-use crate::stages::{self, Stage, Stages};
+use crate::stages::{self, Launches, Stage, Stages};
 use crate::tuning::tuned;
-use crate::typed_kernel::{count_argument, sized, value};
+use crate::typed_kernel::{count_argument, value};
 use crate::verb_queue::VerbQueue;
-use fencepost_core::{CommandQueue, DeviceArray, DynKernel, IntoArg, Result};
+use fencepost_core::{CommandQueue, DeviceArray, DynKernel, Element, IntoArg, Result};
 
 /// Combines the elements of each run, where a run has equal keys side by side.
 ///
@@ -60,12 +63,12 @@ pub trait ByKey {
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
-    fn scan_by_key<K: Reducible, T: Reducible, const D: usize>(
+    fn scan_by_key<K: Reducible, T: Reducible, O: Associative<T>, const D: usize>(
         &self,
         keys: &DeviceArray<K, D>,
         x: &DeviceArray<T, D>,
         out: &mut DeviceArray<T, D>,
-        scan: Scan<T>,
+        scan: Scan<T, O>,
     ) -> Result<()>;
 
     /// *Enqueues* kept = the key of each run, out = the elements of each run combined, and count = the number of runs, an array
@@ -96,7 +99,7 @@ pub trait ByKey {
         &self,
         keys: &DeviceArray<K, D>,
         x: &DeviceArray<T, D>,
-        operation: Operation,
+        operation: impl Associative<T>,
         kept: &mut DeviceArray<K>,
         out: &mut DeviceArray<T>,
         count: &mut DeviceArray<u32>,
@@ -134,12 +137,12 @@ pub trait ByKey {
 
 impl ByKey for CommandQueue {
     #[track_caller]
-    fn scan_by_key<K: Reducible, T: Reducible, const D: usize>(
+    fn scan_by_key<K: Reducible, T: Reducible, O: Associative<T>, const D: usize>(
         &self,
         keys: &DeviceArray<K, D>,
         x: &DeviceArray<T, D>,
         out: &mut DeviceArray<T, D>,
-        scan: Scan<T>,
+        scan: Scan<T, O>,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "scan_by_key");
         same_shape(x, keys)?;
@@ -149,27 +152,10 @@ impl ByKey for CommandQueue {
         if x.is_empty() {
             return Ok(());
         }
-        let (elements, mut state, results) = (
-            x.len(),
-            queue.empty([1])?,
-            Results::Scan { exclusive: scan.exclusive, reversed: scan.reversed },
-        );
-        match Operator::of_keys(scan.operation, scan.initial()) {
-            Some(operator) => {
-                let verb =
-                    Runs { keys, x: x.cast_bits(), out: out.cast_bits(), count: None, results, operator };
-                stages::enqueue(queue, &verb, elements, &mut state)
-            }
-            None => {
-                let operator = Operator::of_elements(scan.operation, scan.initial());
-                stages::enqueue(
-                    queue,
-                    &Runs { keys, x, out, count: None, results, operator },
-                    elements,
-                    &mut state,
-                )
-            }
-        }
+        let results = Results::Scan { exclusive: scan.exclusive, reversed: scan.reversed, heads: None };
+        let mut state = queue.empty([1])?;
+        let verb = RunsVerb { queue, keys, x, out, results, result: &mut state };
+        scan.operation.with_operator(scan.initial(), verb)
     }
 
     #[track_caller]
@@ -177,7 +163,7 @@ impl ByKey for CommandQueue {
         &self,
         keys: &DeviceArray<K, D>,
         x: &DeviceArray<T, D>,
-        operation: Operation,
+        operation: impl Associative<T>,
         kept: &mut DeviceArray<K>,
         out: &mut DeviceArray<T>,
         count: &mut DeviceArray<u32>,
@@ -193,23 +179,9 @@ impl ByKey for CommandQueue {
             check(queue, &[("keys", &keys), ("x", &x)], &results)?;
             return queue.fill(&mut count, 0);
         }
-        let (elements, results) = (x.len(), Results::Runs { kept, lengths: false });
-        match Operator::of_keys(operation, T::identity(operation)) {
-            Some(operator) => {
-                let verb =
-                    Runs { keys, x: x.cast_bits(), out: out.cast_bits(), count: None, results, operator };
-                stages::enqueue(queue, &verb, elements, &mut count)
-            }
-            None => {
-                let operator = Operator::of_elements(operation, T::identity(operation));
-                stages::enqueue(
-                    queue,
-                    &Runs { keys, x, out, count: None, results, operator },
-                    elements,
-                    &mut count,
-                )
-            }
-        }
+        let results = Results::Runs { kept, lengths: false };
+        let verb = RunsVerb { queue, keys, x, out, results, result: &mut count };
+        operation.with_operator(operation.identity(), verb)
     }
 
     #[track_caller]
@@ -252,42 +224,71 @@ pub(crate) fn lengths_of_runs<T: Reducible>(
 }
 
 /// Names the results of a verb.
-enum Results {
-    /// Is one result for each element.
-    Scan { exclusive: bool, reversed: bool },
+pub(crate) enum Results {
+    /// Is one result for each element. If there are bits for the first elements of runs, they stand for the keys.
+    Scan { exclusive: bool, reversed: bool, heads: Option<Heads> },
     /// Is one result for each run, and the array of the keys.
     Runs { kept: DeviceArray<u32>, lengths: bool },
 }
 
+/// Is a verb that combines runs of at least one element.
+pub(crate) struct RunsVerb<'a, T: Element> {
+    pub(crate) queue: &'a VerbQueue<'a>,
+    pub(crate) keys: DeviceArray<u32>,
+    pub(crate) x: DeviceArray<T>,
+    pub(crate) out: DeviceArray<T>,
+    pub(crate) results: Results,
+    /// Is the number of runs, or a word that stands for it.
+    pub(crate) result: &'a mut DeviceArray<u32>,
+}
+
+impl<T: Element> OfOperator<T> for RunsVerb<'_, T> {
+    #[track_caller]
+    fn enqueue<U: Element>(
+        self,
+        operator: Operator<'_, U>,
+        of_kernel: fn(&DeviceArray<T>) -> DeviceArray<U>,
+    ) -> Result<()> {
+        let Self { queue, keys, results, result, .. } = self;
+        let (x, out) = (of_kernel(&self.x), of_kernel(&self.out));
+        let verb = Runs { keys, x, out, count: None, results, operator };
+        let launches = Launches::prepared(queue, &verb, self.x.len(), result)?;
+        if let Results::Scan { heads: Some(heads), .. } = &verb.results {
+            heads.launch(queue)?;
+        }
+        launches.enqueue(queue, &verb, result)
+    }
+}
+
 /// Is a verb that combines runs, with elements of the kernel's type.
-struct Runs<U: Reducible> {
+struct Runs<'a, U: Element> {
     keys: DeviceArray<u32>,
     x: DeviceArray<U>,
     out: DeviceArray<U>,
     /// Has the number of elements of a part.
     count: Option<DeviceArray<u32>>,
     results: Results,
-    operator: Operator<U>,
+    operator: Operator<'a, U>,
 }
 
-impl<U: Reducible> Stages for Runs<U> {
+impl<U: Element> Stages for Runs<'_, U> {
     const WORDS: usize = 2;
     type Kernel = DynKernel;
 
     fn kernel(&self, queue: &VerbQueue<'_>, stage: Stage) -> Result<DynKernel> {
-        let [operation, keys] = self.operator.overrides();
-        let mut overrides = vec![("STAGE", stage.number()), operation, keys];
-        let stem = match self.results {
-            Results::Scan { exclusive, reversed } => {
-                overrides.extend([("EXCLUSIVE", f64::from(exclusive)), ("REVERSED", f64::from(reversed))]);
+        let mut overrides = vec![("STAGE", stage.number())];
+        let stem = match &self.results {
+            &Results::Scan { exclusive, reversed, ref heads } => {
+                let [exclusive, reversed, heads] = [exclusive, reversed, heads.is_some()].map(f64::from);
+                overrides.extend([("EXCLUSIVE", exclusive), ("REVERSED", reversed), ("HEADS", heads)]);
                 "scan_by_key"
             }
             Results::Runs { lengths, .. } => {
-                overrides.push(("LENGTHS", f64::from(lengths)));
+                overrides.push(("LENGTHS", f64::from(*lengths)));
                 "reduce_by_key"
             }
         };
-        sized::<U>(queue, stem, &tuned(queue, &overrides), self.count.as_ref())
+        self.operator.kernel(queue, stem, &tuned(queue, &overrides), self.count.as_ref())
     }
 
     #[track_caller]

@@ -278,6 +278,11 @@ pub(crate) fn flat<T: Element, const D: usize>(x: &DeviceArray<T, D>) -> Result<
     x.reshape([x.len()])
 }
 
+/// Returns an array as words with one dimension. Its elements have whole words.
+pub(crate) fn words<T: Element, const D: usize>(x: &DeviceArray<T, D>) -> Result<DeviceArray<u32>> {
+    Ok(fencepost_core::words(&flat(x)?))
+}
+
 /// Returns an array as bits with one dimension.
 pub(crate) fn bits<T: Element + SameBits<u32>, const D: usize>(
     x: &DeviceArray<T, D>,

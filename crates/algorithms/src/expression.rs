@@ -6,7 +6,7 @@ use fencepost_core::{DeviceArray, DynKernel, Error, Kind, Result, ShaderSource};
 use fencepost_kernels::{Error as KernelError, Excerpt, NAME_PARTS, PART_COUNT};
 
 /// Stands for a file name in the messages about an expression.
-const LABEL: &str = "expression";
+pub(crate) const LABEL: &str = "expression";
 /// Names the entry point of the kernels.
 const ENTRY: &str = "map_elements";
 
@@ -46,14 +46,14 @@ pub(crate) fn compiled(
     expression: &str,
     count: Option<&DeviceArray<u32>>,
 ) -> Result<DynKernel> {
-    check(expression)?;
+    check(expression, &OWN_NAMES)?;
     let (before, after) = texts(inputs, out);
     let first = before.lines().count() + 1;
     let source = ShaderSource::text(LABEL, format!("{before}\n{expression}\n{after}"));
     // The expression of the program may have any index or loop, so that the kernel keeps all runtime checks.
     let compiled =
         trusted::kernel_from_source(queue, &counted::sized(source, count), ENTRY, &[], count.is_some());
-    compiled.map_err(|error| shown(error, expression, first))
+    compiled.map_err(|error| shown(error, expression, (LABEL, first)))
 }
 
 /// Returns the text of the kernel before and after the expression.
@@ -88,8 +88,8 @@ fn {ENTRY}(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(num_workgroup
     (before, after)
 }
 
-/// Refuses a text that is more than one expression.
-fn check(expression: &str) -> Result<()> {
+/// Refuses a text that is more than one expression, or that has one of the kernel's own names.
+pub(crate) fn check(expression: &str, own_names: &[&str]) -> Result<()> {
     if expression.trim().is_empty() {
         return Err(mistake(expression, 0, "the expression is empty: write one of WGSL, such as `x * 2.0`"));
     }
@@ -124,7 +124,7 @@ fn check(expression: &str) -> Result<()> {
             format!("`{name}` takes values of other elements: an expression has the elements of one place");
         return Err(marked(expression, at, name.len(), message));
     }
-    if let Some((at, name)) = names(expression).find(|(_, name)| OWN_NAMES.contains(name)) {
+    if let Some((at, name)) = names(expression).find(|(_, name)| own_names.contains(name)) {
         return Err(unknown(expression, at, name));
     }
     match open.pop() {
@@ -133,8 +133,13 @@ fn check(expression: &str) -> Result<()> {
     }
 }
 
-/// Returns the names in an expression, each with its byte.
+/// Returns the names in an expression, each with its byte. A member of a value, such as `.x`, is no name.
 fn names(expression: &str) -> impl Iterator<Item = (usize, &str)> {
+    words(expression).filter(|(at, _)| !expression[..*at].trim_end().ends_with('.'))
+}
+
+/// Returns the words of a text, each with its byte.
+fn words(expression: &str) -> impl Iterator<Item = (usize, &str)> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let words = expression.split(move |c| !is_word(c)).filter(|word| !word.is_empty());
     words.map(|word| (word.as_ptr() as usize - expression.as_ptr() as usize, word))
@@ -162,14 +167,14 @@ fn marked(expression: &str, at: usize, length: usize, message: String) -> Error 
     KernelError::Wgsl { label, line: line + 1, column, message, excerpt }.into()
 }
 
-/// Returns an error of the compilation with the lines of the expression, which has the line `first` of the kernel. A mistake
-/// outside of it, such as a value of another type, is one of the whole expression.
-fn shown(error: Error, expression: &str, first: usize) -> Error {
-    let Kind::Kernel(KernelError::Wgsl { line, column, message, excerpt, .. }) = error.kind() else {
+/// Returns an error of the compilation with the lines of the expression, which begins at the line `first` of the text `file`. A
+/// mistake outside of it, such as a value of another type, is one of the whole expression.
+pub(crate) fn shown(error: Error, expression: &str, (file, first): (&str, usize)) -> Error {
+    let Kind::Kernel(KernelError::Wgsl { label, line, column, message, excerpt }) = error.kind() else {
         return error;
     };
     let (lines, message) = (expression.lines().count(), of_expression(message));
-    if (first..first + lines).contains(line) {
+    if label == file && (first..first + lines).contains(line) {
         let (label, line, excerpt) = (LABEL.into(), line - first + 1, excerpt.clone());
         let message = match message.strip_prefix(WANTS_END) {
             Some(found) if closed(expression, line, *column) => format!("{END}{found}"),
@@ -205,17 +210,17 @@ fn of_expression(message: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     fn refused(expression: &str) -> String {
-        check(expression).unwrap_err().to_string()
+        check(expression, &OWN_NAMES).unwrap_err().to_string()
     }
 
     /// Returns the names that the text of a kernel declares.
-    fn declared(text: &str) -> Vec<&str> {
+    pub(crate) fn declared(text: &str) -> Vec<&str> {
         let declarations = text.lines().filter_map(|line| {
-            let words: Vec<(usize, &str)> = names(line).collect();
+            let words: Vec<(usize, &str)> = words(line).collect();
             let keywords = ["fn", "struct", "override", "const", "alias", "var"];
             let keyword = words.iter().position(|(_, word)| keywords.contains(word))?;
             let after_spaces = words[keyword + 1..]
@@ -243,12 +248,14 @@ mod tests {
 
     #[test]
     fn a_name_that_contains_one_of_the_kernel_is_no_name_of_it() {
-        assert!(check("elements + my_params + part_counts + WORKGROUPS + 1element").is_ok());
+        assert!(check("elements + my_params + part_counts + WORKGROUPS + 1element", &OWN_NAMES).is_ok());
+        assert!(check("x.params + x . params", &OWN_NAMES).is_ok());
     }
 
     #[test]
     fn a_text_that_is_more_than_an_expression_is_refused_at_its_place() {
-        assert!(check("select(x, -x, (x < 0.0)) + array<f32, 2>(1.0, 2.0)[i % 2u]\n * 3.0").is_ok());
+        let whole = "select(x, -x, (x < 0.0)) + array<f32, 2>(1.0, 2.0)[i % 2u]\n * 3.0";
+        assert!(check(whole, &OWN_NAMES).is_ok());
         for (text, place) in [
             ("", "expression:1:1"),
             (" \n ", "expression:1:1"),

@@ -5,7 +5,7 @@ mod grouped;
 mod selection;
 
 pub use along::{all_axis, any_axis, argmax_axis, argmin_axis, count_nonzero_axis, mean_axis, reduce};
-pub use grouped::{reduce_by_key, reduce_segments, run_lengths, scan_by_key};
+pub use grouped::{reduce_by_key, reduce_segments, run_lengths, scan_by_key, scan_segments};
 pub use selection::{nonzero, partition, select, unique};
 mod bins;
 mod order;

@@ -30,29 +30,36 @@ mod counted;
 mod distribution;
 mod elementwise;
 mod expression;
+mod fold;
 mod grid;
 mod histogram;
 pub mod host;
 mod inner_product;
 mod launches;
 mod map;
+mod monoid;
 mod operator;
 mod order;
+mod ordered;
 mod part;
 mod part_order;
 mod part_select;
 mod part_verbs;
 mod passes;
 mod permutation;
+mod program;
 mod radix;
 mod random;
 mod ranks;
 mod rearrange;
 mod reduce;
+mod reduce_axis;
 mod reducible;
 mod refusals;
 mod scan;
+mod scan_segments;
 mod search;
+mod segment_heads;
 mod segments;
 mod select;
 mod shares;
@@ -70,16 +77,18 @@ mod warm_up;
 mod weighted;
 mod wide;
 
-pub use axis::{Axis, ReduceAxis};
+pub use axis::Axis;
 pub use axis_kinds::AlongAxis;
 pub use axis_search::SearchAxis;
 pub use by_key::ByKey;
 pub use count::Count;
 pub use distribution::{Choice, Distribution, Exponential, Normal, Uniform, Whole, Words};
 pub use elementwise::Elementwise;
+pub use fold::Fold;
 pub use histogram::{Bins, Histogram};
 pub use inner_product::InnerProduct;
 pub use map::Map;
+pub use monoid::{Associative, Combinable, Monoid};
 pub use part::Part;
 pub use part_order::PartOrder;
 pub use part_select::PartSelect;
@@ -87,8 +96,10 @@ pub use part_verbs::PartVerbs;
 pub use random::{Philox, RandomNumbers};
 pub use rearrange::{Integer, Outside, Rearrange};
 pub use reduce::{Nan, Reduce};
+pub use reduce_axis::ReduceAxis;
 pub use reducible::{Operation, Reducible};
 pub use scan::{PrefixScan, Scan};
+pub use scan_segments::ScanSegments;
 pub use search::Search;
 pub use segments::ReduceSegments;
 pub use select::Select;
@@ -103,10 +114,10 @@ pub use weighted::WeightedHistogram;
 /// Re-exports the traits with the verbs.
 pub mod prelude {
     pub use crate::{
-        AlongAxis, Axis, Bins, ByKey, Choice, Count, Elementwise, Exponential, Histogram, InnerProduct, Map,
-        Normal, Operation, Outside, Part, PartOrder, PartSelect, PartVerbs, Philox, PrefixScan, RadixSort,
-        RandomNumbers, Rearrange, Reduce, ReduceAxis, ReduceSegments, Scan, Search, SearchAxis, Select, Side,
-        Sort, SortSegments, Sorted, StridedCopy, Strides, Top, Uniform, WarmUp, WeightedHistogram, Whole,
-        Words,
+        AlongAxis, Axis, Bins, ByKey, Choice, Count, Elementwise, Exponential, Fold, Histogram, InnerProduct,
+        Map, Monoid, Normal, Operation, Outside, Part, PartOrder, PartSelect, PartVerbs, Philox, PrefixScan,
+        RadixSort, RandomNumbers, Rearrange, Reduce, ReduceAxis, ReduceSegments, Scan, ScanSegments, Search,
+        SearchAxis, Select, Side, Sort, SortSegments, Sorted, StridedCopy, Strides, Top, Uniform, WarmUp,
+        WeightedHistogram, Whole, Words,
     };
 }

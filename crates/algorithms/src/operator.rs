@@ -1,16 +1,27 @@
 //! An operation with its values, for the type with which a kernel computes.
 
 use crate::order::order_key;
-use crate::reducible::sealed::Combine;
+use crate::program;
+use crate::reducible::sealed::Combine as _;
 use crate::reducible::{Operation, Reducible};
-use fencepost_core::Scalar;
+use crate::tuning::SIZE;
+use crate::typed_kernel::sized;
+use crate::verb_queue::VerbQueue;
+use fencepost_core::{DeviceArray, DynKernel, Element, Result, Scalar};
+
+/// Says where the text of an operation is.
+#[derive(Clone, Copy, Debug)]
+enum Text<'a> {
+    /// Is in the kernel, and an override selects it. Keys are bits of numbers, which the kernel turns into their order.
+    Builtin { operation: Operation, keys: bool },
+    /// Is an expression of the program. If it is swapped, it combines the elements in the opposite order.
+    Program { expression: &'a str, swapped: bool },
+}
 
 /// Holds an operation, and its values as elements of the kernel's type.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Operator<U> {
-    pub(crate) operation: Operation,
-    /// Is `true` if the elements are bits of numbers, which the kernel turns into keys.
-    keys: bool,
+pub struct Operator<'a, U> {
+    text: Text<'a>,
     /// Changes nothing, and stands for elements behind the last one.
     pub(crate) identity: U,
     /// Changes no number, and is one itself.
@@ -19,15 +30,15 @@ pub(crate) struct Operator<U> {
     pub(crate) initial: U,
 }
 
-impl<T: Reducible> Operator<T> {
+impl<T: Reducible> Operator<'static, T> {
     /// Combines the elements themselves.
     pub(crate) fn of_elements(operation: Operation, initial: T) -> Self {
         let identity = T::identity(operation);
-        Self { operation, keys: false, identity, least: identity, initial }
+        Self { text: Text::Builtin { operation, keys: false }, identity, least: identity, initial }
     }
 }
 
-impl Operator<u32> {
+impl Operator<'static, u32> {
     /// Combines keys of numbers, so that a device compares no NaN. Returns `None` if the elements themselves are combined.
     pub(crate) fn of_keys<T: Reducible>(operation: Operation, initial: T) -> Option<Self> {
         if !operation.needs_an_element() || T::DTYPE.scalar() != Some(Scalar::F32) {
@@ -36,8 +47,7 @@ impl Operator<u32> {
         let key = |number: T| number_key(number.to_word(), operation == Operation::Largest);
         let identity = u32::identity(operation);
         Some(Self {
-            operation,
-            keys: true,
+            text: Text::Builtin { operation, keys: true },
             identity,
             least: key(T::identity(operation)),
             initial: key(initial),
@@ -45,15 +55,52 @@ impl Operator<u32> {
     }
 }
 
-impl<U: Copy> Operator<U> {
+/// Is the number of bytes that the invocations of a workgroup hold in its memory, if an element of each has 4 bytes.
+const BYTES: usize = 1024;
+
+impl<'a, U: Element> Operator<'a, U> {
+    /// Combines the elements by an expression of the program.
+    pub(crate) fn of_program(expression: &'a str, identity: U, initial: U) -> Self {
+        Self { text: Text::Program { expression, swapped: false }, identity, least: identity, initial }
+    }
+
+    /// Combines the elements in the opposite order. An operation of the library does not depend on it.
+    pub(crate) fn swapped(self) -> Self {
+        match self.text {
+            Text::Program { expression, swapped } => {
+                Self { text: Text::Program { expression, swapped: !swapped }, ..self }
+            }
+            Text::Builtin { .. } => self,
+        }
+    }
+
     /// Begins without an initial value.
     pub(crate) fn without_initial(self) -> Self {
         Self { initial: self.least, ..self }
     }
 
-    /// Returns the overrides of the kernel.
-    pub(crate) fn overrides(&self) -> [(&'static str, f64); 2] {
-        [("OPERATION", self.operation.number()), ("KEYS", f64::from(u8::from(self.keys)))]
+    /// Compiles the built-in shader `stem`.wgsl with the operation, for parts if there is a count.
+    pub(crate) fn kernel(
+        &self,
+        queue: &VerbQueue<'_>,
+        stem: &'static str,
+        overrides: &[(&str, f64)],
+        count: Option<&DeviceArray<u32>>,
+    ) -> Result<DynKernel> {
+        match self.text {
+            Text::Builtin { operation, keys } => {
+                let own = [("OPERATION", operation.number()), ("KEYS", f64::from(u8::from(keys)))];
+                sized::<U>(queue, stem, &[&own, overrides].concat(), count)
+            }
+            Text::Program { expression, swapped } => {
+                let is_sized = overrides.iter().any(|(name, _)| *name == SIZE);
+                // The memory of a workgroup holds fewer large elements.
+                let fewer = (!is_sized && size_of::<U>() > size_of::<u32>())
+                    .then_some((SIZE, (BYTES / size_of::<U>()) as f64));
+                let overrides: Vec<_> = overrides.iter().copied().chain(fewer).collect();
+                program::compiled::<U>(queue, stem, (expression, swapped), &overrides, count)
+            }
+        }
     }
 }
 

@@ -3,13 +3,14 @@
 use crate::count::{Comparison, compare};
 use crate::elementwise::{flat, same_shape};
 use crate::map;
+use crate::monoid::Associative;
 use crate::part::Part;
 use crate::passes::one_element;
 use crate::reduce::{Nan, reduce};
 use crate::reducible::{Operation, Reducible};
 use crate::scan::{self, Scan};
 use crate::verb_queue::VerbQueue;
-use fencepost_core::{CommandQueue, DeviceArray, Result};
+use fencepost_core::{CommandQueue, DeviceArray, Element, Result};
 
 /// Calls verbs on [parts](Part) of arrays: on the first elements, whose number is on the device.
 ///
@@ -176,7 +177,12 @@ pub trait PartVerbs {
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
-    fn scan_part<T: Reducible>(&self, x: Part<'_, T>, out: &mut DeviceArray<T>, scan: Scan<T>) -> Result<()>;
+    fn scan_part<T: Element, O: Associative<T>>(
+        &self,
+        x: Part<'_, T>,
+        out: &mut DeviceArray<T>,
+        scan: Scan<T, O>,
+    ) -> Result<()>;
 
     /// *Enqueues* the scan of the elements to `out`, and all of them combined to `total`, as
     /// [`scan_with_total`](crate::PrefixScan::scan_with_total) does.
@@ -194,12 +200,12 @@ pub trait PartVerbs {
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
-    fn scan_part_with_total<T: Reducible>(
+    fn scan_part_with_total<T: Element, O: Associative<T>>(
         &self,
         x: Part<'_, T>,
         out: &mut DeviceArray<T>,
         total: &mut DeviceArray<T>,
-        scan: Scan<T>,
+        scan: Scan<T, O>,
     ) -> Result<()>;
 
     /// *Enqueues* `out[i]` = the value of an expression of `x` and `i`, as [`map`](crate::Map::map) does.
@@ -278,18 +284,23 @@ impl PartVerbs for CommandQueue {
     }
 
     #[track_caller]
-    fn scan_part<T: Reducible>(&self, x: Part<'_, T>, out: &mut DeviceArray<T>, scan: Scan<T>) -> Result<()> {
+    fn scan_part<T: Element, O: Associative<T>>(
+        &self,
+        x: Part<'_, T>,
+        out: &mut DeviceArray<T>,
+        scan: Scan<T, O>,
+    ) -> Result<()> {
         let queue = &VerbQueue::new(self, "scan_part");
         scanned(queue, x, out, None, scan)
     }
 
     #[track_caller]
-    fn scan_part_with_total<T: Reducible>(
+    fn scan_part_with_total<T: Element, O: Associative<T>>(
         &self,
         x: Part<'_, T>,
         out: &mut DeviceArray<T>,
         total: &mut DeviceArray<T>,
-        scan: Scan<T>,
+        scan: Scan<T, O>,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "scan_part_with_total");
         scanned(queue, x, out, Some(one_element(total)?), scan)
@@ -331,12 +342,12 @@ fn compared<T: Reducible>(
 }
 
 #[track_caller]
-fn scanned<T: Reducible>(
+fn scanned<T: Element, O: Associative<T>>(
     queue: &VerbQueue<'_>,
     x: Part<'_, T>,
     out: &DeviceArray<T>,
     total: Option<DeviceArray<T>>,
-    scan: Scan<T>,
+    scan: Scan<T, O>,
 ) -> Result<()> {
     same_shape(x.array, out)?;
     scan::enqueue(queue, &flat(x.array)?, Some(&x.count()?), Some(flat(out)?), total, scan)

@@ -1,20 +1,23 @@
 //! Scans: each element combined with all elements before it, or after it.
 
-use crate::elementwise::{bits, flat, same_shape};
+use crate::elementwise::{flat, same_shape, words};
 use crate::launches::launch_dyn;
+use crate::monoid::Associative;
+use crate::monoid::sealed::OfOperator;
 use crate::operator::Operator;
 use crate::passes::one_element;
-use crate::reduce::Nan;
-use crate::reducible::{Operation, Reducible};
+use crate::reducible::Operation;
 use crate::refusals::{Named, check};
 use crate::shares::Shares;
 use crate::tuning::tuned;
-use crate::typed_kernel::{compiled, count_argument, sized, value};
+use crate::typed_kernel::{compiled, count_argument, value};
 use crate::verb_queue::VerbQueue;
 use fencepost_core::{CommandQueue, DeviceArray, DynKernel, Element, IntoArg, Result};
 use fencepost_kernels::PART_COUNT;
 
 /// Describes a scan: the operation, the initial value, the direction, and whether an element is part of its own result.
+///
+/// The operation is an [`Operation`] of the library, or a [`Monoid`](crate::Monoid) of the program.
 ///
 /// # Example
 /// ```
@@ -25,22 +28,23 @@ use fencepost_kernels::PART_COUNT;
 /// assert_eq!(host::scan(&x, Scan::exclusive(Operation::Sum).from(10)), [10, 13, 14]);
 /// ```
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Scan<T> {
-    pub(crate) operation: Operation,
+pub struct Scan<T, O = Operation> {
+    pub(crate) operation: O,
     pub(crate) exclusive: bool,
     pub(crate) reversed: bool,
     initial: Option<T>,
 }
 
-impl<T: Reducible> Scan<T> {
+impl<T: Element, O: Associative<T>> Scan<T, O> {
     /// Combines each element with all elements before it.
-    pub fn inclusive(operation: Operation) -> Self {
+    pub fn inclusive(operation: O) -> Self {
         Self { operation, exclusive: false, reversed: false, initial: None }
     }
 
-    /// Combines all elements before each element. The first result is the initial value: 0 for sums, 1 for products, and for
-    /// the smallest (largest) element the greatest (least) value of the type, which is infinite for `f32`.
-    pub fn exclusive(operation: Operation) -> Self {
+    /// Combines all elements before each element. The first result is the initial value: 0 for sums, 1 for products, for the
+    /// smallest (largest) element the greatest (least) value of the type, which is infinite for `f32`, and for a
+    /// [`Monoid`](crate::Monoid) its identity.
+    pub fn exclusive(operation: O) -> Self {
         Self { operation, exclusive: true, reversed: false, initial: None }
     }
 
@@ -51,7 +55,7 @@ impl<T: Reducible> Scan<T> {
     }
 
     /// Combines each element with all elements after it, in place of those before it. The result at `i` combines the last
-    /// element down to the one at `i`, which an exclusive scan leaves out. The initial value stands behind the last element.
+    /// element down to the one at `i`, in this order. An exclusive scan leaves the one at `i` out. The initial value stands behind the last element.
     /// Calling it twice is the same as calling it once.
     ///
     /// # Example
@@ -72,7 +76,7 @@ impl<T: Reducible> Scan<T> {
 
     /// Returns the value before the first element.
     pub(crate) fn initial(&self) -> T {
-        self.initial.unwrap_or_else(|| T::identity(self.operation))
+        self.initial.unwrap_or_else(|| self.operation.identity())
     }
 }
 
@@ -120,11 +124,11 @@ pub trait PrefixScan {
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
-    fn scan<T: Reducible, const D: usize>(
+    fn scan<T: Element, O: Associative<T>, const D: usize>(
         &self,
         x: &DeviceArray<T, D>,
         out: &mut DeviceArray<T, D>,
-        scan: Scan<T>,
+        scan: Scan<T, O>,
     ) -> Result<()>;
 
     /// *Enqueues* a scan as [`scan`](Self::scan) does, and writes the initial value combined with all elements to `total`, an
@@ -145,12 +149,12 @@ pub trait PrefixScan {
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
-    fn scan_with_total<T: Reducible, const D: usize>(
+    fn scan_with_total<T: Element, O: Associative<T>, const D: usize>(
         &self,
         x: &DeviceArray<T, D>,
         out: &mut DeviceArray<T, D>,
         total: &mut DeviceArray<T>,
-        scan: Scan<T>,
+        scan: Scan<T, O>,
     ) -> Result<()>;
 
     /// *Enqueues* the scan of an array to the array itself.
@@ -168,20 +172,20 @@ pub trait PrefixScan {
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
-    fn scan_in_place<T: Reducible, const D: usize>(
+    fn scan_in_place<T: Element, O: Associative<T>, const D: usize>(
         &self,
         x: &mut DeviceArray<T, D>,
-        scan: Scan<T>,
+        scan: Scan<T, O>,
     ) -> Result<()>;
 }
 
 impl PrefixScan for CommandQueue {
     #[track_caller]
-    fn scan<T: Reducible, const D: usize>(
+    fn scan<T: Element, O: Associative<T>, const D: usize>(
         &self,
         x: &DeviceArray<T, D>,
         out: &mut DeviceArray<T, D>,
-        scan: Scan<T>,
+        scan: Scan<T, O>,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "scan");
         same_shape(x, out)?;
@@ -189,12 +193,12 @@ impl PrefixScan for CommandQueue {
     }
 
     #[track_caller]
-    fn scan_with_total<T: Reducible, const D: usize>(
+    fn scan_with_total<T: Element, O: Associative<T>, const D: usize>(
         &self,
         x: &DeviceArray<T, D>,
         out: &mut DeviceArray<T, D>,
         total: &mut DeviceArray<T>,
-        scan: Scan<T>,
+        scan: Scan<T, O>,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "scan_with_total");
         same_shape(x, out)?;
@@ -202,10 +206,10 @@ impl PrefixScan for CommandQueue {
     }
 
     #[track_caller]
-    fn scan_in_place<T: Reducible, const D: usize>(
+    fn scan_in_place<T: Element, O: Associative<T>, const D: usize>(
         &self,
         x: &mut DeviceArray<T, D>,
-        scan: Scan<T>,
+        scan: Scan<T, O>,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "scan_in_place");
         enqueue(queue, &flat(x)?, None, None, None, scan)
@@ -214,17 +218,17 @@ impl PrefixScan for CommandQueue {
 
 /// Enqueues a scan of an array, or of a part with a count, to `out`, or of `x` to itself.
 #[track_caller]
-pub(crate) fn enqueue<T: Reducible>(
+pub(crate) fn enqueue<T: Element, O: Associative<T>>(
     queue: &VerbQueue<'_>,
     x: &DeviceArray<T>,
     count: Option<&DeviceArray<u32>>,
     out: Option<DeviceArray<T>>,
     total: Option<DeviceArray<T>>,
-    scan: Scan<T>,
+    scan: Scan<T, O>,
 ) -> Result<()> {
-    let totals = total.as_ref().map(bits).transpose()?;
-    let results = out.as_ref().map_or_else(|| bits(x), bits)?;
-    let inputs = out.as_ref().map(|_| bits(x)).transpose()?;
+    let totals = total.as_ref().map(words).transpose()?;
+    let results = out.as_ref().map_or_else(|| words(x), words)?;
+    let inputs = out.as_ref().map(|_| words(x)).transpose()?;
     let written = if inputs.is_some() { "out" } else { "x" };
     let reads = inputs.iter().map(|x| ("x", x)).chain(count.map(|count| (PART_COUNT, count)));
     let reads: Vec<Named<'_>> = reads.collect();
@@ -233,15 +237,75 @@ pub(crate) fn enqueue<T: Reducible>(
     if x.is_empty() {
         return total.map_or(Ok(()), |mut total| queue.fill(&mut total, scan.initial()));
     }
-    let count = count.map(DeviceArray::handle);
-    if let Some(operator) = Operator::of_keys(scan.operation, scan.initial()) {
-        let arrays = Arrays { x: x.cast_bits(), out: out.map(|out| out.cast_bits()), count };
-        let total = total.map(|total| total.cast_bits());
-        return scan_shares(queue, x, arrays, total, scan, operator, |partials| partials.cast_bits());
+    let verb = ScanVerb { queue, x, count, out, total, scan };
+    scan.operation.with_operator(scan.initial(), verb)
+}
+
+/// Is a scan of at least one element.
+struct ScanVerb<'a, T: Element, O> {
+    queue: &'a VerbQueue<'a>,
+    x: &'a DeviceArray<T>,
+    count: Option<&'a DeviceArray<u32>>,
+    out: Option<DeviceArray<T>>,
+    total: Option<DeviceArray<T>>,
+    scan: Scan<T, O>,
+}
+
+impl<T: Element, O: Associative<T>> OfOperator<T> for ScanVerb<'_, T, O> {
+    /// Enqueues the launches: one, or three with the combined shares between them.
+    #[track_caller]
+    fn enqueue<U: Element>(
+        self,
+        operator: Operator<'_, U>,
+        of_kernel: fn(&DeviceArray<T>) -> DeviceArray<U>,
+    ) -> Result<()> {
+        let Self { queue, scan, .. } = self;
+        let shares = Shares::of(self.x.len());
+        let (x, out) = (of_kernel(self.x), self.out.as_ref().map(of_kernel));
+        let mut arrays = Arrays { x, out, count: self.count.map(DeviceArray::handle) };
+        let tiles = Tiles { queue, operator, reversed: scan.reversed };
+        let last = tiles.kernel(arrays.out.is_none(), scan.exclusive, shares.count > 1, self.count)?;
+        let mut total = match &self.total {
+            Some(total) => of_kernel(total),
+            None => queue.empty([1])?,
+        };
+        let carries = queue.empty([shares.count])?;
+        if shares.count == 1 {
+            return launch(queue, &last, shares, &mut arrays, &carries, &mut total, operator);
+        }
+        let combined = scan.operation.shares_kernel(queue, self.count, scan.reversed)?;
+        let spine = tiles.kernel(false, true, false, None)?;
+        let (mut partials, unused, mut all) =
+            (queue.empty([shares.count])?, queue.empty([1])?, queue.empty([1])?);
+        scan.operation.combine_shares(queue, &combined, shares, self.x, &mut partials)?;
+        let mut sums = Arrays { x: of_kernel(&partials), out: Some(carries.handle()), count: None };
+        let of_shares = Shares::one(shares.count);
+        launch(queue, &spine, of_shares, &mut sums, &unused, &mut all, operator.without_initial())?;
+        launch(queue, &last, shares, &mut arrays, &carries, &mut total, operator)
     }
-    let operator = Operator::of_elements(scan.operation, scan.initial());
-    let arrays = Arrays { x: x.handle(), out, count };
-    scan_shares(queue, x, arrays, total, scan, operator, |partials| partials.handle())
+}
+
+/// Compiles the kernels of a scan.
+struct Tiles<'a, U> {
+    queue: &'a VerbQueue<'a>,
+    operator: Operator<'a, U>,
+    /// Is `true` if each share is taken from its last element on. The shares stay the same, and the last of them is the first.
+    reversed: bool,
+}
+
+impl<U: Element> Tiles<'_, U> {
+    fn kernel(
+        &self,
+        in_place: bool,
+        exclusive: bool,
+        carried: bool,
+        count: Option<&DeviceArray<u32>>,
+    ) -> Result<DynKernel> {
+        let stem = if in_place { "scan_in_place" } else { "scan" };
+        let [exclusive, carried, reversed] = [exclusive, carried, self.reversed].map(f64::from);
+        let overrides = [("EXCLUSIVE", exclusive), ("CARRIED", carried), ("REVERSED", reversed)];
+        self.operator.kernel(self.queue, stem, &tuned(self.queue, &overrides), count)
+    }
 }
 
 /// Holds the arrays of a scan as those of the kernel's type.
@@ -253,68 +317,16 @@ struct Arrays<U: Element> {
     count: Option<DeviceArray<u32>>,
 }
 
-/// Enqueues the launches of a scan of at least one element: one, or three with the combined shares between them.
-#[track_caller]
-fn scan_shares<T: Reducible, U: Reducible>(
-    queue: &VerbQueue<'_>,
-    elements: &DeviceArray<T>,
-    mut arrays: Arrays<U>,
-    total: Option<DeviceArray<U>>,
-    scan: Scan<T>,
-    operator: Operator<U>,
-    of_kernel: impl Fn(&DeviceArray<T>) -> DeviceArray<U>,
-) -> Result<()> {
-    let shares = Shares::of(elements.len());
-    // The shares stay the same in a reversed scan, which takes the last of them first.
-    let reversed = scan.reversed;
-    let kernel = |in_place: bool, exclusive: bool, carried: bool, count: Option<&DeviceArray<u32>>| {
-        let stem = if in_place { "scan_in_place" } else { "scan" };
-        let [operation, keys] = operator.overrides();
-        let [exclusive, carried, reversed] = [exclusive, carried, reversed].map(f64::from);
-        let overrides =
-            [operation, keys, ("EXCLUSIVE", exclusive), ("CARRIED", carried), ("REVERSED", reversed)];
-        sized::<U>(queue, stem, &tuned(queue, &overrides), count)
-    };
-    let in_place = arrays.out.is_none();
-    let tiles = kernel(in_place, scan.exclusive, shares.count > 1, arrays.count.as_ref())?;
-    let mut total = match total {
-        Some(total) => total,
-        None => queue.empty([1])?,
-    };
-    let carries = queue.empty([shares.count])?;
-    if shares.count == 1 {
-        return launch(queue, &tiles, shares, &mut arrays, &carries, &mut total, operator);
-    }
-    let (reduce, spine) = (
-        T::kernel(queue, scan.operation, Nan::Propagate, arrays.count.as_ref())?,
-        kernel(false, true, false, None)?,
-    );
-    let (mut partials, unused, mut all) =
-        (queue.empty([shares.count])?, queue.empty([1])?, queue.empty([1])?);
-    T::launch(queue, &reduce, scan.operation, shares, elements, &mut partials)?;
-    let mut sums = Arrays { x: of_kernel(&partials), out: Some(carries.handle()), count: None };
-    launch(
-        queue,
-        &spine,
-        Shares::one(shares.count),
-        &mut sums,
-        &unused,
-        &mut all,
-        operator.without_initial(),
-    )?;
-    launch(queue, &tiles, shares, &mut arrays, &carries, &mut total, operator)
-}
-
 /// Enqueues a launch that scans each share.
 #[track_caller]
-fn launch<U: Reducible>(
+fn launch<U: Element>(
     queue: &VerbQueue<'_>,
     kernel: &DynKernel,
     shares: Shares,
     arrays: &mut Arrays<U>,
     carries: &DeviceArray<U>,
     total: &mut DeviceArray<U>,
-    operator: Operator<U>,
+    operator: Operator<'_, U>,
 ) -> Result<()> {
     let [n, share] = [shares.elements, shares.share].map(|n| n as u32);
     let mut args = vec![

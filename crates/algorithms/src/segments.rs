@@ -1,14 +1,16 @@
 //! Verbs that combine segments of an array, which offsets describe.
 
-use crate::elementwise::{bits, flat};
+use crate::elementwise::{bits, flat, words};
 use crate::launches::launch_dyn;
+use crate::monoid::Associative;
+use crate::monoid::sealed::OfOperator;
 use crate::operator::Operator;
-use crate::reducible::{Operation, Reducible};
+use crate::reducible::Reducible;
 use crate::refusals::check;
 use crate::shares::Shares;
 use crate::stages::{Launches, Stage, Stages};
 use crate::tuning::tuned;
-use crate::typed_kernel::{compiled, value};
+use crate::typed_kernel::value;
 use crate::verb_queue::VerbQueue;
 use fencepost_core::{CommandQueue, DeviceArray, DynKernel, Element, IntoArg, Kind, Result};
 
@@ -63,7 +65,7 @@ pub trait ReduceSegments {
         &self,
         x: &DeviceArray<T, D>,
         offsets: &DeviceArray<u32>,
-        operation: Operation,
+        operation: impl Associative<T>,
         out: &mut DeviceArray<T>,
     ) -> Result<()>;
 }
@@ -74,28 +76,41 @@ impl ReduceSegments for CommandQueue {
         &self,
         x: &DeviceArray<T, D>,
         offsets: &DeviceArray<u32>,
-        operation: Operation,
+        operation: impl Associative<T>,
         out: &mut DeviceArray<T>,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "reduce_segments");
         one_more(offsets, out)?;
         let (x, offsets, mut all) = (flat(x)?, flat(offsets)?, flat(out)?);
-        let identity = T::identity(operation);
+        let identity = operation.identity();
         if out.is_empty() || x.is_empty() {
             let reads = [("x", &x.cast_bits()), ("offsets", &offsets)];
             check(queue, &reads, &[("out", &all.cast_bits())])?;
             return if out.is_empty() { Ok(()) } else { queue.fill(&mut all, identity) };
         }
-        match Operator::of_keys(operation, identity) {
-            Some(operator) => {
-                let verb = Segments { offsets, x: x.cast_bits(), out: all.cast_bits(), operator };
-                enqueue(queue, &verb, &mut all, identity)
-            }
-            None => {
-                let operator = Operator::of_elements(operation, identity);
-                enqueue(queue, &Segments { offsets, x, out: all.handle(), operator }, &mut all, identity)
-            }
-        }
+        operation.with_operator(identity, SegmentsVerb { queue, offsets, x, out: all, identity })
+    }
+}
+
+/// Is a reduction of at least one segment, and of at least one element.
+struct SegmentsVerb<'a, T: Element> {
+    queue: &'a VerbQueue<'a>,
+    offsets: DeviceArray<u32>,
+    x: DeviceArray<T>,
+    out: DeviceArray<T>,
+    identity: T,
+}
+
+impl<T: Reducible> OfOperator<T> for SegmentsVerb<'_, T> {
+    #[track_caller]
+    fn enqueue<U: Element>(
+        self,
+        operator: Operator<'_, U>,
+        of_kernel: fn(&DeviceArray<T>) -> DeviceArray<U>,
+    ) -> Result<()> {
+        let Self { queue, offsets, x, mut out, identity } = self;
+        let verb = Segments { offsets, x: of_kernel(&x), out: of_kernel(&out), operator };
+        enqueue(queue, &verb, &mut out, identity)
     }
 }
 
@@ -112,13 +127,13 @@ fn one_more<T: Element>(offsets: &DeviceArray<u32>, out: &DeviceArray<T>) -> Res
 
 /// Enqueues a fill with the result of an empty segment, and the launches.
 #[track_caller]
-fn enqueue<T: Reducible, U: Reducible>(
+fn enqueue<T: Reducible, U: Element>(
     queue: &VerbQueue<'_>,
-    verb: &Segments<U>,
+    verb: &Segments<'_, U>,
     out: &mut DeviceArray<T>,
     identity: T,
 ) -> Result<()> {
-    let (x, written) = (bits(&verb.x)?, bits(out)?);
+    let (x, written) = (words(&verb.x)?, bits(out)?);
     check(queue, &[("offsets", &verb.offsets), ("x", &x)], &[("out", &written)])?;
     let mut state = queue.empty([1])?;
     let launches = Launches::prepared(queue, verb, verb.x.len(), &mut state)?;
@@ -127,21 +142,20 @@ fn enqueue<T: Reducible, U: Reducible>(
 }
 
 /// Is the verb with elements of the kernel's type.
-struct Segments<U: Reducible> {
+struct Segments<'a, U: Element> {
     offsets: DeviceArray<u32>,
     x: DeviceArray<U>,
     out: DeviceArray<U>,
-    operator: Operator<U>,
+    operator: Operator<'a, U>,
 }
 
-impl<U: Reducible> Stages for Segments<U> {
+impl<U: Element> Stages for Segments<'_, U> {
     const WORDS: usize = 2;
     type Kernel = DynKernel;
 
     fn kernel(&self, queue: &VerbQueue<'_>, stage: Stage) -> Result<DynKernel> {
-        let [operation, keys] = self.operator.overrides();
-        let overrides = [("STAGE", stage.number()), operation, keys];
-        compiled::<U>(queue, "reduce_segments", &tuned(queue, &overrides))
+        let overrides = [("STAGE", stage.number())];
+        self.operator.kernel(queue, "reduce_segments", &tuned(queue, &overrides), None)
     }
 
     #[track_caller]

@@ -58,6 +58,16 @@ pub(crate) fn kernel_from_source(
     unsafe { trusted_kernel_from_source(queue, verb, source, kernel, trust) }
 }
 
+/// Compiles a built-in kernel with text of the program, which has all runtime checks.
+pub(crate) fn program_kernel(
+    queue: &VerbQueue<'_>,
+    source: &ShaderSource,
+    entry: &str,
+    overrides: &[(&str, f64)],
+) -> Result<DynKernel> {
+    verb_kernel_from_source(queue, queue.verb, source, (entry, overrides))
+}
+
 /// Returns what is proven of the kernel of a part. The number of elements is on the device, where another queue may change
 /// it during the launch. Then some invocations end before others write memory of the workgroup, but each number is at most
 /// the length of the array.

@@ -3,7 +3,7 @@
 use fencepost_core::{AdapterKind, CommandQueue};
 
 /// Names the override of the size.
-const SIZE: &str = "WORKGROUP";
+pub(crate) const SIZE: &str = "WORKGROUP";
 /// Sets the size of the workgroups of a kernel without barriers: a card starts few large workgroups sooner than many small ones.
 pub(crate) const WIDE: [(&str, f64); 1] = [(SIZE, 256.0)];
 /// Is the number of invocations of a workgroup on a processor.

@@ -75,7 +75,7 @@ pub use crate::arrays::device_array::DeviceArray;
 pub use crate::arrays::host_array::{Direction, Download, HostArray, Upload};
 pub use crate::arrays::map::{ReadMap, WriteMap};
 #[doc(hidden)]
-pub use crate::arrays::regrouped::regrouped;
+pub use crate::arrays::regrouped::{regrouped, words};
 pub use crate::arrays::upload_source::Source;
 pub use crate::device::check_options::CheckOptions;
 pub use crate::memory::allocation_report::{Allocation, AllocationReport, AllocationSite};

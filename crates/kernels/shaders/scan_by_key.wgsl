@@ -1,8 +1,8 @@
 // scan_by_key: out[i] = an initial value and the elements of x up to i that belong to the same run, combined by an operation
 // If REVERSED, each result combines the elements of the run from i on.
 //
-// Shape      keys, x, out: at least n elements; partials: two words for each share, in stage 0; states: two words for each
-//            share, in stage 1; a run has equal keys, which lie side by side
+// Shape      keys, x, out: at least n elements, and one word of keys for 32 of them if HEADS; partials: two words for each share,
+//            in stage 0; states: two words for each share, in stage 1; a run has equal keys, which lie side by side
 // Dispatch   one workgroup per share, along x; the last share may be shorter, and none is empty
 // Workgroup  [WORKGROUP, 1, 1], a power of two
 // Barriers   as scan_share and fold_share
@@ -21,6 +21,7 @@ override OPERATION: u32 = 0;                // 0: sum, 1: product, 2: smallest, 
 override KEYS: u32 = 0;                     // 1: the elements are bits of f32, of which the smallest or largest is wanted
 override EXCLUSIVE: u32 = 0;                // 1: an element is not combined into its own result
 override REVERSED: u32 = 0;                 // 1: an element is combined with the elements behind it
+override HEADS: u32 = 0;                    // 1: keys has a bit for each element, which is set where a run begins
 alias T = f32;                              // f32 | i32 | u32: replaced on the host's request
 struct Params { n: u32, share: u32, identity: T, initial: T }
 @group(0) @binding(0) var<uniform> params: Params;
@@ -36,10 +37,16 @@ fn place(i: u32) -> u32 {
     return params.n - 1u - i;
 }
 
+// Returns true for the first element of a run. Nothing is before the first element of all, so its bit does not matter.
+fn begins_run(at: u32) -> bool {
+    if HEADS == 1u { return ((keys[at / 32u] >> (at % 32u)) & 1u) == 1u; }
+    return at == 0u || keys[at] != keys[at - 1u];
+}
+
 // Returns true for the element with which the scan of a run begins.
 fn is_head(at: u32) -> bool {
-    if REVERSED == 1u { return at + 1u >= params.n || keys[at] != keys[at + 1u]; }
-    return at == 0u || keys[at] != keys[at - 1u];
+    if REVERSED == 1u { return at + 1u >= params.n || begins_run(at + 1u); }
+    return begins_run(at);
 }
 
 fn load(i: u32) -> S {

@@ -19,6 +19,7 @@ pub(crate) const SNIPPETS: &[(&str, &str)] = &[
     ("reduce_share", include_str!("../shaders/lib/reduce_share.wgsl")),
     ("run_stage", include_str!("../shaders/lib/run_stage.wgsl")),
     ("scan_share", include_str!("../shaders/lib/scan_share.wgsl")),
+    ("staged_tile", include_str!("../shaders/lib/staged_tile.wgsl")),
     ("tile_ranks", include_str!("../shaders/lib/tile_ranks.wgsl")),
 ];
 

@@ -32,6 +32,8 @@ const BUILTINS: &[(&str, &str)] = shaders![
     "convert.wgsl",
     "extreme.wgsl",
     "fill.wgsl",
+    "fold.wgsl",
+    "fold_columns.wgsl",
     "gather.wgsl",
     "histogram.wgsl",
     "inner_product.wgsl",
@@ -59,6 +61,7 @@ const BUILTINS: &[(&str, &str)] = shaders![
     "scatter.wgsl",
     "scatter_add.wgsl",
     "search_sorted.wgsl",
+    "segment_heads.wgsl",
     "sort_small.wgsl",
     "spin.wgsl",
     "strided.wgsl",
@@ -81,7 +84,7 @@ pub fn builtins() -> &'static [(&'static str, &'static str)] {
 ///
 /// A line `//#use name` appends a snippet once, wherever the line stands: `lib/name.wgsl` beside the shader, else a
 /// built-in one (`bins`, `blake3`, `fold_share`, `keyed`, `lcg`, `linear`, `number_keys`, `operation`, `order_keys`,
-/// `packed`, `philox`, `place_keys`, `reduce_share`, `run_stage`, `scan_share`, `tile_ranks`). A line `//#use atomic_f32(totals)`
+/// `packed`, `philox`, `place_keys`, `reduce_share`, `run_stage`, `scan_share`, `staged_tile`, `tile_ranks`). A line `//#use atomic_f32(totals)`
 /// appends the built-in snippet for a variable of the shader. A line `//#use "path.wgsl"` appends a file; its path is
 /// relative to the folder of the file with the line. Errors name the lines of the files. A cycle of files that use each
 /// other is an error.

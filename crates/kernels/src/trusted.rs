@@ -7,7 +7,8 @@
 //!   parameter; or the kernel itself compares an index that depends on elements.
 //! - Each loop ends. Sums of indices do not wrap, because no binding of a device that trusts kernels has 2^32 bytes.
 //!
-//! The verbs compile all other kernels with all checks: those with an expression of the program (`map`, `zip`).
+//! The verbs compile all other kernels with all checks: those with an expression of the program (`map`, `zip`, and the verbs
+//! that take a `Monoid`).
 
 /// Says what is proven of a kernel. A device leaves out the runtime checks for what is proven.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -64,6 +65,12 @@ const TRUSTED: &[TrustedKernel] = &[
     all("convert", "elements are below n"),
     all("extreme", "elements are below n; each lane writes its key"),
     all(
+        "fold",
+        "elements are below the end of a row; a group past the last share has none; each lane writes its part, and its elements of \
+         a tile",
+    ),
+    all("fold_columns", "as reduce_columns"),
+    all(
         "gather",
         "elements are below n; a place is compared with the number of elements of x, of which there is one",
     ),
@@ -117,12 +124,17 @@ const TRUSTED: &[TrustedKernel] = &[
     ),
     all(
         "scan_by_key",
-        "elements are below n, and so are n - 1 minus them; a neighbour of a reversed scan is compared with n",
+        "elements are below n, and so are n - 1 minus them; a neighbour of a reversed scan is compared with n; the host makes one \
+         word of heads for 32 elements",
     ),
     all("scan_in_place", "as scan"),
     all("scatter", "a place is compared with the number of elements of out"),
     all("scatter_add", "as scatter"),
     all("search_sorted", "a search keeps the index below n, whatever the order of the elements is"),
+    all(
+        "segment_heads",
+        "a search keeps the index of an offset below count; a word is compared with the length of heads",
+    ),
     indices(
         "sort_small",
         "elements are below n; the place of an element is compared with n, because the keys are read twice",

@@ -17,9 +17,12 @@ pub(super) const MISTAKES: &[Mistake] = &[
     mistake("scan_by_key", "select(0u, 1u, is_head(at))", "0u"),
     mistake("scan_by_key", "select(before.value, params.identity, is_head(at))", "before.value"),
     mistake("scan_by_key", "params.n - 1u - i", "params.n - 2u - i"),
-    mistake("scan_by_key", "at + 1u >= params.n || keys[at]", "keys[at]"),
+    mistake("scan_by_key", "at + 1u >= params.n || begins_run", "begins_run"),
     mistake("scan_by_key", "at + 1u >= params.n", "at + 2u >= params.n"),
-    mistake("scan_by_key", "keys[at] != keys[at + 1u]", "keys[at] != keys[at - 1u]"),
+    mistake("scan_by_key", "|| begins_run(at + 1u)", "|| begins_run(at)"),
+    mistake("scan_by_key", "if HEADS == 1u {", "if HEADS == 0u {"),
+    mistake("scan_by_key", "keys[at / 32u] >> (at % 32u)", "keys[at / 32u] >> (at % 16u)"),
+    mistake("scan_by_key", "keys[at / 32u] >> (at % 32u)", "keys[at / 16u] >> (at % 32u)"),
     mistake("scan_by_key", "if REVERSED == 1u { return at", "if REVERSED == 0u { return at"),
     mistake("scan_by_key", "if EXCLUSIVE == 1u {", "if EXCLUSIVE == 0u {"),
     mistake("scan_by_key", "operation(params.initial, value)", "value"),
@@ -80,7 +83,7 @@ fn caught(s: &Subject) {
         let word = |i: u32| i.wrapping_mul(0x9E37_79B1) & 0xBFFF_FFFF;
         let x: Vec<u32> = (1..=ELEMENTS as u32).map(word).collect();
         let verbs = if shader == "scan_by_key" {
-            &[Verb::Inclusive, Verb::Exclusive, Verb::Reversed][..]
+            &[Verb::Inclusive, Verb::Exclusive, Verb::Reversed, Verb::Heads][..]
         } else {
             &[Verb::Reduce, Verb::Lengths]
         };
@@ -100,6 +103,8 @@ enum Verb {
     Exclusive,
     /// Is an inclusive scan.
     Reversed,
+    /// Is an inclusive scan of runs whose first elements have bits, in place of keys.
+    Heads,
     Reduce,
     Lengths,
 }
@@ -132,7 +137,8 @@ impl Launches<'_> {
     /// Returns the elements of `kept`, of `out`, and the number of runs.
     fn found(&self, numbers: bool, [identity, initial]: [u32; 2], keys: &[u32], x: &[u32]) -> [Vec<u32>; 3] {
         let queue = self.ctx.queue("q");
-        let (keys, x) = (queue.array(keys).unwrap(), queue.array(x).unwrap());
+        let heads = if self.verb == Verb::Heads { heads(keys) } else { keys.to_vec() };
+        let (keys, x) = (queue.array(&heads).unwrap(), queue.array(x).unwrap());
         let words = |len: usize| queue.full([len], BEFORE).unwrap();
         let shares = ELEMENTS.div_ceil(self.share);
         let (mut kept, mut out, mut count, mut states) =
@@ -169,7 +175,11 @@ impl Launches<'_> {
         let source = source.with_type("T", u32::DTYPE).unwrap();
         let is = |verb| f64::from(self.verb == verb);
         let own = match self.shader {
-            "scan_by_key" => &[("EXCLUSIVE", is(Verb::Exclusive)), ("REVERSED", is(Verb::Reversed))][..],
+            "scan_by_key" => &[
+                ("EXCLUSIVE", is(Verb::Exclusive)),
+                ("REVERSED", is(Verb::Reversed)),
+                ("HEADS", is(Verb::Heads)),
+            ][..],
             _ => &[("LENGTHS", is(Verb::Lengths))],
         };
         let numbers = f64::from(numbers);
@@ -188,7 +198,7 @@ impl Launches<'_> {
     ) -> [Vec<u32>; 3] {
         let words = |list: Vec<T>| bytemuck::cast_slice(&list).to_vec();
         let (mut kept, mut out, count) = match self.verb {
-            Verb::Inclusive | Verb::Exclusive | Verb::Reversed => {
+            Verb::Inclusive | Verb::Exclusive | Verb::Reversed | Verb::Heads => {
                 let scan = match self.verb {
                     Verb::Exclusive => Scan::exclusive(operation),
                     Verb::Reversed => Scan::inclusive(operation).reversed(),
@@ -211,4 +221,13 @@ impl Launches<'_> {
         out.resize(ELEMENTS, BEFORE);
         [kept, out, vec![count]]
     }
+}
+
+/// Returns a bit for each key that differs from the one before, and none for the first key.
+fn heads(keys: &[u32]) -> Vec<u32> {
+    let mut words = vec![0; keys.len().div_ceil(32)];
+    for at in (1..keys.len()).filter(|&at| keys[at] != keys[at - 1]) {
+        words[at / 32] |= 1 << (at % 32);
+    }
+    words
 }

@@ -2,9 +2,9 @@
 
 use super::mutated::Mistake;
 use super::{
-    mutated, mutated_axis, mutated_axis_search, mutated_by_key, mutated_elementwise, mutated_histogram,
-    mutated_random, mutated_ranks, mutated_rearrange, mutated_scan, mutated_segments, mutated_select,
-    mutated_shares, mutated_sort, mutated_sorted, mutated_weighted, mutated_wide,
+    mutated, mutated_axis, mutated_axis_search, mutated_by_key, mutated_elementwise, mutated_fold,
+    mutated_histogram, mutated_random, mutated_ranks, mutated_rearrange, mutated_scan, mutated_segments,
+    mutated_select, mutated_shares, mutated_sort, mutated_sorted, mutated_weighted, mutated_wide,
 };
 use crate::common::{Case, Subject, case};
 use fencepost::ShaderSource;
@@ -24,13 +24,14 @@ enum Place {
 
 const PLACES: [Place; 3] = [Place::Barrier, Place::Bound, Place::Index];
 
-fn lists() -> [&'static [Mistake]; 17] {
+fn lists() -> [&'static [Mistake]; 18] {
     [
         mutated::MISTAKES,
         mutated_axis::MISTAKES,
         mutated_axis_search::MISTAKES,
         mutated_by_key::MISTAKES,
         mutated_elementwise::MISTAKES,
+        mutated_fold::MISTAKES,
         mutated_histogram::MISTAKES,
         mutated_random::MISTAKES,
         mutated_ranks::MISTAKES,

@@ -138,6 +138,10 @@ pub(crate) fn table() -> Vec<Verb> {
             let rows = a.x.reshape([FEW, a.x.len() / FEW])?;
             q.reduce(&rows, Operation::Largest, Axis(1), &mut a.few.reshape([FEW, 1])?)
         }),
+        verb("fold", |q, a| {
+            let operation = "a ^ b";
+            q.fold(&a.y, Monoid::new(operation, 0), &mut a.one)
+        }),
         verb("mean_axis", |q, a| {
             let columns = a.numbers.reshape([a.numbers.len() / FEW, FEW])?;
             q.mean_axis(&columns, Axis(0), &mut a.few.cast_bits().reshape([1, FEW])?)
@@ -176,6 +180,9 @@ pub(crate) fn table() -> Vec<Verb> {
         verb("scan_in_place", |q, a| q.scan_in_place(&mut a.out, Scan::inclusive(Operation::Smallest)))
             .after(|q, a| q.copy(&a.y, &mut a.out)),
         verb("scan_by_key", |q, a| q.scan_by_key(&a.x, &a.y, &mut a.out, Scan::inclusive(Operation::Sum))),
+        verb("scan_segments", |q, a| {
+            q.scan_segments(&a.y, &a.offsets, &mut a.out, Scan::inclusive(Operation::Sum).reversed())
+        }),
         verb("reduce_by_key", |q, a| {
             q.reduce_by_key(&a.x, &a.y, Operation::Largest, &mut a.out, &mut a.other, &mut a.one)
         }),

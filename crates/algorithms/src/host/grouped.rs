@@ -76,3 +76,19 @@ pub fn reduce_segments<T: Reducible>(x: &[T], offsets: &[u32], operation: Operat
     let segment = |ends: &[u32]| x.get(place(ends[0])..place(ends[1])).unwrap_or_default();
     offsets.windows(2).map(|ends| reduced(segment(ends), operation)).collect()
 }
+
+/// Returns the elements of each segment scanned, as [`scan`] does. A segment begins at each offset, and at the first element. An
+/// offset behind the last element begins none. The offsets ascend.
+///
+/// # Example
+/// ```
+/// use fencepost::algorithms::{Operation, Scan, host};
+/// let sums = host::scan_segments(&[3_u32, 1, 4, 1, 5], &[0, 2, 2, 5], Scan::inclusive(Operation::Sum));
+/// assert_eq!(sums, [3, 4, 4, 5, 10]);
+/// ```
+pub fn scan_segments<T: Reducible>(x: &[T], offsets: &[u32], of_segment: Scan<T>) -> Vec<T> {
+    let offsets = offsets.iter().map(|&offset| x.len().min(offset as usize));
+    let ends: Vec<usize> = [0].into_iter().chain(offsets).chain([x.len()]).collect();
+    let segments = ends.windows(2).map(|ends| x.get(ends[0]..ends[1]).unwrap_or_default());
+    segments.flat_map(|segment| scan(segment, of_segment)).collect()
+}

@@ -1,5 +1,5 @@
-//! Arrays whose bytes are elements of a larger type, for `fencepost-algorithms`. Any version of the crate may change or remove
-//! the function.
+//! Arrays whose bytes are elements of a larger or a smaller type, for `fencepost-algorithms`. Any version of the crate may change
+//! or remove the functions.
 
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
 use fencepost_kernels::Element;
@@ -14,6 +14,14 @@ pub fn regrouped<T: Element, U: Element>(array: &DeviceArray<T>) -> Option<Devic
     }
     let len = (from.bytes() / size) as usize;
     Some(DeviceArray::new(ArrayRef { len, dtype: U::DTYPE, ..from.clone() }, [len]))
+}
+
+/// Returns an array of the same bytes, as words of 4 bytes. It shares the memory. The rest of the bytes is left out.
+///
+/// The padding of a padded array is among the words.
+pub fn words<T: Element>(array: &DeviceArray<T>) -> DeviceArray<u32> {
+    let len = (array.array.bytes() / size_of::<u32>() as u64) as usize;
+    DeviceArray::new(ArrayRef { len, dtype: u32::DTYPE, ..array.array.clone() }, [len])
 }
 
 #[cfg(all(test, cpu))]
@@ -32,5 +40,13 @@ mod tests {
         assert_eq!(read(4, 11), None);
         let padded = queue.zeros_padded::<u32, 1>([4], [8]).unwrap();
         assert!(regrouped::<u32, [u32; 4]>(&padded).is_none());
+    }
+
+    #[test]
+    fn an_array_of_vectors_is_one_of_words() {
+        let (_ctx, queue) = crate::doctest();
+        let x = queue.array(&[[1_i32, -1], [3, 4], [5, 6]]).unwrap().slice(1..3).unwrap();
+        assert_eq!(queue.read(&words(&x)).wait().unwrap(), [3, 4, 5, 6]);
+        assert_eq!(words(&queue.array(&[[1_u8; 3]; 3]).unwrap()).len(), 2);
     }
 }

@@ -1,20 +1,20 @@
-// fold_share: combines the states of all elements of a share, or those of the shares before one, in their order, in one
-// workgroup
+// fold_share: combines the states of all elements of a share, or of any range, in their order, in one workgroup
 //
-// Shape      g: the share, which begins at element g * share; count: a number of shares; the shader around it has the type S
-//            of a state, `identity`, `combined`, `load` and `partial`, the state of a share, and uses scan_share
+// Shape      g: the share, which begins at element g * share; first, end: a range of elements, which may be empty; the shader
+//            around it has the type S of a state, `identity`, `combined` and `load`, and uses lanes
 // Dispatch   one workgroup of WORKGROUP invocations along x for each share
 // Barriers   one for each doubling of a distance in the workgroup, and two more; in workgroups of at least STAGED_FROM
 //            invocations as many and two more for each tile
 // Tolerance  sums of f32: d u times the sum of the magnitudes, d = 17 + share / WORKGROUP / 8 + log2(WORKGROUP), u = 2^-24;
 //            else as scan_share
+//#use staged_tile
 
 // Is the number of elements of a block. States of blocks are combined apart, so that no chain is long.
 const BLOCK: u32 = 16u;
 
-// Combines the states of a share. The elements of each invocation lie side by side.
+// Combines the states of a range. The elements of each invocation lie side by side.
 fn fold_blocks(first: u32, end: u32, lane: u32) -> S {
-    let each = (params.share + WORKGROUP - 1u) / WORKGROUP;
+    let each = (max(first, end) - first + WORKGROUP - 1u) / WORKGROUP;
     let last = min(end, first + (lane + 1u) * each);
     var all = identity();
     for (var block = first + lane * each; block < last; block += BLOCK) {
@@ -25,7 +25,7 @@ fn fold_blocks(first: u32, end: u32, lane: u32) -> S {
     return fold_lanes(lane, all);
 }
 
-// Combines the states of a share, tile after tile through the memory of the workgroup.
+// Combines the states of a range, tile after tile through the memory of the workgroup.
 fn fold_tiles(first: u32, end: u32, lane: u32) -> S {
     var all = identity();
     for (var tile = first; tile < end; tile += WORKGROUP * STAGED) {
@@ -35,9 +35,7 @@ fn fold_tiles(first: u32, end: u32, lane: u32) -> S {
     return all;
 }
 
-fn fold_share(g: u32, lane: u32) -> S {
-    let first = g * params.share;
-    let end = min(params.n, first + params.share);
+fn fold_range(first: u32, end: u32, lane: u32) -> S {
     var state = identity();
     if WORKGROUP < STAGED_FROM {
         state = fold_blocks(first, end, lane);
@@ -45,4 +43,9 @@ fn fold_share(g: u32, lane: u32) -> S {
         state = fold_tiles(first, end, lane);
     }
     return state;
+}
+
+fn fold_share(g: u32, lane: u32) -> S {
+    let first = g * params.share;
+    return fold_range(first, min(params.n, first + params.share), lane);
 }

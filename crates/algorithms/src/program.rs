@@ -1,0 +1,147 @@
+//! Built-in kernels that combine elements by an expression of the program.
+
+use crate::expression;
+use crate::verb_queue::VerbQueue;
+use crate::{counted, trusted};
+use fencepost_core::{DeviceArray, DynKernel, Element, Result, ShaderSource};
+
+/// Is the file beside a built-in shader that replaces the snippet with the operations of the library.
+const OPERATION: &str = "lib/operation.wgsl";
+
+/// Lists the names of the kernels' text. An expression must not read them, because a later version has other ones.
+const OWN_NAMES: [&str; 75] = [
+    "BLOCK",
+    "CARRIED",
+    "EXCLUSIVE",
+    "HEADS",
+    "KEYS",
+    "LENGTHS",
+    "OPERATION",
+    "PER",
+    "Params",
+    "REVERSED",
+    "ROW",
+    "S",
+    "STAGE",
+    "STAGED",
+    "STAGED_FROM",
+    "Segment",
+    "T",
+    "TILE_STATES",
+    "WORKGROUP",
+    "before_lane",
+    "begins_run",
+    "carries",
+    "combined",
+    "combined_elements",
+    "fold",
+    "fold_blocks",
+    "fold_columns",
+    "fold_lanes",
+    "fold_partials",
+    "fold_range",
+    "fold_share",
+    "fold_tiles",
+    "identity",
+    "is_head",
+    "keep",
+    "keep_last_segment",
+    "keep_partial",
+    "kept",
+    "keys",
+    "linear_id",
+    "load",
+    "mirror",
+    "number_bits",
+    "number_key",
+    "of_bits",
+    "offsets",
+    "operation",
+    "out",
+    "params",
+    "part_count",
+    "part_size",
+    "partial",
+    "partials",
+    "parts",
+    "place",
+    "place_of",
+    "reduce_by_key",
+    "reduce_segments",
+    "run_stage",
+    "scan",
+    "scan_by_key",
+    "scan_in_place",
+    "scan_lanes",
+    "scan_share",
+    "scan_staged",
+    "scan_tile",
+    "segment_of",
+    "staged_total",
+    "states",
+    "store",
+    "tile_states",
+    "to_bits",
+    "total",
+    "write_segments",
+    "x",
+];
+
+/// Compiles the built-in shader `stem`.wgsl with an operation of the program, for parts if there is a count. If the operation is
+/// swapped, `a` is the second element.
+///
+/// The context returns the same kernel for the same text.
+pub(crate) fn compiled<U: Element>(
+    queue: &VerbQueue<'_>,
+    stem: &'static str,
+    (expression, swapped): (&str, bool),
+    overrides: &[(&str, f64)],
+    count: Option<&DeviceArray<u32>>,
+) -> Result<DynKernel> {
+    expression::check(expression, &OWN_NAMES)?;
+    let source = counted::sized(source::<U>(stem, expression, swapped)?, count);
+    // The expression of the program may have any index, so that the kernel keeps all runtime checks.
+    let compiled = trusted::program_kernel(queue, &source, stem, overrides);
+    compiled.map_err(|error| expression::shown(error, expression, (OPERATION, FIRST_LINE)))
+}
+
+/// Is the line of an operation's text with which the expression begins.
+const FIRST_LINE: usize = 2;
+
+/// Returns the source of a shader with the text of an operation. The elements of such a kernel are no keys.
+fn source<U: Element>(stem: &str, expression: &str, swapped: bool) -> Result<ShaderSource> {
+    let builtin = ShaderSource::builtin(&format!("{stem}.wgsl"))?.with_type("T", U::DTYPE)?;
+    let elements = if swapped { "b: T, a: T" } else { "a: T, b: T" };
+    let operation = format!(
+        "fn operation({elements}) -> T {{ return (
+{expression}
+); }}
+fn of_bits(value: T) -> T {{ return value; }}
+fn to_bits(value: T) -> T {{ return value; }}"
+    );
+    Ok(builtin.with_file(OPERATION, operation))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expression::tests::declared;
+
+    /// Lists the shaders that take an operation.
+    const STEMS: [&str; 7] =
+        ["fold", "fold_columns", "reduce_by_key", "reduce_segments", "scan", "scan_by_key", "scan_in_place"];
+
+    #[test]
+    fn an_expression_sees_no_name_of_the_kernels() {
+        let texts: Vec<String> = STEMS
+            .iter()
+            .map(|stem| source::<f32>(stem, "a", false).unwrap().of_part().whole_text().unwrap())
+            .collect();
+        // A name inside of a function is not visible in another one.
+        let lines = texts.iter().flat_map(|text| text.lines()).filter(|line| !line.starts_with([' ', '/']));
+        let mut found: Vec<&str> = lines.flat_map(declared).collect();
+        found.sort();
+        found.dedup();
+        assert_eq!(found, OWN_NAMES);
+    }
+}

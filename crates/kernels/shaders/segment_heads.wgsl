@@ -1,0 +1,44 @@
+// segment_heads: sets a bit of heads for each element with which a segment begins, and clears those of all other elements
+//
+// Shape      offsets: count elements, ascending; heads: one bit for each element, 32 in a word, the first in the lowest bit
+// Dispatch   one invocation per word of heads; invocations past it do nothing
+// Workgroup  [WORKGROUP, 1, 1]
+// Barriers   none
+// Tolerance  exact
+//#use linear
+override WORKGROUP: u32 = 64;
+struct Params { count: u32 }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> offsets: array<u32>;
+@group(0) @binding(2) var<storage, read_write> heads: array<u32>;
+
+// Is the number of bits of a word.
+const BITS: u32 = 32u;
+
+// Returns the index of the first offset that is no less than an element, from the index `start` on.
+fn first_offset(element: u32, start: u32) -> u32 {
+    var low = start;
+    var high = params.count;
+    while low < high {
+        let middle = low + (high - low) / 2u;
+        if offsets[middle] < element { low = middle + 1u; } else { high = middle; }
+    }
+    return low;
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn segment_heads(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+    let word = linear_id(gid, groups, WORKGROUP);
+    if word >= arrayLength(&heads) { return; }
+    let first = word * BITS;
+    var bits = 0u;
+    var at = first_offset(first, 0u);
+    // Several empty segments begin at one element, so each step searches the next element that has a segment.
+    while at < params.count {
+        let bit = offsets[at] - first;
+        if bit >= BITS { break; }
+        bits |= 1u << bit;
+        at = first_offset(first + bit + 1u, at + 1u);
+    }
+    heads[word] = bits;
+}
