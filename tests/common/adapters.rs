@@ -1,5 +1,6 @@
 //! Finds the adapters that the tests run on: `FENCEPOST_TEST_ADAPTERS=first-per-backend|all|none`.
 
+use super::full::full;
 use super::subject::{NATIVE_CODE, Place};
 use fencepost::AdapterInfo;
 use std::collections::BTreeSet;
@@ -14,12 +15,13 @@ pub struct Found {
     pub no_adapter: Option<&'static str>,
 }
 
-/// Returns the chosen adapters, then the CPU recorder with one, two, three and four lanes.
+/// Returns the chosen adapters, then the CPU recorder with one and with four lanes, and in the full suite with two and three too.
 pub fn find() -> Found {
     let (adapters, no_adapter) = chosen();
     let mut places: Vec<Arc<Place>> =
         adapters.into_iter().map(|(index, name, info)| Arc::new(Place::adapter(name, index, info))).collect();
-    places.extend((1..=4).map(|seed| Arc::new(Place::cpu(seed))));
+    let seeds = if full() { &[1, 2, 3, 4][..] } else { &[1, 4] };
+    places.extend(seeds.iter().map(|&seed| Arc::new(Place::cpu(seed))));
     Found { places, no_adapter }
 }
 

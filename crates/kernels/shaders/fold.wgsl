@@ -12,7 +12,7 @@
 override WORKGROUP: u32 = 256;
 override OPERATION: u32 = 0;                // 0: sum, 1: product, 2: smallest, 3: largest; the last two for integers
 override KEYS: u32 = 0;                     // 1: the elements are bits of f32, of which the smallest or largest is wanted
-alias T = f32;                              // any number or vector: replaced on the host's request
+alias T = f32;                              // f32 | i32 | u32, or a vector: replaced on the host's request
 struct Params { n: u32, share: u32, in_row: u32, shares: u32, identity: T }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> x: array<T>;

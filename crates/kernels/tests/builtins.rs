@@ -45,8 +45,8 @@ fn every_builtin_with_an_alias_is_valid_for_all_its_types() {
         }
     }
     assert_eq!(
-        found, 14,
-        "add, fill, inner_product, iota, saxpy, five of reductions, two of scans and two of verbs by key"
+        found, 16,
+        "add, fill, inner_product, iota, saxpy, seven of reductions, two of scans and two of verbs by key"
     );
 }
 

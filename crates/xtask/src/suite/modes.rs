@@ -24,6 +24,12 @@ enum Places {
     Vulkan,
 }
 
+/// Names the program whose cases a plain run divides among the modes and the drivers.
+const DIVIDED: &str = "conformance";
+/// Names the Vulkan driver on which the other programs have the other modes in a plain run, if the driver is there. It is
+/// asynchronous, so the order of commands differs most on it.
+const PLAIN: &str = "swiftshader";
+
 /// Lists the modes. The default mode is the first, and the only one on the CPU, which has no recorders to choose from.
 pub(crate) static MODES: [Mode; 6] = [
     Mode { name: "default", var: None, places: Places::All, program: None },
@@ -70,6 +76,13 @@ impl Mode {
         }
     }
 
+    /// Returns `true` if a plain run has the mode for a program at one of its places. GL has each mode that differs there.
+    pub(super) fn is_plain(&self, program: &str, place: &str, places: &[String]) -> bool {
+        let elsewhere =
+            place != PLAIN && !place.ends_with("_gl") && places.iter().any(|place| place == PLAIN);
+        program == DIVIDED || self.var.is_none() || !elsewhere
+    }
+
     /// Returns `true` if the mode runs the tests of a program.
     pub(super) fn runs(&self, program: &str) -> bool {
         self.program.is_none_or(|only| only == program)
@@ -90,6 +103,23 @@ mod tests {
         assert_eq!(modes_at("threads"), ["default"]);
         assert_eq!(modes_at("lavapipe"), ["default", "wgpu", "hal", "discrete", "checked"]);
         assert_eq!(modes_at("llvmpipe_gl"), ["default", "hal", "direct"]);
+    }
+
+    #[test]
+    fn a_plain_run_of_the_random_programs_has_each_mode_on_one_vulkan_driver() {
+        let modes = |program: &str, place: &str, places: &[&str]| {
+            let places: Vec<String> = places.iter().map(|place| (*place).to_owned()).collect();
+            let is_plain = |mode: &&Mode| mode.differs_at(place) && mode.is_plain(program, place, &places);
+            MODES.iter().filter(is_plain).map(|mode| mode.name).collect::<Vec<_>>()
+        };
+        let all = ["lavapipe", "swiftshader", "llvmpipe_gl", "cpu"];
+        assert_eq!(modes("programs", "lavapipe", &all), ["default"]);
+        for place in ["swiftshader", "llvmpipe_gl", "cpu"] {
+            assert_eq!(modes("programs", place, &all), modes_at(place));
+        }
+        // A driver alone has all modes.
+        assert_eq!(modes("programs", "lavapipe", &["lavapipe"]), modes_at("lavapipe"));
+        assert_eq!(modes("conformance", "lavapipe", &all), modes_at("lavapipe"));
     }
 
     #[test]

@@ -98,8 +98,9 @@ pub(super) fn cut(programs: &[Program], plan: &Plan<'_>) -> Result<Vec<Shard>> {
             if plan.filter.is_empty() && program.name == BY_TEST {
                 shards.extend(by_test(&program.name, &line, plan, &ids));
             } else {
-                let of_place = |place: &String| at_place(program, &line, place, plan, &ids);
-                shards.extend(places(&ids).iter().flat_map(of_place));
+                let places = places(&ids);
+                let of_place = |place: &String| at_place(program, &line, (place, &places), plan, &ids);
+                shards.extend(places.iter().flat_map(of_place));
             }
         } else if plan.modes.contains(&&MODES[0]) {
             let line = line.var(RESULTS, results(plan.results, &MODES[0]));
@@ -125,10 +126,18 @@ fn line(program: &Program, plan: &Plan<'_>) -> Line {
     if plan.full { line.var(FULL, "1").var("FENCEPOST_REFUSALS", "all") } else { line }
 }
 
-/// Returns the shards of one place, in those modes of the plan that differ there.
-fn at_place(program: &Program, line: &Line, place: &str, plan: &Plan<'_>, ids: &[String]) -> Vec<Shard> {
+/// Returns the shards of one of the places, in those modes of the plan that differ there. A plain run has fewer of them.
+fn at_place(
+    program: &Program,
+    line: &Line,
+    (place, places): (&str, &[String]),
+    plan: &Plan<'_>,
+    ids: &[String],
+) -> Vec<Shard> {
     let again = IN_MODES.contains(&program.name.as_str());
-    let runs_again = |mode: &Mode| again && mode.runs(&program.name) && mode.differs_at(place);
+    let is_planned = |mode: &Mode| plan.full || mode.is_plain(&program.name, place, places);
+    let runs_again =
+        |mode: &Mode| again && mode.runs(&program.name) && mode.differs_at(place) && is_planned(mode);
     let modes = plan.modes.iter().filter(|mode| mode.var.is_none() || runs_again(mode));
     let shards = modes.map(|mode| in_mode(&program.name, line, place, mode, plan.results));
     let tests = |shard: &Shard| ids.iter().filter(|id| shard.has(id)).count();
