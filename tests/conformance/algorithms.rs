@@ -32,6 +32,7 @@ mod mutated_sort;
 mod mutated_sorted;
 mod mutated_weighted;
 mod mutated_wide;
+mod numbers;
 mod part_lists;
 mod parts;
 mod random;
@@ -101,6 +102,7 @@ pub fn cases() -> Vec<Case> {
         verb_names::cases(),
         verbs::cases(),
         launches::cases(),
+        numbers::cases(),
         part_lists::cases(),
         parts::cases(),
         random::cases(),

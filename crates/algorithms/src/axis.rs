@@ -64,7 +64,8 @@ impl Steps {
 
     /// Compiles the kernel of rows or that of columns.
     fn kernel<T: Reducible>(self, queue: &VerbQueue<'_>, rows: bool) -> Result<DynKernel> {
-        let mut overrides = vec![("OPERATION", self.operation.number()), ("KEYS", f64::from(self.keys))];
+        let keys = if self.keys { self.operation.keys() } else { 0.0 };
+        let mut overrides = vec![("OPERATION", self.operation.number()), ("KEYS", keys)];
         if self.bits != 0 {
             overrides.push(("BITS", f64::from(self.bits)));
         }

@@ -3,6 +3,7 @@
 use crate::axis::{Axis, View};
 use crate::grid::folded;
 use crate::passes::{NO_EXTREME, no_element};
+use crate::reduce::Nan;
 use crate::reducible::Reducible;
 use crate::refusals::check;
 use crate::shares::Shares;
@@ -16,7 +17,8 @@ use fencepost_derive::KernelArgs;
 /// Finds the places of elements along one axis of an array.
 ///
 /// A place is the number of elements before the element along the axis. Of equal elements, the first one is the result. A NaN comes
-/// before all numbers, so the first NaN is the result if there is one. -0 and +0 are equal. The results are exact.
+/// before all numbers, so the first NaN is the result if there is one; the verbs with a [`Nan`] may leave NaNs out. -0 and +0 are
+/// equal. The results are exact.
 ///
 /// # Shape
 /// `out` has the shape of `x`, with 1 element along the axis.
@@ -52,6 +54,31 @@ pub trait SearchAxis {
         out: &mut DeviceArray<u32, D>,
     ) -> Result<()>;
 
+    /// *Enqueues* out = the places of the smallest elements of `x` along an axis, as [`argmin_axis`](Self::argmin_axis) does. A NaN is
+    /// treated as `nan` says. If all numbers are NaNs, the place is 0.
+    ///
+    /// # Errors
+    /// Returns the errors of [`argmin_axis`](Self::argmin_axis).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::{Axis, Nan, SearchAxis};
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let x = ctx.array(&[3.0, f32::NAN, -5.0, f32::NAN, -8.0, 8.0])?.reshape([2, 3])?;
+    /// let mut places = ctx.zeros([2, 1])?;
+    /// queue.argmin_axis_with(&x, Axis(1), &mut places, Nan::Ignore)?;
+    /// assert_eq!(queue.read(&places).wait()?, [2, 1]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn argmin_axis_with<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        axis: Axis,
+        out: &mut DeviceArray<u32, D>,
+        nan: Nan,
+    ) -> Result<()>;
+
     /// *Enqueues* out = the places of the largest elements of `x` along an axis.
     ///
     /// # Errors
@@ -74,6 +101,31 @@ pub trait SearchAxis {
         axis: Axis,
         out: &mut DeviceArray<u32, D>,
     ) -> Result<()>;
+
+    /// *Enqueues* out = the places of the largest elements of `x` along an axis, as [`argmax_axis`](Self::argmax_axis) does. A NaN is
+    /// treated as `nan` says. If all numbers are NaNs, the place is 0.
+    ///
+    /// # Errors
+    /// Returns the errors of [`argmin_axis`](Self::argmin_axis).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::{Axis, Nan, SearchAxis};
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let x = ctx.array(&[3.0, f32::NAN, -5.0, f32::NAN, -8.0, 8.0])?.reshape([2, 3])?;
+    /// let mut places = ctx.zeros([2, 1])?;
+    /// queue.argmax_axis_with(&x, Axis(1), &mut places, Nan::Ignore)?;
+    /// assert_eq!(queue.read(&places).wait()?, [0, 2]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn argmax_axis_with<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        axis: Axis,
+        out: &mut DeviceArray<u32, D>,
+        nan: Nan,
+    ) -> Result<()>;
 }
 
 impl SearchAxis for CommandQueue {
@@ -85,7 +137,19 @@ impl SearchAxis for CommandQueue {
         out: &mut DeviceArray<u32, D>,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "argmin_axis");
-        search(queue, false, x, axis, out)
+        search(queue, false, Nan::Propagate, x, axis, out)
+    }
+
+    #[track_caller]
+    fn argmin_axis_with<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        axis: Axis,
+        out: &mut DeviceArray<u32, D>,
+        nan: Nan,
+    ) -> Result<()> {
+        let queue = &VerbQueue::new(self, "argmin_axis_with");
+        search(queue, false, nan, x, axis, out)
     }
 
     #[track_caller]
@@ -96,7 +160,19 @@ impl SearchAxis for CommandQueue {
         out: &mut DeviceArray<u32, D>,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "argmax_axis");
-        search(queue, true, x, axis, out)
+        search(queue, true, Nan::Propagate, x, axis, out)
+    }
+
+    #[track_caller]
+    fn argmax_axis_with<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        axis: Axis,
+        out: &mut DeviceArray<u32, D>,
+        nan: Nan,
+    ) -> Result<()> {
+        let queue = &VerbQueue::new(self, "argmax_axis_with");
+        search(queue, true, nan, x, axis, out)
     }
 }
 
@@ -105,6 +181,7 @@ impl SearchAxis for CommandQueue {
 fn search<T: Reducible, const D: usize>(
     queue: &VerbQueue<'_>,
     largest: bool,
+    nan: Nan,
     x: &DeviceArray<T, D>,
     axis: Axis,
     out: &mut DeviceArray<u32, D>,
@@ -119,8 +196,12 @@ fn search<T: Reducible, const D: usize>(
     }
     let (rows, shares) = view.shares();
     let kernel = |gather: bool| {
-        let overrides =
-            [("TYPE", type_number::<T>()), ("LARGEST", f64::from(largest)), ("GATHER", f64::from(gather))];
+        let overrides = [
+            ("TYPE", type_number::<T>()),
+            ("LARGEST", f64::from(largest)),
+            ("KEEP_NAN", f64::from(nan == Nan::Propagate)),
+            ("GATHER", f64::from(gather)),
+        ];
         Finder::compiled(queue, rows, &overrides)
     };
     let search = Search { x: &x, view };

@@ -73,7 +73,7 @@ pub trait ByKey {
 
     /// *Enqueues* kept = the key of each run, out = the elements of each run combined, and count = the number of runs, an array
     /// of one element. The elements behind those of the runs stay as they are. A NaN makes the smallest and the largest number
-    /// of its run a NaN.
+    /// of its run a NaN, unless the operation leaves NaNs out.
     ///
     /// # Shape
     /// `kept` and `out` have one dimension and as many elements as `x`.

@@ -2,10 +2,12 @@
 
 mod along;
 mod grouped;
+mod places;
 mod selection;
 
 pub use along::{all_axis, any_axis, argmax_axis, argmin_axis, count_nonzero_axis, mean_axis, reduce};
 pub use grouped::{reduce_by_key, reduce_segments, run_lengths, scan_by_key, scan_segments};
+pub use places::{argmax_axis_with, argmax_with, argmin_axis_with, argmin_with};
 pub use selection::{nonzero, partition, select, unique};
 mod bins;
 mod order;
@@ -67,7 +69,7 @@ pub fn max<T: Reducible>(x: &[T], nan: Nan) -> Option<T> {
 }
 
 /// Returns each element combined with all elements before it, or after it if the scan is [reversed](Scan::reversed). If a
-/// number is a NaN, the smallest and the largest number from there on are NaNs.
+/// number is a NaN, the smallest and the largest number from there on are NaNs, unless the operation leaves NaNs out.
 ///
 /// # Example
 /// ```
@@ -90,9 +92,9 @@ pub fn scan<T: Reducible>(x: &[T], scan: Scan<T>) -> Vec<T> {
     x.iter().map(next).collect()
 }
 
-/// Returns two elements combined. A NaN makes a NaN.
+/// Returns two elements combined. A NaN makes a NaN, or is left out, as the operation says.
 fn combined<T: Reducible>(operation: Operation, a: T, b: T) -> T {
-    let extreme = || T::extreme(&[a, b], operation, Nan::Propagate);
+    let extreme = || T::extreme(&[a, b], operation, operation.nan());
     let extreme = operation.needs_an_element().then(extreme).flatten();
     extreme.unwrap_or_else(|| T::combined(operation, a, b))
 }

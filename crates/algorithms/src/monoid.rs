@@ -86,6 +86,9 @@ pub(crate) mod sealed {
         /// Returns the element that changes no other one.
         fn identity(self) -> T;
 
+        /// Returns the element that changes no other one, and no NaN.
+        fn neutral(self) -> T;
+
         /// Calls a verb with the operator for the type with which a kernel computes.
         #[track_caller]
         fn with_operator(self, initial: T, verb: impl OfOperator<T>) -> Result<()>;
@@ -142,6 +145,10 @@ impl<T: Reducible> Combines<T> for Operation {
 
     fn identity(self) -> T {
         T::identity(self)
+    }
+
+    fn neutral(self) -> T {
+        T::neutral(self)
     }
 
     #[track_caller]
@@ -203,6 +210,10 @@ impl<T: Combinable> Combines<T> for Monoid<'_, T> {
     type Kernel = Ordered<T>;
 
     fn identity(self) -> T {
+        self.identity
+    }
+
+    fn neutral(self) -> T {
         self.identity
     }
 

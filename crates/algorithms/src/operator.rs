@@ -2,6 +2,7 @@
 
 use crate::order::order_key;
 use crate::program;
+use crate::reduce::Nan;
 use crate::reducible::sealed::Combine as _;
 use crate::reducible::{Operation, Reducible};
 use crate::tuning::SIZE;
@@ -44,12 +45,14 @@ impl Operator<'static, u32> {
         if !operation.needs_an_element() || T::DTYPE.scalar() != Some(Scalar::F32) {
             return None;
         }
-        let key = |number: T| number_key(number.to_word(), operation == Operation::Largest);
+        // The key of a NaN wins each comparison, or loses each one if NaNs are left out.
+        let nan_last = operation.is_largest() == (operation.nan() == Nan::Propagate);
+        let key = |number: T| number_key(number.to_word(), nan_last);
         let identity = u32::identity(operation);
         Some(Self {
             text: Text::Builtin { operation, keys: true },
             identity,
-            least: key(T::identity(operation)),
+            least: key(T::neutral(operation)),
             initial: key(initial),
         })
     }
@@ -89,7 +92,7 @@ impl<'a, U: Element> Operator<'a, U> {
     ) -> Result<DynKernel> {
         match self.text {
             Text::Builtin { operation, keys } => {
-                let own = [("OPERATION", operation.number()), ("KEYS", f64::from(u8::from(keys)))];
+                let own = [("OPERATION", operation.number()), ("KEYS", if keys { operation.keys() } else { 0.0 })];
                 sized::<U>(queue, stem, &[&own, overrides].concat(), count)
             }
             Text::Program { expression, swapped } => {
@@ -105,9 +108,9 @@ impl<'a, U: Element> Operator<'a, U> {
 }
 
 /// Returns the key of a number, as the snippet `number_keys` does.
-fn number_key(bits: u32, largest: bool) -> u32 {
+fn number_key(bits: u32, nan_last: bool) -> u32 {
     if f32::from_bits(bits).is_nan() {
-        return if largest { u32::MAX } else { 0 };
+        return if nan_last { u32::MAX } else { 0 };
     }
     order_key(f32::from_bits(bits))
 }

@@ -12,7 +12,8 @@ use fencepost_core::{CommandQueue, DeviceArray, Element, Result};
 pub trait ReduceAxis {
     /// *Enqueues* out = the elements of `x` along an axis, combined by an operation: one of the library, or a
     /// [`Monoid`](crate::Monoid) of the program, which combines them in their order. If a number is a NaN, the smallest and
-    /// the largest one are NaNs.
+    /// the largest one are NaNs; [`SmallestNumber`](crate::Operation::SmallestNumber) and
+    /// [`LargestNumber`](crate::Operation::LargestNumber) leave NaNs out.
     ///
     /// # Shape
     /// `out` has the shape of `x`, with 1 element along the axis. An axis without elements gives sums of 0 and products of 1.

@@ -17,16 +17,37 @@ pub enum Operation {
     Sum,
     /// Multiplies the elements.
     Product,
-    /// Finds the smallest element.
+    /// Finds the smallest element. If a number is a NaN, the result is a NaN.
     Smallest,
-    /// Finds the largest element.
+    /// Finds the largest element. If a number is a NaN, the result is a NaN.
     Largest,
+    /// Finds the smallest element as `Smallest` does, but NaNs are left out. If all numbers are NaNs, the result is a NaN: the
+    /// operation `minimumNumber` of IEEE 754-2019.
+    SmallestNumber,
+    /// Finds the largest element as `Largest` does, but NaNs are left out. If all numbers are NaNs, the result is a NaN: the
+    /// operation `maximumNumber` of IEEE 754-2019.
+    LargestNumber,
 }
 
 impl Operation {
     /// Returns `true` if the result of no elements is not defined.
     pub(crate) fn needs_an_element(self) -> bool {
-        matches!(self, Self::Smallest | Self::Largest)
+        !matches!(self, Self::Sum | Self::Product)
+    }
+
+    /// Returns `true` if the largest element is the result.
+    pub(crate) fn is_largest(self) -> bool {
+        matches!(self, Self::Largest | Self::LargestNumber)
+    }
+
+    /// Returns what a NaN does.
+    pub(crate) fn nan(self) -> Nan {
+        if matches!(self, Self::SmallestNumber | Self::LargestNumber) { Nan::Ignore } else { Nan::Propagate }
+    }
+
+    /// Returns the value of the override `KEYS` of a kernel that combines keys of numbers.
+    pub(crate) fn keys(self) -> f64 {
+        if self.nan() == Nan::Ignore { 2.0 } else { 1.0 }
     }
 
     /// Returns the key that changes no result.
@@ -39,8 +60,8 @@ impl Operation {
         match self {
             Self::Sum => 0.0,
             Self::Product => 1.0,
-            Self::Smallest => 2.0,
-            Self::Largest => 3.0,
+            Self::Smallest | Self::SmallestNumber => 2.0,
+            Self::Largest | Self::LargestNumber => 3.0,
         }
     }
 }
@@ -76,8 +97,13 @@ pub(crate) mod sealed {
         /// Takes the element of the own type.
         fn of_types(types: Types) -> Self;
 
-        /// Returns the element that changes no result.
+        /// Returns the result of no elements, which changes no number.
         fn identity(operation: Operation) -> Self;
+
+        /// Returns the element that changes no result, and no NaN.
+        fn neutral(operation: Operation) -> Self {
+            Self::identity(operation)
+        }
 
         /// Returns the result for a part without elements.
         fn of_none(operation: Operation, _: Nan) -> Self {
@@ -194,8 +220,8 @@ macro_rules! integers {
                 match operation {
                     Operation::Sum => 0,
                     Operation::Product => 1,
-                    Operation::Smallest => Self::MAX,
-                    Operation::Largest => Self::MIN,
+                    Operation::Smallest | Operation::SmallestNumber => Self::MAX,
+                    Operation::Largest | Operation::LargestNumber => Self::MIN,
                 }
             }
 
@@ -203,8 +229,8 @@ macro_rules! integers {
                 match operation {
                     Operation::Sum => a.wrapping_add(b),
                     Operation::Product => a.wrapping_mul(b),
-                    Operation::Smallest => a.min(b),
-                    Operation::Largest => a.max(b),
+                    Operation::Smallest | Operation::SmallestNumber => a.min(b),
+                    Operation::Largest | Operation::LargestNumber => a.max(b),
                 }
             }
 
@@ -264,9 +290,13 @@ impl sealed::Combine for f32 {
         match operation {
             Operation::Sum => 0.0,
             Operation::Product => 1.0,
-            Operation::Smallest => Self::INFINITY,
-            Operation::Largest => Self::NEG_INFINITY,
+            Operation::Smallest | Operation::SmallestNumber => Self::INFINITY,
+            Operation::Largest | Operation::LargestNumber => Self::NEG_INFINITY,
         }
+    }
+
+    fn neutral(operation: Operation) -> Self {
+        if operation.nan() == Nan::Ignore { Self::NAN } else { Self::identity(operation) }
     }
 
     fn of_none(operation: Operation, nan: Nan) -> Self {
@@ -278,9 +308,9 @@ impl sealed::Combine for f32 {
         match operation {
             Operation::Sum => a + b,
             Operation::Product => a * b,
-            Operation::Smallest if a.total_cmp(&b).is_le() => a,
-            Operation::Largest if a.total_cmp(&b).is_ge() => a,
-            Operation::Smallest | Operation::Largest => b,
+            Operation::Smallest | Operation::SmallestNumber if a.total_cmp(&b).is_le() => a,
+            Operation::Largest | Operation::LargestNumber if a.total_cmp(&b).is_ge() => a,
+            _ => b,
         }
     }
 
@@ -304,10 +334,8 @@ impl sealed::Combine for f32 {
             return SizedKernel::compiled(queue, &overrides, count).map(FloatKernel::Combine);
         }
         let number = |is: bool| f64::from(u8::from(is));
-        let overrides = [
-            ("LARGEST", number(operation == Operation::Largest)),
-            ("KEEP_NAN", number(nan == Nan::Propagate)),
-        ];
+        let keeps_nan = nan == Nan::Propagate && operation.nan() == Nan::Propagate;
+        let overrides = [("LARGEST", number(operation.is_largest())), ("KEEP_NAN", number(keeps_nan))];
         SizedKernel::compiled(queue, &tuned(queue, &overrides), count).map(FloatKernel::Extreme)
     }
 

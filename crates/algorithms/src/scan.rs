@@ -36,7 +36,8 @@ pub struct Scan<T, O = Operation> {
 }
 
 impl<T: Element, O: Associative<T>> Scan<T, O> {
-    /// Combines each element with all elements before it.
+    /// Combines each element with all elements before it. There is no initial value, so if NaNs are left out, the results before
+    /// the first number are NaNs.
     pub fn inclusive(operation: O) -> Self {
         Self { operation, exclusive: false, reversed: false, initial: None }
     }
@@ -76,7 +77,8 @@ impl<T: Element, O: Associative<T>> Scan<T, O> {
 
     /// Returns the value before the first element.
     pub(crate) fn initial(&self) -> T {
-        self.initial.unwrap_or_else(|| self.operation.identity())
+        let of_none = if self.exclusive { O::identity } else { O::neutral };
+        self.initial.unwrap_or_else(|| of_none(self.operation))
     }
 }
 
@@ -106,7 +108,9 @@ impl<T: Element, O: Associative<T>> Scan<T, O> {
 /// share is scanned as in W. Daniel Hillis and Guy L. Steele, *Data Parallel Algorithms*, 1986.
 pub trait PrefixScan {
     /// *Enqueues* the scan of `x` to `out`. If a number is a NaN, the smallest and the largest number from there on are NaNs, and
-    /// those up to there in a reversed scan.
+    /// those up to there in a reversed scan. [`SmallestNumber`](Operation::SmallestNumber) and
+    /// [`LargestNumber`](Operation::LargestNumber) leave NaNs out: a result is a NaN if no number comes before it, and if there is
+    /// no initial value.
     ///
     /// # Errors
     /// [`Kind::Shape`](fencepost_core::Kind::Shape) if the shapes differ; [`Kind::Padding`](fencepost_core::Kind::Padding) if an

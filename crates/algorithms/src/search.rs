@@ -2,6 +2,7 @@
 
 use crate::launches::launch;
 use crate::passes::{self, NO_EXTREME, Passes, no_element, one_element, value_of};
+use crate::reduce::Nan;
 use crate::reducible::Reducible;
 use crate::shares::Shares;
 use crate::trusted;
@@ -14,8 +15,8 @@ use fencepost_derive::KernelArgs;
 /// Finds the place of an element in an array.
 ///
 /// An array of any shape is searched as a whole, in C order: the place is the number of elements before the element. Of equal
-/// elements, the first one is the result. A NaN comes before all numbers, so the first NaN is the result if there is one. -0
-/// and +0 are equal. The result is exact. It is written to `out`, an array of one element.
+/// elements, the first one is the result. A NaN comes before all numbers, so the first NaN is the result if there is one; the verbs
+/// with a [`Nan`] may leave NaNs out. -0 and +0 are equal. The result is exact. It is written to `out`, an array of one element.
 ///
 /// # Cost
 /// Up to 16,384 elements take one launch, more elements take two. The second one compares up to 1,024 elements, whose
@@ -42,6 +43,29 @@ pub trait Search {
         &self,
         x: &DeviceArray<T, D>,
         out: &mut DeviceArray<u32>,
+    ) -> Result<()>;
+
+    /// *Enqueues* out = the place of the smallest element of `x`, as [`argmin`](Self::argmin) does. A NaN is treated as `nan` says. If
+    /// all numbers are NaNs, the place is 0.
+    ///
+    /// # Errors
+    /// Returns the errors of [`argmin`](Self::argmin).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::{Nan, Search};
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let mut place = ctx.zeros([1])?;
+    /// queue.argmin_with(&ctx.array(&[f32::NAN, 3.0, -7.0])?, &mut place, Nan::Ignore)?;
+    /// assert_eq!(queue.read(&place).wait()?, [2]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn argmin_with<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        out: &mut DeviceArray<u32>,
+        nan: Nan,
     ) -> Result<()>;
 
     /// *Enqueues* the search as [`argmin`](Self::argmin) does, and returns the place to the host.
@@ -80,6 +104,29 @@ pub trait Search {
         out: &mut DeviceArray<u32>,
     ) -> Result<()>;
 
+    /// *Enqueues* out = the place of the largest element of `x`, as [`argmax`](Self::argmax) does. A NaN is treated as `nan` says. If
+    /// all numbers are NaNs, the place is 0.
+    ///
+    /// # Errors
+    /// Returns the errors of [`argmin`](Self::argmin).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::{Nan, Search};
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let mut place = ctx.zeros([1])?;
+    /// queue.argmax_with(&ctx.array(&[f32::NAN, 7.0, 5.0])?, &mut place, Nan::Ignore)?;
+    /// assert_eq!(queue.read(&place).wait()?, [1]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn argmax_with<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        out: &mut DeviceArray<u32>,
+        nan: Nan,
+    ) -> Result<()>;
+
     /// *Enqueues* the search as [`argmax`](Self::argmax) does, and returns the place to the host.
     ///
     /// # Errors
@@ -104,13 +151,24 @@ impl Search for CommandQueue {
         out: &mut DeviceArray<u32>,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "argmin");
-        search(queue, false, x, out)
+        search(queue, false, Nan::Propagate, x, out)
+    }
+
+    #[track_caller]
+    fn argmin_with<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        out: &mut DeviceArray<u32>,
+        nan: Nan,
+    ) -> Result<()> {
+        let queue = &VerbQueue::new(self, "argmin_with");
+        search(queue, false, nan, x, out)
     }
 
     #[track_caller]
     fn argmin_of<T: Reducible, const D: usize>(&self, x: &DeviceArray<T, D>) -> Pending<u32> {
         let queue = &VerbQueue::new(self, "argmin_of");
-        value_of!(queue, out => search(queue, false, x, &mut out))
+        value_of!(queue, out => search(queue, false, Nan::Propagate, x, &mut out))
     }
 
     #[track_caller]
@@ -120,13 +178,24 @@ impl Search for CommandQueue {
         out: &mut DeviceArray<u32>,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "argmax");
-        search(queue, true, x, out)
+        search(queue, true, Nan::Propagate, x, out)
+    }
+
+    #[track_caller]
+    fn argmax_with<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        out: &mut DeviceArray<u32>,
+        nan: Nan,
+    ) -> Result<()> {
+        let queue = &VerbQueue::new(self, "argmax_with");
+        search(queue, true, nan, x, out)
     }
 
     #[track_caller]
     fn argmax_of<T: Reducible, const D: usize>(&self, x: &DeviceArray<T, D>) -> Pending<u32> {
         let queue = &VerbQueue::new(self, "argmax_of");
-        value_of!(queue, out => search(queue, true, x, &mut out))
+        value_of!(queue, out => search(queue, true, Nan::Propagate, x, &mut out))
     }
 }
 
@@ -134,6 +203,7 @@ impl Search for CommandQueue {
 fn search<T: Reducible, const D: usize>(
     queue: &VerbQueue<'_>,
     largest: bool,
+    nan: Nan,
     x: &DeviceArray<T, D>,
     out: &mut DeviceArray<u32>,
 ) -> Result<()> {
@@ -143,8 +213,12 @@ fn search<T: Reducible, const D: usize>(
     }
     let x = x.reshape([x.len()])?.cast_bits::<u32>();
     let kernel = |gather: bool| {
-        let overrides =
-            [("TYPE", type_number::<T>()), ("LARGEST", f64::from(largest)), ("GATHER", f64::from(gather))];
+        let overrides = [
+            ("TYPE", type_number::<T>()),
+            ("LARGEST", f64::from(largest)),
+            ("KEEP_NAN", f64::from(nan == Nan::Propagate)),
+            ("GATHER", f64::from(gather)),
+        ];
         trusted::kernel_with::<ArgExtremeArgs>(queue, &tuned(queue, &overrides))
     };
     let search = Places { elements: kernel(false)?, places: kernel(true)?, x: &x };

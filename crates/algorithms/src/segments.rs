@@ -36,7 +36,8 @@ use fencepost_core::{CommandQueue, DeviceArray, DynKernel, Element, IntoArg, Kin
 pub trait ReduceSegments {
     /// *Enqueues* `out[s]` = the elements of `x` from `offsets[s]` up to `offsets[s + 1]`, combined by an operation. An empty
     /// segment gives 0 for a sum, 1 for a product, and for the smallest (largest) element the greatest (least) value of the
-    /// type, which is infinite for `f32`. A NaN makes the smallest and the largest number of its segment a NaN.
+    /// type, which is infinite for `f32`. A NaN makes the smallest and the largest number of its segment a NaN, unless the operation
+    /// leaves NaNs out.
     ///
     /// # Shape
     /// `offsets` has one element more than `out`, like the row offsets of a sparse matrix. `x` has any shape, and is one list in

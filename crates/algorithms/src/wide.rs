@@ -41,8 +41,8 @@ impl Wide {
             return Ok(None);
         }
         let Some(x) = regrouped(x) else { return Ok(None) };
-        let overrides =
-            [("OPERATION", operation.number()), ("KEYS", f64::from(keys)), ("WORKGROUP", WORKGROUP)];
+        let keys_of = if keys { operation.keys() } else { 0.0 };
+        let overrides = [("OPERATION", operation.number()), ("KEYS", keys_of), ("WORKGROUP", WORKGROUP)];
         let (kernel, identity) = if keys {
             (compiled::<u32>(queue, "reduce_wide", &overrides)?, Value::new(operation.identity_of_keys()))
         } else {

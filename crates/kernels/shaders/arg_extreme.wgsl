@@ -4,10 +4,11 @@
 // Dispatch   one workgroup per share of n elements; share g begins at element g * share, and the last may be shorter
 // Workgroup  [WORKGROUP, 1, 1], a power of two
 // Barriers   one for each halving of the workgroup
-// Tolerance  exact; a NaN comes before all numbers; -0 and +0 are equal
+// Tolerance  as place_keys
 //#use place_keys
 override WORKGROUP: u32 = 256;
 override LARGEST: u32 = 0;                  // 0: the smallest element, 1: the largest one
+override KEEP_NAN: u32 = 1;                 // 1: a NaN is the wanted element, 0: NaNs are left out unless there is no number
 override TYPE: u32 = 0;                     // 0: u32, 1: i32, 2: f32
 override GATHER: u32 = 0;                   // 0: element i is x[i], 1: it is x[places[i]]
 struct Params { n: u32, share: u32 }

@@ -9,6 +9,7 @@
 //#use place_keys
 override WORKGROUP: u32 = 256;
 override LARGEST: u32 = 0;                  // 0: the smallest element, 1: the largest one
+override KEEP_NAN: u32 = 1;                 // 1: a NaN is the wanted element, 0: NaNs are left out unless there is no number
 override TYPE: u32 = 0;                     // 0: u32, 1: i32, 2: f32
 override GATHER: u32 = 0;                   // 0: element i of a row is searched, 1: the one at its place i
 struct Params { n: u32, share: u32, in_row: u32, shares: u32, row: u32 }

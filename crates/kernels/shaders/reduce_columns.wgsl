@@ -10,7 +10,7 @@
 //#use number_keys
 override WORKGROUP: u32 = 64;
 override OPERATION: u32 = 0;                // 0: sum, 1: product, 2: smallest, 3: largest; the last two for integers
-override KEYS: u32 = 0;                     // 1: the elements are bits of f32, of which the smallest or largest is wanted
+override KEYS: u32 = 0;                     // not 0: bits of f32, of which an extreme is wanted; 2: NaNs are left out
 override BITS: u32 = 0;                     // not 0: an element with one of these bits stands for 1, and any other for 0
 override DIVIDES: u32 = 0;                  // 1: a result is divided by the divisor
 alias T = f32;                              // f32 | i32 | u32: replaced on the host's request
@@ -27,7 +27,7 @@ fn combined(a: T, b: T) -> T {
 }
 
 fn element(i: u32) -> T {
-    if KEYS == 1u { return bitcast<T>(number_key(bitcast<u32>(x[i]), OPERATION == 3u)); }
+    if KEYS != 0u { return bitcast<T>(number_key(bitcast<u32>(x[i]), (OPERATION == 3u) == (KEYS == 1u))); }
     if BITS != 0u { return select(T(0), T(1), (bitcast<u32>(x[i]) & BITS) != 0u); }
     return x[i];
 }
@@ -60,7 +60,7 @@ fn reduce_columns(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(num_wo
     }
     for (; i < end; i += step) { a = combined(a, element(i)); }
     let result = combined(combined(a, b), combined(c, d));
-    if KEYS == 1u {
+    if KEYS != 0u {
         out[t] = bitcast<T>(number_bits(bitcast<u32>(result)));
     } else {
         out[t] = finished(result);

@@ -9,7 +9,7 @@
 //#use reduce_share
 override WORKGROUP: u32 = 256;
 override OPERATION: u32 = 0;                // 0: sum, 1: product, 2: smallest, 3: largest; the last two for integers
-override KEYS: u32 = 0;                     // 1: the elements are bits of f32, of which the smallest or largest is wanted
+override KEYS: u32 = 0;                     // not 0: bits of f32, of which an extreme is wanted; 2: NaNs are left out
 override BITS: u32 = 0;                     // not 0: an element with one of these bits stands for 1, and any other for 0
 override DIVIDES: u32 = 0;                  // 1: a result is divided by the divisor
 alias T = f32;                              // f32 | i32 | u32: replaced on the host's request
@@ -30,7 +30,7 @@ fn combined(a: S, b: S) -> S {
 }
 
 fn element(i: u32) -> S {
-    if KEYS == 1u { return bitcast<T>(number_key(bitcast<u32>(x[i]), OPERATION == 3u)); }
+    if KEYS != 0u { return bitcast<T>(number_key(bitcast<u32>(x[i]), (OPERATION == 3u) == (KEYS == 1u))); }
     if BITS != 0u { return select(S(0), S(1), (bitcast<u32>(x[i]) & BITS) != 0u); }
     return x[i];
 }
@@ -52,7 +52,7 @@ fn reduce_rows(
     let end = select(0u, row + min(params.n, start + params.share), g < params.shares);
     reduce_share(row + start, end, lane);
     if lane == 0u && g < params.shares {
-        if KEYS == 1u {
+        if KEYS != 0u {
             out[g] = bitcast<T>(number_bits(bitcast<u32>(parts[0])));
         } else {
             out[g] = finished(parts[0]);

@@ -16,7 +16,7 @@
 override WORKGROUP: u32 = 64;
 override STAGE: u32 = 0;                    // 0: writes the segments that end in each share, 1: states, 2: those of one share
 override OPERATION: u32 = 0;                // 0: sum, 1: product, 2: smallest, 3: largest; the last two for integers
-override KEYS: u32 = 0;                     // 1: the elements are bits of f32, of which the smallest or largest is wanted
+override KEYS: u32 = 0;                     // not 0: bits of f32, of which an extreme is wanted; 2: NaNs are left out
 alias T = f32;                              // f32 | i32 | u32: replaced on the host's request
 struct Params { n: u32, share: u32, identity: T, segments: u32 }
 @group(0) @binding(0) var<uniform> params: Params;

@@ -10,7 +10,7 @@
 //#use number_keys
 override WORKGROUP: u32 = 8;
 override OPERATION: u32 = 0;                // 0: sum, 1: product, 2: smallest, 3: largest; the last two for integers
-override KEYS: u32 = 0;                     // 1: the elements are bits of f32, of which the smallest or largest is wanted
+override KEYS: u32 = 0;                     // not 0: bits of f32, of which an extreme is wanted; 2: NaNs are left out
 alias T = f32;                              // f32 | i32 | u32: replaced on the host's request
 struct Params { n: u32, share: u32, in_row: u32, shares: u32, identity: T }
 @group(0) @binding(0) var<uniform> params: Params;
@@ -30,10 +30,10 @@ fn combined(a: Four, b: Four) -> Four {
     return max(a, b);
 }
 
-fn key(bits: u32) -> u32 { return number_key(bits, OPERATION == 3u); }
+fn key(bits: u32) -> u32 { return number_key(bits, (OPERATION == 3u) == (KEYS == 1u)); }
 
 fn of_bits(bits: vec4<u32>) -> Four {
-    if KEYS == 1u { return bitcast<Four>(vec4<u32>(key(bits.x), key(bits.y), key(bits.z), key(bits.w))); }
+    if KEYS != 0u { return bitcast<Four>(vec4<u32>(key(bits.x), key(bits.y), key(bits.z), key(bits.w))); }
     return bitcast<Four>(bits);
 }
 
@@ -75,7 +75,7 @@ fn reduce_wide(
     if lane == 0u && g < params.shares {
         let halves = combined(parts[0], parts[0].zwxy);
         let result = combined(halves, halves.yxwz).x;
-        if KEYS == 1u {
+        if KEYS != 0u {
             out[g] = bitcast<T>(number_bits(bitcast<u32>(result)));
         } else {
             out[g] = result;

@@ -18,7 +18,7 @@
 override WORKGROUP: u32 = 64;
 override STAGE: u32 = 0;                    // 0: writes the results of each share, 1: states, 2: writes those of one share
 override OPERATION: u32 = 0;                // 0: sum, 1: product, 2: smallest, 3: largest; the last two for integers
-override KEYS: u32 = 0;                     // 1: the elements are bits of f32, of which the smallest or largest is wanted
+override KEYS: u32 = 0;                     // not 0: bits of f32, of which an extreme is wanted; 2: NaNs are left out
 override EXCLUSIVE: u32 = 0;                // 1: an element is not combined into its own result
 override REVERSED: u32 = 0;                 // 1: an element is combined with the elements behind it
 override HEADS: u32 = 0;                    // 1: keys has a bit for each element, which is set where a run begins

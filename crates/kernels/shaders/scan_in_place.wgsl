@@ -12,7 +12,7 @@
 //#use scan_share
 override WORKGROUP: u32 = 256;
 override OPERATION: u32 = 0;                // 0: sum, 1: product, 2: smallest, 3: largest; the last two for integers
-override KEYS: u32 = 0;                     // 1: the elements are bits of f32, of which the smallest or largest is wanted
+override KEYS: u32 = 0;                     // not 0: bits of f32, of which an extreme is wanted; 2: NaNs are left out
 override EXCLUSIVE: u32 = 0;                // 1: an element is not combined into its own result
 override CARRIED: u32 = 0;                  // 1: carries has the combined elements before each share, or behind it if REVERSED
 override REVERSED: u32 = 0;                 // 1: an element is combined with the elements behind it

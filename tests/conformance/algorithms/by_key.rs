@@ -22,11 +22,11 @@ const ALL: [Operation; 4] = [Operation::Sum, Operation::Product, Operation::Smal
 /// Stands in the arrays of results before a verb.
 const BEFORE: u32 = 0x5A5A_5A5A;
 
-/// Returns the scan of a case: an inclusive one for sums and smallest elements, else an exclusive one with an initial value.
+/// Returns the scan of a case: an exclusive one with an initial value for products and largest elements, else an inclusive one.
 fn scan<T: Reducible>(operation: Operation) -> Scan<T> {
     match operation {
-        Operation::Sum | Operation::Smallest => Scan::inclusive(operation),
         Operation::Product | Operation::Largest => Scan::exclusive(operation).from(T::ONE),
+        _ => Scan::inclusive(operation),
     }
 }
 

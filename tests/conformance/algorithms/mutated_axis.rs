@@ -11,6 +11,12 @@ pub fn cases() -> Vec<Case> {
 }
 
 pub(super) const MISTAKES: &[Mistake] = &[
+    mistake("reduce_rows", "(OPERATION == 3u) == (KEYS == 1u)", "OPERATION == 3u"),
+    mistake("reduce_rows", "(OPERATION == 3u) == (KEYS == 1u)", "KEYS == 1u"),
+    mistake("reduce_rows", "if KEYS != 0u", "if KEYS == 1u"),
+    mistake("reduce_columns", "(OPERATION == 3u) == (KEYS == 1u)", "OPERATION == 3u"),
+    mistake("reduce_columns", "(OPERATION == 3u) == (KEYS == 1u)", "KEYS == 1u"),
+    mistake("reduce_columns", "if KEYS != 0u", "if KEYS == 1u"),
     mistake("reduce_rows", "workgroupBarrier();", ""),
     mistake("reduce_rows", "return a * b;", "return a + b;"),
     mistake("reduce_rows", "return max(a, b);", "return min(a, b);"),
@@ -74,7 +80,7 @@ fn caught(s: &Subject) {
         });
         let numbers: Vec<u32> = numbers.collect();
         (0..4).all(|operation| is_right(ctx, text, rows, shape, operation, &list))
-            && (2..4).all(|operation| keeps_keys(ctx, text, rows, shape, operation, &numbers))
+            && (2..6).all(|operation| keeps_keys(ctx, text, rows, shape, operation, &numbers))
             && counts_and_divides(ctx, text, rows, shape, &list)
     });
 }
@@ -82,14 +88,26 @@ fn caught(s: &Subject) {
 /// Is the divisor of results that are divided.
 const DIVISOR: u32 = 3;
 
-const OPERATIONS: [Operation; 4] =
-    [Operation::Sum, Operation::Product, Operation::Smallest, Operation::Largest];
+const OPERATIONS: [Operation; 6] = [
+    Operation::Sum,
+    Operation::Product,
+    Operation::Smallest,
+    Operation::Largest,
+    Operation::SmallestNumber,
+    Operation::LargestNumber,
+];
+/// Lists the values of the override `OPERATION`.
+const NUMBERS: [f64; 6] = [0.0, 1.0, 2.0, 3.0, 2.0, 3.0];
 
 fn kernel(ctx: &Context, text: &str, rows: bool, operation: usize, keys: bool) -> DynKernel {
     let stem = if rows { "reduce_rows" } else { "reduce_columns" };
     let source = ShaderSource::text(format!("{stem}.wgsl"), text.to_owned());
     let source = source.with_type("T", u32::DTYPE).unwrap();
-    let overrides = [("OPERATION", operation as f64), ("KEYS", f64::from(keys)), ("WORKGROUP", 16.0)];
+    let overrides = [
+        ("OPERATION", NUMBERS[operation]),
+        ("KEYS", if keys { 1.0 + f64::from(u8::from(operation > 3)) } else { 0.0 }),
+        ("WORKGROUP", 16.0),
+    ];
     ctx.kernel_from_source(&source, stem, &overrides).unwrap()
 }
 
@@ -179,7 +197,7 @@ fn is_right(
     operation: usize,
     list: &[u32],
 ) -> bool {
-    let identity = [0, 1, u32::MAX, 0][operation];
+    let identity = [0, 1, u32::MAX, 0, u32::MAX, 0][operation];
     let found = shares(ctx, &kernel(ctx, text, rows, operation, false), rows, shape, identity, list);
     let combine = |part: &[u32]| host::reduce(part, [part.len()], OPERATIONS[operation], Axis(0)).unwrap()[0];
     found == expected(rows, shape, list, combine)
@@ -193,7 +211,7 @@ fn keeps_keys(
     operation: usize,
     list: &[u32],
 ) -> bool {
-    let identity = [0, 1, u32::MAX, 0][operation];
+    let identity = [0, 1, u32::MAX, 0, u32::MAX, 0][operation];
     let found = shares(ctx, &kernel(ctx, text, rows, operation, true), rows, shape, identity, list);
     let combine = |part: &[u32]| {
         let numbers: &[f32] = bytemuck::cast_slice(part);

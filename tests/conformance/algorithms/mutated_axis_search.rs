@@ -2,7 +2,7 @@
 
 use super::mutated::{Mistake, all_caught, mistake};
 use crate::common::{Case, Subject, case};
-use fencepost::algorithms::host;
+use fencepost::algorithms::{Nan, host};
 use fencepost::prelude::*;
 
 pub fn cases() -> Vec<Case> {
@@ -10,6 +10,8 @@ pub fn cases() -> Vec<Case> {
 }
 
 pub(super) const MISTAKES: &[Mistake] = &[
+    mistake("arg_rows", "select(LAST, 0u, KEEP_NAN == 1u)", "0u"),
+    mistake("arg_columns", "select(LAST, 0u, KEEP_NAN == 1u)", "LAST"),
     mistake("arg_rows", "workgroupBarrier();", ""),
     mistake("arg_rows", "group.y * groups.x + group.x", "group.x"),
     mistake("arg_rows", "g / params.in_row", "g"),
@@ -60,30 +62,40 @@ fn caught(s: &Subject) {
             (0..len).map(positive).collect(),
             (0..len).map(zero).collect(),
         ];
-        let which = (0..8).map(|which| (which & 1 == 1, which & 2 == 2, which & 4 == 4));
-        which.into_iter().all(|(largest, gather, is_float)| {
-            lists
-                .iter()
-                .all(|list| is_right(ctx, text, rows, shape, Search { largest, gather, is_float }, list))
-        })
+        let search = |which: u32| Search {
+            largest: which & 1 == 1,
+            gather: which & 2 == 2,
+            is_float: which & 4 == 4,
+            nan: if which & 8 == 8 { Nan::Ignore } else { Nan::Propagate },
+        };
+        // NaNs are left out among numbers alone.
+        let which = (0..8).chain([12, 15]).map(search);
+        which.into_iter().all(|which| lists.iter().all(|list| is_right(ctx, text, rows, shape, which, list)))
     });
 }
 
+#[derive(Clone, Copy)]
 struct Search {
     largest: bool,
     gather: bool,
     is_float: bool,
+    nan: Nan,
 }
 
 /// Compares the places of the shares of 70 or 15 elements. The places that a gather searches are every second one.
 fn is_right(ctx: &Context, text: &str, rows: bool, shape: [usize; 3], search: Search, list: &[u32]) -> bool {
-    let Search { largest, gather, is_float } = search;
+    let Search { largest, gather, is_float, nan } = search;
     let [outer, along, inner] = shape;
     let (stem, share) = if rows { ("arg_rows", 70) } else { ("arg_columns", 15) };
     let kind = if is_float { 2.0 } else { 0.0 };
     let number = |is: bool| f64::from(u8::from(is));
-    let overrides =
-        [("TYPE", kind), ("LARGEST", number(largest)), ("GATHER", number(gather)), ("WORKGROUP", 16.0)];
+    let overrides = [
+        ("TYPE", kind),
+        ("LARGEST", number(largest)),
+        ("KEEP_NAN", number(nan == Nan::Propagate)),
+        ("GATHER", number(gather)),
+        ("WORKGROUP", 16.0),
+    ];
     let kernel = ctx.kernel_from_with(text, stem, &overrides).unwrap();
     let (n, step) = if gather { (along.div_ceil(2), 2) } else { (along, 1) };
     // The places begin with 0 or 1 in rows and columns side by side.
@@ -136,8 +148,8 @@ fn is_right(ctx: &Context, text: &str, rows: bool, shape: [usize; 3], search: Se
                 let part: Vec<u32> = (start..n.min(start + share)).map(element).collect();
                 let numbers: &[f32] = bytemuck::cast_slice(&part);
                 let place = match (is_float, largest) {
-                    (true, false) => host::argmin(numbers),
-                    (true, true) => host::argmax(numbers),
+                    (true, false) => host::argmin_with(numbers, nan),
+                    (true, true) => host::argmax_with(numbers, nan),
                     (false, false) => host::argmin(&part),
                     (false, true) => host::argmax(&part),
                 };

@@ -11,6 +11,9 @@ pub fn cases() -> Vec<Case> {
 }
 
 pub(super) const MISTAKES: &[Mistake] = &[
+    mistake("scan", "(OPERATION == 3u) == (KEYS == 1u)", "OPERATION == 3u"),
+    mistake("scan", "(OPERATION == 3u) == (KEYS == 1u)", "KEYS == 1u"),
+    mistake("scan", "if KEYS != 0u", "if KEYS == 1u"),
     mistake("scan", "of_bits(carries[group.x])", "carries[group.x]"),
     mistake("scan", "of_bits(carries[group.x])", "of_bits(carries[0])"),
     mistake("scan", "total[0] = to_bits(all);", ""),
@@ -109,11 +112,11 @@ fn caught(s: &Subject) {
         let numbers: Vec<u32> = numbers.collect();
         let staged = staged(text);
         let each =
-            [text, &staged].into_iter().flat_map(|text| (0..4).map(move |operation| (text, operation)));
+            [text, &staged].into_iter().flat_map(|text| (0..6).map(move |operation| (text, operation)));
         each.into_iter().all(|(text, operation)| {
             [[false; 2], [true, false], [false, true], [true; 2]].into_iter().all(|form| {
                 let kernel = |keys| kernel(ctx, shader, text, operation, keys, form);
-                is_right(ctx, &kernel(false), shader, operation, form, &list)
+                (operation > 3 || is_right(ctx, &kernel(false), shader, operation, form, &list))
                     && (operation < 2 || keeps_keys(ctx, &kernel(true), shader, operation, form, &numbers))
             })
         })
@@ -127,8 +130,16 @@ pub(super) fn staged(text: &str) -> String {
     staged
 }
 
-const OPERATIONS: [Operation; 4] =
-    [Operation::Sum, Operation::Product, Operation::Smallest, Operation::Largest];
+const OPERATIONS: [Operation; 6] = [
+    Operation::Sum,
+    Operation::Product,
+    Operation::Smallest,
+    Operation::Largest,
+    Operation::SmallestNumber,
+    Operation::LargestNumber,
+];
+/// Lists the values of the override `OPERATION`.
+const NUMBERS: [f64; 6] = [0.0, 1.0, 2.0, 3.0, 2.0, 3.0];
 /// Counts the elements: two shares and a half.
 const ELEMENTS: usize = 1500;
 /// Counts the elements of a share: two tiles and a part of one.
@@ -147,8 +158,8 @@ fn kernel(
     let source = ShaderSource::text(format!("{shader}.wgsl"), text.to_owned());
     let source = source.with_type("T", u32::DTYPE).unwrap();
     let overrides = [
-        ("OPERATION", operation as f64),
-        ("KEYS", f64::from(keys)),
+        ("OPERATION", NUMBERS[operation]),
+        ("KEYS", if keys { 1.0 + f64::from(u8::from(operation > 3)) } else { 0.0 }),
         ("EXCLUSIVE", f64::from(exclusive)),
         ("REVERSED", f64::from(reversed)),
         ("CARRIED", 1.0),
@@ -234,7 +245,7 @@ fn is_right(
     form: [bool; 2],
     list: &[u32],
 ) -> bool {
-    let identity = [0, 1, u32::MAX, 0][operation];
+    let identity = [0, 1, u32::MAX, 0, u32::MAX, 0][operation];
     let initial = [7, 3, 0xF000_0000, 5][operation];
     let (found, total) = results(ctx, kernel, shader, [identity, initial], list);
     let (mut all, of_all) = expected(operation, form, initial, CARRIES.map(f32::to_bits), list);
@@ -251,7 +262,7 @@ fn keeps_keys(
     form: [bool; 2],
     numbers: &[u32],
 ) -> bool {
-    let smallest = OPERATIONS[operation] == Operation::Smallest;
+    let smallest = NUMBERS[operation] == 2.0;
     // The keys of the infinities.
     let (identity, key) = if smallest { (u32::MAX, 0xFF80_0000) } else { (0, 0x007F_FFFF) };
     let initial = if smallest { f32::INFINITY } else { f32::NEG_INFINITY };

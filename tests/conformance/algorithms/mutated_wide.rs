@@ -11,6 +11,9 @@ pub fn cases() -> Vec<Case> {
 }
 
 pub(super) const MISTAKES: &[Mistake] = &[
+    mistake("reduce_wide", "(OPERATION == 3u) == (KEYS == 1u)", "OPERATION == 3u"),
+    mistake("reduce_wide", "(OPERATION == 3u) == (KEYS == 1u)", "KEYS == 1u"),
+    mistake("reduce_wide", "if KEYS != 0u", "if KEYS == 1u"),
     mistake("reduce_wide", "workgroupBarrier();", ""),
     mistake("reduce_wide", "return a + b;", "return a - b;"),
     mistake("reduce_wide", "return a * b;", "return a + b;"),
@@ -52,8 +55,16 @@ const SHARE: usize = 66;
 /// Counts the elements of a group.
 const WIDTH: usize = 8;
 
-const OPERATIONS: [Operation; 4] =
-    [Operation::Sum, Operation::Product, Operation::Smallest, Operation::Largest];
+const OPERATIONS: [Operation; 6] = [
+    Operation::Sum,
+    Operation::Product,
+    Operation::Smallest,
+    Operation::Largest,
+    Operation::SmallestNumber,
+    Operation::LargestNumber,
+];
+/// Lists the values of the override `OPERATION`.
+const NUMBERS: [f64; 6] = [0.0, 1.0, 2.0, 3.0, 2.0, 3.0];
 
 fn caught(s: &Subject) {
     let len = ROWS * N * WIDTH;
@@ -68,13 +79,17 @@ fn caught(s: &Subject) {
     let numbers: Vec<u32> = (0..len).map(number).collect();
     all_caught(s, MISTAKES, |ctx, _, text| {
         (0..4).all(|operation| is_right(ctx, text, operation, &list))
-            && (2..4).all(|operation| keeps_keys(ctx, text, operation, &numbers))
+            && (2..6).all(|operation| keeps_keys(ctx, text, operation, &numbers))
     });
 }
 
 fn kernel(ctx: &Context, text: &str, operation: usize, keys: bool) -> DynKernel {
     let source = ShaderSource::text("reduce_wide.wgsl", text.to_owned()).with_type("T", u32::DTYPE).unwrap();
-    let overrides = [("OPERATION", operation as f64), ("KEYS", f64::from(keys)), ("WORKGROUP", 4.0)];
+    let overrides = [
+        ("OPERATION", NUMBERS[operation]),
+        ("KEYS", if keys { 1.0 + f64::from(u8::from(operation > 3)) } else { 0.0 }),
+        ("WORKGROUP", 4.0),
+    ];
     ctx.kernel_from_source(&source, "reduce_wide", &overrides).unwrap()
 }
 
@@ -86,7 +101,7 @@ fn shares(ctx: &Context, kernel: &DynKernel, operation: usize, list: &[u32]) -> 
     let shares = ROWS * in_row;
     let mut out = queue.zeros::<u32, 1>([shares + 1]).unwrap();
     let [n, share, in_row, count] = [N, SHARE, in_row, shares].map(|n| n as u32);
-    let identity = [0, 1, u32::MAX, 0][operation];
+    let identity = [0, 1, u32::MAX, 0, u32::MAX, 0][operation];
     let args = args![
         n = n,
         share = share,

@@ -128,6 +128,8 @@ pub(crate) fn table() -> Vec<Verb> {
         verb("max_with", |q, a| q.max_with(&a.y, &mut a.one, Nan::Propagate)),
         verb("argmin", |q, a| q.argmin(&a.numbers, &mut a.one)),
         verb("argmax", |q, a| q.argmax(&a.y, &mut a.one)),
+        verb("argmin_with", |q, a| q.argmin_with(&a.numbers, &mut a.one, Nan::Ignore)),
+        verb("argmax_with", |q, a| q.argmax_with(&a.y, &mut a.one, Nan::Propagate)),
         verb("count_nonzero", |q, a| q.count_nonzero(&a.x, &mut a.one)),
         verb("any", |q, a| q.any(&a.x, &mut a.one)),
         verb("all", |q, a| q.all(&a.x, &mut a.one)),
@@ -165,6 +167,14 @@ pub(crate) fn table() -> Vec<Verb> {
         verb("argmax_axis", |q, a| {
             let rows = a.y.reshape([FEW, a.y.len() / FEW])?;
             q.argmax_axis(&rows, Axis(1), &mut a.few.reshape([FEW, 1])?)
+        }),
+        verb("argmin_axis_with", |q, a| {
+            let rows = a.numbers.reshape([FEW, a.numbers.len() / FEW])?;
+            q.argmin_axis_with(&rows, Axis(1), &mut a.few.reshape([FEW, 1])?, Nan::Ignore)
+        }),
+        verb("argmax_axis_with", |q, a| {
+            let columns = a.numbers.reshape([a.numbers.len() / FEW, FEW])?;
+            q.argmax_axis_with(&columns, Axis(0), &mut a.few.reshape([1, FEW])?, Nan::Ignore)
         }),
         verb("iota", |q, a| q.iota(&mut a.out, 5, 3)),
         verb("axpy", |q, a| q.axpy(3, &a.x, &mut a.out)),

@@ -2,7 +2,6 @@
 
 use super::{all, any, argmax, argmin, count_nonzero, mean, prod, sum};
 use crate::axis::Axis;
-use crate::reduce::Nan;
 use crate::reducible::{Operation, Reducible};
 
 /// Returns the elements along an axis combined by an operation, for a list of elements in C order. Returns `None` if the
@@ -23,13 +22,13 @@ pub fn reduce<T: Reducible, const D: usize>(
     along(x, shape, axis, |list| match operation {
         Operation::Sum => Some(sum(list)),
         Operation::Product => Some(prod(list)),
-        Operation::Smallest | Operation::Largest => T::extreme(list, operation, Nan::Propagate),
+        _ => T::extreme(list, operation, operation.nan()),
     })
 }
 
 /// Returns the result of the elements of each row or column along an axis. Returns `None` if one of them has no result, or if
 /// the list has no such shape or axis.
-fn along<T: Reducible, U, const D: usize>(
+pub(super) fn along<T: Reducible, U, const D: usize>(
     x: &[T],
     shape: [usize; D],
     axis: Axis,

@@ -15,9 +15,10 @@ fn runs<K: Reducible>(keys: &[K]) -> Vec<std::ops::Range<usize>> {
     lengths.map(range).collect()
 }
 
-/// Returns the elements combined, and the value that changes no result of no elements.
+/// Returns the elements combined, and the value that changes no number of no elements.
 fn reduced<T: Reducible>(x: &[T], operation: Operation) -> T {
-    x.iter().fold(T::identity(operation), |all, &one| combined(operation, all, one))
+    let first = if x.is_empty() { T::identity(operation) } else { T::neutral(operation) };
+    x.iter().fold(first, |all, &one| combined(operation, all, one))
 }
 
 /// Returns the elements of each run of keys scanned, as [`scan`] does. If the lengths differ, the rest of the longer list is

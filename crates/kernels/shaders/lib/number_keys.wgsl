@@ -1,11 +1,12 @@
 // number_keys: keys of u32 that have the order of numbers of f32, as a device may assume that no float is a NaN
 //
-// Shape      bits: the bits of a number; largest: true if the largest number is wanted, and false for the smallest one
+// Shape      bits: the bits of a number; nan_last: true if a NaN comes behind all numbers, and false if it comes before them
 // Dispatch   any
 // Barriers   none
-// Tolerance  exact; a NaN comes behind the wanted number, so that it is the result; -0 is smaller than +0
-fn number_key(bits: u32, largest: bool) -> u32 {
-    if (bits & 0x7FFFFFFFu) > 0x7F800000u { return select(0u, 0xFFFFFFFFu, largest); }
+// Tolerance  exact; a NaN at the end of the wanted number is the result, and one at the other end is left out unless there is no
+//            number; -0 is smaller than +0
+fn number_key(bits: u32, nan_last: bool) -> u32 {
+    if (bits & 0x7FFFFFFFu) > 0x7F800000u { return select(0u, 0xFFFFFFFFu, nan_last); }
     return bits ^ select(0x80000000u, 0xFFFFFFFFu, (bits & 0x80000000u) != 0u);
 }
 

@@ -1,7 +1,7 @@
 // operation: combines two elements by the operation of an override, and turns numbers into keys of the same order and back
 //
-// Shape      a, b: two elements, as keys if KEYS is 1; value: an element, or its key; the shader around it has OPERATION and
-//            KEYS
+// Shape      a, b: two elements, as keys unless KEYS is 0; value: an element, or its key; the shader around it has OPERATION and
+//            KEYS (2: NaNs are left out)
 // Dispatch   any
 // Barriers   none
 // Tolerance  sums and products of f32: 1 ulp; integers exactly, wrapping; the smallest and the largest exactly
@@ -13,11 +13,11 @@ fn operation(a: T, b: T) -> T {
 }
 
 fn of_bits(value: T) -> T {
-    if KEYS == 1u { return bitcast<T>(number_key(bitcast<u32>(value), OPERATION == 3u)); }
+    if KEYS != 0u { return bitcast<T>(number_key(bitcast<u32>(value), (OPERATION == 3u) == (KEYS == 1u))); }
     return value;
 }
 
 fn to_bits(value: T) -> T {
-    if KEYS == 1u { return bitcast<T>(number_bits(bitcast<u32>(value))); }
+    if KEYS != 0u { return bitcast<T>(number_bits(bitcast<u32>(value))); }
     return value;
 }

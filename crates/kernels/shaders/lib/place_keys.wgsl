@@ -1,17 +1,18 @@
 // place_keys: keys of u32 by which the place of the smallest or the largest element is found, the lowest place of equal ones
 //
 // Shape      bits: the bits of an element; the shader around it has the overrides TYPE (0: u32, 1: i32, 2: f32) and LARGEST (0:
-//            the smallest element is wanted, 1: the largest one)
+//            the smallest element is wanted, 1: the largest one), and KEEP_NAN (0: a NaN is the result only if there is no
+//            number, 1: it is the result)
 // Dispatch   any
 // Barriers   none
-// Tolerance  exact; a NaN comes before all numbers; -0 and +0 are equal
+// Tolerance  exact; a NaN comes before all numbers or behind them, as KEEP_NAN says; -0 and +0 are equal
 //
 // A device may assume that no float is a NaN, so the keys are integers: the smallest key belongs to the wanted element.
 const LAST: u32 = 0xFFFFFFFFu;              // behind each key and each place
 const SIGN: u32 = 0x80000000u;
 const INFINITY: u32 = 0x7F800000u;
 
-// Returns bits whose order is that of the elements. No number has the key 0 if the elements are floats.
+// Returns bits whose order is that of the elements. No number has the key 0 or LAST if the elements are floats.
 fn ordered(bits: u32) -> u32 {
     if TYPE == 0u { return bits; }
     if TYPE == 1u { return bits ^ SIGN; }
@@ -20,7 +21,7 @@ fn ordered(bits: u32) -> u32 {
 }
 
 fn key(bits: u32) -> u32 {
-    if TYPE == 2u && (bits & ~SIGN) > INFINITY { return 0u; }
+    if TYPE == 2u && (bits & ~SIGN) > INFINITY { return select(LAST, 0u, KEEP_NAN == 1u); }
     return ordered(bits) ^ select(0u, LAST, LARGEST == 1u);
 }
 
