@@ -41,6 +41,7 @@ mod reduce;
 mod scan;
 mod scan_segments;
 mod search;
+mod segment_kinds;
 mod segments;
 mod select;
 mod sort;
@@ -112,6 +113,7 @@ pub fn cases() -> Vec<Case> {
         select::cases(),
         by_key::cases(),
         segments::cases(),
+        segment_kinds::cases(),
         histogram::cases(),
         sort::cases(),
         sort_segments::cases(),

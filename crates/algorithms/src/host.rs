@@ -2,11 +2,16 @@
 
 mod along;
 mod grouped;
+mod of_segments;
 mod places;
 mod selection;
 
 pub use along::{all_axis, any_axis, argmax_axis, argmin_axis, count_nonzero_axis, mean_axis, reduce};
 pub use grouped::{reduce_by_key, reduce_segments, run_lengths, scan_by_key, scan_segments};
+pub use of_segments::{
+    all_segments, any_segments, argmax_segments, argmin_segments, count_nonzero_segments, mean_segments,
+    norm_segments,
+};
 pub use places::{argmax_axis_with, argmax_with, argmin_axis_with, argmin_with};
 pub use selection::{nonzero, partition, select, unique};
 mod bins;

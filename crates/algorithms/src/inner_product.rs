@@ -235,7 +235,7 @@ fn norm<const D: usize>(
         return queue.fill(&mut out, 0.0);
     }
     let squares = kernel::<f32>(queue, Shares::of(x.len()).count == 1)?;
-    let root = FinishedSum::new(queue, Finish::Root)?;
+    let root = FinishedSum::new(queue, Finish::Root, x.len())?;
     passes::enqueue(queue, &Norm { squares, root, x: &x }, x.len(), &mut out)
 }
 
@@ -250,7 +250,7 @@ fn mean<const D: usize>(
         return passes::no_element(x, "pass at least one element, because no elements have no mean");
     }
     let x = x.reshape([x.len()])?;
-    let quotient = FinishedSum::new(queue, Finish::Divide(x.len()))?;
+    let quotient = FinishedSum::new(queue, Finish::Divide, x.len())?;
     let wide = wide(queue, Operation::Sum, Nan::Propagate, Shares::of(x.len()), &x)?;
     let sum = f32::kernel(queue, Operation::Sum, Nan::Propagate, None)?;
     passes::enqueue(queue, &Mean { sum, wide, quotient, x: &x }, x.len(), &mut out)

@@ -60,6 +60,8 @@ mod scan;
 mod scan_segments;
 mod search;
 mod segment_heads;
+mod segment_kinds;
+mod segment_search;
 mod segments;
 mod select;
 mod shares;
@@ -101,6 +103,8 @@ pub use reducible::{Operation, Reducible};
 pub use scan::{PrefixScan, Scan};
 pub use scan_segments::ScanSegments;
 pub use search::Search;
+pub use segment_kinds::InSegments;
+pub use segment_search::SearchSegments;
 pub use segments::ReduceSegments;
 pub use select::Select;
 pub use sort::{RadixSort, Sort};
@@ -114,10 +118,6 @@ pub use weighted::WeightedHistogram;
 /// Re-exports the traits with the verbs.
 pub mod prelude {
     pub use crate::{
-        AlongAxis, Axis, Bins, ByKey, Choice, Count, Elementwise, Exponential, Fold, Histogram, InnerProduct,
-        Map, Monoid, Normal, Operation, Outside, Part, PartOrder, PartSelect, PartVerbs, Philox, PrefixScan,
-        RadixSort, RandomNumbers, Rearrange, Reduce, ReduceAxis, ReduceSegments, Scan, ScanSegments, Search,
-        SearchAxis, Select, Side, Sort, SortSegments, Sorted, StridedCopy, Strides, Top, Uniform, WarmUp,
-        WeightedHistogram, Whole, Words,
+        AlongAxis, Axis, Bins, ByKey, Choice, Count, Elementwise, Exponential, Fold, Histogram, InSegments, InnerProduct, Map, Monoid, Normal, Operation, Outside, Part, PartOrder, PartSelect, PartVerbs, Philox, PrefixScan, RadixSort, RandomNumbers, Rearrange, Reduce, ReduceAxis, ReduceSegments, Scan, ScanSegments, Search, SearchAxis, SearchSegments, Select, Side, Sort, SortSegments, Sorted, StridedCopy, Strides, Top, Uniform, WarmUp, WeightedHistogram, Whole, Words,
     };
 }

@@ -148,13 +148,27 @@ pub struct ReduceArgs<'a, T: Element> {
     out: &'a mut DeviceArray<T>,
 }
 
-/// Names the last operation of a sum.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// Names the last operation on a result.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Finish {
+    /// Leaves the result as it is.
+    #[default]
+    Nothing,
     /// Divides by the number of elements.
-    Divide(usize),
+    Divide,
     /// Takes the square root.
     Root,
+}
+
+impl Finish {
+    /// Returns the value of the override `FINISH` in the kernels.
+    pub(crate) fn number(self) -> f64 {
+        match self {
+            Self::Nothing => 0.0,
+            Self::Divide => 1.0,
+            Self::Root => 2.0,
+        }
+    }
 }
 
 /// Is a sum of numbers with one more operation on the result.
@@ -164,15 +178,11 @@ pub(crate) struct FinishedSum {
 }
 
 impl FinishedSum {
-    pub(crate) fn new(queue: &VerbQueue<'_>, finish: Finish) -> Result<Self> {
-        let (number, divisor) = match finish {
-            Finish::Divide(elements) => (1.0, elements as f32),
-            Finish::Root => (2.0, 1.0),
-        };
-        let overrides = [("OPERATION", Operation::Sum.number()), ("FINISH", number)];
+    pub(crate) fn new(queue: &VerbQueue<'_>, finish: Finish, elements: usize) -> Result<Self> {
+        let overrides = [("OPERATION", Operation::Sum.number()), ("FINISH", finish.number())];
         Ok(Self {
             kernel: trusted::kernel_with::<ReduceArgs<f32>>(queue, &tuned(queue, &overrides))?,
-            divisor,
+            divisor: elements as f32,
         })
     }
 

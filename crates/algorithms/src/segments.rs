@@ -1,12 +1,12 @@
 //! Verbs that combine segments of an array, which offsets describe.
 
-use crate::elementwise::{bits, flat, words};
+use crate::elementwise::{bits, flat};
 use crate::launches::launch_dyn;
 use crate::monoid::Associative;
 use crate::monoid::sealed::OfOperator;
 use crate::operator::Operator;
-use crate::reducible::Reducible;
-use crate::refusals::check;
+use crate::reducible::{Finish, Reducible};
+use crate::refusals::{Named, check};
 use crate::shares::Shares;
 use crate::stages::{Launches, Stage, Stages};
 use crate::tuning::tuned;
@@ -81,24 +81,15 @@ impl ReduceSegments for CommandQueue {
         out: &mut DeviceArray<T>,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "reduce_segments");
-        one_more(offsets, out)?;
-        let (x, offsets, mut all) = (flat(x)?, flat(offsets)?, flat(out)?);
-        let identity = operation.identity();
-        if out.is_empty() || x.is_empty() {
-            let reads = [("x", &x.cast_bits()), ("offsets", &offsets)];
-            check(queue, &reads, &[("out", &all.cast_bits())])?;
-            return if out.is_empty() { Ok(()) } else { queue.fill(&mut all, identity) };
-        }
-        operation.with_operator(identity, SegmentsVerb { queue, offsets, x, out: all, identity })
+        let (lists, identity) = (Lists::of(x, offsets, out)?, operation.identity());
+        operation.with_operator(identity, SegmentsVerb { queue, lists, identity })
     }
 }
 
-/// Is a reduction of at least one segment, and of at least one element.
-struct SegmentsVerb<'a, T: Element> {
+/// Is a reduction of segments.
+struct SegmentsVerb<'a, T: Reducible> {
     queue: &'a VerbQueue<'a>,
-    offsets: DeviceArray<u32>,
-    x: DeviceArray<T>,
-    out: DeviceArray<T>,
+    lists: Lists<T, T>,
     identity: T,
 }
 
@@ -109,9 +100,61 @@ impl<T: Reducible> OfOperator<T> for SegmentsVerb<'_, T> {
         operator: Operator<'_, U>,
         of_kernel: fn(&DeviceArray<T>) -> DeviceArray<U>,
     ) -> Result<()> {
-        let Self { queue, offsets, x, mut out, identity } = self;
-        let verb = Segments { offsets, x: of_kernel(&x), out: of_kernel(&out), operator };
-        enqueue(queue, &verb, &mut out, identity)
+        let Self { queue, lists, identity } = self;
+        let verb = lists.segments(of_kernel(&lists.x), of_kernel(&lists.out), operator, Form::default());
+        lists.enqueue(queue, &[], &verb, identity)
+    }
+}
+
+/// Holds the arrays of a verb, of which that of the elements has one dimension.
+pub(crate) struct Lists<T: Reducible, R: Reducible> {
+    pub(crate) x: DeviceArray<T>,
+    pub(crate) offsets: DeviceArray<u32>,
+    pub(crate) out: DeviceArray<R>,
+}
+
+impl<T: Reducible, R: Reducible> Lists<T, R> {
+    pub(crate) fn of<const D: usize>(
+        x: &DeviceArray<T, D>,
+        offsets: &DeviceArray<u32>,
+        out: &DeviceArray<R>,
+    ) -> Result<Self> {
+        one_more(offsets, out)?;
+        Ok(Self { x: flat(x)?, offsets: flat(offsets)?, out: flat(out)? })
+    }
+
+    /// Returns the verb that combines the elements, which are those of the lists as elements of the kernel's type.
+    pub(crate) fn segments<'a, U: Element>(
+        &self,
+        x: DeviceArray<U>,
+        out: DeviceArray<U>,
+        operator: Operator<'a, U>,
+        form: Form,
+    ) -> Segments<'a, U> {
+        let (offsets, y) = (self.offsets.handle(), x.handle());
+        Segments { offsets, x, y, out, operator, form }
+    }
+
+    /// Enqueues a fill with the result of an empty segment, and the launches of a verb, which reads `others` too.
+    #[track_caller]
+    pub(crate) fn enqueue<V: Stages>(
+        &self,
+        queue: &VerbQueue<'_>,
+        others: &[Named<'_>],
+        verb: &V,
+        none: R,
+    ) -> Result<()> {
+        let (x, results) = (bits(&self.x)?, bits(&self.out)?);
+        let reads = [&[("offsets", &self.offsets), ("x", &x)], others].concat();
+        check(queue, &reads, &[("out", &results)])?;
+        let mut out = self.out.handle();
+        if out.is_empty() || x.is_empty() {
+            return if out.is_empty() { Ok(()) } else { queue.fill(&mut out, none) };
+        }
+        let mut state = queue.empty([1])?;
+        let launches = Launches::prepared(queue, verb, x.len(), &mut state)?;
+        queue.fill(&mut out, none)?;
+        launches.enqueue(queue, verb, &mut state)
     }
 }
 
@@ -126,28 +169,25 @@ fn one_more<T: Element>(offsets: &DeviceArray<u32>, out: &DeviceArray<T>) -> Res
     Err(Kind::Shape { object, found, expected: vec![expected], remedy }.into())
 }
 
-/// Enqueues a fill with the result of an empty segment, and the launches.
-#[track_caller]
-fn enqueue<T: Reducible, U: Element>(
-    queue: &VerbQueue<'_>,
-    verb: &Segments<'_, U>,
-    out: &mut DeviceArray<T>,
-    identity: T,
-) -> Result<()> {
-    let (x, written) = (words(&verb.x)?, bits(out)?);
-    check(queue, &[("offsets", &verb.offsets), ("x", &x)], &[("out", &written)])?;
-    let mut state = queue.empty([1])?;
-    let launches = Launches::prepared(queue, verb, verb.x.len(), &mut state)?;
-    queue.fill(out, identity)?;
-    launches.enqueue(queue, verb, &mut state)
+/// Says what the kernel does with an element before the operation, and with a result after it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Form {
+    /// Is not 0 if an element with one of these bits stands for 1, and any other one for 0.
+    pub(crate) bits: u32,
+    /// Is `true` if an element is multiplied with that of the other array.
+    pub(crate) products: bool,
+    pub(crate) finish: Finish,
 }
 
 /// Is the verb with elements of the kernel's type.
-struct Segments<'a, U: Element> {
+pub(crate) struct Segments<'a, U: Element> {
     offsets: DeviceArray<u32>,
     x: DeviceArray<U>,
+    /// Has the other factors of products.
+    y: DeviceArray<U>,
     out: DeviceArray<U>,
     operator: Operator<'a, U>,
+    form: Form,
 }
 
 impl<U: Element> Stages for Segments<'_, U> {
@@ -155,7 +195,16 @@ impl<U: Element> Stages for Segments<'_, U> {
     type Kernel = DynKernel;
 
     fn kernel(&self, queue: &VerbQueue<'_>, stage: Stage) -> Result<DynKernel> {
-        let overrides = [("STAGE", stage.number())];
+        let mut overrides = vec![("STAGE", stage.number())];
+        let Form { bits, products, finish } = self.form;
+        if self.form != Form::default() {
+            let products = f64::from(products);
+            overrides.extend([
+                ("BITS", f64::from(bits)),
+                ("PRODUCTS", products),
+                ("FINISH", finish.number()),
+            ]);
+        }
         self.operator.kernel(queue, "reduce_segments", &tuned(queue, &overrides), None)
     }
 
@@ -178,6 +227,7 @@ impl<U: Element> Stages for Segments<'_, U> {
             value("segments", segments),
             (Some("offsets".into()), (&self.offsets).into_arg()),
             (Some("x".into()), (&self.x).into_arg()),
+            (Some("y".into()), (&self.y).into_arg()),
             (Some("partials".into()), partials.into_arg()),
             (Some("out".into()), (&mut out).into_arg()),
             (Some("states".into()), result.into_arg()),

@@ -4,7 +4,8 @@
 // Dispatch   one workgroup per share, along x; the last share may be shorter, and a share past n is empty
 // Workgroup  [WORKGROUP, 1, 1], a power of two
 // Barriers   as reduce_share
-// Tolerance  as reduce_share, and 2.5 ulp for a quotient and 4.5 ulp for a root of f32
+// Tolerance  as reduce_share and finish
+//#use finish
 //#use reduce_share
 override WORKGROUP: u32 = 256;
 override OPERATION: u32 = 0;                // 0: sum, 1: product, 2: smallest, 3: largest; the last two for integers
@@ -28,15 +29,9 @@ fn combined(a: S, b: S) -> S {
     return max(a, b);
 }
 
-fn finished(total: T) -> T {
-    if FINISH == 1u { return total / params.divisor; }
-    if FINISH == 2u { return T(sqrt(f32(total))); }
-    return total;
-}
-
 @compute @workgroup_size(WORKGROUP)
 fn reduce(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group: vec3<u32>) {
     let end = min(params.n, (group.x + 1u) * params.share);
     reduce_share(group.x * params.share, end, lane);
-    if lane == 0u { out[group.x] = finished(parts[0]); }
+    if lane == 0u { out[group.x] = finished(parts[0], params.divisor); }
 }

@@ -4,6 +4,7 @@
 pub(crate) const SNIPPETS: &[(&str, &str)] = &[
     ("bins", include_str!("../shaders/lib/bins.wgsl")),
     ("blake3", include_str!("../shaders/lib/blake3.wgsl")),
+    ("finish", include_str!("../shaders/lib/finish.wgsl")),
     ("fold_partials", include_str!("../shaders/lib/fold_partials.wgsl")),
     ("fold_share", include_str!("../shaders/lib/fold_share.wgsl")),
     ("keyed", include_str!("../shaders/lib/keyed.wgsl")),
@@ -19,6 +20,8 @@ pub(crate) const SNIPPETS: &[(&str, &str)] = &[
     ("reduce_share", include_str!("../shaders/lib/reduce_share.wgsl")),
     ("run_stage", include_str!("../shaders/lib/run_stage.wgsl")),
     ("scan_share", include_str!("../shaders/lib/scan_share.wgsl")),
+    ("segment_of", include_str!("../shaders/lib/segment_of.wgsl")),
+    ("segment_stages", include_str!("../shaders/lib/segment_stages.wgsl")),
     ("staged_tile", include_str!("../shaders/lib/staged_tile.wgsl")),
     ("tile_ranks", include_str!("../shaders/lib/tile_ranks.wgsl")),
 ];

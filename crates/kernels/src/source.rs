@@ -23,6 +23,7 @@ const BUILTINS: &[(&str, &str)] = shaders![
     "arg_columns.wgsl",
     "arg_extreme.wgsl",
     "arg_rows.wgsl",
+    "arg_segments.wgsl",
     "bin_counts.wgsl",
     "bin_weights.wgsl",
     "blake3_chunks.wgsl",

@@ -52,6 +52,10 @@ const TRUSTED: &[TrustedKernel] = &[
         "elements are below the end of a row, in which a place that another launch found is kept; a group past the last share has \
          none; each lane writes its key",
     ),
+    all(
+        "arg_segments",
+        "as reduce_segments; a place of a state is compared with n, because another launch found it",
+    ),
     indices(
         "bin_counts",
         "a bin is compared with the number of bins; bins times copies is at most 256; the counters begin with zeros",

@@ -27,7 +27,10 @@ fn every_builtin_has_the_interface_of_its_snapshot() {
 #[test]
 fn every_builtin_with_an_alias_is_valid_for_all_its_types() {
     let mut found = 0;
-    for (name, text) in builtins().iter().filter(|(_, text)| text.contains("\nalias T = ")) {
+    // A kernel whose elements are places has an alias for the snippets, of one type.
+    let is_typed =
+        |(name, text): &&(&str, &str)| text.contains("\nalias T = ") && *name != "arg_segments.wgsl";
+    for (name, text) in builtins().iter().filter(is_typed) {
         assert!(text.contains("// f32 | i32 | u32"), "{name} does not list its types");
         found += 1;
         for scalar in [Scalar::F32, Scalar::I32, Scalar::U32] {

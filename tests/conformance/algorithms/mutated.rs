@@ -53,7 +53,7 @@ pub(super) const MISTAKES: &[Mistake] = &[
     mistake("reduce", "lane < width", "lane <= width"),
     mistake("reduce", "parts[lane + width]", "parts[lane + width - 1u]"),
     mistake("reduce", "if lane == 0u", "if lane == 1u"),
-    mistake("reduce", "out[group.x] = finished(parts[0])", "out[0] = finished(parts[0])"),
+    mistake("reduce", "out[group.x] = finished", "out[0] = finished"),
     mistake("extreme", "workgroupBarrier();", ""),
     mistake("extreme", "select(LAST, FIRST, LARGEST == 1u)", "select(FIRST, LAST, LARGEST == 1u)"),
     mistake(

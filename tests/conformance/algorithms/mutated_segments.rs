@@ -4,7 +4,7 @@ use super::mutated::{Mistake, all_caught, mistake};
 use crate::common::{Case, Subject, case};
 use fencepost::algorithms::{Operation, host};
 use fencepost::prelude::*;
-use fencepost::{DynKernel, ShaderSource};
+use fencepost::{DynKernel, NamedArg, ShaderSource};
 
 pub fn cases() -> Vec<Case> {
     vec![case("a11_each_mistake_in_the_kernel_of_segments_is_caught", caught)]
@@ -18,12 +18,20 @@ pub(super) const MISTAKES: &[Mistake] = &[
     mistake("reduce_segments", "offsets[low - 1u]", "offsets[low]"),
     mistake("reduce_segments", "low <= params.segments", "low < params.segments"),
     mistake("reduce_segments", "min(params.n, offsets[low])", "offsets[low]"),
-    mistake("reduce_segments", "of_bits(x[i])", "x[i]"),
+    mistake("reduce_segments", "return of_bits(x[i])", "return x[i]"),
+    mistake("reduce_segments", "select(T(0), T(1)", "select(T(1), T(0)"),
+    mistake("reduce_segments", "& BITS", "& 1u"),
+    mistake("reduce_segments", "return x[i] * y[i]", "return x[i] * x[i]"),
+    mistake("reduce_segments", "offsets[place + 1u]", "offsets[place]"),
+    mistake("reduce_segments", "min(params.n, offsets[place + 1u])", "offsets[place + 1u]"),
+    mistake("reduce_segments", "if FINISH == 1u { divisor", "if FINISH == 2u { divisor"),
+    mistake("reduce_segments", "total / divisor", "total"),
+    mistake("reduce_segments", "sqrt(f32(total))", "f32(total)"),
     mistake("reduce_segments", "i < min(end, block + BLOCK)", "i < block + BLOCK"),
     mistake("reduce_segments", "block += BLOCK", "block += BLOCK + 1u"),
     mistake("reduce_segments", "all = operation(all, part)", "all = part"),
     mistake("reduce_segments", "if place < params.segments", "if place <= params.segments"),
-    mistake("reduce_segments", "to_bits(value)", "value"),
+    mistake("reduce_segments", "finished(to_bits(value), divisor)", "finished(value, divisor)"),
     mistake("reduce_segments", "clamp(segment.first, first, end)", "segment.first"),
     mistake("reduce_segments", "clamp(segment.first, first, end)", "first"),
     mistake("reduce_segments", "(end - start + WORKGROUP - 1u) / WORKGROUP", "(end - start) / WORKGROUP"),
@@ -39,7 +47,7 @@ pub(super) const MISTAKES: &[Mistake] = &[
     mistake("reduce_segments", "before_lane(lane, before).value", "before.value"),
     mistake("reduce_segments", "scan_lanes(lane, state);", ""),
     mistake("reduce_segments", "fold_partials(g, lane)", "fold_partials(0u, lane)"),
-    mistake("reduce_segments", "let g = group.x;", "let g = 0u;"),
+    mistake("reduce_segments", "segment_stage(group.x, lane)", "segment_stage(0u, lane)"),
     // Barriers of a snippet.
     mistake("reduce_segments", "    workgroupBarrier();\n    return parts[0];", "    return parts[0];"),
     mistake(
@@ -47,18 +55,41 @@ pub(super) const MISTAKES: &[Mistake] = &[
         "    workgroupBarrier();\n    parts[lane] = total;",
         "    parts[lane] = total;",
     ),
+    mistake("arg_segments", "    workgroupBarrier();\n    return parts[0];", "    return parts[0];"),
+    mistake("arg_segments", "i < end; i++", "i + 1u < end; i++"),
+    mistake("arg_segments", "i < end; i++", "i <= end; i++"),
+    mistake("arg_segments", "least = own;", ""),
+    mistake("arg_segments", "return at;", "return first;"),
+    mistake("arg_segments", "key(x[min(place, params.n - 1u)])", "key(x[0])"),
+    mistake("arg_segments", "min(place, params.n - 1u)", "min(place, 100u)"),
+    mistake("arg_segments", "a == LAST || b == LAST", "a == LAST"),
+    mistake("arg_segments", "a == LAST || b == LAST", "b == LAST"),
+    mistake("arg_segments", "key_at(b), b, key_at(a), a", "key_at(a), a, key_at(b), b"),
+    mistake("arg_segments", "at - offsets[place]", "at"),
+    mistake("arg_segments", "if place < params.segments", "if place <= params.segments"),
+    mistake("arg_segments", "fold_partials(g, lane)", "fold_partials(0u, lane)"),
+    mistake("arg_segments", "rest = value;", ""),
+    mistake("arg_segments", "select(0u, LAST, LARGEST == 1u)", "0u"),
+    mistake("arg_segments", "segment_stage(group.x, lane)", "segment_stage(0u, lane)"),
 ];
 
 /// Counts the elements of a share: not a multiple of the workgroup.
 const SHARE: usize = 30;
 /// Counts the elements: more shares than invocations, of which the last one is shorter.
 const ELEMENTS: usize = 10 * SHARE + 13;
+/// Differs between an element and its factor.
+const FACTOR: u32 = 0x5555;
 /// Stands in the results before the launches.
 const BEFORE: u32 = 0x5A5A_5A5A;
 
 fn caught(s: &Subject) {
-    all_caught(s, MISTAKES, |ctx, _, text| {
-        let x: Vec<u32> = (1..=ELEMENTS as u32).map(|i| i.wrapping_mul(0x9E37_79B1) & 0xBFFF_FFFF).collect();
+    all_caught(s, MISTAKES, |ctx, shader, text| {
+        let mut x: Vec<u32> =
+            (1..=ELEMENTS as u32).map(|i| i.wrapping_mul(0x9E37_79B1) & 0xBFFF_FFFF).collect();
+        if shader == "arg_segments" {
+            // The last element comes before all others, as a NaN or as the largest integer.
+            x[ELEMENTS - 1] = u32::MAX;
+        }
         // Short, long and empty segments, with and without elements before and behind them.
         let lists: [&[u32]; 3] = [
             &[6, 7, 7, 9, 9, 9, 100, 200, 201, 290, 300],
@@ -67,15 +98,13 @@ fn caught(s: &Subject) {
         ];
         lists.into_iter().all(|offsets| {
             [SHARE, ELEMENTS].into_iter().all(|share| {
-                let kernels = [1.0, 0.0, 2.0];
-                let found = |keys| {
-                    let kernels = kernels.map(|stage| kernel(ctx, text, stage, keys));
-                    results(ctx, &kernels, share, offsets, &x, keys)
+                let found = |form: Form| {
+                    let kernels = [1.0, 0.0, 2.0].map(|stage| form.kernel(ctx, shader, text, stage));
+                    results(ctx, shader, &kernels, share, offsets, &x, form.identity())
                 };
-                let numbers: &[f32] = bytemuck::cast_slice(&x);
-                let smallest = host::reduce_segments(numbers, offsets, Operation::Smallest);
-                found(false) == padded(offsets, &host::reduce_segments(&x, offsets, Operation::Sum))
-                    && found(true) == padded(offsets, bytemuck::cast_slice(&smallest))
+                let is_right = |form: &Form| found(*form) == padded(offsets, &form.expected(&x, offsets));
+                let forms = if shader == "arg_segments" { &PLACES[..] } else { &REDUCTIONS };
+                forms.iter().all(is_right)
             })
         })
     });
@@ -88,41 +117,112 @@ fn padded(offsets: &[u32], results: &[u32]) -> Vec<u32> {
     kept.chain([BEFORE]).collect()
 }
 
-fn kernel(ctx: &Context, text: &str, stage: f64, keys: bool) -> DynKernel {
-    let source = ShaderSource::text("reduce_segments.wgsl", text.to_owned());
-    let source = source.with_type("T", u32::DTYPE).unwrap();
-    let keys = f64::from(keys);
-    // A workgroup has fewer invocations than usual, because the checks take time for each of them.
-    let overrides = [("STAGE", stage), ("OPERATION", 2.0 * keys), ("KEYS", keys), ("WORKGROUP", 8.0)];
-    ctx.kernel_from_source(&source, "reduce_segments", &overrides).unwrap()
+/// Names what the results are.
+#[derive(Clone, Copy)]
+enum Form {
+    Sums,
+    SmallestNumbers,
+    Counts,
+    MeansOfCounts,
+    Products,
+    Norms,
+    Smallest,
+    Largest,
+}
+
+const REDUCTIONS: [Form; 6] =
+    [Form::Sums, Form::SmallestNumbers, Form::Counts, Form::MeansOfCounts, Form::Products, Form::Norms];
+const PLACES: [Form; 2] = [Form::Smallest, Form::Largest];
+/// Has the bits of which one is set in a counted element.
+const BITS: u32 = 0xF000_0000;
+
+impl Form {
+    fn overrides(self) -> Vec<(&'static str, f64)> {
+        let bits = ("BITS", f64::from(BITS));
+        match self {
+            Self::Sums => vec![],
+            Self::SmallestNumbers => vec![("OPERATION", 2.0), ("KEYS", 1.0)],
+            Self::Counts => vec![bits],
+            Self::MeansOfCounts => vec![bits, ("FINISH", 1.0)],
+            Self::Products => vec![("PRODUCTS", 1.0)],
+            Self::Norms => vec![bits, ("FINISH", 2.0)],
+            Self::Smallest => vec![("TYPE", 2.0)],
+            Self::Largest => vec![("LARGEST", 1.0)],
+        }
+    }
+
+    fn kernel(self, ctx: &Context, shader: &str, text: &str, stage: f64) -> DynKernel {
+        let source = ShaderSource::text(format!("{shader}.wgsl"), text.to_owned());
+        let source = source.with_type("T", u32::DTYPE).unwrap();
+        // A workgroup has fewer invocations than usual, because the checks take time for each of them.
+        let overrides = [&[("STAGE", stage), ("WORKGROUP", 8.0)], &self.overrides()[..]].concat();
+        ctx.kernel_from_source(&source, shader, &overrides).unwrap()
+    }
+
+    fn identity(self) -> u32 {
+        if matches!(self, Self::SmallestNumbers | Self::Smallest | Self::Largest) { u32::MAX } else { 0 }
+    }
+
+    /// Returns the results of the host.
+    fn expected(self, x: &[u32], offsets: &[u32]) -> Vec<u32> {
+        let numbers: &[f32] = bytemuck::cast_slice(x);
+        let counted: Vec<u32> = x.iter().map(|word| word & BITS).collect();
+        let counts = host::count_nonzero_segments(&counted, offsets);
+        let lengths = host::count_nonzero_segments(&vec![1; x.len()], offsets);
+        match self {
+            Self::Sums => host::reduce_segments(x, offsets, Operation::Sum),
+            Self::SmallestNumbers => {
+                let smallest = host::reduce_segments(numbers, offsets, Operation::Smallest);
+                bytemuck::cast_slice(&smallest).to_vec()
+            }
+            Self::Counts => counts,
+            Self::MeansOfCounts => {
+                counts.iter().zip(lengths).map(|(count, length)| count / length.max(1)).collect()
+            }
+            Self::Products => {
+                let products: Vec<u32> = x.iter().map(|word| word.wrapping_mul(word ^ FACTOR)).collect();
+                host::reduce_segments(&products, offsets, Operation::Sum)
+            }
+            Self::Norms => counts.iter().map(|&count| (count as f32).sqrt() as u32).collect(),
+            Self::Smallest => host::argmin_segments(numbers, offsets),
+            Self::Largest => host::argmax_segments(x, offsets),
+        }
+    }
 }
 
 /// Returns the results of the segments, and the element behind them.
 fn results(
     ctx: &Context,
+    shader: &str,
     [fold, write, whole]: &[DynKernel; 3],
     share: usize,
     offsets: &[u32],
     x: &[u32],
-    keys: bool,
+    identity: u32,
 ) -> Vec<u32> {
     let queue = ctx.queue("q");
-    let (x, offsets) = (queue.array(x).unwrap(), queue.array(offsets).unwrap());
+    let factors: Vec<u32> = x.iter().map(|word| word ^ FACTOR).collect();
+    let (x, y, offsets) =
+        (queue.array(x).unwrap(), queue.array(&factors).unwrap(), queue.array(offsets).unwrap());
     let shares = ELEMENTS.div_ceil(share);
     let mut out = queue.full([offsets.len()], BEFORE).unwrap();
     let (mut states, mut last) = (queue.full([2 * shares], BEFORE).unwrap(), queue.zeros([1]).unwrap());
     let mut launch = |kernel: &DynKernel, partials: &DeviceArray<u32>, states: &mut DeviceArray<u32>| {
-        let args = args![
+        let mut args: Vec<NamedArg<'_>> = args![
             n = ELEMENTS as u32,
             share = share as u32,
-            identity = if keys { u32::MAX } else { 0 },
+            identity = identity,
             segments = offsets.len() as u32 - 1,
             offsets = &offsets,
             x = &x,
             partials = partials,
             out = &mut out,
             states = states
-        ];
+        ]
+        .to_vec();
+        if shader == "reduce_segments" {
+            args.extend(args![y = &y]);
+        }
         queue.launch_dyn(kernel, Grid::groups([shares]), args).unwrap();
     };
     if shares == 1 {

@@ -39,7 +39,7 @@ fn found<T: Reducible + Debug>(
 }
 
 /// Returns offsets of segments with a mean length. Some segments are empty, and some elements belong to none.
-fn offsets(rng: &mut fastrand::Rng, len: usize, mean: usize) -> Vec<u32> {
+pub(super) fn offsets(rng: &mut fastrand::Rng, len: usize, mean: usize) -> Vec<u32> {
     let mut offsets = vec![rng.usize(..2.min(len + 1)) as u32];
     while let Some(&last) = offsets.last()
         && (last as usize) < len

@@ -73,9 +73,13 @@ pub fn run_lengths<T: Reducible>(x: &[T]) -> (Vec<T>, Vec<usize>) {
 /// assert_eq!(host::reduce_segments(&[3_u32, 1, 4, 1, 5], &[0, 2, 2, 5], Operation::Sum), [4, 0, 10]);
 /// ```
 pub fn reduce_segments<T: Reducible>(x: &[T], offsets: &[u32], operation: Operation) -> Vec<T> {
+    segments(x, offsets).map(|segment| reduced(segment, operation)).collect()
+}
+
+/// Returns the elements of each segment.
+pub(super) fn segments<'a, T>(x: &'a [T], offsets: &'a [u32]) -> impl Iterator<Item = &'a [T]> {
     let place = |offset: u32| x.len().min(offset as usize);
-    let segment = |ends: &[u32]| x.get(place(ends[0])..place(ends[1])).unwrap_or_default();
-    offsets.windows(2).map(|ends| reduced(segment(ends), operation)).collect()
+    offsets.windows(2).map(move |ends| x.get(place(ends[0])..place(ends[1])).unwrap_or_default())
 }
 
 /// Returns the elements of each segment scanned, as [`scan`] does. A segment begins at each offset, and at the first element. An

@@ -25,6 +25,11 @@ fn the_builtin_kernels_have_no_mistake() {
             "arg_columns.wgsl" => (&[30, 7, 5, 3, 45, 30], vec![words(270), numbers(270), numbers(45)]),
             "arg_extreme.wgsl" => (&[300, 70], vec![words(300), numbers(300), numbers(5)]),
             "arg_rows.wgsl" => (&[100, 70, 2, 5, 100], vec![words(300), numbers(300), numbers(5)]),
+            "arg_segments.wgsl" => {
+                let offsets = (0..=10).map(|n| n * 30).collect();
+                let arrays = vec![offsets, words(300), numbers(10), numbers(10), numbers(1)];
+                (&[300, 70, u32::MAX, 10], arrays)
+            }
             "bin_counts.wgsl" => (&[300, 70, 7, 0, 0, 0, 8], vec![numbers(300), numbers(8), numbers(7)]),
             "bin_weights.wgsl" => {
                 let params = &[300, 70, 7, 0, 0, 0, 8, 0x3F80_0000, 0x4F00_0000];
@@ -75,7 +80,8 @@ fn the_builtin_kernels_have_no_mistake() {
             "reduce_rows.wgsl" => (&[100, 70, 2, 5, 0, 1], vec![words(300), numbers(5)]),
             "reduce_segments.wgsl" => {
                 let offsets = (0..=10).map(|n| n * 30).collect();
-                (&[300, 70, 0, 10], vec![offsets, words(300), numbers(10), numbers(10), numbers(1)])
+                let arrays = vec![offsets, words(300), words(300), numbers(10), numbers(10), numbers(1)];
+                (&[300, 70, 0, 10], arrays)
             }
             "reduce_wide.wgsl" => (&[10, 7, 2, 5, 0], vec![words(240), numbers(5)]),
             "saxpy.wgsl" => (&[2], vec![words(300), words(300)]),

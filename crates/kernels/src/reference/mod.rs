@@ -182,6 +182,7 @@ mod tests {
         "arg_columns",
         "arg_extreme",
         "arg_rows",
+        "arg_segments",
         "bin_counts",
         "bin_weights",
         "choose",

@@ -1,0 +1,160 @@
+//! The places of the smallest or the largest elements of segments of an array.
+
+use crate::launches::launch_dyn;
+use crate::reducible::Reducible;
+use crate::segments::Lists;
+use crate::shares::Shares;
+use crate::stages::{Stage, Stages};
+use crate::tuning::tuned;
+use crate::typed_kernel::{compiled, type_number, value};
+use crate::verb_queue::VerbQueue;
+use fencepost_core::{CommandQueue, DeviceArray, DynKernel, IntoArg, Result};
+
+/// Finds the places of elements in segments of an array.
+///
+/// A place is the number of elements before the element in its segment. An empty segment has no place, so its result is `u32::MAX`.
+/// Of equal elements, the first one is the result. A NaN comes before all numbers, so the first NaN of a segment is the result if
+/// there is one. -0 and +0 are equal. The results are exact.
+///
+/// # Shape
+/// Segment s is the elements from `offsets[s]` up to `offsets[s + 1]`, so `offsets` has one element more than `out`. The offsets are
+/// those of [`reduce_segments`](crate::ReduceSegments::reduce_segments): an offset behind the last element counts as the end, and the
+/// results of decreasing offsets are not specified.
+///
+/// # Cost
+/// The launches and the scratch memory are those of `reduce_segments`: a fill, one launch for up to 16,384 elements, and two with up
+/// to 2,049 words of scratch memory for more.
+pub trait SearchSegments {
+    /// *Enqueues* `out[s]` = the place of the smallest element in segment s.
+    ///
+    /// # Errors
+    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if `offsets` has not one element more than `out`;
+    /// [`Kind::Padding`](fencepost_core::Kind::Padding) if an array is padded; the errors of a launch, and the queue's own error.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::SearchSegments;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (x, offsets) = (ctx.array(&[3, 1, 4, 1, 1])?, ctx.array(&[0_u32, 2, 2, 5])?);
+    /// let mut out = ctx.zeros([3])?;
+    /// queue.argmin_segments(&x, &offsets, &mut out)?;
+    /// assert_eq!(queue.read(&out).wait()?, [1, u32::MAX, 1]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn argmin_segments<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        offsets: &DeviceArray<u32>,
+        out: &mut DeviceArray<u32>,
+    ) -> Result<()>;
+
+    /// *Enqueues* `out[s]` = the place of the largest element in segment s.
+    ///
+    /// # Errors
+    /// Returns the errors of [`argmin_segments`](Self::argmin_segments).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::SearchSegments;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (x, offsets) = (ctx.array(&[3.0, 1.0, 4.0, f32::NAN, 9.0])?, ctx.array(&[0_u32, 2, 2, 5])?);
+    /// let mut out = ctx.zeros([3])?;
+    /// queue.argmax_segments(&x, &offsets, &mut out)?;
+    /// assert_eq!(queue.read(&out).wait()?, [0, u32::MAX, 1]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn argmax_segments<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        offsets: &DeviceArray<u32>,
+        out: &mut DeviceArray<u32>,
+    ) -> Result<()>;
+}
+
+impl SearchSegments for CommandQueue {
+    #[track_caller]
+    fn argmin_segments<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        offsets: &DeviceArray<u32>,
+        out: &mut DeviceArray<u32>,
+    ) -> Result<()> {
+        let queue = &VerbQueue::new(self, "argmin_segments");
+        search(queue, false, x, offsets, out)
+    }
+
+    #[track_caller]
+    fn argmax_segments<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        offsets: &DeviceArray<u32>,
+        out: &mut DeviceArray<u32>,
+    ) -> Result<()> {
+        let queue = &VerbQueue::new(self, "argmax_segments");
+        search(queue, true, x, offsets, out)
+    }
+}
+
+/// Stands for no place.
+const NONE: u32 = u32::MAX;
+
+#[track_caller]
+fn search<T: Reducible, const D: usize>(
+    queue: &VerbQueue<'_>,
+    largest: bool,
+    x: &DeviceArray<T, D>,
+    offsets: &DeviceArray<u32>,
+    out: &DeviceArray<u32>,
+) -> Result<()> {
+    let lists = Lists::of(x, offsets, out)?;
+    let (x, offsets, out) = (lists.x.cast_bits(), lists.offsets.handle(), lists.out.handle());
+    let overrides = [("TYPE", type_number::<T>()), ("LARGEST", f64::from(largest))];
+    lists.enqueue(queue, &[], &Places { offsets, x, out, overrides }, NONE)
+}
+
+/// Is a search of each segment.
+struct Places {
+    offsets: DeviceArray<u32>,
+    x: DeviceArray<u32>,
+    out: DeviceArray<u32>,
+    overrides: [(&'static str, f64); 2],
+}
+
+impl Stages for Places {
+    const WORDS: usize = 2;
+    type Kernel = DynKernel;
+
+    fn kernel(&self, queue: &VerbQueue<'_>, stage: Stage) -> Result<DynKernel> {
+        let [of_type, largest] = self.overrides;
+        let overrides = [("STAGE", stage.number()), of_type, largest];
+        compiled::<u32>(queue, "arg_segments", &tuned(queue, &overrides))
+    }
+
+    #[track_caller]
+    fn launch(
+        &self,
+        queue: &VerbQueue<'_>,
+        kernel: &DynKernel,
+        shares: Shares,
+        partials: Option<&DeviceArray<u32>>,
+        result: &mut DeviceArray<u32>,
+    ) -> Result<()> {
+        let [n, share, segments] = [shares.elements, shares.share, self.out.len()].map(|n| n as u32);
+        // A stage without partial results does not read the array that stands for them.
+        let (partials, mut out) = (partials.unwrap_or(&self.offsets), self.out.handle());
+        let args = vec![
+            value("n", n),
+            value("share", share),
+            value("identity", NONE),
+            value("segments", segments),
+            (Some("offsets".into()), (&self.offsets).into_arg()),
+            (Some("x".into()), (&self.x).into_arg()),
+            (Some("partials".into()), partials.into_arg()),
+            (Some("out".into()), (&mut out).into_arg()),
+            (Some("states".into()), result.into_arg()),
+        ];
+        launch_dyn(queue, kernel, shares.count, args)
+    }
+}

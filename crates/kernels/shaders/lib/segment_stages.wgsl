@@ -1,0 +1,63 @@
+// segment_stages: computes one stage of results of segments in two launches, or the results of all segments of one share
+//
+// Shape      g: the share, which begins at element g * share; the shader around it has the type T of a result, the override STAGE,
+//            `combined_elements`, the result of elements side by side, `operation`, and `store`, which takes the place of a
+//            segment or one behind the last segment, and uses fold_partials, keyed, lanes and segment_of
+// Dispatch   one workgroup of WORKGROUP invocations along x for each share
+// Barriers   as fold_lanes in stage 1, else as scan_lanes; in stage 0 as fold_lanes too
+// Tolerance  as `combined_elements` and `operation`
+
+// Keeps the state of a share: its elements of the segment of its last element.
+fn keep_last_segment(g: u32, first: u32, end: u32, lane: u32) {
+    let segment = segment_of(end - 1u, 0u);
+    let start = clamp(segment.first, first, end);
+    let each = (end - start + WORKGROUP - 1u) / WORKGROUP;
+    let own = min(end, start + lane * each);
+    let all = fold_lanes(lane, S(combined_elements(own, min(end, own + each)), 0u));
+    if lane == 0u { keep_partial(g, S(all.value, select(0u, 1u, segment.first >= first))); }
+}
+
+// Writes the results of the segments that end in a share. The elements of each invocation lie side by side. It writes the
+// segments that lie in them at once, and the one that began before them when the states of the invocations before it are known.
+fn write_segments(first: u32, end: u32, lane: u32, before: S) {
+    let each = (params.share + WORKGROUP - 1u) / WORKGROUP;
+    var i = min(end, first + lane * each);
+    let last = min(end, i + each);
+    var state = identity();
+    var rest = params.identity;
+    var place_of_rest = params.segments;
+    var known = 0u;
+    while i < last {
+        let segment = segment_of(i, known);
+        // Another queue may change the offsets between two reads of them, and the loop must end.
+        let stop = clamp(segment.end, i + 1u, last);
+        let value = combined_elements(i, stop);
+        let begins = i == segment.first;
+        state = combined(state, S(value, select(0u, 1u, begins)));
+        if stop == segment.end {
+            if begins {
+                store(segment.place, value);
+            } else {
+                rest = value;
+                place_of_rest = segment.place;
+            }
+        }
+        // The offset that ends the segment is no greater than the next element. A segment that ends behind it has none.
+        known = segment.place + 2u;
+        i = stop;
+    }
+    scan_lanes(lane, state);
+    store(place_of_rest, operation(before_lane(lane, before).value, rest));
+}
+
+fn segment_stage(g: u32, lane: u32) {
+    let first = g * params.share;
+    let end = min(params.n, first + params.share);
+    if STAGE == 1u {
+        keep_last_segment(g, first, end, lane);
+        return;
+    }
+    var before = identity();
+    if STAGE == 0u { before = fold_partials(g, lane); }
+    write_segments(first, end, lane, before);
+}
