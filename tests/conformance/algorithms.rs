@@ -35,6 +35,7 @@ mod mutated_wide;
 mod numbers;
 mod part_lists;
 mod parts;
+mod products;
 mod random;
 mod rearrange;
 mod reduce;
@@ -106,6 +107,7 @@ pub fn cases() -> Vec<Case> {
         numbers::cases(),
         part_lists::cases(),
         parts::cases(),
+        products::cases(),
         random::cases(),
         rearrange::cases(),
         scan::cases(),

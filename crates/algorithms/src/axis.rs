@@ -3,8 +3,8 @@
 use crate::elementwise::words;
 use crate::grid::folded;
 use crate::reducible::sealed::Combine as _;
-use crate::reducible::{Operation, Reducible};
-use crate::refusals::check;
+use crate::reducible::{Finish, Operation, Reducible};
+use crate::refusals::{Named, check};
 use crate::shares::Shares;
 use crate::tuning::tuned;
 use crate::typed_kernel::{compiled, value};
@@ -18,16 +18,16 @@ pub struct Axis(pub usize);
 
 /// Returns `true` if there is no result, or if no elements have the result `none`, which it enqueues then.
 #[track_caller]
-pub(crate) fn is_done<T: Element, U: Element>(
+pub(crate) fn is_done<U: Element>(
     queue: &VerbQueue<'_>,
-    x: &DeviceArray<T>,
+    reads: &[Named<'_>],
     out: &mut DeviceArray<U>,
     none: U,
 ) -> Result<bool> {
-    if !out.is_empty() && !x.is_empty() {
+    if !out.is_empty() && reads.iter().all(|(_, x)| !x.is_empty()) {
         return Ok(false);
     }
-    check(queue, &[("x", &words(x)?)], &[("out", &words(out)?)])?;
+    check(queue, reads, &[("out", &words(out)?)])?;
     if !out.is_empty() {
         queue.fill(out, none)?;
     }
@@ -42,24 +42,25 @@ pub(crate) struct Steps {
     pub(crate) keys: bool,
     /// Is not 0 if an element with one of these bits stands for 1, and any other one for 0.
     pub(crate) bits: u32,
-    /// Is `true` if the result is divided by the number of elements.
-    pub(crate) mean: bool,
+    /// Is `true` if an element is multiplied with that of another array.
+    pub(crate) products: bool,
+    pub(crate) finish: Finish,
 }
 
 impl Steps {
     /// Combines the elements by an operation alone.
     pub(crate) fn of(operation: Operation) -> Self {
-        Self { operation, keys: false, bits: 0, mean: false }
+        Self { operation, keys: false, bits: 0, products: false, finish: Finish::Nothing }
     }
 
     /// Returns the steps of the first one of two launches.
     fn first(self) -> Self {
-        Self { mean: false, ..self }
+        Self { finish: Finish::Nothing, ..self }
     }
 
     /// Returns the steps of the last one of two launches.
     fn last(self) -> Self {
-        Self { bits: 0, ..self }
+        Self { bits: 0, products: false, ..self }
     }
 
     /// Compiles the kernel of rows or that of columns.
@@ -69,8 +70,11 @@ impl Steps {
         if self.bits != 0 {
             overrides.push(("BITS", f64::from(self.bits)));
         }
-        if self.mean {
-            overrides.push(("DIVIDES", 1.0));
+        if self.products {
+            overrides.push(("PRODUCTS", 1.0));
+        }
+        if self.finish != Finish::Nothing {
+            overrides.push(("FINISH", self.finish.number()));
         }
         if rows {
             return compiled::<T>(queue, "reduce_rows", &tuned(queue, &overrides));
@@ -116,25 +120,27 @@ impl View {
 
     /// Returns the number of elements along the axis if a mean is wanted, and else 1.
     fn divisor<T: Reducible>(self, steps: Steps) -> T {
-        if steps.mean { T::of_types((self.n as u32).as_types()) } else { T::ONE }
+        if steps.finish == Finish::Divide { T::of_types((self.n as u32).as_types()) } else { T::ONE }
     }
 }
 
 /// Limits the elements of a row that one invocation combines. A workgroup combines a longer row.
 const SHORT: usize = 64;
 
-/// Enqueues the launches: one, or two with the results of shares between them.
+/// Enqueues the launches: one, or two with the results of shares between them. The second array has the other factors of products;
+/// without products, it is not read.
 #[track_caller]
 pub(crate) fn along<T: Reducible>(
     queue: &VerbQueue<'_>,
     steps: Steps,
     view: View,
-    x: &DeviceArray<T>,
+    [x, y]: [&DeviceArray<T>; 2],
     out: &mut DeviceArray<T>,
 ) -> Result<()> {
     let (rows, shares) = view.shares();
-    // The kernel with long loads takes the elements as they are, and divides no result.
-    let is_plain = steps.bits == 0 && (!steps.mean || shares.count > 1);
+    // The kernel with long loads takes the elements as they are, and finishes no result.
+    let is_finished = steps.finish != Finish::Nothing && shares.count == 1;
+    let is_plain = steps.bits == 0 && !steps.products && !is_finished;
     let wide = if rows && is_plain { Wide::of(queue, steps.operation, steps.keys, shares, x)? } else { None };
     if let Some(wide) = wide.as_ref().filter(|_| shares.count == 1) {
         return wide.launch(queue, view.outer, shares, out);
@@ -143,20 +149,20 @@ pub(crate) fn along<T: Reducible>(
     let reduction =
         |steps: Steps| steps.kernel::<T>(queue, rows).map(|kernel| Along { kernel, rows, identity, divisor });
     if shares.count == 1 {
-        return reduction(steps)?.launch(queue, view, shares, x, out);
+        return reduction(steps)?.launch(queue, view, shares, [x, y], out);
     }
     let last = reduction(steps.last())?;
     let other = if steps.first() == steps.last() { None } else { Some(reduction(steps.first())?) };
     let first = |outer: usize, out: &mut DeviceArray<T>| match &wide {
         Some(wide) => wide.launch(queue, outer, shares, out),
-        None => other.as_ref().unwrap_or(&last).launch(queue, View { outer, ..view }, shares, x, out),
+        None => other.as_ref().unwrap_or(&last).launch(queue, View { outer, ..view }, shares, [x, y], out),
     };
     // The check of a launch without results refuses what the last launch would refuse.
     first(0, out)?;
     let mut partials = queue.empty([view.outer * shares.count * view.inner])?;
     first(view.outer, &mut partials)?;
     let rest = View { n: shares.count, ..view };
-    last.launch(queue, rest, Shares::one(shares.count), &partials, out)
+    last.launch(queue, rest, Shares::one(shares.count), [&partials; 2], out)
 }
 
 struct Along<T> {
@@ -175,25 +181,26 @@ impl<T: Reducible> Along<T> {
         queue: &VerbQueue<'_>,
         view: View,
         shares: Shares,
-        x: &DeviceArray<T>,
+        [x, y]: [&DeviceArray<T>; 2],
         out: &mut DeviceArray<T>,
     ) -> Result<()> {
         let results = view.outer * shares.count * view.inner;
         let [n, share, count, results_u32, inner] =
             [view.n, shares.share, shares.count, results, view.inner].map(|n| n as u32);
-        let (x, out) = ((Some("x".into()), x.into_arg()), (Some("out".into()), out.into_arg()));
+        let [x, y] = [("x", x), ("y", y)].map(|(name, array)| (Some(name.into()), array.into_arg()));
+        let out = (Some("out".into()), out.into_arg());
         let (n, share) = (value("n", n), value("share", share));
         let (identity, divisor) = (value("identity", self.identity), value("divisor", self.divisor));
         if self.rows {
             let (in_row, all) = (value("in_row", count), value("shares", results_u32));
-            let args = [n, share, in_row, all, identity, divisor, x, out];
+            let args = [n, share, in_row, all, identity, divisor, x, y, out];
             if results == 0 {
                 return queue.check_launch_dyn(&self.kernel, args);
             }
             return queue.launch_dyn(&self.kernel, Grid::groups(folded(results)), args);
         }
         let (in_column, inner) = (value("in_column", count), value("inner", inner));
-        let args = [n, share, in_column, inner, value("count", results_u32), identity, divisor, x, out];
+        let args = [n, share, in_column, inner, value("count", results_u32), identity, divisor, x, y, out];
         if results == 0 {
             return queue.check_launch_dyn(&self.kernel, args);
         }

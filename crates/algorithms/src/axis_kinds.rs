@@ -1,13 +1,15 @@
-//! Means of elements along one axis of an array, and their comparisons with zero.
+//! Means, norms and inner products along one axis of an array, and comparisons of elements with zero.
 
 use crate::axis::{Axis, Steps, View, along, is_done};
+use crate::elementwise::flat;
+use crate::inner_product::one_shape;
 use crate::passes::no_element;
-use crate::reducible::{Operation, Reducible};
+use crate::reducible::{Finish, Operation, Reducible};
 use crate::typed_kernel::nonzero_bits;
 use crate::verb_queue::VerbQueue;
 use fencepost_core::{CommandQueue, DeviceArray, Result};
 
-/// Takes means along one axis of an array, and compares the elements along it with zero.
+/// Takes means, norms and inner products along one axis of an array, and compares the elements along it with zero.
 ///
 /// # Shape
 /// `out` has the shape of `x`, with 1 element along the axis.
@@ -48,6 +50,68 @@ pub trait AlongAxis {
         x: &DeviceArray<f32, D>,
         axis: Axis,
         out: &mut DeviceArray<f32, D>,
+    ) -> Result<()>;
+
+    /// *Enqueues* out = the square roots of the sums of the squares of `x` along an axis. The norm of no elements is 0.
+    ///
+    /// # Error bound
+    /// The relative error is at most `d u` if the sum of the squares is a normal number, with `d` = 27 + n / 2^21 for n elements along
+    /// the last axis (9 more on a software driver and on the CPU), and 175 + n / 2^13 along another one; `u` is 2^-24 on a device
+    /// that rounds to the nearest number. Elements from about 2^64 on give an infinite norm, and those below 2^-63 may give 0.
+    ///
+    /// # Errors
+    /// Returns the errors of [`count_nonzero_axis`](Self::count_nonzero_axis).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::{AlongAxis, Axis};
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let x = ctx.array(&[3.0, -4.0, 0.0, -2.0])?.reshape([2, 2])?;
+    /// let mut norms = ctx.zeros([2, 1])?;
+    /// queue.norm_axis(&x, Axis(1), &mut norms)?;
+    /// assert_eq!(queue.read(&norms).wait()?, [5.0, 2.0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn norm_axis<const D: usize>(
+        &self,
+        x: &DeviceArray<f32, D>,
+        axis: Axis,
+        out: &mut DeviceArray<f32, D>,
+    ) -> Result<()>;
+
+    /// *Enqueues* out = the sums of the products of the elements of `x` and `y` along an axis. Integers wrap, and the sum of no
+    /// products is 0.
+    ///
+    /// # Shape
+    /// `x` and `y`: the same shape.
+    ///
+    /// # Error bound
+    /// For `f32`, the error is at most `d u` times the sum of the magnitudes of the products, with `d` = 35 + n / 2^20 for n elements
+    /// along the last axis (18 more on a software driver and on the CPU), and 331 + n / 2^12 along another one; `u` is 2^-24 on a
+    /// device that rounds to the nearest number. The bound holds as that of [`dot`](crate::InnerProduct::dot) does.
+    ///
+    /// # Errors
+    /// Returns the errors of [`count_nonzero_axis`](Self::count_nonzero_axis), and
+    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if the shape of `y` differs.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::{AlongAxis, Axis};
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let x = ctx.array(&[1_u32, 2, 3, 4, 5, 6])?.reshape([2, 3])?;
+    /// let mut products = ctx.zeros([1, 3])?;
+    /// queue.dot_axis(&x, &x, Axis(0), &mut products)?;
+    /// assert_eq!(queue.read(&products).wait()?, [17, 29, 45]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn dot_axis<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        y: &DeviceArray<T, D>,
+        axis: Axis,
+        out: &mut DeviceArray<T, D>,
     ) -> Result<()>;
 
     /// *Enqueues* out = the numbers of elements of `x` along an axis that are not zero. -0 is zero; a NaN and each number below
@@ -138,10 +202,36 @@ impl AlongAxis for CommandQueue {
             return no_element(x, "pass at least one element, because no elements have no mean");
         }
         let (x, mut out) = (x.reshape([x.len()])?, out.reshape([out.len()])?);
-        if is_done(queue, &x, &mut out, 0.0)? {
+        if is_done(queue, &[("x", &x.cast_bits())], &mut out, 0.0)? {
             return Ok(());
         }
-        along(queue, Steps { mean: true, ..Steps::of(Operation::Sum) }, view, &x, &mut out)
+        let steps = Steps { finish: Finish::Divide, ..Steps::of(Operation::Sum) };
+        along(queue, steps, view, [&x; 2], &mut out)
+    }
+
+    #[track_caller]
+    fn norm_axis<const D: usize>(
+        &self,
+        x: &DeviceArray<f32, D>,
+        axis: Axis,
+        out: &mut DeviceArray<f32, D>,
+    ) -> Result<()> {
+        let queue = &VerbQueue::new(self, "norm_axis");
+        let steps = Steps { products: true, finish: Finish::Root, ..Steps::of(Operation::Sum) };
+        products(queue, steps, [x, x], axis, out)
+    }
+
+    #[track_caller]
+    fn dot_axis<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        y: &DeviceArray<T, D>,
+        axis: Axis,
+        out: &mut DeviceArray<T, D>,
+    ) -> Result<()> {
+        let queue = &VerbQueue::new(self, "dot_axis");
+        one_shape(x, y)?;
+        products(queue, Steps { products: true, ..Steps::of(Operation::Sum) }, [x, y], axis, out)
     }
 
     #[track_caller]
@@ -178,6 +268,24 @@ impl AlongAxis for CommandQueue {
     }
 }
 
+/// Enqueues the sums of the products of two arrays.
+#[track_caller]
+fn products<T: Reducible, const D: usize>(
+    queue: &VerbQueue<'_>,
+    steps: Steps,
+    [x, y]: [&DeviceArray<T, D>; 2],
+    axis: Axis,
+    out: &mut DeviceArray<T, D>,
+) -> Result<()> {
+    let view = View::of(x, axis, out)?;
+    let (x, y, mut out) = (flat(x)?, flat(y)?, flat(out)?);
+    let reads = [("x", &x.cast_bits()), ("y", &y.cast_bits())];
+    if is_done(queue, &reads, &mut out, T::identity(Operation::Sum))? {
+        return Ok(());
+    }
+    along(queue, steps, view, [&x, &y], &mut out)
+}
+
 /// Enqueues the comparison: an element that is not zero stands for 1, and a zero for 0.
 #[track_caller]
 fn compare<T: Reducible, const D: usize>(
@@ -189,9 +297,9 @@ fn compare<T: Reducible, const D: usize>(
 ) -> Result<()> {
     let view = View::of(x, axis, out)?;
     let (x, mut out) = (x.reshape([x.len()])?.cast_bits(), out.reshape([out.len()])?);
-    if is_done(queue, &x, &mut out, u32::from(operation == Operation::Smallest))? {
+    if is_done(queue, &[("x", &x)], &mut out, u32::from(operation == Operation::Smallest))? {
         return Ok(());
     }
     let steps = Steps { bits: nonzero_bits::<T>(), ..Steps::of(operation) };
-    along::<u32>(queue, steps, view, &x, &mut out)
+    along::<u32>(queue, steps, view, [&x; 2], &mut out)
 }

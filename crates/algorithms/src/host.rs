@@ -4,6 +4,7 @@ mod along;
 mod grouped;
 mod of_segments;
 mod places;
+mod products;
 mod selection;
 
 pub use along::{all_axis, any_axis, argmax_axis, argmin_axis, count_nonzero_axis, mean_axis, reduce};
@@ -13,6 +14,7 @@ pub use of_segments::{
     norm_segments,
 };
 pub use places::{argmax_axis_with, argmax_with, argmin_axis_with, argmin_with};
+pub use products::{dot_axis, dot_segments, norm_axis};
 pub use selection::{nonzero, partition, select, unique};
 mod bins;
 mod order;

@@ -207,12 +207,7 @@ fn dot<T: Reducible, const D: usize>(
     y: &DeviceArray<T, D>,
     out: &mut DeviceArray<T>,
 ) -> Result<()> {
-    if x.shape() != y.shape() {
-        let (object, found, expected) =
-            (format!("array `{}`", y.label()), y.shape().into(), x.shape().into());
-        let remedy = "the arrays of an inner product have one shape";
-        return Err(Kind::Shape { object, found, expected, remedy }.into());
-    }
+    one_shape(x, y)?;
     let (mut out, x, y) = (one_element(out)?, x.reshape([x.len()])?, y.reshape([y.len()])?);
     if x.is_empty() {
         check(queue, &[("x", &x.cast_bits()), ("y", &y.cast_bits())], &[("out", &out.cast_bits())])?;
@@ -221,6 +216,19 @@ fn dot<T: Reducible, const D: usize>(
     let products = kernel::<T>(queue, false)?;
     let sum = T::kernel(queue, Operation::Sum, Nan::Propagate, None)?;
     passes::enqueue(queue, &Dot { products, sum, x: &x, y: &y }, x.len(), &mut out)
+}
+
+/// Returns an error if the arrays of an inner product differ in their shapes.
+pub(crate) fn one_shape<T: Reducible, const D: usize>(
+    x: &DeviceArray<T, D>,
+    y: &DeviceArray<T, D>,
+) -> Result<()> {
+    if x.shape() == y.shape() {
+        return Ok(());
+    }
+    let (object, found, expected) = (format!("array `{}`", y.label()), y.shape().into(), x.shape().into());
+    let remedy = "the arrays of an inner product have one shape";
+    Err(Kind::Shape { object, found, expected, remedy }.into())
 }
 
 #[track_caller]

@@ -194,9 +194,9 @@ impl<T: Reducible> Combines<T> for Operation {
     ) -> Result<()> {
         if self.needs_an_element() && T::DTYPE.scalar() == Some(Scalar::F32) {
             let steps = Steps { keys: true, ..Steps::of(self) };
-            return along::<u32>(queue, steps, view, &x.cast_bits(), &mut out.cast_bits());
+            return along::<u32>(queue, steps, view, [&x.cast_bits(); 2], &mut out.cast_bits());
         }
-        along(queue, Steps::of(self), view, x, out)
+        along(queue, Steps::of(self), view, [x; 2], out)
     }
 }
 

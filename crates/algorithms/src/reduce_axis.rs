@@ -1,6 +1,7 @@
 //! Reductions along one axis of an array, by any operation.
 
 use crate::axis::{Axis, View, is_done};
+use crate::elementwise::words;
 use crate::monoid::Associative;
 use crate::passes::{NO_EXTREME, no_element};
 use crate::verb_queue::VerbQueue;
@@ -81,7 +82,7 @@ pub(crate) fn combine<T: Element, const D: usize, const E: usize>(
         return no_element(x, NO_EXTREME);
     }
     let (x, mut out) = (x.reshape([x.len()])?, out.reshape([out.len()])?);
-    if is_done(queue, &x, &mut out, operation.identity())? {
+    if is_done(queue, &[("x", &words(&x)?)], &mut out, operation.identity())? {
         return Ok(());
     }
     operation.combine_along(queue, view, &x, &mut out)

@@ -1,5 +1,7 @@
-//! Means, norms and comparisons with zero of segments of an array.
+//! Means, norms, inner products and comparisons with zero of segments of an array.
 
+use crate::elementwise::flat;
+use crate::inner_product::one_shape;
 use crate::operator::Operator;
 use crate::reducible::{Finish, Operation, Reducible};
 use crate::segments::{Form, Lists};
@@ -7,7 +9,7 @@ use crate::typed_kernel::nonzero_bits;
 use crate::verb_queue::VerbQueue;
 use fencepost_core::{CommandQueue, DeviceArray, Result};
 
-/// Takes means and norms of segments of an array, and compares their elements with zero.
+/// Takes means, norms and inner products of segments of an array, and compares their elements with zero.
 ///
 /// # Shape
 /// Segment s is the elements from `offsets[s]` up to `offsets[s + 1]`, so `offsets` has one element more than `out`. The offsets are
@@ -149,6 +151,40 @@ pub trait InSegments {
         offsets: &DeviceArray<u32>,
         out: &mut DeviceArray<f32>,
     ) -> Result<()>;
+
+    /// *Enqueues* `out[s]` = the sum of the products of the elements of `x` and `y` in segment s. Integers wrap, and an empty segment
+    /// has 0.
+    ///
+    /// # Shape
+    /// `x` and `y`: the same shape.
+    ///
+    /// # Error bound
+    /// For `f32`, the error is at most `d u` times the sum of the magnitudes of the products, with `d` = 141 + n / 2^15 for the n
+    /// elements of `x`; `u` is 2^-24 on a device that rounds to the nearest number. The bound holds as that of
+    /// [`dot`](crate::InnerProduct::dot) does.
+    ///
+    /// # Errors
+    /// Returns the errors of [`mean_segments`](Self::mean_segments), and [`Kind::Shape`](fencepost_core::Kind::Shape) if the shape of
+    /// `y` differs.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::InSegments;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (x, y) = (ctx.array(&[3_u32, 1, 4, 1, 5])?, ctx.array(&[1_u32, 2, 0, 7, 2])?);
+    /// let (offsets, mut out) = (ctx.array(&[0_u32, 2, 2, 5])?, ctx.zeros([3])?);
+    /// queue.dot_segments(&x, &y, &offsets, &mut out)?;
+    /// assert_eq!(queue.read(&out).wait()?, [5, 0, 17]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn dot_segments<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        y: &DeviceArray<T, D>,
+        offsets: &DeviceArray<u32>,
+        out: &mut DeviceArray<T>,
+    ) -> Result<()>;
 }
 
 impl InSegments for CommandQueue {
@@ -206,6 +242,23 @@ impl InSegments for CommandQueue {
         let queue = &VerbQueue::new(self, "norm_segments");
         let form = Form { products: true, finish: Finish::Root, ..Form::default() };
         finished(queue, form, 0.0, x, offsets, out)
+    }
+
+    #[track_caller]
+    fn dot_segments<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        y: &DeviceArray<T, D>,
+        offsets: &DeviceArray<u32>,
+        out: &mut DeviceArray<T>,
+    ) -> Result<()> {
+        let queue = &VerbQueue::new(self, "dot_segments");
+        one_shape(x, y)?;
+        let (lists, y) = (Lists::of(x, offsets, out)?, flat(y)?);
+        let (zero, form) = (T::identity(Operation::Sum), Form { products: true, ..Form::default() });
+        let sum = Operator::of_elements(Operation::Sum, zero);
+        let verb = lists.segments(lists.x.handle(), lists.out.handle(), sum, form).times(&y);
+        lists.enqueue(queue, &[("y", &y.cast_bits())], &verb, zero)
     }
 }
 

@@ -190,6 +190,13 @@ pub(crate) struct Segments<'a, U: Element> {
     form: Form,
 }
 
+impl<U: Element> Segments<'_, U> {
+    /// Sets the other factors of products. Without them, an element is multiplied with itself.
+    pub(crate) fn times(self, y: &DeviceArray<U>) -> Self {
+        Self { y: y.handle(), ..self }
+    }
+}
+
 impl<U: Element> Stages for Segments<'_, U> {
     const WORDS: usize = 2;
     type Kernel = DynKernel;

@@ -1,23 +1,27 @@
 // reduce_columns: out[t] = the elements of share t of the columns of x, combined by an operation
+// If PRODUCTS, an element is multiplied with that of y first.
 //
-// Shape      x: [outer, n, inner]; out: [outer, in_column, inner], of which the launch writes count elements
+// Shape      x, y: [outer, n, inner]; out: [outer, in_column, inner], of which the launch writes count elements
 // Dispatch   one invocation per element of out; invocations past count do nothing
 // Workgroup  [WORKGROUP, 1, 1]
 // Barriers   none
 // Tolerance  sums of f32: d u times the sum of the magnitudes, d = share / 4 + 3, u = 2^-24; products of f32: relative, by
-//            twice the number of factors times u; 2.5 ulp for a quotient of f32; integers exactly, wrapping
+//            twice the number of factors times u; as finish; integers exactly, wrapping
+//#use finish
 //#use linear
 //#use number_keys
 override WORKGROUP: u32 = 64;
 override OPERATION: u32 = 0;                // 0: sum, 1: product, 2: smallest, 3: largest; the last two for integers
 override KEYS: u32 = 0;                     // not 0: bits of f32, of which an extreme is wanted; 2: NaNs are left out
 override BITS: u32 = 0;                     // not 0: an element with one of these bits stands for 1, and any other for 0
-override DIVIDES: u32 = 0;                  // 1: a result is divided by the divisor
+override PRODUCTS: u32 = 0;                 // 1: an element is x[i] * y[i]
+override FINISH: u32 = 0;                   // 0: the result itself, 1: divided by the divisor, 2: its square root
 alias T = f32;                              // f32 | i32 | u32: replaced on the host's request
 struct Params { n: u32, share: u32, in_column: u32, inner: u32, count: u32, identity: T, divisor: T }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> x: array<T>;
-@group(0) @binding(2) var<storage, read_write> out: array<T>;
+@group(0) @binding(2) var<storage, read> y: array<T>;
+@group(0) @binding(3) var<storage, read_write> out: array<T>;
 
 fn combined(a: T, b: T) -> T {
     if OPERATION == 0u { return a + b; }
@@ -29,12 +33,8 @@ fn combined(a: T, b: T) -> T {
 fn element(i: u32) -> T {
     if KEYS != 0u { return bitcast<T>(number_key(bitcast<u32>(x[i]), (OPERATION == 3u) == (KEYS == 1u))); }
     if BITS != 0u { return select(T(0), T(1), (bitcast<u32>(x[i]) & BITS) != 0u); }
+    if PRODUCTS == 1u { return x[i] * y[i]; }
     return x[i];
-}
-
-fn finished(total: T) -> T {
-    if DIVIDES == 1u { return total / params.divisor; }
-    return total;
 }
 
 @compute @workgroup_size(WORKGROUP)
@@ -63,6 +63,6 @@ fn reduce_columns(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(num_wo
     if KEYS != 0u {
         out[t] = bitcast<T>(number_bits(bitcast<u32>(result)));
     } else {
-        out[t] = finished(result);
+        out[t] = finished(result, params.divisor);
     }
 }

@@ -1,22 +1,26 @@
 // reduce_rows: out[g] = the elements of share g of the rows of x, combined by an operation; each row has several shares
+// If PRODUCTS, an element is multiplied with that of y first.
 //
-// Shape      x: rows of n elements; out: at least shares elements, the shares of one row after the other
+// Shape      x, y: rows of n elements; out: at least shares elements, the shares of one row after the other
 // Dispatch   one workgroup per share, in one or two dimensions; the last share of a row may be shorter
 // Workgroup  [WORKGROUP, 1, 1], a power of two
 // Barriers   as reduce_share
-// Tolerance  as reduce, with the share of a row, and 2.5 ulp for a quotient of f32; counts of elements exactly
+// Tolerance  as reduce, with the share of a row; counts of elements exactly
+//#use finish
 //#use number_keys
 //#use reduce_share
 override WORKGROUP: u32 = 256;
 override OPERATION: u32 = 0;                // 0: sum, 1: product, 2: smallest, 3: largest; the last two for integers
 override KEYS: u32 = 0;                     // not 0: bits of f32, of which an extreme is wanted; 2: NaNs are left out
 override BITS: u32 = 0;                     // not 0: an element with one of these bits stands for 1, and any other for 0
-override DIVIDES: u32 = 0;                  // 1: a result is divided by the divisor
+override PRODUCTS: u32 = 0;                 // 1: an element is x[i] * y[i]
+override FINISH: u32 = 0;                   // 0: the result itself, 1: divided by the divisor, 2: its square root
 alias T = f32;                              // f32 | i32 | u32: replaced on the host's request
 struct Params { n: u32, share: u32, in_row: u32, shares: u32, identity: T, divisor: T }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> x: array<T>;
-@group(0) @binding(2) var<storage, read_write> out: array<T>;
+@group(0) @binding(2) var<storage, read> y: array<T>;
+@group(0) @binding(3) var<storage, read_write> out: array<T>;
 
 alias S = T;
 
@@ -32,12 +36,8 @@ fn combined(a: S, b: S) -> S {
 fn element(i: u32) -> S {
     if KEYS != 0u { return bitcast<T>(number_key(bitcast<u32>(x[i]), (OPERATION == 3u) == (KEYS == 1u))); }
     if BITS != 0u { return select(S(0), S(1), (bitcast<u32>(x[i]) & BITS) != 0u); }
+    if PRODUCTS == 1u { return x[i] * y[i]; }
     return x[i];
-}
-
-fn finished(total: T) -> T {
-    if DIVIDES == 1u { return total / params.divisor; }
-    return total;
 }
 
 @compute @workgroup_size(WORKGROUP)
@@ -55,7 +55,7 @@ fn reduce_rows(
         if KEYS != 0u {
             out[g] = bitcast<T>(number_bits(bitcast<u32>(parts[0])));
         } else {
-            out[g] = finished(parts[0]);
+            out[g] = finished(parts[0], params.divisor);
         }
     }
 }

@@ -34,9 +34,12 @@ pub(super) const MISTAKES: &[Mistake] = &[
     mistake("reduce_rows", "lane < width", "lane + 1u < width"),
     mistake("reduce_rows", "lane == 0u && g < params.shares", "lane == 0u"),
     mistake("reduce_rows", "number_bits(bitcast<u32>(parts[0]))", "bitcast<u32>(parts[0])"),
-    mistake("reduce_rows", "out[g] = finished(parts[0])", "out[g] = finished(parts[1])"),
-    mistake("reduce_rows", "out[g] = finished(parts[0])", "out[g] = parts[0]"),
-    mistake("reduce_rows", "return total / params.divisor;", "return total;"),
+    mistake("reduce_rows", "finished(parts[0], params.divisor)", "finished(parts[1], params.divisor)"),
+    mistake("reduce_rows", "finished(parts[0], params.divisor)", "parts[0]"),
+    mistake("reduce_rows", "return total / divisor;", "return total;"),
+    mistake("reduce_rows", "return x[i] * y[i]", "return x[i] * x[i]"),
+    mistake("reduce_rows", "if PRODUCTS == 1u", "if PRODUCTS == 2u"),
+    mistake("reduce_rows", "sqrt(f32(total))", "f32(total)"),
     mistake("reduce_rows", "(bitcast<u32>(x[i]) & BITS) != 0u", "bitcast<u32>(x[i]) != 0u"),
     mistake("reduce_rows", "(bitcast<u32>(x[i]) & BITS) != 0u", "(bitcast<u32>(x[i + 1u]) & BITS) != 0u"),
     mistake("reduce_rows", "select(S(0), S(1)", "select(S(1), S(0)"),
@@ -59,8 +62,10 @@ pub(super) const MISTAKES: &[Mistake] = &[
     mistake("reduce_columns", "; i < end; i += step", "; i <= end; i += step"),
     mistake("reduce_columns", "combined(a, b), combined(c, d)", "combined(a, b), c"),
     mistake("reduce_columns", "out[t] = bitcast<T>(number_bits(bitcast<u32>(result)));", "out[t] = result;"),
-    mistake("reduce_columns", "out[t] = finished(result);", "out[t] = result;"),
-    mistake("reduce_columns", "return total / params.divisor;", "return total / params.n;"),
+    mistake("reduce_columns", "finished(result, params.divisor)", "result"),
+    mistake("reduce_columns", "finished(result, params.divisor)", "finished(result, T(params.n))"),
+    mistake("reduce_columns", "return x[i] * y[i]", "return y[i] * y[i]"),
+    mistake("reduce_columns", "if FINISH == 2u", "if FINISH == 3u"),
     mistake("reduce_columns", "if BITS != 0u", "if BITS == 1u"),
     mistake("reduce_columns", "(bitcast<u32>(x[i]) & BITS) != 0u", "bitcast<u32>(x[i]) != 0u"),
     mistake("reduce_columns", "select(T(0), T(1)", "select(T(1), T(0)"),
@@ -81,7 +86,8 @@ fn caught(s: &Subject) {
         let numbers: Vec<u32> = numbers.collect();
         (0..4).all(|operation| is_right(ctx, text, rows, shape, operation, &list))
             && (2..6).all(|operation| keeps_keys(ctx, text, rows, shape, operation, &numbers))
-            && counts_and_divides(ctx, text, rows, shape, &list)
+            && counts_and_finishes(ctx, text, rows, shape, &list)
+            && multiplies(ctx, text, rows, shape, &list)
     });
 }
 
@@ -111,20 +117,35 @@ fn kernel(ctx: &Context, text: &str, rows: bool, operation: usize, keys: bool) -
     ctx.kernel_from_source(&source, stem, &overrides).unwrap()
 }
 
-/// Compares numbers of elements with one of the highest bits, divided by 3.
-fn counts_and_divides(ctx: &Context, text: &str, rows: bool, shape: [usize; 3], list: &[u32]) -> bool {
+/// Compares numbers of elements with one of the highest bits, divided by 3, and their roots.
+fn counts_and_finishes(ctx: &Context, text: &str, rows: bool, shape: [usize; 3], list: &[u32]) -> bool {
     let stem = if rows { "reduce_rows" } else { "reduce_columns" };
     let source = ShaderSource::text(format!("{stem}.wgsl"), text.to_owned());
     let source = source.with_type("T", u32::DTYPE).unwrap();
     let bits = 0xE000_0000_u32;
-    let of = |divides: u32| {
-        let overrides = [("BITS", f64::from(bits)), ("DIVIDES", f64::from(divides)), ("WORKGROUP", 16.0)];
+    let of = |finish: u32| {
+        let overrides = [("BITS", f64::from(bits)), ("FINISH", f64::from(finish)), ("WORKGROUP", 16.0)];
         let kernel = ctx.kernel_from_source(&source, stem, &overrides).unwrap();
         shares(ctx, &kernel, rows, shape, 0, list)
     };
     let count = |part: &[u32]| part.iter().filter(|&&word| word & bits != 0).count() as u32;
     of(0) == expected(rows, shape, list, count)
         && of(1) == expected(rows, shape, list, |part| count(part) / DIVISOR)
+        && of(2) == expected(rows, shape, list, |part| (count(part) as f32).sqrt() as u32)
+}
+
+/// Differs between an element and its factor.
+const FACTOR: u32 = 0x5555;
+
+/// Compares sums of products.
+fn multiplies(ctx: &Context, text: &str, rows: bool, shape: [usize; 3], list: &[u32]) -> bool {
+    let stem = if rows { "reduce_rows" } else { "reduce_columns" };
+    let source = ShaderSource::text(format!("{stem}.wgsl"), text.to_owned());
+    let source = source.with_type("T", u32::DTYPE).unwrap();
+    let overrides = [("PRODUCTS", 1.0), ("WORKGROUP", 16.0)];
+    let kernel = ctx.kernel_from_source(&source, stem, &overrides).unwrap();
+    let sum = |part: &[u32]| host::dot(part, &part.iter().map(|word| word ^ FACTOR).collect::<Vec<u32>>());
+    shares(ctx, &kernel, rows, shape, 0, list) == expected(rows, shape, list, sum)
 }
 
 /// Returns the results of the shares of 70 or 15 elements, and an element behind them.
@@ -141,7 +162,9 @@ fn shares(
     let parts = n.div_ceil(share);
     let count = outer * parts * inner;
     let queue = ctx.queue("q");
-    let (x, mut out) = (queue.array(list).unwrap(), queue.zeros::<u32, 1>([count as usize + 1]).unwrap());
+    let factors: Vec<u32> = list.iter().map(|word| word ^ FACTOR).collect();
+    let [x, y] = [list, &factors].map(|list| queue.array(list).unwrap());
+    let mut out = queue.zeros::<u32, 1>([count as usize + 1]).unwrap();
     // The grid has one row of workgroups more than the results need.
     let launched = if rows {
         let args = args![
@@ -152,6 +175,7 @@ fn shares(
             identity = identity,
             divisor = DIVISOR,
             x = &x,
+            y = &y,
             out = &mut out
         ];
         queue.launch_dyn(kernel, Grid::groups([2, count.div_ceil(2) + 1]), args)
@@ -165,6 +189,7 @@ fn shares(
             identity = identity,
             divisor = DIVISOR,
             x = &x,
+            y = &y,
             out = &mut out
         ];
         queue.launch_dyn(kernel, Grid::threads([count + 16]), args)

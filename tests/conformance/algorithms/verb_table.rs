@@ -148,6 +148,14 @@ pub(crate) fn table() -> Vec<Verb> {
             let columns = a.numbers.reshape([a.numbers.len() / FEW, FEW])?;
             q.mean_axis(&columns, Axis(0), &mut a.few.cast_bits().reshape([1, FEW])?)
         }),
+        verb("norm_axis", |q, a| {
+            let rows = a.numbers.reshape([FEW, a.numbers.len() / FEW])?;
+            q.norm_axis(&rows, Axis(1), &mut a.few.cast_bits().reshape([FEW, 1])?)
+        }),
+        verb("dot_axis", |q, a| {
+            let [x, y] = [&a.x, &a.y].map(|list| list.reshape([list.len() / FEW, FEW]));
+            q.dot_axis(&x?, &y?, Axis(0), &mut a.few.reshape([1, FEW])?)
+        }),
         verb("count_nonzero_axis", |q, a| {
             let rows = a.x.reshape([FEW, a.x.len() / FEW])?;
             q.count_nonzero_axis(&rows, Axis(1), &mut a.few.reshape([FEW, 1])?)
@@ -203,6 +211,7 @@ pub(crate) fn table() -> Vec<Verb> {
         verb("any_segments", |q, a| q.any_segments(&a.x, &a.offsets, &mut a.few)),
         verb("all_segments", |q, a| q.all_segments(&a.numbers, &a.offsets, &mut a.few)),
         verb("norm_segments", |q, a| q.norm_segments(&a.numbers, &a.offsets, &mut a.few.cast_bits())),
+        verb("dot_segments", |q, a| q.dot_segments(&a.x, &a.y, &a.offsets, &mut a.few)),
         verb("argmin_segments", |q, a| q.argmin_segments(&a.numbers, &a.offsets, &mut a.few)),
         verb("argmax_segments", |q, a| q.argmax_segments(&a.y, &a.offsets, &mut a.few)),
         verb("select", |q, a| q.select(&a.y, &a.x, &mut a.out, &mut a.one)),

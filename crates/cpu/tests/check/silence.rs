@@ -76,8 +76,8 @@ fn the_builtin_kernels_have_no_mistake() {
                 let arrays = vec![numbers(300), words(300), states, numbers(300), words(300), numbers(1)];
                 (&[300, 70, 0], arrays)
             }
-            "reduce_columns.wgsl" => (&[30, 7, 5, 3, 45, 0, 1], vec![words(270), numbers(45)]),
-            "reduce_rows.wgsl" => (&[100, 70, 2, 5, 0, 1], vec![words(300), numbers(5)]),
+            "reduce_columns.wgsl" => (&[30, 7, 5, 3, 45, 0, 1], vec![words(270), words(270), numbers(45)]),
+            "reduce_rows.wgsl" => (&[100, 70, 2, 5, 0, 1], vec![words(300), words(300), numbers(5)]),
             "reduce_segments.wgsl" => {
                 let offsets = (0..=10).map(|n| n * 30).collect();
                 let arrays = vec![offsets, words(300), words(300), numbers(10), numbers(10), numbers(1)];

@@ -1,0 +1,267 @@
+//! A01, A05, A11: norms and inner products along an axis and of segments.
+
+use super::axis::shapes;
+use super::segments::offsets;
+use super::{few_lengths, more_steps};
+use crate::common::full::large;
+use crate::common::{Case, Subject, case};
+use fencepost::algorithms::prelude::*;
+use fencepost::algorithms::{Reducible, host};
+use fencepost::prelude::*;
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("a01_a_refused_norm_or_product_enqueues_nothing", refused),
+        case("a01_norms_and_products_in_a_graph_equal_those_of_a_queue", in_a_graph),
+        case("a05_products_along_each_axis_of_integers_are_exact", integers),
+        case("a05_norms_and_products_along_each_axis_of_floats_are_within_their_bounds", floats),
+        case("a05_a_norm_or_product_along_an_axis_writes_its_results_alone", guards),
+        case("a11_products_of_segments_of_integers_are_exact", segments),
+        case("a11_products_of_segments_of_floats_are_within_their_bounds", floats_of_segments),
+    ]
+}
+
+/// Returns the shape of the results along an axis.
+fn reduced<const D: usize>(mut shape: [usize; D], axis: usize) -> [usize; D] {
+    shape[axis] = 1;
+    shape
+}
+
+fn integers(s: &Subject) {
+    fn of<T: Reducible + std::fmt::Debug>(queue: &CommandQueue, lists: [&[T]; 2], shape: [usize; 3]) {
+        let [x, y] = lists.map(|list| queue.array(list).unwrap().reshape(shape).unwrap());
+        for axis in 0..3 {
+            let mut out = queue.full(reduced(shape, axis), T::ONE).unwrap();
+            queue.dot_axis(&x, &y, Axis(axis), &mut out).unwrap();
+            let expected = host::dot_axis(lists[0], lists[1], shape, Axis(axis));
+            assert_eq!(Some(queue.read(&out).wait().unwrap()), expected, "along {axis} of {shape:?}");
+        }
+    }
+    let queue = s.ctx().queue("q");
+    let mut rng = fastrand::Rng::with_seed(701);
+    for (at, shape) in shapes().into_iter().enumerate() {
+        let [x, y] = [(); 2].map(|()| (0..shape.iter().product()).map(|_| rng.u32(..)).collect::<Vec<u32>>());
+        match at % 2 {
+            0 => of::<u32>(&queue, [&x, &y], shape),
+            _ => of::<i32>(&queue, [bytemuck::cast_slice(&x), bytemuck::cast_slice(&y)], shape),
+        }
+    }
+    assert_eq!(host::dot_axis(&[1, 2], &[1], [1, 2], Axis(0)), None);
+    // No products have the sum 0, and a norm of 0.
+    let none = queue.empty::<f32, 2>([3, 0]).unwrap();
+    let [mut products, mut norms] = [(); 2].map(|()| queue.full([3, 1], 5.0).unwrap());
+    queue.dot_axis(&none, &none, Axis(1), &mut products).unwrap();
+    queue.norm_axis(&none, Axis(1), &mut norms).unwrap();
+    assert_eq!([products, norms].map(|out| queue.read(&out).wait().unwrap()), [[0.0; 3]; 2]);
+    assert_eq!(host::norm_axis(&[], [3, 0], Axis(1)), Some(vec![0.0; 3]));
+}
+
+/// Returns two lists of numbers of different sizes.
+fn numbers(rng: &mut fastrand::Rng, len: usize) -> [Vec<f32>; 2] {
+    [(); 2].map(|()| (0..len).map(|_| (rng.f32() - 0.5) * [1.0, 1e3][rng.usize(..2)]).collect())
+}
+
+/// Returns the sum of the products, and that of their magnitudes.
+fn sums(pairs: impl Iterator<Item = (f32, f32)>) -> (f64, f64) {
+    let products = pairs.map(|(x, y)| f64::from(x) * f64::from(y));
+    products.fold((0.0, 0.0), |(sum, sizes), product| (sum + product, sizes + product.abs()))
+}
+
+const U: f64 = 1.0 / 16_777_216.0;
+
+fn floats(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let mut rng = fastrand::Rng::with_seed(702);
+    let (more, more_of_norm) = (more_steps(&queue, 18.0), more_steps(&queue, 9.0));
+    for shape in shapes() {
+        let [list, other] = numbers(&mut rng, shape.iter().product());
+        let [x, y] = [&list, &other].map(|list| queue.array(list).unwrap().reshape(shape).unwrap());
+        for axis in 0..3 {
+            let [mut products, mut norms] = [(); 2].map(|()| queue.zeros(reduced(shape, axis)).unwrap());
+            queue.dot_axis(&x, &y, Axis(axis), &mut products).unwrap();
+            queue.norm_axis(&x, Axis(axis), &mut norms).unwrap();
+            let [products, norms] = [products, norms].map(|out| queue.read(&out).wait().unwrap());
+            let (n, inner) = (shape[axis], shape[axis + 1..].iter().product::<usize>());
+            let steps = n as f64 / 4096.0;
+            let (of_product, of_norm) = match axis {
+                2 => (35.0 + more + steps / 256.0, 27.0 + more_of_norm + steps / 512.0),
+                _ => (331.0 + steps, 175.0 + steps / 2.0),
+            };
+            for (at, (product, norm)) in products.into_iter().zip(norms).enumerate() {
+                let place = |i: usize| (at / inner * n + i) * inner + at % inner;
+                let (exact, sizes) = sums((0..n).map(|i| (list[place(i)], other[place(i)])));
+                let error = (f64::from(product) - exact).abs();
+                assert!(error <= of_product * U * sizes, "{shape:?} along {axis}: {product}, not {exact}");
+                let exact = sums((0..n).map(|i| (list[place(i)], list[place(i)]))).0.sqrt();
+                let error = (f64::from(norm) - exact).abs();
+                assert!(error <= of_norm * U * exact, "{shape:?} along {axis}: {norm}, not {exact}");
+            }
+        }
+    }
+    // A NaN is in its row alone, squares may overflow, and -0 has the norm 0.
+    let list = [3.0, -4.0, f32::NAN, 1.0, 3e38, 3e38, -0.0, 0.0];
+    let x = queue.array(&list).unwrap().reshape([4, 2]).unwrap();
+    let mut norms = queue.zeros([4, 1]).unwrap();
+    queue.norm_axis(&x, Axis(1), &mut norms).unwrap();
+    let found = queue.read(&norms).wait().unwrap();
+    assert!(found[0] == 5.0 && found[1].is_nan() && found[2..] == [f32::INFINITY, 0.0], "{found:?}");
+}
+
+fn guards(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    for shape in [[3, 300], [300, 3], [2, 16_385]] {
+        let len = shape[0] * shape[1];
+        let list: Vec<i32> = (0..len as i32).map(|i| i * 7 % 1000 - 40).collect();
+        let all = queue.array(&[vec![1 << 20; 64], list.clone(), vec![1 << 20; 64]].concat()).unwrap();
+        let x = all.slice(64..64 + len).unwrap().reshape(shape).unwrap();
+        for axis in 0..2 {
+            let shape_of_results = reduced(shape, axis);
+            let results: usize = shape_of_results.iter().product();
+            let out = queue.full([128 + results], 5).unwrap();
+            let mut part = out.slice(64..64 + results).unwrap().reshape(shape_of_results).unwrap();
+            queue.dot_axis(&x, &x, Axis(axis), &mut part).unwrap();
+            let expected = host::dot_axis(&list, &list, shape, Axis(axis)).unwrap();
+            let expected = [vec![5; 64], expected, vec![5; 64]].concat();
+            assert_eq!(queue.read(&out).wait().unwrap(), expected, "{shape:?} along {axis}");
+        }
+        assert_eq!(queue.read(&x).wait().unwrap(), list, "the input stays");
+    }
+}
+
+/// Returns the products of segments, and checks that the elements around them stay.
+fn of_segments<T: Reducible + std::fmt::Debug>(
+    queue: &CommandQueue,
+    [x, y]: [&[T]; 2],
+    offsets: &[u32],
+) -> Vec<T> {
+    let segments = offsets.len() - 1;
+    let all = queue.full([segments + 128], T::ONE).unwrap();
+    let [x, y] = [x, y].map(|list| queue.array(list).unwrap());
+    let mut part = all.slice(64..64 + segments).unwrap();
+    queue.dot_segments(&x, &y, &queue.array(offsets).unwrap(), &mut part).unwrap();
+    let mut list = queue.read(&all).wait().unwrap();
+    let behind = list.split_off(64 + segments);
+    let results = list.split_off(64);
+    assert_eq!((list, behind), (vec![T::ONE; 64], vec![T::ONE; 64]), "{segments} segments");
+    results
+}
+
+fn segments(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let mut rng = fastrand::Rng::with_seed(703);
+    for (at, len) in few_lengths().into_iter().enumerate() {
+        let means = [1, 4, 60, 6000, usize::MAX];
+        let means = if large() { &means[..] } else { &means[at % 5..][..1] };
+        for &mean in means {
+            let offsets = offsets(&mut rng, len, mean);
+            let [x, y] = [(); 2].map(|()| (0..len).map(|_| rng.u32(..)).collect::<Vec<u32>>());
+            let expected = host::dot_segments(&x, &y, &offsets);
+            assert!(of_segments(&queue, [&x, &y], &offsets) == expected, "{len}, {mean}");
+        }
+    }
+    let lists: [&[i32]; 2] = [&[3, -1, 4, 7], &[2, 2, -5, 100]];
+    assert_eq!(of_segments(&queue, lists, &[0, 2, 2, 3, 3]), [4, 0, -20, 0]);
+    let none: [&[f32]; 2] = [&[]; 2];
+    assert_eq!(of_segments(&queue, none, &[0, 0, 0]), [0.0; 2]);
+}
+
+fn floats_of_segments(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let mut rng = fastrand::Rng::with_seed(704);
+    let all = [(257, 20), (20_481, 3000), (16_385, 3), (34_567, usize::MAX)];
+    for &(len, mean) in if large() { &all[..] } else { &all[..2] } {
+        let offsets = offsets(&mut rng, len, mean);
+        let [x, y] = numbers(&mut rng, len);
+        let products = of_segments(&queue, [&x, &y], &offsets);
+        let depth = 141.0 + len as f64 / 2_f64.powi(15);
+        for (ends, product) in offsets.windows(2).zip(products) {
+            let (exact, sizes) = sums((ends[0] as usize..ends[1] as usize).map(|i| (x[i], y[i])));
+            let error = (f64::from(product) - exact).abs();
+            assert!(error <= depth * U * sizes, "{ends:?} of {len}: {product}, not {exact}");
+        }
+    }
+}
+
+fn refused(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let other = s.ctx().queue("other");
+    for shape in [[4, 5], [2, 20_000], [3000, 2]] {
+        // The last of two launches would be refused.
+        let x = queue.full(shape, 1.0_f32).unwrap();
+        let offsets = queue.array(&[0_u32, 2]).unwrap();
+        for axis in 0..2 {
+            let reduced = reduced(shape, axis);
+            let mut out = queue.full(reduced, 7.0).unwrap();
+            let turned = x.reshape([shape[1], shape[0]]).unwrap();
+            let error = queue.dot_axis(&x, &turned, Axis(axis), &mut out).unwrap_err();
+            assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+            let foreign = other.zeros(shape).unwrap();
+            let error = queue.dot_axis(&x, &foreign, Axis(axis), &mut out).unwrap_err();
+            assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+            let y = queue.full(shape, 1.0_f32).unwrap();
+            for array in [&x, &y] {
+                let first = array.reshape([x.len()]).unwrap().slice(0..reduced.iter().product()).unwrap();
+                let mut part = first.reshape(reduced).unwrap();
+                let error = queue.dot_axis(&x, &y, Axis(axis), &mut part).unwrap_err();
+                assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
+                let error = queue.norm_axis(array, Axis(axis), &mut part).unwrap_err();
+                assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
+            }
+            assert!(queue.read(&out).wait().unwrap().iter().all(|&x| x == 7.0));
+        }
+        let (mut out, y) = (queue.full([1], 7.0).unwrap(), queue.full(shape, 1.0_f32).unwrap());
+        let turned = x.reshape([shape[1], shape[0]]).unwrap();
+        let error = queue.dot_segments(&x, &turned, &offsets, &mut out).unwrap_err();
+        assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+        let error = queue.dot_segments(&x, &other.zeros(shape).unwrap(), &offsets, &mut out).unwrap_err();
+        assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+        let mut part = y.reshape([y.len()]).unwrap().slice(0..1).unwrap();
+        let error = queue.dot_segments(&x, &y, &offsets, &mut part).unwrap_err();
+        assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
+        assert_eq!(queue.read(&out).wait().unwrap(), [7.0]);
+    }
+    let x = queue.full([4, 5], 1.0_f32).unwrap();
+    let error = queue.norm_axis(&x, Axis(2), &mut queue.zeros([4, 1]).unwrap()).unwrap_err();
+    assert!(matches!(error.kind(), Kind::Axis { axis: 2, rank: 2, .. }), "{error}");
+    let padded = queue.zeros_padded::<f32, 2>([4, 5], [4, 8]).unwrap();
+    let error = queue.dot_axis(&x, &padded, Axis(1), &mut queue.zeros([4, 1]).unwrap()).unwrap_err();
+    assert!(matches!(error.kind(), Kind::Padding { .. }), "{error}");
+    // A product without results is refused as any other.
+    let (none, mut foreign) = (queue.zeros::<f32, 2>([0, 3]).unwrap(), other.zeros([0, 1]).unwrap());
+    let error = queue.dot_axis(&none, &none, Axis(1), &mut foreign).unwrap_err();
+    assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+}
+
+fn in_a_graph(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    for shape in [[7, 100], [3, 16_400], [1100, 3]] {
+        let len: usize = shape.iter().product();
+        let [mut x, mut y] = [(); 2].map(|()| queue.zeros::<i32, 1>([len]).unwrap());
+        let views = [x.reshape(shape).unwrap(), y.reshape(shape).unwrap()];
+        let offsets = queue.array(&[0, 3, len as u32]).unwrap();
+        let (mut rows, mut columns, mut parts) = (
+            queue.zeros([shape[0], 1]).unwrap(),
+            queue.zeros([1, shape[1]]).unwrap(),
+            queue.zeros([2]).unwrap(),
+        );
+        let (graph, ()) = queue
+            .capture(|c| {
+                c.dot_axis(&views[0], &views[1], Axis(1), &mut rows)?;
+                c.dot_axis(&views[0], &views[1], Axis(0), &mut columns)?;
+                c.dot_segments(&views[0], &views[1], &offsets, &mut parts)
+            })
+            .unwrap();
+        for round in 0..2 {
+            let list = |by: i32| (0..len as i32).map(|i| (i ^ round).wrapping_mul(by)).collect::<Vec<i32>>();
+            let [a, b] = [list(-1_640_531_527), list(40_503)];
+            queue.upload(&a, &mut x).unwrap();
+            queue.upload(&b, &mut y).unwrap();
+            queue.replay(&graph).unwrap();
+            let found = (queue.read(&rows).wait().unwrap(), queue.read(&columns).wait().unwrap());
+            assert_eq!(Some(found.0), host::dot_axis(&a, &b, shape, Axis(1)), "{shape:?}, round {round}");
+            assert_eq!(Some(found.1), host::dot_axis(&a, &b, shape, Axis(0)), "{shape:?}, round {round}");
+            let expected = host::dot_segments(&a, &b, &[0, 3, len as u32]);
+            assert_eq!(queue.read(&parts).wait().unwrap(), expected, "{shape:?}, round {round}");
+        }
+    }
+}
