@@ -84,28 +84,28 @@ fn casts(s: &Subject) {
 }
 
 fn multiplied(s: &Subject) {
-    fn of<T: Reducible + Debug>(queue: &CommandQueue, x: &[T], y: &[T], a: T, expected: impl Fn(T, T) -> T) {
+    fn of<T: Reducible + Debug>(queue: &CommandQueue, x: &[T], y: &[T], a: T) {
         let (x_array, mut out) = (queue.array(x).unwrap(), queue.array(y).unwrap());
         queue.axpy(a, &x_array, &mut out).unwrap();
-        let expected: Vec<T> = x.iter().zip(y).map(|(&x, &y)| expected(x, y)).collect();
+        let mut expected = y.to_vec();
+        host::axpy(a, x, &mut expected);
         assert_eq!(queue.read(&out).wait().unwrap(), expected, "{} elements", x.len());
     }
     let queue = s.ctx().queue("q");
     let mut rng = fastrand::Rng::with_seed(42);
     for len in lengths() {
         let [x, y] = [(); 2].map(|()| (0..len).map(|_| rng.u32(..)).collect::<Vec<u32>>());
-        of(&queue, &x, &y, 0x9E37_79B1, |x, y| x.wrapping_mul(0x9E37_79B1).wrapping_add(y));
+        of(&queue, &x, &y, 0x9E37_79B1);
         let [x, y] = [&x, &y].map(|list| bytemuck::cast_slice::<u32, i32>(list));
-        of(&queue, x, y, -77_777, |x, y| x.wrapping_mul(-77_777).wrapping_add(y));
+        of(&queue, x, y, -77_777);
         let mut out = queue.empty::<i32, 1>([len]).unwrap();
         queue.iota(&mut out, i32::MAX - 3, -5).unwrap();
-        let counted = (0..len as i32).map(|i| (i32::MAX - 3).wrapping_sub(i.wrapping_mul(5)));
-        assert_eq!(queue.read(&out).wait().unwrap(), counted.collect::<Vec<_>>());
+        assert_eq!(queue.read(&out).wait().unwrap(), host::iota(len, i32::MAX - 3, -5));
         close(&queue, len, &mut rng);
     }
     let mut grid = queue.empty::<u32, 3>([2, 3, 4]).unwrap();
     queue.iota(&mut grid, 5, 2).unwrap();
-    assert_eq!(queue.read(&grid).wait().unwrap(), (0..24).map(|i| 5 + 2 * i).collect::<Vec<u32>>());
+    assert_eq!(queue.read(&grid).wait().unwrap(), host::iota(24, 5_u32, 2));
 }
 
 /// Compares sums of floats, which cancel, with the exact ones.
@@ -161,8 +161,8 @@ fn chosen(s: &Subject) {
         let arrays = [&x, &y].map(|list| queue.array(list).unwrap().cast_bits::<f32>());
         let mut out = queue.empty::<f32, 1>([len]).unwrap();
         queue.where_(&queue.array(&mask).unwrap(), &arrays[0], &arrays[1], &mut out).unwrap();
-        let expected: Vec<u32> = (0..len).map(|i| if mask[i] == 0 { y[i] } else { x[i] }).collect();
-        assert_eq!(queue.read(&out.cast_bits::<u32>()).wait().unwrap(), expected);
+        let found = queue.read(&out.cast_bits::<u32>()).wait().unwrap();
+        assert_eq!(found, host::where_(&mask, &x, &y));
     }
 }
 

@@ -1,7 +1,7 @@
 //! A01, A07: elements that are expressions of the program.
 
 use crate::common::{Case, Subject, case};
-use fencepost::algorithms::Map;
+use fencepost::algorithms::{Map, host};
 use fencepost::prelude::*;
 
 pub fn cases() -> Vec<Case> {
@@ -22,11 +22,11 @@ fn values(s: &Subject) {
         let [x_array, y_array] = [&x, &y].map(|list| queue.array(list).unwrap());
         let mut out = queue.empty::<u32, 1>([len]).unwrap();
         queue.map(&x_array, "(x ^ 0x5555u) * 3u + i", &mut out).unwrap();
-        let expected = x.iter().zip(0..).map(|(x, i)| (x ^ 0x5555).wrapping_mul(3).wrapping_add(i));
-        assert_eq!(queue.read(&out).wait().unwrap(), expected.collect::<Vec<u32>>());
+        let expected = host::map(&x, |x, i| (x ^ 0x5555).wrapping_mul(3).wrapping_add(i));
+        assert_eq!(queue.read(&out).wait().unwrap(), expected);
         queue.zip(&x_array, &y_array, "select(x, y, (i & 1u) == 1u)", &mut out).unwrap();
-        let expected = (0..len).map(|i| if i % 2 == 1 { y[i] } else { x[i] });
-        assert_eq!(queue.read(&out).wait().unwrap(), expected.collect::<Vec<u32>>());
+        let expected = host::zip(&x, &y, |x, y, i| if i % 2 == 1 { y } else { x });
+        assert_eq!(queue.read(&out).wait().unwrap(), expected);
         // Three types, in three dimensions.
         let shape = [1, len, 1];
         let mut halves = queue.empty::<f32, 3>(shape).unwrap();
@@ -34,9 +34,8 @@ fn values(s: &Subject) {
         let small = queue.array(&small).unwrap().reshape(shape).unwrap();
         let y_array = y_array.reshape(shape).unwrap();
         queue.zip(&small, &y_array, "f32(x) * 0.5\n + f32(y & 1u)", &mut halves).unwrap();
-        let half = |(x, y): (&u32, &u32)| ((x >> 12) as i32 - 0x8_0000) as f32 * 0.5 + (y & 1) as f32;
-        let expected: Vec<f32> = x.iter().zip(&y).map(half).collect();
-        assert_eq!(queue.read(&halves).wait().unwrap(), expected);
+        let half = |x: u32, y: u32, _| ((x >> 12) as i32 - 0x8_0000) as f32 * 0.5 + (y & 1) as f32;
+        assert_eq!(queue.read(&halves).wait().unwrap(), host::zip(&x, &y, half));
     }
 }
 
@@ -112,7 +111,7 @@ fn in_a_graph(s: &Subject) {
         let list: Vec<u32> = (0..100).map(|i| i * 7 + round).collect();
         queue.upload(&list, &mut x).unwrap();
         queue.replay(&graph).unwrap();
-        let expected: Vec<u32> = list.iter().map(|x| x * x + x).collect();
+        let expected = host::map(&list, |x, _| x * x + x);
         assert_eq!(queue.read(&out).wait().unwrap(), expected, "round {round}");
     }
 }

@@ -114,7 +114,7 @@ impl<T: Reducible> Outputs<T> {
 }
 
 /// Returns the results of the host. The elements behind the results are those from before.
-fn expected<T: Reducible>(whole: &[T], count: usize, mask: &[u32], map: impl Fn(T, usize) -> T) -> Results {
+fn expected<T: Reducible>(whole: &[T], count: usize, mask: &[u32], map: impl Fn(T, u32) -> T) -> Results {
     let list = &whole[..count.min(whole.len())];
     let word = |element: T| bytemuck::cast::<T, u32>(element);
     let padded = |list: &[T]| {
@@ -128,7 +128,6 @@ fn expected<T: Reducible>(whole: &[T], count: usize, mask: &[u32], map: impl Fn(
     let (runs, lengths) = host::run_lengths(list);
     let mut all_lengths: Vec<u32> = lengths.iter().map(|&length| length as u32).collect();
     all_lengths.resize(whole.len(), BEFORE);
-    let mapped: Vec<T> = list.iter().enumerate().map(|(i, &x)| map(x, i)).collect();
     Results {
         reduced: [
             word(host::sum(list)),
@@ -142,7 +141,7 @@ fn expected<T: Reducible>(whole: &[T], count: usize, mask: &[u32], map: impl Fn(
             scan(Scan::exclusive(Operation::Smallest)),
             scan(Scan::inclusive(Operation::Largest).reversed()),
             padded(&host::sort(list, Sort::descending()).unwrap()),
-            padded(&mapped),
+            padded(&host::map(list, map)),
         ],
         selected: (padded(&selected), selected.len() as u32),
         unique: (padded(&unique), unique.len() as u32),
@@ -166,7 +165,7 @@ fn compare<T: Reducible + Debug>(
     queue: &CommandQueue,
     list: &[T],
     text: &str,
-    map: impl Fn(T, usize) -> T + Copy,
+    map: impl Fn(T, u32) -> T + Copy,
 ) {
     let mask: Vec<u32> = (0..list.len() as u32).map(|i| i * i % 3).collect();
     let (x, mask_array) = (queue.array(list).unwrap(), queue.array(&mask).unwrap());
@@ -188,7 +187,7 @@ fn integers(s: &Subject) {
         compare(&queue, &list, EXPRESSION, |x, i| if i % 2 == 1 { -x } else { x });
     }
     let list: Vec<u32> = (0..if large() { 20_481 } else { 300 }).map(|_| rng.u32(..) | 1).collect();
-    compare(&queue, &list, "x ^ i", |x, i| x ^ i as u32);
+    compare(&queue, &list, "x ^ i", |x, i| x ^ i);
 }
 
 fn floats(s: &Subject) {
@@ -238,7 +237,7 @@ fn in_a_graph(s: &Subject) {
             queue.upload(&[elements], &mut count).unwrap();
             queue.replay(&graph).unwrap();
             let found = outputs.read(&queue);
-            let expected = expected(&list, elements as usize, &mask, |x, i| x + i as u32);
+            let expected = expected(&list, elements as usize, &mask, |x, i| x + i);
             assert_eq!((found.reduced, found.nonzero), (expected.reduced, expected.nonzero));
             assert!(found.lists == expected.lists, "{elements} of {len} elements");
             assert_eq!(found.runs.2, expected.runs.2);

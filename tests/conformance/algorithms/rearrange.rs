@@ -125,6 +125,7 @@ fn permuted(s: &Subject) {
     }
     let queue = s.ctx().queue("q");
     let rng = &mut fastrand::Rng::with_seed(64);
+    transposed(&queue, [17, 33], rng);
     for (rows, columns) in [(0, 5), (1, 9), (15, 16), (16, 16), (17, 33), (100, 3), (2, 1000), (31, 257)] {
         of(&queue, [rows, columns], [1, 0], rng);
     }
@@ -146,6 +147,14 @@ fn permuted(s: &Subject) {
             of(&queue, shape, axes, rng);
         }
     }
+}
+
+fn transposed(queue: &CommandQueue, [rows, columns]: [usize; 2], rng: &mut fastrand::Rng) {
+    let x = words(rows * columns, rng);
+    let array = queue.array(&x).unwrap().reshape([rows, columns]).unwrap();
+    let mut out = queue.full([columns, rows], 9_u32).unwrap();
+    queue.transpose(&array, &mut out).unwrap();
+    assert_eq!(queue.read(&out).wait().unwrap(), host::transpose(&x, [rows, columns]).unwrap());
 }
 
 fn refused(s: &Subject) {

@@ -2,6 +2,7 @@
 
 mod code;
 pub(crate) mod floors;
+mod host_functions;
 pub(crate) mod imports;
 mod names;
 mod rules;
@@ -37,6 +38,7 @@ pub(crate) fn lint(workspace: &Workspace) -> Result<()> {
     }
     findings.extend(names::check(&sources));
     findings.extend(verbs::check(&sources));
+    findings.extend(host_functions::check(&sources));
     findings.extend(floors::check(workspace)?);
     if !is_drawn(workspace)? {
         let what = "the drawing differs from the imports: run `cargo xtask floors --write`".to_owned();

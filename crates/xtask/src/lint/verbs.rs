@@ -16,7 +16,7 @@ const CORE: &str = "crates/core/src/";
 const TABLE: &str = "tests/conformance/graphs/verb_table.rs";
 
 /// The folder of the crate whose traits have verbs.
-const ALGORITHMS: &str = "crates/algorithms/src/";
+pub(super) const ALGORITHMS: &str = "crates/algorithms/src/";
 /// The file with the table of these verbs.
 const TABLE_OF_ALGORITHMS: &str = "tests/conformance/algorithms/verb_table.rs";
 
@@ -58,7 +58,7 @@ fn compared(
 }
 
 /// Returns the methods that the traits of queues in a file require, with their lines.
-fn verbs(source: &str) -> Vec<(String, usize)> {
+pub(super) fn verbs(source: &str) -> Vec<(String, usize)> {
     let Ok(file) = syn::parse_file(source) else { return Vec::new() };
     let is_for_queues = |of: &ItemTrait| {
         file.items.iter().any(|item| {

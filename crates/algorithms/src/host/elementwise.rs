@@ -1,0 +1,90 @@
+//! Functions of the host for the verbs that compute each element from those at the same place.
+
+use crate::reducible::{Operation, Reducible};
+
+/// Returns `n` elements `start + i * step`. Integers wrap. An `f32` is rounded after each operation.
+///
+/// # Example
+/// ```
+/// assert_eq!(fencepost::algorithms::host::iota(3, 1.0_f32, 0.5), [1.0, 1.5, 2.0]);
+/// ```
+pub fn iota<T: Reducible>(n: usize, start: T, step: T) -> Vec<T> {
+    (0..n as u32).map(|i| multiplied(cast(i), step, start)).collect()
+}
+
+/// Adds `a * x[i]` to each element of `y`. Integers wrap. If the lengths differ, the rest of the longer list is left out.
+///
+/// # Example
+/// ```
+/// let mut y = [10, 20];
+/// fencepost::algorithms::host::axpy(3, &[1, 2], &mut y);
+/// assert_eq!(y, [13, 26]);
+/// ```
+pub fn axpy<T: Reducible>(a: T, x: &[T], y: &mut [T]) {
+    y.iter_mut().zip(x).for_each(|(y, &x)| *y = multiplied(a, x, *y));
+}
+
+/// Returns `a * x + y`. Integers wrap.
+fn multiplied<T: Reducible>(a: T, x: T, y: T) -> T {
+    T::combined(Operation::Sum, T::combined(Operation::Product, a, x), y)
+}
+
+/// Returns an element converted as the operator `as` does.
+///
+/// # Example
+/// ```
+/// assert_eq!(fencepost::algorithms::host::cast::<f32, i32>(-2.9), -2);
+/// ```
+pub fn cast<T: Reducible, U: Reducible>(x: T) -> U {
+    U::of_types(x.as_types())
+}
+
+/// Returns `low` for an element below it, else `high` for an element above it, else the element.
+///
+/// # Example
+/// ```
+/// assert_eq!(fencepost::algorithms::host::clamp(300, 0, 255), 255);
+/// ```
+pub fn clamp<T: Reducible>(x: T, low: T, high: T) -> T {
+    if x < low {
+        low
+    } else if x > high {
+        high
+    } else {
+        x
+    }
+}
+
+/// Returns `x[i]` where `mask[i]` is not zero, else `y[i]`. If the lengths differ, the rest of the longer lists is left out.
+///
+/// # Example
+/// ```
+/// assert_eq!(fencepost::algorithms::host::where_(&[0, 7], &[1.0, 2.0], &[-1.0, -2.0]), [-1.0, 2.0]);
+/// ```
+pub fn where_<T: Copy>(mask: &[u32], x: &[T], y: &[T]) -> Vec<T> {
+    let elements = x.iter().zip(y).zip(mask);
+    elements.map(|((&x, &y), &mask)| if mask != 0 { x } else { y }).collect()
+}
+
+/// Returns the values of a function of each element and its place.
+///
+/// # Example
+/// ```
+/// let values = fencepost::algorithms::host::map(&[1.5_f32, 2.5], |x, i| x * 2.0 + i as f32);
+/// assert_eq!(values, [3.0, 6.0]);
+/// ```
+pub fn map<T: Copy, U>(x: &[T], value: impl Fn(T, u32) -> U) -> Vec<U> {
+    (0..).zip(x).map(|(i, &x)| value(x, i)).collect()
+}
+
+/// Returns the values of a function of the elements of two lists at each place, and of the place. If the lengths differ, the rest
+/// of the longer list is left out.
+///
+/// # Example
+/// ```
+/// let values = fencepost::algorithms::host::zip(&[1.0_f32, 2.0], &[3_u32, 1], |x, y, i| x > 1.5 || y == i);
+/// assert_eq!(values, [false, true]);
+/// ```
+pub fn zip<T: Copy, V: Copy, U>(x: &[T], y: &[V], value: impl Fn(T, V, u32) -> U) -> Vec<U> {
+    (0..).zip(x.iter().zip(y)).map(|(i, (&x, &y))| value(x, y, i)).collect()
+}
