@@ -3,7 +3,8 @@
 //!
 //! naga 30 writes these operators to GLSL as they are. Here each of them becomes a call of a function, which computes the
 //! result with operators that GLSL defines. naga also writes `abs` of an unsigned number as that of a signed one; here the
-//! number takes its place.
+//! number takes its place. It writes `pack4xU8` and `pack4xU8Clamp` as an operation without parentheses, which the operators
+//! around it tear apart; here each of them becomes a call too.
 
 use naga::front::Typifier;
 use naga::proc::ResolveContext;
@@ -25,6 +26,10 @@ enum Helper {
     /// Converts an `f32` to an integer.
     Whole {
         signed: bool,
+    },
+    /// Packs four unsigned numbers in a word.
+    Packed {
+        clamps: bool,
     },
 }
 
@@ -85,16 +90,21 @@ fn found(module: &Module, function: &Function) -> HashMap<Handle<Expression>, Ke
     let mut found = HashMap::new();
     let Some(types) = types(module, function) else { return found };
     for (handle, expression) in function.expressions.iter() {
+        if let Some(key) = packed(expression).filter(|_| !is_constant(function, handle)) {
+            found.insert(handle, key);
+            continue;
+        }
+        let is_signed =
+            |of| scalar(types.get(of, &module.types)).is_some_and(|(kind, _)| kind == Scalar::I32);
         let (operand, helper): (_, fn(bool) -> Helper) = match *expression {
-            Expression::Binary { op: BinaryOperator::Divide, left, right } if !is_plain(function, right) => {
+            Expression::Binary { op: BinaryOperator::Divide, left, right }
+                if !is_plain(function, right, is_signed(left)) =>
+            {
                 (left, |signed| Helper::Quotient { signed })
             }
-            Expression::Binary { op: BinaryOperator::Modulo, left, right } => {
-                let unsigned =
-                    scalar(types.get(left, &module.types)).is_some_and(|(kind, _)| kind == Scalar::U32);
-                if unsigned && is_plain(function, right) {
-                    continue;
-                }
+            Expression::Binary { op: BinaryOperator::Modulo, left, right }
+                if is_signed(left) || !is_plain(function, right, false) =>
+            {
                 (left, |signed| Helper::Remainder { signed })
             }
             Expression::As { expr, kind: ScalarKind::Sint, convert: Some(4) } => {
@@ -119,6 +129,19 @@ fn found(module: &Module, function: &Function) -> HashMap<Handle<Expression>, Ke
     found
 }
 
+/// Returns the function for an operation that packs unsigned numbers.
+fn packed(expression: &Expression) -> Option<Key> {
+    match *expression {
+        Expression::Math { fun: MathFunction::Pack4xU8, .. } => {
+            Some((Helper::Packed { clamps: false }, None))
+        }
+        Expression::Math { fun: MathFunction::Pack4xU8Clamp, .. } => {
+            Some((Helper::Packed { clamps: true }, None))
+        }
+        _ => None,
+    }
+}
+
 /// Returns the scalar of a type and the number of its components, if it is a scalar or a vector.
 fn scalar(inner: &TypeInner) -> Option<(Scalar, Option<u8>)> {
     match *inner {
@@ -128,14 +151,14 @@ fn scalar(inner: &TypeInner) -> Option<(Scalar, Option<u8>)> {
     }
 }
 
-/// Returns `true` if a divisor is a number that is neither 0 nor -1, whose quotients are the same in GLSL, or depends on
-/// overrides alone: naga refuses a 0 there only as the divisor of an operator.
-fn is_plain(function: &Function, divisor: Handle<Expression>) -> bool {
+/// Returns `true` if the quotients by a divisor are the same in GLSL: it is a number that is neither 0 nor -1, or an
+/// unsigned one that depends on overrides alone, of which naga refuses 0.
+fn is_plain(function: &Function, divisor: Handle<Expression>, signed: bool) -> bool {
     match function.expressions[divisor] {
         Expression::Literal(Literal::I32(number)) => number != 0 && number != -1,
         Expression::Literal(Literal::U32(number)) => number != 0,
-        Expression::Splat { value, .. } => is_plain(function, value),
-        _ => is_constant(function, divisor),
+        Expression::Splat { value, .. } => is_plain(function, value, signed),
+        _ => !signed && is_constant(function, divisor),
     }
 }
 
@@ -235,16 +258,31 @@ fn replace(module: &Module, function: &mut Function, helpers: &BTreeMap<Key, Han
     let mut calls = HashMap::new();
     for (handle, key) in found {
         let called = helpers[&key];
+        keep_divisor(function, handle);
         let expression = &mut function.expressions[handle];
         let arguments = match *expression {
             Expression::Binary { left, right, .. } => vec![left, right],
             Expression::As { expr, .. } => vec![expr],
+            Expression::Math { arg, .. } => vec![arg],
             _ => continue,
         };
         *expression = Expression::CallResult(called);
         calls.insert(handle, (called, arguments));
     }
     call(&mut function.body, &calls);
+}
+
+/// Adds an operation by a divisor that depends on overrides: naga refuses a 0 only as the divisor of an operator. It
+/// computes this operation before it writes the shader, and no statement uses the result.
+fn keep_divisor(function: &mut Function, operator: Handle<Expression>) {
+    let Expression::Binary { op, right, .. } = function.expressions[operator] else { return };
+    let is_number = matches!(function.expressions[right], Expression::Literal(_));
+    if is_number || !is_constant(function, right) {
+        return;
+    }
+    let by_itself = Expression::Binary { op, left: right, right };
+    let kept = function.expressions.append(by_itself, Span::UNDEFINED);
+    function.named_expressions.insert(kept, "fencepost_divisor".into());
 }
 
 /// Says what takes the place of an operator: a function and its arguments.
@@ -346,7 +384,9 @@ fn function(module: &mut Module, (helper, size): Key, helpers: &BTreeMap<Key, Ha
     let (stem, given, signed) = match helper {
         Helper::Quotient { signed } => ("quotient", None, signed),
         Helper::Remainder { signed } => ("remainder", None, signed),
-        Helper::Whole { signed } => ("whole", Some(Scalar::F32), signed),
+        Helper::Whole { signed } => ("whole", Some((Scalar::F32, size)), signed),
+        Helper::Packed { clamps: false } => ("packed", Some((Scalar::U32, Some(4))), false),
+        Helper::Packed { clamps: true } => ("packed_clamped", Some((Scalar::U32, Some(4))), false),
     };
     let result = if signed { Scalar::I32 } else { Scalar::U32 };
     let name = format!("fencepost_{stem}_{}{}", if signed { "i" } else { "u" }, size.unwrap_or(1));
@@ -357,7 +397,8 @@ fn function(module: &mut Module, (helper, size): Key, helpers: &BTreeMap<Key, Ha
         ..Function::default()
     };
     let mut writer = Writer { module, function };
-    let a = writer.argument(given.unwrap_or(result), size);
+    let (of_a, size_of_a) = given.unwrap_or((result, size));
+    let a = writer.argument(of_a, size_of_a);
     let b = if given.is_none() { Some(writer.argument(result, size)) } else { None };
     let value = match (size, helper, b) {
         (Some(size), ..) => each_component(&mut writer, helpers[&(helper, None)], [Some(a), b], (ty, size)),
@@ -370,6 +411,10 @@ fn function(module: &mut Module, (helper, size): Key, helpers: &BTreeMap<Key, Ha
             let quotient = writer.binary(BinaryOperator::Divide, a, divisor);
             let product = writer.binary(BinaryOperator::Multiply, quotient, divisor);
             writer.binary(BinaryOperator::Subtract, a, product)
+        }
+        (None, Helper::Packed { clamps }, None) => {
+            let fun = if clamps { MathFunction::Pack4xU8Clamp } else { MathFunction::Pack4xU8 };
+            writer.compute(Expression::Math { fun, arg: a, arg1: None, arg2: None, arg3: None })
         }
         (None, _, None) => whole(&mut writer, signed, a),
     };
@@ -461,6 +506,40 @@ mod tests {
         let added = ["quotient_i1", "remainder_u1", "remainder_u2", "whole_i1", "whole_i3"];
         let added = added.map(|name| format!("fencepost_{name}"));
         assert_eq!(names(&module), [added.as_slice(), &["own".into(), "outer".into()]].concat());
+    }
+
+    #[test]
+    fn an_override_of_zero_stays_a_mistake_as_a_divisor() {
+        for operator in ["x / N", "x % N", "(vec2(x) % vec2(7, N)).y", "x / (N - 1)"] {
+            let module = defined(&format!(
+                "{BUFFERS}
+                override N: i32 = 7;
+                fn one(x: i32) -> i32 {{ return {operator}; }}
+                @compute @workgroup_size(1) fn main() {{ y[0] = one(y[1]); }}"
+            ));
+            let mut validator = Validator::new(ValidationFlags::all(), Capabilities::all());
+            let info = validator.validate(&module).expect("it is valid");
+            for (number, is_valid) in [(2.0, true), (-1.0, true), (f64::from(operator.contains('1')), false)]
+            {
+                let constants = [("N".to_owned(), number)].into_iter().collect();
+                let entry = Some((naga::ShaderStage::Compute, "main"));
+                let found =
+                    naga::back::pipeline_constants::process_overrides(&module, &info, entry, &constants);
+                assert_eq!(found.is_ok(), is_valid, "{operator} with {number}: {found:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn packed_numbers_are_those_of_a_function() {
+        let module = defined(&format!(
+            "{BUFFERS}
+            @compute @workgroup_size(1) fn main() {{
+                let v = vec4<u32>(vec4(y[0], y[1], y[2], y[3]));
+                y[4] = i32(pack4xU8(v) + 1u + pack4xU8Clamp(v) + pack4xI8(vec4<i32>(v)));
+            }}"
+        ));
+        assert_eq!(names(&module), ["fencepost_packed_u1", "fencepost_packed_clamped_u1"]);
     }
 
     #[test]

@@ -261,15 +261,25 @@ fn invalid_overrides(s: &Subject) {
         }
         @compute @workgroup_size(1) fn divides() { x[0] = part(x[1]); }
         @compute @workgroup_size(1) fn shifts() { x[0] = x[1] << N; }
+        override M: i32 = 1;
+        @group(0) @binding(1) var<storage, read_write> y: array<i32>;
+        fn rest(v: i32) -> i32 { return v % M; }
+        @compute @workgroup_size(1) fn remains() { y[0] = rest(y[1]); }
+        @compute @workgroup_size(1) fn quotes() { y[0] = y[1] / M; }
         @compute @workgroup_size(1) fn holds() { w[0] = x[0]; x[1] = w[0]; }";
     let ctx = s.ctx();
-    let cases =
-        [("divides", 0.0, 5, "divisor"), ("shifts", 32.0, 8, "shift"), ("holds", 0.0, 2, "must be positive")];
-    for (entry, value, line, message) in cases {
-        let error = ctx.kernel_from_with(text, entry, &[("N", value)]).map(|_| ()).unwrap_err();
+    let cases = [
+        ("divides", "N", 0.0, 5, "divisor"),
+        ("shifts", "N", 32.0, 8, "shift"),
+        ("remains", "M", 0.0, 11, "divisor"),
+        ("quotes", "M", 0.0, 13, "divisor"),
+        ("holds", "N", 0.0, 2, "must be positive"),
+    ];
+    for (entry, name, value, line, message) in cases {
+        let error = ctx.kernel_from_with(text, entry, &[(name, value)]).map(|_| ()).unwrap_err();
         assert!(matches!(error.kind(), Kind::Kernel(KernelError::OverrideValues { .. })), "{error:?}");
         let error = error.to_string();
-        let begin = format!("kernel `{entry}` with override `N` = {value}: ");
+        let begin = format!("kernel `{entry}` with override `{name}` = {value}: ");
         assert!(error.starts_with(&begin), "{error}");
         assert!(error.contains(&format!(":{line}:")) && error.contains(message), "{error}");
     }

@@ -12,6 +12,7 @@ pub fn cases() -> Vec<Case> {
         case("d04_integers_are_exact", integers),
         case("d04_quotients_and_remainders_at_the_edges_of_integers_are_those_of_wgsl", divisions),
         case("d04_floats_outside_of_an_integer_type_become_its_ends", conversions),
+        case("d04_packed_bytes_inside_of_other_operations_are_those_of_wgsl", packed),
         case("d04_every_way_of_opening_an_adapter_gives_the_same_bits", ways),
     ]
 }
@@ -193,5 +194,69 @@ fn conversions(s: &Subject) {
             "i32 of {x}: {found:x?}"
         );
         assert!(near(found[1], unsigned, above) && near(found[3], unsigned, above), "u32 of {x}: {found:x?}");
+    }
+}
+
+const PACKED: &str = "
+@group(0) @binding(0) var<storage, read> words: array<u32>;
+@group(0) @binding(1) var<storage, read_write> out: array<u32>;
+
+@compute @workgroup_size(64)
+fn packed(@builtin(global_invocation_id) id: vec3<u32>) {
+    if id.x >= arrayLength(&words) / 4u { return; }
+    let first = 4u * id.x;
+    let at = 11u * id.x;
+    let v = vec4(words[first], words[first + 1u], words[first + 2u], words[first + 3u]);
+    let signed = bitcast<vec4<i32>>(v);
+    out[at] = pack4xU8(v) + 1u;
+    out[at + 1u] = 3u * pack4xU8Clamp(v) ^ v.x;
+    out[at + 2u] = pack4xI8(signed) + 1u;
+    out[at + 3u] = 3u * pack4xI8Clamp(signed) ^ v.x;
+    out[at + 4u] = ~pack4xU8(v) & ~pack4xU8Clamp(v);
+    out[at + 5u] = (unpack4xU8(v.x) * vec4(1u, 3u, 5u, 7u)).w + 9u * unpack4xU8(v.y).y;
+    out[at + 6u] = bitcast<u32>((unpack4xI8(v.x) * vec4(1, 3, 5, 7)).w - 9 * unpack4xI8(v.y).y);
+    out[at + 7u] = 3u * dot4U8Packed(v.x, v.y) - v.z;
+    out[at + 8u] = bitcast<u32>(3 * dot4I8Packed(v.x, v.y) - signed.z);
+    out[at + 9u] = select(0u, 1u, pack4xU8(v) == pack4xU8Clamp(v));
+    out[at + 10u] = pack4xU8(unpack4xU8(v.x)) - pack4xI8(unpack4xI8(v.y));
+}";
+
+/// Returns what the kernel computes for four words.
+fn packed_on_host(v: [u32; 4]) -> [u32; 11] {
+    let signed = v.map(|word| word as i32);
+    let (bytes, clamped) =
+        (u32::from_le_bytes(v.map(|word| word as u8)), u32::from_le_bytes(v.map(|word| word.min(255) as u8)));
+    let clamped_signed = u32::from_le_bytes(signed.map(|word| word.clamp(-128, 127) as u8));
+    let (x, y) = (v[0].to_le_bytes().map(u32::from), v[1].to_le_bytes().map(u32::from));
+    let of_signed = |word: u32| word.to_le_bytes().map(|byte| i32::from(byte as i8));
+    let (i, j) = (of_signed(v[0]), of_signed(v[1]));
+    let products: u32 = x.iter().zip(y).map(|(x, y)| x * y).sum();
+    let signed_products: i32 = i.iter().zip(j).map(|(i, j)| i * j).sum();
+    [
+        bytes.wrapping_add(1),
+        clamped.wrapping_mul(3) ^ v[0],
+        bytes.wrapping_add(1),
+        clamped_signed.wrapping_mul(3) ^ v[0],
+        !bytes & !clamped,
+        x[3] * 7 + 9 * y[1],
+        (i[3] * 7 - 9 * j[1]) as u32,
+        (3 * products).wrapping_sub(v[2]),
+        (3 * signed_products).wrapping_sub(signed[2]) as u32,
+        u32::from(bytes == clamped),
+        v[0].wrapping_sub(v[1]),
+    ]
+}
+
+fn packed(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let edges = [0, 1, 127, 128, 200, 255, 256, 0xFFFF_FF80, 0xFFFF_FF7F].into_iter().chain(EDGES);
+    let words: Vec<u32> = edges.cycle().take(100).chain(random(5).into_iter().take(100)).collect();
+    let mut out = ctx.zeros::<u32, 1>([11 * words.len() / 4]).unwrap();
+    let (kernel, x) = (ctx.kernel_from(PACKED, "packed").unwrap(), ctx.array(&words).unwrap());
+    let args = args![words = &x, out = &mut out];
+    queue.launch_dyn(&kernel, Grid::threads([words.len() / 4]), args).unwrap();
+    for (found, v) in queue.read(&out).wait().unwrap().chunks(11).zip(words.chunks(4)) {
+        assert_eq!(found, packed_on_host([v[0], v[1], v[2], v[3]]), "{v:x?}");
     }
 }
