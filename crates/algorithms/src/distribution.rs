@@ -105,8 +105,9 @@ pub(crate) fn numbers<T: Reducible>(
     Ok(all.skip((generator.position % count) as usize))
 }
 
-fn refused(name: &'static str, value: impl std::fmt::Debug, needed: &'static str) -> Result<Drawing> {
-    Err(Kind::Setting { name, value: format!("{value:?}"), needed }.into())
+/// Returns the error for a value of a distribution, which is named as in `` `high` of `Uniform` ``.
+fn refused(name: &str, found: String, needed: &'static str) -> Result<Drawing> {
+    Err(Kind::Value { object: format!("{name} in `fill_random`"), found, needed }.into())
 }
 
 macro_rules! words {
@@ -128,7 +129,8 @@ macro_rules! words {
         impl sealed::Draw<$host> for Whole<$host> {
             fn drawing(&self) -> Result<Drawing> {
                 if self.low >= self.high {
-                    return refused("Whole", self, "a number `low` below `high`");
+                    let found = format!("{}, and `low` is {}", self.high, self.low);
+                    return refused("`high` of `Whole`", found, "a number above `low`");
                 }
                 let b = self.high.wrapping_sub(self.low) as u32;
                 Ok(Drawing { kind: 2, numbers_of_a_block: 2, a: self.low as u32, b })
@@ -149,7 +151,8 @@ macro_rules! words {
         impl sealed::Draw<$host> for Choice {
             fn drawing(&self) -> Result<Drawing> {
                 if !(0.0..=1.0).contains(&self.probability) {
-                    return refused("Choice", self, "a probability from 0 to 1");
+                    let found = self.probability.to_string();
+                    return refused("`probability` of `Choice`", found, "a number from 0 to 1");
                 }
                 let always = u32::from(self.probability == 1.0);
                 let a = (self.probability * 4_294_967_296.0) as u32;
@@ -173,7 +176,9 @@ impl sealed::Draw<f32> for Uniform {
     fn drawing(&self) -> Result<Drawing> {
         let distance = self.high - self.low;
         if !(self.low <= self.high && distance.is_finite()) {
-            return refused("Uniform", self, "limits with a finite distance, and `low` at most `high`");
+            let found = format!("{:?}, and `low` is {:?}", self.high, self.low);
+            let needed = "a number of at least `low`, at a finite distance from it,";
+            return refused("`high` of `Uniform`", found, needed);
         }
         Ok(Drawing { kind: 1, numbers_of_a_block: 4, a: self.low.to_bits(), b: distance.to_bits() })
     }
@@ -190,11 +195,10 @@ impl sealed::Draw<f32> for Normal {
     fn drawing(&self) -> Result<Drawing> {
         let farthest = self.mean.abs() + MOST_DEVIATIONS * self.deviation;
         if !(farthest.is_finite() && self.deviation >= 0.0) {
-            return refused(
-                "Normal",
-                self,
-                "a deviation of at least 0, of which seven are no infinite distance from 0",
-            );
+            let found = format!("{:?}, and `mean` is {:?}", self.deviation, self.mean);
+            let needed =
+                "a number of at least 0, of which seven are a finite distance from `mean` and from 0,";
+            return refused("`deviation` of `Normal`", found, needed);
         }
         Ok(Drawing { kind: 4, numbers_of_a_block: 4, a: self.mean.to_bits(), b: self.deviation.to_bits() })
     }
@@ -217,7 +221,8 @@ impl sealed::Draw<f32> for Exponential {
     fn drawing(&self) -> Result<Drawing> {
         let mean = 1.0 / self.rate;
         if !(self.rate > 0.0 && mean.is_normal() && (MOST_MEANS * mean).is_finite()) {
-            return refused("Exponential", self, "a rate from 1e-37 to 8e37");
+            let found = format!("{:?}", self.rate);
+            return refused("`rate` of `Exponential`", found, "a number from 1e-37 to 8e37");
         }
         Ok(Drawing { kind: 5, numbers_of_a_block: 4, a: 0, b: mean.to_bits() })
     }

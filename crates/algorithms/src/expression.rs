@@ -98,8 +98,7 @@ pub(crate) fn check(expression: &str, own_names: &[&str]) -> Result<()> {
     for ((at, character), next) in characters {
         match (character, next) {
             (';' | '{' | '}' | '@', _) => {
-                let message =
-                    format!("`{character}` is not part of an expression: write a value of WGSL alone");
+                let message = format!("`{character}` is not part of an expression: {VALUE_ALONE}");
                 return Err(mistake(expression, at, message));
             }
             ('/', Some('/' | '*')) => {
@@ -201,10 +200,24 @@ fn closed(expression: &str, line: usize, column: usize) -> bool {
     opening.len() == closing.len()
 }
 
-/// Returns the message of the compiler with a remedy that an expression allows: it has no `let`.
+/// Says what an expression is.
+const VALUE_ALONE: &str = "write a value of WGSL alone";
+
+/// Returns the message of the compiler with a remedy that an expression allows: it has no `let`, no directive and no
+/// statement.
 fn of_expression(message: &str) -> String {
     if let Some((mistake, _)) = message.split_once(NAME_PARTS) {
         return format!("{mistake}compute parts of it in calls before, each with an array for its results");
+    }
+    if message.contains("`f16` enable extension") {
+        return "an expression has no `f16`: compute with `f32`".into();
+    }
+    if message.starts_with("function does not return any value") {
+        return format!("the function has no value: {VALUE_ALONE}");
+    }
+    if let Some(statement) = ["`print`", "`assert`"].iter().find(|statement| message.starts_with(**statement))
+    {
+        return format!("{statement} is a statement: {VALUE_ALONE}");
     }
     message.replacen("the function returns", "an element of `out` is", 1)
 }

@@ -75,7 +75,7 @@ pub(crate) fn no_element<T: Element, const D: usize>(
 /// Calls a verb of a queue with a new array of one element, and returns the element as a pending result.
 macro_rules! value_of {
     ($queue:ident, $out:ident => $verb:expr) => {
-        match $queue.empty([1]) {
+        match $queue.check_value($queue.verb).and_then(|()| $queue.empty([1])) {
             Ok(mut $out) => match $verb {
                 Ok(()) => $queue.get(&$out, [0]),
                 Err(error) => fencepost_core::Pending::ready(Err(error)),

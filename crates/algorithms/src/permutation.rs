@@ -30,9 +30,12 @@ impl Moves {
         axes: [usize; D],
         out: &DeviceArray<T, D>,
     ) -> Result<Self> {
-        let refused = |needed| Err(Kind::Setting { name: "axes", value: format!("{axes:?}"), needed }.into());
+        let refused = |needed| {
+            let (object, found) = ("`axes` of `permute`".into(), format!("{axes:?}"));
+            Err(Kind::Value { object, found, needed }.into())
+        };
         if !names_each_once(&axes) {
-            return refused("an order of all axes of the array, each once");
+            return refused("an order that names each axis of the array once");
         }
         let expected = axes.map(|axis| x.shape()[axis]);
         if out.shape() != expected {
@@ -42,7 +45,7 @@ impl Moves {
         }
         let merged = merged(&x.shape(), &axes);
         if merged.len() > MOST {
-            return refused("at most six groups of axes that move");
+            return refused("an order with at most six groups of axes that move");
         }
         Ok(Self::of_merged(&merged))
     }

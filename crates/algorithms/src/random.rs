@@ -91,7 +91,7 @@ pub trait RandomNumbers {
     /// the rounding of a device, within the bounds of their distribution.
     ///
     /// # Errors
-    /// [`Kind::Setting`](fencepost_core::Kind::Setting) if the distribution has a value out of its range, and the errors of
+    /// [`Kind::Value`](fencepost_core::Kind::Value) if the distribution has a value out of its range, and the errors of
     /// [`CommandQueue::launch`].
     ///
     /// # Example

@@ -135,7 +135,7 @@ pub trait Rearrange {
     /// errors of the other orders.
     ///
     /// # Errors
-    /// [`Kind::Setting`](fencepost_core::Kind::Setting) if `axes` does not name each axis once, or more than six axes are left;
+    /// [`Kind::Value`](fencepost_core::Kind::Value) if `axes` does not name each axis once, or more than six axes are left;
     /// [`Kind::Shape`](fencepost_core::Kind::Shape) if the shape of `out` is another one, and the errors of
     /// [`CommandQueue::launch`].
     ///

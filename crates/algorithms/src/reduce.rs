@@ -7,6 +7,7 @@ use crate::shares::Shares;
 use crate::verb_queue::VerbQueue;
 use crate::wide::Wide;
 use fencepost_core::{CommandQueue, DeviceArray, Pending, Result, Scalar};
+use fencepost_kernels::PART_COUNT;
 
 /// Selects what a NaN does in a search for the smallest or the largest number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -286,7 +287,7 @@ pub(crate) fn reduce<T: Reducible, const D: usize>(
         return passes::enqueue(queue, &passes, x.len(), &mut out);
     }
     let bits = x.cast_bits();
-    let reads: Vec<_> = [("x", &bits)].into_iter().chain(count.map(|count| ("count", count))).collect();
+    let reads: Vec<_> = [("x", &bits)].into_iter().chain(count.map(|count| (PART_COUNT, count))).collect();
     check(queue, &reads, &[("out", &out.cast_bits())])?;
     if count.is_some() {
         return queue.fill(&mut out, T::of_none(operation, nan));

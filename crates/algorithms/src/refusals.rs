@@ -4,7 +4,7 @@ use crate::elementwise::ConvertArgs;
 use crate::trusted;
 use crate::tuning::WIDE;
 use crate::typed_kernel::{compiled, value};
-use crate::verb_queue::VerbQueue;
+use crate::verb_queue::{VerbQueue, argument_of};
 use fencepost_core::{DeviceArray, Error, IntoArg, Kind, Result};
 
 /// Is an array of the program, with the name of the verb's argument.
@@ -29,7 +29,7 @@ pub(crate) fn check(queue: &VerbQueue<'_>, reads: &[Named<'_>], writes: &[Named<
 
 /// Returns the error of a checked launch, which has the arguments `x` and `out`, with the names of the verb.
 fn of_verb(error: Error, verb: &str, [x, out]: [&str; 2]) -> Error {
-    let kernel = verb.into();
+    let ([x, out], kernel) = ([x, out].map(|name| argument_of(verb, name)), verb.into());
     match error.kind() {
         Kind::Hazard { array, range, earlier, later, access, later_access, wait, gone } => {
             let (array, range, earlier, wait) = (array.clone(), range.clone(), earlier.clone(), wait.clone());
@@ -43,9 +43,9 @@ fn of_verb(error: Error, verb: &str, [x, out]: [&str; 2]) -> Error {
             let (node, array) = (node.clone(), array.clone());
             Kind::Aliased { kernel, node, first: x.into(), second: out.into(), array }.into()
         }
-        &Kind::BindingTooLarge { ref arg, found, limit, .. } => {
+        &Kind::BindingTooLarge { ref arg, found, limit, remedy, .. } => {
             let arg = if arg == "x" { x } else { out }.into();
-            Kind::BindingTooLarge { kernel, arg, found, limit }.into()
+            Kind::BindingTooLarge { kernel, arg, found, limit, remedy }.into()
         }
         _ => error,
     }

@@ -12,6 +12,7 @@ use crate::typed_kernel::nonzero_bits;
 use crate::verb_queue::VerbQueue;
 use fencepost_core::{CommandQueue, DeviceArray, Element, Kind, Result};
 use fencepost_derive::KernelArgs;
+use fencepost_kernels::PART_COUNT;
 
 /// Keeps some elements of an array.
 ///
@@ -249,7 +250,7 @@ impl Compact {
     pub(crate) fn enqueue(&self, queue: &VerbQueue<'_>, count: &DeviceArray<u32>) -> Result<()> {
         let mut count = one_element(count)?;
         if self.x.is_empty() {
-            let elements = self.elements.as_ref().map(|elements| ("count of x", elements));
+            let elements = self.elements.as_ref().map(|elements| (PART_COUNT, elements));
             let reads: Vec<_> = [("x", &self.x), ("mask", &self.mask)].into_iter().chain(elements).collect();
             check(queue, &reads, &[("out", &self.out), ("count", &count)])?;
             return queue.fill(&mut count, 0);

@@ -6,6 +6,9 @@ use fencepost_core::{
 use fencepost_kernels::PART_COUNT;
 use std::ops::Deref;
 
+/// Names the array with the number of elements of a part, as an argument.
+const PART: &str = "count of the part";
+
 /// Is a queue in the call of a verb. The kernels that are compiled for it have the name of the verb in messages, so that a
 /// program reads the name that it calls.
 pub struct VerbQueue<'a> {
@@ -68,18 +71,29 @@ impl<'a> VerbQueue<'a> {
                 let (kernel, node, array) = (kernel.clone(), node.clone(), array.clone());
                 Kind::Aliased { kernel, node, first: name(first), second: name(second), array }.into()
             }
-            &Kind::BindingTooLarge { ref kernel, ref arg, found, limit } => {
-                Kind::BindingTooLarge { kernel: kernel.clone(), arg: name(arg), found, limit }.into()
+            &Kind::BindingTooLarge { ref kernel, ref arg, found, limit, .. } => {
+                let (kernel, arg, remedy) = (kernel.clone(), name(arg), parts_of(self.verb));
+                Kind::BindingTooLarge { kernel, arg, found, limit, remedy }.into()
             }
             _ => error,
         }
     }
 }
 
+/// Returns the remedy for an array that is too large for a verb.
+fn parts_of(verb: &str) -> &'static str {
+    if verb.starts_with("scan") && verb != "scan_by_key" {
+        return "scan parts of the array, which `slice` returns, one after the other, each from the total of the one before it \
+                (`scan_with_total` writes it, `Scan::from` takes it)";
+    }
+    "call it for parts of the array, which `slice` returns, and combine their results"
+}
+
 /// Returns the name of a verb's argument that its kernel calls `argument`.
-fn argument_of<'a>(verb: &str, argument: &'a str) -> &'a str {
+pub(crate) fn argument_of<'a>(verb: &str, argument: &'a str) -> &'a str {
     match (verb.trim_end_matches("_part"), argument) {
-        (_, PART_COUNT) | ("select" | "partition" | "nonzero" | "unique", "counts") => "count",
+        (_, PART_COUNT) => PART,
+        ("select" | "partition" | "nonzero" | "unique", "counts") => "count",
         ("reduce_by_key" | "run_lengths", "states") => "count",
         ("run_lengths", "keys") => "x",
         ("run_lengths", "out") => "lengths",

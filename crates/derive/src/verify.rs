@@ -8,7 +8,7 @@ use quote::ToTokens;
 use syn::{Error, Ident, LitStr, Result, Type};
 
 use crate::attribute::{Alias, Attribute, Entries};
-use crate::fields::{self, Field};
+use crate::fields::{self, Field, Pass};
 use crate::locate::Located;
 
 /// Holds the result of the check.
@@ -163,7 +163,7 @@ fn compare(owner: &Ident, choice: &Choice<'_>, interfaces: &[Interface], fields:
     };
     for field in fields {
         if let Err(error) = compare_field(choice, interfaces, field) {
-            add(Error::new_spanned(field_tokens(field), format!("{error}{}", choice.suffix())));
+            add(Error::new_spanned(field_tokens(field), message(field, &error) + &choice.suffix()));
         }
     }
     let names: Vec<_> = fields.iter().map(|field| field.name.as_str()).collect();
@@ -171,6 +171,23 @@ fn compare(owner: &Ident, choice: &Choice<'_>, interfaces: &[Interface], fields:
         add(Error::new(owner.span(), format!("{error}{}", choice.suffix())));
     }
     errors
+}
+
+// Describes a mistake of a field. A returned value is no argument that the host passes.
+fn message(field: &Field, error: &fencepost_kernels::Error) -> String {
+    use fencepost_kernels::Error as KernelError;
+    let ty = fields::spelled(&field.ty);
+    match error {
+        _ if field.pass != Pass::Returned => error.to_string(),
+        KernelError::ExtraArgument { kernel, arg, known, .. } => format!(
+            "kernel `{kernel}` returns `{arg}`, and uses no such variable of the shader; it has {known}: declare \
+             `var<storage, read_write> {arg}: {ty}` in the shader and write the value to it, or correct the name"
+        ),
+        KernelError::Signature { kernel, arg, declared, why, .. } => {
+            format!("kernel `{kernel}` returns `{arg}: {ty}`, the shader declares {declared}{why}")
+        }
+        _ => error.to_string(),
+    }
 }
 
 // Compares a field with each entry point that declares it. There must be one at least.

@@ -46,6 +46,7 @@ mod tokens;
 mod trusted;
 mod type_place;
 mod types;
+mod use_lines;
 mod wording;
 
 pub use agree::{Text, buffer_misfit, value_misfit};

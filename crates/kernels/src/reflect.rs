@@ -7,7 +7,7 @@ use naga::{AddressSpace, Binding as Binds, BuiltIn, GlobalVariable, Handle, Shad
 
 use crate::interface::{Access, Binding, Interface, Needs, Override, ParamField, Params};
 use crate::messages::instrument::MessageText;
-use crate::splice::{Origin, Spliced};
+use crate::splice::{Origin, Spliced, UsedVariable};
 use crate::{
     Error, Excerpt, Messages, Result, ShaderSource, constants, directives, folds, immediate_block, nesting,
     override_mistake, spirv, types, wording,
@@ -456,12 +456,24 @@ fn unparsed(source: &Spliced, error: &naga::front::wgsl::ParseError) -> Error {
 fn located(source: &Spliced, finding: wording::Finding) -> Error {
     let wording::Finding { message, span } = finding;
     let range = span.is_defined().then(|| span.to_range()).flatten().unwrap_or(0..1);
-    let Origin { label, line, column, text } = source.origin(range.start);
-    Error::Wgsl {
-        label: label.into(),
-        line,
-        column,
-        message,
-        excerpt: Excerpt { text: text.into(), column, length: range.len() },
+    match source.used_variable(range.start) {
+        Some(used) => of_variable(used, &message),
+        None => at_origin(&source.origin(range.start), message, range.len()),
     }
+}
+
+fn at_origin(&Origin { label, line, column, text }: &Origin<'_>, message: String, length: usize) -> Error {
+    let excerpt = Excerpt { text: text.into(), column, length };
+    Error::Wgsl { label: label.into(), line, column, message, excerpt }
+}
+
+/// Returns the error for a mistake in a snippet for a variable: it is one of the line that names the variable.
+fn of_variable(used: UsedVariable<'_>, message: &str) -> Error {
+    let UsedVariable { snippet, name, origin } = used;
+    let message = if message.ends_with(&format!("identifier: `{name}`")) {
+        format!("the shader has no variable `{name}`, which the snippet `{snippet}` takes")
+    } else {
+        format!("the snippet `{snippet}` does not fit `{name}`: {message}")
+    };
+    at_origin(&origin, message, name.len())
 }

@@ -42,6 +42,32 @@ pub(crate) fn with_variable(text: &str, variable: &str) -> String {
 mod tests {
     use crate::{Module, ShaderSource};
 
+    fn refused(text: &str) -> String {
+        Module::parse(&ShaderSource::text("k", text.to_owned())).map(drop).unwrap_err().to_string()
+    }
+
+    const USES: &str = "@compute @workgroup_size(1) fn k() { totals[0] = 1u; }
+        // A comment.
+        /* */ //#use lcg
+        //#use  atomic_f32( totls )";
+
+    #[test]
+    fn a_mistake_about_the_variable_is_one_of_the_line_that_names_it() {
+        let unknown = "k:4:29: the shader has no variable `totls`, which the snippet `atomic_f32` takes\n  \
+            |         //#use  atomic_f32( totls )\n  |                             ^^^^^";
+        let variable = "@group(0) @binding(0) var<storage, read_write> totals: array<u32>;";
+        assert_eq!(refused(&format!("{variable} {USES}")), unknown);
+        let misfit = refused(&format!("{variable} {}", USES.replace("totls", "totals")));
+        assert!(misfit.starts_with("k:4:29: the snippet `atomic_f32` does not fit `totals`: "), "{misfit}");
+        assert!(misfit.ends_with("^^^^^^"), "{misfit}");
+        // An assertion rewrites the text.
+        let asserts = format!(
+            "{variable} {}",
+            USES.replace("totals[0]", "assert(totals[0] == 1u, \"{}\", 2u); totals[0]")
+        );
+        assert_eq!(refused(&asserts), unknown);
+    }
+
     #[test]
     fn a_snippet_for_a_variable_hides_no_variable() {
         for name in ["at", "bits", "old", "sum", "tried", "value"] {

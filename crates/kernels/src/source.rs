@@ -7,7 +7,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::part::of_part;
-use crate::splice::{self, File, SpliceUse, Spliced};
+use crate::splice::{File, Spliced};
+use crate::use_lines::{self, SpliceUse};
 use crate::{DType, Error, HostKernel, Names, Result, Scalar, reference, reference_of};
 
 macro_rules! shaders {
@@ -185,7 +186,7 @@ impl ShaderSource {
     /// ```
     #[must_use]
     pub fn with_file(mut self, path: impl Into<String>, wgsl: impl Into<Cow<'static, str>>) -> Self {
-        let path = splice::plain(&path.into());
+        let path = use_lines::plain(&path.into());
         self.files.retain(|(known, _)| *known != path);
         self.files.push((path, without_mark(wgsl.into())));
         self
@@ -215,10 +216,10 @@ impl ShaderSource {
     pub fn with_files(mut self, mut read: impl FnMut(&str) -> io::Result<String>) -> Result<Self> {
         let main = self.label.clone();
         let mut known: HashSet<String> = self.files.iter().map(|(path, _)| path.clone()).collect();
-        known.insert(splice::plain(&main));
+        known.insert(use_lines::plain(&main));
         let mut texts = vec![(main.clone(), self.text.clone())];
         while let Some((label, text)) = texts.pop() {
-            for used in splice::uses(&label, &text) {
+            for used in use_lines::uses(&label, &text) {
                 let (line, used) = used?;
                 let next = used.path(&main, &label);
                 let is_file = !matches!(used, SpliceUse::ForVariable { .. });

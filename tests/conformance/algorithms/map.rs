@@ -56,6 +56,19 @@ fn mistakes(s: &Subject) {
         ("subgroupAdd(x)", "expression:1:1: `subgroupAdd` takes", "^^^^^^^^^^^"),
         ("(x + 1.0) 2", "expression:1:11: expected an operator or the end of the expression, found", "^"),
         ("(x + 1.0, x)", "expression:1:9: expected", "^"),
+        (
+            "x + f32(2.0h)",
+            "expression:1:9: an expression has no `f16`: compute with `f32`\n",
+            "         ^^^^",
+        ),
+        ("f32(f16(x))", "expression:1:5: an expression has no `f16`: compute with `f32`\n", "^^^"),
+        (
+            "workgroupBarrier()",
+            "expression:1:1: the function has no value: write a value of WGSL alone\n",
+            "^",
+        ),
+        ("print(x)", "expression:1:7: `print` is a statement: write a value of WGSL alone\n", "^"),
+        ("assert(x > 1.0)", "expression:1:1: `assert` is a statement: write a value of WGSL alone\n", "^"),
         ("x y", "expression:1:3: ", "  | x y\n  |   ^"),
         ("", "expression:1:1: ", "^"),
     ] {

@@ -289,7 +289,7 @@ fn refused(s: &Subject) {
     for len in [100, 20_000] {
         let x = queue.full([len], 1_u32).unwrap();
         let (count, two) = (queue.array(&[7_u32]).unwrap(), queue.array(&[7_u32, 8]).unwrap());
-        let foreign = other.array(&[7_u32]).unwrap();
+        let (foreign, mask) = (other.array(&[7_u32]).unwrap(), queue.full([len], 1_u32).unwrap());
         let sum = Scan::inclusive(Operation::Sum);
         let before = dump::enqueued(&ctx, "q");
         let verbs = |count: &DeviceArray<u32>, one: &mut DeviceArray<u32>, out: &mut DeviceArray<u32>| {
@@ -318,7 +318,15 @@ fn refused(s: &Subject) {
         }
         let overwritten = queue.sum_part(Part::new(&x, &count), &mut count.handle()).unwrap_err();
         assert!(matches!(overwritten.kind(), Kind::Aliased { .. }), "{overwritten}");
+        let kept = queue.select_part(Part::new(&x, &count), &mask, &mut out, &mut count.handle());
+        let text = kept.unwrap_err().to_string();
+        let both = "kernel `select_part`: arguments `count` and `count of the part` overlap in array";
+        assert!(text.starts_with(both), "{text}");
         let none = x.slice(0..0).unwrap();
+        let kept = queue.unique_part(Part::new(&none, &count), &mut none.handle(), &mut count.handle());
+        let text = kept.unwrap_err().to_string();
+        let both = "kernel `unique_part`: arguments `count of the part` and `count` overlap in array";
+        assert!(text.starts_with(both), "{text}");
         let overwritten = queue.sum_part(Part::new(&none, &count), &mut count.handle()).unwrap_err();
         assert!(matches!(overwritten.kind(), Kind::Aliased { .. }), "{overwritten}");
         let error = queue.min_part(Part::new(&none, &foreign), &mut one).unwrap_err();

@@ -136,8 +136,15 @@ fn refused(s: &Subject) {
     let mut floats = queue.full([10], 1.5_f32).unwrap();
     let mut numbers = queue.full([10], 7_u32).unwrap();
     let generator = Philox::seed(1);
+    let text =
+        queue.fill_random(&mut floats, generator, Uniform { low: 1.0, high: 0.0 }).unwrap_err().to_string();
+    let expected = "`high` of `Uniform` in `fill_random` is 0.0, and `low` is 1.0; a number of at least `low`, at a finite \
+                    distance from it, is needed";
+    assert_eq!(text, expected);
+    let text =
+        queue.fill_random(&mut numbers, generator, Choice { probability: 1.5 }).unwrap_err().to_string();
+    assert_eq!(text, "`probability` of `Choice` in `fill_random` is 1.5; a number from 0 to 1 is needed");
     let results = [
-        queue.fill_random(&mut floats, generator, Uniform { low: 1.0, high: 0.0 }),
         queue.fill_random(&mut floats, generator, Uniform { low: f32::NAN, high: 0.0 }),
         queue.fill_random(&mut floats, generator, Uniform { low: f32::MIN, high: f32::MAX }),
         queue.fill_random(&mut floats, generator, Normal { mean: 0.0, deviation: -1.0 }),
@@ -147,12 +154,12 @@ fn refused(s: &Subject) {
         queue.fill_random(&mut floats, generator, Exponential { rate: 2e38 }),
         queue.fill_random(&mut floats, generator, Exponential { rate: f32::INFINITY }),
         queue.fill_random(&mut numbers, generator, Whole { low: 3, high: 3 }),
-        queue.fill_random(&mut numbers, generator, Choice { probability: 1.5 }),
         queue.fill_random(&mut numbers, generator, Choice { probability: f64::NAN }),
     ];
     for result in results {
         let error = result.unwrap_err();
-        assert!(matches!(error.kind(), Kind::Setting { .. }), "{error}");
+        assert!(matches!(error.kind(), Kind::Value { .. }), "{error}");
+        assert!(error.to_string().contains("` in `fill_random` is "), "{error}");
     }
     let mut foreign = s.ctx().queue("other").full([10], 4_u32).unwrap();
     let error = queue.fill_random(&mut foreign, generator, Words).unwrap_err();

@@ -176,11 +176,15 @@ fn refused(s: &Subject) {
     }
     for axes in [[0, 0], [1, 2], [usize::MAX, 0]] {
         let error = queue.permute(&x, axes, &mut out).unwrap_err();
-        assert!(matches!(error.kind(), Kind::Setting { .. }), "{error}");
+        assert!(matches!(error.kind(), Kind::Value { .. }), "{error}");
+        let text = format!(
+            "`axes` of `permute` is {axes:?}; an order that names each axis of the array once is needed"
+        );
+        assert_eq!(error.to_string(), text);
     }
     let (many, mut other) = (queue.zeros::<u32, 7>([2; 7]).unwrap(), queue.zeros([2; 7]).unwrap());
     let error = queue.permute(&many, [6, 5, 4, 3, 2, 1, 0], &mut other).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Setting { .. }), "{error}");
+    assert!(matches!(error.kind(), Kind::Value { .. }), "{error}");
     let square = queue.full([3, 3], 4_u32).unwrap();
     let aliased = [
         queue.gather(&square, &short, Outside::Zero, &mut square.handle()),

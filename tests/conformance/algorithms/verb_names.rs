@@ -1,9 +1,9 @@
 //! A01: messages and profiles have the name of the verb that the program calls.
 
 use super::verb_table::{Arrays, table};
-use crate::common::{Case, Subject, case};
+use crate::common::{Case, Subject, case, raw};
 use fencepost::algorithms::prelude::*;
-use fencepost::{Error, Kind, Policy};
+use fencepost::{AdoptOptions, Context, Error, Kind, Policy};
 use fencepost_kernels::builtins;
 
 pub fn cases() -> Vec<Case> {
@@ -11,6 +11,9 @@ pub fn cases() -> Vec<Case> {
     vec![
         case("a01_a_verb_with_overlapping_arrays_is_refused_by_its_name", overlaps).native_only(reason),
         case("a01_a_hazard_of_each_verb_names_the_verb", hazards).native_only(reason),
+        case("a01_a_verb_with_a_value_is_refused_in_a_capture_by_its_name", captured).native_only(reason),
+        case("a01_the_remedy_for_an_array_over_the_limit_of_a_binding_fits_the_verb", too_large)
+            .gpu_only("the case limits a wgpu device"),
         case("a01_a_profile_names_the_verb_and_the_kernel_of_each_launch", profiled),
     ]
 }
@@ -72,6 +75,50 @@ fn hazards(s: &Subject) {
             assert!(matches!(error.kind(), Kind::Hazard { .. }), "{}: {error}", verb.name);
             check_names(verb.name, &error);
         }
+    }
+}
+
+fn captured(s: &Subject) {
+    let ctx = s.ctx();
+    let (queue, mut arrays) = (ctx.queue("q"), Arrays::new(&ctx, 320));
+    for verb in table().into_iter().filter(|verb| verb.returns && verb.name != "warm_up") {
+        let captured = queue.capture(|c| (verb.alone)(c, &mut arrays));
+        let error = captured.map(drop).unwrap_err();
+        let Kind::Captured { call, location, .. } = error.kind() else { panic!("{}: {error}", verb.name) };
+        assert_eq!(*call, verb.name, "{error}");
+        assert!(location.file().ends_with("verb_table.rs"), "{error}");
+    }
+}
+
+/// Is the remedy of the verbs whose results of parts a program combines.
+const COMBINE: &str =
+    ": call it for parts of the array, which `slice` returns, and combine their results, or use a device";
+/// Is the remedy of scans.
+const SCAN: &str = ": scan parts of the array, which `slice` returns, one after the other, each from the total of the one \
+                    before it (`scan_with_total` writes it, `Scan::from` takes it), or use a device";
+
+fn too_large(s: &Subject) {
+    let (device, wgpu_queue) = raw::open_with(s, |limits| limits.max_storage_buffer_binding_size = 1 << 16);
+    let ctx = Context::adopt(device, wgpu_queue, AdoptOptions::default()).unwrap();
+    let (queue, mut arrays) = (ctx.queue("q"), Arrays::new(&ctx, (1 << 14) + 320));
+    let refused = [
+        "sum",
+        "argmin",
+        "scan",
+        "scan_in_place",
+        "scan_by_key",
+        "scan_part",
+        "sort",
+        "sort_part",
+        "map",
+        "axpy",
+    ];
+    for verb in table().into_iter().filter(|verb| refused.contains(&verb.name)) {
+        let error = (verb.alone)(&queue, &mut arrays).unwrap_err();
+        assert!(matches!(error.kind(), Kind::BindingTooLarge { .. }), "{}: {error}", verb.name);
+        let remedy = if verb.name.starts_with("scan") && verb.name != "scan_by_key" { SCAN } else { COMBINE };
+        assert!(error.to_string().contains(remedy), "{error}");
+        check_names(verb.name, &error);
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod argument;
 mod buffer;
+mod failure;
 mod grid;
 mod host;
 mod npy;
@@ -31,6 +32,10 @@ use times::Job;
 
 /// Runs a kernel.
 pub(crate) fn run(options: &cli::Run) -> Result<Outcome> {
+    run_kernel(options).map_err(failure::without_line)
+}
+
+fn run_kernel(options: &cli::Run) -> Result<Outcome> {
     let ctx = opened::open(options.adapter.clone().unwrap_or_default())?;
     let kernel = shader::kernel(&ctx, &options.file, options.entry.as_deref(), &options.set)?;
     let signature = Signature::of(kernel.interface());

@@ -7,7 +7,7 @@ use crate::files::Folder;
 use crate::program::{Ran, command, ended, fencepost, on};
 use crate::shaders::{COUNT, MATRIX, SAXPY};
 
-pub(crate) const EACH: [Each; 8] = [
+pub(crate) const EACH: [Each; 9] = [
     ("an_error_of_the_shader_has_a_line_a_column_and_a_caret", shader),
     ("an_error_in_a_used_file_names_that_file", used_file),
     ("an_unknown_entry_point_is_refused_with_the_known_ones", entries),
@@ -16,6 +16,7 @@ pub(crate) const EACH: [Each; 8] = [
     ("an_unknown_adapter_is_refused_with_the_known_ones", no_adapter),
     ("a_grid_over_the_limit_is_refused_with_the_limit", grid),
     ("structs_are_refused", structs),
+    ("a_failed_assertion_names_the_shader_and_no_line_of_the_command", assertion),
 ];
 
 fn run(adapter: usize, text: &str, args: &[&str]) -> Result<Ran> {
@@ -129,4 +130,15 @@ fn structs(adapter: usize) -> Result<()> {
         @group(0) @binding(0) var<storage, read_write> y: array<S>;
         @compute @workgroup_size(1) fn k() { y[0].a = 1.0; }";
     run(adapter, text, &["y=zeros:3"])?.refused(1, &["`y`", "`array<S>`", "structs"])
+}
+
+fn assertion(adapter: usize) -> Result<()> {
+    let text = "@group(0) @binding(0) var<storage, read_write> y: array<u32>;
+        @compute @workgroup_size(1) fn k() { assert(y[0] == 1u, \"y is {}\", y[0]); }";
+    for more in [&["y=zeros:1", "--groups=1"][..], &["y=zeros:1", "--groups=1", "--time"]] {
+        let ran = run(adapter, text, more)?;
+        ensure!(!ran.err.contains(".rs:") && !ran.err.contains("launched"), "{}", ran.err);
+        ran.refused(1, &["kernel `k`: the assertion `y[0] == 1u` at ", "kernel.wgsl:2:46 failed", "y is 0"])?;
+    }
+    Ok(())
 }

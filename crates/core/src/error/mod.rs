@@ -180,12 +180,12 @@ pub enum Kind {
          a longer array, or declare an array without a length in the shader"
     )]
     BindingTooSmall { kernel: String, arg: String, found: u64, needed: u64 },
-    /// More bytes are bound than the device binds as one array.
+    /// More bytes are bound than the device binds as one array. `remedy` says how parts of the array have the result.
     #[error(
         "kernel `{kernel}`, argument `{arg}`: {found} bytes are bound, the device's limit for one binding is {limit}: \
-         call it once for each part of the array, which `slice` returns, or use a device with a higher limit"
+         {remedy}, or use a device with a higher limit"
     )]
-    BindingTooLarge { kernel: String, arg: String, found: u64, limit: u64 },
+    BindingTooLarge { kernel: String, arg: String, found: u64, limit: u64, remedy: &'static str },
     /// The memory for the messages of a launch is larger than the device binds as one array.
     #[error(
         "kernel `{kernel}`: the messages of a launch take {found} bytes, the device's limit for one binding is {limit}: \

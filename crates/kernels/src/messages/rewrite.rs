@@ -43,9 +43,14 @@ pub(crate) fn rewrite(written: &Arc<Spliced>, edits: &[Edit]) -> (String, Rewrit
 impl Rewritten {
     /// Returns the place in its file of a byte of the new text. A byte of an edit has the place at which the edit begins.
     pub(crate) fn origin(&self, byte: usize) -> Origin<'_> {
+        self.written.origin(self.written_byte(byte))
+    }
+
+    /// Returns the byte of the written text that a byte of the new text comes from.
+    pub(crate) fn written_byte(&self, byte: usize) -> usize {
         let part = self.parts.partition_point(|(start, ..)| *start <= byte).saturating_sub(1);
         let (start, old, kept) = self.parts[part];
-        self.written.origin(if kept { old + (byte - start.min(byte)) } else { old })
+        if kept { old + (byte - start.min(byte)) } else { old }
     }
 }
 

@@ -299,6 +299,10 @@ fn bound_size(binding: &Binding, array: &ArrayRef) -> u64 {
     }
 }
 
+/// Is the remedy for an array that is too large for a launch.
+pub(crate) const LAUNCH_PARTS: &str =
+    "launch it for parts of the array, which `slice` returns, and combine their results";
+
 /// Returns the error for an array that cannot be bound.
 #[cold]
 fn does_not_fit(kernel: &KernelInner, binding: &Binding, array: &ArrayRef, caps: &Caps) -> Error {
@@ -312,7 +316,7 @@ fn does_not_fit(kernel: &KernelInner, binding: &Binding, array: &ArrayRef, caps:
     } else if found < needed {
         Kind::BindingTooSmall { kernel: name, arg, found, needed }.into()
     } else {
-        Kind::BindingTooLarge { kernel: name, arg, found, limit }.into()
+        Kind::BindingTooLarge { kernel: name, arg, found, limit, remedy: LAUNCH_PARTS }.into()
     }
 }
 

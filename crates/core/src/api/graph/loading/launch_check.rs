@@ -1,5 +1,6 @@
 //! The checks of a loaded launch against its kernel and the limits of the device, as a new launch has them.
 
+use crate::api::queue::launch::LAUNCH_PARTS;
 use crate::driver::caps::Caps;
 use crate::error::{Error, Kind, Result};
 use crate::memory::heap::overlap;
@@ -65,7 +66,7 @@ fn check_binding(
         return Err(Kind::BindingTooSmall { kernel: name, arg, found, needed }.into());
     }
     if found > limit {
-        return Err(Kind::BindingTooLarge { kernel: name, arg, found, limit }.into());
+        return Err(Kind::BindingTooLarge { kernel: name, arg, found, limit, remedy: LAUNCH_PARTS }.into());
     }
     Ok(())
 }

@@ -1,0 +1,23 @@
+//! The error of a launch, without the line of this program that launches it.
+
+use anyhow::{Error, anyhow};
+use fencepost::Kind;
+
+/// Returns an error without the line of the launch, which the shader's author does not know.
+pub(super) fn without_line(error: Error) -> Error {
+    let Some(launch) = line_of_launch(&error) else { return error };
+    let launched = format!(", launched at {launch}");
+    anyhow!(format!("{error:#}").replace(&format!("{launched},"), "").replace(&launched, ""))
+}
+
+/// Returns the line of the launch that an error names.
+fn line_of_launch(error: &Error) -> Option<String> {
+    match error.downcast_ref::<fencepost::Error>()?.kind() {
+        Kind::AssertionFailed { launch, .. } | Kind::PrintOverdue { launch, .. } => Some(launch.to_string()),
+        Kind::LaunchTooLong { launch, .. } | Kind::LaunchFailed { launch, .. } => {
+            launch.map(|launch| launch.to_string())
+        }
+        Kind::KernelMistakes { launch, .. } => Some(launch.clone()),
+        _ => None,
+    }
+}
