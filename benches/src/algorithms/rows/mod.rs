@@ -1,5 +1,6 @@
 //! The rows of the table. Each file has the data of its rows, a sequential reference, and the work in plain Rust.
 
+mod axes;
 mod bins;
 mod by_key;
 mod choices;
@@ -50,7 +51,7 @@ impl Size {
 }
 
 /// Lists the rows in the order of the table.
-pub(crate) const ALL: [(&str, Make); 66] = [
+pub(crate) const ALL: [(&str, Make); 70] = [
     ("copy kernel", limits::copy),
     ("read kernel", limits::read),
     ("fill", values::fill),
@@ -74,6 +75,9 @@ pub(crate) const ALL: [(&str, Make); 66] = [
     ("mean", products::mean),
     ("sum of rows", reductions::rows),
     ("sum of columns", reductions::columns),
+    ("mean of rows", axes::means),
+    ("any of rows", axes::any),
+    ("argmin of rows", axes::argmin),
     ("sum of segments", segments::sums),
     ("reduce by key", by_key::reduce),
     ("run lengths", by_key::lengths),
@@ -81,6 +85,7 @@ pub(crate) const ALL: [(&str, Make); 66] = [
     ("scan, plain kernels", scans::plain_kernels),
     ("scan, 1000 elements", scans::short_scan),
     ("scan, exclusive max", scan_forms::exclusive),
+    ("scan, reversed", scan_forms::reversed),
     ("scan in place", scan_forms::in_place),
     ("scan by key", by_key::scan),
     ("select", selections::select),

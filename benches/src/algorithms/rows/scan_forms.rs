@@ -37,6 +37,35 @@ pub(super) fn exclusive(size: Size) -> Case {
     )
 }
 
+/// Adds up the elements after each one, and the one itself.
+pub(super) fn reversed(size: Size) -> Case {
+    let x = words_below(size.many(), 100, 53);
+    let expected = host::scan(x.words(), Scan::inclusive(Operation::Sum).reversed());
+    exact(
+        "scan, reversed",
+        vec![x],
+        Values::U32(expected),
+        bytes(8 * size.many()),
+        |_| {
+            let scan = Scan::inclusive(Operation::Sum).reversed();
+            Ok(Box::new(move |queue, inputs, out| {
+                Ok(queue.scan(inputs[0].words(), out.words_mut(), scan)?)
+            }))
+        },
+        |inputs, out| {
+            let (x, out) = (inputs[0].words(), out.words_mut());
+            let sums = x.par_chunks(TASK).map(|task| task.iter().sum::<u32>()).rev();
+            let behind = before(sums, |a, b| a + b).into_par_iter().rev();
+            x.par_chunks(TASK).zip(out.par_chunks_mut(TASK)).zip(behind).for_each(|((x, out), mut sum)| {
+                for (x, out) in x.iter().zip(out).rev() {
+                    sum += *x;
+                    *out = sum;
+                }
+            });
+        },
+    )
+}
+
 pub(super) fn in_place(size: Size) -> Case {
     let start = words_below(size.many(), 100, 39);
     let expected = host::scan(start.words(), Scan::inclusive(Operation::Sum));
