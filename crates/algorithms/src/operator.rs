@@ -92,7 +92,8 @@ impl<'a, U: Element> Operator<'a, U> {
     ) -> Result<DynKernel> {
         match self.text {
             Text::Builtin { operation, keys } => {
-                let own = [("OPERATION", operation.number()), ("KEYS", if keys { operation.keys() } else { 0.0 })];
+                let own =
+                    [("OPERATION", operation.number()), ("KEYS", if keys { operation.keys() } else { 0.0 })];
                 sized::<U>(queue, stem, &[&own, overrides].concat(), count)
             }
             Text::Program { expression, swapped } => {

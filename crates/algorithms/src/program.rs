@@ -9,15 +9,18 @@ use fencepost_core::{DeviceArray, DynKernel, Element, Result, ShaderSource};
 const OPERATION: &str = "lib/operation.wgsl";
 
 /// Lists the names of the kernels' text. An expression must not read them, because a later version has other ones.
-const OWN_NAMES: [&str; 75] = [
+const OWN_NAMES: [&str; 83] = [
+    "BITS",
     "BLOCK",
     "CARRIED",
     "EXCLUSIVE",
+    "FINISH",
     "HEADS",
     "KEYS",
     "LENGTHS",
     "OPERATION",
     "PER",
+    "PRODUCTS",
     "Params",
     "REVERSED",
     "ROW",
@@ -34,6 +37,8 @@ const OWN_NAMES: [&str; 75] = [
     "carries",
     "combined",
     "combined_elements",
+    "element",
+    "finished",
     "fold",
     "fold_blocks",
     "fold_columns",
@@ -49,6 +54,7 @@ const OWN_NAMES: [&str; 75] = [
     "keep_partial",
     "kept",
     "keys",
+    "length_of",
     "linear_id",
     "load",
     "mirror",
@@ -77,6 +83,7 @@ const OWN_NAMES: [&str; 75] = [
     "scan_staged",
     "scan_tile",
     "segment_of",
+    "segment_stage",
     "staged_total",
     "states",
     "store",
@@ -85,6 +92,7 @@ const OWN_NAMES: [&str; 75] = [
     "total",
     "write_segments",
     "x",
+    "y",
 ];
 
 /// Compiles the built-in shader `stem`.wgsl with an operation of the program, for parts if there is a count. If the operation is
