@@ -24,8 +24,8 @@ pub use elementwise::{axpy, cast, clamp, iota, map, where_, zip};
 pub use grouped::{reduce_by_key, reduce_segments, run_lengths, scan_by_key, scan_segments};
 pub use moves::{copy_strided, gather, permute, scatter, scatter_add, transpose};
 pub use of_segments::{
-    all_segments, any_segments, argmax_segments, argmin_segments, count_nonzero_segments, mean_segments,
-    norm_segments,
+    all_segments, any_segments, argmax_segments, argmax_segments_with, argmin_segments, argmin_segments_with,
+    count_nonzero_segments, mean_segments, norm_segments,
 };
 pub use order::{argsort, kth, merge, searchsorted, sort, sort_pairs, sort_segments, top_k};
 pub use places::{argmax_axis_with, argmax_with, argmin_axis_with, argmin_with};

@@ -119,7 +119,7 @@ pub use weighted::WeightedHistogram;
 pub mod prelude {
     pub use crate::{
         AlongAxis, Axis, Bins, ByKey, Choice, Count, Elementwise, Exponential, Fold, Histogram, InSegments,
-        InnerProduct, Map, Monoid, Normal, Operation, Outside, Part, PartOrder, PartSelect, PartVerbs,
+        InnerProduct, Map, Monoid, Nan, Normal, Operation, Outside, Part, PartOrder, PartSelect, PartVerbs,
         Philox, PrefixScan, RadixSort, RandomNumbers, Rearrange, Reduce, ReduceAxis, ReduceSegments, Scan,
         ScanSegments, Search, SearchAxis, SearchSegments, Select, Side, Sort, SortSegments, Sorted,
         StridedCopy, Strides, Top, Uniform, WarmUp, WeightedHistogram, Whole, Words,

@@ -1,6 +1,7 @@
 //! The places of the smallest or the largest elements of segments of an array.
 
 use crate::launches::launch_dyn;
+use crate::reduce::Nan;
 use crate::reducible::Reducible;
 use crate::segments::Lists;
 use crate::shares::Shares;
@@ -14,7 +15,7 @@ use fencepost_core::{CommandQueue, DeviceArray, DynKernel, IntoArg, Result};
 ///
 /// A place is the number of elements before the element in its segment. An empty segment has no place, so its result is `u32::MAX`.
 /// Of equal elements, the first one is the result. A NaN comes before all numbers, so the first NaN of a segment is the result if
-/// there is one. -0 and +0 are equal. The results are exact.
+/// there is one, unless [`Nan::Ignore`] leaves NaNs out. -0 and +0 are equal. The results are exact.
 ///
 /// # Shape
 /// Segment s is the elements from `offsets[s]` up to `offsets[s + 1]`, so `offsets` has one element more than `out`. The offsets are
@@ -71,6 +72,56 @@ pub trait SearchSegments {
         offsets: &DeviceArray<u32>,
         out: &mut DeviceArray<u32>,
     ) -> Result<()>;
+
+    /// *Enqueues* `out[s]` = the place of the smallest element in segment s. A NaN is treated as `nan` says. If NaNs are left out
+    /// and all numbers of a segment are NaNs, the place is 0.
+    ///
+    /// # Errors
+    /// Returns the errors of [`argmin_segments`](Self::argmin_segments).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::{Nan, SearchSegments};
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (x, offsets) = (ctx.array(&[f32::NAN, 3.0, 1.0, f32::NAN])?, ctx.array(&[0_u32, 3, 4])?);
+    /// let mut out = ctx.zeros([2])?;
+    /// queue.argmin_segments_with(&x, &offsets, &mut out, Nan::Ignore)?;
+    /// assert_eq!(queue.read(&out).wait()?, [2, 0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn argmin_segments_with<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        offsets: &DeviceArray<u32>,
+        out: &mut DeviceArray<u32>,
+        nan: Nan,
+    ) -> Result<()>;
+
+    /// *Enqueues* `out[s]` = the place of the largest element in segment s, as
+    /// [`argmin_segments_with`](Self::argmin_segments_with) does for the smallest one.
+    ///
+    /// # Errors
+    /// Returns the errors of [`argmin_segments`](Self::argmin_segments).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::algorithms::{Nan, SearchSegments};
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (x, offsets) = (ctx.array(&[f32::NAN, 3.0, 1.0, f32::NAN])?, ctx.array(&[0_u32, 3, 4])?);
+    /// let mut out = ctx.zeros([2])?;
+    /// queue.argmax_segments_with(&x, &offsets, &mut out, Nan::Ignore)?;
+    /// assert_eq!(queue.read(&out).wait()?, [1, 0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn argmax_segments_with<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        offsets: &DeviceArray<u32>,
+        out: &mut DeviceArray<u32>,
+        nan: Nan,
+    ) -> Result<()>;
 }
 
 impl SearchSegments for CommandQueue {
@@ -82,7 +133,7 @@ impl SearchSegments for CommandQueue {
         out: &mut DeviceArray<u32>,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "argmin_segments");
-        search(queue, false, x, offsets, out)
+        search(queue, false, Nan::Propagate, x, offsets, out)
     }
 
     #[track_caller]
@@ -93,7 +144,31 @@ impl SearchSegments for CommandQueue {
         out: &mut DeviceArray<u32>,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "argmax_segments");
-        search(queue, true, x, offsets, out)
+        search(queue, true, Nan::Propagate, x, offsets, out)
+    }
+
+    #[track_caller]
+    fn argmin_segments_with<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        offsets: &DeviceArray<u32>,
+        out: &mut DeviceArray<u32>,
+        nan: Nan,
+    ) -> Result<()> {
+        let queue = &VerbQueue::new(self, "argmin_segments_with");
+        search(queue, false, nan, x, offsets, out)
+    }
+
+    #[track_caller]
+    fn argmax_segments_with<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        offsets: &DeviceArray<u32>,
+        out: &mut DeviceArray<u32>,
+        nan: Nan,
+    ) -> Result<()> {
+        let queue = &VerbQueue::new(self, "argmax_segments_with");
+        search(queue, true, nan, x, offsets, out)
     }
 }
 
@@ -104,13 +179,18 @@ const NONE: u32 = u32::MAX;
 fn search<T: Reducible, const D: usize>(
     queue: &VerbQueue<'_>,
     largest: bool,
+    nan: Nan,
     x: &DeviceArray<T, D>,
     offsets: &DeviceArray<u32>,
     out: &DeviceArray<u32>,
 ) -> Result<()> {
     let lists = Lists::of(x, offsets, out)?;
     let (x, offsets, out) = (lists.x.cast_bits(), lists.offsets.handle(), lists.out.handle());
-    let overrides = [("TYPE", type_number::<T>()), ("LARGEST", f64::from(largest))];
+    let overrides = [
+        ("TYPE", type_number::<T>()),
+        ("LARGEST", f64::from(largest)),
+        ("KEEP_NAN", f64::from(nan == Nan::Propagate)),
+    ];
     lists.enqueue(queue, &[], &Places { offsets, x, out, overrides }, NONE)
 }
 
@@ -119,7 +199,7 @@ struct Places {
     offsets: DeviceArray<u32>,
     x: DeviceArray<u32>,
     out: DeviceArray<u32>,
-    overrides: [(&'static str, f64); 2],
+    overrides: [(&'static str, f64); 3],
 }
 
 impl Stages for Places {
@@ -127,8 +207,7 @@ impl Stages for Places {
     type Kernel = DynKernel;
 
     fn kernel(&self, queue: &VerbQueue<'_>, stage: Stage) -> Result<DynKernel> {
-        let [of_type, largest] = self.overrides;
-        let overrides = [("STAGE", stage.number()), of_type, largest];
+        let overrides = [&[("STAGE", stage.number())], &self.overrides[..]].concat();
         compiled::<u32>(queue, "arg_segments", &tuned(queue, &overrides))
     }
 

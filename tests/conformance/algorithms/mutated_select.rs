@@ -41,7 +41,7 @@ pub(super) const MISTAKES: &[Mistake] = &[
     mistake("compact", "combined(parts[lane], parts[lane + distance])", "parts[lane + distance]"),
     mistake("compact", "min(end, first + (lane + 1u) * each)", "first + (lane + 1u) * each"),
     mistake("compact", "min(count, (lane + 1u) * each)", "(lane + 1u) * each"),
-    mistake("compact", "(params.share + WORKGROUP - 1u) / WORKGROUP", "params.share / WORKGROUP"),
+    mistake("compact", "- first + WORKGROUP - 1u) / WORKGROUP", "- first) / WORKGROUP"),
     mistake("compact", "(count + WORKGROUP - 1u) / WORKGROUP", "count / WORKGROUP"),
     mistake("compact", "combined(part, load(i))", "load(i)"),
     mistake("compact", "combined(all, part)", "part"),

@@ -28,13 +28,21 @@ type ToNumbers =
 type Exact<T> = (ToWords<T>, fn(&[T], &[u32]) -> Vec<u32>);
 
 /// Lists the verbs with exact results.
-fn exact_verbs<T: Reducible>() -> [Exact<T>; 5] {
+fn exact_verbs<T: Reducible>() -> [Exact<T>; 7] {
     [
         (|q, x, offsets, out| q.count_nonzero_segments(x, offsets, out), host::count_nonzero_segments),
         (|q, x, offsets, out| q.any_segments(x, offsets, out), host::any_segments),
         (|q, x, offsets, out| q.all_segments(x, offsets, out), host::all_segments),
         (|q, x, offsets, out| q.argmin_segments(x, offsets, out), host::argmin_segments),
         (|q, x, offsets, out| q.argmax_segments(x, offsets, out), host::argmax_segments),
+        (
+            |q, x, offsets, out| q.argmin_segments_with(x, offsets, out, Nan::Ignore),
+            |x, offsets| host::argmin_segments_with(x, offsets, Nan::Ignore),
+        ),
+        (
+            |q, x, offsets, out| q.argmax_segments_with(x, offsets, out, Nan::Ignore),
+            |x, offsets| host::argmax_segments_with(x, offsets, Nan::Ignore),
+        ),
     ]
 }
 
@@ -103,7 +111,7 @@ fn special(s: &Subject) {
         let offsets = offsets(&mut rng, len, mean);
         for most in [2, 8, 9] {
             let list: Vec<u32> = (0..len).map(|_| words[rng.usize(..most)]).collect();
-            let verbs = if large() || len < 1000 { &[0, 1, 2, 3, 4][..] } else { &[2, 3, 4] };
+            let verbs = if large() || len < 1000 { &[0, 1, 2, 3, 4, 5, 6][..] } else { &[2, 3, 4, 5] };
             check::<f32>(&queue, bytemuck::cast_slice(&list), &offsets, verbs);
             // The bits of -0 are an integer that is not zero, and those of a NaN one as any other.
             check::<i32>(&queue, bytemuck::cast_slice(&list), &offsets, &[0, 3]);
@@ -113,6 +121,8 @@ fn special(s: &Subject) {
     let (x, offsets) = (queue.array(&list).unwrap(), queue.array(&[0_u32, 2, 4, 6]).unwrap());
     let words = |verb: ToWords<f32>| found(&queue, 3, |out| verb(&queue, &x, &offsets, out));
     assert_eq!(words(|q, x, offsets, out| q.argmin_segments(x, offsets, out)), [1, 0, 0]);
+    let ignoring: ToWords<f32> = |q, x, offsets, out| q.argmin_segments_with(x, offsets, out, Nan::Ignore);
+    assert_eq!(words(ignoring), [0, 0, 0]);
     assert_eq!(words(|q, x, offsets, out| q.count_nonzero_segments(x, offsets, out)), [2, 0, 2]);
     let means = found(&queue, 3, |out| MEAN(&queue, &x, &offsets, out));
     assert!(means[0].is_nan() && means[1] == 0.0 && means[2].is_nan(), "{means:?}");

@@ -213,6 +213,12 @@ pub(crate) fn table() -> Vec<Verb> {
         verb("norm_segments", |q, a| q.norm_segments(&a.numbers, &a.offsets, &mut a.few.cast_bits())),
         verb("dot_segments", |q, a| q.dot_segments(&a.x, &a.y, &a.offsets, &mut a.few)),
         verb("argmin_segments", |q, a| q.argmin_segments(&a.numbers, &a.offsets, &mut a.few)),
+        verb("argmin_segments_with", |q, a| {
+            q.argmin_segments_with(&a.numbers, &a.offsets, &mut a.few, Nan::Ignore)
+        }),
+        verb("argmax_segments_with", |q, a| {
+            q.argmax_segments_with(&a.numbers, &a.offsets, &mut a.few, Nan::Ignore)
+        }),
         verb("argmax_segments", |q, a| q.argmax_segments(&a.y, &a.offsets, &mut a.few)),
         verb("select", |q, a| q.select(&a.y, &a.x, &mut a.out, &mut a.one)),
         verb("partition", |q, a| q.partition(&a.y, &a.x, &mut a.out, &mut a.one)),

@@ -1,7 +1,8 @@
 //! Functions of the host for the verbs of segments, whose offsets [`reduce_segments`](super::reduce_segments) describes.
 
 use super::grouped::segments;
-use super::{all, any, argmax, argmin, count_nonzero, mean, norm};
+use super::{all, any, argmax, argmax_with, argmin, argmin_with, count_nonzero, mean, norm};
+use crate::reduce::Nan;
 use crate::reducible::Reducible;
 
 /// Returns the mean of each segment, and a NaN for an empty one.
@@ -80,6 +81,28 @@ pub fn argmin_segments<T: Reducible>(x: &[T], offsets: &[u32]) -> Vec<u32> {
 /// ```
 pub fn argmax_segments<T: Reducible>(x: &[T], offsets: &[u32]) -> Vec<u32> {
     segments(x, offsets).map(|segment| place(argmax(segment))).collect()
+}
+
+/// Returns the place of the smallest element in each segment, as [`argmin_with`] does, and `u32::MAX` for an empty one.
+///
+/// # Example
+/// ```
+/// use fencepost::algorithms::{Nan, host};
+/// assert_eq!(host::argmin_segments_with(&[f32::NAN, 3.0, 1.0], &[0, 3], Nan::Ignore), [2]);
+/// ```
+pub fn argmin_segments_with<T: Reducible>(x: &[T], offsets: &[u32], nan: Nan) -> Vec<u32> {
+    segments(x, offsets).map(|segment| place(argmin_with(segment, nan))).collect()
+}
+
+/// Returns the place of the largest element in each segment, as [`argmax_with`] does, and `u32::MAX` for an empty one.
+///
+/// # Example
+/// ```
+/// use fencepost::algorithms::{Nan, host};
+/// assert_eq!(host::argmax_segments_with(&[f32::NAN, 3.0, 1.0], &[0, 3], Nan::Ignore), [1]);
+/// ```
+pub fn argmax_segments_with<T: Reducible>(x: &[T], offsets: &[u32], nan: Nan) -> Vec<u32> {
+    segments(x, offsets).map(|segment| place(argmax_with(segment, nan))).collect()
 }
 
 /// Returns a place as the verbs write it.
