@@ -51,7 +51,7 @@ impl Size {
 }
 
 /// Lists the rows in the order of the table.
-pub(crate) const ALL: [(&str, Make); 70] = [
+pub(crate) const ALL: [(&str, Make); 71] = [
     ("copy kernel", limits::copy),
     ("read kernel", limits::read),
     ("fill", values::fill),
@@ -86,6 +86,7 @@ pub(crate) const ALL: [(&str, Make); 70] = [
     ("scan, 1000 elements", scans::short_scan),
     ("scan, exclusive max", scan_forms::exclusive),
     ("scan, reversed", scan_forms::reversed),
+    ("scan, monoid", scan_forms::monoid),
     ("scan in place", scan_forms::in_place),
     ("scan by key", by_key::scan),
     ("select", selections::select),

@@ -1,4 +1,4 @@
-use fencepost::algorithms::{Operation, PrefixScan as _, Scan, host};
+use fencepost::algorithms::{Monoid, Operation, PrefixScan as _, Scan, host};
 use rayon::prelude::*;
 
 use super::{Size, bytes, exact, words_below};
@@ -58,6 +58,35 @@ pub(super) fn reversed(size: Size) -> Case {
             let behind = before(sums, |a, b| a + b).into_par_iter().rev();
             x.par_chunks(TASK).zip(out.par_chunks_mut(TASK)).zip(behind).for_each(|((x, out), mut sum)| {
                 for (x, out) in x.iter().zip(out).rev() {
+                    sum += *x;
+                    *out = sum;
+                }
+            });
+        },
+    )
+}
+
+/// Adds up the elements by an expression of the program.
+pub(super) fn monoid(size: Size) -> Case {
+    let x = words_below(size.many(), 100, 54);
+    let expected = host::scan(x.words(), Scan::inclusive(Operation::Sum));
+    exact(
+        "scan, monoid",
+        vec![x],
+        Values::U32(expected),
+        bytes(8 * size.many()),
+        |_| {
+            let scan = Scan::inclusive(Monoid::new("a + b", 0));
+            Ok(Box::new(move |queue, inputs, out| {
+                Ok(queue.scan(inputs[0].words(), out.words_mut(), scan)?)
+            }))
+        },
+        |inputs, out| {
+            let (x, out) = (inputs[0].words(), out.words_mut());
+            let sums = x.par_chunks(TASK).map(|task| task.iter().sum::<u32>());
+            let tasks = x.par_chunks(TASK).zip(out.par_chunks_mut(TASK)).zip(before(sums, |a, b| a + b));
+            tasks.for_each(|((x, out), mut sum)| {
+                for (x, out) in x.iter().zip(out) {
                     sum += *x;
                     *out = sum;
                 }
