@@ -46,7 +46,7 @@ pub(crate) fn compiled(
     expression: &str,
     count: Option<&DeviceArray<u32>>,
 ) -> Result<DynKernel> {
-    check(expression, &OWN_NAMES)?;
+    check(expression, &OWN_NAMES, "x * 2.0")?;
     let (before, after) = texts(inputs, out);
     let first = before.lines().count() + 1;
     let source = ShaderSource::text(LABEL, format!("{before}\n{expression}\n{after}"));
@@ -88,10 +88,12 @@ fn {ENTRY}(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(num_workgroup
     (before, after)
 }
 
-/// Refuses a text that is more than one expression, or that has one of the kernel's own names.
-pub(crate) fn check(expression: &str, own_names: &[&str]) -> Result<()> {
+/// Refuses a text that is more than one expression, or that has one of the kernel's own names. The error of an empty text has an
+/// example.
+pub(crate) fn check(expression: &str, own_names: &[&str], example: &str) -> Result<()> {
     if expression.trim().is_empty() {
-        return Err(mistake(expression, 0, "the expression is empty: write one of WGSL, such as `x * 2.0`"));
+        let message = format!("the expression is empty: write one of WGSL, such as `{example}`");
+        return Err(mistake(expression, 0, message));
     }
     let mut open = Vec::new();
     let characters = expression.char_indices().zip(expression.chars().skip(1).map(Some).chain([None]));
@@ -227,7 +229,7 @@ pub(crate) mod tests {
     use super::*;
 
     fn refused(expression: &str) -> String {
-        check(expression, &OWN_NAMES).unwrap_err().to_string()
+        check(expression, &OWN_NAMES, "x").unwrap_err().to_string()
     }
 
     /// Returns the names that the text of a kernel declares.
@@ -261,14 +263,14 @@ pub(crate) mod tests {
 
     #[test]
     fn a_name_that_contains_one_of_the_kernel_is_no_name_of_it() {
-        assert!(check("elements + my_params + part_counts + WORKGROUPS + 1element", &OWN_NAMES).is_ok());
-        assert!(check("x.params + x . params", &OWN_NAMES).is_ok());
+        assert!(check("elements + my_params + part_counts + WORKGROUPS + 1element", &OWN_NAMES, "x").is_ok());
+        assert!(check("x.params + x . params", &OWN_NAMES, "x").is_ok());
     }
 
     #[test]
     fn a_text_that_is_more_than_an_expression_is_refused_at_its_place() {
         let whole = "select(x, -x, (x < 0.0)) + array<f32, 2>(1.0, 2.0)[i % 2u]\n * 3.0";
-        assert!(check(whole, &OWN_NAMES).is_ok());
+        assert!(check(whole, &OWN_NAMES, "x").is_ok());
         for (text, place) in [
             ("", "expression:1:1"),
             (" \n ", "expression:1:1"),

@@ -12,7 +12,9 @@ use fencepost_core::{DeviceArray, Element, Result, Scalar};
 /// Is an operation of the program: an expression of WGSL that combines two elements, and the element that changes nothing.
 ///
 /// In the expression, `a` is the element before or the combined elements before, and `b` is the element behind or those behind. The
-/// value has the type of the elements. The expression sees the functions and types of WGSL too, and no other name.
+/// value has the type of the elements. The expression sees the functions and types of WGSL too, and no other name. A
+/// [reversed](crate::Scan::reversed) scan goes from the last element to the first, so `a` is of the larger indices there: the result
+/// at `i` combines the initial value, the last element, and so on down to the one at `i`, in this order.
 ///
 /// The operation must be associative: `(a b) c` is the same as `a (b c)`. A device groups the elements in any way, but keeps their
 /// order, so the operation need not be commutative. The identity must not change an element on either side, because the device

@@ -242,7 +242,7 @@ fn refused(s: &Subject) {
     let (x, offsets) = (queue.full([20_000], 1_u32).unwrap(), queue.array(&[0_u32, 9]).unwrap());
     let (mut out, mut one) = (queue.full([20_000], 7_u32).unwrap(), queue.full([1], 7_u32).unwrap());
     for (expression, message) in [
-        ("", "expression:1:1: the expression is empty"),
+        ("", "expression:1:1: the expression is empty: write one of WGSL, such as `a + b`"),
         ("a + c", "expression:1:5: no definition in scope for identifier: `c`"),
         ("a + params.n", "expression:1:5: no definition in scope for identifier: `params`"),
         ("combined(a, b)", "expression:1:1: no definition in scope for identifier: `combined`"),
