@@ -33,10 +33,10 @@ pub(crate) enum Command {
     /// Runs everything a change must pass and prints a table
     #[command(after_help = "Examples:\n  cargo xtask test\n  cargo xtask test --all-adapters -- q04\n  \
         cargo xtask test --full\n\n\
-        Steps: fmt, lint, readme, guide, adapters, build, tests, doc tests, clippy, doc, targets --web, count, deny.\n\
-        All steps run, also after failures; the last line is `N passed, N failed`. The steps targets --web and count are\n\
-        skipped if they have passed with the same inputs, and deny if cargo-deny is missing and may not be built. With --full\n\
-        also: package, model, fuzz, versions, features, msrv, outside.\n\
+        Steps: fmt, lint, readme, guide, adapters, build, tests, doc tests, clippy, count, deny.\n\
+        All steps run, also after failures; the last line is `N passed, N failed`. The step count is skipped if it has\n\
+        passed with the same inputs, and deny if cargo-deny is missing and may not be built. With --full also:\n\
+        doc, targets --web, package, model, fuzz, versions, features, msrv, outside.\n\
         With CI set: every adapter the system can get. With --full also as with --install-tools, and `cargo package` refuses\n\
         uncommitted changes.")]
     Test {

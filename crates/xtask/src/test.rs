@@ -112,13 +112,13 @@ fn checks(workspace: &Workspace, options: &Options, ran: &AtomicUsize) -> Vec<St
             Ok(Done::Yes)
         }),
         timed("clippy", || done(clippy())),
-        timed("doc", || done(doc())),
-        timed("targets --web", || when_changed(workspace, "web", Inputs::Library, web)),
         timed("count", || {
             when_changed(workspace, "count", Inputs::Benches, || count::check(workspace, may_install))
         }),
     ];
     if options.full {
+        steps.push(timed("doc", || done(doc())));
+        steps.push(timed("targets --web", || when_changed(workspace, "web", Inputs::Library, web)));
         steps.push(timed("package", || package(workspace).map(|()| Done::Yes)));
         steps.push(timed("model", || model(workspace, &[]).map(|()| Done::Yes)));
         steps.push(timed("fuzz", || fuzz(workspace, FUZZ_SECONDS, may_install)));
