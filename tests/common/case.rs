@@ -116,19 +116,21 @@ impl Case {
     fn repeated(&self, place: &Place, places: &[Arc<Place>]) -> Option<&'static str> {
         if self.is_of_a_verb()
             && place.is_cpu()
-            && place.name() != self.chosen_place(places, Place::is_cpu)?
+            && place.name() != self.chosen_place(places, Place::is_cpu, 0)?
         {
             return Some(
                 "another seed of the CPU recorder runs this verb, and the full suite runs it with all seeds",
             );
         }
-        if !in_another_mode() {
+        if !in_another_mode() && !self.is_of_a_verb() {
             return None;
         }
-        if self.host_side {
+        if self.host_side && in_another_mode() {
             return Some("the host decides this: it runs in the default mode and in the full suite");
         }
-        if place.is_vulkan() && place.name() != self.chosen_place(places, Place::is_vulkan)? {
+        // The driver after the one of the other modes runs a verb with all runtime checks, so that two drivers run it.
+        let turn = usize::from(all_checked());
+        if place.is_vulkan() && place.name() != self.chosen_place(places, Place::is_vulkan, turn)? {
             return Some("this mode runs it on another Vulkan driver, and the full suite on all of them");
         }
         let elsewhere = recording_mode().is_some_and(|mode| mode != self.chosen_mode(place));
@@ -141,17 +143,18 @@ impl Case {
     }
 
     /// Returns the place that runs the case for all places of a kind. The name of the case chooses one of those that can
-    /// run it, so that each has a part of the cases.
+    /// run it, so that each has a part of the cases; the place of a turn is so many places behind it.
     fn chosen_place<'a>(
         &self,
         places: &'a [Arc<Place>],
         is_of_the_kind: fn(&Place) -> bool,
+        turn: usize,
     ) -> Option<&'a str> {
         let able: Vec<_> = places
             .iter()
             .filter(|place| is_of_the_kind(place) && self.needs.missing(place).is_none())
             .collect();
-        Some(able.get(self.number().checked_rem(able.len())?)?.name())
+        Some(able.get((self.number() + turn).checked_rem(able.len())?)?.name())
     }
 
     /// Returns the mode that runs the case for all modes with another recorder or other memory at a place. The names are the
