@@ -138,7 +138,7 @@ pub(crate) fn along<T: Reducible>(
     out: &mut DeviceArray<T>,
 ) -> Result<()> {
     let (rows, shares) = view.shares();
-    // The kernel with long loads takes the elements as they are, and finishes no result.
+    // A kernel with loads of several elements takes the elements as they are, and finishes no result.
     let is_finished = steps.finish != Finish::Nothing && shares.count == 1;
     let is_plain = steps.bits == 0 && !steps.products && !is_finished;
     let wide = if rows && is_plain { Wide::of(queue, steps.operation, steps.keys, shares, x)? } else { None };

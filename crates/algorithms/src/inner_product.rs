@@ -339,7 +339,7 @@ impl Passes for Norm<'_> {
 
 struct Mean<'a> {
     sum: <f32 as Combine>::Kernel,
-    /// Combines each share with long loads, if it is there.
+    /// Combines each share with loads of several elements, if it is there.
     wide: Option<Wide>,
     quotient: FinishedSum,
     x: &'a DeviceArray<f32>,

@@ -35,7 +35,7 @@ pub enum Nan {
 /// # Source
 /// Each invocation combines every 256th element of a share in four chains, and a tree of 8 steps combines the invocations: a
 /// reduction in two passes, as in Mark Harris, *Optimizing Parallel Reduction in CUDA*, 2007. On lavapipe, an invocation loads
-/// eight elements at a time, if their number is a multiple of eight.
+/// eight elements at a time, and on SwiftShader 16, if their number is a multiple of that.
 pub trait Reduce {
     /// *Enqueues* out = the sum of all elements of `x`. Integers wrap, and the sum of no elements is 0.
     ///
@@ -298,7 +298,7 @@ pub(crate) fn reduce<T: Reducible, const D: usize>(
     queue.fill(&mut out, T::identity(operation))
 }
 
-/// Returns the kernel with long loads, or `None` if the device does not gain by it. A search that leaves out NaNs has no such
+/// Returns the kernel with loads of several elements, or `None` if the device does not gain by it. A search that leaves out NaNs has no such
 /// kernel.
 pub(crate) fn wide<T: Reducible>(
     queue: &VerbQueue<'_>,
@@ -316,7 +316,7 @@ pub(crate) fn wide<T: Reducible>(
 
 struct Reduction<'a, T: Reducible> {
     kernel: T::Kernel,
-    /// Combines each share with long loads, if it is there.
+    /// Combines each share with loads of several elements, if it is there.
     wide: Option<Wide>,
     /// Combines the results of the shares of a part, all of which there are.
     of_shares: Option<T::Kernel>,

@@ -35,11 +35,29 @@ pub(crate) fn is_driver(queue: &CommandQueue) -> bool {
     is_processor(queue) && queue.info().backend != CPU
 }
 
-/// Returns `true` if a kernel with long loads is quicker. llvmpipe takes about as long for a number of 8 bytes as for one of 4
-/// bytes. SwiftShader, another software driver of Vulkan, has no integers of 8 bytes.
-pub(crate) fn loads_wide(queue: &CommandQueue) -> bool {
+/// Names how a kernel loads the elements of rows that it combines.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Load {
+    /// A load has one element.
+    Element,
+    /// A load has eight elements, as four integers of 8 bytes.
+    Long,
+    /// A load has 16 elements, as the columns of a matrix.
+    Vectors,
+}
+
+/// Returns the load with which the adapter of the queue combines rows in the least time. llvmpipe takes about as long for a number
+/// of 8 bytes as for one of 4 bytes. SwiftShader, another software driver of Vulkan, has no integers of 8 bytes, and takes less
+/// time for one load of many elements than for many loads.
+pub(crate) fn load(queue: &CommandQueue) -> Load {
     let adapter = queue.info();
-    is_processor(queue) && adapter.backend == "Vulkan" && adapter.abilities.contains(&"int64")
+    if !is_processor(queue) || adapter.backend != "Vulkan" {
+        Load::Element
+    } else if adapter.abilities.contains(&"int64") {
+        Load::Long
+    } else {
+        Load::Vectors
+    }
 }
 
 /// Returns `true` if a processor executes the kernels of the queue.

@@ -1,26 +1,65 @@
-//! Reductions of rows on llvmpipe, which load eight elements at a time.
+//! Reductions of rows on the software drivers of Vulkan, which load several elements at a time.
 
 use crate::grid::folded;
 use crate::reducible::{Operation, Reducible};
 use crate::shares::Shares;
-use crate::tuning::loads_wide;
+use crate::tuning::{Load, SIZE, load};
 use crate::typed_kernel::{compiled, value};
 use crate::verb_queue::VerbQueue;
 use fencepost_core::{DeviceArray, DynArg, DynKernel, Grid, IntoArg, Result, Value, regrouped};
 
-/// Holds the elements of a load.
-type Group = [u64; 4];
+/// Holds the eight elements of a long load.
+type Long = [u64; 4];
+/// Holds the 16 elements of a load of vectors.
+type Vectors = [[f32; 4]; 4];
 
-/// Counts the elements of a load.
-const WIDTH: usize = size_of::<Group>() / size_of::<u32>();
-/// Is the number of invocations of a workgroup: llvmpipe executes as many with one instruction on many processors, and is
-/// slower if a loop with long loads belongs to more of them.
-const WORKGROUP: f64 = 8.0;
+/// Is an array as groups, each of which is one load.
+enum Groups {
+    Long(DeviceArray<Long>),
+    Vectors(DeviceArray<Vectors>),
+}
+
+impl Groups {
+    /// Returns the groups of an array. Returns `None` if a load of the adapter has one element, if the array is padded, or if it
+    /// begins or ends inside a group.
+    fn of<T: Reducible>(queue: &VerbQueue<'_>, x: &DeviceArray<T>) -> Option<Self> {
+        match load(queue) {
+            Load::Element => None,
+            Load::Long => regrouped(x).map(Self::Long),
+            Load::Vectors => regrouped(x).map(Self::Vectors),
+        }
+    }
+
+    /// Counts the elements of a group.
+    fn width(&self) -> usize {
+        let bytes = match self {
+            Self::Long(_) => size_of::<Long>(),
+            Self::Vectors(_) => size_of::<Vectors>(),
+        };
+        bytes / size_of::<u32>()
+    }
+
+    /// Returns the kernel, and the number of invocations of its workgroups: a processor executes as many with one instruction, and
+    /// is slower if a loop with such loads belongs to more of them.
+    fn kernel(&self) -> (&'static str, f64) {
+        match self {
+            Self::Long(_) => ("reduce_wide", 8.0),
+            Self::Vectors(_) => ("reduce_vectors", 4.0),
+        }
+    }
+
+    fn arg(&self) -> DynArg<'_> {
+        match self {
+            Self::Long(x) => x.into_arg(),
+            Self::Vectors(x) => x.into_arg(),
+        }
+    }
+}
 
 /// Is the kernel that combines rows of whole groups, with the rows.
 pub(crate) struct Wide {
     kernel: DynKernel,
-    x: DeviceArray<Group>,
+    x: Groups,
     identity: Value,
     /// Is `true` if the kernel combines keys of numbers, as elements of `u32`.
     keys: bool,
@@ -36,17 +75,17 @@ impl Wide {
         shares: Shares,
         x: &DeviceArray<T>,
     ) -> Result<Option<Self>> {
-        let is_whole = shares.elements.is_multiple_of(WIDTH) && shares.share.is_multiple_of(WIDTH);
-        if !is_whole || !loads_wide(queue) {
+        let Some(x) = Groups::of(queue, x) else { return Ok(None) };
+        if !shares.elements.is_multiple_of(x.width()) || !shares.share.is_multiple_of(x.width()) {
             return Ok(None);
         }
-        let Some(x) = regrouped(x) else { return Ok(None) };
+        let (stem, workgroup) = x.kernel();
         let keys_of = if keys { operation.keys() } else { 0.0 };
-        let overrides = [("OPERATION", operation.number()), ("KEYS", keys_of), ("WORKGROUP", WORKGROUP)];
+        let overrides = [("OPERATION", operation.number()), ("KEYS", keys_of), (SIZE, workgroup)];
         let (kernel, identity) = if keys {
-            (compiled::<u32>(queue, "reduce_wide", &overrides)?, Value::new(operation.identity_of_keys()))
+            (compiled::<u32>(queue, stem, &overrides)?, Value::new(operation.identity_of_keys()))
         } else {
-            (compiled::<T>(queue, "reduce_wide", &overrides)?, Value::new(T::identity(operation)))
+            (compiled::<T>(queue, stem, &overrides)?, Value::new(T::identity(operation)))
         };
         Ok(Some(Self { kernel, x, identity, keys }))
     }
@@ -61,7 +100,7 @@ impl Wide {
         out: &mut DeviceArray<T>,
     ) -> Result<()> {
         let results = rows * shares.count;
-        let [n, share] = [shares.elements, shares.share].map(|elements| (elements / WIDTH) as u32);
+        let [n, share] = [shares.elements, shares.share].map(|elements| (elements / self.x.width()) as u32);
         let [in_row, count] = [shares.count, results].map(|count| count as u32);
         let mut bits = out.cast_bits::<u32>();
         let out = if self.keys { (&mut bits).into_arg() } else { out.into_arg() };
@@ -71,7 +110,7 @@ impl Wide {
             value("in_row", in_row),
             value("shares", count),
             (Some("identity".into()), DynArg::Value(self.identity.clone())),
-            (Some("x".into()), self.x.into_arg()),
+            (Some("x".into()), self.x.arg()),
             (Some("out".into()), out),
         ];
         if results == 0 {

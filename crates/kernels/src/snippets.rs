@@ -17,6 +17,7 @@ pub(crate) const SNIPPETS: &[(&str, &str)] = &[
     ("packed", include_str!("../shaders/lib/packed.wgsl")),
     ("philox", include_str!("../shaders/lib/philox.wgsl")),
     ("place_keys", include_str!("../shaders/lib/place_keys.wgsl")),
+    ("reduce_groups", include_str!("../shaders/lib/reduce_groups.wgsl")),
     ("reduce_share", include_str!("../shaders/lib/reduce_share.wgsl")),
     ("run_stage", include_str!("../shaders/lib/run_stage.wgsl")),
     ("scan_share", include_str!("../shaders/lib/scan_share.wgsl")),

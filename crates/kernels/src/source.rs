@@ -55,6 +55,7 @@ const BUILTINS: &[(&str, &str)] = shaders![
     "reduce_columns.wgsl",
     "reduce_rows.wgsl",
     "reduce_segments.wgsl",
+    "reduce_vectors.wgsl",
     "reduce_wide.wgsl",
     "saxpy.wgsl",
     "scan.wgsl",
@@ -86,9 +87,9 @@ pub fn builtins() -> &'static [(&'static str, &'static str)] {
 ///
 /// A line `//#use name` appends a snippet once, wherever the line stands: `lib/name.wgsl` beside the shader, else a
 /// built-in one (`bins`, `blake3`, `fold_share`, `keyed`, `lcg`, `linear`, `number_keys`, `operation`, `order_keys`,
-/// `packed`, `philox`, `place_keys`, `reduce_share`, `run_stage`, `scan_share`, `staged_tile`, `tile_ranks`). A line `//#use atomic_f32(totals)`
-/// appends the built-in snippet for a variable of the shader. A line `//#use "path.wgsl"` appends a file; its path is
-/// relative to the folder of the file with the line. Errors name the lines of the files. A cycle of files that use each
+/// `packed`, `philox`, `place_keys`, `reduce_groups`, `reduce_share`, `run_stage`, `scan_share`, `staged_tile`,
+/// `tile_ranks`). A line `//#use atomic_f32(totals)` appends the built-in snippet for a variable of the shader. A line
+/// `//#use "path.wgsl"` appends a file; its path is relative to the folder of the file with the line. Errors name the lines of the files. A cycle of files that use each
 /// other is an error.
 ///
 /// # Example

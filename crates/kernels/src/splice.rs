@@ -309,7 +309,7 @@ mod tests {
     fn a_missing_snippet_or_file_is_an_error_with_its_line() {
         assert_eq!(
             refused("\n//#use nothing", &[]),
-            "a.wgsl:2: there is no snippet `nothing`; there are `atomic_f32`, `bins`, `blake3`, `finish`, `fold_partials`, `fold_share`, `keyed`, `lanes`, `lcg`, `linear`, `number_keys`, `operation`, `order_keys`, `packed`, `philox`, `place_keys`, `reduce_share`, `run_stage`, `scan_share`, `segment_of`, `segment_stages`, `staged_tile`, `tile_ranks`, and no file `lib/nothing.wgsl`"
+            "a.wgsl:2: there is no snippet `nothing`; there are `atomic_f32`, `bins`, `blake3`, `finish`, `fold_partials`, `fold_share`, `keyed`, `lanes`, `lcg`, `linear`, `number_keys`, `operation`, `order_keys`, `packed`, `philox`, `place_keys`, `reduce_groups`, `reduce_share`, `run_stage`, `scan_share`, `segment_of`, `segment_stages`, `staged_tile`, `tile_ranks`, and no file `lib/nothing.wgsl`"
         );
         assert_eq!(
             refused("//#use \"b.wgsl\"", &[("c/b.wgsl", "")]),

@@ -117,9 +117,10 @@ const TRUSTED: &[TrustedKernel] = &[
         "a search keeps the index of an offset up to the number of segments; a segment is compared with that number",
     ),
     all(
-        "reduce_wide",
+        "reduce_vectors",
         "groups are below the end of a row; a workgroup past the last share has none; each lane writes its part",
     ),
+    all("reduce_wide", "as reduce_vectors"),
     all("saxpy", "elements are below both lengths"),
     all(
         "scan",

@@ -1,4 +1,4 @@
-//! A05: a mistake in the kernel of reductions with long loads is caught.
+//! A05: a mistake in a kernel of reductions with loads of several elements is caught.
 
 use super::mutated::{Mistake, all_caught, mistake};
 use crate::common::{Case, Subject, case};
@@ -7,7 +7,7 @@ use fencepost::prelude::*;
 use fencepost::{DynKernel, ShaderSource};
 
 pub fn cases() -> Vec<Case> {
-    vec![case("a05_each_mistake_in_the_kernel_of_reductions_with_long_loads_is_caught", caught)]
+    vec![case("a05_each_mistake_in_a_kernel_of_reductions_with_loads_of_several_elements_is_caught", caught)]
 }
 
 pub(super) const MISTAKES: &[Mistake] = &[
@@ -29,7 +29,7 @@ pub(super) const MISTAKES: &[Mistake] = &[
     mistake("reduce_wide", "min(end, block + PER * WORKGROUP)", "end"),
     mistake("reduce_wide", "min(end, block + PER * WORKGROUP)", "block + PER * WORKGROUP"),
     mistake("reduce_wide", "; i += WORKGROUP", "; i += 2u * WORKGROUP"),
-    mistake("reduce_wide", "part = combined(part, pairs(i))", "part = pairs(i)"),
+    mistake("reduce_wide", "part = combined(part, group_result(i))", "part = group_result(i)"),
     mistake("reduce_wide", "all = combined(all, part)", "all = part"),
     mistake("reduce_wide", "width > 0u", "width > 1u"),
     mistake("reduce_wide", "lane < width", "lane + 1u < width"),
@@ -41,19 +41,35 @@ pub(super) const MISTAKES: &[Mistake] = &[
     mistake("reduce_wide", "min(params.n, start + params.share)", "params.n"),
     mistake("reduce_wide", "reduce_groups(row + start", "reduce_groups(row"),
     mistake("reduce_wide", "lane == 0u && g < params.shares", "lane == 0u"),
-    mistake("reduce_wide", "parts[0].zwxy", "parts[0].yxwz"),
+    mistake("reduce_wide", "four.zwxy", "four.yxwz"),
     mistake("reduce_wide", "halves.yxwz", "halves.zwxy"),
     mistake("reduce_wide", "combined(halves, halves.yxwz).x", "halves.x"),
     mistake("reduce_wide", "number_bits(bitcast<u32>(result))", "bitcast<u32>(result)"),
-    mistake("reduce_wide", "out[g] = result", "out[0] = result"),
+    mistake("reduce_wide", "out[g] = reduced", "out[0] = reduced"),
+    mistake("reduce_vectors", "group.y * groups.x + group.x", "group.x"),
+    mistake("reduce_vectors", "g / params.in_row * params.n", "g * params.n"),
+    mistake("reduce_vectors", "g % params.in_row * params.share", "g * params.share"),
+    mistake("reduce_vectors", "min(params.n, start + params.share)", "start + params.share"),
+    mistake("reduce_vectors", "min(params.n, start + params.share)", "params.n"),
+    mistake("reduce_vectors", "reduce_groups(row + start", "reduce_groups(row"),
+    mistake("reduce_vectors", "lane == 0u && g < params.shares", "lane == 0u"),
+    mistake("reduce_vectors", "out[g] = reduced", "out[0] = reduced"),
+    mistake("reduce_vectors", "of_bits(bitcast<vec4<u32>>(bits))", "bitcast<Four>(bits)"),
+    mistake("reduce_vectors", "let group = x[i];", "let group = x[i + 1u];"),
+    mistake("reduce_vectors", "column(group[0])", "column(group[1])"),
+    mistake("reduce_vectors", "column(group[1])", "column(group[0])"),
+    mistake("reduce_vectors", "column(group[2])", "column(group[3])"),
+    mistake("reduce_vectors", "column(group[3])", "column(group[2])"),
+    mistake("reduce_vectors", "workgroupBarrier();", ""),
 ];
 
 /// Counts the rows, the groups of a row, and those of a share, which is longer than a block of a workgroup.
 const ROWS: usize = 3;
 const N: usize = 70;
 const SHARE: usize = 66;
-/// Counts the elements of a group.
-const WIDTH: usize = 8;
+/// Holds the elements of a load of `reduce_wide`, and those of a load of `reduce_vectors`.
+type Long = [u64; 4];
+type Vectors = [[f32; 4]; 4];
 
 const OPERATIONS: [Operation; 6] = [
     Operation::Sum,
@@ -67,7 +83,20 @@ const OPERATIONS: [Operation; 6] = [
 const NUMBERS: [f64; 6] = [0.0, 1.0, 2.0, 3.0, 2.0, 3.0];
 
 fn caught(s: &Subject) {
-    let len = ROWS * N * WIDTH;
+    all_caught(s, MISTAKES, |ctx, stem, text| match stem {
+        "reduce_vectors" => all_right::<Vectors>(ctx, stem, text),
+        _ => all_right::<Long>(ctx, stem, text),
+    });
+}
+
+/// Counts the elements of a group.
+fn width<G>() -> usize {
+    size_of::<G>() / size_of::<u32>()
+}
+
+/// Returns `true` if the kernel has right results for all operations.
+fn all_right<G: Element>(ctx: &Context, stem: &str, text: &str) -> bool {
+    let len = ROWS * N * width::<G>();
     let list: Vec<u32> = (1..=len as u32).map(|i| i.wrapping_mul(0x9E37_79B1) | 1).collect();
     // Some shares have a NaN or infinities.
     let number = |at: usize| match at {
@@ -77,26 +106,26 @@ fn caught(s: &Subject) {
         _ => list[at] & 0xBFFF_FFFE,
     };
     let numbers: Vec<u32> = (0..len).map(number).collect();
-    all_caught(s, MISTAKES, |ctx, _, text| {
-        (0..4).all(|operation| is_right(ctx, text, operation, &list))
-            && (2..6).all(|operation| keeps_keys(ctx, text, operation, &numbers))
-    });
+    let kernel = |operation, keys| kernel(ctx, (stem, text), operation, keys);
+    (0..4).all(|operation| is_right::<G>(ctx, &kernel(operation, false), operation, &list))
+        && (2..6).all(|operation| keeps_keys::<G>(ctx, &kernel(operation, true), operation, &numbers))
 }
 
-fn kernel(ctx: &Context, text: &str, operation: usize, keys: bool) -> DynKernel {
-    let source = ShaderSource::text("reduce_wide.wgsl", text.to_owned()).with_type("T", u32::DTYPE).unwrap();
+fn kernel(ctx: &Context, (stem, text): (&str, &str), operation: usize, keys: bool) -> DynKernel {
+    let source =
+        ShaderSource::text(format!("{stem}.wgsl"), text.to_owned()).with_type("T", u32::DTYPE).unwrap();
     let overrides = [
         ("OPERATION", NUMBERS[operation]),
         ("KEYS", if keys { 1.0 + f64::from(u8::from(operation > 3)) } else { 0.0 }),
         ("WORKGROUP", 4.0),
     ];
-    ctx.kernel_from_source(&source, "reduce_wide", &overrides).unwrap()
+    ctx.kernel_from_source(&source, stem, &overrides).unwrap()
 }
 
 /// Returns the results of the shares, and an element behind them.
-fn shares(ctx: &Context, kernel: &DynKernel, operation: usize, list: &[u32]) -> Vec<u32> {
+fn shares<G: Element>(ctx: &Context, kernel: &DynKernel, operation: usize, list: &[u32]) -> Vec<u32> {
     let queue = ctx.queue("q");
-    let x = queue.array(&bytemuck::pod_collect_to_vec::<u32, [u64; 4]>(list)).unwrap();
+    let x = queue.array(&bytemuck::pod_collect_to_vec::<u32, G>(list)).unwrap();
     let in_row = N.div_ceil(SHARE);
     let shares = ROWS * in_row;
     let mut out = queue.zeros::<u32, 1>([shares + 1]).unwrap();
@@ -116,20 +145,20 @@ fn shares(ctx: &Context, kernel: &DynKernel, operation: usize, list: &[u32]) -> 
     queue.read(&out).wait().unwrap()
 }
 
-fn expected(list: &[u32], combine: impl Fn(&[u32]) -> u32) -> Vec<u32> {
-    let shares = list.chunks(N * WIDTH).flat_map(|row| row.chunks(SHARE * WIDTH));
+fn expected<G>(list: &[u32], combine: impl Fn(&[u32]) -> u32) -> Vec<u32> {
+    let shares = list.chunks(N * width::<G>()).flat_map(|row| row.chunks(SHARE * width::<G>()));
     shares.map(combine).chain([0]).collect()
 }
 
-fn is_right(ctx: &Context, text: &str, operation: usize, list: &[u32]) -> bool {
+fn is_right<G: Element>(ctx: &Context, kernel: &DynKernel, operation: usize, list: &[u32]) -> bool {
     let combine = |part: &[u32]| host::reduce(part, [part.len()], OPERATIONS[operation], Axis(0)).unwrap()[0];
-    shares(ctx, &kernel(ctx, text, operation, false), operation, list) == expected(list, combine)
+    shares::<G>(ctx, kernel, operation, list) == expected::<G>(list, combine)
 }
 
-fn keeps_keys(ctx: &Context, text: &str, operation: usize, list: &[u32]) -> bool {
+fn keeps_keys<G: Element>(ctx: &Context, kernel: &DynKernel, operation: usize, list: &[u32]) -> bool {
     let combine = |part: &[u32]| {
         let numbers: &[f32] = bytemuck::cast_slice(part);
         host::reduce(numbers, [part.len()], OPERATIONS[operation], Axis(0)).unwrap()[0].to_bits()
     };
-    shares(ctx, &kernel(ctx, text, operation, true), operation, list) == expected(list, combine)
+    shares::<G>(ctx, kernel, operation, list) == expected::<G>(list, combine)
 }

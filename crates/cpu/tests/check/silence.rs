@@ -83,6 +83,7 @@ fn the_builtin_kernels_have_no_mistake() {
                 let arrays = vec![offsets, words(300), words(300), numbers(10), numbers(10), numbers(1)];
                 (&[300, 70, 0, 10], arrays)
             }
+            "reduce_vectors.wgsl" => (&[10, 7, 2, 5, 0], vec![words(480), numbers(5)]),
             "reduce_wide.wgsl" => (&[10, 7, 2, 5, 0], vec![words(240), numbers(5)]),
             "saxpy.wgsl" => (&[2], vec![words(300), words(300)]),
             "strided.wgsl" => {

@@ -207,6 +207,7 @@ mod tests {
         "reduce_columns",
         "reduce_rows",
         "reduce_segments",
+        "reduce_vectors",
         "reduce_wide",
         "scan",
         "scan_by_key",
