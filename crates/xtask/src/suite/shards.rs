@@ -23,8 +23,20 @@ const BY_PLACE: [&str; 4] = ["conformance", "programs", "refusals", "storm"];
 const BY_TEST: &str = "refusals";
 /// Lists the programs that run once more in other modes.
 const IN_MODES: [&str; 3] = ["conformance", "programs", "storm"];
-/// Lists the programs that start first, because they take longest.
-const FIRST: [&str; 4] = ["compile_fail", "conformance", "programs", "refusals"];
+/// Lists the programs that start first, because they take longest. `compile_fail` calls cargo, which waits while another
+/// cargo builds.
+const FIRST: [&str; 10] = [
+    "compile_fail",
+    "conformance",
+    "programs",
+    "refusals",
+    BENCHES,
+    "cli",
+    "examples",
+    "check",
+    "fencepost-cpu unit",
+    "fencepost-wgsl-fuzz unit",
+];
 
 /// Holds the variable with the seconds that a context may live, as in `crates/core/src/overdue.rs`; after them a
 /// hanging test writes its dump.
