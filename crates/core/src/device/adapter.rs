@@ -9,7 +9,7 @@ use std::env;
 use wgpu::Backend;
 
 /// Names the environment variable that chooses an adapter, by a part of its name and backend or by its index in
-/// [`adapters`].
+/// [`adapters`]. `lavapipe` names the driver of Mesa for Vulkan.
 const CHOICE: &str = "FENCEPOST_ADAPTER";
 
 /// Is an adapter that a context opens.

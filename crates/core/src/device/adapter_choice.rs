@@ -26,7 +26,8 @@ pub enum AdapterChoice {
     /// program names a recorder, which the CPU has not, or without the feature `cpu`, a software driver is taken too.
     #[default]
     Auto,
-    /// Takes the first adapter whose name and backend, joined by a space, contain this text in any case.
+    /// Takes the first adapter whose name and backend, joined by a space, contain this text in any case. `lavapipe` also
+    /// fits the driver of Mesa for Vulkan, which calls itself `llvmpipe`, as the one for GL does.
     Name(String),
     /// Takes the adapter at this index of [`adapters`](crate::adapters).
     Index(usize),
@@ -49,7 +50,7 @@ impl AdapterChoice {
             Self::Kind(kind) => known.iter().position(|adapter| adapter.kind == *kind),
             Self::Name(part) => {
                 let part = part.to_lowercase();
-                known.iter().position(|a| format!("{} {}", a.name, a.backend).to_lowercase().contains(&part))
+                known.iter().position(|adapter| names(adapter).contains(&part))
             }
         }
     }
@@ -58,6 +59,14 @@ impl AdapterChoice {
 /// Returns `true` if a driver computes on the processor.
 fn is_software_driver(adapter: &AdapterInfo) -> bool {
     adapter.kind == AdapterKind::Software && adapter.backend != AdapterInfo::CPU_BACKEND
+}
+
+/// Returns the text in which a name is searched. Mesa calls its software driver for Vulkan lavapipe, and the driver reports
+/// the name `llvmpipe`.
+fn names(adapter: &AdapterInfo) -> String {
+    let names = format!("{} {}", adapter.name, adapter.backend).to_lowercase();
+    let is_lavapipe = adapter.backend == "Vulkan" && names.starts_with("llvmpipe");
+    if is_lavapipe { names + " lavapipe" } else { names }
 }
 
 impl FromStr for AdapterChoice {
@@ -118,6 +127,18 @@ mod tests {
         assert_eq!(found("llvmpipe gl"), Some(1));
         assert_eq!(found("swift"), Some(2));
         assert_eq!(found("radeon"), None);
+    }
+
+    #[test]
+    fn lavapipe_is_the_driver_of_vulkan_that_is_named_llvmpipe() {
+        let known =
+            [adapter("llvmpipe", "GL"), adapter("Swift", "Vulkan"), adapter("llvmpipe (LLVM 15)", "Vulkan")];
+        let found = |text: &str| AdapterChoice::Name(text.into()).find(&known);
+        assert_eq!((found("lavapipe"), found("Lavapipe")), (Some(2), Some(2)));
+        assert_eq!(
+            (found("llvmpipe"), AdapterChoice::Name("lavapipe".into()).find(&known[..2])),
+            (Some(0), None)
+        );
     }
 
     #[test]
