@@ -33,6 +33,7 @@ mod layout;
 mod messages;
 mod nesting;
 mod override_mistake;
+mod parser_words;
 mod part;
 mod reference;
 mod reflect;

@@ -13,6 +13,7 @@ use naga::{
     TypeInner,
 };
 
+use crate::parser_words::{of_constant, reserved, words};
 use crate::type_place;
 
 /// Limits the characters of a quoted expression.
@@ -23,7 +24,8 @@ const NO_TYPE: &str = "this number does not fit the type that is required here: 
                        convert the value beside it";
 
 /// Describes an expression, a type or a statement in which the parser stops.
-pub(crate) const NESTED: &str = "this is nested too deeply";
+pub(crate) const NESTED: &str =
+    "this is nested too deeply, and the limit is 199 levels of brackets, signs and statements";
 
 /// Describes an `enable` or `requires` that follows a declaration; used files follow the main one.
 pub(crate) const DIRECTIVE: &str =
@@ -90,23 +92,13 @@ pub(crate) fn parsing(error: &naga::front::wgsl::ParseError) -> Finding {
     if message.contains("recursion limit") {
         message = NESTED.into();
     }
+    if let Some(words) = of_constant(&message) {
+        message = words.into();
+    }
     if !allowed.is_empty() {
         message += &format!(": {}", allowed.join(", "));
     }
     Finding { message, span: error.labels().next().map(|(span, _)| span).unwrap_or_default() }
-}
-
-fn reserved(word: &str) -> String {
-    format!(
-        "`{word}` is a reserved word of WGSL: use another name, such as `{word}_`; a Rust argument needs the same name"
-    )
-}
-
-fn words(of_naga: &str) -> String {
-    let abstracts =
-        [("elements of ", ""), ("`{AbstractFloat}`", "a fraction"), ("`{AbstractInt}`", "an integer")];
-    let words = abstracts.iter().fold(of_naga.to_owned(), |text, (from, to)| text.replace(from, to));
-    words.replacen(" to ", ", the required type is ", 1)
 }
 
 /// Holds a message, and a part of the text that fits it better than naga's.

@@ -22,6 +22,7 @@ const WRONG: &[(&str, &str)] = &[
     ("vector", "let v = vec3<f32>(1.0, n, 2.0);"),
     ("vector too long", "let v = vec2<f32>(1.0, 2.0, 3.0);"),
     ("index out of range", "let two = array<f32, 2>(1.0, 2.0); x[0] = two[2];"),
+    ("index of a constant", "x[0] = array<f32, 4>()[7];"),
     ("index type", "x[0] = x[1.5];"),
     ("no such member", "x[0] = p.mass;"),
     ("swizzle", "let v = vec2<f32>(1.0, 2.0); x[0] = v.z;"),
@@ -35,6 +36,7 @@ const WRONG: &[(&str, &str)] = &[
     ("atomic operand", "atomicAdd(&a, 1.0);"),
     ("uniform load", "let u = workgroupUniformLoad(&x);"),
     ("division by zero", "let z = 1u / 0u;"),
+    ("remainder by zero", "let z = 1 % 0;"),
     ("shift", "let z = 1u << 40u;"),
     ("variable", "var v: f32 = 1u;"),
     ("constant assigned", "let v = 1.0; v = 2.0;"),
@@ -114,6 +116,18 @@ fn messages() {
         all += &format!("{name}\n{said}\n\n");
     }
     insta::assert_snapshot!(all);
+}
+
+#[test]
+fn the_limit_of_nested_brackets_is_named() {
+    // The statement and the number inside of the brackets are levels too.
+    let nested = |count: usize| {
+        let text = shader("", &format!("x[0] = {}1.0{};", "(".repeat(count), ")".repeat(count)));
+        Module::parse(&ShaderSource::text("k.wgsl", text)).map(drop).map_err(|error| error.to_string())
+    };
+    assert_eq!(nested(197), Ok(()));
+    let error = nested(198).unwrap_err();
+    assert!(error.contains("nested too deeply, and the limit is 199 levels of brackets"), "{error}");
 }
 
 #[test]
