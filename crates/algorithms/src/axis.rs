@@ -94,19 +94,20 @@ pub struct View {
 
 impl View {
     pub(crate) fn of<T: Element, U: Element, const D: usize>(
+        queue: &VerbQueue<'_>,
         x: &DeviceArray<T, D>,
         axis: Axis,
         out: &DeviceArray<U, D>,
     ) -> Result<Self> {
         let mut shape = x.shape();
         let Some(along) = shape.get_mut(axis.0) else {
-            return Err(Kind::Axis { array: x.label().into(), axis: axis.0, rank: D }.into());
+            let (verb, array) = (queue.verb, x.label().into());
+            return Err(Kind::Axis { verb, array, axis: axis.0, rank: D }.into());
         };
         let n = std::mem::replace(along, 1);
         if out.shape() != shape {
-            let (object, found) = (format!("array `{}`", out.label()), out.shape().into());
-            let remedy = "the result has one element along the axis, and the shape of the array else";
-            return Err(Kind::Shape { object, found, expected: shape.into(), remedy }.into());
+            let remedy = "the result has one element along the axis, and the shape of `x` else";
+            return Err(queue.wrong_shape("out", out, shape, remedy));
         }
         let (outer, inner) = shape.split_at(axis.0);
         Ok(Self { outer: outer.iter().product(), n, inner: inner.iter().product() })

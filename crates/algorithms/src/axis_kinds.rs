@@ -197,9 +197,9 @@ impl AlongAxis for CommandQueue {
         out: &mut DeviceArray<f32, D>,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "mean_axis");
-        let view = View::of(x, axis, out)?;
+        let view = View::of(queue, x, axis, out)?;
         if x.is_empty() && !out.is_empty() {
-            return no_element(x, "pass at least one element, because no elements have no mean");
+            return no_element(queue, x, "pass at least one element, because no elements have no mean");
         }
         let (x, mut out) = (x.reshape([x.len()])?, out.reshape([out.len()])?);
         if is_done(queue, &[("x", &x.cast_bits())], &mut out, 0.0)? {
@@ -230,7 +230,7 @@ impl AlongAxis for CommandQueue {
         out: &mut DeviceArray<T, D>,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "dot_axis");
-        one_shape(x, y)?;
+        one_shape(queue, x, y)?;
         products(queue, Steps { products: true, ..Steps::of(Operation::Sum) }, [x, y], axis, out)
     }
 
@@ -277,7 +277,7 @@ fn products<T: Reducible, const D: usize>(
     axis: Axis,
     out: &mut DeviceArray<T, D>,
 ) -> Result<()> {
-    let view = View::of(x, axis, out)?;
+    let view = View::of(queue, x, axis, out)?;
     let (x, y, mut out) = (flat(x)?, flat(y)?, flat(out)?);
     let reads = [("x", &x.cast_bits()), ("y", &y.cast_bits())];
     if is_done(queue, &reads, &mut out, T::identity(Operation::Sum))? {
@@ -295,7 +295,7 @@ fn compare<T: Reducible, const D: usize>(
     axis: Axis,
     out: &mut DeviceArray<u32, D>,
 ) -> Result<()> {
-    let view = View::of(x, axis, out)?;
+    let view = View::of(queue, x, axis, out)?;
     let (x, mut out) = (x.reshape([x.len()])?.cast_bits(), out.reshape([out.len()])?);
     if is_done(queue, &[("x", &x)], &mut out, u32::from(operation == Operation::Smallest))? {
         return Ok(());

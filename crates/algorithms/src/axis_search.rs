@@ -186,9 +186,9 @@ fn search<T: Reducible, const D: usize>(
     axis: Axis,
     out: &mut DeviceArray<u32, D>,
 ) -> Result<()> {
-    let view = View::of(x, axis, out)?;
+    let view = View::of(queue, x, axis, out)?;
     if x.is_empty() && !out.is_empty() {
-        return no_element(x, NO_EXTREME);
+        return no_element(queue, x, NO_EXTREME);
     }
     let (x, mut out) = (x.reshape([x.len()])?.cast_bits(), out.reshape([out.len()])?);
     if out.is_empty() {

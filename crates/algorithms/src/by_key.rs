@@ -17,6 +17,7 @@ use crate::tuning::tuned;
 use crate::typed_kernel::{count_argument, value};
 use crate::verb_queue::VerbQueue;
 use fencepost_core::{CommandQueue, DeviceArray, DynKernel, Element, IntoArg, Result};
+use fencepost_kernels::PART_COUNT;
 
 /// Combines the elements of each run, where a run has equal keys side by side.
 ///
@@ -145,8 +146,8 @@ impl ByKey for CommandQueue {
         scan: Scan<T, O>,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "scan_by_key");
-        same_shape(x, keys)?;
-        same_shape(x, out)?;
+        same_shape(queue, x, "keys", keys)?;
+        same_shape(queue, x, "out", out)?;
         let (keys, x, out) = (bits(keys)?, flat(x)?, flat(out)?);
         check(queue, &[("keys", &keys), ("x", &bits(&x)?)], &[("out", &bits(&out)?)])?;
         if x.is_empty() {
@@ -169,9 +170,9 @@ impl ByKey for CommandQueue {
         count: &mut DeviceArray<u32>,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "reduce_by_key");
-        same_shape(x, keys)?;
-        let (kept, mut count) = (result(x, kept)?, one_element(count)?);
-        result(x, out)?;
+        same_shape(queue, x, "keys", keys)?;
+        let (kept, mut count) = (result(queue, x, "kept", kept)?, one_element(queue, "count", count)?);
+        result(queue, x, "out", out)?;
         let (keys, x, out) = (bits(keys)?, flat(x)?, out.handle());
         if x.is_empty() {
             let (results, x) =
@@ -207,11 +208,11 @@ pub(crate) fn lengths_of_runs<T: Reducible>(
     lengths: &DeviceArray<u32>,
     count: &DeviceArray<u32>,
 ) -> Result<()> {
-    let (keys, mut count) = (bits(x)?, one_element(count)?);
-    let (kept, out) = (result(x, kept)?, result(x, lengths)?);
+    let (keys, mut count) = (bits(x)?, one_element(queue, "count", count)?);
+    let (kept, out) = (result(queue, x, "kept", kept)?, result(queue, x, "lengths", lengths)?);
     if x.is_empty() {
         let results = [("kept", &bits(&kept)?), ("lengths", &out), ("count", &count)];
-        let elements = elements.as_ref().map(|elements| ("count of x", elements));
+        let elements = elements.as_ref().map(|elements| (PART_COUNT, elements));
         let reads: Vec<_> = [("x", &keys)].into_iter().chain(elements).collect();
         check(queue, &reads, &results)?;
         return queue.fill(&mut count, 0);

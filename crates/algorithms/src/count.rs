@@ -12,6 +12,7 @@ use crate::typed_kernel::nonzero_bits;
 use crate::verb_queue::VerbQueue;
 use fencepost_core::{CommandQueue, DeviceArray, Pending, Result};
 use fencepost_derive::KernelArgs;
+use fencepost_kernels::PART_COUNT;
 
 /// Compares all elements of an array with zero.
 ///
@@ -147,7 +148,7 @@ impl Count for CommandQueue {
     #[track_caller]
     fn count_nonzero_of<T: Reducible, const D: usize>(&self, x: &DeviceArray<T, D>) -> Pending<u32> {
         let queue = &VerbQueue::new(self, "count_nonzero_of");
-        value_of!(queue, out => compare(queue, Comparison::Count, x, None, &mut out))
+        value_of!(queue, "count_nonzero(&x, &mut out)", out => compare(queue, Comparison::Count, x, None, &mut out))
     }
 
     #[track_caller]
@@ -163,7 +164,7 @@ impl Count for CommandQueue {
     #[track_caller]
     fn any_of<T: Reducible, const D: usize>(&self, x: &DeviceArray<T, D>) -> Pending<u32> {
         let queue = &VerbQueue::new(self, "any_of");
-        value_of!(queue, out => compare(queue, Comparison::Any, x, None, &mut out))
+        value_of!(queue, "any(&x, &mut out)", out => compare(queue, Comparison::Any, x, None, &mut out))
     }
 
     #[track_caller]
@@ -179,7 +180,7 @@ impl Count for CommandQueue {
     #[track_caller]
     fn all_of<T: Reducible, const D: usize>(&self, x: &DeviceArray<T, D>) -> Pending<u32> {
         let queue = &VerbQueue::new(self, "all_of");
-        value_of!(queue, out => compare(queue, Comparison::All, x, None, &mut out))
+        value_of!(queue, "all(&x, &mut out)", out => compare(queue, Comparison::All, x, None, &mut out))
     }
 }
 
@@ -211,9 +212,9 @@ pub(crate) fn compare<T: Reducible, const D: usize>(
     count: Option<&DeviceArray<u32>>,
     out: &mut DeviceArray<u32>,
 ) -> Result<()> {
-    let (mut out, x) = (one_element(out)?, x.reshape([x.len()])?.cast_bits::<u32>());
+    let (mut out, x) = (one_element(queue, "out", out)?, x.reshape([x.len()])?.cast_bits::<u32>());
     if x.is_empty() {
-        let reads: Vec<_> = [("x", &x)].into_iter().chain(count.map(|count| ("count", count))).collect();
+        let reads: Vec<_> = [("x", &x)].into_iter().chain(count.map(|count| (PART_COUNT, count))).collect();
         check(queue, &reads, &[("out", &out)])?;
         return queue.fill(&mut out, u32::from(comparison == Comparison::All));
     }

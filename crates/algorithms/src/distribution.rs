@@ -174,7 +174,10 @@ impl Distribution<f32> for Uniform {}
 
 impl sealed::Draw<f32> for Uniform {
     fn drawing(&self) -> Result<Drawing> {
-        let distance = self.high - self.low;
+        let (low, distance) = (self.low, self.high - self.low);
+        if !low.is_finite() {
+            return refused("`low` of `Uniform`", format!("{low:?}"), "a finite number");
+        }
         if !(self.low <= self.high && distance.is_finite()) {
             let found = format!("{:?}, and `low` is {:?}", self.high, self.low);
             let needed = "a number of at least `low`, at a finite distance from it,";
@@ -193,6 +196,9 @@ impl Distribution<f32> for Normal {}
 
 impl sealed::Draw<f32> for Normal {
     fn drawing(&self) -> Result<Drawing> {
+        if !self.mean.is_finite() {
+            return refused("`mean` of `Normal`", format!("{:?}", self.mean), "a finite number");
+        }
         let farthest = self.mean.abs() + MOST_DEVIATIONS * self.deviation;
         if !(farthest.is_finite() && self.deviation >= 0.0) {
             let found = format!("{:?}, and `mean` is {:?}", self.deviation, self.mean);

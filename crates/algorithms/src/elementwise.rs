@@ -5,7 +5,7 @@ use crate::trusted;
 use crate::tuning::WIDE;
 use crate::typed_kernel::{compiled, type_number, value};
 use crate::verb_queue::VerbQueue;
-use fencepost_core::{CommandQueue, DeviceArray, Element, Grid, IntoArg, Kind, Result, SameBits};
+use fencepost_core::{CommandQueue, DeviceArray, Element, Grid, IntoArg, Result, SameBits};
 use fencepost_derive::KernelArgs;
 
 /// Computes each element of an array from the elements at the same place.
@@ -23,7 +23,7 @@ pub trait Elementwise {
     /// device that rounds to the nearest number.
     ///
     /// # Errors
-    /// [`Kind::Padding`] if an array is padded; the errors of a launch, and the queue's own error.
+    /// [`Kind::Padding`](fencepost_core::Kind::Padding) if an array is padded; the errors of a launch, and the queue's own error.
     ///
     /// # Example
     /// ```
@@ -49,7 +49,7 @@ pub trait Elementwise {
     /// fuse the two operations.
     ///
     /// # Errors
-    /// [`Kind::Shape`] if the shapes differ, and the errors of [`iota`](Self::iota).
+    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if the shapes differ, and the errors of [`iota`](Self::iota).
     ///
     /// # Example
     /// ```
@@ -160,7 +160,7 @@ impl Elementwise for CommandQueue {
         y: &mut DeviceArray<T, D>,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "axpy");
-        same_shape(x, y)?;
+        same_shape(queue, x, "y", y)?;
         let (x, mut y) = (flat(x)?, flat(y)?);
         let (kernel, grid) = (compiled::<T>(queue, "saxpy", &WIDE)?, Grid::threads([y.len()]));
         let (x, y) = ((Some("x".into()), (&x).into_arg()), (Some("y".into()), (&mut y).into_arg()));
@@ -174,7 +174,7 @@ impl Elementwise for CommandQueue {
         out: &mut DeviceArray<U, D>,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "cast");
-        same_shape(x, out)?;
+        same_shape(queue, x, "out", out)?;
         let (x, mut out) = (bits(x)?, bits(out)?);
         let overrides = [("FROM", type_number::<T>()), ("TO", type_number::<U>())];
         let kernel = trusted::kernel_with::<ConvertArgs>(queue, &overrides)?;
@@ -191,7 +191,7 @@ impl Elementwise for CommandQueue {
         out: &mut DeviceArray<T, D>,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "clamp");
-        same_shape(x, out)?;
+        same_shape(queue, x, "out", out)?;
         let (x, mut out) = (bits(x)?, bits(out)?);
         let [low, high] = [low.to_word(), high.to_word()];
         let kernel = trusted::kernel_with::<LimitArgs>(queue, &[("TYPE", type_number::<T>())])?;
@@ -208,9 +208,9 @@ impl Elementwise for CommandQueue {
         out: &mut DeviceArray<T, D>,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "where_");
-        same_shape(mask, x)?;
-        same_shape(x, y)?;
-        same_shape(x, out)?;
+        same_shape(queue, mask, "x", x)?;
+        same_shape(queue, x, "y", y)?;
+        same_shape(queue, x, "out", out)?;
         let (mask, x, y, mut out) = (flat(mask)?, bits(x)?, bits(y)?, bits(out)?);
         let kernel = trusted::kernel::<ChooseArgs>(queue)?;
         let args = ChooseArgs { n: x.len() as u32, mask: &mask, x: &x, y: &y, out: &mut out };
@@ -262,15 +262,15 @@ struct ChooseArgs<'a> {
 
 /// Returns the error for an array whose shape differs from that of another one.
 pub(crate) fn same_shape<T: Element, U: Element, const D: usize>(
+    queue: &VerbQueue<'_>,
     first: &DeviceArray<T, D>,
+    argument: &str,
     other: &DeviceArray<U, D>,
 ) -> Result<()> {
     if first.shape() == other.shape() {
         return Ok(());
     }
-    let (object, found, expected) =
-        (format!("array `{}`", other.label()), other.shape().into(), first.shape().into());
-    Err(Kind::Shape { object, found, expected, remedy: "all arrays of the call have one shape" }.into())
+    Err(queue.wrong_shape(argument, other, first.shape(), "all arrays of the call have one shape"))
 }
 
 /// Returns an array with one dimension.

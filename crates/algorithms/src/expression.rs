@@ -29,6 +29,38 @@ const OWN_NAMES: [&str; 8] =
 /// Begins the names of the functions of WGSL that exchange values between invocations.
 const OF_OTHERS: [&str; 2] = ["subgroup", "quad"];
 
+/// Lists the words that begin a statement or a declaration: those of WGSL, and those of the library.
+const STATEMENTS: [&str; 25] = [
+    "alias",
+    "assert",
+    "break",
+    "const",
+    "const_assert",
+    "continue",
+    "continuing",
+    "diagnostic",
+    "discard",
+    "else",
+    "enable",
+    "fn",
+    "for",
+    "if",
+    "let",
+    "loop",
+    "override",
+    "print",
+    "requires",
+    "return",
+    "struct",
+    "switch",
+    "var",
+    "while",
+    "default",
+];
+
+/// Begins the names of the functions of WGSL that compare the pixels of a picture.
+const OF_PIXELS: [&str; 3] = ["dpdx", "dpdy", "fwidth"];
+
 /// Names a type of WGSL, and the value of an array of it in expressions.
 pub(crate) struct Input {
     pub(crate) name: &'static str,
@@ -53,7 +85,7 @@ pub(crate) fn compiled(
     // The expression of the program may have any index or loop, so that the kernel keeps all runtime checks.
     let compiled =
         trusted::kernel_from_source(queue, &counted::sized(source, count), ENTRY, &[], count.is_some());
-    compiled.map_err(|error| shown(error, expression, (LABEL, first)))
+    compiled.map_err(|error| shown(error, expression, (LABEL, first), "an element of `out` is"))
 }
 
 /// Returns the text of the kernel before and after the expression.
@@ -95,6 +127,10 @@ pub(crate) fn check(expression: &str, own_names: &[&str], example: &str) -> Resu
         let message = format!("the expression is empty: write one of WGSL, such as `{example}`");
         return Err(mistake(expression, 0, message));
     }
+    if let Some((at, name)) = names(expression).find(|(_, name)| STATEMENTS.contains(name)) {
+        let message = format!("`{name}` begins a statement, and an expression has none: {}", without(name));
+        return Err(marked(expression, at, name.len(), message));
+    }
     let mut open = Vec::new();
     let characters = expression.char_indices().zip(expression.chars().skip(1).map(Some).chain([None]));
     for ((at, character), next) in characters {
@@ -125,6 +161,12 @@ pub(crate) fn check(expression: &str, own_names: &[&str], example: &str) -> Resu
             format!("`{name}` takes values of other elements: an expression has the elements of one place");
         return Err(marked(expression, at, name.len(), message));
     }
+    let of_pixels = |name: &str| OF_PIXELS.iter().any(|begin| name.starts_with(begin));
+    if let Some((at, name)) = names(expression).find(|(_, name)| of_pixels(name)) {
+        let message =
+            format!("`{name}` compares pixels of a picture: compute with the elements of one place");
+        return Err(marked(expression, at, name.len(), message));
+    }
     if let Some((at, name)) = names(expression).find(|(_, name)| own_names.contains(name)) {
         return Err(unknown(expression, at, name));
     }
@@ -132,6 +174,14 @@ pub(crate) fn check(expression: &str, own_names: &[&str], example: &str) -> Resu
         Some((at, bracket)) => Err(mistake(expression, at, format!("`{bracket}` has no closing bracket"))),
         None => Ok(()),
     }
+}
+
+/// Returns the remedy for a word that begins a statement.
+fn without(word: &str) -> &'static str {
+    if matches!(word, "if" | "else" | "switch") {
+        return "choose between two values with `select(if_false, if_true, condition)`";
+    }
+    VALUE_ALONE
 }
 
 /// Returns the names in an expression, each with its byte. A member of a value, such as `.x`, is no name.
@@ -169,12 +219,12 @@ fn marked(expression: &str, at: usize, length: usize, message: String) -> Error 
 }
 
 /// Returns an error of the compilation with the lines of the expression, which begins at the line `first` of the text `file`. A
-/// mistake outside of it, such as a value of another type, is one of the whole expression.
-pub(crate) fn shown(error: Error, expression: &str, (file, first): (&str, usize)) -> Error {
+/// mistake outside of it, such as a value of another type, is one of the whole expression. `result` names its value.
+pub(crate) fn shown(error: Error, expression: &str, (file, first): (&str, usize), result: &str) -> Error {
     let Kind::Kernel(KernelError::Wgsl { label, line, column, message, excerpt }) = error.kind() else {
         return error;
     };
-    let (lines, message) = (expression.lines().count(), of_expression(message));
+    let (lines, message) = (expression.lines().count(), of_expression(message, result));
     if label == file && (first..first + lines).contains(line) {
         let (label, line, excerpt) = (LABEL.into(), line - first + 1, excerpt.clone());
         let message = match message.strip_prefix(WANTS_END) {
@@ -206,8 +256,8 @@ fn closed(expression: &str, line: usize, column: usize) -> bool {
 const VALUE_ALONE: &str = "write a value of WGSL alone";
 
 /// Returns the message of the compiler with a remedy that an expression allows: it has no `let`, no directive and no
-/// statement.
-fn of_expression(message: &str) -> String {
+/// statement. `result` names the value of the expression.
+fn of_expression(message: &str, result: &str) -> String {
     if let Some((mistake, _)) = message.split_once(NAME_PARTS) {
         return format!("{mistake}compute parts of it in calls before, each with an array for its results");
     }
@@ -217,11 +267,10 @@ fn of_expression(message: &str) -> String {
     if message.starts_with("function does not return any value") {
         return format!("the function has no value: {VALUE_ALONE}");
     }
-    if let Some(statement) = ["`print`", "`assert`"].iter().find(|statement| message.starts_with(**statement))
-    {
-        return format!("{statement} is a statement: {VALUE_ALONE}");
+    if let Some(types) = message.strip_prefix("the function returns") {
+        return format!("{result}{types}: convert the value to that type");
     }
-    message.replacen("the function returns", "an element of `out` is", 1)
+    message.into()
 }
 
 #[cfg(test)]

@@ -61,7 +61,7 @@ impl Fold for CommandQueue {
         operation: impl Associative<T>,
         out: &mut DeviceArray<T>,
     ) -> Result<()> {
-        let view = View { outer: 1, n: x.len(), inner: 1 };
-        combine(&VerbQueue::new(self, "fold"), view, x, operation, &mut one_element(out)?)
+        let (queue, view) = (&VerbQueue::new(self, "fold"), View { outer: 1, n: x.len(), inner: 1 });
+        combine(queue, view, x, operation, &mut one_element(queue, "out", out)?)
     }
 }

@@ -9,7 +9,7 @@ use crate::refusals::check;
 use crate::shares::Shares;
 use crate::trusted;
 use crate::tuning::tuned;
-use crate::verb_queue::VerbQueue;
+use crate::verb_queue::{VerbQueue, subject};
 use fencepost_core::{CommandQueue, DeviceArray, Kind, Result, Scalar};
 use fencepost_derive::KernelArgs;
 use std::borrow::Cow;
@@ -58,19 +58,19 @@ impl<'a, T: Reducible> Bins<'a, T> {
     }
 
     /// Returns the edges of `bins` bins, or `None` if the bins are remainders.
-    pub(crate) fn checked_edges(&self, bins: usize) -> Result<Option<Cow<'a, [T]>>> {
+    pub(crate) fn checked_edges(&self, verb: &str, bins: usize) -> Result<Option<Cow<'a, [T]>>> {
         let edges = match &self.kind {
             BinsKind::Modulo => {
-                return if bins == 0 { Err(lengths("the array of counts", bins, 1)) } else { Ok(None) };
+                return if bins == 0 { Err(lengths(verb, "the array of counts", bins, 1)) } else { Ok(None) };
             }
-            BinsKind::Even(range) => Cow::Owned(even_edges(range, bins)?),
+            BinsKind::Even(range) => Cow::Owned(even_edges(verb, range, bins)?),
             BinsKind::Edges(edges) => Cow::Borrowed(*edges),
         };
         if edges.len() < 2 {
-            return Err(lengths("the list of edges", edges.len(), 2));
+            return Err(lengths(verb, "the list of edges", edges.len(), 2));
         }
         if bins != edges.len() - 1 {
-            return Err(lengths("the array of counts", bins, edges.len() - 1));
+            return Err(lengths(verb, "the array of counts", bins, edges.len() - 1));
         }
         match edges.windows(2).find(|pair| pair[0] > pair[1] || pair[0].partial_cmp(&pair[1]).is_none()) {
             Some(pair) => {
@@ -93,8 +93,8 @@ fn text<T: Reducible>(element: T) -> String {
 }
 
 /// Returns the error of counts that are not one for each bin.
-fn lengths(object: &str, found: usize, expected: usize) -> fencepost_core::Error {
-    let (object, found, expected) = (object.into(), vec![found], vec![expected]);
+fn lengths(verb: &str, list: &str, found: usize, expected: usize) -> fencepost_core::Error {
+    let (object, found, expected) = (format!("{}: {list}", subject(verb)), vec![found], vec![expected]);
     Kind::Shape {
         object,
         found,
@@ -105,7 +105,7 @@ fn lengths(object: &str, found: usize, expected: usize) -> fencepost_core::Error
 }
 
 /// Returns the edges of `bins` bins of one width. The last edge is the end of the range itself.
-fn even_edges<T: Reducible>(range: &Range<T>, bins: usize) -> Result<Vec<T>> {
+fn even_edges<T: Reducible>(verb: &str, range: &Range<T>, bins: usize) -> Result<Vec<T>> {
     let [low, high] = [range.start, range.end].map(|end| f64::from(cast::<T, f32>(end)));
     if !(low.is_finite() && high.is_finite() && low < high) {
         let (object, found) = ("the range of a histogram".into(), format!("{low:?}..{high:?}"));
@@ -118,7 +118,7 @@ fn even_edges<T: Reducible>(range: &Range<T>, bins: usize) -> Result<Vec<T>> {
         cast::<f32, T>(number as f32)
     };
     if bins == 0 {
-        return Err(lengths("the array of counts", bins, 1));
+        return Err(lengths(verb, "the array of counts", bins, 1));
     }
     let mut edges = Vec::new();
     let (object, found) = ("the number of bins of a histogram".into(), bins.to_string());
@@ -184,7 +184,7 @@ impl Histogram for CommandQueue {
         let queue = &VerbQueue::new(self, "histogram");
         let (x, mut counts) = (bits(x)?, bits(counts)?);
         let mut cleared = counts.handle();
-        let binning = Binning::of(&bins, counts.len())?;
+        let binning = Binning::of(queue.verb, &bins, counts.len())?;
         check(queue, &[("x", &x)], &[("counts", &counts)])?;
         if x.is_empty() {
             return queue.fill(&mut counts, 0);
@@ -226,8 +226,8 @@ pub(crate) struct Binning {
 
 impl Binning {
     /// Returns the binning for a number of bins, or the error of bins that do not fit it.
-    pub(crate) fn of<T: Reducible>(bins: &Bins<'_, T>, count: usize) -> Result<Self> {
-        let keys = bins.checked_edges(count)?.map(|edges| edge_keys(&edges));
+    pub(crate) fn of<T: Reducible>(verb: &str, bins: &Bins<'_, T>, count: usize) -> Result<Self> {
+        let keys = bins.checked_edges(verb, count)?.map(|edges| edge_keys(&edges));
         let between = match keys {
             Some(_) => 1,
             None if count.is_power_of_two() => 2,

@@ -11,7 +11,7 @@ use crate::tuning::tuned;
 use crate::typed_kernel::{self, value};
 use crate::verb_queue::VerbQueue;
 use crate::wide::Wide;
-use fencepost_core::{CommandQueue, DeviceArray, DynKernel, IntoArg, Kind, Pending, Result};
+use fencepost_core::{CommandQueue, DeviceArray, DynKernel, IntoArg, Pending, Result};
 
 /// Combines arrays by sums of products, and by sums with one more operation.
 ///
@@ -37,7 +37,7 @@ pub trait InnerProduct {
     /// with 0 in their place, and each sum and each product may be wrong by up to 2^-126 more.
     ///
     /// # Errors
-    /// [`Kind::Shape`] if the shapes differ, or `out` has not one element; [`Kind::Padding`] if an array is padded; the
+    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if the shapes differ, or `out` has not one element; [`Kind::Padding`](fencepost_core::Kind::Padding) if an array is padded; the
     /// errors of a launch, and the queue's own error.
     ///
     /// # Example
@@ -123,7 +123,7 @@ pub trait InnerProduct {
     /// that takes subnormal numbers as 0 gives 0 for a mean below 2^-126.
     ///
     /// # Errors
-    /// Returns the errors of [`dot`](Self::dot), and [`Kind::Shape`] if `x` has no element.
+    /// Returns the errors of [`dot`](Self::dot), and [`Kind::Shape`](fencepost_core::Kind::Shape) if `x` has no element.
     ///
     /// # Example
     /// ```
@@ -172,7 +172,7 @@ impl InnerProduct for CommandQueue {
         y: &DeviceArray<T, D>,
     ) -> Pending<T> {
         let queue = &VerbQueue::new(self, "dot_of");
-        value_of!(queue, out => dot(queue, x, y, &mut out))
+        value_of!(queue, "dot(&x, &y, &mut out)", out => dot(queue, x, y, &mut out))
     }
 
     #[track_caller]
@@ -184,7 +184,7 @@ impl InnerProduct for CommandQueue {
     #[track_caller]
     fn norm_of<const D: usize>(&self, x: &DeviceArray<f32, D>) -> Pending<f32> {
         let queue = &VerbQueue::new(self, "norm_of");
-        value_of!(queue, out => norm(queue, x, &mut out))
+        value_of!(queue, "norm(&x, &mut out)", out => norm(queue, x, &mut out))
     }
 
     #[track_caller]
@@ -196,7 +196,7 @@ impl InnerProduct for CommandQueue {
     #[track_caller]
     fn mean_of<const D: usize>(&self, x: &DeviceArray<f32, D>) -> Pending<f32> {
         let queue = &VerbQueue::new(self, "mean_of");
-        value_of!(queue, out => mean(queue, x, &mut out))
+        value_of!(queue, "mean(&x, &mut out)", out => mean(queue, x, &mut out))
     }
 }
 
@@ -207,8 +207,8 @@ fn dot<T: Reducible, const D: usize>(
     y: &DeviceArray<T, D>,
     out: &mut DeviceArray<T>,
 ) -> Result<()> {
-    one_shape(x, y)?;
-    let (mut out, x, y) = (one_element(out)?, x.reshape([x.len()])?, y.reshape([y.len()])?);
+    one_shape(queue, x, y)?;
+    let (mut out, x, y) = (one_element(queue, "out", out)?, x.reshape([x.len()])?, y.reshape([y.len()])?);
     if x.is_empty() {
         check(queue, &[("x", &x.cast_bits()), ("y", &y.cast_bits())], &[("out", &out.cast_bits())])?;
         return queue.fill(&mut out, T::identity(Operation::Sum));
@@ -220,15 +220,14 @@ fn dot<T: Reducible, const D: usize>(
 
 /// Returns an error if the arrays of an inner product differ in their shapes.
 pub(crate) fn one_shape<T: Reducible, const D: usize>(
+    queue: &VerbQueue<'_>,
     x: &DeviceArray<T, D>,
     y: &DeviceArray<T, D>,
 ) -> Result<()> {
     if x.shape() == y.shape() {
         return Ok(());
     }
-    let (object, found, expected) = (format!("array `{}`", y.label()), y.shape().into(), x.shape().into());
-    let remedy = "the arrays of an inner product have one shape";
-    Err(Kind::Shape { object, found, expected, remedy }.into())
+    Err(queue.wrong_shape("y", y, x.shape(), "the arrays of an inner product have one shape"))
 }
 
 #[track_caller]
@@ -237,7 +236,7 @@ fn norm<const D: usize>(
     x: &DeviceArray<f32, D>,
     out: &mut DeviceArray<f32>,
 ) -> Result<()> {
-    let (mut out, x) = (one_element(out)?, x.reshape([x.len()])?);
+    let (mut out, x) = (one_element(queue, "out", out)?, x.reshape([x.len()])?);
     if x.is_empty() {
         check(queue, &[("x", &x.cast_bits())], &[("out", &out.cast_bits())])?;
         return queue.fill(&mut out, 0.0);
@@ -253,9 +252,9 @@ fn mean<const D: usize>(
     x: &DeviceArray<f32, D>,
     out: &mut DeviceArray<f32>,
 ) -> Result<()> {
-    let mut out = one_element(out)?;
+    let mut out = one_element(queue, "out", out)?;
     if x.is_empty() {
-        return passes::no_element(x, "pass at least one element, because no elements have no mean");
+        return passes::no_element(queue, x, "pass at least one element, because no elements have no mean");
     }
     let x = x.reshape([x.len()])?;
     let quotient = FinishedSum::new(queue, Finish::Divide, x.len())?;

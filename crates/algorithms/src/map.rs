@@ -89,7 +89,7 @@ impl Map for CommandQueue {
         out: &mut DeviceArray<U, D>,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "map");
-        same_shape(x, out)?;
+        same_shape(queue, x, "out", out)?;
         map(queue, &flat(x)?, None, expression, &mut flat(out)?)
     }
 
@@ -102,8 +102,8 @@ impl Map for CommandQueue {
         out: &mut DeviceArray<U, D>,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "zip");
-        same_shape(x, y)?;
-        same_shape(x, out)?;
+        same_shape(queue, x, "y", y)?;
+        same_shape(queue, x, "out", out)?;
         let (x, y, mut out) = (flat(x)?, flat(y)?, flat(out)?);
         let inputs = [input::<T>("x"), input::<V>("y")];
         let kernel = expression::compiled(queue, &inputs, &U::DTYPE.to_string(), expression, None)?;

@@ -1,6 +1,8 @@
 //! The first elements of an array, whose number is on the device.
 
-use fencepost_core::{DeviceArray, Element, Kind, Result};
+use crate::verb_queue::VerbQueue;
+use fencepost_core::{DeviceArray, Element, Result};
+use fencepost_kernels::PART_COUNT;
 
 /// The first elements of an array. Their number is the element of another array, which an earlier verb wrote.
 ///
@@ -32,13 +34,12 @@ impl<'a, T: Element> Part<'a, T> {
     }
 
     /// Returns the array with the number, or an error if it has not one element.
-    pub(crate) fn count(&self) -> Result<DeviceArray<u32>> {
+    pub(crate) fn count(&self, queue: &VerbQueue<'_>) -> Result<DeviceArray<u32>> {
         if self.count.len() == 1 {
             return self.count.reshape([1]);
         }
-        let (object, found) = (format!("array `{}`", self.count.label()), self.count.shape().into());
         let remedy = "the number of elements of a part is one element";
-        Err(Kind::Shape { object, found, expected: vec![1], remedy }.into())
+        Err(queue.wrong_shape(PART_COUNT, self.count, [1], remedy))
     }
 }
 

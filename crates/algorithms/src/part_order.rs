@@ -78,7 +78,7 @@ impl PartOrder for CommandQueue {
     #[track_caller]
     fn sort_part<T: Reducible>(&self, x: Part<'_, T>, out: &mut DeviceArray<T>, sort: Sort) -> Result<()> {
         let queue = &VerbQueue::new(self, "sort_part");
-        let out = Arrays { keys: Some(same_length(x, out)?), values: None };
+        let out = Arrays { keys: Some(same_length(queue, x, "out", out)?), values: None };
         sorted(queue, x, &sort.order::<T>(Payload::None)?, None, out)
     }
 
@@ -92,8 +92,12 @@ impl PartOrder for CommandQueue {
         sort: Sort,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "sort_pairs_part");
-        let (values, order) = (same_length(keys, values)?, sort.order::<T>(Payload::Values)?);
-        let (out_keys, out_values) = (same_length(keys, out_keys)?, same_length(keys, out_values)?);
+        let (values, order) =
+            (same_length(queue, keys, "values", values)?, sort.order::<T>(Payload::Values)?);
+        let (out_keys, out_values) = (
+            same_length(queue, keys, "out_keys", out_keys)?,
+            same_length(queue, keys, "out_values", out_values)?,
+        );
         let out = Arrays { keys: Some(out_keys), values: Some(out_values) };
         sorted(queue, keys, &order, Some(values), out)
     }
@@ -106,17 +110,19 @@ impl PartOrder for CommandQueue {
         sort: Sort,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "argsort_part");
-        let out = Arrays { keys: None, values: Some(same_length(x, places)?) };
+        let out = Arrays { keys: None, values: Some(same_length(queue, x, "places", places)?) };
         sorted(queue, x, &sort.order::<T>(Payload::Places)?, None, out)
     }
 }
 
 /// Returns the bits of an array that has as many elements as the whole array of a part.
 fn same_length<T: Element, U: Element + SameBits<u32>>(
+    queue: &VerbQueue<'_>,
     x: Part<'_, T>,
+    argument: &str,
     other: &DeviceArray<U>,
 ) -> Result<DeviceArray<u32>> {
-    same_shape(x.array, other)?;
+    same_shape(queue, x.array, argument, other)?;
     bits(other)
 }
 
@@ -129,7 +135,7 @@ fn sorted<T: Reducible>(
     values: Option<DeviceArray<u32>>,
     out: Arrays,
 ) -> Result<()> {
-    let (keys, count) = (bits(x.array)?, x.count()?);
+    let (keys, count) = (bits(x.array)?, x.count(queue)?);
     let names = match order.payload {
         Payload::Values => ["keys", "out_keys", "out_values"],
         Payload::None | Payload::Places => ["x", "out", "places"],

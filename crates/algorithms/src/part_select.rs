@@ -137,8 +137,8 @@ impl PartSelect for CommandQueue {
         count: &mut DeviceArray<u32>,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "select_part");
-        same_shape(x.array, mask)?;
-        compacted(queue, Kept::Masked, x, mask.handle(), result(x.array, out)?, count)
+        same_shape(queue, x.array, "mask", mask)?;
+        compacted(queue, Kept::Masked, x, mask.handle(), result(queue, x.array, "out", out)?, count)
     }
 
     #[track_caller]
@@ -150,8 +150,8 @@ impl PartSelect for CommandQueue {
         count: &mut DeviceArray<u32>,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "partition_part");
-        same_shape(x.array, mask)?;
-        compacted(queue, Kept::MaskedFirst, x, mask.handle(), result(x.array, out)?, count)
+        same_shape(queue, x.array, "mask", mask)?;
+        compacted(queue, Kept::MaskedFirst, x, mask.handle(), result(queue, x.array, "out", out)?, count)
     }
 
     #[track_caller]
@@ -163,7 +163,7 @@ impl PartSelect for CommandQueue {
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "nonzero_part");
         let kept = Kept::Nonzero { bits: nonzero_bits::<T>() };
-        compacted(queue, kept, x, bits(x.array)?, result(x.array, out)?, count)
+        compacted(queue, kept, x, bits(x.array)?, result(queue, x.array, "out", out)?, count)
     }
 
     #[track_caller]
@@ -174,7 +174,7 @@ impl PartSelect for CommandQueue {
         count: &mut DeviceArray<u32>,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "unique_part");
-        compacted(queue, Kept::Heads, x, bits(x.array)?, result(x.array, out)?, count)
+        compacted(queue, Kept::Heads, x, bits(x.array)?, result(queue, x.array, "out", out)?, count)
     }
 
     #[track_caller]
@@ -186,7 +186,7 @@ impl PartSelect for CommandQueue {
         count: &mut DeviceArray<u32>,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "run_lengths_part");
-        by_key::lengths_of_runs(queue, x.array, Some(x.count()?), kept, lengths, count)
+        by_key::lengths_of_runs(queue, x.array, Some(x.count(queue)?), kept, lengths, count)
     }
 }
 
@@ -199,5 +199,5 @@ fn compacted<T: Reducible>(
     out: DeviceArray<u32>,
     count: &DeviceArray<u32>,
 ) -> Result<()> {
-    Compact::new(kept, bits(x.array)?, mask, out).of_part(x.count()?).enqueue(queue, count)
+    Compact::new(kept, bits(x.array)?, mask, out).of_part(x.count(queue)?).enqueue(queue, count)
 }

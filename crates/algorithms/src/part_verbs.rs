@@ -303,7 +303,7 @@ impl PartVerbs for CommandQueue {
         scan: Scan<T, O>,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "scan_part_with_total");
-        scanned(queue, x, out, Some(one_element(total)?), scan)
+        scanned(queue, x, out, Some(one_element(queue, "total", total)?), scan)
     }
 
     #[track_caller]
@@ -314,9 +314,9 @@ impl PartVerbs for CommandQueue {
         out: &mut DeviceArray<U>,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "map_part");
-        same_shape(x.array, out)?;
+        same_shape(queue, x.array, "out", out)?;
         let (array, mut out) = (x.array.reshape([x.array.len()])?, out.reshape([out.len()])?);
-        map::map(queue, &array, Some(&x.count()?), expression, &mut out)
+        map::map(queue, &array, Some(&x.count(queue)?), expression, &mut out)
     }
 }
 
@@ -328,7 +328,7 @@ fn reduced<T: Reducible>(
     x: Part<'_, T>,
     out: &mut DeviceArray<T>,
 ) -> Result<()> {
-    reduce(queue, operation, nan, x.array, Some(&x.count()?), out)
+    reduce(queue, operation, nan, x.array, Some(&x.count(queue)?), out)
 }
 
 #[track_caller]
@@ -338,7 +338,7 @@ fn compared<T: Reducible>(
     x: Part<'_, T>,
     out: &mut DeviceArray<u32>,
 ) -> Result<()> {
-    compare(queue, comparison, x.array, Some(&x.count()?), out)
+    compare(queue, comparison, x.array, Some(&x.count(queue)?), out)
 }
 
 #[track_caller]
@@ -349,6 +349,6 @@ fn scanned<T: Element, O: Associative<T>>(
     total: Option<DeviceArray<T>>,
     scan: Scan<T, O>,
 ) -> Result<()> {
-    same_shape(x.array, out)?;
-    scan::enqueue(queue, &flat(x.array)?, Some(&x.count()?), Some(flat(out)?), total, scan)
+    same_shape(queue, x.array, "out", out)?;
+    scan::enqueue(queue, &flat(x.array)?, Some(&x.count(queue)?), Some(flat(out)?), total, scan)
 }

@@ -2,7 +2,7 @@
 
 use crate::shares::Shares;
 use crate::verb_queue::VerbQueue;
-use fencepost_core::{DeviceArray, Element, Kind, Result};
+use fencepost_core::{DeviceArray, Element, Result};
 
 /// Is a reduction: a launch that combines each share of the elements, and one that combines the results of the shares.
 pub(crate) trait Passes {
@@ -49,13 +49,16 @@ pub(crate) fn enqueue<P: Passes>(
 }
 
 /// Returns a result array as one with a single dimension, or an error if it has not one element.
-pub(crate) fn one_element<T: Element>(out: &DeviceArray<T>) -> Result<DeviceArray<T>> {
+pub(crate) fn one_element<T: Element>(
+    queue: &VerbQueue<'_>,
+    argument: &str,
+    out: &DeviceArray<T>,
+) -> Result<DeviceArray<T>> {
     if out.len() == 1 {
         return out.reshape([1]);
     }
-    let (object, found) = (format!("array `{}`", out.label()), out.shape().into());
     let remedy = "pass an array of one element, because the result is one number";
-    Err(Kind::Shape { object, found, expected: vec![1], remedy }.into())
+    Err(queue.wrong_shape(argument, out, [1], remedy))
 }
 
 /// Is the remedy for a search of the smallest or the largest one of no elements.
@@ -64,18 +67,28 @@ pub(crate) const NO_EXTREME: &str =
 
 /// Returns the error of a reduction whose result no elements have. It names the smallest shape that has one.
 pub(crate) fn no_element<T: Element, const D: usize>(
+    queue: &VerbQueue<'_>,
     x: &DeviceArray<T, D>,
     remedy: &'static str,
 ) -> Result<()> {
-    let (object, found) = (format!("array `{}`", x.label()), x.shape());
-    let expected = found.map(|count| count.max(1)).into();
-    Err(Kind::Shape { object, found: found.into(), expected, remedy }.into())
+    Err(queue.wrong_shape("x", x, x.shape().map(|count| count.max(1)), remedy))
 }
 
-/// Calls a verb of a queue with a new array of one element, and returns the element as a pending result.
+/// Calls a verb of a queue with a new array of one element, and returns the element as a pending result. The text is the call
+/// that a capture accepts.
 macro_rules! value_of {
-    ($queue:ident, $out:ident => $verb:expr) => {
-        match $queue.check_value($queue.verb).and_then(|()| $queue.empty([1])) {
+    ($queue:ident, $captured:literal, $out:ident => $verb:expr) => {
+        match $queue
+            .check_value(
+                $queue.verb,
+                concat!(
+                    "a capture executes nothing: call `",
+                    $captured,
+                    "`, and read that array after the replay"
+                ),
+            )
+            .and_then(|()| $queue.empty([1]))
+        {
             Ok(mut $out) => match $verb {
                 Ok(()) => $queue.get(&$out, [0]),
                 Err(error) => fencepost_core::Pending::ready(Err(error)),

@@ -1,5 +1,6 @@
 //! Orders of axes, in as few axes as possible.
 
+use crate::verb_queue::VerbQueue;
 use fencepost_core::{DeviceArray, Element, Kind, Result};
 
 /// Limits the axes of the kernel.
@@ -26,6 +27,7 @@ pub(crate) struct Axes {
 impl Moves {
     /// Returns the moves for an order of the axes of `x`.
     pub(crate) fn of<T: Element, const D: usize>(
+        queue: &VerbQueue<'_>,
         x: &DeviceArray<T, D>,
         axes: [usize; D],
         out: &DeviceArray<T, D>,
@@ -39,9 +41,8 @@ impl Moves {
         }
         let expected = axes.map(|axis| x.shape()[axis]);
         if out.shape() != expected {
-            let (object, found) = (format!("array `{}`", out.label()), out.shape().into());
             let remedy = "the result has the counts of the array in the new order";
-            return Err(Kind::Shape { object, found, expected: expected.into(), remedy }.into());
+            return Err(queue.wrong_shape("out", out, expected, remedy));
         }
         let merged = merged(&x.shape(), &axes);
         if merged.len() > MOST {

@@ -109,8 +109,11 @@ pub(crate) fn compiled<U: Element>(
     let source = counted::sized(source::<U>(stem, expression, swapped)?, count);
     // The expression of the program may have any index, so that the kernel keeps all runtime checks.
     let compiled = trusted::program_kernel(queue, &source, stem, overrides);
-    compiled.map_err(|error| expression::shown(error, expression, (OPERATION, FIRST_LINE)))
+    compiled.map_err(|error| expression::shown(error, expression, (OPERATION, FIRST_LINE), RESULT))
 }
+
+/// Names the value of an operation in the message about a value of another type.
+const RESULT: &str = "an element of the array, and the identity of the monoid, is";
 
 /// Is the line of an operation's text with which the expression begins.
 const FIRST_LINE: usize = 2;

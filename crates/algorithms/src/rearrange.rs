@@ -167,7 +167,7 @@ impl Rearrange for CommandQueue {
         out: &mut DeviceArray<T, E>,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "gather");
-        same_shape(places, out)?;
+        same_shape(queue, places, "out", out)?;
         let (x, places, mut out) = (bits(x)?, flat(places)?, bits(out)?);
         if x.is_empty() {
             check(queue, &[("x", &x), ("places", &places)], &[("out", &out)])?;
@@ -188,7 +188,7 @@ impl Rearrange for CommandQueue {
         out: &mut DeviceArray<T, D>,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "scatter");
-        same_shape(places, x)?;
+        same_shape(queue, places, "x", x)?;
         let (x, places, mut out) = (bits(x)?, flat(places)?, bits(out)?);
         let (kernel, n, count) = (trusted::kernel::<ScatterArgs>(queue)?, x.len(), out.len() as u32);
         let args = ScatterArgs { n: n as u32, count, x: &x, places: &places, out: &mut out };
@@ -203,7 +203,7 @@ impl Rearrange for CommandQueue {
         out: &mut DeviceArray<T, D>,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "scatter_add");
-        same_shape(places, x)?;
+        same_shape(queue, places, "x", x)?;
         let (x, places, mut out) = (bits(x)?, flat(places)?, bits(out)?);
         let (kernel, n, count) = (trusted::kernel::<ScatterAddArgs>(queue)?, x.len(), out.len() as u32);
         let args = ScatterAddArgs { n: n as u32, count, x: &x, places: &places, out: &mut out };
@@ -234,7 +234,7 @@ fn permute<T: Reducible, const D: usize>(
     axes: [usize; D],
     out: &DeviceArray<T, D>,
 ) -> Result<()> {
-    let moves = Moves::of(x, axes, out)?;
+    let moves = Moves::of(queue, x, axes, out)?;
     let moves = if is_driver(queue) { moves.without_tiles() } else { moves };
     let (x, mut out) = (bits(x)?, bits(out)?);
     match moves {

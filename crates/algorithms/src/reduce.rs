@@ -208,7 +208,7 @@ impl Reduce for CommandQueue {
     #[track_caller]
     fn sum_of<T: Reducible, const D: usize>(&self, x: &DeviceArray<T, D>) -> Pending<T> {
         let queue = &VerbQueue::new(self, "sum_of");
-        value_of!(queue, total => reduce(queue, Operation::Sum, Nan::Propagate, x, None, &mut total))
+        value_of!(queue, "sum(&x, &mut out)", total => reduce(queue, Operation::Sum, Nan::Propagate, x, None, &mut total))
     }
 
     #[track_caller]
@@ -274,7 +274,7 @@ pub(crate) fn reduce<T: Reducible, const D: usize>(
     count: Option<&DeviceArray<u32>>,
     out: &mut DeviceArray<T>,
 ) -> Result<()> {
-    let (mut out, array, x) = (one_element(out)?, x, x.reshape([x.len()])?);
+    let (mut out, array, x) = (one_element(queue, "out", out)?, x, x.reshape([x.len()])?);
     if !x.is_empty() {
         let shares = Shares::of(x.len());
         let wide = if count.is_none() { wide(queue, operation, nan, shares, &x)? } else { None };
@@ -293,7 +293,7 @@ pub(crate) fn reduce<T: Reducible, const D: usize>(
         return queue.fill(&mut out, T::of_none(operation, nan));
     }
     if operation.needs_an_element() {
-        return no_element(array, NO_EXTREME);
+        return no_element(queue, array, NO_EXTREME);
     }
     queue.fill(&mut out, T::identity(operation))
 }

@@ -65,7 +65,8 @@ impl ReduceAxis for CommandQueue {
         axis: Axis,
         out: &mut DeviceArray<T, D>,
     ) -> Result<()> {
-        combine(&VerbQueue::new(self, "reduce"), View::of(x, axis, out)?, x, operation, out)
+        let queue = &VerbQueue::new(self, "reduce");
+        combine(queue, View::of(queue, x, axis, out)?, x, operation, out)
     }
 }
 
@@ -79,7 +80,7 @@ pub(crate) fn combine<T: Element, const D: usize, const E: usize>(
     out: &mut DeviceArray<T, E>,
 ) -> Result<()> {
     if x.is_empty() && !out.is_empty() && operation.needs_an_element() {
-        return no_element(x, NO_EXTREME);
+        return no_element(queue, x, NO_EXTREME);
     }
     let (x, mut out) = (x.reshape([x.len()])?, out.reshape([out.len()])?);
     if is_done(queue, &[("x", &words(&x)?)], &mut out, operation.identity())? {

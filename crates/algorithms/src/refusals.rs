@@ -4,7 +4,7 @@ use crate::elementwise::ConvertArgs;
 use crate::trusted;
 use crate::tuning::WIDE;
 use crate::typed_kernel::{compiled, value};
-use crate::verb_queue::{VerbQueue, argument_of};
+use crate::verb_queue::{VerbQueue, argument_of, subject};
 use fencepost_core::{DeviceArray, Error, IntoArg, Kind, Result};
 
 /// Is an array of the program, with the name of the verb's argument.
@@ -29,23 +29,27 @@ pub(crate) fn check(queue: &VerbQueue<'_>, reads: &[Named<'_>], writes: &[Named<
 
 /// Returns the error of a checked launch, which has the arguments `x` and `out`, with the names of the verb.
 fn of_verb(error: Error, verb: &str, [x, out]: [&str; 2]) -> Error {
-    let ([x, out], kernel) = ([x, out].map(|name| argument_of(verb, name)), verb.into());
+    let [x, out] = [x, out].map(|name| argument_of(verb, name));
+    let name = |arg: &str| if arg == "x" { x } else { out }.to_owned();
     match error.kind() {
         Kind::Hazard { array, range, earlier, later, access, later_access, wait, gone } => {
             let (array, range, earlier, wait) = (array.clone(), range.clone(), earlier.clone(), wait.clone());
             let argument = if *later_access == "read" { x } else { out };
             let mut later = later.clone();
-            later.command = format!("verb `{verb}` with argument `{argument}`");
+            later.command = format!("{} with argument `{argument}`", subject(verb));
             let (access, later_access, gone) = (*access, *later_access, *gone);
             Kind::Hazard { array, range, earlier, later, access, later_access, wait, gone }.into()
         }
         Kind::Aliased { node, array, .. } => {
             let (node, array) = (node.clone(), array.clone());
-            Kind::Aliased { kernel, node, first: x.into(), second: out.into(), array }.into()
+            Kind::Aliased { subject: subject(verb), node, first: x.into(), second: out.into(), array }.into()
         }
         &Kind::BindingTooLarge { ref arg, found, limit, remedy, .. } => {
-            let arg = if arg == "x" { x } else { out }.into();
-            Kind::BindingTooLarge { kernel, arg, found, limit, remedy }.into()
+            Kind::BindingTooLarge { subject: subject(verb), arg: name(arg), found, limit, remedy }.into()
+        }
+        Kind::ForeignContext { arg, object, .. } => {
+            let object = object.clone();
+            Kind::ForeignContext { subject: subject(verb), arg: name(arg), object }.into()
         }
         _ => error,
     }

@@ -192,7 +192,7 @@ impl PrefixScan for CommandQueue {
         scan: Scan<T, O>,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "scan");
-        same_shape(x, out)?;
+        same_shape(queue, x, "out", out)?;
         enqueue(queue, &flat(x)?, None, Some(flat(out)?), None, scan)
     }
 
@@ -205,8 +205,8 @@ impl PrefixScan for CommandQueue {
         scan: Scan<T, O>,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "scan_with_total");
-        same_shape(x, out)?;
-        enqueue(queue, &flat(x)?, None, Some(flat(out)?), Some(one_element(total)?), scan)
+        same_shape(queue, x, "out", out)?;
+        enqueue(queue, &flat(x)?, None, Some(flat(out)?), Some(one_element(queue, "total", total)?), scan)
     }
 
     #[track_caller]

@@ -64,7 +64,7 @@ impl ScanSegments for CommandQueue {
         scan: Scan<T, O>,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "scan_segments");
-        same_shape(x, out)?;
+        same_shape(queue, x, "out", out)?;
         let (x, offsets, out) = (flat(x)?, flat(offsets)?, flat(out)?);
         check(queue, &[("x", &bits(&x)?), ("offsets", &offsets)], &[("out", &bits(&out)?)])?;
         if x.is_empty() {

@@ -168,7 +168,7 @@ impl Search for CommandQueue {
     #[track_caller]
     fn argmin_of<T: Reducible, const D: usize>(&self, x: &DeviceArray<T, D>) -> Pending<u32> {
         let queue = &VerbQueue::new(self, "argmin_of");
-        value_of!(queue, out => search(queue, false, Nan::Propagate, x, &mut out))
+        value_of!(queue, "argmin(&x, &mut out)", out => search(queue, false, Nan::Propagate, x, &mut out))
     }
 
     #[track_caller]
@@ -195,7 +195,7 @@ impl Search for CommandQueue {
     #[track_caller]
     fn argmax_of<T: Reducible, const D: usize>(&self, x: &DeviceArray<T, D>) -> Pending<u32> {
         let queue = &VerbQueue::new(self, "argmax_of");
-        value_of!(queue, out => search(queue, true, Nan::Propagate, x, &mut out))
+        value_of!(queue, "argmax(&x, &mut out)", out => search(queue, true, Nan::Propagate, x, &mut out))
     }
 }
 
@@ -207,9 +207,9 @@ fn search<T: Reducible, const D: usize>(
     x: &DeviceArray<T, D>,
     out: &mut DeviceArray<u32>,
 ) -> Result<()> {
-    let mut out = one_element(out)?;
+    let mut out = one_element(queue, "out", out)?;
     if x.is_empty() {
-        return no_element(x, NO_EXTREME);
+        return no_element(queue, x, NO_EXTREME);
     }
     let x = x.reshape([x.len()])?.cast_bits::<u32>();
     let kernel = |gather: bool| {

@@ -32,7 +32,7 @@ pub trait InSegments {
     /// the largest number, the mean is infinite.
     ///
     /// # Errors
-    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if `offsets` has not one element more than `out`;
+    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if `out` has not one element less than `offsets`;
     /// [`Kind::Padding`](fencepost_core::Kind::Padding) if an array is padded; the errors of a launch, and the queue's own error.
     ///
     /// # Example
@@ -253,8 +253,8 @@ impl InSegments for CommandQueue {
         out: &mut DeviceArray<T>,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "dot_segments");
-        one_shape(x, y)?;
-        let (lists, y) = (Lists::of(x, offsets, out)?, flat(y)?);
+        one_shape(queue, x, y)?;
+        let (lists, y) = (Lists::of(queue, x, offsets, out)?, flat(y)?);
         let (zero, form) = (T::identity(Operation::Sum), Form { products: true, ..Form::default() });
         let sum = Operator::of_elements(Operation::Sum, zero);
         let verb = lists.segments(lists.x.handle(), lists.out.handle(), sum, form).times(&y);
@@ -272,7 +272,7 @@ fn finished<const D: usize>(
     offsets: &DeviceArray<u32>,
     out: &DeviceArray<f32>,
 ) -> Result<()> {
-    let lists = Lists::of(x, offsets, out)?;
+    let lists = Lists::of(queue, x, offsets, out)?;
     let sum = Operator::of_elements(Operation::Sum, 0.0);
     let verb = lists.segments(lists.x.handle(), lists.out.handle(), sum, form);
     lists.enqueue(queue, &[], &verb, none)
@@ -287,7 +287,7 @@ fn compare<T: Reducible, const D: usize>(
     offsets: &DeviceArray<u32>,
     out: &DeviceArray<u32>,
 ) -> Result<()> {
-    let lists = Lists::of(x, offsets, out)?;
+    let lists = Lists::of(queue, x, offsets, out)?;
     let operator = Operator::of_elements(operation, operation.identity_of_keys());
     let form = Form { bits: nonzero_bits::<T>(), ..Form::default() };
     let verb = lists.segments(lists.x.cast_bits(), lists.out.handle(), operator, form);

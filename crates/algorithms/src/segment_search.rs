@@ -29,7 +29,7 @@ pub trait SearchSegments {
     /// *Enqueues* `out[s]` = the place of the smallest element in segment s.
     ///
     /// # Errors
-    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if `offsets` has not one element more than `out`;
+    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if `out` has not one element less than `offsets`;
     /// [`Kind::Padding`](fencepost_core::Kind::Padding) if an array is padded; the errors of a launch, and the queue's own error.
     ///
     /// # Example
@@ -184,7 +184,7 @@ fn search<T: Reducible, const D: usize>(
     offsets: &DeviceArray<u32>,
     out: &DeviceArray<u32>,
 ) -> Result<()> {
-    let lists = Lists::of(x, offsets, out)?;
+    let lists = Lists::of(queue, x, offsets, out)?;
     let (x, offsets, out) = (lists.x.cast_bits(), lists.offsets.handle(), lists.out.handle());
     let overrides = [
         ("TYPE", type_number::<T>()),

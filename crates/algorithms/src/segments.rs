@@ -12,7 +12,7 @@ use crate::stages::{Launches, Stage, Stages};
 use crate::tuning::tuned;
 use crate::typed_kernel::value;
 use crate::verb_queue::VerbQueue;
-use fencepost_core::{CommandQueue, DeviceArray, DynKernel, Element, IntoArg, Kind, Result};
+use fencepost_core::{CommandQueue, DeviceArray, DynKernel, Element, IntoArg, Result};
 
 /// Combines the elements of each segment of an array.
 ///
@@ -41,14 +41,15 @@ pub trait ReduceSegments {
     ///
     /// # Shape
     /// `offsets` has one element more than `out`, like the row offsets of a sparse matrix. `x` has any shape, and is one list in
-    /// C order. The elements before the first offset and from the last offset on belong to no segment.
+    /// C order. The elements before the first offset and from the last offset on belong to no segment. No offsets have no
+    /// segment, like one offset, and then `out` is empty.
     ///
     /// The offsets are on the device, so the call does not check them. An offset behind the last element counts as the end of
     /// the array. If an offset is less than the one before it, the results are not specified; no element outside of the arrays
     /// is read or written.
     ///
     /// # Errors
-    /// [`Kind::Shape`] if `offsets` has not one element more than `out`; [`Kind::Padding`] if an array is padded; the errors of a
+    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if `out` has not one element less than `offsets`; [`Kind::Padding`](fencepost_core::Kind::Padding) if an array is padded; the errors of a
     /// launch, and the queue's own error.
     ///
     /// # Example
@@ -81,7 +82,7 @@ impl ReduceSegments for CommandQueue {
         out: &mut DeviceArray<T>,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "reduce_segments");
-        let (lists, identity) = (Lists::of(x, offsets, out)?, operation.identity());
+        let (lists, identity) = (Lists::of(queue, x, offsets, out)?, operation.identity());
         operation.with_operator(identity, SegmentsVerb { queue, lists, identity })
     }
 }
@@ -115,11 +116,12 @@ pub(crate) struct Lists<T: Reducible, R: Reducible> {
 
 impl<T: Reducible, R: Reducible> Lists<T, R> {
     pub(crate) fn of<const D: usize>(
+        queue: &VerbQueue<'_>,
         x: &DeviceArray<T, D>,
         offsets: &DeviceArray<u32>,
         out: &DeviceArray<R>,
     ) -> Result<Self> {
-        one_more(offsets, out)?;
+        one_of_each(queue, offsets, out)?;
         Ok(Self { x: flat(x)?, offsets: flat(offsets)?, out: flat(out)? })
     }
 
@@ -158,15 +160,18 @@ impl<T: Reducible, R: Reducible> Lists<T, R> {
     }
 }
 
-/// Returns an error if there is not one offset more than results.
-fn one_more<T: Element>(offsets: &DeviceArray<u32>, out: &DeviceArray<T>) -> Result<()> {
-    let expected = out.len() + 1;
-    if offsets.len() == expected {
+/// Returns an error if there is not one result for each segment.
+fn one_of_each<T: Element>(
+    queue: &VerbQueue<'_>,
+    offsets: &DeviceArray<u32>,
+    out: &DeviceArray<T>,
+) -> Result<()> {
+    let segments = offsets.len().saturating_sub(1);
+    if out.len() == segments {
         return Ok(());
     }
-    let (object, found) = (format!("array `{}`", offsets.label()), offsets.shape().into());
-    let remedy = "a segment lies between two offsets, so there is one offset more than results";
-    Err(Kind::Shape { object, found, expected: vec![expected], remedy }.into())
+    let remedy = "a segment lies between two `offsets`, so there is one result less than offsets";
+    Err(queue.wrong_shape("out", out, [segments], remedy))
 }
 
 /// Says what the kernel does with an element before the operation, and with a result after it.

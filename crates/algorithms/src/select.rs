@@ -10,7 +10,7 @@ use crate::stages::{self, Stage, Stages};
 use crate::tuning::tuned;
 use crate::typed_kernel::nonzero_bits;
 use crate::verb_queue::VerbQueue;
-use fencepost_core::{CommandQueue, DeviceArray, Element, Kind, Result};
+use fencepost_core::{CommandQueue, DeviceArray, Element, Result};
 use fencepost_derive::KernelArgs;
 use fencepost_kernels::PART_COUNT;
 
@@ -41,8 +41,8 @@ pub trait Select {
     /// *Enqueues* out = the elements of `x` whose `mask` is not zero.
     ///
     /// # Errors
-    /// [`Kind::Shape`] if `mask` has not the shape of `x`, `out` has not one element for each of `x`, or `count` has not one
-    /// element; [`Kind::Padding`] if an array is padded; the errors of a launch, and the queue's own error.
+    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if `mask` has not the shape of `x`, `out` has not one element for each of `x`, or `count` has not one
+    /// element; [`Kind::Padding`](fencepost_core::Kind::Padding) if an array is padded; the errors of a launch, and the queue's own error.
     ///
     /// # Example
     /// ```
@@ -150,8 +150,8 @@ impl Select for CommandQueue {
         count: &mut DeviceArray<u32>,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "select");
-        same_shape(x, mask)?;
-        let compact = Compact::new(Kept::Masked, bits(x)?, flat(mask)?, result(x, out)?);
+        same_shape(queue, x, "mask", mask)?;
+        let compact = Compact::new(Kept::Masked, bits(x)?, flat(mask)?, result(queue, x, "out", out)?);
         compact.enqueue(queue, count)
     }
 
@@ -164,8 +164,8 @@ impl Select for CommandQueue {
         count: &mut DeviceArray<u32>,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "partition");
-        same_shape(x, mask)?;
-        let compact = Compact::new(Kept::MaskedFirst, bits(x)?, flat(mask)?, result(x, out)?);
+        same_shape(queue, x, "mask", mask)?;
+        let compact = Compact::new(Kept::MaskedFirst, bits(x)?, flat(mask)?, result(queue, x, "out", out)?);
         compact.enqueue(queue, count)
     }
 
@@ -178,7 +178,7 @@ impl Select for CommandQueue {
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "nonzero");
         let (kept, mask) = (Kept::Nonzero { bits: nonzero_bits::<T>() }, bits(x)?);
-        Compact::new(kept, mask.handle(), mask, result(x, out)?).enqueue(queue, count)
+        Compact::new(kept, mask.handle(), mask, result(queue, x, "out", out)?).enqueue(queue, count)
     }
 
     #[track_caller]
@@ -190,21 +190,23 @@ impl Select for CommandQueue {
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "unique");
         let elements = bits(x)?;
-        Compact::new(Kept::Heads, elements.handle(), elements, result(x, out)?).enqueue(queue, count)
+        Compact::new(Kept::Heads, elements.handle(), elements, result(queue, x, "out", out)?)
+            .enqueue(queue, count)
     }
 }
 
 /// Returns the array of results as bits, or an error if it has not one element for each of `x`.
 pub(crate) fn result<T: Element, U: Reducible, const D: usize>(
+    queue: &VerbQueue<'_>,
     x: &DeviceArray<T, D>,
+    argument: &str,
     out: &DeviceArray<U>,
 ) -> Result<DeviceArray<u32>> {
     if out.len() == x.len() {
         return bits(out);
     }
-    let (object, found) = (format!("array `{}`", out.label()), out.shape().into());
     let remedy = "the result has one element for each element of the input, because all of them may be kept";
-    Err(Kind::Shape { object, found, expected: vec![x.len()], remedy }.into())
+    Err(queue.wrong_shape(argument, out, [x.len()], remedy))
 }
 
 /// Names the elements that a verb keeps.
@@ -248,7 +250,7 @@ impl Compact {
     /// Enqueues the launches.
     #[track_caller]
     pub(crate) fn enqueue(&self, queue: &VerbQueue<'_>, count: &DeviceArray<u32>) -> Result<()> {
-        let mut count = one_element(count)?;
+        let mut count = one_element(queue, "count", count)?;
         if self.x.is_empty() {
             let elements = self.elements.as_ref().map(|elements| (PART_COUNT, elements));
             let reads: Vec<_> = [("x", &self.x), ("mask", &self.mask)].into_iter().chain(elements).collect();

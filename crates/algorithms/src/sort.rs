@@ -204,7 +204,7 @@ impl RadixSort for CommandQueue {
     #[track_caller]
     fn sort<T: Reducible>(&self, x: &DeviceArray<T>, out: &mut DeviceArray<T>, sort: Sort) -> Result<()> {
         let queue = &VerbQueue::new(self, "sort");
-        same_shape(x, out)?;
+        same_shape(queue, x, "out", out)?;
         let (order, x, out) = (sort.order::<T>(Payload::None)?, bits(x)?, bits(out)?);
         check(queue, &[("x", &x)], &[("out", &out)])?;
         let (n, out) = (x.len(), Arrays { keys: Some(out), values: None });
@@ -229,9 +229,9 @@ impl RadixSort for CommandQueue {
         sort: Sort,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "sort_pairs");
-        same_shape(keys, values)?;
-        same_shape(keys, out_keys)?;
-        same_shape(keys, out_values)?;
+        same_shape(queue, keys, "values", values)?;
+        same_shape(queue, keys, "out_keys", out_keys)?;
+        same_shape(queue, keys, "out_values", out_values)?;
         let (order, n) = (sort.order::<T>(Payload::Values)?, keys.len());
         let (keys, values, out_keys, out_values) =
             (bits(keys)?, bits(values)?, bits(out_keys)?, bits(out_values)?);
@@ -255,7 +255,7 @@ impl RadixSort for CommandQueue {
         sort: Sort,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "sort_pairs_in_place");
-        same_shape(keys, values)?;
+        same_shape(queue, keys, "values", values)?;
         let (order, keys, values) = (sort.order::<T>(Payload::Values)?, bits(keys)?, bits(values)?);
         check(queue, &[], &[("keys", &keys), ("values", &values)])?;
         radix::enqueue(queue, &order, keys.len(), None, Arrays { keys: Some(keys), values: Some(values) })
@@ -269,7 +269,7 @@ impl RadixSort for CommandQueue {
         sort: Sort,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "argsort");
-        same_shape(x, places)?;
+        same_shape(queue, x, "places", places)?;
         let (order, x, places) = (sort.order::<T>(Payload::Places)?, bits(x)?, bits(places)?);
         check(queue, &[("x", &x)], &[("places", &places)])?;
         let (n, out) = (x.len(), Arrays { keys: None, values: Some(places) });

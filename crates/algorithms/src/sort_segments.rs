@@ -70,7 +70,7 @@ impl SortSegments for CommandQueue {
         sort: Sort,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "sort_segments");
-        same_shape(x, out)?;
+        same_shape(queue, x, "out", out)?;
         let by_key = sort.order::<T>(Payload::Values)?;
         let (x, offsets, out) = (bits(x)?, flat(offsets)?, bits(out)?);
         check(queue, &[("x", &x), ("offsets", &offsets)], &[("out", &out)])?;

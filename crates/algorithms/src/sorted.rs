@@ -5,7 +5,7 @@ use crate::order::flips;
 use crate::reducible::Reducible;
 use crate::trusted;
 use crate::verb_queue::VerbQueue;
-use fencepost_core::{CommandQueue, DeviceArray, Grid, Kind, Result};
+use fencepost_core::{CommandQueue, DeviceArray, Grid, Result};
 use fencepost_derive::KernelArgs;
 
 /// Names the place of a query among equal elements.
@@ -35,7 +35,7 @@ pub trait Sorted {
     /// `queries` has any shape, and `places` has the same one. A query reads about log2(n) elements of the n of `x`.
     ///
     /// # Errors
-    /// [`Kind::Shape`] if the shapes differ; [`Kind::Padding`] if an array is padded; the errors of a launch, and the
+    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if the shapes differ; [`Kind::Padding`](fencepost_core::Kind::Padding) if an array is padded; the errors of a launch, and the
     /// queue's own error.
     ///
     /// # Example
@@ -66,7 +66,7 @@ pub trait Sorted {
     /// searches of about log2(n) elements.
     ///
     /// # Errors
-    /// [`Kind::Shape`] if the numbers of elements do not fit; [`Kind::Padding`] if an array is padded; the errors of a
+    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if the numbers of elements do not fit; [`Kind::Padding`](fencepost_core::Kind::Padding) if an array is padded; the errors of a
     /// launch, and the queue's own error.
     ///
     /// # Source
@@ -113,10 +113,8 @@ impl Sorted for CommandQueue {
         let queue = &VerbQueue::new(self, "merge");
         let (x, y, mut all) = (bits(x)?, bits(y)?, bits(out)?);
         if all.len() != x.len() + y.len() {
-            let (object, found, expected) =
-                (format!("array `{}`", all.label()), vec![all.len()], vec![x.len() + y.len()]);
             let remedy = "two merged arrays have as many elements as both together";
-            return Err(Kind::Shape { object, found, expected, remedy }.into());
+            return Err(queue.wrong_shape("out", &all, [x.len() + y.len()], remedy));
         }
         let (n, m, invocations) = (x.len() as u32, y.len() as u32, all.len().div_ceil(OF_INVOCATION));
         let [flip_clear, flip_set] = flips::<T>(false);
@@ -137,7 +135,7 @@ pub(crate) fn searchsorted<T: Reducible, const D: usize>(
     side: Side,
     places: &DeviceArray<u32, D>,
 ) -> Result<()> {
-    same_shape(queries, places)?;
+    same_shape(queue, queries, "places", places)?;
     let (x, queries, mut out) = (bits(x)?, bits(queries)?, flat(places)?);
     let (n, m, right) = (x.len() as u32, out.len() as u32, u32::from(side == Side::Right));
     let ([flip_clear, flip_set], x, queries, out) = (flips::<T>(false), &x, &queries, &mut out);

@@ -63,7 +63,7 @@ pub trait Top {
     /// of one element.
     ///
     /// # Errors
-    /// [`Kind::Shape`] if `out` has not one element; [`Kind::Range`] if `x` has at most `k` elements; [`Kind::Padding`]
+    /// [`Kind::Shape`] if `out` has not one element; [`Kind::Value`] if `x` has at most `k` elements; [`Kind::Padding`]
     /// if an array is padded; the errors of a launch, and the queue's own error.
     ///
     /// # Example
@@ -88,12 +88,11 @@ impl Top for CommandQueue {
         places: &mut DeviceArray<u32>,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "top_k");
-        same_shape(values, places)?;
+        same_shape(queue, values, "places", places)?;
         let k = values.len();
         if k > x.len() {
-            let (object, found) = (format!("array `{}`", values.label()), vec![k]);
             let remedy = "not more elements are the largest than there are";
-            return Err(Kind::Shape { object, found, expected: vec![x.len()], remedy }.into());
+            return Err(queue.wrong_shape("values", values, [x.len()], remedy));
         }
         let (values, places) = (bits(values)?, bits(places)?);
         check(queue, &[("x", &bits(x)?)], &[("values", &values), ("places", &places)])?;
@@ -107,11 +106,11 @@ impl Top for CommandQueue {
     #[track_caller]
     fn kth<T: Reducible>(&self, x: &DeviceArray<T>, k: usize, out: &mut DeviceArray<T>) -> Result<()> {
         let queue = &VerbQueue::new(self, "kth");
-        let mut out = bits(&one_element(out)?)?;
+        let mut out = bits(&one_element(queue, "out", out)?)?;
         if k >= x.len() {
-            return Err(
-                Kind::Range { array: x.label().into(), range: k..k.saturating_add(1), len: x.len() }.into()
-            );
+            let found = format!("{k}, and array `{}` has {} elements", x.label(), x.len());
+            let (object, needed) = ("`k` of `kth`".into(), "a number below that of the elements");
+            return Err(Kind::Value { object, found, needed }.into());
         }
         check(queue, &[("x", &bits(x)?)], &[("out", &out)])?;
         if x.len() > MOST_IN_ONE {

@@ -1,7 +1,8 @@
 //! A queue with the name of the verb that the program calls on it.
 
 use fencepost_core::{
-    CommandQueue, DynKernel, Error, Grid, Kernel, KernelArgs, Kind, NamedArg, Result, SameKernel,
+    CommandQueue, DeviceArray, DynKernel, Element, Error, Grid, Kernel, KernelArgs, Kind, NamedArg, Result,
+    SameKernel,
 };
 use fencepost_kernels::PART_COUNT;
 use std::ops::Deref;
@@ -63,21 +64,43 @@ impl<'a> VerbQueue<'a> {
         self.queue.check_launch_dyn(kernel, args).map_err(|error| self.named(error))
     }
 
+    /// Returns the error for an array of the verb that has not the shape which fits.
+    pub(crate) fn wrong_shape<T: Element, const D: usize>(
+        &self,
+        argument: &str,
+        array: &DeviceArray<T, D>,
+        expected: impl Into<Vec<usize>>,
+        remedy: &'static str,
+    ) -> Error {
+        let argument = argument_of(self.verb, argument);
+        let object = format!("{}, argument `{argument}`: array `{}`", subject(self.verb), array.label());
+        Kind::Shape { object, found: array.shape().into(), expected: expected.into(), remedy }.into()
+    }
+
     /// Returns the error of a launch with the names of the verb's arguments.
     fn named(&self, error: Error) -> Error {
         let name = |argument: &str| argument_of(self.verb, argument).to_owned();
         match error.kind() {
-            Kind::Aliased { kernel, node, first, second, array } => {
-                let (kernel, node, array) = (kernel.clone(), node.clone(), array.clone());
-                Kind::Aliased { kernel, node, first: name(first), second: name(second), array }.into()
+            Kind::Aliased { subject, node, first, second, array } => {
+                let (subject, node, array) = (subject.clone(), node.clone(), array.clone());
+                Kind::Aliased { subject, node, first: name(first), second: name(second), array }.into()
             }
-            &Kind::BindingTooLarge { ref kernel, ref arg, found, limit, .. } => {
-                let (kernel, arg, remedy) = (kernel.clone(), name(arg), parts_of(self.verb));
-                Kind::BindingTooLarge { kernel, arg, found, limit, remedy }.into()
+            Kind::ForeignContext { subject, arg, object } => {
+                let (subject, object) = (subject.clone(), object.clone());
+                Kind::ForeignContext { subject, arg: name(arg), object }.into()
+            }
+            &Kind::BindingTooLarge { ref subject, ref arg, found, limit, .. } => {
+                let (subject, arg, remedy) = (subject.clone(), name(arg), parts_of(self.verb));
+                Kind::BindingTooLarge { subject, arg, found, limit, remedy }.into()
             }
             _ => error,
         }
     }
+}
+
+/// Returns the verb as the subject of a message.
+pub(crate) fn subject(verb: &str) -> String {
+    format!("verb `{verb}`")
 }
 
 /// Returns the remedy for an array that is too large for a verb.

@@ -109,9 +109,9 @@ impl WeightedHistogram for CommandQueue {
         sums: &mut DeviceArray<u32>,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "histogram_weighted");
-        same_shape(x, weights)?;
+        same_shape(queue, x, "weights", weights)?;
         let (x, weights, mut sums) = (bits(x)?, bits(weights)?, bits(sums)?);
-        let binning = Binning::of(&bins, sums.len())?;
+        let binning = Binning::of(queue.verb, &bins, sums.len())?;
         check(queue, &[("x", &x), ("weights", &weights)], &[("sums", &sums)])?;
         let add = Weighted { x, weights, binning, flips: flips::<T>(false), fraction_bits: None };
         add.enqueue(queue, &mut sums)
@@ -127,14 +127,14 @@ impl WeightedHistogram for CommandQueue {
         sums: &mut DeviceArray<f32>,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "histogram_fixed");
-        same_shape(x, weights)?;
+        same_shape(queue, x, "weights", weights)?;
         if fraction_bits > MOST_FRACTION_BITS {
             let (object, found) =
                 ("the number of bits behind the point of a weight".into(), fraction_bits.to_string());
             return Err(Kind::Value { object, found, needed: "a number in 0..=31" }.into());
         }
         let (x, weights, results) = (bits(x)?, bits(weights)?, bits(sums)?);
-        let binning = Binning::of(&bins, results.len())?;
+        let binning = Binning::of(queue.verb, &bins, results.len())?;
         check(queue, &[("x", &x), ("weights", &weights)], &[("sums", &results)])?;
         let mut whole = queue.empty::<u32, 1>([results.len()])?;
         let add =

@@ -166,8 +166,10 @@ fn refused(s: &Subject) {
     for verb in VERBS {
         let error = verb(&queue, &x, Axis(2), &mut out).unwrap_err();
         assert!(matches!(error.kind(), Kind::Axis { axis: 2, rank: 2, .. }), "{error}");
+        assert!(error.to_string().contains("_axis`: axis 2 is outside array"), "{error}");
         let error = verb(&queue, &x, Axis(0), &mut out).unwrap_err();
         assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+        assert!(error.to_string().contains("_axis`, argument `out`: array"), "{error}");
         let error = verb(&queue, &padded, Axis(1), &mut out).unwrap_err();
         assert!(matches!(error.kind(), Kind::Padding { .. }), "{error}");
         for shape in [[4, 5], [2, 20_000], [3000, 2]] {

@@ -47,8 +47,45 @@ fn mistakes(s: &Subject) {
         ("x +\n  2u", "expression:", "^"),
         ("x *\n  sqrt(z)", "expression:2:8: ", "  |   sqrt(z)\n  |        ^"),
         ("x + f32(params.n)", "expression:1:9: ", "  | x + f32(params.n)\n  |         ^^^^^^"),
-        ("x > 1.0", "expression:1:1: an element of `out` is `f32`, and", "  | x > 1.0\n  | ^^^^^^^"),
-        ("x; return x", "expression:1:2: ", "  | x; return x\n  |  ^"),
+        (
+            "x > 1.0",
+            "expression:1:1: an element of `out` is `f32`, and `x > 1.0` is `bool`: convert the value to that type\n",
+            "  | x > 1.0\n  | ^^^^^^^",
+        ),
+        ("x; x", "expression:1:2: `;` is not part of an expression", "  | x; x\n  |  ^"),
+        (
+            "array<f32, 4>()[7]",
+            "expression:1:1: a constant has no element at this index: use an index below the number of its elements\n",
+            "^^^^^^^^^^^^^^^^^^",
+        ),
+        (
+            "x +\n dpdxFine(x)",
+            "expression:2:2: `dpdxFine` compares pixels of a picture: compute",
+            "  |  ^^^^^^^^",
+        ),
+        (
+            "f32(1u / 0u)",
+            "expression:1:5: the divisor is the constant 0: divide by another number\n",
+            "    ^^^^^^^",
+        ),
+        (
+            "f32(1 % 0)",
+            "expression:1:5: the divisor of the remainder is the constant 0: use another number\n",
+            "    ^^^^^",
+        ),
+        (
+            "fn f() -> f32 { x }",
+            "expression:1:1: `fn` begins a statement, and an expression has none: write",
+            "^^",
+        ),
+        ("let y = x; y", "expression:1:1: `let` begins a statement", "^^^"),
+        ("x; return x", "expression:1:4: `return` begins a statement", "^^^^^^"),
+        (
+            "if x > 1.0 { x } else { 2.0 }",
+            "expression:1:1: `if` begins a statement, and an expression has none: choose between two values with \
+             `select(if_false, if_true, condition)`\n",
+            "  | ^^",
+        ),
         ("x) + (x", "expression:1:2: ", "  | x) + (x\n  |  ^"),
         ("x *\n  (x +\n ) \n", "expression:3:2: ", "  |  ) \n  |  ^"),
         ("x +\n  x * ", "expression:2:6: ", "  |   x * \n  |      ^"),
@@ -67,8 +104,8 @@ fn mistakes(s: &Subject) {
             "expression:1:1: the function has no value: write a value of WGSL alone\n",
             "^",
         ),
-        ("print(x)", "expression:1:7: `print` is a statement: write a value of WGSL alone\n", "^"),
-        ("assert(x > 1.0)", "expression:1:1: `assert` is a statement: write a value of WGSL alone\n", "^"),
+        ("x + print(x)", "expression:1:5: `print` begins a statement", "  | x + print(x)\n  |     ^^^^^"),
+        ("assert(x > 1.0)", "expression:1:1: `assert` begins a statement", "  | ^^^^^^"),
         ("x y", "expression:1:3: ", "  | x y\n  |   ^"),
         ("", "expression:1:1: ", "^"),
     ] {
@@ -77,14 +114,18 @@ fn mistakes(s: &Subject) {
         let text = error.to_string();
         assert!(text.starts_with(place) && text.ends_with(end), "{expression}\n{text}");
     }
-    let deep = [format!("x{}", " + x".repeat(2000)), format!("{}x{}", "(".repeat(2000), ")".repeat(2000))];
-    for expression in deep {
+    let deep = [
+        (format!("x{}", " + x".repeat(2000)), "more than 1000 operators"),
+        (format!("{}x{}", "(".repeat(300), ")".repeat(300)), "the limit is 199 levels of brackets"),
+    ];
+    for (expression, limit) in deep {
         let text = queue.map(&x, &expression, &mut out).unwrap_err().to_string();
         let remedy = ": compute parts of it in calls before, each with an array for its results\n";
         assert!(
             text.starts_with("expression:1:") && text.contains(remedy) && !text.contains("let"),
             "{text}"
         );
+        assert!(text.contains(limit), "{text}");
     }
     assert_eq!(queue.read(&out).wait().unwrap(), [2.0; 4]);
 }
@@ -97,10 +138,10 @@ fn refused(s: &Subject) {
     let error = queue.zip(&x, &out, "x", &mut x.handle()).unwrap_err();
     assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
     let error = queue.map(&x, "x + 1u", &mut x.handle()).unwrap_err().to_string();
-    assert!(error.starts_with("kernel `map`: arguments `x` and `out` overlap"), "{error}");
+    assert!(error.starts_with("verb `map`: arguments `x` and `out` overlap"), "{error}");
     let y = queue.full([10], 3_u32).unwrap();
     let error = queue.zip(&x, &y, "x + y", &mut y.handle()).unwrap_err().to_string();
-    assert!(error.starts_with("kernel `zip`: arguments `y` and `out` overlap"), "{error}");
+    assert!(error.starts_with("verb `zip`: arguments `y` and `out` overlap"), "{error}");
     let error = queue.map(&x, "x", &mut queue.zeros_padded::<u32, 1>([10], [12]).unwrap()).unwrap_err();
     assert!(matches!(error.kind(), Kind::Padding { .. }), "{error}");
     let mut foreign = s.ctx().queue("other").zeros::<u32, 1>([10]).unwrap();

@@ -247,7 +247,11 @@ fn refused(s: &Subject) {
         ("a + params.n", "expression:1:5: no definition in scope for identifier: `params`"),
         ("combined(a, b)", "expression:1:1: no definition in scope for identifier: `combined`"),
         ("a +\n  1.5 * b", "expression:2:"),
-        ("f32(a)", "expression:1:1: "),
+        (
+            "f32(a)",
+            "expression:1:1: an element of the array, and the identity of the monoid, is `u32`, and `f32(a)` is `f32`: convert \
+             the value to that type\n",
+        ),
         ("a; b", "expression:1:2: `;` is not part of an expression"),
         ("subgroupAdd(a)", "expression:1:1: `subgroupAdd` takes values of other elements"),
     ] {

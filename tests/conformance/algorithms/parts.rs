@@ -308,6 +308,7 @@ fn refused(s: &Subject) {
         let mut own = x.handle();
         for error in verbs(&two, &mut x.slice(0..1).unwrap(), &mut own) {
             assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+            assert!(error.to_string().contains("_part`, argument `count of the part`: array"), "{error}");
         }
         for error in verbs(&count, &mut x.slice(0..1).unwrap(), &mut own) {
             assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
@@ -320,17 +321,30 @@ fn refused(s: &Subject) {
         assert!(matches!(overwritten.kind(), Kind::Aliased { .. }), "{overwritten}");
         let kept = queue.select_part(Part::new(&x, &count), &mask, &mut out, &mut count.handle());
         let text = kept.unwrap_err().to_string();
-        let both = "kernel `select_part`: arguments `count` and `count of the part` overlap in array";
+        let both = "verb `select_part`: arguments `count` and `count of the part` overlap in array";
         assert!(text.starts_with(both), "{text}");
         let none = x.slice(0..0).unwrap();
         let kept = queue.unique_part(Part::new(&none, &count), &mut none.handle(), &mut count.handle());
         let text = kept.unwrap_err().to_string();
-        let both = "kernel `unique_part`: arguments `count of the part` and `count` overlap in array";
+        let both = "verb `unique_part`: arguments `count of the part` and `count` overlap in array";
         assert!(text.starts_with(both), "{text}");
         let overwritten = queue.sum_part(Part::new(&none, &count), &mut count.handle()).unwrap_err();
         assert!(matches!(overwritten.kind(), Kind::Aliased { .. }), "{overwritten}");
         let error = queue.min_part(Part::new(&none, &foreign), &mut one).unwrap_err();
         assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+        // The verbs of no elements name the count too.
+        let counts = [
+            queue.count_nonzero_part(Part::new(&none, &count), &mut count.handle()),
+            queue.run_lengths_part(
+                Part::new(&none, &count),
+                &mut none.handle(),
+                &mut none.handle(),
+                &mut count.handle(),
+            ),
+        ];
+        for error in counts.map(Result::unwrap_err) {
+            assert!(error.to_string().contains("`count of the part`"), "{error}");
+        }
         assert_eq!(dump::enqueued(&ctx, "q"), before);
     }
 }

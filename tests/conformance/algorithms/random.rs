@@ -141,6 +141,21 @@ fn refused(s: &Subject) {
     let expected = "`high` of `Uniform` in `fill_random` is 0.0, and `low` is 1.0; a number of at least `low`, at a finite \
                     distance from it, is needed";
     assert_eq!(text, expected);
+    for (uniform, expected) in [
+        ((f32::NAN, 0.0), "`low` of `Uniform` in `fill_random` is NaN; a finite number is needed"),
+        ((f32::NEG_INFINITY, 0.0), "`low` of `Uniform` in `fill_random` is -inf; a finite number is needed"),
+        (
+            (0.5, f32::NAN),
+            "`high` of `Uniform` in `fill_random` is NaN, and `low` is 0.5; a number of at least `low`",
+        ),
+    ] {
+        let (low, high) = uniform;
+        let error = queue.fill_random(&mut floats, generator, Uniform { low, high }).unwrap_err();
+        assert!(error.to_string().starts_with(expected), "{error}");
+    }
+    let error =
+        queue.fill_random(&mut floats, generator, Normal { mean: f32::NAN, deviation: 1.0 }).unwrap_err();
+    assert_eq!(error.to_string(), "`mean` of `Normal` in `fill_random` is NaN; a finite number is needed");
     let text =
         queue.fill_random(&mut numbers, generator, Choice { probability: 1.5 }).unwrap_err().to_string();
     assert_eq!(text, "`probability` of `Choice` in `fill_random` is 1.5; a number from 0 to 1 is needed");

@@ -173,6 +173,7 @@ fn refused(s: &Subject) {
     for result in results {
         let error = result.unwrap_err();
         assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+        assert!(error.to_string().starts_with("verb `"), "{error}");
     }
     for axes in [[0, 0], [1, 2], [usize::MAX, 0]] {
         let error = queue.permute(&x, axes, &mut out).unwrap_err();
@@ -207,8 +208,8 @@ fn refused(s: &Subject) {
     ];
     for (verb, result) in unmoved {
         let error = result.unwrap_err();
-        let Kind::Aliased { kernel, first, second, .. } = error.kind() else { panic!("{error}") };
-        assert_eq!((&**kernel, &**first, &**second), (verb, "x", "out"), "{error}");
+        let said = format!("verb `{verb}`: arguments `x` and `out` overlap in array");
+        assert!(error.to_string().starts_with(&said), "{error}");
     }
     let empty = queue.zeros::<u32, 1>([0]).unwrap();
     let error = queue.gather(&empty, &square, Outside::Zero, &mut square.handle()).unwrap_err();

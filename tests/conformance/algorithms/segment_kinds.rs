@@ -217,7 +217,7 @@ fn refused(s: &Subject) {
         let mut out = queue.full([2], 7_u32).unwrap();
         for (verb, _) in exact_verbs::<f32>() {
             let error = verb(&queue, &x, &offsets, &mut queue.zeros([3]).unwrap()).unwrap_err();
-            assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+            assert!(error.to_string().contains("`, argument `out`: array"), "{error}");
             for aliased in [x.slice(64..66).unwrap().cast_bits(), offsets.slice(0..2).unwrap()] {
                 let error = verb(&queue, &x, &offsets, &mut aliased.handle()).unwrap_err();
                 assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");

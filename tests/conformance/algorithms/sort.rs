@@ -191,8 +191,9 @@ fn refused(s: &Subject) {
         let verbs = ["sort", "argsort", "sort_pairs", "sort_pairs_in_place"];
         let arguments = [["x", "out"], ["x", "places"], ["values", "out_values"], ["keys", "values"]];
         for ((error, verb), arguments) in aliased.map(Result::unwrap_err).iter().zip(verbs).zip(arguments) {
-            let Kind::Aliased { kernel, first, second, .. } = error.kind() else { panic!("{error}") };
-            assert_eq!((kernel.as_str(), [first.as_str(), second]), (verb, arguments), "{error}");
+            let Kind::Aliased { subject, first, second, .. } = error.kind() else { panic!("{error}") };
+            assert_eq!(*subject, format!("verb `{verb}`"), "{error}");
+            assert_eq!([first.as_str(), second], arguments, "{error}");
         }
         let mut foreign = other.zeros::<u32, 1>([len]).unwrap();
         let from_other = [

@@ -83,7 +83,10 @@ fn refused(s: &Subject) {
             queue.sort_segments(&x, &offsets, &mut queue.zeros([len + 1]).unwrap(), sort).unwrap_err();
         assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
         let error = queue.sort_segments(&x, &offsets, &mut x.handle(), sort).unwrap_err();
-        assert!(matches!(error.kind(), Kind::Aliased { kernel, .. } if kernel == "sort_segments"), "{error}");
+        assert!(
+            matches!(error.kind(), Kind::Aliased { subject, .. } if subject == "verb `sort_segments`"),
+            "{error}"
+        );
         let error = queue.sort_segments(&x, &out.slice(0..64).unwrap(), &mut out, sort).unwrap_err();
         assert!(
             matches!(error.kind(), Kind::Aliased { first, second, .. } if first == "offsets" && second == "out"),

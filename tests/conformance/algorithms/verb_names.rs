@@ -10,6 +10,10 @@ pub fn cases() -> Vec<Case> {
     let reason = "the messages do not depend on the adapter";
     vec![
         case("a01_a_verb_with_overlapping_arrays_is_refused_by_its_name", overlaps).native_only(reason),
+        case("a01_a_verb_with_arrays_of_wrong_shapes_names_itself_and_the_argument", shapes)
+            .native_only(reason),
+        case("a01_a_verb_with_an_array_of_another_context_names_itself_and_the_argument", foreign)
+            .native_only(reason),
         case("a01_a_hazard_of_each_verb_names_the_verb", hazards).native_only(reason),
         case("a01_a_verb_with_a_value_is_refused_in_a_capture_by_its_name", captured).native_only(reason),
         case("a01_the_remedy_for_an_array_over_the_limit_of_a_binding_fits_the_verb", too_large)
@@ -59,8 +63,64 @@ fn overlaps(s: &Subject) {
                 continue;
             };
             assert!(matches!(error.kind(), Kind::Aliased { .. }), "{}: {error}", verb.name);
+            assert!(error.to_string().starts_with(&format!("verb `{}`: arguments `", verb.name)), "{error}");
             check_names(verb.name, &error);
         }
+    }
+}
+
+/// Lists the verbs that accept arrays of any lengths, and those whose call in the table gives them fitting ones.
+const ANY_SHAPES: [&str; 17] = [
+    "reduce",
+    "mean_axis",
+    "norm_axis",
+    "count_nonzero_axis",
+    "any_axis",
+    "all_axis",
+    "argmin_axis",
+    "argmax_axis",
+    "argmin_axis_with",
+    "argmax_axis_with",
+    "iota",
+    "scan_in_place",
+    "sort_in_place",
+    "histogram",
+    "copy_strided",
+    "fill_random",
+    "random_permutation",
+];
+/// Lists the verbs whose call in the table gives the result another shape before the verb sees it.
+const RESHAPED: [&str; 2] = ["transpose", "permute"];
+
+fn shapes(s: &Subject) {
+    let ctx = s.ctx();
+    let (queue, mut arrays) = (ctx.queue("q"), Arrays::misfitting(&ctx, SIZES[0]));
+    for verb in table().into_iter().filter(|verb| !verb.returns && !RESHAPED.contains(&verb.name)) {
+        let Err(error) = (verb.alone)(&queue, &mut arrays) else {
+            assert!(ANY_SHAPES.contains(&verb.name), "{} is not refused", verb.name);
+            continue;
+        };
+        assert!(matches!(error.kind(), Kind::Shape { .. }), "{}: {error}", verb.name);
+        assert!(error.to_string().starts_with(&format!("verb `{}`, argument `", verb.name)), "{error}");
+        check_names(verb.name, &error);
+    }
+}
+
+fn foreign(s: &Subject) {
+    let (ctx, other) = (s.ctx(), s.ctx());
+    let (queue, mut arrays) = (ctx.queue("q"), Arrays::new(&other, SIZES[0]));
+    for verb in table().into_iter().filter(|verb| verb.name != "warm_up") {
+        let error = (verb.alone)(&queue, &mut arrays).unwrap_err();
+        assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{}: {error}", verb.name);
+        let (said, argument) = (error.to_string(), format!("verb `{}`, argument `", verb.name));
+        assert!(said.starts_with(&argument), "{error}");
+        assert!(
+            said.contains("`: array `") && said.contains("` belongs to another context: pass"),
+            "{error}"
+        );
+        // The kernel calls the argument `keys`.
+        assert!(verb.name != "run_lengths" || said.starts_with(&(argument + "x`")), "{error}");
+        check_names(verb.name, &error);
     }
 }
 
@@ -86,6 +146,8 @@ fn captured(s: &Subject) {
         let error = captured.map(drop).unwrap_err();
         let Kind::Captured { call, location, .. } = error.kind() else { panic!("{}: {error}", verb.name) };
         assert_eq!(*call, verb.name, "{error}");
+        let remedy = format!("a capture executes nothing: call `{}(&x, ", verb.name.trim_end_matches("_of"));
+        assert!(error.to_string().contains(&remedy), "{error}");
         assert!(location.file().ends_with("verb_table.rs"), "{error}");
     }
 }
@@ -116,6 +178,7 @@ fn too_large(s: &Subject) {
     for verb in table().into_iter().filter(|verb| refused.contains(&verb.name)) {
         let error = (verb.alone)(&queue, &mut arrays).unwrap_err();
         assert!(matches!(error.kind(), Kind::BindingTooLarge { .. }), "{}: {error}", verb.name);
+        assert!(error.to_string().starts_with(&format!("verb `{}`, argument `", verb.name)), "{error}");
         let remedy = if verb.name.starts_with("scan") && verb.name != "scan_by_key" { SCAN } else { COMBINE };
         assert!(error.to_string().contains(remedy), "{error}");
         check_names(verb.name, &error);

@@ -38,6 +38,16 @@ impl Arrays {
         Self { x, y, numbers, sorted, offsets, out, other, both, few, few_others, one, count }
     }
 
+    /// Returns arrays that have different lengths, and do not fit each other.
+    pub(crate) fn misfitting(ctx: &Context, n: usize) -> Self {
+        let array = |len: usize| ctx.zeros::<u32, 1>([len]).unwrap();
+        let longer = |by: usize| array(n + by * FEW);
+        let (x, y, sorted, out, other) = (longer(0), longer(1), longer(2), longer(3), longer(4));
+        let (offsets, both, numbers) = (array(FEW + 2), array(n), longer(5).cast_bits());
+        let (few, few_others, one, count) = (array(FEW), array(FEW + 1), array(2), array(2));
+        Self { x, y, numbers, sorted, offsets, out, other, both, few, few_others, one, count }
+    }
+
     /// Returns arrays that share their memory.
     pub(crate) fn overlapping(ctx: &Context, n: usize) -> Self {
         let both = ctx.zeros::<u32, 1>([2 * n]).unwrap();

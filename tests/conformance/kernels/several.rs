@@ -264,7 +264,7 @@ fn refused(s: &Subject) {
         turned: &mut b.sums.handle(),
     };
     let error = b.queue.launch_all(&b.kernel, grids(), args).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Aliased { kernel, .. } if kernel == "turn"), "{error}");
+    assert!(matches!(error.kind(), Kind::Aliased { subject, .. } if subject == "kernel `turn`"), "{error}");
     let map = b.turned.map_write().wait().unwrap();
     let error = b.launch(&b.queue, 1, grids()).unwrap_err();
     assert!(matches!(error.kind(), Kind::Mapped { .. }), "{error}");

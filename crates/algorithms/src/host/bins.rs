@@ -63,7 +63,7 @@ fn added<T: Reducible>(
     bins: Bins<'_, T>,
     count: usize,
 ) -> Option<Vec<u32>> {
-    let edges = bins.checked_edges(count).ok()?;
+    let edges = bins.checked_edges("histogram", count).ok()?;
     let mut sums = Vec::new();
     sums.try_reserve_exact(count).ok()?;
     sums.resize(count, 0_u32);

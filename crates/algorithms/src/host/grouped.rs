@@ -65,7 +65,7 @@ pub fn run_lengths<T: Reducible>(x: &[T]) -> (Vec<T>, Vec<usize>) {
 }
 
 /// Returns the elements from each offset up to the next one combined. An offset behind the last element counts as the end of the
-/// list, and a segment whose end is before its beginning is empty.
+/// list, and a segment whose end is before its beginning is empty. No offsets have no segment.
 ///
 /// # Example
 /// ```

@@ -126,12 +126,13 @@ pub enum Kind {
     )]
     MisplacedArgument { kernel: String, found: String, declared: String },
     /// Two arguments of a launch overlap, and one of them is written. For a launch in a graph, `node` names the node, the
-    /// graph and the line of the capture; it is empty for other launches.
+    /// graph and the line of the capture; it is empty for other launches. `subject` names the kernel, or the verb that the
+    /// program calls.
     #[error(
-        "kernel `{kernel}`{node}: arguments `{first}` and `{second}` overlap in array `{array}`, and one of them is \
-         written: pass parts that do not overlap, or a copy"
+        "{subject}{node}: arguments `{first}` and `{second}` overlap in array `{array}`, and one of them is written: \
+         pass parts that do not overlap, or a copy"
     )]
-    Aliased { kernel: String, node: String, first: String, second: String, array: String },
+    Aliased { subject: String, node: String, first: String, second: String, array: String },
     /// A grid has more workgroups than the device accepts in one dimension. `folds` is true if the grid could be folded
     /// into two dimensions, but the kernel computes its index with `linear_id`, a `u32` that is too small for the grid.
     #[error(
@@ -180,12 +181,13 @@ pub enum Kind {
          a longer array, or declare an array without a length in the shader"
     )]
     BindingTooSmall { kernel: String, arg: String, found: u64, needed: u64 },
-    /// More bytes are bound than the device binds as one array. `remedy` says how parts of the array have the result.
+    /// More bytes are bound than the device binds as one array. `subject` names the kernel or the verb, and `remedy` says how
+    /// parts of the array have the result.
     #[error(
-        "kernel `{kernel}`, argument `{arg}`: {found} bytes are bound, the device's limit for one binding is {limit}: \
-         {remedy}, or use a device with a higher limit"
+        "{subject}, argument `{arg}`: {found} bytes are bound, the device's limit for one binding is {limit}: {remedy}, \
+         or use a device with a higher limit"
     )]
-    BindingTooLarge { kernel: String, arg: String, found: u64, limit: u64, remedy: &'static str },
+    BindingTooLarge { subject: String, arg: String, found: u64, limit: u64, remedy: &'static str },
     /// The memory for the messages of a launch is larger than the device binds as one array.
     #[error(
         "kernel `{kernel}`: the messages of a launch take {found} bytes, the device's limit for one binding is {limit}: \
@@ -226,8 +228,8 @@ pub enum Kind {
     #[error("{object} is {found}; {needed} is needed")]
     Value { object: String, found: String, needed: &'static str },
     /// A call names an axis that the array does not have.
-    #[error("axis {axis} is outside array `{array}`, which has {rank} axes: the first one is axis 0")]
-    Axis { array: String, axis: usize, rank: usize },
+    #[error("verb `{verb}`: axis {axis} is outside array `{array}`, which has {}", axes(*rank))]
+    Axis { verb: &'static str, array: String, axis: usize, rank: usize },
     /// An index of a region is not on its axis.
     #[error("index {index} is outside axis {axis} of array `{array}`, which has {len} elements there")]
     RegionIndex { array: String, axis: usize, index: i128, len: usize },
@@ -249,12 +251,14 @@ pub enum Kind {
     /// The device may still use the pinned array. The `try_` methods return this error.
     #[error("pinned array `{array}` is in use by the device: `read` and `write` wait for the device")]
     Busy { array: String },
-    /// The array, kernel, event or pinned array was made by another context.
+    /// The array, kernel, event or pinned array was made by another context. `subject` names the kernel or the verb that
+    /// has it as the argument `arg`. Both are empty for other calls.
     #[error(
-        "{object} belongs to another context: pass one of this context's own; for an array, `copy` copies it from one \
-         context to another"
+        "{}{object} belongs to another context: pass one of this context's own; for an array, `copy` copies it from one \
+         context to another",
+        argument(subject, arg)
     )]
-    ForeignContext { object: String },
+    ForeignContext { subject: String, arg: String, object: String },
     /// A call needs the current context, and no context is current.
     #[error("no context is current on this thread; run the call inside `Context::scope`")]
     NoContext,
@@ -481,6 +485,20 @@ pub enum Kind {
 /// Returns the line of a launch as a part of a sentence behind the name of the kernel.
 fn launched(launch: Option<&'static Location<'static>>) -> String {
     launch.map_or_else(String::new, |launch| format!(", launched at {launch},"))
+}
+
+/// Returns the argument of a kernel or of a verb as the first part of a sentence, which is empty if there is none.
+fn argument(subject: &str, arg: &str) -> String {
+    if subject.is_empty() { String::new() } else { format!("{subject}, argument `{arg}`: ") }
+}
+
+/// Returns the number of axes, and the last one of them.
+fn axes(rank: usize) -> String {
+    match rank {
+        0 => "no axis: `reshape` gives it one".into(),
+        1 => "1 axis: pass axis 0".into(),
+        _ => format!("{rank} axes: pass an axis from 0 to {}", rank - 1),
+    }
 }
 
 /// Describes in which order the callbacks wait for each other.

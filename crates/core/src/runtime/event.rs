@@ -219,7 +219,7 @@ pub(crate) fn same_context(owner: &Owner, other: &Owner, object: impl FnOnce() -
 
 #[cold]
 fn foreign(object: impl FnOnce() -> String) -> Result<()> {
-    Err(Kind::ForeignContext { object: object() }.into())
+    Err(Kind::ForeignContext { subject: String::new(), arg: String::new(), object: object() }.into())
 }
 
 #[cfg(test)]

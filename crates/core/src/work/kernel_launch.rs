@@ -195,8 +195,8 @@ fn check_alias(kernel: &KernelInner, block: &Block, i: usize, j: usize) -> Resul
     }
     let (first, second) = (bindings[i].name.clone(), bindings[j].name.clone());
     let array = block.order().label.to_string();
-    let (kernel, node) = (kernel.name.to_string(), String::new());
-    Err(Kind::Aliased { kernel, node, first, second, array }.into())
+    let (subject, node) = (kernel.subject(), String::new());
+    Err(Kind::Aliased { subject, node, first, second, array }.into())
 }
 
 fn of_span(span: &Span, write: bool) -> Touch<'_> {

@@ -4,7 +4,6 @@ use crate::api::grid::Grid;
 use crate::api::kernel::{DynKernel, Kernel};
 use crate::api::queue::CommandQueue;
 use crate::api::queue::launch::{LaunchArguments, SameKernel};
-use crate::api::queue::transfer::READ_IN_CAPTURE;
 use crate::error::Result;
 use crate::error::site::CommandKind;
 use crate::runtime::event::same_context;
@@ -30,11 +29,11 @@ impl CommandQueue {
     }
 
     /// Returns the error of a captured queue for `verb`, which returns a value to the host. A verb with several commands
-    /// calls it before it enqueues the first one.
+    /// calls it before it enqueues the first one. `remedy` names the verb that a capture accepts.
     #[doc(hidden)]
     #[track_caller]
-    pub fn check_value(&self, verb: &'static str) -> Result<()> {
-        self.not_captured(verb, READ_IN_CAPTURE)
+    pub fn check_value(&self, verb: &'static str, remedy: &'static str) -> Result<()> {
+        self.not_captured(verb, remedy)
     }
 
     /// Checks arguments as a [`launch_dyn`](Self::launch_dyn) of `kernel` does, and enqueues nothing. In a capture it

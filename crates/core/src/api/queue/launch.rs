@@ -191,11 +191,11 @@ impl<'a> LaunchArguments<'a> {
     fn bind(&mut self, at: usize, buffer: &dyn BufferArg) -> Result<()> {
         let kernel = self.launch.kernel();
         let Some(array) = buffer.handle().downcast_ref::<ArrayRef>() else {
-            return Err(foreign(kernel));
+            return Err(foreign(kernel, at, "a buffer".into()));
         };
-        same_context(self.queue.owner(), &array.storage.owner, || {
-            format!("array `{}`", array.storage.label())
-        })?;
+        if !self.queue.owner().is(&array.storage.owner) {
+            return Err(foreign(kernel, at, format!("array `{}`", array.storage.label())));
+        }
         let array = if array.len == 0 {
             self.nothing.push(nothing(self.queue, kernel, at, array)?);
             &self.nothing[self.nothing.len() - 1]
@@ -316,7 +316,7 @@ fn does_not_fit(kernel: &KernelInner, binding: &Binding, array: &ArrayRef, caps:
     } else if found < needed {
         Kind::BindingTooSmall { kernel: name, arg, found, needed }.into()
     } else {
-        Kind::BindingTooLarge { kernel: name, arg, found, limit, remedy: LAUNCH_PARTS }.into()
+        Kind::BindingTooLarge { subject: kernel.subject(), arg, found, limit, remedy: LAUNCH_PARTS }.into()
     }
 }
 
@@ -358,9 +358,11 @@ fn incomplete(launch: &Launch, left: Option<&ArgumentSlot>) -> Error {
     fencepost_kernels::Error::MissingArgument { kernel: interface.entry.clone(), arg, declared }.into()
 }
 
+/// Returns the error for an object of another context as the argument of a binding.
 #[cold]
-fn foreign(kernel: &KernelInner) -> Error {
-    Kind::ForeignContext { object: format!("a buffer argument of kernel `{}`", kernel.name) }.into()
+fn foreign(kernel: &KernelInner, at: usize, object: String) -> Error {
+    let arg = kernel.interface.bindings[at].name.clone();
+    Kind::ForeignContext { subject: kernel.subject(), arg, object }.into()
 }
 
 /// Allocates one element of zeros to bind in place of an empty array, because a binding has at least one element. The bytes

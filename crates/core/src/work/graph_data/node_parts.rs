@@ -102,8 +102,8 @@ pub(crate) fn check_parts(work: &Work) -> Result<()> {
             return Ok(());
         }
         let array = src.block.order().label.to_string();
-        let [kernel, first, second] = ["copy", "source", "target"].map(String::from);
-        Err(Kind::Aliased { kernel, node: String::new(), first, second, array }.into())
+        let [subject, first, second] = ["a copy", "source", "target"].map(String::from);
+        Err(Kind::Aliased { subject, node: String::new(), first, second, array }.into())
     };
     match work {
         Work::Launch(launch) => check_aliases(launch.kernel(), &launch.bindings),

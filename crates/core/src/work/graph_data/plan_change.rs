@@ -143,11 +143,11 @@ impl GraphPlan {
     /// Returns `Aliased`, with the place of the command in the graph.
     fn check(&self, command: &NodeCommand) -> Result<()> {
         check_parts(&command.work).map_err(|error| match error.kind() {
-            Kind::Aliased { kernel, first, second, array, .. } => {
+            Kind::Aliased { subject, first, second, array, .. } => {
                 let place = (command.name(), &self.label, command.at);
                 let node = format!(" of node `{}` in graph `{}`, captured at {}", place.0, place.1, place.2);
-                let (kernel, first) = (kernel.clone(), first.clone());
-                Kind::Aliased { kernel, node, first, second: second.clone(), array: array.clone() }.into()
+                let (subject, first) = (subject.clone(), first.clone());
+                Kind::Aliased { subject, node, first, second: second.clone(), array: array.clone() }.into()
             }
             _ => error,
         })

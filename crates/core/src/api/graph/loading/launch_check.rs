@@ -66,7 +66,14 @@ fn check_binding(
         return Err(Kind::BindingTooSmall { kernel: name, arg, found, needed }.into());
     }
     if found > limit {
-        return Err(Kind::BindingTooLarge { kernel: name, arg, found, limit, remedy: LAUNCH_PARTS }.into());
+        return Err(Kind::BindingTooLarge {
+            subject: kernel.subject(),
+            arg,
+            found,
+            limit,
+            remedy: LAUNCH_PARTS,
+        }
+        .into());
     }
     Ok(())
 }
@@ -89,8 +96,8 @@ fn check_aliases(kernel: &KernelInner, launch: &FileLaunch, blocks: &[FileBlock]
             if shares && writes {
                 let (first, second) = (bindings[before].name.clone(), bindings[at].name.clone());
                 let array = blocks[later.block as usize].label.clone();
-                let (kernel, node) = (kernel.name.to_string(), String::new());
-                return Err(Kind::Aliased { kernel, node, first, second, array }.into());
+                let (subject, node) = (kernel.subject(), String::new());
+                return Err(Kind::Aliased { subject, node, first, second, array }.into());
             }
         }
     }

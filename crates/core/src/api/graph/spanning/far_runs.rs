@@ -344,5 +344,5 @@ pub(crate) fn wrong_queue(label: &str) -> Error {
     let object = format!(
         "graph `{label}`, which has work of several contexts and is replayed on a queue of the one that captured it,"
     );
-    Kind::ForeignContext { object }.into()
+    Kind::ForeignContext { subject: String::new(), arg: String::new(), object }.into()
 }
