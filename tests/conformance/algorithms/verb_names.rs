@@ -118,8 +118,10 @@ fn foreign(s: &Subject) {
             said.contains("`: array `") && said.contains("` belongs to another context: pass"),
             "{error}"
         );
-        // The kernel calls the argument `keys`.
-        assert!(verb.name != "run_lengths" || said.starts_with(&(argument + "x`")), "{error}");
+        // The kernels call the arguments `keys`, and `x`.
+        for (name, of_verb) in [("run_lengths", "x`"), ("sort_pairs", "keys`")] {
+            assert!(verb.name != name || said.starts_with(&format!("{argument}{of_verb}")), "{error}");
+        }
         check_names(verb.name, &error);
     }
 }
