@@ -37,8 +37,8 @@ pub trait InnerProduct {
     /// with 0 in their place, and each sum and each product may be wrong by up to 2^-126 more.
     ///
     /// # Errors
-    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if the shapes differ, or `out` has not one element; [`Kind::Padding`](fencepost_core::Kind::Padding) if an array is padded; the
-    /// errors of a launch, and the queue's own error.
+    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if the shapes differ, or `out` has not one element;
+    /// [`Kind::Padding`](fencepost_core::Kind::Padding) if an array is padded; the errors of a launch, and the queue's own error.
     ///
     /// # Example
     /// ```

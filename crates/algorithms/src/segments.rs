@@ -49,8 +49,8 @@ pub trait ReduceSegments {
     /// is read or written.
     ///
     /// # Errors
-    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if `out` has not one element less than `offsets`; [`Kind::Padding`](fencepost_core::Kind::Padding) if an array is padded; the errors of a
-    /// launch, and the queue's own error.
+    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if `out` has not one element less than `offsets`;
+    /// [`Kind::Padding`](fencepost_core::Kind::Padding) if an array is padded; the errors of a launch, and the queue's own error.
     ///
     /// # Example
     /// ```

@@ -41,8 +41,9 @@ pub trait Select {
     /// *Enqueues* out = the elements of `x` whose `mask` is not zero.
     ///
     /// # Errors
-    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if `mask` has not the shape of `x`, `out` has not one element for each of `x`, or `count` has not one
-    /// element; [`Kind::Padding`](fencepost_core::Kind::Padding) if an array is padded; the errors of a launch, and the queue's own error.
+    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if `mask` has not the shape of `x`, `out` has not one element for each of
+    /// `x`, or `count` has not one element; [`Kind::Padding`](fencepost_core::Kind::Padding) if an array is padded; the errors of
+    /// a launch, and the queue's own error.
     ///
     /// # Example
     /// ```

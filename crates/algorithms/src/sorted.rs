@@ -35,8 +35,8 @@ pub trait Sorted {
     /// `queries` has any shape, and `places` has the same one. A query reads about log2(n) elements of the n of `x`.
     ///
     /// # Errors
-    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if the shapes differ; [`Kind::Padding`](fencepost_core::Kind::Padding) if an array is padded; the errors of a launch, and the
-    /// queue's own error.
+    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if the shapes differ; [`Kind::Padding`](fencepost_core::Kind::Padding) if an
+    /// array is padded; the errors of a launch, and the queue's own error.
     ///
     /// # Example
     /// ```
@@ -66,8 +66,8 @@ pub trait Sorted {
     /// searches of about log2(n) elements.
     ///
     /// # Errors
-    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if the numbers of elements do not fit; [`Kind::Padding`](fencepost_core::Kind::Padding) if an array is padded; the errors of a
-    /// launch, and the queue's own error.
+    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if the numbers of elements do not fit;
+    /// [`Kind::Padding`](fencepost_core::Kind::Padding) if an array is padded; the errors of a launch, and the queue's own error.
     ///
     /// # Source
     /// Each invocation finds the part of both arrays that it merges, as in Oded Green, Robert McColl and David Bader,
