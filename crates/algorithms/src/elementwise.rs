@@ -208,7 +208,7 @@ impl Elementwise for CommandQueue {
         out: &mut DeviceArray<T, D>,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "where_");
-        same_shape(queue, mask, "x", x)?;
+        same_shape(queue, x, "mask", mask)?;
         same_shape(queue, x, "y", y)?;
         same_shape(queue, x, "out", out)?;
         let (mask, x, y, mut out) = (flat(mask)?, bits(x)?, bits(y)?, bits(out)?);

@@ -26,6 +26,8 @@ use std::borrow::Cow;
 /// # NaN
 /// A compiler of a device may assume that no number is a NaN or infinite, so `x != x` may be false for a NaN. The bits decide:
 /// `(bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u` is true for a NaN on each device.
+/// An element whose value is not a finite number may be anything: where the compiler can see it, as in `x / 0.0`, lavapipe leaves
+/// the element of `out` unwritten.
 pub trait Map {
     /// *Enqueues* `out[i]` = the value of an expression of `x` and `i`.
     ///

@@ -122,7 +122,8 @@ pub trait RandomNumbers {
     /// equally probable but for words of 64 bits that are equal by chance.
     ///
     /// # Algorithm
-    /// Two stable sorts by random words, which are the numbers `position` to `position + 2 n - 1` of the sequence of words.
+    /// Two stable sorts by random words, which are the numbers `position` to `position + 2 n - 1` of the sequence of words;
+    /// behind 2^64 - 1, the second sort begins again at 0.
     ///
     /// # Cost
     /// It takes `iota`, two fills and two sorts of pairs, and the scratch memory of both sorts and n words.

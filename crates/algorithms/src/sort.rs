@@ -83,7 +83,7 @@ impl Sort {
 /// written once. One launch reads the keys three times for each digit.
 ///
 /// The scratch memory is as many keys, and as many values if there are values. A sort to another array by four bits or
-/// fewer needs neither. More than 4,096 elements need up to 16,386 words more for the counts of the digits.
+/// fewer has arrays of one word in their place. More than 4,096 elements need up to 16,386 words more for the counts of the digits.
 /// [`argsort`](Self::argsort) needs the keys a second time.
 ///
 /// # Determinism
