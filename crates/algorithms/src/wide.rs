@@ -21,11 +21,9 @@ enum Groups {
 
 impl Groups {
     /// Returns the groups of an array. Returns `None` if a load of the adapter has one element, if the array is padded, or if it
-    /// begins or ends inside a group. A graph may be loaded on another adapter, and an edit may change the number of elements, so
-    /// a capture has no groups.
+    /// begins or ends inside a group.
     fn of<T: Reducible>(queue: &VerbQueue<'_>, x: &DeviceArray<T>) -> Option<Self> {
         match load(queue) {
-            _ if queue.is_captured() => None,
             Load::Element => None,
             Load::Long => regrouped(x).map(Self::Long),
             Load::Vectors => regrouped(x).map(Self::Vectors),

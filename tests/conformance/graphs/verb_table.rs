@@ -156,7 +156,6 @@ pub fn table() -> Vec<Verb> {
         no_node("kernel", |_, q| q.kernel::<Mix>().map(drop)),
         no_node("kernel_with", |_, q| q.kernel_with::<Mix>(&[("WORKGROUP", 32.0)]).map(drop)),
         no_node("kernel_from_source", |_, q| q.kernel_from_source(&mix_source()?, Mix::entry(), &[]).map(drop)),
-        no_node("is_captured", |_, q| { assert!(q.is_captured(), "the queue of a capture"); Ok(()) }),
         refused("check_value", |_, q| q.check_value("check_value", "nothing runs")),
         no_node("check_launch", |o, q| q.check_launch(&o.mix, Mix { a: 2, b: 1, x: &o.two, y: &mut o.x.handle() })),
         no_node("check_launch_dyn", |o, q| q.check_launch_dyn(&o.mixed, args![a = 2_u32, b = 1_u32, x = &o.two, y = &mut o.x.handle()])),

@@ -28,12 +28,6 @@ impl CommandQueue {
         self.check_arguments(gather, Location::caller())
     }
 
-    /// Returns `true` if commands of the queue become nodes of a graph. A verb then launches a kernel that any adapter has.
-    #[doc(hidden)]
-    pub fn is_captured(&self) -> bool {
-        self.inner.captured.is_some()
-    }
-
     /// Returns the error of a captured queue for `verb`, which returns a value to the host. A verb with several commands
     /// calls it before it enqueues the first one. `remedy` names the verb that a capture accepts.
     #[doc(hidden)]
