@@ -32,9 +32,6 @@ fn reduce_vectors(
     @builtin(num_workgroups) groups: vec3<u32>,
 ) {
     let g = group.y * groups.x + group.x;
-    let row = g / params.in_row * params.n;
-    let start = g % params.in_row * params.share;
-    let end = select(0u, row + min(params.n, start + params.share), g < params.shares);
-    reduce_groups(row + start, end, lane);
+    reduce_share_of_rows(g, lane);
     if lane == 0u && g < params.shares { out[g] = reduced(parts[0]); }
 }

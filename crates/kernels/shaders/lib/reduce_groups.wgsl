@@ -1,7 +1,7 @@
 // reduce_groups: combines the elements of a share in one workgroup, as groups of several vectors of four elements
 //
-// Shape      start, end: the groups of the share, which may be none; the shader around it has the type T of an element,
-//            params.identity, and `group_result`, the result of the vectors of a group as `of_bits` returns them
+// Shape      g: the share; start, end: its groups, which may be none; the shader around it has the type T of an element, the
+//            params of reduce_wide, and `group_result`, the result of the vectors of a group as `of_bits` returns them
 // Dispatch   one workgroup of WORKGROUP invocations along x for each share
 // Barriers   one for each halving of the workgroup
 // Tolerance  sums of f32: d u times the sum of the magnitudes, d = 21 + share / WORKGROUP / 16 + log2(WORKGROUP), u = 2^-24;
@@ -41,6 +41,14 @@ fn reduce_groups(start: u32, end: u32, lane: u32) {
         workgroupBarrier();
         if lane < width { parts[lane] = combined(parts[lane], parts[lane + width]); }
     }
+}
+
+// Leaves the result of share g of the rows in parts[0]. A workgroup past the last share has no elements.
+fn reduce_share_of_rows(g: u32, lane: u32) {
+    let row = g / params.in_row * params.n;
+    let start = g % params.in_row * params.share;
+    let end = select(0u, row + min(params.n, start + params.share), g < params.shares);
+    reduce_groups(row + start, end, lane);
 }
 
 // Returns the result of the four elements of a vector, as an element.
