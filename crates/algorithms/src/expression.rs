@@ -38,6 +38,7 @@ const STATEMENTS: [&str; 25] = [
     "const_assert",
     "continue",
     "continuing",
+    "default",
     "diagnostic",
     "discard",
     "else",
@@ -55,7 +56,6 @@ const STATEMENTS: [&str; 25] = [
     "switch",
     "var",
     "while",
-    "default",
 ];
 
 /// Begins the names of the functions of WGSL that compare the pixels of a picture.
