@@ -14,6 +14,7 @@ mod returned;
 mod several;
 pub mod shaders;
 mod threads;
+mod translated;
 mod workgroups;
 
 use crate::common::{Case, host_side};
@@ -33,6 +34,7 @@ pub fn cases() -> Vec<Case> {
         several::cases(),
         threads::cases(),
         atomics::cases(),
+        translated::cases(),
     ];
     parts.into_iter().flatten().collect()
 }

@@ -2,7 +2,7 @@
 
 use crate::emits;
 use crate::error::{Error, Place, Result};
-use fencepost_kernels::{Interface, Module, Places};
+use fencepost_kernels::{Interface, Module, NagaPanic, Places, guarded};
 use naga::back::pipeline_constants::process_overrides;
 use naga::proc::Layouter;
 use naga::valid::ModuleInfo;
@@ -34,7 +34,9 @@ impl Program {
         let constants = overrides.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
         let stage = Some((ShaderStage::Compute, kernel.as_str()));
         let apply = |module: &naga::Module| {
-            process_overrides(module, text.info(), stage, &constants)
+            let applied = guarded(|| process_overrides(module, text.info(), stage, &constants));
+            applied
+                .map_err(|NagaPanic(panic)| panic)?
                 .map(|(module, info)| (module.into_owned(), info.into_owned()))
                 .map_err(|error| error.to_string())
         };
@@ -84,8 +86,8 @@ impl Program {
         };
         // The text was validated before, and the uniformity of its control flow is the same.
         let flags = ValidationFlags::all() - ValidationFlags::CONTROL_FLOW_UNIFORMITY;
-        let info = Validator::new(flags, Capabilities::all()).validate(&module);
-        let info = info.map_err(|error| reason(error.as_inner()))?;
+        let info = guarded(|| Validator::new(flags, Capabilities::all()).validate(&module));
+        let info = info.map_err(|NagaPanic(panic)| panic)?.map_err(|error| reason(error.as_inner()))?;
         let mut layouter = Layouter::default();
         layouter.update(module.to_ctx()).map_err(|error| reason(&error))?;
         Ok(Self {

@@ -9,10 +9,13 @@
 use naga::front::Typifier;
 use naga::proc::ResolveContext;
 use naga::{
-    BinaryOperator, Block, Expression, Function, FunctionArgument, FunctionResult, Handle, Literal,
-    MathFunction, Module, Range, Scalar, ScalarKind, Span, Statement, Type, TypeInner, VectorSize,
+    AtomicFunction, BinaryOperator, Block, Expression, Function, FunctionArgument, FunctionResult, Handle,
+    Literal, MathFunction, Module, Range, Scalar, ScalarKind, Span, Statement, Type, TypeInner,
+    UnaryOperator, VectorSize,
 };
 use std::collections::{BTreeMap, HashMap};
+
+use crate::function_copy::{each_function, each_statement, inner_blocks};
 
 /// Is a function that the module gets.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -37,8 +40,8 @@ enum Helper {
 type Key = (Helper, Option<u8>);
 
 /// Replaces the operators whose results GLSL leaves open.
-pub fn define_integers(module: &mut Module) {
-    each_function(module, 0, unsigned_as_they_are);
+pub(crate) fn define_integers(module: &mut Module) {
+    each_function(module, 0, |module, function| unsigned_as_they_are(module, function));
     let needed = needed(module);
     if needed.is_empty() {
         return;
@@ -47,18 +50,37 @@ pub fn define_integers(module: &mut Module) {
     each_function(module, helpers.len(), |module, function| replace(module, function, &helpers));
 }
 
-/// Calls `change` for each function of a module from the one with this index on, and for the entry points.
-fn each_function(module: &mut Module, first: usize, change: impl Fn(&Module, &mut Function)) {
-    let handles: Vec<_> = module.functions.iter().map(|(handle, _)| handle).skip(first).collect();
-    for handle in handles {
-        let mut function = std::mem::take(&mut module.functions[handle]);
-        change(module, &mut function);
-        module.functions[handle] = function;
-    }
-    for at in 0..module.entry_points.len() {
-        let mut function = std::mem::take(&mut module.entry_points[at].function);
-        change(module, &mut function);
-        module.entry_points[at].function = function;
+/// Subtracts signed numbers from atomics by the addition of their negatives. naga 30 writes a minus in front of the number,
+/// to GLSL and HLSL, which makes `--` of the one that the number may begin with.
+pub(crate) fn add_negatives(module: &mut Module) {
+    each_function(module, 0, |module, function| {
+        let Some(types) = types(module, function) else { return };
+        let is_signed = |value| {
+            scalar(types.get(value, &module.types)).is_some_and(|(of, _)| of.kind == ScalarKind::Sint)
+        };
+        let mut body = std::mem::take(&mut function.body);
+        negate(&mut body, &mut function.expressions, &is_signed);
+        function.body = body;
+    });
+}
+
+fn negate(
+    block: &mut Block,
+    expressions: &mut naga::Arena<Expression>,
+    is_signed: &impl Fn(Handle<Expression>) -> bool,
+) {
+    let old = std::mem::take(block);
+    for (mut statement, span) in old.span_into_iter() {
+        inner_blocks(&mut statement).into_iter().for_each(|inner| negate(inner, expressions, is_signed));
+        if let Statement::Atomic { fun: fun @ AtomicFunction::Subtract, value, .. } = &mut statement
+            && is_signed(*value)
+        {
+            let negative = Expression::Unary { op: UnaryOperator::Negate, expr: *value };
+            *value = expressions.append(negative, span);
+            *fun = AtomicFunction::Add;
+            block.push(Statement::Emit(Range::new_from_bounds(*value, *value)), span);
+        }
+        block.push(statement, span);
     }
 }
 
@@ -143,7 +165,7 @@ fn packed(expression: &Expression) -> Option<Key> {
 }
 
 /// Returns the scalar of a type and the number of its components, if it is a scalar or a vector.
-fn scalar(inner: &TypeInner) -> Option<(Scalar, Option<u8>)> {
+pub(crate) fn scalar(inner: &TypeInner) -> Option<(Scalar, Option<u8>)> {
     match *inner {
         TypeInner::Scalar(scalar) => Some((scalar, None)),
         TypeInner::Vector { size, scalar } => Some((scalar, Some(size as u8))),
@@ -163,7 +185,7 @@ fn is_plain(function: &Function, divisor: Handle<Expression>, signed: bool) -> b
 }
 
 /// Returns `true` if naga computes an expression before it writes the shader, and a call cannot take its place.
-fn is_constant(function: &Function, handle: Handle<Expression>) -> bool {
+pub(crate) fn is_constant(function: &Function, handle: Handle<Expression>) -> bool {
     let constant = |handle: Handle<Expression>| is_constant(function, handle);
     match function.expressions[handle] {
         Expression::Literal(_)
@@ -201,14 +223,22 @@ fn needed(module: &Module) -> Vec<Key> {
     needed
 }
 
-/// Adds functions in front of those of the module, because a function calls those before it.
+/// Adds the functions that a module needs.
 fn add(module: &mut Module, needed: &[Key]) -> BTreeMap<Key, Handle<Function>> {
+    prepend(module, |module| {
+        let mut helpers = BTreeMap::new();
+        for &key in needed {
+            let function = function(module, key, &helpers);
+            helpers.insert(key, module.functions.append(function, Span::UNDEFINED));
+        }
+        helpers
+    })
+}
+
+/// Adds functions in front of those of the module, because a function calls those before it.
+pub(crate) fn prepend<T>(module: &mut Module, add: impl FnOnce(&mut Module) -> T) -> T {
     let old: Vec<_> = module.functions.drain().map(|(_, function, span)| (function, span)).collect();
-    let mut helpers = BTreeMap::new();
-    for &key in needed {
-        let function = function(module, key, &helpers);
-        helpers.insert(key, module.functions.append(function, Span::UNDEFINED));
-    }
+    let added = add(module);
     // A function calls functions before it, so their new handles are known.
     let mut moved = Vec::new();
     for (mut function, span) in old {
@@ -216,7 +246,7 @@ fn add(module: &mut Module, needed: &[Key]) -> BTreeMap<Key, Handle<Function>> {
         moved.push(module.functions.append(function, span));
     }
     module.entry_points.iter_mut().for_each(|entry| move_calls(&mut entry.function, &moved));
-    helpers
+    added
 }
 
 /// Replaces the handles of called functions.
@@ -231,25 +261,6 @@ fn move_calls(function: &mut Function, moved: &[Handle<Function>]) {
             *called = moved[called.index()];
         }
     });
-}
-
-/// Calls `change` for each statement of a block and of the blocks in it.
-fn each_statement(block: &mut Block, change: &mut impl FnMut(&mut Statement)) {
-    for statement in block.iter_mut() {
-        change(statement);
-        inner_blocks(statement).into_iter().for_each(|inner| each_statement(inner, change));
-    }
-}
-
-/// Returns the blocks of a statement.
-fn inner_blocks(statement: &mut Statement) -> Vec<&mut Block> {
-    match statement {
-        Statement::Block(block) => vec![block],
-        Statement::If { accept, reject, .. } => vec![accept, reject],
-        Statement::Loop { body, continuing, .. } => vec![body, continuing],
-        Statement::Switch { cases, .. } => cases.iter_mut().map(|case| &mut case.body).collect(),
-        _ => Vec::new(),
-    }
 }
 
 /// Replaces the operators of a function by calls.
@@ -286,10 +297,10 @@ fn keep_divisor(function: &mut Function, operator: Handle<Expression>) {
 }
 
 /// Says what takes the place of an operator: a function and its arguments.
-type Calls = HashMap<Handle<Expression>, (Handle<Function>, Vec<Handle<Expression>>)>;
+pub(crate) type Calls = HashMap<Handle<Expression>, (Handle<Function>, Vec<Handle<Expression>>)>;
 
 /// Cuts the statements that compute replaced operators, and puts the calls between the parts.
-fn call(block: &mut Block, calls: &Calls) {
+pub(crate) fn call(block: &mut Block, calls: &Calls) {
     let old = std::mem::take(block);
     for (mut statement, span) in old.span_into_iter() {
         inner_blocks(&mut statement).into_iter().for_each(|inner| call(inner, calls));

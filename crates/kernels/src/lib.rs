@@ -18,19 +18,25 @@
 
 mod agree;
 mod args;
+mod back_end;
 mod check;
 mod comments;
 mod constants;
+mod continuing;
+mod defined_functions;
 mod defined_integers;
 mod directives;
 mod dtype;
 mod element;
+mod entry_points;
 mod error;
 mod folds;
+mod function_copy;
 mod immediate_block;
 mod interface;
 mod layout;
 mod messages;
+mod naga_guard;
 mod nesting;
 mod override_mistake;
 mod parser_words;
@@ -55,8 +61,8 @@ pub use args::{
     ArgField, ArgKind, Binder, BufferArg, DynArg, EntryPoints, IntoArg, KernelArgs, NamedArg, NamedValue,
     Returns, TypedBuffer, Value,
 };
+pub use back_end::{BackEnd, fit};
 pub use check::{ArgumentSlot, Plan, check, check_access, check_argument, check_complete, check_dyn};
-pub use defined_integers::define_integers;
 pub use dtype::{DType, FieldType, Scalar, StructType};
 pub use element::{Element, Number, Param, SameBits};
 pub use error::{Error, Excerpt, Names, Result};
@@ -64,6 +70,7 @@ pub use interface::{Access, Binding, Interface, Needs, Override, ParamField, Par
 pub use layout::ParamsBlock;
 pub use messages::Messages;
 pub use messages::records::{AssertionFailure, MessageReport, PrintedLine};
+pub use naga_guard::{NagaPanic, guarded};
 #[doc(hidden)]
 pub use nesting::NAME_PARTS;
 #[doc(hidden)]

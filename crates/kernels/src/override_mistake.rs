@@ -5,9 +5,11 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::naga_guard::{self, Unparsed, parse, validate};
 use crate::tokens::{Declaration, Token, Tokens, declarations};
 use crate::wording::{self, Finding};
 use naga::Span;
+use naga::valid::Capabilities;
 
 /// Holds an override, and its value if the program knows the value.
 pub(crate) struct KnownOverride {
@@ -47,13 +49,15 @@ pub(crate) fn find<'k>(text: &str, entry: &str, known: &'k [KnownOverride]) -> O
 
 /// Returns the mistake of a text.
 fn finding(text: &str) -> Option<Finding> {
-    use naga::valid::{Capabilities, ValidationFlags, Validator};
-    let module = match naga::front::wgsl::parse_str(text) {
+    let module = match parse(text) {
         Ok(module) => module,
-        Err(error) => return Some(wording::parsing(&error)),
+        Err(Unparsed::Mistake(error)) => return Some(wording::parsing(&error)),
+        Err(Unparsed::Panic(finding)) => return Some(finding),
     };
-    let error = Validator::new(ValidationFlags::all(), Capabilities::all()).validate(&module).err()?;
-    Some(wording::finding(&module, text, &error))
+    match *validate(&module, Capabilities::all()).err()? {
+        Ok(error) => Some(wording::finding(&module, text, &error)),
+        Err(panic) => Some(Finding { message: naga_guard::said(&panic), span: Span::UNDEFINED }),
+    }
 }
 
 /// Knows which declarations of a module need which others.

@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
-use naga::valid::{Capabilities, GlobalUse, ModuleInfo, ValidationFlags, Validator};
+use naga::valid::{Capabilities, GlobalUse, ModuleInfo};
 use naga::{AddressSpace, Binding as Binds, BuiltIn, GlobalVariable, Handle, ShaderStage};
 
 use crate::interface::{Access, Binding, Interface, Needs, Override, ParamField, Params};
 use crate::messages::instrument::MessageText;
+use crate::naga_guard::{self, Invalid, Unparsed, parse, validate};
 use crate::splice::{Origin, Spliced, UsedVariable};
+use crate::wording::Finding;
 use crate::{
-    Error, Excerpt, Messages, Result, ShaderSource, constants, directives, folds, immediate_block, nesting,
-    override_mistake, spirv, types, wording,
+    BackEnd, Error, Excerpt, Messages, Result, ShaderSource, constants, directives, entry_points, folds,
+    immediate_block, nesting, override_mistake, spirv, types, wording,
 };
 
 /// A parsed and validated shader.
@@ -185,10 +187,14 @@ impl Module {
         used.map(|(_, v)| Ok(constants.bytes(v.ty)?.next_multiple_of(16))).sum()
     }
 
-    /// Returns the error for the first place that naga does not translate to SPIR-V, or translates to another result: a
-    /// call with a pointer to a part of a variable, and a conversion from 32 to 64 bits of the other sign.
-    pub fn spirv_mistake(&self) -> Option<Error> {
-        spirv::mistake(&self.naga, &self.info).map(|finding| located(&self.source, finding))
+    /// Returns the error for the first place that a back end translates to another result, or on which it fails, and
+    /// that [`fit`](crate::fit) does not rewrite.
+    pub fn mistake_on(&self, back_end: BackEnd) -> Option<Error> {
+        let finding = match back_end {
+            BackEnd::Spirv => spirv::mistake(&self.naga, &self.info),
+            _ => None,
+        };
+        finding.map(|finding| located(&self.source, finding))
     }
 
     /// Returns the whole WGSL text, snippets included.
@@ -375,12 +381,18 @@ fn access_of(used: GlobalUse) -> Option<Access> {
 fn parsed(source: &Spliced) -> Result<(naga::Module, ModuleInfo)> {
     let naga = translated(source)?;
     let info = validated(source, &naga)?;
+    if let Some(finding) = entry_points::location(&naga, &source.text) {
+        return Err(located(source, finding));
+    }
     Ok((naga, info))
 }
 
 /// Returns naga's form of a text, in which a `var<immediate>` is a uniform block.
 fn translated(source: &Spliced) -> Result<naga::Module> {
-    let mut naga = naga::front::wgsl::parse_str(&source.text).map_err(|error| unparsed(source, &error))?;
+    let mut naga = parse(&source.text).map_err(|error| match error {
+        Unparsed::Mistake(error) => unparsed(source, &error),
+        Unparsed::Panic(finding) => located(source, finding),
+    })?;
     if let Some(bytes) = immediate_block::bytes(&naga) {
         // As a uniform block, a second variable of an entry point is a binding that is taken.
         if bytes <= immediate_block::MOST_BYTES {
@@ -393,12 +405,6 @@ fn translated(source: &Spliced) -> Result<naga::Module> {
 
 fn validated(source: &Spliced, naga: &naga::Module) -> Result<ModuleInfo> {
     validate(naga, Capabilities::all()).map_err(|error| invalid(source, naga, &error))
-}
-
-type Invalid = naga::WithSpan<naga::valid::ValidationError>;
-
-fn validate(module: &naga::Module, allowed: Capabilities) -> std::result::Result<ModuleInfo, Box<Invalid>> {
-    Validator::new(ValidationFlags::all(), allowed).validate(module).map_err(Box::new)
 }
 
 // A module needs a feature if it does not validate without the feature.
@@ -426,7 +432,13 @@ fn needs(module: &naga::Module) -> Needs {
 }
 
 fn invalid(source: &Spliced, module: &naga::Module, error: &Invalid) -> Error {
-    located(source, wording::finding(module, &source.text, error))
+    located(
+        source,
+        match error {
+            Ok(error) => wording::finding(module, &source.text, error),
+            Err(panic) => Finding { message: naga_guard::said(panic), span: naga::Span::UNDEFINED },
+        },
+    )
 }
 
 // If a file ends too early, the parser reports the mistake at the beginning of the next file.
@@ -441,20 +453,20 @@ fn unparsed(source: &Spliced, error: &naga::front::wgsl::ParseError) -> Error {
     }
     let at = finding.span.to_range().map_or(0, |range| range.start);
     for (start, text) in source.parts().take_while(|(start, text)| start + text.len() <= at) {
-        if let Err(error) = naga::front::wgsl::parse_str(text)
-            && let wording::Finding { message, span } = wording::parsing(&error)
+        if let Err(Unparsed::Mistake(error)) = parse(text)
+            && let Finding { message, span } = wording::parsing(&error)
             && let Some(range) = span.to_range()
             && range.start >= text.trim_end().len()
         {
             let last = (start + text.trim_end().len()) as u32;
-            return located(source, wording::Finding { message, span: naga::Span::new(last, last + 1) });
+            return located(source, Finding { message, span: naga::Span::new(last, last + 1) });
         }
     }
     located(source, finding)
 }
 
-fn located(source: &Spliced, finding: wording::Finding) -> Error {
-    let wording::Finding { message, span } = finding;
+fn located(source: &Spliced, finding: Finding) -> Error {
+    let Finding { message, span } = finding;
     let range = span.is_defined().then(|| span.to_range()).flatten().unwrap_or(0..1);
     match source.used_variable(range.start) {
         Some(used) => of_variable(used, &message),

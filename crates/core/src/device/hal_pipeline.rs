@@ -3,7 +3,7 @@
 
 use crate::device::bind_groups::LayoutId;
 use crate::device::kernel_folder::KernelFile;
-use crate::device::kernel_origin::{CompileTarget, KernelOrigin, check, make_writable};
+use crate::device::kernel_origin::{CompileTarget, KernelOrigin, check, make_writable, panicked};
 use crate::device::parameter_path::ParameterPath;
 use crate::driver::backend::Backend;
 use crate::driver::error_scopes::reasons;
@@ -12,6 +12,7 @@ use crate::error::{Error, Kind, Result};
 use crate::memory::wgpu_memory::refused;
 use crate::work::compiled_kernel::Recipe;
 use crate::work::kernel_launch::BoundArray;
+use fencepost_kernels::guarded;
 use std::num::NonZeroU64;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
@@ -128,7 +129,8 @@ impl<A: Backend> HalPipeline<A> {
     ) -> Result<Self> {
         let indices = origin.bindings.iter().map(|&(index, ..)| index).collect();
         let writable = origin.bindings.iter().map(|&(_, _, writable)| writable || all_writable).collect();
-        let parts = PipelineParts::new(device, &origin, all_writable);
+        let parts = guarded(|| PipelineParts::new(device, &origin, all_writable));
+        let parts = parts.map_err(|panic| panicked(&origin.kernel, &panic))?;
         let parts = parts.map_err(|failure| failure.error(&origin.kernel))?;
         Ok(Self {
             id: LayoutId::next(),

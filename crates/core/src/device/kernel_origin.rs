@@ -4,10 +4,10 @@ use crate::device::kernel_folder::{KernelFile, KernelFolder};
 use crate::device::parameter_path::ParameterPath;
 use crate::driver::caps::Caps;
 use crate::driver::gl_gate::GlGate;
-use crate::error::{Kind, Result};
+use crate::error::{Error, Kind, Result};
 use crate::work::compiled_kernel::Recipe;
 use crate::work::kernel_launch::BoundArray;
-use fencepost_kernels::{Access, Interface, Module, Needs, Trust, define_integers};
+use fencepost_kernels::{Access, Interface, Module, NagaPanic, Needs, Trust, fit};
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
@@ -46,8 +46,8 @@ impl KernelOrigin {
     pub(crate) fn new(target: CompileTarget<'_>, recipe: &Recipe<'_>) -> Self {
         let Recipe { module, interface, overrides, trust, .. } = *recipe;
         let (parameter_path, immediates, mut source) = pass_parameters(target.caps, module, interface);
-        if target.caps.glsl {
-            define_integers(&mut source);
+        if let Some(back_end) = target.caps.back_end {
+            fit(&mut source, back_end);
         }
         let writable = |access: Access| access != Access::Read;
         let bindings = interface.bindings.iter().map(|b| (b.index, b.min_size, writable(b.declared)));
@@ -153,6 +153,14 @@ fn pass_parameters(
     (ParameterPath::Uniform { index: params.index, size: params.size.next_multiple_of(16) }, 0, plain())
 }
 
+/// Returns the error for a panic inside the compiler of a device.
+pub(crate) fn panicked(kernel: &str, NagaPanic(panic): &NagaPanic) -> Error {
+    let message = format!(
+        "naga, which translates WGSL for the device, fails on this kernel: write it in another way (naga says: {panic})"
+    );
+    Kind::Compile { kernel: kernel.into(), message }.into()
+}
+
 /// Checks that a device can run a kernel, as far as the device's limits and abilities, and the compiler of the device say.
 pub(crate) fn check(caps: &Caps, module: &Module, interface: &Interface) -> Result<()> {
     let kernel = interface.entry.clone();
@@ -166,9 +174,7 @@ pub(crate) fn check(caps: &Caps, module: &Module, interface: &Interface) -> Resu
     if let Some(what) = too_high.or(missing(caps, interface.needs).map(String::from)) {
         return Err(Kind::Unsupported { kernel, what, adapter: caps.adapter.clone() }.into());
     }
-    if caps.spirv
-        && let Some(mistake) = module.spirv_mistake()
-    {
+    if let Some(mistake) = caps.back_end.and_then(|back_end| module.mistake_on(back_end)) {
         return Err(mistake.into());
     }
     Ok(())

@@ -11,6 +11,7 @@ use crate::driver::gl_gate::GlGate;
 use crate::driver::reach::HostReach;
 use crate::error::{Kind, Result};
 use crate::memory::heap::{BufferRequest, Heap};
+use fencepost_kernels::BackEnd;
 use fencepost_sync::backend::LostFlag;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -230,6 +231,18 @@ fn limits(has: wgpu::Limits) -> wgpu::Limits {
 /// Limits the bytes of a binding of a device that trusts kernels: sums of indices below 2^30 do not wrap.
 const MOST_TRUSTED: u64 = u32::MAX as u64;
 
+/// Returns the language into which naga translates kernels for a graphics interface.
+fn back_end(backend: wgpu::Backend) -> Option<BackEnd> {
+    match backend {
+        wgpu::Backend::Vulkan => Some(BackEnd::Spirv),
+        wgpu::Backend::Gl => Some(BackEnd::Glsl),
+        wgpu::Backend::Dx12 => Some(BackEnd::Hlsl),
+        wgpu::Backend::Metal => Some(BackEnd::Msl),
+        wgpu::Backend::BrowserWebGpu => Some(BackEnd::Wgsl),
+        wgpu::Backend::Noop => None,
+    }
+}
+
 fn caps(device: &wgpu::Device, info: &wgpu::AdapterInfo, switches: DeviceSwitches) -> Caps {
     let (limits, features) = (device.limits(), device.features());
     let immediates = switches.immediates && features.contains(Features::IMMEDIATES);
@@ -256,8 +269,7 @@ fn caps(device: &wgpu::Device, info: &wgpu::AdapterInfo, switches: DeviceSwitche
         int64: features.contains(Features::SHADER_INT64),
         subgroups: features.contains(Features::SUBGROUP),
         float32_atomics: features.contains(Features::SHADER_FLOAT32_ATOMIC),
-        spirv: info.backend == wgpu::Backend::Vulkan,
-        glsl: info.backend == wgpu::Backend::Gl,
+        back_end: back_end(info.backend),
         trusts: switches.trusted_kernels && limits.max_storage_buffer_binding_size <= MOST_TRUSTED,
         timestamps: features.contains(Features::TIMESTAMP_QUERY),
     }

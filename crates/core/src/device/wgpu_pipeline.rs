@@ -3,7 +3,7 @@
 use crate::device::bind_groups::LayoutId;
 #[cfg(native)]
 use crate::device::hal_pipeline::portable_module;
-use crate::device::kernel_origin::{CompileTarget, KernelOrigin, check, make_writable};
+use crate::device::kernel_origin::{CompileTarget, KernelOrigin, check, make_writable, panicked};
 use crate::device::parameter_path::ParameterPath;
 use crate::device::pipeline_cache::PipelineCache;
 use crate::driver::error_scopes::{Operation, reasons, scoped};
@@ -11,6 +11,7 @@ use crate::driver::gl_gate::GlGate;
 use crate::error::{Kind, Result};
 use crate::work::compiled_kernel::Recipe;
 use crate::work::kernel_launch::BoundArray;
+use fencepost_kernels::guarded;
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
@@ -91,11 +92,15 @@ impl Drop for WgpuPipeline {
 impl KernelOrigin {
     /// Compiles one form of the kernel: the plain one, or the one with every storage binding writable.
     fn make(&self, all_writable: bool) -> Result<Arc<Variant>> {
+        // wgpu calls naga.
         let (made, error) = scoped(&self.device, || {
-            let layout = self.layout(all_writable);
-            let pipeline = self.pipeline(&layout, all_writable);
-            Variant { id: LayoutId::next(), pipeline, layout }
+            guarded(|| {
+                let layout = self.layout(all_writable);
+                let pipeline = self.pipeline(&layout, all_writable);
+                Variant { id: LayoutId::next(), pipeline, layout }
+            })
         });
+        let made = made.map_err(|panic| panicked(&self.kernel, &panic))?;
         match error {
             Some(error @ wgpu::Error::OutOfMemory { .. }) => {
                 Err(Operation { object: &format!("kernel `{}`", self.kernel), bytes: 0 }.failed(&error))

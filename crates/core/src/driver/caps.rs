@@ -1,6 +1,7 @@
 //! The limits and abilities of a device.
 
 use crate::error::Kind;
+use fencepost_kernels::BackEnd;
 use fencepost_sync::Lost;
 
 /// Holds the limits and abilities that the checks of enqueuing calls need.
@@ -33,10 +34,8 @@ pub(crate) struct Caps {
     pub(crate) int64: bool,
     pub(crate) subgroups: bool,
     pub(crate) float32_atomics: bool,
-    /// Is `true` if the driver compiles SPIR-V.
-    pub(crate) spirv: bool,
-    /// Is `true` if the driver receives GLSL, which leaves some results of integers open.
-    pub(crate) glsl: bool,
+    /// Language that the driver compiles, if a driver compiles kernels.
+    pub(crate) back_end: Option<BackEnd>,
     /// Is `true` if the device compiles trusted kernels without the runtime checks that they do not need.
     pub(crate) trusts: bool,
     /// Is `true` if commands can read the device's clock.

@@ -73,8 +73,7 @@ impl CpuDevice {
             int64: true,
             subgroups: true,
             float32_atomics: true,
-            spirv: false,
-            glsl: false,
+            back_end: None,
             trusts: false,
             timestamps: true,
         };

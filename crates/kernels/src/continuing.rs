@@ -1,0 +1,293 @@
+//! Keeps the values of a loop's body for its `continuing` block.
+//!
+//! naga 30 writes that block to GLSL, HLSL and MSL in front of the body, where the values of the body are not known, and so
+//! computes them again: with other numbers, as the body has changed what they come from, or not at all. Here a local
+//! variable holds each value that the block uses. A pointer is computed again, with indices that are held in that way.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use naga::front::Typifier;
+use naga::proc::{ResolveContext, TypeResolution};
+use naga::{Block, Expression, Function, Handle, LocalVariable, Module, Span, Statement, Type};
+
+use crate::function_copy::{each_function, emit, inner_blocks, operands, parts};
+
+/// Lets no `continuing` block use an expression of its loop's body.
+pub(crate) fn keep_values(module: &mut Module) {
+    each_function(module, 0, |module, function| {
+        if let Some(changed) = changed(module, function) {
+            *function = changed;
+        }
+    });
+}
+
+/// Uses of the loops of a function, each loop with its number in the order of the text.
+#[derive(Default)]
+struct Loops {
+    /// Loops in whose `continuing` blocks an expression is evaluated, the outer ones first.
+    around: HashMap<Handle<Expression>, Vec<usize>>,
+    /// For each loop, the expressions of its body that its `continuing` block uses.
+    used: Vec<BTreeSet<Handle<Expression>>>,
+}
+
+/// Returns the function with local variables for such values, or `None` if it has none.
+fn changed(module: &mut Module, function: &Function) -> Option<Function> {
+    let mut loops = Loops::default();
+    loops.find(function, &function.body, &[])?;
+    if loops.used.iter().all(BTreeSet::is_empty) {
+        return None;
+    }
+    let context = ResolveContext::with_locals(module, &function.local_variables, &function.arguments);
+    let mut types = Typifier::new();
+    let (last, _) = function.expressions.iter().next_back()?;
+    types.grow(last, &function.expressions, &context).ok()?;
+    let kept: BTreeSet<_> = loops.used.iter().flatten().copied().collect();
+    let values = kept.iter().filter(|&&value| types.get(value, &module.types).pointer_space().is_none());
+    let resolutions: Vec<_> = values.map(|&value| (value, types[value].clone())).collect();
+    let mut keeper = Keeper {
+        loops: &loops,
+        function,
+        new: Function::default(),
+        map: Vec::new(),
+        kept: BTreeMap::new(),
+        again: HashMap::new(),
+    };
+    keeper.new = Function { body: Block::new(), expressions: naga::Arena::new(), ..function.clone() };
+    for (value, ty) in resolutions {
+        let ty = handle(module, ty);
+        let local = LocalVariable { name: Some("kept".into()), ty, init: None };
+        keeper.kept.insert(value, keeper.new.local_variables.append(local, Span::UNDEFINED));
+    }
+    keeper.copy()
+}
+
+/// Returns the handle of a type.
+fn handle(module: &mut Module, ty: TypeResolution) -> Handle<Type> {
+    match ty {
+        TypeResolution::Handle(handle) => handle,
+        TypeResolution::Value(inner) => module.types.insert(Type { name: None, inner }, Span::UNDEFINED),
+    }
+}
+
+impl Loops {
+    /// Finds the loops of a block. `around` are those in whose `continuing` blocks it is.
+    fn find(&mut self, function: &Function, block: &Block, around: &[usize]) -> Option<()> {
+        for statement in block {
+            if let Statement::Emit(range) = statement {
+                self.around.extend(range.clone().map(|expression| (expression, around.to_vec())));
+            }
+            if let Some(result) = parts(&mut statement.clone())?.result {
+                self.around.insert(*result, around.to_vec());
+            }
+            let Statement::Loop { body, continuing, break_if } = statement else {
+                for inner in inner_blocks(&mut statement.clone()) {
+                    self.find(function, inner, around)?;
+                }
+                continue;
+            };
+            let number = self.used.len();
+            let (mut made, mut used) = (HashSet::new(), HashSet::new());
+            expressions(function, body, &mut made, &mut HashSet::new())?;
+            expressions(function, continuing, &mut HashSet::new(), &mut used)?;
+            used.extend(*break_if);
+            let mut wanted: BTreeSet<_> = used.intersection(&made).copied().collect();
+            add_operands_of_pointers(function, &made, &mut wanted)?;
+            self.used.push(wanted);
+            self.find(function, body, around)?;
+            self.find(function, continuing, &[around, &[number]].concat())?;
+        }
+        Some(())
+    }
+}
+
+/// Collects the expressions that the statements of a block evaluate, and those that they use.
+fn expressions(
+    function: &Function,
+    block: &Block,
+    made: &mut HashSet<Handle<Expression>>,
+    used: &mut HashSet<Handle<Expression>>,
+) -> Option<()> {
+    for statement in block {
+        let mut statement = statement.clone();
+        if let Statement::Emit(range) = &statement {
+            for expression in range.clone() {
+                made.insert(expression);
+                used.extend(
+                    operands(&mut function.expressions[expression].clone())?
+                        .into_iter()
+                        .map(|operand| *operand),
+                );
+            }
+        }
+        let parts = parts(&mut statement)?;
+        used.extend(parts.uses.into_iter().map(|used| *used));
+        made.extend(parts.result.map(|made| *made));
+        for inner in inner_blocks(&mut statement) {
+            expressions(function, inner, made, used)?;
+        }
+    }
+    Some(())
+}
+
+/// Adds the expressions from which the wanted pointers are computed.
+fn add_operands_of_pointers(
+    function: &Function,
+    made: &HashSet<Handle<Expression>>,
+    wanted: &mut BTreeSet<Handle<Expression>>,
+) -> Option<()> {
+    let mut open: Vec<_> = wanted.iter().copied().collect();
+    while let Some(expression) = open.pop() {
+        // The type decides later if the value is held. More values than needed do no harm.
+        if !matches!(
+            function.expressions[expression],
+            Expression::Access { .. } | Expression::AccessIndex { .. }
+        ) {
+            continue;
+        }
+        for operand in operands(&mut function.expressions[expression].clone())? {
+            if made.contains(operand) && wanted.insert(*operand) {
+                open.push(*operand);
+            }
+        }
+    }
+    Some(())
+}
+
+/// Copies a function with a local variable for each value that is kept.
+struct Keeper<'f> {
+    loops: &'f Loops,
+    function: &'f Function,
+    new: Function,
+    /// Copies of the expressions, in the order of their handles.
+    map: Vec<Handle<Expression>>,
+    /// Variable of each value that is kept.
+    kept: BTreeMap<Handle<Expression>, Handle<LocalVariable>>,
+    /// Expression that the `continuing` block of a loop evaluates in place of one of the body.
+    again: HashMap<(usize, Handle<Expression>), Handle<Expression>>,
+}
+
+impl Keeper<'_> {
+    fn copy(mut self) -> Option<Function> {
+        let function = self.function;
+        // The pointer of each variable, which the stores and the loads share.
+        let mut pointers = HashMap::new();
+        for (&value, &local) in &self.kept {
+            let pointer = self.new.expressions.append(Expression::LocalVariable(local), Span::UNDEFINED);
+            pointers.insert(value, pointer);
+        }
+        let none = Vec::new();
+        for (old, expression) in function.expressions.iter() {
+            let span = function.expressions.get_span(old);
+            let around = self.loops.around.get(&old).unwrap_or(&none);
+            let copy = self.renamed(expression, around)?;
+            let copy = self.new.expressions.append(copy, span);
+            self.map.push(copy);
+            for number in 0..self.loops.used.len() {
+                if !self.loops.used[number].contains(&old) {
+                    continue;
+                }
+                let again = match pointers.get(&old) {
+                    Some(&pointer) => Expression::Load { pointer },
+                    None => self.renamed(expression, &[around, &[number][..]].concat())?,
+                };
+                let again = self.new.expressions.append(again, span);
+                self.again.insert((number, old), again);
+            }
+        }
+        for (old, name) in &function.named_expressions {
+            self.new.named_expressions.insert(self.map[old.index()], name.clone());
+        }
+        for local in function.local_variables.iter().map(|(handle, _)| handle) {
+            if let Some(init) = function.local_variables[local].init {
+                self.new.local_variables[local].init = Some(self.map[init.index()]);
+            }
+        }
+        let mut number = 0;
+        self.new.body = self.block(&function.body, &[], &mut number, &pointers)?;
+        Some(self.new)
+    }
+
+    /// Returns the copy of an expression inside the `continuing` blocks of some loops.
+    fn get(&self, old: Handle<Expression>, around: &[usize]) -> Handle<Expression> {
+        let again = around.iter().rev().find_map(|&number| self.again.get(&(number, old)));
+        again.copied().unwrap_or_else(|| self.map[old.index()])
+    }
+
+    fn renamed(&self, expression: &Expression, around: &[usize]) -> Option<Expression> {
+        let mut copy = expression.clone();
+        for operand in operands(&mut copy)? {
+            *operand = self.get(*operand, around);
+        }
+        Some(copy)
+    }
+
+    fn block(
+        &self,
+        block: &Block,
+        around: &[usize],
+        number: &mut usize,
+        pointers: &HashMap<Handle<Expression>, Handle<Expression>>,
+    ) -> Option<Block> {
+        let mut copy = Block::new();
+        let keep = |old: Handle<Expression>, copy: &mut Block, span: Span| {
+            if let Some(&pointer) = pointers.get(&old) {
+                copy.push(Statement::Store { pointer, value: self.map[old.index()] }, span);
+            }
+        };
+        for (statement, &span) in block.span_iter() {
+            if let Statement::Emit(range) = statement {
+                let mut together = Vec::new();
+                for old in range.clone() {
+                    together.push(self.map[old.index()]);
+                    if pointers.contains_key(&old) {
+                        emit(&std::mem::take(&mut together), span, &mut copy);
+                        keep(old, &mut copy, span);
+                    }
+                }
+                emit(&together, span, &mut copy);
+                continue;
+            }
+            let mut new = statement.clone();
+            let mut made = None;
+            let parts = parts(&mut new)?;
+            // The condition of a loop is part of its `continuing` block.
+            let own = *number;
+            let mut inside = around.to_vec();
+            if matches!(statement, Statement::Loop { .. }) {
+                inside.push(own);
+                *number += 1;
+            }
+            for used in parts.uses {
+                *used = self.get(*used, &inside);
+            }
+            if let Some(result) = parts.result {
+                made = Some(*result);
+                *result = self.map[result.index()];
+            }
+            match &mut new {
+                Statement::Loop { body, continuing, .. } => {
+                    *body = self.block(body, around, number, pointers)?;
+                    let again: Vec<_> =
+                        self.loops.used[own].iter().map(|&old| self.again[&(own, old)]).collect();
+                    let mut first = Block::new();
+                    emit(&again, span, &mut first);
+                    let rest = self.block(continuing, &inside, number, pointers)?;
+                    for (statement, span) in rest.span_into_iter() {
+                        first.push(statement, span);
+                    }
+                    *continuing = first;
+                }
+                other => {
+                    for inner in inner_blocks(other) {
+                        *inner = self.block(inner, around, number, pointers)?;
+                    }
+                }
+            }
+            copy.push(new, span);
+            if let Some(made) = made {
+                keep(made, &mut copy, span);
+            }
+        }
+        Some(copy)
+    }
+}

@@ -1,0 +1,85 @@
+// Functions of 64-bit integers, of the functions that drivers have for 32 bits.
+
+fn countOneBits_u64(x: u64) -> u64 {
+    return u64(countOneBits(u32(x)) + countOneBits(u32(x >> 32u)));
+}
+
+fn countOneBits_i64(x: i64) -> i64 {
+    return i64(countOneBits_u64(u64(x)));
+}
+
+fn countLeadingZeros_u64(x: u64) -> u64 {
+    let high = u32(x >> 32u);
+    return u64(select(countLeadingZeros(high), 32u + countLeadingZeros(u32(x)), high == 0u));
+}
+
+fn countLeadingZeros_i64(x: i64) -> i64 {
+    return i64(countLeadingZeros_u64(u64(x)));
+}
+
+fn countTrailingZeros_u64(x: u64) -> u64 {
+    let low = u32(x);
+    return u64(select(countTrailingZeros(low), 32u + countTrailingZeros(u32(x >> 32u)), low == 0u));
+}
+
+fn countTrailingZeros_i64(x: i64) -> i64 {
+    return i64(countTrailingZeros_u64(u64(x)));
+}
+
+fn reverseBits_u64(x: u64) -> u64 {
+    return (u64(reverseBits(u32(x))) << 32u) | u64(reverseBits(u32(x >> 32u)));
+}
+
+fn reverseBits_i64(x: i64) -> i64 {
+    return i64(reverseBits_u64(u64(x)));
+}
+
+// All bits are set where there is none to find.
+fn firstLeadingBit_u64(x: u64) -> u64 {
+    return 63lu - countLeadingZeros_u64(x);
+}
+
+// The bits above the found one equal the sign.
+fn firstLeadingBit_i64(x: i64) -> i64 {
+    return i64(firstLeadingBit_u64(u64(select(x, ~x, x < 0li))));
+}
+
+fn firstTrailingBit_u64(x: u64) -> u64 {
+    return select(countTrailingZeros_u64(x), 18446744073709551615lu, x == 0lu);
+}
+
+fn firstTrailingBit_i64(x: i64) -> i64 {
+    return i64(firstTrailingBit_u64(u64(x)));
+}
+
+fn extractBits_u64(e: u64, offset: u32, count: u32) -> u64 {
+    let o = min(offset, 64u);
+    let c = min(count, 64u - o);
+    if c == 0u {
+        return 0lu;
+    }
+    return (e << (64u - c - o)) >> (64u - c);
+}
+
+fn extractBits_i64(e: i64, offset: u32, count: u32) -> i64 {
+    let o = min(offset, 64u);
+    let c = min(count, 64u - o);
+    if c == 0u {
+        return 0li;
+    }
+    return (e << (64u - c - o)) >> (64u - c);
+}
+
+fn insertBits_u64(e: u64, newbits: u64, offset: u32, count: u32) -> u64 {
+    let o = min(offset, 64u);
+    let c = min(count, 64u - o);
+    if c == 0u {
+        return e;
+    }
+    let mask = (18446744073709551615lu >> (64u - c)) << o;
+    return (e & ~mask) | ((newbits << o) & mask);
+}
+
+fn insertBits_i64(e: i64, newbits: i64, offset: u32, count: u32) -> i64 {
+    return i64(insertBits_u64(u64(e), u64(newbits), offset, count));
+}

@@ -1,0 +1,232 @@
+//! Functions of WGSL that back ends compute wrongly, or not at all, written in WGSL.
+//!
+//! SPIR-V for Vulkan has the bit functions for 32 bits only. naga 30 writes them for 64 bits all the same, and drivers then
+//! return wrong numbers or crash.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt::Write;
+use std::sync::OnceLock;
+
+use naga::front::Typifier;
+use naga::proc::ResolveContext;
+use naga::{Expression, Function, Handle, MathFunction, Module, Scalar, Span, Statement, Type, TypeInner};
+
+use crate::defined_integers::{call, is_constant, prepend, scalar};
+use crate::function_copy::{each_function, each_statement, operands};
+
+/// Names a function of [`texts`], for scalars or for vectors of this size.
+type Name = String;
+
+/// Replaces the functions of 64-bit integers in a module.
+pub(crate) fn define(module: &mut Module) {
+    let mut needed: Vec<Name> = Vec::new();
+    each_function(module, 0, |module, function| needed.extend(found(module, function).into_values()));
+    if needed.is_empty() {
+        return;
+    }
+    needed.sort_unstable();
+    needed.dedup();
+    let helpers = add(module, texts(), &needed);
+    let count = helpers.len();
+    each_function(module, count, |module, function| replace(module, function, &helpers));
+}
+
+/// Returns the name of the function that replaces a function of WGSL for a type, if it is one that is replaced.
+pub(crate) fn replaced(fun: MathFunction, of: Scalar) -> Option<&'static str> {
+    let is_64 = |name| (of == Scalar::I64 || of == Scalar::U64).then_some(name);
+    match fun {
+        MathFunction::CountOneBits => is_64("countOneBits"),
+        MathFunction::CountLeadingZeros => is_64("countLeadingZeros"),
+        MathFunction::CountTrailingZeros => is_64("countTrailingZeros"),
+        MathFunction::ReverseBits => is_64("reverseBits"),
+        MathFunction::FirstLeadingBit => is_64("firstLeadingBit"),
+        MathFunction::FirstTrailingBit => is_64("firstTrailingBit"),
+        MathFunction::ExtractBits => is_64("extractBits"),
+        MathFunction::InsertBits => is_64("insertBits"),
+        MathFunction::Pack4xI8Clamp => Some("pack4xI8Clamp"),
+        _ => None,
+    }
+}
+
+/// Functions with their arguments. Offsets and counts of bits are scalars of 32 bits.
+const FUNCTIONS: &[(&str, &[&str])] = &[
+    ("countOneBits", &["T"]),
+    ("countLeadingZeros", &["T"]),
+    ("countTrailingZeros", &["T"]),
+    ("reverseBits", &["T"]),
+    ("firstLeadingBit", &["T"]),
+    ("firstTrailingBit", &["T"]),
+    ("extractBits", &["T", "u32", "u32"]),
+    ("insertBits", &["T", "T", "u32", "u32"]),
+];
+
+/// Returns the module with all functions, also those for vectors.
+fn texts() -> &'static Module {
+    static MODULE: OnceLock<Module> = OnceLock::new();
+    MODULE.get_or_init(|| {
+        let mut text =
+            concat!(include_str!("defined/int64.wgsl"), include_str!("defined/packing.wgsl")).to_owned();
+        for ty in ["i64", "u64"] {
+            for (name, arguments) in FUNCTIONS {
+                for size in 2..=4 {
+                    vector_function(&mut text, name, ty, arguments, size);
+                }
+            }
+        }
+        naga::front::wgsl::parse_str(&text).expect("bug: a text of ours is no WGSL")
+    })
+}
+
+/// Writes a function that computes each component of a vector.
+fn vector_function(text: &mut String, name: &str, ty: &str, arguments: &[&str], size: usize) {
+    let vector = format!("vec{size}<{ty}>");
+    let (mut declared, mut components) = (Vec::new(), Vec::new());
+    for (at, argument) in arguments.iter().enumerate() {
+        declared.push(format!("a{at}: {}", if *argument == "T" { &vector } else { *argument }));
+    }
+    for component in ["x", "y", "z", "w"].iter().take(size) {
+        let passed = arguments.iter().enumerate().map(|(at, argument)| {
+            if *argument == "T" { format!("a{at}.{component}") } else { format!("a{at}") }
+        });
+        components.push(format!("{name}_{ty}({})", passed.collect::<Vec<_>>().join(", ")));
+    }
+    let _ = write!(
+        text,
+        "fn {name}_{ty}_{size}({}) -> {vector} {{ return {vector}({}); }}",
+        declared.join(", "),
+        components.join(", ")
+    );
+}
+
+/// Returns the expressions of a function that are replaced, each with the name of the function that takes its place.
+fn found(module: &Module, function: &Function) -> HashMap<Handle<Expression>, Name> {
+    let mut found = HashMap::new();
+    let context = ResolveContext::with_locals(module, &function.local_variables, &function.arguments);
+    let mut types = Typifier::new();
+    let Some((last, _)) = function.expressions.iter().next_back() else { return found };
+    // The validator of the device reports an invalid module.
+    if types.grow(last, &function.expressions, &context).is_err() {
+        return found;
+    }
+    for (handle, expression) in function.expressions.iter() {
+        let Expression::Math { fun, arg, .. } = *expression else { continue };
+        let Some((of, size)) = scalar(types.get(arg, &module.types)) else { continue };
+        // naga itself computes constants.
+        if let Some(name) = replaced(fun, of).filter(|_| !is_constant(function, handle)) {
+            let ty = match of {
+                Scalar::I64 => "i64",
+                Scalar::U64 => "u64",
+                _ => "i32",
+            };
+            let size = size.map_or_else(String::new, |size| format!("_{size}"));
+            found.insert(handle, format!("{name}_{ty}{size}"));
+        }
+    }
+    found
+}
+
+/// Adds functions, and those that they call, in front of the functions of a module.
+fn add(module: &mut Module, own: &Module, needed: &[Name]) -> BTreeMap<Name, Handle<Function>> {
+    let mut wanted: Vec<bool> = own.functions.iter().map(|_| false).collect();
+    // A function calls those before it.
+    for (handle, function) in own.functions.iter().rev() {
+        let name = function.name.as_ref();
+        if wanted[handle.index()] || name.is_some_and(|name| needed.contains(name)) {
+            wanted[handle.index()] = true;
+            let mut body = function.body.clone();
+            each_statement(&mut body, &mut |statement| {
+                if let Statement::Call { function: called, .. } = statement {
+                    wanted[called.index()] = true;
+                }
+            });
+        }
+    }
+    // A device may not know the types of the other functions.
+    let functions = own.functions.iter().filter(|(handle, _)| wanted[handle.index()]);
+    let mut used: HashSet<_> = functions.flat_map(|(_, function)| types_of(function)).collect();
+    for (handle, ty) in own.types.iter().collect::<Vec<_>>().into_iter().rev() {
+        if let TypeInner::Array { base, .. } = ty.inner
+            && used.contains(&handle)
+        {
+            used.insert(base);
+        }
+    }
+    let mut types = HashMap::new();
+    for (handle, ty) in own.types.iter().filter(|(handle, _)| used.contains(handle)) {
+        let mut ty = ty.clone();
+        if let TypeInner::Array { base, .. } = &mut ty.inner {
+            *base = types[base];
+        }
+        types.insert(handle, module.types.insert(ty, Span::UNDEFINED));
+    }
+    let mut helpers = BTreeMap::new();
+    let mut handles = HashMap::new();
+    prepend(module, |module| {
+        for (handle, function) in own.functions.iter().filter(|(handle, _)| wanted[handle.index()]) {
+            let mut copy = moved(function, &types, &handles);
+            let name = copy.name.clone().unwrap_or_default();
+            copy.name = Some(format!("fencepost_{name}"));
+            let new = module.functions.append(copy, Span::UNDEFINED);
+            handles.insert(handle, new);
+            helpers.insert(name, new);
+        }
+    });
+    helpers
+}
+
+/// Returns the types that a function names.
+fn types_of(function: &Function) -> Vec<Handle<Type>> {
+    let arguments = function.arguments.iter().map(|argument| argument.ty);
+    let locals = function.local_variables.iter().map(|(_, local)| local.ty);
+    let expressions = function.expressions.iter().filter_map(|(_, expression)| match expression {
+        Expression::ZeroValue(ty) | Expression::Compose { ty, .. } => Some(*ty),
+        _ => None,
+    });
+    let result = function.result.iter().map(|result| result.ty);
+    arguments.chain(locals).chain(expressions).chain(result).collect()
+}
+
+/// Returns a function with the handles of another module.
+fn moved(
+    function: &Function,
+    types: &HashMap<Handle<Type>, Handle<Type>>,
+    functions: &HashMap<Handle<Function>, Handle<Function>>,
+) -> Function {
+    let mut copy = function.clone();
+    copy.diagnostic_filter_leaf = None;
+    for argument in &mut copy.arguments {
+        argument.ty = types[&argument.ty];
+    }
+    if let Some(result) = &mut copy.result {
+        result.ty = types[&result.ty];
+    }
+    for (_, local) in copy.local_variables.iter_mut() {
+        local.ty = types[&local.ty];
+    }
+    for (_, expression) in copy.expressions.iter_mut() {
+        match expression {
+            Expression::ZeroValue(ty) | Expression::Compose { ty, .. } => *ty = types[ty],
+            Expression::CallResult(called) => *called = functions[called],
+            _ => {}
+        }
+    }
+    each_statement(&mut copy.body, &mut |statement| {
+        if let Statement::Call { function: called, .. } = statement {
+            *called = functions[called];
+        }
+    });
+    copy
+}
+
+/// Replaces expressions of a function by calls.
+fn replace(module: &Module, function: &mut Function, helpers: &BTreeMap<Name, Handle<Function>>) {
+    let mut calls = HashMap::new();
+    for (handle, name) in found(module, function) {
+        let called = helpers[&name];
+        let arguments = operands(&mut function.expressions[handle]).unwrap_or_default();
+        let arguments: Vec<_> = arguments.into_iter().map(|argument| *argument).collect();
+        function.expressions[handle] = Expression::CallResult(called);
+        calls.insert(handle, (called, arguments));
+    }
+    call(&mut function.body, &calls);
+}

@@ -1,0 +1,292 @@
+//! K11: what the back ends of naga translate to other results, or not at all, gives the results of WGSL, or is refused.
+
+use crate::common::{Case, Subject, case};
+use fencepost::Result;
+use fencepost::algorithms::prelude::*;
+use fencepost::prelude::*;
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("k11_a_continuing_block_has_the_values_of_the_body", continuing).of_a_driver(),
+        case("k11_bit_functions_of_64_bit_integers_are_right_or_refused", bits).of_a_driver(),
+        case("k11_functions_of_64_bit_floats_are_right_or_refused", floats).of_a_driver(),
+        case("k11_negative_numbers_are_subtracted_from_atomics_and_packed", negative).of_a_driver(),
+        case("k11_a_compute_entry_point_with_a_location_is_refused", location),
+        case("k11_a_context_works_on_after_a_text_on_which_naga_panics", panics),
+    ]
+}
+
+const N: usize = 24;
+
+/// Launches one invocation of `main`, and returns the numbers that it writes to `out`, which is `first` before.
+fn run(ctx: &Context, text: &str, first: &[u32]) -> Result<Vec<u32>> {
+    let queue = ctx.current_queue();
+    let head = "@group(0) @binding(0) var<storage, read_write> out: array<u32>;";
+    let text = match text.split_once("enable f16;") {
+        Some((_, rest)) => format!("enable f16;\n{head}\n{rest}"),
+        None => format!("{head}\n{text}"),
+    };
+    let kernel = ctx.kernel_from(&text, "main")?;
+    let mut words = first.to_vec();
+    words.resize(N, 0);
+    let mut out = queue.array(&words)?;
+    queue.launch_dyn(&kernel, Grid::groups([1]), args![out = &mut out])?;
+    queue.read(&out).wait()
+}
+
+/// Loops whose `continuing` blocks use what the bodies name, each with the first numbers that it writes.
+const LOOPS: &[(&str, &[u32])] = &[
+    ("var n = 0u; loop { let old = n; continuing { n += 1u; out[old] = n * 10u + old; break if old >= 2u; } }",
+        &[10, 21, 32]),
+    ("var n = 1u; loop { let twice = n * 2u; continuing { n = twice + n; out[n] = twice; break if twice > 5u; } }",
+        &[0, 0, 0, 2, 0, 0, 0, 0, 0, 6]),
+    ("var v = vec3(1u, 2u, 3u); var n = 0u;
+      loop { let w = v.zx; continuing { v *= 2u; out[n] = w.x + 100u * w.y; n += 1u; break if n == 3u; } }",
+        &[103, 206, 412]),
+    ("out[5] = 4u; loop { let read = out[5]; continuing { out[5] = read + 3u; out[read] = read; break if read >= 7u; } }",
+        &[0, 0, 0, 0, 4, 10, 0, 7]),
+    ("var n = 0u; loop { let r = squared(n); continuing { n += 2u; out[n] = r; break if r > 9u; } }",
+        &[0, 0, 0, 0, 4, 0, 16]),
+    ("var n = 0u; loop { let before = atomicAdd(&shared_word, 3u); continuing { out[n] = before; n += 1u; break if before > 5u; } }",
+        &[0, 3, 6]),
+    ("var n = 0u; loop { let is_small = n < 1u; continuing { n += 1u; out[n] = select(7u, 5u, is_small); break if !is_small; } }",
+        &[0, 5, 7]),
+    ("var n = 0u; loop { let m = n; n = 50u; continuing { n = m + 1u; break if m == 3u; } } out[0] = n;", &[4]),
+    ("var list = array(1u, 2u, 3u, 4u); var n = 0u;
+      loop { let p = &list[n]; continuing { n += 1u; *p += 20u; break if n > 1u; } }
+      out[0] = list[0]; out[1] = list[1]; out[2] = list[2];", &[21, 22, 3]),
+    ("var m = mat2x2(1.0, 2.0, 3.0, 4.0); var n = 0u;
+      loop { let c = &m[n]; continuing { n = 1u - n; (*c).y += 5.0; break if n == 0u; } }
+      out[0] = u32(m[0].y); out[1] = u32(m[1].y);", &[7, 9]),
+    ("var n = 0u; loop {
+        let a = n; var k = 0u;
+        loop { let b = k; continuing { k += 1u; out[10u + n] += a * 10u + b; break if b == 1u; } }
+        continuing { n += 1u; out[a] = a + k; break if a == 2u; }
+      }", &[2, 3, 4, 0, 0, 0, 0, 0, 0, 0, 1, 21, 41]),
+    ("var n = 0u; loop {
+        let a = n;
+        switch a { case 0u: { n += 1u; continue; } case 2u: { break; } default: { out[9] = a; } }
+        if a == 4u { break; }
+        continuing { n += 1u; out[8] += a; }
+      } out[7] = n;", &[0, 0, 0, 0, 0, 0, 0, 4, 5, 4]),
+    ("var n = 0u; loop {
+        let a = n * 3u;
+        continuing {
+            var k = 0u;
+            loop { let b = k + a; continuing { n += 1u; k += 1u; out[n] = a * 10u + b; break if k == 2u; } }
+            break if a > 5u;
+        }
+      }", &[0, 0, 1, 66, 67]),
+    ("var n = 0u; loop {
+        let swap = atomicCompareExchangeWeak(&shared_word, n, n + 2u);
+        continuing { n += 2u; out[n] = swap.old_value + select(0u, 100u, swap.exchanged); break if n == 4u; }
+      }", &[0, 0, 100, 0, 102]),
+    ("var n = 0u; loop {
+        let parts = modf(f32(n) + 0.5);
+        continuing { n += 1u; out[n] = u32(parts.whole * 10.0 + parts.fract * 2.0); break if parts.whole > 1.0; }
+      }", &[0, 1, 11, 21]),
+];
+
+fn continuing(s: &Subject) {
+    let ctx = s.ctx();
+    for (body, first) in LOOPS {
+        let text = format!(
+            "var<workgroup> shared_word: atomic<u32>;
+            fn squared(x: u32) -> u32 {{ return x * x; }}
+            @compute @workgroup_size(1) fn main() {{ {body} }}"
+        );
+        let found = run(&ctx, &text, &[]).unwrap_or_else(|error| panic!("{body}: {error}"));
+        let mut expected = first.to_vec();
+        expected.resize(N, 0);
+        assert_eq!(found, expected, "{body}");
+    }
+}
+
+/// Checks that a text is refused because the device has no numbers of its kind.
+fn lacks(error: &fencepost::Error, kind: &str) {
+    assert!(error.to_string().contains(kind), "{error}");
+}
+
+fn bits(s: &Subject) {
+    let ctx = s.ctx();
+    let numbers =
+        [0_u64, 1, 8, 1 << 31, 1 << 32, 5 << 40, 1 << 63, u64::MAX, 0x0123_4567_89ab_cdef, u64::MAX << 33];
+    let none = u64::MAX;
+    let each = |x: u64| {
+        let signed = if (x as i64) < 0 { !x } else { x };
+        [
+            u64::from(x.count_ones()),
+            u64::from(x.leading_zeros()),
+            u64::from(x.trailing_zeros()),
+            x.reverse_bits(),
+            63_u64.wrapping_sub(u64::from(x.leading_zeros())),
+            if x == 0 { none } else { u64::from(x.trailing_zeros()) },
+            x << 24 >> 44,
+            (x & !(0xf_ffff << 20)) | ((!x & 0xf_ffff) << 20),
+            63_u64.wrapping_sub(u64::from(signed.leading_zeros())),
+            ((x << 24) as i64 >> 44) as u64,
+            x,
+        ]
+    };
+    for x in numbers {
+        let text = format!(
+            "fn put(at: u32, x: u64) {{ out[2u * at] = u32(x); out[2u * at + 1u] = u32(x >> 32u); }}
+            @compute @workgroup_size(1) fn main() {{
+                let x = (u64(out[1]) << 32u) | u64(out[0]);
+                let pair = vec2(x, x);
+                put(0u, countOneBits(x));
+                put(1u, countLeadingZeros(pair).y);
+                put(2u, countTrailingZeros(x));
+                put(3u, reverseBits(pair).x);
+                put(4u, firstLeadingBit(x));
+                put(5u, firstTrailingBit(x));
+                put(6u, extractBits(x, 20u, 20u));
+                put(7u, insertBits(pair, ~pair, 20u, 20u).y);
+                put(8u, u64(firstLeadingBit(i64(x))));
+                put(9u, u64(extractBits(i64(x), 20u, 20u)));
+                put(10u, u64(insertBits(i64(x), 7li, 70u, 3u)) + extractBits(x, 64u, 9u));
+            }}"
+        );
+        match run(&ctx, &text, &[x as u32, (x >> 32) as u32]) {
+            Ok(found) => {
+                let found: Vec<u64> =
+                    found.chunks_exact(2).map(|two| u64::from(two[0]) | u64::from(two[1]) << 32).collect();
+                assert_eq!(found[..11], each(x), "{x:#x}");
+            }
+            Err(error) => return lacks(&error, "64-bit integers"),
+        }
+    }
+}
+
+fn floats(s: &Subject) {
+    type Function = (&'static str, fn(f64) -> f64);
+    const FUNCTIONS: &[Function] = &[
+        ("sin(x)", f64::sin),
+        ("cos(x)", f64::cos),
+        ("tan(x)", f64::tan),
+        ("asin(x * 0.25lf)", |x| (x * 0.25).asin()),
+        ("acos(x * 0.25lf)", |x| (x * 0.25).acos()),
+        ("atan(x)", f64::atan),
+        ("atan2(x, 0.75lf)", |x| x.atan2(0.75)),
+        ("sinh(x)", f64::sinh),
+        ("cosh(x)", f64::cosh),
+        ("tanh(x)", f64::tanh),
+        ("asinh(x)", f64::asinh),
+        ("acosh(x)", f64::acosh),
+        ("atanh(x * 0.25lf)", |x| (x * 0.25).atanh()),
+        ("exp(x)", f64::exp),
+        ("exp2(x)", f64::exp2),
+        ("log(x)", f64::ln),
+        ("log2(x)", f64::log2),
+        ("pow(x, 1.5lf)", |x| x.powf(1.5)),
+        ("degrees(x)", f64::to_degrees),
+        ("radians(x)", f64::to_radians),
+        ("sqrt(x)", f64::sqrt),
+        ("inverseSqrt(x)", |x| 1.0 / x.sqrt()),
+        ("exp(vec2(x)).y", f64::exp),
+    ];
+    let ctx = s.ctx();
+    for (call, function) in FUNCTIONS {
+        // The quotient of two results is exact enough in a sum of two words.
+        let text = format!(
+            "@compute @workgroup_size(1) fn main() {{
+                for (var i = 0u; i < 4u; i++) {{
+                    let x = f64(out[12u + i]) * 0.0625lf;
+                    let y = {call};
+                    let high = f32(y);
+                    out[2u * i] = bitcast<u32>(high);
+                    out[2u * i + 1u] = bitcast<u32>(f32(y - f64(high)));
+                }}
+            }}"
+        );
+        let numbers = [17_u32, 25, 31, 60];
+        let mut first = vec![0; 12];
+        first.extend(numbers);
+        match run(&ctx, &text, &first) {
+            Ok(found) => {
+                for (at, number) in numbers.into_iter().enumerate() {
+                    let [high, low] = [0, 1].map(|part| f64::from(f32::from_bits(found[2 * at + part])));
+                    let (found, expected) = (high + low, function(f64::from(number) * 0.0625));
+                    assert!(
+                        (found - expected).abs() <= 1e-13 * expected.abs(),
+                        "{call} of {number}: {found}, not {expected}"
+                    );
+                }
+            }
+            Err(error) => {
+                let name = call.split(['(', '<']).next().unwrap_or_default();
+                let words = error.to_string();
+                let is_named = words.contains(&format!("`{name}`")) && words.contains("CPU device");
+                assert!(is_named || words.contains("64-bit floats"), "{call}: {error}");
+            }
+        }
+    }
+}
+
+fn negative(s: &Subject) {
+    let ctx = s.ctx();
+    let text = "var<workgroup> w: atomic<i32>;
+        @compute @workgroup_size(1) fn main() {
+            let three = i32(out[20]);
+            atomicStore(&w, -5);
+            out[0] = u32(atomicSub(&w, -7));
+            out[1] = u32(atomicSub(&w, -three));
+            out[2] = u32(atomicSub(&w, three));
+            out[3] = u32(atomicSub(&w, -2147483648));
+            out[4] = u32(atomicLoad(&w));
+            out[5] = pack4xI8Clamp(vec4(three, 1, -1, 500));
+            out[6] = pack4xI8(vec4(three, 1, -1, 500));
+            out[7] = pack4xU8Clamp(vec4(out[20], 1u, 255u, 500u));
+            out[8] = pack4xI8Clamp(vec4(-three - 200, three, -129, -128));
+        }";
+    let mut first = vec![0; 20];
+    first.push(3);
+    let found = run(&ctx, text, &first).unwrap();
+    let least = 2_u32.wrapping_add(1 << 31);
+    let packed = [0x7fff_0103, 0xf4ff_0103, 0xffff_0103, 0x8080_0380];
+    assert_eq!(found[..5], [-5_i32 as u32, 2, 5, 2, least]);
+    assert_eq!(found[5..9], packed, "{:x?}", &found[5..9]);
+}
+
+fn location(s: &Subject) {
+    let ctx = s.ctx();
+    for text in [
+        "@compute @workgroup_size(1) fn main(@location(0) a: u32) { out[0] = a; }",
+        "@compute @workgroup_size(1) fn main() -> @location(0) u32 { out[0] = 1u; return 2u; }",
+        "struct R { @location(0) a: u32 } @compute @workgroup_size(1) fn main() -> R { return R(1u); }",
+    ] {
+        let error = run(&ctx, text, &[]).expect_err(text).to_string();
+        assert!(error.contains("compute entry point") && error.contains("@location(0)"), "{error}");
+    }
+    assert_eq!(run(&ctx, "@compute @workgroup_size(1) fn main() { out[0] = 7u; }", &[]).unwrap()[0], 7);
+}
+
+fn panics(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("verbs");
+    let x = queue.array(&[3_u32, 7]).unwrap();
+    let mut mapped = queue.zeros::<u32, 1>([2]).unwrap();
+    let good = "@compute @workgroup_size(1) fn main() { out[0] = 7u; }";
+    for value in
+        ["u32(f16(70000i))", "u32(f16(1e6f))", "u32(i32(f16(1e6f)))", "u32(vec2<f16>(vec2(9u, 70000u)).y)"]
+    {
+        let text = format!("enable f16;\n@compute @workgroup_size(1) fn main() {{\n  out[0] = {value}; }}");
+        // 1e6 as an f16 is a number that some of naga's constants hold.
+        if let Err(error) = run(&ctx, &text, &[]) {
+            let words = error.to_string();
+            assert!(words.contains("f16") && words.contains("^^^"), "{value}: {words}");
+        }
+        assert_eq!(run(&ctx, good, &[]).unwrap()[0], 7);
+    }
+    let error = queue.map(&x, "u32(f16(70000i)) + x", &mut mapped).map(drop).unwrap_err();
+    assert!(error.to_string().contains("f16"), "{error}");
+    queue.map(&x, "x + 1u", &mut mapped).unwrap();
+    assert_eq!(queue.read(&mapped).wait().unwrap(), [4, 8]);
+    let later = fencepost::ShaderSource::text(
+        "later.wgsl",
+        "enable f16; @compute @workgroup_size(1) fn main() { let x = u32(f16(70000i)); }",
+    );
+    let error = ctx.kernel_from_source_later(&later, "main", &[]).wait().map(drop).unwrap_err();
+    assert!(error.to_string().contains("later.wgsl:1:"), "{error}");
+    assert_eq!(run(&ctx, good, &[]).unwrap()[0], 7);
+}
