@@ -1,7 +1,7 @@
 //! Functions of WGSL that back ends compute wrongly, or not at all, written in WGSL.
 //!
-//! SPIR-V for Vulkan has the bit functions for 32 bits only. naga 30 writes them for 64 bits all the same, and drivers then
-//! return wrong numbers or crash.
+//! SPIR-V for Vulkan has the bit functions, and the functions of GLSL.std.450 that are not algebraic, for 32 bits only. naga 30
+//! writes them for 64 bits all the same, and drivers then return wrong numbers or crash.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
@@ -17,7 +17,7 @@ use crate::function_copy::{each_function, each_statement, operands};
 /// Names a function of [`texts`], for scalars or for vectors of this size.
 type Name = String;
 
-/// Replaces the functions of 64-bit integers in a module.
+/// Replaces functions of 64-bit numbers in a module.
 pub(crate) fn define(module: &mut Module) {
     let mut needed: Vec<Name> = Vec::new();
     each_function(module, 0, |module, function| needed.extend(found(module, function).into_values()));
@@ -34,7 +34,28 @@ pub(crate) fn define(module: &mut Module) {
 /// Returns the name of the function that replaces a function of WGSL for a type, if it is one that is replaced.
 pub(crate) fn replaced(fun: MathFunction, of: Scalar) -> Option<&'static str> {
     let is_64 = |name| (of == Scalar::I64 || of == Scalar::U64).then_some(name);
+    let is_f64 = |name| (of == Scalar::F64).then_some(name);
     match fun {
+        MathFunction::Sin => is_f64("sin"),
+        MathFunction::Cos => is_f64("cos"),
+        MathFunction::Tan => is_f64("tan"),
+        MathFunction::Asin => is_f64("asin"),
+        MathFunction::Acos => is_f64("acos"),
+        MathFunction::Atan => is_f64("atan"),
+        MathFunction::Atan2 => is_f64("atan2"),
+        MathFunction::Sinh => is_f64("sinh"),
+        MathFunction::Cosh => is_f64("cosh"),
+        MathFunction::Tanh => is_f64("tanh"),
+        MathFunction::Asinh => is_f64("asinh"),
+        MathFunction::Acosh => is_f64("acosh"),
+        MathFunction::Atanh => is_f64("atanh"),
+        MathFunction::Exp => is_f64("exp"),
+        MathFunction::Exp2 => is_f64("exp2"),
+        MathFunction::Log => is_f64("log"),
+        MathFunction::Log2 => is_f64("log2"),
+        MathFunction::Pow => is_f64("pow"),
+        MathFunction::Degrees => is_f64("degrees"),
+        MathFunction::Radians => is_f64("radians"),
         MathFunction::CountOneBits => is_64("countOneBits"),
         MathFunction::CountLeadingZeros => is_64("countLeadingZeros"),
         MathFunction::CountTrailingZeros => is_64("countTrailingZeros"),
@@ -48,7 +69,7 @@ pub(crate) fn replaced(fun: MathFunction, of: Scalar) -> Option<&'static str> {
     }
 }
 
-/// Functions with their arguments. Offsets and counts of bits are scalars of 32 bits.
+/// Functions of integers with their arguments. Offsets and counts of bits are scalars of 32 bits.
 const FUNCTIONS: &[(&str, &[&str])] = &[
     ("countOneBits", &["T"]),
     ("countLeadingZeros", &["T"]),
@@ -60,18 +81,34 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     ("insertBits", &["T", "T", "u32", "u32"]),
 ];
 
+/// Functions of one float.
+const CURVES: &[&str] = &[
+    "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "exp",
+    "exp2", "log", "log2", "degrees", "radians",
+];
+
 /// Returns the module with all functions, also those for vectors.
 fn texts() -> &'static Module {
     static MODULE: OnceLock<Module> = OnceLock::new();
     MODULE.get_or_init(|| {
-        let mut text =
-            concat!(include_str!("defined/int64.wgsl"), include_str!("defined/packing.wgsl")).to_owned();
+        let mut text = concat!(
+            include_str!("defined/int64.wgsl"),
+            include_str!("defined/float64.wgsl"),
+            include_str!("defined/packing.wgsl")
+        )
+        .to_owned();
         for ty in ["i64", "u64"] {
             for (name, arguments) in FUNCTIONS {
                 for size in 2..=4 {
                     vector_function(&mut text, name, ty, arguments, size);
                 }
             }
+        }
+        for size in 2..=4 {
+            CURVES.iter().for_each(|name| vector_function(&mut text, name, "f64", &["T"], size));
+            ["atan2", "pow"]
+                .iter()
+                .for_each(|name| vector_function(&mut text, name, "f64", &["T", "T"], size));
         }
         naga::front::wgsl::parse_str(&text).expect("bug: a text of ours is no WGSL")
     })
@@ -116,6 +153,7 @@ fn found(module: &Module, function: &Function) -> HashMap<Handle<Expression>, Na
             let ty = match of {
                 Scalar::I64 => "i64",
                 Scalar::U64 => "u64",
+                Scalar::F64 => "f64",
                 _ => "i32",
             };
             let size = size.map_or_else(String::new, |size| format!("_{size}"));

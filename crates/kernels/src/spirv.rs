@@ -1,8 +1,7 @@
 //! Texts that naga 30 does not translate to SPIR-V, the language of shaders for Vulkan, or translates to another result.
 
-use naga::common::wgsl::TryToWgsl;
 use naga::valid::{FunctionInfo, ModuleInfo};
-use naga::{Expression, Function, MathFunction, Module, Scalar, ScalarKind, Statement};
+use naga::{Expression, Function, Module, Scalar, ScalarKind, Statement};
 
 use crate::wording::{self, Finding};
 
@@ -13,7 +12,7 @@ pub(crate) fn mistake(module: &Module, info: &ModuleInfo) -> Option<Finding> {
     let entries = entries.map(|(at, entry)| (&entry.function, info.get_entry_point(at)));
     functions.chain(entries).find_map(|(function, info)| {
         let found = SpirvSearch { module, function, info };
-        found.pointer_to_a_part().or_else(|| found.other_conversion()).or_else(|| found.function_of_f64())
+        found.pointer_to_a_part().or_else(|| found.other_conversion())
     })
 }
 
@@ -59,51 +58,6 @@ impl SpirvSearch<'_> {
             Some(Finding { message, span: self.function.expressions.get_span(handle) })
         })
     }
-
-    /// Finds a function that the language has for floats of 16 and 32 bits only.
-    fn function_of_f64(self) -> Option<Finding> {
-        self.function.expressions.iter().find_map(|(handle, expression)| {
-            let &Expression::Math { fun, arg, .. } = expression else { return None };
-            let of = self.info[arg].ty.inner_with(&self.module.types).scalar();
-            if of != Some(Scalar::F64) || !is_for_32_bits(fun) {
-                return None;
-            }
-            let name = fun.to_wgsl_for_diagnostics();
-            let message = format!(
-                "the device has `{name}` for `f32` and `f16` only: compute `{name}(f32(x))`, or run this on the CPU device, \
-                 which has it for `f64`"
-            );
-            Some(Finding { message, span: self.function.expressions.get_span(handle) })
-        })
-    }
-}
-
-/// Returns `true` for a function of GLSL.std.450 without operands of 64 bits.
-fn is_for_32_bits(fun: MathFunction) -> bool {
-    use MathFunction as F;
-    matches!(
-        fun,
-        F::Radians
-            | F::Degrees
-            | F::Sin
-            | F::Cos
-            | F::Tan
-            | F::Asin
-            | F::Acos
-            | F::Atan
-            | F::Sinh
-            | F::Cosh
-            | F::Tanh
-            | F::Asinh
-            | F::Acosh
-            | F::Atanh
-            | F::Atan2
-            | F::Pow
-            | F::Exp
-            | F::Log
-            | F::Exp2
-            | F::Log2
-    )
 }
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ pub(crate) enum Command {
         Steps: fmt, lint, readme, guide, adapters, build, tests, doc tests, clippy, count, deny.\n\
         All steps run, also after failures; the last line is `N passed, N failed`. The step count is skipped if it has\n\
         passed with the same inputs, and deny if cargo-deny is missing and may not be built. With --full also:\n\
-        doc, targets --web, package, model, fuzz, versions, features, msrv, outside.\n\
+        doc, targets --web, package, model, fuzz, functions, versions, features, msrv, outside.\n\
         With CI set: every adapter the system can get. With --full also as with --install-tools, and `cargo package` refuses\n\
         uncommitted changes.")]
     Test {
@@ -139,6 +139,18 @@ pub(crate) enum Command {
     FuzzWgsl {
         /// Arguments for the fuzzer: --count, --seed, --adapter, --minutes and others
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
+    /// Runs each operator and function of WGSL with each type on each adapter, against the CPU device
+    #[command(after_help = "Examples:\n  cargo xtask functions\n  cargo xtask functions --write\n  \
+        cargo xtask functions -- --adapter lavapipe --function sin --refused\n\n\
+        A child process runs the calls of an adapter, and starts again after a crash. Exits with 1 if a result is wrong.")]
+    Functions {
+        /// Write the table into docs/functions.md
+        #[arg(long)]
+        write: bool,
+        /// Arguments for the program: --adapter, --function, --refused
+        #[arg(last = true)]
         args: Vec<String>,
     },
     /// Puts seeded faults into a copy of the library, and prints the test that detects each

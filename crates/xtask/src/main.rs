@@ -94,6 +94,7 @@ fn run(command: Command) -> Result<bool> {
         Command::Seeds { count, from } => seeds::seeds(&workspace, from, count),
         Command::Fuzz { seconds } => fuzz::fuzz(&workspace, seconds, true).and_then(Done::required),
         Command::FuzzWgsl { args } => fuzz_wgsl::fuzz_wgsl(&workspace, &args),
+        Command::Functions { write, args } => fuzz_wgsl::functions(&workspace, write, &args),
         Command::Mutants { json, list, limit, filter } => {
             let limit = std::time::Duration::from_secs(limit);
             return mutants::mutants(&workspace, &mutants::Options { json, list, limit, filter });

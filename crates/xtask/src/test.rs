@@ -12,6 +12,7 @@ use crate::deny::deny;
 use crate::environment::{Request, Vars, set_up};
 use crate::features::features;
 use crate::fuzz::fuzz;
+use crate::fuzz_wgsl::check_functions;
 use crate::guide::guide;
 use crate::lint::lint;
 use crate::model::model;
@@ -122,6 +123,7 @@ fn checks(workspace: &Workspace, options: &Options, ran: &AtomicUsize) -> Vec<St
         steps.push(timed("package", || package(workspace).map(|()| Done::Yes)));
         steps.push(timed("model", || model(workspace, &[]).map(|()| Done::Yes)));
         steps.push(timed("fuzz", || fuzz(workspace, FUZZ_SECONDS, may_install)));
+        steps.push(timed("functions", || check_functions(workspace)));
         steps.push(timed("versions", || versions(workspace).map(|()| Done::Yes)));
         steps.push(timed("features", || features(workspace, options.may_build())));
         steps.push(timed("msrv", || msrv(workspace, may_install)));

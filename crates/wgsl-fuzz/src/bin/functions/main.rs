@@ -1,0 +1,168 @@
+//! `fencepost-functions` runs each operator and function of WGSL with each type on each adapter, and compares the results with
+//! those of the CPU device.
+//!
+//! A child process runs the calls of an adapter, one after the other. If a call ends the process or does not end, another
+//! child goes on with the next call.
+
+mod calls;
+mod report;
+mod run;
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use clap::Parser;
+use fencepost::adapters;
+use run::{Form, Outcome};
+
+/// Time after which a call counts as one that does not end.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// Runs each function of WGSL with each type on each adapter
+#[derive(Parser)]
+struct Arguments {
+    /// Part of an adapter's name and backend; may be given several times
+    #[arg(long)]
+    adapter: Vec<String>,
+    /// Part of a function's name, to run only those
+    #[arg(long, default_value = "")]
+    function: String,
+    /// Print what is refused too
+    #[arg(long)]
+    refused: bool,
+    /// Page that gets the table
+    #[arg(long)]
+    write: Option<std::path::PathBuf>,
+    /// Index of the adapter whose calls this process runs
+    #[arg(long, hide = true)]
+    child: Option<usize>,
+    /// First call that this process runs
+    #[arg(long, default_value_t = 0, hide = true)]
+    from: usize,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let done = match arguments.child {
+        Some(adapter) => child(adapter, &arguments).map(|()| true),
+        None => parent(&arguments),
+    };
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs the calls from one on, and prints a line before and after each.
+fn child(adapter: usize, arguments: &Arguments) -> Result<()> {
+    let runner = run::Runner::new(adapter)?;
+    for (at, form) in run::forms(&arguments.function).into_iter().enumerate().skip(arguments.from) {
+        println!("run {at}");
+        println!("done {at} {}", runner.outcome(&form).line());
+    }
+    Ok(())
+}
+
+/// Runs the children of each adapter, and prints or writes the table. Returns `false` if a result is wrong.
+fn parent(arguments: &Arguments) -> Result<bool> {
+    let known = adapters();
+    let fits = |name: &str| {
+        let name = name.to_lowercase();
+        arguments.adapter.is_empty()
+            || arguments.adapter.iter().any(|part| name.contains(&part.to_lowercase()))
+    };
+    let forms = run::forms(&arguments.function);
+    let (mut columns, mut is_right) = (Vec::new(), true);
+    for (index, adapter) in known.iter().enumerate() {
+        let name = format!("{} ({})", adapter.name, adapter.backend);
+        if adapter.backend == "native code" || !fits(&name) {
+            continue;
+        }
+        eprintln!("{name}");
+        let outcomes = outcomes(index, forms.len(), arguments)?;
+        for (form, outcome) in forms.iter().zip(&outcomes) {
+            if let Some(reason) = report::known(&name, form).filter(|_| outcome.is_fault()) {
+                println!("known: {name}: {}: {}: {reason}", form.name(), outcome.line());
+            } else if outcome.is_fault() {
+                println!("{name}: {}: {}", form.name(), outcome.line());
+                is_right = false;
+            } else if arguments.refused && matches!(outcome, Outcome::Refused(_)) {
+                println!("{name}: {}: {}", form.name(), outcome.line());
+            }
+        }
+        columns.push((name, outcomes));
+    }
+    if columns.is_empty() {
+        bail!("there is no such adapter beside the CPU");
+    }
+    let table = report::table(&forms, &columns);
+    match &arguments.write {
+        Some(page) => report::write(page, &table)?,
+        None => print!("{table}"),
+    }
+    Ok(is_right)
+}
+
+/// Returns the outcome of each call on an adapter.
+fn outcomes(adapter: usize, count: usize, arguments: &Arguments) -> Result<Vec<Outcome>> {
+    let mut outcomes: Vec<Outcome> = Vec::new();
+    while outcomes.len() < count {
+        let from = outcomes.len();
+        let mut child = Command::new(std::env::current_exe()?)
+            .args([
+                "--child",
+                &adapter.to_string(),
+                "--from",
+                &from.to_string(),
+                "--function",
+                &arguments.function,
+            ])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .context("cannot start a child")?;
+        let lines = BufReader::new(child.stdout.take().context("a child has no output")?).lines();
+        let (send, receive) = mpsc::channel();
+        std::thread::spawn(move || lines.map_while(Result::ok).try_for_each(|line| send.send(line)));
+        let mut begun = false;
+        let ended = loop {
+            match receive.recv_timeout(LIMIT) {
+                Ok(line) if line.starts_with("run ") => begun = true,
+                Ok(line) => {
+                    if let Some(outcome) = line.splitn(3, ' ').nth(2) {
+                        outcomes.push(Outcome::read(outcome));
+                        begun = false;
+                    }
+                }
+                Err(mpsc::RecvTimeoutError::Timeout) => {
+                    child.kill()?;
+                    break "it does not end".to_owned();
+                }
+                Err(mpsc::RecvTimeoutError::Disconnected) => break String::new(),
+            }
+        };
+        let status = child.wait()?;
+        if outcomes.len() < count {
+            let reason = if ended.is_empty() { format!("the process ends: {status}") } else { ended };
+            if !begun && outcomes.len() == from {
+                bail!("adapter {adapter} runs no call: {reason}");
+            }
+            outcomes.push(Outcome::Crash(reason));
+        }
+    }
+    Ok(outcomes)
+}
+
+/// Makes the name of a call with a type.
+impl Form {
+    fn name(&self) -> String {
+        format!("{} of {}", self.call.name, self.argument_type())
+    }
+}
