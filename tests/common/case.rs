@@ -47,6 +47,10 @@ pub enum Needs {
     Vulkan(&'static str),
     /// The case needs the CPU as a device.
     Native(&'static str),
+    /// The case needs a device that runs kernels for a while: every place but the CPU recorder.
+    Device(&'static str),
+    /// The case needs a device as above, but not one of GL.
+    NoGl(&'static str),
 }
 
 /// Returns a case that runs on every subject.
@@ -99,6 +103,16 @@ impl Case {
     /// Runs the case only on Vulkan adapters, where a test can replace functions of the driver.
     pub fn vulkan_only(self, reason: &'static str) -> Self {
         Self { needs: Needs::Vulkan(reason), ..self }
+    }
+
+    /// Runs the case everywhere but on the CPU recorder.
+    pub fn on_devices(self, reason: &'static str) -> Self {
+        Self { needs: Needs::Device(reason), ..self }
+    }
+
+    /// Runs the case everywhere but on the CPU recorder and on GL.
+    pub fn not_on_gl(self, reason: &'static str) -> Self {
+        Self { needs: Needs::NoGl(reason), ..self }
     }
 
     /// Runs the case only at the CPU as a device.
@@ -190,6 +204,8 @@ impl Needs {
             Needs::BoundsChecks(reason) => (!place.checks_bounds()).then_some(reason),
             Needs::Vulkan(reason) => (!place.is_vulkan()).then_some(reason),
             Needs::Native(reason) => (!place.is_native()).then_some(reason),
+            Needs::Device(reason) => place.is_cpu().then_some(reason),
+            Needs::NoGl(reason) => (place.is_cpu() || place.is_gl()).then_some(reason),
         }
     }
 }

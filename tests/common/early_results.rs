@@ -6,9 +6,12 @@
 use super::dump;
 use super::subject::Subject;
 use fencepost::{CommandQueue, Context, DeviceArray};
+use std::cell::RefCell;
 
-/// Gives the reason why such cases run on Vulkan adapters only.
-pub const RUNS: &str = "a kernel runs for a while there, and the host goes on";
+/// Gives the reason why such cases do not run on the CPU recorder.
+pub const RUNS: &str = "the CPU recorder counts every command as short";
+/// Gives the reason why such cases do not run on GL.
+pub const REACH: &str = "other memory is copied on the device, after submitted work";
 
 /// Counts the elements of the array of the short work. `VALUE` is their value.
 pub const N: usize = 64;
@@ -51,27 +54,74 @@ pub fn on_its_queue_of(s: &Subject, ctx: &Context, ways: &[(&str, Way)]) {
 
 /// Fails unless each result is available while a long kernel of another queue runs.
 pub fn on_another_queue(s: &Subject, ways: &[(&str, Way)]) {
-    on_some_queue(s, ways, |ctx| Some(ctx.queue("other")));
-}
-
-/// Does the same as [`on_another_queue`], with a queue that is made after the short work is enqueued, and so waits for
-/// it. Without a look before the flush, the short work would share a batch with the kernel.
-pub fn on_a_later_queue(s: &Subject, ways: &[(&str, Way)]) {
-    on_some_queue(s, ways, |_| None);
-}
-
-fn on_some_queue(s: &Subject, ways: &[(&str, Way)], made_first: fn(&Context) -> Option<CommandQueue>) {
     let ctx = s.ctx();
     for &(name, look) in ways {
         each_length(name, |milliseconds| {
-            let other = made_first(&ctx);
+            let other = ctx.queue("other");
             let later = |_: &CommandQueue| {
-                let other = other.clone().unwrap_or_else(|| ctx.queue("other"));
                 s.spin(&ctx, &other, milliseconds);
-                Some(other)
+                Some(other.clone())
             };
             is_early(s, &ctx, look, later)
         });
+    }
+}
+
+/// Names a way in which a program starts the work of two queues, and does it. The program holds no handle of the work.
+type Start = (&'static str, fn(&Context, &CommandQueue, &CommandQueue));
+
+const STARTS: [Start; 4] = [
+    ("a flush of the context", |ctx, _, _| ctx.flush().unwrap()),
+    ("a flush of each queue, the short one first", |_, short, long| {
+        short.flush().unwrap();
+        long.flush().unwrap();
+    }),
+    ("a flush of each queue, the long one first, on a busy device", |_, short, long| {
+        long.flush().unwrap();
+        short.flush().unwrap();
+    }),
+    ("no flush", |_, _, _| {}),
+];
+
+/// Fails unless each result is available while a long kernel of another queue runs, if the program asks for the result
+/// only after the work has started.
+pub fn after_the_start(s: &Subject, ways: &[(&'static str, Way)]) {
+    after_the_start_of(s, &s.ctx(), ways);
+}
+
+/// Does the same as [`after_the_start`] in a context that the case opened.
+pub fn after_the_start_of(s: &Subject, ctx: &Context, ways: &[(&'static str, Way)]) {
+    for (start_name, start) in STARTS {
+        for busy in [true, false] {
+            if !busy && start_name.ends_with("on a busy device") {
+                continue; // an idle device may begin the long kernel at once
+            }
+            let late = RefCell::new("");
+            let name = |late: &str| format!("{late} after {start_name}, busy before: {busy}");
+            let is_early = |milliseconds| {
+                let (queue, other) = (ctx.queue("main"), ctx.queue("other"));
+                let mut x = queue.zeros([N]).unwrap();
+                queue.finish().wait().unwrap();
+                if busy {
+                    keep_busy(s, ctx);
+                }
+                queue.fill(&mut x, VALUE).unwrap();
+                s.spin(ctx, &other, milliseconds);
+                start(ctx, &queue, &other);
+                dump::until(|| dump::is_planned(ctx));
+                let at = Short { subject: s, ctx, queue: &queue, x };
+                let is_late = |&&(name, way): &&(&'static str, Way)| {
+                    way(&at)();
+                    late.replace(name);
+                    other.is_complete().unwrap()
+                };
+                let early = !ways.iter().any(|way| is_late(&way));
+                ctx.synchronize().wait().unwrap();
+                early
+            };
+            let found = LENGTHS.into_iter().any(is_early);
+            assert!(found, "{} is there only when a kernel of {LENGTHS:?} ms is over", name(*late.borrow()));
+        }
     }
 }
 

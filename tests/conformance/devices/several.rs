@@ -19,7 +19,7 @@ pub fn cases() -> Vec<Case> {
             "the driver runs a kernel on all cores, inside the submission or before the next one",
         ),
         case("d02_a_wait_for_another_context_ends_before_a_later_kernel_of_that_context", later_kernel)
-            .vulkan_only(RUNS)
+            .on_devices(RUNS)
             .host_side(),
         case("d02_ping_pong_by_events_only_is_exact", ping_pong),
         case("d02_ping_pong_with_waits_of_the_host_is_exact", ping_pong_by_the_host),

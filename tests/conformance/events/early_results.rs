@@ -2,7 +2,7 @@
 //! case among their other cases.
 
 use crate::common::early_results::{
-    self, Look, N, RUNS, Short, VALUE, Way, each_length, is_early, keep_busy,
+    self, Look, N, REACH, RUNS, Short, VALUE, Way, each_length, is_early, keep_busy,
 };
 use crate::common::{Case, Subject, case, dump, host_side};
 use fencepost::prelude::*;
@@ -19,16 +19,38 @@ pub fn cases() -> Vec<Case> {
         case("e02_a_result_after_long_work_is_ready_while_work_of_another_queue_runs", |s| {
             early_results::on_another_queue(s, &BEHIND);
         }),
+        case(
+            "e02_a_result_is_ready_while_work_of_another_queue_runs_though_nothing_asked_before_the_start",
+            |s| {
+                early_results::after_the_start(s, &ASKED_LATE);
+            },
+        ),
     ]);
     let run = vec![
         case("e02_a_result_is_ready_while_a_later_kernel_of_known_duration_runs", known),
-        case("e08_without_threads_a_result_is_ready_while_later_work_runs", without_threads),
         case("e02_many_markers_between_short_launches_share_submissions", many_markers),
     ];
-    [planned, run].concat().into_iter().map(|case| case.vulkan_only(RUNS)).collect()
+    let in_place = vec![
+        case(
+            "e02_bytes_are_there_while_work_of_another_queue_runs_though_nothing_asked_before_the_start",
+            |s| {
+                let ctx = s.switched(|switches| switches.shared_memory = true);
+                early_results::after_the_start_of(s, &ctx, &BYTES_ASKED_LATE);
+            },
+        )
+        .not_on_gl(REACH),
+        case("e02_a_map_is_ready_while_later_work_of_its_queue_runs", |s| {
+            let ctx = s.switched(|switches| switches.shared_memory = true);
+            early_results::on_its_queue_of(s, &ctx, &MAPS);
+        })
+        .not_on_gl(REACH),
+        case("e08_without_threads_a_result_is_ready_while_later_work_runs", without_threads)
+            .not_on_gl("GL executes work inside the flush"),
+    ];
+    [[planned, run].concat().into_iter().map(|case| case.on_devices(RUNS)).collect(), in_place].concat()
 }
 
-const WAYS: [(&str, Way); 11] = [
+const WAYS: [(&str, Way); 9] = [
     ("a marker", marker),
     ("a marker that is polled", |at| {
         let marker = at.queue.marker();
@@ -52,11 +74,6 @@ const WAYS: [(&str, Way); 11] = [
         at.queue.download(&at.x, &mut host).unwrap();
         Box::new(move || assert_eq!(host.read(<[u32]>::to_vec).unwrap(), [VALUE; N]))
     }),
-    ("a map that is requested before the flush", map),
-    ("a write map that is requested before the flush", |at| {
-        let map = at.x.map_write();
-        Box::new(move || assert_eq!(pollster::block_on(map).unwrap()[..], [VALUE; N]))
-    }),
     ("an upload whose source is filled again", |at| {
         let mut host: HostArray<u32, Upload> = at.ctx.pinned([N]).unwrap();
         at.queue.upload(&host, &mut at.queue.zeros([N]).unwrap()).unwrap();
@@ -69,6 +86,54 @@ const WAYS: [(&str, Way); 11] = [
         Box::new(move || assert_eq!(read.wait().unwrap(), [VALUE; N]))
     }),
 ];
+
+/// Lists results that need no further work of the device.
+const ASKED_LATE: [(&str, Way); 6] = [
+    ("a marker", marker),
+    ("a finish", |at| {
+        let end = at.queue.finish();
+        Box::new(move || end.wait().unwrap())
+    }),
+    ("a queue that is polled", |at| {
+        let queue = at.queue;
+        Box::new(move || dump::until(|| queue.is_complete().unwrap()))
+    }),
+    ("a marker that is awaited", |at| {
+        let marker = at.queue.marker();
+        Box::new(move || pollster::block_on(marker.done()).unwrap())
+    }),
+    ("a callback", callback),
+    ("an event of another context", |at| {
+        let other = at.subject.ctx();
+        let queue = other.queue("elsewhere");
+        queue.wait_for(&at.queue.marker()).unwrap();
+        Box::new(move || {
+            queue.finish().wait().unwrap();
+            drop(other);
+        })
+    }),
+];
+
+/// Lists results whose bytes the host fetches in place.
+const BYTES_ASKED_LATE: [(&str, Way); 4] = [
+    ("a read map", map),
+    ("a read", |at| {
+        let read = at.queue.read(&at.x);
+        Box::new(move || assert_eq!(read.wait().unwrap(), [VALUE; N]))
+    }),
+    ("all elements", |at| {
+        let (ctx, x) = (at.ctx, at.x.handle());
+        Box::new(move || assert_eq!(ctx.to_vec(&x).unwrap(), [VALUE; N]))
+    }),
+    ("a write map", write_map),
+];
+
+const MAPS: [(&str, Way); 2] = [("a read map", map), ("a write map", write_map)];
+
+fn write_map<'a>(at: &Short<'a>) -> Look<'a> {
+    let map = at.x.map_write();
+    Box::new(move || assert_eq!(pollster::block_on(map).unwrap()[..], [VALUE; N]))
+}
 
 fn marker<'a>(at: &Short<'a>) -> Look<'a> {
     let marker = at.queue.marker();
@@ -87,7 +152,7 @@ fn callback<'a>(at: &Short<'a>) -> Look<'a> {
 }
 
 /// Lists results of short work that waits for long work of a queue whose end no marker, event or read observes.
-const BEHIND: [(&str, Way); 3] = [
+const BEHIND: [(&str, Way); 2] = [
     ("a marker behind long work", |at| {
         behind_long_work(at);
         marker(at)
@@ -95,10 +160,6 @@ const BEHIND: [(&str, Way); 3] = [
     ("a callback behind long work", |at| {
         behind_long_work(at);
         callback(at)
-    }),
-    ("a map behind long work", |at| {
-        behind_long_work(at);
-        map(at)
     }),
 ];
 

@@ -9,7 +9,7 @@ pub fn cases() -> Vec<Case> {
     vec![
         case("e01_a_marker_covers_exactly_what_was_enqueued_before_it", exactly),
         case("e01_a_marker_completes_while_a_later_kernel_of_its_queue_runs", before_a_kernel)
-            .vulkan_only(RUNS)
+            .on_devices(RUNS)
             .host_side(),
         case("e01_a_marker_of_an_empty_queue_is_complete", of_nothing),
         case("e02_a_wait_for_a_marker_returns_while_later_work_is_held", two_reads),

@@ -18,7 +18,7 @@ pub fn cases() -> Vec<Case> {
         case("k05_a_call_comes_after_the_work_that_the_policy_orders_before_it", ordered),
         case("k05_a_call_is_a_fill_a_launch_and_a_read_in_the_profile", profiled),
         case("k05_a_refused_call_enqueues_nothing", refused).host_side(),
-        case("k05_a_value_is_there_while_a_later_kernel_of_its_queue_runs", early).vulkan_only(RUNS),
+        case("k05_a_value_is_there_while_a_later_kernel_of_its_queue_runs", early).on_devices(RUNS),
         case("k05_a_value_is_there_before_a_later_launch_of_its_queue_ends", held).cpu_only(HOST),
         case("k05_a_value_is_there_before_a_later_launch_on_the_cpu_ends", held).native_only(HOST),
         case("k05_the_error_of_the_launch_is_the_error_of_the_value", failed).cpu_only(HOST),

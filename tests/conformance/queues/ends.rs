@@ -27,10 +27,10 @@ pub fn cases() -> Vec<Case> {
         case("q04_finish_waits_for_everything_before_it", finish_waits),
         case("q04_finish_waits_for_its_own_queue_only", finish_is_of_one_queue),
         case("q04_finish_does_not_wait_for_a_later_kernel", finish_before_a_kernel)
-            .vulkan_only(RUNS)
+            .on_devices(RUNS)
             .host_side(),
         case("q04_finish_does_not_wait_for_a_kernel_of_another_queue", finish_beside_a_kernel)
-            .vulkan_only(RUNS)
+            .on_devices(RUNS)
             .host_side(),
         case("q15_dropping_a_queue_loses_none_of_its_work", drop_queue),
         case("q15_dropping_a_held_queue_loses_none_of_its_work", drop_held_queue),
@@ -145,11 +145,8 @@ fn finish_before_a_kernel(subject: &Subject) {
 }
 
 fn finish_beside_a_kernel(subject: &Subject) {
-    let late: early_results::Way = |at| {
-        let queue = at.queue;
-        Box::new(move || queue.finish().wait().unwrap())
-    };
-    early_results::on_a_later_queue(subject, &[FINISH[0], ("a finish that is called after the flush", late)]);
+    early_results::on_another_queue(subject, &FINISH);
+    early_results::after_the_start(subject, &FINISH);
 }
 
 /// Enqueues 50 launches, and returns the marker behind them.

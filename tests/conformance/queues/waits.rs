@@ -14,7 +14,7 @@ pub fn cases() -> Vec<Case> {
         case("q05_is_complete_of_a_held_queue_is_false", held_is_false),
         case("q05_a_queue_without_work_is_complete", empty_is_complete),
         case("q05_a_queue_is_complete_while_a_kernel_of_another_queue_runs", complete_beside_a_kernel)
-            .vulkan_only(RUNS)
+            .on_devices(RUNS)
             .host_side(),
         case("q05_is_complete_returns_the_error_of_failed_work", failed_returns_its_error),
         case("q06_after_a_timeout_the_same_pending_can_be_waited_for", timeout_and_again),
@@ -24,7 +24,7 @@ pub fn cases() -> Vec<Case> {
         case("q06_a_wait_of_no_time_does_the_work_of_a_context_without_threads", no_time_without_threads),
         case("q05_an_event_and_its_queue_are_incomplete_until_the_work_of_each_turn_is_over", each_turn),
         case("q05_an_event_and_its_queue_are_complete_only_after_a_running_kernel", running)
-            .vulkan_only(RUNS)
+            .on_devices(RUNS)
             .host_side(),
     ]
 }
@@ -78,13 +78,12 @@ fn empty_is_complete(subject: &Subject) {
 }
 
 fn complete_beside_a_kernel(subject: &Subject) {
-    early_results::on_a_later_queue(
-        subject,
-        &[("a queue that is polled", |at| {
-            let queue = at.queue;
-            Box::new(move || dump::until(|| queue.is_complete().unwrap()))
-        })],
-    );
+    const POLL: [(&str, early_results::Way); 1] = [("a queue that is polled", |at| {
+        let queue = at.queue;
+        Box::new(move || dump::until(|| queue.is_complete().unwrap()))
+    })];
+    early_results::on_another_queue(subject, &POLL);
+    early_results::after_the_start(subject, &POLL);
 }
 
 fn failed_returns_its_error(subject: &Subject) {

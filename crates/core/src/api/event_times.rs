@@ -6,7 +6,7 @@ use crate::runtime::event_late::PointLate;
 use crate::runtime::owner::Owner;
 use crate::runtime::pending::Pending;
 use crate::runtime::wait_mode::{LateSteps, WaitMode, late_or_error};
-use crate::scheduler::handle_points::PointHistory;
+use crate::scheduler::failure_history::PointHistory;
 use crate::scheduler::queue_timing::PointTime;
 use fencepost_sync::Point;
 use std::panic::Location;

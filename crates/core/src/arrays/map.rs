@@ -10,7 +10,6 @@ use crate::memory::staged_bytes::Payload;
 use crate::runtime::captured_writes::check_host_access;
 use crate::runtime::pending::{Pending, WakerRegistration};
 use crate::runtime::wait_mode::{LateSteps, WaitMode, late};
-use crate::scheduler::handle_points::PointHistory;
 use crate::scheduler::host_guard::{HostClaim, HostGuard};
 use crate::scheduler::ordering::admission::Admission;
 use crate::work::step::Work;
@@ -18,7 +17,6 @@ use fencepost_kernels::Element;
 use fencepost_sync::{MaybeSend, Slot};
 use std::ops::{Deref, DerefMut, Range};
 use std::panic::Location;
-use std::sync::Arc;
 
 /// A guard that gives read access to the elements of a mapped array. The array cannot be enqueued until the guard is
 /// dropped.
@@ -95,11 +93,6 @@ struct Mapping<T: Element, G> {
     /// out meanwhile.
     copying: Option<(HostGuard, Reading<T>)>,
     registration: WakerRegistration,
-    #[expect(
-        dead_code,
-        reason = "held, not read: while it exists, the scheduler reports the end of each use before the map"
-    )]
-    past: Arc<PointHistory>,
 }
 
 impl<T: Element, G> Mapping<T, G> {
@@ -109,8 +102,7 @@ impl<T: Element, G> Mapping<T, G> {
         guard: fn(MapGuard<T>) -> G,
         at: &'static Location<'static>,
     ) -> Self {
-        let past = array.storage.owner.engine().await_uses(&array.span(), write);
-        Self { array, write, guard, at, copying: None, registration: WakerRegistration::default(), past }
+        Self { array, write, guard, at, copying: None, registration: WakerRegistration::default() }
     }
 
     fn mapped(&self, access: HostGuard, copy: Option<Vec<T>>) -> G {

@@ -5,7 +5,7 @@ use crate::memory::read_slot::{ReadSlot, ReadState};
 use crate::runtime::owner::Owner;
 use crate::runtime::pending::{Pending, WakerRegistration};
 use crate::runtime::wait_mode::{LateSteps, WaitMode, late};
-use crate::scheduler::handle_points::PointHistory;
+use crate::scheduler::failure_history::PointHistory;
 use fencepost_kernels::Element;
 use fencepost_sync::prim::{Mutex, lock};
 use fencepost_sync::{MaybeSend, Point};

@@ -7,7 +7,7 @@ use crate::runtime::pending::{WakerRegistration, may_block};
 use crate::runtime::wait_mode::{LateSteps, WaitMode};
 use crate::scheduler::deadline::Deadline;
 use crate::scheduler::engine::Engine;
-use crate::scheduler::handle_points::PointHistory;
+use crate::scheduler::failure_history::PointHistory;
 use crate::scheduler::wait_target::WaitTarget;
 use crate::work::span::Span;
 use fencepost_kernels::Element;

@@ -156,7 +156,6 @@ impl Storage {
             owner.device().begin_array(block);
             let mut order = block.order();
             order.label = label.clone();
-            order.host_reads = false;
             if slot == Slot::CONTEXT {
                 // All uses of the block are complete.
                 order.uses = BlockUses::default();

@@ -176,6 +176,9 @@ pub(crate) struct Lane {
     /// Is `true` if a submission to an idle queue returns before its work is complete. A waiting thread then submits by
     /// itself and still returns at its timeout. If it is `false`, the lane thread submits.
     pub(crate) async_submit: bool,
+    /// `true` if a submission executes its work, and meanwhile no thread can read the fence. The scheduler then submits
+    /// a batch only when it has seen the end of the one before.
+    pub(crate) executes_in_submit: bool,
     /// Says how the scheduler estimates the device time of a command.
     pub(crate) cost_model: CostModel,
 }

@@ -58,10 +58,7 @@ pub(crate) struct BlockState {
     /// thread that waits for the read copies them out. If a writer comes earlier, `take_lazy` ends the read's stay in
     /// the block, and the bytes are copied elsewhere before the write.
     pub(crate) lazy: ReadParts,
-    /// Is `true` if a read in place was planned since the current array took the block. Every batch that writes the
-    /// block then makes those writes visible to the host, because the host may read in place again.
-    pub(crate) host_reads: bool,
-    /// Is `true` if a planned batch makes the last planned write visible to the host, or if no write is planned yet.
+    /// `true` if a planned batch makes the last planned write visible to the host, or if no write is planned yet.
     pub(crate) visible: bool,
     /// Is `true` while neither a command nor the host has written the block: all bytes are zero.
     pub(crate) fresh: bool,
@@ -193,6 +190,18 @@ impl Block {
     /// Returns `true` if the host can access the bytes in place.
     pub(crate) fn direct(&self) -> bool {
         self.memory.wgpu().is_none_or(|memory| memory.view().is_some())
+    }
+
+    /// Returns `true` if the host sees writes of the device only after a step makes them visible. It sees those of the
+    /// CPU device at once.
+    #[inline]
+    pub(crate) fn is_published(&self) -> bool {
+        match &self.memory {
+            Memory::Wgpu(memory) => memory.view().is_some(),
+            Memory::Host(_) => true,
+            #[cfg(cpu_code)]
+            Memory::Shared(_) => false,
+        }
     }
 
     /// Returns the host's view of the memory, if the block has one.

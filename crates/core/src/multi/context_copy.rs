@@ -17,7 +17,7 @@ use crate::runtime::owner::Owner;
 use crate::runtime::pending::WakerRegistration;
 use crate::scheduler::command::Op;
 use crate::scheduler::engine::Engine;
-use crate::scheduler::handle_points::PointHistory;
+use crate::scheduler::failure_history::PointHistory;
 use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::relay::{Relay, RelaySource};

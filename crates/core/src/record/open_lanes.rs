@@ -26,7 +26,9 @@ use std::sync::Arc;
 pub(crate) fn open_lanes(device: &Arc<WgpuDevice>) -> Result<Vec<Lane>> {
     let (recorder, fence) = recorder(device)?;
     let parts = &device.parts;
-    Ok(vec![Lane { recorder, fence, async_submit: parts.async_submit, cost_model: parts.cost_model }])
+    let executes_in_submit = device.raw().adapter_info().backend == wgpu::Backend::Gl;
+    let (async_submit, cost_model) = (parts.async_submit, parts.cost_model);
+    Ok(vec![Lane { recorder, fence, async_submit, executes_in_submit, cost_model }])
 }
 
 /// Holds a recorder and the fence that reports the completion of its submissions.

@@ -6,7 +6,7 @@ use crate::runtime::event_late::{PointLate, UserLate};
 use crate::runtime::owner::Owner;
 use crate::runtime::pending::Pending;
 use crate::runtime::wait_mode::late;
-use crate::scheduler::handle_points::PointHistory;
+use crate::scheduler::failure_history::PointHistory;
 use crate::scheduler::queue_timing::PointTime;
 use crate::scheduler::user_signal::UserSignal;
 use fencepost_sync::Point;

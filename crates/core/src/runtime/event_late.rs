@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::runtime::owner::Owner;
 use crate::runtime::pending::WakerRegistration;
 use crate::runtime::wait_mode::{LateSteps, WaitMode};
-use crate::scheduler::handle_points::PointHistory;
+use crate::scheduler::failure_history::PointHistory;
 use crate::scheduler::user_signal::UserSignal;
 use crate::scheduler::wait_target::WaitTarget;
 use fencepost_sync::Point;

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::scheduler::command::{Command, Op};
 use crate::scheduler::engine::Engine;
-use crate::scheduler::handle_points::PointHistory;
+use crate::scheduler::failure_history::PointHistory;
 use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::priority::Priority;
 use crate::scheduler::state::State;

@@ -95,6 +95,11 @@ pub(crate) struct Batches {
 }
 
 impl Batches {
+    /// Returns the number of batches opened so far.
+    pub(crate) fn opened(&self) -> u64 {
+        self.first + self.infos.len() as u64
+    }
+
     pub(crate) fn open(&mut self, lane: usize) -> Seq {
         self.add(lane, Status::Open)
     }
@@ -105,7 +110,7 @@ impl Batches {
     }
 
     fn add(&mut self, lane: usize, status: Status) -> Seq {
-        let seq = Seq(self.first + self.infos.len() as u64);
+        let seq = Seq(self.opened());
         self.infos.push_back(Info { lane, status, slots: SmallVec::new() });
         seq
     }

@@ -43,19 +43,6 @@ pub(crate) enum Op {
 }
 
 impl Op {
-    /// Returns `true` if the command gives a result to the host, or gives pinned memory back to the program.
-    #[inline]
-    pub(crate) fn returns_to_host(&self) -> bool {
-        match self {
-            Op::Work(work) => work.returns_to_host(),
-            Op::Timed(timed) => timed.work.returns_to_host(),
-            Op::Callback(_) | Op::DueCallback(_) => true,
-            Op::Wait(_) | Op::WaitUser(_) | Op::Loop(_) => false,
-        }
-    }
-}
-
-impl Op {
     /// Returns the read of the command if it reads the messages of a launch, with the number of its bytes.
     #[inline]
     pub(crate) fn messages(&self) -> Option<(&Arc<ReadSlot>, u64)> {

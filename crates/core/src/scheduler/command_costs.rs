@@ -73,6 +73,11 @@ pub(crate) struct ExpectedCost {
 }
 
 impl ExpectedCost {
+    /// Returns `true` if a batch is known to take at most `bound` seconds.
+    pub(crate) fn is_short(self, bound: f32) -> bool {
+        !self.unknown && self.seconds <= bound
+    }
+
     /// Returns the time of two batches that run one after the other.
     pub(crate) fn and(self, next: Self) -> Self {
         Self { seconds: self.seconds + next.seconds, unknown: self.unknown || next.unknown }

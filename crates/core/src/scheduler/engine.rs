@@ -66,7 +66,9 @@ pub(crate) struct EngineLane {
 impl Engine {
     pub(crate) fn new(device: Arc<dyn Device>, lanes: Vec<Lane>, policy: Policy, threads: bool) -> Arc<Self> {
         let mut state = State::new(lanes.iter().map(|lane| lane.cost_model), policy);
-        state.lanes.iter_mut().for_each(|lane| lane.has_thread = threads);
+        for (at, lane) in state.lanes.iter_mut().zip(&lanes) {
+            (at.has_thread, at.executes_in_submit) = (threads, lane.executes_in_submit);
+        }
         let engine = |me: &Weak<Engine>| Self {
             state: Mutex::new(state),
             waiting: AtomicU32::new(0),

@@ -6,7 +6,7 @@ use crate::memory::block::{Block, HostUse};
 use crate::scheduler::command::{Callback, Command, Op};
 use crate::scheduler::engine::Engine;
 use crate::scheduler::failure_history::FailureWatch;
-use crate::scheduler::handle_points::PointHistory;
+use crate::scheduler::failure_history::PointHistory;
 use crate::scheduler::lane_state::ThreadRest;
 use crate::scheduler::ordering;
 use crate::scheduler::ordering::admission::Admission;
@@ -182,7 +182,19 @@ impl Engine {
         let mut state = self.lock();
         state.check(slot)?;
         let callback = state.note_callback(slot, callback, at);
-        self.push_op(state, slot, Op::Callback(callback))
+        let queue = state.queue(slot);
+        let is_due = queue.is_finished() && queue.hold.is_none() && !state.has_context_commands();
+        if !(self.threads && is_due) {
+            return self.push_op(state, slot, Op::Callback(callback));
+        }
+        // Nothing comes before the callback, so it must not wait for the lane thread, which may be inside a submission.
+        let stamp = state.next_stamp();
+        state.queue_mut(slot).push(Command { stamp, op: Op::Callback(callback) });
+        state.queue_mut(slot).end_times();
+        let priority = state.queue(slot).priority;
+        state.plan([Point { slot, stamp }], priority);
+        self.unlock(state);
+        Ok(())
     }
 
     fn push_op(&self, mut state: MutexGuard<'_, State>, slot: Slot, op: Op) -> Result<()> {
@@ -239,7 +251,6 @@ impl State {
     pub(crate) fn marker(&mut self, slot: Slot) -> (Point, Arc<PointHistory>) {
         let queue = self.queue_mut(slot);
         let past = Arc::new(PointHistory { clock: queue.clock.clone(), stretch: queue.failures.stretch() });
-        queue.await_result(queue.enqueued(), &past);
         (queue.end(slot), past)
     }
 

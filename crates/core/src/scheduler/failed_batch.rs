@@ -215,7 +215,6 @@ mod tests {
         let engine = engine(false);
         let slot = queue(&engine);
         let array = block();
-        array.order().host_reads = true;
         let point = enqueue_work(&engine, slot, fill(&array));
         refuse(&engine, point, 0, true);
         assert!(engine.lock().queue(slot).error.is_some());

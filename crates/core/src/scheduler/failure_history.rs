@@ -1,7 +1,7 @@
 //! The failures of a queue that a later call can still ask for.
 
 use crate::error::Error;
-use fencepost_sync::Stamp;
+use fencepost_sync::{Clock, Stamp};
 use std::ops::RangeInclusive;
 use std::sync::{Arc, Weak};
 
@@ -13,6 +13,15 @@ const NEWEST: usize = 16;
 /// program takes the queue's error. Every handle and every pending result of the stretch holds a clone. Once all
 /// clones are dropped, the history may drop the failures.
 pub(crate) type FailureWatch = Arc<()>;
+
+/// The facts about a point of a queue that a handle of the point carries.
+#[derive(Clone, Default)]
+pub(crate) struct PointHistory {
+    /// Points of other queues that this point comes after.
+    pub(crate) clock: Clock,
+    /// Keeps the failures of the work before the point.
+    pub(crate) stretch: FailureWatch,
+}
 
 /// Holds the failures of a queue, and of the earlier queues in its slot, that a call can still ask for.
 ///
@@ -33,6 +42,11 @@ pub(crate) struct FailureHistory {
 }
 
 impl FailureHistory {
+    /// Returns `true` if the program has a handle or a pending result of the current stretch.
+    pub(crate) fn is_watched(&self) -> bool {
+        Arc::strong_count(&self.now) > 1
+    }
+
     /// Returns a watch for the current stretch.
     pub(crate) fn stretch(&self) -> FailureWatch {
         self.now.clone()

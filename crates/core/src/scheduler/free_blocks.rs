@@ -100,7 +100,6 @@ impl Engine {
             return false;
         }
         order.orphaned = false;
-        order.host_reads = false;
         order.label = label.clone();
         true
     }

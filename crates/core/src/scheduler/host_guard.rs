@@ -7,7 +7,6 @@ use crate::memory::read_slot::{ReadSlot, ReadState};
 use crate::memory::uses::Use;
 use crate::scheduler::deadline::Deadline;
 use crate::scheduler::engine::Engine;
-use crate::scheduler::handle_points::PointHistory;
 use crate::scheduler::queue_state::{Hold, PointProgress};
 use crate::scheduler::state::State;
 use crate::work::span::Span;
@@ -99,20 +98,6 @@ impl Engine {
             save_reads(&mut order, span, &access);
         }
         Ok(HostClaim::Granted(HostGuard { engine: self.clone(), access }))
-    }
-
-    /// Registers a handle for each use of `span` that is not planned, so that the planner ends a batch soon after that
-    /// use. A map waits for these uses. The caller keeps the returned history for as long as the map may wait.
-    pub(crate) fn await_uses(&self, span: &Span, write: bool) -> Arc<PointHistory> {
-        let (past, mut state) = (Arc::<PointHistory>::default(), self.lock());
-        let order = span.block.order();
-        for earlier in order.uses.conflicts(span.range(), write) {
-            let point = earlier.point();
-            if state.reached(point) == PointProgress::Unplanned {
-                state.queue_mut(point.slot).await_result(point.stamp, &past);
-            }
-        }
-        past
     }
 
     /// Waits until another host use of a block ends. Returns `false` if the deadline came first.

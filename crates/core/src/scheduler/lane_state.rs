@@ -2,7 +2,7 @@
 
 use crate::device::CostModel;
 use crate::scheduler::batch::{Batch, Submitted};
-use crate::scheduler::command_costs::CommandCosts;
+use crate::scheduler::command_costs::{CommandCosts, ExpectedCost};
 use crate::scheduler::priority::Priority;
 use fencepost_sync::Timeline;
 use std::collections::VecDeque;
@@ -18,9 +18,22 @@ const CUT_SUBMISSIONS_IN_FLIGHT: u64 = 8;
 /// is submitted.
 const STARVATION: u32 = 8;
 
+/// Most short batches that wait to be submitted while a long one waits too. Further short commands gather.
+const SHORT_AHEAD: usize = 8;
 /// Limits the batches in a row that overtake older batches because callers wait for them. After that the oldest
 /// batch is submitted.
 const OVERTAKEN: u32 = 4;
+
+/// The commands of a priority that a planning may take while earlier batches wait to be submitted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Plannable {
+    /// All commands: no batch waits.
+    All,
+    /// Short commands, which pass the long batch that waits.
+    Short,
+    /// No command.
+    Nothing,
+}
 
 /// Tells how a lane thread waits for work. This decides which work must notify the thread.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -66,8 +79,8 @@ pub(crate) struct LaneState {
     /// Counts the plans in a row that were submitted while a batch of lower priority waited. The batches that one plan
     /// was cut into count once.
     streak: u32,
-    /// Is true while a batch may stand in front of older batches of its list, because a caller waits for it. Is
-    /// false if no batch is ready.
+    /// `true` while a batch may stand before older batches of its list, because a caller waits for it or because it
+    /// is short and the others are long. `false` if no batch is ready.
     pub(crate) mixed: bool,
     /// Counts for each priority the batches in a row that were submitted before an older batch of the same priority.
     overtaken: [u32; 3],
@@ -77,6 +90,8 @@ pub(crate) struct LaneState {
     pub(crate) costs: CommandCosts,
     /// Is true if the lane has a thread, which submits later the batches that cannot be submitted at once.
     pub(crate) has_thread: bool,
+    /// `true` if no thread can read the fence while another one submits. One batch is then in flight at a time.
+    pub(crate) executes_in_submit: bool,
     /// Holds the time at which a completion on the lane was last seen.
     pub(crate) last_finish: Option<web_time::Instant>,
 }
@@ -88,6 +103,37 @@ impl LaneState {
 
     pub(crate) fn list(&mut self, priority: Priority) -> &mut VecDeque<Batch> {
         &mut self.ready[priority as usize]
+    }
+
+    /// Adds a planned batch to the list of its priority: a short batch before the long ones at the end of the list, as
+    /// far as it depends on none of them.
+    pub(crate) fn add(&mut self, batch: Batch, priority: Priority) {
+        let bound = self.costs.bound;
+        let list = self.list(priority);
+        let passed = list.iter().rev().take_while(|other| {
+            batch.expected.is_short(bound)
+                && !other.expected.is_short(bound)
+                && !batch.deps.contains(&other.seq)
+        });
+        let passed = passed.count();
+        list.insert(list.len() - passed, batch);
+        self.mixed |= passed > 0;
+    }
+
+    /// Returns which commands of `priority` a planning takes now. The others gather: they stay pending, and then share
+    /// a batch. They lose no time, because their batch would be submitted after a planned one anyway.
+    pub(crate) fn plannable(&self, priority: Priority) -> Plannable {
+        let list = &self.ready[priority as usize];
+        let is_short = |batch: &Batch| batch.expected.is_short(self.costs.bound);
+        match list.front() {
+            None => Plannable::All,
+            Some(front)
+                if !is_short(front) && list.iter().filter(|batch| is_short(batch)).count() < SHORT_AHEAD =>
+            {
+                Plannable::Short
+            }
+            Some(_) => Plannable::Nothing,
+        }
     }
 
     /// Returns `true` if a planned batch is not submitted.
@@ -103,20 +149,22 @@ impl LaneState {
     /// Returns `true` if the lane may take another submission now. With `urgent`, a batch of higher priority may
     /// come at any time, so the lane takes one submission at a time: that batch then waits for one batch at most.
     pub(crate) fn has_room(&self, urgent: bool) -> bool {
-        self.timeline.in_flight() < if urgent { 1 } else { SUBMISSIONS_IN_FLIGHT }
+        let is_single = urgent || self.executes_in_submit;
+        self.timeline.in_flight() < if is_single { 1 } else { SUBMISSIONS_IN_FLIGHT }
     }
 
     /// Returns `true` if the lane may take the front batch of `priority` now. A batch that was cut from a larger plan
     /// may be submitted behind more batches than others.
     pub(crate) fn has_room_for(&self, priority: Priority, urgent: bool) -> bool {
         let cut = self.ready[priority as usize].front().is_some_and(|batch| batch.cut);
-        self.has_room(urgent) || (cut && !urgent && self.has_little())
+        self.has_room(urgent) || (cut && !urgent && !self.executes_in_submit && self.has_little())
     }
 
     /// Returns `true` if the lane may take another short batch: fewer than [`CUT_SUBMISSIONS_IN_FLIGHT`] are in
     /// flight and, if a lane thread can submit more later, they are expected to end soon.
     fn has_little(&self) -> bool {
-        let seconds = || self.submitted.iter().map(|batch| batch.expected.seconds).sum::<f32>();
+        let of = |cost: ExpectedCost| if cost.unknown { f32::INFINITY } else { cost.seconds };
+        let seconds = || self.submitted.iter().map(|batch| of(batch.expected)).sum::<f32>();
         let soon = || seconds() <= CUT_SUBMISSIONS_IN_FLIGHT as f32 * self.costs.bound;
         self.timeline.in_flight() < CUT_SUBMISSIONS_IN_FLIGHT && (!self.has_thread || soon())
     }
@@ -234,6 +282,61 @@ mod tests {
     fn batches_of_other_priorities_do_not_reset_the_count_of_overtaken_batches() {
         let order = submitted(1, &[Priority::High, Priority::Normal]);
         assert_eq!(order[..10], [101, 1, 102, 2, 103, 3, 104, 4, 105, 0]);
+    }
+
+    /// Adds batches that take these seconds. Returns the order of the list.
+    fn added(lane: &mut LaneState, batches: &[(f32, Option<u64>)]) -> Vec<u64> {
+        for (at, &(seconds, dep)) in batches.iter().enumerate() {
+            let batch = Batch {
+                seq: Seq(at as u64),
+                steps: vec![],
+                deps: dep.into_iter().map(Seq).collect(),
+                expected: ExpectedCost { seconds, unknown: seconds.is_infinite() },
+                cut: false,
+                refused: false,
+            };
+            lane.add(batch, Priority::Normal);
+        }
+        lane.list(Priority::Normal).iter().map(|batch| batch.seq.0).collect()
+    }
+
+    #[test]
+    fn a_short_batch_passes_the_long_ones_on_which_it_does_not_depend() {
+        let (short, long, unknown) = (1e-4, 1.0, f32::INFINITY);
+        let order = |batches: &[(f32, Option<u64>)]| {
+            added(&mut LaneState::new(CostModel::Measured(CostModel::LATENESS)), batches)
+        };
+        assert_eq!(order(&[(long, None), (unknown, None), (short, None), (short, None)]), [2, 3, 0, 1]);
+        assert_eq!(order(&[(long, None), (long, None), (short, Some(0))]), [0, 2, 1]);
+        assert_eq!(order(&[(long, None), (short, Some(0)), (long, None), (short, Some(1))]), [0, 1, 3, 2]);
+        assert_eq!(order(&[(short, None), (long, None), (long, None)]), [0, 1, 2]);
+    }
+
+    #[test]
+    fn short_commands_are_planned_while_a_long_batch_waits_and_gather_after_a_few_batches() {
+        let mut lane = LaneState::new(CostModel::Measured(CostModel::LATENESS));
+        assert_eq!(lane.plannable(Priority::Normal), Plannable::All);
+        added(&mut lane, &[(1.0, None)]);
+        assert_eq!(lane.plannable(Priority::Normal), Plannable::Short);
+        added(&mut lane, &[(0.0, None)]);
+        assert_eq!(lane.plannable(Priority::Normal), Plannable::Nothing, "a short batch is next");
+        lane.list(Priority::Normal).rotate_left(1);
+        for _ in 1..SHORT_AHEAD {
+            assert_eq!(lane.plannable(Priority::Normal), Plannable::Short);
+            added(&mut lane, &[(0.0, None)]);
+            lane.list(Priority::Normal).make_contiguous().sort_by_key(|batch| batch.expected.seconds < 1.0);
+        }
+        assert_eq!(lane.plannable(Priority::Normal), Plannable::Nothing);
+    }
+
+    #[test]
+    fn a_lane_that_executes_in_submit_takes_one_batch_at_a_time() {
+        let mut lane = LaneState { executes_in_submit: true, ..LaneState::default() };
+        assert!(lane.has_room(false));
+        lane.timeline.submit(lane.timeline.pending());
+        assert!(!lane.has_room(false));
+        lane.executes_in_submit = false;
+        assert!(lane.has_room(false) && !lane.has_room(true));
     }
 
     #[test]

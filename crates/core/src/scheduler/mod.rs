@@ -36,8 +36,16 @@
 //!    slice the waiter polls for the loss of the device.
 //! 8. **Progress only grows.** For each lane `completed <= submitted < pending`; for each queue `completed <= planned <= enqueued`,
 //!    as stamps. `debug_assert`s check both.
-//! 9. **A result is late by a bounded device time.** A batch ends before a command that would delay a result in it by more than the
-//!    bound of rule E02, as `command_costs.rs` estimates it. A cut changes no order: barriers reach across the submissions of a lane.
+//! 9. **A result is late by a bounded device time**, whenever the program asks for it. The planner has one rule for this, and a cut
+//!    changes no order.
+//!
+//! # The planner's rule
+//!
+//! A command is *short* if it is expected to take at most the bound of rule E02, and *long* if not, or if it was never measured. The
+//! short commands of all queues share a batch until together they take as long as the bound; a long command begins a batch, which
+//! short ones may follow. Short batches come before long ones, also before those that are planned and not submitted, as far as they
+//! depend on none of them. While a batch waits to be submitted, later commands gather, except short ones before a long batch. After as
+//! much short work as one planning takes, and after four batches that overtook it, the oldest long command comes first.
 //!
 //! The loom models in `loom_models/` check 1 to 6 in every interleaving of the threads; the random programs check the results.
 
@@ -60,7 +68,6 @@ pub(crate) mod failed_batch;
 mod failed_execution;
 pub(crate) mod failure_history;
 pub(crate) mod free_blocks;
-pub(crate) mod handle_points;
 pub(crate) mod hardware_queue;
 pub(crate) mod host_clock;
 pub(crate) mod host_guard;

@@ -1,7 +1,6 @@
 //! Moves commands from queues into batches. A planning starts at *roots*, the points that its caller wants planned,
 //! and follows the waits of their queues. S is the state lock.
 
-pub(crate) mod awaited_results;
 pub(crate) mod context_commands;
 pub(crate) mod due_commands;
 mod lift;
@@ -37,13 +36,14 @@ struct PlanGoal {
     needed: bool,
 }
 
-/// Selects the commands that a round of planning takes.
+/// The commands that a round of planning takes. A round fills at most one batch of each lane.
+///
+/// A command is *long* if it is expected to take longer than the bound of the lane, or if it was never measured.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PlanRound {
-    /// Takes the commands that make no result in their batch late.
+    /// Short commands of all roots, as long as they take no longer than the bound together.
     Short,
-    /// Also takes a long command into an empty batch, and the short commands behind it. Takes a long command into a
-    /// batch with other commands only if nothing there precedes it and [`Planner::together`] is true.
+    /// One long command, then the short commands after it.
     Long,
 }
 
@@ -81,9 +81,12 @@ struct Planner<'s> {
     taken: usize,
     /// Counts how often the open batches were closed while commands remained to be planned.
     cuts: usize,
-    /// Is true if long commands of several queues may share a batch, because the program awaits no result of any
-    /// queue.
-    together: bool,
+    /// `false` if long commands stay pending, because an unsubmitted batch has one already.
+    takes_long: bool,
+    /// `true` if a long command was left for later.
+    left_long: bool,
+    /// `true` if a long command was taken.
+    took_long: bool,
     /// Holds the closed batches that contain commands of unknown cost.
     unseen: SmallVec<[Seq; MOST_UNSEEN]>,
     /// Names a batch that was closed after half of the allowed cuts. The rest is planned once this batch completes:
@@ -103,6 +106,22 @@ impl State {
     /// A wait refers only to a smaller stamp, so the stack of goals is finite. A queue that waits for the host is
     /// held, and so is every queue on the stack that waits for it.
     pub(crate) fn plan(&mut self, roots: impl IntoIterator<Item = Point>, priority: Priority) -> PlanRest {
+        self.plan_rounds(roots, priority, true)
+    }
+
+    /// Plans the short commands of `roots` that depend on no unplanned long command. Returns `false` if there are none.
+    pub(crate) fn plan_short(&mut self, roots: impl IntoIterator<Item = Point>, priority: Priority) -> bool {
+        let before = self.batches.opened();
+        self.plan_rounds(roots, priority, false);
+        self.batches.opened() > before
+    }
+
+    fn plan_rounds(
+        &mut self,
+        roots: impl IntoIterator<Item = Point>,
+        priority: Priority,
+        takes_long: bool,
+    ) -> PlanRest {
         let open = self.lanes.iter().map(|_| None).collect();
         let mut planner = Planner {
             state: self,
@@ -111,7 +130,9 @@ impl State {
             round: PlanRound::Short,
             taken: 0,
             cuts: 0,
-            together: false,
+            takes_long,
+            left_long: false,
+            took_long: false,
             unseen: SmallVec::new(),
             middle: None,
             costs: Vec::new(),
@@ -138,44 +159,54 @@ impl State {
 
 impl Planner<'_> {
     /// Plans in rounds until every root is reached or held, or until a limit is met.
-    fn rounds(&mut self, mut roots: Vec<Point>) -> PlanRest {
+    fn rounds(&mut self, roots: Vec<Point>) -> PlanRest {
+        if self.takes_long && self.state.long_is_due {
+            self.round = PlanRound::Long;
+        }
+        let rest = self.rounds_to_a_limit(roots);
+        if self.took_long {
+            self.state.long_is_due = false;
+        } else if self.left_long && self.takes_long && !rest.roots.is_empty() {
+            self.state.long_is_due = true;
+        }
+        rest
+    }
+
+    fn rounds_to_a_limit(&mut self, mut roots: Vec<Point>) -> PlanRest {
+        let mut empty_rounds = 0;
         loop {
-            if self.state.has_context_commands() {
+            if self.round == PlanRound::Short && self.state.has_context_commands() {
                 self.begin_with_context_commands(&roots);
             }
+            let took_long = std::mem::take(&mut self.took_long);
             roots.retain(|root| !self.reach(PlanGoal { slot: root.slot, upto: root.stamp, needed: false }));
+            let is_empty = self.open.iter().all(Option::is_none);
+            self.close_all();
             if roots.is_empty() {
-                self.close_all();
+                self.took_long |= took_long;
                 return PlanRest::default();
             }
-            if self.round == PlanRound::Short && !self.is_awaited() {
-                self.round = PlanRound::Long;
-                self.together = !self.state.any_is_awaited();
-                continue;
-            }
-            let stuck = self.open.iter().all(Option::is_none);
-            self.close_all();
-            self.cuts += 1;
-            self.round = PlanRound::Short;
+            // A round of long commands that took only context commands comes again.
+            let again = self.round == PlanRound::Long && !is_empty && !self.took_long;
+            self.round = match self.round {
+                PlanRound::Short if is_empty && self.takes_long => PlanRound::Long,
+                PlanRound::Long if again => PlanRound::Long,
+                _ => PlanRound::Short,
+            };
+            self.took_long |= took_long;
+            empty_rounds = if is_empty { empty_rounds + 1 } else { 0 };
+            self.cuts += usize::from(!is_empty);
             if self.unseen.len() >= MOST_UNSEEN {
                 return PlanRest { roots, after: self.unseen.first().copied() };
             }
             if self.taken >= LARGEST_BATCH || self.cuts >= MOST_CUTS {
                 return PlanRest { roots, after: self.middle };
             }
-            if stuck {
+            if empty_rounds > usize::from(self.takes_long) {
                 // Every root is held or waits for a held queue. The release of the hold plans it again.
                 return PlanRest::default();
             }
         }
-    }
-
-    /// Returns `true` if the program may be waiting for a result of a command in the open batches.
-    fn is_awaited(&self) -> bool {
-        let awaited = |open: &OpenBatch| {
-            open.returns_to_host || open.firsts().any(|(slot, first)| self.state.is_awaited(slot, first))
-        };
-        self.open.iter().flatten().any(awaited)
     }
 
     fn close_all(&mut self) {
@@ -293,20 +324,18 @@ impl Planner<'_> {
         }
     }
 
-    /// Returns `true` if a command of `cost` seconds may join the open batch of its lane: it makes no result in the
-    /// batch late, or the round takes long commands and [`PlanRound::Long`] allows this one.
-    fn fits(&self, slot: Slot, cost: f32) -> bool {
-        let queue = self.state.queue(slot);
-        let bound = self.state.lanes[queue.lane].costs.bound;
-        let Some(open) = &self.open[queue.lane] else {
-            return cost <= bound || self.round == PlanRound::Long;
+    /// Returns `true` if a command of `cost` seconds may join the open batch of its lane in this round: it makes no
+    /// result in the batch late.
+    fn fits(&mut self, slot: Slot, cost: f32) -> bool {
+        let lane = self.state.queue(slot).lane;
+        let is_long = cost > self.state.lanes[lane].costs.bound;
+        let fits = match &self.open[lane] {
+            Some(open) => open.late(cost) <= open.bound,
+            None => is_long == (self.round == PlanRound::Long),
         };
-        let stamp = queue.pending.front().map_or(Stamp(u64::MAX), |front| front.stamp);
-        if open.late(cost) <= open.limit(slot, stamp) {
-            return true;
-        }
-        // Long commands of several queues run side by side unless the program awaits a result.
-        self.round == PlanRound::Long && open.is_first(slot) && self.together
+        self.took_long |= fits && is_long;
+        self.left_long |= !fits && is_long;
+        fits
     }
 
     /// Moves the work at the front into a batch, with the launches behind it. With a `hold`, the host accesses the
@@ -442,12 +471,8 @@ impl Planner<'_> {
         }
         let seq = self.join_batch(slot, lane);
         self.taken += 1;
-        let begins = self.open[lane].as_ref().is_some_and(|open| open.steps.is_empty());
-        let unawaited = if begins { self.state.unawaited_upto(slot) } else { None };
         let Some(command) = self.state.pop_work(slot, seq) else { return };
         let Some(open) = self.open[lane].as_mut() else { return };
-        open.unawaited = open.unawaited.or(unawaited.map(|upto| (slot, upto)));
-        open.returns_to_host |= command.op.returns_to_host();
         match command.op {
             Op::Work(work) => open.add(slot, command.stamp, work, cost),
             Op::Timed(timed) => open.add_timed(slot, command.stamp, *timed, cost),
@@ -478,7 +503,7 @@ impl Planner<'_> {
             let kind = same.map_or_else(|| costs.kind(launch), |(_, kind)| kind);
             let cost = costs.of_launch(launch, kind);
             late += cost;
-            if late > open.limit(goal.slot, command.stamp) {
+            if late > open.bound {
                 break;
             }
             self.costs.push(cost);
@@ -570,7 +595,7 @@ impl Planner<'_> {
             self.middle = Some(seq);
         }
         let batch = Batch { seq, steps, deps, expected, cut: self.cuts > 0, refused: false };
-        self.state.lanes[lane].list(self.priority).push_back(batch);
+        self.state.lanes[lane].add(batch, self.priority);
     }
 }
 

@@ -5,7 +5,7 @@ use crate::memory::heap::BlockId;
 use crate::scheduler::chunked_list::ChunkedList;
 use crate::scheduler::command::{Command, Op};
 use crate::scheduler::failure_history::FailureHistory;
-use crate::scheduler::handle_points::{HandlePoints, PointHistory};
+
 use crate::scheduler::priority::Priority;
 use crate::scheduler::queue_timing::QueueTiming;
 use crate::work::kernel_launch::Launch;
@@ -49,8 +49,6 @@ pub(crate) struct QueueState {
     pub(crate) lane: usize,
     pub(crate) priority: Priority,
     pub(crate) pending: ChunkedList<Command>,
-    /// Counts the pending commands that return something to the host: `returns_to_host <= pending.len()`.
-    returns_to_host: usize,
     /// Pending commands up to this stamp have failed: `born <= failed_upto <= enqueued`. Planning drops them, except
     /// waits for other queues.
     failed_upto: Stamp,
@@ -91,8 +89,6 @@ pub(crate) struct QueueState {
     /// Names the batch that must complete before a waiting caller plans more of this queue. This limits how far
     /// waits plan ahead of the device.
     pub(crate) ahead: Option<Seq>,
-    /// Lists the points of handles of the program that were unplanned when the handle was made.
-    awaited: HandlePoints,
     /// Holds the stamp up to which this queue follows each other queue. The batches of those queues up to that stamp
     /// are among `segments` or complete.
     behind: SmallVec<[(Slot, Stamp); 4]>,
@@ -162,31 +158,6 @@ impl QueueState {
         self.pending.front().is_some_and(|front| matches!(front.op, Op::Work(Work::WgpuCommands(_))))
     }
 
-    /// Registers a handle of an unplanned point. The handle counts as long as `past` is referenced.
-    pub(crate) fn await_result(&mut self, stamp: Stamp, past: &Arc<PointHistory>) {
-        if stamp > self.planned {
-            self.awaited.add(stamp, past);
-        } else {
-            self.awaited.sweep();
-        }
-    }
-
-    /// Returns `true` if the program has a handle of a point from `first` on, or if a pending command returns
-    /// something to the host.
-    pub(crate) fn has_handles(&self, first: Stamp) -> bool {
-        self.returns_to_host() || self.first_handle(first).is_some()
-    }
-
-    /// Returns `true` if a pending command returns something to the host.
-    pub(crate) fn returns_to_host(&self) -> bool {
-        self.returns_to_host > 0
-    }
-
-    /// Returns the first point from `first` on that the program has a handle of.
-    pub(crate) fn first_handle(&self, first: Stamp) -> Option<Stamp> {
-        self.awaited.first(first)
-    }
-
     /// Returns `true` if every planned command is complete.
     pub(crate) fn is_drained(&self) -> bool {
         self.segments.is_empty()
@@ -212,7 +183,7 @@ impl QueueState {
     /// Returns `true` if nothing depends on the waits of this queue: it has no work of its own, no command waits for a
     /// point of it, and the program has no handle of one.
     pub(crate) fn is_unused(&self) -> bool {
-        self.unused && self.first_handle(Stamp(0)).is_none()
+        self.unused && !self.failures.is_watched()
     }
 
     /// Removes the waits of a closed queue if nothing depends on them and none is planned.
@@ -232,7 +203,6 @@ impl QueueState {
         debug_assert!(self.planned <= self.enqueued, "bug: a command is planned before it is enqueued");
         let last = self.segments.back().map_or(self.completed, |segment| segment.last);
         debug_assert_eq!(last, self.planned, "bug: the segments do not end at the last planned command");
-        debug_assert!(self.returns_to_host <= self.pending.len(), "bug: a command is counted twice");
     }
 
     #[inline]
@@ -240,7 +210,6 @@ impl QueueState {
         debug_assert!(self.enqueued < command.stamp, "bug: the stamps of a queue only grow");
         self.unused = false;
         self.enqueued = command.stamp;
-        self.returns_to_host += usize::from(command.op.returns_to_host());
         self.pending.push_back(command);
     }
 
@@ -248,7 +217,6 @@ impl QueueState {
     /// commands before it if `seq` is `None`.
     pub(crate) fn pop(&mut self, seq: Option<Seq>) -> Option<Command> {
         let command = self.pending.pop_front()?;
-        self.returns_to_host -= usize::from(command.op.returns_to_host());
         self.advance_plan(command.stamp, seq);
         Some(command)
     }
@@ -361,7 +329,6 @@ impl QueueState {
             }
             self.segments.pop_front();
         }
-        self.awaited.remove_completed(self.completed);
         self.debug_check();
     }
 

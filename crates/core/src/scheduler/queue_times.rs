@@ -5,7 +5,7 @@ use fencepost_sync::Point;
 
 use crate::scheduler::command::{Command, Op};
 use crate::scheduler::engine::Engine;
-use crate::scheduler::handle_points::PointHistory;
+use crate::scheduler::failure_history::PointHistory;
 use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::queue_state::QueueState;
 use crate::scheduler::state::State;

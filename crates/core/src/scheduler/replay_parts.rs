@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::scheduler::command::{Callback, Command, Op};
 use crate::scheduler::engine::Engine;
-use crate::scheduler::handle_points::PointHistory;
+use crate::scheduler::failure_history::PointHistory;
 use crate::scheduler::ordering;
 use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::replay_turn::ReplayTurn;

@@ -5,7 +5,7 @@ use crate::error::site::CommandKind;
 use crate::memory::staged_bytes::{ReplaySource, Staged};
 use crate::scheduler::command::{Command, Op};
 use crate::scheduler::engine::Engine;
-use crate::scheduler::handle_points::PointHistory;
+use crate::scheduler::failure_history::PointHistory;
 use crate::scheduler::ordering;
 use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::state::State;

@@ -11,7 +11,7 @@ use crate::scheduler::callback_state::Callbacks;
 use crate::scheduler::command::{Callback, Command};
 use crate::scheduler::deliveries::Deliveries;
 use crate::scheduler::kernel_names::KernelNames;
-use crate::scheduler::lane_state::LaneState;
+use crate::scheduler::lane_state::{LaneState, Plannable};
 use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::ordering::wait_log::WaitLog;
 use crate::scheduler::parked_caller::ParkedCaller;
@@ -107,6 +107,12 @@ pub(crate) struct State {
     pub(crate) host_clock: Clock,
     /// Is the number of the last hold.
     holds: u64,
+    /// `true` if a planning ended before a long command that short commands have passed. The next planning takes the
+    /// long command first, so that short commands never starve it.
+    pub(crate) long_is_due: bool,
+    /// The last stamp when the lanes had no short command to plan before a long batch. Until another command is
+    /// enqueued or a queue is released, there is none.
+    short_sought: Option<Stamp>,
 }
 
 impl State {
@@ -356,7 +362,23 @@ impl State {
                 any = true;
             }
         }
+        if any {
+            self.short_sought = None;
+        }
         any
+    }
+
+    /// Returns which commands of a priority the thread of a lane may plan now.
+    pub(crate) fn plannable(&self, lane: usize, priority: Priority) -> Plannable {
+        match self.lanes[lane].plannable(priority) {
+            Plannable::Short if self.short_sought == Some(self.stamp) => Plannable::Nothing,
+            plannable => plannable,
+        }
+    }
+
+    /// Records whether a search for short commands has planned any.
+    pub(crate) fn note_short(&mut self, any: bool) {
+        self.short_sought = (!any).then_some(self.stamp);
     }
 
     /// Moves the wakers that are due without the completion of a batch to `after`: planning completed their point,

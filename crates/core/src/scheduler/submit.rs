@@ -108,10 +108,14 @@ impl Engine {
                 if let Some(at) = at {
                     state.note_submit(seq, lane, at);
                 }
+                let is_over = state.lanes[lane].executes_in_submit;
                 if watched && !state.after.has_code() {
                     self.unlock_watched(state, lane);
                 } else {
                     self.unlock(state);
+                }
+                if is_over {
+                    self.poll_lane(lane); // the next submission follows at once
                 }
             }
             Err(failure) => self.fail_batch(lane, batch, steps, failure),

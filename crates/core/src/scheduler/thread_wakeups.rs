@@ -2,7 +2,8 @@
 
 use crate::scheduler::deferred_calls;
 use crate::scheduler::engine::Engine;
-use crate::scheduler::lane_state::ThreadRest;
+use crate::scheduler::lane_state::{Plannable, ThreadRest};
+use crate::scheduler::priority::Priority;
 use crate::scheduler::queue_state::QueueState;
 use crate::scheduler::state::{AfterUnlock, State};
 use fencepost_sync::prim::{Condvar, MutexGuard};
@@ -104,12 +105,12 @@ impl State {
         self.could_plan(lane, QueueState::urgent)
     }
 
-    /// Returns `true` if a lane has room for a batch of a queue for which `counts` holds. While a batch of a
-    /// queue's priority is planned and not submitted, the queue does not count: its commands gather, so that they
-    /// share the batch after that one.
+    /// Returns `true` if a lane has room for a batch of a queue for which `counts` holds. A queue whose commands
+    /// gather does not count.
     fn could_plan(&self, lane: usize, counts: impl Fn(&QueueState) -> bool) -> bool {
         let at = &self.lanes[lane];
-        let gathers = |q: &QueueState| !at.ready[q.priority as usize].is_empty();
+        let plannable = Priority::ORDER.map(|priority| (priority, self.plannable(lane, priority)));
+        let gathers = |q: &QueueState| plannable.contains(&(q.priority, Plannable::Nothing));
         let waiting = |q: &QueueState| q.lane == lane && q.hold.is_none() && !gathers(q) && counts(q);
         at.has_room(false) && self.queues.iter().skip(self.first_due_queue()).any(waiting)
     }

@@ -93,9 +93,8 @@ impl State {
     }
 
     /// Returns `true` if the lane thread will plan a queue because a batch of the queue's lane and priority is
-    /// planned and not submitted. Until that batch is submitted, later commands *gather*: they stay unplanned, and
-    /// then share one batch. They lose no time, because their batch would be submitted behind that batch anyway,
-    /// and they save submissions. The result is `false` for the context queue, which the caller plans itself.
+    /// planned and not submitted. The thread plans the queue at once if the queue can pass that batch. The result is
+    /// `false` for the context queue, which the caller plans itself.
     fn will_be_planned(&self, slot: Slot) -> bool {
         let queue = self.queue(slot);
         let lane = &self.lanes[queue.lane];

@@ -158,19 +158,6 @@ impl Wakers {
         self.take_within(..(WakeCondition::FIRST_SUBMITTED, WakerName::LOWEST))
     }
 
-    /// Returns `true` if a waker waits for a point of a queue from `first` on.
-    pub(crate) fn awaits_point(&self, slot: Slot, first: Stamp) -> bool {
-        self.first_awaited(slot, first).is_some()
-    }
-
-    /// Returns the first point of a queue from `first` on that a waker waits for.
-    pub(crate) fn first_awaited(&self, slot: Slot, first: Stamp) -> Option<Stamp> {
-        match self.registered.range((WakeCondition::Point(slot, first), WakerName::LOWEST)..).next()?.0.0 {
-            WakeCondition::Point(of, stamp) if of == slot => Some(stamp),
-            _ => None,
-        }
-    }
-
     /// Removes and returns all wakers.
     pub(crate) fn take_all(&mut self) -> Vec<Waker> {
         self.take_within(..)
@@ -272,8 +259,6 @@ mod tests {
             all.register(condition, waker);
         }
         assert!(all.has_completion_wakers());
-        assert!(all.awaits_point(Slot(1), Stamp(5)) && !all.awaits_point(Slot(1), Stamp(6)));
-        assert!(!all.awaits_point(Slot(0), Stamp(0)) && !all.awaits_point(Slot(2), Stamp(0)));
         assert!(same(&all.take_completion_wakers(), &[&a, &b, &c]));
         assert!(all.take_submitted(|_| false).is_empty());
         assert!(same(&all.take_submitted(|point| point.stamp == Stamp(5)), &[&d]));

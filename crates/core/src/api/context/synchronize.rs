@@ -7,7 +7,7 @@ use crate::runtime::owner::Owner;
 use crate::runtime::pending::{Pending, WakerRegistration};
 use crate::runtime::wait_mode::{LateSteps, WaitMode, late};
 use crate::scheduler::deadline::Deadline;
-use crate::scheduler::handle_points::PointHistory;
+use crate::scheduler::failure_history::PointHistory;
 use fencepost_sync::Point;
 use std::sync::Arc;
 

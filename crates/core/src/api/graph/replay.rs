@@ -14,7 +14,7 @@ use crate::runtime::event::{Event, Recording, same_context};
 use crate::runtime::owner::Owner;
 use crate::runtime::pending::Pending;
 use crate::scheduler::command::{Callback, Op};
-use crate::scheduler::handle_points::PointHistory;
+use crate::scheduler::failure_history::PointHistory;
 use crate::scheduler::loop_run::LoopRun;
 use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::queue_timing::PointTime;

@@ -151,14 +151,13 @@ fn m07_reused_memory_has_a_new_label_and_keeps_its_uses() {
     let (block, engine) = (first.block().clone(), ctx.owner.engine());
     let dst = Span { block: block.clone(), offset: 0, size: 256 };
     engine.enqueue(by(own), Work::Fill { dst, pattern: Pattern::ZERO }).expect("nothing has failed");
-    block.order().host_reads = true;
     drop(first);
     let elsewhere = allocate(&ctx, 256, "elsewhere", other).expect("there is room");
     assert_ne!(elsewhere.block().id, block.id, "the fill is not complete");
     let second = allocate(&ctx, 256, "second", own).expect("there is room");
     assert_eq!(second.block().id, block.id);
     let order = block.order();
-    assert_eq!((&*order.label, order.host_reads, order.uses.all().len()), ("second", false, 1));
+    assert_eq!((&*order.label, order.uses.all().len()), ("second", 1));
 }
 
 #[test]

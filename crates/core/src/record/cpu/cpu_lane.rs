@@ -71,7 +71,7 @@ pub(crate) fn open(
         if lateness == Duration::MAX { CostModel::Unknown } else { CostModel::Measured(lateness) };
     let fence: Arc<dyn Fence> = lane.clone();
     let recorder = Box::new(LaneRecorder { lane, thread: Some(thread), device: device.clone() });
-    Ok((device, vec![Lane { recorder, fence, async_submit: true, cost_model }]))
+    Ok((device, vec![Lane { recorder, fence, async_submit: true, executes_in_submit: false, cost_model }]))
 }
 
 impl ThreadLane {

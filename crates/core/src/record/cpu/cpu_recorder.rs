@@ -177,6 +177,7 @@ pub(crate) fn open_with(options: &CpuOptions, faults: &CpuFaults) -> (Arc<CpuDev
         }),
         fence: Arc::new(CpuFence { devices: devices.clone(), lane }),
         async_submit: true,
+        executes_in_submit: false,
         cost_model: cost_model(options, faults, lane as u64),
     };
     (device, (0..count).map(lane).collect())

@@ -43,6 +43,7 @@ impl World {
             recorder: Box::new(ModelRecorder { world: self.clone(), lane }),
             fence: self.fences[lane].clone(),
             async_submit: true,
+            executes_in_submit: false,
             cost_model: CostModel::Unknown,
         };
         (0..self.fences.len()).map(lane).collect()

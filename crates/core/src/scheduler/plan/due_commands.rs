@@ -1,5 +1,6 @@
 //! Plans the commands that are due on one lane.
 
+use crate::scheduler::lane_state::Plannable;
 use crate::scheduler::priority::Priority;
 use crate::scheduler::queue_state::QueueState;
 use crate::scheduler::state::State;
@@ -18,8 +19,8 @@ pub(crate) enum DueCommands {
 }
 
 impl State {
-    /// Plans the `due` commands of the queues on `lane`, with one priority in each batch. While a planned batch of a
-    /// priority is not submitted, later commands of that priority stay pending, so that they share the next batch.
+    /// Plans the `due` commands of the queues on `lane`, with one priority in each batch, as far as
+    /// [`plannable`](State::plannable) permits.
     pub(crate) fn plan_lane(&mut self, lane: usize, due: DueCommands) {
         let waits = |q: &QueueState| q.lane == lane && q.hold.is_none() && !q.pending.is_empty();
         let mut any = [false; 3];
@@ -29,8 +30,8 @@ impl State {
         }
         let except = if let DueCommands::RequestedExcept(slot) = due { Some(slot) } else { None };
         for priority in Priority::ORDER {
-            let gathers = except.is_none() && !self.lanes[lane].list(priority).is_empty();
-            if gathers || !any[priority as usize] {
+            let plannable = if except.is_some() { Plannable::All } else { self.plannable(lane, priority) };
+            if plannable == Plannable::Nothing || !any[priority as usize] {
                 continue;
             }
             let queues = self.slots().skip(first).map(|slot| (slot, self.queue(slot)));
@@ -45,7 +46,10 @@ impl State {
                         .collect()
                 }
             };
-            if !roots.is_empty() {
+            if plannable == Plannable::Short {
+                let any = self.plan_short(roots, priority);
+                self.note_short(any);
+            } else if !roots.is_empty() {
                 self.plan(roots, priority);
                 self.lanes[lane].own_plannings = 0;
             }

@@ -12,9 +12,6 @@ use fencepost_sync::{Point, Seq, Slot, Stamp};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Multiplies the limit of the delay in a batch while the program awaits no result in the batch.
-pub(crate) const UNAWAITED_FACTOR: f32 = 4.0;
-
 /// Describes the end of a queue's steps in an open batch, which the next step of the queue follows.
 #[derive(Default)]
 pub(crate) struct QueueFrontier {
@@ -36,7 +33,7 @@ pub(crate) struct OpenBatch {
     pub(crate) seq: Seq,
     /// Limits the delay of a result in the batch, in seconds. A batch completes as a whole, so its later commands
     /// delay its earlier results.
-    bound: f32,
+    pub(crate) bound: f32,
     pub(crate) steps: Vec<Step>,
     /// Lists the batches that must be submitted before this one.
     pub(crate) deps: SmallVec<[Seq; 4]>,
@@ -52,13 +49,7 @@ pub(crate) struct OpenBatch {
     busy: f32,
     /// Is the expected time of the whole batch, which is unknown if the cost of a step is unknown.
     pub(crate) expected: ExpectedCost,
-    /// Is true if the batch contains a command that returns something to the host.
-    pub(crate) returns_to_host: bool,
-    /// Names the queue of the first command, and the first point of that queue that the program may be waiting for.
-    /// The stamp is `u64::MAX` if there is no such point. Is `None` if the program may be waiting for results of other
-    /// queues.
-    pub(crate) unawaited: Option<(Slot, Stamp)>,
-    /// Lists the blocks that this batch writes and that the host reads in place.
+    /// Blocks that this batch writes and that the host can read in place.
     publish: Vec<Arc<Block>>,
 }
 
@@ -75,8 +66,6 @@ impl OpenBatch {
             base_end: 0.0,
             busy: 0.0,
             expected: ExpectedCost::default(),
-            returns_to_host: false,
-            unawaited: None,
             publish: Vec::new(),
         }
     }
@@ -97,26 +86,9 @@ impl OpenBatch {
         }
     }
 
-    /// Returns `true` if no step of the batch precedes the next command of `slot`.
-    pub(crate) fn is_first(&self, slot: Slot) -> bool {
-        self.base == 0 && self.known(slot).is_none_or(|at| at.last.is_none() && at.after.is_empty())
-    }
-
     /// Returns the seconds by which a result in the batch is delayed if a command of `cost` seconds joins the batch.
     pub(crate) fn late(&self, cost: f32) -> f32 {
         self.busy + cost
-    }
-
-    /// Returns the seconds by which results in the batch may be delayed with this command in it. The limit is higher
-    /// up to the first awaited point, because the program awaits no result before that point.
-    pub(crate) fn limit(&self, slot: Slot, stamp: Stamp) -> f32 {
-        let unawaited = self.unawaited.is_some_and(|(first, upto)| first == slot && stamp <= upto)
-            && !self.returns_to_host;
-        if unawaited { UNAWAITED_FACTOR * self.bound } else { self.bound }
-    }
-
-    fn known(&self, slot: Slot) -> Option<&QueueFrontier> {
-        self.frontiers.iter().find(|(known, _)| *known == slot).map(|(_, frontier)| frontier)
     }
 
     pub(crate) fn frontier(&mut self, slot: Slot) -> &mut QueueFrontier {
@@ -275,7 +247,7 @@ impl OpenBatch {
         let QueueFrontier { mut level, mut end, .. } = self.frontiers[place].1;
         for ((stamp, launch), &cost) in launches.zip(costs) {
             let Some(launch) = launch else { continue };
-            if launch.touches().any(|touch| touch.write && is_read(&touch)) {
+            if launch.touches().any(|touch| touch.write && is_seen(&touch)) {
                 self.set_frontier(place, level, end);
                 for touch in launch.touches().filter(|touch| touch.write) {
                     self.write(slot, stamp, &touch);
@@ -303,18 +275,19 @@ impl OpenBatch {
     /// Prepares a write. The host's view of the block becomes stale. Steps before the write save the bytes of lazy
     /// reads, which the host has not yet fetched from the block.
     fn write(&mut self, slot: Slot, stamp: Stamp, touch: &Touch<'_>) {
-        if is_read(touch) {
+        if is_seen(touch) {
             let mut order = touch.block.order();
-            let (publish, left) = (order.host_reads, order.take_lazy(&touch.range));
+            let publish = touch.block.is_published() && std::mem::replace(&mut order.visible, false);
+            let left = order.take_lazy(&touch.range);
             drop(order);
-            self.write_what_is_read(slot, stamp, touch.block, publish, left);
+            self.write_what_is_seen(slot, stamp, touch.block, publish, left);
         }
     }
 
     /// Adds the steps that save `left`, the parts of lazy reads that a write is about to change. If `publish` is
     /// true, the end of the batch makes the block visible to the host.
     #[cold]
-    fn write_what_is_read(
+    fn write_what_is_seen(
         &mut self,
         slot: Slot,
         stamp: Stamp,
@@ -322,9 +295,7 @@ impl OpenBatch {
         publish: bool,
         left: ReadParts,
     ) {
-        if publish && !self.publish.iter().any(|known| known.id == block.id) {
-            self.publish.push(block.clone());
-        }
+        self.publish.extend(publish.then(|| block.clone()));
         for (range, read) in left {
             read.save_in(self.seq);
             let (offset, size) = (range.start, range.end - range.start);
@@ -334,8 +305,8 @@ impl OpenBatch {
         }
     }
 
-    /// Adds steps that make the written blocks visible to the host if it reads them in place, so that a later read
-    /// needs no submission of its own.
+    /// Adds steps that make the written blocks visible to the host if it can read them in place. A read or a map that
+    /// the program asks for later then needs no submission of its own, which would come after those of other queues.
     pub(crate) fn publish_all(&mut self) {
         if self.publish.is_empty() {
             return;
@@ -353,13 +324,12 @@ impl OpenBatch {
     }
 }
 
-/// Marks the host's view of a block as stale. Returns `true` if the host reads the block in place or has not yet
-/// fetched a lazy read from it.
+/// Returns `true` if a write makes the host's view of the block stale, or if the host has not yet fetched a lazy read
+/// from the block.
 #[inline]
-fn is_read(touch: &Touch<'_>) -> bool {
-    let mut order = touch.block.order();
-    order.visible = false;
-    order.host_reads || !order.lazy.is_empty()
+fn is_seen(touch: &Touch<'_>) -> bool {
+    let order = touch.block.order();
+    (order.visible && touch.block.is_published()) || !order.lazy.is_empty()
 }
 
 /// Returns the expected start of the next step of a queue.
@@ -386,7 +356,6 @@ pub(crate) fn read_in_place(src: &Span, read: &Arc<ReadSlot>) -> bool {
 /// saves them first.
 fn keep_in_place(src: &Span, read: &Arc<ReadSlot>) {
     let mut order = src.block.order();
-    order.host_reads = true;
     order.lazy.push((src.range(), read.clone()));
     read.set(ReadState::Lazy);
 }

@@ -76,7 +76,9 @@ mod tests {
         let middle = planned.after.expect("the planning leaves commands for later");
         for _ in 0..at_once {
             engine.submit_one(0);
-            engine.poll_lane(0);
+            while engine.lock().lanes[0].timeline.in_flight() > 0 {
+                engine.poll_lane(0);
+            }
             let mut state = engine.lock();
             let left = state.lanes[0].ready_len();
             state.plan_target(target, &mut planned);

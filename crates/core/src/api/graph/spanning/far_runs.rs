@@ -14,7 +14,7 @@ use crate::multi::event_wait::lock_enqueueing;
 use crate::runtime::owner::Owner;
 use crate::scheduler::command::Callback;
 use crate::scheduler::engine::Engine;
-use crate::scheduler::handle_points::PointHistory;
+use crate::scheduler::failure_history::PointHistory;
 use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::relay::{Relay, RelaySource};
 use crate::scheduler::replay_parts::{EnqueuedPart, PartCommand};
