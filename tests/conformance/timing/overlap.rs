@@ -4,6 +4,7 @@ use crate::common::kernels::Mix;
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
 use fencepost::{Activity, Profile};
+use std::time::Duration;
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -19,7 +20,11 @@ const N: usize = 1 << 16;
 /// Profiles a copy on one queue and a launch on another, which both start when a gate opens, and a fill on a queue that
 /// waits for both.
 fn profiled(subject: &Subject, ordered: bool) -> Profile {
-    let ctx = subject.switched(|switches| switches.shared_memory = false);
+    // Without a bound for results, long commands share a batch too.
+    let ctx = subject.options_and_switches(|options, switches| {
+        options.lateness = Duration::MAX;
+        switches.shared_memory = false;
+    });
     let (copies, launches, joined) = (ctx.queue("copies"), ctx.queue("launches"), ctx.queue("joined"));
     let mix = ctx.kernel::<Mix>().unwrap();
     let (x, mut y) = (copies.full([N], 1_u32).unwrap(), copies.zeros([N]).unwrap());

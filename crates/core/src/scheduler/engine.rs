@@ -67,7 +67,8 @@ impl Engine {
     pub(crate) fn new(device: Arc<dyn Device>, lanes: Vec<Lane>, policy: Policy, threads: bool) -> Arc<Self> {
         let mut state = State::new(lanes.iter().map(|lane| lane.cost_model), policy);
         for (at, lane) in state.lanes.iter_mut().zip(&lanes) {
-            (at.has_thread, at.executes_in_submit) = (threads, lane.executes_in_submit);
+            at.has_thread = threads;
+            at.executes_in_submit = lane.executes_in_submit;
         }
         let engine = |me: &Weak<Engine>| Self {
             state: Mutex::new(state),
