@@ -29,8 +29,12 @@ impl State {
             any[queue.priority as usize] = true;
         }
         let except = if let DueCommands::RequestedExcept(slot) = due { Some(slot) } else { None };
-        for priority in Priority::ORDER {
-            let plannable = if except.is_some() { Plannable::All } else { self.plannable(lane, priority) };
+        let plannable = Priority::ORDER.map(|priority| match except {
+            Some(_) => Plannable::All,
+            None => self.plannable(lane, priority),
+        });
+        let mut any_short = None;
+        for (priority, plannable) in Priority::ORDER.into_iter().zip(plannable) {
             if plannable == Plannable::Nothing || !any[priority as usize] {
                 continue;
             }
@@ -47,12 +51,14 @@ impl State {
                 }
             };
             if plannable == Plannable::Short {
-                let any = self.plan_short(roots, priority);
-                self.note_short(any);
+                any_short = Some(self.plan_short(roots, priority) || any_short == Some(true));
             } else if !roots.is_empty() {
                 self.plan(roots, priority);
                 self.lanes[lane].own_plannings = 0;
             }
+        }
+        if let Some(any) = any_short {
+            self.note_short(any);
         }
     }
 }

@@ -145,6 +145,22 @@ fn e02_a_search_for_short_commands_is_repeated_after_the_next_command_or_release
 }
 
 #[test]
+fn e02_a_search_that_finds_nothing_at_one_priority_goes_on_with_the_others() {
+    let engine = paced(0.5);
+    let slots = [Priority::High, Priority::Normal].map(|priority| queue_of(&engine, priority));
+    let other = queue_of(&engine, Priority::Normal);
+    for slot in slots {
+        let long = enqueue_work(&engine, slot, launch(&block()));
+        let priority = engine.lock().queue(slot).priority;
+        engine.lock().plan([long], priority);
+    }
+    enqueue_work(&engine, slots[0], launch(&block()));
+    let short = enqueue(&engine, other);
+    engine.lock().plan_lane(0, DueCommands::All);
+    assert!(matches!(engine.lock().reached(short), PointProgress::Planned(_)));
+}
+
+#[test]
 fn q16_short_commands_pass_a_long_one_for_one_planning_at_most() {
     let engine = paced(0.5);
     let [long, short] = queues(&engine);
