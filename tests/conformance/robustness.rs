@@ -4,8 +4,10 @@ mod arrays;
 mod bounds;
 mod devices;
 mod dropping;
+mod files;
 mod foreign;
 mod launching;
+mod missing_waits;
 mod panics;
 mod shader_errors;
 mod table;
@@ -17,9 +19,11 @@ pub fn cases() -> Vec<Case> {
     let parts = [
         host_side(arrays::cases()),
         bounds::cases(),
+        host_side(files::cases()),
         host_side(foreign::cases()),
         host_side(shader_errors::cases()),
         host_side(launching::cases()),
+        missing_waits::cases(),
         panics::cases(),
         host_side(waiting::cases()),
         devices::cases(),

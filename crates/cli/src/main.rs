@@ -5,7 +5,6 @@ mod bench;
 mod bytes;
 mod cli;
 mod doctor;
-mod file;
 mod info;
 mod opened;
 mod output;

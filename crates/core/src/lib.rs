@@ -103,7 +103,7 @@ pub use fencepost_sync::Error as PendingError;
 
 /// Contains the items that derived code refers to.
 #[doc(hidden)]
-pub use fencepost_kernels::__private;
+pub use fencepost_kernels::{__private, plain_file};
 
 /// Returns the text of the built-in shader with this file name, or `None` if there is none.
 ///

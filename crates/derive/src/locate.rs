@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use fencepost_kernels::{Error as Missing, ShaderSource, builtins};
+use fencepost_kernels::{Error as Missing, ShaderSource, builtins, plain_file};
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Error, Ident, LitStr, Result};
@@ -85,7 +85,7 @@ fn read_used(package: &Path, folder: &str, main: &str, path: &str) -> io::Result
         let message = format!("this package has no file `{folder}{path}`");
         return Err(io::Error::new(ErrorKind::NotFound, message));
     }
-    std::fs::read_to_string(file)
+    plain_file::text(&file, plain_file::MOST_SHADER_BYTES)
 }
 
 fn with_files(folder: &str, source: &ShaderSource) -> TokenStream {
@@ -110,7 +110,7 @@ fn in_package(package: &Path, name: &LitStr) -> Result<Option<Located>> {
             continue;
         }
         let wrong = |error: &dyn Display| Error::new(name.span(), format!("in `{folder}`: {error}"));
-        let text = std::fs::read_to_string(&path)
+        let text = plain_file::text(&path, plain_file::MOST_SHADER_BYTES)
             .map_err(|error| wrong(&format_args!("cannot read `{file}`: {error}")))?;
         let source = ShaderSource::text(&file, text)
             .with_files(|path| read_used(package, folder, &file, path))

@@ -41,6 +41,8 @@ mod nesting;
 mod override_mistake;
 mod parser_words;
 mod part;
+#[doc(hidden)]
+pub mod plain_file;
 mod reference;
 mod reflect;
 mod several;

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::part::of_part;
+use crate::plain_file;
 use crate::splice::{File, Spliced};
 use crate::use_lines::{self, SpliceUse};
 use crate::{DType, Error, HostKernel, Names, Result, Scalar, reference, reference_of};
@@ -193,21 +194,35 @@ impl ShaderSource {
         self
     }
 
-    /// Reads a shader, and all files that it uses, from the disk.
+    /// Reads a shader, and all files that it uses, from the disk. The used files must be in the folder of the shader, or
+    /// below it; [`read_in`](Self::read_in) names a folder above it.
     ///
     /// # Errors
-    /// [`Error::Unreadable`], [`Error::UnknownSnippet`] if one of them cannot be read; [`Error::Use`], [`Error::Cycle`].
+    /// [`Error::Unreadable`] if one of the files cannot be read, is not a plain file, is elsewhere, or if all of them
+    /// together have more than 16 MiB; [`Error::UnknownSnippet`]; [`Error::Use`]; [`Error::Cycle`].
     pub fn read(path: &str) -> Result<Self> {
-        Self::read_in(Path::new(""), path)
+        let root = Path::new(path).parent().unwrap_or(Path::new(""));
+        Self::read_below(root, Path::new(""), path)
     }
 
-    /// Reads as [`read`](Self::read) does, with paths relative to `root`.
+    /// Reads as [`read`](Self::read) does, with paths relative to `root`. All files must be in that folder or below it,
+    /// also those that links lead to.
     ///
     /// # Errors
     /// Fails as [`read`](Self::read) does.
     pub fn read_in(root: &Path, path: &str) -> Result<Self> {
+        Self::read_below(root, root, path)
+    }
+
+    /// Reads files below `root`. Their paths are relative to `base`.
+    fn read_below(root: &Path, base: &Path, path: &str) -> Result<Self> {
         let path = if cfg!(windows) { path.replace('\\', "/") } else { path.into() };
-        let read = |path: &str| std::fs::read_to_string(root.join(path));
+        let mut left = plain_file::MOST_SHADER_BYTES;
+        let mut read = |path: &str| {
+            let text = plain_file::text(&plain_file::inside(root, &base.join(path))?, left)?;
+            left -= text.len() as u64;
+            Ok(text)
+        };
         let text = read(&path).map_err(|error| unreadable(String::new(), &path, &error))?;
         Self::text(path, text).with_files(read)
     }
@@ -453,6 +468,23 @@ mod tests {
         write("lib/lcg.wgsl", "const own = 1;");
         let own = ShaderSource::read_in(&folder, "a.wgsl").unwrap();
         assert!(own.splice().unwrap().text.contains("const own = 1;"));
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn r10_used_files_stay_in_the_folder_of_the_shader_or_in_the_named_one() {
+        let folder = std::env::temp_dir().join(format!("fencepost-inside-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("shaders")).unwrap();
+        std::fs::write(folder.join("shaders/a.wgsl"), "//#use \"../b.wgsl\"").unwrap();
+        std::fs::write(folder.join("b.wgsl"), "const b = 1;").unwrap();
+        let path = folder.join("shaders/a.wgsl");
+        let error = ShaderSource::read(path.to_str().unwrap()).unwrap_err().to_string();
+        assert!(error.contains("a.wgsl:1: cannot read") && error.contains("it is outside of"), "{error}");
+        assert!(!error.contains("const b"), "{error}");
+        let source = ShaderSource::read_in(&folder, "shaders/a.wgsl").unwrap();
+        assert_eq!(source.files().collect::<Vec<_>>(), ["b.wgsl"]);
+        let error = ShaderSource::read_in(&folder.join("shaders"), "../b.wgsl").unwrap_err().to_string();
+        assert!(error.contains("it is outside of"), "{error}");
         std::fs::remove_dir_all(folder).unwrap();
     }
 

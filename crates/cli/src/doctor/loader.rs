@@ -5,8 +5,12 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{self, Path, PathBuf};
 
+use fencepost::plain_file;
+
 use super::Line;
-use crate::file;
+
+/// Largest manifest that is read, in bytes.
+const MOST_MANIFEST_BYTES: u64 = 1 << 20;
 
 /// Names the variables with the only drivers that the loader uses; the first that is set applies.
 const FILES: [&str; 2] = ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"];
@@ -114,7 +118,7 @@ fn fault_of_manifest(path: &Path) -> Option<String> {
     if !is_named(path) {
         return Some(format!("{name} is no manifest of a driver: its name does not end in .json"));
     }
-    let text = match file::text(path) {
+    let text = match plain_file::text(path, MOST_MANIFEST_BYTES) {
         Ok(text) => text,
         Err(error) => return Some(format!("{name} cannot be read: {error}")),
     };

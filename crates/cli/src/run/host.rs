@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use fastrand::Rng;
-use fencepost::AdapterInfo;
+use fencepost::{AdapterInfo, plain_file};
 
 use super::argument::Given;
 use super::npy;
@@ -13,7 +13,6 @@ use super::number::Number;
 use super::shape::Shape;
 use super::signature::{Block, Buffer};
 use crate::bytes::bytes;
-use crate::file;
 
 /// Holds the size limit of an adapter's buffers.
 #[derive(Clone, Debug)]
@@ -146,7 +145,7 @@ pub(super) fn parse<T: Number>(text: &str) -> Result<T> {
 }
 
 fn raw<T: Number>(path: &Path, element: &Block, limit: &Limit) -> Result<Numbers<T>> {
-    let opened = file::open(path).with_context(|| format!("cannot read `{}`", path.display()))?;
+    let opened = plain_file::open(path).with_context(|| format!("cannot read `{}`", path.display()))?;
     let bytes = limit.read(path, opened)?;
     let per_element = element.room.iter().product::<usize>() * T::SCALAR.size();
     if !bytes.len().is_multiple_of(per_element) {

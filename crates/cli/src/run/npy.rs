@@ -5,11 +5,11 @@ use std::io::{self, BufWriter, ErrorKind, Read, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use fencepost::plain_file;
 use npyz::{DType, NpyFile, NpyHeader, Order, TypeChar, WriteOptions, WriterBuilder};
 
 use super::host::{Limit, Numbers};
 use super::number::Number;
-use crate::file;
 
 /// Limits the bytes of a header; NumPy itself reads 10000 bytes.
 const HEADER: usize = 1 << 16;
@@ -20,7 +20,7 @@ const HEADER: usize = 1 << 16;
 /// The file cannot be read, is cut off, or has elements of another type or order.
 pub(super) fn read<T: Number>(path: &Path, declared: &str, limit: &Limit) -> Result<Numbers<T>> {
     let name = path.display();
-    let mut opened = file::open(path).with_context(|| format!("cannot read `{name}`"))?;
+    let mut opened = plain_file::open(path).with_context(|| format!("cannot read `{name}`"))?;
     let head = head(&mut opened).with_context(|| format!("`{name}` is no .npy file, or is cut off"))?;
     if !multiplies(&head) {
         bail!(

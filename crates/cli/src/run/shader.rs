@@ -6,14 +6,12 @@ use anyhow::{Context as _, Result, bail};
 use fencepost::{Context, DynKernel, ShaderSource};
 
 use super::argument::Setting;
-use crate::{file, output};
+use crate::output;
 
 /// Returns the text of a file, or of the built-in shader of that name if the file does not exist.
 fn source(path: &str) -> Result<ShaderSource> {
     if Path::new(path).exists() {
-        let label = if cfg!(windows) { path.replace('\\', "/") } else { path.into() };
-        let text = file::text(Path::new(path)).with_context(|| format!("cannot read `{path}`"))?;
-        return Ok(ShaderSource::text(label, text).with_files(|used| file::text(Path::new(used)))?);
+        return Ok(ShaderSource::read(path)?);
     }
     match ShaderSource::builtin(path) {
         Ok(source) => {

@@ -56,7 +56,7 @@ pub(crate) const LAUNCH_LIMIT: Duration = Duration::from_secs(60);
 ///
 /// Any thread of the program or of the context may call a method, and several threads may call at the same time. The
 /// caller does not hold the state lock S. It may hold S only for `caps`, `recorder`, `hardware`, `nanoseconds_a_tick`,
-/// `tracks_writes`, `begin_array` and `host_writes`, which return at once.
+/// `tracks_writes`, `begin_array`, `host_writes` and `postpones`, which return at once.
 ///
 /// When the device is lost, the fences of all lanes return [`Lost`](fencepost_sync::Lost). A method that can fail may
 /// then return any error, which the caller replaces by `DeviceLost`.
@@ -135,6 +135,15 @@ pub(crate) trait Device: Allocate + Send + Sync {
     /// Records that the host writes a range, or that the bytes of new memory count as zeros. Earlier commands that use
     /// the range are complete, and later ones run after the call.
     fn host_writes(&self, _block: &Block, _range: Range<u64>) {}
+
+    /// Returns `true` if the caller must postpone work that it could do at this call: an upload then goes through staging
+    /// memory, `zeros` fills new memory, and a flush only marks its commands as requested.
+    ///
+    /// The CPU recorder draws the answer from its seed. If it always returned `false`, no seed would show a missing wait
+    /// for an upload to idle memory, or for a flushed command.
+    fn postpones(&self) -> bool {
+        false
+    }
 
     /// Runs the driver's callbacks and deferred frees, and returns without blocking.
     ///

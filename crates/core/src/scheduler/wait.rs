@@ -67,6 +67,14 @@ impl State {
         })
     }
 
+    /// Returns `true` if no queue has a callback, and none waits for the host or for another context.
+    fn has_device_work_only(&self) -> bool {
+        let is_work = |op: &Op| matches!(op, Op::Work(_) | Op::Timed(_) | Op::Wait(_) | Op::Loop(_));
+        self.queues
+            .iter()
+            .all(|queue| queue.hold.is_none() && queue.pending.iter().all(|entry| is_work(&entry.op)))
+    }
+
     /// Returns `true` if all open queues have the same priority. Then a longer batch, or a batch that is planned
     /// later, delays no queue of higher priority.
     pub(crate) fn one_priority(&self) -> bool {
@@ -241,7 +249,14 @@ impl Engine {
     /// Flushes as [`flush`](Self::flush) does, also on a failed queue, and releases S.
     pub(crate) fn flush_locked<'a>(&'a self, mut state: MutexGuard<'a, State>, slot: Slot, caller: Caller) {
         let end = state.queue(slot).end(slot);
-        if caller == Caller::Continues && self.threads && state.one_priority() {
+        if caller == Caller::Continues && self.device.postpones() && state.has_device_work_only() {
+            // The next tick of the lane thread, or without threads the next wait, plans the commands together with
+            // those that follow on other queues. The program cannot tell: nothing of the host depends on them.
+            if !self.threads {
+                state.queue_mut(slot).request(end.stamp);
+            }
+            self.unlock(state);
+        } else if caller == Caller::Continues && self.threads && state.one_priority() {
             state.queue_mut(slot).request(end.stamp);
             // The lane thread plans the queue, so that commands flushed together share a batch.
             self.notify_lane(state, slot);

@@ -39,11 +39,10 @@ use crate::work::graph_data::graph_node::GraphNode;
 use crate::work::graph_data::graph_order::MissingOrder;
 use crate::work::graph_data::graph_plan::{GraphPlan, PlanParts};
 use crate::work::graph_data::interface_hash::interface_hash;
-use fencepost_kernels::{DType, ShaderSource, Value};
+use fencepost_kernels::{DType, ShaderSource, Value, plain_file};
 use fencepost_sync::Slot;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use std::fs::File;
 use std::io::{self, Read};
 use std::panic::Location;
 use std::path::Path;
@@ -71,7 +70,7 @@ impl Context {
     /// loaded graph still launches the kernels of its file: load files that are trusted to run on the device.
     ///
     /// # Errors
-    /// Returns [`Kind::GraphFileUnread`] if the file cannot be read; [`Kind::GraphFile`] if it is damaged or needs a newer
+    /// Returns [`Kind::GraphFileUnread`] if the file cannot be read or is not a plain file; [`Kind::GraphFile`] if it is damaged or needs a newer
     /// library; [`Kind::GraphMemory`] above the limit; the errors of [`kernel_from`](Self::kernel_from), of a launch and of a
     /// new array if the graph does not fit the device.
     ///
@@ -155,7 +154,7 @@ fn read_file(path: &Path, file: &str, options: LoadOptions) -> Result<Vec<u8>> {
     let unreadable = |error: io::Error| {
         Error::from(Kind::GraphFileUnread { file: file.into(), reason: error.to_string() })
     };
-    let opened = File::open(path).map_err(unreadable)?;
+    let opened = plain_file::open(path).map_err(unreadable)?;
     let mut bytes = Vec::new();
     (&opened).take(HEADER).read_to_end(&mut bytes).map_err(unreadable)?;
     let total = length(&bytes).map_err(|fault| damaged(file, fault))?;

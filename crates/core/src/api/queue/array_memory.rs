@@ -2,6 +2,7 @@
 
 use crate::api::graph::tape::CapturedQueue;
 use crate::api::queue::transfer::ArrayOps;
+use crate::arrays::device_array::{ArrayRef, DeviceArray};
 use crate::arrays::storage::Storage;
 use crate::error::Result;
 use crate::error::site::CommandKind;
@@ -10,8 +11,10 @@ use crate::memory::heap::Heap;
 use crate::memory::host_access::HostUseKind;
 use crate::memory::pool::size_for;
 use crate::scheduler::ordering::admission::Admission;
+use crate::scheduler::ordering::policy::Policy;
 use crate::work::span::{Pattern, Span};
 use crate::work::step::Work;
+use fencepost_kernels::Element;
 use fencepost_sync::Slot;
 use std::sync::Arc;
 
@@ -21,6 +24,42 @@ impl ArrayOps<'_> {
         let storage = Storage::allocate(self.owner, Heap::Device, bytes, label, self.by)?;
         self.owner.engine().note_making(self.by, storage.block());
         Ok(storage)
+    }
+
+    /// Clears an array without earlier uses.
+    pub(crate) fn cleared<T: Element, const D: usize>(
+        &self,
+        array: DeviceArray<T, D>,
+    ) -> Result<DeviceArray<T, D>> {
+        // A captured fill clears the array in each replay.
+        let fresh = self.captured.is_none() && {
+            let state = self.owner.engine().lock();
+            // Under `Checked`, the call fills fresh memory too: a hazard with the fill must not depend on the block
+            // that the pool returns.
+            let counts = state.policy() != Policy::Checked || self.by.slot == Slot::CONTEXT;
+            counts && array.array.storage.block().order().fresh
+        };
+        if fresh && self.by.slot != Slot::CONTEXT && self.owner.device().postpones() {
+            self.scribble(&array.array)?;
+            self.fill_pattern(&array.array, Pattern::ZERO)?;
+        } else if fresh {
+            let block = array.array.storage.block();
+            self.owner.device().host_writes(block, 0..block.size);
+        } else {
+            self.fill_pattern(&array.array, Pattern::ZERO)?;
+        }
+        Ok(array)
+    }
+
+    /// Overwrites the zeros of new memory. Of memory that was zero all along, no seed of the CPU recorder would show a
+    /// missing wait for the fill of `zeros`.
+    fn scribble(&self, array: &ArrayRef) -> Result<()> {
+        const NOISE: [u8; 4] = [0xa5; 4];
+        let dst = array.words()?;
+        if let Some(access) = self.owner.engine().try_host_access(&dst, HostUseKind::Write)? {
+            (0..dst.size / 4).for_each(|word| access.write(dst.offset + 4 * word, &NOISE));
+        }
+        Ok(())
     }
 
     /// Enqueues a fill of the memory of a new array of a capture, unless the memory is new. Until the first replay, the

@@ -47,28 +47,6 @@ impl ArrayOps<'_> {
         self.cleared(self.empty(shape, padded)?)
     }
 
-    /// Clears an array without earlier uses.
-    pub(crate) fn cleared<T: Element, const D: usize>(
-        &self,
-        array: DeviceArray<T, D>,
-    ) -> Result<DeviceArray<T, D>> {
-        // A captured fill clears the array in each replay.
-        let fresh = self.captured.is_none() && {
-            let state = self.owner.engine().lock();
-            // Under `Checked`, the call fills fresh memory too: a hazard with the fill must not depend on the block
-            // that the pool returns.
-            let counts = state.policy() != Policy::Checked || self.by.slot == Slot::CONTEXT;
-            counts && array.array.storage.block().order().fresh
-        };
-        if fresh {
-            let block = array.array.storage.block();
-            self.owner.device().host_writes(block, 0..block.size);
-        } else {
-            self.fill_pattern(&array.array, Pattern::ZERO)?;
-        }
-        Ok(array)
-    }
-
     pub(crate) fn full<T: Element, const D: usize>(
         &self,
         shape: [usize; D],
@@ -94,14 +72,14 @@ impl ArrayOps<'_> {
         }
     }
 
-    fn fill_pattern(&self, array: &ArrayRef, pattern: Pattern) -> Result<()> {
+    pub(crate) fn fill_pattern(&self, array: &ArrayRef, pattern: Pattern) -> Result<()> {
         let dst = array.words()?;
         self.enqueue(CommandKind::Fill, Work::Fill { dst, pattern })
     }
 
     /// Copies `bytes` at the call. If the host can access the array's memory in place and no enqueued or running
-    /// command uses the memory, the bytes go directly into the array. Otherwise they go into staging memory, and the
-    /// device copies them to the array later, in the order of the queue.
+    /// command uses the memory, the bytes go directly into the array, unless the device postpones that. Otherwise they
+    /// go into staging memory, and the device copies them to the array later, in the order of the queue.
     pub(crate) fn upload(&self, array: &ArrayRef, bytes: &[u8]) -> Result<()> {
         self.upload_words(array.words()?, bytes)
     }
@@ -172,7 +150,7 @@ impl ArrayOps<'_> {
     }
 
     /// Returns the host access for a write to `dst`. Returns `None` if an enqueued or running command uses the bytes,
-    /// if the queue is captured, or if the upload must be a command under `Checked`.
+    /// if the queue is captured, if the upload must be a command under `Checked`, or if the device postpones it.
     pub(crate) fn try_host_write(&self, dst: &Span) -> Result<Option<HostGuard>> {
         if self.captured.is_some() {
             return Ok(None);
@@ -182,8 +160,8 @@ impl ArrayOps<'_> {
             state.check(self.by.slot)?;
             state.policy() == Policy::Checked && !state.single_queue() && self.by.slot != Slot::CONTEXT
         };
-        if counts_on_the_program_only {
-            // The progress of the device must not decide if there is a hazard, so the upload is always a command.
+        // The progress of the device must not decide if there is a hazard, so the upload is always a command.
+        if counts_on_the_program_only || self.owner.device().postpones() {
             return Ok(None);
         }
         self.owner.engine().try_host_access(dst, HostUseKind::Write)

@@ -46,6 +46,8 @@ pub(crate) struct CpuDevice {
     pub(super) staging: Arc<ByteMeter>,
     /// Checks the launches, if the program wants that.
     pub(super) checks: Option<Arc<KernelChecks>>,
+    /// Draws which calls postpone their work; `None` if no call does.
+    postponed: Option<Mutex<fastrand::Rng>>,
     /// Holds the steps that failed while they were executed.
     pub(super) failed: Arc<FailedSteps>,
     /// Holds the host functions that replace shader entry points.
@@ -82,11 +84,18 @@ impl CpuDevice {
             caps,
             memory,
             checks: None,
+            postponed: None,
             failed: Arc::default(),
             allocated: Mutex::default(),
             staging: Arc::default(),
             kernels: Mutex::default(),
         }
+    }
+
+    /// Postpones work at calls that `seed` chooses.
+    pub(super) fn postponing(self, seed: u64) -> Self {
+        let rng = fastrand::Rng::with_seed(seed.rotate_left(29) ^ 0x5ca1_ab1e);
+        Self { postponed: Some(Mutex::new(rng)), ..self }
     }
 
     /// Returns the findings of the checks so far, and forgets them.
@@ -220,6 +229,10 @@ impl Device for CpuDevice {
         if let Some(checks) = &self.checks {
             checks.wrote(block, range);
         }
+    }
+
+    fn postpones(&self) -> bool {
+        self.postponed.as_ref().is_some_and(|rng| lock(rng).bool())
     }
 
     fn tick(&self) -> bool {

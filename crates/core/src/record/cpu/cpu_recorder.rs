@@ -136,17 +136,21 @@ struct CpuFence {
     lane: usize,
 }
 
-/// Opens a CPU device without faults.
+/// Opens a CPU device without faults that postpones nothing, for tests that count batches.
 #[cfg(test)]
 pub(crate) fn open(options: &CpuOptions) -> (Arc<CpuDevice>, Vec<Lane>) {
-    open_with(options, &CpuFaults::default())
+    lanes_of(CpuDevice::new(CpuForm::Recorder, options.memory), options, &CpuFaults::default())
 }
 
-/// Opens a CPU device that injects faults.
+/// Opens a CPU device that injects faults, and postpones work at calls that the seed chooses.
 pub(crate) fn open_with(options: &CpuOptions, faults: &CpuFaults) -> (Arc<CpuDevice>, Vec<Lane>) {
+    let device = CpuDevice::new(CpuForm::Recorder, options.memory).postponing(options.seed);
+    lanes_of(device, options, faults)
+}
+
+#[cfg_attr(not(cpu_code), allow(unused_mut, reason = "only this build checks kernels"))]
+fn lanes_of(mut device: CpuDevice, options: &CpuOptions, faults: &CpuFaults) -> (Arc<CpuDevice>, Vec<Lane>) {
     let count = options.lanes.max(1);
-    #[cfg_attr(not(cpu_code), allow(unused_mut, reason = "only this build checks kernels"))]
-    let mut device = CpuDevice::new(CpuForm::Recorder, options.memory);
     #[cfg(cpu_code)]
     {
         device.checks = options.check.map(|options| Arc::new(KernelChecks::new(options)));
