@@ -38,7 +38,7 @@ impl Busy {
     /// device cannot be held. The context must be idle, and must have threads.
     pub fn start(subject: &Subject, ctx: &Context, queue: &CommandQueue, milliseconds: u32) -> Self {
         ctx.synchronize().wait().expect("an idle context");
-        if !subject.place().has_wgpu() {
+        if ctx.wgpu().is_none() {
             return stand_still(ctx, queue);
         }
         let held = ctx.wgpu().and_then(|(device, _)| HeldLane::new(device));

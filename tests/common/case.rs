@@ -95,7 +95,7 @@ impl Case {
         Self { needs: Needs::OneLane(reason), ..self }
     }
 
-    /// Runs the case only where wgpu keeps shaders within their bounds. This excludes GL and the CPU recorder.
+    /// Runs the case only where shaders are kept within their bounds. This excludes GL.
     pub fn bounds_checked(self, reason: &'static str) -> Self {
         Self { needs: Needs::BoundsChecks(reason), ..self }
     }

@@ -1,5 +1,6 @@
 //! Runs programs of `examples/`.
 
+use super::patience::Patience;
 use libtest_mimic::Failed;
 use std::path::PathBuf;
 use std::process::{Child, Output};
@@ -20,9 +21,13 @@ pub fn program(name: &str) -> Result<PathBuf, Failed> {
 
 /// Waits for a program that prints little, and kills it after `limit`.
 pub fn within(limit: Duration, mut child: Child) -> Result<Output, Failed> {
-    let start = Instant::now();
+    let (mut patience, mut looked) = (Patience::new(child.id(), limit), Instant::now());
     while child.try_wait()?.is_none() {
-        if start.elapsed() > limit {
+        let due = looked.elapsed() >= patience.tick();
+        if due {
+            looked = Instant::now();
+        }
+        if due && patience.is_over() {
             child.kill()?;
             let output = child.wait_with_output()?;
             return Err(format!("not over within {limit:?}; {output:?}").into());

@@ -18,6 +18,7 @@ pub mod function_tables;
 pub mod held;
 pub mod kernels;
 pub mod partners;
+pub mod patience;
 pub mod place_filter;
 pub mod program;
 pub mod raw;

@@ -114,7 +114,7 @@ impl Place {
 
     /// Returns `true` if shaders cannot access memory outside their bindings.
     pub fn checks_bounds(&self) -> bool {
-        self.has_wgpu() && self.info().is_some_and(|info| info.backend != "GL")
+        !self.is_gl()
     }
 
     /// Returns `true` if the driver ends an invocation after 65,535 turns of loops.

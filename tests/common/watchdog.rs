@@ -1,5 +1,6 @@
 //! Implements rule R04: a hang is a failure that shows the state of every queue.
 
+use super::patience::Patience;
 use super::subject::Subject;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 /// Runs a case on a new thread. The error is the message of its panic, or the dump of its contexts if it does not
-/// end within `limit`.
+/// end within `limit`. The time for which the process waits for a processor does not count.
 pub fn guard(
     name: &str,
     limit: Duration,
@@ -55,8 +56,15 @@ pub fn within<R: Send + 'static>(
         // The receiver is gone if the limit has passed.
         let _ = sender.send(outcome);
     };
+    let mut patience = Patience::new(std::process::id(), limit);
     let thread = thread::Builder::new().name(name.to_owned()).spawn(body).expect("the system has threads");
-    let outcome = receiver.recv_timeout(limit).map_err(|_| Ended::Late)?;
+    let outcome = loop {
+        match receiver.recv_timeout(patience.tick()) {
+            Ok(outcome) => break outcome,
+            Err(_) if patience.is_over() => return Err(Ended::Late),
+            Err(_) => {}
+        }
+    };
     // Join the thread: if a process ends beside an ending thread, some GL loaders free the same memory twice.
     thread.join().expect("its panics are caught");
     outcome.map_err(|panic| Ended::Panicked(text(&*panic)))

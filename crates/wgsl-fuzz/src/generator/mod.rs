@@ -176,8 +176,10 @@ mod tests {
     fn a_portable_program_unpacks_known_halves_only_if_the_option_allows_them() {
         let count = |is_portable, known_halves| {
             let options = Options { is_portable, known_halves, ..Options::default() };
-            let trees = (0..3000).map(|seed| generate(seed, options));
-            trees.filter(|tree| visit::has_known_halves(&mut tree.clone())).count()
+            // Few programs have such halves, so a run that looks for them ends at the fifth.
+            let seeds = if is_portable && !known_halves { 0..500 } else { 0..3000 };
+            let trees = seeds.map(|seed| generate(seed, options));
+            trees.filter(|tree| visit::has_known_halves(&mut tree.clone())).take(5).count()
         };
         assert_eq!(count(true, false), 0);
         assert!(count(true, true) > 4);

@@ -1,6 +1,9 @@
 //! The test programs of the workspace: they are built once, cut into shards, and run side by side.
 
 mod modes;
+#[path = "../../../../tests/common/patience.rs"]
+#[allow(unreachable_pub, reason = "the device tests share the file")]
+mod patience;
 mod pool;
 mod programs;
 mod shards;

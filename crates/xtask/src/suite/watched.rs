@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
+use super::patience::Patience;
 use crate::shell::Line;
 
 /// Holds the words with which the standard library's test harness reports a test that has run for a minute.
@@ -21,36 +22,53 @@ pub(super) struct Ended {
     pub(super) took: Duration,
 }
 
-/// Limits the time without output; a silent program hangs where no watchdog applies. The compiler may take this long.
-const SILENCE: Duration = Duration::from_secs(900);
+/// Limits for the time without output. The time for which the program waits for a processor does not count.
+#[derive(Clone, Copy)]
+struct Silence {
+    /// A silent program hangs where no watchdog applies. The compiler may take this long.
+    most: Duration,
+    /// Holds after the harness has reported a test that takes long. The watchdog of the contexts writes its dump earlier.
+    after_report: Duration,
+}
+
+const SILENCE: Silence = Silence { most: Duration::from_secs(900), after_report: Duration::from_secs(300) };
 
 /// Runs a program to its end, or to the first test that hangs.
 pub(super) fn run(line: &Line) -> Ended {
     within(line, SILENCE)
 }
 
-fn within(line: &Line, silence: Duration) -> Ended {
+fn within(line: &Line, silence: Silence) -> Ended {
     let start = Instant::now();
     let (passed, said) = follow(line, silence).unwrap_or_else(|error| (false, format!("{error:#}")));
     Ended { passed, said, took: start.elapsed() }
 }
 
-fn follow(line: &Line, silence: Duration) -> Result<(bool, String)> {
+fn follow(line: &Line, silence: Silence) -> Result<(bool, String)> {
     let (reader, writer) = pipe().context("no pipe")?;
     let mut child = line.start(writer)?;
     let (sender, lines) = channel();
     thread::spawn(move || send_lines(reader, &sender)); // ends when the last program closes the pipe
     let mut said = String::new();
+    let mut limit = silence.most;
+    let mut patience = Patience::new(child.id(), limit);
     let hang = loop {
-        match lines.recv_timeout(silence) {
+        match lines.recv_timeout(patience.tick()) {
             Ok(text) => {
                 said += &text;
-                if text.contains(HANGS) {
-                    break Some("a test hangs".to_owned());
-                }
+                limit = if text.contains(HANGS) { silence.after_report } else { silence.most };
+                patience = Patience::new(child.id(), limit);
             }
             Err(RecvTimeoutError::Disconnected) => break None,
-            Err(RecvTimeoutError::Timeout) => break Some(format!("it has written nothing for {silence:?}")),
+            Err(RecvTimeoutError::Timeout) if !patience.is_over() => {}
+            Err(RecvTimeoutError::Timeout) => {
+                let why = if limit == silence.most {
+                    "it has written nothing for"
+                } else {
+                    "a test hangs, silent for"
+                };
+                break Some(format!("{why} {limit:?}"));
+            }
         }
     };
     if let Some(why) = hang {
@@ -78,8 +96,11 @@ fn send_lines(reader: PipeReader, lines: &Sender<String>) {
 
 #[cfg(all(test, unix))]
 mod tests {
+    use super::super::patience::{longest_wait, waited};
     use super::*;
     use crate::shell::line;
+    use std::collections::HashMap;
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     fn sh(script: &str) -> Ended {
         run(&line("sh").args(["-c", script]))
@@ -94,19 +115,67 @@ mod tests {
         assert!(!ended.passed && ended.said.contains("one\n") && ended.said.contains('3'), "{ended:?}");
     }
 
+    const SHORT: Silence =
+        Silence { most: Duration::from_millis(300), after_report: Duration::from_millis(299) };
+
     #[test]
     fn a_test_that_hangs_ends_its_program() {
-        let ended = sh("echo test waits has been running for over 60 seconds; sleep 600 & wait");
-        assert!(!ended.passed && ended.said.ends_with("a test hangs\n"), "{ended:?}");
-        assert!(ended.took < Duration::from_secs(300), "{ended:?}");
+        let line =
+            line("sh").args(["-c", "echo test waits has been running for over 60 seconds; sleep 600 & wait"]);
+        let ended = within(&line, Silence { most: Duration::from_secs(900), ..SHORT });
+        assert!(!ended.passed && ended.said.ends_with("a test hangs, silent for 299ms\n"), "{ended:?}");
+    }
+
+    #[test]
+    fn a_test_that_takes_long_and_ends_is_no_hang() {
+        let ended = sh("echo test waits has been running for over 60 seconds; sleep 1; echo ok");
+        assert!(ended.passed && ended.said.ends_with("ok\n"), "{ended:?}");
     }
 
     #[test]
     fn a_silent_program_is_ended() {
         let line = line("sh").args(["-c", "echo one; sleep 600 & wait"]);
-        let ended = within(&line, Duration::from_millis(300));
+        let ended = within(&line, SHORT);
         assert!(!ended.passed && ended.said.starts_with("one\n"), "{ended:?}");
         assert!(ended.said.contains("it has written nothing for 300ms"), "{ended:?}");
+    }
+
+    #[test]
+    fn time_without_a_processor_does_not_count() {
+        let second = Duration::from_secs(1);
+        let mut patience = Patience::new(std::process::id(), 10 * second);
+        patience.count(9 * second, 8 * second);
+        assert_eq!(patience.left, 9 * second);
+        patience.count(8 * second, Duration::ZERO);
+        assert!(!patience.is_over());
+        patience.count(2 * second, Duration::ZERO);
+        assert!(patience.is_over());
+        let (before, after) =
+            (HashMap::from([(1, 10), (2, 500)]), HashMap::from([(1, 30), (2, 501), (3, 7)]));
+        assert_eq!(longest_wait(&before, &after), Duration::from_nanos(20));
+    }
+
+    /// Runs more threads than processors, here and in a child, until one had to wait.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn the_system_tells_which_threads_wait_for_a_processor() {
+        let all = 2 * thread::available_parallelism().map_or(2, usize::from);
+        let writer = pipe().expect("a pipe").1;
+        let mut child = line("sh").args(["-c", "while :; do :; done"]).start(writer).expect("it starts");
+        let stop = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let spins = || while !stop.load(Ordering::Relaxed) {};
+            (0..all).for_each(|_| drop(scope.spawn(spins)));
+            for process in [std::process::id(), child.id()] {
+                let before = waited(process);
+                while longest_wait(&before, &waited(process)) < Duration::from_millis(1) {
+                    thread::sleep(Duration::from_millis(1));
+                }
+            }
+            stop.store(true, Ordering::Relaxed);
+        });
+        child.kill().expect("it is ended");
+        child.wait().expect("it ends");
     }
 
     #[test]

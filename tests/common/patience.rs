@@ -1,0 +1,76 @@
+//! Limits of time that a busy machine does not reach: the time in which a process waits for a processor does not count.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Shortest time after which a limit is looked at again.
+pub const TICK: Duration = Duration::from_millis(500);
+/// A process that waits for processors most of the time ends after so many times its limit.
+const MOST: u32 = 20;
+
+/// A limit for the time in which a process could run.
+pub struct Patience {
+    process: u32,
+    limit: Duration,
+    begun: Instant,
+    looked: Instant,
+    pub left: Duration,
+    /// Nanoseconds for which each thread was ready and had no processor, at the last look.
+    waited: HashMap<u32, u64>,
+}
+
+impl Patience {
+    /// Begins to count the time of a process and of those that it starts.
+    pub fn new(process: u32, limit: Duration) -> Self {
+        let (now, waited) = (Instant::now(), waited(process));
+        Self { process, limit, begun: now, looked: now, left: limit, waited }
+    }
+
+    /// Returns `true` once the process could run for the limit. A caller looks every [`TICK`] or more often.
+    pub fn is_over(&mut self) -> bool {
+        let (now, waited) = (Instant::now(), waited(self.process));
+        self.count(now - self.looked, longest_wait(&self.waited, &waited));
+        (self.looked, self.waited) = (now, waited);
+        self.left.is_zero() || now - self.begun > self.limit * MOST
+    }
+
+    /// Counts a time for a part of which a thread was ready and had no processor.
+    pub fn count(&mut self, time: Duration, starved: Duration) {
+        self.left = self.left.saturating_sub(time.saturating_sub(starved));
+    }
+
+    /// Returns the time after which the next look is due.
+    pub fn tick(&self) -> Duration {
+        self.left.min(TICK)
+    }
+}
+
+/// Returns the longest time for which one thread was ready and had no processor between two looks.
+pub fn longest_wait(before: &HashMap<u32, u64>, after: &HashMap<u32, u64>) -> Duration {
+    let since =
+        |(thread, waited): (&u32, &u64)| waited.saturating_sub(before.get(thread).copied().unwrap_or(0));
+    Duration::from_nanos(after.iter().map(since).max().unwrap_or(0))
+}
+
+/// Returns for each thread of a process and of its children the nanoseconds for which the thread was ready and had no
+/// processor. Only Linux tells.
+pub fn waited(process: u32) -> HashMap<u32, u64> {
+    let (mut all, mut open) = (HashMap::new(), vec![process]);
+    while let Some(process) = open.pop() {
+        let Ok(threads) = fs::read_dir(Path::new("/proc").join(process.to_string()).join("task")) else {
+            continue;
+        };
+        for thread in threads.flatten() {
+            let Some(id) = thread.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
+                continue;
+            };
+            let text = |name: &str| fs::read_to_string(thread.path().join(name)).unwrap_or_default();
+            let nanoseconds = text("schedstat").split_whitespace().nth(1).and_then(|word| word.parse().ok());
+            all.extend(nanoseconds.map(|nanoseconds| (id, nanoseconds)));
+            open.extend(text("children").split_whitespace().filter_map(|word| word.parse::<u32>().ok()));
+        }
+    }
+    all
+}
