@@ -11,6 +11,11 @@ const TEXT: &str = "
     @compute @workgroup_size(4) fn squares(@builtin(global_invocation_id) id: vec3<u32>) { out[id.x] = id.x * id.x; }
     @compute @workgroup_size(4) fn doubles(@builtin(global_invocation_id) id: vec3<u32>) { out[id.x] *= 2u; }
     @compute @workgroup_size(4) fn races(@builtin(global_invocation_id) id: vec3<u32>) { out[id.x / 2u] = id.x; }
+    @compute @workgroup_size(4) fn leaves(@builtin(global_invocation_id) id: vec3<u32>) { out[id.x + 5u] = id.x; }
+    @compute @workgroup_size(4) fn parts(@builtin(global_invocation_id) id: vec3<u32>) {
+        if out[id.x] == 0u && id.x == 2u { return; }
+        workgroupBarrier();
+    }
 ";
 
 pub fn cases() -> Vec<Case> {
@@ -20,6 +25,7 @@ pub fn cases() -> Vec<Case> {
         case("d06_a_long_launch_on_the_cpu_holds_up_no_other_context", beside_a_long_launch),
         case("r07_a_check_reports_a_race_and_nothing_of_a_correct_kernel", checks),
         case("r07_a_check_reports_a_read_of_memory_that_nothing_wrote", unwritten),
+        case("r07_a_check_reports_an_index_out_of_range_and_a_barrier_that_not_all_reach", others),
         case("r07_a_mistake_fails_the_queue_of_its_launch_if_the_program_wants", fails),
     ]
 }
@@ -130,6 +136,23 @@ fn checks(subject: &Subject) {
     let launch = findings[0].launch.unwrap();
     assert_eq!(launch.file(), file!(), "the finding names the line of the launch");
     assert!(text.contains(&launch.to_string()), "{text}");
+}
+
+/// The launch runs 8 invocations, of which the last five leave the array of 8 elements.
+fn others(subject: &Subject) {
+    let ctx = cpu(subject, Some(CheckOptions::default()));
+    launched(&ctx, "leaves");
+    let findings = ctx.take_findings();
+    let [finding] = &findings[..] else { panic!("{findings:?}") };
+    let Mistake::IndexOutOfRange { len, .. } = &finding.mistake else { panic!("{finding}") };
+    assert_eq!((*len, finding.count), (8, 5), "{finding}");
+    launched(&ctx, "parts");
+    let findings = ctx.take_findings();
+    let missed = |finding: &&_| {
+        matches!(finding, fencepost::kernel_check::Finding { mistake: Mistake::BarrierMissed { .. }, .. })
+    };
+    let text = findings.iter().find(missed).map(ToString::to_string).unwrap_or_default();
+    assert!(text.contains("workgroupBarrier()") && text.contains("parts"), "{findings:?}");
 }
 
 fn unwritten(subject: &Subject) {

@@ -5,37 +5,13 @@ use fencepost::prelude::*;
 use fencepost::{IntoArg, RecorderChoice, SameBits, ShaderSource};
 
 pub fn cases() -> Vec<Case> {
-    let run: [(_, _, Run); 4] = [
-        (
-            "k03_every_operation_on_an_unsigned_integer_counts_and_returns_the_old_value",
-            "k03_every_operation_on_an_unsigned_integer_counts_in_compiled_code",
-            unsigned,
-        ),
-        (
-            "k03_every_operation_on_a_signed_integer_counts_and_returns_the_old_value",
-            "k03_every_operation_on_a_signed_integer_counts_in_compiled_code",
-            signed,
-        ),
-        (
-            "k03_every_operation_on_a_float_counts_and_returns_the_old_value",
-            "k03_every_operation_on_a_float_counts_in_compiled_code",
-            floats,
-        ),
-        (
-            "k03_nans_zeros_and_infinities_have_their_results",
-            "k03_nans_zeros_and_infinities_have_their_results_in_compiled_code",
-            specials,
-        ),
-    ];
-    let twice = run.into_iter().flat_map(|(on_gpus, compiled, run)| {
-        [case(on_gpus, run).gpu_only(TEXT), case(compiled, run).native_only(TEXT)]
-    });
-    twice.collect()
+    vec![
+        case("k03_every_operation_on_an_unsigned_integer_counts_and_returns_the_old_value", unsigned),
+        case("k03_every_operation_on_a_signed_integer_counts_and_returns_the_old_value", signed),
+        case("k03_every_operation_on_a_float_counts_and_returns_the_old_value", floats),
+        case("k03_nans_zeros_and_infinities_have_their_results", specials),
+    ]
 }
-
-type Run = fn(&Subject);
-
-const TEXT: &str = "the CPU recorder runs functions of the host in place of texts";
 
 /// Counts the invocations, which all operate on the same atomics.
 const N: usize = 4096;

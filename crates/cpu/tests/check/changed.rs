@@ -43,7 +43,7 @@ fn launches() -> Vec<Changed> {
 }
 
 #[test]
-fn a_place_outside_of_an_array_is_no_index_of_a_trusted_kernel() {
+fn r07_a_place_outside_of_an_array_is_no_index_of_a_trusted_kernel() {
     for Changed { name, switch, params, buffers } in launches() {
         let mut text = ShaderSource::builtin(&format!("{name}.wgsl")).unwrap().whole_text().unwrap();
         if let Some(switch) = switch {

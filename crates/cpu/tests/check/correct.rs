@@ -165,18 +165,18 @@ fn silent(seeds: std::ops::Range<u64>) {
 }
 
 #[test]
-fn a_check_finds_nothing_in_correct_random_kernels() {
+fn r07_a_check_finds_nothing_in_correct_random_kernels() {
     silent(0..300);
 }
 
 #[test]
 #[ignore = "takes minutes: the full suite runs it"]
-fn a_check_finds_nothing_in_ten_thousand_correct_random_kernels() {
+fn r07_a_check_finds_nothing_in_ten_thousand_correct_random_kernels() {
     silent(300..10_300);
 }
 
 #[test]
-fn a_random_kernel_without_its_barriers_has_races() {
+fn r07_a_random_kernel_without_its_barriers_has_races() {
     let races = (0..40).filter(|&seed| {
         let text = Writer::text(seed).replace("workgroupBarrier();\n", "").replace("storageBarrier();\n", "");
         !Launch::new(Kernel::text(text)).groups(GROUPS).check(0).is_empty()

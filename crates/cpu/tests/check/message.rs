@@ -3,7 +3,7 @@
 use crate::harness::{Kernel, Launch};
 
 #[test]
-fn a_race_shows_both_accesses_with_their_lines() {
+fn r07_a_race_shows_both_accesses_with_their_lines() {
     let text = "@group(0) @binding(0) var<storage, read_write> out: array<vec2<u32>>;
 var<workgroup> w: array<u32, 64>;
 @compute @workgroup_size(8, 8) fn k(@builtin(local_invocation_index) i: u32) {
@@ -39,7 +39,7 @@ which orders accesses to buffers
 }
 
 #[test]
-fn a_race_names_the_barrier_that_orders_its_memory() {
+fn r07_a_race_names_the_barrier_that_orders_its_memory() {
     let text = |barrier: &str| {
         format!(
             "@group(0) @binding(0) var<storage, read_write> out: array<u32>;
@@ -63,7 +63,7 @@ fn a_race_names_the_barrier_that_orders_its_memory() {
 }
 
 #[test]
-fn other_findings_show_one_line() {
+fn r07_other_findings_show_one_line() {
     let text = "@group(0) @binding(0) var<storage, read_write> out: array<i32>;
 @compute @workgroup_size(2) fn k(@builtin(global_invocation_id) id: vec3<u32>) {
     out[id.x] = 7 / out[id.x];
@@ -95,7 +95,7 @@ kernel `k`: only some invocations of a workgroup come to a barrier
 }
 
 #[test]
-fn the_list_has_a_limit() {
+fn r07_the_list_has_a_limit() {
     let text = "@group(0) @binding(0) var<storage, read_write> out: array<u32>;
 @compute @workgroup_size(2) fn k() {
     out[0] = 1u;
@@ -113,7 +113,7 @@ fn the_list_has_a_limit() {
 }
 
 #[test]
-fn the_limit_keeps_the_findings_that_come_first_in_the_full_list() {
+fn r07_the_limit_keeps_the_findings_that_come_first_in_the_full_list() {
     let body = (0..12).map(|line| format!("out[{}] = {line}u;\n", line % 3)).collect::<String>();
     let text = format!(
         "@group(0) @binding(0) var<storage, read_write> out: array<u32>;
@@ -130,7 +130,7 @@ fn the_limit_keeps_the_findings_that_come_first_in_the_full_list() {
 }
 
 #[test]
-fn a_finding_names_the_line_of_its_launch() {
+fn r07_a_finding_names_the_line_of_its_launch() {
     let text = "@group(0) @binding(0) var<storage, read_write> out: array<u32>;
 @compute @workgroup_size(1) fn k() { out[0] = 1u / out[0]; }";
     let mut findings = Launch::new(Kernel::text(text)).check(0);
@@ -147,7 +147,7 @@ fn a_finding_names_the_line_of_its_launch() {
 }
 
 #[test]
-fn findings_at_the_same_lines_are_the_same_mistake_whatever_the_element() {
+fn r07_findings_at_the_same_lines_are_the_same_mistake_whatever_the_element() {
     let text = "@group(0) @binding(0) var<storage, read_write> out: array<u32>;
 @group(0) @binding(1) var<storage, read_write> other: array<u32>;
 @compute @workgroup_size(4) fn k(@builtin(local_invocation_index) i: u32) {
@@ -169,7 +169,7 @@ fn findings_at_the_same_lines_are_the_same_mistake_whatever_the_element() {
 }
 
 #[test]
-fn an_index_out_of_range_names_members_and_components() {
+fn r07_an_index_out_of_range_names_members_and_components() {
     let text = "struct Inner { v: array<u32, 4>, w: array<vec2<u32>, 2> }
 struct Outer { head: u32, a: array<Inner, 2> }
 @group(0) @binding(0) var<storage, read_write> o: Outer;

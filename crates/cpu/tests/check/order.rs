@@ -22,7 +22,7 @@ fn launch(body: &str) -> Launch {
 }
 
 #[test]
-fn a_read_that_races_with_the_first_write_is_a_race_and_no_unwritten_read() {
+fn r07_a_read_that_races_with_the_first_write_is_a_race_and_no_unwritten_read() {
     let found = findings(&launch("if i == 3u { new_a[0] = 1u; }\nif i == 9u { out[0] = new_a[0]; }"));
     assert!(matches!(found[..], [Finding { mistake: Mistake::RaceInWorkgroup(_), .. }]), "{found:?}");
     let body = "if i == 3u && g.x == 2u { new_a[0] = 1u; }\nif i == 9u && g.x == 1u { out[0] = new_a[0]; }";
@@ -31,13 +31,13 @@ fn a_read_that_races_with_the_first_write_is_a_race_and_no_unwritten_read() {
 }
 
 #[test]
-fn an_atomic_load_that_some_order_puts_behind_a_store_is_no_finding() {
+fn r07_an_atomic_load_that_some_order_puts_behind_a_store_is_no_finding() {
     let body = "if i == 3u { atomicStore(&new_n[0], 1u); }\nif i == 9u { out[g.x] = atomicLoad(&new_n[0]); }";
     assert_eq!(findings(&launch(body).groups(3)), []);
 }
 
 #[test]
-fn all_changes_of_an_unwritten_counter_are_found() {
+fn r07_all_changes_of_an_unwritten_counter_are_found() {
     let body = "if i == 3u { atomicAdd(&new_n[0], 1u); }\nif i == 9u { atomicMax(&new_n[0], 4u); }";
     let found = findings(&launch(body).groups(3));
     assert_eq!(found.iter().map(|finding| finding.count).collect::<Vec<_>>(), [3, 3]);
@@ -45,7 +45,7 @@ fn all_changes_of_an_unwritten_counter_are_found() {
 }
 
 #[test]
-fn each_pair_of_lines_that_races_is_found_whatever_the_number_of_readers() {
+fn r07_each_pair_of_lines_that_races_is_found_whatever_the_number_of_readers() {
     let body = "
         out[i + 16u] = out[0];
         out[i + 32u] = out[0];

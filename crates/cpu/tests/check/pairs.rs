@@ -125,7 +125,7 @@ fn launch(lines: &[Line]) -> (Launch, String) {
 }
 
 #[test]
-fn the_races_of_random_kernels_are_those_of_all_pairs_of_accesses() {
+fn r07_the_races_of_random_kernels_are_those_of_all_pairs_of_accesses() {
     let (mut with, mut without) = (0, 0);
     for seed in 0..600 {
         let mut rng = fastrand::Rng::with_seed(seed);
@@ -157,7 +157,7 @@ fn is_unwritten(all: &[Done], read: &Done) -> bool {
 }
 
 #[test]
-fn the_unwritten_reads_of_random_kernels_are_those_of_all_orders() {
+fn r07_the_unwritten_reads_of_random_kernels_are_those_of_all_orders() {
     let (mut with, mut without) = (0, 0);
     for seed in 0..600 {
         let mut rng = fastrand::Rng::with_seed(seed);

@@ -9,7 +9,7 @@ const COPY: &str = "
     @compute @workgroup_size(16) fn k(@builtin(global_invocation_id) id: vec3<u32>) { new_b[id.x] = new_a[id.x]; }";
 
 #[test]
-fn a_launch_reads_what_an_earlier_one_wrote() {
+fn r07_a_launch_reads_what_an_earlier_one_wrote() {
     let mut launch = Launch::new(Kernel::text(COPY));
     let mut shadow = launch.shadow.clone();
     assert_eq!(launch.check_with(0, &mut shadow).len(), 1);
@@ -30,7 +30,7 @@ fn a_launch_reads_what_an_earlier_one_wrote() {
 }
 
 #[test]
-fn parts_of_one_buffer_do_not_race_where_they_do_not_overlap() {
+fn r07_parts_of_one_buffer_do_not_race_where_they_do_not_overlap() {
     let text = "
         @group(0) @binding(0) var<storage, read_write> a: array<u32>;
         @group(0) @binding(1) var<storage, read_write> b: array<u32>;
@@ -54,7 +54,7 @@ fn parts_of_one_buffer_do_not_race_where_they_do_not_overlap() {
 }
 
 #[test]
-fn reads_of_unwritten_variables_of_the_workgroup_are_found_if_the_caller_wants() {
+fn r07_reads_of_unwritten_variables_of_the_workgroup_are_found_if_the_caller_wants() {
     let text = "
         @group(0) @binding(0) var<storage, read_write> out: array<u32>;
         var<workgroup> w: array<u32, 8>;
@@ -77,7 +77,7 @@ fn reads_of_unwritten_variables_of_the_workgroup_are_found_if_the_caller_wants()
 }
 
 #[test]
-fn stores_to_two_components_are_a_race_if_the_caller_wants() {
+fn r07_stores_to_two_components_are_a_race_if_the_caller_wants() {
     let text = "
         @group(0) @binding(0) var<storage, read_write> v: array<vec3<f32>, 8>;
         var<workgroup> m: mat2x2<f32>;

@@ -14,7 +14,7 @@ fn silent(name: &str, launch: &mut Launch) {
 }
 
 #[test]
-fn the_builtin_kernels_have_no_mistake() {
+fn r07_the_builtin_kernels_have_no_mistake() {
     let mut checked = Vec::new();
     for (name, _) in builtins() {
         let kernel = Kernel::new(&ShaderSource::builtin(name).unwrap());
@@ -291,7 +291,7 @@ const KERNELS: &[(&str, &str, &str, u32)] = &[
 ];
 
 #[test]
-fn kernels_without_a_mistake_have_no_finding() {
+fn r07_kernels_without_a_mistake_have_no_finding() {
     for (name, before, body, groups) in KERNELS {
         let kernel = Kernel::text(format!("{before}\n{HEAD}\n{body}\n}}"));
         silent(name, &mut Launch::new(kernel).groups(*groups));
@@ -299,7 +299,7 @@ fn kernels_without_a_mistake_have_no_finding() {
 }
 
 #[test]
-fn a_tiled_product_of_matrices_has_no_mistake() {
+fn r07_a_tiled_product_of_matrices_has_no_mistake() {
     let text = "
         @group(0) @binding(0) var<storage, read> a: array<f32>;
         @group(0) @binding(1) var<storage, read> b: array<f32>;

@@ -16,6 +16,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::floors::{DRAWING, is_drawn};
 use crate::lint::rules::Finding;
+use crate::semantics;
 use crate::workspace::Workspace;
 
 /// Checks every Rust file, shader and page of the workspace and prints what breaks a rule.
@@ -40,6 +41,9 @@ pub(crate) fn lint(workspace: &Workspace) -> Result<()> {
     findings.extend(verbs::check(&sources));
     findings.extend(host_functions::check(&sources));
     findings.extend(floors::check(workspace)?);
+    for what in semantics::check(workspace, &sources)? {
+        findings.push((semantics::LIST.to_owned(), Finding { line: 1, what }));
+    }
     if !is_drawn(workspace)? {
         let what = "the drawing differs from the imports: run `cargo xtask floors --write`".to_owned();
         findings.push((DRAWING.to_owned(), Finding { line: 1, what }));

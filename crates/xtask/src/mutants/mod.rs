@@ -11,6 +11,7 @@ mod table;
 mod watch;
 mod weave;
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
@@ -20,6 +21,7 @@ use self::outcome::{Ended, Outcome};
 use self::proofs::{Proofs, Run};
 use self::scratch::Scratch;
 use crate::progress;
+use crate::semantics::rules::rule_of;
 use crate::workspace::Workspace;
 
 /// Holds the arguments of the command `mutants`.
@@ -51,6 +53,14 @@ pub(crate) fn mutants(workspace: &Workspace, options: &Options) -> Result<bool> 
         print!("{}", table::of(&outcomes, begun.elapsed()));
     }
     Ok(outcomes.iter().all(Outcome::is_fine))
+}
+
+/// Returns the rules that the faults break.
+pub(crate) fn broken_rules(workspace: &Workspace) -> Result<BTreeSet<String>> {
+    let all = faults::read(&workspace.path(faults::LIST))?;
+    // A promise begins with its rule: `Q08: ...`.
+    let rule = |fault: &Fault| fault.breaks.split_once(':').map(|(rule, _)| rule.to_owned());
+    Ok(all.iter().filter_map(rule).filter(|rule| rule_of(&format!("{rule}_")).is_some()).collect())
 }
 
 /// Builds the copy with every fault in it, checks that all tests pass without a fault, and runs them with each of

@@ -1,18 +1,22 @@
 //! `cargo xtask semantics`: tests every rule of `docs/semantics.md`, on every adapter, with every recorder.
 
 mod outcome;
-mod rules;
+mod promises;
+pub(crate) mod rules;
 mod run;
 mod table;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, bail};
 
 use self::outcome::{Ended, Outcome, Remarked};
-use self::rules::{Rule, gaps, parse, rule_of};
+pub(crate) use self::promises::LIST;
+use self::promises::{Promise, unproved};
+use self::rules::{Rule, parse, rule_of, rules_of};
 use self::run::{Programs, models};
 use crate::environment::{Request, set_up_reported};
+use crate::mutants;
 use crate::suite::{self, Plan};
 use crate::workspace::{Workspace, text_of};
 
@@ -27,15 +31,14 @@ pub(crate) struct Options {
 
 /// Runs every test that proves a rule, and prints the results; returns `true` if no test failed.
 pub(crate) fn semantics(workspace: &Workspace, options: &Options) -> Result<bool> {
-    let rules = parse(&text_of(&workspace.path("docs/semantics.md"))?);
+    let (rules, promises) = listed(workspace)?;
     let modes = suite::modes_named(&options.modes)?;
     let vars = set_up_reported(workspace, options.request)?;
-    let programs = Programs::build(workspace)?;
-    let ids = programs.ids(&vars)?;
-    let named = ids.values().flatten().filter_map(|id| rule_of(id));
-    let gaps = gaps(&rules, &named.chain(["R03".to_owned()]).collect::<BTreeSet<_>>());
-    if !gaps.is_empty() {
-        bail!("{}", gaps.join("; "));
+    let (programs, ids) = Programs::build(workspace, &vars)?;
+    let named = ids.values().flatten().flat_map(|id| rules_of(id));
+    let mistakes = mistakes(workspace, (&rules, &promises), named.collect())?;
+    if !mistakes.is_empty() {
+        bail!("{}", mistakes.join("; "));
     }
     let (results, filter) =
         (suite::no_results(workspace, "semantics")?, Vec::from_iter(options.filter.clone()));
@@ -48,9 +51,49 @@ pub(crate) fn semantics(workspace: &Workspace, options: &Options) -> Result<bool
         bail!("no test has `{filter}` in its name");
     }
     let shown = if options.filter.is_some() { of_outcomes(rules, &outcomes) } else { rules };
-    print(&shown, &outcomes, options.json)?;
+    let absent = absent(&shown, &promises, &outcomes);
+    print(&shown, &outcomes, &absent, options.json)?;
     failed.iter().for_each(|error| eprintln!("semantics: {error:#}"));
-    Ok(failed.is_none() && outcomes.iter().all(|outcome| outcome.result != Ended::Fail))
+    // A filter leaves out tests that prove a rule at other places.
+    let is_complete = options.filter.is_some() || !options.models || absent.is_empty();
+    Ok(failed.is_none() && is_complete && outcomes.iter().all(|outcome| outcome.result != Ended::Fail))
+}
+
+/// Maps each rule that is not proved at all its places to the places where it is not.
+type Absent = BTreeMap<String, Vec<&'static str>>;
+
+fn absent(rules: &[Rule], promises: &[Promise], outcomes: &[Outcome]) -> Absent {
+    let shown = |promise: &&Promise| rules.iter().any(|rule| rule.number == promise.number);
+    let of_one = |promise: &Promise| (promise.number.clone(), unproved(promise, outcomes));
+    let due = promises.iter().filter(|promise| !promise.is_missing()).filter(shown);
+    due.map(of_one).filter(|(_, places)| !places.is_empty()).collect()
+}
+
+/// Returns the rules of the document, and those of the list.
+fn listed(workspace: &Workspace) -> Result<(Vec<Rule>, Vec<Promise>)> {
+    let text = |path| text_of(&workspace.path(path));
+    Ok((parse(&text("docs/semantics.md")?), promises::parse(&text(promises::LIST)?)?))
+}
+
+/// Returns the differences between the document, the list, the tests and the planted faults. Models prove R03.
+fn mistakes(
+    workspace: &Workspace,
+    (rules, promises): (&[Rule], &[Promise]),
+    mut proved: BTreeSet<String>,
+) -> Result<Vec<String>> {
+    proved.insert("R03".to_owned());
+    Ok(promises::mistakes(promises, rules, &proved, &mutants::broken_rules(workspace)?))
+}
+
+/// Returns the mistakes of the list of rules that the sources show without a run.
+pub(crate) fn check(workspace: &Workspace, sources: &[(String, String)]) -> Result<Vec<String>> {
+    let (rules, promises) = listed(workspace)?;
+    let tests = sources.iter().filter(|(path, _)| !path.starts_with("crates/xtask/"));
+    let names = tests.flat_map(|(_, source)| source.split(|c: char| !(c.is_alphanumeric() || c == '_')));
+    let named = names.filter(|name| name.len() > 8 && name.starts_with(|c: char| c.is_ascii_lowercase()));
+    // `f32_...` is named after a type.
+    let letter = |number: &String| number.starts_with(['Q', 'E', 'M', 'P', 'T', 'G', 'D', 'K', 'A', 'R']);
+    mistakes(workspace, (&rules, &promises), named.filter_map(rule_of).filter(letter).collect())
 }
 
 /// Returns the rules that have an outcome: a filter leaves out the tests of the others, so they are not shown as
@@ -60,9 +103,9 @@ fn of_outcomes(rules: Vec<Rule>, outcomes: &[Outcome]) -> Vec<Rule> {
     rules.into_iter().filter(ran).collect()
 }
 
-fn print(rules: &[Rule], outcomes: &[Outcome], json: bool) -> Result<()> {
+fn print(rules: &[Rule], outcomes: &[Outcome], absent: &Absent, json: bool) -> Result<()> {
     if !json {
-        print!("{}", table::of(rules, outcomes));
+        print!("{}", table::of(rules, outcomes, absent));
         return Ok(());
     }
     for outcome in outcomes {

@@ -69,7 +69,15 @@ pub(super) fn parse(lines: &str, mode: &str) -> Result<Vec<Outcome>> {
         let mode = if backend == "host" { "cpu" } else { mode }.to_owned();
         Ok(rule_of(&test).map(|rule| Outcome { rule, adapter, backend, mode, test, result, reason }))
     };
-    lines.lines().filter_map(|line| outcome(line).transpose()).collect()
+    let mut all: Vec<Outcome> =
+        lines.lines().filter_map(|line| outcome(line).transpose()).collect::<Result<_>>()?;
+    // The runner notes the results of some programs, and does not know the backends of adapters.
+    for at in 0..all.len() {
+        if all[at].backend == "none" && all[at].adapter != "none" {
+            all[at].backend = backend_of(&all[at].adapter, &all);
+        }
+    }
+    Ok(all)
 }
 
 /// Returns failures for the tests of a run that did not end because their program ended before. `ids` are
@@ -95,7 +103,7 @@ pub(super) fn unended(ids: &[String], outcomes: &[Outcome], mode: &str) -> Vec<O
 }
 
 fn backend_of(adapter: &str, outcomes: &[Outcome]) -> String {
-    let same = outcomes.iter().find(|outcome| outcome.adapter == adapter);
+    let same = outcomes.iter().find(|outcome| outcome.adapter == adapter && outcome.backend != "none");
     same.map_or("unknown", |outcome| &outcome.backend).to_owned()
 }
 

@@ -6,13 +6,11 @@ use std::path::Path;
 use anyhow::{Context, Error, Result};
 
 use super::outcome::{Ended, Outcome, parse, unended};
+use super::rules::rules_of;
 use crate::environment::Vars;
 use crate::shell::line;
 use crate::suite::{self, Mode, Plan, Program, Shard};
 use crate::workspace::{Workspace, text_of};
-
-/// Lists the programs whose tests are named after rules and write their results.
-const PROGRAMS: [&str; 3] = ["conformance", "programs", "refusals"];
 
 /// Maps each program to its tests.
 pub(super) type Ids = BTreeMap<String, Vec<String>>;
@@ -23,17 +21,16 @@ pub(super) struct Programs {
 }
 
 impl Programs {
-    /// Builds the programs.
-    pub(super) fn build(workspace: &Workspace) -> Result<Self> {
-        let mut programs = suite::build(workspace)?;
-        programs.retain(|program| PROGRAMS.contains(&program.name.as_str()));
-        Ok(Self { programs })
-    }
-
-    /// Returns the tests of each program, `<test>::<adapter>`.
-    pub(super) fn ids(&self, vars: &Vars) -> Result<Ids> {
-        let of_one = |program: &Program| Ok((program.name.clone(), program.ids(vars)?));
-        self.programs.iter().map(of_one).collect()
+    /// Builds the test programs, and keeps those with tests that are named after rules. Returns their tests too:
+    /// `<test>::<adapter>`, or `<module>::<test>`.
+    pub(super) fn build(workspace: &Workspace, vars: &Vars) -> Result<(Self, Ids)> {
+        let (mut programs, mut ids) = (suite::build(workspace)?, Ids::new());
+        for program in &programs {
+            ids.insert(program.name.clone(), program.ids(vars)?);
+        }
+        ids.retain(|_, ids| ids.iter().any(|id| rules_of(id).next().is_some()));
+        programs.retain(|program| ids.contains_key(&program.name));
+        Ok((Self { programs }, ids))
     }
 
     /// Runs every case in the modes, each mode only on adapters where it differs from the default mode.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
+use super::Absent;
 use super::outcome::{Ended, Outcome};
 use super::rules::{Rule, Standing};
 
@@ -11,7 +12,7 @@ type Column<'o> = (&'o str, &'o str);
 
 /// Writes a line for each rule with a column for each adapter and mode, and after the table the reasons of tests that
 /// failed or were not possible. The line of a rule with a remark ends with the remark's word.
-pub(super) fn of(rules: &[Rule], outcomes: &[Outcome]) -> String {
+pub(super) fn of(rules: &[Rule], outcomes: &[Outcome], absent: &Absent) -> String {
     let columns = columns(outcomes);
     let mut text = String::new();
     for head in [|column: &Column<'_>| column.0.to_owned(), |column: &Column<'_>| column.1.to_owned()] {
@@ -26,7 +27,10 @@ pub(super) fn of(rules: &[Rule], outcomes: &[Outcome]) -> String {
     text += "\nok: every test passed; part: every test that is possible there passed; no: no test is possible there\n";
     text += "in part, broken, missing, no test yet: the remark on the rule in docs/semantics.md\n";
     text += &reasons(outcomes);
-    text + &totals(rules, outcomes)
+    for (rule, places) in absent {
+        let _ = writeln!(text, "not proved  {rule}: no test passed at {}", places.join(", "));
+    }
+    text + &totals(rules, outcomes, absent)
 }
 
 fn of_rule<'o>(rule: &Rule, outcomes: &'o [Outcome]) -> Vec<&'o Outcome> {
@@ -92,11 +96,12 @@ fn reasons(outcomes: &[Outcome]) -> String {
 }
 
 /// Writes one line of numbers: the rules by their standing, then the tests by their result.
-fn totals(rules: &[Rule], outcomes: &[Outcome]) -> String {
-    let stand = |rule: &Rule| stands(rule, &of_rule(rule, outcomes));
+fn totals(rules: &[Rule], outcomes: &[Outcome], absent: &Absent) -> String {
+    let stand = |rule: &Rule| stands(rule, &of_rule(rule, outcomes), absent);
     let of = |name: &str| rules.iter().filter(|rule| stand(rule) == name).count();
     let always = |name: &str| ["kept", "broken", "missing"].contains(&name);
-    let counts = ["kept", "in part", "failing", "not run", "broken", "missing", "without a test"];
+    let counts =
+        ["kept", "in part", "failing", "not run", "not everywhere", "broken", "missing", "without a test"];
     let counts = counts.iter().filter(|name| always(name) || of(name) > 0);
     let counts = counts.map(|name| format!("{} {name}", of(name))).collect::<Vec<_>>().join(", ");
     let count = |result| outcomes.iter().filter(|outcome| outcome.result == result).count();
@@ -106,8 +111,8 @@ fn totals(rules: &[Rule], outcomes: &[Outcome]) -> String {
 }
 
 /// Returns the name under which a rule is counted. A remark of the document comes first. A rule without one is kept if
-/// its tests passed and none failed.
-fn stands(rule: &Rule, own: &[&Outcome]) -> &'static str {
+/// its tests passed and none failed, and one passed at each place where the rule is promised.
+fn stands(rule: &Rule, own: &[&Outcome], absent: &Absent) -> &'static str {
     let has = |result| own.iter().any(|outcome| outcome.result == result);
     match &rule.standing {
         Standing::Missing => "missing",
@@ -115,6 +120,7 @@ fn stands(rule: &Rule, own: &[&Outcome]) -> &'static str {
         Standing::Broken => "broken",
         _ if has(Ended::Fail) => "failing",
         _ if !has(Ended::Pass) => "not run",
+        _ if absent.contains_key(&rule.number) => "not everywhere",
         Standing::InPart => "in part",
         Standing::Kept | Standing::Unknown(_) => "kept",
     }
@@ -144,7 +150,7 @@ mod tests {
             outcome("Q03", "gl", Ended::Fail, None),
         ];
         let rules = ["Q01", "Q02", "Q03"].map(|number| rule(number, Standing::Kept));
-        let table = of(&rules, &outcomes);
+        let table = of(&rules, &outcomes, &Absent::new());
         let rows = rows(&table);
         assert_eq!(rows[0], ["lavapipe", "gl"]);
         assert_eq!(rows[1], ["default", "default"]);
@@ -164,8 +170,11 @@ mod tests {
             rule("G01", Standing::Missing),
             rule("K08", Standing::NoTest),
         ];
-        let table = of(&rules, &outcomes);
-        assert!(of(&rules[..1], &outcomes[..1]).contains("\n1 rule: 0 kept, 1 broken, 0 missing; 1 passed"));
+        let table = of(&rules, &outcomes, &Absent::new());
+        assert!(
+            of(&rules[..1], &outcomes[..1], &Absent::new())
+                .contains("\n1 rule: 0 kept, 1 broken, 0 missing; 1 passed")
+        );
         assert!(table.contains("E01   ok        broken\n"), "{table}");
         assert!(table.contains("T01   ok        in part\n"), "{table}");
         assert!(table.contains("\nG01   missing\n"), "{table}");
@@ -178,17 +187,23 @@ mod tests {
     fn a_rule_that_is_broken_or_was_not_run_is_not_counted_as_kept() {
         let passed = outcome("E01", "lavapipe", Ended::Pass, None);
         let impossible = outcome("Q02", "lavapipe", Ended::NotPossible, None);
-        assert_eq!(stands(&rule("E01", Standing::Broken), &[&passed]), "broken");
-        assert_eq!(stands(&rule("Q01", Standing::Kept), &[]), "not run");
-        assert_eq!(stands(&rule("Q02", Standing::Kept), &[&impossible]), "not run");
-        assert_eq!(stands(&rule("Q02", Standing::Kept), &[&impossible, &passed]), "kept");
+        assert_eq!(stands(&rule("E01", Standing::Broken), &[&passed], &Absent::new()), "broken");
+        assert_eq!(stands(&rule("Q01", Standing::Kept), &[], &Absent::new()), "not run");
+        assert_eq!(stands(&rule("Q02", Standing::Kept), &[&impossible], &Absent::new()), "not run");
+        assert_eq!(stands(&rule("Q02", Standing::Kept), &[&impossible, &passed], &Absent::new()), "kept");
+        let absent = Absent::from([("Q02".to_owned(), vec!["gl"])]);
+        assert_eq!(stands(&rule("Q02", Standing::Kept), &[&impossible, &passed], &absent), "not everywhere");
+        assert!(
+            of(&[rule("Q02", Standing::Kept)], &[passed], &absent)
+                .contains("not proved  Q02: no test passed at gl")
+        );
     }
 
     #[test]
     fn a_rule_with_a_failed_test_is_not_counted_as_kept() {
         let ended = [Ended::Pass, Ended::Fail].map(|result| outcome("Q01", "lavapipe", result, None));
         let own: Vec<_> = ended.iter().collect();
-        assert_eq!(stands(&rule("Q01", Standing::Kept), &own), "failing");
-        assert_eq!(stands(&rule("Q01", Standing::InPart), &own), "failing");
+        assert_eq!(stands(&rule("Q01", Standing::Kept), &own, &Absent::new()), "failing");
+        assert_eq!(stands(&rule("Q01", Standing::InPart), &own, &Absent::new()), "failing");
     }
 }

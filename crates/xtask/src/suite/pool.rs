@@ -1,14 +1,19 @@
 //! Runs shards side by side.
 
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use indicatif::ProgressBar;
+use serde_json::json;
 
 use super::shards::Shard;
 use super::watched::{self, Ended};
 use crate::progress;
+use crate::semantics::rules::rule_of;
 
 /// Holds the result of a run of shards.
 pub(super) struct Summary {
@@ -47,7 +52,10 @@ fn take(next: &AtomicUsize, count: usize) -> Option<usize> {
 /// Runs one shard and prints its result, and its output if it failed. Returns `true` if it passed, and its tests.
 fn run_one(shard: &Shard, bar: &ProgressBar) -> (bool, usize) {
     let Ended { passed, said, took } = watched::run(&shard.line);
-    let wrong = verdict(passed, counts(&said), shard.tests).or_else(|| too_much(peak(&said), shard.memory()));
+    let noted = shard.notes.as_ref().and_then(|file| append(file, &notes(&said)).err());
+    let wrong = verdict(passed, counts(&said), shard.tests)
+        .or_else(|| too_much(peak(&said), shard.memory()))
+        .or_else(|| noted.map(|error| format!("its results cannot be written: {error}")));
     let ([good, bad, out], seconds) = (counts(&said).unwrap_or_default(), took.as_secs_f64());
     let word = if wrong.is_none() { "pass" } else { "FAIL" };
     let memory = peak(&said).map(|peak| format!(", {peak} MiB")).unwrap_or_default();
@@ -94,6 +102,29 @@ pub(super) fn counts(said: &str) -> Option<[usize; 3]> {
     Some(["passed", "failed", "ignored"].map(|name| count(name).unwrap_or(0)))
 }
 
+/// Returns the lines of results, as in `tests/common/results.rs`, of the tests that are named after rules.
+fn notes(said: &str) -> String {
+    let note = |line: &str| {
+        let (name, ended) = line.strip_prefix("test ")?.split_once(" ... ")?;
+        let mut parts = name.split("::").skip_while(|part| rule_of(part).is_none());
+        let (test, adapter) = (parts.next()?, parts.next().unwrap_or("none"));
+        let result = match ended.split([',', ' ']).next()? {
+            "ok" => "pass",
+            "ignored" => "not-possible",
+            _ => "fail",
+        };
+        let backend = if adapter.starts_with("cpu_") { "host" } else { "none" };
+        let line =
+            json!({ "test": test, "adapter": adapter, "backend": backend, "result": result, "reason": null });
+        Some(format!("{line}\n"))
+    };
+    said.lines().filter_map(note).collect()
+}
+
+fn append(file: &Path, text: &str) -> io::Result<()> {
+    OpenOptions::new().append(true).create(true).open(file)?.write_all(text.as_bytes())
+}
+
 /// Returns the output without the lines of tests that passed or were left out.
 fn failures(said: &str) -> String {
     let dull =
@@ -134,6 +165,25 @@ mod tests {
         let shown = failures(SAID);
         assert!(shown.contains("test c ... FAILED\nwhy"), "{shown}");
         assert!(!shown.contains("test a") && !shown.contains("test b"), "{shown}");
+    }
+
+    #[test]
+    fn tests_that_are_named_after_rules_have_notes() {
+        let said = "test memory::m02_a ... ok\ntest e05_b::lavapipe ... FAILED\ntest p01_c::cpu_1 ... ignored, no\n\
+                    test other ... ok\n";
+        let notes: Vec<serde_json::Value> =
+            notes(said).lines().map(|line| serde_json::from_str(line).expect("a line")).collect();
+        let shown = |note: &serde_json::Value| {
+            ["test", "adapter", "backend", "result"].map(|key| note[key].as_str().unwrap_or("").to_owned())
+        };
+        assert_eq!(
+            notes.iter().map(shown).collect::<Vec<_>>(),
+            [
+                ["m02_a", "none", "none", "pass"],
+                ["e05_b", "lavapipe", "none", "fail"],
+                ["p01_c", "cpu_1", "host", "not-possible"]
+            ]
+        );
     }
 
     #[test]

@@ -18,6 +18,8 @@ const FULL: &str = "FENCEPOST_TEST_FULL";
 
 /// Lists the programs that are cut by place: the validation layers report to a process, so each place has its own.
 const BY_PLACE: [&str; 4] = ["conformance", "programs", "refusals", "storm"];
+/// Lists the programs whose tests write their results.
+const NOTED: [&str; 4] = BY_PLACE;
 /// Names the program that has a process for each test: a lost device keeps its memory, and all refused calls in one
 /// process took 12 GB.
 const BY_TEST: &str = "refusals";
@@ -38,13 +40,13 @@ const FIRST: [&str; 10] = [
     "fencepost-wgsl-fuzz unit",
 ];
 
-/// Holds the variable with the seconds that a context may live, as in `crates/core/src/overdue.rs`; after them a
-/// hanging test writes its dump.
-pub(super) const WATCHDOG: (&str, &str) = ("FENCEPOST_WATCHDOG", "60");
+/// Holds the variable with the seconds that a context may live, as in `crates/core/src/runtime/watchdog.rs`; after them a
+/// hanging test writes its dump. A busy machine must not reach the limit.
+pub(super) const WATCHDOG: (&str, &str) = ("FENCEPOST_WATCHDOG", "240");
 /// Is the name of the program that measures each bench for a moment. Its contexts live as long as a bench.
 const BENCHES: &str = "quick";
 /// Holds the variable for [`BENCHES`].
-const WATCHDOG_OF_BENCHES: (&str, &str) = ("FENCEPOST_WATCHDOG", "240");
+const WATCHDOG_OF_BENCHES: (&str, &str) = ("FENCEPOST_WATCHDOG", "600");
 /// Limits the arenas of glibc's allocator: with one for each of many short-lived threads a process takes half as much
 /// memory again.
 const ARENAS: (&str, &str) = ("MALLOC_ARENA_MAX", "2");
@@ -58,6 +60,8 @@ pub(crate) struct Shard {
     pub(crate) mode: &'static str,
     /// Names the tests of the program that the process runs.
     part: Part,
+    /// File to which the runner adds the results of tests that are named after rules, if the program does not.
+    pub(super) notes: Option<PathBuf>,
     /// Counts its tests, if a filter leaves none out.
     pub(super) tests: Option<usize>,
     pub(super) line: Line,
@@ -84,7 +88,15 @@ impl Shard {
     /// Makes a shard of a whole program.
     pub(super) fn of_one_program(name: &str, line: Line) -> Self {
         let program = name.to_owned();
-        Self { name: name.to_owned(), program, mode: MODES[0].name, part: Part::All, tests: None, line }
+        Self {
+            name: name.to_owned(),
+            program,
+            mode: MODES[0].name,
+            part: Part::All,
+            notes: None,
+            tests: None,
+            line,
+        }
     }
 
     /// Returns `true` if a test of its program, `<test>::<adapter>`, belongs to the shard.
@@ -115,8 +127,9 @@ pub(super) fn cut(programs: &[Program], plan: &Plan<'_>) -> Result<Vec<Shard>> {
                 shards.extend(places.iter().flat_map(of_place));
             }
         } else if plan.modes.contains(&&MODES[0]) {
-            let line = line.var(RESULTS, results(plan.results, &MODES[0]));
-            shards.push(Shard::of_one_program(&program.name, line));
+            let (file, notes) = (results(plan.results, &MODES[0]), !NOTED.contains(&program.name.as_str()));
+            let shard = Shard::of_one_program(&program.name, line.var(RESULTS, &file));
+            shards.push(Shard { notes: notes.then_some(file), ..shard });
         }
     }
     Ok(shards)
@@ -162,7 +175,7 @@ fn by_test(program: &str, line: &Line, plan: &Plan<'_>, ids: &[String]) -> Vec<S
     let shard = |id: &String| {
         let line = line.clone().args(["--exact", id]).var(RESULTS, results(plan.results, &MODES[0]));
         let (name, program, part) = (format!("{program} {id}"), program.to_owned(), Part::Test(id.clone()));
-        Shard { name, program, mode: MODES[0].name, part, tests: Some(1), line }
+        Shard { name, program, mode: MODES[0].name, part, notes: None, tests: Some(1), line }
     };
     ids.iter().map(shard).collect()
 }
@@ -173,7 +186,7 @@ fn in_mode(program: &str, line: &Line, place: &str, mode: &Mode, folder: &Path) 
     let words = [program, place].into_iter().chain(mode.var.map(|_| mode.name));
     let name = words.collect::<Vec<_>>().join(" ");
     let (program, part) = (program.to_owned(), Part::Place(place.to_owned()));
-    Shard { name, program, mode: mode.name, part, tests: None, line }
+    Shard { name, program, mode: mode.name, part, notes: None, tests: None, line }
 }
 
 /// Returns the places of tests, each once, in their order.

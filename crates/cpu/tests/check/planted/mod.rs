@@ -113,27 +113,27 @@ fn lines(finding: &Finding) -> Vec<usize> {
 }
 
 #[test]
-fn mistakes_of_a_workgroup_are_found_at_their_lines() {
+fn r07_mistakes_of_a_workgroup_are_found_at_their_lines() {
     check(workgroup::BUGS);
 }
 
 #[test]
-fn mistakes_between_workgroups_are_found_at_their_lines() {
+fn r07_mistakes_between_workgroups_are_found_at_their_lines() {
     check(between::BUGS);
 }
 
 #[test]
-fn unwritten_reads_indices_and_barriers_are_found_at_their_lines() {
+fn r07_unwritten_reads_indices_and_barriers_are_found_at_their_lines() {
     check(access::BUGS);
 }
 
 #[test]
-fn wrong_operands_are_found_at_their_lines() {
+fn r07_wrong_operands_are_found_at_their_lines() {
     check(operands::BUGS);
 }
 
 #[test]
-fn there_are_forty_planted_bugs_or_more() {
+fn r07_there_are_forty_planted_bugs_or_more() {
     let bugs = [workgroup::BUGS, between::BUGS, access::BUGS, operands::BUGS];
     assert!(bugs.iter().map(|bugs| bugs.len()).sum::<usize>() >= 40);
 }
