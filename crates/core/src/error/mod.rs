@@ -200,10 +200,10 @@ pub enum Kind {
          it where the program creates the device"
     )]
     Unsupported { kernel: String, what: String, adapter: String },
-    /// The CPU recorder has no function for the kernel.
+    /// This build has no compiler of kernels for the CPU, and the kernel has no function.
     #[error(
-        "kernel `{kernel}` has no reference function: the CPU recorder runs built-in kernels, and kernels whose \
-         function `host_kernel` has registered"
+        "kernel `{kernel}` has no reference function, and this build of the CPU recorder compiles no kernels: it runs \
+         built-in kernels, and kernels whose function `host_kernel` has registered"
     )]
     NoReference { kernel: String },
     /// The device refuses the kernel: its driver does, or the compiler for the CPU.
