@@ -60,7 +60,7 @@ mod wide;
 use crate::common::full::large;
 use crate::common::{Case, Subject, dump, host_side};
 use fencepost::prelude::*;
-use fencepost::{AdapterKind, Kind, Policy};
+use fencepost::{Kind, Policy};
 
 pub fn cases() -> Vec<Case> {
     let mutated = [
@@ -128,13 +128,6 @@ pub fn cases() -> Vec<Case> {
         mutated,
     ]
     .concat()
-}
-
-/// Returns the steps that a sum on a processor takes more than one on a card: workgroups are smaller there. The CPU recorder
-/// has the workgroups of a card.
-fn more_steps(queue: &CommandQueue, steps: f64) -> f64 {
-    let adapter = queue.info();
-    if adapter.kind == AdapterKind::Software && adapter.backend != "host" { steps } else { 0.0 }
 }
 
 /// Makes a queue fail, and checks that a verb without results returns the error of the queue.

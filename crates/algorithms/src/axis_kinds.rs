@@ -55,8 +55,8 @@ pub trait AlongAxis {
     /// *Enqueues* out = the square roots of the sums of the squares of `x` along an axis. The norm of no elements is 0.
     ///
     /// # Error bound
-    /// The relative error is at most `d u` if the sum of the squares is a normal number, with `d` = 27 + n / 2^21 for n elements along
-    /// the last axis (9 more on a software driver and on the CPU), and 175 + n / 2^13 along another one; `u` is 2^-24 on a device
+    /// The relative error is at most `d u` if the sum of the squares is a normal number, with `d` = 36 + n / 2^21 for n elements along
+    /// the last axis, and 175 + n / 2^13 along another one; `u` is 2^-24 on a device
     /// that rounds to the nearest number. Elements from about 2^64 on give an infinite norm, and those below 2^-63 may give 0.
     ///
     /// # Errors
@@ -87,8 +87,8 @@ pub trait AlongAxis {
     /// `x` and `y`: the same shape.
     ///
     /// # Error bound
-    /// For `f32`, the error is at most `d u` times the sum of the magnitudes of the products, with `d` = 35 + n / 2^20 for n elements
-    /// along the last axis (18 more on a software driver and on the CPU), and 331 + n / 2^12 along another one; `u` is 2^-24 on a
+    /// For `f32`, the error is at most `d u` times the sum of the magnitudes of the products, with `d` = 53 + n / 2^20 for n elements
+    /// along the last axis, and 331 + n / 2^12 along another one; `u` is 2^-24 on a
     /// device that rounds to the nearest number. The bound holds as that of [`dot`](crate::InnerProduct::dot) does.
     ///
     /// # Errors

@@ -30,8 +30,8 @@ pub trait InnerProduct {
     /// `x` and `y`: the same shape.
     ///
     /// # Error bound
-    /// For `f32`, the error is at most `d u` times the sum of the magnitudes of the products, with `d` = 35 + n / 2^20 for n
-    /// elements, and 18 more on a software driver and on the CPU. `u` is 2^-24 on a device that rounds to the nearest number.
+    /// For `f32`, the error is at most `d u` times the sum of the magnitudes of the products, with `d` = 53 + n / 2^20 for n
+    /// elements. `u` is 2^-24 on a device that rounds to the nearest number.
     /// The bound holds unless a product, or the sum of some of the products, in any order, exceeds the largest number: then
     /// the result may be infinite or a NaN. A device may take subnormal numbers as 0. Then the result is that of the elements
     /// with 0 in their place, and each sum and each product may be wrong by up to 2^-126 more.
@@ -81,9 +81,8 @@ pub trait InnerProduct {
     /// *Enqueues* out = the square root of the sum of the squares of `x`. The norm of no elements is 0.
     ///
     /// # Error bound
-    /// The relative error is at most `d u`, with `d` = 27 + n / 2^21 for n elements (9 more on a software driver and on the CPU)
-    /// and `u` as for [`dot`](Self::dot), if the sum of the squares is a normal number. Elements from about 2^64 on give an infinite norm, and those below 2^-63
-    /// may give 0.
+    /// The relative error is at most `d u`, with `d` = 36 + n / 2^21 for n elements and `u` as for [`dot`](Self::dot), if the sum
+    /// of the squares is a normal number. Elements from about 2^64 on give an infinite norm, and those below 2^-63 may give 0.
     ///
     /// # Errors
     /// Returns the errors of [`dot`](Self::dot).

@@ -6,7 +6,7 @@ use crate::permutation::{Axes, Moves};
 use crate::reducible::Reducible;
 use crate::refusals::check;
 use crate::trusted;
-use crate::tuning::is_driver;
+use crate::tuning::barriers_are_dear;
 use crate::verb_queue::VerbQueue;
 use fencepost_core::{CommandQueue, DeviceArray, Grid, Result};
 use fencepost_derive::KernelArgs;
@@ -235,7 +235,7 @@ fn permute<T: Reducible, const D: usize>(
     out: &DeviceArray<T, D>,
 ) -> Result<()> {
     let moves = Moves::of(queue, x, axes, out)?;
-    let moves = if is_driver(queue) { moves.without_tiles() } else { moves };
+    let moves = if barriers_are_dear(queue) { moves.without_tiles() } else { moves };
     let (x, mut out) = (bits(x)?, bits(out)?);
     match moves {
         Moves::None => {

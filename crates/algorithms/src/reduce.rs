@@ -29,20 +29,19 @@ pub enum Nan {
 /// as many words of scratch memory. Each element is read once.
 ///
 /// # Determinism
-/// The order of the operations depends on the number of elements and the adapter, so one device and driver give the same bits in
-/// each run. Sums and products of `f32` may differ between devices, because WGSL lets a device reorder and fuse operations.
+/// The order of the operations depends on the number of elements and the kind of the device, so one device and driver give the same
+/// bits in each run, and in each replay of a capture. Sums and products of `f32` may differ between devices, because WGSL lets a device reorder and fuse operations.
 ///
 /// # Source
 /// Each invocation combines every 256th element of a share in four chains, and a tree of 8 steps combines the invocations: a
-/// reduction in two passes, as in Mark Harris, *Optimizing Parallel Reduction in CUDA*, 2007. On lavapipe, an invocation loads
-/// eight elements at a time, and on SwiftShader 16, if their number is a multiple of that.
+/// reduction in two passes, as in Mark Harris, *Optimizing Parallel Reduction in CUDA*, 2007. On a processor, an invocation loads
+/// 16 elements at a time if their number is a multiple of that.
 pub trait Reduce {
     /// *Enqueues* out = the sum of all elements of `x`. Integers wrap, and the sum of no elements is 0.
     ///
     /// # Error bound
-    /// For `f32`, the error is at most `d u` times the sum of the magnitudes, with `d` = 34 + n / 2^20 for n elements, and 18
-    /// more on a software driver and on the CPU. `u` is 2^-24 on a device that rounds to the nearest number. The bound holds
-    /// unless the sum of some of the elements, in any order, exceeds the largest number: then the result may be infinite or
+    /// For `f32`, the error is at most `d u` times the sum of the magnitudes, with `d` = 52 + n / 2^20 for n elements. `u` is
+    /// 2^-24 on a device that rounds to the nearest number. The bound holds unless the sum of some of the elements, in any order, exceeds the largest number: then the result may be infinite or
     /// a NaN. A device may take subnormal numbers as 0. Then the result may be wrong by up to 2^-126 more for each operation.
     ///
     /// # Errors
@@ -298,8 +297,8 @@ pub(crate) fn reduce<T: Reducible, const D: usize>(
     queue.fill(&mut out, T::identity(operation))
 }
 
-/// Returns the kernel with loads of several elements, or `None` if the device does not gain by it. A search that leaves out NaNs has no such
-/// kernel.
+/// Returns the kernel with loads of several elements, or `None` if the device does not gain by it. A search that leaves out NaNs
+/// has no such kernel.
 pub(crate) fn wide<T: Reducible>(
     queue: &VerbQueue<'_>,
     operation: Operation,

@@ -25,9 +25,9 @@ pub trait ReduceAxis {
     ///
     /// # Error bound
     /// Integers are exact and wrap, and so is the smallest and the largest number. The error of a sum of `f32` is at most `d u`
-    /// times the sum of the magnitudes, with `d` = 34 + n / 2^20 for n elements along the last axis (18 more on a software driver
-    /// and on the CPU), and 330 + n / 2^12 along another one; `u` is 2^-24 on a device that rounds to the nearest number. The relative error of a product of `f32` is at
-    /// most about n times 2^-23. Both hold unless the sum or the product of some elements is infinite, or such a product is
+    /// times the sum of the magnitudes, with `d` = 52 + n / 2^20 for n elements along the last axis, and 330 + n / 2^12 along
+    /// another one; `u` is 2^-24 on a device that rounds to the nearest number. The relative error of a product of `f32` is at most
+    /// about n times 2^-23. Both hold unless the sum or the product of some elements is infinite, or such a product is
     /// below the smallest normal number.
     ///
     /// # Errors

@@ -92,9 +92,9 @@ impl<T: Element, O: Associative<T>> Scan<T, O> {
 ///
 /// # Error bound
 /// Integers are exact and wrap, and so is the smallest and the largest number. The error of a sum of `f32` is at most `d u`
-/// times the sum of the magnitudes of the combined elements, with `d` = 80 + n / 2^19 for n elements, and 95 + n / 2^17 on a
-/// software driver and on the CPU. `u` is 2^-24 on a device that rounds to the nearest number. The relative error of a product of `f32` is at most about n times 2^-23. Both hold unless the
-/// sum or the product of some neighbours is infinite, or such a product is below the smallest normal number. A device may take
+/// times the sum of the magnitudes of the combined elements, with `d` = 95 + n / 2^17 for n elements. `u` is 2^-24
+/// on a device that rounds to the nearest number. The relative error of a product of `f32` is at most about n times 2^-23. Both hold
+/// unless the sum or the product of some neighbours is infinite, or such a product is below the smallest normal number. A device may take
 /// subnormal numbers as 0. Then a sum may be wrong by up to 2^-126 more for each operation.
 ///
 /// # Determinism

@@ -1,4 +1,7 @@
-//! The size of the workgroups whose invocations share memory, as it suits an adapter.
+//! The size of the workgroups whose invocations share memory, as it suits a kind of device.
+//!
+//! A choice follows the kind and the limits that the graphics interface reports, never a name. Every choice runs on every device,
+//! so a saved graph loads wherever its features are.
 
 use fencepost_core::{AdapterKind, CommandQueue};
 
@@ -8,10 +11,6 @@ pub(crate) const SIZE: &str = "WORKGROUP";
 pub(crate) const WIDE: [(&str, f64); 1] = [(SIZE, 256.0)];
 /// Is the number of invocations of a workgroup on a processor.
 const ON_PROCESSOR: f64 = 16.0;
-/// Is the backend of the CPU recorder. It stands for any device in tests, so its kernels have the sizes of a card.
-const RECORDER: &str = "host";
-/// Is the backend of the CPU.
-const CPU: &str = "native code";
 
 /// Returns overrides of a kernel with barriers, and the size of its workgroups.
 ///
@@ -30,38 +29,21 @@ pub(crate) fn by_adapter<V>(queue: &CommandQueue, on_processor: V, on_card: V) -
     if is_processor(queue) { on_processor } else { on_card }
 }
 
-/// Returns `true` if a software driver executes the kernels of the queue. A barrier takes it longer than a scattered access.
-pub(crate) fn is_driver(queue: &CommandQueue) -> bool {
-    is_processor(queue) && queue.info().backend != CPU
+/// Returns the invocations that a processor executes with one instruction: a loop with large loads is slower if it belongs to more
+/// of them. Returns `None` for a card, which loads one element at a time.
+pub(crate) fn lanes(queue: &CommandQueue) -> Option<f64> {
+    let [fewest, most] = [4, 8];
+    let lanes = queue.info().subgroup.map_or(fewest, |[_, largest]| largest.next_power_of_two());
+    is_processor(queue).then_some(f64::from(lanes.clamp(fewest, most)))
 }
 
-/// Names how a kernel loads the elements of rows that it combines.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Load {
-    /// A load has one element.
-    Element,
-    /// A load has eight elements, as four integers of 8 bytes.
-    Long,
-    /// A load has 16 elements, as the columns of a matrix.
-    Vectors,
+/// Returns `true` if a barrier takes longer than a scattered access: on a processor that executes workgroups in subgroups, and
+/// changes between them at each barrier.
+pub(crate) fn barriers_are_dear(queue: &CommandQueue) -> bool {
+    is_processor(queue) && queue.info().subgroup.is_some()
 }
 
-/// Returns the load with which the adapter of the queue combines rows in the least time. llvmpipe takes about as long for a number
-/// of 8 bytes as for one of 4 bytes. SwiftShader, another software driver of Vulkan, has no integers of 8 bytes, and takes less
-/// time for one load of many elements than for many loads.
-pub(crate) fn load(queue: &CommandQueue) -> Load {
-    let adapter = queue.info();
-    if !is_processor(queue) || adapter.backend != "Vulkan" {
-        Load::Element
-    } else if adapter.abilities.contains(&"int64") {
-        Load::Long
-    } else {
-        Load::Vectors
-    }
-}
-
-/// Returns `true` if a processor executes the kernels of the queue.
+/// Returns `true` if a processor executes the kernels of the queue, as the graphics interface reports it.
 fn is_processor(queue: &CommandQueue) -> bool {
-    let adapter = queue.info();
-    adapter.kind == AdapterKind::Software && adapter.backend != RECORDER
+    queue.info().kind == AdapterKind::Software
 }

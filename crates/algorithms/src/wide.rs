@@ -1,73 +1,30 @@
-//! Reductions of rows on the software drivers of Vulkan, which load several elements at a time.
+//! Reductions of rows on a processor, which load several elements at a time.
 
 use crate::grid::folded;
 use crate::reducible::{Operation, Reducible};
 use crate::shares::Shares;
-use crate::tuning::{Load, SIZE, load};
+use crate::tuning::{SIZE, lanes};
 use crate::typed_kernel::{compiled, value};
 use crate::verb_queue::VerbQueue;
 use fencepost_core::{DeviceArray, DynArg, DynKernel, Grid, IntoArg, Result, Value, regrouped};
 
-/// Holds the eight elements of a long load.
-type Long = [u64; 4];
-/// Holds the 16 elements of a load of vectors.
-type Vectors = [[f32; 4]; 4];
-
-/// Is an array as groups, each of which is one load.
-enum Groups {
-    Long(DeviceArray<Long>),
-    Vectors(DeviceArray<Vectors>),
-}
-
-impl Groups {
-    /// Returns the groups of an array. Returns `None` if a load of the adapter has one element, if the array is padded, or if it
-    /// begins or ends inside a group.
-    fn of<T: Reducible>(queue: &VerbQueue<'_>, x: &DeviceArray<T>) -> Option<Self> {
-        match load(queue) {
-            Load::Element => None,
-            Load::Long => regrouped(x).map(Self::Long),
-            Load::Vectors => regrouped(x).map(Self::Vectors),
-        }
-    }
-
-    /// Counts the elements of a group.
-    fn width(&self) -> usize {
-        let bytes = match self {
-            Self::Long(_) => size_of::<Long>(),
-            Self::Vectors(_) => size_of::<Vectors>(),
-        };
-        bytes / size_of::<u32>()
-    }
-
-    /// Returns the kernel, and the number of invocations of its workgroups: a processor executes as many with one instruction, and
-    /// is slower if a loop with such loads belongs to more of them.
-    fn kernel(&self) -> (&'static str, f64) {
-        match self {
-            Self::Long(_) => ("reduce_wide", 8.0),
-            Self::Vectors(_) => ("reduce_vectors", 4.0),
-        }
-    }
-
-    fn arg(&self) -> DynArg<'_> {
-        match self {
-            Self::Long(x) => x.into_arg(),
-            Self::Vectors(x) => x.into_arg(),
-        }
-    }
-}
+/// Elements of a load.
+type Group = [[f32; 4]; 4];
+/// Number of the elements of a load.
+const WIDTH: usize = size_of::<Group>() / size_of::<u32>();
 
 /// Is the kernel that combines rows of whole groups, with the rows.
 pub(crate) struct Wide {
     kernel: DynKernel,
-    x: Groups,
+    x: DeviceArray<Group>,
     identity: Value,
     /// Is `true` if the kernel combines keys of numbers, as elements of `u32`.
     keys: bool,
 }
 
 impl Wide {
-    /// Compiles the kernel. Returns `None` if the device does not gain by it, or if the rows or their shares are no whole
-    /// groups.
+    /// Compiles the kernel. Returns `None` if the device does not gain by it, if the rows or their shares are no whole groups,
+    /// or if the array is padded, or begins inside a group.
     pub(crate) fn of<T: Reducible>(
         queue: &VerbQueue<'_>,
         operation: Operation,
@@ -75,11 +32,11 @@ impl Wide {
         shares: Shares,
         x: &DeviceArray<T>,
     ) -> Result<Option<Self>> {
-        let Some(x) = Groups::of(queue, x) else { return Ok(None) };
-        if !shares.elements.is_multiple_of(x.width()) || !shares.share.is_multiple_of(x.width()) {
+        let (Some(workgroup), Some(x)) = (lanes(queue), regrouped(x)) else { return Ok(None) };
+        if !shares.elements.is_multiple_of(WIDTH) || !shares.share.is_multiple_of(WIDTH) {
             return Ok(None);
         }
-        let (stem, workgroup) = x.kernel();
+        let stem = "reduce_vectors";
         let keys_of = if keys { operation.keys() } else { 0.0 };
         let overrides = [("OPERATION", operation.number()), ("KEYS", keys_of), (SIZE, workgroup)];
         let (kernel, identity) = if keys {
@@ -100,7 +57,7 @@ impl Wide {
         out: &mut DeviceArray<T>,
     ) -> Result<()> {
         let results = rows * shares.count;
-        let [n, share] = [shares.elements, shares.share].map(|elements| (elements / self.x.width()) as u32);
+        let [n, share] = [shares.elements, shares.share].map(|elements| (elements / WIDTH) as u32);
         let [in_row, count] = [shares.count, results].map(|count| count as u32);
         let mut bits = out.cast_bits::<u32>();
         let out = if self.keys { (&mut bits).into_arg() } else { out.into_arg() };
@@ -110,7 +67,7 @@ impl Wide {
             value("in_row", in_row),
             value("shares", count),
             (Some("identity".into()), DynArg::Value(self.identity.clone())),
-            (Some("x".into()), self.x.arg()),
+            (Some("x".into()), (&self.x).into_arg()),
             (Some("out".into()), out),
         ];
         if results == 0 {

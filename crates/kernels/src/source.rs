@@ -57,7 +57,6 @@ const BUILTINS: &[(&str, &str)] = shaders![
     "reduce_rows.wgsl",
     "reduce_segments.wgsl",
     "reduce_vectors.wgsl",
-    "reduce_wide.wgsl",
     "saxpy.wgsl",
     "scan.wgsl",
     "scan_by_key.wgsl",

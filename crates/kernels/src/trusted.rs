@@ -120,7 +120,6 @@ const TRUSTED: &[TrustedKernel] = &[
         "reduce_vectors",
         "groups are below the end of a row; a workgroup past the last share has none; each lane writes its part",
     ),
-    all("reduce_wide", "as reduce_vectors"),
     all("saxpy", "elements are below both lengths"),
     all(
         "scan",

@@ -11,41 +11,29 @@ pub fn cases() -> Vec<Case> {
 }
 
 pub(super) const MISTAKES: &[Mistake] = &[
-    mistake("reduce_wide", "(OPERATION == 3u) == (KEYS == 1u)", "OPERATION == 3u"),
-    mistake("reduce_wide", "(OPERATION == 3u) == (KEYS == 1u)", "KEYS == 1u"),
-    mistake("reduce_wide", "if KEYS != 0u", "if KEYS == 1u"),
-    mistake("reduce_wide", "workgroupBarrier();", ""),
-    mistake("reduce_wide", "return a + b;", "return a - b;"),
-    mistake("reduce_wide", "return a * b;", "return a + b;"),
-    mistake("reduce_wide", "return min(a, b);", "return max(a, b);"),
-    mistake("reduce_wide", "OPERATION == 3u)", "OPERATION == 2u)"),
-    mistake("reduce_wide", "key(bits.w)", "key(bits.z)"),
-    mistake("reduce_wide", "key(bits.w)", "bits.w"),
-    mistake("reduce_wide", "0xFFFFFFFFlu", "0x7FFFFFFFlu"),
-    mistake("reduce_wide", "words >> vec4<u32>(32u)", "words >> vec4<u32>(31u)"),
-    mistake("reduce_wide", "let words = x[i];", "let words = x[i + 1u];"),
-    mistake("reduce_wide", "block += PER * WORKGROUP", "block += 2u * PER * WORKGROUP"),
-    mistake("reduce_wide", "block += PER * WORKGROUP", "block += WORKGROUP"),
-    mistake("reduce_wide", "min(end, block + PER * WORKGROUP)", "end"),
-    mistake("reduce_wide", "min(end, block + PER * WORKGROUP)", "block + PER * WORKGROUP"),
-    mistake("reduce_wide", "; i += WORKGROUP", "; i += 2u * WORKGROUP"),
-    mistake("reduce_wide", "part = combined(part, group_result(i))", "part = group_result(i)"),
-    mistake("reduce_wide", "all = combined(all, part)", "all = part"),
-    mistake("reduce_wide", "width > 0u", "width > 1u"),
-    mistake("reduce_wide", "lane < width", "lane + 1u < width"),
-    mistake("reduce_wide", "parts[lane + width]", "parts[width]"),
-    mistake("reduce_wide", "group.y * groups.x + group.x", "group.x"),
-    mistake("reduce_wide", "g / params.in_row * params.n", "g * params.n"),
-    mistake("reduce_wide", "g % params.in_row * params.share", "g * params.share"),
-    mistake("reduce_wide", "min(params.n, start + params.share)", "start + params.share"),
-    mistake("reduce_wide", "min(params.n, start + params.share)", "params.n"),
-    mistake("reduce_wide", "reduce_groups(row + start", "reduce_groups(row"),
-    mistake("reduce_wide", "lane == 0u && g < params.shares", "lane == 0u"),
-    mistake("reduce_wide", "four.zwxy", "four.yxwz"),
-    mistake("reduce_wide", "halves.yxwz", "halves.zwxy"),
-    mistake("reduce_wide", "combined(halves, halves.yxwz).x", "halves.x"),
-    mistake("reduce_wide", "number_bits(bitcast<u32>(result))", "bitcast<u32>(result)"),
-    mistake("reduce_wide", "out[g] = reduced", "out[0] = reduced"),
+    mistake("reduce_vectors", "(OPERATION == 3u) == (KEYS == 1u)", "OPERATION == 3u"),
+    mistake("reduce_vectors", "(OPERATION == 3u) == (KEYS == 1u)", "KEYS == 1u"),
+    mistake("reduce_vectors", "if KEYS != 0u", "if KEYS == 1u"),
+    mistake("reduce_vectors", "return a + b;", "return a - b;"),
+    mistake("reduce_vectors", "return a * b;", "return a + b;"),
+    mistake("reduce_vectors", "return min(a, b);", "return max(a, b);"),
+    mistake("reduce_vectors", "OPERATION == 3u)", "OPERATION == 2u)"),
+    mistake("reduce_vectors", "key(bits.w)", "key(bits.z)"),
+    mistake("reduce_vectors", "key(bits.w)", "bits.w"),
+    mistake("reduce_vectors", "block += PER * WORKGROUP", "block += 2u * PER * WORKGROUP"),
+    mistake("reduce_vectors", "block += PER * WORKGROUP", "block += WORKGROUP"),
+    mistake("reduce_vectors", "min(end, block + PER * WORKGROUP)", "end"),
+    mistake("reduce_vectors", "min(end, block + PER * WORKGROUP)", "block + PER * WORKGROUP"),
+    mistake("reduce_vectors", "; i += WORKGROUP", "; i += 2u * WORKGROUP"),
+    mistake("reduce_vectors", "part = combined(part, group_result(i))", "part = group_result(i)"),
+    mistake("reduce_vectors", "all = combined(all, part)", "all = part"),
+    mistake("reduce_vectors", "width > 0u", "width > 1u"),
+    mistake("reduce_vectors", "lane < width", "lane + 1u < width"),
+    mistake("reduce_vectors", "parts[lane + width]", "parts[width]"),
+    mistake("reduce_vectors", "four.zwxy", "four.yxwz"),
+    mistake("reduce_vectors", "halves.yxwz", "halves.zwxy"),
+    mistake("reduce_vectors", "combined(halves, halves.yxwz).x", "halves.x"),
+    mistake("reduce_vectors", "number_bits(bitcast<u32>(result))", "bitcast<u32>(result)"),
     mistake("reduce_vectors", "group.y * groups.x + group.x", "group.x"),
     mistake("reduce_vectors", "g / params.in_row * params.n", "g * params.n"),
     mistake("reduce_vectors", "g % params.in_row * params.share", "g * params.share"),
@@ -67,8 +55,7 @@ pub(super) const MISTAKES: &[Mistake] = &[
 const ROWS: usize = 3;
 const N: usize = 70;
 const SHARE: usize = 66;
-/// Holds the elements of a load of `reduce_wide`, and those of a load of `reduce_vectors`.
-type Long = [u64; 4];
+/// Elements of a load.
 type Vectors = [[f32; 4]; 4];
 
 const OPERATIONS: [Operation; 6] = [
@@ -83,10 +70,7 @@ const OPERATIONS: [Operation; 6] = [
 const NUMBERS: [f64; 6] = [0.0, 1.0, 2.0, 3.0, 2.0, 3.0];
 
 fn caught(s: &Subject) {
-    all_caught(s, MISTAKES, |ctx, stem, text| match stem {
-        "reduce_vectors" => all_right::<Vectors>(ctx, stem, text),
-        _ => all_right::<Long>(ctx, stem, text),
-    });
+    all_caught(s, MISTAKES, all_right::<Vectors>);
 }
 
 /// Counts the elements of a group.

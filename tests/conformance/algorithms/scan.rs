@@ -1,6 +1,6 @@
 //! A01, A08: scans.
 
-use super::{lengths, more_steps};
+use super::lengths;
 use crate::common::full::large;
 use crate::common::{Case, Subject, case};
 use fencepost::algorithms::{Operation, PrefixScan, Reducible, Scan, host};
@@ -71,8 +71,7 @@ fn floats(s: &Subject) {
         let list: Vec<f32> = (0..len).map(|_| (rng.f32() - 0.5) * [1.0, 1e6][rng.usize(..2)]).collect();
         let x = queue.array(&list).unwrap();
         let (found, total, in_place) = results(&queue, &x, Scan::inclusive(Operation::Sum).from(3.0));
-        let depth =
-            80.0 + more_steps(&queue, 15.0 + 3.0 * len as f64 / 2_f64.powi(19)) + len as f64 / 2_f64.powi(19);
+        let depth = 95.0 + len as f64 / 2_f64.powi(17);
         let (mut exact, mut sizes) = (3.0, 3.0);
         for (i, element) in list.iter().enumerate() {
             exact += f64::from(*element);

@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 /// Limits the rows that are copied one by one. Up to this number, the copies cost no more than a dispatch.
 const FEW: u64 = 16;
-/// Counts the bytes of a long row. A software driver copies long rows one by one faster than a kernel copies them,
-/// whatever their number: lavapipe and SwiftShader take 10 to 20 ns for each word of the kernel.
+/// Counts the bytes of a long row. A processor copies long rows one by one faster than a kernel copies them, whatever their
+/// number.
 const LONG: u64 = 256;
 /// Limits the long rows that are copied one by one. A longer list of copies would itself cost too much.
 const MANY: u64 = 1 << 16;

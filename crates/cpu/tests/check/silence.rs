@@ -84,7 +84,6 @@ fn r07_the_builtin_kernels_have_no_mistake() {
                 (&[300, 70, 0, 10], arrays)
             }
             "reduce_vectors.wgsl" => (&[10, 7, 2, 5, 0], vec![words(480), numbers(5)]),
-            "reduce_wide.wgsl" => (&[10, 7, 2, 5, 0], vec![words(240), numbers(5)]),
             "saxpy.wgsl" => (&[2], vec![words(300), words(300)]),
             "strided.wgsl" => {
                 // The first 150 of the even places take the elements of the other array, from the last one on.

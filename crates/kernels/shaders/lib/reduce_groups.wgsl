@@ -1,7 +1,7 @@
 // reduce_groups: combines the elements of a share in one workgroup, as groups of several vectors of four elements
 //
 // Shape      g: the share; start, end: its groups, which may be none; the shader around it has the type T of an element, the
-//            params of reduce_wide, and `group_result`, the result of the vectors of a group as `of_bits` returns them
+//            params of reduce_vectors, and `group_result`, the result of the vectors of a group as `of_bits` returns them
 // Dispatch   one workgroup of WORKGROUP invocations along x for each share
 // Barriers   one for each halving of the workgroup
 // Tolerance  sums of f32: d u times the sum of the magnitudes, d = 21 + share / WORKGROUP / 16 + log2(WORKGROUP), u = 2^-24;

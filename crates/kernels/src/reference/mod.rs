@@ -208,7 +208,6 @@ mod tests {
         "reduce_rows",
         "reduce_segments",
         "reduce_vectors",
-        "reduce_wide",
         "scan",
         "scan_by_key",
         "scan_in_place",

@@ -1,6 +1,6 @@
 //! The rules, one function each, over one file's text.
 
-use super::code::{code_only, is_word};
+use super::code::{code_only, is_word, prose};
 
 const MAX_FILE_LINES: usize = 900;
 const MAX_FUNCTION_LINES: usize = 80;
@@ -41,6 +41,19 @@ const UNSAFE_FILES: [&str; 26] = [
     "tests/planted_hazard.rs",
 ];
 
+/// Folders of the library, which chooses no kernel by the name of a driver.
+const LIBRARY: [&str; 5] = [
+    "crates/algorithms/src/",
+    "crates/core/src/",
+    "crates/cpu/src/",
+    "crates/kernels/src/",
+    "crates/sync/src/",
+];
+/// Names of drivers. An adapter that the program asks for has one, and so has the advice to install a driver.
+const DRIVERS: [&str; 4] = ["lavapipe", "llvmpipe", "swiftshader", "subzero"];
+const NAMES_DRIVERS: [&str; 2] =
+    ["crates/core/src/device/adapter_choice.rs", "crates/core/src/device/driver_remedy.rs"];
+
 /// One broken rule: the line it starts on, and what is wrong.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Finding {
@@ -60,6 +73,7 @@ pub(super) fn check(path: &str, source: &str) -> Vec<Finding> {
         findings.extend(long_functions(&code));
         findings.extend(hidden_fields(&code));
         findings.extend(hidden_conditions(&code));
+        findings.extend(driver_names(path, source, &code));
     }
     if path.strip_prefix("examples/").is_some_and(|name| !name.contains('/')) {
         findings.extend(long_file(source, MAX_EXAMPLE_LINES));
@@ -91,6 +105,24 @@ fn hidden_fields(code: &str) -> Vec<Finding> {
     };
     let found = code.lines().enumerate().filter_map(|(at, line)| Some((at, what(line.trim())?)));
     found.map(|(at, what)| Finding { line: at + 1, what: what.to_owned() }).collect()
+}
+
+/// Finds names of drivers in strings of the library, and verbs that ask for the name of an interface or a driver: what the library
+/// does follows kinds, limits and abilities.
+fn driver_names(path: &str, source: &str, code: &str) -> Vec<Finding> {
+    if !LIBRARY.iter().any(|folder| path.starts_with(folder)) || NAMES_DRIVERS.contains(&path) {
+        return Vec::new();
+    }
+    let names = |text: &str| DRIVERS.iter().any(|name| text.to_lowercase().contains(name));
+    let strings = prose(source).into_iter().filter(|prose| !prose.is_comment && names(prose.text));
+    let what = "the name of a driver: choose by a kind, a limit or an ability";
+    let mut found: Vec<_> =
+        strings.map(|prose| Finding { line: prose.line, what: what.to_owned() }).collect();
+    if path.starts_with("crates/algorithms/") {
+        let asked = ["backend", "driver", "vendor_id"].into_iter().flat_map(|name| words(code, name));
+        found.extend(asked.map(|at| finding(code, at, what.to_owned())));
+    }
+    found
 }
 
 /// Methods that return an option.
@@ -216,6 +248,15 @@ mod tests {
         assert_eq!(lines_of("crates/core/src/queue.rs", source), [4]);
         assert_eq!(lines_of("crates/fencepost/tests/a.rs", source), [4]);
         assert!(lines_of("crates/core/src/memory/native_memory.rs", source).is_empty());
+    }
+
+    #[test]
+    fn a_choice_by_the_name_of_a_driver_is_found_in_the_library() {
+        let source = "// On lavapipe.\nif info.name.contains(\"SwiftShader\") {}\nif info.backend == V {}\n";
+        assert_eq!(lines_of("crates/algorithms/src/tuning.rs", source), [2, 3]);
+        assert_eq!(lines_of("crates/core/src/record/region_kernels.rs", source), [2]);
+        assert!(lines_of("crates/core/src/device/adapter_choice.rs", source).is_empty());
+        assert!(lines_of("crates/xtask/src/adapters.rs", source).is_empty());
     }
 
     #[test]
