@@ -8,7 +8,8 @@ pub trait WarmUp {
     /// verbs, with arrays that have the types and the lengths of later calls. Calls of the program's own kernels are
     /// allowed too.
     ///
-    /// The call returns when the kernels are compiled. A thread of the program makes the call if the program continues
+    /// The call returns when the kernels are compiled. Without it, the first call of a verb returns at once, and its queue waits
+    /// until a thread of the context has compiled the kernels. A thread of the program makes the call if the program continues
     /// meanwhile: a queue has a handle in each thread.
     ///
     /// # Cost

@@ -1,15 +1,25 @@
-//! A01: the compilation of kernels before the first call of a verb.
+//! A01 and Q01: the compilation of kernels before the first call of a verb, and during it.
 
 use crate::common::{Case, Subject, case, dump};
-use fencepost::Kind;
 use fencepost::algorithms::prelude::*;
+use fencepost::prelude::*;
+use fencepost::{Kind, ShaderSource};
+use std::future::Future;
+use std::sync::{Arc, Condvar, Mutex};
+use std::task::{Context as TaskContext, Wake};
+use std::time::Duration;
 
 pub fn cases() -> Vec<Case> {
     vec![
         case("a01_a_warm_up_makes_its_calls_and_executes_nothing", calls),
         case("a01_threads_may_warm_up_a_queue_that_executes_commands", threads),
+        case("q01_the_first_call_of_a_verb_returns_before_its_kernel_is_compiled", first_call)
+            .on_devices(NOTHING_COMPILES),
+        case("q01_a_capture_compiles_the_kernels_of_its_verbs", captured).on_devices(NOTHING_COMPILES),
     ]
 }
+
+const NOTHING_COMPILES: &str = "the CPU recorder runs functions of the host, and interprets other kernels";
 
 fn calls(s: &Subject) {
     let ctx = s.ctx();
@@ -55,4 +65,101 @@ fn threads(s: &Subject) {
         }
     });
     assert_eq!(queue.read(&total).wait().unwrap(), [60]);
+}
+
+/// Counts the threads of a context that compile.
+const COMPILERS: usize = 4;
+
+/// Blocks each thread that wakes it, until it is opened.
+#[derive(Default)]
+struct Gate {
+    state: Mutex<(usize, bool)>,
+    changed: Condvar,
+}
+
+impl Gate {
+    fn change(&self, change: impl FnOnce(&mut (usize, bool))) {
+        change(&mut self.state.lock().unwrap());
+        self.changed.notify_all();
+    }
+
+    fn sleep_until(&self, done: impl Fn(&(usize, bool)) -> bool) {
+        drop(self.changed.wait_while(self.state.lock().unwrap(), |state| !done(state)).unwrap());
+    }
+}
+
+impl Wake for Gate {
+    fn wake(self: Arc<Self>) {
+        self.change(|(blocked, _)| *blocked += 1);
+        self.sleep_until(|&(_, open)| open);
+    }
+}
+
+/// Calls `with` while wakers of the program block all threads of the context that compile.
+fn without_compilers<R>(ctx: &Context, with: impl FnOnce() -> R) -> R {
+    let gate = Arc::new(Gate::default());
+    let waker = gate.clone().into();
+    let mut blocked = 0;
+    let mut pending = Vec::new();
+    for number in 0.. {
+        let text = format!(
+            "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+             @compute @workgroup_size(1) fn k() {{ x[0] = {number}u; }}"
+        );
+        let mut kernel =
+            Box::pin(ctx.kernel_from_source_later(&ShaderSource::text("k.wgsl", text), "k", &[]));
+        if kernel.as_mut().poll(&mut TaskContext::from_waker(&waker)).is_pending() {
+            blocked += 1;
+            gate.sleep_until(|&(count, _)| count == blocked);
+            pending.push(kernel);
+        }
+        if blocked == COMPILERS {
+            break;
+        }
+    }
+    let result = with();
+    gate.change(|(_, open)| *open = true);
+    pending.into_iter().for_each(|kernel| drop(pollster::block_on(kernel).unwrap()));
+    result
+}
+
+fn first_call(s: &Subject) {
+    let ctx = s.ctx();
+    let (queue, other) = (ctx.queue("verbs"), ctx.queue("other"));
+    let (x, mut out) = (queue.full([5000], 3_u32).unwrap(), queue.full([5000], 0_u32).unwrap());
+    let mut total = queue.zeros([1]).unwrap();
+    queue.finish().wait().unwrap();
+    let end = without_compilers(&ctx, || {
+        queue.map(&x, "7u * x", &mut out).unwrap();
+        queue.sum(&out, &mut total).unwrap();
+        let aliased = queue.sum(&x, &mut x.slice(0..1).unwrap()).unwrap_err();
+        assert!(matches!(aliased.kind(), Kind::Aliased { .. }), "{aliased}");
+        let wrong = queue.map(&x, "x * nothing", &mut out).unwrap_err();
+        assert!(matches!(wrong.kind(), Kind::Kernel(_)), "{wrong}");
+        let end = queue.marker();
+        queue.flush().unwrap();
+        // Another queue is not held, and the verbs have no kernel to run.
+        assert_eq!(other.read(&other.full([3], 5_u32).unwrap()).wait().unwrap(), [5; 3]);
+        assert!(
+            end.done().wait_timeout(Duration::from_millis(30)).unwrap().is_none(),
+            "the call has compiled a kernel"
+        );
+        end
+    });
+    end.wait().unwrap();
+    assert_eq!(queue.read(&total).wait().unwrap(), [105_000]);
+    assert_eq!(queue.read(&out).wait().unwrap(), [21; 5000]);
+}
+
+fn captured(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("verbs");
+    let (x, mut out) = (queue.full([5000], 3_u32).unwrap(), queue.full([5000], 0_u32).unwrap());
+    without_compilers(&ctx, || {
+        // The call has begun a compilation, and the capture does not wait for the blocked threads.
+        queue.map(&x, "9u * x", &mut out).unwrap();
+        let (graph, ()) = queue.capture(|c| c.map(&x, "9u * x", &mut out)).unwrap();
+        queue.replay(&graph).unwrap();
+        assert_eq!(queue.read(&out).wait().unwrap(), [27; 5000]);
+    });
 }

@@ -10,7 +10,9 @@ use crate::error::Result;
 pub use fencepost_kernels::Trust;
 use fencepost_kernels::{KernelArgs, ShaderSource};
 
-/// Compiles a kernel of a verb as [`CommandQueue::kernel_with`] does.
+/// Compiles a kernel of a verb as [`CommandQueue::kernel_with`] does, but on a thread of the context: the call checks the
+/// kernel and returns, and launches wait for the pipeline on their queue. If the compilation fails, the queue fails. In a
+/// capture, and in a context without threads, the call compiles.
 ///
 /// # Errors
 /// Returns the errors of [`CommandQueue::kernel_with`], which name the verb.
@@ -19,7 +21,7 @@ pub fn verb_kernel_with<A: KernelArgs>(
     verb: &'static str,
     overrides: &[(&str, f64)],
 ) -> Result<Kernel<A::Family>> {
-    compiled::<A>(queue.owner(), &job::<A>(overrides)?.with_verb(Some(verb)))
+    compiled::<A>(queue.owner(), &of_verb(queue, verb, job::<A>(overrides)?))
 }
 
 /// Compiles a kernel of a verb as [`CommandQueue::kernel_from_source`] does.
@@ -32,7 +34,7 @@ pub fn verb_kernel_from_source(
     source: &ShaderSource,
     (entry, overrides): (&str, &[(&str, f64)]),
 ) -> Result<DynKernel> {
-    dynamic(queue.owner(), &Job::new(source.clone(), entry, overrides).with_verb(Some(verb)))
+    dynamic(queue.owner(), &of_verb(queue, verb, Job::new(source.clone(), entry, overrides)))
 }
 
 /// Compiles a kernel as [`verb_kernel_with`] does, without the runtime checks for what is proven of it.
@@ -53,7 +55,7 @@ pub unsafe fn trusted_kernel_with<A: KernelArgs>(
     overrides: &[(&str, f64)],
     trust: Trust,
 ) -> Result<Kernel<A::Family>> {
-    let job = job::<A>(overrides)?.with_verb(Some(verb)).with_trust(granted(queue, trust));
+    let job = of_verb(queue, verb, job::<A>(overrides)?).with_trust(granted(queue, trust));
     compiled::<A>(queue.owner(), &job)
 }
 
@@ -72,8 +74,13 @@ pub unsafe fn trusted_kernel_from_source(
     (entry, overrides): (&str, &[(&str, f64)]),
     trust: Trust,
 ) -> Result<DynKernel> {
-    let job = Job::new(source.clone(), entry, overrides).with_verb(Some(verb));
+    let job = of_verb(queue, verb, Job::new(source.clone(), entry, overrides));
     dynamic(queue.owner(), &job.with_trust(granted(queue, trust)))
+}
+
+/// Makes a compilation one of a verb. The verb does not wait for it, but in a capture, whose replays find compiled kernels.
+fn of_verb(queue: &CommandQueue, verb: &'static str, job: Job) -> Job {
+    job.with_verb(Some(verb)).late_if(queue.captured_queue().is_none())
 }
 
 /// Returns the trust if the device trusts kernels.

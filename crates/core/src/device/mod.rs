@@ -105,6 +105,11 @@ pub(crate) trait Device: Allocate + Send + Sync {
     /// recorder has no function for it, `Compile` if the driver rejects it, and `DeviceLost`.
     fn compile(&self, recipe: &Recipe<'_>) -> Result<Pipeline>;
 
+    /// Returns `true` if [`compile`](Self::compile) returns soon, so that a verb calls it on the thread of the program.
+    fn compiles_at_once(&self) -> bool {
+        false
+    }
+
     /// Returns the length of a tick of the device's clock in nanoseconds. The caller multiplies a difference of two
     /// [`Ticks`](crate::work::time_slot::Ticks) by it.
     fn nanoseconds_a_tick(&self) -> f64;

@@ -2,8 +2,10 @@
 
 use crate::runtime::context_threads::ContextThreads;
 use crate::scheduler::engine::Engine;
+use crate::scheduler::thread_posts::{is_replaced, set_post};
 use fencepost_sync::prim::{Mutex, lock};
 use std::collections::VecDeque;
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -37,16 +39,31 @@ impl CompilerThreads {
         waiting.threads += 1;
         debug_assert!(waiting.threads <= MOST_COMPILER_THREADS);
         drop(waiting);
-        let compilers = self.clone();
-        let work = move |engine: &Engine| compilers.work(engine);
-        if threads.add("fencepost compiler".into(), engine, work).is_err() {
+        if self.start(threads, engine).is_err() {
             self.work(engine);
         }
     }
 
-    /// Runs queued tasks until none is left.
+    /// Starts a thread. It is replaced before code of the program waits on it, as a waker may: the code may wait for a kernel.
+    fn start(&self, threads: &ContextThreads, engine: &Arc<Engine>) -> io::Result<()> {
+        let (compilers, replaced) = (self.clone(), self.clone());
+        let (threads_again, engine_again) = (threads.clone(), Arc::downgrade(engine));
+        let replace = move || {
+            let started = engine_again.upgrade().map(|engine| replaced.start(&threads_again, &engine));
+            if !matches!(started, Some(Ok(()))) {
+                lock(&replaced.0).threads -= 1;
+            }
+        };
+        threads.add("fencepost compiler".into(), engine, move |engine| {
+            set_post(replace);
+            compilers.work(engine);
+        })
+    }
+
+    /// Runs queued tasks until none is left, or until a task has another thread replace this one.
     fn work(&self, engine: &Engine) {
-        loop {
+        let before = is_replaced();
+        while is_replaced() == before {
             let mut waiting = lock(&self.0);
             let Some(task) = waiting.tasks.pop_front() else {
                 waiting.threads -= 1;

@@ -88,11 +88,26 @@ impl<K> KernelCache<K> {
         Ok(made)
     }
 
-    /// Returns `true` if the kernel of `key` is compiled.
+    /// Returns the kernel of `key` if it is in the cache.
     #[cfg(not(target_arch = "wasm32"))]
-    pub(crate) fn has(&self, key: &KernelKey) -> bool {
-        let place = lock(&self.table).places.get(key).map(|(place, _)| place.clone());
-        place.is_some_and(|place| place.try_lock().is_ok_and(|kernel| kernel.is_some()))
+    pub(crate) fn find(&self, key: &KernelKey) -> Option<Arc<K>> {
+        let place = lock(&self.table).places.get(key).map(|(place, _)| place.clone())?;
+        place.try_lock().ok().and_then(|kernel| kernel.clone())
+    }
+
+    /// Removes the kernels for which `is_gone` returns `true`, so that later calls compile them again.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn forget_if(&self, is_gone: impl Fn(&K) -> bool) {
+        let mut gone = Vec::new();
+        let hit = |place: &CachedKernel<K>| {
+            place.try_lock().is_ok_and(|kernel| kernel.as_deref().is_some_and(&is_gone))
+        };
+        lock(&self.table).places.retain(|_, (place, _)| {
+            let kept = !hit(place);
+            gone.extend((!kept).then(|| place.clone()));
+            kept
+        });
+        drop(gone); // without the lock, as in `get`
     }
 
     /// Removes all kernels. A context does this when the kernels compiled so far are no longer valid, and when it
@@ -168,12 +183,12 @@ mod tests {
             assert_eq!(compiled(&kernels, key, number), number, "the key is of another kernel");
         }
         for (number, key) in (0..).zip(keys()) {
-            assert!(kernels.has(&key));
+            assert!(kernels.find(&key).is_some());
             assert_eq!(compiled(&kernels, key, 100), number, "the kernel is cached");
         }
         assert_eq!(compiled(&kernels, key("x", "a", &[("V", 2.0), ("W", 1.0)]), 100), 3, "in another order");
         kernels.clear();
-        assert!(!kernels.has(&key("x", "a", &[])));
+        assert!(kernels.find(&key("x", "a", &[])).is_none());
         assert_eq!(compiled(&kernels, key("x", "a", &[]), 100), 100);
     }
 

@@ -44,6 +44,18 @@ impl Engine {
         self.check_and_push(state, by, work)
     }
 
+    /// Enqueues work as [`enqueue`](Self::enqueue) does, behind a wait for an event of the host.
+    #[cold]
+    pub(crate) fn enqueue_behind(&self, by: Admission, work: Work, event: Arc<UserSignal>) -> Result<Stamp> {
+        let mut state = self.lock();
+        state.check(by.slot)?;
+        state.check_work(by, &work)?;
+        let stamp = state.next_stamp();
+        state.queue_mut(by.slot).push(Command { stamp, op: Op::WaitUser(UserWait(event)) });
+        state.queue_mut(by.slot).end_times();
+        self.check_and_push(state, by, work)
+    }
+
     /// Enqueues work for the guard of a map, which has exclusive use of the bytes. The work may use the mapped
     /// array.
     pub(crate) fn enqueue_mapped(&self, by: Admission, work: Work) -> Result<Stamp> {

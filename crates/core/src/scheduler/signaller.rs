@@ -35,6 +35,11 @@ impl Signaller {
         self.0.complete(result);
     }
 
+    /// Ends the event with `result`, as a signal of the program ends it.
+    pub(crate) fn end(&self, result: Result<()>) {
+        signal(|| self.complete(result));
+    }
+
     /// Completes the event as submitted, which is enough for a waiter on the same hardware queue.
     pub(crate) fn send(&self) {
         self.0.send();

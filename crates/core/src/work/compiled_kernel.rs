@@ -5,8 +5,9 @@ use crate::error::site::{KernelId, subject};
 #[cfg(cpu)]
 use crate::work::host_code::HostCode;
 use fencepost_kernels::{HostKernel, Interface, Module, ShaderSource, Trust};
+use fencepost_sync::prim::{Condvar, Mutex, lock, sleep};
 use std::any::Any;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Holds a compiled and checked kernel. All its launches share it.
 pub(crate) struct KernelInner {
@@ -55,6 +56,119 @@ pub(crate) enum Pipeline {
     /// Holds the code that the CPU runs.
     #[cfg(cpu)]
     Host(HostCode),
+    /// Pipeline that another thread compiles, or has compiled.
+    Late(Arc<LatePipeline>),
+}
+
+impl Pipeline {
+    /// Returns the pipeline that is compiled.
+    ///
+    /// # Panics
+    /// Panics if the pipeline is late and not compiled, which is a bug: its launches wait for it.
+    #[inline]
+    pub(crate) fn compiled(&self) -> &Self {
+        match self {
+            Self::Late(late) => late.compiled(),
+            pipeline => pipeline,
+        }
+    }
+
+    /// Returns the pipeline if it is not compiled yet, or if its compilation has failed.
+    #[inline]
+    pub(crate) fn unfinished(&self) -> Option<&Arc<LatePipeline>> {
+        match self {
+            Self::Late(late) if !late.is_compiled() => Some(late),
+            _ => None,
+        }
+    }
+
+    /// Returns `true` if a late compilation has failed.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn has_failed(&self) -> bool {
+        self.unfinished().is_some_and(|late| late.result().is_some())
+    }
+}
+
+/// A pipeline that another thread compiles. Its launches are enqueued meanwhile, and their queues wait.
+pub(crate) struct LatePipeline {
+    /// Result of the compilation.
+    made: OnceLock<Result<Pipeline>>,
+    progress: Mutex<LateProgress>,
+    ended: Condvar,
+}
+
+/// Compiles a pipeline.
+type Compile = Box<dyn FnOnce() -> Result<Pipeline> + Send>;
+
+/// Receives the result of a compilation.
+type AfterCompile = Box<dyn FnOnce(Result<()>) + Send>;
+
+struct LateProgress {
+    /// Is `None` once a thread has begun to compile.
+    compile: Option<Compile>,
+    /// Calls that the end of the compilation makes.
+    after: Vec<AfterCompile>,
+}
+
+impl LatePipeline {
+    /// Returns the pipeline that `compile` returns. The function does not panic.
+    pub(crate) fn new(compile: Compile) -> Arc<Self> {
+        let progress = LateProgress { compile: Some(compile), after: Vec::new() };
+        Arc::new(Self { made: OnceLock::new(), progress: Mutex::new(progress), ended: Condvar::new() })
+    }
+
+    /// Compiles the pipeline on this thread, unless a thread has begun before.
+    pub(crate) fn compile(&self) {
+        let Some(compile) = lock(&self.progress).compile.take() else { return };
+        let made = compile();
+        let mut progress = lock(&self.progress);
+        self.made.get_or_init(|| made);
+        let after = std::mem::take(&mut progress.after);
+        drop(progress);
+        self.ended.notify_all();
+        for call in after {
+            call(self.result().unwrap_or(Ok(())));
+        }
+    }
+
+    /// Blocks until the pipeline is compiled. Compiles it on this thread if no thread has begun.
+    ///
+    /// # Errors
+    /// Returns the error of the compilation.
+    pub(crate) fn finish(&self) -> Result<()> {
+        self.compile();
+        let mut progress = lock(&self.progress);
+        loop {
+            if let Some(result) = self.result() {
+                return result;
+            }
+            progress = sleep(&self.ended, progress);
+        }
+    }
+
+    /// Calls a function with the result: on the thread that compiles, or here if the compilation has ended.
+    pub(crate) fn after(&self, call: AfterCompile) {
+        let mut progress = lock(&self.progress);
+        let Some(result) = self.result() else { return progress.after.push(call) };
+        drop(progress);
+        call(result);
+    }
+
+    /// Returns the result of the compilation, or `None` before its end.
+    pub(crate) fn result(&self) -> Option<Result<()>> {
+        self.made.get().map(|made| made.as_ref().map(|_| ()).map_err(Clone::clone))
+    }
+
+    fn is_compiled(&self) -> bool {
+        matches!(self.made.get(), Some(Ok(_)))
+    }
+
+    fn compiled(&self) -> &Pipeline {
+        match self.made.get() {
+            Some(Ok(pipeline)) => pipeline,
+            _ => panic!("bug: a launch did not wait for the compilation of its kernel"),
+        }
+    }
 }
 
 /// Is the pipeline of a recorder of devices. The place of its value is known at compile time, unlike that of a value behind

@@ -103,10 +103,9 @@ impl Launch {
     /// Panics if the kernel was compiled for another recorder, or the launch is complete, which is a bug.
     #[inline]
     pub(crate) fn pipeline<P: 'static>(&self) -> &P {
-        let found = match &self.kernel().pipeline {
+        let found = match self.kernel().pipeline.compiled() {
             Pipeline::Device(pipeline) => pipeline.downcast_ref(),
-            #[cfg(cpu)]
-            Pipeline::Host(_) => None,
+            _ => None,
         };
         found.expect("bug: a kernel of another recorder")
     }

@@ -1,14 +1,19 @@
 //! The compilation of one kernel for a context.
 
 use crate::api::context::text_dump;
+use crate::device::kernel_origin;
 use crate::driver::caps::Caps;
+use crate::error::panic_text::panic_text;
 use crate::error::site::label_of_verb;
 use crate::error::{Error, Kind, Result};
 use crate::runtime::kernel_cache::{KernelCache, KernelKey};
 use crate::runtime::owner::Owner;
 use crate::scheduler::engine::Engine;
-use crate::work::compiled_kernel::{KernelInner, KernelText, Recipe};
+use crate::work::compiled_kernel::{KernelInner, KernelText, LatePipeline, Pipeline, Recipe};
 use fencepost_kernels::{Interface, Module, ShaderSource, Trust};
+#[cfg(not(target_arch = "wasm32"))]
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// Describes a kernel to compile: its source, its entry points and its overrides.
@@ -20,12 +25,14 @@ pub(crate) struct Job {
     overrides: Vec<(String, f64)>,
     trust: Option<Trust>,
     verb: Option<&'static str>,
+    /// Is `true` if a thread of the context makes the pipeline, if the context has threads.
+    late: bool,
 }
 
 impl Job {
     pub(crate) fn new(source: ShaderSource, entry: &str, overrides: &[(&str, f64)]) -> Self {
         let overrides = overrides.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
-        Self { source, entry: entry.into(), next: &[], overrides, trust: None, verb: None }
+        Self { source, entry: entry.into(), next: &[], overrides, trust: None, verb: None, late: false }
     }
 
     /// Adds the entry points that the same launch runs after the first one.
@@ -43,8 +50,45 @@ impl Job {
         Self { verb, ..self }
     }
 
+    /// Lets the call return before the pipeline is compiled, if `late` is `true`. The launches of the kernel wait for it.
+    pub(crate) fn late_if(self, late: bool) -> Self {
+        Self { late, ..self }
+    }
+
     pub(crate) fn run(&self, owner: &Owner) -> Result<Arc<KernelInner>> {
+        if self.late && owner.engine().threads && !owner.device().compiles_at_once() {
+            return self.run_late(owner);
+        }
         self.run_on(owner.engine(), owner.kernels())
+    }
+
+    /// Returns the compiled kernel, because a context in a browser has no threads.
+    #[cfg(target_arch = "wasm32")]
+    fn run_late(&self, owner: &Owner) -> Result<Arc<KernelInner>> {
+        self.run_on(owner.engine(), owner.kernels())
+    }
+
+    /// Returns the kernel. If the cache lacks it, a thread of the context compiles its pipeline.
+    #[cfg(not(target_arch = "wasm32"))]
+    fn run_late(&self, owner: &Owner) -> Result<Arc<KernelInner>> {
+        let (engine, kernels) = (owner.engine(), owner.kernels().clone());
+        let is_new = Cell::new(false);
+        let kernel = self.run_with(engine, &kernels, &self.entry, &|overrides| {
+            is_new.set(true);
+            compile(engine, &self.source, (&self.entry, overrides), self.trust, true)
+        })?;
+        if is_new.get()
+            && let Some(late) = kernel.pipeline.unfinished().cloned()
+        {
+            let task = move |_: &Engine| {
+                late.compile();
+                if late.result().is_some_and(|result| result.is_err()) {
+                    kernels.forget_if(|kernel| kernel.pipeline.has_failed());
+                }
+            };
+            owner.compilers().add(owner.threads(), engine, Box::new(task));
+        }
+        Ok(kernel)
     }
 
     /// Returns the first entry point from the cache. Compiles each entry point that the cache lacks.
@@ -60,14 +104,30 @@ impl Job {
         entries.map(|entry| self.run_entry(engine, kernels, entry)).collect()
     }
 
+    /// Returns an entry point, whose pipeline is compiled.
     fn run_entry(&self, engine: &Engine, kernels: &KernelCache, entry: &str) -> Result<Arc<KernelInner>> {
+        let kernel = self.run_with(engine, kernels, entry, &|overrides| {
+            compile(engine, &self.source, (entry, overrides), self.trust, false)
+        })?;
+        if let Some(late) = kernel.pipeline.unfinished() {
+            late.finish()?; // a verb was the first to ask for the kernel
+        }
+        Ok(kernel)
+    }
+
+    /// Returns an entry point from the cache, or the kernel that `compile` returns for the overrides.
+    fn run_with(
+        &self,
+        engine: &Engine,
+        kernels: &KernelCache,
+        entry: &str,
+        compile: &dyn Fn(&[(&str, f64)]) -> Result<Arc<KernelInner>>,
+    ) -> Result<Arc<KernelInner>> {
         let overrides = self.overrides();
         let key = KernelKey::new(&self.source, entry, &overrides, self.trust);
-        let Some(verb) = self.verb else {
-            return kernels.get(key, || compile(engine, &self.source, (entry, &overrides), self.trust));
-        };
+        let Some(verb) = self.verb else { return kernels.get(key, || compile(&overrides)) };
         kernels.get(key.clone().of_verb(verb), || {
-            let kernel = kernels.get(key, || compile(engine, &self.source, (entry, &overrides), self.trust));
+            let kernel = kernels.get(key, || compile(&overrides));
             let kernel = kernel.map_err(|error| of_verb(error, verb))?;
             Ok(Arc::new(kernel.of_verb(verb, engine.new_kernel(&label_of_verb(verb, entry)))))
         })
@@ -83,29 +143,63 @@ impl Job {
     }
 }
 
-/// Parses the shader, checks the device's limits, and compiles the pipeline.
+/// Parses the shader, checks the device's limits, and compiles the pipeline. If `late` is `true`, the pipeline is left for
+/// another thread, unless the kernel has messages.
 pub(crate) fn compile(
     engine: &Engine,
     source: &ShaderSource,
     (entry, overrides): (&str, &[(&str, f64)]),
     trust: Option<Trust>,
+    late: bool,
 ) -> Result<Arc<KernelInner>> {
     let module = Module::parse(source)?;
     text_dump::write(source, entry);
     let interface = module.interface(entry, overrides)?;
     check_limits(engine.device.caps(), &interface)?;
-    let reference = source.reference();
-    let recipe = Recipe { module: &module, interface: &interface, overrides, reference, trust };
-    let pipeline =
-        engine.checked(engine.device.compile(&recipe)).map_err(|error| explained(error, &recipe))?;
+    let overrides: Vec<_> = overrides.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
     let (id, name) = engine.new_kernel(entry);
-    let overrides = overrides.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
     let origin = KernelText { source: source.clone(), entry: entry.into(), verb: None, overrides, trust };
+    let pipeline = if late && interface.messages.is_none() {
+        kernel_origin::check(engine.device.caps(), &module, &interface)?;
+        late_pipeline(engine, module, interface.clone(), origin.clone())
+    } else {
+        pipeline(engine, &module, &interface, &origin)?
+    };
     Ok(Arc::new(KernelInner { id, label: name.clone(), name, interface, pipeline, origin }))
 }
 
+/// Returns the pipeline of a kernel, which the first thread that needs it compiles.
+fn late_pipeline(engine: &Engine, module: Module, interface: Interface, origin: KernelText) -> Pipeline {
+    let me = engine.me.clone();
+    Pipeline::Late(LatePipeline::new(Box::new(move || {
+        let kernel = interface.entry.clone();
+        let Some(engine) = me.upgrade() else {
+            let message = "the context has ended".into();
+            return Err(Kind::Compile { kernel, message }.into());
+        };
+        let made = AssertUnwindSafe(|| pipeline(&engine, &module, &interface, &origin));
+        catch_unwind(made).unwrap_or_else(|panic| {
+            let message = format!("the compiler panicked: {}", panic_text(&*panic));
+            Err(Kind::Compile { kernel, message }.into())
+        })
+    })))
+}
+
+/// Compiles the pipeline of a kernel.
+fn pipeline(
+    engine: &Engine,
+    module: &Module,
+    interface: &Interface,
+    origin: &KernelText,
+) -> Result<Pipeline> {
+    let overrides: Vec<_> = origin.overrides.iter().map(|(name, value)| (&**name, *value)).collect();
+    let (reference, trust) = (origin.source.reference(), origin.trust);
+    let recipe = Recipe { module, interface, overrides: &overrides, reference, trust };
+    engine.checked(engine.device.compile(&recipe)).map_err(|error| explained(error, &recipe))
+}
+
 /// Returns an error of a compilation with the name of the verb in place of that of its kernel.
-fn of_verb(error: Error, verb: &str) -> Error {
+pub(crate) fn of_verb(error: Error, verb: &str) -> Error {
     let kernel = verb.into();
     match error.kind() {
         Kind::Compile { message, .. } => Kind::Compile { kernel, message: message.clone() }.into(),

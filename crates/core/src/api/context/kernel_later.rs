@@ -87,7 +87,8 @@ impl<K> KernelLate<K> {
 /// context has no threads.
 #[cfg(not(target_arch = "wasm32"))]
 fn start(owner: &Owner, job: &Arc<Job>) -> Option<Arc<CompileSlot>> {
-    if !owner.engine().threads || owner.kernels().has(&job.key()) {
+    let found = owner.kernels().find(&job.key());
+    if !owner.engine().threads || found.is_some_and(|kernel| kernel.pipeline.unfinished().is_none()) {
         return None;
     }
     let (desk, kernels) = (Arc::<CompileSlot>::default(), owner.kernels().clone());

@@ -1,5 +1,6 @@
 //! Launches of kernels.
 
+use crate::api::context::compile_job::of_verb;
 use crate::api::grid::{Grid, GridSize};
 use crate::api::kernel::{DynKernel, Kernel};
 use crate::api::queue::CommandQueue;
@@ -11,7 +12,8 @@ use crate::error::{Error, Kind, Result};
 use crate::runtime::event::same_context;
 use crate::runtime::owner::Owner;
 use crate::scheduler::ordering::admission::Admission;
-use crate::work::compiled_kernel::KernelInner;
+use crate::scheduler::signaller::Signaller;
+use crate::work::compiled_kernel::{KernelInner, LatePipeline};
 use crate::work::kernel_launch::{BoundArray, Launch, check_aliases};
 use crate::work::span::Span;
 use crate::work::step::Work;
@@ -128,7 +130,25 @@ impl CommandQueue {
         if gather.launch.is_empty() {
             return self.owner().engine().check_only(by, &Work::Launch(gather.launch));
         }
+        if let Some(late) = gather.launch.kernel().pipeline.unfinished().cloned() {
+            return self.enqueue_late(by, gather, &late);
+        }
         self.owner().engine().enqueue(by, Work::Launch(gather.launch)).map(|_| ())
+    }
+
+    /// Enqueues a launch whose pipeline another thread compiles. The queue waits for it, and fails if the compilation does.
+    #[cold]
+    fn enqueue_late(&self, by: Admission, gather: LaunchArguments<'_>, late: &LatePipeline) -> Result<()> {
+        if let Some(Err(error)) = late.result() {
+            return Err(error);
+        }
+        let (engine, verb) = (self.owner().engine(), gather.launch.kernel().origin.verb);
+        let compiled = Signaller::new(engine, "compilation of a kernel");
+        engine.enqueue_behind(by, Work::Launch(gather.launch), compiled.state().clone())?;
+        late.after(Box::new(move |result| {
+            compiled.end(result.map_err(|error| verb.map_or(error.clone(), |verb| of_verb(error, verb))));
+        }));
+        Ok(())
     }
 }
 
@@ -389,4 +409,60 @@ pub(crate) fn indirect(owner: &Owner, array: &ArrayRef, at: usize) -> Result<Spa
     let range = at..at.saturating_add(3);
     let end = end.ok_or_else(|| Kind::Range { array: array.label(), range, len: array.len })?;
     array.slice(at..end)?.words()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::context::Context;
+    use crate::arrays::device_array::DeviceArray;
+    use crate::record::cpu::cpu_recorder::CpuOptions;
+    use crate::work::compiled_kernel::Pipeline;
+
+    const TEXT: &str = "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+        @compute @workgroup_size(1) fn k() { x[0] = 7u; }";
+
+    /// Returns a kernel whose compilation ends when the test calls `compile`.
+    fn late(ctx: &Context, compiles: bool) -> (DynKernel, Arc<LatePipeline>) {
+        let made = ctx.kernel_from(TEXT, "k").expect("it is right");
+        let KernelInner { id, name, label, interface, pipeline, origin } = &*made.inner;
+        let (pipeline, kernel) = (pipeline.clone(), name.to_string());
+        let refused = move || Kind::Compile { kernel, message: "refused by the test".into() };
+        let compile = move || if compiles { Ok(pipeline) } else { Err(refused().into()) };
+        let late = LatePipeline::new(Box::new(compile));
+        let (name, label, pipeline) = (name.clone(), label.clone(), Pipeline::Late(late.clone()));
+        let (interface, origin) = (interface.clone(), origin.clone());
+        let inner = KernelInner { id: *id, name, label, interface, pipeline, origin };
+        (DynKernel { inner: Arc::new(inner), owner: made.owner }, late)
+    }
+
+    #[test]
+    fn q01_a_launch_waits_for_its_kernel_and_fails_with_it_alone() {
+        for (threads, compiles) in [(true, true), (true, false), (false, true), (false, false)] {
+            let ctx = Context::on_cpu(CpuOptions { threads, ..CpuOptions::default() });
+            let (held, other) = (ctx.queue("held"), ctx.queue("other"));
+            let (kernel, late) = late(&ctx, compiles);
+            let mut x = held.zeros::<u32, 1>([1]).expect("nothing has failed");
+            let launch = |x: &mut DeviceArray<u32>| {
+                held.launch_dyn(&kernel, Grid::groups([1]), fencepost_kernels::args![x = x])
+            };
+            launch(&mut x).expect("it is enqueued");
+            held.flush().expect("it is enqueued");
+            let read = other.read(&other.full([1], 5_u32).expect("other works")).wait();
+            assert_eq!(read.expect("only the first queue waits"), [5]);
+            assert!(!held.marker().is_complete().expect("nothing has failed"));
+            late.compile();
+            let read = held.read(&x).wait();
+            if compiles {
+                assert_eq!(read.expect("the kernel is there"), [7]);
+                launch(&mut x).expect("the kernel is there");
+            } else {
+                let error = read.expect_err("the kernel is refused");
+                assert!(matches!(error.kind(), Kind::Compile { .. }), "{error}");
+                held.take_error().expect("the queue has failed");
+                assert!(launch(&mut x).is_err(), "the kernel is never there");
+            }
+            other.finish().wait().expect("it does not use the kernel");
+        }
+    }
 }

@@ -200,6 +200,11 @@ impl Device for CpuDevice {
         program(recipe, self.interprets()).map(Pipeline::Host)
     }
 
+    /// Returns `true` for the CPU recorder, whose kernels are functions of the host or are interpreted.
+    fn compiles_at_once(&self) -> bool {
+        self.form == CpuForm::Recorder
+    }
+
     fn nanoseconds_a_tick(&self) -> f64 {
         1.0
     }

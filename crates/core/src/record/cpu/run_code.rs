@@ -28,9 +28,9 @@ pub(super) const MAX_GROUPS: u32 = 65535;
 /// # Panics
 /// Panics if the kernel was compiled for another recorder, which is a bug.
 pub(super) fn code_of(launch: &Launch) -> &HostCode {
-    match &launch.kernel().pipeline {
+    match launch.kernel().pipeline.compiled() {
         Pipeline::Host(code) => code,
-        Pipeline::Device(_) => unreachable!("bug: a kernel of another recorder"),
+        _ => unreachable!("bug: a kernel of another recorder"),
     }
 }
 
