@@ -194,6 +194,8 @@ impl Module {
             BackEnd::Spirv => spirv::mistake(&self.naga, &self.info),
             _ => None,
         };
+        let frexp = || spirv::exponent_of_16_bits(&self.naga, &self.info);
+        let finding = finding.or_else(|| if back_end == BackEnd::Wgsl { None } else { frexp() });
         finding.map(|finding| located(&self.source, finding))
     }
 

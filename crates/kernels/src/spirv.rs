@@ -1,19 +1,25 @@
 //! Texts that naga 30 does not translate to SPIR-V, the language of shaders for Vulkan, or translates to another result.
 
 use naga::valid::{FunctionInfo, ModuleInfo};
-use naga::{Expression, Function, Module, Scalar, ScalarKind, Statement};
+use naga::{Expression, Function, MathFunction, Module, Scalar, ScalarKind, Statement};
 
 use crate::wording::{self, Finding};
 
 /// Returns the first such place of a module.
 pub(crate) fn mistake(module: &Module, info: &ModuleInfo) -> Option<Finding> {
+    searches(module, info).find_map(|found| found.pointer_to_a_part().or_else(|| found.other_conversion()))
+}
+
+/// Returns the first `frexp` of an `f16`: naga gives it an exponent of 16 bits, which no language of drivers has.
+pub(crate) fn exponent_of_16_bits(module: &Module, info: &ModuleInfo) -> Option<Finding> {
+    searches(module, info).find_map(SpirvSearch::exponent_of_16_bits)
+}
+
+fn searches<'a>(module: &'a Module, info: &'a ModuleInfo) -> impl Iterator<Item = SpirvSearch<'a>> {
     let functions = module.functions.iter().map(|(handle, function)| (function, &info[handle]));
     let entries = module.entry_points.iter().enumerate();
     let entries = entries.map(|(at, entry)| (&entry.function, info.get_entry_point(at)));
-    functions.chain(entries).find_map(|(function, info)| {
-        let found = SpirvSearch { module, function, info };
-        found.pointer_to_a_part().or_else(|| found.other_conversion())
-    })
+    functions.chain(entries).map(move |(function, info)| SpirvSearch { module, function, info })
 }
 
 /// Searches one function.
@@ -25,6 +31,18 @@ struct SpirvSearch<'a> {
 }
 
 impl SpirvSearch<'_> {
+    fn exponent_of_16_bits(self) -> Option<Finding> {
+        self.function.expressions.iter().find_map(|(handle, expression)| {
+            let &Expression::Math { fun: MathFunction::Frexp, arg, .. } = expression else { return None };
+            let of = self.info[arg].ty.inner_with(&self.module.types).scalar();
+            (of == Some(Scalar::F16)).then(|| Finding {
+                message: "the device has no `frexp` of `f16`: use the one of `f32`, as in `frexp(f32(x))`"
+                    .into(),
+                span: self.function.expressions.get_span(handle),
+            })
+        })
+    }
+
     /// Finds a call with a pointer to a member or an element: naga panics.
     fn pointer_to_a_part(self) -> Option<Finding> {
         let is_part = |argument: &naga::Handle<Expression>| {

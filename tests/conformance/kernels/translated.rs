@@ -11,6 +11,7 @@ pub fn cases() -> Vec<Case> {
         case("k11_bit_functions_of_64_bit_integers_are_right_or_refused", bits).of_a_driver(),
         case("k11_functions_of_64_bit_floats_are_right_or_refused", floats).of_a_driver(),
         case("k11_negative_numbers_are_subtracted_from_atomics_and_packed", negative).of_a_driver(),
+        case("k11_an_exponent_of_a_16_bit_float_is_refused", exponent),
         case("k11_a_compute_entry_point_with_a_location_is_refused", location),
         case("k11_a_context_works_on_after_a_text_on_which_naga_panics", panics),
     ]
@@ -260,6 +261,13 @@ fn negative(s: &Subject) {
     let packed = [0x7fff_0103, 0xf4ff_0103, 0xffff_0103, 0x8080_0380];
     assert_eq!(found[..5], [-5_i32 as u32, 2, 5, 2, least]);
     assert_eq!(found[5..9], packed, "{:x?}", &found[5..9]);
+}
+
+fn exponent(s: &Subject) {
+    let text = "enable f16;
+        @compute @workgroup_size(1) fn main() { let x = f16(out[3]); out[0] = u32(frexp(x * 8.0h).exp); }";
+    let error = run(&s.ctx(), text, &[0, 0, 0, 3]).unwrap_err().to_string();
+    assert!(error.contains("`frexp` of `f16`") || error.contains("16-bit floats"), "{error}");
 }
 
 fn location(s: &Subject) {

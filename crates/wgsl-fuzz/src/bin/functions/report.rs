@@ -36,6 +36,19 @@ pub(crate) fn table(forms: &[Form], columns: &[(String, Vec<Outcome>)]) -> Strin
     columns.iter().for_each(|(name, _)| table += &format!(" {name} |"));
     table += "\n|---|---|";
     columns.iter().for_each(|_| table += "---|");
+    table += "\n| | types of the adapter |";
+    let mut all: Vec<&str> = Vec::new();
+    for (_, types) in &rows {
+        all.extend(types.iter().filter(|ty| !all.contains(ty)).copied().collect::<Vec<_>>());
+    }
+    for (_, outcomes) in columns {
+        let is_there = |ty: &&str| {
+            let mut of = forms.iter().zip(outcomes).filter(|(form, _)| form.ty == *ty);
+            of.any(|(_, outcome)| matches!(outcome, Outcome::Right))
+        };
+        let there: Vec<_> = all.iter().copied().filter(is_there).collect();
+        let _ = write!(table, " {} |", there.join(" "));
+    }
     table += "\n";
     for (name, types) in &rows {
         let _ = write!(table, "| `{}` | {} |", name.replace('|', "\\|"), types.join(" "));
