@@ -25,8 +25,6 @@ pub struct Case {
     pub needs: Needs,
     /// Is `true` if the host decides the result before a recorder receives the work.
     pub host_side: bool,
-    /// Is `true` if the kernels of the case depend on the driver.
-    pub of_a_driver: bool,
 }
 
 /// Names the property of a subject that a case needs, and the reason.
@@ -55,7 +53,7 @@ pub enum Needs {
 
 /// Returns a case that runs on every subject.
 pub fn case(name: &'static str, run: fn(&Subject)) -> Case {
-    Case { name, run, needs: Needs::Nothing, host_side: false, of_a_driver: false }
+    Case { name, run, needs: Needs::Nothing, host_side: false }
 }
 
 /// Marks cases whose result the host decides: current queues, added waits, errors of arguments, statistics. They run
@@ -68,11 +66,6 @@ impl Case {
     /// Marks the case as decided by the host; see [`host_side`].
     pub fn host_side(self) -> Self {
         Self { host_side: true, ..self }
-    }
-
-    /// Marks the case as one whose kernels depend on the driver. Each Vulkan driver runs it in a run that is not full.
-    pub fn of_a_driver(self) -> Self {
-        Self { of_a_driver: true, ..self }
     }
 
     /// Runs the case only on adapters of wgpu.
@@ -143,7 +136,7 @@ impl Case {
                 "another seed of the CPU recorder runs this verb, and the full suite runs it with all seeds",
             );
         }
-        if !in_another_mode() && (self.of_a_driver || !self.is_of_a_verb()) {
+        if !in_another_mode() && !self.is_of_a_verb() {
             return None;
         }
         if self.host_side && in_another_mode() {
