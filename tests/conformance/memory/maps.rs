@@ -5,8 +5,10 @@ use crate::common::early_results::{self, REACH, VALUE};
 use crate::common::kernels::Iota;
 use crate::common::{Case, Subject, case};
 use crate::kernels::shaders;
+use bytemuck::{Pod, Zeroable};
 use fencepost::{
-    Context, DeviceArray, Download, Error, Grid, HostArray, Kind, Policy, Priority, QueueOptions, args,
+    Context, DeviceArray, Download, Element, Error, Grid, HostArray, Kind, Policy, Priority, QueueOptions,
+    Upload, args,
 };
 use std::time::Duration;
 
@@ -14,6 +16,7 @@ pub fn cases() -> Vec<Case> {
     vec![
         case("m06_a_read_map_shows_the_bytes_of_the_last_writer", shows),
         case("m06_every_queue_reads_the_changes_of_a_write_map", changes),
+        case("m06_elements_may_ask_for_a_larger_alignment_than_the_memory_has", aligned),
         case("m06_a_map_of_a_slice_has_the_elements_of_the_slice", slices),
         case("m06_a_mapped_array_cannot_be_enqueued_or_mapped_again", mapped),
         case("m06_a_read_map_waits_for_the_last_writer_only", last_writer_only),
@@ -28,6 +31,36 @@ pub fn cases() -> Vec<Case> {
             .host_side(),
         case("m06_a_map_shows_the_writes_of_a_kernel_without_any_wait", host_reads),
     ]
+}
+
+/// Asks for more than any device gives: arrays share blocks.
+#[derive(Clone, Copy, PartialEq, Debug, Pod, Zeroable, Element)]
+#[repr(C, align(4096))]
+struct Page {
+    words: [[u32; 32]; 32],
+}
+
+fn aligned(s: &Subject) {
+    for ctx in [s.ctx(), s.switched(|switches| switches.shared_memory = true)] {
+        let queue = ctx.queue("q");
+        let page = |value| Page { words: [[value; 32]; 32] };
+        let x = ctx.array(&[1, 2, 3, 4].map(page)).unwrap();
+        // The arrays begin at other places of the memory.
+        for _ in 0..3 {
+            let _small = ctx.zeros::<u32, 1>([5]).unwrap();
+            let y = queue.array(&[5, 6].map(page)).unwrap();
+            assert_eq!(*y.map_read().wait().unwrap(), [5, 6].map(page));
+        }
+        assert_eq!(x.slice(1..3).unwrap().map_read().wait().unwrap()[1], page(3));
+        x.map_write().wait().unwrap()[2] = page(9);
+        assert_eq!(queue.read(&x).wait().unwrap(), [1, 2, 9, 4].map(page));
+        let mut host: HostArray<Page, Download> = ctx.pinned([4]).unwrap();
+        queue.download(&x, &mut host).unwrap();
+        assert_eq!(host.read(|pages| pages[2]).unwrap(), page(9));
+        let mut host: HostArray<Page, Upload> = ctx.pinned([1]).unwrap();
+        host.write(|pages| pages[0] = page(7)).unwrap();
+        assert_eq!(host.read(|pages| pages[0]).unwrap(), page(7));
+    }
 }
 
 /// Bounds a wait that must succeed.

@@ -4,16 +4,23 @@ use crate::memory::block::Memory;
 use crate::memory::host_access::HostAccess;
 use fencepost_kernels::Element;
 
-/// Calls `f` with `len` elements that start at byte `offset` of the block: in place if the host has a view of the
-/// block, and otherwise with a copy.
+/// Returns `len` elements that start at byte `offset` of the block, or `None` if the host has no view of the block, or
+/// if the memory is not aligned for `T`: a type may ask for more than devices give.
+pub(crate) fn in_place<T: Element>(access: &HostAccess, offset: u64, len: usize) -> Option<&[T]> {
+    let view = access.block().view()?;
+    bytemuck::try_cast_slice(view.slice(offset..offset + size::<T>(len), access.right())).ok()
+}
+
+/// Calls `f` with `len` elements that start at byte `offset` of the block: in place if that is possible, and otherwise
+/// with a copy.
 pub(crate) fn with<T: Element, R>(
     access: &HostAccess,
     offset: u64,
     len: usize,
     f: impl FnOnce(&[T]) -> R,
 ) -> R {
-    match access.block().view() {
-        Some(view) => f(bytemuck::cast_slice(view.slice(offset..offset + size::<T>(len), access.right()))),
+    match in_place(access, offset, len) {
+        Some(elements) => f(elements),
         None => f(&copied(access, offset, len)),
     }
 }
@@ -26,10 +33,11 @@ pub(crate) fn with_mut<T: Element, R>(
     f: impl FnOnce(&mut [T]) -> R,
 ) -> R {
     let block = access.block().clone();
-    if let Some(view) = block.view() {
-        return f(bytemuck::cast_slice_mut(
-            view.slice_mut(offset..offset + size::<T>(len), access.right_mut()),
-        ));
+    if let Some(view) = block.view()
+        && in_place::<T>(access, offset, len).is_some()
+    {
+        let range = offset..offset + size::<T>(len);
+        return f(bytemuck::cast_slice_mut(view.slice_mut(range, access.right_mut())));
     }
     let mut elements = copied(access, offset, len);
     let result = f(&mut elements);

@@ -37,7 +37,7 @@ struct MapGuard<T: Element> {
 
 impl<T: Element, const D: usize> DeviceArray<T, D> {
     /// Maps the array for reading, after the last command enqueued so far that writes it. The map waits for no other
-    /// command. If the host cannot access the memory, the result is a copy.
+    /// command. If the host cannot access the memory, or if it is not aligned for `T`, the result is a copy.
     ///
     /// Until the guard is dropped, no array that shares the memory can be enqueued, even if only a slice is mapped.
     ///
@@ -141,7 +141,7 @@ impl<T: Element, G> Mapping<T, G> {
     fn given(&mut self, access: HostGuard) -> Result<Option<G>> {
         self.array.words()?;
         let block = access.block().clone();
-        if block.view().is_some() {
+        if bytes::in_place::<T>(&access, self.array.offset, self.array.len).is_some() {
             return Ok(Some(self.mapped(access, None)));
         }
         if block.direct() {
