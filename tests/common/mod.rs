@@ -17,6 +17,7 @@ pub mod full;
 pub mod function_tables;
 pub mod held;
 pub mod kernels;
+pub mod logger;
 pub mod partners;
 pub mod patience;
 pub mod place_filter;

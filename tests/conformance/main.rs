@@ -21,8 +21,7 @@ mod timing;
 use common::host_side;
 
 fn main() {
-    let quiet = env_logger::Env::default().default_filter_or("off"); // tests provoke failures
-    env_logger::Builder::from_env(quiet).init();
+    common::logger::set();
     let modules = [
         queues::cases,
         events::cases,

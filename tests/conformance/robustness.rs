@@ -11,6 +11,7 @@ mod missing_waits;
 mod panics;
 mod shader_errors;
 mod table;
+mod user_code;
 mod waiting;
 
 use crate::common::{Case, host_side};
@@ -28,6 +29,7 @@ pub fn cases() -> Vec<Case> {
         host_side(waiting::cases()),
         devices::cases(),
         dropping::cases(),
+        user_code::cases(),
     ];
     parts.into_iter().flatten().collect()
 }

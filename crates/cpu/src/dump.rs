@@ -1,5 +1,6 @@
 //! Writes the code of kernels as text to the folder that the environment names, for the developers of a program.
 
+use fencepost_kernels::report;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -31,6 +32,6 @@ pub(crate) fn write(file: &str, text: &str) {
     let path = folder.join(file);
     let written = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, text));
     if let Err(error) = written {
-        log::warn!("`FENCEPOST_DUMP`: cannot write {}: {error}", path.display());
+        report!(Warn, "`FENCEPOST_DUMP`: cannot write {}: {error}", path.display());
     }
 }

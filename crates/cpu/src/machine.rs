@@ -6,6 +6,7 @@ use crate::program::Program;
 use crate::run::GridRun;
 use crate::trial::Trial;
 use crate::width::{WIDEST_APART, widths};
+use fencepost_kernels::report;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -30,19 +31,21 @@ impl Machine {
         for lanes in widths(program) {
             match Compiled::new(program, lanes) {
                 Ok(compiled) if compiled.diverges() && lanes > WIDEST_APART => {
-                    log::debug!(
+                    report!(
+                        Debug,
                         "kernel `{name}` leaves loops apart, so fewer than {lanes} invocations are together"
                     );
                 }
                 Ok(compiled) => {
-                    log::debug!("kernel `{name}` is compiled, with {lanes} invocations together");
+                    report!(Debug, "kernel `{name}` is compiled, with {lanes} invocations together");
                     return Some(Self::with_scalars(program, compiled));
                 }
                 Err(refused) => {
                     let place =
                         program.place(refused.span).map(|place| format!("{place}: ")).unwrap_or_default();
                     let reason = refused.reason;
-                    log::debug!(
+                    report!(
+                        Debug,
                         "{place}kernel `{name}` is not compiled with {lanes} invocations together: {reason}"
                     );
                 }

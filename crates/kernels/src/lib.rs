@@ -45,6 +45,8 @@ mod part;
 pub mod plain_file;
 mod reference;
 mod reflect;
+#[doc(hidden)]
+pub mod report;
 mod several;
 mod shader_layout;
 mod snippets;

@@ -2,18 +2,128 @@
 
 #[cfg(fencepost_loom)]
 pub use loom::{
-    sync::{Condvar, Mutex, MutexGuard},
+    sync::{Condvar, Mutex},
     thread::yield_now,
     thread_local,
 };
 #[cfg(not(fencepost_loom))]
 pub use std::{
-    sync::{Condvar, Mutex, MutexGuard},
+    sync::{Condvar, Mutex},
     thread::yield_now,
     thread_local,
 };
 
+use held::Held;
+#[cfg(fencepost_loom)]
+use loom::sync as imp;
+use std::ops::{Deref, DerefMut};
+#[cfg(not(fencepost_loom))]
+use std::sync as imp;
 use std::time::{Duration, Instant};
+
+/// A locked mutex. In a build with debug assertions, each thread counts those that it has: user code runs only while it
+/// has none, which [`assert_unlocked`] checks.
+#[derive(Debug)]
+pub struct MutexGuard<'a, T> {
+    // The mutex is unlocked before the count ends.
+    guard: imp::MutexGuard<'a, T>,
+    held: Held,
+}
+
+impl<T> MutexGuard<'_, T> {
+    /// Leaves the guard out of the count, for a lock under which wgpu is called: wgpu calls the callbacks that a program has
+    /// given to a device which a context has adopted.
+    #[must_use]
+    pub fn uncounted(mut self) -> Self {
+        self.held.end();
+        self
+    }
+}
+
+impl<T> Deref for MutexGuard<'_, T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        &self.guard
+    }
+}
+
+impl<T> DerefMut for MutexGuard<'_, T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.guard
+    }
+}
+
+#[cfg(all(debug_assertions, not(fencepost_loom)))]
+mod held {
+    use std::cell::Cell;
+
+    std::thread_local! {
+        static COUNT: Cell<u32> = const { Cell::new(0) };
+    }
+
+    /// Counts one locked mutex of this thread, if it is true.
+    #[derive(Debug)]
+    pub(super) struct Held(bool);
+
+    impl Held {
+        pub(super) fn new() -> Self {
+            COUNT.with(|count| count.set(count.get() + 1));
+            Self(true)
+        }
+
+        pub(super) fn end(&mut self) {
+            if std::mem::take(&mut self.0) {
+                COUNT.with(|count| count.set(count.get() - 1));
+            }
+        }
+
+        pub(super) fn count() -> u32 {
+            COUNT.with(Cell::get)
+        }
+    }
+
+    impl Drop for Held {
+        fn drop(&mut self) {
+            self.end();
+        }
+    }
+}
+
+#[cfg(not(all(debug_assertions, not(fencepost_loom))))]
+mod held {
+    /// Counts nothing.
+    #[derive(Debug)]
+    pub(super) struct Held(());
+
+    impl Held {
+        #[inline]
+        pub(super) fn new() -> Self {
+            Self(())
+        }
+
+        #[inline]
+        pub(super) fn end(&mut self) {}
+
+        #[inline]
+        pub(super) fn count() -> u32 {
+            0
+        }
+    }
+}
+
+/// Checks that this thread holds no lock of this project, because user code runs next, or is dropped. A build without
+/// debug assertions checks nothing.
+///
+/// # Panics
+/// If the thread holds one, which is a bug of this project. A thread that panics already is not checked.
+#[inline]
+#[track_caller]
+pub fn assert_unlocked(what: &str) {
+    debug_assert!(Held::count() == 0 || std::thread::panicking(), "bug: {what} runs under a lock");
+}
 
 /// Locks `mutex`. No code of the program runs under a lock of this project, so no panic is expected while one is held.
 ///
@@ -24,16 +134,23 @@ pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // The compiler inlines this attempt into the caller, because a mutex is usually free. Under loom a lock has only
     // one way, so that a model has fewer orders to explore.
     if cfg!(not(fencepost_loom))
-        && let Ok(guard) = mutex.try_lock()
+        && let Some(guard) = try_lock(mutex)
     {
         return guard;
     }
     wait_and_lock(mutex)
 }
 
+/// Locks `mutex` if no thread has it, and if none panicked while it had it.
+#[inline]
+pub fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    mutex.try_lock().ok().map(|guard| MutexGuard { guard, held: Held::new() })
+}
+
 #[cold]
 fn wait_and_lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().expect("bug: a panic held the lock")
+    let guard = mutex.lock().expect("bug: a panic held the lock");
+    MutexGuard { guard, held: Held::new() }
 }
 
 /// Sleeps on `condvar` until it is notified.
@@ -41,7 +158,8 @@ fn wait_and_lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// # Panics
 /// Panics as [`lock`] does.
 pub fn sleep<'a, T>(condvar: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
-    condvar.wait(guard).expect("bug: a panic held the lock")
+    let MutexGuard { guard, held } = guard;
+    MutexGuard { guard: condvar.wait(guard).expect("bug: a panic held the lock"), held }
 }
 
 /// Sleeps on `condvar` until it is notified or `limit` has passed. Under loom, time never passes.
@@ -49,7 +167,9 @@ pub fn sleep<'a, T>(condvar: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'
 /// # Panics
 /// Panics as [`lock`] does.
 pub fn sleep_for<'a, T>(condvar: &Condvar, guard: MutexGuard<'a, T>, limit: Duration) -> MutexGuard<'a, T> {
-    condvar.wait_timeout(guard, limit).expect("bug: a panic held the lock").0
+    let MutexGuard { guard, held } = guard;
+    let (guard, _) = condvar.wait_timeout(guard, limit).expect("bug: a panic held the lock");
+    MutexGuard { guard, held }
 }
 
 /// Returns the rest of a `limit` that counts from `start`. Under loom, time never passes.

@@ -1,6 +1,6 @@
 //! The one waker that a future registers, whichever task polls the future.
 
-use crate::prim::{Mutex, lock, thread_local};
+use crate::prim::{Mutex, assert_unlocked, lock, thread_local};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::task::{Wake, Waker};
@@ -177,6 +177,7 @@ impl Task {
     // Wakers are code of the program, so they are cloned and dropped outside the lock.
     fn set(&self, task: &Waker) {
         if !lock(&self.0).as_ref().is_some_and(|known| known.will_wake(task)) {
+            assert_unlocked("the clone of a waker");
             let task = task.clone();
             let before = lock(&self.0).replace(task);
             drop(before);
@@ -198,6 +199,7 @@ impl Wake for Task {
             return;
         }
         if let Some(task) = self.take() {
+            assert_unlocked("a waker");
             let _in = InTask::enter();
             task.wake();
         }
@@ -208,7 +210,11 @@ impl Drop for TaskWaker {
     /// Removes the task, so copies of the waker that are still registered wake nothing.
     fn drop(&mut self) {
         if let Some((at, _)) = &self.0 {
-            drop(at.take());
+            let task = at.take();
+            if task.is_some() {
+                assert_unlocked("the drop of a waker");
+            }
+            drop(task);
         }
     }
 }

@@ -645,10 +645,11 @@ fn wait_for_waiters_in_print(ctx: &Context) {
     let found = std::mem::take(&mut *found.lock().unwrap());
     assert_eq!(found.len(), 3);
     for error in &found {
-        let Kind::PrintOverdue { awaited, kernel, launch, limit: after } = error.kind() else {
+        let Kind::PrintOverdue { awaited, receiver, kernel, launch, limit: after, .. } = error.kind() else {
             panic!("{error}")
         };
         assert_eq!((&**awaited, &**kernel, launch.line(), *after), ("queue `q`", "one", line, limit));
+        assert_eq!(*receiver, "the function for printed lines");
     }
 }
 

@@ -26,6 +26,7 @@ use crate::runtime::event_late::PointLate;
 use crate::runtime::owner::Owner;
 use crate::runtime::pending::Pending;
 use crate::runtime::wait_mode::late_or_error;
+use crate::scheduler::command::Callback;
 use crate::scheduler::priority::Priority;
 use crate::scheduler::wait_target::Caller;
 use fencepost_sync::Slot;
@@ -399,7 +400,7 @@ impl CommandQueue {
     #[track_caller]
     pub fn callback(&self, f: impl FnOnce() + Send + 'static) -> Result<()> {
         self.not_captured("callback", "a replay calls a function many times: use `Capture::host`")?;
-        self.owner().engine().enqueue_callback(self.slot()?, Box::new(f), Location::caller())
+        self.owner().engine().enqueue_callback(self.slot()?, Callback::new(f), Location::caller())
     }
 
     /// *Starts* the enqueued work, with all the work for which the enqueued work waits, and returns.

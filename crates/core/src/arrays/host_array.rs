@@ -18,12 +18,13 @@ use crate::runtime::pending::Pending;
 use crate::scheduler::deadline::Deadline;
 use crate::scheduler::ordering::admission::Admission;
 use fencepost_kernels::Element;
-use fencepost_sync::prim::{Mutex, lock};
+use fencepost_sync::prim::{Condvar, Mutex, lock, sleep_for};
 use fencepost_sync::{Slot, Stamp};
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::Location;
 use std::sync::Arc;
+use std::thread::ThreadId;
 
 /// Memory that the host writes and uploads read.
 #[derive(Clone, Copy, Debug)]
@@ -99,6 +100,10 @@ pub(crate) struct Plain<T> {
     coming: Option<Pending<Vec<T>>>,
     /// Is the point of the last download: an earlier one that is reported later is ignored.
     last: Stamp,
+    /// The thread that waits for `coming`, which it has taken out.
+    awaited_by: Option<ThreadId>,
+    /// Notified when that wait has ended.
+    arrived: Arc<Condvar>,
     /// Is the last download of a replay. Graphs share it with the array.
     pub(crate) replayed: Arc<ReplayedDownload>,
 }
@@ -117,7 +122,14 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
             HostMemory::Pinned(pin::<T>(owner, heap, len, &label)?)
         } else {
             let data = Arc::new(Mutex::new(Arc::new(ordinary(owner, len, &object)?)));
-            let plain = Plain { data, coming: None, last: Stamp::default(), replayed: Arc::default() };
+            let plain = Plain {
+                data,
+                coming: None,
+                last: Stamp::default(),
+                awaited_by: None,
+                arrived: Arc::new(Condvar::new()),
+                replayed: Arc::default(),
+            };
             HostMemory::Plain(owner.clone(), Arc::new(Mutex::new(plain)))
         };
         Ok(Self { place, label, shape: ArrayShape::new(shape, padded), direction: PhantomData })
@@ -196,11 +208,8 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
             }
             HostMemory::Plain(_, plain) => {
                 check_host_access(plain.into(), call, at)?;
-                let data = {
-                    let mut plain = lock(plain);
-                    plain.arrive(deadline, &self.label)?;
-                    lock(&plain.data).clone()
-                };
+                let elements = arrive(plain, deadline, &self.label)?;
+                let data = lock(&elements).clone();
                 Ok(f(&data))
             }
         }
@@ -224,11 +233,7 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
                 check_host_access((&*plain).into(), call, at)?;
                 // No lock is held while `f` runs. Replays of graphs that upload the array copy the old elements
                 // meanwhile, so the elements of such an array are written in a copy.
-                let elements = {
-                    let mut plain = lock(plain);
-                    plain.arrive(deadline, &self.label)?;
-                    plain.data.clone()
-                };
+                let elements = arrive(plain, deadline, &self.label)?;
                 let is_shared = Arc::strong_count(&elements) > 2;
                 let mut data = {
                     let mut elements = lock(&elements);
@@ -283,22 +288,63 @@ impl<T: Element> Plain<T> {
         }
     }
 
-    /// Waits for the pending download to this memory, if there is one, and stores its elements. `label` names the array
-    /// in an error.
-    fn arrive(&mut self, deadline: Deadline, label: &str) -> Result<()> {
+    /// Takes the pending download to this memory, if there is one.
+    fn take_coming(&mut self) -> Option<Pending<Vec<T>>> {
         if let Some(place) = self.replayed.take() {
             let len = lock(&self.data).len();
             self.expect(place.point.stamp, place.read(len, None));
         }
-        let Some(mut coming) = self.coming.take() else { return Ok(()) };
-        match coming.wait_timeout(deadline.left())? {
-            Some(data) => *lock(&self.data) = Arc::new(data),
-            None => {
-                self.coming = Some(coming);
-                return Err(busy(label));
-            }
+        self.coming.take()
+    }
+}
+
+/// Waits for the pending download to the memory, if there is one, stores its elements, and returns their place. No lock is
+/// held during the wait, which may run user code. `label` names the array in an error.
+fn arrive<T: Element>(memory: &PlainMemory<T>, deadline: Deadline, label: &str) -> Result<SharedElements<T>> {
+    let here = std::thread::current().id();
+    let mut plain = lock(memory);
+    while let Some(thread) = plain.awaited_by {
+        // User code in the wait of this thread comes here if it uses the array too.
+        if thread == here || deadline.has_passed() {
+            return Err(busy(label));
         }
-        Ok(())
+        let arrived = plain.arrived.clone();
+        plain = sleep_for(&arrived, plain, deadline.slice());
+    }
+    let Some(coming) = plain.take_coming() else { return Ok(plain.data.clone()) };
+    plain.awaited_by = Some(here);
+    drop(plain);
+    let mut wait = DownloadWait { memory, coming: Some(coming) };
+    let data = wait.coming.as_mut().map(|coming| coming.wait_timeout(deadline.left()));
+    match data.transpose() {
+        Ok(None | Some(None)) => return Err(busy(label)), // the drop of `wait` puts the download back
+        Ok(Some(Some(data))) => {
+            wait.coming = None;
+            *lock(&lock(memory).data) = Arc::new(data);
+        }
+        Err(error) => {
+            wait.coming = None;
+            return Err(error);
+        }
+    }
+    drop(wait);
+    Ok(lock(memory).data.clone())
+}
+
+/// The wait of a thread for a download. Its drop ends it, also after a panic.
+struct DownloadWait<'a, T> {
+    memory: &'a PlainMemory<T>,
+    coming: Option<Pending<Vec<T>>>,
+}
+
+impl<T> Drop for DownloadWait<'_, T> {
+    fn drop(&mut self) {
+        let mut plain = lock(self.memory);
+        plain.awaited_by = None;
+        if plain.coming.is_none() {
+            plain.coming = self.coming.take();
+        }
+        plain.arrived.notify_all();
     }
 }
 

@@ -1,6 +1,7 @@
 //! A folder of compiled kernels for the next run of a program.
 
 use fencepost_kernels::plain_file;
+use fencepost_kernels::report;
 use siphasher::sip128::{Hasher128, SipHasher13};
 use std::fs::{self, File};
 use std::hash::Hash;
@@ -51,13 +52,17 @@ impl KernelFile {
             Ok(bytes) => {
                 let data = self.unpack(bytes);
                 if data.is_none() {
-                    log::warn!("{}: the file is damaged; the kernel is compiled again", self.path.display());
+                    report!(
+                        Warn,
+                        "{}: the file is damaged; the kernel is compiled again",
+                        self.path.display()
+                    );
                 }
                 data
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => {
-                log::warn!("{}: {error}; the kernel is compiled again", self.path.display());
+                report!(Warn, "{}: {error}; the kernel is compiled again", self.path.display());
                 None
             }
         }
@@ -66,7 +71,7 @@ impl KernelFile {
     /// Writes the driver's data to the file. If the write fails, the program continues without the file.
     pub(crate) fn keep(&self, data: &[u8]) {
         if let Err(error) = self.write(data) {
-            log::warn!("{}: {error}; the kernel is not stored for the next run", self.path.display());
+            report!(Warn, "{}: {error}; the kernel is not stored for the next run", self.path.display());
         }
     }
 

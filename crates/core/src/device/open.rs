@@ -12,6 +12,7 @@ use crate::driver::reach::HostReach;
 use crate::error::{Kind, Result};
 use crate::memory::heap::{BufferRequest, Heap};
 use fencepost_kernels::BackEnd;
+use fencepost_kernels::report;
 use fencepost_sync::backend::LostFlag;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -182,7 +183,7 @@ fn submit_path(options: &OpenOptions, native: bool) -> SubmitPath {
 /// Sets the handlers of a device that this crate opened. wgpu panics at an error outside of error scopes unless a
 /// handler is set, and in the browser every error arrives outside of them.
 fn listen(device: &wgpu::Device, lost: &LostFlag) {
-    device.on_uncaptured_error(Arc::new(|error| log::error!("wgpu: {}", reasons(&error))));
+    device.on_uncaptured_error(Arc::new(|error| report!(Error, "wgpu: {}", reasons(&error))));
     let lost = lost.clone();
     device.set_device_lost_callback(move |reason, message| lost.raise(&format!("{reason:?}: {message}")));
 }

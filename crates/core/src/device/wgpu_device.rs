@@ -22,9 +22,10 @@ use crate::memory::staged_bytes::Staged;
 use crate::memory::staging::{Arena, StagingPiece};
 use crate::memory::wgpu_memory::{WgpuMemory, refused};
 use crate::work::compiled_kernel::{DevicePipeline, Pipeline, Recipe};
+use fencepost_kernels::report;
 use fencepost_sync::Lost;
 use fencepost_sync::backend::{LostFlag, poll};
-use fencepost_sync::prim::{Mutex, lock};
+use fencepost_sync::prim::{Mutex, lock, try_lock};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -411,19 +412,19 @@ impl Device for WgpuDevice {
 
     fn forget(&self, block: &Block) {
         lock(&self.gone).push(block.id);
-        if let Ok(mut groups) = self.groups.try_lock() {
+        if let Some(mut groups) = try_lock(&self.groups) {
             self.sweep(&mut groups);
         }
     }
 
     fn tick(&self) -> bool {
         self.parts.gate.try_inside(|| {
-            if let Ok(mut groups) = self.groups.try_lock() {
+            if let Some(mut groups) = try_lock(&self.groups) {
                 self.sweep(&mut groups);
             }
         });
         poll(&self.parts.device, &self.parts.lost, self.parts.gate.turn()).unwrap_or_else(|lost| {
-            log::debug!("device `{}`: {lost}", self.parts.caps.adapter);
+            report!(Debug, "device `{}`: {lost}", self.parts.caps.adapter);
             true
         })
     }

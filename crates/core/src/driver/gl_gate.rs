@@ -1,6 +1,6 @@
 //! A lock for calls of wgpu on backends that admit only one thread at a time.
 
-use fencepost_sync::prim::{Mutex, MutexGuard, lock};
+use fencepost_sync::prim::{Mutex, MutexGuard, lock, try_lock};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ impl GlGate {
     /// Waits for the lock on GL, and returns `None` on other backends. A thread that holds the lock must not call this
     /// again.
     pub(crate) fn enter(&self) -> Option<MutexGuard<'_, ()>> {
-        let turn = self.one_at_a_time.then(|| lock(&self.turn))?;
+        let turn = self.one_at_a_time.then(|| lock(&self.turn).uncounted())?;
         self.clear();
         Some(turn)
     }
@@ -39,7 +39,7 @@ impl GlGate {
     /// Some drivers block in the submit call while earlier work runs, and wgpu blocks every poll meanwhile. A poll
     /// therefore tries to take [`turn`](Self::turn) first, and returns at once if another thread holds the lock.
     pub(crate) fn enter_to_submit(&self) -> MutexGuard<'_, ()> {
-        let turn = lock(&self.turn);
+        let turn = lock(&self.turn).uncounted();
         self.clear();
         turn
     }
@@ -48,7 +48,7 @@ impl GlGate {
     pub(crate) fn try_inside(&self, work: impl FnOnce()) {
         if !self.one_at_a_time {
             work();
-        } else if let Ok(_turn) = self.turn.try_lock() {
+        } else if let Some(_turn) = try_lock(&self.turn).map(MutexGuard::uncounted) {
             self.clear();
             work();
         }

@@ -289,15 +289,17 @@ pub enum Kind {
          the function returns; wait outside of the function"
     )]
     WaitInPrint { awaited: String },
-    /// A wait without a limit needs lines of a kernel, and the function that receives lines has not returned within
+    /// A wait without a limit needs lines of a kernel, and `receiver`, their receiver in
+    /// [`PrintOptions::to`](crate::PrintOptions::to), has not taken them within
     /// [`PrintOptions::limit`](crate::PrintOptions::limit). The work itself continues, and a later wait returns its result.
     #[error(
-        "a wait for {awaited} gives up after {limit:?}: the function for printed lines has not returned from those of kernel \
-         `{kernel}`, launched at {launch}; let the function wait for no thread that waits for the context, or raise \
-         `PrintOptions::limit`"
+        "a wait for {awaited} gives up after {limit:?}: {receiver} has not taken the lines of kernel `{kernel}`, launched at \
+         {launch}; {remedy}, or raise `PrintOptions::limit`"
     )]
     PrintOverdue {
         awaited: String,
+        receiver: &'static str,
+        remedy: &'static str,
         kernel: String,
         launch: &'static Location<'static>,
         limit: std::time::Duration,

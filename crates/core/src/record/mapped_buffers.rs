@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::memory::byte_meter::{ByteMeter, MeteredBytes};
 use crate::memory::read_slot::Readback;
 use crate::memory::spare_buffers::{SpareBuffer, SpareBuffers};
+use fencepost_kernels::report;
 use fencepost_sync::Lost;
 use fencepost_sync::backend::{Arrival, LostFlag};
 use std::sync::Arc;
@@ -142,7 +143,7 @@ impl Drop for SubmittedUpload {
         };
         let ((), error) = scoped(&device, || buffer.slice(..).map_async(MapMode::Write, mapped));
         if let Some(error) = error {
-            log::debug!("an upload buffer cannot be mapped again and is dropped: {error}");
+            report!(Debug, "an upload buffer cannot be mapped again and is dropped: {error}");
         }
     }
 }

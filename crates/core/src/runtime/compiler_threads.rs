@@ -3,6 +3,8 @@
 use crate::runtime::context_threads::ContextThreads;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::thread_posts::{is_replaced, set_post};
+use fencepost_kernels::report;
+use fencepost_kernels::report::drop_payload;
 use fencepost_sync::prim::{Mutex, lock};
 use std::collections::VecDeque;
 use std::io;
@@ -71,8 +73,9 @@ impl CompilerThreads {
             };
             drop(waiting);
             let task = AssertUnwindSafe(|| task(engine));
-            if catch_unwind(task).is_err() {
-                log::error!("a waker panicked when a kernel was compiled");
+            if let Err(payload) = catch_unwind(task) {
+                drop_payload(payload);
+                report!(Error, "a waker panicked when a kernel was compiled");
             }
         }
     }

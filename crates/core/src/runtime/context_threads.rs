@@ -3,10 +3,15 @@
 use crate::device::function_mark::is_any_set;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::thread_posts::set_post;
+use fencepost_kernels::report;
 use fencepost_sync::prim::{Mutex, lock};
 use std::io;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// Limits how long the end of a context waits for the program's logger, which may wait for the caller.
+const LOG_LIMIT: Duration = Duration::from_millis(200);
 
 /// Lists the threads of a context, which [`end`](Self::end) joins.
 #[derive(Clone, Default)]
@@ -135,26 +140,28 @@ impl ContextThreads {
                 drop(alive);
             });
             if let Err(error) = ended {
-                log::error!("a context is leaked: the system refuses a thread to end it: {error}");
+                report!(Error, "a context is leaked: the system refuses a thread to end it: {error}");
             }
         } else {
             threads.finish(engine);
         }
     }
 
-    /// Closes the engine and joins all threads, also those that replaced other threads meanwhile.
+    /// Closes the engine and joins all threads, also those that replaced other threads meanwhile. The program's logger
+    /// has the messages of the context then, unless it takes long.
     fn finish(&self, engine: &Engine) {
         engine.close();
         loop {
             let threads = self.take();
             if threads.is_empty() {
-                return;
+                break;
             }
             for thread in threads {
                 if thread.join().is_err() {
-                    log::error!("a thread of a context panicked");
+                    report!(Error, "a thread of a context panicked");
                 }
             }
         }
+        report::settle(LOG_LIMIT);
     }
 }

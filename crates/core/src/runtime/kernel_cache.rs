@@ -3,9 +3,10 @@
 use crate::error::Result;
 use crate::work::compiled_kernel::KernelInner;
 use fencepost_kernels::{ShaderSource, Trust};
-use fencepost_sync::prim::{Mutex, lock};
+use fencepost_sync::prim::{Condvar, Mutex, lock, sleep, try_lock};
 use rustc_hash::FxHashMap;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
+use std::thread::ThreadId;
 
 /// Limits the kernels in the cache. Above the limit the cache drops kernels of which the program has no handle, the
 /// least recently requested one first.
@@ -43,9 +44,51 @@ impl KernelKey {
     }
 }
 
-/// The place of one kernel in the cache. The first call for the kernel compiles it under this lock, and other calls
-/// for it wait for the lock meanwhile. `None` means that the kernel is not compiled yet.
-type CachedKernel<K> = Arc<Mutex<Option<Arc<K>>>>;
+/// The place of one kernel in the cache. The first call for the kernel compiles it without a lock, because drivers and
+/// wgpu call the program's logger, and other calls for it wait meanwhile.
+struct CompilePlace<K> {
+    state: Mutex<CompileState<K>>,
+    /// Notified when the compilation has ended.
+    ended: Condvar,
+}
+
+enum CompileState<K> {
+    Empty,
+    CompiledBy(ThreadId),
+    Compiled(Arc<K>),
+}
+
+type CachedKernel<K> = Arc<CompilePlace<K>>;
+
+impl<K> Default for CompilePlace<K> {
+    fn default() -> Self {
+        Self { state: Mutex::new(CompileState::Empty), ended: Condvar::new() }
+    }
+}
+
+impl<K> CompilePlace<K> {
+    /// Returns the kernel, if it is compiled.
+    #[cfg(not(target_arch = "wasm32"))]
+    fn compiled(&self) -> Option<Arc<K>> {
+        match &*lock(&self.state) {
+            CompileState::Compiled(kernel) => Some(kernel.clone()),
+            _ => None,
+        }
+    }
+}
+
+/// A compilation that this thread has begun. The drop ends it, also after a panic.
+struct Compilation<'a, K> {
+    place: &'a CompilePlace<K>,
+    made: Option<Arc<K>>,
+}
+
+impl<K> Drop for Compilation<'_, K> {
+    fn drop(&mut self) {
+        *lock(&self.place.state) = self.made.take().map_or(CompileState::Empty, CompileState::Compiled);
+        self.place.ended.notify_all();
+    }
+}
 
 /// Maps keys to the compiled kernels of a context.
 pub(crate) struct KernelCache<K = KernelInner> {
@@ -71,37 +114,44 @@ impl<K> KernelCache<K> {
     pub(crate) fn get(&self, key: KernelKey, compile: impl FnOnce() -> Result<Arc<K>>) -> Result<Arc<K>> {
         let (place, gone) = lock(&self.table).place(key);
         drop(gone); // the drop of a kernel calls the driver, so the table is not locked
-        // A call that panicked while it compiled has stored nothing, so the value is valid.
-        let mut kernel = place.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(kernel) = &*kernel {
-            return Ok(kernel.clone());
-        }
-        let made = match compile() {
-            Ok(made) => made,
-            Err(error) => {
-                drop(kernel);
-                lock(&self.table).forget(&place);
-                return Err(error);
+        let here = std::thread::current().id();
+        let mut state = lock(&place.state);
+        loop {
+            match &*state {
+                CompileState::Compiled(kernel) => return Ok(kernel.clone()),
+                CompileState::Empty => break,
+                // A logger asks for the kernel whose compilation has called it.
+                CompileState::CompiledBy(thread) if *thread == here => {
+                    drop(state);
+                    return compile();
+                }
+                CompileState::CompiledBy(_) => state = sleep(&place.ended, state),
             }
-        };
-        *kernel = Some(made.clone());
-        Ok(made)
+        }
+        *state = CompileState::CompiledBy(here);
+        drop(state);
+        let mut compilation = Compilation { place: &place, made: None };
+        let made = compile();
+        compilation.made = made.as_ref().ok().cloned();
+        drop(compilation);
+        if made.is_err() {
+            lock(&self.table).forget(&place);
+        }
+        made
     }
 
     /// Returns the kernel of `key` if it is in the cache.
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn find(&self, key: &KernelKey) -> Option<Arc<K>> {
         let place = lock(&self.table).places.get(key).map(|(place, _)| place.clone())?;
-        place.try_lock().ok().and_then(|kernel| kernel.clone())
+        place.compiled()
     }
 
     /// Removes the kernels for which `is_gone` returns `true`, so that later calls compile them again.
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn forget_if(&self, is_gone: impl Fn(&K) -> bool) {
         let mut gone = Vec::new();
-        let hit = |place: &CachedKernel<K>| {
-            place.try_lock().is_ok_and(|kernel| kernel.as_deref().is_some_and(&is_gone))
-        };
+        let hit = |place: &CachedKernel<K>| place.compiled().is_some_and(|kernel| is_gone(&kernel));
         lock(&self.table).places.retain(|_, (place, _)| {
             let kept = !hit(place);
             gone.extend((!kept).then(|| place.clone()));
@@ -151,7 +201,10 @@ impl<K> KernelTable<K> {
 
 /// Returns `true` if the kernel of the place is compiled and only the cache has it.
 fn is_idle<K>(place: &CachedKernel<K>) -> bool {
-    place.try_lock().is_ok_and(|kernel| kernel.as_ref().is_some_and(|kernel| Arc::strong_count(kernel) == 1))
+    let state = try_lock(&place.state);
+    state.is_some_and(
+        |state| matches!(&*state, CompileState::Compiled(kernel) if Arc::strong_count(kernel) == 1),
+    )
 }
 
 #[cfg(test)]

@@ -147,7 +147,7 @@ impl Drop for SharedContext {
         self.threads.end(&self.engine, &self.alive);
         #[cfg(target_arch = "wasm32")]
         if let Err(lost) = self.engine.flush_all() {
-            log::debug!("the last work of a context was not submitted: {lost}");
+            fencepost_kernels::report!(Debug, "the last work of a context was not submitted: {lost}");
         }
     }
 }

@@ -2,6 +2,7 @@
 //! in `FENCEPOST_WATCHDOG`.
 
 use crate::runtime::context_watch::ContextWatch;
+use fencepost_kernels::report;
 use std::sync::mpsc::channel;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
@@ -34,7 +35,8 @@ fn limit(text: &str) -> Option<Duration> {
     let seconds = text.parse().ok().filter(|seconds| *seconds > 0.0);
     let limit = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     if limit.is_none() {
-        log::warn!(
+        report!(
+            Warn,
             "{WATCHDOG_VARIABLE} is `{text}`; it must be a number of seconds above 0, so no context is watched"
         );
     }

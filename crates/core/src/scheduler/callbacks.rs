@@ -85,7 +85,7 @@ impl Engine {
         state.callbacks.running.push((id, this_thread()));
         drop(state);
         let inside = Inside::enter();
-        let panic = catch_unwind(AssertUnwindSafe(run)).err().map(|panic| panic_text(&*panic).to_owned());
+        let panic = catch_unwind(AssertUnwindSafe(|| run.call())).err().map(panic_text);
         drop(inside);
         // The callback may have blocked and taken a wake that was meant for a future that this thread polls.
         fencepost_sync::note_nested();

@@ -6,6 +6,7 @@ use crate::scheduler::user_signal::UserWait;
 use crate::work::kernel_launch::Launch;
 use crate::work::step::Work;
 use crate::work::time_slot::TimeSlot;
+use fencepost_sync::prim::assert_unlocked;
 use fencepost_sync::{HoldId, Point, Stamp};
 use std::sync::Arc;
 
@@ -56,8 +57,31 @@ impl Op {
     }
 }
 
-/// Holds a host function that runs in queue order.
-pub(crate) type Callback = Box<dyn FnOnce() + Send>;
+/// A host function that runs in queue order. It and the values that it captures are user code, so it is called and
+/// dropped without a lock.
+pub(crate) struct Callback(Option<Box<dyn FnOnce() + Send>>);
+
+impl Callback {
+    pub(crate) fn new(run: impl FnOnce() + Send + 'static) -> Self {
+        Self(Some(Box::new(run)))
+    }
+
+    /// Calls the function.
+    pub(crate) fn call(mut self) {
+        assert_unlocked("a host callback");
+        if let Some(run) = self.0.take() {
+            run();
+        }
+    }
+}
+
+impl Drop for Callback {
+    fn drop(&mut self) {
+        if self.0.is_some() {
+            assert_unlocked("the drop of a host callback");
+        }
+    }
+}
 
 /// Holds a command whose start and end are measured.
 pub(crate) struct Timed {

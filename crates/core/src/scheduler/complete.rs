@@ -9,6 +9,7 @@ use crate::scheduler::deferred_calls::wake_all;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::state::State;
 use crate::work::step::Step;
+use fencepost_kernels::report;
 use fencepost_sync::TimelineValue;
 use std::sync::Arc;
 use std::task::Waker;
@@ -153,11 +154,11 @@ impl Engine {
             return;
         }
         let device = self.device.caps().adapter.clone();
-        log::error!("device `{device}` was lost: {reason}");
+        report!(Error, "device `{device}` was lost: {reason}");
         state.lost = Some(Kind::DeviceLost { device, reason: reason.into() }.into());
         let (leaked, wakers) = state.give_up();
         drop(state);
-        log::warn!("{} submissions and everything in them are leaked with the device", leaked.len());
+        report!(Warn, "{} submissions and everything in them are leaked with the device", leaked.len());
         std::mem::forget(leaked);
         self.notify_due_threads();
         wake_all(wakers);

@@ -13,7 +13,7 @@ use crate::scheduler::state::State;
 use crate::scheduler::wakers::WakeCondition;
 use crate::work::kernel_launch::LaunchPool;
 use fencepost_sync::backend::Fence;
-use fencepost_sync::prim::{Condvar, Mutex, MutexGuard, lock, yield_now};
+use fencepost_sync::prim::{Condvar, Mutex, MutexGuard, lock, try_lock, yield_now};
 use fencepost_sync::{HoldId, Slot};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
@@ -96,7 +96,7 @@ impl Engine {
     /// Takes S.
     #[cfg(not(fencepost_loom))]
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
-        if let Ok(state) = self.state.try_lock() {
+        if let Some(state) = try_lock(&self.state) {
             return state;
         }
         self.waiting.fetch_add(1, Ordering::Relaxed);

@@ -9,6 +9,7 @@ use crate::scheduler::engine::Engine;
 use crate::scheduler::priority::Priority;
 use crate::scheduler::state::State;
 use crate::work::step::{Step, Work};
+use fencepost_kernels::report;
 use fencepost_sync::{Point, Seq, Slot, Stamp};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -134,7 +135,7 @@ impl State {
     /// Fails a queue from `first` on with a sticky error. Waits for this queue still end, since they ask only for
     /// order.
     pub(crate) fn fail_queue(&mut self, slot: Slot, first: Stamp, error: Error) {
-        log::error!("queue `{}` failed: {error}", self.queue(slot).label);
+        report!(Error, "queue `{}` failed: {error}", self.queue(slot).label);
         let held = self.queue(slot).hold;
         self.queue_mut(slot).fail(first, error);
         for batch in self.lanes.iter_mut().flat_map(|lane| lane.planned()) {

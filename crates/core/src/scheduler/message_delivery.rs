@@ -14,11 +14,13 @@ use crate::scheduler::print_options::{PrintTo, Printed};
 use crate::scheduler::state::State;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::scheduler::thread_posts::is_replaced;
+use crate::scheduler::user_code::catch_panic;
 use fencepost_kernels::AssertionFailure;
+use fencepost_kernels::report;
 use fencepost_sync::Seq;
 #[cfg(not(target_arch = "wasm32"))]
 use fencepost_sync::prim::sleep;
-use fencepost_sync::prim::{MutexGuard, lock};
+use fencepost_sync::prim::{MutexGuard, assert_unlocked, lock};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 impl Engine {
@@ -64,7 +66,7 @@ impl Engine {
                 state.fail_queue(delivery.queue, delivery.stamp, error);
             } else {
                 // A command that has failed for another reason keeps that error.
-                log::error!("queue `{}`, which has failed before: {error}", queue.label);
+                report!(Error, "queue `{}`, which has failed before: {error}", queue.label);
             }
         }
         state.end_delivery(seq);
@@ -94,7 +96,9 @@ impl Engine {
             let to = lock(&self.print_options).to.clone();
             let capacity = messages.capacity(bytes.len() as u32);
             let (lines, left_out) = (&*report.lines, report.left_out);
-            print(&to, &Printed { kernel, queue: &queue, launch, lines, left_out, capacity })
+            let panic = print(&to, &Printed { kernel, queue: &queue, launch, lines, left_out, capacity });
+            catch_panic("a destructor", || drop(to)); // perhaps the last handle of a function
+            panic
         });
         let failed = report.failure.map(|failure| assertion_failed(source, failure));
         failed.or_else(|| {
@@ -106,8 +110,8 @@ impl Engine {
 /// Passes lines on. Returns the text of a panic.
 fn print(to: &PrintTo, printed: &Printed<'_>) -> Option<String> {
     let _inside = Inside::enter();
-    let panic = catch_unwind(AssertUnwindSafe(|| to.print(printed))).err()?;
-    Some(panic_text(&*panic).to_owned())
+    assert_unlocked("a function for printed lines");
+    catch_unwind(AssertUnwindSafe(|| to.print(printed))).err().map(panic_text)
 }
 
 fn assertion_failed(source: &MessageSource, failure: AssertionFailure) -> Error {

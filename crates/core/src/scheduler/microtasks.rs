@@ -1,6 +1,7 @@
 //! Microtasks do the work of the scheduler's threads in the browser, which has no threads.
 
 use crate::scheduler::engine::Engine;
+use fencepost_kernels::report;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -33,6 +34,7 @@ impl Engine {
 
     /// Makes each fence schedule a microtask when its value grows.
     pub(crate) fn listen(self: &Arc<Self>) {
+        report::schedule_by(|| wasm_bindgen_futures::spawn_local(async { report::pass_on() }));
         for lane in &self.lanes {
             let engine = Arc::downgrade(self);
             lane.fence.on_move(Box::new(move || {

@@ -1,6 +1,6 @@
 //! The options for the lines that kernels print, and the receivers of the lines.
 
-use fencepost_kernels::PrintedLine;
+use fencepost_kernels::{PrintedLine, log_here};
 use std::fmt;
 use std::io::Write as _;
 use std::panic::Location;
@@ -44,7 +44,9 @@ impl Default for PrintOptions {
 /// Receives the lines that kernels print.
 #[derive(Clone, Default)]
 pub enum PrintTo {
-    /// Writes the lines to the standard output of the program. In the browser, where there is none, they go to the log.
+    /// Writes the lines to the standard output of the program. On Unix they do not take the lock of
+    /// [`stdout`](std::io::stdout), so a program that holds it may wait for them; the lines come before an unfinished line of
+    /// the program. In the browser, where there is no standard output, the lines go to the log.
     #[default]
     StandardOutput,
     /// Writes the lines to the log, with the level `info`.
@@ -68,19 +70,56 @@ impl fmt::Debug for PrintTo {
 }
 
 impl PrintTo {
+    /// Returns the receiver, and what may keep it from taking lines with the remedy, for the message of a wait that gives up.
+    pub(crate) fn receiver(&self) -> (&'static str, &'static str) {
+        match self {
+            Self::StandardOutput if cfg!(unix) => {
+                ("the standard output", "it takes no more bytes until the program behind it reads them")
+            }
+            Self::StandardOutput => (
+                "the standard output",
+                "hold no `stdout().lock()` while you wait, and let the program behind it read what it gets",
+            ),
+            Self::Log => (
+                "the logger of the program",
+                "let it wait for no thread that waits for the context; a logger to the standard error waits for a thread that \
+                 holds `stderr().lock()`",
+            ),
+            Self::Function(_) => {
+                ("the function for printed lines", "let it wait for no thread that waits for the context")
+            }
+        }
+    }
+
     /// Passes on the lines of a launch.
     pub(crate) fn print(&self, printed: &Printed<'_>) {
         match self {
             Self::StandardOutput if cfg!(not(target_arch = "wasm32")) => {
-                // Nothing can be done about a closed standard output.
-                let _ = std::io::stdout().lock().write_all(printed.to_string().as_bytes());
+                write_to_standard_output(printed.to_string().as_bytes());
             }
             Self::StandardOutput | Self::Log => {
-                log::info!("kernel `{}`, launched at {}:\n{printed}", printed.kernel, printed.launch);
+                log_here!(Info, "kernel `{}`, launched at {}:\n{printed}", printed.kernel, printed.launch);
             }
             Self::Function(function) => function(printed),
         }
     }
+}
+
+/// Writes to the standard output without the lock of `std`: a thread that holds it may wait for the lines.
+#[cfg(unix)]
+fn write_to_standard_output(bytes: &[u8]) {
+    use std::os::fd::AsFd as _;
+    // Nothing can be done about a closed standard output.
+    if let Ok(own) = std::io::stdout().as_fd().try_clone_to_owned() {
+        let _ = std::fs::File::from(own).write_all(bytes);
+    }
+}
+
+/// Writes to the standard output. `std` converts the characters for a console of Windows, so its lock is taken.
+#[cfg(not(unix))]
+fn write_to_standard_output(bytes: &[u8]) {
+    // Nothing can be done about a closed standard output.
+    let _ = std::io::stdout().lock().write_all(bytes);
 }
 
 /// Holds the lines that one launch has printed. [`Display`](fmt::Display) writes them, each at the end of a line.

@@ -153,9 +153,9 @@ impl State {
         }
         let (stamp, time) = (self.next_stamp(), Arc::<CallTime>::default());
         self.note(slot, at, stamp, || ProfileEvent::Callback(time.clone()));
-        Box::new(move || {
+        Callback::new(move || {
             let start = Instant::now();
-            callback();
+            callback.call();
             *lock(&time.0) = Some((start, Instant::now()));
         })
     }

@@ -408,7 +408,10 @@ mod tests {
     fn queue(commands: u64) -> QueueState {
         let mut queue = QueueState::new("q".into(), 0, Priority::Normal, Clock::default(), Stamp(0));
         for stamp in 1..=commands {
-            queue.push(Command { stamp: Stamp(stamp), op: Op::Callback(Box::new(|| ())) });
+            queue.push(Command {
+                stamp: Stamp(stamp),
+                op: Op::Callback(crate::scheduler::command::Callback::new(|| ())),
+            });
         }
         queue
     }
@@ -493,7 +496,10 @@ mod tests {
         let waited = Point { slot: Slot(2), stamp: Stamp(1) };
         q.push(Command { stamp: Stamp(2), op: Op::Wait(waited) });
         q.hold = Some(Hold::User(HoldId(1)));
-        q.push(Command { stamp: Stamp(3), op: Op::Callback(Box::new(|| ())) });
+        q.push(Command {
+            stamp: Stamp(3),
+            op: Op::Callback(crate::scheduler::command::Callback::new(|| ())),
+        });
         q.fail(Stamp(1), crate::error::Kind::Busy { array: "x".into() }.into());
         assert!(q.error.is_some() && q.hold.is_none());
         assert_eq!((q.pop_failed(Stamp(9), 10).len(), q.front_has_failed()), (1, false));

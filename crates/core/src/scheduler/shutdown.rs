@@ -6,6 +6,7 @@ use crate::scheduler::command::Op;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::state::State;
 use crate::scheduler::wait_target::Caller;
+use fencepost_kernels::report;
 use fencepost_sync::{Point, Slot};
 
 impl Engine {
@@ -17,7 +18,7 @@ impl Engine {
         let ends = self.lock().ends();
         for end in ends {
             if let Err(error) = self.wait(end, crate::scheduler::deadline::Deadline::after(None)) {
-                log::debug!("a wait failed while a context closed: {error}");
+                report!(Debug, "a wait failed while a context closed: {error}");
             }
         }
         self.lock().closing = true;
@@ -60,7 +61,7 @@ impl Engine {
 
     /// Logs an error that no caller can receive. The first one is kept.
     pub(crate) fn note_drop_error(&self, error: Error) {
-        log::error!("{error}");
+        report!(Error, "{error}");
         self.lock().drop_error.get_or_insert(error);
     }
 }

@@ -73,7 +73,7 @@ impl Engine {
         let SubmittingBatch { mut batch, waits, value, at } = submitting;
         let Batch { seq, expected, .. } = batch;
         let (steps, submitted_at) = (Arc::new(std::mem::take(&mut batch.steps)), web_time::Instant::now());
-        let submit = || lock(&self.lanes[lane].recorder).submit(&steps, &waits, value);
+        let submit = || lock(&self.lanes[lane].recorder).uncounted().submit(&steps, &waits, value);
         let outcome = submit().or_else(|failure| {
             // If memory is exhausted, the second attempt follows a release of free blocks.
             let again = matches!(failure.error.kind(), Kind::OutOfMemory { .. }) && self.trim() > 0;

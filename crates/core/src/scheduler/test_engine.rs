@@ -7,6 +7,7 @@ use crate::memory::cpu_memory::CpuMemory;
 use crate::memory::heap::{BlockId, Heap};
 use crate::record::cpu::cpu_recorder as cpu;
 use crate::record::cpu::cpu_recorder::CpuOptions;
+use crate::scheduler::command::Callback;
 use crate::scheduler::deadline::Deadline;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::ordering::admission::Admission;
@@ -86,7 +87,7 @@ pub(crate) fn enqueue_wait(engine: &Engine, slot: Slot, point: Point) {
 }
 
 pub(crate) fn enqueue_callback(engine: &Engine, slot: Slot, run: impl FnOnce() + Send + 'static) {
-    engine.enqueue_callback(slot, Box::new(run), here()).expect("nothing has failed");
+    engine.enqueue_callback(slot, Callback::new(run), here()).expect("nothing has failed");
 }
 
 /// Makes the next commands of a queue wait for a signal, and returns its signaller.

@@ -1,6 +1,9 @@
 //! Runs code of the program inside library calls. A panic in that code ends nothing else, and the code may wait.
 
 use crate::scheduler::thread_state::SignallingMark;
+use fencepost_kernels::report;
+use fencepost_kernels::report::drop_payload;
+use fencepost_sync::prim::assert_unlocked;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Waker;
 
@@ -14,8 +17,10 @@ pub(crate) fn wake_each(wakers: Vec<Waker>) {
 /// Runs code of the program and logs its panic. While it runs, the thread does not count as one that signals an
 /// event, so a wait in that code may run callbacks.
 pub(crate) fn catch_panic(what: &str, run: impl FnOnce()) {
+    assert_unlocked(what);
     let _signals = SignallingMark::set(false);
-    if catch_unwind(AssertUnwindSafe(run)).is_err() {
-        log::error!("{what} of the program panicked");
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(run)) {
+        drop_payload(payload);
+        report!(Error, "{what} of the program panicked");
     }
 }

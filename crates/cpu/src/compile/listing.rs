@@ -4,6 +4,7 @@ use crate::dump;
 use cranelift_codegen::Context;
 use cranelift_jit::JITModule;
 use cranelift_module::FuncId;
+use fencepost_kernels::report;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::sync::LazyLock;
@@ -50,7 +51,7 @@ impl Listing {
             dump::write(&format!("{name}.{lanes}.asm"), &self.assembly);
         }
         if *PERF && let Err(error) = self.write_map(kernel, lanes, jit) {
-            log::warn!("`FENCEPOST_PERF`: cannot write the map of the code: {error}");
+            report!(Warn, "`FENCEPOST_PERF`: cannot write the map of the code: {error}");
         }
     }
 

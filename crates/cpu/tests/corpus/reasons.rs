@@ -1,11 +1,10 @@
 //! Collects from the log the reasons for which a kernel is not compiled.
 
-use std::cell::RefCell;
-use std::sync::Once;
+use fencepost_kernels::report;
+use std::sync::{Mutex, Once};
+use std::time::Duration;
 
-thread_local! {
-    static REASONS: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
-}
+static REASONS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 struct Collector;
 
@@ -17,19 +16,20 @@ impl log::Log for Collector {
     fn log(&self, record: &log::Record<'_>) {
         let text = record.args().to_string();
         if text.contains("is not compiled") {
-            REASONS.with_borrow_mut(|reasons| reasons.push(text));
+            REASONS.lock().expect("no panic").push(text);
         }
     }
 
     fn flush(&self) {}
 }
 
-/// Returns the reasons of this thread since the last call.
+/// Returns the reasons since the last call.
 pub(crate) fn take() -> Vec<String> {
     static SET_UP: Once = Once::new();
     SET_UP.call_once(|| {
         log::set_logger(&Collector).expect("the first logger of the process");
         log::set_max_level(log::LevelFilter::Debug);
     });
-    REASONS.take()
+    report::settle(Duration::from_secs(10)); // a thread passes messages on
+    std::mem::take(&mut REASONS.lock().expect("no panic"))
 }

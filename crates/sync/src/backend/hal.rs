@@ -2,7 +2,7 @@
 #![allow(unsafe_code, reason = "a native fence on the device that wgpu opened")]
 
 use super::{Fence, LostFlag, PollSleep, poll_until};
-use crate::prim::{Mutex, lock};
+use crate::prim::{Mutex, lock, try_lock};
 use crate::{Error, Lost, TimelineValue};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -120,9 +120,9 @@ impl<A: hal::Api> Fence for HalFence<A> {
         if !one_at_a_time::<A>() {
             return self.look();
         }
-        match self.turn.try_lock() {
-            Ok(_inside) => self.look(),
-            Err(_) => Ok(TimelineValue(self.passed.load(Ordering::Relaxed))),
+        match try_lock(&self.turn) {
+            Some(_inside) => self.look(),
+            None => Ok(TimelineValue(self.passed.load(Ordering::Relaxed))),
         }
     }
 

@@ -1,7 +1,7 @@
 //! A fence for any wgpu device: a value is passed once every callback of its submission has arrived.
 
 use super::{Fence, LostFlag, PollSleep, poll_until};
-use crate::prim::{Mutex, lock};
+use crate::prim::{Mutex, MutexGuard, lock, try_lock};
 use crate::{Lost, TimelineValue};
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
@@ -63,7 +63,7 @@ impl PortableFence {
 /// [`Lost`] if the device is lost. wgpu panics if its poll finds the loss; this function catches the panic.
 pub fn poll(device: &wgpu::Device, lost: &LostFlag, gate: &Mutex<()>) -> Result<bool, Lost> {
     lost.check()?;
-    let Ok(_inside) = gate.try_lock() else { return Ok(false) };
+    let Some(_inside) = try_lock(gate).map(MutexGuard::uncounted) else { return Ok(false) };
     let polled = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| device.poll(wgpu::PollType::Poll)));
     if polled.is_err() {
         lost.raise("polling the device failed");

@@ -53,6 +53,15 @@ const LIBRARY: [&str; 5] = [
 const DRIVERS: [&str; 4] = ["lavapipe", "llvmpipe", "swiftshader", "subzero"];
 const NAMES_DRIVERS: [&str; 2] =
     ["crates/core/src/device/adapter_choice.rs", "crates/core/src/device/driver_remedy.rs"];
+/// Folders of the crates that hold locks.
+const LOCKING: [&str; 6] = [
+    "crates/algorithms/src/",
+    "crates/core/src/",
+    "crates/cpu/src/",
+    "crates/kernels/src/",
+    "crates/profile/src/",
+    "crates/sync/src/",
+];
 
 /// One broken rule: the line it starts on, and what is wrong.
 #[derive(Debug, PartialEq, Eq)]
@@ -68,6 +77,7 @@ pub(super) fn check(path: &str, source: &str) -> Vec<Finding> {
     if !path.starts_with("benches/") {
         findings.extend(unsafe_code(path, &code));
     }
+    findings.extend(logging(path, &code));
     if path.starts_with("crates/") && path.contains("/src/") {
         findings.extend(long_file(source, MAX_FILE_LINES));
         findings.extend(long_functions(&code));
@@ -80,6 +90,24 @@ pub(super) fn check(path: &str, source: &str) -> Vec<Finding> {
     }
     findings.sort_by_key(|finding| finding.line);
     findings
+}
+
+/// The only file that calls the logger.
+const LOGS: &str = "crates/kernels/src/report.rs";
+
+/// Finds calls of the logger, which is user code, in the crates that hold locks. `report!` may be called under a lock.
+fn logging(path: &str, code: &str) -> Vec<Finding> {
+    if path == LOGS || !LOCKING.iter().any(|folder| path.starts_with(folder)) {
+        return Vec::new();
+    }
+    let what = "`log::` calls user code, perhaps under a lock: use `fencepost_kernels::report!`";
+    let is_call = |at: &usize| {
+        let name = code[at + 3..].strip_prefix("::").unwrap_or_default();
+        ["error!", "warn!", "info!", "debug!", "trace!", "log!", "logger("]
+            .iter()
+            .any(|call| name.starts_with(call))
+    };
+    words(code, "log").filter(is_call).map(|at| finding(code, at, what.to_owned())).collect()
 }
 
 fn unsafe_code(path: &str, code: &str) -> Vec<Finding> {
@@ -212,6 +240,13 @@ fn finding(code: &str, at: usize, what: String) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn calls_of_the_logger_are_found_where_locks_are_held() {
+        let code = "fn f() { log::error!(\"a\"); catalog::error!(); let log = 1; log::logger().flush(); }";
+        assert_eq!(logging("crates/core/src/a.rs", code).len(), 2);
+        assert_eq!(logging("crates/cli/src/a.rs", code).len() + logging(LOGS, code).len(), 0);
+    }
 
     #[test]
     fn a_loop_over_an_option_is_found_and_a_loop_over_a_list_is_not() {

@@ -114,11 +114,13 @@ impl<K> LateSteps<K> for KernelLate<K> {
         let Some(desk) = self.desk.clone() else { return Some(self.finish_here()) };
         match mode {
             WaitMode::Poll(task) => {
+                // The clone and the drop of a waker are user code, so they run without the lock.
+                let task = (*task).clone();
                 let mut state = lock(&desk.state);
                 let outcome = state.outcome.take();
-                let before = if outcome.is_none() { state.task.replace((*task).clone()) } else { None };
+                let before = if outcome.is_none() { state.task.replace(task) } else { Some(task) };
                 drop(state);
-                drop(before); // a waker of the program: its drop must not run under the lock
+                drop(before);
                 outcome.map(|outcome| self.finish(outcome))
             }
             WaitMode::Block(deadline) if deadline.is_endless() && desk.begin() => {

@@ -1,6 +1,7 @@
 //! Writes the WGSL of kernels to the folder that the environment names, for the developers of a program.
 
 use fencepost_kernels::ShaderSource;
+use fencepost_kernels::report;
 use siphasher::sip::SipHasher13;
 use std::hash::Hasher as _;
 use std::path::PathBuf;
@@ -22,7 +23,7 @@ pub(crate) fn write(source: &ShaderSource, entry: &str) {
     let path = folder.join(name(entry, &text));
     let written = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, text));
     if let Err(error) = written {
-        log::warn!("`FENCEPOST_DUMP`: cannot write {}: {error}", path.display());
+        report!(Warn, "`FENCEPOST_DUMP`: cannot write {}: {error}", path.display());
     }
 }
 

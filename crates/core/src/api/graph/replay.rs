@@ -160,7 +160,7 @@ impl CommandQueue {
 /// Returns a call of a function of the host.
 fn callback(call: &HostCall, graph: &Arc<str>) -> Callback {
     let (call, graph) = (call.clone(), graph.clone());
-    Box::new(move || call.call(&graph))
+    Callback::new(move || call.call(&graph))
 }
 
 /// Returns the commands of a replay: the parts of the graph, with the functions of the host between them, and the loops in

@@ -13,6 +13,7 @@ use crate::device::{CostModel, Device, Lane};
 use crate::error::{Kind, Result};
 use crate::memory::byte_meter::ByteMeter;
 use crate::work::step::Step;
+use fencepost_kernels::report;
 use fencepost_sync::backend::Fence;
 use fencepost_sync::{Lost, TimelineValue};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -159,7 +160,7 @@ impl Drop for LaneRecorder {
         if let Some(thread) = self.thread.take()
             && let Err(panic) = thread.join()
         {
-            log::error!("the thread of the CPU panicked: {panic:?}");
+            report!(Error, "the thread of the CPU panicked: {panic:?}");
         }
     }
 }

@@ -6,6 +6,7 @@ use crate::error::{Error, Kind, Result};
 use crate::memory::block::Block;
 use crate::work::kernel_launch::Launch;
 use fencepost_cpu::{Bound, CpuKernel, Finding, GridRun, Shadow};
+use fencepost_kernels::report;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -117,10 +118,11 @@ impl Found {
                 counted[at] = true;
                 self.findings[at].count += finding.count;
             } else if self.findings.len() < MOST_FINDINGS {
-                log::error!("{finding}");
+                report!(Error, "{finding}");
                 self.findings.push(finding);
             } else if !std::mem::replace(&mut self.is_full, true) {
-                log::error!(
+                report!(
+                    Error,
                     "{MOST_FINDINGS} mistakes of kernels are kept, and no more until `Context::take_findings` is called"
                 );
             }

@@ -1,5 +1,6 @@
 //! Stops the launches that exceed their time: one thread of the process sleeps until the next launch is due.
 
+use fencepost_kernels::report;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -30,7 +31,10 @@ static LAUNCHES: LazyLock<Arc<TimedLaunches>> = LazyLock::new(|| {
     let thread = launches.clone();
     let started = std::thread::Builder::new().name("fencepost timer".into()).spawn(move || thread.run());
     if let Err(error) = started {
-        log::warn!("launches on the CPU have no limit of time, because the system gives no thread: {error}");
+        report!(
+            Warn,
+            "launches on the CPU have no limit of time, because the system gives no thread: {error}"
+        );
     }
     launches
 });

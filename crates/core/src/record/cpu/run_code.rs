@@ -61,7 +61,7 @@ pub(super) fn run_function(
         let _mark = FunctionMark::set(failed.device());
         let run = AssertUnwindSafe(|| function.run(groups, workgroup, params.bytes(), buffers));
         catch_unwind(run).map_err(|panic| {
-            let problem = format!("the host function panicked: {}", panic_text(&*panic));
+            let problem = format!("the host function panicked: {}", panic_text(panic));
             let (kernel, launch) = (launch.kernel().name.to_string(), launch.at);
             Kind::LaunchFailed { kernel, launch, problem }.into()
         })

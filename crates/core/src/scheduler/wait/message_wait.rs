@@ -41,12 +41,15 @@ impl Engine {
     /// that it may wait for this thread.
     pub(crate) fn overdue_messages(&self, state: &State, target: WaitTarget<'_>) -> Option<Error> {
         let running = state.deliveries.running.as_ref()?;
-        let limit = lock(&self.print_options).limit;
+        let (limit, (receiver, remedy)) = {
+            let options = lock(&self.print_options);
+            (options.limit, options.to.receiver())
+        };
         if !state.awaits_messages(target) || !running.is_older_than(limit) {
             return None;
         }
         let MessageSource { kernel, launch, .. } = &**running.read.messages()?;
         let (awaited, kernel) = (awaited(state, target), kernel.to_string());
-        Some(Kind::PrintOverdue { awaited, kernel, launch, limit }.into())
+        Some(Kind::PrintOverdue { awaited, receiver, remedy, kernel, launch, limit }.into())
     }
 }

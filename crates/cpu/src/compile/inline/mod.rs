@@ -7,6 +7,7 @@ mod exit;
 use super::shared::MOST_EXPRESSIONS;
 use super::uses::has_barrier;
 use crate::program::Program;
+use fencepost_kernels::report;
 use naga::{Block, Function, Handle, Scalar, Span, Statement, Type, TypeInner};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -51,7 +52,7 @@ fn expanded(program: &Program) -> Option<Program> {
     match program.with_module(module) {
         Ok(program) => Some(program),
         Err(error) => {
-            log::debug!("kernel `{}` keeps its calls: {error}", program.name());
+            report!(Debug, "kernel `{}` keeps its calls: {error}", program.name());
             None
         }
     }

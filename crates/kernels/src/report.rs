@@ -1,0 +1,196 @@
+//! Messages for the program's logger.
+//!
+//! A logger is user code. It may call this library, and it may wait for a lock whose owner waits for a thread of this
+//! library: a logger that writes to standard error does, while the program holds `stderr().lock()`. So a message is
+//! only appended to a list, which is possible under any lock, and a thread that does nothing else passes it on. That
+//! thread ends when the list is empty. The browser has no threads; there a microtask passes the messages on.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+pub use log::Level;
+
+/// Most messages that wait for the logger. Later ones are counted and left out.
+const MOST_MESSAGES: usize = 10_000;
+
+/// Place of a message in the source of this library.
+#[derive(Clone, Copy, Debug)]
+pub struct ReportPlace {
+    pub module: &'static str,
+    pub file: &'static str,
+    pub line: u32,
+}
+
+struct Message {
+    level: Level,
+    origin: ReportPlace,
+    text: String,
+}
+
+/// Messages that the logger has not received.
+struct Waiting {
+    messages: VecDeque<Message>,
+    /// Number of messages above the limit.
+    left_out: usize,
+    /// True while a thread passes messages on, or a microtask is scheduled to.
+    running: bool,
+    /// The process in which `running` was set. A child of fork(2) has no thread of its parent.
+    process: u32,
+}
+
+static WAITING: Mutex<Waiting> =
+    Mutex::new(Waiting { messages: VecDeque::new(), left_out: 0, running: false, process: 0 });
+
+/// Notified when the list is empty and the logger has returned.
+static LOGGED: Condvar = Condvar::new();
+
+/// Schedules a call of [`pass_on`], in the browser.
+static SCHEDULE: OnceLock<fn()> = OnceLock::new();
+
+thread_local! {
+    /// True on the thread that passes messages on.
+    static PASSES_ON: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
+/// Passes a message to the logger: `report!(Error, "queue `{label}` failed")`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! report {
+    ($level:ident, $($text:tt)+) => {
+        $crate::report::report(
+            $crate::report::Level::$level,
+            $crate::report::ReportPlace { module: module_path!(), file: file!(), line: line!() },
+            format_args!($($text)+),
+        )
+    };
+}
+
+/// Logs on this thread, which waits until the logger returns: the lines of kernels are there before a wait for them ends.
+/// The caller holds no lock.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! log_here {
+    ($level:ident, $($text:tt)+) => {
+        $crate::report::log_here(
+            $crate::report::Level::$level,
+            $crate::report::ReportPlace { module: module_path!(), file: file!(), line: line!() },
+            format_args!($($text)+),
+        )
+    };
+}
+
+/// Appends a message for the logger. It runs no user code, so it may be called under any lock.
+pub fn report(level: Level, origin: ReportPlace, text: fmt::Arguments<'_>) {
+    if level > log::STATIC_MAX_LEVEL || level > log::max_level() {
+        return;
+    }
+    let message = Message { level, origin, text: text.to_string() };
+    let process = process();
+    let mut waiting = waiting();
+    if waiting.messages.len() < MOST_MESSAGES {
+        waiting.messages.push_back(message);
+    } else {
+        waiting.left_out += 1;
+    }
+    if waiting.running && waiting.process == process {
+        return;
+    }
+    waiting.process = process;
+    waiting.running = start();
+}
+
+/// Logs on this thread. The caller holds no lock.
+pub fn log_here(level: Level, origin: ReportPlace, text: fmt::Arguments<'_>) {
+    if level > log::STATIC_MAX_LEVEL || level > log::max_level() {
+        return;
+    }
+    let mut record = log::Record::builder();
+    record.level(level).target(origin.module).module_path_static(Some(origin.module));
+    record.file_static(Some(origin.file)).line(Some(origin.line)).args(text);
+    log::logger().log(&record.build());
+}
+
+/// Waits until the logger has received the messages so far, at most for `limit`. Returns `false` if it has not. The
+/// logger may wait for this very thread, so no call waits without a limit.
+pub fn settle(limit: Duration) -> bool {
+    if PASSES_ON.try_with(std::cell::Cell::get).unwrap_or(true) {
+        return false;
+    }
+    let start = Instant::now();
+    let mut waiting = waiting();
+    while waiting.running && waiting.process == process() {
+        let left = limit.saturating_sub(start.elapsed());
+        if left.is_zero() {
+            return false;
+        }
+        waiting = LOGGED.wait_timeout(waiting, left).unwrap_or_else(PoisonError::into_inner).0;
+    }
+    true
+}
+
+/// Sets the function that schedules calls of [`pass_on`], for the browser.
+pub fn schedule_by(schedule: fn()) {
+    SCHEDULE.get_or_init(|| schedule);
+}
+
+/// Passes the messages on to the logger until none is left. The caller holds no lock.
+pub fn pass_on() {
+    loop {
+        let mut waiting = waiting();
+        let left_out = std::mem::take(&mut waiting.left_out);
+        let messages = std::mem::take(&mut waiting.messages);
+        if messages.is_empty() && left_out == 0 {
+            waiting.running = false;
+            drop(waiting);
+            LOGGED.notify_all();
+            return;
+        }
+        drop(waiting);
+        for Message { level, origin, text } in messages {
+            guarded(|| log_here(level, origin, format_args!("{text}")));
+        }
+        if left_out > 0 {
+            let origin = ReportPlace { module: module_path!(), file: file!(), line: line!() };
+            let text = format_args!("{left_out} messages are left out: the logger was too slow");
+            guarded(|| log_here(Level::Warn, origin, text));
+        }
+    }
+}
+
+/// Returns the number of this process. The browser has no processes.
+fn process() -> u32 {
+    if cfg!(target_arch = "wasm32") { 0 } else { std::process::id() }
+}
+
+fn waiting() -> MutexGuard<'static, Waiting> {
+    WAITING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Starts to pass messages on. Returns `false` if the system refuses a thread; the next message tries again.
+fn start() -> bool {
+    if cfg!(target_arch = "wasm32") {
+        return SCHEDULE.get().map(|schedule| schedule()).is_some();
+    }
+    let run = || {
+        PASSES_ON.set(true);
+        pass_on();
+    };
+    std::thread::Builder::new().name("fencepost log".into()).spawn(run).is_ok()
+}
+
+/// Calls the logger. Its panic loses one message.
+fn guarded(log: impl FnOnce()) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(log)) {
+        drop_payload(payload);
+    }
+}
+
+/// Drops the payload of a panic, whose destructor may panic again.
+pub fn drop_payload(payload: Box<dyn std::any::Any + Send>) {
+    if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        std::mem::forget(again);
+    }
+}

@@ -1,0 +1,62 @@
+//! The logger of a test program: that of the environment, and a function of a test that gets each message.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Receives the messages of the library.
+type Receiver = Arc<dyn Fn(&str) + Send + Sync>;
+
+static RECEIVERS: Mutex<Vec<(u64, Receiver)>> = Mutex::new(Vec::new());
+
+struct Logger(env_logger::Logger);
+
+impl log::Log for Logger {
+    fn enabled(&self, _: &log::Metadata<'_>) -> bool {
+        true
+    }
+
+    fn log(&self, record: &log::Record<'_>) {
+        if self.0.matches(record) {
+            self.0.log(record);
+        }
+        if record.target().starts_with("fencepost") {
+            let receivers: Vec<Receiver> = receivers().iter().map(|(_, receiver)| receiver.clone()).collect();
+            let text = record.args().to_string();
+            receivers.iter().for_each(|receiver| receiver(&text));
+        }
+    }
+
+    fn flush(&self) {
+        self.0.flush();
+    }
+}
+
+fn receivers() -> std::sync::MutexGuard<'static, Vec<(u64, Receiver)>> {
+    RECEIVERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Sets the logger of this program. Without a variable in the environment it writes nothing, because tests provoke failures.
+pub fn set() {
+    let logger = env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("off")).build();
+    log::set_max_level(logger.filter().max(log::LevelFilter::Error));
+    log::set_boxed_logger(Box::new(Logger(logger))).expect("the first logger of the process");
+}
+
+/// Passes each message of the library to `receive`, until the value is dropped. Messages of other tests are among them.
+pub fn receive(receive: impl Fn(&str) + Send + Sync + 'static) -> Receiving {
+    let mut receivers = receivers();
+    let number = receivers.last().map_or(0, |(last, _)| last + 1);
+    receivers.push((number, Arc::new(receive)));
+    Receiving(number)
+}
+
+pub struct Receiving(u64);
+
+impl Drop for Receiving {
+    fn drop(&mut self) {
+        let mut all = receivers();
+        let at = all.iter().position(|(number, _)| *number == self.0);
+        let removed = at.map(|at| all.remove(at));
+        drop(all);
+        drop(removed);
+    }
+}
