@@ -13,6 +13,7 @@
 pub mod backend;
 mod clock;
 mod error;
+mod fork;
 mod ids;
 mod pending;
 #[doc(hidden)]
@@ -23,6 +24,7 @@ mod timeline;
 
 pub use clock::{Clock, Slot, Stamp};
 pub use error::{Error, Lost};
+pub use fork::Process;
 pub use ids::{HoldId, Point, Seq};
 pub use pending::{Late, Pending, note_nested};
 pub use send::MaybeSend;

@@ -99,6 +99,13 @@ pub enum Kind {
     /// A `Pending` result was taken twice, or a wait would block in a place where blocking is not possible.
     #[error(transparent)]
     Pending(#[from] fencepost_sync::Error),
+    /// The process is a child, by fork(2), of the one that opened the context. The threads of the context and of its driver
+    /// are not in the child, so it cannot use anything of the context. To drop its handles does nothing.
+    #[error(
+        "device `{device}` was opened before this process was forked, and a child cannot use it: open the context in the child, \
+         or start another program in place of a fork"
+    )]
+    Forked { device: String },
     /// Under [`Policy::Checked`](crate::Policy::Checked), two queues use the same bytes, and nothing orders the two
     /// uses. `access` names the earlier use, `later_access` the later use: `read` or `write`. `gone` is true if the
     /// program has dropped the queue of the earlier use, so that no call can name that queue.

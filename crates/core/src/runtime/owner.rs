@@ -142,6 +142,13 @@ impl WeakOwner {
 
 impl Drop for SharedContext {
     fn drop(&mut self) {
+        if self.engine.is_in_child() {
+            // Nothing of the parent's threads and driver is here, so nothing is ended and freed.
+            std::mem::forget((self.kernels.clone(), self.engine.clone(), self.wgpu.take()));
+            #[cfg(not(target_arch = "wasm32"))]
+            std::mem::forget((self.compilers.clone(), self.threads.clone()));
+            return;
+        }
         self.kernels.clear();
         #[cfg(not(target_arch = "wasm32"))]
         self.threads.end(&self.engine, &self.alive);

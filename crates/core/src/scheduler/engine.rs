@@ -1,22 +1,22 @@
 //! The scheduler of one context: its state lock S, its condition variables and its lanes.
 
 use crate::device::recorder::Recorder;
-use crate::device::{Device, Lane};
-use crate::error::Error;
+use crate::device::{CostModel, Device, Lane};
 use crate::error::site::KernelId;
+use crate::error::{Error, Kind};
 use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::print_options::PrintOptions;
 use crate::scheduler::priority::Priority;
-use crate::scheduler::queue_state::Hold;
+use crate::scheduler::queue_state::{Hold, QueueState};
 use crate::scheduler::queue_timing::QueueTiming;
 use crate::scheduler::state::State;
 use crate::scheduler::wakers::WakeCondition;
 use crate::work::kernel_launch::LaunchPool;
 use fencepost_sync::backend::Fence;
 use fencepost_sync::prim::{Condvar, Mutex, MutexGuard, lock, try_lock, yield_now};
-use fencepost_sync::{HoldId, Slot};
+use fencepost_sync::{Clock, HoldId, Process, Slot, Stamp};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 /// Limits one native wait in a context with threads, so that a waiter detects a lost device between two waits.
@@ -28,6 +28,12 @@ const MOST_YIELDS: usize = 1000;
 /// Holds the state that the threads, queues and arrays of a context share.
 pub(crate) struct Engine {
     state: Mutex<State>,
+    /// The process that made the engine, and what takes the place of `state` in its children: a thread of the parent may have
+    /// held S at the fork. It is lost, so nothing is done there.
+    process: Process,
+    in_child: OnceLock<Mutex<State>>,
+    /// Number of slots, for `in_child`.
+    slots: AtomicU32,
     /// Counts the threads that wait for S.
     waiting: AtomicU32,
     /// Notifies the thread of a lane that there may be work to plan or to submit.
@@ -72,6 +78,9 @@ impl Engine {
         }
         let engine = |me: &Weak<Engine>| Self {
             state: Mutex::new(state),
+            process: Process::this(),
+            in_child: OnceLock::new(),
+            slots: AtomicU32::new(1),
             waiting: AtomicU32::new(0),
             work: lanes.iter().map(|_| Condvar::new()).collect(),
             in_flight: lanes.iter().map(|_| Condvar::new()).collect(),
@@ -93,9 +102,14 @@ impl Engine {
         engine
     }
 
-    /// Takes S.
-    #[cfg(not(fencepost_loom))]
+    /// Takes S, or what takes its place in a child of fork(2).
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+        if self.process.is_left() {
+            return self.lock_in_child();
+        }
+        if cfg!(fencepost_loom) {
+            return lock(&self.state);
+        }
         if let Some(state) = try_lock(&self.state) {
             return state;
         }
@@ -105,10 +119,31 @@ impl Engine {
         state
     }
 
-    /// Takes S.
-    #[cfg(fencepost_loom)]
-    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
-        lock(&self.state)
+    /// Returns `true` in a child, by fork(2), of the process that made the engine.
+    pub(crate) fn is_in_child(&self) -> bool {
+        self.process.is_left()
+    }
+
+    #[cold]
+    fn lock_in_child(&self) -> MutexGuard<'_, State> {
+        lock(self.in_child.get_or_init(|| Mutex::new(self.state_in_child())))
+    }
+
+    /// Returns the state for a child of the process: queues that have failed, on a lost device.
+    fn state_in_child(&self) -> State {
+        let error: Error = Kind::Forked { device: self.device.caps().adapter.clone() }.into();
+        let lanes = self.lanes.iter().map(|_| CostModel::Unknown);
+        let mut state = State::new(lanes, Policy::default());
+        let made = self.slots.load(Ordering::Relaxed) as usize;
+        let queue =
+            || QueueState::new("(of the parent)".into(), 0, Priority::Normal, Clock::default(), Stamp(0));
+        state.queues.resize_with(made, queue);
+        for queue in &mut state.queues {
+            queue.failures.fail(Stamp(0)..=Stamp(u64::MAX), &error);
+            queue.error = Some(error.clone());
+        }
+        state.lost = Some(error);
+        state
     }
 
     /// Yields while other threads wait for S. A thread that has just released a mutex mostly takes it again first.
@@ -139,6 +174,7 @@ impl Engine {
         state.lost()?;
         let lane = state.lane_with_fewest_queues();
         let slot = state.new_queue(label.into(), priority, lane, std::panic::Location::caller());
+        self.slots.store(state.queues.len() as u32, Ordering::Relaxed);
         let clocked = self.device.caps().timestamps;
         let (timed, noted) = (timing && clocked, state.is_noting());
         let notes = || noted.then(|| QueueTiming::for_notes(clocked));
@@ -151,7 +187,9 @@ impl Engine {
         let mut state = self.lock();
         state.lost()?;
         let lane = state.lane_with_fewest_queues();
-        Ok(state.new_helper(label.into(), priority, lane))
+        let slot = state.new_helper(label.into(), priority, lane);
+        self.slots.store(state.queues.len() as u32, Ordering::Relaxed);
+        Ok(slot)
     }
 
     /// Releases a hold and resumes all queues that it held.

@@ -42,6 +42,9 @@ const SMALL_BATCH: usize = 64;
 
 impl State {
     fn target_state(&self, target: WaitTarget<'_>) -> TargetState {
+        if let Some(forked) = self.lost.as_ref().filter(|lost| matches!(lost.kind(), Kind::Forked { .. })) {
+            return TargetState::Done(Err(forked.clone()));
+        }
         match target {
             WaitTarget::Batch(seq) if self.batches.is_done(seq) => TargetState::Done(Ok(())),
             WaitTarget::Batch(seq) => TargetState::In(seq),

@@ -1,9 +1,9 @@
 //! The flag that tells all users of a device that the device is lost.
 
-use crate::Lost;
+use crate::{Lost, Process};
 use std::sync::{Arc, OnceLock};
 
-/// A flag that is raised once, with a reason. Clones share it.
+/// A flag that is raised once, with a reason. Clones share it. In a child of fork(2) it is raised.
 ///
 /// # Example
 /// ```
@@ -12,13 +12,22 @@ use std::sync::{Arc, OnceLock};
 /// flag.raise("too late to matter");
 /// assert_eq!(flag.check().unwrap_err().reason, "unplugged");
 /// ```
-#[derive(Clone, Debug, Default)]
-pub struct LostFlag(Arc<OnceLock<Lost>>);
+#[derive(Clone, Debug)]
+pub struct LostFlag {
+    lost: Arc<OnceLock<Lost>>,
+    process: Process,
+}
+
+impl Default for LostFlag {
+    fn default() -> Self {
+        Self { lost: Arc::default(), process: Process::this() }
+    }
+}
 
 impl LostFlag {
     /// Declares the device lost; the first reason stays.
     pub fn raise(&self, reason: &str) {
-        self.0.get_or_init(|| Lost { reason: reason.into() });
+        self.lost.get_or_init(|| Lost { reason: reason.into() });
     }
 
     /// Checks that the device is not lost.
@@ -26,11 +35,16 @@ impl LostFlag {
     /// # Errors
     /// [`Lost`] if it is.
     pub fn check(&self) -> Result<(), Lost> {
-        self.0.get().map_or(Ok(()), |lost| Err(lost.clone()))
+        if self.process.is_left() {
+            return Err(Lost {
+                reason: "the process is a child, by fork(2), of the one that opened it".into(),
+            });
+        }
+        self.lost.get().map_or(Ok(()), |lost| Err(lost.clone()))
     }
 
     /// Returns `true` if the device is lost.
     pub fn is_raised(&self) -> bool {
-        self.0.get().is_some()
+        self.process.is_left() || self.lost.get().is_some()
     }
 }

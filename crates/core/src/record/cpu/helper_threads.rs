@@ -1,6 +1,7 @@
 //! The threads that help the threads of lanes with long work. All devices of the process share them.
 #![allow(unsafe_code, reason = "a thread of the pool executes work that its owner has borrowed")]
 
+use fencepost_sync::Process;
 use rayon_core::{ThreadPool, ThreadPoolBuilder};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,9 +9,10 @@ use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::thread::available_parallelism;
 
 /// Holds the threads. It is `None` if the system gives no thread.
-static HELPERS: LazyLock<Option<ThreadPool>> = LazyLock::new(|| {
+static HELPERS: LazyLock<Option<(Process, ThreadPool)>> = LazyLock::new(|| {
     let name = |number| format!("fencepost cpu {number}");
-    ThreadPoolBuilder::new().num_threads(count()).thread_name(name).build().ok().filter(|_| count() > 0)
+    let pool = ThreadPoolBuilder::new().num_threads(count()).thread_name(name).build();
+    pool.ok().filter(|_| count() > 0).map(|pool| (Process::this(), pool))
 });
 
 /// Bounds the calls that wait for a free thread. Behind a launch that keeps all threads busy, launches of other contexts would
@@ -35,8 +37,8 @@ pub(super) fn count() -> usize {
 /// Panics if `work` panics on one of the threads.
 pub(super) fn share(work: &(dyn Fn() + Sync)) {
     match HELPERS.as_ref() {
-        Some(threads) => share_on(threads, work),
-        None => work(),
+        Some((process, threads)) if !process.is_left() => share_on(threads, work),
+        _ => work(), // a child of fork(2) has no threads of its parent
     }
 }
 

@@ -1,7 +1,8 @@
 //! Stops the launches that exceed their time: one thread of the process sleeps until the next launch is due.
 
 use fencepost_kernels::report;
-use std::sync::atomic::{AtomicBool, Ordering};
+use fencepost_sync::Process;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -14,6 +15,8 @@ pub(super) struct LaunchTimer {
 #[derive(Default)]
 struct TimedLaunches {
     state: Mutex<Deadlines>,
+    /// Number of the process that has the thread.
+    process: AtomicU32,
     /// Is notified when a launch is due before the thread wakes up.
     earlier: Condvar,
 }
@@ -25,19 +28,8 @@ struct Deadlines {
     wakes_at: Option<Instant>,
 }
 
-/// Holds the launches of all devices of the process. The first use starts the thread.
-static LAUNCHES: LazyLock<Arc<TimedLaunches>> = LazyLock::new(|| {
-    let launches = Arc::<TimedLaunches>::default();
-    let thread = launches.clone();
-    let started = std::thread::Builder::new().name("fencepost timer".into()).spawn(move || thread.run());
-    if let Err(error) = started {
-        report!(
-            Warn,
-            "launches on the CPU have no limit of time, because the system gives no thread: {error}"
-        );
-    }
-    launches
-});
+/// Holds the launches of all devices of the process. The first launch starts the thread, also in a child of fork(2).
+static LAUNCHES: LazyLock<TimedLaunches> = LazyLock::new(TimedLaunches::default);
 
 impl LaunchTimer {
     /// Starts to measure. A launch that is not over after `limit` is stopped.
@@ -69,7 +61,19 @@ impl TimedLaunches {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn add(&self, deadline: Instant, stop: Arc<AtomicBool>) {
+    fn add(&'static self, deadline: Instant, stop: Arc<AtomicBool>) {
+        let process = Process::this().number();
+        if self.process.load(Ordering::Relaxed) != process
+            && self.process.swap(process, Ordering::Relaxed) != process
+        {
+            let started = std::thread::Builder::new().name("fencepost timer".into()).spawn(|| self.run());
+            if let Err(error) = started {
+                report!(
+                    Warn,
+                    "launches on the CPU have no limit of time, because the system gives no thread: {error}"
+                );
+            }
+        }
         let mut state = self.state();
         state.launches.push((deadline, stop));
         if state.wakes_at.is_none_or(|at| deadline < at) {

@@ -1,0 +1,55 @@
+//! The process that opened a device. A child of fork(2) has none of its parent's threads, and locks that such a thread
+//! held stay locked, so a child uses nothing of its parent's devices.
+#![cfg_attr(unix, allow(unsafe_code, reason = "a hook of the C library"))]
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Number of forks that lie between the first process and this one.
+static FORKS: AtomicU32 = AtomicU32::new(0);
+
+/// A process among those that fork(2) made of one program.
+///
+/// # Example
+/// ```
+/// let opened_in = fencepost_sync::Process::this();
+/// assert!(!opened_in.is_left());
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Process(u32);
+
+impl Process {
+    /// Returns this process. From the first call on, forks are counted.
+    pub fn this() -> Self {
+        watch();
+        Self(FORKS.load(Ordering::Relaxed))
+    }
+
+    /// Returns `true` in a child that this process has made with fork(2), and in the children of that child. It asks the
+    /// system nothing.
+    #[inline]
+    pub fn is_left(self) -> bool {
+        FORKS.load(Ordering::Relaxed) != self.0
+    }
+
+    /// Returns a number above 0.
+    pub fn number(self) -> u32 {
+        self.0 + 1
+    }
+}
+
+#[cfg(unix)]
+fn watch() {
+    extern "C" fn in_child() {
+        FORKS.fetch_add(1, Ordering::Relaxed);
+    }
+    static WATCHED: std::sync::Once = std::sync::Once::new();
+    WATCHED.call_once(|| {
+        // SAFETY: the function is there as long as the program, and only changes an atomic number, which is possible after a
+        // fork. Without memory for the hook the call returns an error, and forks go unnoticed.
+        let _ = unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+    });
+}
+
+/// There is no fork(2).
+#[cfg(not(unix))]
+fn watch() {}
