@@ -179,7 +179,7 @@ fn late_pipeline(engine: &Engine, module: Module, interface: Interface, origin: 
         };
         let made = AssertUnwindSafe(|| pipeline(&engine, &module, &interface, &origin));
         catch_unwind(made).unwrap_or_else(|panic| {
-            let message = format!("the compiler panicked: {}", panic_text(&*panic));
+            let message = format!("the compiler panicked: {}", panic_text(panic));
             Err(Kind::Compile { kernel, message }.into())
         })
     })))
