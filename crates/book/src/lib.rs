@@ -3,7 +3,7 @@
 //! `build.rs` makes a module of each page. The tests run on the CPU recorder and need no device.
 #![forbid(unsafe_code)]
 
-mod functions;
+mod recipe_kernels;
 
 include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 
@@ -48,7 +48,7 @@ impl Names {
         if let Some(saxpy) = fencepost::reference("saxpy") {
             ctx.host_kernel("saxpy", saxpy)?; // for kernels from its text
         }
-        functions::give(&ctx)?;
+        recipe_kernels::give(&ctx)?;
         let (a, b) = (ctx.queue("a"), ctx.queue("b"));
         let (x, y, kernel) = (ctx.zeros([4])?, ctx.zeros([4])?, ctx.kernel::<Saxpy>()?);
         Ok(Self { ctx, a, b, x, y, kernel })
