@@ -7,10 +7,10 @@ use fencepost::prelude::*;
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("k11_a_continuing_block_has_the_values_of_the_body", continuing).of_a_driver(),
-        case("k11_bit_functions_of_64_bit_integers_are_right_or_refused", bits).of_a_driver(),
-        case("k11_functions_of_64_bit_floats_are_right_or_refused", floats).of_a_driver(),
-        case("k11_negative_numbers_are_subtracted_from_atomics_and_packed", negative).of_a_driver(),
+        case("k11_a_continuing_block_has_the_values_of_the_body", continuing),
+        case("k11_bit_functions_of_64_bit_integers_are_right_or_refused", bits),
+        case("k11_functions_of_64_bit_floats_are_right_or_refused", floats),
+        case("k11_negative_numbers_are_subtracted_from_atomics_and_packed", negative),
         case("k11_an_exponent_of_a_16_bit_float_is_refused", exponent),
         case("k11_a_compute_entry_point_with_a_location_is_refused", location),
         case("k11_a_context_works_on_after_a_text_on_which_naga_panics", panics),
