@@ -25,6 +25,7 @@ mod pinned;
 mod random_edits;
 mod replaying;
 mod retold;
+mod stopped;
 mod structure;
 mod temporaries;
 mod times;
@@ -61,6 +62,7 @@ pub fn cases() -> Vec<Case> {
         random_edits::cases(),
         replaying::cases(),
         retold::cases(),
+        stopped::cases(),
         structure::cases(),
         temporaries::cases(),
         times::cases(),

@@ -45,6 +45,7 @@ use fencepost_sync::Slot;
 use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Holds one device and everything that is made on it: queues, events, arrays and kernels. A clone is a cheap handle.
 ///
@@ -109,13 +110,13 @@ impl Context {
                 Chosen::Cpu => return Self::on_threads(&options, true),
             };
             let submit_path = recorder.submit_path(&adapter.get_info());
-            let ContextOptions { lateness, kernel_folder, .. } = options;
+            let ContextOptions { lateness, kernel_folder, launch_limit, .. } = options;
             let open = OpenOptions { switches, submit_path, exclusive: true, lateness, kernel_folder };
             let device = WgpuDevice::open(&adapter, open).await?;
             let lanes = open_lanes(&device)?;
             let context = Self::on_wgpu(device, lanes, options.policy, AdapterInfo::of(&adapter), true);
             context.owner.engine().lock().lost()?;
-            Ok(context)
+            Ok(context.limited(launch_limit))
         })))
     }
 
@@ -125,7 +126,8 @@ impl Context {
         let checks = CheckOptions::or_variable(options.check)?;
         let (device, lanes) = cpu_lane::open(options.lateness, options.launch_limit, checks)?;
         let engine = Engine::new(device.clone(), lanes, options.policy, has_threads);
-        Ok(Self::of(Owner::new(engine, Some(device), None, AdapterInfo::cpu())))
+        let context = Self::of(Owner::new(engine, Some(device), None, AdapterInfo::cpu()));
+        Ok(context.limited(options.launch_limit))
     }
 
     /// Makes a context on a wgpu device and queue of the program.
@@ -159,7 +161,8 @@ impl Context {
         options: AdoptOptions,
         switches: DeviceSwitches,
     ) -> Result<Context> {
-        let AdoptOptions { policy, recorder, exclusive, threads, lateness, kernel_folder } = options;
+        let AdoptOptions { policy, recorder, exclusive, threads, lateness, kernel_folder, launch_limit } =
+            options;
         let (chosen, switches) = (recorder.or_variable()?, switches.or_variable()?);
         let submit_path = if chosen == RecorderChoice::Auto {
             SubmitPath::Wgpu
@@ -172,7 +175,7 @@ impl Context {
         let info = AdapterInfo::of_device(&device);
         let device = WgpuDevice::adopt(device, queue, open);
         let lanes = open_lanes(&device)?;
-        Ok(Self::on_wgpu(device, lanes, policy, info, threads))
+        Ok(Self::on_wgpu(device, lanes, policy, info, threads).limited(launch_limit))
     }
 
     fn on_wgpu(
@@ -191,6 +194,12 @@ impl Context {
             info,
         );
         Self::of(owner)
+    }
+
+    /// Sets the limits of the scheduler.
+    fn limited(self, launch_limit: Duration) -> Self {
+        self.owner.engine().lock().loop_limit = Some(launch_limit);
+        self
     }
 
     pub(crate) fn of(owner: Owner) -> Context {
@@ -241,6 +250,7 @@ impl Context {
             engine.lock().queue_mut(Slot::CONTEXT).error = Some(error);
         }
         Self::of(Owner::new(engine, Some(device), None, AdapterInfo::cpu_recorder()))
+            .limited(options.launch_limit)
     }
 
     /// Returns the mistakes of kernels that the checks of [`ContextOptions::check`] have found so far, and forgets them.

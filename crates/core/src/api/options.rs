@@ -53,12 +53,17 @@ pub struct ContextOptions {
     /// without checks. A new array never has memory that an unfinished command uses, so a checked program may need more
     /// memory.
     pub check: Option<CheckOptions>,
-    /// Limits the time of each launch on the CPU as a device. The default is 60 seconds, and `Duration::MAX` is no limit.
+    /// Limits the time of each launch on the CPU as a device, and of each loop with [`Bound::Chunked`](crate::Bound::Chunked)
+    /// on any device. The default is 60 seconds, and `Duration::MAX` is no limit.
+    ///
+    /// A loop that runs longer ends after the chunks that are submitted, and ends its queue with
+    /// [`LoopTooLong`](crate::Kind::LoopTooLong). Its time is that on the clock of the host, from its first chunk on.
     ///
     /// A launch that runs longer is stopped and ends its queue with
     /// [`LaunchTooLong`](crate::Kind::LaunchTooLong); its writes so far stay. Until then the launch holds up the other
     /// queues of the context, which go on then. The time is that on the clock of the host, from the first workgroup of the
-    /// launch on. A host function that replaces a kernel has no limit. Other adapters ignore the option: there the system limits the time of a kernel, and the device is lost.
+    /// launch on. A host function that replaces a kernel has no limit. On other
+    /// adapters the system limits the time of a kernel, and the device is lost.
     pub launch_limit: Duration,
 }
 
@@ -102,11 +107,14 @@ pub struct AdoptOptions {
     /// Is the same as [`ContextOptions::kernel_folder`], for a device that was made with
     /// `wgpu::Features::PIPELINE_CACHE`.
     pub kernel_folder: Option<PathBuf>,
+    /// Is the same as [`ContextOptions::launch_limit`], for loops.
+    pub launch_limit: Duration,
 }
 
 impl Default for AdoptOptions {
     fn default() -> Self {
-        let ContextOptions { policy, recorder, lateness, kernel_folder, .. } = ContextOptions::default();
-        Self { policy, recorder, exclusive: false, threads: true, lateness, kernel_folder }
+        let options = ContextOptions::default();
+        let ContextOptions { policy, recorder, lateness, kernel_folder, launch_limit, .. } = options;
+        Self { policy, recorder, exclusive: false, threads: true, lateness, kernel_folder, launch_limit }
     }
 }

@@ -332,6 +332,27 @@ pub enum Kind {
     /// A host callback, or a function that receives printed lines, panicked, which ended its queue.
     #[error("a host callback of queue `{queue}` panicked: {panic}")]
     CallbackPanicked { queue: String, panic: String },
+    /// [`Replay::cancel`](crate::Replay::cancel) cancelled the replay of this graph before its end, or the context was
+    /// dropped while a loop of the graph ran. Commands that were enqueued behind the replay before the call end with this
+    /// error too.
+    #[error(
+        "the replay of graph `{graph}` was cancelled: `Replay::cancel` or the drop of its context ended it"
+    )]
+    Cancelled { graph: String },
+    /// A loop with [`Bound::Chunked`](crate::Bound::Chunked) ran longer than
+    /// [`ContextOptions::launch_limit`](crate::ContextOptions::launch_limit). The context stopped the loop, which ended
+    /// its queue. `iterations` counts the iterations that were submitted, and `launch` is the line of the replay.
+    #[error(
+        "a loop of graph `{graph}`, replayed at {launch}, ran longer than {limit:?}, the limit for a loop, and was stopped \
+         after at most {iterations} iterations: make its condition 0 in time, give it a lower `Bound::Chunked`, or raise \
+         `ContextOptions::launch_limit`"
+    )]
+    LoopTooLong {
+        graph: String,
+        launch: &'static Location<'static>,
+        iterations: u64,
+        limit: std::time::Duration,
+    },
     /// A launch ran longer than [`ContextOptions::launch_limit`](crate::ContextOptions::launch_limit) on the CPU as a
     /// device. The device stopped the launch, which ended its queue.
     /// `launch` is the line of the launch.

@@ -4,6 +4,7 @@
 //! keeps two of them planned. When the first one is complete, a thread reads the word that says whether the loop goes on,
 //! and the queue is planned again.
 
+use crate::error::{Error, Kind};
 use crate::memory::read_slot::ReadSlot;
 use crate::work::graph_data::chunked_loop::ChunkedLoop;
 use crate::work::graph_data::graph_run::{GraphRun, GraphStep};
@@ -14,6 +15,8 @@ use fencepost_sync::{HoldId, Seq};
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 use std::task::Waker;
+use std::time::Duration;
+use web_time::Instant;
 
 /// Counts the chunks of a loop that are planned and not known to go on: the device executes one, and the other one is
 /// submitted ahead.
@@ -28,6 +31,8 @@ pub(crate) struct LoopRun {
     pub(crate) hold: HoldId,
     /// Is called when a chunk is complete.
     waker: Waker,
+    /// Time at which the first chunk was planned.
+    started: Option<Instant>,
     /// Counts the planned iterations.
     iterations: u64,
     /// Counts the parts of the next chunk.
@@ -74,6 +79,7 @@ impl LoopRun {
             chunked,
             hold: HoldId(0),
             waker: Waker::noop().clone(),
+            started: None,
             iterations: 0,
             parts: 1,
             chunks: VecDeque::new(),
@@ -120,6 +126,7 @@ impl LoopRun {
     /// Records that a chunk is planned in batch `seq`. Returns the read of the word that says whether the loop goes on,
     /// unless the bound allows no iteration behind the chunk.
     pub(crate) fn add_chunk(&mut self, seq: Seq, parts: u32) -> Option<(Span, Arc<ReadSlot>)> {
+        self.started.get_or_insert_with(Instant::now);
         self.iterations += u64::from(parts) * u64::from(self.chunked.iterations);
         self.parts = parts.saturating_mul(2).min(self.chunked.most_parts()).max(1);
         if self.iterations >= u64::from(self.chunked.bound) {
@@ -129,6 +136,17 @@ impl LoopRun {
         self.chunks.push_back(LoopChunk { seq, read: read.clone(), goes_on: None });
         let table = self.part.run.plan.control.as_ref().expect("bug: a loop without a table");
         Some((self.chunked.state(table), read))
+    }
+
+    /// Returns the error that ends the loop before its next chunk: the context ends, or the loop has run for `limit`.
+    pub(crate) fn stop(&self, ending: bool, limit: Option<Duration>) -> Option<Error> {
+        let (graph, launch) = (self.part.run.plan.label.to_string(), self.part.run.at);
+        if ending {
+            return Some(Kind::Cancelled { graph }.into());
+        }
+        let limit = limit.filter(|limit| self.started.is_some_and(|start| start.elapsed() > *limit))?;
+        let iterations = self.iterations.min(self.chunked.bound.into());
+        Some(Kind::LoopTooLong { graph, launch, iterations, limit }.into())
     }
 
     /// Returns the slot for the time of a chunk that is about to be planned in batch `seq`, if the loop is timed, and

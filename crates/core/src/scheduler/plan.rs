@@ -261,6 +261,9 @@ impl Planner<'_> {
         if let Some(hold) = queue.hold {
             return FrontStep::Held(hold);
         }
+        if queue.has_cancelled() {
+            queue.fail_cancelled();
+        }
         if queue.front_has_failed() {
             return self.discard_failed(goal);
         }

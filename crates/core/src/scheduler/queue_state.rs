@@ -14,6 +14,7 @@ use fencepost_sync::{Clock, HoldId, Point, Seq, Slot, Stamp};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use std::collections::VecDeque;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// The commands of a queue with this many pending commands are planned before the program requests them.
@@ -53,6 +54,8 @@ pub(crate) struct QueueState {
     /// waits for other queues.
     failed_upto: Stamp,
     pub(crate) hold: Option<Hold>,
+    /// Cancelled ranges of commands that planning has not come to, in ascending order, each with its error.
+    cancelled: Vec<(RangeInclusive<Stamp>, Error)>,
     /// Holds the first failure since the program last took the error. Every call that enqueues returns it.
     pub(crate) error: Option<Error>,
     /// Holds the points that the next command is ordered after.
@@ -358,6 +361,40 @@ impl QueueState {
         let failed_upto =
             |front: &Command| front.stamp <= self.failed_upto && !matches!(front.op, Op::Wait(_));
         self.pending.front().is_some_and(failed_upto)
+    }
+
+    /// Cancels the commands from `first` on that are enqueued so far. They fail when planning comes to them. Commands
+    /// enqueued later do not fail with them: they begin a stretch at `next`, which is a new stamp.
+    pub(crate) fn cancel(&mut self, first: Stamp, error: Error, next: Stamp) {
+        // A cancelled range inside of another one changes nothing.
+        if self.cancelled.last().is_none_or(|(stamps, _)| *stamps.end() < first) {
+            self.cancelled.push((first..=self.enqueued, error));
+        }
+        self.failures.begin(next);
+        // A marker names the last command, so the stretch needs a command at once. This wait is always complete.
+        self.push(Command { stamp: next, op: Op::Wait(Point::START) });
+    }
+
+    /// Fails the commands of a cancelled range whose turn it is: the front command is the first one that is not planned.
+    #[cold]
+    pub(crate) fn fail_cancelled(&mut self) {
+        let Some(front) = self.pending.front().map(|front| front.stamp) else { return };
+        while let Some((stamps, error)) = self.cancelled.first() {
+            if front < *stamps.start() {
+                return;
+            }
+            if front <= *stamps.end() {
+                self.failures.fail(front..=*stamps.end(), error);
+                self.failed_upto = self.failed_upto.max(*stamps.end());
+            }
+            self.cancelled.remove(0);
+        }
+    }
+
+    /// Returns `true` if a range of commands is cancelled that planning has not come to.
+    #[inline]
+    pub(crate) fn has_cancelled(&self) -> bool {
+        !self.cancelled.is_empty()
     }
 
     /// Removes commands at the front that [have failed](Self::front_has_failed), up to `upto` and at most `room`.

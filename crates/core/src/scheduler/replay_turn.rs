@@ -1,22 +1,24 @@
 //! The replays of a graph as commands of queues. S is the state lock.
 
-use crate::error::Result;
 use crate::error::site::CommandKind;
+use crate::error::{Kind, Result};
 use crate::memory::staged_bytes::{ReplaySource, Staged};
 use crate::scheduler::command::{Command, Op};
 use crate::scheduler::engine::Engine;
 use crate::scheduler::failure_history::PointHistory;
 use crate::scheduler::ordering;
 use crate::scheduler::ordering::admission::Admission;
+use crate::scheduler::queue_state::{Hold, PointProgress};
 use crate::scheduler::state::State;
 use crate::work::graph_data::graph_plan::GraphPlan;
 use crate::work::graph_data::graph_run::{GraphRun, GraphStep};
 use crate::work::step::Work;
 use fencepost_profile::WaitCause;
-use fencepost_sync::Point;
 use fencepost_sync::prim::{Mutex, lock};
+use fencepost_sync::{Point, Stamp};
 use smallvec::SmallVec;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Holds the end of the last replay of a graph, which the next replay waits for if the replays of the graph take turns.
 #[derive(Default)]
@@ -61,9 +63,34 @@ impl Engine {
         plan.sources.iter().map(stage).collect()
     }
 
+    /// Cancels a replay, whose commands are those after `before` up to `end`, unless it is planned to its end. The commands
+    /// enqueued behind it so far end with it, because they may use what the replay does not write.
+    pub(crate) fn cancel_replay(&self, before: Stamp, end: Point, graph: &str) {
+        let mut state = self.lock();
+        let over = state.reached(end) != PointProgress::Unplanned || state.queue(end.slot).error.is_some();
+        if state.lost.is_some() || over {
+            return;
+        }
+        let next = state.next_stamp();
+        let queue = state.queue_mut(end.slot);
+        let error = Kind::Cancelled { graph: graph.into() };
+        queue.cancel(Stamp(before.0 + 1), error.into(), next);
+        queue.end_times();
+        // A callback that runs keeps its hold. Another hold is of a command that is cancelled, or a planning finds it again.
+        let held = queue.hold.filter(|held| !matches!(held, Hold::Callback(_)));
+        if let Some(held) = held {
+            state.release(|hold| hold == held);
+        }
+        state.queue_mut(end.slot).request(next);
+        self.unlock(state);
+        if !self.threads {
+            self.make_progress(Duration::ZERO);
+        }
+    }
+
     /// Enqueues the commands of a replay, with no other command between them. `turns` are those of the graph and of the
-    /// graphs in it. `message_reads` read the message buffers of the graph, behind its commands. Returns the point of
-    /// the last command, with its history.
+    /// graphs in it. `message_reads` read the message buffers of the graph, behind its commands. Returns the stamp that the
+    /// commands come after, and the point of the last command with its history.
     ///
     /// # Errors
     /// Returns the queue's own error, `Mapped`, or `Hazard` under `Checked`.
@@ -74,7 +101,7 @@ impl Engine {
         ops: Vec<Op>,
         turns: &[(u64, Arc<ReplayTurn>)],
         message_reads: Vec<Work>,
-    ) -> Result<(Point, Arc<PointHistory>)> {
+    ) -> Result<(Stamp, Point, Arc<PointHistory>)> {
         let step = GraphStep { run: run.clone(), segment: None };
         let whole = [Work::Graph(Box::new(step.clone()))];
         let mut state = self.lock();
@@ -87,6 +114,7 @@ impl Engine {
             ends.iter().for_each(|&end| state.push_wait(by.slot, end, WaitCause::Policy, by.at));
         }
         state.check_all(by, &whole)?;
+        let before = state.last_stamp();
         self.time_replay(&mut state, by, &step);
         let mut last = None;
         for op in ops {
@@ -127,6 +155,6 @@ impl Engine {
         let (point, past) = state.marker(by.slot);
         turns.iter().for_each(|(_, turn)| turn.set(point));
         self.notify_lane(state, by.slot);
-        Ok((point, past))
+        Ok((before, point, past))
     }
 }

@@ -3,11 +3,21 @@
 use crate::error::Error;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::scheduler::command::Op;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::scheduler::deadline::Deadline;
 use crate::scheduler::engine::Engine;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::scheduler::queue_state::Hold;
 use crate::scheduler::state::State;
 use crate::scheduler::wait_target::Caller;
 use fencepost_kernels::report;
 use fencepost_sync::{Point, Slot};
+#[cfg(not(target_arch = "wasm32"))]
+use std::time::Duration;
+
+/// The end of a context stops the loops in chunks that run for longer than this.
+#[cfg(not(target_arch = "wasm32"))]
+const LOOPS_END: Duration = Duration::from_secs(5);
 
 impl Engine {
     /// Flushes all queues, waits for them unless the device is lost, and lets the threads end.
@@ -16,13 +26,26 @@ impl Engine {
         // No queue is held by a user event of the program any more, because a handle of an event keeps its context
         // alive.
         let ends = self.lock().ends();
+        let deadline = Deadline::after(Some(LOOPS_END));
+        if ends.iter().any(|&end| matches!(self.wait(end, deadline), Ok(false))) {
+            self.end_loops();
+        }
         for end in ends {
-            if let Err(error) = self.wait(end, crate::scheduler::deadline::Deadline::after(None)) {
+            if let Err(error) = self.wait(end, Deadline::after(None)) {
                 report!(Debug, "a wait failed while a context closed: {error}");
             }
         }
         self.lock().closing = true;
         self.notify_due_threads();
+    }
+
+    /// Stops the loops in chunks: no further chunk is planned.
+    #[cfg(not(target_arch = "wasm32"))]
+    fn end_loops(&self) {
+        let mut state = self.lock();
+        state.ends_loops = true;
+        state.release(|held| matches!(held, Hold::Loop(_)));
+        self.unlock(state);
     }
 
     /// Closes a helper queue. Its slot is free once its work is done.

@@ -27,6 +27,7 @@ use std::collections::VecDeque;
 use std::panic::Location;
 use std::sync::Arc;
 use std::task::Waker;
+use std::time::Duration;
 
 /// Collects the actions that must run after S is released: drops of arrays and calls of wakers.
 #[derive(Default)]
@@ -67,6 +68,10 @@ pub(crate) struct State {
     /// Is `Some` once the device is lost. From then on no work and no waker is left here, and no call is made to
     /// the device.
     pub(crate) lost: Option<Error>,
+    /// Longest time for which the context continues a loop in chunks. `None` is no limit.
+    pub(crate) loop_limit: Option<Duration>,
+    /// Is true once the end of the context stops loops in chunks.
+    pub(crate) ends_loops: bool,
     /// Is true once the last handle is gone. The threads end after the remaining work is complete.
     pub(crate) closing: bool,
     /// Lists the due callbacks, in the order in which they became due, for the callback thread. Each of them holds

@@ -27,8 +27,10 @@ pub enum Bound {
     /// submitted ahead, so that the device does not wait. The bound can be any number, and at most one chunk is skipped
     /// behind the end of the loop.
     ///
-    /// A loop whose condition never becomes 0 runs up to its bound. Until then, a wait for later work of the queue and the
-    /// drop of the context wait for the loop: give it a bound for which the program can wait.
+    /// A loop whose condition never becomes 0 runs up to its bound, and until then a wait for later work of the queue waits
+    /// for the loop. [`Replay::cancel`](crate::Replay::cancel) ends the loop, and so does
+    /// [`ContextOptions::launch_limit`](crate::ContextOptions::launch_limit). The drop of the last handle of the context
+    /// waits 5 seconds for loops, and cancels those that still run then.
     ///
     /// The context continues the loop without a call of the program. In a context without threads, a wait or a poll
     /// continues it. Commands that come after the loop wait in their queue until the loop has ended. A body of another

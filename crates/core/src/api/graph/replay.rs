@@ -24,7 +24,7 @@ use crate::work::graph_data::graph_plan::GraphPlan;
 use crate::work::graph_data::graph_run::{GraphRun, GraphStep};
 use crate::work::step::Work;
 use fencepost_kernels::Element;
-use fencepost_sync::Point;
+use fencepost_sync::{Point, Stamp};
 use std::fmt;
 use std::panic::Location;
 use std::sync::{Arc, OnceLock, Weak};
@@ -40,6 +40,8 @@ struct ReplayInner {
     owner: Owner,
     graph: Arc<GraphInner>,
     run: Arc<GraphRun>,
+    /// The commands of the replay come after this stamp, up to `point`.
+    before: Stamp,
     point: Point,
     past: Arc<PointHistory>,
     event: Event,
@@ -133,25 +135,25 @@ impl CommandQueue {
         let uploads = if spanning.is_some() { Vec::new() } else { engine.stage_uploads(&plan)? };
         let run = Arc::new(GraphRun { plan, outputs, uploads, times: OnceLock::new(), at });
         let by = Admission { slot: self.slot()?, what: CommandKind::Replay(graph.inner.name.0), at };
-        let (point, past, far) = match &spanning {
+        let (before, point, past, far) = match &spanning {
             None => {
                 let (ops, turns) = (steps(&graph.inner, &run), &graph.inner.turns);
                 let reads = graph.inner.messages.iter().map(|buffer| buffer.read()).collect();
-                let (point, past) = engine.enqueue_replay(by, &run, ops, turns, reads)?;
-                (point, past, None)
+                let (before, point, past) = engine.enqueue_replay(by, &run, ops, turns, reads)?;
+                (before, point, past, None)
             }
             Some(spanning) => {
                 let turns = graph.inner.turns.iter().map(|(_, turn)| turn).collect();
                 let replayed = ReplayedGraph { spanning, whole: &run.plan, turns, at };
                 let calls =
                     graph.inner.calls.iter().map(|(_, call)| callback(call, &run.plan.label)).collect();
-                let (point, past, far) = far_runs::enqueue(&replayed, by, calls)?;
-                (point, past, Some(far))
+                let (before, point, past, far) = far_runs::enqueue(&replayed, by, calls)?;
+                (before, point, past, Some(far))
             }
         };
         let event = Event::new(self.owner().clone(), Recording::Point(point, past.clone(), None));
         let (owner, graph) = (self.owner().clone(), graph.inner.clone());
-        let inner = Arc::new(ReplayInner { owner, graph, run, point, past, event, far });
+        let inner = Arc::new(ReplayInner { owner, graph, run, before, point, past, event, far });
         inner.announce_downloads();
         Ok(Replay { inner })
     }
@@ -196,8 +198,8 @@ impl Replay {
         let event = queue.marker();
         let past = Arc::default();
         let graph = graph.clone();
-        let (point, far) = (Point::START, None);
-        Self { inner: Arc::new(ReplayInner { owner, graph, run, point, past, event, far }) }
+        let (before, point, far) = (Stamp(0), Point::START, None);
+        Self { inner: Arc::new(ReplayInner { owner, graph, run, before, point, past, event, far }) }
     }
 
     /// Returns the event of the replay, which completes when all its commands are complete.
@@ -212,6 +214,39 @@ impl Replay {
     #[track_caller]
     pub fn wait(&self) -> Result<()> {
         self.inner.event.wait()
+    }
+
+    /// Cancels the replay: its commands that are not submitted do not execute. The call does not block, and does nothing
+    /// to a replay whose last command is submitted.
+    ///
+    /// A loop with [`Bound::Chunked`](crate::Bound::Chunked) ends after the chunks that are submitted, two at most. What
+    /// the replay has written stays. The replay, its outputs and the commands that are enqueued behind it on its queue at
+    /// this time end with [`Kind::Cancelled`]. The queue has no error: a command that is enqueued after this call executes,
+    /// after the submitted ones.
+    ///
+    /// # Errors
+    /// Returns [`Kind::Captured`] for a replay inside a capture.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::{Bound, Kind};
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let go_on = queue.array(&[1_u32])?;
+    /// let mut x = ctx.zeros::<u32, 1>([4])?;
+    /// let endless = queue.while_(&go_on, Bound::Chunked(u32::MAX), |body| body.fill(&mut x, 7))?;
+    /// let run = endless.replay().unwrap();
+    /// run.cancel()?;
+    /// assert!(matches!(run.wait().unwrap_err().kind(), Kind::Cancelled { .. }));
+    /// queue.fill(&mut x, 8)?;
+    /// assert_eq!(queue.read(&x).wait()?, [8; 4]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn cancel(&self) -> Result<()> {
+        self.not_in_capture("Replay::cancel", Location::caller())?;
+        let ReplayInner { owner, run, before, point, .. } = &*self.inner;
+        owner.engine().cancel_replay(*before, *point, &run.plan.label);
+        Ok(())
     }
 
     /// *Flushes*; the result has the elements of an output of this replay.

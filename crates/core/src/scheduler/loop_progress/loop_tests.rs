@@ -51,7 +51,7 @@ fn replay(test: GateTest, bound: u32) -> Arc<GraphRun> {
 fn enqueue(engine: &Engine, slot: Slot, run: &Arc<GraphRun>) -> Point {
     let by = Admission { slot, what: CommandKind::Replay(engine.new_kernel("graph").0), at: here() };
     let enqueue = |op: Op| {
-        engine.enqueue_replay(by, run, vec![op], &[], Vec::new()).expect("the queue has not failed").0
+        engine.enqueue_replay(by, run, vec![op], &[], Vec::new()).expect("the queue has not failed").1
     };
     let front = GraphStep { run: run.clone(), segment: Some(0) };
     finish(engine, enqueue(Op::Work(Work::Graph(Box::new(front)))));
@@ -190,4 +190,44 @@ fn g06_a_loop_waits_while_the_host_accesses_its_bytes() {
     state.release(|hold| hold == Hold::Host(words.id));
     drop(state);
     finish(&engine, point);
+}
+
+#[test]
+fn g12_a_loop_beyond_its_limit_and_a_loop_at_the_end_of_a_context_fail_their_queue() {
+    for ending in [false, true] {
+        let engine = engine(false);
+        let slot = queue(&engine);
+        let point = enqueue(&engine, slot, &replay(GateTest::Always, 1000));
+        engine.lock().plan([point], Priority::Normal);
+        complete_one(&engine);
+        if ending {
+            engine.lock().ends_loops = true;
+        } else {
+            engine.lock().loop_limit = Some(std::time::Duration::ZERO);
+        }
+        engine.lock().plan([point], Priority::Normal);
+        complete_one(&engine);
+        let error = engine.wait(point, crate::scheduler::deadline::Deadline::after(None)).unwrap_err();
+        assert_eq!(matches!(error.kind(), Kind::Cancelled { .. }), ending, "{error}");
+        assert_eq!(matches!(error.kind(), Kind::LoopTooLong { .. }), !ending, "{error}");
+        assert!(engine.take_queue_error(slot).is_some());
+    }
+}
+
+#[test]
+fn g12_a_cancelled_loop_lets_the_queues_go_on_that_wait_for_it() {
+    let engine = engine(false);
+    let slots @ [slot, other] = queues(&engine);
+    let before = engine.lock().last_stamp();
+    let point = enqueue(&engine, slot, &replay(GateTest::Always, 1000));
+    enqueue_wait(&engine, other, point);
+    let behind = engine.lock().queue(other).end(other);
+    engine.lock().plan([behind], Priority::Normal);
+    assert_eq!(slots.map(|slot| is_held(&engine, slot)), [true; 2]);
+    engine.cancel_replay(before, point, "graph");
+    assert_eq!(slots.map(|slot| is_held(&engine, slot)), [false; 2]);
+    finish(&engine, behind);
+    let result = engine.wait(point, crate::scheduler::deadline::Deadline::after(None));
+    assert!(matches!(result.unwrap_err().kind(), Kind::Cancelled { graph } if graph == "graph"));
+    assert!(engine.lock().queue(slot).error.is_none());
 }

@@ -13,6 +13,7 @@ impl Planner<'_> {
     /// Plans the next chunk of the loop at the front of a queue, or removes the loop if it has ended.
     pub(super) fn plan_loop(&mut self, goal: PlanGoal) -> FrontStep {
         let host_uses = self.state.host_uses;
+        let (ending, limit) = (self.state.ends_loops, self.state.loop_limit);
         let Some((stamp, run)) = self.state.front_loop_mut(goal.slot) else { return FrontStep::Planned };
         let (most, work) = match run.next() {
             LoopStep::Ended => {
@@ -20,7 +21,13 @@ impl Planner<'_> {
                 return self.skip_front(goal.slot);
             }
             LoopStep::Held(hold) => return FrontStep::Held(Hold::Loop(hold)),
-            LoopStep::Chunk(most) => (most, run.work()),
+            LoopStep::Chunk(most) => match run.stop(ending, limit) {
+                Some(error) => {
+                    self.state.fail_queue(goal.slot, stamp, error);
+                    return FrontStep::Again;
+                }
+                None => (most, run.work()),
+            },
         };
         if let Some(hold) = host_conflict(host_uses, &work) {
             return FrontStep::Held(hold);

@@ -111,7 +111,8 @@ struct ReplayBuilder<'g> {
     marks: Vec<(usize, CommandPlace)>,
 }
 
-/// Enqueues a replay on the queue `by` of the first context. Returns the point of its end, with its history.
+/// Enqueues a replay on the queue `by` of the first context. Returns the stamp that its commands there come after, and the
+/// point of its end with its history.
 ///
 /// # Errors
 /// Returns the errors of [`Engine::enqueue_parts`] and of an allocation. The error of another context whose device is
@@ -120,14 +121,15 @@ pub(crate) fn enqueue(
     graph: &ReplayedGraph<'_>,
     by: Admission,
     calls: Vec<Callback>,
-) -> Result<(Point, Arc<PointHistory>, FarRuns)> {
+) -> Result<(Stamp, Point, Arc<PointHistory>, FarRuns)> {
     let mut builder = ReplayBuilder::new(graph, by)?;
     builder.add_all(calls)?;
     let end = builder.mark(0);
     builder.enqueue_all()?;
     let (point, past) = builder.marked(end);
+    let before = builder.starts.first().map_or(point.stamp, |&start| builder.marked(start).0.stamp);
     let runs = builder.connect();
-    Ok((point, past, FarRuns { spanning: graph.spanning.clone(), runs }))
+    Ok((before, point, past, FarRuns { spanning: graph.spanning.clone(), runs }))
 }
 
 impl<'g> ReplayBuilder<'g> {
