@@ -143,7 +143,7 @@ impl Subject {
         self.options(|options| options.policy = policy)
     }
 
-    /// Opens a fresh context with options. The CPU recorder uses only the policy.
+    /// Opens a fresh context with options. The CPU recorder uses only the policy and `portable_wgsl`.
     pub fn options(&self, change: impl FnOnce(&mut ContextOptions)) -> Context {
         self.options_and_switches(|options, _| change(options))
     }
@@ -166,7 +166,8 @@ impl Subject {
                 testing::open(options, switches).wait().expect("the adapter opens")
             }
             Device::Cpu(seed) => {
-                let cpu = CpuOptions { seed, lanes: seed as usize, ..CpuOptions::default() };
+                let portable_wgsl = options.portable_wgsl;
+                let cpu = CpuOptions { seed, lanes: seed as usize, portable_wgsl, ..CpuOptions::default() };
                 let faults = CpuFaults { delays: seed > 1, ..CpuFaults::default() };
                 testing::on_cpu(cpu, faults, options.policy)
             }

@@ -15,6 +15,7 @@ mod several;
 pub mod shaders;
 mod threads;
 mod translated;
+mod wgsl;
 mod workgroups;
 
 use crate::common::{Case, host_side};
@@ -35,6 +36,7 @@ pub fn cases() -> Vec<Case> {
         threads::cases(),
         atomics::cases(),
         translated::cases(),
+        wgsl::cases(),
     ];
     parts.into_iter().flatten().collect()
 }

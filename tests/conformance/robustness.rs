@@ -11,6 +11,7 @@ mod missing_waits;
 mod panics;
 mod shader_errors;
 mod table;
+mod texts;
 mod user_code;
 mod waiting;
 
@@ -29,6 +30,7 @@ pub fn cases() -> Vec<Case> {
         host_side(waiting::cases()),
         devices::cases(),
         dropping::cases(),
+        texts::cases(),
         user_code::cases(),
     ];
     parts.into_iter().flatten().collect()

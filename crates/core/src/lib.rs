@@ -52,11 +52,13 @@ pub use fencepost_kernels::Error as KernelError;
 pub use fencepost_kernels::{
     Access, BufferArg, DType, DynArg, Element, EntryPoints, FieldType, HostBuffer, HostKernel, Interface,
     IntoArg, KernelArgs, NamedArg, NamedValue, Number, Param, PrintedLine, Returns, SameBits, Scalar,
-    ShaderSource, StructType, Value, args, reference,
+    ShaderSource, StructType, Value, Warning, args, reference,
 };
 /// Contains the parts of an [`Interface`].
 pub mod interface {
-    pub use fencepost_kernels::{Binding, Dim, Layout, Leaf, Messages, Needs, Override, ParamField, Params};
+    pub use fencepost_kernels::{
+        Binding, Dim, Excerpt, Layout, Leaf, Messages, Needs, Override, ParamField, Params,
+    };
 }
 pub use crate::api::context::synchronize::synchronize_all;
 pub use crate::api::display::Snapshot;

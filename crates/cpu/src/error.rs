@@ -35,17 +35,28 @@ pub enum Error {
         /// Is the place in the text, if it is known.
         place: Option<Place>,
     },
-    /// The overrides do not fit the module.
-    #[error("kernel `{kernel}`: {problem}")]
-    Overrides {
-        /// Names the entry point.
+    /// The variables of the invocations need more memory than a thread may take.
+    #[error(
+        "{}kernel `{kernel}`: the variables of {invocations} invocations need {needed} bytes, `{variable}` alone {bytes} bytes \
+         in each, and the limit on the CPU is {limit} bytes: use a smaller array or workgroup, or a storage buffer",
+        at(.place)
+    )]
+    TooMuchMemory {
+        /// Name of the entry point.
         kernel: String,
-        /// Describes the problem.
-        problem: String,
+        /// Name of the largest variable.
+        variable: String,
+        /// Bytes of that variable in an invocation.
+        bytes: u64,
+        /// Invocations that a thread holds at once.
+        invocations: u64,
+        /// Bytes of all variables of these invocations.
+        needed: u64,
+        /// Most bytes.
+        limit: u64,
+        /// Place of that variable in the text.
+        place: Option<Place>,
     },
-    /// The values of the overrides make the text of the kernel invalid.
-    #[error(transparent)]
-    Values(Box<fencepost_kernels::Error>),
     /// The compiler does not translate the kernel for a number of invocations that execute together.
     #[error(
         "{}kernel `{kernel}` does not compile for {lanes} invocations together: {reason}; the interpreter runs it",
@@ -68,13 +79,11 @@ impl Error {
     pub fn problem(&self) -> String {
         match self {
             Self::Unsupported { what, place, .. } => format!("{}{what} does not run on the CPU", at(place)),
-            Self::Overrides { problem, .. } => problem.clone(),
-            Self::Values(mistake) => match &**mistake {
-                fencepost_kernels::Error::OverrideValues { values, mistake, .. } => {
-                    format!("with {values}: {mistake}")
-                }
-                other => other.to_string(),
-            },
+            Self::TooMuchMemory { variable, bytes, invocations, needed, limit, place, .. } => format!(
+                "{}the variables of {invocations} invocations need {needed} bytes, `{variable}` alone {bytes} bytes in each, \
+                 and the limit on the CPU is {limit} bytes: use a smaller array or workgroup, or a storage buffer",
+                at(place)
+            ),
             Self::NotCompiled { lanes, reason, place, .. } => {
                 format!("{}{reason}, so {lanes} invocations do not run together", at(place))
             }

@@ -140,8 +140,8 @@ impl CpuKernel {
     ///     @group(0) @binding(0) var<storage, read_write> out: array<u32>;
     ///     @compute @workgroup_size(4) fn k(@builtin(local_invocation_index) i: u32) { out[i / 2u] = i; }";
     /// let module = Arc::new(Module::parse(&ShaderSource::text("k.wgsl", text))?);
-    /// let interface = module.interface("k", &[])?;
-    /// let kernel = CpuKernel::new(Arc::new(Program::new(&module, &interface, &[])?))?;
+    /// let entry = module.entry("k", &[])?;
+    /// let kernel = CpuKernel::new(Arc::new(Program::new(&module, &entry)?))?;
     ///
     /// let mut words = [0_u128; 1];
     /// let buffers = [Cells::new(bytemuck::bytes_of_mut(&mut words))];

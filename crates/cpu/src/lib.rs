@@ -18,7 +18,6 @@ mod check;
 #[cfg(all(feature = "compile", not(target_family = "wasm")))]
 mod compile;
 mod dump;
-mod emits;
 mod error;
 mod interpret;
 mod kernel;
@@ -28,6 +27,7 @@ mod program;
 mod run;
 #[cfg(all(feature = "compile", not(target_family = "wasm")))]
 mod trial;
+mod variables;
 #[cfg(all(feature = "compile", not(target_family = "wasm")))]
 mod width;
 

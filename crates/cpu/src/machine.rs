@@ -141,8 +141,8 @@ mod tests {
     fn program(text: &str) -> Arc<Program> {
         let module = Module::parse(&ShaderSource::text("steps.wgsl", text.to_owned()));
         let module = Arc::new(module.expect("the text is valid"));
-        let interface = module.interface("steps", &[]).expect("the entry point exists");
-        Arc::new(Program::new(&module, &interface, &[]).expect("the program is supported"))
+        let entry = module.entry("steps", &[]).expect("the entry point exists");
+        Arc::new(Program::new(&module, &entry).expect("the program is supported"))
     }
 
     #[test]

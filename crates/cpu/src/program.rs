@@ -1,9 +1,10 @@
 //! One entry point of a module, ready for an engine.
 
-use crate::emits;
 use crate::error::{Error, Place, Result};
-use fencepost_kernels::{Interface, Module, NagaPanic, Places, guarded};
-use naga::back::pipeline_constants::process_overrides;
+use crate::variables;
+use fencepost_kernels::{Entry, Module, Places};
+#[cfg(all(feature = "compile", not(target_family = "wasm")))]
+use fencepost_kernels::{NagaPanic, guarded};
 use naga::proc::Layouter;
 use naga::valid::ModuleInfo;
 use naga::{AddressSpace, EntryPoint, GlobalVariable, Handle, ShaderStage, Span};
@@ -23,36 +24,22 @@ pub struct Program {
 }
 
 impl Program {
-    /// Takes an entry point of a module with overrides. `interface` is that of the entry point with the same overrides.
+    /// Takes an entry point of a module, whose overrides have values.
     ///
     /// # Errors
-    /// [`Error::Values`] if the values of the overrides make the text invalid, and [`Error::Overrides`] if naga cannot apply
-    /// them for another reason.
-    pub fn new(text: &Module, interface: &Interface, overrides: &[(&str, f64)]) -> Result<Self> {
+    /// [`Error::TooMuchMemory`], and [`Error::Unsupported`] for a type that has no layout.
+    pub fn new(text: &Module, entry: &Entry) -> Result<Self> {
+        let (interface, module, info) = (entry.interface(), entry.module().clone(), entry.info().clone());
         let kernel = &interface.entry;
-        let wrong = |problem: String| Error::Overrides { kernel: kernel.clone(), problem };
-        let constants = overrides.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
-        let stage = Some((ShaderStage::Compute, kernel.as_str()));
-        let apply = |module: &naga::Module| {
-            let applied = guarded(|| process_overrides(module, text.info(), stage, &constants));
-            applied
-                .map_err(|NagaPanic(panic)| panic)?
-                .map(|(module, info)| (module.into_owned(), info.into_owned()))
-                .map_err(|error| error.to_string())
-        };
-        // naga evaluates a vector twice if it replaces a member of an array or of a matrix by the vector, which is an error in a
-        // divided module only.
-        let divided = emits::divided(text.naga()).and_then(|module| apply(&module).ok());
-        let applied = divided.map_or_else(|| apply(text.naga()), Ok);
-        let (module, info) = applied.map_err(|error| {
-            let mistake = text.override_mistake(kernel, overrides);
-            mistake.map_or_else(|| wrong(error), |mistake| Error::Values(Box::new(mistake)))
-        })?;
         let is_entry = |entry: &EntryPoint| entry.stage == ShaderStage::Compute && entry.name == *kernel;
-        let entry = module.entry_points.iter().position(is_entry);
-        let entry = entry.ok_or_else(|| wrong("the module has no such entry point".into()))?;
+        let entry =
+            module.entry_points.iter().position(is_entry).expect("bug: the module lost its entry point");
         let mut layouter = Layouter::default();
-        layouter.update(module.to_ctx()).map_err(|error| wrong(error.to_string()))?;
+        layouter.update(module.to_ctx()).map_err(|error| Error::Unsupported {
+            kernel: kernel.clone(),
+            what: error.to_string(),
+            place: None,
+        })?;
         let uses = info.get_entry_point(entry);
         let bound = |index: u32, is_params: bool| {
             let mut variables = module.global_variables.iter();
@@ -68,7 +55,9 @@ impl Program {
         };
         let buffers = interface.bindings.iter().map(|binding| bound(binding.index, false)).collect();
         let params = interface.params.as_ref().and_then(|params| bound(params.index, true));
-        Ok(Self { buffers, params, entry, layouter, info, module, places: text.places() })
+        let program = Self { buffers, params, entry, layouter, info, module, places: text.places() };
+        variables::check(&program)?;
+        Ok(program)
     }
 
     /// Returns a program with another form of its module, which has the same types, variables and entry points.

@@ -17,8 +17,8 @@ const TEXT: &str = "@group(0) @binding(0) var<storage, read_write> x: array<f32>
 fn kernels_are_prepared() {
     let module = Arc::new(Module::parse(&ShaderSource::text("dump.wgsl", TEXT)).unwrap());
     for entry in ["doubles", "sums"] {
-        let interface = module.interface(entry, &[]).unwrap();
-        CpuKernel::new(Arc::new(Program::new(&module, &interface, &[]).unwrap())).unwrap();
+        let entry = module.entry(entry, &[]).unwrap();
+        CpuKernel::new(Arc::new(Program::new(&module, &entry).unwrap())).unwrap();
     }
 }
 
@@ -44,8 +44,8 @@ fn shared_sums() -> String {
 #[ignore = "another test starts it with a folder"]
 fn a_kernel_with_shared_sums_is_prepared() {
     let module = Arc::new(Module::parse(&ShaderSource::text("shared_sums.wgsl", shared_sums())).unwrap());
-    let interface = module.interface("shared_sums", &[]).unwrap();
-    CpuKernel::new(Arc::new(Program::new(&module, &interface, &[]).unwrap())).unwrap();
+    let entry = module.entry("shared_sums", &[]).unwrap();
+    CpuKernel::new(Arc::new(Program::new(&module, &entry).unwrap())).unwrap();
 }
 
 /// Returns the path of a folder for one test, which does not exist.

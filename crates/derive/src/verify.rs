@@ -135,17 +135,14 @@ fn interfaces(attribute: &Attribute, module: &Module, entries: &[String]) -> Res
     entries.iter().enumerate().map(|(at, entry)| interface(attribute, module, entry, literal(at))).collect()
 }
 
-// Overrides without a default get their value when the kernel is made; the check uses 1 for each.
+// Overrides get their values when the kernel is made, and no argument depends on them.
 fn interface(
     attribute: &Attribute,
     module: &Module,
     entry: &str,
     literal: Option<&LitStr>,
 ) -> Result<Interface> {
-    let open: Vec<_> =
-        module.overrides().into_iter().filter(|o| o.default.is_none()).map(|o| o.name).collect();
-    let values: Vec<_> = open.iter().map(|name| (name.as_str(), 1.0)).collect();
-    module.interface(entry, &values).map_err(|error| match (literal, &error) {
+    module.arguments(entry).map_err(|error| match (literal, &error) {
         (Some(literal), fencepost_kernels::Error::UnknownEntry { .. }) => Error::new(literal.span(), error),
         _ => at_shader(attribute, &error),
     })

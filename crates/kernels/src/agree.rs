@@ -134,8 +134,8 @@ const fn sizes(of: &DType, shader: u32) -> Option<Text> {
     }
 }
 
-/// Limits the dimensions that a block of numbers can have here.
-const DEEP: usize = 6;
+/// Limits the dimensions that a block of numbers can have here: as many as WGSL lets types nest, and those of a matrix.
+const DEEP: usize = 17;
 
 /// Holds the position of the comparison in the host's type.
 #[derive(Clone, Copy)]
@@ -226,6 +226,9 @@ const fn same_leaf(scalar: Scalar, place: Place, shader: &Leaf<'_>) -> Option<Te
     }
     if scalar.same(shader.scalar) && same_dims(&place, dims(shader)) {
         return None;
+    }
+    if place.deep > DEEP {
+        return Some(named(&place.path).and("in more than ").number(DEEP as u32).and(" arrays: use fewer"));
     }
     let columns = dims(shader);
     let host = block(scalar, place.dims.split_at(min(place.deep, DEEP)).0);
@@ -515,6 +518,17 @@ mod tests {
         );
         assert_eq!(told(&DType::Array(&VEC3, 3), &shader), text);
         assert_eq!(told(&DType::Array(&DType::Array(&F32, 4), 3), &shader), "");
+    }
+
+    #[test]
+    fn arrays_agree_as_deep_as_wgsl_nests_them_and_deeper_ones_are_refused_by_that_limit() {
+        let nested = |deep: usize| {
+            let host = (0..deep).fold(F32, |of, _| DType::Array(Box::leak(Box::new(of)), 1));
+            let dims = vec![Dim { len: 1, stride: 4 }; deep];
+            told(&host, &layout(4, vec![Leaf { dims: dims.into(), ..leaf_at("", 0, 1) }]))
+        };
+        assert_eq!(nested(15), "");
+        assert_eq!(nested(DEEP + 1), "it is in more than 17 arrays: use fewer");
     }
 
     #[test]

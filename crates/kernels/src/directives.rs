@@ -8,31 +8,49 @@ use crate::tokens::{Token, Tokens};
 const SUBGROUPS: &str = "subgroups";
 
 /// Removes [`SUBGROUPS`] from the directives of a text. Spaces replace what is removed, so each other byte keeps its place.
-pub(crate) fn remove_subgroups(text: &mut String) {
+/// Returns `true` if the text had it.
+pub(crate) fn remove_subgroups(text: &mut String) -> bool {
     if !text.contains(SUBGROUPS) {
-        return;
+        return false;
     }
-    let directives = enables(text);
-    let changes: Vec<_> = directives.into_iter().filter_map(|place| without_subgroups(text, place)).collect();
+    let directives = directives(text).filter(|(keyword, _)| *keyword == "enable").map(|(_, place)| place);
+    let changes: Vec<_> = directives.filter_map(|place| without_subgroups(text, place)).collect();
+    let had_it = !changes.is_empty();
     for (place, rest) in changes {
         let spaces = " ".repeat(place.len() - rest.len());
         text.replace_range(place, &(rest + &spaces));
     }
+    had_it
 }
 
-/// Returns the places of the directives `enable` at the beginning of a text.
-fn enables(text: &str) -> Vec<Range<usize>> {
-    let mut places = Vec::new();
+/// Returns the first use of the extension [`SUBGROUPS`].
+pub(crate) fn first_subgroup(text: &str) -> Option<Token<'_>> {
+    let is_use = |token: &Token<'_>| {
+        ["subgroup", "quadBroadcast", "quadSwap", "num_subgroups"]
+            .iter()
+            .any(|name| token.text.starts_with(name))
+    };
+    Tokens::of(text).find(is_use)
+}
+
+/// Returns `true` if a directive of a text allows operations of subgroups where not all invocations reach them.
+pub(crate) fn allows_diverging_subgroups(text: &str) -> bool {
+    directives(text).any(|(keyword, place)| {
+        let words: Vec<_> = Tokens::of(&text[place]).map(|token| token.text).collect();
+        let is_allowed = |severity: &str| words.contains(&severity) && words.contains(&"subgroup_uniformity");
+        keyword == "diagnostic" && ["off", "info", "warning"].into_iter().any(is_allowed)
+    })
+}
+
+/// Returns the keywords and the places of the directives at the beginning of a text.
+fn directives(text: &str) -> impl Iterator<Item = (&str, Range<usize>)> {
     let mut tokens = Tokens::of(text);
-    while let Some(first) =
-        tokens.next().filter(|token| ["enable", "requires", "diagnostic"].contains(&token.text))
-    {
-        let Some(last) = tokens.by_ref().find(|token| token.text == ";") else { break };
-        if first.text == "enable" {
-            places.push(first.at..last.end());
-        }
-    }
-    places
+    std::iter::from_fn(move || {
+        let first =
+            tokens.next().filter(|token| ["enable", "requires", "diagnostic"].contains(&token.text))?;
+        let last = tokens.by_ref().find(|token| token.text == ";")?;
+        Some((first.text, first.at..last.end()))
+    })
 }
 
 /// Returns a directive's place and what replaces it; `None` if it does not name the extension.

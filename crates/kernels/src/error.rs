@@ -97,6 +97,14 @@ pub enum Error {
         /// Holds the source line, with the faulty part marked.
         excerpt: Excerpt,
     },
+    /// The system starts no thread on which the text could be compiled.
+    #[error("no thread for the compilation of {module} was started: {reason}")]
+    NoThread {
+        /// Name of the module.
+        module: String,
+        /// The system's message.
+        reason: String,
+    },
     /// The module has no compute entry point of that name.
     #[error("{module} has no compute entry point `{entry}`; it has {known}")]
     UnknownEntry {
@@ -137,7 +145,27 @@ pub enum Error {
         /// Is the mistake, with its place: an [`Error::Wgsl`].
         mistake: Box<Error>,
     },
-    /// The workgroup size cannot be computed, or contains a zero.
+    /// naga cannot apply the values of overrides, for a reason that has no place in the text.
+    #[error("kernel `{kernel}`: its overrides cannot be applied: {problem}")]
+    Overrides {
+        /// Name of the entry point.
+        kernel: String,
+        /// naga's reason.
+        problem: String,
+    },
+    /// The workgroup size is larger than any device has.
+    #[error(
+        "kernel `{kernel}`: its workgroup size {found:?} is over the limit of naga, {limit} along each axis"
+    )]
+    WorkgroupTooLarge {
+        /// Name of the entry point.
+        kernel: String,
+        /// Invocations along each axis.
+        found: [u32; 3],
+        /// Most invocations along an axis.
+        limit: u32,
+    },
+    /// The workgroup size contains a zero.
     #[error("kernel `{kernel}`: workgroup size {reason}")]
     Workgroup {
         /// Names the entry point.
@@ -226,6 +254,31 @@ pub enum Error {
         /// Names the entry point.
         kernel: String,
     },
+}
+
+/// A part of a WGSL text that runs here, and that a browser's compiler refuses (rule K13). It prints as [`Error::Wgsl`]
+/// does.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{label}:{line}:{column}: {message}\n{excerpt}")]
+#[non_exhaustive]
+pub struct Warning {
+    /// The file, or the label that stands for it.
+    pub label: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// The column in bytes, from 1.
+    pub column: usize,
+    /// The mistake in WGSL's terms.
+    pub message: String,
+    /// The source line, with the part marked.
+    pub excerpt: Excerpt,
+}
+
+impl From<Warning> for Error {
+    fn from(warning: Warning) -> Self {
+        let Warning { label, line, column, message, excerpt } = warning;
+        Self::Wgsl { label, line, column, message, excerpt }
+    }
 }
 
 // Returns `` `y` ``, ``1 (`y`)``, or `1`.

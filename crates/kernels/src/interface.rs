@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Layout, Messages};
+use crate::{Layout, Messages, Warning};
 
 /// Describes everything that the host must know of one entry point to launch it.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +28,8 @@ pub struct Interface {
     pub folds: bool,
     /// Describes the statements `print` and `assert`, if the entry point reaches one.
     pub messages: Option<Messages>,
+    /// Parts of the text that run here and that a browser refuses, in the entry point and what it calls.
+    pub warnings: Vec<Warning>,
 }
 
 /// Describes one storage buffer.

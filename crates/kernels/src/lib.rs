@@ -17,11 +17,11 @@
 #![forbid(unsafe_code)]
 
 mod agree;
+mod alignment;
 mod args;
 mod back_end;
 mod check;
 mod comments;
-mod constants;
 mod continuing;
 mod defined_functions;
 mod defined_integers;
@@ -32,6 +32,7 @@ mod entry_points;
 mod error;
 mod folds;
 mod function_copy;
+mod grammar;
 mod immediate_block;
 mod interface;
 mod layout;
@@ -39,6 +40,7 @@ mod messages;
 mod naga_guard;
 mod nesting;
 mod override_mistake;
+mod overrides;
 mod parser_words;
 mod part;
 #[doc(hidden)]
@@ -53,10 +55,12 @@ mod snippets;
 mod source;
 mod spirv;
 mod splice;
+mod stack;
 mod tokens;
 mod trusted;
 mod type_place;
 mod types;
+mod uniformity;
 mod use_lines;
 mod wording;
 
@@ -69,7 +73,7 @@ pub use back_end::{BackEnd, fit};
 pub use check::{ArgumentSlot, Plan, check, check_access, check_argument, check_complete, check_dyn};
 pub use dtype::{DType, FieldType, Scalar, StructType};
 pub use element::{Element, Number, Param, SameBits};
-pub use error::{Error, Excerpt, Names, Result};
+pub use error::{Error, Excerpt, Names, Result, Warning};
 pub use interface::{Access, Binding, Interface, Needs, Override, ParamField, Params};
 pub use layout::ParamsBlock;
 pub use messages::Messages;
@@ -80,10 +84,12 @@ pub use nesting::NAME_PARTS;
 #[doc(hidden)]
 pub use part::PART_COUNT;
 pub use reference::{HostBuffer, HostKernel, reference, reference_of};
-pub use reflect::{Module, Places};
+pub use reflect::{Entry, Module, Places};
 pub use several::{check_declared, check_dyn_each, check_each};
 pub use shader_layout::{Dim, Layout, Leaf};
 pub use source::{ShaderSource, builtins};
+#[doc(hidden)]
+pub use stack::{on_compiler_stack, on_stack_of};
 pub use trusted::{Trust, TrustedKernel, trust_of, trusted_kernels};
 
 /// Holds the items that `#[derive(KernelArgs)]` writes into the program. The facade re-exports it under its own name.

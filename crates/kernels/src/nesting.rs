@@ -1,10 +1,17 @@
-//! Limits how deep a text nests, before naga reads it: naga calls itself for each part of a chain of operators, for each
-//! `else if`, and for each declaration that needs another one.
+//! Limits how long a text is and how deep it nests, before naga reads it (rule R09). naga calls itself for each part of a
+//! chain of operators, for each `else if`, and for each declaration that needs another one, and it takes a time that rises
+//! with the square of the number of expressions: two or three seconds at the limit.
 
 use std::collections::HashMap;
 
 use crate::tokens::{Declaration, Token, Tokens, declarations};
 use crate::wording::Finding;
+
+/// Most bytes of a text, with the snippets and files that it uses.
+const MOST_TEXT_BYTES: usize = 1 << 20;
+
+/// Most words, numbers and signs of a text, without comments.
+const MOST_TOKENS: usize = 150_000;
 
 /// Limits the operators, indices and members of an expression, together with those around it.
 const MOST_OPERATORS: usize = 1000;
@@ -29,7 +36,23 @@ struct Level {
 
 /// Returns the place and the description of the first part of a text that nests too deeply.
 pub(crate) fn too_deep(text: &str) -> Option<Finding> {
+    if text.len() > MOST_TEXT_BYTES {
+        let at = (0..=MOST_TEXT_BYTES).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+        let message = format!(
+            "the text has {} bytes with all that it uses, and the limit is {MOST_TEXT_BYTES}: divide it into several texts",
+            text.len()
+        );
+        return Some(Finding { message, span: naga::Span::new(at as u32, at as u32 + 1) });
+    }
     let tokens: Vec<Token<'_>> = Tokens::of(text).collect();
+    if let Some(&first) = tokens.get(MOST_TOKENS) {
+        let message = format!(
+            "the text has {} words, numbers and signs with all that it uses, and the limit is {MOST_TOKENS}: use loops and \
+             buffers, or divide it into several texts",
+            tokens.len()
+        );
+        return Some(finding(first, message));
+    }
     deep_statement(&tokens).or_else(|| deep_declaration(&tokens))
 }
 
@@ -211,6 +234,18 @@ mod tests {
         let short: String = chain(MOST_NEEDED).collect();
         let flat: String = (0..3 * MOST_NEEDED).map(|n| format!("fn f{n}() {{ return c0; }}")).collect();
         assert_eq!(message(&format!("const c0 = 1;{short}{flat}")), None);
+    }
+
+    #[test]
+    fn a_text_may_have_as_many_bytes_and_words_as_the_limits() {
+        let statements = |count: usize| format!("fn f() {{ {} }}", "x = 1;".repeat(count));
+        assert_eq!(message(&statements((MOST_TOKENS - 6) / 4)), None);
+        let long = message(&statements(MOST_TOKENS / 4)).expect("it has too many words");
+        assert!(long.contains("150006 words") && long.contains("limit is 150000"), "{long}");
+        let comment = |bytes: usize| format!("/*{}*/", "é".repeat(bytes / 2 - 2));
+        assert_eq!(message(&comment(MOST_TEXT_BYTES)), None);
+        let wide = message(&comment(MOST_TEXT_BYTES + 2)).expect("it has too many bytes");
+        assert!(wide.contains("1048578 bytes") && wide.contains("limit is 1048576"), "{wide}");
     }
 
     #[test]

@@ -182,7 +182,11 @@ mod tests {
     /// Returns the message for the entry point `k` of a text, if its overrides make a mistake.
     fn message(text: &str, overrides: &[(&str, f64)]) -> Option<String> {
         let module = Module::parse(&ShaderSource::text("k.wgsl", text.to_owned())).expect("valid WGSL");
-        module.override_mistake("k", overrides).map(|error| error.to_string())
+        match module.entry("k", overrides) {
+            Err(error @ crate::Error::OverrideValues { .. }) => Some(error.to_string()),
+            Err(error) => panic!("another mistake: {error}"),
+            Ok(_) => None,
+        }
     }
 
     /// Makes an entry point, whose statements are in line 2, and declarations, which are in line 4.

@@ -11,8 +11,9 @@ use crate::naga_guard::{self, Invalid, Unparsed, parse, validate};
 use crate::splice::{Origin, Spliced, UsedVariable};
 use crate::wording::Finding;
 use crate::{
-    BackEnd, Error, Excerpt, Messages, Result, ShaderSource, constants, directives, entry_points, folds,
-    immediate_block, nesting, override_mistake, spirv, types, wording,
+    BackEnd, Error, Excerpt, Messages, Result, ShaderSource, Warning, alignment, directives, entry_points,
+    folds, grammar, immediate_block, nesting, override_mistake, overrides, spirv, stack, types, uniformity,
+    wording,
 };
 
 /// A parsed and validated shader.
@@ -26,6 +27,8 @@ pub struct Module {
     info: ModuleInfo,
     needs: Needs,
     messages: Option<ModuleMessages>,
+    /// Parts of the text that browsers refuse, whichever entry point runs.
+    warnings: Vec<Warning>,
 }
 
 /// Describes the messages of a module.
@@ -35,6 +38,8 @@ struct ModuleMessages {
     buffer: Handle<GlobalVariable>,
     /// Is the module without the code that writes messages.
     typed: naga::Module,
+    /// Is the text of `typed`.
+    typed_source: Arc<Spliced>,
 }
 
 /// Says where a byte of a module's text is in its files. A clone is cheap.
@@ -56,20 +61,49 @@ impl Module {
     /// [`Error::UnknownSnippet`]; [`Error::Wgsl`] with file, line, column and the source line, also for a text that nests
     /// so deeply that its translation could overflow the stack of a thread.
     pub fn parse(source: &ShaderSource) -> Result<Self> {
-        let mut source = source.splice()?;
-        directives::remove_subgroups(&mut source.text);
+        let source = source.splice()?;
+        let module = source.label().to_owned();
+        stack::on_compiler_stack(|| Self::of_text(source))
+            .map_err(|error| Error::NoThread { module, reason: error.to_string() })?
+    }
+
+    fn of_text(mut source: Spliced) -> Result<Self> {
+        let names_subgroups = directives::remove_subgroups(&mut source.text);
         let source = Arc::new(source);
         if let Some(finding) = nesting::too_deep(&source.text) {
             return Err(located(&source, finding));
         }
-        match MessageText::read(&source).map_err(|finding| located(&source, finding))? {
+        let mut module = match MessageText::read(&source).map_err(|finding| located(&source, finding))? {
             None => {
                 let (naga, info) = parsed(&source)?;
                 let needs = needs(&naga);
-                Ok(Self { source, naga, info, needs, messages: None })
+                Self { source: source.clone(), naga, info, needs, messages: None, warnings: Vec::new() }
             }
-            Some(text) => Self::with_messages(&text),
+            Some(text) => Self::with_messages(&text)?,
+        };
+        let mut findings = grammar::findings(&source.text);
+        if module.needs.subgroups
+            && !names_subgroups
+            && let Some(first) = directives::first_subgroup(&source.text)
+        {
+            let message = "operations of subgroups need `enable subgroups;` at the beginning of the text";
+            let span = naga::Span::new(first.at as u32, first.end() as u32);
+            findings.push(wording::Finding { message: message.into(), span });
         }
+        module.warnings = findings.into_iter().map(|finding| warning(&source, finding)).collect();
+        Ok(module)
+    }
+
+    /// Returns the parts that browsers refuse in an entry point and in what it calls.
+    fn warnings(&self, at: usize) -> Vec<Warning> {
+        let (module, source) = match &self.messages {
+            Some(known) => (&known.typed, &known.typed_source),
+            None => (&self.naga, &self.source),
+        };
+        let subgroups = !directives::allows_diverging_subgroups(&source.text);
+        let findings = uniformity::findings(module, &source.text, at, subgroups);
+        let diverging = findings.into_iter().map(|finding| warning(source, finding));
+        self.warnings.iter().cloned().chain(diverging).collect()
     }
 
     /// Parses both forms of a text with messages.
@@ -85,8 +119,9 @@ impl Module {
         let buffer =
             naga.global_variables.iter().find(|(_, known)| known.name.as_ref() == Some(&written.buffer));
         let (buffer, _) = buffer.expect("bug: the text declares the message buffer");
-        let messages = Some(ModuleMessages { messages: written.messages, buffer, typed });
-        Ok(Self { source: written.source, naga, info, needs, messages })
+        let typed_source = source;
+        let messages = Some(ModuleMessages { messages: written.messages, buffer, typed, typed_source });
+        Ok(Self { source: written.source, naga, info, needs, messages, warnings: Vec::new() })
     }
 
     /// Returns the names of the compute entry points.
@@ -97,32 +132,69 @@ impl Module {
 
     /// Returns the overrides that the module declares.
     pub fn overrides(&self) -> Vec<Override> {
-        constants::declared(&self.naga)
+        overrides::declared(&self.naga)
     }
 
-    /// Returns the interface of one entry point, with these overrides.
+    /// Returns one entry point with these values of overrides.
+    ///
+    /// # Errors
+    /// [`Error::UnknownEntry`] and [`Error::UnknownOverride`] with the known names; [`Error::Override`] for a value that
+    /// does not fit, and for an override without a value that the entry point uses; [`Error::Workgroup`] and
+    /// [`Error::OverrideValues`]; the errors of [`arguments`](Self::arguments).
+    pub fn entry(&self, entry: &str, overrides: &[(&str, f64)]) -> Result<Entry> {
+        let made = stack::on_compiler_stack(|| self.applied(entry, overrides));
+        let module = self.label().to_owned();
+        made.map_err(|error| Error::NoThread { module, reason: error.to_string() })?
+    }
+
+    fn applied(&self, entry: &str, overrides: &[(&str, f64)]) -> Result<Entry> {
+        let mut interface = self.arguments(entry)?;
+        let values = overrides::Overrides::new(&self.naga, entry, overrides)?;
+        let (module, info) = values.applied(&self.info)?.map_err(|problem| {
+            self.override_mistake(entry, &values)
+                .unwrap_or_else(|| Error::Overrides { kernel: entry.into(), problem })
+        })?;
+        let is_it = |known: &naga::EntryPoint| known.stage == ShaderStage::Compute && known.name == entry;
+        let at = module.entry_points.iter().position(is_it);
+        let at = at.expect("bug: naga dropped the entry point");
+        let (workgroup, memory) =
+            (module.entry_points[at].workgroup_size, workgroup_memory(&module, &info, at));
+        interface.workgroup = workgroup;
+        interface.workgroup_memory = memory;
+        interface.folds = self.folds(self.entry_index(entry)?, workgroup[0]);
+        Ok(Entry { interface, module, info })
+    }
+
+    /// Returns the interface of one entry point with these values of overrides.
+    ///
+    /// # Errors
+    /// The errors of [`entry`](Self::entry).
+    pub fn interface(&self, entry: &str, overrides: &[(&str, f64)]) -> Result<Interface> {
+        Ok(self.entry(entry, overrides)?.interface)
+    }
+
+    /// Returns the interface of one entry point whose overrides have no values yet: the workgroup size and the workgroup
+    /// memory are 0.
     ///
     /// A variable belongs to the interface if the entry point or a function it calls mentions the variable, or if no
     /// entry point of the module does.
     ///
     /// # Errors
-    /// [`Error::UnknownEntry`] and [`Error::UnknownOverride`] with the known names; [`Error::Override`] and
-    /// [`Error::Workgroup`]; [`Error::Unsupported`] for groups other than 0, textures, samplers, and a second uniform
-    /// block or a `var<immediate>` beside one.
-    pub fn interface(&self, entry: &str, overrides: &[(&str, f64)]) -> Result<Interface> {
+    /// [`Error::UnknownEntry`] with the known names; [`Error::Unsupported`] for groups other than 0, textures, samplers,
+    /// and a second uniform block or a `var<immediate>` beside one.
+    pub fn arguments(&self, entry: &str) -> Result<Interface> {
         let at = self.entry_index(entry)?;
-        let constants = constants::Constants::new(&self.naga, entry, overrides)?;
-        let workgroup = constants.workgroup(&self.naga.entry_points[at])?;
         let mut interface = Interface {
             entry: entry.into(),
-            workgroup,
-            workgroup_memory: self.workgroup_memory(at, &constants)?,
+            workgroup: [0; 3],
+            workgroup_memory: 0,
             bindings: Vec::new(),
             params: None,
             overrides: self.overrides(),
             needs: self.needs,
-            folds: self.folds(at, workgroup[0]),
+            folds: false,
             messages: None,
+            warnings: self.warnings(at),
         };
         for (handle, variable) in self.naga.global_variables.iter() {
             if let Some(known) = self.messages.as_ref().filter(|known| known.buffer == handle) {
@@ -143,14 +215,13 @@ impl Module {
     }
 
     /// Returns the mistake that the values of overrides make in an entry point, if there is one. A value can be a divisor
-    /// that is 0, or the length of an array. A compiler calls this after it has refused the entry point, because the call
-    /// reads the text once more.
-    pub fn override_mistake(&self, entry: &str, overrides: &[(&str, f64)]) -> Option<Error> {
-        let known = constants::Constants::new(&self.naga, entry, overrides).ok()?.known();
+    /// that is 0, or the length of an array.
+    fn override_mistake(&self, entry: &str, values: &overrides::Overrides<'_>) -> Option<Error> {
+        let known = values.known();
         let mistake = override_mistake::find(&self.source.text, entry, &known)?;
         let values = mistake.overrides.iter().filter_map(|known| Some((&known.name, known.value?)));
         let values: Vec<String> =
-            values.map(|(name, value)| format!("`{name}` = {}", constants::short(value))).collect();
+            values.map(|(name, value)| format!("`{name}` = {}", overrides::short(value))).collect();
         let values = match &values[..] {
             [] => return None,
             [one] => format!("override {one}"),
@@ -177,14 +248,6 @@ impl Module {
             };
             is_size(&argument.binding) || members.iter().any(|member| is_size(&member.binding))
         })
-    }
-
-    fn workgroup_memory(&self, at: usize, constants: &constants::Constants<'_>) -> Result<u64> {
-        let uses = self.info.get_entry_point(at);
-        let variables = self.naga.global_variables.iter();
-        let used =
-            variables.filter(|(handle, v)| v.space == AddressSpace::WorkGroup && !uses[*handle].is_empty());
-        used.map(|(_, v)| Ok(constants.bytes(v.ty)?.next_multiple_of(16))).sum()
     }
 
     /// Returns the error for the first place that a back end translates to another result, or on which it fails, and
@@ -222,37 +285,6 @@ impl Module {
     /// Returns the places of the module's text.
     pub fn places(&self) -> Places {
         Places(self.source.clone())
-    }
-
-    /// Returns the same module with the entry point's uniform block moved to immediate data.
-    ///
-    /// The variable keeps its struct type, which every back end accepts, and loses its binding. Without a block the
-    /// module is returned unchanged.
-    ///
-    /// # Errors
-    /// [`Error::UnknownEntry`]; [`Error::Wgsl`] if the block holds a type that immediates do not support, such as
-    /// `f16`: then it must stay a uniform.
-    pub fn with_immediates(&self, entry: &str) -> Result<naga::Module> {
-        let at = self.entry_index(entry)?;
-        let mut module = self.naga.clone();
-        for (handle, variable) in module.global_variables.iter_mut() {
-            if variable.space == AddressSpace::Uniform && self.belongs(at, handle) {
-                variable.space = AddressSpace::Immediate;
-                variable.binding = None;
-            }
-        }
-        if immediate_block::bytes(&module).is_some_and(|bytes| bytes > immediate_block::MOST_BYTES) {
-            return Err(Error::Unsupported {
-                module: self.label().into(),
-                name: entry.into(),
-                what: format!(
-                    "the values of a launch have more than {} bytes, so they are no immediates",
-                    immediate_block::MOST_BYTES
-                ),
-            });
-        }
-        validate(&module, Capabilities::all()).map_err(|error| invalid(&self.source, &module, &error))?;
-        Ok(module)
     }
 
     fn entry_index(&self, entry: &str) -> Result<usize> {
@@ -369,6 +401,76 @@ impl Module {
     }
 }
 
+/// An entry point with values of overrides. naga has put a constant in place of each expression that they decide.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    interface: Interface,
+    module: naga::Module,
+    info: ModuleInfo,
+}
+
+impl Entry {
+    /// Returns what the host must know to launch the entry point.
+    pub fn interface(&self) -> &Interface {
+        &self.interface
+    }
+
+    /// Returns naga's form of the entry point and of what it uses.
+    pub fn module(&self) -> &naga::Module {
+        &self.module
+    }
+
+    /// Returns what naga found out about [`module`](Self::module).
+    pub fn info(&self) -> &ModuleInfo {
+        &self.info
+    }
+
+    /// Returns the same module with the uniform block moved to immediate data.
+    ///
+    /// The variable keeps its struct type, which every back end accepts, and loses its binding. Without a block the
+    /// module is returned unchanged.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if the block holds a type that immediates do not support, such as `f16`, or more than 256
+    /// bytes: then it must stay a uniform.
+    pub fn with_immediates(&self) -> Result<naga::Module> {
+        let unsupported = |what: String| {
+            let name = self.interface.params.as_ref().map_or_else(String::new, |params| params.name.clone());
+            Error::Unsupported { module: self.interface.entry.clone(), name, what }
+        };
+        let mut module = self.module.clone();
+        for (_, variable) in module.global_variables.iter_mut() {
+            if variable.space == AddressSpace::Uniform {
+                variable.space = AddressSpace::Immediate;
+                variable.binding = None;
+            }
+        }
+        if immediate_block::bytes(&module).is_some_and(|bytes| bytes > immediate_block::MOST_BYTES) {
+            let what = format!(
+                "the values of a launch have more than {} bytes, so they are no immediates",
+                immediate_block::MOST_BYTES
+            );
+            return Err(unsupported(what));
+        }
+        validate(&module, Capabilities::all()).map_err(|error| {
+            unsupported(match *error {
+                Ok(error) => error.as_inner().to_string(),
+                Err(panic) => naga_guard::said(&panic),
+            })
+        })?;
+        Ok(module)
+    }
+}
+
+/// Returns the bytes of the workgroup variables that an entry point uses, each rounded up to 16 as WebGPU counts them.
+fn workgroup_memory(module: &naga::Module, info: &ModuleInfo, at: usize) -> u64 {
+    let uses = info.get_entry_point(at);
+    let variables = module.global_variables.iter();
+    let used =
+        variables.filter(|(handle, v)| v.space == AddressSpace::WorkGroup && !uses[*handle].is_empty());
+    used.map(|(_, v)| types::bytes(module, v.ty).next_multiple_of(16)).fold(0, u64::saturating_add)
+}
+
 fn access_of(used: GlobalUse) -> Option<Access> {
     let atomic = used.contains(GlobalUse::ATOMIC);
     match (used.contains(GlobalUse::READ) || atomic, used.contains(GlobalUse::WRITE) || atomic) {
@@ -395,6 +497,9 @@ fn translated(source: &Spliced) -> Result<naga::Module> {
         Unparsed::Mistake(error) => unparsed(source, &error),
         Unparsed::Panic(finding) => located(source, finding),
     })?;
+    if let Some(finding) = alignment::misplaced(&naga, &source.text) {
+        return Err(located(source, finding));
+    }
     if let Some(bytes) = immediate_block::bytes(&naga) {
         // As a uniform block, a second variable of an entry point is a binding that is taken.
         if bytes <= immediate_block::MOST_BYTES {
@@ -473,6 +578,15 @@ fn located(source: &Spliced, finding: Finding) -> Error {
     match source.used_variable(range.start) {
         Some(used) => of_variable(used, &message),
         None => at_origin(&source.origin(range.start), message, range.len()),
+    }
+}
+
+fn warning(source: &Spliced, finding: wording::Finding) -> Warning {
+    match located(source, finding) {
+        Error::Wgsl { label, line, column, message, excerpt } => {
+            Warning { label, line, column, message, excerpt }
+        }
+        other => unreachable!("bug: a place became the error {other}"),
     }
 }
 

@@ -30,6 +30,18 @@ pub(crate) fn size(module: &naga::Module, ty: Handle<Type>) -> u32 {
     module.types[ty].inner.size(module.to_ctx())
 }
 
+/// Returns the bytes of a variable whose length is a constant, or was an override. Such an array may be longer than naga
+/// can say.
+pub(crate) fn bytes(module: &naga::Module, ty: Handle<Type>) -> u64 {
+    match module.types[ty].inner {
+        TypeInner::Array { size, stride, .. } => match size.resolve(module.to_ctx()) {
+            Ok(naga::proc::IndexableLength::Known(length)) => u64::from(length) * u64::from(stride),
+            _ => u64::from(stride),
+        },
+        _ => u64::from(size(module, ty)),
+    }
+}
+
 /// Returns the memory layout of a value of the type, with `size` bytes from one to the next; `None` if the host has no
 /// such type.
 pub(crate) fn layout(module: &naga::Module, ty: Handle<Type>, size: u32) -> Option<Layout<'static>> {

@@ -31,6 +31,9 @@ pub(crate) fn uses<'a>(label: &str, text: &'a str) -> impl Iterator<Item = Resul
         if asked.starts_with(|c: char| c.is_alphanumeric() || c == '_') {
             return None;
         }
+        if is_prose(asked) {
+            return None;
+        }
         let used = SpliceUse::read(asked.trim()).map_err(|remedy| Error::Use {
             label: label.into(),
             line: at + 1,
@@ -39,6 +42,15 @@ pub(crate) fn uses<'a>(label: &str, text: &'a str) -> impl Iterator<Item = Resul
         });
         Some(used.map(|used| (at + 1, used)))
     })
+}
+
+/// Returns `true` for the text after `//#use` if it is a sentence: words follow a first one that names no snippet.
+fn is_prose(asked: &str) -> bool {
+    let mut words = asked.split_whitespace();
+    let is_word = |word: &str| word.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | ','));
+    let Some(first) = words.next().filter(|first| is_word(first)) else { return false };
+    let known = SNIPPETS.iter().chain(SNIPPETS_FOR_A_VARIABLE).any(|(known, _)| *known == first);
+    !known && words.next().is_some_and(|next| !next.starts_with("//") && !next.starts_with("/*"))
 }
 
 impl<'a> SpliceUse<'a> {
@@ -202,6 +214,33 @@ pub(crate) fn plain(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_sentence_after_the_mark_is_a_comment_and_a_mistake_in_a_line_is_not() {
+        let read = |line: &str| uses("k.wgsl", line).next().map(|used| used.is_ok());
+        for comment in [
+            "//#use is a comment here, WGSL says",
+            "//#use of the array: see below",
+            "//#used",
+            "//#use a, b",
+        ] {
+            assert_eq!(read(comment), None, "{comment}");
+        }
+        for line in [
+            "//#use linear",
+            "//#use mine",
+            "//#use \"a.wgsl\"",
+            "//#use linear // why",
+            "//#use mine /* why */",
+        ] {
+            assert_eq!(read(line), Some(true), "{line}");
+        }
+        for mistake in
+            ["//#use", "//#use linear twice", "//#use lib/mine.wgsl", "//#use: linear", "//#use \"a.wgsl"]
+        {
+            assert_eq!(read(mistake), Some(false), "{mistake}");
+        }
+    }
 
     #[test]
     fn paths_lose_their_dots() {

@@ -13,7 +13,7 @@ use naga::{
     TypeInner,
 };
 
-use crate::parser_words::{of_constant, reserved, words};
+use crate::parser_words::{of_constant, plain, reserved, words};
 use crate::type_place;
 
 /// Limits the characters of a quoted expression.
@@ -98,6 +98,7 @@ pub(crate) fn parsing(error: &naga::front::wgsl::ParseError) -> Finding {
     if !allowed.is_empty() {
         message += &format!(": {}", allowed.join(", "));
     }
+    let message = plain(&message);
     Finding { message, span: error.labels().next().map(|(span, _)| span).unwrap_or_default() }
 }
 
@@ -110,7 +111,14 @@ fn innermost(error: &naga::WithSpan<ValidationError>) -> String {
     while let Some(next) = cause.source() {
         cause = next;
     }
-    format!("the shader is not valid: {cause}")
+    let cause = cause.to_string();
+    if cause.starts_with("Abstract types may only appear in constant expressions") {
+        return NO_TYPE.into();
+    }
+    match plain(&cause) {
+        words if words != cause => words,
+        _ => of_constant(&cause).map_or_else(|| format!("the shader is not valid: {cause}"), str::to_owned),
+    }
 }
 
 fn function<'a>(module: &'a naga::Module, error: &ValidationError) -> Option<&'a Function> {

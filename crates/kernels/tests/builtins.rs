@@ -59,9 +59,10 @@ fn every_builtin_with_an_alias_is_valid_for_all_its_types() {
 fn every_builtin_runs_on_any_device_and_with_immediates() {
     for (name, _) in builtins() {
         let module = Module::parse(&ShaderSource::builtin(name).unwrap()).unwrap();
-        let interface = module.interface(stem(name), &[]).unwrap();
+        let entry = module.entry(stem(name), &[]).unwrap();
+        let interface = entry.interface();
         assert_eq!(interface.needs, Needs::default(), "{name}");
-        let moved = module.with_immediates(stem(name)).unwrap();
+        let moved = entry.with_immediates().unwrap();
         let immediates =
             moved.global_variables.iter().filter(|(_, v)| v.space == naga::AddressSpace::Immediate);
         assert_eq!(immediates.count(), usize::from(interface.params.is_some()), "{name}");

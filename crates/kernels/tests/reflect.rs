@@ -325,7 +325,7 @@ fn an_immediate_variable_is_the_block_of_parameters_at_a_free_binding() {
     for (entry, name) in [("k", "first"), ("l", "second")] {
         let params = module.interface(entry, &[]).unwrap().params.unwrap();
         assert_eq!((params.name.as_str(), params.index, params.size), (name, 1, 4), "{entry}");
-        let moved = module.with_immediates(entry).unwrap();
+        let moved = module.entry(entry, &[]).and_then(|entry| entry.with_immediates()).unwrap();
         let immediate =
             moved.global_variables.iter().filter(|(_, v)| v.space == naga::AddressSpace::Immediate);
         assert_eq!(immediate.map(|(_, v)| v.name.clone().unwrap()).collect::<Vec<_>>(), [name], "{entry}");
@@ -344,7 +344,10 @@ fn a_block_that_is_no_struct_is_its_one_field() {
             (field.name.as_str(), field.text.as_str(), field.offset, field.size),
             ("size", "vec3<u32>", 0, 12)
         );
-        module.with_immediates("k").expect("a device may get the block as immediates");
+        module
+            .entry("k", &[])
+            .and_then(|entry| entry.with_immediates())
+            .expect("a device may get the block as immediates");
     }
 }
 
@@ -364,7 +367,10 @@ fn a_block_of_immediates_may_be_larger_than_those_of_any_device() {
          @compute @workgroup_size(1) fn k() { _ = p[16].y; }",
     );
     assert_eq!(module.interface("k", &[]).unwrap().params.unwrap().size, 272);
-    assert!(module.with_immediates("k").is_err(), "the values stay a uniform block");
+    assert!(
+        module.entry("k", &[]).and_then(|entry| entry.with_immediates()).is_err(),
+        "the values stay a uniform block"
+    );
 }
 
 #[test]
@@ -397,11 +403,11 @@ fn a_block_moved_to_immediates_keeps_its_struct_and_loses_its_binding() {
          @group(0) @binding(0) var<uniform> params: A;
          @compute @workgroup_size(1) fn k() { _ = params.n; }",
     );
-    let moved = module.with_immediates("k").unwrap();
+    let moved = module.entry("k", &[]).and_then(|entry| entry.with_immediates()).unwrap();
     let (_, variable) = moved.global_variables.iter().next().unwrap();
     assert_eq!((variable.space, &variable.binding), (naga::AddressSpace::Immediate, &None));
     assert!(matches!(moved.types[variable.ty].inner, naga::TypeInner::Struct { .. }));
-    assert!(module.with_immediates("main").is_err());
+    assert!(module.entry("main", &[]).and_then(|entry| entry.with_immediates()).is_err());
 }
 
 #[test]
@@ -415,12 +421,14 @@ fn each_entry_point_moves_its_own_block_to_immediates() {
     );
     assert_eq!(module.interface("k", &[]).unwrap().params.unwrap().name, "first");
     assert_eq!(module.interface("l", &[]).unwrap().params.unwrap().name, "second");
-    let moved = module.with_immediates("l").unwrap();
-    let space = |name: &str| {
-        moved.global_variables.iter().find(|(_, v)| v.name.as_deref() == Some(name)).unwrap().1.space
-    };
-    assert_eq!(space("second"), naga::AddressSpace::Immediate);
-    assert_eq!(space("first"), naga::AddressSpace::Uniform);
+    let moved = module.entry("l", &[]).and_then(|entry| entry.with_immediates()).unwrap();
+    let spaces: Vec<_> =
+        moved.global_variables.iter().map(|(_, v)| (v.name.as_deref().unwrap(), v.space)).collect();
+    assert_eq!(
+        spaces,
+        [("second", naga::AddressSpace::Immediate)],
+        "the other entry point's block is not there"
+    );
 }
 
 #[test]
@@ -430,7 +438,7 @@ fn a_block_with_f16_cannot_be_immediate() {
          @group(0) @binding(0) var<uniform> params: A;
          @compute @workgroup_size(1) fn k() { _ = params.n; }",
     );
-    assert!(module.with_immediates("k").is_err());
+    assert!(module.entry("k", &[]).and_then(|entry| entry.with_immediates()).is_err());
 }
 
 #[test]

@@ -39,9 +39,9 @@ impl Parsed {
     fn new(text: &str) -> Result<Self, String> {
         let source = ShaderSource::text("program.wgsl", text.to_owned());
         let module = Arc::new(Module::parse(&source).map_err(|error| error.to_string())?);
-        let interface = module.interface(ENTRY, &[]).map_err(|error| error.to_string())?;
-        let program = CpuProgram::new(&module, &interface, &[]).map_err(|error| error.to_string())?;
-        Ok(Self { program: Arc::new(program), interface })
+        let entry = module.entry(ENTRY, &[]).map_err(|error| error.to_string())?;
+        let program = CpuProgram::new(&module, &entry).map_err(|error| error.to_string())?;
+        Ok(Self { program: Arc::new(program), interface: entry.interface().clone() })
     }
 
     /// Counts the expressions of all functions.

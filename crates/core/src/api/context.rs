@@ -110,11 +110,12 @@ impl Context {
                 Chosen::Cpu => return Self::on_threads(&options, true),
             };
             let submit_path = recorder.submit_path(&adapter.get_info());
-            let ContextOptions { lateness, kernel_folder, launch_limit, .. } = options;
+            let ContextOptions { lateness, kernel_folder, launch_limit, portable_wgsl, .. } = options;
             let open = OpenOptions { switches, submit_path, exclusive: true, lateness, kernel_folder };
             let device = WgpuDevice::open(&adapter, open).await?;
             let lanes = open_lanes(&device)?;
             let context = Self::on_wgpu(device, lanes, options.policy, AdapterInfo::of(&adapter), true);
+            context.owner.kernels().set_refuses_warnings(portable_wgsl);
             context.owner.engine().lock().lost()?;
             Ok(context.limited(launch_limit))
         })))
@@ -127,6 +128,7 @@ impl Context {
         let (device, lanes) = cpu_lane::open(options.lateness, options.launch_limit, checks)?;
         let engine = Engine::new(device.clone(), lanes, options.policy, has_threads);
         let context = Self::of(Owner::new(engine, Some(device), None, AdapterInfo::cpu()));
+        context.owner.kernels().set_refuses_warnings(options.portable_wgsl);
         Ok(context.limited(options.launch_limit))
     }
 
@@ -161,8 +163,16 @@ impl Context {
         options: AdoptOptions,
         switches: DeviceSwitches,
     ) -> Result<Context> {
-        let AdoptOptions { policy, recorder, exclusive, threads, lateness, kernel_folder, launch_limit } =
-            options;
+        let AdoptOptions {
+            policy,
+            recorder,
+            exclusive,
+            threads,
+            lateness,
+            kernel_folder,
+            launch_limit,
+            portable_wgsl,
+        } = options;
         let (chosen, switches) = (recorder.or_variable()?, switches.or_variable()?);
         let submit_path = if chosen == RecorderChoice::Auto {
             SubmitPath::Wgpu
@@ -175,7 +185,9 @@ impl Context {
         let info = AdapterInfo::of_device(&device);
         let device = WgpuDevice::adopt(device, queue, open);
         let lanes = open_lanes(&device)?;
-        Ok(Self::on_wgpu(device, lanes, policy, info, threads).limited(launch_limit))
+        let context = Self::on_wgpu(device, lanes, policy, info, threads);
+        context.owner.kernels().set_refuses_warnings(portable_wgsl);
+        Ok(context.limited(launch_limit))
     }
 
     fn on_wgpu(
@@ -249,8 +261,9 @@ impl Context {
         if let Some(error) = wrong {
             engine.lock().queue_mut(Slot::CONTEXT).error = Some(error);
         }
-        Self::of(Owner::new(engine, Some(device), None, AdapterInfo::cpu_recorder()))
-            .limited(options.launch_limit)
+        let context = Self::of(Owner::new(engine, Some(device), None, AdapterInfo::cpu_recorder()));
+        context.owner.kernels().set_refuses_warnings(options.portable_wgsl);
+        context.limited(options.launch_limit)
     }
 
     /// Returns the mistakes of kernels that the checks of [`ContextOptions::check`] have found so far, and forgets them.

@@ -2,7 +2,7 @@
 
 use crate::runtime::owner::Owner;
 use crate::work::compiled_kernel::KernelInner;
-use fencepost_kernels::{Interface, KernelArgs, Plan};
+use fencepost_kernels::{Interface, KernelArgs, Plan, Warning};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -37,6 +37,12 @@ impl<A: KernelArgs> Kernel<A> {
         self.inner.interface.workgroup
     }
 
+    /// Returns what a browser would refuse in the text of the kernel, each with line and caret (rule K13). A kernel runs
+    /// with warnings, unless [`ContextOptions::portable_wgsl`](crate::ContextOptions::portable_wgsl) makes them errors.
+    pub fn warnings(&self) -> impl Iterator<Item = &Warning> {
+        self.entry_points().flat_map(|(inner, _)| &inner.interface.warnings)
+    }
+
     /// Returns the entry points in their order, each with the places of the arguments.
     pub(crate) fn entry_points(&self) -> impl Iterator<Item = (&Arc<KernelInner>, &Plan)> {
         let next = self.next.iter().flat_map(|next| next.iter());
@@ -55,5 +61,24 @@ impl DynKernel {
     /// Returns the interface of the entry point: its arguments, and how it runs.
     pub fn interface(&self) -> &Interface {
         &self.inner.interface
+    }
+
+    /// Returns what a browser would refuse in the text of the kernel, each with line and caret (rule K13). A kernel runs
+    /// with warnings, unless [`ContextOptions::portable_wgsl`](crate::ContextOptions::portable_wgsl) makes them errors.
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, _) = fencepost::doctest();
+    /// # ctx.host_kernel("k", std::sync::Arc::new(|_: [u32; 3], _: [u32; 3], _: &[u8], _: &mut [fencepost::HostBuffer<'_>]| ()))?;
+    /// let text = "@compute @workgroup_size(64) fn k(@builtin(local_invocation_index) i: u32) {
+    ///     if i < 32u { workgroupBarrier(); }
+    /// }";
+    /// let kernel = ctx.kernel_from(text, "k")?;
+    /// assert!(kernel.warnings()[0].message.starts_with("`workgroupBarrier` must be reached by all"));
+    /// assert_eq!((kernel.warnings()[0].line, kernel.warnings()[0].column), (2, 18));
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    pub fn warnings(&self) -> &[Warning] {
+        &self.inner.interface.warnings
     }
 }

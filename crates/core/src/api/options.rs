@@ -65,6 +65,9 @@ pub struct ContextOptions {
     /// launch on. A host function that replaces a kernel has no limit. On other
     /// adapters the system limits the time of a kernel, and the device is lost.
     pub launch_limit: Duration,
+    /// If `true`, a WGSL text that a browser would refuse is an error. The default is `false`: then the text runs, and
+    /// [`DynKernel::warnings`](crate::DynKernel::warnings) and the log say what a browser would refuse (rule K13).
+    pub portable_wgsl: bool,
 }
 
 impl Default for ContextOptions {
@@ -77,6 +80,7 @@ impl Default for ContextOptions {
             kernel_folder: None,
             check: None,
             launch_limit: LAUNCH_LIMIT,
+            portable_wgsl: false,
         }
     }
 }
@@ -109,12 +113,16 @@ pub struct AdoptOptions {
     pub kernel_folder: Option<PathBuf>,
     /// Is the same as [`ContextOptions::launch_limit`], for loops.
     pub launch_limit: Duration,
+    /// Is the same as [`ContextOptions::portable_wgsl`].
+    pub portable_wgsl: bool,
 }
 
 impl Default for AdoptOptions {
     fn default() -> Self {
         let options = ContextOptions::default();
-        let ContextOptions { policy, recorder, lateness, kernel_folder, launch_limit, .. } = options;
-        Self { policy, recorder, exclusive: false, threads: true, lateness, kernel_folder, launch_limit }
+        let ContextOptions { policy, recorder, lateness, kernel_folder, .. } = options;
+        let (launch_limit, portable_wgsl) = (options.launch_limit, options.portable_wgsl);
+        let (exclusive, threads) = (false, true);
+        Self { policy, recorder, exclusive, threads, lateness, kernel_folder, launch_limit, portable_wgsl }
     }
 }

@@ -116,7 +116,7 @@ impl<A: Backend> HalPipeline<A> {
     /// # Errors
     /// Returns the errors of [`WgpuPipeline::new`](crate::device::wgpu_pipeline::WgpuPipeline::new).
     pub(crate) fn new(target: CompileTarget<'_>, recipe: &Recipe<'_>) -> Result<Self> {
-        check(target.caps, recipe.module, recipe.interface)?;
+        check(target.caps, recipe.module, recipe.interface())?;
         let origin = Arc::new(KernelOrigin::new(target, recipe));
         Self::of(target.device, target.gate, origin, false)
     }
@@ -247,7 +247,7 @@ impl<A: Backend> PipelineParts<A> {
         // that no launch of it needs those that it lacks.
         let shader = unsafe { raw.create_shader_module(&desc, hal::ShaderInput::Naga(shader)) }?;
         let shader = NativeObject::new(device, shader, A::Device::destroy_shader_module);
-        let constants = origin.constants.iter().map(|(name, value)| (name.clone(), *value)).collect();
+        let constants = Default::default(); // the module has them applied
         let stage = hal::ProgrammableStage {
             module: &*shader,
             entry_point: &origin.kernel,

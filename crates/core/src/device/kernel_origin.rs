@@ -7,7 +7,7 @@ use crate::driver::gl_gate::GlGate;
 use crate::error::{Error, Kind, Result};
 use crate::work::compiled_kernel::Recipe;
 use crate::work::kernel_launch::BoundArray;
-use fencepost_kernels::{Access, Interface, Module, NagaPanic, Needs, Trust, fit};
+use fencepost_kernels::{Access, Entry, Interface, Module, NagaPanic, Needs, Trust, fit};
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub(crate) struct CompileTarget<'a> {
 pub(crate) struct KernelOrigin {
     pub(crate) device: wgpu::Device,
     pub(crate) kernel: String,
-    /// Holds the shader, changed for the path of its parameters.
+    /// Holds the shader with its overrides applied, changed for the path of its parameters.
     pub(crate) source: wgpu::naga::Module,
     /// Holds the text of the module.
     pub(crate) text: String,
@@ -44,8 +44,9 @@ pub(crate) struct KernelOrigin {
 
 impl KernelOrigin {
     pub(crate) fn new(target: CompileTarget<'_>, recipe: &Recipe<'_>) -> Self {
-        let Recipe { module, interface, overrides, trust, .. } = *recipe;
-        let (parameter_path, immediates, mut source) = pass_parameters(target.caps, module, interface);
+        let Recipe { module, entry, overrides, trust, .. } = *recipe;
+        let interface = entry.interface();
+        let (parameter_path, immediates, mut source) = pass_parameters(target.caps, entry);
         if let Some(back_end) = target.caps.back_end {
             fit(&mut source, back_end);
         }
@@ -137,16 +138,12 @@ fn entry(binding: u32, ty: wgpu::BufferBindingType, dynamic: bool, size: u64) ->
 
 /// Returns the path of the parameters, the bytes of immediates, and the module for that path. Parameters become
 /// immediates if they fit and immediates can hold their types. Otherwise a uniform buffer holds them.
-fn pass_parameters(
-    caps: &Caps,
-    module: &Module,
-    interface: &Interface,
-) -> (ParameterPath, u32, wgpu::naga::Module) {
-    let plain = || module.naga().clone();
-    let Some(params) = &interface.params else { return (ParameterPath::Nothing, 0, plain()) };
+fn pass_parameters(caps: &Caps, entry: &Entry) -> (ParameterPath, u32, wgpu::naga::Module) {
+    let plain = || entry.module().clone();
+    let Some(params) = &entry.interface().params else { return (ParameterPath::Nothing, 0, plain()) };
     if params.size <= caps.max_immediates
         && params.size % 4 == 0
-        && let Ok(moved) = module.with_immediates(&interface.entry)
+        && let Ok(moved) = entry.with_immediates()
     {
         return (ParameterPath::Immediates, params.size, moved);
     }

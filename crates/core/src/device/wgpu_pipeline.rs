@@ -41,7 +41,7 @@ impl WgpuPipeline {
     /// Returns `Unsupported` if the device lacks an ability that the kernel needs, and `Compile` if the driver rejects
     /// the kernel.
     pub(crate) fn new(target: CompileTarget<'_>, recipe: &Recipe<'_>) -> Result<Self> {
-        check(target.caps, recipe.module, recipe.interface)?;
+        check(target.caps, recipe.module, recipe.interface())?;
         let origin = Box::new(KernelOrigin::new(target, recipe));
         let has_both =
             [true, false].iter().all(|way| origin.bindings.iter().any(|(_, _, writable)| writable == way));
@@ -125,8 +125,11 @@ impl KernelOrigin {
             immediate_size: self.immediates,
         });
         let source = self.shader(all_writable);
+        let is_text = matches!(source, wgpu::ShaderSource::Wgsl(_));
         let module = self.module(wgpu::ShaderModuleDescriptor { label, source });
-        let constants: Vec<_> = self.constants.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+        // Only the text has overrides without values.
+        let constants = self.constants.iter().filter(|_| is_text);
+        let constants: Vec<_> = constants.map(|(name, value)| (name.as_str(), *value)).collect();
         let cache = self.file(all_writable).and_then(|file| PipelineCache::open(&self.device, file));
         let pipeline = self.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
             label,

@@ -136,7 +136,7 @@ mod tests {
             for _ in 0..2 {
                 let made = kernels.get(kernel, |recipe| {
                     compiled += 1;
-                    Ok(recipe.interface.params.as_ref().map(|params| params.size))
+                    Ok(recipe.interface().params.as_ref().map(|params| params.size))
                 });
                 assert_eq!(*made.unwrap(), Some(params), "{kernel:?}");
             }

@@ -6,6 +6,7 @@ use fencepost_kernels::{ShaderSource, Trust};
 use fencepost_sync::prim::{Condvar, Mutex, lock, sleep, try_lock};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::ThreadId;
 
 /// Limits the kernels in the cache. Above the limit the cache drops kernels of which the program has no handle, the
@@ -93,6 +94,8 @@ impl<K> Drop for Compilation<'_, K> {
 /// Maps keys to the compiled kernels of a context.
 pub(crate) struct KernelCache<K = KernelInner> {
     table: Mutex<KernelTable<K>>,
+    /// `true` if a warning about a text is an error.
+    refuses_warnings: AtomicBool,
 }
 
 struct KernelTable<K> {
@@ -104,11 +107,22 @@ struct KernelTable<K> {
 
 impl<K> Default for KernelCache<K> {
     fn default() -> Self {
-        Self { table: Mutex::new(KernelTable { places: FxHashMap::default(), now: 0 }) }
+        let table = Mutex::new(KernelTable { places: FxHashMap::default(), now: 0 });
+        Self { table, refuses_warnings: AtomicBool::new(false) }
     }
 }
 
 impl<K> KernelCache<K> {
+    /// Makes a warning about a text an error from now on, if `refuses` is `true`.
+    pub(crate) fn set_refuses_warnings(&self, refuses: bool) {
+        self.refuses_warnings.store(refuses, Ordering::Relaxed);
+    }
+
+    /// Returns `true` if a warning about a text is an error.
+    pub(crate) fn refuses_warnings(&self) -> bool {
+        self.refuses_warnings.load(Ordering::Relaxed)
+    }
+
     /// Returns the kernel of `key`, and compiles it if it is not in the cache. A failure is not cached, because a later
     /// call may succeed.
     pub(crate) fn get(&self, key: KernelKey, compile: impl FnOnce() -> Result<Arc<K>>) -> Result<Arc<K>> {

@@ -2,7 +2,7 @@
 //! of the batch is submitted again.
 
 use crate::device::recorder::Failure;
-use crate::error::Error;
+use crate::error::{Error, Kind};
 use crate::scheduler::batch::{Batch, Status};
 use crate::scheduler::command::{Command, Op};
 use crate::scheduler::engine::Engine;
@@ -23,7 +23,11 @@ impl Engine {
     /// place.
     pub(crate) fn fail_batch(&self, lane: usize, batch: Batch, steps: Arc<Vec<Step>>, failure: Failure) {
         if failure.lost {
-            self.lose(&failure.error.to_string());
+            let reason = match failure.error.kind() {
+                Kind::DeviceLost { reason, .. } => reason.clone(),
+                _ => failure.error.to_string(),
+            };
+            self.lose(&reason);
             std::mem::forget(steps);
             return;
         }

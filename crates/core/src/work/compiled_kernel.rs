@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::error::site::{KernelId, subject};
 #[cfg(cpu)]
 use crate::work::host_code::HostCode;
-use fencepost_kernels::{HostKernel, Interface, Module, ShaderSource, Trust};
+use fencepost_kernels::{Entry, HostKernel, Interface, Module, ShaderSource, Trust};
 use fencepost_sync::prim::{Condvar, Mutex, lock, sleep};
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
@@ -190,8 +190,8 @@ impl DevicePipeline {
 /// Holds the input of a compilation of one entry point.
 pub(crate) struct Recipe<'a> {
     pub(crate) module: &'a Module,
-    /// Describes the entry point, reflected with the same `overrides`.
-    pub(crate) interface: &'a Interface,
+    /// The entry point with these `overrides`.
+    pub(crate) entry: &'a Entry,
     pub(crate) overrides: &'a [(&'a str, f64)],
     /// Is the sequential host function of the kernel, if the kernel has one.
     pub(crate) reference: Option<Arc<dyn HostKernel>>,
@@ -200,6 +200,11 @@ pub(crate) struct Recipe<'a> {
 }
 
 impl Recipe<'_> {
+    /// Returns the interface of the entry point.
+    pub(crate) fn interface(&self) -> &Interface {
+        self.entry.interface()
+    }
+
     /// Compiles an own kernel of a recorder from `text`, the contents of the file that has the name of the entry point.
     pub(crate) fn own<T>(
         entry: &str,
@@ -207,8 +212,7 @@ impl Recipe<'_> {
         compile: impl FnOnce(&Recipe<'_>) -> Result<T>,
     ) -> Result<T> {
         let module = Module::parse(&ShaderSource::text(format!("{entry}.wgsl"), text))?;
-        let interface = module.interface(entry, &[])?;
-        let overrides = &[];
-        compile(&Recipe { module: &module, interface: &interface, overrides, reference: None, trust: None })
+        let (entry, overrides) = (module.entry(entry, &[])?, &[]);
+        compile(&Recipe { module: &module, entry: &entry, overrides, reference: None, trust: None })
     }
 }

@@ -35,8 +35,8 @@ fn check(body: &str, offset: u64, shadow: &mut Shadow, stop: bool) -> Checked {
 
 fn check_text(text: String, offset: u64, shadow: &mut Shadow, stop: bool) -> Checked {
     let module = Arc::new(Module::parse(&ShaderSource::text("k.wgsl", text)).unwrap());
-    let interface = module.interface("k", &[]).unwrap();
-    let program = Arc::new(Program::new(&module, &interface, &[]).unwrap());
+    let entry = module.entry("k", &[]).unwrap();
+    let program = Arc::new(Program::new(&module, &entry).unwrap());
     let interpreter = Interpreter::new(Arc::clone(&program)).unwrap();
     let sites = Sites::new(&program, &interpreter);
     let mut words = [0_u128; 32];

@@ -137,8 +137,8 @@ mod tests {
     /// Records a run of one workgroup with one buffer of 4 words.
     fn record(wgsl: &str) -> (Interpreter, Record) {
         let module = Arc::new(Module::parse(&ShaderSource::text("k.wgsl", wgsl.to_owned())).unwrap());
-        let interface = module.interface("k", &[]).unwrap();
-        let program = Arc::new(Program::new(&module, &interface, &[]).unwrap());
+        let entry = module.entry("k", &[]).unwrap();
+        let program = Arc::new(Program::new(&module, &entry).unwrap());
         let interpreter = Interpreter::new(program).unwrap();
         let mut words = [0_u128];
         let (cells, stop) = ([Cells::new(bytemuck::bytes_of_mut(&mut words))], AtomicBool::new(false));

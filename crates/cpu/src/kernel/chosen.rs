@@ -88,8 +88,8 @@ mod tests {
              @compute @workgroup_size(8) fn k(@builtin(local_invocation_index) i: u32) {{ {statements} }}"
         );
         let module = Arc::new(Module::parse(&ShaderSource::text("k.wgsl", text)).expect("valid WGSL"));
-        let interface = module.interface("k", &[]).expect("the kernel has an interface");
-        Arc::new(Program::new(&module, &interface, &[]).expect("there are no overrides"))
+        let entry = module.entry("k", &[]).expect("the kernel has an interface");
+        Arc::new(Program::new(&module, &entry).expect("there are no overrides"))
     }
 
     /// Runs a kernel on 8 words, and returns whether machine code executes the run.

@@ -16,10 +16,10 @@ impl Kernel {
     pub(crate) fn new(source: &ShaderSource) -> Self {
         let module = Arc::new(Module::parse(source).unwrap_or_else(|error| panic!("{error}")));
         let entry = module.entries().next().expect("a test has an entry point").to_owned();
-        let interface = module.interface(&entry, &[]).unwrap_or_else(|error| panic!("{error}"));
-        let program = Program::new(&module, &interface, &[]).unwrap_or_else(|error| panic!("{error}"));
+        let entry = module.entry(&entry, &[]).unwrap_or_else(|error| panic!("{error}"));
+        let program = Program::new(&module, &entry).unwrap_or_else(|error| panic!("{error}"));
         let kernel = CpuKernel::new(Arc::new(program)).unwrap_or_else(|error| panic!("{error}"));
-        Self { interface, kernel }
+        Self { interface: entry.interface().clone(), kernel }
     }
 
     /// Prepares a text.

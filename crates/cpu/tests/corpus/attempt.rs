@@ -61,9 +61,10 @@ fn run(module: &Arc<Module>, entry: &str) -> Result<String, Box<dyn std::error::
         .filter(|known| known.default.is_none())
         .map(|known| (known.name.as_str(), 1.0))
         .collect();
-    let interface = module.interface(entry, &missing)?;
+    let entry = module.entry(entry, &missing)?;
+    let interface = entry.interface();
     reasons::take();
-    let kernel = CpuKernel::new(Arc::new(Program::new(module, &interface, &missing)?))?;
+    let kernel = CpuKernel::new(Arc::new(Program::new(module, &entry)?))?;
     let form = match kernel.width() {
         Some(width) => format!("compiled, {width} at a time"),
         None => format!("interpreted: {}", reasons::take().join("; ")),

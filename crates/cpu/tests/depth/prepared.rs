@@ -1,12 +1,12 @@
 //! Prepares and runs texts on a thread with a small stack.
 
 use fencepost_cpu::{Cells, CpuKernel, GridRun, Program};
-use fencepost_kernels::{Module, ShaderSource};
+use fencepost_kernels::{Module, ShaderSource, on_stack_of};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Counts the bytes of the stack of a thread that Rust starts.
-const STACK: usize = 2 << 20;
+/// Bytes of the stack: a quarter of the stack on which kernels are compiled.
+const STACK: usize = 4 << 20;
 
 /// Is what comes of a text.
 #[derive(Debug, PartialEq)]
@@ -16,10 +16,9 @@ pub(crate) enum Outcome {
     Error(String),
 }
 
-/// Calls a function on a thread with a stack of 2 MiB.
+/// Calls a function on a thread with a stack of 4 MiB.
 pub(crate) fn on_small_stack<T: Send + 'static>(run: impl FnOnce() -> T + Send + 'static) -> T {
-    let thread = std::thread::Builder::new().stack_size(STACK).spawn(run).expect("a thread");
-    thread.join().expect("no panic")
+    on_stack_of(STACK, run).expect("a thread")
 }
 
 /// Prepares the entry point of a text, and runs one workgroup on an output of some words and, in the second binding, on 32
@@ -33,8 +32,9 @@ pub(crate) fn outcome(text: &str, words: usize) -> Outcome {
 
 fn run(text: &str, words: usize) -> Result<u32, Box<dyn std::error::Error>> {
     let module = Arc::new(Module::parse(&ShaderSource::text("k.wgsl", text.to_owned()))?);
-    let interface = module.interface("k", &[])?;
-    let kernel = CpuKernel::new(Arc::new(Program::new(&module, &interface, &[])?))?;
+    let entry = module.entry("k", &[])?;
+    let interface = entry.interface();
+    let kernel = CpuKernel::new(Arc::new(Program::new(&module, &entry)?))?;
     let mut out = vec![0_u128; words.div_ceil(4)];
     let mut matrices = vec![0_u128; 128];
     let buffers = [&mut out, &mut matrices].map(|words| Cells::new(bytemuck::cast_slice_mut(words)));

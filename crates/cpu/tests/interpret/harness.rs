@@ -17,8 +17,8 @@ pub(crate) fn prepare(wgsl: &str) -> Result<CpuKernel, Error> {
 pub(crate) fn prepare_source(source: &ShaderSource, overrides: &[(&str, f64)]) -> Result<CpuKernel, Error> {
     let module = Arc::new(Module::parse(source).unwrap_or_else(|error| panic!("{error}")));
     let entry = module.entries().next().expect("a test has an entry point").to_owned();
-    let interface = module.interface(&entry, overrides).unwrap_or_else(|error| panic!("{error}"));
-    CpuKernel::new(Arc::new(Program::new(&module, &interface, overrides)?))
+    let entry = module.entry(&entry, overrides).unwrap_or_else(|error| panic!("{error}"));
+    CpuKernel::new(Arc::new(Program::new(&module, &entry)?))
 }
 
 /// Holds a buffer at a multiple of 16 bytes.

@@ -10,8 +10,7 @@ use crate::runtime::kernel_cache::{KernelCache, KernelKey};
 use crate::runtime::owner::Owner;
 use crate::scheduler::engine::Engine;
 use crate::work::compiled_kernel::{KernelInner, KernelText, LatePipeline, Pipeline, Recipe};
-use fencepost_kernels::{Interface, Module, ShaderSource, Trust};
-#[cfg(not(target_arch = "wasm32"))]
+use fencepost_kernels::{Entry, Interface, Module, ShaderSource, Trust, on_compiler_stack, report};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -75,7 +74,8 @@ impl Job {
         let is_new = Cell::new(false);
         let kernel = self.run_with(engine, &kernels, &self.entry, &|overrides| {
             is_new.set(true);
-            compile(engine, &self.source, (&self.entry, overrides), self.trust, true)
+            let refuses_warnings = kernels.refuses_warnings();
+            compile(engine, &self.source, (&self.entry, overrides), self.trust, true, refuses_warnings)
         })?;
         if is_new.get()
             && let Some(late) = kernel.pipeline.unfinished().cloned()
@@ -107,7 +107,8 @@ impl Job {
     /// Returns an entry point, whose pipeline is compiled.
     fn run_entry(&self, engine: &Engine, kernels: &KernelCache, entry: &str) -> Result<Arc<KernelInner>> {
         let kernel = self.run_with(engine, kernels, entry, &|overrides| {
-            compile(engine, &self.source, (entry, overrides), self.trust, false)
+            let refuses_warnings = kernels.refuses_warnings();
+            compile(engine, &self.source, (entry, overrides), self.trust, false, refuses_warnings)
         })?;
         if let Some(late) = kernel.pipeline.unfinished() {
             late.finish()?; // a verb was the first to ask for the kernel
@@ -125,12 +126,23 @@ impl Job {
     ) -> Result<Arc<KernelInner>> {
         let overrides = self.overrides();
         let key = KernelKey::new(&self.source, entry, &overrides, self.trust);
-        let Some(verb) = self.verb else { return kernels.get(key, || compile(&overrides)) };
-        kernels.get(key.clone().of_verb(verb), || {
-            let kernel = kernels.get(key, || compile(&overrides));
-            let kernel = kernel.map_err(|error| of_verb(error, verb))?;
-            Ok(Arc::new(kernel.of_verb(verb, engine.new_kernel(&label_of_verb(verb, entry)))))
-        })
+        let is_new = Cell::new(false);
+        let compile = || {
+            is_new.set(true);
+            compile(&overrides)
+        };
+        let kernel = match self.verb {
+            None => kernels.get(key, compile),
+            Some(verb) => kernels.get(key.clone().of_verb(verb), || {
+                let kernel = kernels.get(key, compile).map_err(|error| of_verb(error, verb))?;
+                Ok(Arc::new(kernel.of_verb(verb, engine.new_kernel(&label_of_verb(verb, entry)))))
+            }),
+        }?;
+        if is_new.get() {
+            // The cache is not locked here, so the logger of the program may ask the context.
+            kernel.interface.warnings.iter().for_each(|warning| report!(Warn, "{warning}"));
+        }
+        Ok(kernel)
     }
 
     #[cfg(not(target_arch = "wasm32"))]
@@ -143,41 +155,74 @@ impl Job {
     }
 }
 
-/// Parses the shader, checks the device's limits, and compiles the pipeline. If `late` is `true`, the pipeline is left for
-/// another thread, unless the kernel has messages.
+/// Parses the shader, checks the device's limits, and compiles the pipeline, whatever stack the caller has. If `late` is
+/// `true`, the pipeline is left for another thread, unless the kernel has messages.
 pub(crate) fn compile(
     engine: &Engine,
     source: &ShaderSource,
     (entry, overrides): (&str, &[(&str, f64)]),
     trust: Option<Trust>,
     late: bool,
+    refuses_warnings: bool,
+) -> Result<Arc<KernelInner>> {
+    on_known_stack(entry, || compile_here(engine, source, (entry, overrides), trust, late, refuses_warnings))
+}
+
+/// Calls a function on a thread with a large stack.
+fn on_known_stack<T: Send>(kernel: &str, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+    on_compiler_stack(work).map_err(|error| {
+        let (object, message) =
+            (format!("kernel `{kernel}`"), format!("no thread was started for it: {error}"));
+        Error::from(Kind::Device { object, message })
+    })?
+}
+
+fn compile_here(
+    engine: &Engine,
+    source: &ShaderSource,
+    (entry, overrides): (&str, &[(&str, f64)]),
+    trust: Option<Trust>,
+    late: bool,
+    refuses_warnings: bool,
 ) -> Result<Arc<KernelInner>> {
     let module = Module::parse(source)?;
     text_dump::write(source, entry);
-    let interface = module.interface(entry, overrides)?;
-    check_limits(engine.device.caps(), &interface)?;
+    let caps = engine.device.caps();
+    let known = module.entry(entry, overrides).map_err(|error| match error {
+        fencepost_kernels::Error::WorkgroupTooLarge { kernel, found, .. } => {
+            let (limit, total) = (caps.max_workgroup, caps.max_invocations);
+            Error::from(Kind::WorkgroupTooLarge { kernel, found, limit, total })
+        }
+        other => other.into(),
+    })?;
+    let interface = known.interface().clone();
+    if let Some(warning) = interface.warnings.first().filter(|_| refuses_warnings) {
+        return Err(fencepost_kernels::Error::from(warning.clone()).into());
+    }
+    check_limits(caps, &interface)?;
     let overrides: Vec<_> = overrides.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
     let (id, name) = engine.new_kernel(entry);
     let origin = KernelText { source: source.clone(), entry: entry.into(), verb: None, overrides, trust };
     let pipeline = if late && interface.messages.is_none() {
-        kernel_origin::check(engine.device.caps(), &module, &interface)?;
-        late_pipeline(engine, module, interface.clone(), origin.clone())
+        kernel_origin::check(caps, &module, &interface)?;
+        late_pipeline(engine, module, known, origin.clone())
     } else {
-        pipeline(engine, &module, &interface, &origin)?
+        pipeline(engine, &module, &known, &origin)?
     };
     Ok(Arc::new(KernelInner { id, label: name.clone(), name, interface, pipeline, origin }))
 }
 
 /// Returns the pipeline of a kernel, which the first thread that needs it compiles.
-fn late_pipeline(engine: &Engine, module: Module, interface: Interface, origin: KernelText) -> Pipeline {
+fn late_pipeline(engine: &Engine, module: Module, known: Entry, origin: KernelText) -> Pipeline {
     let me = engine.me.clone();
     Pipeline::Late(LatePipeline::new(Box::new(move || {
-        let kernel = interface.entry.clone();
+        let kernel = known.interface().entry.clone();
         let Some(engine) = me.upgrade() else {
             let message = "the context has ended".into();
             return Err(Kind::Compile { kernel, message }.into());
         };
-        let made = AssertUnwindSafe(|| pipeline(&engine, &module, &interface, &origin));
+        let made =
+            AssertUnwindSafe(|| on_known_stack(&kernel, || pipeline(&engine, &module, &known, &origin)));
         catch_unwind(made).unwrap_or_else(|panic| {
             let message = format!("the compiler panicked: {}", panic_text(panic));
             Err(Kind::Compile { kernel, message }.into())
@@ -186,16 +231,11 @@ fn late_pipeline(engine: &Engine, module: Module, interface: Interface, origin: 
 }
 
 /// Compiles the pipeline of a kernel.
-fn pipeline(
-    engine: &Engine,
-    module: &Module,
-    interface: &Interface,
-    origin: &KernelText,
-) -> Result<Pipeline> {
+fn pipeline(engine: &Engine, module: &Module, entry: &Entry, origin: &KernelText) -> Result<Pipeline> {
     let overrides: Vec<_> = origin.overrides.iter().map(|(name, value)| (&**name, *value)).collect();
     let (reference, trust) = (origin.source.reference(), origin.trust);
-    let recipe = Recipe { module, interface, overrides: &overrides, reference, trust };
-    engine.checked(engine.device.compile(&recipe)).map_err(|error| explained(error, &recipe))
+    let recipe = Recipe { module, entry, overrides: &overrides, reference, trust };
+    engine.checked(engine.device.compile(&recipe))
 }
 
 /// Returns an error of a compilation with the name of the verb in place of that of its kernel.
@@ -213,14 +253,6 @@ pub(crate) fn of_verb(error: Error, verb: &str) -> Error {
         &Kind::WorkgroupMemory { found, limit, .. } => Kind::WorkgroupMemory { kernel, found, limit }.into(),
         _ => error,
     }
-}
-
-/// Returns the mistake of the overrides if it is the reason for which the device refuses a kernel. The compilers of devices
-/// name no line for it.
-fn explained(error: Error, recipe: &Recipe<'_>) -> Error {
-    let is_refusal = matches!(error.kind(), Kind::Compile { .. });
-    let mistake = || recipe.module.override_mistake(&recipe.interface.entry, recipe.overrides);
-    is_refusal.then(mistake).flatten().map_or(error, Error::from)
 }
 
 fn check_limits(caps: &Caps, interface: &Interface) -> Result<()> {

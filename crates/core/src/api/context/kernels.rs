@@ -372,7 +372,7 @@ mod tests {
                 let slow = || {
                     compiles.send(()).expect("the test waits");
                     held.recv().expect("the test goes on");
-                    compile(owner.engine(), &source(), ("k", &[]), None, false)
+                    compile(owner.engine(), &source(), ("k", &[]), None, false, false)
                 };
                 owner.kernels().get(job().key(), slow).map(drop).expect("it compiles");
             });

@@ -191,13 +191,13 @@ impl Device for CpuDevice {
     /// Takes the function of the program, then that of the library in the CPU recorder without checks, and compiles the
     /// text of any other kernel.
     fn compile(&self, recipe: &Recipe<'_>) -> Result<Pipeline> {
-        let given = lock(&self.kernels).get(&recipe.interface.entry).cloned();
+        let given = lock(&self.kernels).get(&recipe.interface().entry).cloned();
         let runs_references = self.form == CpuForm::Recorder && self.checks.is_none();
         let function = given.or_else(|| recipe.reference.clone().filter(|_| runs_references));
         if let Some(function) = function {
             return Ok(Pipeline::Host(HostCode::Function(function)));
         }
-        check(&self.caps, recipe.module, recipe.interface)?;
+        check(&self.caps, recipe.module, recipe.interface())?;
         program(recipe, self.interprets()).map(Pipeline::Host)
     }
 
@@ -275,17 +275,14 @@ impl CpuForm {
 fn program(recipe: &Recipe<'_>, interprets: bool) -> Result<HostCode> {
     let engine = if interprets { KernelEngine::Interpreter } else { KernelEngine::Code };
     let prepared = shared_kernels::prepared(recipe, engine).map(HostCode::Program);
-    prepared.map_err(|error| match error {
-        fencepost_cpu::Error::Values(mistake) => Kind::Kernel(*mistake).into(),
-        refusal => {
-            let (kernel, message) = (recipe.interface.entry.clone(), refusal.problem());
-            Kind::Compile { kernel, message }.into()
-        }
+    prepared.map_err(|refusal| {
+        let (kernel, message) = (recipe.interface().entry.clone(), refusal.problem());
+        Kind::Compile { kernel, message }.into()
     })
 }
 
 /// Returns the error for a kernel without a function: this build compiles no kernels for the CPU.
 #[cfg(not(cpu_code))]
 fn program(recipe: &Recipe<'_>, _: bool) -> Result<HostCode> {
-    Err(Kind::NoReference { kernel: recipe.interface.entry.clone() }.into())
+    Err(Kind::NoReference { kernel: recipe.interface().entry.clone() }.into())
 }

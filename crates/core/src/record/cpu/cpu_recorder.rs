@@ -62,11 +62,21 @@ pub struct CpuOptions {
     /// kernels run their text then, in an order of the invocations that the seed chooses. In the browser the option is
     /// ignored.
     pub check: Option<CheckOptions>,
+    /// Is the same as [`ContextOptions::portable_wgsl`](crate::ContextOptions::portable_wgsl).
+    pub portable_wgsl: bool,
 }
 
 impl Default for CpuOptions {
     fn default() -> Self {
-        Self { seed: 0, lanes: 1, threads: true, memory: 1 << 34, launch_limit: LAUNCH_LIMIT, check: None }
+        Self {
+            seed: 0,
+            lanes: 1,
+            threads: true,
+            memory: 1 << 34,
+            launch_limit: LAUNCH_LIMIT,
+            check: None,
+            portable_wgsl: false,
+        }
     }
 }
 

@@ -37,7 +37,7 @@ impl CodeKey {
         let places = recipe.module.places();
         let (label, ..) = places.place(0);
         let (label, text) = (label.to_owned(), recipe.module.text().to_owned());
-        Self { engine, label, text, entry: recipe.interface.entry.clone(), overrides }
+        Self { engine, label, text, entry: recipe.interface().entry.clone(), overrides }
     }
 }
 
@@ -57,7 +57,7 @@ pub(super) fn prepared(recipe: &Recipe<'_>, engine: KernelEngine) -> Result<Arc<
         return Ok(known);
     }
     // Other kernels are prepared meanwhile. If two contexts prepare one kernel at once, both have the code of the first.
-    let program = Arc::new(Program::new(recipe.module, recipe.interface, recipe.overrides)?);
+    let program = Arc::new(Program::new(recipe.module, recipe.entry)?);
     let made = Arc::new(match engine {
         KernelEngine::Code => CpuKernel::new(program)?,
         KernelEngine::Interpreter => CpuKernel::interpreted(program)?,

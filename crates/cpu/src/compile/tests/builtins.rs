@@ -9,8 +9,9 @@ use std::sync::Arc;
 fn check(stem: &str, count: usize) {
     let source = ShaderSource::builtin(&format!("{stem}.wgsl")).expect("the shader is built in");
     let module = Arc::new(Module::parse(&source).expect("the shader is valid"));
-    let interface = module.interface(stem, &[]).expect("the shader has its entry point");
-    let program = Arc::new(Program::new(&module, &interface, &[]).expect("the shader is a program"));
+    let entry = module.entry(stem, &[]).expect("the shader has its entry point");
+    let interface = entry.interface();
+    let program = Arc::new(Program::new(&module, &entry).expect("the shader is a program"));
     let mut rng = fastrand::Rng::with_seed(count as u64);
     let float = stem == "add" || stem == "saxpy" || stem == "fill";
     let mut word = || if float { rng.f32().to_bits() } else { rng.u32(..64) };

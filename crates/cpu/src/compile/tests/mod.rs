@@ -40,8 +40,8 @@ fn program(wgsl: &str, overrides: &[(&str, f64)]) -> Arc<Program> {
     let module = Module::parse(&ShaderSource::text("test.wgsl", wgsl.to_owned()));
     let module = Arc::new(module.unwrap_or_else(|error| panic!("{error}")));
     let entry = module.entries().next().expect("the text has an entry point").to_owned();
-    let interface = module.interface(&entry, overrides).unwrap_or_else(|error| panic!("{error}"));
-    let program = Program::new(&module, &interface, overrides);
+    let entry = module.entry(&entry, overrides).unwrap_or_else(|error| panic!("{error}"));
+    let program = Program::new(&module, &entry);
     Arc::new(program.unwrap_or_else(|error| panic!("{error}")))
 }
 

@@ -21,7 +21,7 @@ use rustc_hash::FxHashMap;
 pub(super) const STACK: usize = 1 << 22;
 
 /// Limits the slots that the invocations of a workgroup use together.
-const WORKGROUP: usize = 1 << 28;
+const WORKGROUP: usize = 1 << 25;
 
 /// Says which built-in value is in which slot of the entry point.
 #[derive(Clone, Copy, Debug)]

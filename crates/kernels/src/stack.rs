@@ -1,0 +1,107 @@
+//! The stack on which texts are read and compiled. naga and the compiler of the CPU call themselves for each part of a part;
+//! the limits of `nesting` keep them within a quarter of this stack, whatever stack the caller has.
+
+/// Bytes of the stack.
+#[cfg(not(target_family = "wasm"))]
+const STACK: usize = 16 << 20;
+
+#[cfg(not(target_family = "wasm"))]
+std::thread_local! {
+    /// `true` on a thread that was started for a known stack.
+    static IS_KNOWN: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
+/// Calls a function on a thread with a stack that is large enough for each text within the limits. A call on such a thread
+/// is direct.
+///
+/// # Errors
+/// The system's error if it starts no thread.
+#[cfg(not(target_family = "wasm"))]
+pub fn on_compiler_stack<T: Send>(work: impl FnOnce() -> T + Send) -> std::io::Result<T> {
+    if IS_KNOWN.get() { Ok(work()) } else { on_stack_of(STACK, work) }
+}
+
+/// Calls a function on a thread with a stack of some bytes, where [`on_compiler_stack`] is direct.
+///
+/// # Errors
+/// The system's error if it starts no thread.
+#[cfg(not(target_family = "wasm"))]
+pub fn on_stack_of<T: Send>(bytes: usize, work: impl FnOnce() -> T + Send) -> std::io::Result<T> {
+    let known = || {
+        IS_KNOWN.set(true);
+        work()
+    };
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name("fencepost compiler".into()).stack_size(bytes);
+        let ended = thread.spawn_scoped(scope, known)?.join();
+        Ok(ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    })
+}
+
+/// Calls a function: in the browser the page decides the stack.
+///
+/// # Errors
+/// None.
+#[cfg(target_family = "wasm")]
+pub fn on_compiler_stack<T>(work: impl FnOnce() -> T) -> std::io::Result<T> {
+    Ok(work())
+}
+
+/// Calls a function, as [`on_compiler_stack`] does.
+///
+/// # Errors
+/// None.
+#[cfg(target_family = "wasm")]
+pub fn on_stack_of<T>(_: usize, work: impl FnOnce() -> T) -> std::io::Result<T> {
+    Ok(work())
+}
+
+#[cfg(all(test, not(target_family = "wasm")))]
+mod tests {
+    use super::*;
+    use crate::{Module, ShaderSource};
+
+    #[test]
+    fn a_thread_with_the_smallest_stack_reads_texts_that_nest_to_the_limits() {
+        let nested = |open: &str, close: &str, deep: usize| {
+            format!(
+                "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+                @compute @workgroup_size(1) fn k() {{ x[0] = {}1u{}; }}",
+                open.repeat(deep),
+                close.repeat(deep)
+            )
+        };
+        for (open, close) in [("(", ")"), ("x[", "]"), ("min(1u, ", ")"), ("~", ""), ("1u + (", ")")] {
+            for deep in [1, 150, 5000] {
+                let text = nested(open, close, deep);
+                let read = move || {
+                    let module = Module::parse(&ShaderSource::text("k.wgsl", text))?;
+                    module.interface("k", &[]).map(drop)
+                };
+                let thread = std::thread::Builder::new().stack_size(64 << 10).spawn(read).expect("a thread");
+                let read = thread.join().expect("no panic");
+                assert_eq!(read.is_ok(), deep < 5000, "{open} {deep}: {read:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_panic_of_the_function_is_one_of_the_caller() {
+        let caught = std::panic::catch_unwind(|| on_compiler_stack(|| -> u32 { panic!("inside") }));
+        let panic = caught.expect_err("it panics");
+        assert_eq!(panic.downcast_ref::<&str>(), Some(&"inside"));
+    }
+
+    #[test]
+    fn a_call_inside_of_another_one_starts_no_thread() {
+        let outer = || {
+            (
+                std::thread::current().id(),
+                on_compiler_stack(|| std::thread::current().id()).expect("it is direct"),
+            )
+        };
+        let (outer, inner) = on_compiler_stack(outer).expect("a thread");
+        assert_eq!(outer, inner);
+        assert_ne!(outer, std::thread::current().id());
+    }
+}

@@ -1,0 +1,84 @@
+//! R09: what a text demands has limits.
+
+use crate::common::{Case, Subject, case};
+use fencepost::{Context, Grid, Kind, args};
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("r09_private_memory_over_the_limit_is_an_error_before_the_launch", private)
+            .native_only("other devices keep private memory in their own places"),
+        case("r09_private_memory_over_the_limit_is_an_error_of_the_recorder", private)
+            .cpu_only("other devices keep private memory in their own places"),
+        case("r09_a_text_over_the_limits_of_length_is_an_error_that_names_them", long).host_side(),
+        case("r09_a_thread_with_a_small_stack_compiles_kernels", small_stack),
+    ]
+}
+
+fn message(ctx: &Context, text: &str) -> String {
+    let error = ctx.kernel_from(text, "k").map(drop).expect_err("it is over a limit");
+    assert!(matches!(error.kind(), Kind::Compile { .. } | Kind::Kernel(_)), "{error}");
+    error.to_string()
+}
+
+fn private(s: &Subject) {
+    let ctx = s.ctx();
+    let text = |words: u32, workgroup: u32| {
+        format!(
+            "@group(0) @binding(1) var<storage, read_write> x: array<u32>; var<private> a: array<u32, {words}>;
+            @compute @workgroup_size({workgroup}) fn k(@builtin(local_invocation_index) i: u32) {{
+                a[x[i & 3u]] = i; workgroupBarrier(); x[i & 63u] = a[x[1] & 7u];
+            }}"
+        )
+    };
+    for (words, workgroup) in [(1 << 20, 256), (100_000_000, 1), (32 << 10, 1024)] {
+        let text = message(&ctx, &text(words, workgroup));
+        for part in [
+            "`a` alone",
+            &format!("{} bytes", 4 * words),
+            "the limit on the CPU is 33554432",
+            "use a smaller array",
+        ] {
+            assert!(text.contains(part), "{text}");
+        }
+    }
+    let kernel = ctx.kernel_from(&text(4096, 64), "k").unwrap();
+    let mut x = ctx.zeros::<u32, 1>([64]).unwrap();
+    ctx.current_queue().launch_dyn(&kernel, Grid::groups([1]), args![x = &mut x]).unwrap();
+    ctx.current_queue().read(&x).wait().unwrap();
+}
+
+fn long(s: &Subject) {
+    let ctx = s.ctx();
+    let kernel = |body: &str| format!("@compute @workgroup_size(1) fn k() {{ {body} }}");
+    let words = message(&ctx, &kernel(&"_ = 1;".repeat(40_000)));
+    assert!(
+        words.contains("160013 words, numbers and signs") && words.contains("the limit is 150000"),
+        "{words}"
+    );
+    let bytes = message(&ctx, &kernel(&" ".repeat(2 << 20)));
+    assert!(bytes.contains("the limit is 1048576"), "{bytes}");
+    ctx.kernel_from(&kernel(&"_ = 1;".repeat(1000)), "k").unwrap();
+}
+
+fn small_stack(s: &Subject) {
+    let ctx = s.ctx();
+    let text = |deep: usize| {
+        format!(
+            "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+            @compute @workgroup_size(1) fn k() {{ x[0] = {}7u{}; }}",
+            "(".repeat(deep),
+            ")".repeat(deep)
+        )
+    };
+    for (deep, works) in [(1, true), (150, true), (5000, false)] {
+        let (ctx, text) = (ctx.clone(), text(deep));
+        let compile = move || ctx.kernel_from(&text, "k").map(drop).map_err(|error| error.to_string());
+        let thread = std::thread::Builder::new().stack_size(64 << 10).spawn(compile).unwrap();
+        let compiled = thread.join().expect("the thread returns");
+        assert_eq!(compiled.is_ok(), works, "{deep}: {compiled:?}");
+    }
+    let kernel = ctx.kernel_from(&text(150), "k").unwrap();
+    let mut x = ctx.zeros::<u32, 1>([1]).unwrap();
+    ctx.current_queue().launch_dyn(&kernel, Grid::groups([1]), args![x = &mut x]).unwrap();
+    assert_eq!(ctx.current_queue().read(&x).wait().unwrap(), [7]);
+}
