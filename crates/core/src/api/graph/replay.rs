@@ -219,8 +219,8 @@ impl Replay {
     /// Cancels the replay: its commands that are not submitted do not execute. The call does not block, and does nothing
     /// to a replay whose last command is submitted.
     ///
-    /// A loop with [`Bound::Chunked`](crate::Bound::Chunked) ends after the chunks that are submitted, two at most. What
-    /// the replay has written stays. The replay, its outputs and the commands that are enqueued behind it on its queue at
+    /// A loop with [`Bound::Chunked`](crate::Bound::Chunked) ends after the chunks that are submitted, two at most. The
+    /// bytes that the replay has written stay. The replay, its outputs and the commands that are enqueued behind it on its queue at
     /// this time end with [`Kind::Cancelled`]. The queue has no error: a command that is enqueued after this call executes,
     /// after the submitted ones.
     ///
