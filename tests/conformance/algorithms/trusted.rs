@@ -119,7 +119,9 @@ fn less(s: &Subject) {
         assert!(!trusted, "{recorder:?}: each invocation writes the memory that it reads");
         let [trusted, counters] = has_zeros(|ctx| {
             let (x, mut counts) = (ctx.array(&[1_u32, 0, 3]).unwrap(), ctx.zeros([2]).unwrap());
-            ctx.queue("q").histogram(&x, Bins::modulo(), &mut counts).unwrap();
+            let queue = ctx.queue("q");
+            queue.histogram(&x, Bins::modulo(), &mut counts).unwrap();
+            queue.finish().wait().unwrap(); // the verb does not wait for the compilation
         });
         assert!(trusted == counters && counters == checked, "{recorder:?}: counters begin with zeros");
     }
