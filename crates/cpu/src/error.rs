@@ -55,7 +55,7 @@ pub enum Error {
         /// Most bytes.
         limit: u64,
         /// Place of that variable in the text.
-        place: Option<Place>,
+        place: Option<Box<Place>>,
     },
     /// The compiler does not translate the kernel for a number of invocations that execute together.
     #[error(
@@ -91,7 +91,7 @@ impl Error {
     }
 }
 
-fn at(place: &Option<Place>) -> String {
+fn at(place: &Option<impl fmt::Display>) -> String {
     place.as_ref().map_or_else(String::new, |place| format!("{place}: "))
 }
 

@@ -75,7 +75,7 @@ impl Program {
         };
         // The text was validated before, and the uniformity of its control flow is the same.
         let flags = ValidationFlags::all() - ValidationFlags::CONTROL_FLOW_UNIFORMITY;
-        let info = guarded(|| Validator::new(flags, Capabilities::all()).validate(&module));
+        let info = guarded(|| Validator::new(flags, Capabilities::all()).validate(&module).map_err(Box::new));
         let info = info.map_err(|NagaPanic(panic)| panic)?.map_err(|error| reason(error.as_inner()))?;
         let mut layouter = Layouter::default();
         layouter.update(module.to_ctx()).map_err(|error| reason(&error))?;

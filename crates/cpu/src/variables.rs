@@ -48,7 +48,7 @@ pub(crate) fn check(program: &Program) -> Result<()> {
         invocations,
         needed,
         limit: MOST_BYTES,
-        place: program.place(largest.span),
+        place: program.place(largest.span).map(Box::new),
     })
 }
 

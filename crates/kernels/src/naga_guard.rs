@@ -53,8 +53,9 @@ pub(crate) type Invalid = Result<naga::WithSpan<ValidationError>, NagaPanic>;
 
 /// Validates a module.
 pub(crate) fn validate(module: &naga::Module, allowed: Capabilities) -> Result<ModuleInfo, Box<Invalid>> {
-    match guarded(|| Validator::new(ValidationFlags::all(), allowed).validate(module)) {
-        Ok(found) => found.map_err(|error| Box::new(Ok(error))),
+    let validate = || Validator::new(ValidationFlags::all(), allowed).validate(module).map_err(Box::new);
+    match guarded(validate) {
+        Ok(found) => found.map_err(|error| Box::new(Ok(*error))),
         Err(panic) => Err(Box::new(Err(panic))),
     }
 }

@@ -33,7 +33,7 @@ pub(crate) fn declared(module: &naga::Module) -> Vec<Override> {
 
 /// Reason why naga did not apply overrides.
 enum Unapplied {
-    Mistake(PipelineConstantError),
+    Mistake(Box<PipelineConstantError>),
     Panic(NagaPanic),
 }
 
@@ -66,7 +66,7 @@ impl<'a> Overrides<'a> {
     pub(crate) fn applied(&self, info: &ModuleInfo) -> Result<Result<(naga::Module, ModuleInfo), String>> {
         let stage = Some((ShaderStage::Compute, self.kernel));
         let apply = |module: &naga::Module| {
-            guarded(|| process_overrides(module, info, stage, &self.given))
+            guarded(|| process_overrides(module, info, stage, &self.given).map_err(Box::new))
                 .map_err(Unapplied::Panic)?
                 .map(|(module, info)| (module.into_owned(), info.into_owned()))
                 .map_err(Unapplied::Mistake)
@@ -82,11 +82,13 @@ impl<'a> Overrides<'a> {
         };
         match applied {
             Ok(applied) => Ok(Ok(applied)),
-            Err(Unapplied::Mistake(PipelineConstantError::MissingValue(name))) => {
-                let declared = &self.module.overrides[self.find(&name)?];
-                Err(self.error(declared, "has no default and was given no value".into()))
-            }
             Err(error) => {
+                if let Unapplied::Mistake(mistake) = &error
+                    && let PipelineConstantError::MissingValue(name) = &**mistake
+                {
+                    let declared = &self.module.overrides[self.find(name)?];
+                    return Err(self.error(declared, "has no default and was given no value".into()));
+                }
                 let sizes = self.module.entry_points.iter().find(|entry| entry.name == self.kernel);
                 sizes.map_or(Ok(()), |entry| self.check_workgroup(entry, info))?;
                 Ok(Err(match error {
@@ -219,8 +221,8 @@ impl<'a> Overrides<'a> {
             incoming_ray_payload: None,
         });
         let nothing_known = ModuleInfo::default(); // naga returns it for a module without overrides, and this has one
-        let applied = guarded(|| process_overrides(&module, &nothing_known, None, &self.given));
-        let (applied, _) = applied.ok()?.ok()?;
+        let applied = guarded(|| process_overrides(&module, &nothing_known, None, &self.given).ok());
+        let (applied, _) = applied.ok()??;
         let (_, result) =
             applied.overrides.iter().find(|(_, known)| known.name.as_deref() == Some(RESULT))?;
         literal(&applied, result.init?)

@@ -72,7 +72,7 @@ impl Job {
     fn run_late(&self, owner: &Owner) -> Result<Arc<KernelInner>> {
         let (engine, kernels) = (owner.engine(), owner.kernels().clone());
         let is_new = Cell::new(false);
-        let kernel = self.run_with(engine, &kernels, &self.entry, &|overrides| {
+        let kernel = self.run_with(engine, &kernels, &self.entry, |overrides| {
             is_new.set(true);
             let refuses_warnings = kernels.refuses_warnings();
             compile(engine, &self.source, (&self.entry, overrides), self.trust, true, refuses_warnings)
@@ -106,7 +106,7 @@ impl Job {
 
     /// Returns an entry point, whose pipeline is compiled.
     fn run_entry(&self, engine: &Engine, kernels: &KernelCache, entry: &str) -> Result<Arc<KernelInner>> {
-        let kernel = self.run_with(engine, kernels, entry, &|overrides| {
+        let kernel = self.run_with(engine, kernels, entry, |overrides| {
             let refuses_warnings = kernels.refuses_warnings();
             compile(engine, &self.source, (entry, overrides), self.trust, false, refuses_warnings)
         })?;
@@ -122,7 +122,7 @@ impl Job {
         engine: &Engine,
         kernels: &KernelCache,
         entry: &str,
-        compile: &dyn Fn(&[(&str, f64)]) -> Result<Arc<KernelInner>>,
+        compile: impl Fn(&[(&str, f64)]) -> Result<Arc<KernelInner>>,
     ) -> Result<Arc<KernelInner>> {
         let overrides = self.overrides();
         let key = KernelKey::new(&self.source, entry, &overrides, self.trust);
