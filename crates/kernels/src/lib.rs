@@ -89,7 +89,7 @@ pub use several::{check_declared, check_dyn_each, check_each};
 pub use shader_layout::{Dim, Layout, Leaf};
 pub use source::{ShaderSource, builtins};
 #[doc(hidden)]
-pub use stack::{on_compiler_stack, on_stack_of};
+pub use stack::{calling_thread, on_compiler_stack, on_stack_of};
 pub use trusted::{Trust, TrustedKernel, trust_of, trusted_kernels};
 
 /// Holds the items that `#[derive(KernelArgs)]` writes into the program. The facade re-exports it under its own name.

@@ -7,8 +7,17 @@ const STACK: usize = 16 << 20;
 
 #[cfg(not(target_family = "wasm"))]
 std::thread_local! {
-    /// `true` on a thread that was started for a known stack.
-    static IS_KNOWN: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+    /// Thread for which this one was started with a known stack.
+    static STARTED_FOR: std::cell::Cell<Option<std::thread::ThreadId>> = const { std::cell::Cell::new(None) };
+}
+
+/// Returns the thread whose call runs here: this one, or the one for which [`on_compiler_stack`] started it.
+pub fn calling_thread() -> std::thread::ThreadId {
+    #[cfg(not(target_family = "wasm"))]
+    if let Some(thread) = STARTED_FOR.get() {
+        return thread;
+    }
+    std::thread::current().id()
 }
 
 /// Calls a function on a thread with a stack that is large enough for each text within the limits. A call on such a thread
@@ -18,7 +27,7 @@ std::thread_local! {
 /// The system's error if it starts no thread.
 #[cfg(not(target_family = "wasm"))]
 pub fn on_compiler_stack<T: Send>(work: impl FnOnce() -> T + Send) -> std::io::Result<T> {
-    if IS_KNOWN.get() { Ok(work()) } else { on_stack_of(STACK, work) }
+    if STARTED_FOR.get().is_some() { Ok(work()) } else { on_stack_of(STACK, work) }
 }
 
 /// Calls a function on a thread with a stack of some bytes, where [`on_compiler_stack`] is direct.
@@ -27,8 +36,9 @@ pub fn on_compiler_stack<T: Send>(work: impl FnOnce() -> T + Send) -> std::io::R
 /// The system's error if it starts no thread.
 #[cfg(not(target_family = "wasm"))]
 pub fn on_stack_of<T: Send>(bytes: usize, work: impl FnOnce() -> T + Send) -> std::io::Result<T> {
+    let caller = calling_thread();
     let known = || {
-        IS_KNOWN.set(true);
+        STARTED_FOR.set(Some(caller));
         work()
     };
     std::thread::scope(|scope| {
@@ -103,5 +113,6 @@ mod tests {
         let (outer, inner) = on_compiler_stack(outer).expect("a thread");
         assert_eq!(outer, inner);
         assert_ne!(outer, std::thread::current().id());
+        assert_eq!(on_compiler_stack(calling_thread).expect("a thread"), std::thread::current().id());
     }
 }

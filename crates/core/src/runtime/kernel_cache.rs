@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::work::compiled_kernel::KernelInner;
-use fencepost_kernels::{ShaderSource, Trust};
+use fencepost_kernels::{ShaderSource, Trust, calling_thread};
 use fencepost_sync::prim::{Condvar, Mutex, lock, sleep, try_lock};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -128,7 +128,8 @@ impl<K> KernelCache<K> {
     pub(crate) fn get(&self, key: KernelKey, compile: impl FnOnce() -> Result<Arc<K>>) -> Result<Arc<K>> {
         let (place, gone) = lock(&self.table).place(key);
         drop(gone); // the drop of a kernel calls the driver, so the table is not locked
-        let here = std::thread::current().id();
+        // A compiler runs on a thread of its own, for the one that asked.
+        let here = calling_thread();
         let mut state = lock(&place.state);
         loop {
             match &*state {
@@ -311,6 +312,14 @@ mod tests {
             MOST_KEPT_KERNELS,
             "kernels without a handle are removed"
         );
+    }
+
+    #[test]
+    fn a_logger_that_asks_for_the_kernel_whose_compilation_calls_it_gets_one() {
+        let kernels = KernelCache::default();
+        let again = || kernels.get(key("x", "a", &[]), || Ok(Arc::new(7)));
+        let compile = || fencepost_kernels::on_compiler_stack(again).expect("a thread");
+        assert_eq!(*kernels.get(key("x", "a", &[]), compile).expect("it compiles"), 7);
     }
 
     #[test]
