@@ -164,7 +164,11 @@ mod tests {
         let mut child = line("sh").args(["-c", "while :; do :; done"]).start(writer).expect("it starts");
         let stop = AtomicBool::new(false);
         thread::scope(|scope| {
-            let spins = || while !stop.load(Ordering::Relaxed) {};
+            let spins = || {
+                while !stop.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            };
             (0..all).for_each(|_| drop(scope.spawn(spins)));
             for process in [std::process::id(), child.id()] {
                 let before = waited(process);
