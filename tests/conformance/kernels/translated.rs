@@ -130,9 +130,8 @@ fn bits(s: &Subject) {
         ]
     };
     for x in numbers {
-        let text = format!(
-            "fn put(at: u32, x: u64) {{ out[2u * at] = u32(x); out[2u * at + 1u] = u32(x >> 32u); }}
-            @compute @workgroup_size(1) fn main() {{
+        let text = "fn put(at: u32, x: u64) { out[2u * at] = u32(x); out[2u * at + 1u] = u32(x >> 32u); }
+            @compute @workgroup_size(1) fn main() {
                 let x = (u64(out[1]) << 32u) | u64(out[0]);
                 let pair = vec2(x, x);
                 put(0u, countOneBits(x));
@@ -146,9 +145,8 @@ fn bits(s: &Subject) {
                 put(8u, u64(firstLeadingBit(i64(x))));
                 put(9u, u64(extractBits(i64(x), 20u, 20u)));
                 put(10u, u64(insertBits(i64(x), 7li, 70u, 3u)) + extractBits(x, 64u, 9u));
-            }}"
-        );
-        match run(&ctx, &text, &[x as u32, (x >> 32) as u32]) {
+            }";
+        match run(&ctx, text, &[x as u32, (x >> 32) as u32]) {
             Ok(found) => {
                 let found: Vec<u64> =
                     found.chunks_exact(2).map(|two| u64::from(two[0]) | u64::from(two[1]) << 32).collect();

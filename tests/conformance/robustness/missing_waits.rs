@@ -26,18 +26,18 @@ type Kind = fn(&Bench) -> Result<bool>;
 
 /// Kinds of transfer. Each function returns `true` if the reader got the bytes of the transfer.
 const KINDS: &[(&str, Kind)] = &[
-    ("fill", |b| b.into_zeros(|q, x| q.fill(x, 1))),
-    ("fill of a part", |b| b.into_zeros(|q, x| q.fill(&mut x.slice(0..N)?, 1))),
+    ("fill", |b| b.write_zeros(|q, x| q.fill(x, 1))),
+    ("fill of a part", |b| b.write_zeros(|q, x| q.fill(&mut x.slice(0..N)?, 1))),
     ("fill with an element of 12 bytes", |b| {
         let mut x = b.ctx.zeros([N])?;
         b.writes.fill(&mut x, [1_f32; 3])?;
         b.reader_sees(&x, [1.0; 3])
     }),
-    ("upload of a slice", |b| b.into_zeros(|q, x| q.upload(&[1; N], x))),
+    ("upload of a slice", |b| b.write_zeros(|q, x| q.upload(&[1; N], x))),
     ("upload of a slice after a fill", |b| {
-        b.into_zeros(|q, x| q.fill(x, 7).and_then(|()| q.upload(&[1; N], x)))
+        b.write_zeros(|q, x| q.fill(x, 7).and_then(|()| q.upload(&[1; N], x)))
     }),
-    ("upload of a slice to a region", |b| b.into_zeros(|q, x| q.upload_region(&[1; N], x, region![..]))),
+    ("upload of a slice to a region", |b| b.write_zeros(|q, x| q.upload_region(&[1; N], x, region![..]))),
     ("upload of a slice to every second element", |b| {
         let mut x = b.ctx.full([N], 1)?;
         b.writes.upload_region(&[3; N / 2], &mut x, region![..; 2])?;
@@ -46,14 +46,14 @@ const KINDS: &[(&str, Kind)] = &[
     ("upload of pinned memory", |b| {
         let mut host: HostArray<u32, Upload> = b.ctx.pinned([N])?;
         host.write(|elements| elements.fill(1))?;
-        b.into_zeros(|q, x| q.upload(&host, x))
+        b.write_zeros(|q, x| q.upload(&host, x))
     }),
     ("array", |b| b.reader_sees(&b.writes.array(&[1; N])?, 1)),
     ("full", |b| b.reader_sees(&b.writes.full([N], 1)?, 1)),
     ("zeros", |b| b.reader_sees(&b.writes.zeros([N])?, 0)),
     ("copy", |b| {
         let ones = b.ctx.full([N], 1)?;
-        b.into_zeros(|q, x| q.copy(&ones, x))
+        b.write_zeros(|q, x| q.copy(&ones, x))
     }),
     ("copy to every second element", |b| {
         let (threes, mut x) = (b.ctx.full([N / 2], 3)?, b.ctx.full([N], 1)?);
@@ -62,7 +62,7 @@ const KINDS: &[(&str, Kind)] = &[
     }),
     ("launch", |b| {
         let (mix, ones) = (b.ctx.kernel::<Mix>()?, b.ctx.full([N], 1)?);
-        b.into_zeros(|q, x| q.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x: &ones, y: x }))
+        b.write_zeros(|q, x| q.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x: &ones, y: x }))
     }),
 ];
 
@@ -75,7 +75,7 @@ impl Bench {
     }
 
     /// Makes an array of zeros, calls `write` to make its elements 1, and reads it.
-    fn into_zeros(
+    fn write_zeros(
         &self,
         write: impl FnOnce(&CommandQueue, &mut DeviceArray<u32>) -> Result<()>,
     ) -> Result<bool> {

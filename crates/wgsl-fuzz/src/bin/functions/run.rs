@@ -279,7 +279,7 @@ fn value(ty: &str, range: Range, at: usize, rng: &mut fastrand::Rng) -> [u32; 2]
     let random = rng.f64();
     let number = match range {
         Range::Any if ty == "f16" && at >= 14 => (random - 0.5) * 60000.0,
-        Range::Any if at >= 14 && at < 24 => any[at - 14],
+        Range::Any if (14..24).contains(&at) => any[at - 14],
         Range::Any | Range::Small if at < 14 => SMALL[at],
         Range::Any | Range::Small => (random - 0.5) * 20.0,
         Range::NotZero if at < 14 && SMALL[at] != 0.0 => SMALL[at],
