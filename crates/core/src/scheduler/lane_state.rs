@@ -105,15 +105,14 @@ impl LaneState {
         &mut self.ready[priority as usize]
     }
 
-    /// Adds a planned batch to the list of its priority: a short batch before the long ones at the end of the list, as
-    /// far as it depends on none of them.
-    pub(crate) fn add(&mut self, batch: Batch, priority: Priority) {
+    /// Adds a planned batch to the list of its priority: if it `passes`, a short batch before the long ones at the end of
+    /// the list, as far as it depends on none of them.
+    pub(crate) fn add(&mut self, batch: Batch, priority: Priority, passes: bool) {
         let bound = self.costs.bound;
+        let passes = passes && batch.expected.is_short(bound);
         let list = self.list(priority);
         let passed = list.iter().rev().take_while(|other| {
-            batch.expected.is_short(bound)
-                && !other.expected.is_short(bound)
-                && !batch.deps.contains(&other.seq)
+            passes && !other.expected.is_short(bound) && !batch.deps.contains(&other.seq)
         });
         let passed = passed.count();
         list.insert(list.len() - passed, batch);
@@ -295,7 +294,7 @@ mod tests {
                 cut: false,
                 refused: false,
             };
-            lane.add(batch, Priority::Normal);
+            lane.add(batch, Priority::Normal, true);
         }
         lane.list(Priority::Normal).iter().map(|batch| batch.seq.0).collect()
     }

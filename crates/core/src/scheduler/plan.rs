@@ -598,7 +598,11 @@ impl Planner<'_> {
             self.middle = Some(seq);
         }
         let batch = Batch { seq, steps, deps, expected, cut: self.cuts > 0, refused: false };
-        self.state.lanes[lane].add(batch, self.priority);
+        // A batch of another lane may depend on a batch that this one would pass.
+        let state = &*self.state;
+        let here = |&seq: &Seq| state.batches.get(seq).is_none_or(|info| info.lane == lane);
+        let passes = batch.deps.iter().all(|seq| here(seq) || state.batches.is_submitted(*seq));
+        self.state.lanes[lane].add(batch, self.priority, passes);
     }
 }
 

@@ -121,6 +121,28 @@ fn e02_a_planning_of_short_commands_leaves_long_ones_and_those_after_them() {
     assert_eq!([long, short].map(|end| state.reached(end)), [PointProgress::Unplanned; 2]);
 }
 
+/// Otherwise the short batch, the long one and the batch between them would wait for each other on two lanes.
+#[test]
+fn e02_a_short_command_passes_no_long_one_on_which_it_depends_through_another_lane() {
+    let engine = engine(2);
+    let [first, other, last] = queues(&engine);
+    let lanes = [first, other, last].map(|slot| engine.lock().queue(slot).lane);
+    assert!(lanes[0] == lanes[2] && lanes[0] != lanes[1], "{lanes:?}");
+    for lane in &mut engine.lock().lanes {
+        lane.costs = CommandCosts::new(CostModel::Measured(CostModel::LATENESS));
+    }
+    let long = enqueue_work(&engine, first, launch(&block()));
+    engine.lock().plan([long], Priority::Normal);
+    enqueue_wait(&engine, other, long);
+    let between = enqueue(&engine, other);
+    engine.lock().plan([between], Priority::Normal);
+    enqueue_wait(&engine, last, between);
+    let short = enqueue(&engine, last);
+    let mut state = engine.lock();
+    state.plan([short], Priority::Normal);
+    assert_eq!(firsts_of(&mut state, lanes[0], Priority::Normal), [long.stamp, short.stamp]);
+}
+
 /// The lane thread would search for ever if it searched again with nothing new.
 #[test]
 fn e02_a_search_for_short_commands_is_repeated_after_the_next_command_or_release() {
