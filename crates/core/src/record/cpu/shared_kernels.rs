@@ -130,11 +130,11 @@ mod tests {
             override N: u32 = 0;
             @compute @workgroup_size(1) fn divides() { refused_words[0] = refused_words[1] / N; }";
         for ctx in [context(), Context::on_cpu(CpuOptions::default())] {
-            for (entry, problem) in [("refused", "private variables"), ("divides", "the divisor is 0")] {
+            for (entry, problem) in [("refused", "the variables of"), ("divides", "the divisor is 0")] {
                 let error =
                     ctx.kernel_from(text, entry).map(|_| ()).expect_err("the CPU refuses it").to_string();
                 assert!(error.contains(problem), "{error}");
-                assert_eq!(error.matches(&format!("`{entry}`")).count(), 1, "{error}");
+                assert_eq!(error.matches(&format!("kernel `{entry}`")).count(), 1, "{error}");
             }
         }
     }
