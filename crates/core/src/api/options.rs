@@ -111,9 +111,9 @@ pub struct AdoptOptions {
     /// Is the same as [`ContextOptions::kernel_folder`], for a device that was made with
     /// `wgpu::Features::PIPELINE_CACHE`.
     pub kernel_folder: Option<PathBuf>,
-    /// Is the same as [`ContextOptions::launch_limit`], for loops.
+    /// The same as [`ContextOptions::launch_limit`], for loops.
     pub launch_limit: Duration,
-    /// Is the same as [`ContextOptions::portable_wgsl`].
+    /// The same as [`ContextOptions::portable_wgsl`].
     pub portable_wgsl: bool,
 }
 

@@ -331,7 +331,7 @@ fn arrive<T: Element>(memory: &PlainMemory<T>, deadline: Deadline, label: &str) 
     Ok(lock(memory).data.clone())
 }
 
-/// The wait of a thread for a download. Its drop ends it, also after a panic.
+/// The wait of a thread for a download. Its drop ends it, even after a panic.
 struct DownloadWait<'a, T> {
     memory: &'a PlainMemory<T>,
     coming: Option<Pending<Vec<T>>>,

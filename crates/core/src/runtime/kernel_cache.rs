@@ -78,7 +78,7 @@ impl<K> CompilePlace<K> {
     }
 }
 
-/// A compilation that this thread has begun. The drop ends it, also after a panic.
+/// A compilation that this thread has begun. The drop ends it, even after a panic.
 struct Compilation<'a, K> {
     place: &'a CompilePlace<K>,
     made: Option<Arc<K>>,

@@ -70,7 +70,7 @@ pub(crate) struct State {
     pub(crate) lost: Option<Error>,
     /// Longest time for which the context continues a loop in chunks. `None` is no limit.
     pub(crate) loop_limit: Option<Duration>,
-    /// Is true once the end of the context stops loops in chunks.
+    /// `true` once the end of the context stops loops in chunks.
     pub(crate) ends_loops: bool,
     /// Is true once the last handle is gone. The threads end after the remaining work is complete.
     pub(crate) closing: bool,

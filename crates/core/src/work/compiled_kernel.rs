@@ -104,7 +104,7 @@ type Compile = Box<dyn FnOnce() -> Result<Pipeline> + Send>;
 type AfterCompile = Box<dyn FnOnce(Result<()>) + Send>;
 
 struct LateProgress {
-    /// Is `None` once a thread has begun to compile.
+    /// `None` once a thread has begun to compile.
     compile: Option<Compile>,
     /// Calls that the end of the compilation makes.
     after: Vec<AfterCompile>,

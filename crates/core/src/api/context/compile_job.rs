@@ -24,7 +24,7 @@ pub(crate) struct Job {
     overrides: Vec<(String, f64)>,
     trust: Option<Trust>,
     verb: Option<&'static str>,
-    /// Is `true` if a thread of the context makes the pipeline, if the context has threads.
+    /// `true` if a thread of the context makes the pipeline, if the context has threads.
     late: bool,
 }
 

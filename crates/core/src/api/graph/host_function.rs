@@ -6,10 +6,10 @@ use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::thread::ThreadId;
 
-/// A function of the host that each replay calls.
+/// A host function that each replay calls.
 pub(crate) type HostCall = Arc<HostFunction>;
 
-/// A function of the host with the line that captured it.
+/// A host function with the line that captured it.
 pub(crate) struct HostFunction {
     at: &'static Location<'static>,
     function: Mutex<Function>,
@@ -29,7 +29,7 @@ impl HostFunction {
         Arc::new(Self { at, function, ended: Condvar::new() })
     }
 
-    /// Calls the function. Later replays call it again, also after a panic. Calls come one after the other.
+    /// Calls the function. Later replays call it again, even after a panic. Calls come one after the other.
     ///
     /// # Panics
     /// A panic of the function continues in the caller, with a text that names the graph and the line of the capture.

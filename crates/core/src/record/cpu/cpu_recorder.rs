@@ -62,7 +62,7 @@ pub struct CpuOptions {
     /// kernels run their text then, in an order of the invocations that the seed chooses. In the browser the option is
     /// ignored.
     pub check: Option<CheckOptions>,
-    /// Is the same as [`ContextOptions::portable_wgsl`](crate::ContextOptions::portable_wgsl).
+    /// The same as [`ContextOptions::portable_wgsl`](crate::ContextOptions::portable_wgsl).
     pub portable_wgsl: bool,
 }
 
