@@ -735,7 +735,7 @@ fn lost(s: &Subject) {
                 Err(error) => panic!("a capture executes nothing: {error}"),
             };
             let mut failed = false;
-            for _ in 0..3 {
+            for _ in 0..=lost_after {
                 let Err(error) = queue.replay(&graph).and_then(|run| run.wait()) else { continue };
                 failed = true;
                 match error.kind() {

@@ -97,7 +97,7 @@ fn fails(s: &Subject) {
         let (own, third) = (s.ctx(), s.ctx());
         let lost = testing::on_cpu(
             CpuOptions::default(),
-            CpuFaults { lost_after: Some(1), ..CpuFaults::default() },
+            CpuFaults { lost_after: Some(0), ..CpuFaults::default() },
             Policy::default(),
         );
         s.watch(&lost);

@@ -6,7 +6,7 @@ use crate::device::kernel_origin::CompileTarget;
 #[cfg(native)]
 use crate::driver::backend::{Backend, BackendVisitor, with_backend};
 #[cfg(native)]
-use crate::driver::hal_encoder::still_records;
+use crate::driver::hal_encoder;
 use crate::driver::reach::HostReach;
 use crate::error::Result;
 use crate::memory::heap::BufferRequest;
@@ -43,6 +43,10 @@ pub(crate) trait NativeBackend: Send + Sync {
     /// Returns `true` if wgpu still records for the device. wgpu accepts submissions for a lost device and reports no
     /// error.
     fn still_records(&self, device: &wgpu::Device) -> bool;
+
+    /// Records a barrier behind which the host sees all writes of the device's queue so far. Returns `None` if the host
+    /// sees them without one.
+    fn host_barrier(&self, device: &wgpu::Device) -> Option<wgpu::CommandBuffer>;
 
     /// Returns the address of the native device below wgpu, or `None` if wgpu has dropped that device.
     fn address(&self, device: &wgpu::Device) -> Option<usize>;
@@ -94,7 +98,14 @@ impl<A: Backend> NativeBackend for NativeBackendOf<A> {
     }
 
     fn still_records(&self, device: &wgpu::Device) -> bool {
-        still_records::<A>(device)
+        hal_encoder::still_records::<A>(device)
+    }
+
+    fn host_barrier(&self, device: &wgpu::Device) -> Option<wgpu::CommandBuffer> {
+        let barrier = A::host_barrier(device)?;
+        let record = |encoder: &mut A::CommandEncoder| Ok::<_, ()>(barrier(encoder));
+        let (commands, ()) = hal_encoder::record::<A, _, ()>(device, record, || Ok(()))?.ok()?;
+        Some(commands)
     }
 
     fn address(&self, device: &wgpu::Device) -> Option<usize> {

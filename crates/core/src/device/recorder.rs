@@ -34,7 +34,7 @@ pub(crate) trait Recorder: Send {
     ///   once the fence has passed `signal`.
     /// - For `Work::Start` and `Work::End` the time slot holds the ticks, or their place, once the fence has passed
     ///   `signal`.
-    /// - For `Work::Publish` the host sees the writes to the block once the fence has passed `signal`.
+    /// - The host sees all writes of the submission once the fence has passed `signal`.
     /// - The device executes the submission at the latest after a call of `Fence::start` or `Fence::wait` with `signal`.
     /// - The fence passes `signal` even if no step needs the device.
     ///

@@ -158,6 +158,11 @@ impl WgpuDevice {
         self.parts.native.is_none_or(|native| native.still_records(&self.parts.device))
     }
 
+    /// Records a barrier behind which the host sees all writes so far. Returns `None` if the host sees them without one.
+    pub(crate) fn host_barrier(&self) -> Option<wgpu::CommandBuffer> {
+        self.parts.native?.host_barrier(&self.parts.device)
+    }
+
     pub(crate) fn raw(&self) -> &wgpu::Device {
         &self.parts.device
     }

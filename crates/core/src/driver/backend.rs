@@ -1,5 +1,8 @@
 //! Graphics interfaces below wgpu, and the properties in which they differ.
 
+#[cfg(vulkan)]
+use crate::driver::host_barrier;
+use crate::driver::host_barrier::HostBarrier;
 use crate::driver::reach::HostReach;
 #[cfg(vulkan)]
 use crate::driver::reusable_encoders::VulkanEncoders;
@@ -25,6 +28,12 @@ pub(crate) trait Backend: hal::Api {
     ) -> Option<Box<dyn ReusableEncoders<Self>>> {
         None
     }
+
+    /// Returns a recorder of a barrier behind which the host sees all earlier writes, or `None` if the host sees them
+    /// without one.
+    fn host_barrier(_device: &wgpu::Device) -> Option<Box<dyn HostBarrier<Self>>> {
+        None
+    }
 }
 
 #[cfg(vulkan)]
@@ -37,6 +46,10 @@ impl Backend for api::Vulkan {
         adapter: Option<&wgpu::Adapter>,
     ) -> Option<Box<dyn ReusableEncoders<Self>>> {
         Some(Box::new(VulkanEncoders::new(device, adapter?)?))
+    }
+
+    fn host_barrier(device: &wgpu::Device) -> Option<Box<dyn HostBarrier<Self>>> {
+        host_barrier::of_vulkan(device)
     }
 }
 

@@ -8,6 +8,8 @@ pub(crate) mod error_scopes;
 pub(crate) mod gl_gate;
 #[cfg(native)]
 pub(crate) mod hal_encoder;
+#[cfg(native)]
+pub(crate) mod host_barrier;
 pub(crate) mod reach;
 #[cfg(native)]
 pub(crate) mod reusable_encoders;

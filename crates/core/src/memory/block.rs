@@ -58,8 +58,6 @@ pub(crate) struct BlockState {
     /// thread that waits for the read copies them out. If a writer comes earlier, `take_lazy` ends the read's stay in
     /// the block, and the bytes are copied elsewhere before the write.
     pub(crate) lazy: ReadParts,
-    /// `true` if a planned batch makes the last planned write visible to the host, or if no write is planned yet.
-    pub(crate) visible: bool,
     /// Is `true` while neither a command nor the host has written the block: all bytes are zero.
     pub(crate) fresh: bool,
     /// Counts the graphs that use the block. The pool gets the block back only when the array and all of them are gone.
@@ -134,7 +132,7 @@ impl BlockState {
 
 impl Block {
     pub(crate) fn new(id: BlockId, heap: Heap, size: u64, memory: Memory) -> Self {
-        let order = BlockState { fresh: true, visible: true, ..BlockState::default() };
+        let order = BlockState { fresh: true, ..BlockState::default() };
         Self {
             id,
             heap,
@@ -190,18 +188,6 @@ impl Block {
     /// Returns `true` if the host can access the bytes in place.
     pub(crate) fn direct(&self) -> bool {
         self.memory.wgpu().is_none_or(|memory| memory.view().is_some())
-    }
-
-    /// Returns `true` if the host sees writes of the device only after a step makes them visible. It sees those of the
-    /// CPU device at once.
-    #[inline]
-    pub(crate) fn is_published(&self) -> bool {
-        match &self.memory {
-            Memory::Wgpu(memory) => memory.view().is_some(),
-            Memory::Host(_) => true,
-            #[cfg(cpu_code)]
-            Memory::Shared(_) => false,
-        }
     }
 
     /// Returns the host's view of the memory, if the block has one.

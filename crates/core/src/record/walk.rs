@@ -1,7 +1,6 @@
 //! The methods with which a recorder visits the steps of a batch and the nodes of graphs.
 
 use crate::error::Result;
-use crate::memory::block::Block;
 use crate::memory::read_slot::{ReadSlot, ReadState};
 use crate::memory::staged_bytes::{Payload, Staged};
 use crate::work::graph_data::control_table::{ControlTable, GatedPlace};
@@ -72,9 +71,6 @@ pub(crate) trait WorkVisitor<'e> {
     /// Executes a fill, a copy or an upload in a body, if the body's gate allows it.
     fn transfer_gated(&mut self, work: &'e Work, place: GatedPlace<'e>) -> Result<()>;
 
-    /// Makes the batch's writes to `block` visible to the host.
-    fn publish(&mut self, block: &'e Arc<Block>);
-
     /// Visits the nodes of a graph, whose first level in the batch is `base`. `level` is the level of the last visit.
     /// `is_alone` is `true` if the batch has no other step.
     fn graph(
@@ -112,7 +108,6 @@ pub(crate) fn visit<'e>(visitor: &mut impl WorkVisitor<'e>, level: u32, work: &'
         Work::Fill { dst, pattern } => return visitor.fill(dst, pattern),
         Work::Upload { src, dst } => return visitor.upload(src.staged(), dst),
         Work::Read { src, slot } => return visitor.read(src, slot),
-        Work::Publish(block) => visitor.publish(block),
         Work::Start(time) => visitor.start_time(level, time),
         Work::End(time) => visitor.end_time(time),
         Work::Gate(_) => unreachable!("bug: a gate outside of a graph with a table"),

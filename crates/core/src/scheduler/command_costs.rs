@@ -107,7 +107,7 @@ impl CommandCosts {
     pub(crate) fn of_work(&self, work: &Work) -> f32 {
         match work {
             Work::Launch(launch) => self.of_launch(launch, self.kind(launch)),
-            Work::Publish(_) | Work::Start(_) | Work::End(_) | Work::QueueFence | Work::Nothing => 0.0,
+            Work::Start(_) | Work::End(_) | Work::QueueFence | Work::Nothing => 0.0,
             Work::Graph(graph) => self.source.seconds(|| {
                 let known = self.known.get(&graph.kind()).and_then(|kind| kind.of(|| 0));
                 known.unwrap_or(f32::INFINITY)
@@ -228,7 +228,7 @@ fn counted(work: &Work) -> Option<(u64, u64)> {
     match work {
         Work::Launch(launch) => Some((kind_of_launch(launch), values(launch))),
         Work::Graph(graph) => Some((graph.kind(), 0)),
-        Work::Publish(_) | Work::Start(_) | Work::End(_) | Work::QueueFence | Work::Nothing => None,
+        Work::Start(_) | Work::End(_) | Work::QueueFence | Work::Nothing => None,
         _ => Some((kind(work), 0)),
     }
 }

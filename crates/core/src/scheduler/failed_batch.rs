@@ -45,7 +45,6 @@ impl Engine {
             state.after.dropped.extend(undo(&mut steps, slot, first));
         }
         if batch.refused || steps.iter().all(|step| matches!(step.work, Work::Nothing)) {
-            steps.iter().for_each(unpublish);
             state.remove_unsubmitted(lane, batch.seq, &batch.deps);
         } else {
             state.batches.set(batch.seq, Status::Ready(Priority::High));
@@ -75,7 +74,6 @@ fn firsts(steps: &[Step], blamed: Option<Slot>) -> Vec<(Slot, Stamp)> {
 fn undo(steps: &mut [Step], slot: Slot, first: Stamp) -> Vec<Command> {
     let hit = |step: &&mut Step| step.slot == slot && step.stamp >= first && step.is_own();
     let take = |step: &mut Step| {
-        unpublish(step);
         if let Work::Start(time) = &step.work {
             time.forget(); // the recorder may have assigned a place to its ticks
         }
@@ -94,13 +92,6 @@ fn unstage(step: &Step) {
         Work::Read { slot, .. } => slot.unstage(),
         Work::Graph(graph) => graph.unstage(),
         _ => {}
-    }
-}
-
-/// Marks the bytes of a block as not visible to the host if this step was to make them visible.
-fn unpublish(step: &Step) {
-    if let Work::Publish(block) = &step.work {
-        block.order().visible = false;
     }
 }
 
@@ -179,7 +170,7 @@ mod tests {
     use crate::error::Kind;
     use crate::error::site::CommandKind;
     use crate::memory::read_slot::ReadSlot;
-    use crate::scheduler::test_engine::{block, engine, enqueue_work, fill, here, queue, queues, span};
+    use crate::scheduler::test_engine::{block, engine, enqueue_work, fill, here, queues, span};
     use crate::work::graph_data::graph_node::{GraphNode, NodeCommand};
     use crate::work::graph_data::graph_order::MissingOrder;
     use crate::work::graph_data::graph_plan::{GraphPlan, PlanParts};
@@ -213,17 +204,6 @@ mod tests {
             let state = engine.lock();
             assert_eq!(slots.map(|slot| state.queue(slot).error.is_some()), failed, "step {step}");
         }
-    }
-
-    #[test]
-    fn m02_a_refused_batch_makes_no_bytes_visible_to_the_host() {
-        let engine = engine(false);
-        let slot = queue(&engine);
-        let array = block();
-        let point = enqueue_work(&engine, slot, fill(&array));
-        refuse(&engine, point, 0, true);
-        assert!(engine.lock().queue(slot).error.is_some());
-        assert!(!array.order().visible);
     }
 
     #[test]

@@ -586,8 +586,7 @@ impl Planner<'_> {
     /// Closes the open batch of `lane`: raises the batches that it depends on to its priority, and adds it to the
     /// list of that priority.
     fn close(&mut self, lane: usize) {
-        let Some(mut open) = self.open[lane].take() else { return };
-        open.publish_all();
+        let Some(open) = self.open[lane].take() else { return };
         for &seq in &open.deps {
             self.state.raise_priority(seq, self.priority);
         }

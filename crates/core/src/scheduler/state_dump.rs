@@ -95,7 +95,7 @@ fn describe_work(work: &Work) -> String {
         Work::Copy { .. } | Work::Region(_) => "copy".into(),
         Work::Fill { .. } => "fill".into(),
         Work::Upload { .. } => "upload".into(),
-        Work::Read { .. } | Work::Publish(_) => "read".into(),
+        Work::Read { .. } => "read".into(),
         Work::Graph(graph) => format!("replay of graph `{}`", graph.label()),
         Work::WgpuCommands(_) => "commands of the program".into(),
         Work::Gate(_) => "condition".into(),

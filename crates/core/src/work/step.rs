@@ -46,8 +46,6 @@ pub(crate) enum Work {
     Graph(Box<dyn GraphPart>),
     /// Decides whether the nodes of a body execute. Only a graph has gates, as nodes.
     Gate(Box<Gate>),
-    /// Makes the writes to a block that the host accesses visible to the host.
-    Publish(Arc<Block>),
     /// Reads the clock before a command. `Start`, the command and `End` have one stamp and one level.
     Start(Arc<TimeSlot>),
     /// Reads the clock after a command.
@@ -130,7 +128,6 @@ impl Work {
             Work::Upload { .. }
             | Work::Graph(_)
             | Work::WgpuCommands(_)
-            | Work::Publish(_)
             | Work::Start(_)
             | Work::End(_)
             | Work::QueueFence => unreachable!("bug: this work is not captured"),
@@ -155,7 +152,6 @@ impl Work {
             Work::Gate(gate) => [Some(&gate.condition), None],
             Work::WgpuCommands(_)
             | Work::Graph(_)
-            | Work::Publish(_)
             | Work::Start(_)
             | Work::End(_)
             | Work::QueueFence
@@ -179,7 +175,7 @@ pub(crate) struct Step {
     pub(crate) slot: Slot,
     pub(crate) stamp: Stamp,
     /// Orders the steps of a batch: a step depends only on steps of lower levels. Steps of one level are independent,
-    /// except a command and its `Start`, `End` and `Publish`.
+    /// except a command and its `Start` and `End`.
     pub(crate) level: u32,
     /// Lists the earlier steps of the batch that this step comes after, besides those of the same queue.
     pub(crate) after: SmallVec<[u32; 2]>,
@@ -188,15 +184,13 @@ pub(crate) struct Step {
 
 impl Step {
     /// Returns `true` if the step is work of its queue. A copy for a lazy read is not: it saves bytes that a read of
-    /// another queue has left in place, before a command of this queue overwrites them. A step with the largest stamp
-    /// belongs to no command: it makes bytes visible to the host.
+    /// another queue has left in place, before a command of this queue overwrites them.
     pub(crate) fn is_own(&self) -> bool {
-        let is_work = match &self.work {
+        match &self.work {
             Work::Nothing => false,
             Work::Read { slot, .. } => slot.late().is_none(),
             _ => true,
-        };
-        is_work && self.stamp != Stamp(u64::MAX)
+        }
     }
 
     /// Returns the launch of the step, if the step is a launch, and drops the rest of the step.

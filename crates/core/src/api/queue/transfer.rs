@@ -265,7 +265,6 @@ impl Work {
             | Work::Graph(_)
             | Work::Region(_)
             | Work::Gate(_)
-            | Work::Publish(_)
             | Work::Start(_)
             | Work::End(_)
             | Work::QueueFence

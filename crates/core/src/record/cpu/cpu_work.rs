@@ -189,8 +189,6 @@ impl<'e, L: RunsLaunches<'e>> WorkVisitor<'e> for CpuVisitor<'e, '_, L> {
         if host_bytes::word(&place.table.words, place.gate) == 0 { Ok(()) } else { visit(self, 0, work) }
     }
 
-    fn publish(&mut self, _: &'e Arc<Block>) {}
-
     fn start_time(&mut self, level: u32, time: &'e Arc<TimeSlot>) {
         let start = match self.started {
             Some((at, start)) if at == level => start,

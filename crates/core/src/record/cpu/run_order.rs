@@ -141,11 +141,9 @@ fn before(steps: &[Step]) -> Vec<Vec<usize>> {
 }
 
 /// Returns `true` if a recorder that executes level after level, and the steps of a level in any order, executes each
-/// step after its predecessors. Two steps of one stamp may share a level if one of them moves no bytes: it takes a time
-/// or makes bytes visible.
+/// step after its predecessors. Two steps of one stamp may share a level if one of them only takes a time.
 fn levels_rise(steps: &[Step], before: &[Vec<usize>]) -> bool {
-    let moves =
-        |step: &Step| !matches!(step.work, Work::Start(_) | Work::End(_) | Work::Publish(_) | Work::Nothing);
+    let moves = |step: &Step| !matches!(step.work, Work::Start(_) | Work::End(_) | Work::Nothing);
     let rises = |first: &Step, step: &Step| {
         let shares = first.level == step.level && first.stamp == step.stamp;
         first.level < step.level || (shares && !(moves(first) && moves(step)))

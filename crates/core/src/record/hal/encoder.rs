@@ -4,6 +4,7 @@
 use crate::device::bind_groups::LayoutId;
 use crate::device::hal_pipeline::{HalGroup, HalPipeline, HalQueries};
 use crate::driver::backend::Backend;
+use crate::driver::host_barrier::HostBarrier;
 use crate::memory::block::Block;
 use crate::record::dispatch::GroupCount;
 use crate::record::hal::barriers::{Barrier, BarrierTracker, BarrierUse, OF_KERNELS};
@@ -157,10 +158,14 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
         unsafe { self.encoder.transition_buffers(std::iter::once(hal::BufferBarrier { buffer, usage })) };
     }
 
-    /// Ends the recording: makes the writes to `buffers` visible to the host, and orders this submission before the
-    /// next if the backend needs a barrier for that. This is the last call for an encoder.
-    pub(crate) fn publish<'b>(&mut self, buffers: impl Iterator<Item = &'b A::Buffer>)
-    where
+    /// Ends the recording: makes all writes visible to the host, and orders this submission before the next if the backend
+    /// needs a barrier for that. A backend whose barriers name buffers makes the writes to `staging` visible: it keeps no
+    /// other memory mapped. This is the last call for an encoder.
+    pub(crate) fn publish<'b>(
+        &mut self,
+        barrier: Option<&dyn HostBarrier<A>>,
+        staging: impl Iterator<Item = &'b A::Buffer>,
+    ) where
         A::Buffer: 'b,
     {
         self.end_pass();
@@ -174,9 +179,15 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
             // The host sees the writes of these backends without a barrier.
             return change(self.encoder, self.external, &self.states.restore());
         }
+        if let Some(barrier) = barrier {
+            if self.has_commands {
+                barrier(self.encoder);
+            }
+            return;
+        }
         let from = Uses::STORAGE_READ_WRITE | Uses::COPY_DST;
         let usage = hal::StateTransition { from, to: Uses::MAP_READ };
-        let all: SmallVec<[_; 8]> = buffers.collect();
+        let all: SmallVec<[_; 8]> = staging.collect();
         if !all.is_empty() {
             self.has_commands = true;
             let barriers = all.into_iter().map(|buffer| hal::BufferBarrier { buffer, usage: usage.clone() });

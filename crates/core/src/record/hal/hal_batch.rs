@@ -5,6 +5,7 @@ use crate::device::hal_pipeline::{HalBinding, HalGroup, HalPipeline};
 use crate::device::parameter_path::ParameterPath;
 use crate::device::wgpu_device::WgpuDevice;
 use crate::driver::backend::Backend;
+use crate::driver::host_barrier::HostBarrier;
 use crate::driver::reusable_encoders::ReusableEncoders;
 use crate::error::Result;
 use crate::memory::block::Block;
@@ -169,6 +170,7 @@ impl<'e, A: Backend> HalBatch<'e, A> {
         plan: &'e GraphPlan,
         graph: &Arc<ResolvedGraph<A>>,
         at: usize,
+        barrier: Option<&dyn HostBarrier<A>>,
         encoders: impl FnOnce() -> Option<Arc<dyn ReusableEncoders<A>>>,
     ) -> Result<()> {
         let stretch = &graph.stretches[at];
@@ -180,7 +182,8 @@ impl<'e, A: Backend> HalBatch<'e, A> {
         if self.zeroed.is_empty() {
             stretch.note_zeroed();
         }
-        let has_body = self.is_long(stretch) && self.calls.is_divisible() && stretch.has_body(plan, encoders);
+        let has_body =
+            self.is_long(stretch) && self.calls.is_divisible() && stretch.has_body(plan, barrier, encoders);
         let mut body_after = None;
         if has_body {
             let after = self.calls.divide().map_err(|error| refused(&error, "a command buffer", 0))?;

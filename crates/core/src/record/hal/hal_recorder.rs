@@ -8,6 +8,7 @@ use crate::device::wgpu_device::WgpuDevice;
 use crate::driver::backend::Backend;
 use crate::driver::caps::Caps;
 use crate::driver::hal_encoder;
+use crate::driver::host_barrier::HostBarrier;
 use crate::error::Result;
 use crate::memory::block::Block;
 use crate::memory::read_slot::ReadSlot;
@@ -76,6 +77,7 @@ pub(crate) struct HalRecorder<A: Backend> {
     kernels: OwnKernels<HalPipeline<A>>,
     external_states: ExternalStates,
     graphs: KnownGraphs<A>,
+    host_barrier: Option<Box<dyn HostBarrier<A>>>,
 }
 
 /// Names the path by which batches reach the device.
@@ -132,6 +134,7 @@ impl<A: Backend> HalRecorder<A> {
 
     fn new(submission: HalSubmission<A>) -> Self {
         Self {
+            host_barrier: A::host_barrier(submission.device().raw()),
             submission: Arc::new(submission),
             order: StepOrder::default(),
             groups: BindGroups::default(),
@@ -257,7 +260,7 @@ impl<A: Backend> HalRecorder<A> {
             kernels: &mut self.kernels,
             graphs: &mut self.graphs,
             read,
-            published: SmallVec::new(),
+            host_barrier: self.host_barrier.as_deref(),
         };
         if order.times {
             visitor.times.reset();
@@ -298,8 +301,7 @@ struct HalVisitor<'e, A: Backend> {
     /// Holds the lane's fence, and the value that the fence passes when the batch is complete and the bytes of its
     /// reads are valid.
     read: &'e (Arc<dyn Fence>, TimelineValue),
-    /// Lists the mapped buffers whose writes become visible to the host at the end of the batch.
-    published: SmallVec<[&'e A::Buffer; 8]>,
+    host_barrier: Option<&'e dyn HostBarrier<A>>,
 }
 
 impl<'e, A: Backend> HalVisitor<'e, A> {
@@ -346,11 +348,11 @@ impl<'e, A: Backend> HalVisitor<'e, A> {
         self.graphs.get(graph, resolve)
     }
 
-    /// Ends the recording: copies the times to staging memory, ends the pass, and makes the bytes that the host reads
-    /// visible to the host. A batch of launches alone has no times and no such bytes, but its pass must end too.
+    /// Ends the recording: copies the times to staging memory, ends the pass, and makes all writes visible to the host. A
+    /// batch of launches alone has no times.
     fn finish(&mut self, order: &StepOrder) -> Result<Vec<HalTimePage<A>>, Failure> {
         if !order.more_than_launches {
-            self.batch.calls.publish(iter::empty());
+            self.batch.calls.publish(self.host_barrier, iter::empty());
             return Ok(Vec::new());
         }
         let (batch, transfers) = (&mut self.batch, &mut *self.transfers);
@@ -358,7 +360,7 @@ impl<'e, A: Backend> HalVisitor<'e, A> {
             true => hal_times::finish(self.times, batch.device, &mut batch.calls, transfers, self.read),
             false => Ok(Vec::new()),
         };
-        batch.calls.publish(self.published.iter().copied().chain(transfers.published::<A>()));
+        batch.calls.publish(self.host_barrier, transfers.published::<A>());
         timed.map_err(|error| Failure { step: None, error, lost: false })
     }
 }
@@ -414,10 +416,6 @@ impl<'e, A: Backend> WorkVisitor<'e> for HalVisitor<'e, A> {
         record_gated_transfer(self, work, place)
     }
 
-    fn publish(&mut self, block: &'e Arc<Block>) {
-        self.published.extend(block.view().map(|_| native_of::<A>(block)));
-    }
-
     /// Returns `true` if a stretch of the graph has a native body or gets one: a submission of recorded commands costs
     /// less than what other graphs gain if its nodes are visited between theirs.
     fn keeps_whole(&mut self, graph: &'e GraphStep) -> Result<bool> {
@@ -453,7 +451,9 @@ impl<'e, A: Backend> WorkVisitor<'e> for HalVisitor<'e, A> {
         for (at, stretch) in resolved.stretches.iter().enumerate() {
             walk_nodes(graph, base, next..stretch.places.start, self, level)?;
             let (device, graphs) = (self.batch.device, &mut *self.graphs);
-            self.batch.stretch(&graph.run.plan, &resolved, at, || graphs.encoders(device).cloned())?;
+            let barrier = self.host_barrier;
+            self.batch
+                .stretch(&graph.run.plan, &resolved, at, barrier, || graphs.encoders(device).cloned())?;
             next = stretch.places.end;
         }
         walk_nodes(graph, base, next..nodes, self, level)?;

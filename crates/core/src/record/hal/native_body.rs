@@ -2,6 +2,7 @@
 #![allow(unsafe_code, reason = "commands that wgpu itself does not see")]
 
 use crate::driver::backend::Backend;
+use crate::driver::host_barrier::HostBarrier;
 use crate::driver::reusable_encoders::ReusableEncoders;
 use crate::record::hal::encoder::NativeEncoder;
 use std::sync::Arc;
@@ -18,12 +19,13 @@ pub(crate) struct NativeBody<A: Backend> {
 }
 
 impl<A: Backend> NativeBody<A> {
-    /// Records `commands` once.
+    /// Records `commands` once. `barrier` ends them, because a batch may consist of the body alone.
     ///
     /// # Errors
     /// Returns the driver's error.
     pub(crate) fn new(
         maker: &Arc<dyn ReusableEncoders<A>>,
+        barrier: Option<&dyn HostBarrier<A>>,
         commands: impl FnOnce(&mut NativeEncoder<'_, A>),
     ) -> Result<Self, DeviceError> {
         let mut encoder = maker.encoder()?;
@@ -31,6 +33,9 @@ impl<A: Backend> NativeBody<A> {
         let mut calls = NativeEncoder::new(&mut encoder, None, 0, None);
         commands(&mut calls);
         calls.end_pass();
+        if let Some(barrier) = barrier {
+            barrier(&mut encoder);
+        }
         // SAFETY: the encoder is open, and no pass is open in it.
         let recorded = unsafe { encoder.end_encoding() }?;
         Ok(Self { commands: recorded, _encoder: encoder, _maker: maker.clone() })

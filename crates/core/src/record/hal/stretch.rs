@@ -6,6 +6,7 @@
 use crate::device::hal_pipeline::{HalGroup, HalPipeline};
 use crate::device::parameter_path::ParameterPath;
 use crate::driver::backend::Backend;
+use crate::driver::host_barrier::HostBarrier;
 use crate::driver::reusable_encoders::ReusableEncoders;
 use crate::error::Result;
 use crate::memory::block::Block;
@@ -177,9 +178,10 @@ impl<A: Backend> Stretch<A> {
     pub(crate) fn has_body(
         &self,
         plan: &GraphPlan,
+        barrier: Option<&dyn HostBarrier<A>>,
         encoders: impl FnOnce() -> Option<Arc<dyn ReusableEncoders<A>>>,
     ) -> bool {
-        let make = || NativeBody::new(&encoders()?, |calls| self.record(plan, calls)).ok();
+        let make = || NativeBody::new(&encoders()?, barrier, |calls| self.record(plan, calls)).ok();
         self.body.get_or_init(make).is_some()
     }
 

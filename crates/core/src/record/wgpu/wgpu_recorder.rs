@@ -38,7 +38,6 @@ use crate::work::step::{Step, Work};
 use crate::work::time_slot::TimeSlot;
 use fencepost_kernels::ParamsBlock;
 use fencepost_sync::TimelineValue;
-use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -99,13 +98,15 @@ impl WgpuRecorder {
             kernels,
             read: (submitter.fence(), signal),
             side_by_side: several_queues(steps),
-            published: SmallVec::new(),
         };
         order.walk(steps, &mut visitor)?;
+        let written = steps.iter().flat_map(|step| step.work.touches()).filter(|touch| touch.write);
+        let is_mapped = written.into_iter().any(|touch| touch.block.view().is_some());
         let whole = |error| Failure { step: None, error, lost: false };
         let (steps, pages) = visitor.finish().map_err(whole)?;
         let head = load_parameters(device, uniforms, transfers).map_err(whole)?;
-        Ok((head.into_iter().chain(steps).collect(), pages))
+        let tail = is_mapped.then(|| device.host_barrier()).flatten();
+        Ok((head.into_iter().chain(steps).chain(tail).collect(), pages))
     }
 }
 
@@ -121,15 +122,13 @@ struct WgpuVisitor<'e> {
     /// Is `true` if the batch holds launches of several queues. Then each level has passes of its own, so that launches
     /// of several queues can run side by side.
     side_by_side: bool,
-    /// Lists the mapped buffers whose writes become visible to the host at the end of the batch.
-    published: SmallVec<[&'e wgpu::Buffer; 8]>,
 }
 
 impl WgpuVisitor<'_> {
-    /// Ends the recording. Copies the times, and makes the bytes that the host reads visible to the host.
+    /// Ends the recording. Copies the times, and makes the staged bytes visible to the host.
     fn finish(mut self) -> Result<(CommandBuffers, Vec<WgpuTimePage>)> {
         let pages = wgpu_times::finish(self.times, &mut self.passes, self.transfers, self.read)?;
-        publish(&mut self.passes, self.published.iter().copied().chain(self.transfers.published()));
+        publish(&mut self.passes, self.transfers.published());
         Ok((self.passes.finish(), pages))
     }
 }
@@ -197,10 +196,6 @@ impl<'e> WorkVisitor<'e> for WgpuVisitor<'e> {
 
     fn transfer_gated(&mut self, work: &'e Work, place: GatedPlace<'e>) -> Result<()> {
         record_gated_transfer(self, work, place)
-    }
-
-    fn publish(&mut self, block: &'e Arc<Block>) {
-        self.published.extend(block.view().map(|_| block.wgpu_buffer()));
     }
 
     fn start_time(&mut self, level: u32, time: &'e Arc<TimeSlot>) {

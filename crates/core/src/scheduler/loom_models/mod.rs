@@ -185,7 +185,7 @@ fn join(threads: &RefCell<Vec<JoinHandle<()>>>) {
 
 /// Enqueues a command that uses no bytes, and returns its point.
 fn enqueue(engine: &Engine, slot: Slot) -> Point {
-    test_engine::enqueue_work(engine, slot, Work::Publish(test_engine::block()))
+    test_engine::enqueue_work(engine, slot, Work::QueueFence)
 }
 
 fn wait(engine: &Engine, point: Point) -> Result<()> {

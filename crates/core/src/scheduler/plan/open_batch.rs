@@ -49,8 +49,6 @@ pub(crate) struct OpenBatch {
     busy: f32,
     /// Is the expected time of the whole batch, which is unknown if the cost of a step is unknown.
     pub(crate) expected: ExpectedCost,
-    /// Blocks that this batch writes and that the host can read in place.
-    publish: Vec<Arc<Block>>,
 }
 
 impl OpenBatch {
@@ -66,7 +64,6 @@ impl OpenBatch {
             base_end: 0.0,
             busy: 0.0,
             expected: ExpectedCost::default(),
-            publish: Vec::new(),
         }
     }
 
@@ -156,8 +153,6 @@ impl OpenBatch {
         if let Work::Read { src, slot: read } = &work {
             if src.block.direct() && read.messages().is_none() {
                 keep_in_place(src, read);
-                src.block.order().visible = true;
-                self.push(slot, stamp, Work::Publish(src.block.clone()), 0.0);
                 return;
             }
             read.set(ReadState::Staging);
@@ -247,7 +242,7 @@ impl OpenBatch {
         let QueueFrontier { mut level, mut end, .. } = self.frontiers[place].1;
         for ((stamp, launch), &cost) in launches.zip(costs) {
             let Some(launch) = launch else { continue };
-            if launch.touches().any(|touch| touch.write && is_seen(&touch)) {
+            if launch.touches().any(|touch| touch.write && is_read(&touch)) {
                 self.set_frontier(place, level, end);
                 for touch in launch.touches().filter(|touch| touch.write) {
                     self.write(slot, stamp, &touch);
@@ -272,30 +267,17 @@ impl OpenBatch {
         self.expected.seconds = self.expected.seconds.max(end);
     }
 
-    /// Prepares a write. The host's view of the block becomes stale. Steps before the write save the bytes of lazy
-    /// reads, which the host has not yet fetched from the block.
+    /// Prepares a write. Steps before it save the bytes of lazy reads, which the host has not yet fetched from the block.
     fn write(&mut self, slot: Slot, stamp: Stamp, touch: &Touch<'_>) {
-        if is_seen(touch) {
-            let mut order = touch.block.order();
-            let publish = touch.block.is_published() && std::mem::replace(&mut order.visible, false);
-            let left = order.take_lazy(&touch.range);
-            drop(order);
-            self.write_what_is_seen(slot, stamp, touch.block, publish, left);
+        if is_read(touch) {
+            let left = touch.block.order().take_lazy(&touch.range);
+            self.save_reads(slot, stamp, touch.block, left);
         }
     }
 
-    /// Adds the steps that save `left`, the parts of lazy reads that a write is about to change. If `publish` is
-    /// true, the end of the batch makes the block visible to the host.
+    /// Adds the steps that save `left`, the parts of lazy reads that a write is about to change.
     #[cold]
-    fn write_what_is_seen(
-        &mut self,
-        slot: Slot,
-        stamp: Stamp,
-        block: &Arc<Block>,
-        publish: bool,
-        left: ReadParts,
-    ) {
-        self.publish.extend(publish.then(|| block.clone()));
+    fn save_reads(&mut self, slot: Slot, stamp: Stamp, block: &Arc<Block>, left: ReadParts) {
         for (range, read) in left {
             read.save_in(self.seq);
             let (offset, size) = (range.start, range.end - range.start);
@@ -304,32 +286,12 @@ impl OpenBatch {
             self.push(slot, stamp, work, cost);
         }
     }
-
-    /// Adds steps that make the written blocks visible to the host if it can read them in place. A read or a map that
-    /// the program asks for later then needs no submission of its own, which would come after those of other queues.
-    pub(crate) fn publish_all(&mut self) {
-        if self.publish.is_empty() {
-            return;
-        }
-        let level = self.steps.iter().map(|step| step.level + step.work.depth()).max().unwrap_or(0);
-        for block in std::mem::take(&mut self.publish) {
-            let mut order = block.order();
-            if std::mem::replace(&mut order.visible, true) {
-                continue;
-            }
-            drop(order);
-            let (slot, stamp, after) = (Slot::CONTEXT, Stamp(u64::MAX), SmallVec::new());
-            self.steps.push(Step { slot, stamp, level, after, work: Work::Publish(block) });
-        }
-    }
 }
 
-/// Returns `true` if a write makes the host's view of the block stale, or if the host has not yet fetched a lazy read
-/// from the block.
+/// Returns `true` if the host has not yet fetched a lazy read from the block.
 #[inline]
-fn is_seen(touch: &Touch<'_>) -> bool {
-    let order = touch.block.order();
-    (order.visible && touch.block.is_published()) || !order.lazy.is_empty()
+fn is_read(touch: &Touch<'_>) -> bool {
+    !touch.block.order().lazy.is_empty()
 }
 
 /// Returns the expected start of the next step of a queue.
@@ -338,14 +300,13 @@ fn start(frontier: &QueueFrontier, ends: &[f32]) -> f32 {
     frontier.after.iter().map(|&at| ends[at as usize]).fold(frontier.end, f32::max)
 }
 
-/// Leaves a read in place if the host can access the bytes and sees them without a submission. The call that waits
-/// for the read then fetches the bytes. Returns `true` if the read needs no step, also because the program has
+/// Leaves a read in place if the host can access the bytes. The call that waits for the read then fetches them. Returns `true` if the read needs no step, also because the program has
 /// dropped it.
 pub(crate) fn read_in_place(src: &Span, read: &Arc<ReadSlot>) -> bool {
     if matches!(read.place(), ReadState::Dropped) {
         return true;
     }
-    let ready = src.block.direct() && src.block.order().visible && read.messages().is_none();
+    let ready = src.block.direct() && read.messages().is_none();
     if ready {
         keep_in_place(src, read);
     }

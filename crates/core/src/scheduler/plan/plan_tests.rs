@@ -19,7 +19,6 @@ use crate::scheduler::test_engine::{
 };
 use crate::scheduler::wait_target::WaitTarget;
 use crate::work::kernel_launch::{BoundArray, Launch};
-use crate::work::step::Step;
 use fencepost_kernels::Access;
 use fencepost_sync::prim::MutexGuard;
 use std::ops::RangeBounds;
@@ -205,9 +204,7 @@ fn lengths(state: &mut State) -> Vec<usize> {
 }
 
 fn lengths_of(state: &mut State, lane: usize, priority: Priority) -> Vec<usize> {
-    let own =
-        |batch: &Batch| batch.steps.iter().filter(|step| !matches!(step.work, Work::Publish(_))).count();
-    state.lanes[lane].list(priority).iter().map(own).collect()
+    state.lanes[lane].list(priority).iter().map(|batch| batch.steps.len()).collect()
 }
 
 /// Returns the stamp of the first step of each batch of normal priority on the first lane.
@@ -366,7 +363,6 @@ fn t02_the_clock_is_read_before_and_after_a_timed_command_and_on_its_level() {
     let end = [fill(&block()), fill(&block())].map(|work| enqueue_work(&engine, slot, work))[1];
     let mut state = plan(&engine, [end]);
     let steps = &state.lanes[0].list(Priority::Normal)[0].steps;
-    let steps: Vec<_> = steps.iter().filter(|step| !matches!(step.work, Work::Publish(_))).collect();
     for (at, step) in steps.iter().enumerate() {
         let right = match at % 3 {
             0 => matches!(step.work, Work::Start(_)),
@@ -466,35 +462,13 @@ fn e03_the_last_step_of_a_queue_stands_for_all_its_steps() {
 }
 
 #[test]
-fn e02_a_batch_makes_each_block_that_it_writes_visible_to_the_host_at_its_end() {
+fn m02_a_read_of_mapped_memory_needs_no_step() {
     let engine = engine(1);
-    let (slot, first, second) = (queue(&engine), block(), block());
-    let last = [fill(&first), fill(&second), fill(&first)]
-        .map(|work| enqueue_work(&engine, slot, work))
-        .last()
-        .copied();
-    let mut state = plan(&engine, last);
-    assert!(first.order().visible && second.order().visible);
-    let steps = &state.lanes[0].list(Priority::Normal)[0].steps;
-    let published = |step: &Step| matches!(&step.work, Work::Publish(block) if block.id == first.id);
-    assert_eq!(steps.iter().map(published).collect::<Vec<_>>(), [false, false, false, true, false]);
-    assert!(steps[..3].iter().all(|step| step.level < steps[3].level));
-}
-
-#[test]
-fn m02_a_read_of_invisible_memory_makes_it_visible_first() {
-    let engine = engine(1);
-    let (slot, block) = (queue(&engine), block());
-    for visible in [false, true] {
-        block.order().visible = visible;
-        let read = ReadSlot::new();
-        let end = enqueue_work(&engine, slot, Work::Read { src: span(&block), slot: read.clone() });
-        let mut state = plan(&engine, [end]);
-        let list = state.lanes[0].list(Priority::Normal);
-        let published = list.pop_front().map(|batch| batch.steps.len());
-        assert_eq!(published, (!visible).then_some(1), "visible before: {visible}");
-        assert!(matches!(read.place(), ReadState::Lazy) && block.order().visible);
-    }
+    let (slot, block, read) = (queue(&engine), block(), ReadSlot::new());
+    enqueue_work(&engine, slot, fill(&block));
+    let end = enqueue_work(&engine, slot, Work::Read { src: span(&block), slot: read.clone() });
+    assert_eq!(planned(&engine, [end]), [1]);
+    assert!(matches!(read.place(), ReadState::Lazy));
 }
 
 #[test]

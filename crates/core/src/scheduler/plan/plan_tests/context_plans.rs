@@ -63,7 +63,6 @@ fn e01_context_commands_that_take_no_time_share_the_first_batch() {
 fn e01_a_command_behind_a_read_in_place_comes_after_a_later_context_command() {
     let engine = paced(f32::INFINITY);
     let ([reader, behind], block) = (queues(&engine), block());
-    block.order().visible = true;
     enqueue(&engine, Slot::CONTEXT);
     let read = enqueue_work(&engine, reader, Work::Read { src: span(&block), slot: ReadSlot::new() });
     enqueue_wait(&engine, behind, read);
