@@ -1,5 +1,5 @@
 //! Checks how many barriers the batch of several queues records, with launches and with replays of graphs, and that its
-//! writes become visible to the host. The test counts calls of the driver.
+//! writes become visible to the host. Checks that no batch waits for another one. The tests count calls of the driver.
 #![allow(unsafe_code, reason = "a device with a counting function table is made without wgpu")]
 
 #[path = "common/mod.rs"]
@@ -26,7 +26,8 @@ const N: usize = 64;
 fn main() {
     let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
     let places = adapters::find().places.into_iter().filter(|place| place.is_vulkan());
-    let mut trials: Vec<Trial> = places.flat_map(trials).collect();
+    let trials = places.flat_map(|place| trials(place.clone()).chain([early(place)]));
+    let mut trials: Vec<Trial> = trials.collect();
     if trials.is_empty() {
         trials.push(Trial::ignorable_test("queues_side_by_side_share_their_barriers::no_vulkan", || {
             Ok(Completion::ignored_with("no Vulkan adapter is among the chosen"))
@@ -77,6 +78,52 @@ fn trials(place: Arc<Place>) -> impl Iterator<Item = Trial> {
             watchdog::guard(&name, LIMIT, &subject, run).map_err(Failed::from)
         })
     })
+}
+
+/// Returns the trial of batches that start early.
+fn early(place: Arc<Place>) -> Trial {
+    let name = format!("batches_of_several_queues_wait_for_no_other_submission::{}", place.name());
+    Trial::test(name.clone(), move || {
+        let subject = Subject::new(place);
+        watchdog::guard(&name, LIMIT, &subject, start_early).map_err(Failed::from)
+    })
+}
+
+/// Checks that each launch of two queues is a submission of its own which waits for no semaphore, and that launches on one
+/// array have a barrier for all memory between them.
+fn start_early(subject: &Subject) {
+    let (device, queue) = counting_device(subject.place());
+    let options = AdoptOptions {
+        recorder: RecorderChoice::Direct,
+        exclusive: true,
+        lateness: Duration::ZERO,
+        ..AdoptOptions::default()
+    };
+    let ctx = Context::adopt(device, queue, options).unwrap();
+    subject.watch(&ctx);
+    let kernel = ctx.kernel::<Mix>().unwrap();
+    let x = ctx.array(&[1; N]).unwrap();
+    let queues = ["one", "two"].map(|name| (ctx.queue(name), ctx.zeros::<u32, 1>([N]).unwrap()));
+    let launch = |b: u32| {
+        for (queue, array) in &queues {
+            let args = Mix { a: 3, b, x: &x, y: &mut array.handle() };
+            queue.launch(&kernel, Grid::threads([N]), args).unwrap();
+        }
+        queues.iter().for_each(|(queue, _)| queue.finish().wait().unwrap());
+    };
+    launch(0); // the arrays are now initialised, and no upload is left
+    let counts = || [&SUBMITTED, &WAITING, &TO_KERNELS].map(|count| count.load(Ordering::SeqCst));
+    let before = counts();
+    (1..=LAUNCHES).for_each(launch);
+    let after = counts();
+    let [submitted, waiting, ordered] = [0, 1, 2].map(|at| after[at] - before[at]);
+    assert!(submitted >= 2 * LAUNCHES as usize, "{submitted} submissions");
+    assert_eq!(waiting, 0, "of {submitted} submissions");
+    assert!(ordered >= LAUNCHES as usize, "{ordered} barriers order launches behind earlier batches");
+    let right = (0..=LAUNCHES).fold(0, |y, b| mixed(y, 3, 1, b));
+    for (queue, array) in &queues {
+        assert_eq!(queue.read(array).wait().unwrap(), [right; N]);
+    }
 }
 
 /// Checks that any number of queues records one barrier for each level, and a few at the ends of the batch.
@@ -160,8 +207,31 @@ fn barriers(
 static SEEN: AtomicUsize = AtomicUsize::new(0);
 /// Counts those among them that order all memory before the host.
 static TO_HOST: AtomicUsize = AtomicUsize::new(0);
-/// Holds the driver's own function.
+/// Counts those that order all memory before kernels.
+static TO_KERNELS: AtomicUsize = AtomicUsize::new(0);
+/// Counts the submissions.
+static SUBMITTED: AtomicUsize = AtomicUsize::new(0);
+/// Counts the submissions that wait for a semaphore.
+static WAITING: AtomicUsize = AtomicUsize::new(0);
+/// Holds the driver's own functions.
 static RECORD: OnceLock<vk::PFN_vkCmdPipelineBarrier> = OnceLock::new();
+static SUBMIT: OnceLock<vk::PFN_vkQueueSubmit> = OnceLock::new();
+
+unsafe extern "system" fn count_submissions(
+    queue: vk::Queue,
+    count: u32,
+    infos: *const vk::SubmitInfo<'_>,
+    fence: vk::Fence,
+) -> vk::Result {
+    // SAFETY: the caller passes as many structures as it says.
+    let all = unsafe { std::slice::from_raw_parts(infos, count as usize) };
+    SUBMITTED.fetch_add(all.len(), Ordering::SeqCst);
+    let waiting = all.iter().filter(|info| info.wait_semaphore_count > 0).count();
+    WAITING.fetch_add(waiting, Ordering::SeqCst);
+    let Some(submit) = SUBMIT.get() else { return vk::Result::ERROR_UNKNOWN };
+    // SAFETY: the caller upholds the contract of this call, and the driver's function has the same contract.
+    unsafe { submit(queue, count, infos, fence) }
+}
 
 unsafe extern "system" fn count(
     commands: vk::CommandBuffer,
@@ -178,6 +248,8 @@ unsafe extern "system" fn count(
     SEEN.fetch_add(1, Ordering::SeqCst);
     let to_host = memory_count == 1 && to.contains(vk::PipelineStageFlags::HOST);
     TO_HOST.fetch_add(usize::from(to_host), Ordering::SeqCst);
+    let to_kernels = memory_count == 1 && to.contains(vk::PipelineStageFlags::COMPUTE_SHADER);
+    TO_KERNELS.fetch_add(usize::from(to_kernels), Ordering::SeqCst);
     if let Some(record) = RECORD.get() {
         // SAFETY: the caller upholds the contract of this call, and the driver's function has the same contract.
         unsafe {
@@ -203,11 +275,13 @@ fn counting_device(place: &Place) -> (wgpu::Device, wgpu::Queue) {
     function_tables::open(&raw::adapter(place), wgpu::Features::empty(), with_count)
 }
 
-/// Returns the same device with [`count`] in its function table.
+/// Returns the same device with [`count`] and [`count_submissions`] in its function table.
 fn with_count(device: &ash::Device) -> ash::Device {
     let mut table = device.fp_v1_0().clone();
     RECORD.get_or_init(|| table.cmd_pipeline_barrier);
     table.cmd_pipeline_barrier = count;
+    SUBMIT.get_or_init(|| table.queue_submit);
+    table.queue_submit = count_submissions;
     let (v1, v2, v3) = (device.fp_v1_1().clone(), device.fp_v1_2().clone(), device.fp_v1_3().clone());
     ash::Device::from_parts_1_3(device.handle(), table, v1, v2, v3)
 }

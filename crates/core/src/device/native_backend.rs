@@ -46,7 +46,7 @@ pub(crate) trait NativeBackend: Send + Sync {
 
     /// Records a barrier behind which the host sees all writes of the device's queue so far. Returns `None` if the host
     /// sees them without one.
-    fn host_barrier(&self, device: &wgpu::Device) -> Option<wgpu::CommandBuffer>;
+    fn host_barrier(&self, device: &wgpu::Device, queue: &wgpu::Queue) -> Option<wgpu::CommandBuffer>;
 
     /// Returns the address of the native device below wgpu, or `None` if wgpu has dropped that device.
     fn address(&self, device: &wgpu::Device) -> Option<usize>;
@@ -101,9 +101,9 @@ impl<A: Backend> NativeBackend for NativeBackendOf<A> {
         hal_encoder::still_records::<A>(device)
     }
 
-    fn host_barrier(&self, device: &wgpu::Device) -> Option<wgpu::CommandBuffer> {
-        let barrier = A::host_barrier(device)?;
-        let record = |encoder: &mut A::CommandEncoder| Ok::<_, ()>(barrier(encoder));
+    fn host_barrier(&self, device: &wgpu::Device, queue: &wgpu::Queue) -> Option<wgpu::CommandBuffer> {
+        let queue = A::native_queue(device, queue)?;
+        let record = |encoder: &mut A::CommandEncoder| Ok::<_, ()>(queue.end_batch(encoder));
         let (commands, ()) = hal_encoder::record::<A, _, ()>(device, record, || Ok(()))?.ok()?;
         Some(commands)
     }

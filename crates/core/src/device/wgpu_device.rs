@@ -160,7 +160,7 @@ impl WgpuDevice {
 
     /// Records a barrier behind which the host sees all writes so far. Returns `None` if the host sees them without one.
     pub(crate) fn host_barrier(&self) -> Option<wgpu::CommandBuffer> {
-        self.parts.native?.host_barrier(&self.parts.device)
+        self.parts.native?.host_barrier(&self.parts.device, &self.parts.queue)
     }
 
     pub(crate) fn raw(&self) -> &wgpu::Device {

@@ -1,8 +1,8 @@
 //! Graphics interfaces below wgpu, and the properties in which they differ.
 
 #[cfg(vulkan)]
-use crate::driver::host_barrier;
-use crate::driver::host_barrier::HostBarrier;
+use crate::driver::native_queue;
+use crate::driver::native_queue::NativeQueue;
 use crate::driver::reach::HostReach;
 #[cfg(vulkan)]
 use crate::driver::reusable_encoders::VulkanEncoders;
@@ -29,9 +29,9 @@ pub(crate) trait Backend: hal::Api {
         None
     }
 
-    /// Returns a recorder of a barrier behind which the host sees all earlier writes, or `None` if the host sees them
-    /// without one.
-    fn host_barrier(_device: &wgpu::Device) -> Option<Box<dyn HostBarrier<Self>>> {
+    /// Returns the queue below wgpu-hal, or `None` if the backend needs none: the host sees all writes, and the device
+    /// executes one submission after the other.
+    fn native_queue(_device: &wgpu::Device, _queue: &wgpu::Queue) -> Option<Box<dyn NativeQueue<Self>>> {
         None
     }
 }
@@ -48,8 +48,8 @@ impl Backend for api::Vulkan {
         Some(Box::new(VulkanEncoders::new(device, adapter?)?))
     }
 
-    fn host_barrier(device: &wgpu::Device) -> Option<Box<dyn HostBarrier<Self>>> {
-        host_barrier::of_vulkan(device)
+    fn native_queue(device: &wgpu::Device, queue: &wgpu::Queue) -> Option<Box<dyn NativeQueue<Self>>> {
+        native_queue::of_vulkan(device, queue)
     }
 }
 

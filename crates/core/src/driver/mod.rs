@@ -9,7 +9,7 @@ pub(crate) mod gl_gate;
 #[cfg(native)]
 pub(crate) mod hal_encoder;
 #[cfg(native)]
-pub(crate) mod host_barrier;
+pub(crate) mod native_queue;
 pub(crate) mod reach;
 #[cfg(native)]
 pub(crate) mod reusable_encoders;

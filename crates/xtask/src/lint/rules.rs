@@ -18,7 +18,7 @@ const UNSAFE_FILES: [&str; 29] = [
     "crates/algorithms/src/trusted.rs",
     "crates/core/src/api/trusted_kernel.rs",
     "crates/core/src/driver/hal_encoder.rs",
-    "crates/core/src/driver/host_barrier.rs",
+    "crates/core/src/driver/native_queue.rs",
     "crates/core/src/driver/reusable_encoders.rs",
     "crates/core/src/memory/native_memory.rs",
     "crates/core/src/device/hal_pipeline.rs",

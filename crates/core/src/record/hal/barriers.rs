@@ -23,6 +23,9 @@ pub(crate) struct Barrier<'t, B> {
     /// Lists the buffers whose writes later commands see, each with its uses before the barrier.
     pub(crate) buffers: &'t [(B, BufferUses)],
     pub(crate) to: BufferUses,
+    /// `true` for the first barrier of a batch that may start before earlier batches end. It orders all writes of the
+    /// device, whatever their buffers, so the batch is behind the earlier ones from here on.
+    pub(crate) is_global: bool,
 }
 
 /// Is the union of the uses by the arguments of kernels.
@@ -36,26 +39,48 @@ pub(crate) const ANYTHING: BufferUses =
 const WRITES: BufferUses = BufferUses::STORAGE_READ_WRITE.union(BufferUses::COPY_DST);
 
 /// Is the bit of a mark for a read in the mark's epoch. `WRITTEN` is the bit for a write in that epoch. `LISTED` is the bit
-/// for a block in [`BarrierTracker::narrow`], as long as the mark's epoch is not older than `wide_since`. The bits from
-/// `EPOCH` on number the epoch.
+/// for a block in [`BarrierTracker::narrow`], as long as the mark's epoch is not older than `wide_since`. `FAR` is the bit
+/// for a block that an earlier batch used, so that a barrier must come before the next kernel on it. The bits from `EPOCH`
+/// on number the epoch.
 const READ: u64 = 1;
 const WRITTEN: u64 = 2;
 const LISTED: u64 = 4;
-const EPOCH: u64 = 8;
+const FAR: u64 = 8;
+const EPOCH: u64 = 16;
+
+/// The epochs of a recorder at the end of a batch, which the next batch goes on from.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Epochs {
+    last: u64,
+    /// The first epoch whose commands may still execute when kernels of the next batch start.
+    since: u64,
+}
+
+impl Epochs {
+    /// Returns the epochs for a batch that the device starts after all earlier batches, whose writes it sees.
+    pub(crate) fn ordered(self) -> Self {
+        Self { since: self.last + EPOCH, ..self }
+    }
+}
 
 /// Tracks the uses of blocks by the commands of a batch since the last barrier. An epoch is the run of commands between
 /// two barriers.
 ///
 /// A barrier orders every earlier command before every later command with one of its uses. So one barrier serves every
-/// block that was written in the epoch, also if several queues wrote them.
+/// block that was written in the epoch, even if several queues wrote them.
+///
+/// A batch may start before earlier batches end: then the marks of these batches count for its kernels. Its other commands
+/// come after earlier batches, because a barrier before them ends each batch.
 ///
 /// A *narrow* barrier comes before a kernel and orders only later kernels. A *wide* barrier comes before any other command
 /// and orders all later commands. It names every block that was written since the last wide barrier, because narrow
 /// barriers made these writes visible to kernels only.
 pub(crate) struct BarrierTracker<B> {
-    /// Numbers the current epoch. Each barrier and each batch adds [`EPOCH`]. A mark with a smaller number has no
-    /// effect on kernels: a barrier has ordered its uses, or the order of submissions does.
+    /// Numbers the current epoch. Each barrier and each batch adds [`EPOCH`].
     epoch: u64,
+    /// Numbers the first epoch whose uses no barrier orders before the next kernel. A mark with a smaller number has no
+    /// effect on kernels.
+    since: u64,
     /// Numbers the first epoch after the last wide barrier, or the first one of the batch. A mark with a smaller number
     /// has no effect on any command.
     wide_since: u64,
@@ -73,12 +98,14 @@ pub(crate) struct BarrierTracker<B> {
 }
 
 impl<B: Copy> BarrierTracker<B> {
-    /// Makes the tracker of a batch. `epoch` numbers the last epoch of the previous batch. The first epoch of this
-    /// batch has a larger number, because no barrier is needed between submissions.
-    pub(crate) fn new(epoch: u64, each: bool) -> Self {
+    /// Makes the tracker of a batch. `before` has the epochs of the previous batch.
+    pub(crate) fn new(before: Epochs, each: bool) -> Self {
+        let epoch = before.last + EPOCH;
+        debug_assert!(!each || before.since == epoch, "bug: an exact batch starts before earlier ones end");
         Self {
-            epoch: epoch + EPOCH,
-            wide_since: epoch + EPOCH,
+            epoch,
+            since: before.since,
+            wide_since: epoch,
             written: Vec::new(),
             last: Vec::new(),
             narrow: Vec::new(),
@@ -93,12 +120,19 @@ impl<B: Copy> BarrierTracker<B> {
         let is_first = self.epoch == self.wide_since;
         self.end_epoch();
         self.widen(is_first || self.each);
-        (!self.last.is_empty()).then_some(Barrier { buffers: &self.last, to: ANYTHING })
+        let barrier = Barrier { buffers: &self.last, to: ANYTHING, is_global: false };
+        (!self.last.is_empty()).then_some(barrier)
     }
 
-    /// Returns the number of the current epoch. After the recording the tracker of the next batch receives it.
-    pub(crate) fn epoch(&self) -> u64 {
-        self.epoch
+    /// Returns the epochs so far. After the recording the tracker of the next batch receives them.
+    pub(crate) fn epochs(&self) -> Epochs {
+        Epochs { last: self.epoch, since: self.since }
+    }
+
+    /// Notes that a barrier orders all earlier batches before the later commands. Returns `false` if they were ordered
+    /// before, so that the barrier is not needed.
+    pub(crate) fn follow_earlier_batches(&mut self) -> bool {
+        std::mem::replace(&mut self.since, self.epoch) < self.epoch
     }
 
     /// Records the uses of a command. Returns the barrier that must come before the command, if one of these uses
@@ -108,34 +142,49 @@ impl<B: Copy> BarrierTracker<B> {
         if self.each || touches.iter().all(|touch| OF_KERNELS.contains(touch.uses)) {
             return self.admit_kernel(touches);
         }
-        let conflicts = |touch: &&BarrierUse<'_, B>| self.conflicts(touch) || self.is_behind_narrow(touch);
+        let conflicts = |touch: &&BarrierUse<'_, B>| {
+            let since = if OF_KERNELS.contains(touch.uses) { self.since } else { self.epoch };
+            self.conflicts(touch, since) || self.is_behind_narrow(touch)
+        };
         let cause = touches.iter().find(conflicts);
-        if let Some(cause) = cause {
-            self.end_with_barrier(cause, true);
+        let is_global = cause.is_some_and(|cause| self.end_with_barrier(cause, true));
+        for touch in touches {
+            if !OF_KERNELS.contains(touch.uses) {
+                self.note_far(touch);
+            }
+            self.note(touch);
         }
-        touches.iter().for_each(|touch| self.note(touch));
-        cause.map(|_| Barrier { buffers: &self.last, to: ANYTHING })
+        cause.map(|_| Barrier { buffers: &self.last, to: ANYTHING, is_global })
     }
 
     /// Does the same for a command that has uses of kernels alone.
     #[inline]
     pub(crate) fn admit_kernel(&mut self, touches: &[BarrierUse<'_, B>]) -> Option<Barrier<'_, B>> {
-        let cause = touches.iter().find(|touch| self.conflicts(touch));
-        if let Some(cause) = cause {
-            self.end_with_barrier(cause, false);
-        }
+        let cause = touches.iter().find(|touch| self.conflicts(touch, self.since));
+        let is_global = cause.is_some_and(|cause| self.end_with_barrier(cause, false));
         for touch in touches {
             self.note(touch);
         }
-        cause.map(|_| Barrier { buffers: &self.last, to: OF_KERNELS })
+        cause.map(|_| Barrier { buffers: &self.last, to: OF_KERNELS, is_global })
     }
 
-    /// Returns `true` if an earlier command of this epoch used the block, and one of the two uses is a write.
+    /// Returns `true` if an earlier command, not older than the epoch `since`, used the block, and one of the two uses is
+    /// a write.
     #[inline]
-    fn conflicts(&self, touch: &BarrierUse<'_, B>) -> bool {
+    fn conflicts(&self, touch: &BarrierUse<'_, B>, since: u64) -> bool {
         let hindrance = if touch.write { READ | WRITTEN } else { WRITTEN };
         let mark = touch.mark.load(Ordering::Relaxed);
-        mark >= self.epoch && mark & hindrance != 0
+        let far = if OF_KERNELS.contains(touch.uses) { FAR } else { 0 };
+        mark >= since && mark & (hindrance | far) != 0
+    }
+
+    /// Keeps in the mark that an earlier batch used the block, because a use that is not one of a kernel is about to
+    /// replace that use, and no barrier comes before the kernels behind it.
+    fn note_far(&self, touch: &BarrierUse<'_, B>) {
+        let old = touch.mark.load(Ordering::Relaxed);
+        if (self.since..self.epoch).contains(&old) && old & (READ | WRITTEN | FAR) != 0 {
+            touch.mark.store(self.epoch | FAR, Ordering::Relaxed);
+        }
     }
 
     /// Returns `true` if only narrow barriers come after a use of the block that conflicts with this use, which is not one of
@@ -147,8 +196,10 @@ impl<B: Copy> BarrierTracker<B> {
     }
 
     /// Ends the epoch and puts its barrier into `last`. The first buffer of the barrier also carries the read uses of
-    /// all other blocks: a barrier waits only for the kinds of uses that it names.
-    fn end_with_barrier(&mut self, cause: &BarrierUse<'_, B>, is_wide: bool) {
+    /// all other blocks: a barrier waits only for the kinds of uses that it names. Returns `true` if the barrier must be
+    /// global.
+    fn end_with_barrier(&mut self, cause: &BarrierUse<'_, B>, is_wide: bool) -> bool {
+        let is_global = self.since < self.epoch;
         let reads = std::mem::replace(&mut self.reads, BufferUses::empty());
         let is_first = self.epoch == self.wide_since;
         self.end_epoch();
@@ -161,6 +212,8 @@ impl<B: Copy> BarrierTracker<B> {
             Some((_, uses)) => *uses |= reads,
             None => self.last.push((cause.buffer, reads)),
         }
+        self.since = self.epoch;
+        is_global
     }
 
     /// Ends the epoch. The written buffers become the buffers of the last barrier.
@@ -226,7 +279,7 @@ mod tests {
     }
 
     fn barriers(commands: &[&[BarrierUse<'_, usize>]]) -> Vec<Option<Vec<usize>>> {
-        let mut hazards = BarrierTracker::new(0, false);
+        let mut hazards = BarrierTracker::new(Epochs::default().ordered(), false);
         commands.iter().map(|touches| hazards.admit(touches).map(buffers)).collect()
     }
 
@@ -242,7 +295,7 @@ mod tests {
         let blocks = Blocks::default();
         let (write, read) = ([blocks.touch(1, SHADER, true)], [blocks.touch(1, SOURCE, false)]);
         assert_eq!(barriers(&[&write, &read, &write]), [None, Some(vec![1]), Some(vec![1])]);
-        let mut hazards = BarrierTracker::new(1 << 20, false);
+        let mut hazards = BarrierTracker::new(Epochs { last: 1 << 20, since: 0 }.ordered(), false);
         hazards.admit(&read);
         let barrier = hazards.admit(&write).expect("the copy may still read");
         assert!(barrier.buffers[0].1.contains(SOURCE), "{barrier:?}");
@@ -259,7 +312,7 @@ mod tests {
     #[test]
     fn a_barrier_carries_the_read_uses_of_other_blocks() {
         let blocks = Blocks::default();
-        let mut hazards = BarrierTracker::new(0, false);
+        let mut hazards = BarrierTracker::new(Epochs::default().ordered(), false);
         assert!(hazards.admit(&[blocks.touch(1, SOURCE, false), blocks.touch(2, SHADER, true)]).is_none());
         let barrier = hazards.admit(&[blocks.touch(1, SHADER, true)]).expect("the copy may still read");
         assert_eq!(barrier.buffers, [(2, SHADER | SOURCE)]);
@@ -268,9 +321,9 @@ mod tests {
     #[test]
     fn a_batch_needs_no_barrier_for_uses_of_the_previous_batch() {
         let blocks = Blocks::default();
-        let mut first = BarrierTracker::new(0, false);
+        let mut first = BarrierTracker::new(Epochs::default().ordered(), false);
         assert!(first.admit(&[blocks.touch(1, SHADER, true)]).is_none());
-        let mut second = BarrierTracker::new(first.epoch(), false);
+        let mut second = BarrierTracker::new(first.epochs().ordered(), false);
         assert!(second.admit(&[blocks.touch(1, SHADER, true)]).is_none());
         assert!(second.admit(&[blocks.touch(1, SHADER, true)]).is_some());
     }
@@ -278,7 +331,7 @@ mod tests {
     #[test]
     fn a_barrier_that_orders_only_named_buffers_names_read_ones_too() {
         let blocks = Blocks::default();
-        let mut hazards = BarrierTracker::new(0, true);
+        let mut hazards = BarrierTracker::new(Epochs::default().ordered(), true);
         assert!(hazards.admit(&[blocks.touch(1, SHADER, false)]).is_none());
         assert!(hazards.admit(&[blocks.touch(2, SHADER, true)]).is_none());
         let barrier = hazards.admit(&[blocks.touch(2, SHADER, false)]).expect("a hazard");
@@ -289,7 +342,7 @@ mod tests {
     fn one_barrier_serves_the_writes_of_all_queues() {
         let counts = [1, 2, 4, 8, 16].map(|queues| {
             let blocks = Blocks::default();
-            let mut hazards = BarrierTracker::new(0, false);
+            let mut hazards = BarrierTracker::new(Epochs::default().ordered(), false);
             let launches = (0..48).flat_map(|_| 0..queues);
             launches.filter(|&at| hazards.admit(&[blocks.touch(at, SHADER, true)]).is_some()).count()
         });

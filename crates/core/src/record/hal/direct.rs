@@ -1,9 +1,11 @@
-//! Native encoders and submissions to the native queue, without wgpu.
+//! Native encoders and submissions to the native queue, without wgpu. On Vulkan a submission starts before earlier ones end,
+//! so that long kernels of several queues overlap although their batches are separate.
 #![allow(unsafe_code, reason = "submissions that wgpu itself does not see")]
 
 use crate::device::recorder::Failure;
 use crate::device::wgpu_device::WgpuDevice;
 use crate::driver::backend::Backend;
+use crate::driver::native_queue::NativeQueue;
 use crate::memory::free_list::{FreeList, TakenItem};
 use crate::memory::wgpu_memory::refused;
 use crate::record::hal::encoder::FinishedBuffers;
@@ -18,6 +20,7 @@ use wgpu::hal::{self, CommandEncoder as _, Device as _, DeviceError, Queue as _}
 pub(crate) struct Direct<A: Backend> {
     device: Arc<WgpuDevice>,
     fence: Arc<HalFence<A>>,
+    queue: Option<Box<dyn NativeQueue<A>>>,
     /// Holds the encoders whose commands are complete on the device.
     idle: FreeList<Encoder<A>>,
 }
@@ -29,12 +32,30 @@ pub(crate) struct Encoder<A: Backend> {
     recorded: FinishedBuffers<A>,
 }
 
+/// The order of a submission and the earlier ones.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Order {
+    /// The barriers in the batch order it behind earlier batches.
+    Early,
+    /// The submission starts when the lane's fence has passed this value, which is the last one submitted.
+    After(TimelineValue),
+    /// The same, and it starts after all submissions of wgpu, of any context on the device.
+    AfterWgpu(TimelineValue),
+}
+
 /// Holds recorded commands. The drop returns the encoder to the idle ones, so the commands must be complete by then.
 pub(crate) type RecordedEncoder<A> = TakenItem<Encoder<A>>;
 
 impl<A: Backend> Direct<A> {
     pub(crate) fn new(device: Arc<WgpuDevice>, fence: Arc<HalFence<A>>) -> Self {
-        Self { device, fence, idle: FreeList::default() }
+        let queue =
+            A::native_queue(device.raw(), device.queue()).filter(|queue| queue.signals(fence.native()));
+        Self { device, fence, queue, idle: FreeList::default() }
+    }
+
+    /// Returns the queue below wgpu-hal, by which submissions start before earlier ones end.
+    pub(crate) fn queue(&self) -> Option<&dyn NativeQueue<A>> {
+        self.queue.as_deref()
     }
 
     pub(crate) fn device(&self) -> &Arc<WgpuDevice> {
@@ -64,6 +85,10 @@ impl<A: Backend> Direct<A> {
                 Ok((recorded, outcome))
             }
             Ok(outcome) => {
+                encoder
+                    .recorded
+                    .handles
+                    .extend(self.queue.as_ref().map(|queue| queue.handle(&encoder.native)));
                 // SAFETY: the encoder is open, and no pass is open in it.
                 let ended = unsafe { encoder.native.end_encoding() };
                 encoder.recorded.buffers.push(ended.map_err(|error| self.failure(&error))?);
@@ -79,26 +104,40 @@ impl<A: Backend> Direct<A> {
         }
     }
 
-    /// Submits the recorded commands, if there are any, with the native bodies of graphs at their places. The fence reaches `signal` after them and after all earlier
-    /// submissions.
+    /// Submits the recorded commands, if there are any, with the native bodies of graphs at their places. The fence reaches
+    /// `signal` after them and after all earlier submissions.
     ///
     /// # Errors
-    /// Returns the loss of the device for any error of the driver. wgpu-hal makes each submission wait for a semaphore
-    /// of the submission before, and continues after an error as if the failed submission was made. The next submission
+    /// Returns the loss of the device for any error of the driver. wgpu-hal makes each of its submissions wait for a
+    /// semaphore of the one before, and continues after an error as if the failed submission was made. The next submission
     /// would wait for ever.
     pub(crate) fn submit(
         &self,
         recorded: Option<&RecordedEncoder<A>>,
         stretches: &[UsedStretch<A>],
+        order: Order,
         signal: TimelineValue,
     ) -> Result<(), Failure> {
+        let after = match (self.queue.as_deref(), order) {
+            (Some(queue), Order::Early) => {
+                return self.submit_early(queue, recorded, stretches, None, signal);
+            }
+            (Some(queue), Order::After(value)) => {
+                return self.submit_early(queue, recorded, stretches, Some(value), signal);
+            }
+            (Some(_), Order::AfterWgpu(value)) => Some(value),
+            (None, _) => None,
+        };
+        if let Some(value) = after {
+            self.hold_next(value)?;
+        }
         // SAFETY: the queue is only used to submit, and only wgpu destroys it.
         let queue = unsafe { self.device.queue().as_hal::<A>() };
         let queue = queue.ok_or_else(|| self.failure(&DeviceError::Lost))?;
         let own = recorded.map_or(&[][..], |encoder| &encoder.recorded.buffers);
         let mut buffers: SmallVec<[_; 3]> = own.iter().collect();
-        for (earlier, (after, commands)) in stretches.iter().filter_map(UsedStretch::body).enumerate() {
-            buffers.insert(after + earlier, commands);
+        for (earlier, (after, body)) in stretches.iter().filter_map(UsedStretch::body).enumerate() {
+            buffers.insert(after + earlier, body.commands());
         }
         // SAFETY: an encoder of this device recorded the commands. They, and all that they use, are kept until the
         // fence reaches `signal`. The values of a lane grow, so the fence's values grow from submission to submission.
@@ -113,7 +152,55 @@ impl<A: Backend> Direct<A> {
     /// # Errors
     /// Returns the loss of the device for any error of the driver, as [`submit`](Self::submit) does.
     pub(crate) fn follow(&self, signal: TimelineValue) -> Result<(), Failure> {
-        self.submit(None, &[], signal)
+        // SAFETY: the queue is only used to submit, and only wgpu destroys it.
+        let queue = unsafe { self.device.queue().as_hal::<A>() };
+        let queue = queue.ok_or_else(|| self.failure(&DeviceError::Lost))?;
+        // SAFETY: there are no commands, and the values of a lane grow.
+        let submitted = unsafe { queue.submit(&[], &[], (self.fence.native(), signal.0)) };
+        submitted.map_err(|error| self.lose(&error))?;
+        self.fence.submitted(signal);
+        Ok(())
+    }
+
+    /// Makes the next submission of wgpu start after all submissions up to `value`, the last one of this lane.
+    ///
+    /// # Errors
+    /// Returns the loss of the device if wgpu has dropped it.
+    pub(crate) fn hold_next(&self, value: TimelineValue) -> Result<(), Failure> {
+        if let Some(native) = &self.queue
+            && value > TimelineValue(0)
+        {
+            // SAFETY: the queue is only used to submit, and only wgpu destroys it.
+            let queue = unsafe { self.device.queue().as_hal::<A>() };
+            let queue = queue.ok_or_else(|| self.failure(&DeviceError::Lost))?;
+            native.hold_next(&queue, (self.fence.native(), value));
+        }
+        Ok(())
+    }
+
+    /// Submits below wgpu-hal. The submission starts once the fence has passed `after`, and before earlier ones end if that
+    /// is `None`.
+    fn submit_early(
+        &self,
+        queue: &dyn NativeQueue<A>,
+        recorded: Option<&RecordedEncoder<A>>,
+        stretches: &[UsedStretch<A>],
+        after: Option<TimelineValue>,
+        signal: TimelineValue,
+    ) -> Result<(), Failure> {
+        let own = recorded.map_or(&[][..], |encoder| &encoder.recorded.handles);
+        let mut handles: SmallVec<[_; 4]> = own.iter().copied().collect();
+        for (earlier, (after, body)) in stretches.iter().filter_map(UsedStretch::body).enumerate() {
+            handles.insert(after + earlier, body.handle().expect("bug: a body without a handle"));
+        }
+        let after = after.filter(|value| *value > TimelineValue(0));
+        // SAFETY: an encoder of this device recorded the commands. They, and all that they use, are kept until the fence
+        // reaches `signal`. The values of a lane grow. The lane's token and the promise that the program does not use the
+        // queue keep other threads from it.
+        let submitted = unsafe { queue.submit(&handles, after, (self.fence.native(), signal)) };
+        submitted.map_err(|error| self.lose(&error))?;
+        self.fence.submitted(signal);
+        Ok(())
     }
 
     /// Returns an idle encoder, or makes one.
@@ -123,6 +210,7 @@ impl<A: Backend> Direct<A> {
                 // SAFETY: the encoder is idle, so the device has completed the commands that it recorded.
                 unsafe { encoder.native.reset_all(std::iter::from_fn(|| encoder.recorded.buffers.pop())) };
                 encoder.recorded.buffers.clear(); // the noop backend leaves them in the list
+                encoder.recorded.handles.clear();
                 encoder.recorded.is_closed = false;
                 encoder
             }

@@ -4,10 +4,10 @@
 use crate::device::bind_groups::LayoutId;
 use crate::device::hal_pipeline::{HalGroup, HalPipeline, HalQueries};
 use crate::driver::backend::Backend;
-use crate::driver::host_barrier::HostBarrier;
+use crate::driver::native_queue::NativeQueue;
 use crate::memory::block::Block;
 use crate::record::dispatch::GroupCount;
-use crate::record::hal::barriers::{Barrier, BarrierTracker, BarrierUse, OF_KERNELS};
+use crate::record::hal::barriers::{ANYTHING, Barrier, BarrierTracker, BarrierUse, Epochs, OF_KERNELS};
 use crate::record::hal::buffer_states::{BufferStates, StateChange};
 use crate::record::hal::external_handles::ExternalHandles;
 use crate::record::hal::native_buffers::{buffer_of, native_of};
@@ -23,6 +23,7 @@ use wgpu::hal::{self, CommandEncoder as _};
 pub(crate) struct NativeEncoder<'e, A: Backend> {
     encoder: &'e mut A::CommandEncoder,
     external: Option<&'e ExternalHandles<A>>,
+    queue: Option<&'e dyn NativeQueue<A>>,
     hazards: BarrierTracker<&'e Block>,
     /// Holds the states of buffers, on exact backends only: there a buffer must be in exactly the state of its use.
     states: BufferStates<&'e Block>,
@@ -38,6 +39,8 @@ pub(crate) struct NativeEncoder<'e, A: Backend> {
 /// Holds the finished command buffers of an encoder.
 pub(crate) struct FinishedBuffers<A: Backend> {
     pub(crate) buffers: Vec<A::CommandBuffer>,
+    /// The handle of each buffer, if the queue below wgpu-hal is known.
+    pub(crate) handles: Vec<u64>,
     /// Is `true` if the encoder has no open command buffer, because the driver refused one.
     pub(crate) is_closed: bool,
     /// Is `true` if the open command buffer has no commands at the end of the batch, so that it is not submitted.
@@ -46,22 +49,24 @@ pub(crate) struct FinishedBuffers<A: Backend> {
 
 impl<A: Backend> Default for FinishedBuffers<A> {
     fn default() -> Self {
-        Self { buffers: Vec::new(), is_closed: false, rest_is_empty: false }
+        Self { buffers: Vec::new(), handles: Vec::new(), is_closed: false, rest_is_empty: false }
     }
 }
 
 impl<'e, A: Backend> NativeEncoder<'e, A> {
-    /// Starts a batch. `epoch` numbers the last epoch of the previous batch, as [`BarrierTracker::new`] needs it.
+    /// Starts a batch. `epochs` are those of the previous batch.
     pub(crate) fn new(
         encoder: &'e mut A::CommandEncoder,
         external: Option<&'e ExternalHandles<A>>,
-        epoch: u64,
+        queue: Option<&'e dyn NativeQueue<A>>,
+        epochs: Epochs,
         finished: Option<&'e mut FinishedBuffers<A>>,
     ) -> Self {
         Self {
             encoder,
             external,
-            hazards: BarrierTracker::new(epoch, A::EXACT),
+            queue,
+            hazards: BarrierTracker::new(epochs, A::EXACT),
             states: BufferStates::new(),
             in_pass: false,
             pipeline: None,
@@ -85,6 +90,7 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
         let finished = self.finished.as_mut().expect("bug: the batch is one command buffer");
         if std::mem::take(&mut self.has_commands) {
             finished.is_closed = true;
+            finished.handles.extend(self.queue.map(|queue| queue.handle(self.encoder)));
             // SAFETY: the encoder is open, and no pass is open in it.
             finished.buffers.push(unsafe { self.encoder.end_encoding() }?);
             // SAFETY: the encoder is closed.
@@ -140,14 +146,24 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
             change(self.encoder, self.external, &changes);
         } else if let Some(barrier) = barrier {
             self.has_commands = true;
-            order(self.encoder, self.external, barrier);
+            match self.queue.filter(|_| barrier.is_global) {
+                Some(queue) => queue.order_all(self.encoder, barrier.to),
+                None => order(self.encoder, self.external, barrier),
+            }
         }
     }
 
-    /// Returns the number of the batch's last epoch, after the recording.
-    pub(crate) fn epoch(&self) -> u64 {
-        debug_assert!(!self.in_pass, "bug: the recording ends with an open pass");
-        self.hazards.epoch()
+    /// Orders all earlier batches before the next command, which uses memory that the barrier tracker does not track.
+    pub(crate) fn follow_earlier_batches(&mut self) {
+        if let Some(queue) = self.queue.filter(|_| self.hazards.follow_earlier_batches()) {
+            self.has_commands = true;
+            queue.order_all(self.encoder, ANYTHING);
+        }
+    }
+
+    /// Returns the epochs so far.
+    pub(crate) fn epochs(&self) -> Epochs {
+        self.hazards.epochs()
     }
 
     /// Records a barrier between two uses of a buffer that the barrier tracker does not track.
@@ -161,11 +177,8 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
     /// Ends the recording: makes all writes visible to the host, and orders this submission before the next if the backend
     /// needs a barrier for that. A backend whose barriers name buffers makes the writes to `staging` visible: it keeps no
     /// other memory mapped. This is the last call for an encoder.
-    pub(crate) fn publish<'b>(
-        &mut self,
-        barrier: Option<&dyn HostBarrier<A>>,
-        staging: impl Iterator<Item = &'b A::Buffer>,
-    ) where
+    pub(crate) fn publish<'b>(&mut self, staging: impl Iterator<Item = &'b A::Buffer>)
+    where
         A::Buffer: 'b,
     {
         self.end_pass();
@@ -179,9 +192,9 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
             // The host sees the writes of these backends without a barrier.
             return change(self.encoder, self.external, &self.states.restore());
         }
-        if let Some(barrier) = barrier {
+        if let Some(queue) = self.queue {
             if self.has_commands {
-                barrier(self.encoder);
+                queue.end_batch(self.encoder);
             }
             return;
         }
@@ -312,7 +325,7 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
 fn order<A: Backend>(
     encoder: &mut A::CommandEncoder,
     external: Option<&ExternalHandles<A>>,
-    Barrier { buffers, to }: Barrier<'_, &Block>,
+    Barrier { buffers, to, .. }: Barrier<'_, &Block>,
 ) {
     let barriers = buffers.iter().map(|&(block, from)| hal::BufferBarrier {
         buffer: buffer_of(block, external),

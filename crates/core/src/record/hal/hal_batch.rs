@@ -5,7 +5,7 @@ use crate::device::hal_pipeline::{HalBinding, HalGroup, HalPipeline};
 use crate::device::parameter_path::ParameterPath;
 use crate::device::wgpu_device::WgpuDevice;
 use crate::driver::backend::Backend;
-use crate::driver::host_barrier::HostBarrier;
+use crate::driver::native_queue::NativeQueue;
 use crate::driver::reusable_encoders::ReusableEncoders;
 use crate::error::Result;
 use crate::memory::block::Block;
@@ -46,6 +46,8 @@ pub(crate) struct HalBatch<'e, A: Backend> {
     pub(crate) zeroed: ZeroFills,
     /// Lists the stretches of graphs that the batch has recorded or submits as bodies.
     pub(crate) stretches: Vec<UsedStretch<A>>,
+    /// `true` if the batch has looked at none of its blocks, so that their marks do not tell its uses.
+    pub(crate) is_unmarked: bool,
     /// Holds the key of the current dispatch's bind group. The next dispatch reuses the memory of the key.
     pub(crate) key: GroupKey,
     /// Lists the uses of the current command. The next command reuses the memory of the list.
@@ -75,6 +77,7 @@ impl<'e, A: Backend> HalBatch<'e, A> {
             signal,
             zeroed: ZeroFills::default(),
             stretches: Vec::new(),
+            is_unmarked: false,
             key: GroupKey { layout: LayoutId::none(), parts: Vec::new() },
             touches: Vec::new(),
         }
@@ -170,7 +173,7 @@ impl<'e, A: Backend> HalBatch<'e, A> {
         plan: &'e GraphPlan,
         graph: &Arc<ResolvedGraph<A>>,
         at: usize,
-        barrier: Option<&dyn HostBarrier<A>>,
+        queue: Option<&dyn NativeQueue<A>>,
         encoders: impl FnOnce() -> Option<Arc<dyn ReusableEncoders<A>>>,
     ) -> Result<()> {
         let stretch = &graph.stretches[at];
@@ -183,7 +186,7 @@ impl<'e, A: Backend> HalBatch<'e, A> {
             stretch.note_zeroed();
         }
         let has_body =
-            self.is_long(stretch) && self.calls.is_divisible() && stretch.has_body(plan, barrier, encoders);
+            self.is_long(stretch) && self.calls.is_divisible() && stretch.has_body(plan, queue, encoders);
         let mut body_after = None;
         if has_body {
             let after = self.calls.divide().map_err(|error| refused(&error, "a command buffer", 0))?;
@@ -206,6 +209,7 @@ impl<'e, A: Backend> HalBatch<'e, A> {
         }
         self.device.native_bodies.fetch_add(1, Ordering::Relaxed);
         self.stretches.push(UsedStretch { body_after: Some(0), graph: graph.clone(), stretch: 0 });
+        self.is_unmarked = true;
         true
     }
 

@@ -8,7 +8,7 @@ use crate::device::wgpu_device::WgpuDevice;
 use crate::driver::backend::Backend;
 use crate::driver::caps::Caps;
 use crate::driver::hal_encoder;
-use crate::driver::host_barrier::HostBarrier;
+use crate::driver::native_queue::NativeQueue;
 use crate::error::Result;
 use crate::memory::block::Block;
 use crate::memory::read_slot::ReadSlot;
@@ -20,7 +20,8 @@ use crate::record::external_blocks::{NamedExternal, attribute};
 use crate::record::fill::fill;
 use crate::record::gate_kernels::{record_gate, record_gated_groups};
 use crate::record::gated_work::record_gated_transfer;
-use crate::record::hal::direct::{Direct, RecordedEncoder};
+use crate::record::hal::barriers::Epochs;
+use crate::record::hal::direct::{Direct, Order, RecordedEncoder};
 use crate::record::hal::encoder::{FinishedBuffers, NativeEncoder};
 use crate::record::hal::external_handles::ExternalHandles;
 use crate::record::hal::external_state::ExternalStates;
@@ -69,15 +70,20 @@ pub(crate) struct HalRecorder<A: Backend> {
     transfers: HalTransfers,
     indirect_groups: IndirectGroups<A>,
     times: HalTimePages<A>,
-    /// Numbers the last epoch of the previous batch, an epoch being the commands between two barriers. The next batch
-    /// counts on from this number, so the uses that earlier batches noted in the marks of blocks no longer count.
-    epoch: u64,
+    /// The epochs of the previous batch, an epoch being the commands between two barriers.
+    epochs: Epochs,
+    /// The value of the last submission.
+    last: TimelineValue,
+    /// `true` if the marks of blocks do not tell all uses since the last submission that came after all earlier ones. The
+    /// next submission comes after all earlier ones.
+    is_unmarked: bool,
     /// Provides device memory for the parameters of dispatches, where shaders cannot read parameters in staging memory.
     parameter_scratch: Scratch,
     kernels: OwnKernels<HalPipeline<A>>,
     external_states: ExternalStates,
     graphs: KnownGraphs<A>,
-    host_barrier: Option<Box<dyn HostBarrier<A>>>,
+    /// The queue below wgpu-hal, for batches that wgpu submits.
+    queue: Option<Box<dyn NativeQueue<A>>>,
 }
 
 /// Names the path by which batches reach the device.
@@ -119,6 +125,7 @@ struct HalBatchResources<A: Backend> {
     _parameter_staging: Vec<StagingPiece<WgpuMemory>>,
     zeroed: ZeroFills,
     stretches: Vec<UsedStretch<A>>,
+    is_unmarked: bool,
 }
 
 impl<A: Backend> HalRecorder<A> {
@@ -133,19 +140,23 @@ impl<A: Backend> HalRecorder<A> {
     }
 
     fn new(submission: HalSubmission<A>) -> Self {
+        let device = submission.device();
+        let queue = A::native_queue(device.raw(), device.queue());
         Self {
-            host_barrier: A::host_barrier(submission.device().raw()),
             submission: Arc::new(submission),
             order: StepOrder::default(),
             groups: BindGroups::default(),
             transfers: HalTransfers::default(),
             indirect_groups: IndirectGroups::default(),
             times: HalTimePages::default(),
-            epoch: 0,
+            epochs: Epochs::default().ordered(),
+            last: TimelineValue(0),
+            is_unmarked: false,
             parameter_scratch: Scratch::new(1, "parameters"),
             kernels: OwnKernels::default(),
             external_states: ExternalStates::default(),
             graphs: KnownGraphs::default(),
+            queue,
         }
     }
 
@@ -172,8 +183,10 @@ impl<A: Backend> HalRecorder<A> {
         named: &[NamedExternal<'_>],
         signal: TimelineValue,
     ) -> Result<HalBatchResources<A>, Failure> {
-        let (device, fence) = (direct.device(), direct.fence().clone());
-        let read: (Arc<dyn Fence>, TimelineValue) = (fence, signal);
+        let device = direct.device();
+        direct.hold_next(self.last)?;
+        self.is_unmarked = true; // the next batch comes after that of wgpu
+        let read: (Arc<dyn Fence>, TimelineValue) = (direct.fence().clone(), signal);
         let follow = |_: &HalBatchResources<A>| direct.follow(signal);
         let kept = submitter::submit(device, || self.encode(device, steps, named, &read), follow)?;
         ExternalStates::done(named);
@@ -193,7 +206,7 @@ impl<A: Backend> HalRecorder<A> {
         let external_states = self.external_states.commands(device, named);
         let commands = |encoder: &mut A::CommandEncoder| {
             let external = ExternalHandles::of(named)?;
-            self.record_steps(device, (encoder, None), steps, (named, external.as_ref()), read)
+            self.record_steps(device, (encoder, None), steps, (named, external.as_ref()), read, true)
         };
         match hal_encoder::record::<A, _, _>(device.raw(), commands, || ExternalHandles::<A>::check(named)) {
             None => Err(submitter::failure(device, None, true)),
@@ -224,19 +237,32 @@ impl<A: Backend> HalRecorder<A> {
         }
         let _inside = device.gate().enter();
         let read: (Arc<dyn Fence>, TimelineValue) = (direct.fence().clone(), signal);
+        // wgpu's chain of submissions orders the batch behind those of other contexts.
+        let is_fence = |step: &Step| matches!(step.work, Work::QueueFence);
+        let is_behind_wgpu = self.order.more_than_launches && steps.iter().any(is_fence);
+        let comes_after = is_behind_wgpu || self.is_unmarked || direct.queue().is_none();
+        // After a failure the marks tell uses that never happened, in the place of others.
+        self.is_unmarked = true;
         let record = |encoder: &mut A::CommandEncoder, finished: &mut FinishedBuffers<A>| {
-            self.record_steps(device, (encoder, Some(finished)), steps, (&[], None), &read)
+            self.record_steps(device, (encoder, Some(finished)), steps, (&[], None), &read, comes_after)
         };
         let (recorded, kept) = direct.record(record)?;
-        if let Err(lost) = direct.submit(Some(&recorded), &kept.stretches, signal) {
+        let order = match (is_behind_wgpu, comes_after || kept.is_unmarked) {
+            (true, _) => Order::AfterWgpu(self.last),
+            (_, true) => Order::After(self.last),
+            _ => Order::Early,
+        };
+        if let Err(lost) = direct.submit(Some(&recorded), &kept.stretches, order, signal) {
             std::mem::forget((recorded, kept)); // the lost device may still use them
             return Err(lost);
         }
+        self.is_unmarked = is_behind_wgpu || kept.is_unmarked;
         Ok((kept, Some(recorded)))
     }
 
     /// Records the steps into `encoder`, and returns the resources that the batch needs until it is complete. If there
-    /// is a list of finished command buffers, the batch may have several. After an error no pass is open.
+    /// is a list of finished command buffers, the batch may have several. If `comes_after` is `false`, the batch may start
+    /// before earlier ones end. After an error no pass is open.
     fn record_steps<'e>(
         &'e mut self,
         device: &'e WgpuDevice,
@@ -244,11 +270,13 @@ impl<A: Backend> HalRecorder<A> {
         steps: &'e [Step],
         (named, external): (&'e [NamedExternal<'e>], Option<&'e ExternalHandles<A>>),
         read: &'e (Arc<dyn Fence>, TimelineValue),
+        comes_after: bool,
     ) -> Result<HalBatchResources<A>, Failure> {
         device.take_gone(|block| self.groups.forget(block));
         self.graphs.sweep();
-        let (order, epoch) = (&self.order, &mut self.epoch);
-        let calls = NativeEncoder::new(encoder, external, *epoch, finished);
+        let (order, epochs, queue) = (&self.order, &mut self.epochs, self.queue.as_deref());
+        let before = if comes_after { epochs.ordered() } else { *epochs };
+        let calls = NativeEncoder::new(encoder, external, queue, before, finished);
         let mut batch =
             HalBatch::new(device, external, calls, &mut self.groups, (&mut self.parameter_scratch, read.1));
         named.iter().for_each(|(_, block)| batch.come_after(block));
@@ -260,14 +288,14 @@ impl<A: Backend> HalRecorder<A> {
             kernels: &mut self.kernels,
             graphs: &mut self.graphs,
             read,
-            host_barrier: self.host_barrier.as_deref(),
+            queue,
         };
         if order.times {
             visitor.times.reset();
         }
         if let Err(failure) = order.walk(steps, &mut visitor) {
             visitor.batch.calls.end_pass();
-            *epoch = visitor.batch.calls.epoch();
+            *epochs = visitor.batch.calls.epochs();
             visitor.transfers.finish();
             visitor.batch.parameter_scratch.give_back();
             visitor.indirect_groups.give_back();
@@ -275,9 +303,10 @@ impl<A: Backend> HalRecorder<A> {
         }
         let timed = visitor.finish(order);
         visitor.batch.calls.note_rest();
-        *epoch = visitor.batch.calls.epoch();
+        *epochs = visitor.batch.calls.epochs();
         let transfers = order.more_than_launches.then(|| visitor.transfers.finish());
-        let HalBatch { kept, pipelines, parameter_staging, zeroed, stretches, .. } = visitor.batch;
+        let HalBatch { kept, pipelines, parameter_staging, zeroed, stretches, is_unmarked, .. } =
+            visitor.batch;
         Ok(HalBatchResources {
             _groups: kept,
             _transfers: transfers,
@@ -286,6 +315,7 @@ impl<A: Backend> HalRecorder<A> {
             _parameter_staging: parameter_staging,
             zeroed,
             stretches,
+            is_unmarked,
         })
     }
 }
@@ -301,7 +331,7 @@ struct HalVisitor<'e, A: Backend> {
     /// Holds the lane's fence, and the value that the fence passes when the batch is complete and the bytes of its
     /// reads are valid.
     read: &'e (Arc<dyn Fence>, TimelineValue),
-    host_barrier: Option<&'e dyn HostBarrier<A>>,
+    queue: Option<&'e dyn NativeQueue<A>>,
 }
 
 impl<'e, A: Backend> HalVisitor<'e, A> {
@@ -352,7 +382,7 @@ impl<'e, A: Backend> HalVisitor<'e, A> {
     /// batch of launches alone has no times.
     fn finish(&mut self, order: &StepOrder) -> Result<Vec<HalTimePage<A>>, Failure> {
         if !order.more_than_launches {
-            self.batch.calls.publish(self.host_barrier, iter::empty());
+            self.batch.calls.publish(iter::empty());
             return Ok(Vec::new());
         }
         let (batch, transfers) = (&mut self.batch, &mut *self.transfers);
@@ -360,7 +390,7 @@ impl<'e, A: Backend> HalVisitor<'e, A> {
             true => hal_times::finish(self.times, batch.device, &mut batch.calls, transfers, self.read),
             false => Ok(Vec::new()),
         };
-        batch.calls.publish(self.host_barrier, transfers.published::<A>());
+        batch.calls.publish(transfers.published::<A>());
         timed.map_err(|error| Failure { step: None, error, lost: false })
     }
 }
@@ -451,9 +481,8 @@ impl<'e, A: Backend> WorkVisitor<'e> for HalVisitor<'e, A> {
         for (at, stretch) in resolved.stretches.iter().enumerate() {
             walk_nodes(graph, base, next..stretch.places.start, self, level)?;
             let (device, graphs) = (self.batch.device, &mut *self.graphs);
-            let barrier = self.host_barrier;
-            self.batch
-                .stretch(&graph.run.plan, &resolved, at, barrier, || graphs.encoders(device).cloned())?;
+            let queue = self.queue;
+            self.batch.stretch(&graph.run.plan, &resolved, at, queue, || graphs.encoders(device).cloned())?;
             next = stretch.places.end;
         }
         walk_nodes(graph, base, next..nodes, self, level)?;
@@ -527,9 +556,14 @@ impl<A: Backend> Recorder for HalRecorder<A> {
         if self.order.more_than_launches
             && let Some(commands) = program_commands::of(steps)
         {
-            return submission
-                .send(commands, signal)
-                .map_err(|failure| attribute(submission.device(), steps, failure));
+            if let HalSubmission::Direct(direct) = &*submission {
+                direct.hold_next(self.last)?;
+                self.is_unmarked = true; // the next batch comes after that of wgpu
+            }
+            let sent = submission.send(commands, signal);
+            let sent = sent.map_err(|failure| attribute(submission.device(), steps, failure));
+            self.last = if sent.is_ok() { signal } else { self.last };
+            return sent;
         }
         let keep: Box<dyn KeepAlive> = match &*submission {
             HalSubmission::Wgpu(submitter) => {
@@ -542,6 +576,7 @@ impl<A: Backend> Recorder for HalRecorder<A> {
                 let submitted = self.submit_direct(direct, steps, signal);
                 let (mut kept, recorded) =
                     submitted.map_err(|failure| attribute(direct.device(), steps, failure))?;
+                self.last = signal;
                 kept.zeroed.settle();
                 Box::new((kept, recorded))
             }

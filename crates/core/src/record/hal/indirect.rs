@@ -43,6 +43,7 @@ impl<A: Backend> IndirectGroups<A> {
         span: &'e Span,
     ) -> Result<(Arc<Block>, u64)> {
         let (place, offset) = self.places.place(batch.device, batch.signal, 16)?;
+        batch.calls.follow_earlier_batches(); // an earlier batch may use the same place
         let read = if A::EXACT { Uses::STORAGE_READ_ONLY } else { Uses::STORAGE_READ_WRITE };
         batch.admit(&[(&span.block, read, false)]);
         let kernel = batch.own_kernel(&mut self.kernels, OwnKernel::LimitGroups)?;

@@ -2,8 +2,9 @@
 #![allow(unsafe_code, reason = "commands that wgpu itself does not see")]
 
 use crate::driver::backend::Backend;
-use crate::driver::host_barrier::HostBarrier;
+use crate::driver::native_queue::NativeQueue;
 use crate::driver::reusable_encoders::ReusableEncoders;
+use crate::record::hal::barriers::Epochs;
 use crate::record::hal::encoder::NativeEncoder;
 use std::sync::Arc;
 use wgpu::hal::{CommandEncoder as _, DeviceError};
@@ -12,6 +13,7 @@ use wgpu::hal::{CommandEncoder as _, DeviceError};
 /// complete, and its steps keep the blocks and the kernels. The drop destroys the fields in their order.
 pub(crate) struct NativeBody<A: Backend> {
     commands: A::CommandBuffer,
+    handle: Option<u64>,
     /// Owns the memory of the commands.
     _encoder: A::CommandEncoder,
     /// Keeps the device of the encoder.
@@ -19,30 +21,36 @@ pub(crate) struct NativeBody<A: Backend> {
 }
 
 impl<A: Backend> NativeBody<A> {
-    /// Records `commands` once. `barrier` ends them, because a batch may consist of the body alone.
+    /// Records `commands` once. They end as a batch does, because a batch may consist of the body alone.
     ///
     /// # Errors
     /// Returns the driver's error.
     pub(crate) fn new(
         maker: &Arc<dyn ReusableEncoders<A>>,
-        barrier: Option<&dyn HostBarrier<A>>,
+        queue: Option<&dyn NativeQueue<A>>,
         commands: impl FnOnce(&mut NativeEncoder<'_, A>),
     ) -> Result<Self, DeviceError> {
         let mut encoder = maker.encoder()?;
         maker.open(&mut encoder)?;
-        let mut calls = NativeEncoder::new(&mut encoder, None, 0, None);
+        let mut calls = NativeEncoder::new(&mut encoder, None, None, Epochs::default().ordered(), None);
         commands(&mut calls);
         calls.end_pass();
-        if let Some(barrier) = barrier {
-            barrier(&mut encoder);
-        }
+        let handle = queue.map(|queue| {
+            queue.end_batch(&mut encoder);
+            queue.handle(&encoder)
+        });
         // SAFETY: the encoder is open, and no pass is open in it.
         let recorded = unsafe { encoder.end_encoding() }?;
-        Ok(Self { commands: recorded, _encoder: encoder, _maker: maker.clone() })
+        Ok(Self { commands: recorded, handle, _encoder: encoder, _maker: maker.clone() })
     }
 
     /// Returns the commands.
     pub(crate) fn commands(&self) -> &A::CommandBuffer {
         &self.commands
+    }
+
+    /// Returns the handle of the commands, if the queue below wgpu-hal is known.
+    pub(crate) fn handle(&self) -> Option<u64> {
+        self.handle
     }
 }

@@ -6,13 +6,13 @@
 use crate::device::hal_pipeline::{HalGroup, HalPipeline};
 use crate::device::parameter_path::ParameterPath;
 use crate::driver::backend::Backend;
-use crate::driver::host_barrier::HostBarrier;
+use crate::driver::native_queue::NativeQueue;
 use crate::driver::reusable_encoders::ReusableEncoders;
 use crate::error::Result;
 use crate::memory::block::Block;
 use crate::memory::heap::BlockId;
 use crate::record::dispatch::GroupCount;
-use crate::record::hal::barriers::{BarrierTracker, BarrierUse};
+use crate::record::hal::barriers::{BarrierTracker, BarrierUse, Epochs};
 use crate::record::hal::encoder::NativeEncoder;
 use crate::record::hal::native_body::NativeBody;
 use crate::work::graph_data::graph_plan::GraphPlan;
@@ -178,10 +178,10 @@ impl<A: Backend> Stretch<A> {
     pub(crate) fn has_body(
         &self,
         plan: &GraphPlan,
-        barrier: Option<&dyn HostBarrier<A>>,
+        queue: Option<&dyn NativeQueue<A>>,
         encoders: impl FnOnce() -> Option<Arc<dyn ReusableEncoders<A>>>,
     ) -> bool {
-        let make = || NativeBody::new(&encoders()?, barrier, |calls| self.record(plan, calls)).ok();
+        let make = || NativeBody::new(&encoders()?, queue, |calls| self.record(plan, calls)).ok();
         self.body.get_or_init(make).is_some()
     }
 
@@ -232,12 +232,12 @@ impl<A: Backend> Stretch<A> {
 }
 
 impl<A: Backend> UsedStretch<A> {
-    /// Returns the commands of the native body, and the number of the batch's own command buffers before them. Returns
-    /// `None` if the batch has recorded the launches.
-    pub(crate) fn body(&self) -> Option<(usize, &A::CommandBuffer)> {
+    /// Returns the native body, and the number of the batch's own command buffers before it. Returns `None` if the batch has
+    /// recorded the launches.
+    pub(crate) fn body(&self) -> Option<(usize, &NativeBody<A>)> {
         let after = self.body_after?;
         let body = self.graph.stretches[self.stretch].body.get();
-        Some((after, body.and_then(Option::as_ref).expect("bug: the stretch has no body").commands()))
+        Some((after, body.and_then(Option::as_ref).expect("bug: the stretch has no body")))
     }
 }
 
@@ -254,7 +254,7 @@ impl Barriers {
             places: FxHashMap::default(),
             uses: Vec::new(),
             marks: Vec::new(),
-            tracker: BarrierTracker::new(0, false),
+            tracker: BarrierTracker::new(Epochs::default().ordered(), false),
             barriers: Vec::new(),
         }
     }

@@ -34,6 +34,9 @@ fn stages(uses: Uses) -> Uses {
 
 impl Model {
     fn barrier(&mut self, barrier: Barrier<'_, usize>) {
+        if barrier.is_global {
+            return self.global(barrier.to);
+        }
         let from = barrier.buffers.iter().fold(Uses::empty(), |from, (_, uses)| from | *uses);
         for (block, (write, reads)) in self.blocks.iter_mut().enumerate() {
             let named = barrier.buffers.iter().filter(|(named, _)| *named == block);
@@ -47,6 +50,15 @@ impl Model {
                     access.visible |= barrier.to;
                 }
             }
+        }
+    }
+
+    /// Orders all earlier commands before those with one of the uses `to`, which see all writes.
+    fn global(&mut self, to: Uses) {
+        for access in self.blocks.iter_mut().flat_map(|(write, reads)| write.iter_mut().chain(reads)) {
+            access.before |= stages(to);
+            access.available = true;
+            access.visible |= to;
         }
     }
 
@@ -101,10 +113,10 @@ fn drawn<'m>(random: &mut fastrand::Rng, marks: &'m [AtomicU64]) -> Vec<BarrierU
 #[test]
 fn each_command_of_a_random_batch_comes_after_the_uses_it_depends_on_and_sees_their_writes() {
     let marks: [AtomicU64; BLOCKS] = Default::default();
-    let mut epoch = 0;
+    let mut epochs = Epochs::default();
     for seed in 0..PROGRAMS {
         let mut random = fastrand::Rng::with_seed(seed);
-        let (mut tracker, mut model) = (BarrierTracker::new(epoch, false), Model::default());
+        let (mut tracker, mut model) = (BarrierTracker::new(epochs.ordered(), false), Model::default());
         for at in 0..COMMANDS {
             let touches = drawn(&mut random, &marks);
             if let Some(barrier) = tracker.admit(&touches) {
@@ -113,17 +125,17 @@ fn each_command_of_a_random_batch_comes_after_the_uses_it_depends_on_and_sees_th
             let checked = model.command(&touches);
             assert_eq!(checked, Ok(()), "program {seed}, command {at}");
         }
-        epoch = tracker.epoch();
+        epochs = tracker.epochs();
     }
 }
 
 #[test]
 fn a_barrier_at_the_end_of_a_random_batch_makes_all_writes_visible() {
     let marks: [AtomicU64; BLOCKS] = Default::default();
-    let mut epoch = 0;
+    let mut epochs = Epochs::default();
     for seed in 0..PROGRAMS {
         let mut random = fastrand::Rng::with_seed(seed);
-        let (mut tracker, mut model) = (BarrierTracker::new(epoch, false), Model::default());
+        let (mut tracker, mut model) = (BarrierTracker::new(epochs.ordered(), false), Model::default());
         for _ in 0..random.usize(..COMMANDS) {
             let touches = drawn(&mut random, &marks);
             if let Some(barrier) = tracker.admit(&touches) {
@@ -134,7 +146,7 @@ fn a_barrier_at_the_end_of_a_random_batch_makes_all_writes_visible() {
         if let Some(barrier) = tracker.close() {
             model.barrier(barrier);
         }
-        epoch = tracker.epoch();
+        epochs = tracker.epochs();
         for (block, (write, _)) in model.blocks.iter().enumerate() {
             let visible = write.as_ref().is_none_or(|write| write.visible.contains(ANYTHING));
             assert!(
@@ -157,7 +169,7 @@ fn a_barrier_before_a_kernel_does_not_order_copies_and_one_before_a_copy_names_a
         write,
     };
     let kernel = |from, to| [touch(from, OF_KERNELS, false), touch(to, Uses::STORAGE_READ_WRITE, true)];
-    let mut tracker = BarrierTracker::new(0, false);
+    let mut tracker = BarrierTracker::new(Epochs::default().ordered(), false);
     assert!(tracker.admit(&kernel(0, 1)).is_none());
     let narrow = tracker.admit(&kernel(1, 2)).expect("the second kernel reads what the first one writes");
     assert_eq!((narrow.to, narrow.buffers.len()), (OF_KERNELS, 1));
@@ -167,4 +179,57 @@ fn a_barrier_before_a_kernel_does_not_order_copies_and_one_before_a_copy_names_a
     named.sort_unstable();
     assert_eq!((wide.to, named), (ANYTHING, vec![1, 2]));
     assert!(tracker.admit(&copy).is_none(), "the wide barrier serves the second copy too");
+}
+
+/// The barrier at the end of a batch orders all earlier commands before later copies and indirect launches.
+const BEHIND_BATCH: Uses = Uses::COPY_SRC.union(Uses::COPY_DST).union(Uses::INDIRECT);
+
+#[test]
+fn each_command_of_random_batches_that_start_early_comes_after_those_of_earlier_batches() {
+    let marks: [AtomicU64; BLOCKS] = Default::default();
+    let mut epochs = Epochs::default().ordered();
+    let mut early = 0;
+    for seed in 0..PROGRAMS {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut model = Model::default();
+        epochs = epochs.ordered(); // the model of each program has no earlier batch
+        for batch in 0..8 {
+            let mut tracker = BarrierTracker::new(epochs, false);
+            let mut is_behind = false;
+            for at in 0..random.usize(..COMMANDS / 8) {
+                let touches = drawn(&mut random, &marks);
+                if random.u32(..16) == 0 && tracker.follow_earlier_batches() {
+                    model.global(ANYTHING);
+                }
+                if let Some(barrier) = tracker.admit(&touches) {
+                    assert!(!(is_behind && barrier.is_global), "program {seed}: a second global barrier");
+                    is_behind = true;
+                    model.barrier(barrier);
+                }
+                early += usize::from(batch > 0 && !is_behind);
+                let checked = model.command(&touches);
+                assert_eq!(checked, Ok(()), "program {seed}, batch {batch}, command {at}");
+            }
+            model.global(BEHIND_BATCH);
+            epochs = tracker.epochs();
+        }
+    }
+    assert!(early > 1000, "only {early} commands may start before earlier batches end");
+}
+
+#[test]
+fn kernels_of_two_batches_on_different_blocks_need_no_barrier() {
+    let marks: [AtomicU64; 2] = Default::default();
+    let kernel = |at: usize| {
+        let (block, uses) = (BlockId(at as u64), Uses::STORAGE_READ_WRITE);
+        [BarrierUse { block, mark: &marks[at], buffer: at, uses, write: true }]
+    };
+    let mut first = BarrierTracker::new(Epochs::default().ordered(), false);
+    assert!(first.admit(&kernel(0)).is_none());
+    let mut second = BarrierTracker::new(first.epochs(), false);
+    assert!(second.admit(&kernel(1)).is_none(), "the blocks differ");
+    let barrier = second.admit(&kernel(0)).expect("the first batch may still write the block");
+    assert!(barrier.is_global);
+    let mut third = BarrierTracker::new(second.epochs().ordered(), false);
+    assert!(third.admit(&kernel(0)).is_none(), "the batch is ordered");
 }

@@ -1,0 +1,178 @@
+//! Barriers and submissions that wgpu-hal does not offer: its barriers name buffers, and it makes each submission wait for
+//! the one before.
+#![allow(unsafe_code, reason = "barriers that name no buffer, and submissions past the chain of wgpu-hal")]
+
+use fencepost_sync::TimelineValue;
+use wgpu::BufferUses;
+use wgpu::hal::{self, DeviceError};
+
+/// A queue below wgpu-hal. Encoders are open, with no open pass at [`end_batch`](Self::end_batch).
+pub(crate) trait NativeQueue<A: hal::Api>: Send + Sync {
+    /// Ends a batch with a barrier: the host, and copies and indirect launches of later batches, come after all earlier
+    /// commands of the queue and see their writes.
+    fn end_batch(&self, encoder: &mut A::CommandEncoder);
+
+    /// Records a barrier: later commands with one of the uses `to` come after all earlier commands of the queue and see
+    /// their writes.
+    fn order_all(&self, encoder: &mut A::CommandEncoder, to: BufferUses);
+
+    /// Returns the number by which [`submit`](Self::submit) knows the commands that the encoder records now.
+    fn handle(&self, encoder: &A::CommandEncoder) -> u64;
+
+    /// Returns `true` if submissions can signal the fence.
+    fn signals(&self, fence: &A::Fence) -> bool;
+
+    /// Submits commands by their handles. They start before earlier submissions end, or once the fence has passed `after`.
+    /// The fence reaches `signal` after them and after all earlier submissions.
+    ///
+    /// # Errors
+    /// Returns the driver's error.
+    ///
+    /// # Safety
+    /// The commands are recorded, and they and all that they use are kept until the fence has passed `signal`. The values
+    /// of the fence grow. No other thread uses the queue.
+    unsafe fn submit(
+        &self,
+        commands: &[u64],
+        after: Option<TimelineValue>,
+        fence: (&A::Fence, TimelineValue),
+    ) -> Result<(), DeviceError>;
+
+    /// Makes the next submission of wgpu or wgpu-hal start once the fence has passed `value`.
+    fn hold_next(&self, queue: &A::Queue, fence: (&A::Fence, TimelineValue));
+}
+
+#[cfg(vulkan)]
+pub(crate) use vulkan::of_vulkan;
+
+#[cfg(vulkan)]
+mod vulkan {
+    use super::NativeQueue;
+    use ash::vk;
+    use ash::vk::{AccessFlags, Handle as _, PipelineStageFlags as Stages};
+    use fencepost_sync::TimelineValue;
+    use smallvec::SmallVec;
+    use std::ptr::null;
+    use wgpu::BufferUses as Uses;
+    use wgpu::hal::DeviceError;
+    use wgpu::hal::api::Vulkan;
+    use wgpu::hal::vulkan::{CommandEncoder, Fence, Queue};
+
+    /// All stages in which commands of a batch use memory.
+    const STAGES: Stages = Stages::from_raw(
+        Stages::COMPUTE_SHADER.as_raw() | Stages::TRANSFER.as_raw() | Stages::DRAW_INDIRECT.as_raw(),
+    );
+
+    struct VulkanQueue {
+        queue: vk::Queue,
+        barrier: vk::PFN_vkCmdPipelineBarrier,
+        submit: vk::PFN_vkQueueSubmit,
+    }
+
+    /// Returns the queue of a device, or `None` if wgpu has dropped the device.
+    pub(crate) fn of_vulkan(
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+    ) -> Option<Box<dyn NativeQueue<Vulkan>>> {
+        // SAFETY: only functions are read, and only wgpu destroys the device.
+        let device = unsafe { device.as_hal::<Vulkan>() }?;
+        // SAFETY: the queue is only used to submit, and only wgpu destroys it.
+        let queue = unsafe { queue.as_hal::<Vulkan>() }?;
+        let functions = device.raw_device().fp_v1_0();
+        let (barrier, submit) = (functions.cmd_pipeline_barrier, functions.queue_submit);
+        Some(Box::new(VulkanQueue { queue: queue.as_raw(), barrier, submit }))
+    }
+
+    impl VulkanQueue {
+        fn order(&self, encoder: &CommandEncoder, stages: Stages, accesses: AccessFlags) {
+            let memory = vk::MemoryBarrier::default()
+                .src_access_mask(AccessFlags::SHADER_WRITE | AccessFlags::TRANSFER_WRITE)
+                .dst_access_mask(accesses);
+            let flags = vk::DependencyFlags::empty();
+            // SAFETY: the function is that of the encoder's device, the encoder is open, and the pointer is valid during
+            // the call.
+            unsafe {
+                let commands = encoder.raw_handle();
+                (self.barrier)(commands, STAGES, stages, flags, 1, &raw const memory, 0, null(), 0, null());
+            }
+        }
+    }
+
+    impl NativeQueue<Vulkan> for VulkanQueue {
+        fn end_batch(&self, encoder: &mut CommandEncoder) {
+            let of_host = AccessFlags::HOST_READ | AccessFlags::HOST_WRITE;
+            let of_copies = AccessFlags::TRANSFER_READ | AccessFlags::TRANSFER_WRITE;
+            let stages = Stages::HOST | Stages::TRANSFER | Stages::DRAW_INDIRECT;
+            self.order(encoder, stages, of_host | of_copies | AccessFlags::INDIRECT_COMMAND_READ);
+        }
+
+        fn order_all(&self, encoder: &mut CommandEncoder, to: Uses) {
+            let kinds = [
+                (
+                    Uses::STORAGE_READ_ONLY | Uses::STORAGE_READ_WRITE | Uses::UNIFORM,
+                    Stages::COMPUTE_SHADER,
+                    AccessFlags::SHADER_READ | AccessFlags::SHADER_WRITE | AccessFlags::UNIFORM_READ,
+                ),
+                (
+                    Uses::COPY_SRC | Uses::COPY_DST,
+                    Stages::TRANSFER,
+                    AccessFlags::TRANSFER_READ | AccessFlags::TRANSFER_WRITE,
+                ),
+                (Uses::INDIRECT, Stages::DRAW_INDIRECT, AccessFlags::INDIRECT_COMMAND_READ),
+            ];
+            let later = kinds.into_iter().filter(|(uses, ..)| to.intersects(*uses));
+            let none = (Stages::empty(), AccessFlags::empty());
+            let (stages, accesses) = later
+                .fold(none, |(stages, accesses), (_, stage, access)| (stages | stage, accesses | access));
+            self.order(encoder, stages, accesses);
+        }
+
+        fn handle(&self, encoder: &CommandEncoder) -> u64 {
+            // SAFETY: the handle is only used to submit the commands.
+            unsafe { encoder.raw_handle() }.as_raw()
+        }
+
+        fn signals(&self, fence: &Fence) -> bool {
+            matches!(fence, Fence::TimelineSemaphore(_))
+        }
+
+        unsafe fn submit(
+            &self,
+            commands: &[u64],
+            after: Option<TimelineValue>,
+            (fence, signal): (&Fence, TimelineValue),
+        ) -> Result<(), DeviceError> {
+            let Fence::TimelineSemaphore(fence) = *fence else { return Err(DeviceError::Unexpected) };
+            let commands: SmallVec<[vk::CommandBuffer; 4]> =
+                commands.iter().map(|&handle| vk::CommandBuffer::from_raw(handle)).collect();
+            let waits = usize::from(after.is_some());
+            let after = [after.unwrap_or_default().0];
+            let (fences, signals, stages) = ([fence], [signal.0], [Stages::ALL_COMMANDS]);
+            let mut values = vk::TimelineSemaphoreSubmitInfo::default()
+                .wait_semaphore_values(&after[..waits])
+                .signal_semaphore_values(&signals);
+            let info = vk::SubmitInfo::default()
+                .wait_semaphores(&fences[..waits])
+                .wait_dst_stage_mask(&stages[..waits])
+                .command_buffers(&commands)
+                .signal_semaphores(&fences)
+                .push_next(&mut values);
+            // SAFETY: the caller guarantees what the driver requires of the commands and the values, and `info` and all
+            // that it names are valid during the call.
+            match unsafe { (self.submit)(self.queue, 1, &raw const info, vk::Fence::null()) } {
+                vk::Result::SUCCESS => Ok(()),
+                vk::Result::ERROR_OUT_OF_HOST_MEMORY | vk::Result::ERROR_OUT_OF_DEVICE_MEMORY => {
+                    Err(DeviceError::OutOfMemory)
+                }
+                vk::Result::ERROR_DEVICE_LOST => Err(DeviceError::Lost),
+                _ => Err(DeviceError::Unexpected),
+            }
+        }
+
+        fn hold_next(&self, queue: &Queue, (fence, value): (&Fence, TimelineValue)) {
+            if let Fence::TimelineSemaphore(fence) = *fence {
+                queue.add_wait_semaphore(fence, Some(value.0), Stages::ALL_COMMANDS);
+            }
+        }
+    }
+}
