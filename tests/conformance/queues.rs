@@ -12,6 +12,7 @@ mod enqueueing;
 mod foreign;
 mod foreign_errors;
 mod fork_join;
+mod many;
 mod order;
 mod priorities;
 mod scopes;
@@ -26,6 +27,7 @@ pub fn cases() -> Vec<Case> {
     [
         enqueueing::cases(),
         order::cases(),
+        many::cases(),
         ends::cases(),
         waits::cases(),
         synchronize::cases(),

@@ -79,7 +79,8 @@ impl Use {
     }
 }
 
-/// Limits the uses of a block: above this number, the caller of [`BlockUses::record`] removes the complete ones.
+/// Number of uses of a block above which the caller of [`BlockUses::record`] removes the complete ones, each time that as many
+/// were recorded as the last removal has left.
 const USES_BEFORE_SWEEP: usize = 16;
 
 /// Lists the uses of a block that a later use may have to wait for.
@@ -87,6 +88,10 @@ const USES_BEFORE_SWEEP: usize = 16;
 pub(crate) struct BlockUses {
     /// Lists no use whose whole range a later write covers, if the use is ordered before that write.
     uses: SmallVec<[Use; 2]>,
+    /// Number of uses that were left after the last removal of complete ones.
+    kept: usize,
+    /// Number of uses that were recorded since then.
+    recorded: usize,
 }
 
 impl BlockUses {
@@ -117,6 +122,7 @@ impl BlockUses {
             *only = new;
             return false;
         }
+        self.recorded += 1;
         self.end_repetitions(&new);
         // A read replaces an earlier read of its queue, because the uses of one queue are ordered.
         let own = self.uses.iter_mut().find(|u| u.slot == new.slot && u.within(&new.range));
@@ -125,7 +131,7 @@ impl BlockUses {
             return false;
         }
         self.merge(new, clock);
-        self.uses.len() > USES_BEFORE_SWEEP
+        self.uses.len() > USES_BEFORE_SWEEP && self.recorded >= self.kept
     }
 
     fn merge(&mut self, new: Use, clock: &Clock) {
@@ -159,6 +165,8 @@ impl BlockUses {
             }
             stays
         });
+        self.kept = self.uses.len();
+        self.recorded = 0;
     }
 
     /// Removes all uses.

@@ -23,7 +23,8 @@ impl Engine {
     pub(crate) fn flush_all(&self) -> Result<()> {
         let state = self.lock();
         state.lost()?;
-        let ends = state.ends();
+        let ends: Vec<Point> =
+            state.queues.unplanned().into_iter().map(|slot| state.queue(slot).end(slot)).collect();
         self.submit_all_up_to(state, &ends);
         Ok(())
     }
@@ -42,7 +43,9 @@ impl Engine {
             state.queue_mut(Slot::CONTEXT).push(Command { stamp, op: Op::Work(Work::QueueFence) });
         }
         let ends = state.all_ends();
-        self.submit_all_up_to(state, &ends.iter().map(|(end, _)| *end).collect::<Vec<_>>());
+        let unplanned = ends.iter().map(|(end, _)| *end);
+        let unplanned = unplanned.filter(|end| !state.queue(end.slot).pending.is_empty()).collect::<Vec<_>>();
+        self.submit_all_up_to(state, &unplanned);
         Ok(ends)
     }
 

@@ -66,11 +66,16 @@ impl Status {
     }
 }
 
+/// Number of the last entries among which a queue is not listed twice. A search of all entries would cost too much in a batch
+/// with the commands of thousands of queues.
+const RECENT_SLOTS: usize = 4;
+
 /// Describes a batch until [`Batches::trim`] drops the entry.
 pub(crate) struct Info {
     pub(crate) lane: usize,
     pub(crate) status: Status,
-    /// Names the queues with commands that complete with this batch: commands in the batch, and waits for it.
+    /// Names the queues with commands that complete with this batch: commands in the batch, and waits for it. A queue may
+    /// be listed several times.
     pub(crate) slots: SmallVec<[Slot; 4]>,
 }
 
@@ -137,7 +142,7 @@ impl Batches {
     pub(crate) fn watch(&mut self, seq: Seq, slot: Slot) {
         if let Some(at) = seq.0.checked_sub(self.first)
             && let Some(info) = self.infos.get_mut(at as usize)
-            && !info.slots.contains(&slot)
+            && !info.slots.iter().rev().take(RECENT_SLOTS).any(|known| *known == slot)
         {
             info.slots.push(slot);
         }

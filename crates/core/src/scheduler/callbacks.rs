@@ -103,7 +103,7 @@ impl State {
     /// Resumes the queue of a callback that has run. A callback that panicked fails its queue.
     fn finish_callback(&mut self, id: HoldId, slot: Slot, panic: Option<String>) {
         self.callbacks.running.retain(|(running, _)| *running != id);
-        self.release(|hold| hold == Hold::Callback(id));
+        self.release(Hold::Callback(id));
         if self.lost.is_some() {
             return;
         }
@@ -119,7 +119,7 @@ impl State {
             }
         }
         self.collect_wakers();
-        self.free_slots();
+        self.free_slot(slot);
     }
 
     /// Returns the callback that holds the queue of an unplanned point.
@@ -129,7 +129,8 @@ impl State {
             return None;
         }
         let is_due = |op: &Op| matches!(op, Op::DueCallback(id) if *id == callback);
-        let mut queues = self.queues.iter();
+        let held = self.queues.held(Hold::Callback(callback));
+        let mut queues = held.into_iter().map(|slot| self.queue(slot));
         let of = queues.find(|queue| queue.pending.front().is_some_and(|front| is_due(&front.op)));
         let queue = of.map(|queue| queue.label.clone()).unwrap_or_default();
         let running = self.callbacks.running.iter().find(|(id, _)| *id == callback);

@@ -44,6 +44,12 @@ pub(crate) enum Op {
 }
 
 impl Op {
+    /// Returns `true` for a callback and for a wait for an event of the host.
+    #[inline]
+    pub(crate) fn is_of_host(&self) -> bool {
+        matches!(self, Op::WaitUser(_) | Op::Callback(_) | Op::DueCallback(_))
+    }
+
     /// Returns the read of the command if it reads the messages of a launch, with the number of its bytes.
     #[inline]
     pub(crate) fn messages(&self) -> Option<(&Arc<ReadSlot>, u64)> {

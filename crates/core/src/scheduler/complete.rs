@@ -202,10 +202,10 @@ impl State {
             batches.into_iter().for_each(|batch| leaked.push(Box::new(batch)));
             submitted.into_iter().for_each(|batch| leaked.push(Box::new(batch)));
         }
-        for queue in &mut self.queues {
-            leaked.push(Box::new(std::mem::take(&mut queue.pending)));
+        self.queues.for_each(|queue| {
+            leaked.push(Box::new(queue.take_pending()));
             queue.hold = None;
-        }
+        });
         leaked.push(Box::new(std::mem::take(&mut self.calls)));
         leaked.push(Box::new(self.deliveries.take()));
         leaked.push(Box::new(std::mem::take(&mut self.pool)));

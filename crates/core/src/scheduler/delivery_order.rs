@@ -25,11 +25,9 @@ impl State {
         if self.deliveries.planned.is_empty() {
             return None;
         }
-        let due = self.slots().filter_map(|slot| {
-            let seq = self.queue(slot).first_batch()?;
-            let delivery = self.deliveries.planned.get(&seq)?;
-            (delivery.queue == slot).then_some((delivery.stamp, seq))
-        });
+        let planned = self.deliveries.planned.iter();
+        let due = planned.filter(|(seq, delivery)| self.queue(delivery.queue).first_batch() == Some(**seq));
+        let due = due.map(|(&seq, delivery)| (delivery.stamp, seq));
         due.min().map(|(_, seq)| seq)
     }
 

@@ -135,13 +135,14 @@ impl Engine {
         let lanes = self.lanes.iter().map(|_| CostModel::Unknown);
         let mut state = State::new(lanes, Policy::default());
         let made = self.slots.load(Ordering::Relaxed) as usize;
-        let queue =
-            || QueueState::new("(of the parent)".into(), 0, Priority::Normal, Clock::default(), Stamp(0));
-        state.queues.resize_with(made, queue);
-        for queue in &mut state.queues {
+        while state.queues.len() < made {
+            let label = "(of the parent)".into();
+            state.queues.push(QueueState::new(label, 0, Priority::Normal, Clock::default(), Stamp(0)));
+        }
+        state.queues.for_each(|queue| {
             queue.failures.fail(Stamp(0)..=Stamp(u64::MAX), &error);
             queue.error = Some(error.clone());
-        }
+        });
         state.lost = Some(error);
         state
     }
@@ -195,7 +196,7 @@ impl Engine {
     /// Releases a hold and resumes all queues that it held.
     pub(crate) fn release(&self, hold: HoldId) {
         let mut state = self.lock();
-        state.release(|held| held == Hold::User(hold));
+        state.release(Hold::User(hold));
         let wakers = state.wakers.take(WakeCondition::User(hold));
         state.after.wakers.extend(wakers);
         if !self.threads {

@@ -139,7 +139,7 @@ impl State {
         if let Some(held) = held {
             // Other queues have the same hold if they only wait for this queue. Without that hold, planning
             // examines those queues again.
-            self.release(|hold| hold == held);
+            self.release(held);
         }
     }
 

@@ -14,7 +14,7 @@ impl State {
         let queue = self.queue(point.slot);
         let mut batches = queue.batches_before(point.stamp, Stamp(0));
         matches!(self.reached(point), PointProgress::Planned(_))
-            && batches.all(|seq| self.batches.is_submitted(seq))
+            && batches.all(|(_, seq)| self.batches.is_submitted(seq))
     }
 
     /// Removes and returns the wakers whose point was submitted, or is done.

@@ -192,7 +192,7 @@ impl Drop for HostGuard {
         state.host_uses -= 1;
         if idle {
             let id = self.access.block().id;
-            if state.release(|hold| hold == Hold::Host(id)) && !self.engine.threads {
+            if state.release(Hold::Host(id)) && !self.engine.threads {
                 state.wake_all_waiters(); // a task that found no work can make progress now
             }
         }

@@ -78,9 +78,12 @@ impl State {
     /// Returns the reads of the complete chunks whose words are not read, each with the hold of its loop. Wakers of chunks
     /// that are not complete are registered again, because a waker may be called early.
     fn complete_chunks(&mut self) -> Vec<(HoldId, Arc<ReadSlot>)> {
-        let Self { queues, batches, wakers, .. } = self;
+        let Self { queues, batches, wakers, loops, .. } = self;
         let mut complete = Vec::new();
-        for run in queues.iter().filter_map(front_loop) {
+        let goes_on =
+            |&(slot, hold): &(Slot, HoldId)| front_loop(&queues[slot]).is_some_and(|run| run.hold == hold);
+        loops.retain(goes_on);
+        for run in loops.iter().filter_map(|&(slot, _)| front_loop(&queues[slot])) {
             for chunk in run.chunks.iter().filter(|chunk| chunk.goes_on.is_none()) {
                 if batches.is_done(chunk.seq) {
                     complete.push((run.hold, chunk.read.clone()));
@@ -95,10 +98,9 @@ impl State {
     /// Stores whether a loop goes on behind a chunk, and releases the queues that the loop holds. Another thread may have
     /// stored it already, and the queue may have failed meanwhile.
     fn note_chunk(&mut self, hold: HoldId, read: &Arc<ReadSlot>, result: &Result<bool, Error>) {
-        let slots = self.slots();
-        let Some(slot) =
-            { slots }.find(|&slot| front_loop(self.queue(slot)).is_some_and(|run| run.hold == hold))
-        else {
+        let Some(&(slot, _)) = self.loops.iter().find(|(slot, of)| {
+            *of == hold && front_loop(self.queue(*slot)).is_some_and(|run| run.hold == hold)
+        }) else {
             return;
         };
         let queue = self.queue_mut(slot);
@@ -109,7 +111,7 @@ impl State {
             (None, _) => {}
             (Some(chunk), Ok(goes_on)) => {
                 chunk.goes_on = Some(*goes_on);
-                self.release(|held| held == Hold::Loop(hold));
+                self.release(Hold::Loop(hold));
             }
             (Some(_), Err(error)) => {
                 let stamp = front.stamp;
@@ -124,7 +126,8 @@ impl State {
         if self.reached(point) != PointProgress::Unplanned {
             return None;
         }
-        self.queues.iter().filter_map(front_loop).find(|run| run.hold == hold)?.awaited()
+        let held = self.queues.held(Hold::Loop(hold)).into_iter();
+        held.filter_map(|slot| front_loop(self.queue(slot))).find(|run| run.hold == hold)?.awaited()
     }
 
     /// Returns the loop at the front of a queue, to plan it.

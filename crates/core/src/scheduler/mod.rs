@@ -91,6 +91,7 @@ pub(crate) mod profile_notes;
 pub(crate) mod queue_state;
 pub(crate) mod queue_times;
 pub(crate) mod queue_timing;
+pub(crate) mod queues;
 pub(crate) mod relay;
 pub(crate) mod replay_parts;
 mod replay_times;

@@ -18,6 +18,7 @@ use crate::scheduler::state::State;
 use crate::work::kernel_launch::Launch;
 use crate::work::step::Work;
 use fencepost_sync::{Point, Seq, Slot, Stamp};
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 /// Limits the steps of one batch and the commands of one planning. Later commands are encoded while this batch runs.
@@ -94,6 +95,9 @@ struct Planner<'s> {
     middle: Option<Seq>,
     /// Holds the expected costs of the launches that are being moved. The planner reuses its memory.
     costs: Vec<f32>,
+    /// Queues whose front command cannot be planned in this round. Without them, each queue of a chain of waits would look
+    /// at the whole chain.
+    later: FxHashSet<Slot>,
     /// Holds the queue of the last moved command and the open batch that already has all dependencies of that queue.
     joined: Option<(Slot, Seq)>,
 }
@@ -136,6 +140,7 @@ impl State {
             unseen: SmallVec::new(),
             middle: None,
             costs: Vec::new(),
+            later: FxHashSet::default(),
             joined: None,
         };
         let mut roots: Vec<Point> = roots.into_iter().collect();
@@ -146,6 +151,8 @@ impl State {
             (root.slot == Slot::CONTEXT, front.map(|front| front.stamp))
         });
         roots.iter().for_each(|root| planner.state.queue_mut(root.slot).request(root.stamp));
+        // The threads plan the younger ones later, which are marked as requested.
+        roots.truncate(LARGEST_BATCH);
         let rest = planner.rounds(roots);
         self.collect_wakers();
         rest
@@ -153,7 +160,7 @@ impl State {
 
     /// Returns `true` if an open queue has a higher priority than `priority`.
     pub(crate) fn urgent_above(&self, priority: Priority) -> bool {
-        self.queues.iter().skip(1).any(|q| q.open && q.priority > priority)
+        self.queues.any_above(priority)
     }
 }
 
@@ -210,16 +217,21 @@ impl Planner<'_> {
     }
 
     fn close_all(&mut self) {
+        self.later.clear();
         (0..self.open.len()).for_each(|lane| self.close(lane));
     }
 
     /// Plans a queue up to a stamp, with all its dependencies. Returns `true` if the stamp is reached or the queue
     /// is held: this planning can do no more for the queue.
     fn reach(&mut self, root: PlanGoal) -> bool {
+        if self.later.contains(&root.slot) {
+            return false;
+        }
         let mut stack = vec![root];
         while let Some(&goal) = stack.last() {
             match self.step(goal) {
-                FrontStep::Later => return false,
+                FrontStep::Later => return self.leave(&stack),
+                FrontStep::Needs(point) if self.later.contains(&point.slot) => return self.leave(&stack),
                 FrontStep::Again => {}
                 FrontStep::Planned => {
                     stack.pop();
@@ -231,6 +243,12 @@ impl Planner<'_> {
             }
         }
         true
+    }
+
+    /// Leaves the queues of a stack for the next round, as none of them goes on before the one on top does. Returns `false`.
+    fn leave(&mut self, stack: &[PlanGoal]) -> bool {
+        self.later.extend(stack.iter().map(|goal| goal.slot));
+        false
     }
 
     /// Holds the queue on top of the stack and every queue below that waits for it. All of them get the same hold,
@@ -246,6 +264,10 @@ impl Planner<'_> {
 
     /// Plans the front command of a queue if it can be planned.
     fn step(&mut self, goal: PlanGoal) -> FrontStep {
+        #[cfg(test)]
+        {
+            self.state.plan_steps += 1;
+        }
         if self.taken >= LARGEST_BATCH {
             return FrontStep::Later;
         }
@@ -288,7 +310,7 @@ impl Planner<'_> {
                     FrontStep::Held(hold)
                 }
                 Some(Ok(())) if event.is_submitted() => {
-                    front.op = Op::Work(Work::QueueFence);
+                    queue.wait_on_device();
                     FrontStep::Again
                 }
                 Some(Ok(())) => self.skip_front(goal.slot),
@@ -318,7 +340,7 @@ impl Planner<'_> {
     /// Returns the expected seconds of the command at the front of a queue.
     fn cost(&mut self, slot: Slot) -> f32 {
         let State { queues, lanes, .. } = &mut *self.state;
-        let queue = &queues[slot.0 as usize];
+        let queue = &queues[slot];
         let costs = &mut lanes[queue.lane].costs;
         match queue.pending.front().map(|front| &front.op) {
             Some(Op::Work(work)) => costs.of_work(work),
@@ -385,10 +407,7 @@ impl Planner<'_> {
     /// Frees the slot of a closed queue that has no work left. No batch completes for the commands just removed, so no
     /// completion would free the slot.
     fn free_if_closed(&mut self, slot: Slot) {
-        let queue = self.state.queue(slot);
-        if !queue.open && queue.is_finished() {
-            self.state.free_slots();
-        }
+        self.state.free_slot(slot);
     }
 
     /// Plans a read whose bytes stay in place, so that it needs no step in a batch. The read completes with the
@@ -399,14 +418,25 @@ impl Planner<'_> {
         FrontStep::Again
     }
 
-    /// Returns the incomplete batches that precede `point` and did not precede `since`.
+    /// Returns the incomplete batches that precede `point` and did not precede `since`. On one lane, batches complete in the
+    /// order of their dependencies, so those that the last one with work follows are left out.
     fn open_before(&self, point: Point, since: Stamp) -> SmallVec<[Seq; 4]> {
-        let open = |seq: &Seq| !self.state.batches.is_done(*seq);
-        self.state.queue(point.slot).batches_before(point.stamp, since).filter(open).collect()
+        let queue = self.state.queue(point.slot);
+        let first = if self.open.len() == 1 { queue.first_since_work(point.stamp) } else { 0 };
+        let open = |(at, seq): (usize, Seq)| match self.state.batches.status(seq) {
+            Status::Done => None,
+            Status::Delivery => Some(seq), // no batch follows it
+            _ => (at >= first).then_some(seq),
+        };
+        queue.batches_before(point.stamp, since).filter_map(open).collect()
     }
 
     /// Removes the front command of `slot`, which completes when all of `seqs` are complete.
     fn pop_behind(&mut self, slot: Slot, seqs: &[Seq]) {
+        #[cfg(test)]
+        {
+            self.state.plan_steps += seqs.len() as u64;
+        }
         seqs.iter().for_each(|&seq| self.state.batches.watch(seq, slot));
         self.joined = None;
         self.state.after.planned_any = true;
@@ -491,7 +521,7 @@ impl Planner<'_> {
     fn append_launches(&mut self, goal: PlanGoal) {
         let first_context = self.state.first_context_command();
         let State { queues, lanes, .. } = &mut *self.state;
-        let queue = &mut queues[goal.slot.0 as usize];
+        let queue = &mut queues[goal.slot];
         let Some(open) = self.open[queue.lane].as_mut() else { return };
         let is_due = |stamp: Stamp| stamp <= goal.upto && stamp < first_context;
         let costs = &lanes[queue.lane].costs;

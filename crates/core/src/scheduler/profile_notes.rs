@@ -28,9 +28,9 @@ impl Engine {
         log.profilers += 1;
         log.readers += 1;
         let from = log.entries.len();
-        for queue in &mut state.queues {
+        state.queues.for_each(|queue| {
             queue.timing.get_or_insert_with(|| QueueTiming::for_notes(clocked));
-        }
+        });
         from
     }
 
@@ -41,8 +41,8 @@ impl Engine {
         let Some(log) = &mut state.log else { return (0, Vec::new()) };
         log.profilers -= 1;
         let (upto, last) = (log.entries.len(), log.profilers == 0);
-        for queue in state.queues.iter_mut().filter(|_| last) {
-            queue.timing.take_if(|timing| timing.for_notes_only());
+        if last {
+            state.queues.for_each(|queue| _ = queue.timing.take_if(|timing| timing.for_notes_only()));
         }
         (upto, state.ends())
     }

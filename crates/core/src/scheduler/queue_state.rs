@@ -5,7 +5,6 @@ use crate::memory::heap::BlockId;
 use crate::scheduler::chunked_list::ChunkedList;
 use crate::scheduler::command::{Command, Op};
 use crate::scheduler::failure_history::FailureHistory;
-
 use crate::scheduler::priority::Priority;
 use crate::scheduler::queue_timing::QueueTiming;
 use crate::work::kernel_launch::Launch;
@@ -13,6 +12,7 @@ use crate::work::step::Work;
 use fencepost_sync::{Clock, HoldId, Point, Seq, Slot, Stamp};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 const URGENT_COMMANDS: usize = 16;
 
 /// Names the reason why no further command of a queue can be planned.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Hold {
     /// The queue waits for a user event that is not signalled.
     User(HoldId),
@@ -46,10 +46,14 @@ struct Segment {
 /// Holds the state of one queue. The state of a closed queue stays until another queue takes the slot.
 #[derive(Default)]
 pub(crate) struct QueueState {
+    /// `true` while [`Queues`](crate::scheduler::queues::Queues) has to update its indexes for this queue.
+    pub(crate) touched: Cell<bool>,
     pub(crate) label: Arc<str>,
     pub(crate) lane: usize,
     pub(crate) priority: Priority,
     pub(crate) pending: ChunkedList<Command>,
+    /// Number of pending commands that the host has a part in: callbacks and waits for events of the host.
+    host_commands: usize,
     /// Pending commands up to this stamp have failed: `born <= failed_upto <= enqueued`. Planning drops them, except
     /// waits for other queues.
     failed_upto: Stamp,
@@ -193,10 +197,30 @@ impl QueueState {
     pub(crate) fn forget_waits(&mut self) {
         if self.is_unused() && self.segments.is_empty() {
             self.pending = ChunkedList::default();
+            self.host_commands = 0;
             self.planned = self.enqueued;
             self.completed = self.enqueued;
             self.debug_check();
         }
+    }
+
+    /// Removes the commands that are not planned, on a lost device.
+    pub(crate) fn take_pending(&mut self) -> ChunkedList<Command> {
+        self.host_commands = 0;
+        std::mem::take(&mut self.pending)
+    }
+
+    /// Makes the wait of the device for another context the front command, in place of the wait of the host.
+    pub(crate) fn wait_on_device(&mut self) {
+        if let Some(front) = self.pending.front_mut() {
+            self.host_commands -= usize::from(front.op.is_of_host());
+            front.op = Op::Work(Work::QueueFence);
+        }
+    }
+
+    /// Returns `true` if the device alone continues the queue: it waits for no callback and no event of the host.
+    pub(crate) fn has_device_work_only(&self) -> bool {
+        self.hold.is_none() && self.host_commands == 0
     }
 
     /// Checks the order of the stamps.
@@ -213,6 +237,7 @@ impl QueueState {
         debug_assert!(self.enqueued < command.stamp, "bug: the stamps of a queue only grow");
         self.unused = false;
         self.enqueued = command.stamp;
+        self.host_commands += usize::from(command.op.is_of_host());
         self.pending.push_back(command);
     }
 
@@ -220,6 +245,7 @@ impl QueueState {
     /// commands before it if `seq` is `None`.
     pub(crate) fn pop(&mut self, seq: Option<Seq>) -> Option<Command> {
         let command = self.pending.pop_front()?;
+        self.host_commands -= usize::from(command.op.is_of_host());
         self.advance_plan(command.stamp, seq);
         Some(command)
     }
@@ -313,11 +339,11 @@ impl QueueState {
     }
 
     /// Returns the batches that precede `stamp` and did not precede `since`. They may complete in any order: a batch
-    /// of another queue may complete before an earlier batch of this queue.
-    pub(crate) fn batches_before(&self, stamp: Stamp, since: Stamp) -> impl Iterator<Item = Seq> {
+    /// of another queue may complete before an earlier batch of this queue. Each batch comes with the number of its segment.
+    pub(crate) fn batches_before(&self, stamp: Stamp, since: Stamp) -> impl Iterator<Item = (usize, Seq)> {
         let first = self.segments.partition_point(|segment| segment.last < since);
         let at = self.segments.partition_point(|segment| segment.last < stamp);
-        self.segments.iter().take(at + 1).skip(first).map(|segment| segment.seq)
+        self.segments.iter().enumerate().take(at + 1).skip(first).map(|(at, segment)| (at, segment.seq))
     }
 
     /// Updates `completed` when batches are done.
@@ -343,8 +369,13 @@ impl QueueState {
     /// Returns the entries of [`batches`](Self::batches) from the first segment of the last batch with work of this
     /// queue on. That batch follows all earlier ones.
     pub(crate) fn batches_since_work(&self) -> impl Iterator<Item = Seq> {
-        let at = self.segments.iter().position(|segment| Some(segment.seq) == self.last_work);
-        self.batches().skip(at.unwrap_or(0))
+        self.batches().skip(self.first_since_work(self.planned))
+    }
+
+    /// Returns the number of the first segment of the last batch with work of this queue, or 0 if `stamp` may come before it.
+    pub(crate) fn first_since_work(&self, stamp: Stamp) -> usize {
+        let is_last = |segment: &Segment| Some(segment.seq) == self.last_work;
+        if stamp < self.planned { 0 } else { self.segments.iter().position(is_last).unwrap_or(0) }
     }
 
     /// Fails the commands from `first` on. Planning [drops](Self::pop_failed) the pending commands in small
@@ -491,7 +522,9 @@ mod tests {
         for seq in [7, 8, 9] {
             q.pop_work(Seq(seq));
         }
-        let before = |stamp, since| q.batches_before(Stamp(stamp), Stamp(since)).collect::<Vec<_>>();
+        let before = |stamp, since| {
+            q.batches_before(Stamp(stamp), Stamp(since)).map(|(_, seq)| seq).collect::<Vec<_>>()
+        };
         assert_eq!(before(1, 0), [Seq(7)]);
         assert_eq!(before(2, 0), [Seq(7), Seq(8)]);
         assert_eq!(before(3, 2), [Seq(8), Seq(9)]);

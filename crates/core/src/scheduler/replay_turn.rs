@@ -79,7 +79,7 @@ impl Engine {
         // A callback that runs keeps its hold. Another hold is of a command that is cancelled, or a planning finds it again.
         let held = queue.hold.filter(|held| !matches!(held, Hold::Callback(_)));
         if let Some(held) = held {
-            state.release(|hold| hold == held);
+            state.release(held);
         }
         state.queue_mut(end.slot).request(next);
         self.unlock(state);

@@ -44,7 +44,9 @@ impl Engine {
     fn end_loops(&self) {
         let mut state = self.lock();
         state.ends_loops = true;
-        state.release(|held| matches!(held, Hold::Loop(_)));
+        let holds = state.queues.iter().filter_map(|queue| queue.hold);
+        let loops: Vec<Hold> = holds.filter(|hold| matches!(hold, Hold::Loop(_))).collect();
+        loops.into_iter().for_each(|hold| _ = state.release(hold));
         self.unlock(state);
     }
 
@@ -52,7 +54,7 @@ impl Engine {
     pub(crate) fn release_helper(&self, slot: Slot) {
         let mut state = self.lock();
         state.queue_mut(slot).open = false;
-        state.free_slots();
+        state.free_slot(slot);
         self.unlock(state);
     }
 
@@ -62,7 +64,7 @@ impl Engine {
         let queue = state.queue_mut(slot);
         queue.open = false;
         queue.forget_waits();
-        state.free_slots();
+        state.free_slot(slot);
         if state.lost.is_some() || state.queue(slot).is_finished() {
             return self.unlock(state);
         }

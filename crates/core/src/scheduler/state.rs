@@ -19,6 +19,7 @@ use crate::scheduler::priority::Priority;
 use crate::scheduler::profile_log::ProfileLog;
 use crate::scheduler::queue_state::{Hold, PointProgress, QueueState};
 use crate::scheduler::queue_timing::QueueTiming;
+use crate::scheduler::queues::Queues;
 use crate::scheduler::wakers::{WakeCondition, Wakers};
 use fencepost_profile::WaitCause;
 use fencepost_sync::{Clock, HoldId, Point, Seq, Slot, Stamp};
@@ -53,13 +54,16 @@ impl AfterUnlock {
     }
 }
 
+/// Number of queues whose ends a new queue waits for itself.
+const MOST_ENDS: usize = 16;
+
 /// Holds the bookkeeping of a context.
 #[derive(Default)]
 pub(crate) struct State {
     /// Is the last stamp of the context. No queue has a larger one.
     stamp: Stamp,
     /// Holds the queues by slot. The first one is the context's own, which is never closed.
-    pub(crate) queues: Vec<QueueState>,
+    pub(crate) queues: Queues,
     pub(crate) lanes: Vec<LaneState>,
     pub(crate) batches: Batches,
     pub(crate) pool: Pool,
@@ -68,6 +72,11 @@ pub(crate) struct State {
     /// Is `Some` once the device is lost. From then on no work and no waker is left here, and no call is made to
     /// the device.
     pub(crate) lost: Option<Error>,
+    /// Loops in chunks of which a chunk is planned, with their queues. A loop that has ended may be listed.
+    pub(crate) loops: Vec<(Slot, HoldId)>,
+    /// Number of steps of all plannings.
+    #[cfg(test)]
+    pub(crate) plan_steps: u64,
     /// Longest time for which the context continues a loop in chunks. `None` is no limit.
     pub(crate) loop_limit: Option<Duration>,
     /// `true` once the end of the context stops loops in chunks.
@@ -123,7 +132,9 @@ pub(crate) struct State {
 impl State {
     pub(crate) fn new(lanes: impl Iterator<Item = CostModel>, policy: Policy) -> Self {
         let own = QueueState::new("context".into(), 0, Priority::Normal, Clock::default(), Stamp(0));
-        Self { queues: vec![own], lanes: lanes.map(LaneState::new).collect(), policy, ..Self::default() }
+        let mut queues = Queues::default();
+        queues.push(own);
+        Self { queues, lanes: lanes.map(LaneState::new).collect(), policy, ..Self::default() }
     }
 
     pub(crate) fn policy(&self) -> Policy {
@@ -131,11 +142,11 @@ impl State {
     }
 
     pub(crate) fn queue(&self, slot: Slot) -> &QueueState {
-        &self.queues[slot.0 as usize]
+        &self.queues[slot]
     }
 
     pub(crate) fn queue_mut(&mut self, slot: Slot) -> &mut QueueState {
-        &mut self.queues[slot.0 as usize]
+        &mut self.queues[slot]
     }
 
     /// Returns `true` if a context command is not planned yet.
@@ -148,13 +159,8 @@ impl State {
         self.queue(Slot::CONTEXT).pending.front().map_or(Stamp(u64::MAX), |front| front.stamp)
     }
 
-    /// Returns the index of the first queue that the threads plan: 0 if the context commands are due, else 1.
-    pub(crate) fn first_due_queue(&self) -> usize {
-        usize::from(!self.has_context_commands() || !self.context_commands_are_due())
-    }
-
     pub(crate) fn slots(&self) -> impl Iterator<Item = Slot> + use<> {
-        (0..self.queues.len() as u32).map(Slot)
+        self.queues.slots()
     }
 
     /// Returns `true` if the context has at most one queue of the program, so that no order has to be added.
@@ -187,8 +193,7 @@ impl State {
 
     /// Returns the lane with the fewest open queues.
     pub(crate) fn lane_with_fewest_queues(&self) -> usize {
-        let load = |lane: usize| self.queues.iter().skip(1).filter(|q| q.open && q.lane == lane).count();
-        (0..self.lanes.len()).min_by_key(|&lane| load(lane)).unwrap_or(0)
+        self.queues.emptiest_lane(self.lanes.len())
     }
 
     /// Makes a queue that follows everything enqueued so far.
@@ -199,7 +204,19 @@ impl State {
         lane: usize,
         at: &'static Location<'static>,
     ) -> Slot {
-        let (clock, born_after) = self.ends_of_all_queues();
+        let (clock, mut born_after) = self.ends_of_all_queues();
+        if born_after.len() > MOST_ENDS {
+            // Without this queue, each new queue would wait for all of them.
+            let all = self.new_helper("(ends of queues)".into(), Priority::Normal, lane);
+            for point in born_after {
+                self.push_wait(all, point, WaitCause::QueueCreation, at);
+            }
+            let queue = self.queue_mut(all);
+            queue.open = false;
+            queue.clock = clock.clone();
+            queue.request(queue.enqueued());
+            born_after = vec![queue.end(all)];
+        }
         // A new stamp keeps clocks that cover the slot's previous queue from covering this one.
         let stamp = self.next_stamp();
         let queue = QueueState::new(label, lane, priority, clock, stamp);
@@ -223,17 +240,18 @@ impl State {
     /// queues that wait for each other only the last points are needed. An unused queue is left out because the queues
     /// that it waits for are counted themselves.
     fn ends_of_all_queues(&self) -> (Clock, Vec<Point>) {
-        let used = self.slots().skip(1).filter(|&slot| !self.queue(slot).is_unused());
-        let ends = used.map(|slot| self.queue(slot).end(slot));
-        let mut ends: Vec<Point> = ends.filter(|&end| self.reached(end) != PointProgress::Done).collect();
-        ends.sort_unstable_by_key(|end| std::cmp::Reverse(end.stamp));
         let (mut waited, mut points) = (Clock::default(), Vec::new());
-        for end in ends {
-            if !waited.covers(end.slot, end.stamp) {
-                waited.join(&self.queue(end.slot).clock);
+        self.queues.newest_first(|slot, last| {
+            let (queue, end) = (self.queue(slot), self.queue(slot).end(slot));
+            if !queue.is_unused()
+                && !waited.covers(slot, end.stamp)
+                && self.reached(end) != PointProgress::Done
+            {
+                waited.join(&queue.clock);
                 points.push(end);
             }
-        }
+            waited.all() < last
+        });
         (Clock::after_all(self.stamp), points)
     }
 
@@ -241,26 +259,24 @@ impl State {
     fn place(&mut self, mut queue: QueueState) -> Slot {
         // A clock that covers a queue also covers the earlier queues of its slot. A queue of the program follows
         // those. A helper queue does not, so it reuses the slots of helpers only.
-        match self.queues.iter().position(|q| q.free && q.helper == queue.helper) {
-            Some(at) => {
-                queue.inherit_failures(&mut self.queues[at]);
-                self.queues[at] = queue;
-                Slot(at as u32)
+        match self.queues.free_slot(queue.helper) {
+            Some(slot) => {
+                queue.inherit_failures(&mut self.queues[slot]);
+                self.queues.replace(slot, queue);
+                slot
             }
-            None => {
-                self.queues.push(queue);
-                Slot(self.queues.len() as u32 - 1)
-            }
+            None => self.queues.push(queue),
         }
     }
 
-    /// Marks the slots of closed and completed queues as free.
-    pub(crate) fn free_slots(&mut self) {
-        for queue in self.queues.iter_mut().skip(1).filter(|q| !q.open && !q.free) {
-            queue.free = queue.is_finished();
-            if queue.free {
-                self.after.times.extend(queue.timing.take().map(|timing| *timing));
-            }
+    /// Marks the slot of a queue as free if the queue is closed and its work complete.
+    pub(crate) fn free_slot(&mut self, slot: Slot) {
+        let queue = self.queue(slot);
+        if slot != Slot::CONTEXT && !queue.open && !queue.free && queue.is_finished() {
+            let queue = self.queue_mut(slot);
+            queue.free = true;
+            let timing = queue.timing.take().map(|timing| *timing);
+            self.after.times.extend(timing);
         }
     }
 
@@ -273,8 +289,8 @@ impl State {
             // batch that is not done still delays the point.
             PointProgress::Planned(seq) if self.batches.is_done(seq) => {
                 let open =
-                    queue.batches_before(point.stamp, Stamp(0)).find(|&seq| !self.batches.is_done(seq));
-                PointProgress::Planned(open.unwrap_or(seq))
+                    queue.batches_before(point.stamp, Stamp(0)).find(|&(_, seq)| !self.batches.is_done(seq));
+                PointProgress::Planned(open.map_or(seq, |(_, seq)| seq))
             }
             reached => reached,
         }
@@ -358,15 +374,9 @@ impl State {
         }
     }
 
-    /// Releases every queue whose hold satisfies `is`. Returns `true` if it released one.
-    pub(crate) fn release(&mut self, is: impl Fn(Hold) -> bool) -> bool {
-        let mut any = false;
-        for queue in &mut self.queues {
-            if queue.hold.is_some_and(&is) {
-                queue.hold = None;
-                any = true;
-            }
-        }
+    /// Ends a hold. Returns `true` if a queue had it.
+    pub(crate) fn release(&mut self, hold: Hold) -> bool {
+        let any = self.queues.release(hold);
         if any {
             self.short_sought = None;
         }
@@ -393,7 +403,7 @@ impl State {
             self.collect_repolls();
         }
         let queues = &self.queues;
-        let reached = self.wakers.take_reached(|slot| queues[slot.0 as usize].completed());
+        let reached = self.wakers.take_reached(|slot| queues[slot].completed());
         self.after.wakers.extend(reached);
         if self.wakers.has_submission_wakers() {
             let due = self.take_submitted();
@@ -413,18 +423,18 @@ impl State {
         let mut wakers = self.wakers.take(WakeCondition::Batch(seq));
         for slot in slots {
             let batches = &self.batches;
-            let queue = &mut self.queues[slot.0 as usize];
+            let queue = &mut self.queues[slot];
             queue.advance_completed(|seq| batches.is_done(seq));
             wakers.extend(self.wakers.take_upto(slot, queue.completed()));
             if queue.is_drained() {
-                self.release(|hold| hold == Hold::Drain(slot));
+                self.release(Hold::Drain(slot));
             }
+            self.free_slot(slot);
         }
         if self.wakers.has_submission_wakers() {
             wakers.extend(self.take_submitted());
         }
         self.batches.trim();
-        self.free_slots();
         wakers
     }
 }

@@ -8,8 +8,11 @@ use crate::scheduler::state::State;
 use crate::work::step::Work;
 use std::fmt::Write;
 
+/// Number of queues that a dump lists, those with work or an error first.
+const MOST_QUEUES: usize = 100;
+
 impl Engine {
-    /// Returns the state of all queues and lanes, one line each.
+    /// Returns the state of the queues and lanes, one line each, for at most [`MOST_QUEUES`] queues.
     pub(crate) fn dump(&self, info: &AdapterInfo) -> String {
         let state = self.lock();
         let recorder = self.device.recorder();
@@ -36,8 +39,17 @@ impl Engine {
             text,
             "kept: {wakers} wakers, {failures} failures, {known} entries of clocks, {names} names of kernels"
         );
-        for (at, queue) in state.queues.iter().enumerate().filter(|(_, queue)| !queue.free) {
+        let queues = || state.queues.iter().enumerate().filter(|(_, queue)| !queue.free);
+        let is_idle = |queue: &QueueState| queue.is_finished() && queue.error.is_none();
+        let all = queues().count();
+        let mut listed: Vec<_> = queues().filter(|(_, queue)| !is_idle(queue)).take(MOST_QUEUES).collect();
+        listed.extend(queues().filter(|(_, queue)| is_idle(queue)).take(MOST_QUEUES - listed.len()));
+        listed.sort_unstable_by_key(|&(at, _)| at);
+        for &(at, queue) in &listed {
             let _ = writeln!(text, "queue {at} `{}`: {}", queue.label, state.describe(queue));
+        }
+        if listed.len() < all {
+            let _ = writeln!(text, "{} more queues", all - listed.len());
         }
         text
     }

@@ -4,8 +4,8 @@ use crate::scheduler::deferred_calls;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::lane_state::{Plannable, ThreadRest};
 use crate::scheduler::priority::Priority;
-use crate::scheduler::queue_state::QueueState;
 use crate::scheduler::state::{AfterUnlock, State};
+use fencepost_sync::Slot;
 use fencepost_sync::prim::{Condvar, MutexGuard};
 use std::sync::Arc;
 
@@ -75,13 +75,13 @@ impl State {
 
     /// Returns `true` if the thread of a lane can submit or plan something.
     pub(crate) fn something_for(&self, lane: usize) -> bool {
-        self.work_for(lane, |queue| !queue.pending.is_empty())
+        self.work_for(lane, false)
     }
 
     /// Returns `true` if the thread of a lane can submit something, or plan commands that the program requested or
     /// that are many.
     pub(crate) fn urgent_for(&self, lane: usize) -> bool {
-        self.work_for(lane, QueueState::urgent)
+        self.work_for(lane, true)
     }
 
     /// Returns `true` if a task waits while nothing is in flight. No fence reports a lost device then, so the
@@ -91,28 +91,31 @@ impl State {
         lane == 0 && self.wakers.has_completion_wakers() && idle()
     }
 
-    /// Returns `true` if the thread of a lane can submit a batch, or plan a queue for which `counts` holds. While
+    /// Returns `true` if the thread of a lane can submit a batch or plan a queue, an urgent one if `urgent` is true. While
     /// the token is taken, the result is `false`: the holder of the token notifies the thread when it returns the
     /// token.
-    fn work_for(&self, lane: usize, counts: impl Fn(&QueueState) -> bool) -> bool {
+    fn work_for(&self, lane: usize, urgent: bool) -> bool {
         let at = &self.lanes[lane];
-        self.lost.is_none() && !at.token && (self.choose(lane).is_some() || self.could_plan(lane, counts))
+        self.lost.is_none() && !at.token && (self.choose(lane).is_some() || self.could_plan(lane, urgent))
     }
 
     /// Returns `true` if a lane has urgent commands to plan.
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn plans_for(&self, lane: usize) -> bool {
-        self.could_plan(lane, QueueState::urgent)
+        self.could_plan(lane, true)
     }
 
-    /// Returns `true` if a lane has room for a batch of a queue for which `counts` holds. A queue whose commands
+    /// Returns `true` if a lane has room for a batch of a queue, an urgent one if `urgent` is true. A queue whose commands
     /// gather does not count.
-    fn could_plan(&self, lane: usize, counts: impl Fn(&QueueState) -> bool) -> bool {
-        let at = &self.lanes[lane];
-        let plannable = Priority::ORDER.map(|priority| (priority, self.plannable(lane, priority)));
-        let gathers = |q: &QueueState| plannable.contains(&(q.priority, Plannable::Nothing));
-        let waiting = |q: &QueueState| q.lane == lane && q.hold.is_none() && !gathers(q) && counts(q);
-        at.has_room(false) && self.queues.iter().skip(self.first_due_queue()).any(waiting)
+    fn could_plan(&self, lane: usize, urgent: bool) -> bool {
+        let gathers = |priority: Priority| self.plannable(lane, priority) == Plannable::Nothing;
+        let own = self.queue(Slot::CONTEXT);
+        let plans = |priority: Priority| {
+            let plans_own =
+                || priority == own.priority && (!urgent || own.urgent()) && self.plans_context_on(lane);
+            (self.queues.can_plan(lane, priority, urgent) || plans_own()) && !gathers(priority)
+        };
+        self.lanes[lane].has_room(false) && Priority::ORDER.into_iter().any(plans)
     }
 }
 

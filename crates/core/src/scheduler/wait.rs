@@ -63,7 +63,8 @@ impl State {
         // The queue of the point may be held because it waits for another held queue. So the event may be at the
         // front of any queue.
         let Some(Hold::User(hold)) = self.queue(point.slot).hold else { return None };
-        let held = self.queues.iter().filter_map(|queue| queue.pending.front());
+        let held = self.queues.held(Hold::User(hold)).into_iter();
+        let held = held.filter_map(|slot| self.queue(slot).pending.front());
         held.filter(|_| self.reached(point) == PointProgress::Unplanned).find_map(|front| match &front.op {
             Op::WaitUser(event) if event.hold == hold => Relay::of(event),
             _ => None,
@@ -72,17 +73,13 @@ impl State {
 
     /// Returns `true` if no queue has a callback, and none waits for the host or for another context.
     fn has_device_work_only(&self) -> bool {
-        let is_work = |op: &Op| matches!(op, Op::Work(_) | Op::Timed(_) | Op::Wait(_) | Op::Loop(_));
-        self.queues
-            .iter()
-            .all(|queue| queue.hold.is_none() && queue.pending.iter().all(|entry| is_work(&entry.op)))
+        self.queues.have_device_work_only()
     }
 
     /// Returns `true` if all open queues have the same priority. Then a longer batch, or a batch that is planned
     /// later, delays no queue of higher priority.
     pub(crate) fn one_priority(&self) -> bool {
-        let mut open = self.queues.iter().skip(1).filter(|queue| queue.open).map(|queue| queue.priority);
-        open.next().is_none_or(|first| open.all(|other| other == first))
+        self.queues.one_priority()
     }
 
     /// Marks every command up to `point` as requested, and plans these commands unless the lane thread will plan
@@ -198,6 +195,11 @@ impl Engine {
             self.take_step(state, step, deadline, target)?;
             stepped = true;
         }
+    }
+
+    /// Returns `true` if this thread executes a host function for the device.
+    pub(crate) fn is_in_function(&self) -> bool {
+        self.device.number_for_functions().is_some_and(is_set)
     }
 
     /// Records a wait of this thread for the device if the thread executes a host function. Returns `None` if the wait can
@@ -318,7 +320,7 @@ impl Engine {
             Ok(state) => state,
             Err(result) => return Some(result),
         };
-        if self.device.number_for_functions().is_some_and(is_set) {
+        if self.is_in_function() {
             let error = wait_in_kernel(&state, WaitTarget::Point(point));
             self.unlock(state);
             return Some(Err(error));
@@ -393,7 +395,7 @@ impl Engine {
     /// Parks until a change is notified, for at most `limit`, if `hold` still holds a queue.
     pub(crate) fn park_while_held(&self, hold: HoldId, limit: Duration) {
         let state = self.lock();
-        if state.queues.iter().any(|queue| queue.hold == Some(Hold::User(hold))) {
+        if !state.queues.held(Hold::User(hold)).is_empty() {
             self.park(state, limit);
         }
     }

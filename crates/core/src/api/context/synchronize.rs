@@ -8,6 +8,7 @@ use crate::runtime::pending::{Pending, WakerRegistration};
 use crate::runtime::wait_mode::{LateSteps, WaitMode, late};
 use crate::scheduler::deadline::Deadline;
 use crate::scheduler::failure_history::PointHistory;
+use crate::scheduler::thread_state::is_inside_callback;
 use fencepost_sync::Point;
 use std::sync::Arc;
 
@@ -126,9 +127,14 @@ impl Drop for ContextEnds {
 }
 
 impl All {
+    /// Returns `true` if the wait may be refused. Then every end is asked before one is waited for.
+    fn may_be_refused(&self) -> bool {
+        is_inside_callback() || self.0.iter().any(|ends| ends.owner.engine().is_in_function())
+    }
+
     /// Waits for each end that has no result yet. Returns `None`, as [`LateSteps::advance`] does, if one is missing.
     fn pass(&mut self, mode: &WaitMode<'_>) -> Option<Result<()>> {
-        let mut all = true;
+        let (mut all, asks_all) = (true, self.may_be_refused());
         for ContextEnds { registration, owner, ends } in &mut self.0 {
             for end in ends.iter_mut().filter(|end| end.over.is_none()) {
                 match mode.for_point(owner.engine(), end.point, registration) {
@@ -136,6 +142,10 @@ impl All {
                     over => end.over = over,
                 }
                 all &= end.over.is_some();
+                // The ends are waited for one after the other, so that a wake-up costs no look at all of them.
+                if !all && !asks_all {
+                    return None;
+                }
             }
         }
         all.then(|| self.result())
@@ -159,6 +169,7 @@ impl LateSteps<()> for All {
     fn advance(&mut self, mode: &WaitMode<'_>) -> Option<Result<()>> {
         let polled = match mode {
             WaitMode::Poll(_) => None,
+            WaitMode::Block(_) if !self.may_be_refused() => None,
             // This pass only polls, so a wait that can never end is refused before any wait blocks.
             WaitMode::Block(_) => self.pass(&WaitMode::Block(Deadline::now())),
         };

@@ -12,6 +12,15 @@ use fencepost_sync::{Point, Slot, Stamp};
 pub(crate) const MOST_CONTEXT_COMMANDS: usize = 512;
 
 impl State {
+    /// Returns `true` if the thread of a lane plans the context commands now.
+    pub(crate) fn plans_context_on(&self, lane: usize) -> bool {
+        let queue = self.queue(Slot::CONTEXT);
+        !queue.pending.is_empty()
+            && queue.lane == lane
+            && queue.hold.is_none()
+            && self.context_commands_are_due()
+    }
+
     /// Returns `true` if the threads plan the context commands although no other command needs them: the program
     /// requested them, or at least [`MOST_CONTEXT_COMMANDS`] are pending.
     pub(crate) fn context_commands_are_due(&self) -> bool {

@@ -2,7 +2,6 @@
 
 use crate::scheduler::lane_state::Plannable;
 use crate::scheduler::priority::Priority;
-use crate::scheduler::queue_state::QueueState;
 use crate::scheduler::state::State;
 use fencepost_sync::{Point, Slot};
 
@@ -22,12 +21,6 @@ impl State {
     /// Plans the `due` commands of the queues on `lane`, with one priority in each batch, as far as
     /// [`plannable`](State::plannable) permits.
     pub(crate) fn plan_lane(&mut self, lane: usize, due: DueCommands) {
-        let waits = |q: &QueueState| q.lane == lane && q.hold.is_none() && !q.pending.is_empty();
-        let mut any = [false; 3];
-        let first = self.first_due_queue();
-        for queue in self.queues.iter().skip(first).filter(|queue| waits(queue)) {
-            any[queue.priority as usize] = true;
-        }
         let except = if let DueCommands::RequestedExcept(slot) = due { Some(slot) } else { None };
         let plannable = Priority::ORDER.map(|priority| match except {
             Some(_) => Plannable::All,
@@ -35,20 +28,23 @@ impl State {
         });
         let mut any_short = None;
         for (priority, plannable) in Priority::ORDER.into_iter().zip(plannable) {
-            if plannable == Plannable::Nothing || !any[priority as usize] {
+            if plannable == Plannable::Nothing {
                 continue;
             }
-            let queues = self.slots().skip(first).map(|slot| (slot, self.queue(slot)));
-            let queues = queues.filter(|(_, q)| q.priority == priority && waits(q));
-            let roots: Vec<Point> = match due {
-                DueCommands::All => queues.map(|(slot, q)| q.end(slot)).collect(),
-                DueCommands::Requested | DueCommands::RequestedExcept(_) => {
-                    let queues = queues.filter(|(slot, _)| except != Some(*slot));
-                    queues
-                        .filter(|(_, q)| q.is_requested())
-                        .map(|(slot, q)| q.end_of_requested(slot))
-                        .collect()
-                }
+            let all = due == DueCommands::All;
+            let mut slots = self.queues.to_plan(lane, priority, !all);
+            if priority == self.queue(Slot::CONTEXT).priority && self.plans_context_on(lane) {
+                slots.push(Slot::CONTEXT);
+            }
+            if slots.is_empty() {
+                continue;
+            }
+            let queues = slots.into_iter().map(|slot| (slot, self.queue(slot)));
+            let roots: Vec<Point> = if all {
+                queues.map(|(slot, q)| q.end(slot)).collect()
+            } else {
+                let queues = queues.filter(|(slot, q)| except != Some(*slot) && q.is_requested());
+                queues.map(|(slot, q)| q.end_of_requested(slot)).collect()
             };
             if plannable == Plannable::Short {
                 any_short = Some(self.plan_short(roots, priority) || any_short == Some(true));

@@ -47,6 +47,7 @@ impl Planner<'_> {
         let seq = self.join_batch(goal.slot, lane);
         self.taken += parts as usize;
         let Some((_, run)) = self.state.front_loop_mut(goal.slot) else { return FrontStep::Planned };
+        let hold = run.hold;
         let (time, read, waker) = (run.time_chunk(seq), run.add_chunk(seq, parts), run.waker().clone());
         let works = (0..parts).map(|_| run.work()).collect();
         let time = time.and_then(|(time, clocked)| clocked.then_some(time));
@@ -57,6 +58,9 @@ impl Planner<'_> {
             }
         }
         if read.is_some() {
+            if !self.state.loops.contains(&(goal.slot, hold)) {
+                self.state.loops.push((goal.slot, hold));
+            }
             self.state.wakers.register(WakeCondition::Batch(seq), &waker);
         }
         self.state.queue_mut(goal.slot).note_part(seq);

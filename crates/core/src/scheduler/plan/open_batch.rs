@@ -9,8 +9,12 @@ use crate::work::span::{Span, Touch};
 use crate::work::step::{Step, Work};
 use crate::work::time_slot::TimeSlot;
 use fencepost_sync::{Point, Seq, Slot, Stamp};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::sync::Arc;
+
+/// Number of queues of a batch that are searched one by one.
+const NEAR: usize = 8;
 
 /// Describes the end of a queue's steps in an open batch, which the next step of the queue follows.
 #[derive(Default)]
@@ -38,6 +42,8 @@ pub(crate) struct OpenBatch {
     /// Lists the batches that must be submitted before this one.
     pub(crate) deps: SmallVec<[Seq; 4]>,
     frontiers: Vec<(Slot, QueueFrontier)>,
+    /// Indexes of the frontiers behind the first [`NEAR`].
+    places: FxHashMap<Slot, usize>,
     /// Is the lowest level of a step behind the context commands, which fill new arrays. Is 0 if the batch has none.
     base: u32,
     /// Lists the expected ends of the steps: `ends.len() == steps.len()` until the batch is closed.
@@ -59,6 +65,7 @@ impl OpenBatch {
             steps: Vec::new(),
             deps: SmallVec::new(),
             frontiers: Vec::new(),
+            places: FxHashMap::default(),
             base: 0,
             ends: Vec::new(),
             base_end: 0.0,
@@ -95,11 +102,20 @@ impl OpenBatch {
 
     /// Returns the index of the frontier of a queue, which is created if it does not exist.
     fn place(&mut self, slot: Slot) -> usize {
-        self.frontiers.iter().position(|(known, _)| *known == slot).unwrap_or_else(|| {
+        self.find(slot).unwrap_or_else(|| {
             let frontier = QueueFrontier { level: self.base, end: self.base_end, ..QueueFrontier::default() };
+            let at = self.frontiers.len();
             self.frontiers.push((slot, frontier));
-            self.frontiers.len() - 1
+            if at >= NEAR {
+                self.places.insert(slot, at);
+            }
+            at
         })
+    }
+
+    fn find(&self, slot: Slot) -> Option<usize> {
+        let near = self.frontiers.iter().take(NEAR).position(|(known, _)| *known == slot);
+        near.or_else(|| self.places.get(&slot).copied())
     }
 
     /// Returns the steps that a queue follows if it waits for `point`, and the level behind those steps.
@@ -109,6 +125,12 @@ impl OpenBatch {
             // The queue of `point` itself waits for steps since its last step, so a queue behind it follows those
             // steps too.
             return (frontier.after.iter().copied().chain(frontier.last).collect(), frontier.level);
+        }
+        if let Some(last) = frontier.last
+            && self.steps[last as usize].stamp <= point.stamp
+        {
+            let step = &self.steps[last as usize];
+            return (SmallVec::from_slice(&[last]), step.level + step.work.depth());
         }
         let last = self.steps.iter().rposition(|step| step.slot == point.slot && step.stamp <= point.stamp);
         // The steps of one queue are in order, so the search for the next step starts behind the last one.

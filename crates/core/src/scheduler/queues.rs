@@ -1,0 +1,538 @@
+//! The queues of a context, with the indexes that keep the work of one call apart from their number. S is the state lock.
+
+use crate::scheduler::priority::Priority;
+use crate::scheduler::queue_state::{Hold, QueueState};
+use fencepost_sync::{Slot, Stamp};
+use rustc_hash::FxHashMap;
+use std::cell::{RefCell, RefMut};
+use std::ops::{Index, IndexMut};
+
+/// The queues of a context by slot.
+///
+/// Every mutable access to a queue *touches* it. A query first updates what the indexes say of the touched queues, so they
+/// are always a function of the queues, and a query costs no more than the touches before it.
+#[derive(Default)]
+pub(crate) struct Queues {
+    list: Vec<QueueState>,
+    indexes: RefCell<Indexes>,
+}
+
+/// State of all queues as the queries need it. The context queue is only counted.
+#[derive(Default)]
+struct Indexes {
+    /// Queues whose entries may be out of date.
+    touched: Vec<Slot>,
+    /// Entries of each queue.
+    marks: Vec<Mark>,
+    /// For each lane and priority, the queues that can be planned.
+    waiting: Vec<[SlotSet; 3]>,
+    /// For each lane and priority, those of them that are urgent.
+    urgent: Vec<[SlotSet; 3]>,
+    /// Number of open queues of each priority.
+    open: [usize; 3],
+    /// Number of open queues on each lane.
+    on_lane: Vec<usize>,
+    /// Queues with each hold.
+    held: FxHashMap<Hold, Vec<Slot>>,
+    /// Free slots of queues of the program, and of helpers. An entry may be in use again.
+    free: [Vec<Slot>; 2],
+    /// Queue that was linked last. The links lead from queue to queue in the order of their last commands.
+    newest: Option<Slot>,
+    /// Largest stamp of a command.
+    last: Stamp,
+    /// Number of queues that wait for the host, or may come to.
+    of_host: usize,
+    /// Number of touched queues that queries have looked at.
+    #[cfg(test)]
+    updates: u64,
+}
+
+/// Entries of one queue in the indexes.
+#[derive(Clone, Default)]
+struct Mark {
+    lane: usize,
+    priority: Priority,
+    /// Places in the sets of the lane and priority.
+    waiting: Option<usize>,
+    urgent: Option<usize>,
+    open: bool,
+    is_free: bool,
+    hold: Option<Hold>,
+    of_host: bool,
+    /// Is true while the queue is linked: it has incomplete commands that a new queue may have to follow.
+    linked: bool,
+    enqueued: Stamp,
+    /// Largest stamp when the queue was linked. No queue behind this one has a later command.
+    linked_at: Stamp,
+    newer: Option<Slot>,
+    older: Option<Slot>,
+}
+
+/// A set of queues, each of which knows its place.
+#[derive(Default)]
+struct SlotSet(Vec<Slot>);
+
+impl Index<Slot> for Queues {
+    type Output = QueueState;
+
+    #[inline]
+    fn index(&self, slot: Slot) -> &QueueState {
+        &self.list[slot.0 as usize]
+    }
+}
+
+impl IndexMut<Slot> for Queues {
+    #[inline]
+    fn index_mut(&mut self, slot: Slot) -> &mut QueueState {
+        let queue = &mut self.list[slot.0 as usize];
+        if !queue.touched.replace(true) {
+            self.indexes.get_mut().touched.push(slot);
+        }
+        queue
+    }
+}
+
+impl Queues {
+    pub(crate) fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    pub(crate) fn slots(&self) -> impl Iterator<Item = Slot> + use<> {
+        (0..self.list.len() as u32).map(Slot)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &QueueState> {
+        self.list.iter()
+    }
+
+    /// Adds a queue in a new slot.
+    pub(crate) fn push(&mut self, queue: QueueState) -> Slot {
+        let slot = Slot(self.list.len() as u32);
+        self.list.push(queue);
+        self.indexes.get_mut().touched.push(slot);
+        self.list[slot.0 as usize].touched.set(true);
+        slot
+    }
+
+    /// Puts a queue into a free slot.
+    pub(crate) fn replace(&mut self, slot: Slot, queue: QueueState) {
+        let at = &mut self[slot];
+        *at = queue;
+        at.touched.set(true);
+    }
+
+    /// Calls `change` for every queue.
+    pub(crate) fn for_each(&mut self, mut change: impl FnMut(&mut QueueState)) {
+        self.slots().for_each(|slot| change(&mut self[slot]));
+    }
+
+    /// Returns a free slot of a queue of the program, or of a helper.
+    pub(crate) fn free_slot(&self, helper: bool) -> Option<Slot> {
+        let mut indexes = self.indexes();
+        while let Some(slot) = indexes.free[usize::from(helper)].pop() {
+            indexes.marks[slot.0 as usize].is_free = false;
+            let queue = &self[slot];
+            if queue.free && queue.helper == helper {
+                return Some(slot);
+            }
+        }
+        None
+    }
+
+    /// Returns `true` if a queue of a lane and priority can be planned, or an urgent one if `urgent` is true.
+    pub(crate) fn can_plan(&self, lane: usize, priority: Priority, urgent: bool) -> bool {
+        let indexes = self.indexes();
+        let sets = if urgent { &indexes.urgent } else { &indexes.waiting };
+        sets.get(lane).is_some_and(|sets| !sets[priority as usize].0.is_empty())
+    }
+
+    /// Returns the queues of a lane and priority that can be planned, or the urgent ones.
+    pub(crate) fn to_plan(&self, lane: usize, priority: Priority, urgent: bool) -> Vec<Slot> {
+        let indexes = self.indexes();
+        let sets = if urgent { &indexes.urgent } else { &indexes.waiting };
+        sets.get(lane).map_or_else(Vec::new, |sets| sets[priority as usize].0.clone())
+    }
+
+    /// Returns the queues with commands that are not planned, held ones too.
+    pub(crate) fn unplanned(&self) -> Vec<Slot> {
+        let indexes = self.indexes();
+        let waiting = indexes.waiting.iter().flatten().flat_map(|set| &set.0);
+        let held = indexes.held.values().flatten();
+        let all = waiting.chain(held).copied().filter(|&slot| slot != Slot::CONTEXT).chain([Slot::CONTEXT]);
+        all.filter(|&slot| !self[slot].pending.is_empty()).collect()
+    }
+
+    /// Returns `true` if all open queues have the same priority. Then a longer batch, or a batch that is planned
+    /// later, delays no queue of higher priority.
+    pub(crate) fn one_priority(&self) -> bool {
+        self.indexes().open.iter().filter(|&&open| open > 0).count() <= 1
+    }
+
+    /// Returns `true` if an open queue has a higher priority than `priority`.
+    pub(crate) fn any_above(&self, priority: Priority) -> bool {
+        self.indexes().open[priority as usize + 1..].iter().any(|&open| open > 0)
+    }
+
+    /// Returns the lane with the fewest open queues.
+    pub(crate) fn emptiest_lane(&self, lanes: usize) -> usize {
+        let indexes = self.indexes();
+        (0..lanes).min_by_key(|&lane| indexes.on_lane.get(lane).copied().unwrap_or(0)).unwrap_or(0)
+    }
+
+    /// Returns the queues with a hold, in the order in which they got it.
+    pub(crate) fn held(&self, hold: Hold) -> Vec<Slot> {
+        self.indexes().held.get(&hold).cloned().unwrap_or_default()
+    }
+
+    /// Ends a hold. Returns `true` if a queue had it.
+    pub(crate) fn release(&mut self, hold: Hold) -> bool {
+        let Some(slots) = self.indexes().held.remove(&hold) else { return false };
+        for &slot in &slots {
+            self.indexes.get_mut().marks[slot.0 as usize].hold = None;
+            self[slot].hold = None;
+        }
+        true
+    }
+
+    /// Returns `true` if no queue has a callback, and none waits for the host or for another context.
+    pub(crate) fn have_device_work_only(&self) -> bool {
+        self.indexes().of_host == 0
+    }
+
+    /// Calls `each` for the queues with incomplete commands that a new queue may have to follow, those with the newest
+    /// commands first, until a call returns `false`. Each queue comes with a stamp that neither its last command nor those
+    /// of the queues after it pass.
+    pub(crate) fn newest_first(&self, mut each: impl FnMut(Slot, Stamp) -> bool) {
+        let indexes = self.indexes();
+        let mut next = indexes.newest;
+        while let Some(slot) = next {
+            let mark = &indexes.marks[slot.0 as usize];
+            if !each(slot, mark.linked_at.max(mark.enqueued)) {
+                return;
+            }
+            next = mark.older;
+        }
+    }
+
+    /// Returns the number of queues that queries have looked at so far.
+    #[cfg(test)]
+    pub(crate) fn updates(&self) -> u64 {
+        self.indexes().updates
+    }
+
+    /// Updates the indexes and returns them.
+    fn indexes(&self) -> RefMut<'_, Indexes> {
+        let mut indexes = self.indexes.borrow_mut();
+        if !indexes.touched.is_empty() {
+            indexes.update(&self.list);
+        }
+        indexes
+    }
+}
+
+impl Indexes {
+    fn update(&mut self, list: &[QueueState]) {
+        self.marks.resize(list.len(), Mark::default());
+        let touched = std::mem::take(&mut self.touched);
+        for &slot in &touched {
+            self.last = self.last.max(list[slot.0 as usize].enqueued());
+        }
+        for &slot in &touched {
+            let queue = &list[slot.0 as usize];
+            queue.touched.set(false);
+            self.update_one(slot, queue);
+        }
+        #[cfg(test)]
+        {
+            self.updates += touched.len() as u64;
+        }
+        self.touched = touched;
+        self.touched.clear();
+    }
+
+    fn update_one(&mut self, slot: Slot, queue: &QueueState) {
+        let at = slot.0 as usize;
+        let of_host = !queue.has_device_work_only();
+        if std::mem::replace(&mut self.marks[at].of_host, of_host) != of_host {
+            self.of_host = if of_host { self.of_host + 1 } else { self.of_host - 1 };
+        }
+        self.update_hold(slot, queue.hold);
+        if slot == Slot::CONTEXT {
+            return;
+        }
+        self.update_place(slot, queue);
+        let waits = !queue.pending.is_empty() && queue.hold.is_none();
+        let mark = &mut self.marks[at];
+        let (lane, priority) = (mark.lane, mark.priority as usize);
+        self.waiting[lane][priority].put(slot, waits, &mut self.marks, |mark| &mut mark.waiting);
+        let urgent = waits && queue.urgent();
+        self.urgent[lane][priority].put(slot, urgent, &mut self.marks, |mark| &mut mark.urgent);
+        let linked = !queue.is_finished() && !queue.is_unused();
+        let moved = self.marks[at].enqueued != queue.enqueued();
+        self.marks[at].enqueued = queue.enqueued();
+        if self.marks[at].linked && (moved || !linked) {
+            self.unlink(slot);
+        }
+        if linked && !self.marks[at].linked {
+            self.link(slot);
+        }
+    }
+
+    fn update_hold(&mut self, slot: Slot, hold: Option<Hold>) {
+        let before = std::mem::replace(&mut self.marks[slot.0 as usize].hold, hold);
+        if before == hold {
+            return;
+        }
+        if let Some(before) = before
+            && let Some(slots) = self.held.get_mut(&before)
+        {
+            slots.retain(|&held| held != slot);
+            if slots.is_empty() {
+                self.held.remove(&before);
+            }
+        }
+        if let Some(hold) = hold {
+            self.held.entry(hold).or_default().push(slot);
+        }
+    }
+
+    /// Updates the counts of open queues and the lists of free slots. Another queue may have the slot now.
+    fn update_place(&mut self, slot: Slot, queue: &QueueState) {
+        let (lane, priority) = (queue.lane, queue.priority);
+        if self.waiting.len() <= lane {
+            self.waiting.resize_with(lane + 1, Default::default);
+            self.urgent.resize_with(lane + 1, Default::default);
+            self.on_lane.resize(lane + 1, 0);
+        }
+        let mark = &mut self.marks[slot.0 as usize];
+        if (mark.lane, mark.priority) != (lane, priority) {
+            let (old_lane, old) = (mark.lane, mark.priority as usize);
+            if std::mem::take(&mut mark.open) {
+                self.open[old] -= 1;
+                self.on_lane[old_lane] -= 1;
+            }
+            self.waiting[old_lane][old].put(slot, false, &mut self.marks, |mark| &mut mark.waiting);
+            self.urgent[old_lane][old].put(slot, false, &mut self.marks, |mark| &mut mark.urgent);
+        }
+        let mark = &mut self.marks[slot.0 as usize];
+        mark.lane = lane;
+        mark.priority = priority;
+        if std::mem::replace(&mut mark.open, queue.open) != queue.open {
+            let add = |count: &mut usize| *count = if queue.open { *count + 1 } else { *count - 1 };
+            add(&mut self.open[priority as usize]);
+            add(&mut self.on_lane[lane]);
+        }
+        if queue.free && !std::mem::replace(&mut mark.is_free, true) {
+            self.free[usize::from(queue.helper)].push(slot);
+        }
+    }
+
+    fn link(&mut self, slot: Slot) {
+        let (older, linked_at) = (self.newest.replace(slot), self.last);
+        if let Some(older) = older {
+            self.marks[older.0 as usize].newer = Some(slot);
+        }
+        let mark = &mut self.marks[slot.0 as usize];
+        mark.linked = true;
+        mark.linked_at = linked_at;
+        mark.older = older;
+        mark.newer = None;
+    }
+
+    fn unlink(&mut self, slot: Slot) {
+        let mark = &mut self.marks[slot.0 as usize];
+        let (older, newer) = (mark.older.take(), mark.newer.take());
+        mark.linked = false;
+        match newer {
+            Some(newer) => self.marks[newer.0 as usize].older = older,
+            None => self.newest = older,
+        }
+        if let Some(older) = older {
+            self.marks[older.0 as usize].newer = newer;
+        }
+    }
+}
+
+impl SlotSet {
+    /// Adds or removes a queue. `place` returns the place of a queue in this set.
+    #[inline]
+    fn put(
+        &mut self,
+        slot: Slot,
+        add: bool,
+        marks: &mut [Mark],
+        place: impl Fn(&mut Mark) -> &mut Option<usize>,
+    ) {
+        let known = place(&mut marks[slot.0 as usize]);
+        match (*known, add) {
+            (None, true) => {
+                *known = Some(self.0.len());
+                self.0.push(slot);
+            }
+            (Some(at), false) => {
+                *known = None;
+                self.0.swap_remove(at);
+                if let Some(moved) = self.0.get(at) {
+                    *place(&mut marks[moved.0 as usize]) = Some(at);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::device::CostModel;
+    use crate::memory::block::Block;
+    use crate::scheduler::command_costs::CommandCosts;
+    use crate::scheduler::engine::Engine;
+    use crate::scheduler::ordering::policy::Policy;
+    use crate::scheduler::priority::Priority;
+    use crate::scheduler::queue_state::{Hold, PointProgress};
+    use crate::scheduler::test_engine::{
+        block, engine, engine_with, enqueue, enqueue_wait, enqueue_work, fill, finish, hold, queue, queue_of,
+    };
+    use fencepost_sync::{Point, Slot};
+    use std::sync::Arc;
+
+    /// Makes `count` queues with a command each, plans and completes them, and drops the queues. Returns how many steps the
+    /// planner took, how many queues the queries looked at, and how many waits were added.
+    fn work_of(count: usize, made: impl Fn(usize) -> Arc<Block>, flushes: bool, interleaved: bool) -> u64 {
+        let engine = engine_with(Policy::Ordered, false);
+        // Measured times would let the number of batches depend on the speed of the machine.
+        engine.lock().lanes[0].costs = CommandCosts::new(CostModel::Unknown);
+        let mut slots = Vec::new();
+        if !interleaved {
+            slots.extend((0..count).map(|_| queue(&engine)));
+        }
+        for at in 0..count {
+            if interleaved {
+                slots.push(queue(&engine));
+            }
+            enqueue_work(&engine, slots[at], fill(&made(at)));
+            if flushes {
+                engine.flush_all().expect("the device is there");
+            }
+        }
+        let ends = engine.lock().ends();
+        let waits = ends.iter().map(|end| engine.lock().queue(end.slot).pending.len()).sum::<usize>() as u64;
+        engine.flush_all().expect("the device is there");
+        ends.iter().for_each(|&end| finish(&engine, end));
+        slots.iter().for_each(|&slot| engine.close_queue(slot));
+        let state = engine.lock();
+        assert!(slots.iter().all(|&slot| state.queue(slot).free));
+        state.plan_steps + state.queues.updates() + waits
+    }
+
+    /// The work of each queue must not depend on the number of queues. The number is above that of the commands of one
+    /// planning.
+    #[test]
+    fn q01_the_work_for_a_queue_does_not_grow_with_the_number_of_queues() {
+        for (shared, interleaved) in [(false, false), (true, false), (false, true), (true, true)] {
+            let [few, many] = [3000, 6000].map(|count| {
+                let one = block();
+                work_of(count, |_| if shared { one.clone() } else { block() }, false, interleaved)
+            });
+            assert!(many <= 3 * few, "shared {shared}, interleaved {interleaved}: {few}, then {many}");
+        }
+    }
+
+    #[test]
+    fn q01_flushes_of_many_queues_look_only_at_what_has_changed() {
+        for shared in [false, true] {
+            let [few, many] = [200, 400].map(|count| {
+                let one = block();
+                work_of(count, |_| if shared { one.clone() } else { block() }, true, false)
+            });
+            assert!(many <= 3 * few, "shared {shared}: {few}, then {many}");
+        }
+    }
+
+    #[test]
+    fn q01_new_queues_behind_many_do_not_wait_for_each_of_them() {
+        let engine = engine_with(Policy::Ordered, false);
+        let old: Vec<Point> = (0..400).map(|_| queue(&engine)).map(|slot| enqueue(&engine, slot)).collect();
+        let new: Vec<Slot> = (0..400).map(|_| queue(&engine)).collect();
+        let waits = |slot: &Slot| engine.lock().queue(*slot).pending.len();
+        assert!(new.iter().map(waits).sum::<usize>() < 2 * new.len());
+        let end = enqueue(&engine, new[399]);
+        finish(&engine, end);
+        let state = engine.lock();
+        assert!(old.iter().all(|&end| state.reached(end) == PointProgress::Done), "a command is left out");
+    }
+
+    fn plans(engine: &Engine, priority: Priority, urgent: bool) -> Vec<Slot> {
+        let state = engine.lock();
+        let mut slots = state.queues.to_plan(0, priority, urgent);
+        slots.sort_unstable();
+        assert_eq!(state.queues.can_plan(0, priority, urgent), !slots.is_empty());
+        slots
+    }
+
+    #[test]
+    fn the_indexes_follow_commands_requests_and_holds() {
+        let engine = engine(false);
+        let [a, b] = [(); 2].map(|()| queue(&engine));
+        let high = queue_of(&engine, Priority::High);
+        assert!(!engine.lock().queues.one_priority() && engine.lock().queues.any_above(Priority::Normal));
+        assert!(plans(&engine, Priority::Normal, false).is_empty());
+        let gate = hold(&engine, a);
+        let [of_a, of_b, of_high] = [a, b, high].map(|slot| enqueue(&engine, slot));
+        assert!(!engine.lock().queues.have_device_work_only());
+        assert_eq!(plans(&engine, Priority::Normal, false), [a, b]);
+        assert_eq!(plans(&engine, Priority::High, false), [high]);
+        assert!(plans(&engine, Priority::Normal, true).is_empty());
+        engine.lock().queue_mut(b).request(of_b.stamp);
+        assert_eq!(plans(&engine, Priority::Normal, true), [b]);
+        drop(engine.lock().plan([of_a, of_b], Priority::Normal));
+        assert!(plans(&engine, Priority::Normal, false).is_empty());
+        let held = engine.lock().queue(a).hold.expect("the gate holds the queue");
+        assert!(matches!(held, Hold::User(_)));
+        assert_eq!(engine.lock().queues.held(held), [a]);
+        gate.signal();
+        assert_eq!(plans(&engine, Priority::Normal, true), [a]);
+        assert!(engine.lock().queues.held(held).is_empty());
+        [of_a, of_b, of_high].into_iter().for_each(|point| finish(&engine, point));
+        assert!(engine.lock().queues.have_device_work_only());
+        engine.close_queue(high);
+        assert!(engine.lock().queues.one_priority());
+        assert_eq!(queue(&engine), high, "the slot is free");
+    }
+
+    /// Compares the waits of a new queue with those that a look at all queues finds.
+    #[test]
+    fn q03_a_new_queue_follows_every_incomplete_command() {
+        let mut rng = fastrand::Rng::with_seed(1);
+        for _ in 0..50 {
+            let engine = engine_with(Policy::Ordered, false);
+            let mut slots = Vec::new();
+            let mut ends: Vec<Point> = Vec::new();
+            for _ in 0..40 {
+                match rng.u32(..6) {
+                    0 | 1 => slots.push(queue(&engine)),
+                    2 if !ends.is_empty() && !slots.is_empty() => {
+                        let (slot, end) = (slots[rng.usize(..slots.len())], ends[rng.usize(..ends.len())]);
+                        enqueue_wait(&engine, slot, end);
+                    }
+                    3 if !ends.is_empty() => finish(&engine, ends[rng.usize(..ends.len())]),
+                    _ if !slots.is_empty() => ends.push(enqueue(&engine, slots[rng.usize(..slots.len())])),
+                    _ => {}
+                }
+            }
+            let open: Vec<Point> = {
+                let state = engine.lock();
+                ends.retain(|&end| state.reached(end) != PointProgress::Done);
+                ends.clone()
+            };
+            let new = queue(&engine);
+            let first = enqueue(&engine, new);
+            finish(&engine, first);
+            let state = engine.lock();
+            assert!(
+                open.iter().all(|&end| state.reached(end) == PointProgress::Done),
+                "a command is left out"
+            );
+        }
+    }
+}
