@@ -34,7 +34,7 @@ pub(crate) struct Encoder<A: Backend> {
 
 /// The order of a submission and the earlier ones.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Order {
+pub(crate) enum SubmissionOrder {
     /// The barriers in the batch order it behind earlier batches.
     Early,
     /// The submission starts when the lane's fence has passed this value, which is the last one submitted.
@@ -115,17 +115,17 @@ impl<A: Backend> Direct<A> {
         &self,
         recorded: Option<&RecordedEncoder<A>>,
         stretches: &[UsedStretch<A>],
-        order: Order,
+        order: SubmissionOrder,
         signal: TimelineValue,
     ) -> Result<(), Failure> {
         let after = match (self.queue.as_deref(), order) {
-            (Some(queue), Order::Early) => {
+            (Some(queue), SubmissionOrder::Early) => {
                 return self.submit_early(queue, recorded, stretches, None, signal);
             }
-            (Some(queue), Order::After(value)) => {
+            (Some(queue), SubmissionOrder::After(value)) => {
                 return self.submit_early(queue, recorded, stretches, Some(value), signal);
             }
-            (Some(_), Order::AfterWgpu(value)) => Some(value),
+            (Some(_), SubmissionOrder::AfterWgpu(value)) => Some(value),
             (None, _) => None,
         };
         if let Some(value) = after {

@@ -21,7 +21,7 @@ use crate::record::fill::fill;
 use crate::record::gate_kernels::{record_gate, record_gated_groups};
 use crate::record::gated_work::record_gated_transfer;
 use crate::record::hal::barriers::Epochs;
-use crate::record::hal::direct::{Direct, Order, RecordedEncoder};
+use crate::record::hal::direct::{Direct, RecordedEncoder, SubmissionOrder};
 use crate::record::hal::encoder::{FinishedBuffers, NativeEncoder};
 use crate::record::hal::external_handles::ExternalHandles;
 use crate::record::hal::external_state::ExternalStates;
@@ -248,9 +248,9 @@ impl<A: Backend> HalRecorder<A> {
         };
         let (recorded, kept) = direct.record(record)?;
         let order = match (is_behind_wgpu, comes_after || kept.is_unmarked) {
-            (true, _) => Order::AfterWgpu(self.last),
-            (_, true) => Order::After(self.last),
-            _ => Order::Early,
+            (true, _) => SubmissionOrder::AfterWgpu(self.last),
+            (_, true) => SubmissionOrder::After(self.last),
+            _ => SubmissionOrder::Early,
         };
         if let Err(lost) = direct.submit(Some(&recorded), &kept.stretches, order, signal) {
             std::mem::forget((recorded, kept)); // the lost device may still use them
