@@ -7,7 +7,7 @@
 use super::held::HeldLane;
 use super::{Subject, dump};
 use fencepost::prelude::*;
-use fencepost::{Event, HostBuffer};
+use fencepost::{Event, HostBuffer, testing};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -38,11 +38,10 @@ impl Busy {
     /// device cannot be held. The context must be idle, and must have threads.
     pub fn start(subject: &Subject, ctx: &Context, queue: &CommandQueue, milliseconds: u32) -> Self {
         ctx.synchronize().wait().expect("an idle context");
-        if ctx.wgpu().is_none() {
+        let Some(device) = testing::device(ctx) else {
             return stand_still(ctx, queue);
-        }
-        let held = ctx.wgpu().and_then(|(device, _)| HeldLane::new(device));
-        let Some(lane) = held else {
+        };
+        let Some(lane) = HeldLane::new(device) else {
             return Self::for_a_while(subject, ctx, queue, milliseconds);
         };
         let before = dump::submitted(ctx);

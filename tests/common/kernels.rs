@@ -1,7 +1,7 @@
 //! Defines the kernels that cases launch.
 
 use fencepost::prelude::*;
-use fencepost::{DynKernel, Element, HostBuffer};
+use fencepost::{DynKernel, Element, HostBuffer, testing};
 use std::sync::Arc;
 
 /// Writes to `out[i]` the state after `rounds` steps of a generator that starts at `out[i] + i`.
@@ -60,7 +60,7 @@ fn tick() {
 
 /// Returns the kernel `tick(at, clock, ticks)`, on every subject.
 pub fn tick(ctx: &Context) -> DynKernel {
-    if ctx.wgpu().is_none() {
+    if testing::device(ctx).is_none() {
         let run = |_: [u32; 3], _: [u32; 3], params: &[u8], buffers: &mut [HostBuffer<'_>]| {
             let at = bytemuck::pod_read_unaligned::<u32>(&params[..4]) as usize;
             let [clock, ticks] = buffers else { panic!("bug: tick has two buffers") };

@@ -38,6 +38,11 @@ pub fn adopt(
     Context::adopt_with(device, queue, options, switches)
 }
 
+/// Returns wgpu's device, for a caller that submits nothing. [`Context::wgpu`] reckons with submissions.
+pub fn device(ctx: &Context) -> Option<&wgpu::Device> {
+    ctx.owner.wgpu().map(|device| device.raw())
+}
+
 /// Returns how often the context has submitted a part of a graph that was recorded once.
 pub fn native_bodies(ctx: &Context) -> u64 {
     ctx.owner.wgpu().map_or(0, |device| device.native_bodies.load(Ordering::Relaxed))

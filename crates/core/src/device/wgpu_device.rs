@@ -25,7 +25,7 @@ use crate::work::compiled_kernel::{DevicePipeline, Pipeline, Recipe};
 use fencepost_kernels::report;
 use fencepost_sync::Lost;
 use fencepost_sync::backend::{LostFlag, poll};
-use fencepost_sync::prim::{Mutex, lock, try_lock};
+use fencepost_sync::prim::{Mutex, MutexGuard, lock, try_lock};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -58,6 +58,9 @@ pub(crate) struct WgpuDevice {
     /// Is `true` from the first external buffer on. While it is `false`, a batch that bypasses wgpu is not searched for
     /// external buffers.
     had_external: AtomicBool,
+    /// `true` once the program has had wgpu's queue, to which it may submit at any time. The lock is held during submissions
+    /// past wgpu, because a queue of Vulkan takes one call at a time.
+    lent: Mutex<bool>,
     /// Counts the submissions of native bodies of graphs, for tests.
     pub(crate) native_bodies: AtomicU64,
     /// Holds the time of the last probe for device loss.
@@ -132,6 +135,7 @@ impl WgpuDevice {
             gone,
             external,
             had_external: AtomicBool::new(false),
+            lent: Mutex::new(false),
             native_bodies: AtomicU64::new(0),
             probed: Mutex::default(),
         }
@@ -161,6 +165,18 @@ impl WgpuDevice {
     /// Records a barrier behind which the host sees all writes so far. Returns `None` if the host sees them without one.
     pub(crate) fn host_barrier(&self) -> Option<wgpu::CommandBuffer> {
         self.parts.native?.host_barrier(&self.parts.device, &self.parts.queue)
+    }
+
+    /// Returns wgpu's device and queue for the program, which may submit to the queue from now on.
+    pub(crate) fn lend(&self) -> (&wgpu::Device, &wgpu::Queue) {
+        *lock(&self.lent) = true;
+        (&self.parts.device, &self.parts.queue)
+    }
+
+    /// Returns a lock on the answer whether the program has had wgpu's queue.
+    #[cfg(native)]
+    pub(crate) fn lent(&self) -> MutexGuard<'_, bool> {
+        lock(&self.lent)
     }
 
     pub(crate) fn raw(&self) -> &wgpu::Device {

@@ -33,14 +33,14 @@ pub(crate) struct Encoder<A: Backend> {
 }
 
 /// The order of a submission and the earlier ones.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum SubmissionOrder {
     /// The barriers in the batch order it behind earlier batches.
     Early,
-    /// The submission starts when the lane's fence has passed this value, which is the last one submitted.
-    After(TimelineValue),
-    /// The same, and it starts after all submissions of wgpu, of any context on the device.
-    AfterWgpu(TimelineValue),
+    /// The submission starts after those of this lane.
+    After,
+    /// The submission starts after those of this lane and of wgpu, which are those of the program and of other contexts.
+    AfterWgpu,
 }
 
 /// Holds recorded commands. The drop returns the encoder to the idle ones, so the commands must be complete by then.
@@ -105,7 +105,7 @@ impl<A: Backend> Direct<A> {
     }
 
     /// Submits the recorded commands, if there are any, with the native bodies of graphs at their places. The fence reaches
-    /// `signal` after them and after all earlier submissions.
+    /// `signal` after them and after all earlier submissions, the last of which has the value `last`.
     ///
     /// # Errors
     /// Returns the loss of the device for any error of the driver. wgpu-hal makes each of its submissions wait for a
@@ -115,22 +115,17 @@ impl<A: Backend> Direct<A> {
         &self,
         recorded: Option<&RecordedEncoder<A>>,
         stretches: &[UsedStretch<A>],
-        order: SubmissionOrder,
+        (order, last): (SubmissionOrder, TimelineValue),
         signal: TimelineValue,
     ) -> Result<(), Failure> {
-        let after = match (self.queue.as_deref(), order) {
-            (Some(queue), SubmissionOrder::Early) => {
-                return self.submit_early(queue, recorded, stretches, None, signal);
+        if let Some(queue) = &self.queue {
+            let is_lent = self.device.lent();
+            if order != SubmissionOrder::AfterWgpu && !*is_lent {
+                let after = (order == SubmissionOrder::After && last > TimelineValue(0)).then_some(last);
+                return self.submit_past_wgpu(&**queue, recorded, stretches, after, signal);
             }
-            (Some(queue), SubmissionOrder::After(value)) => {
-                return self.submit_early(queue, recorded, stretches, Some(value), signal);
-            }
-            (Some(_), SubmissionOrder::AfterWgpu(value)) => Some(value),
-            (None, _) => None,
-        };
-        if let Some(value) = after {
-            self.hold_next(value)?;
         }
+        self.hold_next(last)?;
         // SAFETY: the queue is only used to submit, and only wgpu destroys it.
         let queue = unsafe { self.device.queue().as_hal::<A>() };
         let queue = queue.ok_or_else(|| self.failure(&DeviceError::Lost))?;
@@ -180,7 +175,7 @@ impl<A: Backend> Direct<A> {
 
     /// Submits below wgpu-hal. The submission starts once the fence has passed `after`, and before earlier ones end if that
     /// is `None`.
-    fn submit_early(
+    fn submit_past_wgpu(
         &self,
         queue: &dyn NativeQueue<A>,
         recorded: Option<&RecordedEncoder<A>>,
@@ -193,10 +188,9 @@ impl<A: Backend> Direct<A> {
         for (earlier, (after, body)) in stretches.iter().filter_map(UsedStretch::body).enumerate() {
             handles.insert(after + earlier, body.handle().expect("bug: a body without a handle"));
         }
-        let after = after.filter(|value| *value > TimelineValue(0));
         // SAFETY: an encoder of this device recorded the commands. They, and all that they use, are kept until the fence
-        // reaches `signal`. The values of a lane grow. The lane's token and the promise that the program does not use the
-        // queue keep other threads from it.
+        // reaches `signal`. The values of a lane grow. The caller holds the lane's token and the lock that keeps the program
+        // from the queue.
         let submitted = unsafe { queue.submit(&handles, after, (self.fence.native(), signal)) };
         submitted.map_err(|error| self.lose(&error))?;
         self.fence.submitted(signal);

@@ -237,9 +237,9 @@ impl<A: Backend> HalRecorder<A> {
         }
         let _inside = device.gate().enter();
         let read: (Arc<dyn Fence>, TimelineValue) = (direct.fence().clone(), signal);
-        // wgpu's chain of submissions orders the batch behind those of other contexts.
+        // wgpu's chain of submissions orders the batch behind those of the program and of other contexts.
         let is_fence = |step: &Step| matches!(step.work, Work::QueueFence);
-        let is_behind_wgpu = self.order.more_than_launches && steps.iter().any(is_fence);
+        let is_behind_wgpu = *device.lent() || self.order.more_than_launches && steps.iter().any(is_fence);
         let comes_after = is_behind_wgpu || self.is_unmarked || direct.queue().is_none();
         // After a failure the marks tell uses that never happened, in the place of others.
         self.is_unmarked = true;
@@ -248,11 +248,11 @@ impl<A: Backend> HalRecorder<A> {
         };
         let (recorded, kept) = direct.record(record)?;
         let order = match (is_behind_wgpu, comes_after || kept.is_unmarked) {
-            (true, _) => SubmissionOrder::AfterWgpu(self.last),
-            (_, true) => SubmissionOrder::After(self.last),
+            (true, _) => SubmissionOrder::AfterWgpu,
+            (_, true) => SubmissionOrder::After,
             _ => SubmissionOrder::Early,
         };
-        if let Err(lost) = direct.submit(Some(&recorded), &kept.stretches, order, signal) {
+        if let Err(lost) = direct.submit(Some(&recorded), &kept.stretches, (order, self.last), signal) {
             std::mem::forget((recorded, kept)); // the lost device may still use them
             return Err(lost);
         }
