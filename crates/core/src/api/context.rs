@@ -316,7 +316,7 @@ impl Context {
     /// buffers of the program](Self::array_on). Work that needs a place in the order of a command queue goes through
     /// [`encode`](CommandQueue::encode) or [`submit_foreign`](CommandQueue::submit_foreign).
     pub fn wgpu(&self) -> Option<(&wgpu::Device, &wgpu::Queue)> {
-        self.owner.wgpu().map(|device| device.lend())
+        self.owner.wgpu().map(|device| device.expose())
     }
 
     /// Returns the alignment of bindings in bytes. A slice that is bound as an argument must start at a multiple of

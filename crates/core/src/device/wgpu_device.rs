@@ -60,7 +60,7 @@ pub(crate) struct WgpuDevice {
     had_external: AtomicBool,
     /// `true` once the program has had wgpu's queue, to which it may submit at any time. The lock is held during submissions
     /// past wgpu, because a queue of Vulkan takes one call at a time.
-    lent: Mutex<bool>,
+    exposed: Mutex<bool>,
     /// Counts the submissions of native bodies of graphs, for tests.
     pub(crate) native_bodies: AtomicU64,
     /// Holds the time of the last probe for device loss.
@@ -135,7 +135,7 @@ impl WgpuDevice {
             gone,
             external,
             had_external: AtomicBool::new(false),
-            lent: Mutex::new(false),
+            exposed: Mutex::new(false),
             native_bodies: AtomicU64::new(0),
             probed: Mutex::default(),
         }
@@ -168,15 +168,15 @@ impl WgpuDevice {
     }
 
     /// Returns wgpu's device and queue for the program, which may submit to the queue from now on.
-    pub(crate) fn lend(&self) -> (&wgpu::Device, &wgpu::Queue) {
-        *lock(&self.lent) = true;
+    pub(crate) fn expose(&self) -> (&wgpu::Device, &wgpu::Queue) {
+        *lock(&self.exposed) = true;
         (&self.parts.device, &self.parts.queue)
     }
 
     /// Returns a lock on the answer whether the program has had wgpu's queue.
     #[cfg(native)]
-    pub(crate) fn lent(&self) -> MutexGuard<'_, bool> {
-        lock(&self.lent)
+    pub(crate) fn exposed(&self) -> MutexGuard<'_, bool> {
+        lock(&self.exposed)
     }
 
     pub(crate) fn raw(&self) -> &wgpu::Device {

@@ -119,8 +119,8 @@ impl<A: Backend> Direct<A> {
         signal: TimelineValue,
     ) -> Result<(), Failure> {
         if let Some(queue) = &self.queue {
-            let is_lent = self.device.lent();
-            if order != SubmissionOrder::AfterWgpu && !*is_lent {
+            let is_exposed = self.device.exposed();
+            if order != SubmissionOrder::AfterWgpu && !*is_exposed {
                 let after = (order == SubmissionOrder::After && last > TimelineValue(0)).then_some(last);
                 return self.submit_past_wgpu(&**queue, recorded, stretches, after, signal);
             }

@@ -239,7 +239,7 @@ impl<A: Backend> HalRecorder<A> {
         let read: (Arc<dyn Fence>, TimelineValue) = (direct.fence().clone(), signal);
         // wgpu's chain of submissions orders the batch behind those of the program and of other contexts.
         let is_fence = |step: &Step| matches!(step.work, Work::QueueFence);
-        let is_behind_wgpu = *device.lent() || self.order.more_than_launches && steps.iter().any(is_fence);
+        let is_behind_wgpu = *device.exposed() || self.order.more_than_launches && steps.iter().any(is_fence);
         let comes_after = is_behind_wgpu || self.is_unmarked || direct.queue().is_none();
         // After a failure the marks tell uses that never happened, in the place of others.
         self.is_unmarked = true;
