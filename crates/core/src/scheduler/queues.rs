@@ -146,6 +146,13 @@ impl Queues {
         sets.get(lane).is_some_and(|sets| !sets[priority as usize].0.is_empty())
     }
 
+    /// Returns `true` if a queue of a lane can be planned, or an urgent one if `urgent` is true.
+    pub(crate) fn can_plan_any(&self, lane: usize, urgent: bool) -> bool {
+        let indexes = self.indexes();
+        let sets = if urgent { &indexes.urgent } else { &indexes.waiting };
+        sets.get(lane).is_some_and(|sets| sets.iter().any(|set| !set.0.is_empty()))
+    }
+
     /// Returns the queues of a lane and priority that can be planned, or the urgent ones.
     pub(crate) fn to_plan(&self, lane: usize, priority: Priority, urgent: bool) -> Vec<Slot> {
         let indexes = self.indexes();

@@ -21,6 +21,10 @@ impl State {
     /// Plans the `due` commands of the queues on `lane`, with one priority in each batch, as far as
     /// [`plannable`](State::plannable) permits.
     pub(crate) fn plan_lane(&mut self, lane: usize, due: DueCommands) {
+        let all = due == DueCommands::All;
+        if !self.queues.can_plan_any(lane, !all) && !self.plans_context_on(lane) {
+            return;
+        }
         let except = if let DueCommands::RequestedExcept(slot) = due { Some(slot) } else { None };
         let plannable = Priority::ORDER.map(|priority| match except {
             Some(_) => Plannable::All,
@@ -31,7 +35,6 @@ impl State {
             if plannable == Plannable::Nothing {
                 continue;
             }
-            let all = due == DueCommands::All;
             let mut slots = self.queues.to_plan(lane, priority, !all);
             if priority == self.queue(Slot::CONTEXT).priority && self.plans_context_on(lane) {
                 slots.push(Slot::CONTEXT);
