@@ -6,10 +6,12 @@
 mod common;
 
 use common::{Subject, adapters};
-use fencepost::{Grid, args};
+use fencepost::algorithms::Reduce;
+use fencepost::{Grid, HostBuffer, PrintOptions, ShaderSource, Upload, args};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::io::Write as _;
 use std::process::Command;
+use std::sync::Arc;
 
 /// A program, by the first argument.
 type Program = (&'static str, &'static str, fn(&Subject));
@@ -18,6 +20,10 @@ const PROGRAMS: [Program; 2] = [
     ("stdout", "r08_a_program_that_holds_the_standard_output_waits_for_lines", holds_standard_output),
     ("fork", "r08_a_child_of_fork_gets_errors_and_drops_what_its_parent_opened", forks),
 ];
+
+/// A call on what the parent has opened, with its name.
+#[cfg(unix)]
+type NamedCall<'a> = (&'static str, Box<dyn FnOnce() -> fencepost::Result<()> + 'a>);
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
@@ -77,7 +83,8 @@ fn forks(s: &Subject) {
     for busy in [false, true] {
         let ctx = s.ctx();
         let queue = ctx.queue("q");
-        let (mut x, gate) = (ctx.zeros::<u32, 1>([64]).unwrap(), ctx.user_event("gate"));
+        let mut x = ctx.zeros::<u32, 1>([64]).unwrap();
+        let gate = ctx.user_event("gate");
         let text = "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
             @compute @workgroup_size(64) fn adds(@builtin(local_invocation_index) i: u32) { x[i] += 1u; }";
         let kernel = ctx.kernel_from(text, "adds").unwrap();
@@ -85,6 +92,23 @@ fn forks(s: &Subject) {
         launch(&mut x).unwrap();
         queue.finish().wait().unwrap();
         let read = queue.read(&x);
+        let other = "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+            @compute @workgroup_size(64) fn adds(@builtin(local_invocation_index) i: u32) { x[i] += 2u; }";
+        let source = ShaderSource::text("other.wgsl", other);
+        let later = [0; 2].map(|_| ctx.kernel_from_source_later(&source, "adds", &[]));
+        let pinned = ctx.pinned::<u32, Upload, 1>([64]).unwrap();
+        let (mut graph, output) = queue
+            .capture(|c| {
+                let mut own = c.zeros::<u32, 1>([8])?;
+                c.fill(&mut own, 1)?;
+                c.read_as("own", &own)
+            })
+            .unwrap();
+        let replay = queue.replay(&graph).unwrap();
+        replay.wait().unwrap();
+        queue.fill(&mut x, 1).unwrap();
+        queue.finish().wait().unwrap();
+        let (event, saved) = (queue.marker(), graph.to_bytes().unwrap());
         if busy {
             queue.wait_for(&gate.event()).unwrap();
             launch(&mut x).unwrap();
@@ -110,6 +134,89 @@ fn forks(s: &Subject) {
                 forked(ctx.zeros::<u32, 1>([4]).map(drop).unwrap_err());
                 forked(queue.is_complete().unwrap_err());
                 forked(ctx.synchronize().wait().unwrap_err());
+                let y = x.handle();
+                let copied = &mut y.handle();
+                let [first, second] = later;
+                let calls: Vec<NamedCall<'_>> = vec![
+                    ("a kernel that is compiled", Box::new(|| ctx.kernel_from(text, "adds").map(drop))),
+                    ("a kernel that is not compiled", Box::new(|| ctx.kernel_from(other, "adds").map(drop))),
+                    (
+                        "Context::kernel_from_source",
+                        Box::new(|| ctx.kernel_from_source(&source, "adds", &[]).map(drop)),
+                    ),
+                    (
+                        "CommandQueue::kernel_from_source",
+                        Box::new(|| queue.kernel_from_source(&source, "adds", &[]).map(drop)),
+                    ),
+                    (
+                        "kernel_from_source_later, waited for",
+                        Box::new(|| ctx.kernel_from_source_later(&source, "adds", &[]).wait().map(drop)),
+                    ),
+                    (
+                        "kernel_from_source_later, awaited",
+                        Box::new(|| {
+                            pollster::block_on(ctx.kernel_from_source_later(&source, "adds", &[])).map(drop)
+                        }),
+                    ),
+                    ("a kernel of the parent, waited for", Box::new(|| first.wait().map(drop))),
+                    ("a kernel of the parent, awaited", Box::new(|| pollster::block_on(second).map(drop))),
+                    ("fill", Box::new(|| queue.fill(&mut y.handle(), 1))),
+                    ("upload", Box::new(|| queue.upload(&[1_u32; 64], &mut y.handle()).map(drop))),
+                    ("copy", Box::new(|| queue.copy(&y, copied))),
+                    ("get", Box::new(|| queue.get(&y, [0]).wait().map(drop))),
+                    ("set", Box::new(|| queue.set(&mut y.handle(), [0], 7).map(drop))),
+                    ("sum", Box::new(|| queue.sum(&y, &mut y.slice(0..1)?))),
+                    ("sum_of", Box::new(|| queue.sum_of(&y).wait().map(drop))),
+                    ("CommandQueue::zeros", Box::new(|| queue.zeros::<u32, 1>([4]).map(drop))),
+                    ("CommandQueue::empty", Box::new(|| queue.empty::<u32, 1>([4]).map(drop))),
+                    ("CommandQueue::array", Box::new(|| queue.array(&[7_u32]).map(drop))),
+                    ("Context::full", Box::new(|| ctx.full([4], 1_u32).map(drop))),
+                    ("Context::array", Box::new(|| ctx.array(&[7_u32]).map(drop))),
+                    ("Context::empty", Box::new(|| ctx.empty::<u32, 1>([4]).map(drop))),
+                    ("pinned", Box::new(|| ctx.pinned::<u32, Upload, 1>([4]).map(drop))),
+                    ("HostArray::read", Box::new(|| pinned.read(|_| ()))),
+                    ("HostArray::try_read", Box::new(|| pinned.try_read(|_| ()))),
+                    ("map_write", Box::new(|| y.map_write().wait().map(drop))),
+                    ("to_vec", Box::new(|| ctx.to_vec(&y).map(drop))),
+                    ("callback", Box::new(|| queue.callback(|| ()))),
+                    ("marker", Box::new(|| queue.marker().wait())),
+                    ("record", Box::new(|| queue.record(&ctx.event()))),
+                    ("wait_for", Box::new(|| queue.wait_for(&event))),
+                    ("wait_for_queue", Box::new(|| queue.wait_for_queue(&ctx.default_queue()))),
+                    ("fork", Box::new(|| queue.fork("side").finish().wait())),
+                    ("a new queue", Box::new(|| ctx.queue("new").finish().wait())),
+                    ("Event::wait", Box::new(|| event.wait())),
+                    ("Event::done", Box::new(|| pollster::block_on(event.done()))),
+                    ("Event::is_complete", Box::new(|| event.is_complete().map(drop))),
+                    ("take_error", Box::new(|| queue.take_error().map_or(Ok(()), Err))),
+                    ("Context::take_error", Box::new(|| ctx.take_error().map_or(Ok(()), Err))),
+                    ("seconds_since", Box::new(|| event.seconds_since(&event).wait().map(drop))),
+                    ("Context::flush", Box::new(|| ctx.flush())),
+                    ("capture", Box::new(|| queue.capture(|c| c.fill(&mut y.handle(), 1)).map(drop))),
+                    ("Replay::wait", Box::new(|| replay.wait())),
+                    ("Replay::cancel", Box::new(|| replay.cancel())),
+                    ("Replay::read", Box::new(|| replay.read(&output)?.wait().map(drop))),
+                    ("replay", Box::new(|| queue.replay(&graph).map(drop))),
+                    ("to_bytes", Box::new(|| graph.to_bytes().map(drop))),
+                    ("graph_from_bytes", Box::new(|| ctx.graph_from_bytes(&saved).map(drop))),
+                    ("profile", Box::new(|| ctx.profile().finish().wait().map(drop))),
+                ];
+                let mut right = Vec::new();
+                for (name, call) in calls {
+                    match call() {
+                        Err(error) if matches!(error.kind(), fencepost::Kind::Forked { .. }) => {}
+                        other => {
+                            right.push(format!("{name}: {:?}", other.map_err(|error| error.to_string())))
+                        }
+                    }
+                }
+                assert!(right.is_empty(), "{right:#?}");
+                forked(graph.edit().map(drop).unwrap_err());
+                if s.place().is_native() || s.is_cpu() {
+                    let code = |_: [u32; 3], _: [u32; 3], _: &[u8], _: &mut [HostBuffer<'_>]| ();
+                    forked(ctx.host_kernel("adds", Arc::new(code)).unwrap_err());
+                }
+                ctx.set_print(PrintOptions::default());
                 assert!(!ctx.state_dump().is_empty());
                 gate.signal();
                 drop((x, kernel.clone(), queue.clone(), ctx.clone()));

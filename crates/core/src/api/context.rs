@@ -290,7 +290,8 @@ impl Context {
     /// ```
     #[cfg(all(feature = "cpu", not(target_arch = "wasm32")))] // `cfg(cpu_code)`, in a form that the documentation shows
     pub fn take_findings(&self) -> Vec<crate::api::kernel_check::Finding> {
-        self.owner.cpu().map_or_else(Vec::new, |cpu| cpu.take_findings())
+        let cpu = self.owner.cpu().filter(|_| !self.owner.engine().is_in_child());
+        cpu.map_or_else(Vec::new, |cpu| cpu.take_findings())
     }
 
     /// Returns the properties of the adapter.

@@ -44,7 +44,8 @@ impl Event {
     /// ```
     #[track_caller]
     pub fn seconds_since(&self, start: &Event) -> Pending<f64> {
-        late_or_error(between(start, self, Location::caller()))
+        let checked = self.owner.engine().check_process();
+        late_or_error(checked.and_then(|()| between(start, self, Location::caller())))
     }
 
     /// Returns the point of the event and its time, if it has one.

@@ -256,6 +256,7 @@ impl CommandQueue {
     #[track_caller]
     pub fn record(&self, event: &Event) -> Result<()> {
         same_context(self.owner(), &event.owner, || "an event to be recorded".into())?;
+        self.owner().engine().check_process()?;
         self.record_into(event);
         Ok(())
     }
@@ -377,7 +378,8 @@ impl CommandQueue {
     }
 
     /// *Enqueues* a host function. The function runs on the context's callback thread after everything enqueued before,
-    /// and later commands of the queue wait for the function. The function may enqueue commands. A wait in the function
+    /// and later commands of the queue wait for the function. The thread calls one function at a time, so a long one delays
+    /// those of other queues. The function may enqueue commands. A wait in the function
     /// for later work of the queue fails with [`Kind::WouldDeadlock`](crate::Kind::WouldDeadlock). If the function
     /// panics, the queue fails.
     ///

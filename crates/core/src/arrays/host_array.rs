@@ -197,6 +197,7 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
     }
 
     fn read_by<R>(&self, (deadline, call, at): HostCallSite, f: impl FnOnce(&[T]) -> R) -> Result<R> {
+        self.owner().engine().check_process()?;
         match &self.place {
             HostMemory::Pinned(array) => {
                 check_host_access(array.storage.block().into(), call, at)?;
@@ -220,6 +221,7 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
         (deadline, call, at): HostCallSite,
         f: impl FnOnce(&mut [T]) -> R,
     ) -> Result<R> {
+        self.owner().engine().check_process()?;
         match &mut self.place {
             HostMemory::Pinned(array) => {
                 check_host_access(array.storage.block().into(), call, at)?;

@@ -124,6 +124,17 @@ impl Engine {
         self.process.is_left()
     }
 
+    /// Returns an error in a child of the process. A call that takes a lock other than S asks first, because a thread of the
+    /// parent may have held that lock.
+    pub(crate) fn check_process(&self) -> Result<(), Error> {
+        if self.is_in_child() { Err(self.forked()) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn forked(&self) -> Error {
+        Kind::Forked { device: self.device.caps().adapter.clone() }.into()
+    }
+
     #[cold]
     fn lock_in_child(&self) -> MutexGuard<'_, State> {
         lock(self.in_child.get_or_init(|| Mutex::new(self.state_in_child())))
@@ -131,7 +142,7 @@ impl Engine {
 
     /// Returns the state for a child of the process: queues that have failed, on a lost device.
     fn state_in_child(&self) -> State {
-        let error: Error = Kind::Forked { device: self.device.caps().adapter.clone() }.into();
+        let error = self.forked();
         let lanes = self.lanes.iter().map(|_| CostModel::Unknown);
         let mut state = State::new(lanes, Policy::default());
         let made = self.slots.load(Ordering::Relaxed) as usize;

@@ -55,6 +55,7 @@ impl Job {
     }
 
     pub(crate) fn run(&self, owner: &Owner) -> Result<Arc<KernelInner>> {
+        owner.engine().check_process()?;
         if self.late && owner.engine().threads && !owner.device().compiles_at_once() {
             return self.run_late(owner);
         }
@@ -70,7 +71,8 @@ impl Job {
     /// Returns the kernel. If the cache lacks it, a thread of the context compiles its pipeline.
     #[cfg(not(target_arch = "wasm32"))]
     fn run_late(&self, owner: &Owner) -> Result<Arc<KernelInner>> {
-        let (engine, kernels) = (owner.engine(), owner.kernels().clone());
+        let engine = owner.engine();
+        let kernels = owner.kernels().clone();
         let is_new = Cell::new(false);
         let kernel = self.run_with(engine, &kernels, &self.entry, |overrides| {
             is_new.set(true);
@@ -106,6 +108,7 @@ impl Job {
 
     /// Returns an entry point, whose pipeline is compiled.
     fn run_entry(&self, engine: &Engine, kernels: &KernelCache, entry: &str) -> Result<Arc<KernelInner>> {
+        engine.check_process()?;
         let kernel = self.run_with(engine, kernels, entry, |overrides| {
             let refuses_warnings = kernels.refuses_warnings();
             compile(engine, &self.source, (entry, overrides), self.trust, false, refuses_warnings)
@@ -165,51 +168,41 @@ pub(crate) fn compile(
     late: bool,
     refuses_warnings: bool,
 ) -> Result<Arc<KernelInner>> {
-    on_known_stack(entry, || compile_here(engine, source, (entry, overrides), trust, late, refuses_warnings))
+    on_known_stack(entry, || {
+        let module = Module::parse(source)?;
+        text_dump::write(source, entry);
+        let caps = engine.device.caps();
+        let known = module.entry(entry, overrides).map_err(|error| match error {
+            fencepost_kernels::Error::WorkgroupTooLarge { kernel, found, .. } => {
+                let (limit, total) = (caps.max_workgroup, caps.max_invocations);
+                Error::from(Kind::WorkgroupTooLarge { kernel, found, limit, total })
+            }
+            other => other.into(),
+        })?;
+        let interface = known.interface().clone();
+        if let Some(warning) = interface.warnings.first().filter(|_| refuses_warnings) {
+            return Err(fencepost_kernels::Error::from(warning.clone()).into());
+        }
+        check_limits(caps, &interface)?;
+        let overrides: Vec<_> = overrides.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
+        let (id, name) = engine.new_kernel(entry);
+        let origin = KernelText { source: source.clone(), entry: entry.into(), verb: None, overrides, trust };
+        let pipeline = if late && interface.messages.is_none() {
+            kernel_origin::check(caps, &module, &interface)?;
+            late_pipeline(engine, module, known, origin.clone())
+        } else {
+            pipeline(engine, &module, &known, &origin)?
+        };
+        Ok(Arc::new(KernelInner { id, label: name.clone(), name, interface, pipeline, origin }))
+    })
 }
 
 /// Calls a function on a thread with a large stack.
 fn on_known_stack<T: Send>(kernel: &str, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     on_compiler_stack(work).map_err(|error| {
-        let (object, message) =
-            (format!("kernel `{kernel}`"), format!("no thread was started for it: {error}"));
-        Error::from(Kind::Device { object, message })
+        let object = format!("kernel `{kernel}`");
+        Error::from(Kind::Device { object, message: format!("no thread was started for it: {error}") })
     })?
-}
-
-fn compile_here(
-    engine: &Engine,
-    source: &ShaderSource,
-    (entry, overrides): (&str, &[(&str, f64)]),
-    trust: Option<Trust>,
-    late: bool,
-    refuses_warnings: bool,
-) -> Result<Arc<KernelInner>> {
-    let module = Module::parse(source)?;
-    text_dump::write(source, entry);
-    let caps = engine.device.caps();
-    let known = module.entry(entry, overrides).map_err(|error| match error {
-        fencepost_kernels::Error::WorkgroupTooLarge { kernel, found, .. } => {
-            let (limit, total) = (caps.max_workgroup, caps.max_invocations);
-            Error::from(Kind::WorkgroupTooLarge { kernel, found, limit, total })
-        }
-        other => other.into(),
-    })?;
-    let interface = known.interface().clone();
-    if let Some(warning) = interface.warnings.first().filter(|_| refuses_warnings) {
-        return Err(fencepost_kernels::Error::from(warning.clone()).into());
-    }
-    check_limits(caps, &interface)?;
-    let overrides: Vec<_> = overrides.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
-    let (id, name) = engine.new_kernel(entry);
-    let origin = KernelText { source: source.clone(), entry: entry.into(), verb: None, overrides, trust };
-    let pipeline = if late && interface.messages.is_none() {
-        kernel_origin::check(caps, &module, &interface)?;
-        late_pipeline(engine, module, known, origin.clone())
-    } else {
-        pipeline(engine, &module, &known, &origin)?
-    };
-    Ok(Arc::new(KernelInner { id, label: name.clone(), name, interface, pipeline, origin }))
 }
 
 /// Returns the pipeline of a kernel, which the first thread that needs it compiles.
@@ -233,7 +226,8 @@ fn late_pipeline(engine: &Engine, module: Module, known: Entry, origin: KernelTe
 /// Compiles the pipeline of a kernel.
 fn pipeline(engine: &Engine, module: &Module, entry: &Entry, origin: &KernelText) -> Result<Pipeline> {
     let overrides: Vec<_> = origin.overrides.iter().map(|(name, value)| (&**name, *value)).collect();
-    let (reference, trust) = (origin.source.reference(), origin.trust);
+    let reference = origin.source.reference();
+    let trust = origin.trust;
     let recipe = Recipe { module, entry, overrides: &overrides, reference, trust };
     engine.checked(engine.device.compile(&recipe))
 }

@@ -111,6 +111,9 @@ fn start(_: &Owner, _: &Arc<Job>) -> Option<Arc<CompileSlot>> {
 
 impl<K> LateSteps<K> for KernelLate<K> {
     fn advance(&mut self, mode: &WaitMode<'_>) -> Option<Result<K>> {
+        if let Err(forked) = self.owner.engine().check_process() {
+            return Some(Err(forked));
+        }
         let Some(desk) = self.desk.clone() else { return Some(self.finish_here()) };
         match mode {
             WaitMode::Poll(task) => {

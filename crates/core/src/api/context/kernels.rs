@@ -199,7 +199,10 @@ impl Context {
         job: Job,
         make: impl FnOnce(&Owner, Arc<KernelInner>) -> Result<K> + Send + 'static,
     ) -> Pending<K> {
-        late(KernelLate::new(&self.owner, job, Box::new(make)))
+        match self.owner.engine().check_process() {
+            Ok(()) => late(KernelLate::new(&self.owner, job, Box::new(make))),
+            Err(forked) => Pending::ready(Err(forked)),
+        }
     }
 
     /// Gives the CPU a function that it runs in place of the text of the entry point `entry`. Existing kernels keep their
@@ -236,6 +239,7 @@ impl Context {
                 (format!("host kernel `{entry}`"), "only the CPU runs host kernels".into());
             return Err(Kind::Device { object, message }.into());
         };
+        self.owner.engine().check_process()?;
         cpu.host_kernel(entry, kernel);
         self.owner.kernels().clear(); // later calls make kernels with the new function
         Ok(())

@@ -29,7 +29,10 @@ impl Context {
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     pub fn set_print(&self, options: PrintOptions) {
+        if self.owner.engine().is_in_child() {
+            return; // no launch prints there
+        }
         let old = std::mem::replace(&mut *lock(&self.owner.engine().print_options), options);
-        drop(old); // without the lock, because the drop of a function may run code of the program
+        drop(old); // without the lock, because the drop of a function may run user code
     }
 }

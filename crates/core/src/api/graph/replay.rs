@@ -131,6 +131,7 @@ impl CommandQueue {
             return Ok(Replay::inside_capture(self, &graph.inner, run));
         }
         let engine = self.owner().engine();
+        engine.check_process()?;
         // The parts of a graph of several contexts have uploads of their own.
         let uploads = if spanning.is_some() { Vec::new() } else { engine.stage_uploads(&plan)? };
         let run = Arc::new(GraphRun { plan, outputs, uploads, times: OnceLock::new(), at });
@@ -245,6 +246,7 @@ impl Replay {
     pub fn cancel(&self) -> Result<()> {
         self.not_in_capture("Replay::cancel", Location::caller())?;
         let ReplayInner { owner, run, before, point, .. } = &*self.inner;
+        owner.engine().check_process()?;
         owner.engine().cancel_replay(*before, *point, &run.plan.label);
         Ok(())
     }

@@ -77,6 +77,7 @@ impl Graph {
     /// Returns the errors of [`to_bytes`](Self::to_bytes), except that of an array made outside; the errors of a read.
     #[track_caller]
     pub fn to_bytes_with(&self, contents: Contents) -> Result<Vec<u8>> {
+        self.owner.engine().check_process()?;
         let mut saver = Saver { graph: self, contents, parts: FileParts::default() };
         saver.save(Location::caller()).map(|file| encode(&file))
     }
