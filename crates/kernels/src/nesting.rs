@@ -1,17 +1,25 @@
 //! Limits how long a text is and how deep it nests, before naga reads it (rule R09). naga calls itself for each part of a
 //! chain of operators, for each `else if`, and for each declaration that needs another one, and it takes a time that rises
-//! with the square of the number of expressions: two or three seconds at the limit.
+//! with the square of the number of expressions of a function: a second or two at the limit.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use crate::tokens::{Declaration, Token, Tokens, declarations};
+use crate::tokens::{Declaration, Token, Tokens, declarations, name as declared_name};
 use crate::wording::Finding;
 
 /// Most bytes of a text, with the snippets and files that it uses.
 const MOST_TEXT_BYTES: usize = 1 << 20;
 
 /// Most words, numbers and signs of a text, without comments.
-const MOST_TOKENS: usize = 150_000;
+const MOST_TOKENS: usize = 100_000;
+
+/// Most numbers of a constant, and of a struct without the lengths of its arrays. A text of a kilobyte can have a constant or a
+/// struct of millions, where each has two of the one before.
+const MOST_OF_CONSTANT: u64 = 1 << 16;
+
+/// Most numbers of all constants together, each as often as the text names it. The parser and the back ends write a constant
+/// anew in many of these places.
+const MOST_OF_CONSTANTS: u64 = 1 << 22;
 
 /// Limits the operators, indices and members of an expression, together with those around it.
 const MOST_OPERATORS: usize = 1000;
@@ -53,7 +61,7 @@ pub(crate) fn too_deep(text: &str) -> Option<Finding> {
         );
         return Some(finding(first, message));
     }
-    deep_statement(&tokens).or_else(|| deep_declaration(&tokens))
+    deep_statement(&tokens).or_else(|| deep_declaration(&tokens)).or_else(|| large_constant(&tokens))
 }
 
 /// Returns the place inside the most brackets.
@@ -177,6 +185,152 @@ fn depths(needs: &[Vec<usize>]) -> Vec<usize> {
     depths
 }
 
+/// Finds a constant that expands to too many numbers, or the place from which all of them together are too many.
+fn large_constant(tokens: &[Token<'_>]) -> Option<Finding> {
+    let constants = Constants::of(tokens);
+    for (name, _) in &constants.values {
+        let numbers = constants.numbers(name.text);
+        if numbers > MOST_OF_CONSTANT {
+            let message = format!(
+                "`{}` expands to {numbers} numbers, and the limit is {MOST_OF_CONSTANT}: use an array in a buffer, or compute the \
+                 numbers in a loop",
+                name.text
+            );
+            return Some(finding(*name, message));
+        }
+    }
+    let mut all = 0_u64;
+    for &token in tokens {
+        all = all.saturating_add(constants.numbers(token.text));
+        if all > MOST_OF_CONSTANTS {
+            let message = format!(
+                "the constants that the text names expand to more than {MOST_OF_CONSTANTS} numbers together, each as often as \
+                 it is named: name large ones less often, as in a loop, or use a buffer"
+            );
+            return Some(finding(token, message));
+        }
+    }
+    None
+}
+
+/// Returns `true` for the name of a type of numbers, and for the values of a `bool`.
+fn is_type(name: &str) -> bool {
+    let scalar = ["u32", "i32", "f32", "f16", "u64", "i64", "f64", "bool", "true", "false"].contains(&name);
+    scalar || name.starts_with("vec") || name.starts_with("mat")
+}
+
+/// The values of all constants of one name.
+type ValuesByName<'t, 'a> = HashMap<&'a str, Vec<&'t [Token<'a>]>>;
+
+/// The `const` and the constant `let` declarations of a text, inside and outside of functions, and the structs.
+struct Constants<'t, 'a> {
+    /// Name and value of each; of a struct, the members.
+    values: Vec<(Token<'a>, &'t [Token<'a>])>,
+    /// Numbers of the constants with a name, the most if several have it.
+    numbers: HashMap<&'a str, u64>,
+}
+
+impl<'t, 'a> Constants<'t, 'a> {
+    fn of(tokens: &'t [Token<'a>]) -> Self {
+        let named = |keywords: &'static [&str]| {
+            let pairs = tokens.windows(2).filter(|pair| keywords.contains(&pair[0].text));
+            pairs.map(|pair| pair[1].text).collect::<HashSet<_>>()
+        };
+        let (mut composites, functions) = (named(&["struct", "alias"]), named(&["fn"]));
+        composites.insert("array");
+        let mut constants = Self { values: Vec::new(), numbers: HashMap::new() };
+        // Names of each open block, with `true` for a constant.
+        let mut scopes =
+            vec![named(&["const"]).into_iter().map(|name| (name, true)).collect::<HashMap<_, _>>()];
+        for (at, token) in tokens.iter().enumerate() {
+            match (token.text, tokens.get(at + 1)) {
+                ("{", _) => scopes.push(HashMap::new()),
+                ("struct", Some(&name)) => {
+                    let rest = &tokens[at + 2..];
+                    let end = rest.iter().position(|token| token.text == "}").unwrap_or(rest.len());
+                    constants.values.push((name, &rest[..end]));
+                }
+                ("}", _) if scopes.len() > 1 => {
+                    scopes.pop();
+                }
+                (keyword @ ("const" | "let" | "var"), Some(_)) => {
+                    let rest = &tokens[at + 1..];
+                    let Some(name) = declared_name(rest) else { continue };
+                    let rest = &rest[..rest.iter().position(|token| token.text == ";").unwrap_or(rest.len())];
+                    let start =
+                        rest.iter().position(|token| token.text == "=").map_or(rest.len(), |at| at + 1);
+                    let value = &rest[start..];
+                    let known = |name: &str| scopes.iter().rev().find_map(|scope| scope.get(name).copied());
+                    let is_constant = |(at, token): (usize, &Token<'_>)| {
+                        let next = value.get(at + 1).map_or("", |next| next.text);
+                        let is_called = matches!(next, "(" | "<") && !functions.contains(token.text);
+                        let is_member = at > 0 && value[at - 1].text == ".";
+                        let is_name = token.text.starts_with(|c: char| c.is_alphabetic() || c == '_');
+                        let is_type = is_type(token.text) || composites.contains(token.text);
+                        known(token.text).unwrap_or(is_called || is_member || is_type || !is_name)
+                    };
+                    let constant =
+                        keyword == "const" || keyword == "let" && value.iter().enumerate().all(is_constant);
+                    if constant {
+                        constants.values.push((name, value));
+                    }
+                    if let Some(scope) = scopes.last_mut() {
+                        scope.insert(name.text, constant);
+                    }
+                }
+                _ => {}
+            }
+        }
+        let mut by_name = ValuesByName::new();
+        for &(name, value) in &constants.values {
+            by_name.entry(name.text).or_default().push(value);
+        }
+        for at in 0..constants.values.len() {
+            constants.count(constants.values[at].0.text, &by_name, &composites);
+        }
+        constants
+    }
+
+    /// Counts the numbers of a constant and of those that it is made of.
+    fn count(&mut self, name: &'a str, values: &ValuesByName<'t, 'a>, composites: &HashSet<&str>) {
+        // A name that is open again is in its own value, and is of another declaration there.
+        let (mut open, mut begun) = (vec![name], HashSet::new());
+        while let Some(&name) = open.last() {
+            if self.numbers.contains_key(name) {
+                open.pop();
+            } else if begun.insert(name) {
+                let words = values[name].iter().copied().flatten().map(|token| token.text);
+                open.extend(words.filter(|word| {
+                    values.contains_key(word) && !self.numbers.contains_key(word) && !begun.contains(word)
+                }));
+            } else {
+                let most = values[name].iter().map(|value| self.of_value(value, composites)).max();
+                self.numbers.insert(name, most.unwrap_or(1));
+                open.pop();
+            }
+        }
+    }
+
+    fn of_value(&self, value: &[Token<'_>], composites: &HashSet<&str>) -> u64 {
+        let is_struct = value.iter().any(|token| token.text == ":");
+        let is_number = |token: &Token<'_>| {
+            if is_struct { is_type(token.text) } else { token.text.starts_with(|c: char| c.is_ascii_digit()) }
+        };
+        let numbers = value.iter().map(|token| self.numbers(token.text).max(u64::from(is_number(token))));
+        // An operation has as many numbers as an operand; only an array or a struct has those of all.
+        if is_struct || value.iter().any(|token| composites.contains(token.text)) {
+            numbers.fold(0, u64::saturating_add).max(1)
+        } else {
+            numbers.max().unwrap_or(1).max(1)
+        }
+    }
+
+    /// Returns the numbers of a constant; 0 for another word.
+    fn numbers(&self, name: &str) -> u64 {
+        self.numbers.get(name).copied().unwrap_or(0)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -241,11 +395,76 @@ mod tests {
         let statements = |count: usize| format!("fn f() {{ {} }}", "x = 1;".repeat(count));
         assert_eq!(message(&statements((MOST_TOKENS - 6) / 4)), None);
         let long = message(&statements(MOST_TOKENS / 4)).expect("it has too many words");
-        assert!(long.contains("150006 words") && long.contains("limit is 150000"), "{long}");
+        assert!(long.contains("100006 words") && long.contains("limit is 100000"), "{long}");
         let comment = |bytes: usize| format!("/*{}*/", "é".repeat(bytes / 2 - 2));
         assert_eq!(message(&comment(MOST_TEXT_BYTES)), None);
         let wide = message(&comment(MOST_TEXT_BYTES + 2)).expect("it has too many bytes");
         assert!(wide.contains("1048578 bytes") && wide.contains("limit is 1048576"), "{wide}");
+    }
+
+    #[test]
+    fn a_constant_has_as_many_numbers_as_the_limit_and_no_more() {
+        let nested = |depth: u32, keyword: &str, wrap: &dyn Fn(String) -> String| {
+            let one = |at: u32| format!("{keyword} c{at} = array(c{0}, c{0});", at - 1);
+            wrap(format!("{keyword} c0 = array(1u, 2u);{}", (1..depth).map(one).collect::<String>()))
+        };
+        let outside = |text: String| text;
+        let inside = |text: String| format!("fn f() {{ {text} }}");
+        let reversed = |text: String| text.split_inclusive(';').rev().collect::<String>();
+        let wraps: [(&str, &dyn Fn(String) -> String); 4] =
+            [("const", &outside), ("const", &reversed), ("const", &inside), ("let", &inside)];
+        for (keyword, wrap) in wraps {
+            assert_eq!(message(&nested(16, keyword, wrap)), None);
+            let large = message(&nested(17, keyword, wrap)).expect("it is too large");
+            assert!(large.contains("` expands to 131072 numbers, and the limit is 65536"), "{large}");
+            assert!(message(&nested(64, keyword, wrap)).is_some_and(|large| large.contains("expands to")));
+        }
+        let pairs = |depth: u32| -> String {
+            let pair = |at: u32| format!("struct S{at} {{ a: S{0}, b: S{0} }} ", at - 1);
+            "struct S0 { a: u32, b: array<f32, 7> }".to_owned() + &(1..=depth).map(pair).collect::<String>()
+        };
+        assert_eq!(message(&pairs(14)), None);
+        assert!(message(&pairs(40)).is_some_and(|large| large.contains("` expands to ")));
+        let members: String =
+            (1..40).map(|at| format!("const s{at} = S{at}(s{0}.a, s{0}.a);", at - 1)).collect();
+        let structs: String =
+            (0..40).map(|at| format!("struct S{at} {{ a: array<u32, 2>, b: u32 }}")).collect();
+        assert!(message(&format!("{structs} const s0 = S0(array(1, 2), 3);{members}")).is_some());
+    }
+
+    #[test]
+    fn numbers_and_values_that_are_not_constant_do_not_grow() {
+        let doubled = |keyword: &str| -> String {
+            (1..60).map(|at| format!("{keyword} c{at} = c{0} + c{0};", at - 1)).collect()
+        };
+        assert_eq!(message(&format!("const c0 = 1;{}", doubled("const"))), None);
+        assert_eq!(message(&format!("fn f() {{ let c0 = vec2(1, 2);{} }}", doubled("let"))), None);
+        let state: String = (1..60).map(|at| format!("let c{at} = S(c{0}.a + v, c{0}.b);", at - 1)).collect();
+        assert_eq!(
+            message(&format!(
+                "struct S {{ a: u32, b: u32 }} fn f() {{ var v = 1u; let c0 = S(v, 1u);{state} }}"
+            )),
+            None
+        );
+        assert_eq!(
+            message(&format!(
+                "const t = array({}); fn f() {{ {} }}",
+                "7u, ".repeat(1000),
+                "x[0] = t[i];".repeat(4000)
+            )),
+            None
+        );
+    }
+
+    #[test]
+    fn constants_together_have_a_limit_too() {
+        let uses = |count: usize| {
+            format!("const t = array({}); fn f() {{ {} }}", "7u, ".repeat(2000), "x = t[0];".repeat(count))
+        };
+        assert_eq!(message(&uses(2000)), None);
+        assert!(
+            message(&uses(2200)).is_some_and(|large| large.contains("more than 4194304 numbers together"))
+        );
     }
 
     #[test]

@@ -59,7 +59,7 @@ pub(crate) fn declarations<'t, 'a>(tokens: &'t [Token<'a>]) -> Vec<Declaration<'
 }
 
 /// Returns the name of a declaration. The address space of a variable comes before it.
-fn name<'a>(rest: &[Token<'a>]) -> Option<Token<'a>> {
+pub(crate) fn name<'a>(rest: &[Token<'a>]) -> Option<Token<'a>> {
     let has_space = rest.first().is_some_and(|token| token.text == "<");
     let before = if has_space { rest.iter().position(|token| token.text == ">")? + 1 } else { 0 };
     rest.get(before).copied()

@@ -8,6 +8,7 @@ use std::thread;
 pub fn cases() -> Vec<Case> {
     vec![
         case("q11_callbacks_run_in_queue_order_on_a_thread_of_their_own", in_order),
+        case("q11_the_callbacks_of_all_queues_of_a_context_share_one_thread", on_one_thread),
         case("q11_earlier_work_is_done_when_a_callback_runs", sees_what_is_before),
         case("q11_later_work_of_the_queue_waits_for_a_callback", holds_what_is_behind),
         case("q11_a_callback_does_not_hold_up_other_queues", holds_its_own_queue_only),
@@ -33,6 +34,20 @@ fn in_order(subject: &Subject) {
     let ran: Vec<_> = receiver.try_iter().collect();
     assert_eq!(ran.iter().map(|(turn, _)| *turn).collect::<Vec<_>>(), (0..30).collect::<Vec<_>>());
     assert!(ran.iter().all(|(_, id)| *id == ran[0].1 && *id != thread::current().id()));
+}
+
+fn on_one_thread(subject: &Subject) {
+    let ctx = subject.ctx();
+    let (queues, (sender, receiver)) = (["a", "b", "c"].map(|label| ctx.queue(label)), channel());
+    for _ in 0..20 {
+        for queue in &queues {
+            let sender = sender.clone();
+            queue.callback(move || sender.send(thread::current().id()).unwrap()).unwrap();
+        }
+    }
+    ctx.synchronize().wait().unwrap();
+    let threads: Vec<_> = receiver.try_iter().collect();
+    assert_eq!(threads, [threads[0]; 60]);
 }
 
 fn sees_what_is_before(subject: &Subject) {

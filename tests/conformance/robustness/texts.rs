@@ -10,6 +10,7 @@ pub fn cases() -> Vec<Case> {
         case("r09_private_memory_over_the_limit_is_an_error_of_the_recorder", private)
             .cpu_only("other devices keep private memory in their own places"),
         case("r09_a_text_over_the_limits_of_length_is_an_error_that_names_them", long).host_side(),
+        case("r09_a_constant_over_the_limit_is_an_error_that_names_it", constants),
         case("r09_a_thread_with_a_small_stack_compiles_kernels", small_stack),
     ]
 }
@@ -52,12 +53,33 @@ fn long(s: &Subject) {
     let kernel = |body: &str| format!("@compute @workgroup_size(1) fn k() {{ {body} }}");
     let words = message(&ctx, &kernel(&"_ = 1;".repeat(40_000)));
     assert!(
-        words.contains("160013 words, numbers and signs") && words.contains("the limit is 150000"),
+        words.contains("160013 words, numbers and signs") && words.contains("the limit is 100000"),
         "{words}"
     );
     let bytes = message(&ctx, &kernel(&" ".repeat(2 << 20)));
     assert!(bytes.contains("the limit is 1048576"), "{bytes}");
     ctx.kernel_from(&kernel(&"_ = 1;".repeat(1000)), "k").unwrap();
+}
+
+fn constants(s: &Subject) {
+    let ctx = s.ctx();
+    let nested = |depth: u32| {
+        let one = |at: u32| format!("const c{at} = array(c{0}, c{0}); ", at - 1);
+        let constants = (1..depth).map(one).collect::<String>();
+        let index = "[0]".repeat(depth as usize);
+        format!(
+            "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+            const c0 = array(7u, 7u); {constants}
+            @compute @workgroup_size(1) fn k() {{ x[0] = c{}{index}; }}",
+            depth - 1
+        )
+    };
+    let constant = message(&ctx, &nested(24));
+    assert!(constant.contains("`c16` expands to 131072 numbers, and the limit is 65536"), "{constant}");
+    let kernel = ctx.kernel_from(&nested(12), "k").unwrap();
+    let mut x = ctx.zeros::<u32, 1>([1]).unwrap();
+    ctx.current_queue().launch_dyn(&kernel, Grid::groups([1]), args![x = &mut x]).unwrap();
+    assert_eq!(ctx.current_queue().read(&x).wait().unwrap(), [7]);
 }
 
 fn small_stack(s: &Subject) {
@@ -71,7 +93,8 @@ fn small_stack(s: &Subject) {
         )
     };
     for (deep, works) in [(1, true), (150, true), (5000, false)] {
-        let (ctx, text) = (ctx.clone(), text(deep));
+        let ctx = ctx.clone();
+        let text = text(deep);
         let compile = move || ctx.kernel_from(&text, "k").map(drop).map_err(|error| error.to_string());
         let thread = std::thread::Builder::new().stack_size(64 << 10).spawn(compile).unwrap();
         let compiled = thread.join().expect("the thread returns");
