@@ -1,16 +1,33 @@
 //! Describes the mistakes that naga's parser finds in a text.
 
 /// Describes a mistake that the parser finds when it computes a constant.
-pub(crate) fn of_constant(message: &str) -> Option<&'static str> {
+pub(crate) fn of_constant(message: &str) -> Option<String> {
+    match message.strip_prefix("Not implemented as constant expression: ") {
+        Some(function) => Some(not_evaluated(function.trim_end_matches(" built-in function"))),
+        None => of_known_constant(message).map(str::to_owned),
+    }
+}
+
+/// Describes a function that the parser does not evaluate, by naga's name for it.
+fn not_evaluated(function: &str) -> String {
+    let name = match function {
+        "SmoothStep" => "smoothstep".to_owned(),
+        _ => function[..1].to_lowercase() + &function[1..],
+    };
+    format!(
+        "the compiler does not evaluate `{name}` where WGSL needs a constant: in a function, name the result with `let`; for a \
+         workgroup size, the length of an array or a default, write the number, or compute it in the program and give it to an \
+         `override`"
+    )
+}
+
+fn of_known_constant(message: &str) -> Option<&'static str> {
     let begins = |start: &str| message.starts_with(start);
     if begins("Cannot cast scalar components of expression") {
         return Some(
             "the compiler does not convert this constant: write the number with the suffix of the type, as in `5i`, or convert \
              a `var` that has it",
         );
-    }
-    if begins("Not implemented as constant expression") {
-        return Some("the compiler does not evaluate this for constants: put an argument into a `var` first");
     }
     if message.contains(" built-in function argument is out of valid range") {
         return Some("a constant argument is outside of the range of the function: use another number");

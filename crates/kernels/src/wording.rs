@@ -93,7 +93,7 @@ pub(crate) fn parsing(error: &naga::front::wgsl::ParseError) -> Finding {
         message = NESTED.into();
     }
     if let Some(words) = of_constant(&message) {
-        message = words.into();
+        message = words;
     }
     if !allowed.is_empty() {
         message += &format!(": {}", allowed.join(", "));
@@ -117,7 +117,7 @@ fn innermost(error: &naga::WithSpan<ValidationError>) -> String {
     }
     match plain(&cause) {
         words if words != cause => words,
-        _ => of_constant(&cause).map_or_else(|| format!("the shader is not valid: {cause}"), str::to_owned),
+        _ => of_constant(&cause).unwrap_or_else(|| format!("the shader is not valid: {cause}")),
     }
 }
 
