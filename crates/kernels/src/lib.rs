@@ -17,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 mod agree;
+mod aliasing;
 mod alignment;
 mod args;
 mod back_end;

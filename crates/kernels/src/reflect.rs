@@ -11,9 +11,9 @@ use crate::naga_guard::{self, Invalid, Unparsed, parse, validate};
 use crate::splice::{Origin, Spliced, UsedVariable};
 use crate::wording::Finding;
 use crate::{
-    BackEnd, Error, Excerpt, Messages, Result, ShaderSource, Warning, alignment, directives, entry_points,
-    folds, grammar, immediate_block, nesting, override_mistake, overrides, spirv, stack, types, uniformity,
-    wording,
+    BackEnd, Error, Excerpt, Messages, Result, ShaderSource, Warning, aliasing, alignment, directives,
+    entry_points, folds, grammar, immediate_block, nesting, override_mistake, overrides, spirv, stack, types,
+    uniformity, wording,
 };
 
 /// A parsed and validated shader.
@@ -38,7 +38,7 @@ struct ModuleMessages {
     buffer: Handle<GlobalVariable>,
     /// Is the module without the code that writes messages.
     typed: naga::Module,
-    /// Is the text of `typed`.
+    /// Text of `typed`.
     typed_source: Arc<Spliced>,
 }
 
@@ -91,15 +91,24 @@ impl Module {
             findings.push(wording::Finding { message: message.into(), span });
         }
         module.warnings = findings.into_iter().map(|finding| warning(&source, finding)).collect();
+        let (typed, typed_source) = module.typed();
+        let aliased: Vec<Warning> =
+            aliasing::findings(typed).into_iter().map(|finding| warning(typed_source, finding)).collect();
+        module.warnings.extend(aliased);
         Ok(module)
+    }
+
+    /// Returns the module without the code that writes messages, and its text.
+    fn typed(&self) -> (&naga::Module, &Spliced) {
+        match &self.messages {
+            Some(known) => (&known.typed, &known.typed_source),
+            None => (&self.naga, &self.source),
+        }
     }
 
     /// Returns the parts that browsers refuse in an entry point and in what it calls.
     fn warnings(&self, at: usize) -> Vec<Warning> {
-        let (module, source) = match &self.messages {
-            Some(known) => (&known.typed, &known.typed_source),
-            None => (&self.naga, &self.source),
-        };
+        let (module, source) = self.typed();
         let subgroups = !directives::allows_diverging_subgroups(&source.text);
         let findings = uniformity::findings(module, &source.text, at, subgroups);
         let diverging = findings.into_iter().map(|finding| warning(source, finding));
@@ -257,6 +266,13 @@ impl Module {
             BackEnd::Spirv => spirv::mistake(&self.naga, &self.info),
             _ => None,
         };
+        // Their functions take a copy of what a pointer leads to, and write the copy back.
+        if matches!(back_end, BackEnd::Glsl | BackEnd::Hlsl) {
+            let (typed, source) = self.typed();
+            if let Some(aliased) = aliasing::findings(typed).into_iter().next() {
+                return Some(located(source, aliased));
+            }
+        }
         let frexp = || spirv::exponent_of_16_bits(&self.naga, &self.info);
         let finding = finding.or_else(|| if back_end == BackEnd::Wgsl { None } else { frexp() });
         finding.map(|finding| located(&self.source, finding))

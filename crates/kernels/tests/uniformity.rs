@@ -24,6 +24,60 @@ fn warned(functions: &str, body: &str) -> Vec<String> {
 }
 
 #[test]
+fn a_variable_that_a_call_gets_or_uses_by_two_names_is_found_if_it_is_written() {
+    let both = "fn f(a: ptr<function, u32>, b: ptr<function, u32>) { *a = *b; }";
+    let reads = "fn f(a: ptr<function, u32>, b: ptr<function, u32>) -> u32 { return *a + *b; }";
+    let global = "fn f(a: ptr<private, u32>) { *a = own; }";
+    let found = [
+        (both, "var v = 1u; f(&v, &v);", "`f` gets `v` twice, as `a` and as `b`"),
+        (both, "var v = array(1u, 2u); f(&v[0], &v[i & 1u]);", "`f` gets `v` twice"),
+        (both, "var v = 1u; let p = &v; f(p, &v);", "`f` gets `v` twice"),
+        (
+            "fn f(a: ptr<function, u32>, b: ptr<function, u32>) { *b += 1u; _ = *a; }",
+            "var v = 1u; f(&v, &v);",
+            "twice",
+        ),
+        (
+            "fn g(a: ptr<function, u32>) { *a = 1u; }
+             fn f(a: ptr<function, u32>, b: ptr<function, u32>) -> u32 { g(a); return *b; }",
+            "var v = 1u; out[i] = f(&v, &v);",
+            "`f` gets `v` twice",
+        ),
+        (
+            &format!("{both} fn g2(c: ptr<function, u32>) {{ f(c, c); }}"),
+            "var v = 1u; g2(&v);",
+            "`f` gets `c` twice",
+        ),
+        (global, "f(&own);", "`f` gets `own` as `a` and uses `own` itself too"),
+        (
+            "fn f(a: ptr<private, u32>) -> u32 { own = 2u; return *a; }",
+            "out[i] = f(&own);",
+            "`own` itself too",
+        ),
+        (
+            "fn g() { own = 2u; } fn f(a: ptr<private, u32>) -> u32 { g(); return *a; }",
+            "out[i] = f(&own);",
+            "itself too",
+        ),
+    ];
+    for (functions, body, words) in found {
+        let warnings = warned(functions, body);
+        let [warning] = &warnings[..] else { panic!("{body}: {warnings:?}") };
+        assert!(warning.contains(words) && warning.contains("WGSL forbids"), "{warning}");
+    }
+    for (functions, body) in [
+        (both, "var v = 1u; var z = 1u; f(&v, &z);"),
+        (reads, "var v = 1u; out[i] = f(&v, &v);"),
+        ("fn f(a: ptr<function, u32>, b: ptr<function, u32>) { *a = 1u; }", "var v = 1u; f(&v, &v);"),
+        ("fn f(a: ptr<private, u32>) -> u32 { return *a + own; }", "out[i] = f(&own);"),
+        ("fn f(a: ptr<function, u32>) { *a = own; }", "var v = 1u; f(&v);"),
+        (both, "var v = 1u; var z = v; f(&z, &v);"),
+    ] {
+        assert_eq!(warned(functions, body), Vec::<String>::new(), "{body}");
+    }
+}
+
+#[test]
 fn barriers_that_only_some_invocations_may_reach_are_found() {
     for (functions, body) in [
         ("", "if i < 16u { workgroupBarrier(); }"),

@@ -12,6 +12,7 @@ pub fn cases() -> Vec<Case> {
         case("k12_limits_hold_for_the_sizes_that_wgsl_computes", limits),
         case("k12_an_override_that_the_kernel_does_not_use_needs_no_value", unused),
         case("k13_a_barrier_that_only_some_invocations_reach_is_a_warning_with_its_place", warned),
+        case("k13_a_variable_that_a_function_writes_by_two_names_is_a_warning", aliased),
         case("k13_the_verbs_of_the_library_have_portable_kernels", verbs),
         case("k13_a_portable_context_refuses_what_a_browser_refuses", refused),
     ]
@@ -106,7 +107,7 @@ fn unused(s: &Subject) {
     assert!(error.contains("override `W`: has no default and was given no value"), "{error}");
 }
 
-/// Has a barrier that half of the invocations reach.
+/// A barrier that half of the invocations reach.
 const HALF: &str = "@group(0) @binding(0) var<storage, read_write> out: array<u32>;
 @compute @workgroup_size(4) fn k(@builtin(local_invocation_index) i: u32) {
     out[i] = i;
@@ -128,6 +129,39 @@ fn warned(s: &Subject) {
     let right = HALF.replace("if i < 2u", "if out[0] == 0u").replace("storage, read_write", "storage, read");
     let right = right.replace("    out[i] = i;\n", "");
     assert_eq!(ctx.kernel_from(&right, "k").unwrap().warnings(), []);
+}
+
+fn aliased(s: &Subject) {
+    let text = "@group(0) @binding(0) var<storage, read_write> out: array<u32>;
+fn add(a: ptr<function, u32>, b: ptr<function, u32>) { *a += *b; }
+@compute @workgroup_size(1) fn k() {
+    var x = 3u;
+    var y = 4u;
+    add(&x, &x);
+    out[0] = x + y;
+}";
+    let ctx = s.ctx();
+    let expected = "k:6:5: `add` gets `x` twice, as `a` and as `b`, and writes it";
+    // The functions of GL take a copy of the variable, so the text would compute 7 there (K11).
+    if s.place().is_gl() {
+        let error = ctx.kernel_from(text, "k").map(drop).expect_err("it computes another number").to_string();
+        assert!(error.contains(expected), "{error}");
+    } else {
+        let kernel = ctx.kernel_from(text, "k").unwrap();
+        let [warning] = kernel.warnings() else { panic!("{:?}", kernel.warnings()) };
+        assert!(warning.to_string().starts_with(expected), "{warning}");
+        let mut out = ctx.zeros::<u32, 1>([1]).unwrap();
+        ctx.current_queue().launch_dyn(&kernel, Grid::groups([1]), args![out = &mut out]).unwrap();
+        assert_eq!(ctx.current_queue().read(&out).wait().unwrap(), [10]);
+    }
+    let portable = s.options(|options| options.portable_wgsl = true);
+    let error = portable.kernel_from(text, "k").map(drop).expect_err("a browser refuses it");
+    assert!(
+        matches!(error.kind(), Kind::Kernel(_)) && error.to_string().contains("gets `x` twice"),
+        "{error}"
+    );
+    let right = text.replace("add(&x, &x)", "add(&x, &y)");
+    assert_eq!(portable.kernel_from(&right, "k").unwrap().warnings(), []);
 }
 
 fn verbs(s: &Subject) {
