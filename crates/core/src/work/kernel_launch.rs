@@ -203,6 +203,12 @@ fn of_span(span: &Span, write: bool) -> Touch<'_> {
 }
 
 impl BoundArray {
+    /// Returns `true` for an empty array, in place of which no memory is bound yet. It shares no byte with another binding.
+    #[inline]
+    pub(crate) fn is_nothing(&self) -> bool {
+        self.size == 0
+    }
+
     #[inline]
     pub(crate) fn range(&self) -> Range<u64> {
         self.offset..self.offset + self.size

@@ -345,7 +345,8 @@ fn bind(
     let kernel = launch.kernel().clone();
     let caps = owner.device().caps();
     let new = if array.len == 0 {
-        let one = nothing(&CommandQueue::shared(owner.clone()), &kernel, at, array)?;
+        let one = nothing(&CommandQueue::shared(owner.clone()), &kernel, at)?;
+        let one = ArrayRef { storage: one.storage, offset: 0, followed: false, ..array.clone() };
         let new = bound(&kernel, at, &one, caps)?;
         arrays.push(one);
         new

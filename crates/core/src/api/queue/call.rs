@@ -150,7 +150,8 @@ impl CommandQueue {
         let value = maker.memory::<F::Value, 1>([1], [1])?;
         let mut gathers = arguments(self, kernel, args);
         gathers.iter_mut().for_each(|gather| gather.buffer(&value));
-        let launches = works(self, &mut gathers, grids, maker.by.at)?;
+        let mut launches = works(self, &mut gathers, grids, maker.by.at)?;
+        let _nothing = self.bind_nothing_in(Some(maker.by), &mut launches)?;
         self.enqueue_call(maker.by, launches, &value)
     }
 

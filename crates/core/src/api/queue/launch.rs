@@ -16,7 +16,7 @@ use crate::scheduler::signaller::Signaller;
 use crate::work::compiled_kernel::{KernelInner, LatePipeline};
 use crate::work::kernel_launch::{BoundArray, Launch, check_aliases};
 use crate::work::span::Span;
-use crate::work::step::Work;
+use crate::work::step::{KindsOfWork, Work};
 use fencepost_kernels::{
     Access, ArgumentSlot, Binder, Binding, BufferArg, KernelArgs, NamedArg, Plan, check_dyn,
 };
@@ -130,10 +130,68 @@ impl CommandQueue {
         if gather.launch.is_empty() {
             return self.owner().engine().check_only(by, &Work::Launch(gather.launch));
         }
+        let nothing = if gather.has_empty {
+            self.bind_nothing(Some(by), &mut [&mut gather.launch])?
+        } else {
+            Vec::new()
+        };
         if let Some(late) = gather.launch.kernel().pipeline.unfinished().cloned() {
             return self.enqueue_late(by, gather, &late);
         }
-        self.owner().engine().enqueue(by, Work::Launch(gather.launch)).map(|_| ())
+        self.owner().engine().enqueue(by, Work::Launch(gather.launch))?;
+        drop(nothing); // memory may be used again after the launch only
+        Ok(())
+    }
+
+    /// Binds an element of zeros in place of each empty array of some launches, and returns these elements, which the caller
+    /// keeps until the launches are enqueued. The clear of an element is a command, so it comes after all checks: a refused
+    /// launch enqueues nothing. `by` is `None` in a capture.
+    #[cold]
+    #[track_caller]
+    fn bind_nothing(
+        &self,
+        by: Option<Admission>,
+        launches: &mut [&mut Box<Launch>],
+    ) -> Result<Vec<ArrayRef>> {
+        for launch in launches.iter_mut().filter(|_| by.is_some()) {
+            let work = Work::Launch(std::mem::take(*launch));
+            let checked = by.map_or(Ok(()), |by| self.owner().engine().check_only(by, &work));
+            if let Work::Launch(same) = work {
+                **launch = same;
+            }
+            checked?;
+        }
+        let mut made = Vec::new();
+        for launch in launches {
+            let kernel = launch.kernel().clone();
+            for bound in launch.bindings.iter_mut().filter(|bound| bound.is_nothing()) {
+                let at = bound.at as usize;
+                let array = nothing(self, &kernel, at)?;
+                let Binding { used, stride, .. } = kernel.interface.bindings[at];
+                let (block, size) = (array.storage.block().clone(), element_size(stride));
+                *bound = BoundArray { at: bound.at, block, offset: 0, size, used };
+                made.push(array);
+            }
+        }
+        Ok(made)
+    }
+
+    /// Binds elements as [`bind_nothing`](Self::bind_nothing) does, in all launches of one call.
+    #[track_caller]
+    pub(super) fn bind_nothing_in(
+        &self,
+        by: Option<Admission>,
+        works: &mut KindsOfWork,
+    ) -> Result<Vec<ArrayRef>> {
+        let lacks = |work: &Work| matches!(work, Work::Launch(launch) if launch.bindings.iter().any(BoundArray::is_nothing));
+        if !works.iter().any(|(_, work)| lacks(work)) {
+            return Ok(Vec::new());
+        }
+        let launches = works.iter_mut().filter_map(|(_, work)| match work {
+            Work::Launch(launch) => Some(launch),
+            _ => None,
+        });
+        self.bind_nothing(by, &mut launches.collect::<Vec<_>>())
     }
 
     /// Enqueues a launch whose pipeline another thread compiles. The queue waits for it, and fails if the compilation does.
@@ -142,7 +200,8 @@ impl CommandQueue {
         if let Some(Err(error)) = late.result() {
             return Err(error);
         }
-        let (engine, verb) = (self.owner().engine(), gather.launch.kernel().origin.verb);
+        let engine = self.owner().engine();
+        let verb = gather.launch.kernel().origin.verb;
         let compiled = Signaller::new(engine, "compilation of a kernel");
         engine.enqueue_behind(by, Work::Launch(gather.launch), compiled.state().clone())?;
         late.after(Box::new(move |result| {
@@ -166,6 +225,7 @@ impl CommandQueue {
         captured.begin_call();
         // A launch without workgroups is a node too, because an edit may give it some.
         gather.complete_captured(captured, &grid, site)?;
+        let _nothing = self.bind_nothing(None, &mut [&mut gather.launch])?;
         captured.push(site, Work::Launch(gather.launch), None, None).map(|_| ())
     }
 
@@ -182,6 +242,7 @@ impl CommandQueue {
         let Some(captured) = self.captured_queue() else { return Ok(()) };
         let what = CommandKind::Launch(gather.launch.kernel().id);
         gather.complete_captured(captured, &grid, (what, at))?;
+        let _nothing = self.bind_nothing(None, &mut [&mut gather.launch])?;
         let node = captured.push((what, at), Work::Launch(gather.launch), None, None)?;
         self.name_values("launch_dyn", node, values, at)
     }
@@ -194,8 +255,8 @@ pub(crate) struct LaunchArguments<'a> {
     /// Lists the slots of the plan that have no argument yet.
     slots: std::slice::Iter<'a, ArgumentSlot>,
     pub(super) launch: Box<Launch>,
-    /// Holds the memory that is bound in place of empty arrays, until the launch is enqueued.
-    nothing: Vec<ArrayRef>,
+    /// `true` if an array is empty, so that [`bind_nothing`](CommandQueue::bind_nothing) is to be called.
+    has_empty: bool,
     /// Is the first error of an argument; `complete` returns the error.
     error: Option<Error>,
 }
@@ -205,7 +266,7 @@ impl<'a> LaunchArguments<'a> {
     pub(crate) fn new(queue: &'a CommandQueue, kernel: &Arc<KernelInner>, plan: &'a Plan) -> Self {
         let launch = queue.owner().engine().launches.launch(kernel, plan.params_size());
         let (caps, slots) = (queue.owner().device().caps(), plan.slots().iter());
-        Self { queue, caps, slots, launch, nothing: Vec::new(), error: None }
+        Self { queue, caps, slots, launch, has_empty: false, error: None }
     }
 
     fn bind(&mut self, at: usize, buffer: &dyn BufferArg) -> Result<()> {
@@ -216,19 +277,17 @@ impl<'a> LaunchArguments<'a> {
         if !self.queue.owner().is(&array.storage.owner) {
             return Err(foreign(kernel, at, format!("array `{}`", array.storage.label())));
         }
-        let array = if array.len == 0 {
-            self.nothing.push(nothing(self.queue, kernel, at, array)?);
-            &self.nothing[self.nothing.len() - 1]
+        let bound = if array.len == 0 {
+            self.has_empty = true;
+            BoundArray { size: 0, used: None, ..bound(kernel, at, &at_start(array), self.caps)? }
         } else {
-            array
+            bound(kernel, at, array, self.caps)?
         };
-        let bound = bound(kernel, at, array, self.caps)?;
         self.launch.bindings.push(bound);
         Ok(())
     }
 
-    /// Takes the launch, after the checks of [`complete`](Self::complete). `self` holds the memory in place of empty
-    /// arrays until the launch is enqueued.
+    /// Takes the launch, after the checks of [`complete`](Self::complete).
     pub(crate) fn take(&mut self, grid: &Grid<'_>, at: &'static Location<'static>) -> Result<Box<Launch>> {
         self.complete(grid, at)?;
         Ok(std::mem::take(&mut self.launch))
@@ -314,9 +373,15 @@ fn ends_inside_shared_word(binding: &Binding, array: &ArrayRef) -> bool {
 #[inline]
 fn bound_size(binding: &Binding, array: &ArrayRef) -> u64 {
     match array.len {
-        0 => u64::from(binding.stride.max(4)).next_multiple_of(4),
+        0 => element_size(binding.stride),
         _ => array.bytes().next_multiple_of(4),
     }
+}
+
+/// Returns the bytes of one element in whole words.
+#[inline]
+fn element_size(stride: u32) -> u64 {
+    u64::from(stride.max(4)).next_multiple_of(4)
 }
 
 /// Is the remedy for an array that is too large for a launch.
@@ -389,17 +454,16 @@ fn foreign(kernel: &KernelInner, at: usize, object: String) -> Error {
 /// at the array's own place may belong to other arrays, or may hold what an earlier launch has written there.
 #[cold]
 #[track_caller]
-pub(crate) fn nothing(
-    queue: &CommandQueue,
-    kernel: &KernelInner,
-    at: usize,
-    array: &ArrayRef,
-) -> Result<ArrayRef> {
+pub(crate) fn nothing(queue: &CommandQueue, kernel: &KernelInner, at: usize) -> Result<ArrayRef> {
     let stride = kernel.interface.bindings[at].stride.max(4);
     let words = [stride.div_ceil(4) as usize];
     let maker = queue.by(CommandKind::Fill)?;
-    let zeros = maker.cleared(maker.memory::<u32, 1>(words, words)?)?;
-    Ok(ArrayRef { storage: zeros.array.storage.clone(), offset: 0, followed: false, ..array.clone() })
+    Ok(maker.cleared(maker.memory::<u32, 1>(words, words)?)?.array)
+}
+
+/// Returns an empty array whose place is the start of its memory.
+fn at_start(array: &ArrayRef) -> ArrayRef {
+    ArrayRef { offset: 0, followed: false, ..array.clone() }
 }
 
 /// Returns the place of the three workgroup counts in device memory.
@@ -434,6 +498,41 @@ mod tests {
         let (interface, origin) = (interface.clone(), origin.clone());
         let inner = KernelInner { id: *id, name, label, interface, pipeline, origin };
         (DynKernel { inner: Arc::new(inner), owner: made.owner }, late)
+    }
+
+    #[test]
+    fn a_refused_launch_with_an_empty_array_enqueues_nothing() {
+        let text = "@group(0) @binding(0) var<storage> none: array<u32>;
+            @group(0) @binding(1) var<storage, read_write> x: array<u32>;
+            @group(0) @binding(2) var<storage, read_write> y: array<u32>;
+            @compute @workgroup_size(1) fn k() { x[0] = 7u; y[0] = 8u; if x[1] == 9u { y[0] = none[0]; } }";
+        let ctx = Context::on_cpu(CpuOptions::default());
+        let (queue, kernel) = (ctx.queue("q"), ctx.kernel_from(text, "k").expect("it is right"));
+        let x = queue.full([16], 1_u32).expect("nothing has failed");
+        let none = x.slice(16..16).expect("it is empty");
+        let enqueued = || {
+            ctx.owner
+                .engine()
+                .lock()
+                .queue(queue.slot().expect("it is no capture"))
+                .end(queue.slot().expect("it is no capture"))
+        };
+        let before = enqueued();
+        let launch = |queue: &CommandQueue, end: usize, grid: Grid<'_>| {
+            let (mut all, mut part) = (x.slice(0..2).expect("two"), x.slice(end - 2..end).expect("two"));
+            let args = fencepost_kernels::args![none = &none, x = &mut all, y = &mut part];
+            queue.check_launch_dyn(&kernel, &args)?;
+            queue.launch_dyn(&kernel, grid, args)
+        };
+        let error = launch(&queue, 2, Grid::groups([1])).expect_err("the two parts are one");
+        assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
+        launch(&queue, 10, Grid::groups([0])).expect("it has no workgroups");
+        assert_eq!(enqueued(), before);
+        launch(&queue, 10, Grid::groups([1])).expect("the parts differ");
+        let read = queue.read(&x).wait().expect("it runs");
+        assert_eq!((read[0], read[8], read[15]), (7, 8, 1));
+        let (graph, ()) = queue.capture(|c| launch(c, 10, Grid::groups([1]))).expect("the parts differ");
+        assert_eq!(graph.nodes(), 2, "the clear of an element, and the launch");
     }
 
     #[test]

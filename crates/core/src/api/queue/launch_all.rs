@@ -148,13 +148,17 @@ impl CommandQueue {
     }
 
     /// Enqueues launches together. Returns their nodes if the queue is captured.
-    fn enqueue_launches(&self, works: KindsOfWork, at: &'static Location<'static>) -> Result<Vec<u32>> {
+    #[track_caller]
+    fn enqueue_launches(&self, mut works: KindsOfWork, at: &'static Location<'static>) -> Result<Vec<u32>> {
         let Some(&(what, _)) = works.first() else { return Ok(Vec::new()) };
         let Some(captured) = self.captured_queue() else {
-            self.owner().engine().enqueue_launches(Admission { slot: self.slot()?, what, at }, works)?;
+            let by = Admission { slot: self.slot()?, what, at };
+            let _nothing = self.bind_nothing_in(Some(by), &mut works)?;
+            self.owner().engine().enqueue_launches(by, works)?;
             return Ok(Vec::new());
         };
         captured.begin_call();
+        let _nothing = self.bind_nothing_in(None, &mut works)?;
         let nodes = works.into_iter().map(|(what, work)| captured.push((what, at), work, None, None));
         let nodes = nodes.collect::<Result<Vec<u32>>>()?;
         captured.begin_call(); // the call has several nodes: no name behind it concerns the last one only

@@ -32,7 +32,8 @@ impl CommandQueue {
         by: Admission,
         error: Error,
     ) -> Result<()> {
-        let works = self.works_with_messages(&mut gather, grid, by, error)?;
+        let mut works = self.works_with_messages(&mut gather, grid, by, error)?;
+        let _nothing = self.bind_nothing_in(Some(by), &mut works)?;
         self.owner().engine().enqueue_launches(by, works)
     }
 
