@@ -45,6 +45,8 @@ pub enum Needs {
     Vulkan(&'static str),
     /// The case needs the CPU as a device.
     Native(&'static str),
+    /// The case needs the CPU, as a device or with the CPU recorder.
+    HostCode(&'static str),
     /// The case needs a device that runs kernels for a while: every place but the CPU recorder.
     Device(&'static str),
     /// The case needs a device as above, but not one of GL.
@@ -111,6 +113,11 @@ impl Case {
     /// Runs the case only at the CPU as a device.
     pub fn native_only(self, reason: &'static str) -> Self {
         Self { needs: Needs::Native(reason), ..self }
+    }
+
+    /// Runs the case only at the CPU: as a device, and with the CPU recorder.
+    pub fn host_code_only(self, reason: &'static str) -> Self {
+        Self { needs: Needs::HostCode(reason), ..self }
     }
 }
 
@@ -197,6 +204,7 @@ impl Needs {
             Needs::BoundsChecks(reason) => (!place.checks_bounds()).then_some(reason),
             Needs::Vulkan(reason) => (!place.is_vulkan()).then_some(reason),
             Needs::Native(reason) => (!place.is_native()).then_some(reason),
+            Needs::HostCode(reason) => (!place.is_native() && !place.is_cpu()).then_some(reason),
             Needs::Device(reason) => place.is_cpu().then_some(reason),
             Needs::NoGl(reason) => (place.is_cpu() || place.is_gl()).then_some(reason),
         }

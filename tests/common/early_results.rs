@@ -67,7 +67,7 @@ pub fn on_another_queue(s: &Subject, ways: &[(&str, Way)]) {
     }
 }
 
-/// Names a way in which a program starts the work of two queues, and does it. The program holds no handle of the work.
+/// Name of a way in which a program starts the work of two queues, and the function that does it. The program holds no handle of the work.
 type Start = (&'static str, fn(&Context, &CommandQueue, &CommandQueue));
 
 const STARTS: [Start; 4] = [

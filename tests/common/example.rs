@@ -21,7 +21,8 @@ pub fn program(name: &str) -> Result<PathBuf, Failed> {
 
 /// Waits for a program that prints little, and kills it after `limit`.
 pub fn within(limit: Duration, mut child: Child) -> Result<Output, Failed> {
-    let (mut patience, mut looked) = (Patience::new(child.id(), limit), Instant::now());
+    let mut patience = Patience::new(child.id(), limit);
+    let mut looked = Instant::now();
     while child.try_wait()?.is_none() {
         let due = looked.elapsed() >= patience.tick();
         if due {

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Receives the messages of the library.
+/// A receiver of the messages of the library.
 type Receiver = Arc<dyn Fn(&str) + Send + Sync>;
 
 static RECEIVERS: Mutex<Vec<(u64, Receiver)>> = Mutex::new(Vec::new());

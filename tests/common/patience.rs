@@ -24,13 +24,15 @@ pub struct Patience {
 impl Patience {
     /// Begins to count the time of a process and of those that it starts.
     pub fn new(process: u32, limit: Duration) -> Self {
-        let (now, waited) = (Instant::now(), waited(process));
+        let now = Instant::now();
+        let waited = waited(process);
         Self { process, limit, begun: now, looked: now, left: limit, waited }
     }
 
     /// Returns `true` once the process could run for the limit. A caller looks every [`TICK`] or more often.
     pub fn is_over(&mut self) -> bool {
-        let (now, waited) = (Instant::now(), waited(self.process));
+        let now = Instant::now();
+        let waited = waited(self.process);
         self.count(now - self.looked, longest_wait(&self.waited, &waited));
         (self.looked, self.waited) = (now, waited);
         self.left.is_zero() || now - self.begun > self.limit * MOST
@@ -57,7 +59,8 @@ pub fn longest_wait(before: &HashMap<u32, u64>, after: &HashMap<u32, u64>) -> Du
 /// Returns for each thread of a process and of its children the nanoseconds for which the thread was ready and had no
 /// processor. Only Linux tells.
 pub fn waited(process: u32) -> HashMap<u32, u64> {
-    let (mut all, mut open) = (HashMap::new(), vec![process]);
+    let mut all = HashMap::new();
+    let mut open = vec![process];
     while let Some(process) = open.pop() {
         let Ok(threads) = fs::read_dir(Path::new("/proc").join(process.to_string()).join("task")) else {
             continue;

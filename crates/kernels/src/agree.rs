@@ -134,7 +134,7 @@ const fn sizes(of: &DType, shader: u32) -> Option<Text> {
     }
 }
 
-/// Limits the dimensions that a block of numbers can have here: as many as WGSL lets types nest, and those of a matrix.
+/// Most dimensions of a block of numbers: as many as WGSL lets types nest, and those of a matrix.
 const DEEP: usize = 17;
 
 /// Holds the position of the comparison in the host's type.

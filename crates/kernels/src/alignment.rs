@@ -91,7 +91,8 @@ fn aligned_members<'a>(tokens: &[Token<'a>]) -> HashMap<&'a str, HashMap<&'a str
             at += 1;
             continue;
         }
-        let (name, mut members) = (tokens[at + 1].text, HashMap::new());
+        let name = tokens[at + 1].text;
+        let mut members = HashMap::new();
         at += 3;
         let mut alignment = None;
         let mut is_open = true; // attributes and a name may follow

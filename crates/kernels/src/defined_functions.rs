@@ -14,7 +14,7 @@ use naga::{Expression, Function, Handle, MathFunction, Module, Scalar, Span, Sta
 use crate::defined_integers::{call, is_constant, prepend, scalar};
 use crate::function_copy::{each_function, each_statement, operands};
 
-/// Names a function of [`texts`], for scalars or for vectors of this size.
+/// Name of a function of [`texts`], for scalars or for vectors of this size.
 type Name = String;
 
 /// Replaces functions of 64-bit numbers in a module.

@@ -49,7 +49,8 @@ pub(crate) struct StatementParts<'s> {
 
 /// Returns the expressions of a statement, or `None` if it is one that kernels do not have. An `Emit` has none here.
 pub(crate) fn parts(statement: &mut Statement) -> Option<StatementParts<'_>> {
-    let (mut uses, mut made) = (Vec::new(), None);
+    let mut uses = Vec::new();
+    let mut made = None;
     match statement {
         Statement::Emit(_)
         | Statement::Block(_)

@@ -21,7 +21,8 @@ pub(crate) fn findings(text: &str) -> Vec<Finding> {
     let tokens = split(text);
     let brackets = templates(&tokens);
     let mut levels: Vec<Operators<'_>> = vec![Vec::new()];
-    let (mut findings, mut after_operand) = (Vec::new(), false);
+    let mut findings = Vec::new();
+    let mut after_operand = false;
     let mut at = 0;
     while let Some(&token) = tokens.get(at) {
         let is_template = brackets[at];

@@ -60,7 +60,16 @@ thread_local! {
 #[macro_export]
 macro_rules! report {
     ($level:ident, $($text:tt)+) => {
-        $crate::report::report(
+        $crate::call_with_place!(report, $level, $($text)+)
+    };
+}
+
+/// Calls a function of [`report`](crate::report) with the place of the macro's call.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! call_with_place {
+    ($function:ident, $level:ident, $($text:tt)+) => {
+        $crate::report::$function(
             $crate::report::Level::$level,
             $crate::report::ReportPlace { module: module_path!(), file: file!(), line: line!() },
             format_args!($($text)+),
@@ -74,11 +83,7 @@ macro_rules! report {
 #[macro_export]
 macro_rules! log_here {
     ($level:ident, $($text:tt)+) => {
-        $crate::report::log_here(
-            $crate::report::Level::$level,
-            $crate::report::ReportPlace { module: module_path!(), file: file!(), line: line!() },
-            format_args!($($text)+),
-        )
+        $crate::call_with_place!(log_here, $level, $($text)+)
     };
 }
 

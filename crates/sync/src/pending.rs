@@ -19,11 +19,11 @@ pub trait Late<T, E>: MaybeSend {
 }
 
 thread_local! {
-    /// Counts the times that code of the program ran on this thread inside a call of the library.
+    /// Counts the times that user code ran on this thread inside a call of the library.
     static NESTED: Cell<u64> = Cell::default();
 }
 
-/// Records that a call of the library has run code of the program on this thread. That code may have blocked on
+/// Records that a call of the library has run user code on this thread. That code may have blocked on
 /// another future, and its executor may have taken a wake that was meant for an outer poll on this thread. A
 /// [`Pending`] that is being polled on this thread therefore wakes its task again.
 ///
@@ -174,13 +174,13 @@ mod tests {
         assert_eq!(pollster::block_on(&mut pending), Err(Error::Taken));
     }
 
-    /// Wakes its task while it is polled, and then runs code of the program that takes the wake.
+    /// Wakes its task while it is polled, and then runs user code that takes the wake.
     struct Outer {
         polls: u32,
         nested: Nested,
     }
 
-    /// Names the code of the program that runs inside the poll.
+    /// Names the user code that runs inside the poll.
     #[derive(Clone, Copy)]
     enum Nested {
         Callback,

@@ -64,7 +64,7 @@ mod held {
         static COUNT: Cell<u32> = const { Cell::new(0) };
     }
 
-    /// Counts one locked mutex of this thread, if it is true.
+    /// A share in the count of this thread's locked mutexes, if it is true.
     #[derive(Debug)]
     pub(super) struct Held(bool);
 
@@ -94,7 +94,7 @@ mod held {
 
 #[cfg(not(all(debug_assertions, not(fencepost_loom))))]
 mod held {
-    /// Counts nothing.
+    /// A share in no count.
     #[derive(Debug)]
     pub(super) struct Held(());
 
@@ -125,7 +125,7 @@ pub fn assert_unlocked(what: &str) {
     debug_assert!(Held::count() == 0 || std::thread::panicking(), "bug: {what} runs under a lock");
 }
 
-/// Locks `mutex`. No code of the program runs under a lock of this project, so no panic is expected while one is held.
+/// Locks `mutex`. No user code runs under a lock of this project, so no panic is expected while one is held.
 ///
 /// # Panics
 /// If a thread panicked while it held the lock, which is a bug of this project.

@@ -53,7 +53,7 @@ pub fn in_task() -> bool {
 }
 
 /// Defers wakers: while a value of this type lives, this thread collects the tasks that a [`TaskWaker`] would wake,
-/// and [`end`](Self::end) returns them. A waker is code of the program and may block until this thread has done
+/// and [`end`](Self::end) returns them. A waker is user code and may block until this thread has done
 /// something else, which would be a deadlock.
 ///
 /// # Example
@@ -126,7 +126,7 @@ fn keep(task: &Arc<Task>) -> bool {
     kept.unwrap_or(false)
 }
 
-/// Marks that a thread runs code of the program that the library calls and that may block: a waker, or a destructor.
+/// Marks that a thread runs user code that the library calls and that may block: a waker, or a destructor.
 ///
 /// # Example
 /// ```
@@ -174,7 +174,7 @@ impl TaskWaker {
 }
 
 impl Task {
-    // Wakers are code of the program, so they are cloned and dropped outside the lock.
+    // Wakers are user code, so they are cloned and dropped outside the lock.
     fn set(&self, task: &Waker) {
         if !lock(&self.0).as_ref().is_some_and(|known| known.will_wake(task)) {
             assert_unlocked("the clone of a waker");

@@ -67,7 +67,7 @@ fn threads(s: &Subject) {
     assert_eq!(queue.read(&total).wait().unwrap(), [60]);
 }
 
-/// Counts the threads of a context that compile.
+/// Number of threads of a context that compile.
 const COMPILERS: usize = 4;
 
 /// Blocks each thread that wakes it, until it is opened.

@@ -30,7 +30,8 @@ fn chosen(s: &Subject) {
     let ctx = s.ctx();
     let (queue, adapter) = (ctx.queue("q"), ctx.info());
     let gains = adapter.kind == AdapterKind::Software;
-    let (name, width) = ("reduce_vectors", 16);
+    let name = "reduce_vectors";
+    let width = 16;
     // The file of a graph has the texts of its kernels.
     let is_wide = |verb: &dyn Fn(&CommandQueue) -> fencepost::Result<()>| {
         let (graph, ()) = queue.capture(|c| verb(c)).unwrap();

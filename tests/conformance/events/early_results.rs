@@ -87,7 +87,7 @@ const WAYS: [(&str, Way); 9] = [
     }),
 ];
 
-/// Lists results that need no further work of the device.
+/// Results that need no further work of the device.
 const ASKED_LATE: [(&str, Way); 6] = [
     ("a marker", marker),
     ("a finish", |at| {
@@ -114,7 +114,7 @@ const ASKED_LATE: [(&str, Way); 6] = [
     }),
 ];
 
-/// Lists results whose bytes the host fetches in place.
+/// Results whose bytes the host fetches in place.
 const BYTES_ASKED_LATE: [(&str, Way); 4] = [
     ("a read map", map),
     ("a read", |at| {
@@ -122,7 +122,8 @@ const BYTES_ASKED_LATE: [(&str, Way); 4] = [
         Box::new(move || assert_eq!(read.wait().unwrap(), [VALUE; N]))
     }),
     ("all elements", |at| {
-        let (ctx, x) = (at.ctx, at.x.handle());
+        let ctx = at.ctx;
+        let x = at.x.handle();
         Box::new(move || assert_eq!(ctx.to_vec(&x).unwrap(), [VALUE; N]))
     }),
     ("a write map", write_map),

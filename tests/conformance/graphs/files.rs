@@ -81,7 +81,7 @@ fn everywhere(subject: &Subject) {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// Counts elements of which a verb needs several launches. They are whole groups for kernels that load several at a time.
+/// So many elements that a verb needs several launches. They are whole groups for kernels that load several at a time.
 const MANY: usize = 100_000;
 
 /// Results of the verbs.
@@ -141,7 +141,8 @@ fn replayed(ctx: &Context, graph: &Graph) -> Results {
 fn verbs(subject: &Subject) {
     let words: Vec<u32> = (0..MANY as u32).map(|i| i.wrapping_mul(0x9E37_79B1) >> 3).collect();
     let numbers: Vec<f32> = words.iter().map(|&word| (word >> 5) as f32 / 16_777_216.0).collect();
-    let (ctx, lists) = (subject.ctx(), (&*words, &*numbers));
+    let ctx = subject.ctx();
+    let lists = (&*words, &*numbers);
     let queue = ctx.queue("main");
     let mut reads = Vec::new();
     let keep = |name: &str, array| {

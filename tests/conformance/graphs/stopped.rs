@@ -36,7 +36,9 @@ fn until_it_runs(ctx: &Context) {
 }
 
 fn cancels(s: &Setup, run_it: impl Fn(&Replay)) {
-    let (go_on, count, other) = (s.word(1), s.word(0), s.ctx.queue("other"));
+    let go_on = s.word(1);
+    let count = s.word(0);
+    let other = s.ctx.queue("other");
     s.queue.finish().wait().unwrap();
     for round in 1..3 {
         let steps = endless(s, &go_on, &count).unwrap();
@@ -95,7 +97,8 @@ fn around(subject: &Subject) {
 
 fn held(subject: &Subject) {
     let s = Setup::new(subject);
-    let (gate, mut x) = (s.ctx.user_event("gate"), s.word(1));
+    let gate = s.ctx.user_event("gate");
+    let mut x = s.word(1);
     let (graph, ()) = s.queue.capture(|c| c.fill(&mut x, 7)).unwrap();
     s.queue.wait_for(&gate.event()).unwrap();
     let runs = [0, 1, 2].map(|_| s.queue.replay(&graph).unwrap());

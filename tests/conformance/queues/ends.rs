@@ -206,11 +206,7 @@ fn drop_context(subject: &Subject) {
         threads.returned.store(true, Ordering::SeqCst);
         assert_eq!(ran.load(Ordering::SeqCst), 1, "the enqueued callback has run");
         assert!(watch.state_dump().is_none(), "the threads hold the context no longer");
-        assert_eq!(
-            threads.entered.load(Ordering::SeqCst),
-            1,
-            "code of the program ran on one thread of the context"
-        );
+        assert_eq!(threads.entered.load(Ordering::SeqCst), 1, "user code ran on one thread of the context");
         assert_eq!(ended, 1, "the drop returned before the thread had ended");
     }
 }
@@ -226,7 +222,7 @@ fn woken(ctx: &Context, queue: &CommandQueue, threads: &Threads) {
     dump::until(|| threads.entered.load(Ordering::SeqCst) > 0);
 }
 
-/// Counts the threads of a context that run code of the program, and delays their ends.
+/// Counts the threads of a context that run user code, and delays their ends.
 #[derive(Clone)]
 struct Threads {
     watch: ContextWatch,

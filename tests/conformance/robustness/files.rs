@@ -49,7 +49,8 @@ impl Drop for Folder {
 }
 
 fn kinds(s: &Subject) {
-    let (ctx, folder) = (s.ctx(), Folder::new(s, "kinds"));
+    let ctx = s.ctx();
+    let folder = Folder::new(s, "kinds");
     for path in folder.endless() {
         let error = ShaderSource::read(path.to_str().unwrap()).unwrap_err().to_string();
         assert!(error.contains("give a plain file"), "{error}");
@@ -60,7 +61,8 @@ fn kinds(s: &Subject) {
 }
 
 fn used(s: &Subject) {
-    let (ctx, folder) = (s.ctx(), Folder::new(s, "used"));
+    let ctx = s.ctx();
+    let folder = Folder::new(s, "used");
     folder.write("secret", "the words of a secret");
     let mut targets: Vec<&str> = vec!["../secret", "../shaders/../secret"];
     if cfg!(unix) {
@@ -93,7 +95,9 @@ fn used(s: &Subject) {
 }
 
 fn sizes(s: &Subject) {
-    let (ctx, queue, folder) = (s.ctx(), s.ctx().queue("q"), Folder::new(s, "sizes"));
+    let ctx = s.ctx();
+    let queue = s.ctx().queue("q");
+    let folder = Folder::new(s, "sizes");
     let path = folder.write("shaders/a.wgsl", "//#use \"b.wgsl\"\n");
     fs::File::create(folder.0.join("shaders/b.wgsl")).unwrap().set_len(16 << 20).unwrap();
     let error = ShaderSource::read(path.to_str().unwrap()).unwrap_err().to_string();

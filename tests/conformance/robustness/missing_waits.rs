@@ -61,7 +61,8 @@ const KINDS: &[(&str, Kind)] = &[
         b.reader_sees_all(&x, [3, 1, 3, 1, 3, 1, 3, 1])
     }),
     ("launch", |b| {
-        let (mix, ones) = (b.ctx.kernel::<Mix>()?, b.ctx.full([N], 1)?);
+        let mix = b.ctx.kernel::<Mix>()?;
+        let ones = b.ctx.full([N], 1)?;
         b.write_zeros(|q, x| q.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x: &ones, y: x }))
     }),
 ];

@@ -1,4 +1,4 @@
-//! Q05, Q15, E05, R01, R03: code of the program that panics on a thread of a context, devices that are lost while in
+//! Q05, Q15, E05, R01, R03: user code that panics on a thread of a context, devices that are lost while in
 //! use, contexts without threads, and short-lived queues.
 
 use crate::common::full::full;

@@ -16,7 +16,7 @@ pub fn cases() -> Vec<Case> {
         case("r08_a_logger_that_waits_for_a_waiting_thread_holds_nothing_up", logger_waits),
         case("r08_destructors_of_captured_values_may_use_the_context", captured),
         case("r08_the_destructor_of_a_replaced_host_kernel_may_use_the_context", host_kernels)
-            .cpu_only("only the CPU runs functions of the host as kernels"),
+            .host_code_only("only the CPU runs functions of the host as kernels"),
         case("r08_wakers_may_use_the_context_when_they_are_cloned_woken_and_dropped", wakers),
         case("r08_the_payload_of_a_panic_may_use_the_context_and_panic", payloads),
     ]
@@ -25,7 +25,7 @@ pub fn cases() -> Vec<Case> {
 const ADDS: &str = "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
     @compute @workgroup_size(4) fn adds(@builtin(local_invocation_index) i: u32) { x[i] += 1u; }";
 
-/// Counts the calls of [`User::run`].
+/// Number of calls of [`User::run`].
 #[derive(Default)]
 struct Calls(AtomicU32);
 
@@ -40,7 +40,8 @@ struct User {
 
 impl User {
     fn of(context: &Arc<Context>) -> Self {
-        let (context, queue) = (Arc::downgrade(context), context.queue("inside"));
+        let queue = context.queue("inside");
+        let context = Arc::downgrade(context);
         Self { context, queue, calls: Arc::default() }
     }
 
@@ -78,7 +79,7 @@ impl User {
     }
 }
 
-/// Runs user code when it is dropped.
+/// User code that runs when it is dropped.
 struct Dropped(User);
 
 impl Drop for Dropped {
@@ -101,9 +102,11 @@ fn fail(queue: &CommandQueue) {
 
 fn logger_uses(s: &Subject) {
     for ctx in contexts(s) {
-        let (user, (sender, logged)) = (User::of(&ctx), channel());
+        let user = User::of(&ctx);
+        let (sender, logged) = channel();
         let label = format!("the queue of {}, {}", s.name(), ctx.state_dump().len());
-        let (by_logger, of_queue) = (user.clone(), label.clone());
+        let by_logger = user.clone();
+        let of_queue = label.clone();
         let receiving = logger::receive(move |text| {
             if text.contains(&of_queue) {
                 by_logger.run();
@@ -148,7 +151,8 @@ fn logger_waits(s: &Subject) {
 
 fn captured(s: &Subject) {
     for ctx in contexts(s) {
-        let (user, queue) = (User::of(&ctx), ctx.queue("q"));
+        let user = User::of(&ctx);
+        let queue = ctx.queue("q");
         let value = || Dropped(user.clone());
         let print = |value: Dropped| {
             let to = PrintTo::Function(Arc::new(move |_| _ = &value));
@@ -224,7 +228,8 @@ fn waker(user: &User) -> Waker {
 
 fn wakers(s: &Subject) {
     for ctx in contexts(s) {
-        let (user, queue) = (User::of(&ctx), ctx.queue("q"));
+        let user = User::of(&ctx);
+        let queue = ctx.queue("q");
         let event = ctx.user_event("e");
         queue.wait_for(&event.event()).unwrap();
         let mut x = ctx.zeros::<u32, 1>([4]).unwrap();
@@ -253,7 +258,8 @@ fn wakers(s: &Subject) {
 
 fn payloads(s: &Subject) {
     for ctx in contexts(s) {
-        let (user, queue) = (User::of(&ctx), ctx.queue("q"));
+        let user = User::of(&ctx);
+        let queue = ctx.queue("q");
         struct Loud(User);
         impl Drop for Loud {
             fn drop(&mut self) {

@@ -53,7 +53,7 @@ pub struct ContextOptions {
     /// without checks. A new array never has memory that an unfinished command uses, so a checked program may need more
     /// memory.
     pub check: Option<CheckOptions>,
-    /// Limits the time of each launch on the CPU as a device, and of each loop with [`Bound::Chunked`](crate::Bound::Chunked)
+    /// Longest time of each launch on the CPU as a device, and of each loop with [`Bound::Chunked`](crate::Bound::Chunked)
     /// on any device. The default is 60 seconds, and `Duration::MAX` is no limit.
     ///
     /// A loop that runs longer ends after the chunks that are submitted, and ends its queue with
@@ -121,8 +121,10 @@ impl Default for AdoptOptions {
     fn default() -> Self {
         let options = ContextOptions::default();
         let ContextOptions { policy, recorder, lateness, kernel_folder, .. } = options;
-        let (launch_limit, portable_wgsl) = (options.launch_limit, options.portable_wgsl);
-        let (exclusive, threads) = (false, true);
+        let launch_limit = options.launch_limit;
+        let portable_wgsl = options.portable_wgsl;
+        let exclusive = false;
+        let threads = true;
         Self { policy, recorder, exclusive, threads, lateness, kernel_folder, launch_limit, portable_wgsl }
     }
 }

@@ -25,7 +25,7 @@ pub(crate) struct CompileTarget<'a> {
 pub(crate) struct KernelOrigin {
     pub(crate) device: wgpu::Device,
     pub(crate) kernel: String,
-    /// Holds the shader with its overrides applied, changed for the path of its parameters.
+    /// Shader with its overrides applied, changed for the path of its parameters.
     pub(crate) source: wgpu::naga::Module,
     /// Holds the text of the module.
     pub(crate) text: String,

@@ -27,7 +27,8 @@ pub(crate) fn open_lanes(device: &Arc<WgpuDevice>) -> Result<Vec<Lane>> {
     let (recorder, fence) = recorder(device)?;
     let parts = &device.parts;
     let executes_in_submit = device.raw().adapter_info().backend == wgpu::Backend::Gl;
-    let (async_submit, cost_model) = (parts.async_submit, parts.cost_model);
+    let async_submit = parts.async_submit;
+    let cost_model = parts.cost_model;
     Ok(vec![Lane { recorder, fence, async_submit, executes_in_submit, cost_model }])
 }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// Limits the rows that are copied one by one. Up to this number, the copies cost no more than a dispatch.
 const FEW: u64 = 16;
-/// Counts the bytes of a long row. A processor copies long rows one by one faster than a kernel copies them, whatever their
+/// Least bytes of a long row. A processor copies long rows one by one faster than a kernel copies them, whatever their
 /// number.
 const LONG: u64 = 256;
 /// Limits the long rows that are copied one by one. A longer list of copies would itself cost too much.

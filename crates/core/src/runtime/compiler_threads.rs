@@ -46,10 +46,11 @@ impl CompilerThreads {
         }
     }
 
-    /// Starts a thread. It is replaced before code of the program waits on it, as a waker may: the code may wait for a kernel.
+    /// Starts a thread. It is replaced before user code waits on it, as a waker may: the code may wait for a kernel.
     fn start(&self, threads: &ContextThreads, engine: &Arc<Engine>) -> io::Result<()> {
         let (compilers, replaced) = (self.clone(), self.clone());
-        let (threads_again, engine_again) = (threads.clone(), Arc::downgrade(engine));
+        let threads_again = threads.clone();
+        let engine_again = Arc::downgrade(engine);
         let replace = move || {
             let started = engine_again.upgrade().map(|engine| replaced.start(&threads_again, &engine));
             if !matches!(started, Some(Ok(()))) {

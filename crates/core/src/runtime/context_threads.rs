@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Limits how long the end of a context waits for the program's logger, which may wait for the caller.
+/// Longest time for which the end of a context waits for the program's logger, which may wait for the caller.
 const LOG_LIMIT: Duration = Duration::from_millis(200);
 
 /// Lists the threads of a context, which [`end`](Self::end) joins.
@@ -87,7 +87,7 @@ impl ContextThreads {
     }
 
     /// Returns a function that starts another thread for the same task with `add`. A thread of a lane, and the thread for
-    /// messages, call the function before they run code of the program that may wait for their task. If the system refuses
+    /// messages, call the function before they run user code that may wait for their task. If the system refuses
     /// the thread, the context is lost.
     fn replacement(
         &self,

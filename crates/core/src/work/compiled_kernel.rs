@@ -97,10 +97,10 @@ pub(crate) struct LatePipeline {
     ended: Condvar,
 }
 
-/// Compiles a pipeline.
+/// A function that compiles a pipeline.
 type Compile = Box<dyn FnOnce() -> Result<Pipeline> + Send>;
 
-/// Receives the result of a compilation.
+/// A receiver of the result of a compilation.
 type AfterCompile = Box<dyn FnOnce(Result<()>) + Send>;
 
 struct LateProgress {

@@ -34,23 +34,47 @@ fn scaled_f64(x: f64, e: i32) -> f64 {
     return ldexp(ldexp(x, half), e - half);
 }
 
+// 1 / n! for each n.
+const OVER_FACTORIAL = array(
+    1.0lf,
+    1.0lf,
+    0.5lf,
+    0.16666666666666666lf,
+    0.041666666666666664lf,
+    0.008333333333333333lf,
+    0.001388888888888889lf,
+    0.0001984126984126984lf,
+    2.48015873015873e-05lf,
+    2.7557319223985893e-06lf,
+    2.755731922398589e-07lf,
+    2.505210838544172e-08lf,
+    2.08767569878681e-09lf,
+    1.6059043836821613e-10lf,
+    1.1470745597729725e-11lf,
+    7.647163731819816e-13lf,
+    4.779477332387385e-14lf,
+    2.8114572543455206e-15lf,
+    1.5619206968586225e-16lf,
+    8.22063524662433e-18lf,
+);
+
 // exp(r) of a number between -0.35 and 0.35.
 fn small_exp_f64(r: f64) -> f64 {
-    var p = 1.1470745597729725e-11lf;
-    p = p * r + 1.6059043836821613e-10lf;
-    p = p * r + 2.08767569878681e-09lf;
-    p = p * r + 2.505210838544172e-08lf;
-    p = p * r + 2.755731922398589e-07lf;
-    p = p * r + 2.7557319223985893e-06lf;
-    p = p * r + 2.48015873015873e-05lf;
-    p = p * r + 0.0001984126984126984lf;
-    p = p * r + 0.001388888888888889lf;
-    p = p * r + 0.008333333333333333lf;
-    p = p * r + 0.041666666666666664lf;
-    p = p * r + 0.16666666666666666lf;
-    p = p * r + 0.5lf;
-    p = p * r + 1.0lf;
-    p = p * r + 1.0lf;
+    var p = OVER_FACTORIAL[14];
+    p = p * r + OVER_FACTORIAL[13];
+    p = p * r + OVER_FACTORIAL[12];
+    p = p * r + OVER_FACTORIAL[11];
+    p = p * r + OVER_FACTORIAL[10];
+    p = p * r + OVER_FACTORIAL[9];
+    p = p * r + OVER_FACTORIAL[8];
+    p = p * r + OVER_FACTORIAL[7];
+    p = p * r + OVER_FACTORIAL[6];
+    p = p * r + OVER_FACTORIAL[5];
+    p = p * r + OVER_FACTORIAL[4];
+    p = p * r + OVER_FACTORIAL[3];
+    p = p * r + OVER_FACTORIAL[2];
+    p = p * r + OVER_FACTORIAL[1];
+    p = p * r + OVER_FACTORIAL[0];
     return p;
 }
 
@@ -279,15 +303,15 @@ fn acos_f64(x: f64) -> f64 {
 // sinh(x) of a number between -1 and 1.
 fn small_sinh_f64(x: f64) -> f64 {
     let z = x * x;
-    var p = 8.22063524662433e-18lf;
-    p = p * z + 2.8114572543455206e-15lf;
-    p = p * z + 7.647163731819816e-13lf;
-    p = p * z + 1.6059043836821613e-10lf;
-    p = p * z + 2.505210838544172e-08lf;
-    p = p * z + 2.7557319223985893e-06lf;
-    p = p * z + 0.0001984126984126984lf;
-    p = p * z + 0.008333333333333333lf;
-    p = p * z + 0.16666666666666666lf;
+    var p = OVER_FACTORIAL[19];
+    p = p * z + OVER_FACTORIAL[17];
+    p = p * z + OVER_FACTORIAL[15];
+    p = p * z + OVER_FACTORIAL[13];
+    p = p * z + OVER_FACTORIAL[11];
+    p = p * z + OVER_FACTORIAL[9];
+    p = p * z + OVER_FACTORIAL[7];
+    p = p * z + OVER_FACTORIAL[5];
+    p = p * z + OVER_FACTORIAL[3];
     return x + x * (z * p);
 }
 

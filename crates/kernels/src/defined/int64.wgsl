@@ -52,32 +52,35 @@ fn firstTrailingBit_i64(x: i64) -> i64 {
     return i64(firstTrailingBit_u64(u64(x)));
 }
 
-fn extractBits_u64(e: u64, offset: u32, count: u32) -> u64 {
+// The offset and the number of bits, within those of a number.
+fn bits_within_64(offset: u32, count: u32) -> vec2u {
     let o = min(offset, 64u);
-    let c = min(count, 64u - o);
-    if c == 0u {
+    return vec2u(o, min(count, 64u - o));
+}
+
+fn extractBits_u64(e: u64, offset: u32, count: u32) -> u64 {
+    let bits = bits_within_64(offset, count);
+    if bits.y == 0u {
         return 0lu;
     }
-    return (e << (64u - c - o)) >> (64u - c);
+    return (e << (64u - bits.y - bits.x)) >> (64u - bits.y);
 }
 
 fn extractBits_i64(e: i64, offset: u32, count: u32) -> i64 {
-    let o = min(offset, 64u);
-    let c = min(count, 64u - o);
-    if c == 0u {
+    let bits = bits_within_64(offset, count);
+    if bits.y == 0u {
         return 0li;
     }
-    return (e << (64u - c - o)) >> (64u - c);
+    return (e << (64u - bits.y - bits.x)) >> (64u - bits.y);
 }
 
 fn insertBits_u64(e: u64, newbits: u64, offset: u32, count: u32) -> u64 {
-    let o = min(offset, 64u);
-    let c = min(count, 64u - o);
-    if c == 0u {
+    let bits = bits_within_64(offset, count);
+    if bits.y == 0u {
         return e;
     }
-    let mask = (18446744073709551615lu >> (64u - c)) << o;
-    return (e & ~mask) | ((newbits << o) & mask);
+    let mask = (18446744073709551615lu >> (64u - bits.y)) << bits.x;
+    return (e & ~mask) | ((newbits << bits.x) & mask);
 }
 
 fn insertBits_i64(e: i64, newbits: i64, offset: u32, count: u32) -> i64 {

@@ -59,7 +59,7 @@ pub(crate) fn semantics(workspace: &Workspace, options: &Options) -> Result<bool
     Ok(failed.is_none() && is_complete && outcomes.iter().all(|outcome| outcome.result != Ended::Fail))
 }
 
-/// Maps each rule that is not proved at all its places to the places where it is not.
+/// Rules that are not proved at all their places, each with the places where it is not.
 type Absent = BTreeMap<String, Vec<&'static str>>;
 
 fn absent(rules: &[Rule], promises: &[Promise], outcomes: &[Outcome]) -> Absent {

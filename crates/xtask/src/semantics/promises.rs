@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 use super::outcome::{Ended, Outcome};
 use super::rules::{Rule, Standing};
 
-/// Names the list.
+/// Path of the list.
 pub(crate) const LIST: &str = "docs/rules.txt";
 
 /// Places of tests, by their names in the list, with the backend that the tests note.

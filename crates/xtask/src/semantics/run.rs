@@ -24,7 +24,8 @@ impl Programs {
     /// Builds the test programs, and keeps those with tests that are named after rules. Returns their tests too:
     /// `<test>::<adapter>`, or `<module>::<test>`.
     pub(super) fn build(workspace: &Workspace, vars: &Vars) -> Result<(Self, Ids)> {
-        let (mut programs, mut ids) = (suite::build(workspace)?, Ids::new());
+        let mut programs = suite::build(workspace)?;
+        let mut ids = Ids::new();
         for program in &programs {
             ids.insert(program.name.clone(), program.ids(vars)?);
         }

@@ -18,7 +18,7 @@ const FULL: &str = "FENCEPOST_TEST_FULL";
 
 /// Lists the programs that are cut by place: the validation layers report to a process, so each place has its own.
 const BY_PLACE: [&str; 4] = ["conformance", "programs", "refusals", "storm"];
-/// Lists the programs whose tests write their results.
+/// Programs whose tests write their results.
 const NOTED: [&str; 4] = BY_PLACE;
 /// Names the program that has a process for each test: a lost device keeps its memory, and all refused calls in one
 /// process took 12 GB.
@@ -40,7 +40,7 @@ const FIRST: [&str; 10] = [
     "fencepost-wgsl-fuzz unit",
 ];
 
-/// Holds the variable with the seconds that a context may live, as in `crates/core/src/runtime/watchdog.rs`; after them a
+/// Variable with the seconds that a context may live, as in `crates/core/src/runtime/watchdog.rs`; after them a
 /// hanging test writes its dump. A busy machine must not reach the limit.
 pub(super) const WATCHDOG: (&str, &str) = ("FENCEPOST_WATCHDOG", "240");
 /// Is the name of the program that measures each bench for a moment. Its contexts live as long as a bench.
@@ -127,7 +127,8 @@ pub(super) fn cut(programs: &[Program], plan: &Plan<'_>) -> Result<Vec<Shard>> {
                 shards.extend(places.iter().flat_map(of_place));
             }
         } else if plan.modes.contains(&&MODES[0]) {
-            let (file, notes) = (results(plan.results, &MODES[0]), !NOTED.contains(&program.name.as_str()));
+            let file = results(plan.results, &MODES[0]);
+            let notes = !NOTED.contains(&program.name.as_str());
             let shard = Shard::of_one_program(&program.name, line.var(RESULTS, &file));
             shards.push(Shard { notes: notes.then_some(file), ..shard });
         }

@@ -27,7 +27,7 @@ pub(super) struct Ended {
 struct Silence {
     /// A silent program hangs where no watchdog applies. The compiler may take this long.
     most: Duration,
-    /// Holds after the harness has reported a test that takes long. The watchdog of the contexts writes its dump earlier.
+    /// Limit after the harness has reported a test that takes long. The watchdog of the contexts writes its dump earlier.
     after_report: Duration,
 }
 

@@ -276,7 +276,8 @@ fn program(recipe: &Recipe<'_>, interprets: bool) -> Result<HostCode> {
     let engine = if interprets { KernelEngine::Interpreter } else { KernelEngine::Code };
     let prepared = shared_kernels::prepared(recipe, engine).map(HostCode::Program);
     prepared.map_err(|refusal| {
-        let (kernel, message) = (recipe.interface().entry.clone(), refusal.problem());
+        let kernel = recipe.interface().entry.clone();
+        let message = refusal.problem();
         Kind::Compile { kernel, message }.into()
     })
 }

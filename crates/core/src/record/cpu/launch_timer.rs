@@ -28,7 +28,7 @@ struct Deadlines {
     wakes_at: Option<Instant>,
 }
 
-/// Holds the launches of all devices of the process. The first launch starts the thread, also in a child of fork(2).
+/// Launches of all devices of the process. The first launch starts the thread, even in a child of fork(2).
 static LAUNCHES: LazyLock<TimedLaunches> = LazyLock::new(TimedLaunches::default);
 
 impl LaunchTimer {

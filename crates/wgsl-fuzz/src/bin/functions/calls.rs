@@ -30,7 +30,7 @@ pub(crate) struct Call {
     /// Arguments: their types and ranges.
     pub(crate) arguments: &'static [(&'static str, Range)],
     pub(crate) result: &'static str,
-    /// Is `true` if the call is made with vectors of three components too.
+    /// `true` if the call is made with vectors of three components too.
     pub(crate) has_vectors: bool,
 }
 
@@ -67,7 +67,7 @@ const N: (&str, Range) = ("T", NotZero);
 const U: (&str, Range) = ("T", Unit);
 const B: (&str, Range) = ("u32", Bits);
 
-/// Lists the calls.
+/// All calls.
 #[rustfmt::skip]
 pub(crate) const CALLS: &[Call] = &[
     call("+", "a + b", NUMBERS, &[S, S]),

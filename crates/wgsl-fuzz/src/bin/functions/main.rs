@@ -79,7 +79,8 @@ fn parent(arguments: &Arguments) -> Result<bool> {
             || arguments.adapter.iter().any(|part| name.contains(&part.to_lowercase()))
     };
     let forms = run::forms(&arguments.function);
-    let (mut columns, mut is_right) = (Vec::new(), true);
+    let mut columns = Vec::new();
+    let mut is_right = true;
     for (index, adapter) in known.iter().enumerate() {
         let name = format!("{} ({})", adapter.name, adapter.backend);
         if adapter.backend == "native code" || !fits(&name) {

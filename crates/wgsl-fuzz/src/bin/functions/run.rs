@@ -293,7 +293,7 @@ fn value(ty: &str, range: Range, at: usize, rng: &mut fastrand::Rng) -> [u32; 2]
     [high.to_bits(), ((number - f64::from(high)) as f32).to_bits()]
 }
 
-/// Runs calls on the CPU device and on an adapter.
+/// The CPU device and an adapter, which run the calls.
 pub(crate) struct Runner {
     cpu: Context,
     adapter: Context,
