@@ -240,7 +240,9 @@ impl Queues {
 impl Indexes {
     fn update(&mut self, list: &[QueueState]) {
         self.marks.resize(list.len(), Mark::default());
-        let touched = std::mem::take(&mut self.touched);
+        let mut touched = std::mem::take(&mut self.touched);
+        // The links are in the order of the last commands.
+        touched.sort_unstable_by_key(|slot| list[slot.0 as usize].enqueued());
         for &slot in &touched {
             self.last = self.last.max(list[slot.0 as usize].enqueued());
         }
