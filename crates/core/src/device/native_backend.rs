@@ -103,7 +103,10 @@ impl<A: Backend> NativeBackend for NativeBackendOf<A> {
 
     fn host_barrier(&self, device: &wgpu::Device, queue: &wgpu::Queue) -> Option<wgpu::CommandBuffer> {
         let queue = A::native_queue(device, queue)?;
-        let record = |encoder: &mut A::CommandEncoder| Ok::<_, ()>(queue.end_batch(encoder));
+        let record = |encoder: &mut A::CommandEncoder| {
+            queue.end_batch(encoder);
+            Ok::<_, ()>(())
+        };
         let (commands, ()) = hal_encoder::record::<A, _, ()>(device, record, || Ok(()))?.ok()?;
         Some(commands)
     }

@@ -89,11 +89,12 @@ mod vulkan {
                 .src_access_mask(AccessFlags::SHADER_WRITE | AccessFlags::TRANSFER_WRITE)
                 .dst_access_mask(accesses);
             let flags = vk::DependencyFlags::empty();
+            // SAFETY: the handle is only used to record.
+            let commands = unsafe { encoder.raw_handle() };
             // SAFETY: the function is that of the encoder's device, the encoder is open, and the pointer is valid during
             // the call.
             unsafe {
-                let commands = encoder.raw_handle();
-                (self.barrier)(commands, STAGES, stages, flags, 1, &raw const memory, 0, null(), 0, null());
+                (self.barrier)(commands, STAGES, stages, flags, 1, &raw const memory, 0, null(), 0, null())
             }
         }
     }
