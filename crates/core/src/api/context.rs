@@ -316,6 +316,9 @@ impl Context {
     /// The program may submit its own work to this queue if the work uses no memory of the context, or only arrays [on
     /// buffers of the program](Self::array_on). Work that needs a place in the order of a command queue goes through
     /// [`encode`](CommandQueue::encode) or [`submit_foreign`](CommandQueue::submit_foreign).
+    ///
+    /// A queue of Vulkan takes one call at a time. So from the first call of this method on, the context submits through
+    /// wgpu's lock there, and long commands of several queues no longer overlap.
     pub fn wgpu(&self) -> Option<(&wgpu::Device, &wgpu::Queue)> {
         self.owner.wgpu().map(|device| device.expose())
     }
