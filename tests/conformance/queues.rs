@@ -16,6 +16,7 @@ mod many;
 mod order;
 mod priorities;
 mod scopes;
+mod starvation;
 mod synchronize;
 mod threads;
 mod verbs;
@@ -30,6 +31,7 @@ pub fn cases() -> Vec<Case> {
         many::cases(),
         ends::cases(),
         waits::cases(),
+        starvation::cases(),
         synchronize::cases(),
         host_side(current::cases()),
         scopes::cases(),

@@ -79,6 +79,7 @@ pub use crate::arrays::map::{ReadMap, WriteMap};
 #[doc(hidden)]
 pub use crate::arrays::regrouped::{regrouped, words};
 pub use crate::arrays::upload_source::Source;
+pub use crate::device::backlog_limit::BacklogLimit;
 pub use crate::device::check_options::CheckOptions;
 pub use crate::memory::allocation_report::{Allocation, AllocationReport, AllocationSite};
 pub use crate::memory::pool::PoolStats;

@@ -19,6 +19,7 @@ use crate::arrays::host_array::{Direction, HostArray};
 use crate::device::Lane;
 use crate::device::adapter::{self, Chosen};
 use crate::device::adapter_info::AdapterInfo;
+use crate::device::backlog_limit::BacklogLimit;
 #[cfg(cpu_code)]
 use crate::device::check_options::CheckOptions;
 use crate::device::open::{DeviceSwitches, OpenOptions};
@@ -110,14 +111,15 @@ impl Context {
                 Chosen::Cpu => return Self::on_threads(&options, true),
             };
             let submit_path = recorder.submit_path(&adapter.get_info());
-            let ContextOptions { lateness, kernel_folder, launch_limit, portable_wgsl, .. } = options;
+            let ContextOptions { lateness, kernel_folder, launch_limit, portable_wgsl, backlog, .. } =
+                options;
             let open = OpenOptions { switches, submit_path, exclusive: true, lateness, kernel_folder };
             let device = WgpuDevice::open(&adapter, open).await?;
             let lanes = open_lanes(&device)?;
             let context = Self::on_wgpu(device, lanes, options.policy, AdapterInfo::of(&adapter), true);
             context.owner.kernels().set_refuses_warnings(portable_wgsl);
             context.owner.engine().lock().lost()?;
-            Ok(context.limited(launch_limit))
+            Ok(context.limited(launch_limit, backlog))
         })))
     }
 
@@ -129,7 +131,7 @@ impl Context {
         let engine = Engine::new(device.clone(), lanes, options.policy, has_threads);
         let context = Self::of(Owner::new(engine, Some(device), None, AdapterInfo::cpu()));
         context.owner.kernels().set_refuses_warnings(options.portable_wgsl);
-        Ok(context.limited(options.launch_limit))
+        Ok(context.limited(options.launch_limit, options.backlog))
     }
 
     /// Makes a context on a wgpu device and queue of the program.
@@ -172,6 +174,7 @@ impl Context {
             kernel_folder,
             launch_limit,
             portable_wgsl,
+            backlog,
         } = options;
         let (chosen, switches) = (recorder.or_variable()?, switches.or_variable()?);
         let submit_path = if chosen == RecorderChoice::Auto {
@@ -187,7 +190,7 @@ impl Context {
         let lanes = open_lanes(&device)?;
         let context = Self::on_wgpu(device, lanes, policy, info, threads);
         context.owner.kernels().set_refuses_warnings(portable_wgsl);
-        Ok(context.limited(launch_limit))
+        Ok(context.limited(launch_limit, backlog))
     }
 
     fn on_wgpu(
@@ -209,8 +212,11 @@ impl Context {
     }
 
     /// Sets the limits of the scheduler.
-    fn limited(self, launch_limit: Duration) -> Self {
-        self.owner.engine().lock().loop_limit = Some(launch_limit);
+    fn limited(self, launch_limit: Duration, backlog: BacklogLimit) -> Self {
+        let mut state = self.owner.engine().lock();
+        state.loop_limit = Some(launch_limit);
+        state.backlog_limit = Some(backlog);
+        drop(state);
         self
     }
 
@@ -263,7 +269,7 @@ impl Context {
         }
         let context = Self::of(Owner::new(engine, Some(device), None, AdapterInfo::cpu_recorder()));
         context.owner.kernels().set_refuses_warnings(options.portable_wgsl);
-        context.limited(options.launch_limit)
+        context.limited(options.launch_limit, options.backlog)
     }
 
     /// Returns the mistakes of kernels that the checks of [`ContextOptions::check`] have found so far, and forgets them.

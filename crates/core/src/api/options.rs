@@ -1,6 +1,7 @@
 //! The options with which a context is opened.
 
 use crate::device::adapter_choice::AdapterChoice;
+use crate::device::backlog_limit::BacklogLimit;
 use crate::device::check_options::CheckOptions;
 use crate::device::{CostModel, LAUNCH_LIMIT};
 use crate::record::recorder_choice::RecorderChoice;
@@ -68,6 +69,8 @@ pub struct ContextOptions {
     /// If `true`, a WGSL text that a browser would refuse is an error. The default is `false`: then the text runs, and
     /// [`DynKernel::warnings`](crate::DynKernel::warnings) and the log say what a browser would refuse (rule K13).
     pub portable_wgsl: bool,
+    /// Limits the work that is enqueued and not given to the device (rule Q16).
+    pub backlog: BacklogLimit,
 }
 
 impl Default for ContextOptions {
@@ -81,6 +84,7 @@ impl Default for ContextOptions {
             check: None,
             launch_limit: LAUNCH_LIMIT,
             portable_wgsl: false,
+            backlog: BacklogLimit::default(),
         }
     }
 }
@@ -115,6 +119,8 @@ pub struct AdoptOptions {
     pub launch_limit: Duration,
     /// The same as [`ContextOptions::portable_wgsl`].
     pub portable_wgsl: bool,
+    /// The same as [`ContextOptions::backlog`].
+    pub backlog: BacklogLimit,
 }
 
 impl Default for AdoptOptions {
@@ -123,8 +129,19 @@ impl Default for AdoptOptions {
         let ContextOptions { policy, recorder, lateness, kernel_folder, .. } = options;
         let launch_limit = options.launch_limit;
         let portable_wgsl = options.portable_wgsl;
+        let backlog = options.backlog;
         let exclusive = false;
         let threads = true;
-        Self { policy, recorder, exclusive, threads, lateness, kernel_folder, launch_limit, portable_wgsl }
+        Self {
+            policy,
+            recorder,
+            exclusive,
+            threads,
+            lateness,
+            kernel_folder,
+            launch_limit,
+            portable_wgsl,
+            backlog,
+        }
     }
 }

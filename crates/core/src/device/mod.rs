@@ -14,6 +14,7 @@
 pub(crate) mod adapter;
 pub(crate) mod adapter_choice;
 pub(crate) mod adapter_info;
+pub(crate) mod backlog_limit;
 pub(crate) mod bind_groups;
 pub(crate) mod check_options;
 pub(crate) mod checked_kernels;

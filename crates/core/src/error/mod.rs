@@ -339,6 +339,14 @@ pub enum Kind {
         "the replay of graph `{graph}` was cancelled: `Replay::cancel` or the drop of its context ended it"
     )]
     Cancelled { graph: String },
+    /// The backlog of the context is full, and the call must not block: see [`BacklogLimit`](crate::BacklogLimit). Nothing was
+    /// enqueued.
+    #[error(
+        "queue `{queue}` takes no further command: {commands} commands with {bytes} bytes of uploads wait, of at most \
+         {most_commands} and {most_bytes} (`ContextOptions::backlog`), and {why}; let the waiting commands go on, wait for \
+         results before you enqueue more, or raise the limit"
+    )]
+    Backlog { queue: String, commands: usize, bytes: u64, most_commands: usize, most_bytes: u64, why: String },
     /// A loop with [`Bound::Chunked`](crate::Bound::Chunked) ran longer than
     /// [`ContextOptions::launch_limit`](crate::ContextOptions::launch_limit). The context stopped the loop, which ended
     /// its queue. `iterations` counts the iterations that were submitted, and `launch` is the line of the replay.

@@ -12,6 +12,7 @@ use crate::memory::read_slot::ReadParts;
 use crate::memory::shared_memory::SharedMemory;
 use crate::memory::uses::BlockUses;
 use crate::memory::wgpu_memory::WgpuMemory;
+use fencepost_sync::Stamp;
 use fencepost_sync::prim::{Mutex, MutexGuard, lock};
 use std::fmt;
 use std::ops::Range;
@@ -60,6 +61,8 @@ pub(crate) struct BlockState {
     pub(crate) lazy: ReadParts,
     /// Is `true` while neither a command nor the host has written the block: all bytes are zero.
     pub(crate) fresh: bool,
+    /// Stamps of the first and the last context command that uses the block and may not be planned yet.
+    pub(crate) made: Option<(Stamp, Stamp)>,
     /// Counts the graphs that use the block. The pool gets the block back only when the array and all of them are gone.
     pub(crate) leases: u32,
     /// Is `true` if the array of the block is gone and `leases` is not 0.

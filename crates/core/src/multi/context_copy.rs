@@ -104,7 +104,7 @@ pub(crate) fn elsewhere(
     other: &Owner,
     copy: impl FnOnce(Admission) -> Result<()>,
 ) -> Result<()> {
-    given.engine().lock().check(by.slot)?;
+    given.engine().lock_with_room(by.slot)?.check(by.slot)?;
     on_helper((given, by), other, "copy elsewhere", |theirs| {
         wait(other.engine(), theirs.slot, &end(given, by.slot), by.at)
             .and_then(|()| copy(theirs))

@@ -40,6 +40,15 @@ impl<T> ChunkedList<T> {
         self.chunks.iter_mut().find_map(VecDeque::front_mut)
     }
 
+    /// Returns the first entry for which `before` returns `false`. It returns `true` for the first entries and `false` for
+    /// the others.
+    pub(crate) fn first_from_mut(&mut self, before: impl Fn(&T) -> bool) -> Option<&mut T> {
+        let chunk = self.chunks.iter().position(|chunk| chunk.back().is_some_and(|last| !before(last)))?;
+        let chunk = &mut self.chunks[chunk];
+        let at = chunk.partition_point(before);
+        chunk.get_mut(at)
+    }
+
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         self.chunks.iter().flatten()

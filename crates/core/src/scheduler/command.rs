@@ -7,7 +7,7 @@ use crate::work::kernel_launch::Launch;
 use crate::work::step::Work;
 use crate::work::time_slot::TimeSlot;
 use fencepost_sync::prim::assert_unlocked;
-use fencepost_sync::{HoldId, Point, Stamp};
+use fencepost_sync::{HoldId, Point, Seq, Stamp};
 use std::sync::Arc;
 
 /// Holds an enqueued command until it is planned.
@@ -35,6 +35,8 @@ pub(crate) enum Op {
     Wait(Point),
     /// Later commands of the queue wait for this event of the host.
     WaitUser(UserWait),
+    /// A context command that was planned in this batch before the context commands in front of it.
+    Early(Seq),
     /// The callback thread runs this function in queue order.
     Callback(Callback),
     /// The callback is due or running. This entry keeps its place in the queue until the callback has run.
@@ -44,6 +46,16 @@ pub(crate) enum Op {
 }
 
 impl Op {
+    /// Returns the bytes that the command holds for the device until it is complete.
+    #[inline]
+    pub(crate) fn staged_bytes(&self) -> u64 {
+        match self {
+            Op::Work(work) => work.staged_bytes(),
+            Op::Timed(timed) => timed.work.staged_bytes(),
+            _ => 0,
+        }
+    }
+
     /// Returns `true` for a callback and for a wait for an event of the host.
     #[inline]
     pub(crate) fn is_of_host(&self) -> bool {

@@ -37,7 +37,7 @@ impl Engine {
     /// Enqueues work: checks it, adds the waits that the policy requires, and assigns its stamp.
     #[inline]
     pub(crate) fn enqueue(&self, by: Admission, work: Work) -> Result<Stamp> {
-        let state = self.lock();
+        let state = self.lock_with_room(by.slot)?;
         if state.host_uses > 0 {
             check_maps(&work)?;
         }
@@ -47,7 +47,7 @@ impl Engine {
     /// Enqueues work as [`enqueue`](Self::enqueue) does, behind a wait for an event of the host.
     #[cold]
     pub(crate) fn enqueue_behind(&self, by: Admission, work: Work, event: Arc<UserSignal>) -> Result<Stamp> {
-        let mut state = self.lock();
+        let mut state = self.lock_with_room(by.slot)?;
         state.check(by.slot)?;
         state.check_work(by, &work)?;
         let stamp = state.next_stamp();
@@ -89,7 +89,7 @@ impl Engine {
     /// Enqueues the works of one call: all of them or, if one is refused, none. No other command comes between them. A
     /// command that is ordered after one of them is ordered after all of them.
     pub(crate) fn enqueue_all_or_none(&self, by: Admission, works: Works) -> Result<()> {
-        let mut state = self.lock();
+        let mut state = self.lock_with_room(by.slot)?;
         state.push_all_or_none(by, works.into_iter().map(|work| (by.what, work)).collect())?;
         self.notify_lane(state, by.slot);
         Ok(())
@@ -97,7 +97,7 @@ impl Engine {
 
     /// Enqueues launches as [`enqueue_all_or_none`](Self::enqueue_all_or_none) does, each with its own kind.
     pub(crate) fn enqueue_launches(&self, by: Admission, launches: KindsOfWork) -> Result<()> {
-        let mut state = self.lock();
+        let mut state = self.lock_with_room(by.slot)?;
         state.push_all_or_none(by, launches)?;
         self.notify_lane(state, by.slot);
         Ok(())
@@ -110,7 +110,7 @@ impl Engine {
         by: Admission,
         works: KindsOfWork,
     ) -> Result<(Point, Arc<PointHistory>)> {
-        let mut state = self.lock();
+        let mut state = self.lock_with_room(by.slot)?;
         state.push_all_or_none(by, works)?;
         let end = state.marker(by.slot);
         self.notify_lane(state, by.slot);
@@ -191,7 +191,7 @@ impl Engine {
         callback: Callback,
         at: &'static Location<'static>,
     ) -> Result<()> {
-        let mut state = self.lock();
+        let mut state = self.lock_with_room(slot)?;
         state.check(slot)?;
         let callback = state.note_callback(slot, callback, at);
         let queue = state.queue(slot);

@@ -115,7 +115,12 @@ impl State {
     /// context's own work has failed, every queue with later commands fails, as those commands may use the result of
     /// that work.
     fn with_followers(&self, mut firsts: Vec<(Slot, Stamp)>) -> Vec<(Slot, Stamp)> {
-        let Some(&(_, own)) = firsts.iter().find(|(slot, _)| *slot == Slot::CONTEXT) else { return firsts };
+        let Some((_, own)) = firsts.iter_mut().find(|(slot, _)| *slot == Slot::CONTEXT) else {
+            return firsts;
+        };
+        // The command may have overtaken others, which fail with it.
+        *own = (*own).min(self.first_context_command());
+        let own = *own;
         let blamed: Vec<Slot> = firsts.iter().map(|&(slot, _)| slot).collect();
         for slot in self.slots().filter(|slot| !blamed.contains(slot)) {
             let queue = self.queue(slot);

@@ -28,8 +28,8 @@
 //!    callbacks and drops are collected in `State::after` and run after S is released.
 //! 4. **The token of a lane is the right to submit.** It is a flag in S. Only the lane thread waits for it. A failed submission gives
 //!    its value back, so the values of a lane have no gap.
-//! 5. **Enqueueing neither submits nor blocks.** Only waits block (`wait.rs`, `relay.rs`, `host_guard.rs`).
-//!    `flush` starts work and returns.
+//! 5. **Enqueueing neither submits nor blocks.** Only waits block (`wait.rs`, `relay.rs`, `host_guard.rs`), and a call on a queue
+//!    that fills the backlog of the context (`backlog.rs`). `flush` starts work and returns.
 //! 6. **Some submission is always possible.** The unsubmitted batch with the smallest number depends only on submitted batches. So as
 //!    long as batches are planned, a thread with a free token can submit one.
 //! 7. **A native wait is for a submitted value**, in slices of at most 100 ms, or 10 s in a context without threads. After each
@@ -47,9 +47,14 @@
 //! depend on none of them. While a batch waits to be submitted, later commands gather, except short ones before a long batch. After as
 //! much short work as one planning takes, and after four batches that overtook it, the oldest long command comes first.
 //!
+//! Indexes follow the queues that a call has changed, so that no call looks at all queues (`queues.rs`). The arrays that the context
+//! makes are commands of a queue of its own; while many are pending, a command takes along those that it needs
+//! (`plan/context_commands.rs`).
+//!
 //! The loom models in `loom_models/` check 1 to 6 in every interleaving of the threads; the random programs check the results.
 
 pub(crate) mod all_queues;
+pub(crate) mod backlog;
 pub(crate) mod batch;
 pub(crate) mod callback_cycles;
 pub(crate) mod callback_state;

@@ -290,12 +290,16 @@ impl Planner<'_> {
             return self.discard_failed(goal);
         }
         let Some(front) = queue.pending.front_mut() else { return FrontStep::Planned };
-        // Any command may use an array that an earlier context command fills, so the context commands before it are
-        // planned first.
+        // The command may use an array that an earlier context command fills.
         if first_context < front.stamp {
-            let upto = front.stamp;
-            return self.plan_context_commands(upto);
+            let stamp = front.stamp;
+            if let Some(step) = self.plan_context_commands_of(goal.slot, stamp) {
+                return step;
+            }
         }
+        let Some(front) = self.state.queue_mut(goal.slot).pending.front_mut() else {
+            return FrontStep::Planned;
+        };
         match &mut front.op {
             Op::Wait(point) => {
                 let point = *point;
@@ -310,7 +314,7 @@ impl Planner<'_> {
                     FrontStep::Held(hold)
                 }
                 Some(Ok(())) if event.is_submitted() => {
-                    queue.wait_on_device();
+                    self.state.queue_mut(goal.slot).wait_on_device();
                     FrontStep::Again
                 }
                 Some(Ok(())) => self.skip_front(goal.slot),
@@ -320,6 +324,7 @@ impl Planner<'_> {
                     FrontStep::Again
                 }
             },
+            Op::Early(_) => unreachable!("bug: a queue of the program has a context command"),
             Op::Callback(_) => self.start_callback(goal.slot),
             Op::DueCallback(id) => FrontStep::Held(Hold::Callback(*id)),
             Op::Loop(_) => self.plan_loop(goal),

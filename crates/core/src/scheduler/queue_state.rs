@@ -20,6 +20,9 @@ use std::sync::Arc;
 /// The commands of a queue with this many pending commands are planned before the program requests them.
 const URGENT_COMMANDS: usize = 16;
 
+/// Number of the last segments among which a batch that makes an array is not listed twice.
+const MADE_TOGETHER: usize = 4;
+
 /// Names the reason why no further command of a queue can be planned.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Hold {
@@ -33,6 +36,13 @@ pub(crate) enum Hold {
     Drain(Slot),
     /// The queue waits for a chunk of a loop, because the loop may go on behind it.
     Loop(HoldId),
+}
+
+/// Amount of work that is enqueued and not planned.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Backlog {
+    pub(crate) commands: usize,
+    pub(crate) bytes: u64,
 }
 
 /// Describes a run of a queue's commands that are planned and not known to be complete.
@@ -54,6 +64,8 @@ pub(crate) struct QueueState {
     pub(crate) pending: ChunkedList<Command>,
     /// Number of pending commands that the host has a part in: callbacks and waits for events of the host.
     host_commands: usize,
+    /// Bytes that the pending commands hold for the device.
+    pending_bytes: u64,
     /// Pending commands up to this stamp have failed: `born <= failed_upto <= enqueued`. Planning drops them, except
     /// waits for other queues.
     failed_upto: Stamp,
@@ -135,6 +147,43 @@ impl QueueState {
         self.enqueued
     }
 
+    pub(crate) fn planned(&self) -> Stamp {
+        self.planned
+    }
+
+    /// Returns the amount of work that is enqueued and not planned.
+    #[inline]
+    pub(crate) fn backlog(&self) -> Backlog {
+        Backlog { commands: self.pending.len(), bytes: self.pending_bytes }
+    }
+
+    /// Removes the work of the pending command with this stamp, for an [early](Op::Early) plan in batch `seq`. Returns `None`
+    /// if it is planned early already, or has failed.
+    pub(crate) fn take_early(&mut self, stamp: Stamp, seq: Seq) -> Option<Op> {
+        let failed_upto = self.failed_upto;
+        let command = self.pending.first_from_mut(|command| command.stamp < stamp)?;
+        let is_work = matches!(command.op, Op::Work(_) | Op::Timed(_));
+        if command.stamp != stamp || stamp <= failed_upto || !is_work {
+            return None;
+        }
+        let op = std::mem::replace(&mut command.op, Op::Early(seq));
+        self.pending_bytes -= op.staged_bytes();
+        Some(op)
+    }
+
+    /// Returns the first pending command from `stamp` on.
+    pub(crate) fn pending_from(&mut self, stamp: Stamp) -> Option<&Command> {
+        self.pending.first_from_mut(|command| command.stamp < stamp).map(|command| &*command)
+    }
+
+    /// Records that the next command comes after batch `seq`.
+    pub(crate) fn follow_batch(&mut self, seq: Seq) {
+        if !self.segments.iter().rev().take(MADE_TOGETHER).any(|segment| segment.seq == seq) {
+            self.segments.push_back(Segment { last: self.planned, seq });
+        }
+        self.debug_check();
+    }
+
     pub(crate) fn completed(&self) -> Stamp {
         self.completed
     }
@@ -198,6 +247,7 @@ impl QueueState {
         if self.is_unused() && self.segments.is_empty() {
             self.pending = ChunkedList::default();
             self.host_commands = 0;
+            self.pending_bytes = 0;
             self.planned = self.enqueued;
             self.completed = self.enqueued;
             self.debug_check();
@@ -207,6 +257,7 @@ impl QueueState {
     /// Removes the commands that are not planned, on a lost device.
     pub(crate) fn take_pending(&mut self) -> ChunkedList<Command> {
         self.host_commands = 0;
+        self.pending_bytes = 0;
         std::mem::take(&mut self.pending)
     }
 
@@ -238,6 +289,7 @@ impl QueueState {
         self.unused = false;
         self.enqueued = command.stamp;
         self.host_commands += usize::from(command.op.is_of_host());
+        self.pending_bytes += command.op.staged_bytes();
         self.pending.push_back(command);
     }
 
@@ -246,6 +298,7 @@ impl QueueState {
     pub(crate) fn pop(&mut self, seq: Option<Seq>) -> Option<Command> {
         let command = self.pending.pop_front()?;
         self.host_commands -= usize::from(command.op.is_of_host());
+        self.pending_bytes -= command.op.staged_bytes();
         self.advance_plan(command.stamp, seq);
         Some(command)
     }
@@ -389,8 +442,9 @@ impl QueueState {
 
     /// Returns `true` if the front command has failed and is not a wait for another queue.
     pub(crate) fn front_has_failed(&self) -> bool {
-        let failed_upto =
-            |front: &Command| front.stamp <= self.failed_upto && !matches!(front.op, Op::Wait(_));
+        let failed_upto = |front: &Command| {
+            front.stamp <= self.failed_upto && !matches!(front.op, Op::Wait(_) | Op::Early(_))
+        };
         self.pending.front().is_some_and(failed_upto)
     }
 

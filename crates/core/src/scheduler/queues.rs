@@ -1,7 +1,7 @@
 //! The queues of a context, with the indexes that keep the work of one call apart from their number. S is the state lock.
 
 use crate::scheduler::priority::Priority;
-use crate::scheduler::queue_state::{Hold, QueueState};
+use crate::scheduler::queue_state::{Backlog, Hold, QueueState};
 use fencepost_sync::{Slot, Stamp};
 use rustc_hash::FxHashMap;
 use std::cell::{RefCell, RefMut};
@@ -40,6 +40,8 @@ struct Indexes {
     newest: Option<Slot>,
     /// Largest stamp of a command.
     last: Stamp,
+    /// Sum over all queues.
+    backlog: Backlog,
     /// Number of queues that wait for the host, or may come to.
     of_host: usize,
     /// Number of touched queues that queries have looked at.
@@ -59,6 +61,7 @@ struct Mark {
     is_free: bool,
     hold: Option<Hold>,
     of_host: bool,
+    backlog: Backlog,
     /// Is true while the queue is linked: it has incomplete commands that a new queue may have to follow.
     linked: bool,
     enqueued: Stamp,
@@ -201,6 +204,11 @@ impl Queues {
         true
     }
 
+    /// Returns the amount of work that is enqueued and not planned.
+    pub(crate) fn backlog(&self) -> Backlog {
+        self.indexes().backlog
+    }
+
     /// Returns `true` if no queue has a callback, and none waits for the host or for another context.
     pub(crate) fn have_device_work_only(&self) -> bool {
         self.indexes().of_host == 0
@@ -261,6 +269,10 @@ impl Indexes {
 
     fn update_one(&mut self, slot: Slot, queue: &QueueState) {
         let at = slot.0 as usize;
+        let backlog = queue.backlog();
+        let before = std::mem::replace(&mut self.marks[at].backlog, backlog);
+        self.backlog.commands = self.backlog.commands + backlog.commands - before.commands;
+        self.backlog.bytes = self.backlog.bytes + backlog.bytes - before.bytes;
         let of_host = !queue.has_device_work_only();
         if std::mem::replace(&mut self.marks[at].of_host, of_host) != of_host {
             self.of_host = if of_host { self.of_host + 1 } else { self.of_host - 1 };
@@ -398,7 +410,7 @@ mod tests {
     use crate::scheduler::engine::Engine;
     use crate::scheduler::ordering::policy::Policy;
     use crate::scheduler::priority::Priority;
-    use crate::scheduler::queue_state::{Hold, PointProgress};
+    use crate::scheduler::queue_state::{Backlog, Hold, PointProgress};
     use crate::scheduler::test_engine::{
         block, engine, engine_with, enqueue, enqueue_wait, enqueue_work, fill, finish, hold, queue, queue_of,
     };
@@ -489,6 +501,7 @@ mod tests {
         let gate = hold(&engine, a);
         let [of_a, of_b, of_high] = [a, b, high].map(|slot| enqueue(&engine, slot));
         assert!(!engine.lock().queues.have_device_work_only());
+        assert_eq!(engine.lock().queues.backlog(), Backlog { commands: 4, bytes: 0 });
         assert_eq!(plans(&engine, Priority::Normal, false), [a, b]);
         assert_eq!(plans(&engine, Priority::High, false), [high]);
         assert!(plans(&engine, Priority::Normal, true).is_empty());
@@ -504,6 +517,7 @@ mod tests {
         assert!(engine.lock().queues.held(held).is_empty());
         [of_a, of_b, of_high].into_iter().for_each(|point| finish(&engine, point));
         assert!(engine.lock().queues.have_device_work_only());
+        assert_eq!(engine.lock().queues.backlog(), Backlog::default());
         engine.close_queue(high);
         assert!(engine.lock().queues.one_priority());
         assert_eq!(queue(&engine), high, "the slot is free");

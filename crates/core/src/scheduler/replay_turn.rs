@@ -104,7 +104,7 @@ impl Engine {
     ) -> Result<(Stamp, Point, Arc<PointHistory>)> {
         let step = GraphStep { run: run.clone(), segment: None };
         let whole = [Work::Graph(Box::new(step.clone()))];
-        let mut state = self.lock();
+        let mut state = self.lock_with_room(by.slot)?;
         state.check(by.slot)?;
         if run.plan.takes_turns {
             let ends: SmallVec<[Point; 2]> = turns.iter().filter_map(|(_, turn)| turn.last()).collect();

@@ -1,6 +1,7 @@
 //! The data that the state lock S guards.
 
 use crate::device::CostModel;
+use crate::device::backlog_limit::BacklogLimit;
 use crate::error::site::{CommandKind, Site, subject};
 use crate::error::{Error, Result};
 use crate::memory::block::Block;
@@ -74,6 +75,10 @@ pub(crate) struct State {
     pub(crate) lost: Option<Error>,
     /// Loops in chunks of which a chunk is planned, with their queues. A loop that has ended may be listed.
     pub(crate) loops: Vec<(Slot, HoldId)>,
+    /// Limit of the commands that are enqueued and not planned.
+    pub(crate) backlog_limit: Option<BacklogLimit>,
+    /// Calls that wait until their queue takes another command, in the order of the calls.
+    pub(crate) callers_for_room: VecDeque<(Slot, HoldId)>,
     /// Number of steps of all plannings.
     #[cfg(test)]
     pub(crate) plan_steps: u64,

@@ -92,6 +92,7 @@ fn describe_op(op: &Op) -> String {
         Op::Work(work) => describe_work(work),
         Op::Timed(timed) => describe_work(&timed.work),
         Op::Wait(point) => format!("wait for queue {} at {}", point.slot.0, point.stamp),
+        Op::Early(_) => "an array that is made".into(),
         Op::WaitUser(event) if event.source().is_some() => {
             format!("wait for {}, in another context", event.label())
         }
@@ -117,7 +118,7 @@ fn describe_work(work: &Work) -> String {
     }
 }
 
-fn describe_hold(hold: Hold) -> &'static str {
+pub(crate) fn describe_hold(hold: Hold) -> &'static str {
     match hold {
         Hold::User(_) => "a user event is not signalled",
         Hold::Callback(_) => "a host callback has not run",

@@ -1,14 +1,19 @@
 //! A part of a graph as the scheduler sees it: one step of a batch, whose nodes only recorders see.
 
+use crate::memory::block::Block;
 use crate::memory::last_use::LastUse;
 use crate::work::kernel_launch::BoundArray;
 use fencepost_sync::Seq;
 use std::any::Any;
+use std::sync::Arc;
 
 /// Is the replay of a part of a graph, as one command.
 pub(crate) trait GraphPart: Any + Send + Sync {
     /// Returns the uses of all nodes of the part.
     fn uses(&self) -> &[BoundArray];
+
+    /// Returns the blocks of the part's table of gates, which are no uses.
+    fn tables(&self) -> Option<[&Arc<Block>; 2]>;
 
     /// Returns the last use of the blocks of the part.
     fn last_use(&self) -> &LastUse;

@@ -80,6 +80,12 @@ impl Work {
         }
     }
 
+    /// Returns the bytes of staging memory that an upload holds until it is complete.
+    #[inline]
+    pub(crate) fn staged_bytes(&self) -> u64 {
+        if let Work::Upload { dst, .. } = self { dst.size } else { 0 }
+    }
+
     /// Returns `true` for a launch without workgroups.
     pub(crate) fn is_empty_launch(&self) -> bool {
         matches!(self, Work::Launch(launch) if launch.is_empty())

@@ -11,6 +11,7 @@ use super::kernel_checks::KernelChecks;
 #[cfg(cpu_code)]
 use super::run_code::run_program;
 use super::run_code::{code_of, run_function};
+use crate::device::backlog_limit::BacklogLimit;
 use crate::device::check_options::CheckOptions;
 use crate::device::recorder::{Failure, Keep, LaneValue, Recorder};
 use crate::device::{CostModel, LAUNCH_LIMIT, Lane};
@@ -58,6 +59,8 @@ pub struct CpuOptions {
     /// Is the same as [`ContextOptions::launch_limit`](crate::ContextOptions::launch_limit). A launch that is stopped
     /// writes nothing here.
     pub launch_limit: Duration,
+    /// The same as [`ContextOptions::backlog`](crate::ContextOptions::backlog).
+    pub backlog: BacklogLimit,
     /// Checks each launch, as [`ContextOptions::check`](crate::ContextOptions::check) does. The launches of built-in
     /// kernels run their text then, in an order of the invocations that the seed chooses. In the browser the option is
     /// ignored.
@@ -74,6 +77,7 @@ impl Default for CpuOptions {
             threads: true,
             memory: 1 << 34,
             launch_limit: LAUNCH_LIMIT,
+            backlog: BacklogLimit::default(),
             check: None,
             portable_wgsl: false,
         }

@@ -127,14 +127,15 @@ fn expand(steps: &[Step], before: &[Vec<usize>]) -> (Vec<Unit>, Vec<Vec<usize>>)
     (units, befores)
 }
 
-/// Lists for each step its predecessors: the previous step of its queue, the previous step of the context's own queue,
-/// and the steps in `Step::after`.
+/// Lists for each step its predecessors: the previous step of its queue, the last of the context commands at the start of
+/// the batch, and the steps in `Step::after`.
 fn before(steps: &[Step]) -> Vec<Vec<usize>> {
     let mut last = HashMap::new();
     let mut befores = Vec::with_capacity(steps.len());
+    let first = steps.iter().position(|step| step.slot != Slot::CONTEXT).unwrap_or(steps.len());
     for (at, step) in steps.iter().enumerate() {
         let own = last.insert(step.slot, at);
-        let context = last.get(&Slot::CONTEXT).copied().filter(|_| step.slot != Slot::CONTEXT);
+        let context = first.checked_sub(1).filter(|_| step.slot != Slot::CONTEXT);
         befores.push(own.into_iter().chain(context).chain(step.after.iter().map(|&s| s as usize)).collect());
     }
     befores

@@ -130,6 +130,11 @@ pub(crate) fn record(state: &State, by: Admission, stamp: Stamp, work: &Work) {
     for Touch { block, range, write } in work.touches() {
         let mut order = block.order();
         order.fresh &= !write;
+        if slot == Slot::CONTEXT {
+            let planned = state.queue(slot).planned();
+            let first = order.made.filter(|&(_, last)| last > planned).map_or(stamp, |(first, _)| first);
+            order.made = Some((first, stamp));
+        }
         let more = details.clone();
         let many = order.uses.record(Use { slot, first: stamp, range, write, what, at, more }, clock);
         // The list of uses has grown long, so the uses that no later command waits for are removed.

@@ -118,6 +118,14 @@ impl OpenBatch {
         near.or_else(|| self.places.get(&slot).copied())
     }
 
+    /// Orders the next step of `slot` after the last step of `other`.
+    pub(crate) fn follow_last(&mut self, slot: Slot, other: Slot) {
+        let (last, level) = (self.frontier(other).last, self.frontier(other).level);
+        let frontier = self.frontier(slot);
+        frontier.after.extend(last.filter(|last| !frontier.after.contains(last)));
+        frontier.level = frontier.level.max(level);
+    }
+
     /// Returns the steps that a queue follows if it waits for `point`, and the level behind those steps.
     pub(crate) fn before(&mut self, point: Point) -> (SmallVec<[u32; 2]>, u32) {
         let frontier = self.frontier(point.slot);

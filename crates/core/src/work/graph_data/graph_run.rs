@@ -1,6 +1,7 @@
 //! One replay of a graph.
 
 use crate::error::{Error, Kind};
+use crate::memory::block::Block;
 use crate::memory::last_use::LastUse;
 use crate::memory::read_slot::ReadSlot;
 use crate::memory::staged_bytes::{ReplaySource, Staged};
@@ -109,6 +110,10 @@ impl GraphPart for GraphStep {
             Some(at) => &self.run.plan.segments[at as usize].uses.bound,
             None => &self.run.plan.uses.bound,
         }
+    }
+
+    fn tables(&self) -> Option<[&Arc<Block>; 2]> {
+        self.run.plan.control.as_ref().map(|table| [&table.words, &table.counts])
     }
 
     fn last_use(&self) -> &LastUse {

@@ -122,6 +122,7 @@ pub(crate) fn enqueue(
     by: Admission,
     calls: Vec<Callback>,
 ) -> Result<(Stamp, Point, Arc<PointHistory>, FarRuns)> {
+    drop(graph.spanning.shape.owners[0].engine().lock_with_room(by.slot)?);
     let mut builder = ReplayBuilder::new(graph, by)?;
     builder.add_all(calls)?;
     let end = builder.mark(0);

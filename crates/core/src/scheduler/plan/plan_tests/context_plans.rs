@@ -87,16 +87,52 @@ fn q10_one_planning_takes_a_limited_number_of_context_commands() {
     let engine = paced(0.0);
     engine.lock().lanes[0].costs.expect(&fill(&block()), 0.0);
     let slot = queue(&engine);
-    enqueue_for_context(&engine, 3 * MOST_CONTEXT_COMMANDS);
-    let end = enqueue(&engine, slot);
+    enqueue_for_context(&engine, 3 * MOST_CONTEXT_COMMANDS - 1);
+    let made = block();
+    let end = enqueue_work(&engine, Slot::CONTEXT, fill(&made));
+    enqueue_work(&engine, slot, fill(&made));
     let mut state = engine.lock();
     for left in [2 * MOST_CONTEXT_COMMANDS, MOST_CONTEXT_COMMANDS, 0] {
         assert!(state.context_commands_are_due() || left == 0, "{left} commands are left");
         drop(state.plan([end], Priority::Normal));
         assert_eq!(state.queue(Slot::CONTEXT).pending.len(), left);
     }
-    drop(state.plan([end], Priority::Normal));
-    assert!(state.queue(slot).pending.is_empty());
+    assert_eq!(state.queue(slot).pending.len(), 1);
+}
+
+#[test]
+fn q16_a_command_takes_along_only_the_arrays_that_it_needs() {
+    let engine = paced(0.0);
+    engine.lock().lanes[0].costs.expect(&fill(&block()), 0.0);
+    let ([slot, other], many) = (queues(&engine), 4 * MOST_CONTEXT_COMMANDS);
+    enqueue_for_context(&engine, many);
+    let made = block();
+    let own = [0; 2].map(|_| enqueue_work(&engine, Slot::CONTEXT, fill(&made)));
+    enqueue_for_context(&engine, many);
+    let before = enqueue(&engine, slot);
+    let end = enqueue_work(&engine, slot, fill(&made));
+    let mut state = plan(&engine, [end]);
+    let left = state.queue(Slot::CONTEXT).pending.len();
+    assert!(left >= 2 * many, "{left} context commands are left");
+    // Both fills of the array come before the command, at lower levels.
+    let steps = &state.lanes[0].list(Priority::Normal)[0].steps;
+    let level = |point: Point| steps.iter().find(|step| step.stamp == point.stamp).map(|step| step.level);
+    let levels = [own[0], own[1], end].map(level);
+    assert!(
+        level(before).is_some() && levels.iter().all(Option::is_some) && levels.is_sorted_by(|a, b| a < b),
+        "{levels:?}"
+    );
+    drop(state);
+    // Another queue that uses the array comes after the batch of its fill.
+    let later = enqueue_work(&engine, other, fill(&made));
+    let state = plan(&engine, [later]);
+    let of = |point| crate::scheduler::test_engine::batch_of(&state, point);
+    assert!(of(end) < of(later));
+    assert!(state.queue(other).batches().any(|seq| seq == of(end)), "the batch of the fill comes first");
+    drop(state);
+    let end = engine.lock().queue(Slot::CONTEXT).end(Slot::CONTEXT);
+    crate::scheduler::test_engine::finish(&engine, end);
+    assert!(engine.lock().queue(Slot::CONTEXT).pending.is_empty());
 }
 
 #[test]

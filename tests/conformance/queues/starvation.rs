@@ -1,0 +1,172 @@
+//! Q16: a queue that never waits starves no other, and the backlog of a context has a limit.
+
+use crate::common::{Case, Subject, case, dump};
+use fencepost::prelude::*;
+use fencepost::{BacklogLimit, CpuOptions, Kind};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::thread;
+use std::time::Duration;
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("q16_the_arrays_of_a_waiting_thread_overtake_those_of_others", arrays),
+        case("q16_a_thread_that_waits_goes_on_beside_one_that_never_does", beside),
+        case("q16_a_call_waits_for_room_in_a_full_backlog", room),
+        case("q16_a_call_waits_for_room_in_a_context_without_threads", alone)
+            .cpu_only("the case makes its own context"),
+        case("q16_a_full_backlog_that_the_program_holds_up_is_an_error", held),
+        case("q16_a_host_callback_gets_an_error_from_a_full_backlog", callback),
+    ]
+}
+
+const N: usize = 64;
+
+/// Nothing but the calls of this test plans or submits, so the counts do not depend on time.
+fn arrays(subject: &Subject) {
+    let ctx = subject.without_threads();
+    let (noise, queue) = (ctx.queue("noise"), ctx.queue("waits"));
+    let count = 250;
+    let mut made = Vec::new();
+    for at in 0..count {
+        let x = ctx.full([N], at).unwrap();
+        noise.copy(&x, &mut ctx.zeros::<u32, 1>([N]).unwrap()).unwrap();
+        made.push(x);
+    }
+    for round in 0..3 {
+        let x = ctx.full([N], 7 + round).unwrap();
+        let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
+        queue.copy(&x, &mut y).unwrap();
+        assert_eq!(queue.read(&y).wait().unwrap(), [7 + round; N]);
+    }
+    // A wait also plans a part of the commands of others, but it waits for none of them.
+    let left = dump::pending(&ctx, "context");
+    assert!(left > 100, "{left} arrays of the others are left");
+    ctx.synchronize().wait().unwrap();
+    for (at, x) in made.iter().enumerate().step_by(97) {
+        assert_eq!(noise.read(x).wait().unwrap(), [at as u32; N]);
+    }
+}
+
+/// Each round of the thread that waits ends while the other one goes on without a wait.
+fn beside(subject: &Subject) {
+    let ctx = limited(subject, BacklogLimit { commands: 200, ..BacklogLimit::default() });
+    let queue = ctx.queue("waits");
+    let (stop, rounds) = (AtomicBool::new(false), AtomicU32::new(0));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let noise = ctx.queue("noise");
+            while !stop.load(Ordering::Relaxed) {
+                let x = ctx.full([N], 77_u32).unwrap();
+                noise.copy(&x, &mut ctx.zeros::<u32, 1>([N]).unwrap()).unwrap();
+                rounds.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        dump::until(|| rounds.load(Ordering::Relaxed) > 50);
+        for round in 0..5 {
+            let x = ctx.full([N], round).unwrap();
+            let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
+            queue.copy(&x, &mut y).unwrap();
+            assert_eq!(queue.read(&y).wait().unwrap(), [round; N]);
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    ctx.synchronize().wait().unwrap();
+}
+
+/// Opens a context with this limit.
+fn limited(subject: &Subject, backlog: BacklogLimit) -> Context {
+    if subject.is_cpu() {
+        let ctx = Context::on_cpu(CpuOptions { backlog, ..CpuOptions::default() });
+        subject.watch(&ctx);
+        return ctx;
+    }
+    subject.options(|options| options.backlog = backlog)
+}
+
+fn room(subject: &Subject) {
+    let limit = 100;
+    let ctx = limited(subject, BacklogLimit { commands: limit, ..BacklogLimit::default() });
+    let queue = ctx.queue("main");
+    let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
+    for at in 0..600 {
+        queue.fill(&mut x, at).unwrap();
+        let pending = dump::pending(&ctx, "main");
+        assert!(pending <= limit as u64 + 1, "{pending} commands wait");
+    }
+    assert_eq!(queue.read(&x).wait().unwrap(), [599; N]);
+    // The arrays of the context are limited too.
+    let many: Vec<_> = (0..600_u32).map(|at| ctx.full([N], at).unwrap()).collect();
+    let pending = dump::pending(&ctx, "context");
+    assert!(pending <= limit as u64, "{pending} arrays wait");
+    for (at, x) in many.iter().enumerate().step_by(97) {
+        assert_eq!(queue.read(x).wait().unwrap(), [at as u32; N]);
+    }
+    // The bytes of uploads are limited too. A single upload may be larger.
+    let ctx = limited(subject, BacklogLimit { bytes: 1000, ..BacklogLimit::default() });
+    let queue = ctx.queue("main");
+    let mut x = ctx.zeros::<u32, 1>([4096]).unwrap();
+    for at in 0..50 {
+        queue.fill(&mut x, 0).unwrap();
+        queue.upload(&[at; 4096], &mut x).unwrap();
+        let pending = dump::pending(&ctx, "main");
+        assert!(pending <= 4, "{pending} commands wait");
+    }
+    assert_eq!(queue.read(&x).wait().unwrap(), [49; 4096]);
+}
+
+/// The call itself plans and submits.
+fn alone(_: &Subject) {
+    let backlog = BacklogLimit { commands: 100, ..BacklogLimit::default() };
+    let ctx = Context::on_cpu(CpuOptions { backlog, threads: false, ..CpuOptions::default() });
+    let queue = ctx.queue("main");
+    let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
+    (0..600).for_each(|at| queue.fill(&mut x, at).unwrap());
+    assert_eq!(queue.read(&x).wait().unwrap(), [599; N]);
+}
+
+fn held(subject: &Subject) {
+    let limit = 100;
+    let ctx = limited(subject, BacklogLimit { commands: limit, ..BacklogLimit::default() });
+    let (queue, other, gate) = (ctx.queue("held"), ctx.queue("other"), ctx.user_event("gate"));
+    let (mut x, mut y) = (ctx.zeros::<u32, 1>([N]).unwrap(), ctx.zeros::<u32, 1>([N]).unwrap());
+    queue.wait_for(&gate.event()).unwrap();
+    let mut taken = 0;
+    let error = loop {
+        match queue.fill(&mut x, taken) {
+            Ok(()) => taken += 1,
+            Err(error) => break error,
+        }
+        assert!(taken <= limit as u32, "{taken} commands wait behind the event");
+    };
+    let Kind::Backlog { queue: name, most_commands, why, .. } = error.kind() else { panic!("{error}") };
+    assert_eq!((name.as_str(), *most_commands), ("held", limit));
+    assert_eq!(why, "the queue waits: a user event is not signalled");
+    assert!(error.to_string().contains("ContextOptions::backlog"), "{error}");
+    assert!(queue.take_error().is_none(), "the queue has not failed");
+    // Another queue has little work of its own, and goes on.
+    for round in 0..20 {
+        other.fill(&mut y, round).unwrap();
+        assert_eq!(other.read(&y).wait().unwrap(), [round; N]);
+    }
+    gate.signal();
+    queue.fill(&mut x, 1234).unwrap();
+    assert_eq!(queue.read(&x).wait().unwrap(), [1234; N]);
+}
+
+fn callback(subject: &Subject) {
+    let limit = 100;
+    let ctx = limited(subject, BacklogLimit { commands: limit, ..BacklogLimit::default() });
+    let queue = ctx.queue("main");
+    let x = ctx.zeros::<u32, 1>([N]).unwrap();
+    let (sent, seen) = std::sync::mpsc::channel();
+    let (behind, mut target) = (queue.clone(), x.handle());
+    // The commands wait in the queue behind this callback.
+    let mut fills = move || (0..10_000).map(|at| behind.fill(&mut target, at)).find_map(Result::err);
+    queue.callback(move || sent.send(fills()).unwrap()).unwrap();
+    queue.flush().unwrap();
+    let error = seen.recv_timeout(Duration::from_secs(50)).unwrap().expect("the backlog is full");
+    let Kind::Backlog { why, .. } = error.kind() else { panic!("{error}") };
+    assert!(why.contains("a host callback must not block"), "{error}");
+    queue.finish().wait().unwrap();
+    drop(x);
+}
