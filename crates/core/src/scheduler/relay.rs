@@ -9,7 +9,7 @@ use crate::scheduler::signaller::Signaller;
 use crate::scheduler::user_signal::{SignalSource, UserSignal};
 use crate::scheduler::wait_target::{Caller, WaitTarget};
 use fencepost_sync::Point;
-use fencepost_sync::prim::{Mutex, MutexGuard, lock};
+use fencepost_sync::prim::{Mutex, lock};
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
@@ -40,6 +40,18 @@ struct RelayProgress {
     then: Option<RelayStep>,
     /// Is true once the signal is sent or about to be sent. It never becomes false again.
     finished: bool,
+    /// `true` while a call polls, which has taken `then`.
+    polling: bool,
+    /// `true` if another call came during the poll.
+    again: bool,
+}
+
+/// The signal at the end of a relay.
+enum RelayOutcome {
+    /// The source and the step after it are over.
+    Over(Result<()>),
+    /// The source is submitted and not complete, and the device keeps the order.
+    Submitted,
 }
 
 /// Names the source that a relay waits for.
@@ -110,7 +122,7 @@ impl Relay {
         origin: RelaySource,
         then: Option<RelayStep>,
     ) {
-        let progress = Mutex::new(RelayProgress { then, finished: false });
+        let progress = Mutex::new(RelayProgress { then, finished: false, polling: false, again: false });
         let abandoned = AtomicBool::new(false);
         let relay = Arc::new(Self { waiter: waiter.clone(), signaller, origin, progress, abandoned });
         let source: Arc<dyn SignalSource> = relay.clone();
@@ -124,43 +136,59 @@ impl Relay {
         run_with_deferred(|| self.poll_source())
     }
 
-    /// Polls the source and signals the event if the source is reached. Returns `true` if the relay is finished.
+    /// Polls the source and signals the event if the source is reached. Returns `true` if the relay is finished, and `false`
+    /// while another call polls, which then polls again: it may have missed the change that this call sees. No lock is held
+    /// during a poll, because the step after the source may wake user code.
     fn poll_source(self: &Arc<Self>) -> bool {
         let waker = Waker::from(self.clone());
-        // Two polls take turns here. The later one may see a change that the earlier one has missed.
-        let mut progress = lock(&self.progress);
-        if progress.finished || self.abandoned.load(Ordering::Relaxed) {
+        loop {
+            let mut progress = lock(&self.progress);
+            if progress.finished || self.abandoned.load(Ordering::Relaxed) {
+                return true;
+            }
+            if std::mem::replace(&mut progress.polling, true) {
+                progress.again = true;
+                return false;
+            }
+            progress.again = false;
+            let mut then = progress.then.take();
+            drop(progress);
+            let outcome = self.outcome(&mut then, &waker);
+            let mut progress = lock(&self.progress);
+            progress.polling = false;
+            progress.finished = outcome.is_some();
+            let Some(outcome) = outcome else {
+                progress.then = then;
+                if progress.again {
+                    continue;
+                }
+                return false;
+            };
+            drop(progress);
+            drop(then);
+            match outcome {
+                RelayOutcome::Over(result) => self.signaller.complete(result),
+                RelayOutcome::Submitted => self.signaller.send(),
+            }
             return true;
         }
-        let Some(arrived) = self.origin.register_waker(&waker) else {
-            return self.poll_submitted(progress, &waker);
-        };
-        let outcome = match (arrived, &mut progress.then) {
-            (Ok(()), Some(then)) => match then(&waker) {
-                Poll::Ready(result) => result,
-                Poll::Pending => return false,
-            },
-            (arrived, _) => arrived.map_err(|error| self.failed(error)),
-        };
-        progress.finished = true;
-        let then = progress.then.take();
-        drop(progress);
-        drop(then);
-        self.signaller.complete(outcome);
-        true
     }
 
-    /// Signals the event as submitted if the source is submitted but not complete and the device keeps the order.
-    /// Returns `true` if the signal was sent.
-    fn poll_submitted(&self, mut progress: MutexGuard<'_, RelayProgress>, waker: &Waker) -> bool {
-        let submitted = progress.then.is_none() && self.origin.is_submitted(&self.waiter, waker);
-        progress.finished = submitted;
-        drop(progress);
-        if submitted {
-            self.signaller.send();
+    /// Returns what to signal, or `None` if the source is not reached or `then` is not done.
+    fn outcome(&self, then: &mut Option<RelayStep>, waker: &Waker) -> Option<RelayOutcome> {
+        let Some(arrived) = self.origin.register_waker(waker) else {
+            let submitted = then.is_none() && self.origin.is_submitted(&self.waiter, waker);
+            return submitted.then_some(RelayOutcome::Submitted);
+        };
+        match (arrived, then) {
+            (Ok(()), Some(then)) => match then(waker) {
+                Poll::Ready(result) => Some(RelayOutcome::Over(result)),
+                Poll::Pending => None,
+            },
+            (arrived, _) => Some(RelayOutcome::Over(arrived.map_err(|error| self.failed(error)))),
         }
-        submitted
     }
+
     fn failed(&self, error: Error) -> Error {
         let object = self.signaller.state().label().to_owned();
         Kind::OtherContext { object, error }.into()
