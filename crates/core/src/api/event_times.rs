@@ -44,8 +44,9 @@ impl Event {
     /// ```
     #[track_caller]
     pub fn seconds_since(&self, start: &Event) -> Pending<f64> {
+        let at = Location::caller();
         let checked = self.owner.engine().check_process();
-        late_or_error(checked.and_then(|()| between(start, self, Location::caller())))
+        late_or_error(checked.and_then(|()| between(start, self, at)))
     }
 
     /// Returns the point of the event and its time, if it has one.
