@@ -447,6 +447,7 @@ impl Planner<'_> {
         self.state.after.planned_any = true;
         self.taken += 1;
         self.state.queue_mut(slot).pop_wait(seqs);
+        self.free_if_closed(slot);
     }
 
     /// Plans a wait of `slot` for `point`, or asks for the planning of `point` first.
