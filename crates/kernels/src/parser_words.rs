@@ -8,7 +8,7 @@ pub(crate) fn of_constant(message: &str) -> Option<String> {
     }
 }
 
-/// Describes a function that the parser does not evaluate, by naga's name for it.
+/// Returns the message for a function that the parser does not evaluate. `function` is naga's name for it.
 fn not_evaluated(function: &str) -> String {
     let name = match function {
         "SmoothStep" => "smoothstep".to_owned(),

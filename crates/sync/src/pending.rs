@@ -19,7 +19,7 @@ pub trait Late<T, E>: MaybeSend {
 }
 
 thread_local! {
-    /// Counts the times that user code ran on this thread inside a call of the library.
+    /// Number of the times that user code ran on this thread inside a call of the library.
     static NESTED: Cell<u64> = Cell::default();
 }
 

@@ -16,7 +16,7 @@ pub fn cases() -> Vec<Case> {
         case("r08_a_logger_that_waits_for_a_waiting_thread_holds_nothing_up", logger_waits),
         case("r08_destructors_of_captured_values_may_use_the_context", captured),
         case("r08_the_destructor_of_a_replaced_host_kernel_may_use_the_context", host_kernels)
-            .host_code_only("only the CPU runs functions of the host as kernels"),
+            .host_code_only("only the CPU runs host functions as kernels"),
         case("r08_wakers_may_use_the_context_when_they_are_cloned_woken_and_dropped", wakers),
         case("r08_the_payload_of_a_panic_may_use_the_context_and_panic", payloads),
     ]

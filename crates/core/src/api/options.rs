@@ -69,7 +69,7 @@ pub struct ContextOptions {
     /// If `true`, a WGSL text that a browser would refuse is an error. The default is `false`: then the text runs, and
     /// [`DynKernel::warnings`](crate::DynKernel::warnings) and the log say what a browser would refuse (rule K13).
     pub portable_wgsl: bool,
-    /// Limits the work that is enqueued and not given to the device (rule Q16).
+    /// Limit of the work that is enqueued and not given to the device (rule Q16).
     pub backlog: BacklogLimit,
 }
 
@@ -126,22 +126,16 @@ pub struct AdoptOptions {
 impl Default for AdoptOptions {
     fn default() -> Self {
         let options = ContextOptions::default();
-        let ContextOptions { policy, recorder, lateness, kernel_folder, .. } = options;
-        let launch_limit = options.launch_limit;
-        let portable_wgsl = options.portable_wgsl;
-        let backlog = options.backlog;
-        let exclusive = false;
-        let threads = true;
         Self {
-            policy,
-            recorder,
-            exclusive,
-            threads,
-            lateness,
-            kernel_folder,
-            launch_limit,
-            portable_wgsl,
-            backlog,
+            policy: options.policy,
+            recorder: options.recorder,
+            exclusive: false,
+            threads: true,
+            lateness: options.lateness,
+            kernel_folder: options.kernel_folder,
+            launch_limit: options.launch_limit,
+            portable_wgsl: options.portable_wgsl,
+            backlog: options.backlog,
         }
     }
 }

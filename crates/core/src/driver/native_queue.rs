@@ -79,8 +79,11 @@ mod vulkan {
         // SAFETY: the queue is only used to submit, and only wgpu destroys it.
         let queue = unsafe { queue.as_hal::<Vulkan>() }?;
         let functions = device.raw_device().fp_v1_0();
-        let (barrier, submit) = (functions.cmd_pipeline_barrier, functions.queue_submit);
-        Some(Box::new(VulkanQueue { queue: queue.as_raw(), barrier, submit }))
+        Some(Box::new(VulkanQueue {
+            queue: queue.as_raw(),
+            barrier: functions.cmd_pipeline_barrier,
+            submit: functions.queue_submit,
+        }))
     }
 
     impl VulkanQueue {
@@ -148,7 +151,9 @@ mod vulkan {
                 commands.iter().map(|&handle| vk::CommandBuffer::from_raw(handle)).collect();
             let waits = usize::from(after.is_some());
             let after = [after.unwrap_or_default().0];
-            let (fences, signals, stages) = ([fence], [signal.0], [Stages::ALL_COMMANDS]);
+            let fences = [fence];
+            let signals = [signal.0];
+            let stages = [Stages::ALL_COMMANDS];
             let mut values = vk::TimelineSemaphoreSubmitInfo::default()
                 .wait_semaphore_values(&after[..waits])
                 .signal_semaphore_values(&signals);

@@ -74,7 +74,7 @@ const RECENT_SLOTS: usize = 4;
 pub(crate) struct Info {
     pub(crate) lane: usize,
     pub(crate) status: Status,
-    /// Names the queues with commands that complete with this batch: commands in the batch, and waits for it. A queue may
+    /// Queues with commands that complete with this batch: commands in the batch, and waits for it. A queue may
     /// be listed several times.
     pub(crate) slots: SmallVec<[Slot; 4]>,
 }

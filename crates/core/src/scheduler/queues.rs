@@ -62,7 +62,7 @@ struct Mark {
     hold: Option<Hold>,
     of_host: bool,
     backlog: Backlog,
-    /// Is true while the queue is linked: it has incomplete commands that a new queue may have to follow.
+    /// `true` while the queue is linked: it has incomplete commands that a new queue may have to follow.
     linked: bool,
     enqueued: Stamp,
     /// Largest stamp when the queue was linked. No queue behind this one has a later command.

@@ -174,7 +174,8 @@ pub(crate) fn compile(
         let caps = engine.device.caps();
         let known = module.entry(entry, overrides).map_err(|error| match error {
             fencepost_kernels::Error::WorkgroupTooLarge { kernel, found, .. } => {
-                let (limit, total) = (caps.max_workgroup, caps.max_invocations);
+                let limit = caps.max_workgroup;
+                let total = caps.max_invocations;
                 Error::from(Kind::WorkgroupTooLarge { kernel, found, limit, total })
             }
             other => other.into(),

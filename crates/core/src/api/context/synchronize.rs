@@ -134,7 +134,8 @@ impl All {
 
     /// Waits for each end that has no result yet. Returns `None`, as [`LateSteps::advance`] does, if one is missing.
     fn pass(&mut self, mode: &WaitMode<'_>) -> Option<Result<()>> {
-        let (mut all, asks_all) = (true, self.may_be_refused());
+        let mut all = true;
+        let asks_all = self.may_be_refused();
         for ContextEnds { registration, owner, ends } in &mut self.0 {
             for end in ends.iter_mut().filter(|end| end.over.is_none()) {
                 match mode.for_point(owner.engine(), end.point, registration) {

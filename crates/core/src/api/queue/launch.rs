@@ -168,7 +168,8 @@ impl CommandQueue {
                 let at = bound.at as usize;
                 let array = nothing(self, &kernel, at)?;
                 let Binding { used, stride, .. } = kernel.interface.bindings[at];
-                let (block, size) = (array.storage.block().clone(), element_size(stride));
+                let block = array.storage.block().clone();
+                let size = element_size(stride);
                 *bound = BoundArray { at: bound.at, block, offset: 0, size, used };
                 made.push(array);
             }
@@ -507,7 +508,8 @@ mod tests {
             @group(0) @binding(2) var<storage, read_write> y: array<u32>;
             @compute @workgroup_size(1) fn k() { x[0] = 7u; y[0] = 8u; if x[1] == 9u { y[0] = none[0]; } }";
         let ctx = Context::on_cpu(CpuOptions::default());
-        let (queue, kernel) = (ctx.queue("q"), ctx.kernel_from(text, "k").expect("it is right"));
+        let queue = ctx.queue("q");
+        let kernel = ctx.kernel_from(text, "k").expect("it is right");
         let x = queue.full([16], 1_u32).expect("nothing has failed");
         let none = x.slice(16..16).expect("it is empty");
         let enqueued = || {
@@ -519,7 +521,8 @@ mod tests {
         };
         let before = enqueued();
         let launch = |queue: &CommandQueue, end: usize, grid: Grid<'_>| {
-            let (mut all, mut part) = (x.slice(0..2).expect("two"), x.slice(end - 2..end).expect("two"));
+            let mut all = x.slice(0..2).expect("two");
+            let mut part = x.slice(end - 2..end).expect("two");
             let args = fencepost_kernels::args![none = &none, x = &mut all, y = &mut part];
             queue.check_launch_dyn(&kernel, &args)?;
             queue.launch_dyn(&kernel, grid, args)

@@ -127,7 +127,7 @@ fn expand(steps: &[Step], before: &[Vec<usize>]) -> (Vec<Unit>, Vec<Vec<usize>>)
     (units, befores)
 }
 
-/// Lists for each step its predecessors: the previous step of its queue, the last of the context commands at the start of
+/// Returns the predecessors of each step: the previous step of its queue, the last of the context commands at the start of
 /// the batch, and the steps in `Step::after`.
 fn before(steps: &[Step]) -> Vec<Vec<usize>> {
     let mut last = HashMap::new();

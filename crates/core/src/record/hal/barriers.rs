@@ -24,7 +24,7 @@ pub(crate) struct Barrier<'t, B> {
     pub(crate) buffers: &'t [(B, BufferUses)],
     pub(crate) to: BufferUses,
     /// `true` for the first barrier of a batch that may start before earlier batches end. It orders all writes of the
-    /// device, whatever their buffers, so the batch is behind the earlier ones from here on.
+    /// device, whatever their buffers, so the batch comes after the earlier ones from here on.
     pub(crate) is_global: bool,
 }
 
@@ -76,12 +76,12 @@ impl Epochs {
 /// and orders all later commands. It names every block that was written since the last wide barrier, because narrow
 /// barriers made these writes visible to kernels only.
 pub(crate) struct BarrierTracker<B> {
-    /// Numbers the current epoch. Each barrier and each batch adds [`EPOCH`].
+    /// Number of the current epoch. Each barrier and each batch adds [`EPOCH`].
     epoch: u64,
-    /// Numbers the first epoch whose uses no barrier orders before the next kernel. A mark with a smaller number has no
+    /// Number of the first epoch whose uses no barrier orders before the next kernel. A mark with a smaller number has no
     /// effect on kernels.
     since: u64,
-    /// Numbers the first epoch after the last wide barrier, or the first one of the batch. A mark with a smaller number
+    /// Number of the first epoch after the last wide barrier, or the first one of the batch. A mark with a smaller number
     /// has no effect on any command.
     wide_since: u64,
     /// Lists the buffers that were written in this epoch, each with the use of its first write.

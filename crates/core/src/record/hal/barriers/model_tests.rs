@@ -116,7 +116,8 @@ fn each_command_of_a_random_batch_comes_after_the_uses_it_depends_on_and_sees_th
     let mut epochs = Epochs::default();
     for seed in 0..PROGRAMS {
         let mut random = fastrand::Rng::with_seed(seed);
-        let (mut tracker, mut model) = (BarrierTracker::new(epochs.ordered(), false), Model::default());
+        let mut tracker = BarrierTracker::new(epochs.ordered(), false);
+        let mut model = Model::default();
         for at in 0..COMMANDS {
             let touches = drawn(&mut random, &marks);
             if let Some(barrier) = tracker.admit(&touches) {
@@ -135,7 +136,8 @@ fn a_barrier_at_the_end_of_a_random_batch_makes_all_writes_visible() {
     let mut epochs = Epochs::default();
     for seed in 0..PROGRAMS {
         let mut random = fastrand::Rng::with_seed(seed);
-        let (mut tracker, mut model) = (BarrierTracker::new(epochs.ordered(), false), Model::default());
+        let mut tracker = BarrierTracker::new(epochs.ordered(), false);
+        let mut model = Model::default();
         for _ in 0..random.usize(..COMMANDS) {
             let touches = drawn(&mut random, &marks);
             if let Some(barrier) = tracker.admit(&touches) {
