@@ -201,14 +201,24 @@ impl NativeMemory {
         (fence, value): (&dyn Fence, TimelineValue),
         read: &mut dyn FnMut(&[u8]),
     ) -> Result<(), MemoryRefused> {
-        let (start, end) = bounds(claim);
         match fence.completed() {
-            Ok(completed) if completed >= value => {
-                self.buffer.visit(false, &mut |bytes| read(&bytes[start..end]))
-            }
+            Ok(completed) if completed >= value => self.read_waiting(claim, read),
             Ok(_) => Err(MemoryRefused::Unexpected),
             Err(_) => Err(MemoryRefused::Lost),
         }
+    }
+
+    /// Does the same as [`read_piece`](Self::read_piece) without a fence. On GL the map waits for the device.
+    ///
+    /// # Errors
+    /// Returns the driver's error.
+    pub(crate) fn read_waiting(
+        &self,
+        claim: &StagingClaim,
+        read: &mut dyn FnMut(&[u8]),
+    ) -> Result<(), MemoryRefused> {
+        let (start, end) = bounds(claim);
+        self.buffer.visit(false, &mut |bytes| read(&bytes[start..end]))
     }
 }
 

@@ -106,4 +106,14 @@ impl StagingPiece<WgpuMemory> {
         let _inside = memory.gate().enter();
         native.read_piece(claim, (fence, value), read).map_err(|error| lost(&error))
     }
+
+    /// Returns the bytes if the backend is GL, whose maps wait for the submissions before them. Returns `None` on other
+    /// backends, and if the driver refuses the map.
+    pub(crate) fn fetch_on_gl(&self) -> Option<Box<[u8]>> {
+        let (memory, claim) = self.claim();
+        let _inside = memory.gate().enter()?;
+        let mut fetched = None;
+        memory.native()?.read_waiting(claim, &mut |bytes| fetched = Some(bytes.into())).ok()?;
+        fetched
+    }
 }

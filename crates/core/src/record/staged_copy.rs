@@ -8,7 +8,7 @@ use crate::memory::staging::StagingPiece;
 use crate::memory::wgpu_memory::WgpuMemory;
 use fencepost_sync::backend::Fence;
 use fencepost_sync::{Lost, TimelineValue};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Counts the bytes of the intermediate buffer for copies within one block.
 pub(crate) const INTERMEDIATE: u64 = 16 << 20;
@@ -41,7 +41,7 @@ impl BatchStaging {
         value: TimelineValue,
     ) -> Result<Option<Arc<PinnedRead>>> {
         let Some(piece) = device.download_piece(size)? else { return Ok(None) };
-        let read = Arc::new(PinnedRead { piece, fence: fence.clone(), value });
+        let read = Arc::new(PinnedRead { piece, fence: fence.clone(), value, fetched: OnceLock::new() });
         self.reads.push(read.clone());
         Ok(Some(read))
     }
@@ -49,6 +49,16 @@ impl BatchStaging {
     /// Returns the memory that the batch writes and the host reads.
     pub(crate) fn published(&self) -> impl Iterator<Item = &WgpuMemory> {
         self.reads.iter().map(|read| read.piece.memory())
+    }
+
+    /// Copies the bytes of the submitted reads to memory of the host, if the backend is GL. The next submission holds the
+    /// device's gate until its work is over, and a read that needs the gate would wait for that work.
+    pub(crate) fn fetch_on_gl(&self) {
+        for read in &self.reads {
+            if let Some(bytes) = read.piece.fetch_on_gl() {
+                let _ = read.fetched.set(bytes);
+            }
+        }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -61,11 +71,17 @@ pub(crate) struct PinnedRead {
     pub(crate) piece: StagingPiece<WgpuMemory>,
     fence: Arc<dyn Fence>,
     value: TimelineValue,
+    /// Holds a copy of the bytes, on GL.
+    fetched: OnceLock<Box<[u8]>>,
 }
 
 impl Readback for PinnedRead {
     fn copy_out(&self, out: &mut [u8]) -> std::result::Result<(), Lost> {
         let end = out.len();
+        if let Some(bytes) = self.fetched.get() {
+            out.copy_from_slice(&bytes[..end]);
+            return Ok(());
+        }
         self.piece.read(&*self.fence, self.value, &mut |bytes| out.copy_from_slice(&bytes[..end]))
     }
 }

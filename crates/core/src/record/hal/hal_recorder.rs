@@ -118,7 +118,7 @@ impl<A: Backend> HalSubmission<A> {
 /// Holds the resources that a batch needs until its submission is complete.
 struct HalBatchResources<A: Backend> {
     _groups: Vec<Arc<HalGroup<A>>>,
-    _transfers: Option<BatchStaging>,
+    transfers: Option<BatchStaging>,
     _times: Vec<HalTimePage<A>>,
     /// Holds the recorder's own kernels that the batch dispatches. The kernels of launches live in the steps.
     _pipelines: Vec<Arc<HalPipeline<A>>>,
@@ -126,6 +126,16 @@ struct HalBatchResources<A: Backend> {
     zeroed: ZeroFills,
     stretches: Vec<UsedStretch<A>>,
     is_unmarked: bool,
+}
+
+impl<A: Backend> HalBatchResources<A> {
+    /// Ends the submission of the batch.
+    fn settle(&mut self) {
+        self.zeroed.settle();
+        if let Some(transfers) = &self.transfers {
+            transfers.fetch_on_gl();
+        }
+    }
 }
 
 impl<A: Backend> HalRecorder<A> {
@@ -309,7 +319,7 @@ impl<A: Backend> HalRecorder<A> {
             visitor.batch;
         Ok(HalBatchResources {
             _groups: kept,
-            _transfers: transfers,
+            transfers,
             _times: timed?,
             _pipelines: pipelines,
             _parameter_staging: parameter_staging,
@@ -569,7 +579,7 @@ impl<A: Backend> Recorder for HalRecorder<A> {
             HalSubmission::Wgpu(submitter) => {
                 let submitted = self.submit_through_wgpu(submitter, steps, signal);
                 let mut kept = submitted.map_err(|failure| attribute(submitter.device(), steps, failure))?;
-                kept.zeroed.settle();
+                kept.settle();
                 Box::new(kept)
             }
             HalSubmission::Direct(direct) => {
@@ -577,7 +587,7 @@ impl<A: Backend> Recorder for HalRecorder<A> {
                 let (mut kept, recorded) =
                     submitted.map_err(|failure| attribute(direct.device(), steps, failure))?;
                 self.last = signal;
-                kept.zeroed.settle();
+                kept.settle();
                 Box::new((kept, recorded))
             }
         };
