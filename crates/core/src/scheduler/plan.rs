@@ -355,10 +355,15 @@ impl Planner<'_> {
     }
 
     /// Returns `true` if a command of `cost` seconds may join the open batch of its lane in this round: it makes no
-    /// result in the batch late.
+    /// result in the batch late. A short command that does not fit closes the batch, if the limits allow one more.
     fn fits(&mut self, slot: Slot, cost: f32) -> bool {
         let lane = self.state.queue(slot).lane;
         let is_long = cost > self.state.lanes[lane].costs.bound;
+        let is_full = || self.open[lane].as_ref().is_some_and(|open| open.late(cost) > open.bound);
+        if !is_long && self.round == PlanRound::Short && self.has_cuts() && is_full() {
+            self.close(lane);
+            self.cuts += 1;
+        }
         let fits = match &self.open[lane] {
             Some(open) => open.late(cost) <= open.bound,
             None => is_long == (self.round == PlanRound::Long),
@@ -366,6 +371,11 @@ impl Planner<'_> {
         self.took_long |= fits && is_long;
         self.left_long |= !fits && is_long;
         fits
+    }
+
+    /// Returns `true` if a batch may be closed, and another one opened, in the middle of a round.
+    fn has_cuts(&self) -> bool {
+        self.cuts + 1 < MOST_CUTS && self.unseen.len() + 1 < MOST_UNSEEN
     }
 
     /// Moves the work at the front into a batch, with the launches behind it. With a `hold`, the host accesses the

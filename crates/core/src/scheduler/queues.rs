@@ -470,6 +470,25 @@ mod tests {
         }
     }
 
+    /// Each command fills a third of a batch. The planner fills one batch after the other, and does not look at all queues
+    /// for each of them.
+    #[test]
+    fn q01_a_planning_of_many_batches_looks_at_each_queue_once() {
+        const QUEUES: u64 = 1000;
+        let engine = engine_with(Policy::Ordered, false);
+        let mut costs = CommandCosts::new(CostModel::Measured(CostModel::LATENESS));
+        costs.expect(&fill(&block()), CostModel::LATENESS.as_secs_f32() / 3.5);
+        engine.lock().lanes[0].costs = costs;
+        let slots: Vec<Slot> = (0..QUEUES).map(|_| queue(&engine)).collect();
+        let ends: Vec<Point> = slots.iter().map(|&slot| enqueue_work(&engine, slot, fill(&block()))).collect();
+        let mut state = engine.lock();
+        let before = state.plan_steps;
+        let rest = state.plan(ends.iter().copied(), Priority::Normal);
+        let (steps, batches) = (state.plan_steps - before, state.lanes[0].ready_len());
+        assert!(batches > 10 && !rest.roots.is_empty(), "{batches} batches");
+        assert!(steps < 3 * QUEUES, "{steps} steps for {batches} batches");
+    }
+
     #[test]
     fn q01_new_queues_behind_many_do_not_wait_for_each_of_them() {
         let engine = engine_with(Policy::Ordered, false);
