@@ -342,8 +342,8 @@ pub enum Kind {
     /// The backlog of the context is full, and the call must not block: see [`BacklogLimit`](crate::BacklogLimit). Nothing was
     /// enqueued.
     #[error(
-        "queue `{queue}` takes no further command: {commands} commands with {bytes} bytes of uploads wait, of at most \
-         {most_commands} and {most_bytes} (`ContextOptions::backlog`), and {why}; let the waiting commands go on, wait for \
+        "queue `{queue}` takes no further command: {commands} commands with {bytes} bytes of uploads wait, the limit \
+         (`ContextOptions::backlog`) is {most_commands} commands or {most_bytes} bytes, and {why}; let the waiting commands go on, wait for \
          results before you enqueue more, or raise the limit"
     )]
     Backlog { queue: String, commands: usize, bytes: u64, most_commands: usize, most_bytes: u64, why: String },

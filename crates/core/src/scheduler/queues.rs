@@ -480,7 +480,8 @@ mod tests {
         costs.expect(&fill(&block()), CostModel::LATENESS.as_secs_f32() / 3.5);
         engine.lock().lanes[0].costs = costs;
         let slots: Vec<Slot> = (0..QUEUES).map(|_| queue(&engine)).collect();
-        let ends: Vec<Point> = slots.iter().map(|&slot| enqueue_work(&engine, slot, fill(&block()))).collect();
+        let ends: Vec<Point> =
+            slots.iter().map(|&slot| enqueue_work(&engine, slot, fill(&block()))).collect();
         let mut state = engine.lock();
         let before = state.plan_steps;
         let rest = state.plan(ends.iter().copied(), Priority::Normal);
