@@ -30,6 +30,7 @@ pub fn open(drawn: &Drawn, at: usize, watches: &Watches) -> Result<Context> {
             };
             testing::open(options, switches).wait()?
         }
+        Device::Adopted if !place().has_wgpu() => testing::cpu_without_threads(home.policy),
         Device::Adopted => {
             let (device, queue) = raw::open(&Subject::new(place()));
             let options = AdoptOptions { policy: home.policy, threads: false, ..AdoptOptions::default() };

@@ -1,12 +1,14 @@
 //! K05: a kernel returns a value, and the wait for the value is a wait for that launch.
 
 use super::shaders::{self, set_word, word, words};
-use crate::common::early_results::{self, Look, N, RUNS, Short, VALUE};
+use crate::common::early_results::{self, Look, N, RUNS, Short, VALUE, Way};
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
 use fencepost::{Activity, HostBuffer, Policy};
 use std::sync::Arc;
 use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -207,12 +209,22 @@ fn refused(s: &Subject) {
 }
 
 fn early(s: &Subject) {
-    early_results::on_its_queue(s, &[("the value of a kernel", value)]);
+    let ways: [(&str, Way); 2] = [("the value of a kernel", value), ("a value fetched late", late_value)];
+    early_results::on_its_queue(s, &ways);
 }
 
 fn value<'a>(at: &Short<'a>) -> Look<'a> {
     let sum = sum(at.queue, &add_up(at.subject, at.ctx), &at.x);
     Box::new(move || assert_eq!(sum.wait().unwrap(), N as u32 * VALUE))
+}
+
+/// The long kernel runs when the program waits for the value.
+fn late_value<'a>(at: &Short<'a>) -> Look<'a> {
+    let look = value(at);
+    Box::new(move || {
+        thread::sleep(Duration::from_millis(30));
+        look();
+    })
 }
 
 /// A kernel of a later launch ends only after the program has the value.
