@@ -50,7 +50,7 @@ pub fn cases() -> Vec<Case> {
     [[planned, run].concat().into_iter().map(|case| case.on_devices(RUNS)).collect(), in_place].concat()
 }
 
-const WAYS: [(&str, Way); 9] = [
+const WAYS: [(&str, Way); 10] = [
     ("a marker", marker),
     ("a marker that is polled", |at| {
         let marker = at.queue.marker();
@@ -80,6 +80,15 @@ const WAYS: [(&str, Way); 9] = [
         Box::new(move || host.write(|words| words.fill(VALUE)).unwrap())
     }),
     ("a callback", callback),
+    ("a profile", |at| {
+        let profiler = at.ctx.profile();
+        at.queue.fill(&mut at.queue.zeros([N]).unwrap(), VALUE).unwrap();
+        let profile = profiler.finish();
+        Box::new(move || {
+            let rows = profile.wait().unwrap().rows;
+            assert!(rows.iter().any(|row| row.time.is_ok()), "{rows:?}");
+        })
+    }),
     ("another queue that reads", |at| {
         let reader = at.ctx.queue("reader");
         let read = reader.read(&at.x);

@@ -26,8 +26,6 @@ struct Finishing {
     upto: usize,
     seconds: f64,
     points: Vec<Point>,
-    /// Is true once the second sample of the device's clock is enqueued.
-    looked: bool,
 }
 
 impl Context {
@@ -64,11 +62,15 @@ impl Profiler {
     /// # Errors
     /// [`Kind::DeviceLost`]. Failed work is in the profile, without times.
     pub fn finish(mut self) -> Pending<Profile> {
-        let notes = self.notes.take().expect("bug: a profiler is finished twice");
-        let (upto, points) = notes.engine().stop_notes();
+        let mut notes = self.notes.take().expect("bug: a profiler is finished twice");
+        let (upto, mut points) = notes.engine().stop_notes();
         let seconds = notes.epoch.elapsed().as_secs_f64();
-        let registration = WakerRegistration::default();
-        late(Finishing { registration, notes, upto, seconds, points, looked: false })
+        // The first sample of the device's clock was taken at the start. The two show how the clocks drift apart.
+        if let Some((point, look)) = notes.engine().sample_clock_behind(&points) {
+            notes.looks.push(look);
+            points.push(point);
+        }
+        late(Finishing { registration: WakerRegistration::default(), notes, upto, seconds, points })
     }
 }
 
@@ -81,17 +83,6 @@ impl Drop for Profiler {
 }
 
 impl Finishing {
-    /// Returns the next point that a queue must reach. After the last one, the call enqueues a second sample of the
-    /// device's clock: the first sample was enqueued at the start, and the two show how the clocks drift apart.
-    fn next(&mut self) -> Option<Point> {
-        if self.points.is_empty() && !std::mem::replace(&mut self.looked, true) {
-            let (point, look) = self.notes.engine().sample_clock()?;
-            self.notes.looks.push(look);
-            self.points.push(point);
-        }
-        self.points.last().copied()
-    }
-
     fn report(&self) -> Result<Profile> {
         let engine = self.notes.engine();
         engine.lock().lost()?;
@@ -118,7 +109,7 @@ fn over(result: Result<()>) -> Result<()> {
 
 impl LateSteps<Profile> for Finishing {
     fn advance(&mut self, mode: &WaitMode<'_>) -> Option<Result<Profile>> {
-        while let Some(point) = self.next() {
+        while let Some(&point) = self.points.last() {
             let result = mode.for_point(self.notes.engine(), point, &mut self.registration)?;
             if let Err(error) = over(result) {
                 return Some(Err(error));

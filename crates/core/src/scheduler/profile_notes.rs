@@ -1,11 +1,13 @@
 //! Records commands and batches while a context is profiled.
 use crate::error::site::CommandKind;
-use crate::scheduler::command::{Callback, Command};
+use crate::scheduler::command::{Callback, Command, Op};
 use crate::scheduler::engine::Engine;
 use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::profile_log::{
     BatchTimes, CallTime, NotedCommand, ProfileEntry, ProfileEvent, ProfileNotes, QueueKey,
 };
+use crate::scheduler::priority::Priority;
+use crate::scheduler::queue_state::PointProgress;
 use crate::scheduler::queue_timing::QueueTiming;
 use crate::scheduler::state::State;
 use crate::scheduler::user_signal::UserSignal;
@@ -76,6 +78,28 @@ impl Engine {
         let op = QueueTiming::op(Work::Nothing, &time, true);
         state.queue_mut(Slot::CONTEXT).push(Command { stamp, op });
         let point = Point { slot: Slot::CONTEXT, stamp };
+        self.submit_up_to(state, point, Caller::Continues);
+        Some((point, time))
+    }
+
+    /// Makes the device read its clock behind `ends`, on a queue of its own, so that no later command delays it. Flushes
+    /// that command. Returns `None` if the device has no clock.
+    pub(crate) fn sample_clock_behind(&self, ends: &[Point]) -> Option<(Point, Arc<TimeSlot>)> {
+        if !self.device.caps().timestamps {
+            return None;
+        }
+        let slot = self.helper("end of a profile", Priority::Normal).ok()?;
+        let mut state = self.lock();
+        let ends: Vec<Point> =
+            ends.iter().copied().filter(|&end| state.reached(end) != PointProgress::Done).collect();
+        for end in ends {
+            let stamp = state.next_stamp();
+            state.queue_mut(slot).push(Command { stamp, op: Op::Wait(end) });
+        }
+        let (stamp, time) = (state.next_stamp(), Arc::<TimeSlot>::default());
+        state.queue_mut(slot).push(Command { stamp, op: QueueTiming::op(Work::Nothing, &time, true) });
+        state.queue_mut(slot).open = false;
+        let point = Point { slot, stamp };
         self.submit_up_to(state, point, Caller::Continues);
         Some((point, time))
     }
