@@ -12,8 +12,9 @@ use common::{adapters, function_tables, raw, watchdog};
 use fencepost::prelude::*;
 use fencepost::{AdoptOptions, RecorderChoice};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::thread;
 use std::time::Duration;
 
 /// Limits the time of a test. A longer test counts as a hang and fails.
@@ -26,7 +27,7 @@ const N: usize = 64;
 fn main() {
     let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
     let places = adapters::find().places.into_iter().filter(|place| place.is_vulkan());
-    let trials = places.flat_map(|place| trials(place.clone()).chain([early(place)]));
+    let trials = places.flat_map(|place| trials(place.clone()).chain([early(place.clone()), turns(place)]));
     let mut trials: Vec<Trial> = trials.collect();
     if trials.is_empty() {
         trials.push(Trial::ignorable_test("queues_side_by_side_share_their_barriers::no_vulkan", || {
@@ -87,6 +88,51 @@ fn early(place: Arc<Place>) -> Trial {
         let subject = Subject::new(place);
         watchdog::guard(&name, LIMIT, &subject, start_early).map_err(Failed::from)
     })
+}
+
+/// Returns the trial of two contexts on one queue of Vulkan.
+fn turns(place: Arc<Place>) -> Trial {
+    let name = format!("two_contexts_on_one_device_submit_in_turn::{}", place.name());
+    Trial::test(name.clone(), move || {
+        let subject = Subject::new(place);
+        watchdog::guard(&name, LIMIT, &subject, submit_in_turn).map_err(Failed::from)
+    })
+}
+
+/// Checks that no two threads are inside `vkQueueSubmit` of one queue, which Vulkan forbids.
+fn submit_in_turn(subject: &Subject) {
+    let (device, queue) = counting_device(subject.place());
+    let adopt = |exclusive| {
+        let options = AdoptOptions { recorder: RecorderChoice::Direct, exclusive, ..AdoptOptions::default() };
+        let ctx = Context::adopt(device.clone(), queue.clone(), options).unwrap();
+        subject.watch(&ctx);
+        ctx
+    };
+    for exclusive in [true, false] {
+        let contexts = [adopt(true), adopt(exclusive)];
+        let (together, submitted) = (TOGETHER.load(Ordering::SeqCst), SUBMITTED.load(Ordering::SeqCst));
+        SLOW.store(true, Ordering::SeqCst);
+        thread::scope(|scope| {
+            for ctx in &contexts {
+                scope.spawn(|| {
+                    let queue = ctx.queue("q");
+                    let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
+                    for at in 0..LAUNCHES {
+                        queue.fill(&mut x, at).unwrap();
+                        assert_eq!(queue.read(&x).wait().unwrap(), [at; N]);
+                    }
+                });
+            }
+        });
+        SLOW.store(false, Ordering::SeqCst);
+        let submitted = SUBMITTED.load(Ordering::SeqCst) - submitted;
+        assert!(submitted >= 2 * LAUNCHES as usize, "{submitted} submissions");
+        let together = TOGETHER.load(Ordering::SeqCst) - together;
+        assert_eq!(
+            together, 0,
+            "of {submitted} submissions, with a second context that is exclusive: {exclusive}"
+        );
+    }
 }
 
 /// Checks that each launch of two queues is a submission of its own which waits for no semaphore, and that launches on one
@@ -213,6 +259,12 @@ static TO_KERNELS: AtomicUsize = AtomicUsize::new(0);
 static SUBMITTED: AtomicUsize = AtomicUsize::new(0);
 /// Counts the submissions that wait for a semaphore.
 static WAITING: AtomicUsize = AtomicUsize::new(0);
+/// Number of threads inside `vkQueueSubmit`.
+static INSIDE: AtomicUsize = AtomicUsize::new(0);
+/// Number of submissions that began inside another one.
+static TOGETHER: AtomicUsize = AtomicUsize::new(0);
+/// `true` if each submission takes some time, so that others can begin meanwhile.
+static SLOW: AtomicBool = AtomicBool::new(false);
 /// Holds the driver's own functions.
 static RECORD: OnceLock<vk::PFN_vkCmdPipelineBarrier> = OnceLock::new();
 static SUBMIT: OnceLock<vk::PFN_vkQueueSubmit> = OnceLock::new();
@@ -229,8 +281,15 @@ unsafe extern "system" fn count_submissions(
     let waiting = all.iter().filter(|info| info.wait_semaphore_count > 0).count();
     WAITING.fetch_add(waiting, Ordering::SeqCst);
     let Some(submit) = SUBMIT.get() else { return vk::Result::ERROR_UNKNOWN };
+    let others = INSIDE.fetch_add(1, Ordering::SeqCst);
+    TOGETHER.fetch_add(usize::from(others > 0), Ordering::SeqCst);
+    if SLOW.load(Ordering::SeqCst) {
+        thread::sleep(Duration::from_micros(300));
+    }
     // SAFETY: the caller upholds the contract of this call, and the driver's function has the same contract.
-    unsafe { submit(queue, count, infos, fence) }
+    let result = unsafe { submit(queue, count, infos, fence) };
+    INSIDE.fetch_sub(1, Ordering::SeqCst);
+    result
 }
 
 unsafe extern "system" fn count(

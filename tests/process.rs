@@ -109,6 +109,8 @@ fn forks(s: &Subject) {
         queue.fill(&mut x, 1).unwrap();
         queue.finish().wait().unwrap();
         let (event, saved) = (queue.marker(), graph.to_bytes().unwrap());
+        let [written, seen] = [0, 1].map(|_| ctx.zeros::<u32, 1>([64]).unwrap());
+        let maps = (written.map_write().wait().unwrap(), seen.map_read().wait().unwrap());
         if busy {
             queue.wait_for(&gate.event()).unwrap();
             launch(&mut x).unwrap();
@@ -219,6 +221,7 @@ fn forks(s: &Subject) {
                 ctx.set_print(PrintOptions::default());
                 assert!(!ctx.state_dump().is_empty());
                 gate.signal();
+                drop(maps);
                 drop((x, kernel.clone(), queue.clone(), ctx.clone()));
             }));
             drop((kernel, queue, ctx));

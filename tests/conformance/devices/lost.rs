@@ -2,9 +2,11 @@
 
 use super::losing::{Doomed, doomed, lost, lost_after, with_threads};
 use crate::common::full::full;
+use crate::common::kernels::Iota;
 use crate::common::{Case, Subject, case};
+use fencepost::algorithms::Reduce;
 use fencepost::prelude::*;
-use fencepost::{Error, Kind, QueueOptions, UserEvent};
+use fencepost::{Error, Kind, QueueOptions, ShaderSource, UserEvent};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
@@ -216,6 +218,9 @@ fn not_done(s: &Subject) {
 pub(super) type Call =
     (&'static str, fn(&Context, &CommandQueue, &mut DeviceArray<u32>) -> Result<(), Error>);
 
+const TEXT: &str = "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+    @compute @workgroup_size(1) fn k() { x[0] = 42u; }";
+
 pub(super) const CALLS: &[Call] = &[
     ("fill", |_, queue, x| queue.fill(x, 1)),
     ("upload", |_, queue, x| queue.upload(&[1; N], x)),
@@ -238,6 +243,14 @@ pub(super) const CALLS: &[Call] = &[
     ("a wait on a queue made later", |ctx, _, _| ctx.queue("late").finish().wait()),
     ("a marker on a queue made later", |ctx, _, _| ctx.queue("late").marker().wait()),
     ("a fork", |_, queue, _| queue.fork("late").flush()),
+    ("record", |ctx, queue, _| queue.record(&ctx.event())),
+    ("a kernel", |ctx, _, _| ctx.kernel::<Iota>().map(drop)),
+    ("a kernel from a text", |ctx, _, _| ctx.kernel_from(TEXT, "k").map(drop)),
+    ("a kernel from a text, later", |ctx, _, _| {
+        ctx.kernel_from_source_later(&ShaderSource::text("k.wgsl", TEXT), "k", &[]).wait().map(drop)
+    }),
+    ("a capture", |_, queue, x| queue.capture(|c| c.fill(x, 1)).map(drop)),
+    ("sum_of", |_, queue, x| queue.sum_of(x).wait().map(drop)),
     ("a profile", |ctx, _, _| ctx.profile().finish().wait().map(drop)),
 ];
 

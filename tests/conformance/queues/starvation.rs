@@ -1,6 +1,7 @@
 //! Q16: a queue that never waits starves no other, and the backlog of a context has a limit.
 
 use crate::common::{Case, Subject, case, dump};
+use fencepost::algorithms::Reduce;
 use fencepost::prelude::*;
 use fencepost::{BacklogLimit, CpuOptions, Kind};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -14,6 +15,8 @@ pub fn cases() -> Vec<Case> {
         case("q16_a_call_waits_for_room_in_a_full_backlog", room),
         case("q16_a_call_waits_for_room_in_a_context_without_threads", alone)
             .cpu_only("the case makes its own context"),
+        case("q16_a_call_waits_for_room_behind_the_first_call_of_a_verb", compiles),
+        case("q16_a_call_waits_for_room_behind_a_copy_of_another_context", elsewhere),
         case("q16_a_full_backlog_that_the_program_holds_up_is_an_error", held),
         case("q16_a_host_callback_gets_an_error_from_a_full_backlog", callback),
     ]
@@ -122,6 +125,34 @@ fn alone(_: &Subject) {
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
     (0..600).for_each(|at| queue.fill(&mut x, at).unwrap());
     assert_eq!(queue.read(&x).wait().unwrap(), [599; N]);
+}
+
+/// A thread of the context compiles the kernels of the verb, and the queue waits for it.
+fn compiles(subject: &Subject) {
+    let ctx = limited(subject, BacklogLimit { commands: 20, ..BacklogLimit::default() });
+    let queue = ctx.queue("main");
+    let x = ctx.array(&[1_u32, 2, 4]).unwrap();
+    let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
+    let sum = queue.sum_of(&x);
+    (0..200).for_each(|at| queue.fill(&mut y, at).unwrap());
+    assert_eq!(sum.wait().unwrap(), 7);
+    assert_eq!(queue.read(&y).wait().unwrap(), [199; N]);
+}
+
+/// The other context comes to the copy by itself.
+fn elsewhere(subject: &Subject) {
+    let (ctx, other) =
+        (limited(subject, BacklogLimit { commands: 20, ..BacklogLimit::default() }), subject.ctx());
+    let queue = ctx.queue("main");
+    let mut x = other.zeros::<u32, 1>([N]).unwrap();
+    let writer = other.queue("writer");
+    subject.spin(&other, &writer, 50);
+    writer.fill(&mut x, 7).unwrap();
+    let (mut y, mut z) = (ctx.zeros::<u32, 1>([N]).unwrap(), ctx.zeros::<u32, 1>([N]).unwrap());
+    queue.copy(&x, &mut y).unwrap();
+    (0..200).for_each(|at| queue.fill(&mut z, at).unwrap());
+    assert_eq!(queue.read(&y).wait().unwrap(), [7; N]);
+    assert_eq!(queue.read(&z).wait().unwrap(), [199; N]);
 }
 
 fn held(subject: &Subject) {

@@ -256,7 +256,7 @@ impl CommandQueue {
     #[track_caller]
     pub fn record(&self, event: &Event) -> Result<()> {
         same_context(self.owner(), &event.owner, || "an event to be recorded".into())?;
-        self.owner().engine().check_process()?;
+        self.owner().engine().check_device()?;
         self.record_into(event);
         Ok(())
     }

@@ -133,7 +133,7 @@ fn assemble(
         wgpu::Backend::Noop => CostModel::Instant,
         _ => CostModel::Measured(options.lateness),
     };
-    Arc::new(WgpuDevice::new(DeviceParts {
+    WgpuDevice::with_parts(DeviceParts {
         device,
         queue,
         caps,
@@ -150,7 +150,7 @@ fn assemble(
         cost_model,
         adapter,
         native_replay_from: options.switches.native_replay_from,
-    }))
+    })
 }
 
 /// Returns the folder of compiled kernels, if the driver of the device returns compiled kernels.

@@ -26,8 +26,8 @@ use fencepost_kernels::report;
 use fencepost_sync::Lost;
 use fencepost_sync::backend::{LostFlag, poll};
 use fencepost_sync::prim::{Mutex, MutexGuard, lock, try_lock};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, Weak};
 use std::time::Duration;
 use web_time::Instant;
 use wgpu::BufferUsages as Usages;
@@ -58,9 +58,11 @@ pub(crate) struct WgpuDevice {
     /// Is `true` from the first external buffer on. While it is `false`, a batch that bypasses wgpu is not searched for
     /// external buffers.
     had_external: AtomicBool,
-    /// `true` once the program has had wgpu's queue, to which it may submit at any time. The lock is held during submissions
-    /// past wgpu, because a queue of Vulkan takes one call at a time.
+    /// `true` once the program has had wgpu's queue, or another context is on it: both may submit at any time. The lock is
+    /// held during submissions past wgpu, because a queue of Vulkan takes one call at a time.
     exposed: Mutex<bool>,
+    /// `true` if wgpu's next submission would not wait for the last one past wgpu.
+    is_past_wgpu: AtomicBool,
     /// Counts the submissions of native bodies of graphs, for tests.
     pub(crate) native_bodies: AtomicU64,
     /// Holds the time of the last probe for device loss.
@@ -118,7 +120,7 @@ pub(crate) struct DeviceParts {
 }
 
 impl WgpuDevice {
-    pub(crate) fn new(parts: DeviceParts) -> Self {
+    fn new(parts: DeviceParts) -> Self {
         let staging = Arc::default();
         let arena = || Arena::new(CHUNK, CACHE, &staging);
         let (uploads, downloads) = (arena(), arena());
@@ -136,9 +138,33 @@ impl WgpuDevice {
             external,
             had_external: AtomicBool::new(false),
             exposed: Mutex::new(false),
+            is_past_wgpu: AtomicBool::new(false),
             native_bodies: AtomicU64::new(0),
             probed: Mutex::default(),
         }
+    }
+
+    /// Makes the device of a context. Other contexts on the same queue submit through wgpu from now on, and so does this one.
+    pub(crate) fn with_parts(parts: DeviceParts) -> Arc<Self> {
+        static OPEN: std::sync::Mutex<Vec<Weak<WgpuDevice>>> = std::sync::Mutex::new(Vec::new());
+        let device = Arc::new(Self::new(parts));
+        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        open.retain(|other| other.strong_count() > 0);
+        let others: Vec<Arc<Self>> = open.iter().filter_map(Weak::upgrade).collect();
+        open.push(Arc::downgrade(&device));
+        drop(open);
+        let hardware = device.parts.hardware;
+        for other in others.iter().filter(|other| hardware.is_some() && other.parts.hardware == hardware) {
+            other.expose();
+            device.expose();
+        }
+        device
+    }
+
+    /// Records whether wgpu's next submission would not wait for the last submission.
+    #[cfg(native)]
+    pub(crate) fn note_past_wgpu(&self, is_past: bool) {
+        self.is_past_wgpu.store(is_past, Ordering::Relaxed);
     }
 
     /// Returns the parts that a compiler needs.
@@ -387,7 +413,7 @@ impl Device for WgpuDevice {
     }
 
     fn hardware(&self) -> Option<usize> {
-        self.parts.hardware
+        self.parts.hardware.filter(|_| !self.is_past_wgpu.load(Ordering::Relaxed))
     }
 
     fn pinned(&self) -> bool {

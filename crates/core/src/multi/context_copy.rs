@@ -22,6 +22,7 @@ use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::ordering::policy::Policy;
 use crate::scheduler::relay::{Relay, RelaySource};
 use crate::scheduler::signaller::Signaller;
+use crate::scheduler::user_signal::SignalledBy;
 use crate::scheduler::wait_target::WaitTarget;
 use crate::work::region_copy::{RegionCopy, Rows};
 use crate::work::span::{Pattern, Span};
@@ -162,11 +163,15 @@ fn enqueue(
     // program's queue has reached the copy.
     let place = (end == CopySide::Target && source.engine.lock().policy() == Policy::Unchecked).then(|| {
         let reached = target.engine.marker(target.by.slot).0;
-        (Signaller::new(&source.engine, &target.name()), target.origin(reached.stamp))
+        (
+            Signaller::new(&source.engine, &target.name(), SignalledBy::OtherContext),
+            target.origin(reached.stamp),
+        )
     });
     // If the program's queue reads the source, it waits at last for this event, which signals that the target is
     // written.
-    let done = (end == CopySide::Source).then(|| Signaller::new(&source.engine, &target.name()));
+    let done = (end == CopySide::Source)
+        .then(|| Signaller::new(&source.engine, &target.name(), SignalledBy::OtherContext));
     let read = || {
         let wait = place.iter().map(|(signaller, _)| signaller.wait());
         let mut side = prepared.reads(wait.collect());
@@ -271,8 +276,9 @@ fn pieces(source: &CopyEnd, target: &CopyEnd, rows: Vec<Rows>) -> Vec<CopyPiece>
         rows,
         read: ReadSlot::new(),
         staged: Arc::default(),
-        free: (at >= PIECES_IN_FLIGHT).then(|| Signaller::new(&source.engine, &writer)),
-        here: Signaller::new(&target.engine, &reader),
+        free: (at >= PIECES_IN_FLIGHT)
+            .then(|| Signaller::new(&source.engine, &writer, SignalledBy::OtherContext)),
+        here: Signaller::new(&target.engine, &reader, SignalledBy::OtherContext),
     };
     rows.into_iter().enumerate().map(piece).collect()
 }

@@ -5,6 +5,7 @@ use crate::runtime::event::{Event, Recording};
 use crate::scheduler::engine::Engine;
 use crate::scheduler::relay::{Relay, RelaySource};
 use crate::scheduler::signaller::Signaller;
+use crate::scheduler::user_signal::SignalledBy;
 use fencepost_sync::Slot;
 use std::panic::Location;
 use std::sync::{Arc, PoisonError};
@@ -20,7 +21,7 @@ pub(crate) fn wait(
     at: &'static Location<'static>,
 ) -> Result<()> {
     let Some((origin, name)) = origin(event, at)? else { return Ok(()) };
-    let signaller = Signaller::new(engine, &name);
+    let signaller = Signaller::new(engine, &name, SignalledBy::OtherContext);
     let enqueueing = lock_enqueueing();
     engine.enqueue_user_wait(slot, signaller.state().clone(), at)?;
     drop(enqueueing);

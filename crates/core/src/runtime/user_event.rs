@@ -3,6 +3,7 @@
 use crate::runtime::event::{Event, Recording};
 use crate::runtime::owner::Owner;
 use crate::scheduler::signaller::Signaller;
+use crate::scheduler::user_signal::SignalledBy;
 use std::sync::Arc;
 
 /// Signals an event by hand. Device work that waits for the event stays on the host until the signal; other queues
@@ -34,7 +35,7 @@ pub struct UserEvent {
 
 impl UserEvent {
     pub(crate) fn new(owner: Owner, label: &str) -> Self {
-        let signaller = Signaller::new(owner.engine(), label);
+        let signaller = Signaller::new(owner.engine(), label, SignalledBy::Program);
         let event = Event::new(owner, Recording::User(signaller.state().clone()));
         Self { signaller: Arc::new(signaller), event }
     }

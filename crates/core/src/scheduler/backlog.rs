@@ -8,6 +8,7 @@ use crate::scheduler::state::State;
 use crate::scheduler::state_dump::describe_hold;
 use crate::scheduler::thread_posts::replace_lane_thread;
 use crate::scheduler::thread_state::{SignallingMark, is_inside_callback};
+use crate::scheduler::user_signal::SignalledBy;
 use fencepost_sync::prim::{MutexGuard, assert_unlocked};
 use fencepost_sync::{HoldId, Slot};
 use std::task::Waker;
@@ -147,7 +148,11 @@ impl Engine {
             }
             let waits_for_the_program = held.is_some_and(|(hold, since)| match hold {
                 Hold::Host(_) => true,
-                Hold::User(_) => relay.is_none() || since.elapsed() > LONGEST_HOLD,
+                Hold::User(hold) => match state.held_event(hold).map(|event| event.signalled_by()) {
+                    Some(SignalledBy::OwnThread) => false,
+                    Some(SignalledBy::Program) => true,
+                    Some(SignalledBy::OtherContext) | None => since.elapsed() > LONGEST_HOLD,
+                },
                 Hold::Callback(_) => since.elapsed() > LONGEST_HOLD,
                 Hold::Drain(_) | Hold::Loop(_) => false,
             });

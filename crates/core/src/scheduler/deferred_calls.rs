@@ -119,6 +119,7 @@ mod tests {
     use crate::scheduler::relay::{Relay, RelaySource};
     use crate::scheduler::signaller::Signaller;
     use crate::scheduler::test_engine::{engine, enqueue_callback, queue};
+    use crate::scheduler::user_signal::SignalledBy;
     use crate::scheduler::user_signal::UserSignal;
     use fencepost_sync::TaskWaker;
     use std::sync::Mutex;
@@ -155,7 +156,10 @@ mod tests {
     #[test]
     fn relays_run_before_drops_and_drops_before_tasks_and_tasks_before_callbacks() {
         let (near, far, notes) = (engine(false), engine(false), Notes::default());
-        let (from, to) = (Signaller::new(&near, "from"), Signaller::new(&far, "to"));
+        let (from, to) = (
+            Signaller::new(&near, "from", SignalledBy::Program),
+            Signaller::new(&far, "to", SignalledBy::Program),
+        );
         let signalled = to.state().clone();
         Relay::attach(&far, to, RelaySource::User(Arc::downgrade(&near), from.state().clone()), None);
         let noting = notes.clone();

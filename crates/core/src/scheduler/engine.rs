@@ -130,6 +130,11 @@ impl Engine {
         if self.is_in_child() { Err(self.forked()) } else { Ok(()) }
     }
 
+    /// Returns the loss of the device, or the error of a child of the process.
+    pub(crate) fn check_device(&self) -> Result<(), Error> {
+        self.lock().lost()
+    }
+
     #[cold]
     fn forked(&self) -> Error {
         Kind::Forked { device: self.device.caps().adapter.clone() }.into()

@@ -159,6 +159,9 @@ impl Engine {
 
     /// Drops a read whose bytes are no longer wanted.
     pub(crate) fn drop_read(&self, block: &Block, read: &Arc<ReadSlot>) {
+        if self.is_in_child() {
+            return; // a thread of the parent may have held the lock of the order
+        }
         let _state = self.lock();
         block.order().lazy.retain(|(_, slot)| !read.owns(slot));
         if matches!(read.place(), ReadState::Queued | ReadState::Lazy) {
@@ -184,6 +187,9 @@ impl HostGuard {
 
 impl Drop for HostGuard {
     fn drop(&mut self) {
+        if self.engine.is_in_child() {
+            return; // a thread of the parent may have held the lock of the order, and counts its own guards
+        }
         let mut state = self.engine.lock();
         let mut order = self.access.block().order();
         self.access.leave(&mut order);

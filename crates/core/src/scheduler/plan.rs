@@ -144,15 +144,24 @@ impl State {
             joined: None,
         };
         let mut roots: Vec<Point> = roots.into_iter().collect();
+        for root in &roots {
+            // The indexes follow each queue that is borrowed to be changed.
+            if !planner.state.queue(root.slot).has_requested(root.stamp) {
+                planner.state.queue_mut(root.slot).request(root.stamp);
+            }
+        }
         // Commands that were enqueued first are planned first. The root of the context queue comes last because the
         // other roots plan the context commands that they need.
-        roots.sort_by_key(|root| {
+        let age = |root: &Point| {
             let front = planner.state.queue(root.slot).pending.front();
             (root.slot == Slot::CONTEXT, front.map(|front| front.stamp))
-        });
-        roots.iter().for_each(|root| planner.state.queue_mut(root.slot).request(root.stamp));
-        // The threads plan the younger ones later, which are marked as requested.
-        roots.truncate(LARGEST_BATCH);
+        };
+        if roots.len() > LARGEST_BATCH {
+            // The threads plan the younger ones later, which are marked as requested.
+            roots.select_nth_unstable_by_key(LARGEST_BATCH, age);
+            roots.truncate(LARGEST_BATCH);
+        }
+        roots.sort_by_cached_key(age);
         let rest = planner.rounds(roots);
         self.collect_wakers();
         rest

@@ -3,10 +3,10 @@ use crate::error::site::CommandKind;
 use crate::scheduler::command::{Callback, Command, Op};
 use crate::scheduler::engine::Engine;
 use crate::scheduler::ordering::admission::Admission;
+use crate::scheduler::priority::Priority;
 use crate::scheduler::profile_log::{
     BatchTimes, CallTime, NotedCommand, ProfileEntry, ProfileEvent, ProfileNotes, QueueKey,
 };
-use crate::scheduler::priority::Priority;
 use crate::scheduler::queue_state::PointProgress;
 use crate::scheduler::queue_timing::QueueTiming;
 use crate::scheduler::state::State;

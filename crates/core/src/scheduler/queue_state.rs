@@ -193,6 +193,11 @@ impl QueueState {
         self.requested = self.requested.max(stamp);
     }
 
+    /// Returns `true` if the commands up to `stamp` are marked as requested.
+    pub(crate) fn has_requested(&self, stamp: Stamp) -> bool {
+        self.requested >= stamp
+    }
+
     /// Returns `true` if the program requested the front command, or if at least [`URGENT_COMMANDS`] commands are
     /// pending.
     pub(crate) fn urgent(&self) -> bool {

@@ -4,7 +4,7 @@ use crate::error::{Kind, Result};
 use crate::scheduler::command::Op;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::thread_state::signal;
-use crate::scheduler::user_signal::{HoldOwner, UserSignal, UserWait};
+use crate::scheduler::user_signal::{HoldOwner, SignalledBy, UserSignal, UserWait};
 use fencepost_sync::HoldId;
 use std::sync::Arc;
 
@@ -12,9 +12,9 @@ use std::sync::Arc;
 pub(crate) struct Signaller(Arc<UserSignal>);
 
 impl Signaller {
-    pub(crate) fn new(engine: &Arc<Engine>, label: &str) -> Self {
+    pub(crate) fn new(engine: &Arc<Engine>, label: &str, by: SignalledBy) -> Self {
         let owner: Arc<dyn HoldOwner> = engine.clone();
-        Self(Arc::new(UserSignal::new(engine.new_hold(), label, Arc::downgrade(&owner))))
+        Self(Arc::new(UserSignal::new(engine.new_hold(), label, Arc::downgrade(&owner), by)))
     }
 
     pub(crate) fn state(&self) -> &Arc<UserSignal> {

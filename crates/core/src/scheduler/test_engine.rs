@@ -16,6 +16,7 @@ use crate::scheduler::priority::Priority;
 use crate::scheduler::queue_state::PointProgress;
 use crate::scheduler::signaller::Signaller;
 use crate::scheduler::state::State;
+use crate::scheduler::user_signal::SignalledBy;
 use crate::work::span::{Pattern, Span};
 use crate::work::step::Work;
 use fencepost_sync::{Clock, Point, Seq, Slot};
@@ -92,7 +93,7 @@ pub(crate) fn enqueue_callback(engine: &Engine, slot: Slot, run: impl FnOnce() +
 
 /// Makes the next commands of a queue wait for a signal, and returns its signaller.
 pub(crate) fn hold(engine: &Arc<Engine>, slot: Slot) -> Signaller {
-    let gate = Signaller::new(engine, "gate");
+    let gate = Signaller::new(engine, "gate", SignalledBy::Program);
     engine.enqueue_user_wait(slot, gate.state().clone(), here()).expect("nothing has failed");
     gate
 }

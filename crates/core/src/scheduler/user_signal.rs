@@ -24,10 +24,21 @@ pub(crate) trait SignalSource: Any + Send + Sync {
     fn waker(self: Arc<Self>) -> Waker;
 }
 
+/// The one that signals an event.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SignalledBy {
+    Program,
+    /// Another context, whose queue may itself wait for the program.
+    OtherContext,
+    /// A thread of the context, whatever the program does.
+    OwnThread,
+}
+
 /// Holds the state behind a user event.
 pub(crate) struct UserSignal {
     pub(crate) hold: HoldId,
     label: Arc<str>,
+    by: SignalledBy,
     /// Refers weakly to the context, so that a wait on the device does not keep the context alive.
     owner: Weak<dyn HoldOwner>,
     outcome: Mutex<SignalOutcome>,
@@ -69,12 +80,16 @@ impl Drop for UserWait {
 }
 
 impl UserSignal {
-    pub(crate) fn new(hold: HoldId, label: &str, owner: Weak<dyn HoldOwner>) -> Self {
-        Self { hold, label: label.into(), owner, outcome: Mutex::default(), source: OnceLock::new() }
+    pub(crate) fn new(hold: HoldId, label: &str, owner: Weak<dyn HoldOwner>, by: SignalledBy) -> Self {
+        Self { hold, label: label.into(), by, owner, outcome: Mutex::default(), source: OnceLock::new() }
     }
 
     pub(crate) fn label(&self) -> &str {
         &self.label
+    }
+
+    pub(crate) fn signalled_by(&self) -> SignalledBy {
+        self.by
     }
 
     /// Records that another context signals this event.

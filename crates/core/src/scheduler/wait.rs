@@ -15,6 +15,7 @@ use crate::scheduler::state::State;
 use crate::scheduler::thread_posts::{replace_lane_thread, replace_lane_thread_in_task};
 use crate::scheduler::thread_state::{SignallingMark, is_inside_callback};
 use crate::scheduler::user_signal::UserSignal;
+use crate::scheduler::user_signal::UserWait;
 use crate::scheduler::wait_target::{Caller, WaitTarget};
 use crate::scheduler::wakers::WakeCondition;
 use fencepost_sync::prim::MutexGuard;
@@ -63,10 +64,15 @@ impl State {
         // The queue of the point may be held because it waits for another held queue. So the event may be at the
         // front of any queue.
         let Some(Hold::User(hold)) = self.queue(point.slot).hold else { return None };
+        let waits = self.reached(point) == PointProgress::Unplanned;
+        Relay::of(self.held_event(hold).filter(|_| waits)?)
+    }
+
+    /// Returns the event that holds queues.
+    pub(crate) fn held_event(&self, hold: HoldId) -> Option<&UserWait> {
         let held = self.queues.held(Hold::User(hold)).into_iter();
-        let held = held.filter_map(|slot| self.queue(slot).pending.front());
-        held.filter(|_| self.reached(point) == PointProgress::Unplanned).find_map(|front| match &front.op {
-            Op::WaitUser(event) if event.hold == hold => Relay::of(event),
+        held.filter_map(|slot| self.queue(slot).pending.front()).find_map(|front| match &front.op {
+            Op::WaitUser(event) if event.hold == hold => Some(event),
             _ => None,
         })
     }

@@ -55,7 +55,7 @@ impl Job {
     }
 
     pub(crate) fn run(&self, owner: &Owner) -> Result<Arc<KernelInner>> {
-        owner.engine().check_process()?;
+        owner.engine().check_device()?;
         if self.late && owner.engine().threads && !owner.device().compiles_at_once() {
             return self.run_late(owner);
         }
@@ -108,7 +108,7 @@ impl Job {
 
     /// Returns an entry point, whose pipeline is compiled.
     fn run_entry(&self, engine: &Engine, kernels: &KernelCache, entry: &str) -> Result<Arc<KernelInner>> {
-        engine.check_process()?;
+        engine.check_device()?;
         let kernel = self.run_with(engine, kernels, entry, |overrides| {
             let refuses_warnings = kernels.refuses_warnings();
             compile(engine, &self.source, (entry, overrides), self.trust, false, refuses_warnings)

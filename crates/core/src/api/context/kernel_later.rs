@@ -111,8 +111,8 @@ fn start(_: &Owner, _: &Arc<Job>) -> Option<Arc<CompileSlot>> {
 
 impl<K> LateSteps<K> for KernelLate<K> {
     fn advance(&mut self, mode: &WaitMode<'_>) -> Option<Result<K>> {
-        if let Err(forked) = self.owner.engine().check_process() {
-            return Some(Err(forked));
+        if let Err(gone) = self.owner.engine().check_device() {
+            return Some(Err(gone));
         }
         let Some(desk) = self.desk.clone() else { return Some(self.finish_here()) };
         match mode {

@@ -199,9 +199,9 @@ impl Context {
         job: Job,
         make: impl FnOnce(&Owner, Arc<KernelInner>) -> Result<K> + Send + 'static,
     ) -> Pending<K> {
-        match self.owner.engine().check_process() {
+        match self.owner.engine().check_device() {
             Ok(()) => late(KernelLate::new(&self.owner, job, Box::new(make))),
-            Err(forked) => Pending::ready(Err(forked)),
+            Err(gone) => Pending::ready(Err(gone)),
         }
     }
 

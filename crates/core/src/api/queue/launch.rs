@@ -13,6 +13,7 @@ use crate::runtime::event::same_context;
 use crate::runtime::owner::Owner;
 use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::signaller::Signaller;
+use crate::scheduler::user_signal::SignalledBy;
 use crate::work::compiled_kernel::{KernelInner, LatePipeline};
 use crate::work::kernel_launch::{BoundArray, Launch, check_aliases};
 use crate::work::span::Span;
@@ -203,7 +204,7 @@ impl CommandQueue {
         }
         let engine = self.owner().engine();
         let verb = gather.launch.kernel().origin.verb;
-        let compiled = Signaller::new(engine, "compilation of a kernel");
+        let compiled = Signaller::new(engine, "compilation of a kernel", SignalledBy::OwnThread);
         engine.enqueue_behind(by, Work::Launch(gather.launch), compiled.state().clone())?;
         late.after(Box::new(move |result| {
             compiled.end(result.map_err(|error| verb.map_or(error.clone(), |verb| of_verb(error, verb))));

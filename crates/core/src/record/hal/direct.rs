@@ -138,6 +138,7 @@ impl<A: Backend> Direct<A> {
         // fence reaches `signal`. The values of a lane grow, so the fence's values grow from submission to submission.
         let submitted = unsafe { queue.submit(&buffers, &[], (self.fence.native(), signal.0)) };
         submitted.map_err(|error| self.lose(&error))?;
+        self.device.note_past_wgpu(false);
         self.fence.submitted(signal);
         Ok(())
     }
@@ -153,6 +154,7 @@ impl<A: Backend> Direct<A> {
         // SAFETY: there are no commands, and the values of a lane grow.
         let submitted = unsafe { queue.submit(&[], &[], (self.fence.native(), signal.0)) };
         submitted.map_err(|error| self.lose(&error))?;
+        self.device.note_past_wgpu(false);
         self.fence.submitted(signal);
         Ok(())
     }
@@ -191,6 +193,7 @@ impl<A: Backend> Direct<A> {
         // SAFETY: an encoder of this device recorded the commands. They, and all that they use, are kept until the fence
         // reaches `signal`. The values of a lane grow. The caller holds the lane's token and the lock that keeps the program
         // from the queue.
+        self.device.note_past_wgpu(true);
         let submitted = unsafe { queue.submit(&handles, after, (self.fence.native(), signal)) };
         submitted.map_err(|error| self.lose(&error))?;
         self.fence.submitted(signal);

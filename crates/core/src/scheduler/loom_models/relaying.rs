@@ -6,6 +6,7 @@ use crate::scheduler::loom_models::{BY_HAND, Model, QUICK, Setup, explore};
 use crate::scheduler::relay::{Relay, RelaySource};
 use crate::scheduler::signaller::Signaller;
 use crate::scheduler::test_engine::finish;
+use crate::scheduler::user_signal::SignalledBy;
 use fencepost_sync::prim::{Mutex, lock};
 use fencepost_sync::{Point, Slot};
 use std::sync::Arc;
@@ -194,7 +195,7 @@ fn start_waiter(model: &Model, point: Point) {
 /// Makes one command of a queue of `near` wait for an event of `far`. Returns the event's signaller and the point of
 /// the command.
 fn gated(near: &Model, far: &Model) -> (Signaller, Point) {
-    let (queue, gate) = (near.queue(), Signaller::new(&far.engine, "gate"));
+    let (queue, gate) = (near.queue(), Signaller::new(&far.engine, "gate", SignalledBy::Program));
     wait_across((near, queue), RelaySource::User(Arc::downgrade(&far.engine), gate.state().clone()));
     (gate, near.enqueue(queue))
 }

@@ -11,6 +11,7 @@ use crate::scheduler::signaller::Signaller;
 use crate::scheduler::test_engine::{
     TestTask, block, engine, enqueue, enqueue_callback, enqueue_work, fill, finish, hold, queue, span,
 };
+use crate::scheduler::user_signal::SignalledBy;
 use crate::scheduler::wait::wait_tests::{TURNS, reached_by_planning};
 use crate::scheduler::wait::*;
 use fencepost_sync::prim::{Mutex, lock};
@@ -95,7 +96,7 @@ fn e07_a_task_is_woken_when_a_context_without_threads_holds_its_queue() {
 #[test]
 fn e05_without_threads_a_task_sees_an_event_signalled_by_a_callback_behind_work() {
     let engine = engine(false);
-    let (slot, gate) = (queue(&engine), Signaller::new(&engine, "gate"));
+    let (slot, gate) = (queue(&engine), Signaller::new(&engine, "gate", SignalledBy::Program));
     let event = gate.state().clone();
     (0..64).for_each(|_| _ = enqueue(&engine, slot)); // more commands than one turn completes
     enqueue_callback(&engine, slot, move || gate.signal());
@@ -109,7 +110,7 @@ fn e05_without_threads_a_task_sees_an_event_signalled_by_a_callback_behind_work(
 fn e05_without_threads_a_task_is_woken_when_the_signalling_callback_is_released() {
     let engine = engine(false);
     let slot = queue(&engine);
-    let (gate, signalled) = (hold(&engine, slot), Signaller::new(&engine, "signalled"));
+    let (gate, signalled) = (hold(&engine, slot), Signaller::new(&engine, "signalled", SignalledBy::Program));
     let event = signalled.state().clone();
     enqueue_callback(&engine, slot, move || signalled.signal());
     let (task, waker) = TestTask::new();

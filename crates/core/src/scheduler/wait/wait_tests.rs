@@ -14,6 +14,7 @@ use crate::scheduler::test_engine::{
     TestTask, batch_of, engine, enqueue, enqueue_callback, enqueue_wait, finish, hold, queue, queue_of,
     queues,
 };
+use crate::scheduler::user_signal::SignalledBy;
 use crate::scheduler::wait::*;
 use fencepost_sync::Lost;
 use fencepost_sync::backend::Fence;
@@ -203,7 +204,7 @@ fn e05_a_caller_watches_only_the_next_value_of_a_lane() {
 #[test]
 fn d03_a_device_loss_wakes_every_task_that_awaits_a_host_event() {
     let engine = engine(false);
-    let gate = Signaller::new(&engine, "gate");
+    let gate = Signaller::new(&engine, "gate", SignalledBy::Program);
     let lose = || engine.lose("the test loses the device");
     wakes_each_task_once(&engine, WaitTarget::User(gate.state()), lose);
     assert!(engine.is_signalled(gate.state()).is_err());
@@ -401,7 +402,7 @@ fn e07_polling_drives_the_other_context_that_it_waits_for() {
 #[test]
 fn e05_every_task_that_awaits_a_host_event_is_woken_once() {
     let engine = engine(false);
-    let gate = Signaller::new(&engine, "gate");
+    let gate = Signaller::new(&engine, "gate", SignalledBy::Program);
     let [(one, first), (two, second)] = [TestTask::new(), TestTask::new()];
     for waker in [&first, &second, &first] {
         assert!(engine.register_signal_waker(gate.state(), waker).is_none());

@@ -20,6 +20,7 @@ use crate::scheduler::relay::{Relay, RelaySource};
 use crate::scheduler::replay_parts::{EnqueuedPart, PartCommand};
 use crate::scheduler::replay_turn::ReplayTurn;
 use crate::scheduler::signaller::Signaller;
+use crate::scheduler::user_signal::SignalledBy;
 use crate::work::graph_data::graph_plan::GraphPlan;
 use crate::work::graph_data::graph_run::{GraphRun, GraphStep};
 use fencepost_sync::{Point, Slot, Stamp};
@@ -254,7 +255,7 @@ impl<'g> ReplayBuilder<'g> {
     fn wait(&mut self, waiter: usize, source: CommandPlace) {
         let adapter = &self.queues[source.context].owner.device().caps().adapter;
         let name = format!("graph `{}` on `{adapter}`", self.graph.whole.label);
-        let signaller = Signaller::new(self.queues[waiter].owner.engine(), &name);
+        let signaller = Signaller::new(self.queues[waiter].owner.engine(), &name, SignalledBy::OtherContext);
         self.push(waiter, PartCommand::Wait(signaller.wait()));
         self.waits.push(ForeignWait { waiter, signaller, source });
     }
