@@ -190,10 +190,10 @@ impl<A: Backend> Direct<A> {
         for (earlier, (after, body)) in stretches.iter().filter_map(UsedStretch::body).enumerate() {
             handles.insert(after + earlier, body.handle().expect("bug: a body without a handle"));
         }
+        self.device.note_past_wgpu(true);
         // SAFETY: an encoder of this device recorded the commands. They, and all that they use, are kept until the fence
         // reaches `signal`. The values of a lane grow. The caller holds the lane's token and the lock that keeps the program
         // from the queue.
-        self.device.note_past_wgpu(true);
         let submitted = unsafe { queue.submit(&handles, after, (self.fence.native(), signal)) };
         submitted.map_err(|error| self.lose(&error))?;
         self.fence.submitted(signal);
