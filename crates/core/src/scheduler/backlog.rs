@@ -148,11 +148,11 @@ impl Engine {
             }
             let waits_for_the_program = held.is_some_and(|(hold, since)| match hold {
                 Hold::Host(_) => true,
-                Hold::User(hold) => match state.held_event(hold).map(|event| event.signalled_by()) {
-                    Some(SignalledBy::OwnThread) => false,
-                    Some(SignalledBy::Program) => true,
-                    Some(SignalledBy::OtherContext) | None => since.elapsed() > LONGEST_HOLD,
-                },
+                Hold::User(hold) => {
+                    let by = state.held_event(hold).map(|event| event.signalled_by());
+                    by == Some(SignalledBy::Program)
+                        || by != Some(SignalledBy::OwnThread) && since.elapsed() > LONGEST_HOLD
+                }
                 Hold::Callback(_) => since.elapsed() > LONGEST_HOLD,
                 Hold::Drain(_) | Hold::Loop(_) => false,
             });
