@@ -110,7 +110,8 @@ fn submit_in_turn(subject: &Subject) {
     };
     for exclusive in [true, false] {
         let contexts = [adopt(true), adopt(exclusive)];
-        let (together, submitted) = (TOGETHER.load(Ordering::SeqCst), SUBMITTED.load(Ordering::SeqCst));
+        let together = TOGETHER.load(Ordering::SeqCst);
+        let submitted = SUBMITTED.load(Ordering::SeqCst);
         SLOW.store(true, Ordering::SeqCst);
         thread::scope(|scope| {
             for ctx in &contexts {

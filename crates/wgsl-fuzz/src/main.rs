@@ -1,4 +1,6 @@
 //! `fencepost-wgsl-fuzz` runs random WGSL programs on several engines and compares their results.
+//!
+//! It is a program of the command line: results go to standard output, and errors and the engines to standard error.
 
 mod arguments;
 

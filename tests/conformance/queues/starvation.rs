@@ -148,7 +148,8 @@ fn elsewhere(subject: &Subject) {
     let writer = other.queue("writer");
     subject.spin(&other, &writer, 50);
     writer.fill(&mut x, 7).unwrap();
-    let (mut y, mut z) = (ctx.zeros::<u32, 1>([N]).unwrap(), ctx.zeros::<u32, 1>([N]).unwrap());
+    let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
+    let mut z = ctx.zeros::<u32, 1>([N]).unwrap();
     queue.copy(&x, &mut y).unwrap();
     (0..200).for_each(|at| queue.fill(&mut z, at).unwrap());
     assert_eq!(queue.read(&y).wait().unwrap(), [7; N]);

@@ -104,8 +104,8 @@ pub struct AdoptOptions {
     /// Selects the recorder of the work for the device.
     pub recorder: RecorderChoice,
     /// Is true if the program itself submits nothing to the queue while the context exists. The context may then submit
-    /// past wgpu, with a native fence. Several contexts on one device submit through wgpu. The context submits the commands that the program passes to
-    /// [`submit_foreign`](crate::CommandQueue::submit_foreign).
+    /// past wgpu, with a native fence. Several contexts on one device submit through wgpu. The context submits the
+    /// commands that the program passes to [`submit_foreign`](crate::CommandQueue::submit_foreign).
     pub exclusive: bool,
     /// Is true if the context has threads. Without threads, a call that flushes or waits does the work of the threads
     /// itself, so that the same calls have the same effects in each run.

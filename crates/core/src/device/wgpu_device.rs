@@ -26,8 +26,8 @@ use fencepost_kernels::report;
 use fencepost_sync::Lost;
 use fencepost_sync::backend::{LostFlag, poll};
 use fencepost_sync::prim::{Mutex, MutexGuard, lock, try_lock};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, Weak};
 use std::time::Duration;
 use web_time::Instant;
 use wgpu::BufferUsages as Usages;
@@ -144,21 +144,31 @@ impl WgpuDevice {
         }
     }
 
-    /// Makes the device of a context. Other contexts on the same queue submit through wgpu from now on, and so does this one.
+    /// Makes the device of a context.
     pub(crate) fn with_parts(parts: DeviceParts) -> Arc<Self> {
-        static OPEN: std::sync::Mutex<Vec<Weak<WgpuDevice>>> = std::sync::Mutex::new(Vec::new());
         let device = Arc::new(Self::new(parts));
+        #[cfg(native)]
+        device.join_others();
+        device
+    }
+
+    /// If other contexts are on the queue of this device, makes them and this one submit through wgpu, which lets one
+    /// thread submit at a time.
+    #[cfg(native)]
+    fn join_others(self: &Arc<Self>) {
+        use std::sync::{Mutex, PoisonError, Weak};
+        static OPEN: Mutex<Vec<Weak<WgpuDevice>>> = Mutex::new(Vec::new());
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         open.retain(|other| other.strong_count() > 0);
+        // The lock is released before the last handle of a device may be dropped here.
         let others: Vec<Arc<Self>> = open.iter().filter_map(Weak::upgrade).collect();
-        open.push(Arc::downgrade(&device));
+        open.push(Arc::downgrade(self));
         drop(open);
-        let hardware = device.parts.hardware;
+        let hardware = self.parts.hardware;
         for other in others.iter().filter(|other| hardware.is_some() && other.parts.hardware == hardware) {
             other.expose();
-            device.expose();
+            self.expose();
         }
-        device
     }
 
     /// Records whether wgpu's next submission would not wait for the last submission.

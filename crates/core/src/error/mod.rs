@@ -343,8 +343,8 @@ pub enum Kind {
     /// enqueued.
     #[error(
         "queue `{queue}` takes no further command: {commands} commands with {bytes} bytes of uploads wait, the limit \
-         (`ContextOptions::backlog`) is {most_commands} commands or {most_bytes} bytes, and {why}; let the waiting commands go on, wait for \
-         results before you enqueue more, or raise the limit"
+         (`ContextOptions::backlog`) is {most_commands} commands or {most_bytes} bytes, and {why}; let the waiting \
+         commands go on, wait for results before you enqueue more, or raise the limit"
     )]
     Backlog { queue: String, commands: usize, bytes: u64, most_commands: usize, most_bytes: u64, why: String },
     /// A loop with [`Bound::Chunked`](crate::Bound::Chunked) ran longer than

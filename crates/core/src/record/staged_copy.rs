@@ -71,7 +71,7 @@ pub(crate) struct PinnedRead {
     pub(crate) piece: StagingPiece<WgpuMemory>,
     fence: Arc<dyn Fence>,
     value: TimelineValue,
-    /// Holds a copy of the bytes, on GL.
+    /// A copy of the bytes, on GL.
     fetched: OnceLock<Box<[u8]>>,
 }
 

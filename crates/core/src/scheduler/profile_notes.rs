@@ -15,7 +15,7 @@ use crate::scheduler::wait_target::Caller;
 use crate::work::step::Work;
 use crate::work::time_slot::TimeSlot;
 use fencepost_profile::WaitCause;
-use fencepost_sync::prim::lock;
+use fencepost_sync::prim::{MutexGuard, lock};
 use fencepost_sync::{Point, Seq, Slot, Stamp};
 use std::panic::Location;
 use std::sync::Arc;
@@ -70,16 +70,11 @@ impl Engine {
     /// Makes the device read its clock before any command planned from now on, and flushes that command. Returns
     /// `None` if the device has no clock.
     pub(crate) fn sample_clock(&self) -> Option<(Point, Arc<TimeSlot>)> {
-        let mut state = self.lock();
+        let state = self.lock();
         if !self.device.caps().timestamps || state.check(Slot::CONTEXT).is_err() {
             return None;
         }
-        let (stamp, time) = (state.next_stamp(), Arc::<TimeSlot>::default());
-        let op = QueueTiming::op(Work::Nothing, &time, true);
-        state.queue_mut(Slot::CONTEXT).push(Command { stamp, op });
-        let point = Point { slot: Slot::CONTEXT, stamp };
-        self.submit_up_to(state, point, Caller::Continues);
-        Some((point, time))
+        Some(self.look_at_clock(state, Slot::CONTEXT))
     }
 
     /// Makes the device read its clock behind `ends`, on a queue of its own, so that no later command delays it. Flushes
@@ -96,12 +91,19 @@ impl Engine {
             let stamp = state.next_stamp();
             state.queue_mut(slot).push(Command { stamp, op: Op::Wait(end) });
         }
-        let (stamp, time) = (state.next_stamp(), Arc::<TimeSlot>::default());
-        state.queue_mut(slot).push(Command { stamp, op: QueueTiming::op(Work::Nothing, &time, true) });
         state.queue_mut(slot).open = false;
+        Some(self.look_at_clock(state, slot))
+    }
+
+    /// Enqueues and flushes a command without work that has a time.
+    fn look_at_clock(&self, mut state: MutexGuard<'_, State>, slot: Slot) -> (Point, Arc<TimeSlot>) {
+        let stamp = state.next_stamp();
+        let time = Arc::<TimeSlot>::default();
+        let op = QueueTiming::op(Work::Nothing, &time, true);
+        state.queue_mut(slot).push(Command { stamp, op });
         let point = Point { slot, stamp };
         self.submit_up_to(state, point, Caller::Continues);
-        Some((point, time))
+        (point, time)
     }
 }
 

@@ -485,7 +485,8 @@ mod tests {
         let mut state = engine.lock();
         let before = state.plan_steps;
         let rest = state.plan(ends.iter().copied(), Priority::Normal);
-        let (steps, batches) = (state.plan_steps - before, state.lanes[0].ready_len());
+        let steps = state.plan_steps - before;
+        let batches = state.lanes[0].ready_len();
         assert!(batches > 10 && !rest.roots.is_empty(), "{batches} batches");
         assert!(steps < 3 * QUEUES, "{steps} steps for {batches} batches");
     }

@@ -195,7 +195,8 @@ fn start_waiter(model: &Model, point: Point) {
 /// Makes one command of a queue of `near` wait for an event of `far`. Returns the event's signaller and the point of
 /// the command.
 fn gated(near: &Model, far: &Model) -> (Signaller, Point) {
-    let (queue, gate) = (near.queue(), Signaller::new(&far.engine, "gate", SignalledBy::Program));
+    let queue = near.queue();
+    let gate = Signaller::new(&far.engine, "gate", SignalledBy::Program);
     wait_across((near, queue), RelaySource::User(Arc::downgrade(&far.engine), gate.state().clone()));
     (gate, near.enqueue(queue))
 }

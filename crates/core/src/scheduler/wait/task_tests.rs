@@ -96,7 +96,8 @@ fn e07_a_task_is_woken_when_a_context_without_threads_holds_its_queue() {
 #[test]
 fn e05_without_threads_a_task_sees_an_event_signalled_by_a_callback_behind_work() {
     let engine = engine(false);
-    let (slot, gate) = (queue(&engine), Signaller::new(&engine, "gate", SignalledBy::Program));
+    let slot = queue(&engine);
+    let gate = Signaller::new(&engine, "gate", SignalledBy::Program);
     let event = gate.state().clone();
     (0..64).for_each(|_| _ = enqueue(&engine, slot)); // more commands than one turn completes
     enqueue_callback(&engine, slot, move || gate.signal());
@@ -110,7 +111,8 @@ fn e05_without_threads_a_task_sees_an_event_signalled_by_a_callback_behind_work(
 fn e05_without_threads_a_task_is_woken_when_the_signalling_callback_is_released() {
     let engine = engine(false);
     let slot = queue(&engine);
-    let (gate, signalled) = (hold(&engine, slot), Signaller::new(&engine, "signalled", SignalledBy::Program));
+    let gate = hold(&engine, slot);
+    let signalled = Signaller::new(&engine, "signalled", SignalledBy::Program);
     let event = signalled.state().clone();
     enqueue_callback(&engine, slot, move || signalled.signal());
     let (task, waker) = TestTask::new();
