@@ -25,7 +25,9 @@ use crate::work::compiled_kernel::{DevicePipeline, Pipeline, Recipe};
 use fencepost_kernels::report;
 use fencepost_sync::Lost;
 use fencepost_sync::backend::{LostFlag, poll};
-use fencepost_sync::prim::{Mutex, MutexGuard, lock, try_lock};
+#[cfg(native)]
+use fencepost_sync::prim::MutexGuard;
+use fencepost_sync::prim::{Mutex, lock, try_lock};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;

@@ -48,14 +48,6 @@ impl NativeMemory {
         match *self {}
     }
 
-    pub(crate) fn read_waiting(
-        &self,
-        _: &StagingClaim,
-        _: &mut dyn FnMut(&[u8]),
-    ) -> Result<(), MemoryRefused> {
-        match *self {}
-    }
-
     pub(crate) fn view(&self) -> Option<&HostView> {
         match *self {}
     }

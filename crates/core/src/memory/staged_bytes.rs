@@ -109,6 +109,7 @@ impl StagingPiece<WgpuMemory> {
 
     /// Returns the bytes if the backend is GL, whose maps wait for the submissions before them. Returns `None` on other
     /// backends, and if the driver refuses the map.
+    #[cfg(native)]
     pub(crate) fn fetch_on_gl(&self) -> Option<Box<[u8]>> {
         let (memory, claim) = self.claim();
         let _inside = memory.gate().enter()?;

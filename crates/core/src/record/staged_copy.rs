@@ -53,6 +53,7 @@ impl BatchStaging {
 
     /// Copies the bytes of the submitted reads to memory of the host, if the backend is GL. The next submission holds the
     /// device's gate until its work is over, and a read that needs the gate would wait for that work.
+    #[cfg(native)]
     pub(crate) fn fetch_on_gl(&self) {
         for read in &self.reads {
             if let Some(bytes) = read.piece.fetch_on_gl() {
