@@ -26,6 +26,9 @@ const ALIKE: usize = 8;
 
 /// Estimates a transfer until one of its size was measured: seconds for each transfer, and seconds for each byte.
 const TRANSFER: (f32, f32) = (2e-5, 1e-9);
+/// Limits the estimate of a transfer to this multiple of the first one. The clock of a busy machine also measures how long
+/// threads wait for a processor: with that, a fill of a few bytes would count as long, and get a batch of its own.
+const LONGEST_TRANSFER: f32 = 4.0;
 
 /// Holds the estimates for the commands of one lane.
 pub(crate) struct CommandCosts {
@@ -62,6 +65,8 @@ struct SeenCommands {
     count: f32,
     /// Holds the seconds that one command is expected to take. It is infinite if the command was never measured.
     each: f32,
+    /// Largest estimate that one command can get.
+    most: f32,
 }
 
 /// Holds the time that the planner expects a batch to take.
@@ -157,16 +162,16 @@ impl CommandCosts {
         {
             let any = self.known.get(&kind).is_some_and(|kind| kind.any.is_some());
             let of = (kind, if any { 0 } else { values });
-            seen.entry(of).or_insert_with(|| SeenCommands { count: 0.0, each: self.of_work(work) }).count +=
-                1.0;
+            let first = || SeenCommands { count: 0.0, each: self.of_work(work), most: longest(work) };
+            seen.entry(of).or_insert_with(first).count += 1.0;
         }
         let now: f32 = seen.values().map(|seen| seen.count * seen.each).sum();
         if !is_off(now, took) {
             return;
         }
         let scale = if now.is_finite() { took / now.max(f32::MIN_POSITIVE) } else { 1.0 };
-        for ((kind, values), SeenCommands { count, each }) in seen {
-            self.note(kind, values, (each * scale).min(took / count));
+        for ((kind, values), SeenCommands { count, each, most }) in seen {
+            self.note(kind, values, (each * scale).min(took / count).min(most));
         }
     }
 
@@ -252,6 +257,16 @@ pub(crate) fn transfer(work: &Work) -> f32 {
     TRANSFER.0 + TRANSFER.1 * work.bytes().unwrap_or(0) as f32
 }
 
+/// Returns the largest estimate of a command. A copy between regions has none, because its time depends on its rows.
+fn longest(work: &Work) -> f32 {
+    match work {
+        Work::Copy { .. } | Work::Fill { .. } | Work::Upload { .. } | Work::Read { .. } => {
+            LONGEST_TRANSFER * transfer(work)
+        }
+        _ => f32::INFINITY,
+    }
+}
+
 /// Returns the kind of a launch: a hash of its kernel, its grid and the sizes of its bindings.
 #[inline]
 fn kind_of_launch(launch: &Launch) -> u64 {
@@ -273,6 +288,8 @@ fn values(launch: &Launch) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scheduler::test_engine::{block, fill, span};
+    use crate::work::span::{Pattern, Span};
 
     impl CommandCosts {
         /// Sets the estimate of a command.
@@ -317,6 +334,20 @@ mod tests {
         costs.learn(steps((0..10).map(|_| launch(1, None))).iter(), UNKNOWN, 0.5);
         assert!((costs.of_work(&launch(1, None)) - 0.05).abs() < 1e-6);
         assert_eq!(costs.of_work(&launch(2, None)), f32::INFINITY, "another grid");
+    }
+
+    /// A thread that waits for a processor makes every batch look long.
+    #[test]
+    fn a_small_transfer_is_short_whatever_the_clock_shows() {
+        let mut costs = measured();
+        let small = fill(&block());
+        let large = Work::Fill { dst: Span { size: 1 << 30, ..span(&block()) }, pattern: Pattern::ZERO };
+        for work in [small.duplicate(), large.duplicate(), launch(1, None)] {
+            let batch = steps([work.duplicate()]);
+            costs.learn(batch.iter(), known(costs.of_work(&work)), 0.5);
+        }
+        assert!(costs.of_work(&small) < costs.bound / 10.0);
+        assert_eq!([&large, &launch(1, None)].map(|work| costs.of_work(work)), [0.5; 2]);
     }
 
     #[test]

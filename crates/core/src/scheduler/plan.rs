@@ -28,6 +28,10 @@ const MOST_UNSEEN: usize = 8;
 /// Limits the cuts of one planning. A cut closes the open batches early, so that the results in them are not late.
 const MOST_CUTS: usize = 16;
 
+/// Limits the commands that a round refuses because its batch is full. A smaller command of a later queue may still fit,
+/// so the planner does not stop at the first one.
+const MOST_REFUSED: usize = 256;
+
 /// Names a queue and the stamp up to which the planner plans it.
 #[derive(Clone, Copy)]
 struct PlanGoal {
@@ -82,6 +86,8 @@ struct Planner<'s> {
     taken: usize,
     /// Counts how often the open batches were closed while commands remained to be planned.
     cuts: usize,
+    /// Number of commands of this round for which the batch had no room.
+    refused: usize,
     /// `false` if long commands stay pending, because an unsubmitted batch has one already.
     takes_long: bool,
     /// `true` if a long command was left for later.
@@ -134,6 +140,7 @@ impl State {
             round: PlanRound::Short,
             taken: 0,
             cuts: 0,
+            refused: 0,
             takes_long,
             left_long: false,
             took_long: false,
@@ -195,7 +202,11 @@ impl Planner<'_> {
                 self.begin_with_context_commands(&roots);
             }
             let took_long = std::mem::take(&mut self.took_long);
-            roots.retain(|root| !self.reach(PlanGoal { slot: root.slot, upto: root.stamp, needed: false }));
+            self.refused = 0;
+            roots.retain(|root| {
+                let goal = PlanGoal { slot: root.slot, upto: root.stamp, needed: false };
+                self.refused >= MOST_REFUSED || !self.reach(goal)
+            });
             let is_empty = self.open.iter().all(Option::is_none);
             self.close_all();
             if roots.is_empty() {
@@ -379,6 +390,10 @@ impl Planner<'_> {
         };
         self.took_long |= fits && is_long;
         self.left_long |= !fits && is_long;
+        // A round of short commands looks for them behind all the long ones. Another lane may have room.
+        let ends_round = self.round == PlanRound::Long || !is_long;
+        let is_refused = !fits && ends_round && self.open[lane].is_some() && self.open.len() == 1;
+        self.refused += usize::from(is_refused);
         fits
     }
 
