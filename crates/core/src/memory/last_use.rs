@@ -86,7 +86,7 @@ mod tests {
         let blocks = two_blocks(&last, at);
         assert!(last.is_of(SLOT) && last.repeat(SLOT, at, Stamp(7), &Clock::default()));
         for block in blocks {
-            assert_eq!(block.all().iter().map(Use::stamp).collect::<Vec<_>>(), [Stamp(7)]);
+            assert_eq!(block.all().map(Use::stamp).collect::<Vec<_>>(), [Stamp(7)]);
         }
     }
 
@@ -97,7 +97,7 @@ mod tests {
         assert!(!last.is_of(Slot(2)) && !last.repeat(Slot(2), at, Stamp(7), &Clock::default()));
         assert!(!last.repeat(SLOT, Location::caller(), Stamp(7), &Clock::default()));
         assert!(!last.repeat(SLOT, at, Stamp(7), &Clock::after_all(Stamp(1))));
-        assert!(blocks.iter().all(|block| block.all()[0].stamp() == Stamp(1)));
+        assert!(blocks.iter().all(|block| block.all().all(|u| u.stamp() == Stamp(1))));
     }
 
     #[test]
@@ -120,7 +120,11 @@ mod tests {
             let mut blocks = two_blocks(&last, at);
             end(&mut blocks[block]);
             assert!(!last.is_of(SLOT) && !last.repeat(SLOT, at, Stamp(7), &Clock::default()));
-            assert_eq!(blocks[1 - block].all()[0].stamp(), Stamp(1), "the other block keeps the use");
+            assert_eq!(
+                blocks[1 - block].all().map(Use::stamp).collect::<Vec<_>>(),
+                [Stamp(1)],
+                "the other block keeps the use"
+            );
         }
     }
 

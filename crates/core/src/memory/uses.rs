@@ -5,6 +5,7 @@ use crate::memory::heap::overlap;
 use crate::memory::repeated_use::RepeatedUse;
 use fencepost_sync::{Clock, Point, Slot, Stamp};
 use smallvec::SmallVec;
+use std::cmp::Reverse;
 use std::ops::Range;
 use std::panic::Location;
 use std::sync::Arc;
@@ -62,6 +63,11 @@ impl Use {
         }
     }
 
+    #[inline]
+    fn is_repeated(&self) -> bool {
+        matches!(self.more.as_deref(), Some(UseDetails::Repeated(_)))
+    }
+
     /// Ends the repetitions of the use: a command is recorded behind it in one of its blocks.
     fn end_repetitions(&self) {
         if let Some(UseDetails::Repeated(repeated)) = self.more.as_deref() {
@@ -74,6 +80,11 @@ impl Use {
         (self.write || write) && overlap(&self.range, range)
     }
 
+    /// Returns `true` if `new`, which comes after the points that `clock` covers, is after this use and covers its range.
+    fn is_replaced_by(&self, new: &Use, clock: &Clock) -> bool {
+        self.within(&new.range) && (self.slot == new.slot || clock.covers(self.slot, self.stamp()))
+    }
+
     fn within(&self, range: &Range<u64>) -> bool {
         range.start <= self.range.start && self.range.end <= range.end
     }
@@ -83,26 +94,47 @@ impl Use {
 /// were recorded as the last removal has left.
 const USES_BEFORE_SWEEP: usize = 16;
 
-/// Lists the uses of a block that a later use may have to wait for.
+/// The uses of a block that a later use may have to wait for.
+///
+/// A read waits for no other read. Hundreds of queues may read a block at once, so a read looks at the writes alone once
+/// there are many reads.
 #[derive(Default)]
 pub(crate) struct BlockUses {
-    /// Lists no use whose whole range a later write covers, if the use is ordered before that write.
-    uses: SmallVec<[Use; 2]>,
+    /// Writes, without those whose whole range a later write covers, if they are ordered before it.
+    writes: SmallVec<[Use; 1]>,
+    /// Reads, without those that a write has replaced in this way. A later read of the queue replaces a read too, but that
+    /// may happen later.
+    reads: SmallVec<[Use; 1]>,
+    /// `true` if the command of a use may still be repeated.
+    repeats: bool,
     /// Number of uses that were left after the last removal of complete ones.
     kept: usize,
     /// Number of uses that were recorded since then.
     recorded: usize,
+    /// Number of uses that `record` and `conflicts` have looked at.
+    #[cfg(test)]
+    looked: std::cell::Cell<usize>,
 }
 
 impl BlockUses {
     /// Returns the uses that conflict with a use of `range`.
     pub(crate) fn conflicts(&self, range: Range<u64>, write: bool) -> impl Iterator<Item = &Use> {
-        self.uses.iter().filter(move |u| u.conflicts(&range, write))
+        let reads = if write { &self.reads[..] } else { &[] };
+        self.look(self.writes.len() + reads.len());
+        self.writes.iter().chain(reads).filter(move |u| u.conflicts(&range, write))
     }
 
     /// Returns all recorded uses.
-    pub(crate) fn all(&self) -> &[Use] {
-        &self.uses
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Use> {
+        self.writes.iter().chain(&self.reads)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn len(&self) -> usize {
+        self.writes.len() + self.reads.len()
     }
 
     /// Records a use, which comes after the points that `clock` covers. Returns `true` if many uses are recorded now,
@@ -112,72 +144,134 @@ impl BlockUses {
     /// use implies a wait for them. A read replaces only reads, because later reads still have to wait for the writes.
     #[inline]
     pub(crate) fn record(&mut self, new: Use, clock: &Clock) -> bool {
+        let (same, others) =
+            if new.write { (&mut self.writes, &self.reads) } else { (&mut self.reads, &self.writes) };
         // In the common case the command replaces the only use, which is of its queue.
-        if let [only] = &mut self.uses[..]
+        if others.is_empty()
+            && let [only] = &mut same[..]
             && only.slot == new.slot
             && only.within(&new.range)
-            && (new.write || !only.write)
             && only.more.is_none()
         {
+            self.repeats = new.is_repeated();
             *only = new;
             return false;
         }
         self.recorded += 1;
         self.end_repetitions(&new);
-        // A read replaces an earlier read of its queue, because the uses of one queue are ordered.
-        let own = self.uses.iter_mut().find(|u| u.slot == new.slot && u.within(&new.range));
-        if let Some(own) = own.filter(|own| !new.write && !own.write) {
-            *own = new;
+        if new.write {
+            self.record_write(new, clock);
+        } else if self.record_read(new, clock) {
             return false;
         }
-        self.merge(new, clock);
-        self.uses.len() > USES_BEFORE_SWEEP && self.recorded >= self.kept
+        self.len() > USES_BEFORE_SWEEP && self.recorded >= self.kept
     }
 
-    fn merge(&mut self, new: Use, clock: &Clock) {
-        let before = |u: &Use| u.slot == new.slot || clock.covers(u.slot, u.stamp());
-        let forgotten = |u: &Use| u.within(&new.range) && (new.write || !u.write) && before(u);
-        let mut at = self.uses.iter().enumerate().filter(|(_, u)| forgotten(u)).map(|(at, _)| at);
-        match (at.next(), at.next()) {
-            (None, _) => self.uses.push(new),
-            (Some(only), None) => self.uses[only] = new,
-            (Some(_), Some(_)) => {
-                self.uses.retain(|u| !forgotten(u));
-                self.uses.push(new);
-            }
+    fn record_write(&mut self, new: Use, clock: &Clock) {
+        self.look(self.len());
+        self.reads.retain(|u| !u.is_replaced_by(&new, clock));
+        replace(&mut self.writes, new, clock);
+    }
+
+    /// Returns `true` if the read has replaced one of its queue.
+    fn record_read(&mut self, new: Use, clock: &Clock) -> bool {
+        // The uses of one queue are ordered. Of many reads, those that are replaced are removed with the complete ones.
+        if self.reads.len() > USES_BEFORE_SWEEP {
+            self.reads.push(new);
+            return false;
         }
+        self.look(self.reads.len());
+        if let Some(own) = self.reads.iter_mut().find(|u| u.slot == new.slot && u.within(&new.range)) {
+            *own = new;
+            return true;
+        }
+        replace(&mut self.reads, new, clock);
+        false
     }
 
     /// Ends the repetitions of the uses of other commands than that of `new`.
     #[inline]
-    fn end_repetitions(&self, new: &Use) {
-        let own = new.more.as_ref().map(Arc::as_ptr);
-        let others = self.uses.iter().filter(|u| u.more.is_some() && u.more.as_ref().map(Arc::as_ptr) != own);
-        others.for_each(Use::end_repetitions);
+    fn end_repetitions(&mut self, new: &Use) {
+        if self.repeats {
+            let own = new.more.as_ref().map(Arc::as_ptr);
+            self.look(self.len());
+            self.all().filter(|u| u.more.as_ref().map(Arc::as_ptr) != own).for_each(Use::end_repetitions);
+        }
+        self.repeats = new.is_repeated();
     }
 
     /// Keeps the uses for which `still` returns `true`.
     pub(crate) fn retain(&mut self, still: impl Fn(&Use) -> bool) {
-        self.uses.retain(|u| {
+        let stays = |u: &mut Use| {
             let stays = still(u);
             if !stays {
                 u.end_repetitions();
             }
             stays
-        });
-        self.kept = self.uses.len();
+        };
+        self.writes.retain(stays);
+        self.reads.retain(stays);
+        self.remove_replaced_reads();
+        self.kept = self.len();
         self.recorded = 0;
+    }
+
+    /// Removes the reads inside the range of a later read of their queue.
+    fn remove_replaced_reads(&mut self) {
+        if self.reads.len() <= USES_BEFORE_SWEEP {
+            return;
+        }
+        self.look(self.reads.len());
+        let reads = &self.reads;
+        let mut order: Vec<usize> = (0..reads.len()).collect();
+        order.sort_unstable_by_key(|&at| {
+            let Use { slot, range, .. } = &reads[at];
+            (*slot, range.start, Reverse(range.end), Reverse(reads[at].stamp()))
+        });
+        let mut stays = vec![true; reads.len()];
+        let mut cover = order[0];
+        for &at in &order[1..] {
+            let (read, over) = (&reads[at], &reads[cover]);
+            stays[at] = read.slot != over.slot || !read.within(&over.range) || read.stamp() > over.stamp();
+            if stays[at] {
+                cover = at;
+            }
+        }
+        let mut stays = stays.into_iter();
+        self.reads.retain(|_| stays.next() != Some(false));
     }
 
     /// Removes all uses.
     pub(crate) fn clear(&mut self) {
         self.retain(|_| false);
     }
+
+    /// Counts the uses that a call looks at, for the tests.
+    #[inline]
+    fn look(&self, _uses: usize) {
+        #[cfg(test)]
+        self.looked.set(self.looked.get() + _uses);
+    }
+}
+
+/// Adds a use to those of its kind, without the ones that it replaces.
+fn replace(uses: &mut SmallVec<[Use; 1]>, new: Use, clock: &Clock) {
+    let replaced = |u: &Use| u.is_replaced_by(&new, clock);
+    let mut at = uses.iter().enumerate().filter(|(_, u)| replaced(u)).map(|(at, _)| at);
+    match (at.next(), at.next()) {
+        (None, _) => uses.push(new),
+        (Some(only), None) => uses[only] = new,
+        (Some(_), Some(_)) => {
+            uses.retain(|u| !replaced(u));
+            uses.push(new);
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeMap;
 
     fn used(slot: u32, stamp: u64, range: Range<u64>, write: bool) -> Use {
         let (slot, first) = (Slot(slot), Stamp(stamp));
@@ -204,7 +298,7 @@ mod tests {
         let mut tracker = BlockUses::default();
         tracker.record(used(1, 1, 0..8, false), &Clock::default());
         tracker.record(used(2, 2, 0..8, true), &Clock::default());
-        assert_eq!(tracker.all().len(), 2);
+        assert_eq!(tracker.all().count(), 2);
     }
 
     #[test]
@@ -214,7 +308,7 @@ mod tests {
         tracker.record(used(1, 1, 0..8, false), &clock);
         clock.see(Slot(1), Stamp(1));
         tracker.record(used(2, 2, 0..8, true), &clock);
-        assert_eq!(tracker.all().len(), 1);
+        assert_eq!(tracker.all().count(), 1);
     }
 
     #[test]
@@ -223,5 +317,58 @@ mod tests {
         tracker.record(used(1, 1, 0..8, true), &Clock::default());
         tracker.record(used(1, 2, 0..8, false), &Clock::default());
         assert_eq!(tracker.conflicts(0..8, false).count(), 1);
+    }
+
+    /// Compares the conflicts with those of a list of all uses. A wait for one of a queue's uses is a wait for the earlier
+    /// ones, so the last one counts.
+    #[test]
+    fn many_uses_conflict_as_the_list_of_all_of_them() {
+        let mut rng = fastrand::Rng::with_seed(7);
+        for writes in [0, 1, 8] {
+            let (mut tracker, mut all) = (BlockUses::default(), Vec::new());
+            for stamp in 1..600 {
+                let start = rng.u64(..8);
+                let new = used(rng.u32(1..40), stamp, start..start + rng.u64(1..6), rng.u32(..16) < writes);
+                all.push(new.clone());
+                if tracker.record(new, &Clock::default()) {
+                    tracker.retain(|u| u.stamp().0 > stamp / 2);
+                    all.retain(|u| u.stamp().0 > stamp / 2);
+                }
+                let (from, write) = (rng.u64(..12), rng.bool());
+                let range = from..from + 1 + rng.u64(..4);
+                let found = last_of_each(tracker.conflicts(range.clone(), write));
+                let expected = last_of_each(all.iter().filter(|u| u.conflicts(&range, write)));
+                assert_eq!(found, expected, "a use of {range:?} after {stamp}");
+            }
+        }
+    }
+
+    fn last_of_each<'u>(uses: impl Iterator<Item = &'u Use>) -> BTreeMap<Slot, Stamp> {
+        let mut last = BTreeMap::new();
+        for Use { slot, first, .. } in uses {
+            let stamp = last.entry(*slot).or_insert(*first);
+            *stamp = (*first).max(*stamp);
+        }
+        last
+    }
+
+    /// The reads of a queue replace each other, however many queues read the block.
+    #[test]
+    fn q01_a_read_beside_many_looks_at_few_uses() {
+        let read_all = |queues: u32| {
+            let mut tracker = BlockUses::default();
+            tracker.record(used(0, 1, 0..8, true), &Clock::default());
+            for stamp in 0..5 * queues {
+                let new = used(1 + stamp % queues, 2 + u64::from(stamp), 0..8, false);
+                assert_eq!(tracker.conflicts(0..8, false).count(), 1);
+                if tracker.record(new, &Clock::default()) {
+                    tracker.retain(|_| true);
+                }
+            }
+            assert!(tracker.all().count() <= 3 * queues as usize);
+            tracker.looked.get()
+        };
+        let [few, many] = [1000, 2000].map(read_all);
+        assert!(many < 3 * few, "{few}, then {many}");
     }
 }

@@ -21,7 +21,7 @@ pub(crate) fn usable(state: &State, block: &Arc<Block>, slot: Slot) -> bool {
     }
     let clock = &state.queue(slot).clock;
     let before = |u: &Use| u.slot == slot || u.slot == Slot::CONTEXT || clock.covers(u.slot, u.stamp());
-    block.order().uses.all().iter().all(before)
+    block.order().uses.all().all(before)
 }
 
 /// Keeps the memory of a block for a graph, also after the drop of the last array on the block. A lease does not keep
@@ -43,7 +43,7 @@ impl State {
     /// Returns `true` if no recorded use of a block can affect its next user. Under `Checked` a use counts until the
     /// program was told that it is complete, because the progress of the device must not decide what is an error.
     fn is_over(&self, block: &Block) -> bool {
-        self.policy() != Policy::Checked || block.order().uses.all().iter().all(|u| self.forgettable(u))
+        self.policy() != Policy::Checked || block.order().uses.all().all(|u| self.forgettable(u))
     }
 }
 
@@ -95,7 +95,7 @@ impl Engine {
         let state = self.lock();
         let mut order = block.order();
         let is_idle = order.host == HostUse::Idle && order.readers == 0 && order.lazy.is_empty();
-        let is_unused = is_idle && order.uses.all().is_empty();
+        let is_unused = is_idle && order.uses.is_empty();
         if !order.orphaned || order.leases != 1 || !is_unused || state.lost.is_some() {
             return false;
         }

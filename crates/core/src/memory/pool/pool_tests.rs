@@ -157,7 +157,7 @@ fn m07_reused_memory_has_a_new_label_and_keeps_its_uses() {
     let second = allocate(&ctx, 256, "second", own).expect("there is room");
     assert_eq!(second.block().id, block.id);
     let order = block.order();
-    assert_eq!((&*order.label, order.uses.all().len()), ("second", 1));
+    assert_eq!((&*order.label, order.uses.all().count()), ("second", 1));
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn m07_the_context_reuses_only_unused_memory_and_clears_its_uses() {
     queue.finish().wait().expect("nothing has failed");
     let second = allocate(&ctx, 256, "second", Slot::CONTEXT).expect("there is room");
     assert_eq!(second.block().id, id);
-    assert!(second.block().order().uses.all().is_empty());
+    assert!(second.block().order().uses.is_empty());
 }
 
 /// Returns the sizes of free blocks, the largest first.

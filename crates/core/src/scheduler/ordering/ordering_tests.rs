@@ -81,7 +81,7 @@ fn p02_the_progress_of_the_device_changes_no_answer() {
 fn p01_uses_that_are_not_done_are_kept_among_many() {
     let (ctx, [one, two, _]) = context(Policy::Ordered);
     let x = zeros(&ctx);
-    let uses = || x.array.storage.block().order().uses.all().len();
+    let uses = || x.array.storage.block().order().uses.all().count();
     for at in 0..64 {
         fill(&one, &x, at..at + 1);
     }

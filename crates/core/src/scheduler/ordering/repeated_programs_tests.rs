@@ -300,8 +300,7 @@ impl<'g> Side<'g> {
             self.graphs.iter().flat_map(|graph| graph.plan.uses.bound.iter().map(|used| &used.block));
         let of_block = |block: &Arc<crate::memory::block::Block>| {
             let order = block.order();
-            let seen = order.uses.all().iter();
-            let seen = seen.map(|u| (u.slot, u.stamp(), u.range.start, u.range.end, u.write));
+            let seen = order.uses.all().map(|u| (u.slot, u.stamp(), u.range.start, u.range.end, u.write));
             let mut seen: Vec<SeenUse> = seen.collect();
             seen.sort_by_key(|&(slot, stamp, start, end, write)| (slot.0, stamp, start, end, write));
             seen

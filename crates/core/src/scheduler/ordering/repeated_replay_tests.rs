@@ -113,8 +113,7 @@ impl Side {
     fn uses(&self) -> Vec<Vec<(Point, Range<u64>, bool)>> {
         let of_block = |block: &Arc<Block>| {
             let order = block.order();
-            let mut uses: Vec<_> =
-                order.uses.all().iter().map(|u| (u.point(), u.range.clone(), u.write)).collect();
+            let mut uses: Vec<_> = order.uses.all().map(|u| (u.point(), u.range.clone(), u.write)).collect();
             uses.sort_by_key(|(point, range, write)| (point.slot.0, point.stamp, range.start, *write));
             uses
         };
