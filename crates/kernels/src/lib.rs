@@ -46,6 +46,7 @@ mod parser_words;
 mod part;
 #[doc(hidden)]
 pub mod plain_file;
+mod reach;
 mod reference;
 mod reflect;
 #[doc(hidden)]
@@ -63,6 +64,7 @@ mod type_place;
 mod types;
 mod uniformity;
 mod use_lines;
+mod variables;
 mod wording;
 
 pub use agree::{Text, buffer_misfit, value_misfit};

@@ -13,7 +13,7 @@ use crate::wording::Finding;
 use crate::{
     BackEnd, Error, Excerpt, Messages, Result, ShaderSource, Warning, aliasing, alignment, directives,
     entry_points, folds, grammar, immediate_block, nesting, override_mistake, overrides, spirv, stack, types,
-    uniformity, wording,
+    uniformity, variables, wording,
 };
 
 /// A parsed and validated shader.
@@ -274,7 +274,9 @@ impl Module {
             }
         }
         let frexp = || spirv::exponent_of_16_bits(&self.naga, &self.info);
-        let finding = finding.or_else(|| if back_end == BackEnd::Wgsl { None } else { frexp() });
+        let memory = || variables::too_large(&self.naga, &self.info);
+        let finding =
+            finding.or_else(|| if back_end == BackEnd::Wgsl { None } else { frexp().or_else(memory) });
         finding.map(|finding| located(&self.source, finding))
     }
 

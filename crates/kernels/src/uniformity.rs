@@ -6,15 +6,13 @@
 //! flow it knows what they depend on: something that differs between invocations, or an input of the function. A function is
 //! walked once; its callers put their arguments in place of its inputs.
 
-mod reach;
-
 use naga::{
     Barrier, Block, BuiltIn, Expression, Function, GatherMode, Handle, Module, Span, Statement, SwitchValue,
     TypeInner,
 };
 
+use crate::reach::reached;
 use crate::wording::Finding;
-use reach::reached;
 
 /// Most bytes of a quoted cause.
 const QUOTED: usize = 40;

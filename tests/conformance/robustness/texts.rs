@@ -9,6 +9,8 @@ pub fn cases() -> Vec<Case> {
             .native_only("other devices keep private memory in their own places"),
         case("r09_private_memory_over_the_limit_is_an_error_of_the_recorder", private)
             .cpu_only("other devices keep private memory in their own places"),
+        case("r09_variables_over_the_limit_of_a_gpu_are_an_error_before_a_driver_sees_them", on_gpu)
+            .gpu_only("the CPU device has a limit of its own"),
         case("r09_a_text_over_the_limits_of_length_is_an_error_that_names_them", long).host_side(),
         case("r09_a_constant_over_the_limit_is_an_error_that_names_it", constants),
         case("r09_a_thread_with_a_small_stack_compiles_kernels", small_stack),
@@ -46,6 +48,27 @@ fn private(s: &Subject) {
     let mut x = ctx.zeros::<u32, 1>([64]).unwrap();
     ctx.current_queue().launch_dyn(&kernel, Grid::groups([1]), args![x = &mut x]).unwrap();
     ctx.current_queue().read(&x).wait().unwrap();
+}
+
+fn on_gpu(s: &Subject) {
+    let ctx = s.ctx();
+    let text = |words: u32, variable: &str| {
+        format!(
+            "@group(0) @binding(0) var<storage, read_write> x: array<u32>; var<private> p: array<u32, {words}>;
+            fn f(i: u32) -> u32 {{ var a: array<u32, {words}>; a[x[i]] = 9; return a[x[i]]; }}
+            @compute @workgroup_size(1) fn k() {{ {variable} p[x[1]] = f(2); x[0] = p[x[1]]; }}"
+        )
+    };
+    let found = message(&ctx, &text(8000, "var b: array<u32, 8000>; b[x[3]] = 1; x[0] = b[x[3]];"));
+    for part in
+        ["need 96000 bytes", "alone 32000", "the limit on a GPU is 65536 bytes", "an array in a buffer"]
+    {
+        assert!(found.contains(part), "{found}");
+    }
+    let kernel = ctx.kernel_from(&text(64, ""), "k").unwrap();
+    let mut x = ctx.array(&[0_u32; 8]).unwrap();
+    ctx.current_queue().launch_dyn(&kernel, Grid::groups([1]), args![x = &mut x]).unwrap();
+    assert_eq!(ctx.current_queue().read(&x).wait().unwrap()[0], 9);
 }
 
 fn long(s: &Subject) {

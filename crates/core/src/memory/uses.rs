@@ -354,7 +354,7 @@ mod tests {
 
     /// The reads of a queue replace each other, however many queues read the block.
     #[test]
-    fn q01_a_read_beside_many_looks_at_few_uses() {
+    fn q01_a_read_among_many_looks_at_few_uses() {
         let read_all = |queues: u32| {
             let mut tracker = BlockUses::default();
             tracker.record(used(0, 1, 0..8, true), &Clock::default());

@@ -3,7 +3,7 @@
 use naga::{Block, Function, Handle, Module, Statement};
 
 /// Returns for each function if an entry point calls it.
-pub(super) fn reached(module: &Module, entry: &Function) -> Vec<bool> {
+pub(crate) fn reached(module: &Module, entry: &Function) -> Vec<bool> {
     let mut reached = vec![false; module.functions.len()];
     let mut open = calls(&entry.body);
     while let Some(function) = open.pop() {

@@ -1,0 +1,125 @@
+//! The memory that the variables of an invocation need on a GPU, and its limit (rule R09).
+
+use naga::valid::{FunctionInfo, ModuleInfo};
+use naga::{AddressSpace, Expression, Function, Handle, Module, Span, Type, TypeInner};
+use std::collections::HashSet;
+
+use crate::reach::reached;
+use crate::wording::Finding;
+
+/// Most bytes of the variables of an invocation. The compiler of a software driver ends the process above that.
+const MOST_VARIABLE_BYTES: u64 = 64 << 10;
+
+/// Finds the largest variable of the first entry point whose private variables and those of its functions need more than the
+/// limit together. A driver keeps those of all functions at once. An array by value that an index selects from is a variable
+/// too.
+pub(crate) fn too_large(module: &Module, info: &ModuleInfo) -> Option<Finding> {
+    (0..module.entry_points.len()).find_map(|at| of_entry(module, info, at))
+}
+
+fn of_entry(module: &Module, info: &ModuleInfo, at: usize) -> Option<Finding> {
+    let (entry, uses) = (&module.entry_points[at].function, info.get_entry_point(at));
+    let mut sum = VariableSum { module, bytes: 0, largest: (0, String::new(), Span::UNDEFINED) };
+    for (handle, variable) in module.global_variables.iter() {
+        if variable.space == AddressSpace::Private && !uses[handle].is_empty() {
+            sum.add(variable.ty, variable.name.as_deref(), module.global_variables.get_span(handle));
+        }
+    }
+    sum.add_function(entry, uses);
+    let reached = reached(module, entry);
+    for (handle, function) in module.functions.iter().filter(|(handle, _)| reached[handle.index()]) {
+        sum.add_function(function, &info[handle]);
+    }
+    let (bytes, name, span) = sum.largest;
+    let message = format!(
+        "the variables of an invocation need {} bytes, {name} alone {bytes}, and the limit on a GPU is {MOST_VARIABLE_BYTES} bytes: \
+         use an array in a buffer, or a smaller one",
+        sum.bytes
+    );
+    (sum.bytes > MOST_VARIABLE_BYTES).then_some(Finding { message, span })
+}
+
+/// Sum of the variables, and the largest one.
+struct VariableSum<'a> {
+    module: &'a Module,
+    bytes: u64,
+    largest: (u64, String, Span),
+}
+
+impl VariableSum<'_> {
+    fn add(&mut self, ty: Handle<Type>, name: Option<&str>, span: Span) {
+        let bytes = u64::from(self.module.types[ty].inner.size(self.module.to_ctx()));
+        self.bytes += bytes;
+        if bytes > self.largest.0 {
+            self.largest = (bytes, name.map_or("one value".into(), |name| format!("`{name}`")), span);
+        }
+    }
+
+    fn add_function(&mut self, function: &Function, info: &FunctionInfo) {
+        for (handle, variable) in function.local_variables.iter() {
+            self.add(variable.ty, variable.name.as_deref(), function.local_variables.get_span(handle));
+        }
+        let mut values = HashSet::new();
+        for (_, expression) in function.expressions.iter() {
+            let &Expression::Access { base, .. } = expression else { continue };
+            // A pointer leads to a variable that is counted.
+            if let Some(ty) = info[base].ty.handle()
+                && matches!(self.module.types[ty].inner, TypeInner::Array { .. })
+                && values.insert(base)
+            {
+                let name = match function.expressions[base] {
+                    Expression::Constant(constant) => self.module.constants[constant].name.as_deref(),
+                    _ => function.named_expressions.get(&base).map(String::as_str),
+                };
+                self.add(ty, name, function.expressions.get_span(base));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{BackEnd, Module, ShaderSource};
+
+    fn said(declarations: &str, body: &str) -> Option<String> {
+        let text = format!(
+            "{declarations}
+@group(0) @binding(0) var<storage, read_write> o: array<u32>;
+@compute @workgroup_size(1) fn k() {{ {body} }}"
+        );
+        let module = Module::parse(&ShaderSource::text("k", text)).expect("valid WGSL");
+        let [spirv, glsl] = [BackEnd::Spirv, BackEnd::Glsl].map(|to| module.mistake_on(to));
+        let [spirv, glsl] = [spirv, glsl].map(|error| error.map(|error| error.to_string()));
+        assert_eq!(spirv, glsl);
+        assert!(module.mistake_on(BackEnd::Wgsl).is_none());
+        spirv
+    }
+
+    #[test]
+    fn more_memory_than_the_limit_is_an_error_at_the_largest_variable() {
+        let found =
+            said("", "var a: array<u32, 16385>; a[o[1]] = 1; o[0] = a[o[2]];").expect("64 KiB and 4 bytes");
+        assert!(
+            found.starts_with("k:3:38: the variables of an invocation need 65540 bytes, `a` alone 65540"),
+            "{found}"
+        );
+        assert!(found.contains("the limit on a GPU is 65536 bytes"), "{found}");
+        assert_eq!(said("", "var a: array<u32, 16384>; a[o[1]] = 1; o[0] = a[o[2]];"), None);
+    }
+
+    #[test]
+    fn private_variables_functions_and_constants_count_together() {
+        let function = "fn f(i: u32) -> u32 { var a: array<u32, 6000>; a[i] = 1; return a[o[1]]; }";
+        let private = "var<private> p: array<u32, 6000>;";
+        let numbers = "1, ".repeat(6000);
+        let constant = format!("const c = array<u32, 6000>({numbers});");
+        let uses = ["o[0] = f(1) + f(2);", "p[o[1]] = 1; o[2] = p[o[3]];", "o[4] = c[o[5]];"];
+        let all = [function, private, &constant].join("\n");
+        for unused in 0..3 {
+            let body: Vec<&str> = (0..3).filter(|&at| at != unused).map(|at| uses[at]).collect();
+            assert_eq!(said(&all, &body.concat()), None, "without {}", uses[unused]);
+        }
+        let found = said(&all, &uses.concat()).expect("72,000 bytes");
+        assert!(found.contains("need 72000 bytes"), "{found}");
+    }
+}
