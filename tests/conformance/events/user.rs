@@ -1,13 +1,15 @@
 //! E09: events that the host signals.
 
 use crate::common::{Case, Subject, case};
-use fencepost::Kind;
+use fencepost::{Kind, Policy};
 use std::thread;
 
 pub fn cases() -> Vec<Case> {
     vec![
         case("e09_work_waits_until_the_host_signals", waits),
         case("e09_a_wait_for_a_user_event_holds_up_no_other_queue", others_go_on),
+        case("e09_an_upload_behind_an_event_changes_nothing_before_the_signal", upload),
+        case("e09_an_upload_behind_an_abandoned_event_changes_nothing", abandoned_upload),
         case("e09_a_wait_that_is_enqueued_after_the_signal_ends", signalled_before),
         case("e09_dropping_the_last_signaller_abandons_the_event", abandoned),
         case("e09_a_clone_of_the_signaller_can_signal_after_the_first_is_dropped", clones),
@@ -57,6 +59,53 @@ fn others_go_on(subject: &Subject) {
     assert!(!held.is_complete().unwrap());
     gate.signal();
     assert_eq!(held.read(&x).wait().unwrap(), [1; N]);
+}
+
+/// The program orders the read before the upload itself, with the signal.
+fn upload(subject: &Subject) {
+    let ctx = subject.ctx_with(Policy::Unchecked);
+    let [held, between, other] = ["held", "between", "other"].map(|name| ctx.queue(name));
+    for waits_itself in [true, false] {
+        let gate = ctx.user_event("gate");
+        let mut x = ctx.full([N], 1_u32).unwrap();
+        ctx.synchronize().wait().unwrap();
+        if waits_itself {
+            held.wait_for(&gate.event()).unwrap();
+        } else {
+            between.wait_for(&gate.event()).unwrap();
+            held.wait_for_queue(&between).unwrap();
+        }
+        held.upload(&[5; N], &mut x).unwrap();
+        held.upload(&[6; 3], &mut x.slice(2..5).unwrap()).unwrap();
+        assert_eq!(other.read(&x).wait().unwrap(), [1; N], "waits itself: {waits_itself}");
+        gate.signal();
+        let read = held.read(&x).wait().unwrap();
+        assert_eq!((&read[..2], &read[2..5], &read[5..]), (&[5; 2][..], &[6; 3][..], &[5; N - 5][..]));
+    }
+}
+
+fn abandoned_upload(subject: &Subject) {
+    let ctx = subject.ctx();
+    let [held, other] = ["held", "other"].map(|name| ctx.queue(name));
+    let (mut x, mut y) = (ctx.full([N], 1_u32).unwrap(), ctx.full([N], 1_u32).unwrap());
+    ctx.synchronize().wait().unwrap();
+    let gate = ctx.user_event("gate");
+    held.wait_for(&gate.event()).unwrap();
+    held.upload(&[5; N], &mut x).unwrap();
+    let marker = held.marker();
+    drop(gate);
+    assert!(matches!(marker.wait().unwrap_err().kind(), Kind::Abandoned { .. }));
+    assert_eq!(other.read(&x).wait().unwrap(), [1; N]);
+    // A replay behind an event is cancelled, and the commands behind it with it.
+    let (held, gate) = (ctx.queue("next"), ctx.user_event("gate"));
+    held.wait_for(&gate.event()).unwrap();
+    let (graph, ()) = held.capture(|c| c.fill(&mut y.slice(0..8)?, 9)).unwrap();
+    let run = held.replay(&graph).unwrap();
+    held.upload(&[5; N], &mut y).unwrap();
+    run.cancel().unwrap();
+    gate.signal();
+    assert!(matches!(run.wait().unwrap_err().kind(), Kind::Cancelled { .. }));
+    assert_eq!(other.read(&y).wait().unwrap(), [1; N]);
 }
 
 fn signalled_before(subject: &Subject) {

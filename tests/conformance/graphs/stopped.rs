@@ -13,6 +13,8 @@ pub fn cases() -> Vec<Case> {
         case("g12_a_cancelled_loop_ends_without_threads_too", without_threads),
         case("g12_cancel_ends_what_is_enqueued_behind_the_replay_and_nothing_before_or_later", around),
         case("g12_a_replay_behind_an_event_is_cancelled_before_it_starts", held),
+        case("g12_replays_of_one_queue_are_cancelled_in_any_order", any_order),
+        case("g12_loops_of_one_queue_are_cancelled_from_the_last_one_on", last_first),
         case("g12_cancel_changes_nothing_once_a_replay_is_over", over),
         case("g12_a_function_of_the_host_in_a_cancelled_replay_is_not_called", host_function),
         case("g12_a_loop_beyond_the_limit_of_time_ends_its_queue", overdue),
@@ -114,6 +116,47 @@ fn held(subject: &Subject) {
     assert!(is_cancelled(runs[2].wait()), "it was enqueued before the call");
     late.wait().unwrap();
     assert_eq!(s.read(&x), [7]);
+}
+
+fn any_order(subject: &Subject) {
+    let s = Setup::new(subject);
+    let (mut between, mut late) = (s.word(1), s.word(1));
+    for order in [[0, 1, 2], [2, 1, 0], [1, 0, 2], [2, 0, 1], [0, 2, 1]] {
+        let gate = s.ctx.user_event("gate");
+        let arrays = [1, 1, 1].map(|value| s.word(value));
+        let fill = |x: &DeviceArray<u32>| s.queue.capture(|c| c.fill(&mut x.handle(), 7)).unwrap().0;
+        let graphs = arrays.each_ref().map(fill);
+        s.queue.fill(&mut between, 1).unwrap();
+        s.queue.wait_for(&gate.event()).unwrap();
+        let runs = graphs.each_ref().map(|graph| s.queue.replay(graph).unwrap());
+        for run in order {
+            s.queue.fill(&mut between, 7).unwrap();
+            runs[run].cancel().unwrap();
+        }
+        s.queue.fill(&mut late, 3).unwrap();
+        gate.signal();
+        for run in runs {
+            assert!(is_cancelled(run.wait()), "{order:?}");
+        }
+        assert_eq!(arrays.each_ref().map(|x| s.read(x)), [[1]; 3].map(Vec::from), "{order:?}");
+        assert_eq!(s.read(&late), [3]);
+    }
+}
+
+fn last_first(subject: &Subject) {
+    let s = Setup::new(subject);
+    let (go_on, count) = (s.word(1), s.word(0));
+    let loops = [0, 1].map(|_| endless(&s, &go_on, &count).unwrap());
+    s.queue.flush().unwrap();
+    until_it_runs(&s.ctx);
+    for steps in loops.iter().rev() {
+        steps.replay().unwrap().cancel().unwrap();
+    }
+    for steps in &loops {
+        assert!(is_cancelled(steps.replay().unwrap().wait()));
+    }
+    s.queue.fill(&mut count.handle(), 3).unwrap();
+    assert_eq!(s.read(&count), [3]);
 }
 
 fn over(subject: &Subject) {

@@ -62,6 +62,18 @@ impl Op {
         matches!(self, Op::WaitUser(_) | Op::Callback(_) | Op::DueCallback(_))
     }
 
+    /// Returns `true` for a command that may keep the later ones of its queue from executing: it waits for another queue or
+    /// for the host, or the program can cancel it.
+    #[inline]
+    pub(crate) fn may_stop(&self) -> bool {
+        match self {
+            Op::Work(work) => matches!(work, Work::Graph(_)),
+            Op::Timed(timed) => matches!(timed.work, Work::Graph(_)),
+            Op::Early(_) => false,
+            Op::Wait(_) | Op::WaitUser(_) | Op::Callback(_) | Op::DueCallback(_) | Op::Loop(_) => true,
+        }
+    }
+
     /// Returns the read of the command if it reads the messages of a launch, with the number of its bytes.
     #[inline]
     pub(crate) fn messages(&self) -> Option<(&Arc<ReadSlot>, u64)> {

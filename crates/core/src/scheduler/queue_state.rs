@@ -64,6 +64,8 @@ pub(crate) struct QueueState {
     pub(crate) pending: ChunkedList<Command>,
     /// Number of pending commands that the host has a part in: callbacks and waits for events of the host.
     host_commands: usize,
+    /// Number of pending commands that may keep later ones from executing: waits, callbacks, replays and loops.
+    stops: usize,
     /// Bytes that the pending commands hold for the device.
     pending_bytes: u64,
     /// Pending commands up to this stamp have failed: `born <= failed_upto <= enqueued`. Planning drops them, except
@@ -252,6 +254,7 @@ impl QueueState {
         if self.is_unused() && self.segments.is_empty() {
             self.pending = ChunkedList::default();
             self.host_commands = 0;
+            self.stops = 0;
             self.pending_bytes = 0;
             self.planned = self.enqueued;
             self.completed = self.enqueued;
@@ -262,6 +265,7 @@ impl QueueState {
     /// Removes the commands that are not planned, on a lost device.
     pub(crate) fn take_pending(&mut self) -> ChunkedList<Command> {
         self.host_commands = 0;
+        self.stops = 0;
         self.pending_bytes = 0;
         std::mem::take(&mut self.pending)
     }
@@ -270,6 +274,7 @@ impl QueueState {
     pub(crate) fn wait_on_device(&mut self) {
         if let Some(front) = self.pending.front_mut() {
             self.host_commands -= usize::from(front.op.is_of_host());
+            self.stops -= usize::from(front.op.may_stop());
             front.op = Op::Work(Work::QueueFence);
         }
     }
@@ -277,6 +282,11 @@ impl QueueState {
     /// Returns `true` if the device alone continues the queue: it waits for no callback and no event of the host.
     pub(crate) fn has_device_work_only(&self) -> bool {
         self.hold.is_none() && self.host_commands == 0
+    }
+
+    /// Returns `true` if a pending command may keep later ones from executing.
+    pub(crate) fn may_stop(&self) -> bool {
+        self.stops > 0
     }
 
     /// Checks the order of the stamps.
@@ -294,6 +304,7 @@ impl QueueState {
         self.unused = false;
         self.enqueued = command.stamp;
         self.host_commands += usize::from(command.op.is_of_host());
+        self.stops += usize::from(command.op.may_stop());
         self.pending_bytes += command.op.staged_bytes();
         self.pending.push_back(command);
     }
@@ -303,6 +314,7 @@ impl QueueState {
     pub(crate) fn pop(&mut self, seq: Option<Seq>) -> Option<Command> {
         let command = self.pending.pop_front()?;
         self.host_commands -= usize::from(command.op.is_of_host());
+        self.stops -= usize::from(command.op.may_stop());
         self.pending_bytes -= command.op.staged_bytes();
         self.advance_plan(command.stamp, seq);
         Some(command)
@@ -456,13 +468,29 @@ impl QueueState {
     /// Cancels the commands from `first` on that are enqueued so far. They fail when planning comes to them. Commands
     /// enqueued later do not fail with them: they begin a stretch at `next`, which is a new stamp.
     pub(crate) fn cancel(&mut self, first: Stamp, error: Error, next: Stamp) {
-        // A cancelled range inside of another one changes nothing.
-        if self.cancelled.last().is_none_or(|(stamps, _)| *stamps.end() < first) {
-            self.cancelled.push((first..=self.enqueued, error));
+        // The cancel of a command that is cancelled changes nothing.
+        if !self.cancelled.iter().any(|(stamps, _)| stamps.contains(&first)) {
+            self.cancel_range(first, &error);
         }
         self.failures.begin(next);
         // A marker names the last command, so the stretch needs a command at once. This wait is always complete.
         self.push(Command { stamp: next, op: Op::Wait(Point::START) });
+    }
+
+    /// Cancels the commands from `first` on, except those that are cancelled: they keep their errors.
+    fn cancel_range(&mut self, first: Stamp, error: &Error) {
+        let mut next = first;
+        let later = self.cancelled.partition_point(|(stamps, _)| *stamps.end() < first);
+        for (stamps, other) in self.cancelled.split_off(later) {
+            if next < *stamps.start() {
+                self.cancelled.push((next..=Stamp(stamps.start().0 - 1), error.clone()));
+            }
+            next = Stamp(stamps.end().0 + 1);
+            self.cancelled.push((stamps, other));
+        }
+        if next <= self.enqueued {
+            self.cancelled.push((next..=self.enqueued, error.clone()));
+        }
     }
 
     /// Fails the commands of a cancelled range whose turn it is: the front command is the first one that is not planned.

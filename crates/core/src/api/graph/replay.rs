@@ -218,7 +218,8 @@ impl Replay {
     }
 
     /// Cancels the replay: its commands that are not submitted do not execute. The call does not block, and does nothing
-    /// to a replay whose last command is submitted.
+    /// to a replay whose last command is submitted, or that is cancelled. A replay behind an event or behind other work ends
+    /// when its turn comes.
     ///
     /// A loop with [`Bound::Chunked`](crate::Bound::Chunked) ends after the chunks that are submitted, two at most. The
     /// bytes that the replay has written stay. The replay, its outputs and the commands that are enqueued behind it on its queue at

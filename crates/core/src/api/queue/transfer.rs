@@ -155,13 +155,16 @@ impl ArrayOps<'_> {
         if self.captured.is_some() {
             return Ok(None);
         }
-        let counts_on_the_program_only = {
+        let must_be_a_command = {
             let state = self.owner.engine().lock();
             state.check(self.by.slot)?;
-            state.policy() == Policy::Checked && !state.single_queue() && self.by.slot != Slot::CONTEXT
+            // The progress of the device must not decide if there is a hazard.
+            let is_checked = state.policy() == Policy::Checked && !state.single_queue();
+            // What the queue waits for may fail, or come after a read of another queue that the program orders itself.
+            let may_stop = state.queue(self.by.slot).may_stop();
+            self.by.slot != Slot::CONTEXT && (is_checked || may_stop)
         };
-        // The progress of the device must not decide if there is a hazard, so the upload is always a command.
-        if counts_on_the_program_only || self.owner.device().postpones() {
+        if must_be_a_command || self.owner.device().postpones() {
             return Ok(None);
         }
         self.owner.engine().try_host_access(dst, HostUseKind::Write)
