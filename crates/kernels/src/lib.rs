@@ -35,6 +35,7 @@ mod folds;
 mod function_copy;
 mod grammar;
 mod immediate_block;
+mod inlined;
 mod interface;
 mod layout;
 mod messages;

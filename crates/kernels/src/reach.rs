@@ -14,7 +14,8 @@ pub(crate) fn reached(module: &Module, entry: &Function) -> Vec<bool> {
     reached
 }
 
-fn calls(block: &Block) -> Vec<Handle<Function>> {
+/// Returns the functions that a block calls, each as often as a call is written.
+pub(crate) fn calls(block: &Block) -> Vec<Handle<Function>> {
     block
         .iter()
         .flat_map(|statement| match statement {

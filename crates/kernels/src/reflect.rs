@@ -12,8 +12,8 @@ use crate::splice::{Origin, Spliced, UsedVariable};
 use crate::wording::Finding;
 use crate::{
     BackEnd, Error, Excerpt, Messages, Result, ShaderSource, Warning, aliasing, alignment, directives,
-    entry_points, folds, grammar, immediate_block, nesting, override_mistake, overrides, spirv, stack, types,
-    uniformity, variables, wording,
+    entry_points, folds, grammar, immediate_block, inlined, nesting, override_mistake, overrides, spirv,
+    stack, types, uniformity, variables, wording,
 };
 
 /// A parsed and validated shader.
@@ -275,8 +275,10 @@ impl Module {
         }
         let frexp = || spirv::exponent_of_16_bits(&self.naga, &self.info);
         let memory = || variables::too_large(&self.naga, &self.info);
-        let finding =
-            finding.or_else(|| if back_end == BackEnd::Wgsl { None } else { frexp().or_else(memory) });
+        let calls = || inlined::too_many_calls(&self.naga);
+        let finding = finding.or_else(|| {
+            if back_end == BackEnd::Wgsl { None } else { frexp().or_else(memory).or_else(calls) }
+        });
         finding.map(|finding| located(&self.source, finding))
     }
 

@@ -11,6 +11,8 @@ pub fn cases() -> Vec<Case> {
             .cpu_only("other devices keep private memory in their own places"),
         case("r09_variables_over_the_limit_of_a_gpu_are_an_error_before_a_driver_sees_them", on_gpu)
             .gpu_only("the CPU device has a limit of its own"),
+        case("r09_calls_that_double_again_and_again_are_an_error_before_a_driver_sees_them", calls)
+            .gpu_only("the CPU device compiles each function once"),
         case("r09_a_text_over_the_limits_of_length_is_an_error_that_names_them", long).host_side(),
         case("r09_a_constant_over_the_limit_is_an_error_that_names_it", constants),
         case("r09_a_thread_with_a_small_stack_compiles_kernels", small_stack),
@@ -69,6 +71,24 @@ fn on_gpu(s: &Subject) {
     let mut x = ctx.array(&[0_u32; 8]).unwrap();
     ctx.current_queue().launch_dyn(&kernel, Grid::groups([1]), args![x = &mut x]).unwrap();
     assert_eq!(ctx.current_queue().read(&x).wait().unwrap()[0], 9);
+}
+
+fn calls(s: &Subject) {
+    let ctx = s.ctx();
+    let text = |functions: u32| {
+        let one = |at: u32| format!("fn f{}(a: u32) -> u32 {{ return f{at}(a) + f{at}(a + 1u); }}", at + 1);
+        format!(
+            "@group(0) @binding(0) var<storage, read_write> x: array<u32>; fn f0(a: u32) -> u32 {{ return a; }}
+            {} @compute @workgroup_size(1) fn k() {{ x[0] = f{functions}(x[0]); }}",
+            (0..functions).map(one).collect::<String>()
+        )
+    };
+    let found = message(&ctx, &text(40));
+    assert!(found.contains("the limit on a GPU is 65536"), "{found}");
+    let kernel = ctx.kernel_from(&text(4), "k").unwrap();
+    let mut x = ctx.array(&[1_u32]).unwrap();
+    ctx.current_queue().launch_dyn(&kernel, Grid::groups([1]), args![x = &mut x]).unwrap();
+    assert_eq!(ctx.current_queue().read(&x).wait().unwrap(), [48]);
 }
 
 fn long(s: &Subject) {

@@ -77,8 +77,8 @@ impl ArrayOps<'_> {
         self.enqueue(CommandKind::Fill, Work::Fill { dst, pattern })
     }
 
-    /// Copies `bytes` at the call. If the host can access the array's memory in place and no enqueued or running
-    /// command uses the memory, the bytes go directly into the array, unless the device postpones that. Otherwise they
+    /// Copies `bytes` at the call. They go directly into the array if the host can access its memory in place, no enqueued or
+    /// running command uses the memory, and the queue waits for nothing, unless the device postpones that. Otherwise they
     /// go into staging memory, and the device copies them to the array later, in the order of the queue.
     pub(crate) fn upload(&self, array: &ArrayRef, bytes: &[u8]) -> Result<()> {
         self.upload_words(array.words()?, bytes)
