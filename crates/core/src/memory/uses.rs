@@ -144,19 +144,22 @@ impl BlockUses {
     /// use implies a wait for them. A read replaces only reads, because later reads still have to wait for the writes.
     #[inline]
     pub(crate) fn record(&mut self, new: Use, clock: &Clock) -> bool {
-        let (same, others) =
-            if new.write { (&mut self.writes, &self.reads) } else { (&mut self.reads, &self.writes) };
-        // In the common case the command replaces the only use, which is of its queue.
-        if others.is_empty()
+        let replaces_one = !self.repeats && (!new.write || self.reads.is_empty());
+        let same = if new.write { &mut self.writes } else { &mut self.reads };
+        // In the common case the command replaces the only use of its kind, which is of its queue.
+        if replaces_one
             && let [only] = &mut same[..]
             && only.slot == new.slot
             && only.within(&new.range)
-            && only.more.is_none()
         {
             self.repeats = new.is_repeated();
             *only = new;
             return false;
         }
+        self.record_among_others(new, clock)
+    }
+
+    fn record_among_others(&mut self, new: Use, clock: &Clock) -> bool {
         self.recorded += 1;
         self.end_repetitions(&new);
         if new.write {
