@@ -1,53 +1,46 @@
 //! The length of a kernel after a driver has put each called function in the place of its call, and its limit (rule R09).
 
-use naga::{Function, Handle, Module, Statement};
+use naga::{Function, Module, Statement};
 
-use crate::reach::calls;
+use crate::reach::{calls, reached};
 use crate::wording::{self, Finding};
 
 /// Most expressions that repeated calls add to a kernel. A chain of functions, each of which calls the one before twice, has
 /// twice as many with each function: twelve of them take one driver four seconds.
 const MOST_COPIES: u64 = 1 << 16;
 
-/// Finds the first function whose calls copy more expressions than the limit.
+/// Finds the first function that an entry point reaches and whose calls copy more expressions than the limit.
 pub(crate) fn too_many_calls(module: &Module) -> Option<Finding> {
-    let mut lengths: Vec<Length> = Vec::new();
-    // naga lists a function behind those that it calls.
-    for (_, function) in module.functions.iter() {
-        let length = Length::of(function, &lengths);
-        lengths.push(length);
-    }
     let entries = module.entry_points.iter().map(|entry| &entry.function);
-    let mut functions = module.functions.iter().map(|(_, function)| function).chain(entries);
-    functions.find_map(|function| {
-        let length = Length::of(function, &lengths);
-        let longest = calls(&function.body).into_iter().max_by_key(|called| lengths[called.index()].inlined)?;
-        let is_it = |s: &Statement| matches!(s, Statement::Call { function, .. } if *function == longest);
-        (length.copied > MOST_COPIES).then(|| Finding {
-            message: format!(
-                "the calls repeat the functions that they lead to: {} operations in all, and the limit on a GPU is \
-                 {MOST_COPIES}: call the function in a loop",
-                length.copied
-            ),
-            span: wording::statement(&function.body, &is_it).unwrap_or_default(),
-        })
-    })
+    let reached: Vec<Vec<bool>> = entries.clone().map(|entry| reached(module, entry)).collect();
+    // Number of expressions of each function, with those of its calls. naga lists a function behind those that it calls.
+    let mut lengths: Vec<u64> = Vec::new();
+    for (handle, function) in module.functions.iter() {
+        let copied = copied(function, &lengths);
+        if copied > MOST_COPIES && reached.iter().any(|reached| reached[handle.index()]) {
+            return Some(finding(function, copied, &lengths));
+        }
+        lengths.push(copied.saturating_add(function.expressions.len() as u64));
+    }
+    entries
+        .map(|entry| (entry, copied(entry, &lengths)))
+        .find_map(|(entry, copied)| (copied > MOST_COPIES).then(|| finding(entry, copied, &lengths)))
 }
 
-/// Number of expressions of a function.
-#[derive(Clone, Copy)]
-struct Length {
-    /// With those of its calls, each as often as it is called.
-    inlined: u64,
-    /// Those that are there because a function is called.
-    copied: u64,
+/// Returns the number of expressions that the calls of a function copy into it.
+fn copied(function: &Function, lengths: &[u64]) -> u64 {
+    calls(&function.body).iter().fold(0, |sum, called| sum.saturating_add(lengths[called.index()]))
 }
 
-impl Length {
-    fn of(function: &Function, lengths: &[Self]) -> Self {
-        let length = |called: Handle<Function>| lengths[called.index()].inlined;
-        let copied = calls(&function.body).into_iter().map(length).fold(0, u64::saturating_add);
-        Self { inlined: copied.saturating_add(function.expressions.len() as u64), copied }
+fn finding(function: &Function, copied: u64, lengths: &[u64]) -> Finding {
+    let longest = calls(&function.body).into_iter().max_by_key(|called| lengths[called.index()]);
+    let is_it = |s: &Statement| matches!(s, Statement::Call { function, .. } if Some(*function) == longest);
+    Finding {
+        message: format!(
+            "the calls repeat the functions that they lead to: {copied} operations in all, and the limit on a GPU is \
+             {MOST_COPIES}: call the function in a loop"
+        ),
+        span: wording::statement(&function.body, &is_it).unwrap_or_default(),
     }
 }
 
@@ -57,6 +50,11 @@ mod tests {
 
     /// Returns the mistake of a chain of functions, each of which calls the one before `calls` times.
     fn said(functions: usize, calls: usize) -> Option<String> {
+        said_of(functions, calls, functions)
+    }
+
+    /// As [`said`], with an entry point that calls another function of the chain.
+    fn said_of(functions: usize, calls: usize, called: usize) -> Option<String> {
         let one = |at: usize| {
             let sum = (0..calls).map(|i| format!("f{at}(a + {i}u)")).collect::<Vec<_>>().join(" + ");
             format!("fn f{}(a: u32) -> u32 {{ return {sum}; }}\n", at + 1)
@@ -64,7 +62,7 @@ mod tests {
         let text = format!(
             "@group(0) @binding(0) var<storage, read_write> o: array<u32>;
 fn f0(a: u32) -> u32 {{ return a * 3u; }}
-{}@compute @workgroup_size(1) fn k() {{ o[0] = f{functions}(o[1]); }}",
+{}@compute @workgroup_size(1) fn k() {{ o[0] = f{called}(o[1]); }}",
             (0..functions).map(one).collect::<String>()
         );
         let module = Module::parse(&ShaderSource::text("k", text)).expect("valid WGSL");
@@ -81,6 +79,7 @@ fn f0(a: u32) -> u32 {{ return a * 3u; }}
             "it shows where the limit is passed: {found}"
         );
         assert_eq!(said(10, 2), None);
+        assert_eq!(said_of(60, 2, 3), None, "the entry point reaches few of them");
         assert_eq!(said(1, 500), None);
         assert_eq!(said(200, 1), None);
     }

@@ -18,7 +18,8 @@ pub(crate) fn too_large(module: &Module, info: &ModuleInfo) -> Option<Finding> {
 }
 
 fn of_entry(module: &Module, info: &ModuleInfo, at: usize) -> Option<Finding> {
-    let (entry, uses) = (&module.entry_points[at].function, info.get_entry_point(at));
+    let entry = &module.entry_points[at].function;
+    let uses = info.get_entry_point(at);
     let mut sum = VariableSum { module, bytes: 0, largest: (0, String::new(), Span::UNDEFINED) };
     for (handle, variable) in module.global_variables.iter() {
         if variable.space == AddressSpace::Private && !uses[handle].is_empty() {
@@ -104,6 +105,8 @@ mod tests {
             "{found}"
         );
         assert!(found.contains("the limit on a GPU is 65536 bytes"), "{found}");
+        let vast = "var a: array<u32, 536870911>; var b: array<u32, 536870911>; a[o[1]] = 1; o[0] = a[o[2]] + b[o[3]];";
+        assert!(said("", vast).is_some_and(|error| error.contains("need 4294967288 bytes")));
         assert_eq!(said("", "var a: array<u32, 16384>; a[o[1]] = 1; o[0] = a[o[2]];"), None);
     }
 

@@ -87,7 +87,7 @@ fn upload(subject: &Subject) {
 fn abandoned_upload(subject: &Subject) {
     let ctx = subject.ctx();
     let [held, other] = ["held", "other"].map(|name| ctx.queue(name));
-    let (mut x, mut y) = (ctx.full([N], 1_u32).unwrap(), ctx.full([N], 1_u32).unwrap());
+    let [mut x, mut y] = [1_u32, 1].map(|value| ctx.full([N], value).unwrap());
     ctx.synchronize().wait().unwrap();
     let gate = ctx.user_event("gate");
     held.wait_for(&gate.event()).unwrap();
@@ -97,7 +97,8 @@ fn abandoned_upload(subject: &Subject) {
     assert!(matches!(marker.wait().unwrap_err().kind(), Kind::Abandoned { .. }));
     assert_eq!(other.read(&x).wait().unwrap(), [1; N]);
     // A replay behind an event is cancelled, and the commands behind it with it.
-    let (held, gate) = (ctx.queue("next"), ctx.user_event("gate"));
+    let held = ctx.queue("next");
+    let gate = ctx.user_event("gate");
     held.wait_for(&gate.event()).unwrap();
     let (graph, ()) = held.capture(|c| c.fill(&mut y.slice(0..8)?, 9)).unwrap();
     let run = held.replay(&graph).unwrap();

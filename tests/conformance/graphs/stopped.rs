@@ -120,7 +120,7 @@ fn held(subject: &Subject) {
 
 fn any_order(subject: &Subject) {
     let s = Setup::new(subject);
-    let (mut between, mut late) = (s.word(1), s.word(1));
+    let [mut between, mut late] = [1, 1].map(|value| s.word(value));
     for order in [[0, 1, 2], [2, 1, 0], [1, 0, 2], [2, 0, 1], [0, 2, 1]] {
         let gate = s.ctx.user_event("gate");
         let arrays = [1, 1, 1].map(|value| s.word(value));
@@ -145,7 +145,8 @@ fn any_order(subject: &Subject) {
 
 fn last_first(subject: &Subject) {
     let s = Setup::new(subject);
-    let (go_on, count) = (s.word(1), s.word(0));
+    let go_on = s.word(1);
+    let count = s.word(0);
     let loops = [0, 1].map(|_| endless(&s, &go_on, &count).unwrap());
     s.queue.flush().unwrap();
     until_it_runs(&s.ctx);

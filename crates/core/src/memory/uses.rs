@@ -234,7 +234,8 @@ impl BlockUses {
         let mut stays = vec![true; reads.len()];
         let mut cover = order[0];
         for &at in &order[1..] {
-            let (read, over) = (&reads[at], &reads[cover]);
+            let read = &reads[at];
+            let over = &reads[cover];
             stays[at] = read.slot != over.slot || !read.within(&over.range) || read.stamp() > over.stamp();
             if stays[at] {
                 cover = at;
@@ -249,7 +250,7 @@ impl BlockUses {
         self.retain(|_| false);
     }
 
-    /// Counts the uses that a call looks at, for the tests.
+    /// Adds to the number of uses that the tests compare.
     #[inline]
     fn look(&self, _uses: usize) {
         #[cfg(test)]
@@ -328,7 +329,8 @@ mod tests {
     fn many_uses_conflict_as_the_list_of_all_of_them() {
         let mut rng = fastrand::Rng::with_seed(7);
         for writes in [0, 1, 8] {
-            let (mut tracker, mut all) = (BlockUses::default(), Vec::new());
+            let mut tracker = BlockUses::default();
+            let mut all = Vec::new();
             for stamp in 1..600 {
                 let start = rng.u64(..8);
                 let new = used(rng.u32(1..40), stamp, start..start + rng.u64(1..6), rng.u32(..16) < writes);
@@ -337,7 +339,8 @@ mod tests {
                     tracker.retain(|u| u.stamp().0 > stamp / 2);
                     all.retain(|u| u.stamp().0 > stamp / 2);
                 }
-                let (from, write) = (rng.u64(..12), rng.bool());
+                let from = rng.u64(..12);
+                let write = rng.bool();
                 let range = from..from + 1 + rng.u64(..4);
                 let found = last_of_each(tracker.conflicts(range.clone(), write));
                 let expected = last_of_each(all.iter().filter(|u| u.conflicts(&range, write)));

@@ -26,7 +26,7 @@ const ALIKE: usize = 8;
 
 /// Estimates a transfer until one of its size was measured: seconds for each transfer, and seconds for each byte.
 const TRANSFER: (f32, f32) = (2e-5, 1e-9);
-/// Limits the estimate of a transfer to this multiple of the first one. The clock of a busy machine also measures how long
+/// Largest estimate of a transfer, as a multiple of the first one. The clock of a busy machine also measures how long
 /// threads wait for a processor: with that, a fill of a few bytes would count as long, and get a batch of its own.
 const LONGEST_TRANSFER: f32 = 4.0;
 

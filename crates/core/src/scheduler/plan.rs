@@ -28,7 +28,7 @@ const MOST_UNSEEN: usize = 8;
 /// Limits the cuts of one planning. A cut closes the open batches early, so that the results in them are not late.
 const MOST_CUTS: usize = 16;
 
-/// Limits the commands that a round refuses because its batch is full. A smaller command of a later queue may still fit,
+/// Most commands that a round refuses because its batch is full. A smaller command of a later queue may still fit,
 /// so the planner does not stop at the first one.
 const MOST_REFUSED: usize = 256;
 
