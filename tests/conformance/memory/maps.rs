@@ -7,8 +7,8 @@ use crate::common::{Case, Subject, case};
 use crate::kernels::shaders;
 use bytemuck::{Pod, Zeroable};
 use fencepost::{
-    Context, DeviceArray, Download, Element, Error, Grid, HostArray, Kind, Policy, Priority, QueueOptions,
-    Upload, args,
+    CommandQueue, Context, DeviceArray, Download, Element, Error, Grid, HostArray, Kind, Policy, Priority,
+    QueueOptions, Upload, args,
 };
 use std::time::Duration;
 
@@ -22,6 +22,9 @@ pub fn cases() -> Vec<Case> {
         case("m06_a_read_map_waits_for_the_last_writer_only", last_writer_only),
         case("m06_a_write_map_waits_for_the_last_users", last_users),
         case("m06_a_leaked_guard_makes_its_array_an_error_and_nothing_else", leaked),
+        case("m06_a_host_call_returns_the_error_of_the_last_writer_until_it_is_taken", failed_writers),
+        case("m06_a_host_call_returns_no_error_of_bytes_that_were_written_again", written_again),
+        case("m06_a_host_call_returns_no_error_of_a_reader_or_of_a_cancelled_replay", no_writers),
         case("m06_a_map_can_be_awaited", futures),
         case("m06_an_awaited_map_ends_while_batches_wait_to_be_submitted", behind_batches),
         case("m06_dropping_a_pending_map_changes_nothing", dropped),
@@ -246,6 +249,129 @@ fn leaked(s: &Subject) {
         "the memory of the leaked guard is not used again"
     );
     s.leaks(); // the leaked guard keeps the context alive
+}
+
+/// The calls of the host that name no queue, each with its name.
+const HOST_CALLS: [(&str, fn(&Context, &DeviceArray<u32>) -> Result<Vec<u32>, Error>); 5] = [
+    ("map_read", |_, x| x.map_read().wait().map(|map| map.to_vec())),
+    ("map_write", |_, x| x.map_write().wait().map(|map| map.to_vec())),
+    ("an awaited map", |_, x| pollster::block_on(x.map_read()).map(|map| map.to_vec())),
+    ("to_vec", |ctx, x| ctx.to_vec(x)),
+    ("display", |ctx, x| ctx.display(x).map(|text| text.to_string().matches('1').map(|_| 1).collect())),
+];
+
+/// Enqueues fills of `x` on a queue that fails before them.
+fn fail_to_fill(ctx: &Context, queue: &CommandQueue, x: &mut DeviceArray<u32>) {
+    let abandoned = ctx.user_event("abandoned");
+    queue.wait_for(&abandoned.event()).unwrap();
+    queue.fill(x, 2).unwrap();
+}
+
+fn is_abandoned<T>(result: Result<T, Error>) -> bool {
+    result.is_err_and(|error| matches!(error.kind(), Kind::Abandoned { .. }))
+}
+
+fn failed_writers(s: &Subject) {
+    for policy in [Policy::Ordered, Policy::Checked, Policy::Unchecked] {
+        for (name, call) in HOST_CALLS {
+            for waits in [false, true] {
+                let ctx = s.ctx_with(policy);
+                let (queue, other) = (ctx.queue("failed"), ctx.queue("other"));
+                let whole = ctx.full::<u32, 1>([99], 1).unwrap();
+                let (mut x, y) = (whole.slice(0..9).unwrap(), whole.slice(9..18).unwrap());
+                fail_to_fill(&ctx, &queue, &mut x);
+                if waits {
+                    assert!(is_abandoned(queue.finish().wait()));
+                    // The list of uses is cleaned up meanwhile.
+                    for at in 9..90 {
+                        other.fill(&mut whole.slice(at..at + 2).unwrap(), 1).unwrap();
+                        other.finish().wait().unwrap();
+                    }
+                }
+                for _ in 0..2 {
+                    assert!(is_abandoned(call(&ctx, &x)), "{name} under {policy:?}, after a wait: {waits}");
+                    assert!(is_abandoned(call(&ctx, &x.slice(3..6).unwrap())), "{name} of a slice");
+                    assert_eq!(call(&ctx, &y).unwrap(), [1; 9], "{name} of another array");
+                }
+                queue.take_error().expect("the queue has failed");
+                assert_eq!(
+                    call(&ctx, &x).unwrap(),
+                    [1; 9],
+                    "{name} under {policy:?} after the error was taken"
+                );
+            }
+        }
+    }
+}
+
+fn written_again(s: &Subject) {
+    type Again = fn(&CommandQueue, &mut DeviceArray<u32>);
+    let again: [(&str, Again); 5] = [
+        ("a fill", |queue, x| queue.fill(x, 1).unwrap()),
+        ("fills of two parts", |queue, x| {
+            queue.fill(&mut x.slice(4..9).unwrap(), 1).unwrap();
+            queue.fill(&mut x.slice(0..4).unwrap(), 1).unwrap();
+        }),
+        ("an upload", |queue, x| queue.upload(&[1; 9], x).unwrap()),
+        ("uploads of two parts", |queue, x| {
+            queue.upload(&[1; 4], &mut x.slice(0..4).unwrap()).unwrap();
+            queue.upload(&[1; 5], &mut x.slice(4..9).unwrap()).unwrap();
+        }),
+        ("many small fills", |queue, x| {
+            // The list of uses is cleaned up meanwhile.
+            (0..9).for_each(|at| queue.fill(&mut x.slice(at..at + 1).unwrap(), 1).unwrap());
+            queue.finish().wait().unwrap();
+            (0..90).for_each(|at| queue.fill(&mut x.slice(at % 8..at % 8 + 2).unwrap(), 1).unwrap());
+        }),
+    ];
+    for (how, write) in again {
+        for (name, call) in HOST_CALLS {
+            for waits in [false, true] {
+                let ctx = s.ctx();
+                let (queue, other) = (ctx.queue("failed"), ctx.queue("other"));
+                let mut x = ctx.full::<u32, 1>([9], 3).unwrap();
+                fail_to_fill(&ctx, &queue, &mut x);
+                if waits {
+                    assert!(is_abandoned(queue.finish().wait()));
+                }
+                other.upload(&[1; 2], &mut x.slice(0..2).unwrap()).unwrap();
+                assert!(is_abandoned(call(&ctx, &x)), "{name} after an upload of a part");
+                assert_eq!(
+                    call(&ctx, &x.slice(0..2).unwrap()).unwrap(),
+                    [1; 2],
+                    "{name} of the uploaded part"
+                );
+                write(&other, &mut x);
+                assert_eq!(call(&ctx, &x).unwrap(), [1; 9], "{name} after {how}, after a wait: {waits}");
+                drop(x);
+                let next = ctx.zeros::<u32, 1>([9]).unwrap();
+                assert_eq!(*next.map_read().wait().unwrap(), [0; 9], "the next array may have the memory");
+            }
+        }
+    }
+}
+
+fn no_writers(s: &Subject) {
+    for (name, call) in HOST_CALLS {
+        let ctx = s.ctx();
+        let (queue, other) = (ctx.queue("failed"), ctx.queue("other"));
+        let (x, mut y) = (ctx.full::<u32, 1>([9], 1).unwrap(), ctx.zeros::<u32, 1>([9]).unwrap());
+        let abandoned = ctx.user_event("abandoned");
+        queue.wait_for(&abandoned.event()).unwrap();
+        queue.copy(&x, &mut y).unwrap();
+        drop(abandoned);
+        assert_eq!(call(&ctx, &x).unwrap(), [1; 9], "{name}");
+        assert!(is_abandoned(call(&ctx, &y)), "{name} of the target");
+
+        let (graph, ()) = other.capture(|c| c.fill(&mut x.handle(), 2)).unwrap();
+        let gate = ctx.user_event("gate");
+        other.wait_for(&gate.event()).unwrap();
+        let replay = other.replay(&graph).unwrap();
+        replay.cancel().unwrap();
+        gate.signal();
+        assert_eq!(call(&ctx, &x).unwrap(), [1; 9], "{name} after a cancel");
+        assert!(replay.wait().is_err_and(|error| matches!(error.kind(), Kind::Cancelled { .. })));
+    }
 }
 
 fn futures(s: &Subject) {

@@ -32,7 +32,8 @@ impl Context {
     ///
     /// # Errors
     /// [`Kind::ForeignContext`](crate::Kind::ForeignContext) for an array of another context; the errors of
-    /// [`CommandQueue::read`](crate::CommandQueue::read).
+    /// [`CommandQueue::read`](crate::CommandQueue::read); the error of the last command that writes the elements, if it has
+    /// failed, until the program [takes](crate::CommandQueue::take_error) that error.
     ///
     /// # Example
     /// ```
@@ -69,7 +70,9 @@ impl Context {
             Ok(reading)
         });
         engine.release_helper(slot);
-        late(reading?).wait()
+        let elements = late(reading?).wait()?;
+        engine.check_written(&part.words().unwrap_or_else(|| part.span()))?;
+        Ok(elements)
     }
 
     /// Blocks as [`to_vec`](Self::to_vec) does, until the elements to print are on the host. The result prints them as

@@ -390,7 +390,7 @@ fn clear<T: Element>(array: &ArrayRef) -> Result<()> {
     };
     if fresh {
         array.storage.owner.device().host_writes(array.storage.block(), array.span().range());
-    } else if let Some(mut access) = engine.try_host_access(&array.span(), HostUseKind::Write)? {
+    } else if let Some(mut access) = engine.try_overwrite(&array.span())? {
         access.writes(array.span().range());
         bytes::with_mut(&mut access, array.offset, array.len, |host: &mut [T]| host.fill(T::zeroed()));
     }

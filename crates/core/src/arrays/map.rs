@@ -42,7 +42,8 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
     /// Until the guard is dropped, no array that shares the memory can be enqueued, even if only a slice is mapped.
     ///
     /// # Errors
-    /// [`Kind::Mapped`](crate::Kind::Mapped) if the array is already mapped; the error of the awaited work.
+    /// [`Kind::Mapped`](crate::Kind::Mapped) if the array is already mapped; the error of the last command that writes the
+    /// elements, if it has failed, until the program [takes](crate::CommandQueue::take_error) that error.
     ///
     /// # Example
     /// ```
@@ -124,7 +125,9 @@ impl<T: Element, G> Mapping<T, G> {
                 Err(error) => return Some(Err(error)),
                 Ok(HostClaim::Granted(access)) => return Some(Ok(access)),
                 Ok(HostClaim::After(point)) => {
-                    if let Err(error) = mode.for_point(engine, point, &mut self.registration)? {
+                    if let Err(error) = mode.for_point(engine, point, &mut self.registration)?
+                        && !engine.is_outcome(point, &error)
+                    {
                         return Some(Err(error));
                     }
                 }

@@ -22,6 +22,8 @@ pub(crate) struct HostAccess {
 pub(crate) enum HostUseKind {
     Read,
     Write,
+    /// The host writes all of the bytes and reads none of them.
+    Overwrite,
     /// The host keeps the bytes mapped. A command that is enqueued meanwhile is refused and does not wait.
     Map {
         write: bool,
@@ -30,7 +32,7 @@ pub(crate) enum HostUseKind {
 
 impl HostUseKind {
     pub(crate) fn writes(self) -> bool {
-        matches!(self, HostUseKind::Write | HostUseKind::Map { write: true })
+        matches!(self, HostUseKind::Write | HostUseKind::Overwrite | HostUseKind::Map { write: true })
     }
 }
 
@@ -105,7 +107,7 @@ impl BlockState {
     fn admit_host(&mut self, want: HostUseKind) -> bool {
         let free = match want {
             HostUseKind::Read => self.host != HostUse::Writing,
-            HostUseKind::Write | HostUseKind::Map { write: true } => {
+            HostUseKind::Write | HostUseKind::Overwrite | HostUseKind::Map { write: true } => {
                 self.host == HostUse::Idle && self.readers == 0
             }
             HostUseKind::Map { write: false } => self.host == HostUse::Idle,
@@ -113,7 +115,7 @@ impl BlockState {
         match want {
             _ if !free => {}
             HostUseKind::Read => self.readers += 1,
-            HostUseKind::Write => self.host = HostUse::Writing,
+            HostUseKind::Write | HostUseKind::Overwrite => self.host = HostUse::Writing,
             HostUseKind::Map { .. } => self.host = HostUse::Mapped,
         }
         debug_assert!(
@@ -126,7 +128,9 @@ impl BlockState {
     fn dismiss_host(&mut self, want: HostUseKind) {
         match want {
             HostUseKind::Read => self.readers -= 1,
-            HostUseKind::Write | HostUseKind::Map { .. } => self.host = HostUse::Idle,
+            HostUseKind::Write | HostUseKind::Overwrite | HostUseKind::Map { .. } => {
+                self.host = HostUse::Idle
+            }
         }
     }
 

@@ -1,10 +1,11 @@
 //! The last uses of a block's bytes, which order later commands.
 
+use crate::error::Error;
 use crate::error::site::CommandKind;
 use crate::memory::heap::overlap;
 use crate::memory::repeated_use::RepeatedUse;
 use fencepost_sync::{Clock, Point, Slot, Stamp};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use std::cmp::Reverse;
 use std::ops::Range;
 use std::panic::Location;
@@ -85,6 +86,13 @@ impl Use {
         self.within(&new.range) && (self.slot == new.slot || clock.covers(self.slot, self.stamp()))
     }
 
+    /// Returns the parts of the use in front of `range` and behind it.
+    fn outside(self, range: &Range<u64>) -> SmallVec<[Use; 1]> {
+        let before = Use { range: self.range.start..range.start, ..self.clone() };
+        let behind = Use { range: range.end..self.range.end, ..self };
+        [before, behind].into_iter().filter(|part| !part.range.is_empty()).collect()
+    }
+
     fn within(&self, range: &Range<u64>) -> bool {
         range.start <= self.range.start && self.range.end <= range.end
     }
@@ -122,6 +130,51 @@ impl BlockUses {
         let reads = if write { &self.reads[..] } else { &[] };
         self.look(self.writes.len() + reads.len());
         self.writes.iter().chain(reads).filter(move |u| u.conflicts(&range, write))
+    }
+
+    /// Returns the error of a failed write that bytes of `range` come from. `error` returns the error of a write.
+    pub(crate) fn failed_write<'e>(
+        &self,
+        range: &Range<u64>,
+        error: impl Fn(&Use) -> Option<&'e Error>,
+    ) -> Option<&'e Error> {
+        let failed = self.writes.iter().filter(|u| overlap(&u.range, range));
+        let mut failed = failed.filter_map(|u| error(u).map(|error| (u, error)));
+        failed.find(|(u, _)| self.shows(u, range)).map(|(_, error)| error)
+    }
+
+    /// Returns `true` if no later write covers all of the bytes of `range` that `write` writes.
+    fn shows(&self, write: &Use, range: &Range<u64>) -> bool {
+        let later = self.writes.iter().filter(|u| u.stamp() > write.stamp());
+        let mut later: Vec<_> = later.map(|u| &u.range).collect();
+        later.sort_unstable_by_key(|range| range.start);
+        let first = write.range.start.max(range.start);
+        let shown = later.iter().fold(first, |at, u| if u.start <= at { at.max(u.end) } else { at });
+        shown < write.range.end.min(range.end)
+    }
+
+    /// Removes the bytes of `range` from the failed writes: the host overwrites them.
+    pub(crate) fn overwrite(&mut self, range: &Range<u64>, is_failed: impl Fn(&Use) -> bool) {
+        let is_hit = |u: &Use| overlap(&u.range, range) && is_failed(u);
+        if !self.writes.iter().any(is_hit) {
+            return;
+        }
+        let writes = std::mem::take(&mut self.writes);
+        self.writes = writes
+            .into_iter()
+            .flat_map(|u| if is_hit(&u) { u.outside(range) } else { smallvec![u] })
+            .collect();
+    }
+
+    /// Keeps the uses for which `still` returns `true`, the failed writes, and all writes behind a failed one: they may
+    /// cover its bytes.
+    pub(crate) fn retain_with_failed(
+        &mut self,
+        still: impl Fn(&Use) -> bool,
+        is_failed: impl Fn(&Use) -> bool,
+    ) {
+        let first = self.writes.iter().filter(|u| is_failed(u)).map(Use::stamp).min();
+        self.retain(|u| still(u) || first.is_some_and(|first| u.write && u.stamp() >= first));
     }
 
     /// Returns all recorded uses.
@@ -321,6 +374,48 @@ mod tests {
         tracker.record(used(1, 1, 0..8, true), &Clock::default());
         tracker.record(used(1, 2, 0..8, false), &Clock::default());
         assert_eq!(tracker.conflicts(0..8, false).count(), 1);
+    }
+
+    /// Compares the failed writes with the last writer of each byte.
+    #[test]
+    fn failed_writes_are_those_whose_bytes_were_not_written_again() {
+        let mut rng = fastrand::Rng::with_seed(7);
+        let error = Error::from(crate::error::Kind::Busy { array: "x".into() });
+        let mut seen = [0; 2];
+        for _ in 0..500 {
+            let (mut uses, mut clock, mut bytes) = (BlockUses::default(), Clock::default(), [false; 32]);
+            let mut failed = Vec::new();
+            let is_failed = |failed: &[Stamp], u: &Use| failed.contains(&u.stamp());
+            for stamp in 1..60 {
+                let start = rng.usize(..bytes.len());
+                let range = start..rng.usize(start + 1..=bytes.len());
+                let words = range.start as u64..range.end as u64;
+                let fails = rng.u8(..4) == 0;
+                match rng.u8(..10) {
+                    0 => {
+                        uses.overwrite(&words, |u| is_failed(&failed, u));
+                        bytes[range].fill(false);
+                    }
+                    1 => uses.retain_with_failed(|_| false, |u| is_failed(&failed, u)),
+                    2 => _ = uses.record(used(4, stamp, words, false), &clock),
+                    _ => {
+                        failed.extend(fails.then_some(Stamp(stamp)));
+                        uses.record(used(rng.u32(1..4), stamp, words, true), &clock);
+                        bytes[range].fill(fails);
+                    }
+                }
+                if rng.bool() {
+                    (1..4).for_each(|slot| clock.see(Slot(slot), Stamp(stamp)));
+                }
+                let start = rng.usize(..bytes.len());
+                let range = start..rng.usize(start + 1..=bytes.len());
+                let words = range.start as u64..range.end as u64;
+                let found = uses.failed_write(&words, |u| is_failed(&failed, u).then_some(&error)).is_some();
+                assert_eq!(found, bytes[range].contains(&true), "{words:?} of {:?}", uses.writes);
+                seen[usize::from(found)] += 1;
+            }
+        }
+        assert!(seen[0].min(seen[1]) > 5000, "{seen:?}");
     }
 
     /// Compares the conflicts with those of a list of all uses. A wait for one of a queue's uses is a wait for the earlier

@@ -102,7 +102,7 @@ impl Engine {
         let mut state = self.lock();
         let error = state.queue_mut(slot).error.take()?;
         let stamp = state.next_stamp();
-        state.queue_mut(slot).failures.begin(stamp);
+        state.queue_mut(slot).failures.take(stamp);
         // A marker names the last command, so the stretch needs a command at once. This wait is always complete.
         state.queue_mut(slot).push(Command { stamp, op: Op::Wait(Point::START) });
         state.queue_mut(slot).end_times();

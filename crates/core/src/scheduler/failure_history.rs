@@ -29,8 +29,8 @@ pub(crate) struct PointHistory {
 /// commands.
 #[derive(Default)]
 pub(crate) struct FailureHistory {
-    /// Lists the failed ranges of stamps in ascending order, without overlaps.
-    failed: Vec<(RangeInclusive<Stamp>, Error)>,
+    /// Failures by stamp, without overlaps.
+    failed: Vec<FailedCommands>,
     /// Lists the earlier stretches that a watch refers to, in ascending order.
     before: Vec<(RangeInclusive<Stamp>, Weak<()>)>,
     /// Is the watch of the current stretch.
@@ -39,6 +39,14 @@ pub(crate) struct FailureHistory {
     first: Stamp,
     /// Counts the entries that were left after the last [`tidy`](Self::tidy).
     kept: usize,
+}
+
+/// A run of commands that failed with one error.
+struct FailedCommands {
+    stamps: RangeInclusive<Stamp>,
+    error: Error,
+    /// `true` until the program takes the error. A cancelled command's error is never sticky.
+    sticky: bool,
 }
 
 impl FailureHistory {
@@ -74,16 +82,32 @@ impl FailureHistory {
         self.tidy();
     }
 
+    /// Begins a stretch at `first`, and notes that the program has taken the error of the current one.
+    pub(crate) fn take(&mut self, first: Stamp) {
+        let of_stretch = self.failed.partition_point(|failure| *failure.stamps.end() < self.first);
+        self.failed[of_stretch..].iter_mut().for_each(|failure| failure.sticky = false);
+        self.begin(first);
+    }
+
     /// Records that commands have failed. A command that has failed before keeps its first error.
     pub(crate) fn fail(&mut self, stamps: RangeInclusive<Stamp>, error: &Error) {
+        self.insert(stamps, error, true);
+    }
+
+    /// Records that the program has cancelled commands. A command that has failed before keeps its first error.
+    pub(crate) fn cancel(&mut self, stamps: RangeInclusive<Stamp>, error: &Error) {
+        self.insert(stamps, error, false);
+    }
+
+    fn insert(&mut self, stamps: RangeInclusive<Stamp>, error: &Error, sticky: bool) {
         let (mut first, last) = stamps.into_inner();
-        let mut at = self.failed.partition_point(|(known, _)| *known.end() < first);
+        let mut at = self.failed.partition_point(|known| *known.stamps.end() < first);
         while first <= last {
-            let next = self.failed.get(at).map(|(known, _)| known.clone());
+            let next = self.failed.get(at).map(|known| known.stamps.clone());
             let known = next.filter(|known| *known.start() <= last);
             let end = known.as_ref().map_or(last, |known| Stamp(known.start().0.saturating_sub(1)));
             if first <= end {
-                self.failed.insert(at, (first..=end, error.clone()));
+                self.failed.insert(at, FailedCommands { stamps: first..=end, error: error.clone(), sticky });
                 at += 1;
             }
             let Some(known) = known else { break };
@@ -94,15 +118,28 @@ impl FailureHistory {
 
     /// Extends the last failure up to `last`.
     pub(crate) fn extend_last(&mut self, last: Stamp) {
-        if let Some((stamps, _)) = self.failed.last_mut() {
+        if let Some(FailedCommands { stamps, .. }) = self.failed.last_mut() {
             *stamps = *stamps.start()..=last.max(*stamps.end());
         }
     }
 
     /// Returns the error of a command, if it has one.
     pub(crate) fn of(&self, stamp: Stamp) -> Option<&Error> {
-        let at = self.failed.partition_point(|(stamps, _)| *stamps.end() < stamp);
-        self.failed.get(at).filter(|(stamps, _)| stamps.contains(&stamp)).map(|(_, error)| error)
+        self.failure(stamp).map(|failure| &failure.error)
+    }
+
+    /// Returns the error of a command, if it has one that the program has not taken.
+    #[inline]
+    pub(crate) fn sticky(&self, stamp: Stamp) -> Option<&Error> {
+        if self.failed.is_empty() {
+            return None;
+        }
+        self.failure(stamp).filter(|failure| failure.sticky).map(|failure| &failure.error)
+    }
+
+    fn failure(&self, stamp: Stamp) -> Option<&FailedCommands> {
+        let at = self.failed.partition_point(|failure| *failure.stamps.end() < stamp);
+        self.failed.get(at).filter(|failure| failure.stamps.contains(&stamp))
     }
 
     /// Returns the number of failures and stretches that are kept.
@@ -119,7 +156,7 @@ impl FailureHistory {
         self.before.retain(|(_, stretch)| stretch.strong_count() > 0);
         let (before, first, newest) = (&self.before, self.first, self.failed.len().saturating_sub(NEWEST));
         let mut at = 0;
-        self.failed.retain(|(stamps, _)| {
+        self.failed.retain(|FailedCommands { stamps, .. }| {
             at += 1;
             let next = before.partition_point(|(held, _)| held.end() < stamps.start());
             let held = before.get(next).is_some_and(|(held, _)| held.start() <= stamps.end());
@@ -207,6 +244,21 @@ mod tests {
         }
         assert_eq!(name(&failures, 7).as_deref(), Some("back"));
         drop(old);
+    }
+
+    #[test]
+    fn an_error_is_sticky_until_it_is_taken() {
+        let mut failures = FailureHistory::default();
+        fail(&mut failures, 1, 2, "of a closed queue");
+        failures.begin(Stamp(10));
+        fail(&mut failures, 12, 14, "taken");
+        failures.cancel(Stamp(16)..=Stamp(17), &error("cancelled"));
+        let sticky =
+            |failures: &FailureHistory| [2, 9, 13, 16].map(|at| failures.sticky(Stamp(at)).is_some());
+        assert_eq!(sticky(&failures), [true, false, true, false]);
+        failures.take(Stamp(20));
+        assert_eq!(sticky(&failures), [true, false, false, false]);
+        assert!([2, 13, 16].iter().all(|&at| failures.of(Stamp(at)).is_some()));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The host clock: the work that the program was told is complete. S is the state lock.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::memory::uses::Use;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::queue_state::PointProgress;
@@ -25,13 +25,14 @@ impl State {
     /// work, and everything that the work came after, is complete. An error of a refused call or of a lost device
     /// reports nothing about the work.
     pub(crate) fn report_done(&mut self, point: Point, clock: &Clock, answer: &Result<()>) {
-        let outcome = match answer {
-            Ok(()) => true,
-            Err(error) => self.queue(point.slot).result(point.stamp).is_err_and(|own| own.is(error)),
-        };
-        if outcome {
+        if answer.as_ref().err().is_none_or(|error| self.is_outcome(point, error)) {
             self.note_done(point, Some(clock));
         }
+    }
+
+    /// Returns `true` if `error` is the error that the command at `point` has ended with.
+    pub(crate) fn is_outcome(&self, point: Point, error: &Error) -> bool {
+        self.queue(point.slot).result(point.stamp).is_err_and(|own| own.is(error))
     }
 
     /// Adds completed uses of an array to the host clock.

@@ -1,6 +1,6 @@
 //! Access of the host to the bytes of a block.
 
-use crate::error::{Kind, Result};
+use crate::error::{Error, Kind, Result};
 use crate::memory::block::{Block, BlockState, HostUse};
 use crate::memory::host_access::{HostAccess, HostUseKind};
 use crate::memory::read_slot::{ReadSlot, ReadState};
@@ -40,6 +40,9 @@ impl DerefMut for HostGuard {
 
 impl Engine {
     /// Waits until the host may access `span`. Returns `None` if the deadline came first.
+    ///
+    /// # Errors
+    /// Returns the error of a failed command that wrote bytes of `span` last, until the program has taken that error.
     pub(crate) fn host_access(
         self: &Arc<Self>,
         span: &Span,
@@ -49,11 +52,11 @@ impl Engine {
         loop {
             match self.claim(span, want)? {
                 HostClaim::Granted(access) => return Ok(Some(access)),
-                HostClaim::After(point) => {
-                    if !self.wait(point, deadline)? {
-                        return Ok(None);
-                    }
-                }
+                HostClaim::After(point) => match self.wait(point, deadline) {
+                    Ok(false) => return Ok(None),
+                    Err(error) if !self.is_outcome(point, &error) => return Err(error),
+                    Ok(true) | Err(_) => {} // the next claim looks for failed writes
+                },
                 HostClaim::Shared => {
                     if !self.wait_for_host(&span.block, deadline) {
                         return Ok(None);
@@ -63,19 +66,23 @@ impl Engine {
         }
     }
 
-    /// Returns access to `span` if the host may have it now. Flushes nothing.
-    pub(crate) fn try_host_access(
-        self: &Arc<Self>,
-        span: &Span,
-        want: HostUseKind,
-    ) -> Result<Option<HostGuard>> {
-        match self.claim(span, want)? {
+    /// Returns access to overwrite `span` if the host may have it now. Flushes nothing.
+    pub(crate) fn try_overwrite(self: &Arc<Self>, span: &Span) -> Result<Option<HostGuard>> {
+        match self.claim(span, HostUseKind::Overwrite)? {
             HostClaim::Granted(access) => Ok(Some(access)),
             HostClaim::After(_) | HostClaim::Shared => Ok(None),
         }
     }
 
+    /// Returns `true` if `error` is the error that the command at `point` has ended with.
+    pub(crate) fn is_outcome(&self, point: Point, error: &Error) -> bool {
+        self.lock().is_outcome(point, error)
+    }
+
     /// Grants the host access to `span`, or returns the reason why the host must wait.
+    ///
+    /// # Errors
+    /// The errors of [`host_access`](Self::host_access). An access to overwrite ignores failed writes.
     pub(crate) fn claim(self: &Arc<Self>, span: &Span, want: HostUseKind) -> Result<HostClaim> {
         let mut state = self.lock();
         state.lost()?;
@@ -86,9 +93,18 @@ impl Engine {
         if let Some(point) = blocker(&state, &order, span, want.writes()) {
             return Ok(HostClaim::After(point));
         }
+        if want != HostUseKind::Overwrite
+            && let Some(error) = order.uses.failed_write(&span.range(), |u| state.sticky_failure(u)).cloned()
+        {
+            state.report_uses_done(order.uses.conflicts(span.range(), want.writes()));
+            return Err(error);
+        }
         let Some(access) = HostAccess::join(&span.block, &mut order, want) else {
             return Ok(HostClaim::Shared);
         };
+        if want == HostUseKind::Overwrite {
+            order.uses.overwrite(&span.range(), |u| state.sticky_failure(u).is_some());
+        }
         state.host_uses += 1;
         order.fresh &= !want.writes();
         if want == (HostUseKind::Map { write: true }) {
@@ -124,6 +140,19 @@ pub(crate) enum HostClaim {
 fn blocker(state: &State, order: &BlockState, span: &Span, write: bool) -> Option<Point> {
     let mut uses = order.uses.conflicts(span.range(), write).map(Use::point);
     uses.find(|&p| state.reached(p) != PointProgress::Done)
+}
+
+impl Engine {
+    /// Checks that no bytes of `span` were last written by a command that has failed.
+    ///
+    /// # Errors
+    /// Returns the error of that command, until the program has taken it.
+    pub(crate) fn check_written(&self, span: &Span) -> Result<()> {
+        let state = self.lock();
+        let order = span.block.order();
+        let failed = order.uses.failed_write(&span.range(), |u| state.sticky_failure(u));
+        failed.map_or(Ok(()), |error| Err(error.clone()))
+    }
 }
 
 /// Saves the bytes that lazy reads have left in `span`, before the host overwrites them. The new access is

@@ -502,7 +502,7 @@ impl QueueState {
                 return;
             }
             if front <= *stamps.end() {
-                self.failures.fail(front..=*stamps.end(), error);
+                self.failures.cancel(front..=*stamps.end(), error);
                 self.failed_upto = self.failed_upto.max(*stamps.end());
             }
             self.cancelled.remove(0);

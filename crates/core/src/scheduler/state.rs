@@ -325,6 +325,11 @@ impl State {
         }
     }
 
+    /// Returns the error of the command of a use, if it has failed and the program has not taken the error.
+    pub(crate) fn sticky_failure(&self, u: &Use) -> Option<&Error> {
+        self.queue(u.slot).failures.sticky(u.stamp())
+    }
+
     /// Returns the label of the queue of a point, or `None` if another queue has the slot now.
     pub(crate) fn label_of(&self, point: Point) -> Option<Arc<str>> {
         let queue = self.queue(point.slot);

@@ -8,7 +8,6 @@ use crate::error::Result;
 use crate::error::site::CommandKind;
 use crate::memory::block::Block;
 use crate::memory::heap::Heap;
-use crate::memory::host_access::HostUseKind;
 use crate::memory::pool::size_for;
 use crate::scheduler::ordering::admission::Admission;
 use crate::scheduler::ordering::policy::Policy;
@@ -56,7 +55,7 @@ impl ArrayOps<'_> {
     fn scribble(&self, array: &ArrayRef) -> Result<()> {
         const NOISE: [u8; 4] = [0xa5; 4];
         let dst = array.words()?;
-        if let Some(access) = self.owner.engine().try_host_access(&dst, HostUseKind::Write)? {
+        if let Some(access) = self.owner.engine().try_overwrite(&dst)? {
             (0..dst.size / 4).for_each(|word| access.write(dst.offset + 4 * word, &NOISE));
         }
         Ok(())
@@ -71,7 +70,7 @@ impl ArrayOps<'_> {
         let by = Admission { slot: Slot::CONTEXT, what: CommandKind::Fill, at: self.by.at };
         let dst = Span { block: block.clone(), offset: 0, size: block.size };
         if self.owner.device().tracks_writes()
-            && let Some(access) = self.owner.engine().try_host_access(&dst, HostUseKind::Write)?
+            && let Some(access) = self.owner.engine().try_overwrite(&dst)?
         {
             access.write(0, &vec![0; block.size as usize]);
             self.owner.device().begin_array(block);

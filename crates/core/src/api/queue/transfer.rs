@@ -8,7 +8,6 @@ use crate::arrays::read::Reading;
 use crate::arrays::upload_source::{HostRef, SOURCE, Source, SourceBytes, SourceRef};
 use crate::error::site::CommandKind;
 use crate::error::{Kind, Result};
-use crate::memory::host_access::HostUseKind;
 use crate::memory::read_slot::{ReadSlot, ReadState};
 use crate::memory::region_iter::PaddedShape;
 use crate::memory::staged_bytes::{KeptBytes, Payload};
@@ -167,7 +166,7 @@ impl ArrayOps<'_> {
         if must_be_a_command || self.owner.device().postpones() {
             return Ok(None);
         }
-        self.owner.engine().try_host_access(dst, HostUseKind::Write)
+        self.owner.engine().try_overwrite(dst)
     }
 
     /// Ends the host access after `bytes` bytes were written, and notes the upload if the queue is timed.

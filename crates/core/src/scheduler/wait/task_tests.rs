@@ -1,6 +1,5 @@
 //! Tests when a task is woken, on an engine whose threads never run. All work happens in the calls of a test.
 
-use crate::memory::host_access::HostUseKind;
 use crate::record::cpu::cpu_recorder as cpu;
 use crate::record::cpu::cpu_recorder::CpuOptions;
 use crate::runtime::context_threads::ContextThreads;
@@ -139,7 +138,7 @@ fn e05_without_threads_a_task_is_woken_when_another_thread_releases_its_queue() 
         },
         |engine, slot| {
             let block = block();
-            let access = engine.try_host_access(&span(&block), HostUseKind::Write);
+            let access = engine.try_overwrite(&span(&block));
             let access = access.expect("nothing has failed").expect("no command uses the block");
             enqueue_work(engine, slot, fill(&block));
             Box::new(move || drop(access))
