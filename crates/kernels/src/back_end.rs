@@ -25,6 +25,7 @@ pub fn fit(module: &mut naga::Module, back_end: BackEnd) {
     match back_end {
         BackEnd::Spirv => defined_functions::define(module),
         BackEnd::Glsl => {
+            defined_functions::define(module);
             define_integers(module);
             add_negatives(module);
             continuing::keep_values(module);

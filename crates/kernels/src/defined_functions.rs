@@ -11,8 +11,8 @@ use naga::front::Typifier;
 use naga::proc::ResolveContext;
 use naga::{Expression, Function, Handle, MathFunction, Module, Scalar, Span, Statement, Type, TypeInner};
 
-use crate::defined_integers::{call, is_constant, prepend, scalar};
-use crate::function_copy::{each_function, each_statement, operands};
+use crate::defined_integers::{call, prepend, scalar};
+use crate::function_copy::{each_function, each_statement, emitted, operands};
 
 /// Name of a function of [`texts`], for scalars or for vectors of this size.
 type Name = String;
@@ -65,6 +65,8 @@ pub(crate) fn replaced(fun: MathFunction, of: Scalar) -> Option<&'static str> {
         MathFunction::ExtractBits => is_64("extractBits"),
         MathFunction::InsertBits => is_64("insertBits"),
         MathFunction::Pack4xI8Clamp => Some("pack4xI8Clamp"),
+        MathFunction::Pack4x8snorm => Some("pack4x8snorm"),
+        MathFunction::Unpack2x16float => Some("unpack2x16float"),
         _ => None,
     }
 }
@@ -145,15 +147,17 @@ fn found(module: &Module, function: &Function) -> HashMap<Handle<Expression>, Na
     if types.grow(last, &function.expressions, &context).is_err() {
         return found;
     }
+    let emitted = emitted(&function.body);
     for (handle, expression) in function.expressions.iter() {
         let Expression::Math { fun, arg, .. } = *expression else { continue };
         let Some((of, size)) = scalar(types.get(arg, &module.types)) else { continue };
-        // naga itself computes constants.
-        if let Some(name) = replaced(fun, of).filter(|_| !is_constant(function, handle)) {
+        if let Some(name) = replaced(fun, of).filter(|_| emitted.contains(&handle)) {
             let ty = match of {
                 Scalar::I64 => "i64",
                 Scalar::U64 => "u64",
                 Scalar::F64 => "f64",
+                Scalar::F32 => "f32",
+                Scalar::U32 => "u32",
                 _ => "i32",
             };
             let size = size.map_or_else(String::new, |size| format!("_{size}"));

@@ -15,7 +15,7 @@ use naga::{
 };
 use std::collections::{BTreeMap, HashMap};
 
-use crate::function_copy::{each_function, each_statement, inner_blocks};
+use crate::function_copy::{each_function, each_statement, emitted, inner_blocks};
 
 /// Is a function that the module gets.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -111,8 +111,9 @@ fn types(module: &Module, function: &Function) -> Option<Typifier> {
 fn found(module: &Module, function: &Function) -> HashMap<Handle<Expression>, Key> {
     let mut found = HashMap::new();
     let Some(types) = types(module, function) else { return found };
-    for (handle, expression) in function.expressions.iter() {
-        if let Some(key) = packed(expression).filter(|_| !is_constant(function, handle)) {
+    let emitted = emitted(&function.body);
+    for (handle, expression) in function.expressions.iter().filter(|(handle, _)| emitted.contains(handle)) {
+        if let Some(key) = packed(expression) {
             found.insert(handle, key);
             continue;
         }
@@ -143,8 +144,7 @@ fn found(module: &Module, function: &Function) -> HashMap<Handle<Expression>, Ke
         } else {
             [Scalar::I32, Scalar::U32]
         };
-        // naga itself computes constants.
-        if wanted.contains(&kind) && !is_constant(function, handle) {
+        if wanted.contains(&kind) {
             found.insert(handle, (helper(kind == Scalar::I32), size));
         }
     }
@@ -184,7 +184,7 @@ fn is_plain(function: &Function, divisor: Handle<Expression>, signed: bool) -> b
     }
 }
 
-/// Returns `true` if naga computes an expression before it writes the shader, and a call cannot take its place.
+/// Returns `true` for an expression of constants alone.
 pub(crate) fn is_constant(function: &Function, handle: Handle<Expression>) -> bool {
     let constant = |handle: Handle<Expression>| is_constant(function, handle);
     match function.expressions[handle] {

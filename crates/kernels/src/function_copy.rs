@@ -1,5 +1,7 @@
 //! Copies of functions in naga's form, in which some expressions have others in their place.
 
+use std::collections::HashSet;
+
 use naga::{
     AtomicFunction, Block, Expression, Function, GatherMode, Handle, Range, Span, Statement, SwitchCase,
 };
@@ -119,6 +121,19 @@ pub(crate) fn each_statement(block: &mut Block, change: &mut impl FnMut(&mut Sta
         change(statement);
         inner_blocks(statement).into_iter().for_each(|inner| each_statement(inner, change));
     }
+}
+
+/// Returns the expressions that the statements of a block evaluate. The others are constants, arguments, variables, or results
+/// of statements.
+pub(crate) fn emitted(block: &Block) -> HashSet<Handle<Expression>> {
+    let mut found = HashSet::new();
+    // The visitor of statements changes them.
+    each_statement(&mut block.clone(), &mut |statement| {
+        if let Statement::Emit(range) = statement {
+            found.extend(range.clone());
+        }
+    });
+    found
 }
 
 /// Adds the evaluation of expressions in the order of their handles.

@@ -165,6 +165,6 @@ fn outcomes(adapter: usize, count: usize, arguments: &Arguments) -> Result<Vec<O
 /// Makes the name of a call with a type.
 impl Form {
     fn name(&self) -> String {
-        format!("{} of {}", self.call.name, self.argument_type())
+        format!("{} of {}{}", self.call.name, self.argument_type(), self.origin())
     }
 }

@@ -14,11 +14,26 @@ const ARGUMENTS: usize = 4;
 /// Components of a vector.
 const COMPONENTS: usize = 3;
 
+/// Samples of a call whose arguments the text has.
+const CONSTANT_SAMPLES: usize = 24;
+
+/// Origin of the arguments of a call.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Arguments {
+    /// The kernel reads them, so the device computes the call.
+    Read,
+    /// Variables with values that the text has. The compiler of a driver may compute the call.
+    Variables,
+    /// Constants, some or all of them. naga may compute the call.
+    Constants,
+}
+
 /// A call with a type.
 pub(crate) struct Form {
     pub(crate) call: &'static Call,
     pub(crate) ty: &'static str,
     is_vector: bool,
+    arguments: Arguments,
 }
 
 /// Returns the calls whose names contain a text, with each type.
@@ -26,9 +41,11 @@ pub(crate) fn forms(filter: &str) -> Vec<Form> {
     let mut forms = Vec::new();
     for call in CALLS.iter().filter(|call| call.name.contains(filter)) {
         for ty in call.types {
-            forms.push(Form { call, ty, is_vector: false });
-            if call.has_vectors {
-                forms.push(Form { call, ty, is_vector: true });
+            for arguments in [Arguments::Read, Arguments::Variables, Arguments::Constants] {
+                forms.push(Form { call, ty, is_vector: false, arguments });
+                if call.has_vectors {
+                    forms.push(Form { call, ty, is_vector: true, arguments });
+                }
             }
         }
     }
@@ -82,6 +99,15 @@ impl Form {
         self.of(self.ty)
     }
 
+    /// Describes the origin of the arguments, after the types.
+    pub(crate) fn origin(&self) -> &'static str {
+        match self.arguments {
+            Arguments::Read => "",
+            Arguments::Variables => " in variables with known values",
+            Arguments::Constants => " as constants",
+        }
+    }
+
     fn of(&self, ty: &str) -> String {
         if self.is_vector { format!("vec{COMPONENTS}<{ty}>") } else { ty.into() }
     }
@@ -90,8 +116,17 @@ impl Form {
         if self.call.result == "T" { self.ty } else { self.call.result }
     }
 
-    /// Writes the kernel, which reads and writes words alone.
-    fn text(&self) -> String {
+    /// Writes the kernel of some samples, which reads and writes words alone.
+    fn text(&self, words: &[u32], samples: &[usize]) -> String {
+        let body = match self.arguments {
+            Arguments::Read => self.loop_over_samples(),
+            _ => samples.iter().map(|&sample| self.sample(words, sample)).collect(),
+        };
+        format!("{}@compute @workgroup_size(1) fn k() {{\n{body}}}\n", self.head())
+    }
+
+    /// Writes the declarations, and the functions that read and write numbers.
+    fn head(&self) -> String {
         let mut text = String::new();
         let uses =
             |ty: &str| self.ty == ty || self.result() == ty || self.call.text.contains(&format!("{ty}("));
@@ -131,8 +166,12 @@ fn store_i64(at: u32, v: i64) { store_u64(at, u64(v)); }
         if self.call.text.starts_with("atomic_") {
             text += &ATOMICS.replace('T', self.ty);
         }
-        text +=
-            &format!("@compute @workgroup_size(1) fn k() {{\n    for (var i = 0u; i < {SAMPLES}u; i++) {{\n");
+        text
+    }
+
+    /// Writes the call with arguments that the kernel reads.
+    fn loop_over_samples(&self) -> String {
+        let mut text = format!("    for (var i = 0u; i < {SAMPLES}u; i++) {{\n");
         for (at, (name, (ty, _))) in ["a", "b", "c", "d"].iter().zip(self.call.arguments).enumerate() {
             let load = |sample: String, ty: &str| {
                 format!("load_{ty}(({sample} % {SAMPLES}u * {ARGUMENTS}u + {at}u) * 2u)")
@@ -147,15 +186,44 @@ fn store_i64(at: u32, v: i64) { store_u64(at, u64(v)); }
             };
             text += &format!("        let {name} = {value};\n");
         }
-        text += &format!("        let r: {} = {};\n", self.of(self.result()), self.call.text);
+        text + &self.store("i") + "    }\n"
+    }
+
+    /// Writes the call with the arguments of a sample.
+    fn sample(&self, words: &[u32], sample: usize) -> String {
+        let mut text = String::from("    {\n");
+        for (at, (name, &(ty, _))) in ["a", "b", "c", "d"].iter().zip(self.call.arguments).enumerate() {
+            let number = |sample: usize, ty| {
+                let place = (sample % SAMPLES * ARGUMENTS + at) * 2;
+                literal(ty, [words[place], words[place + 1]])
+            };
+            let value = match ty {
+                "T" if self.is_vector => {
+                    let parts = (0..COMPONENTS).map(|part| number(sample + part, self.ty));
+                    format!("{}({})", self.of(self.ty), parts.collect::<Vec<_>>().join(", "))
+                }
+                "T" => number(sample, self.ty),
+                other => number(sample, other),
+            };
+            // A call of constants alone, and one with an argument that the compiler does not know.
+            let is_constant =
+                self.arguments == Arguments::Constants && (sample % 2 == 0 || at % 2 == sample / 2 % 2);
+            text += &format!("        {} {name} = {value};\n", if is_constant { "const" } else { "var" });
+        }
+        text + &self.store(&format!("{sample}u")) + "    }\n"
+    }
+
+    /// Writes the call, and the store of its result as that of a sample.
+    fn store(&self, sample: &str) -> String {
+        let mut text = format!("        let r: {} = {};\n", self.of(self.result()), self.call.text);
         for part in 0..self.components() {
             let component = if self.is_vector { format!("r[{part}]") } else { "r".into() };
             text += &format!(
-                "        store_{}((i * {COMPONENTS}u + {part}u) * 2u, {component});\n",
+                "        store_{}(({sample} * {COMPONENTS}u + {part}u) * 2u, {component});\n",
                 self.result()
             );
         }
-        text + "    }\n}\n"
+        text
     }
 
     fn components(&self) -> usize {
@@ -177,9 +245,9 @@ fn store_i64(at: u32, v: i64) { store_u64(at, u64(v)); }
         words
     }
 
-    /// Returns the first difference of two results.
-    fn difference(&self, expected: &[u32], found: &[u32]) -> Option<String> {
-        for sample in 0..SAMPLES {
+    /// Returns the first difference of two results among some samples.
+    fn difference(&self, expected: &[u32], found: &[u32], samples: &[usize]) -> Option<String> {
+        for &sample in samples {
             for part in 0..self.components() {
                 let at = (sample * COMPONENTS + part) * 2;
                 let pair = |words: &[u32]| [words[at], words[at + 1]];
@@ -227,6 +295,23 @@ fn store_i64(at: u32, v: i64) { store_u64(at, u64(v)); }
             (_, _, false) => (1e-3, 1e-3),
         };
         (found - expected).abs() <= relative * expected.abs() + absolute
+    }
+}
+
+/// Writes a number of a type.
+fn literal(ty: &str, [low, high]: [u32; 2]) -> String {
+    let wide = u64::from(low) | u64::from(high) << 32;
+    let float = f32::from_bits(low);
+    match ty {
+        "u32" => format!("{low}u"),
+        "i32" if low.cast_signed() == i32::MIN => format!("({}i - 1i)", i32::MIN + 1),
+        "i32" => format!("{}i", low.cast_signed()),
+        "u64" => format!("{wide}lu"),
+        "i64" if wide.cast_signed() == i64::MIN => format!("({}li - 1li)", i64::MIN + 1),
+        "i64" => format!("{}li", wide.cast_signed()),
+        "f16" => format!("f16({float:?}f)"),
+        "f64" => format!("{:?}lf", f64::from(float) + f64::from(f32::from_bits(high))),
+        _ => format!("{float:?}f"),
     }
 }
 
@@ -310,14 +395,28 @@ impl Runner {
     }
 
     pub(crate) fn outcome(&self, form: &Form) -> Outcome {
-        let (text, words) = (form.text(), form.words());
-        let expected = match launch(&self.cpu, &text, &words) {
+        let (read, words) = (Form { arguments: Arguments::Read, ..*form }, form.words());
+        let all: Vec<usize> = (0..SAMPLES).collect();
+        let expected = match launch(&self.cpu, &read.text(&words, &all), &words) {
             Ok(Some(expected)) => expected,
             Ok(None) => return Outcome::Crash("the CPU device does not end".into()),
             Err(error) => return Outcome::Refused(format!("also on the CPU device: {error}")),
         };
+        let samples = if form.arguments == Arguments::Read { all } else { self.valid_samples(form, &words) };
+        let text = form.text(&words, &samples);
+        if form.arguments != Arguments::Read {
+            match launch(&self.cpu, &text, &words) {
+                Ok(Some(found)) => {
+                    if let Some(difference) = form.difference(&expected, &found, &samples) {
+                        return Outcome::Wrong(format!("on the CPU device, {}: {difference}", form.name()));
+                    }
+                }
+                Ok(None) => return Outcome::Crash("the CPU device does not end".into()),
+                Err(error) => return Outcome::Crash(format!("on the CPU device: {error}")),
+            }
+        }
         match launch(&self.adapter, &text, &words) {
-            Ok(Some(found)) => match form.difference(&expected, &found) {
+            Ok(Some(found)) => match form.difference(&expected, &found, &samples) {
                 None => Outcome::Right,
                 Some(difference) => Outcome::Wrong(difference),
             },
@@ -328,6 +427,16 @@ impl Runner {
                 Outcome::Crash(error.to_string())
             }
             Err(error) => Outcome::Refused(error.to_string()),
+        }
+    }
+
+    /// Returns the samples whose arguments may be constants: WGSL refuses a constant expression that overflows.
+    fn valid_samples(&self, form: &Form, words: &[u32]) -> Vec<usize> {
+        let is_valid = |sample: &usize| self.cpu.kernel_from(&form.text(words, &[*sample]), "k").is_ok();
+        let some: Vec<usize> = (0..SAMPLES).step_by(SAMPLES / CONSTANT_SAMPLES).collect();
+        match self.cpu.kernel_from(&form.text(words, &some), "k") {
+            Ok(_) => some,
+            Err(_) => some.into_iter().filter(is_valid).collect(),
         }
     }
 }
