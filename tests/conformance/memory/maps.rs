@@ -1,6 +1,7 @@
 //! M06: device memory that is mapped for the host.
 
 use crate::common::clock::Clock;
+use crate::common::dump;
 use crate::common::early_results::{self, REACH, VALUE};
 use crate::common::kernels::Iota;
 use crate::common::{Case, Subject, case};
@@ -25,6 +26,10 @@ pub fn cases() -> Vec<Case> {
         case("m06_a_host_call_returns_the_error_of_the_last_writer_until_it_is_taken", failed_writers),
         case("m06_a_host_call_returns_no_error_of_bytes_that_were_written_again", written_again),
         case("m06_a_host_call_returns_no_error_of_a_reader_or_of_a_cancelled_replay", no_writers),
+        case("m06_new_memory_has_no_error_of_an_earlier_array", reused),
+        case("m06_to_vec_returns_the_error_of_the_writer_before_it", writer_before),
+        case("m01_failed_work_comes_after_the_creation_of_its_array", after_creation),
+        case("m01_cancelled_work_comes_after_the_creation_of_its_array", cancelled_after_creation),
         case("m06_a_map_can_be_awaited", futures),
         case("m06_an_awaited_map_ends_while_batches_wait_to_be_submitted", behind_batches),
         case("m06_dropping_a_pending_map_changes_nothing", dropped),
@@ -372,6 +377,81 @@ fn no_writers(s: &Subject) {
         assert_eq!(call(&ctx, &x).unwrap(), [1; 9], "{name} after a cancel");
         assert!(replay.wait().is_err_and(|error| matches!(error.kind(), Kind::Cancelled { .. })));
     }
+}
+
+fn reused(s: &Subject) {
+    for waits in [false, true] {
+        let ctx = s.ctx();
+        let (queue, other) = (ctx.queue("failed"), ctx.queue("other"));
+        let mut x = ctx.full::<u32, 1>([1000], 1).unwrap();
+        fail_to_fill(&ctx, &queue, &mut x);
+        if waits {
+            assert!(is_abandoned(queue.finish().wait()));
+        }
+        other.wait_for_queue(&queue).unwrap();
+        drop(x);
+        let next = other.empty::<u32, 1>([1000]).unwrap();
+        drop(next.map_read().wait().unwrap());
+        drop(next.map_write().wait().unwrap());
+        assert_eq!(ctx.to_vec(&next).unwrap().len(), 1000);
+    }
+}
+
+/// A later write changes nothing about the bytes that `to_vec` has read.
+fn writer_before(s: &Subject) {
+    let ctx = s.ctx();
+    let (queue, other) = (ctx.queue("failed"), ctx.queue("other"));
+    let mut x = ctx.full::<u32, 1>([9], 1).unwrap();
+    let gate = ctx.user_event("gate");
+    queue.wait_for(&gate.event()).unwrap();
+    queue.fill(&mut x, 2).unwrap();
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(|| ctx.to_vec(&x));
+        let look = "a look at an array";
+        dump::until(|| ctx.state_dump().contains(look) && dump::pending(&ctx, look) > 0);
+        other.fill(&mut x.handle(), 5).unwrap();
+        drop(gate);
+        assert!(is_abandoned(reader.join().unwrap()));
+    });
+    assert_eq!(ctx.to_vec(&x).unwrap(), [5; 9]);
+}
+
+fn after_creation(s: &Subject) {
+    for policy in [Policy::Ordered, Policy::Checked, Policy::Unchecked] {
+        for writes in [false, true] {
+            let ctx = s.ctx_with(policy);
+            let (queue, other) = (ctx.queue("failed"), ctx.queue("other"));
+            let mut x = ctx.full::<u32, 1>([9], 1).unwrap();
+            fail_to_fill(&ctx, &queue, &mut x);
+            while !is_abandoned(queue.is_complete()) {
+                std::thread::yield_now();
+            }
+            queue.take_error().expect("the queue has failed");
+            assert_eq!(*x.map_read().wait().unwrap(), [1; 9], "{policy:?}");
+            if writes {
+                x.map_write().wait().unwrap().fill(7);
+                ctx.synchronize().wait().unwrap();
+                assert_eq!(other.read(&x).wait().unwrap(), [7; 9], "{policy:?}");
+            }
+            assert_eq!(ctx.to_vec(&x).unwrap(), [if writes { 7 } else { 1 }; 9], "{policy:?}");
+        }
+    }
+}
+
+fn cancelled_after_creation(s: &Subject) {
+    let ctx = s.ctx();
+    let queue = ctx.queue("q");
+    let mut x = ctx.full::<u32, 1>([9], 1).unwrap();
+    let (graph, ()) = queue.capture(|c| c.fill(&mut x.handle(), 2)).unwrap();
+    let gate = ctx.user_event("gate");
+    queue.wait_for(&gate.event()).unwrap();
+    let replay = queue.replay(&graph).unwrap();
+    replay.cancel().unwrap();
+    gate.signal();
+    assert!(replay.wait().is_err_and(|error| matches!(error.kind(), Kind::Cancelled { .. })));
+    queue.upload(&[7; 9], &mut x).unwrap();
+    ctx.synchronize().wait().unwrap();
+    assert_eq!(queue.read(&x).wait().unwrap(), [7; 9]);
 }
 
 fn futures(s: &Subject) {

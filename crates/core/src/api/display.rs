@@ -60,6 +60,7 @@ impl Context {
         let (engine, at) = (self.owner.engine(), Location::caller());
         let slot = engine.helper("a look at an array", Priority::Normal)?;
         engine.wait_for_all(slot, at);
+        let writers = engine.last_writers(part.words().unwrap_or_else(|| part.span()));
         let maker = ArrayOps {
             owner: &self.owner,
             by: Admission { slot, what: CommandKind::Inspect, at },
@@ -71,7 +72,7 @@ impl Context {
         });
         engine.release_helper(slot);
         let elements = late(reading?).wait()?;
-        engine.check_written(&part.words().unwrap_or_else(|| part.span()))?;
+        engine.check_written(&writers)?;
         Ok(elements)
     }
 

@@ -156,6 +156,7 @@ impl Storage {
             owner.device().begin_array(block);
             let mut order = block.order();
             order.label = label.clone();
+            order.born = guard.last_stamp();
             if slot == Slot::CONTEXT {
                 // All uses of the block are complete.
                 order.uses = BlockUses::default();

@@ -51,6 +51,8 @@ pub(crate) struct BlockState {
     /// Names the array that has the block now.
     pub(crate) label: Arc<str>,
     pub(crate) uses: BlockUses,
+    /// Stamp of the last command before the array that has the block now. A failure of an earlier use is not the array's.
+    pub(crate) born: Stamp,
     /// Is `Writing` only while `readers` is 0. A map for reading is `Mapped`, and does not count in `readers`.
     pub(crate) host: HostUse,
     /// Counts the host reads that are under way.

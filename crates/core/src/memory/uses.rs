@@ -143,6 +143,12 @@ impl BlockUses {
         failed.find(|(u, _)| self.shows(u, range)).map(|(_, error)| error)
     }
 
+    /// Returns the writes of bytes of `range`.
+    pub(crate) fn writes_of(&self, range: &Range<u64>) -> Self {
+        let writes = self.writes.iter().filter(|u| overlap(&u.range, range));
+        Self { writes: writes.cloned().collect(), ..Self::default() }
+    }
+
     /// Returns `true` if no later write covers all of the bytes of `range` that `write` writes.
     fn shows(&self, write: &Use, range: &Range<u64>) -> bool {
         let later = self.writes.iter().filter(|u| u.stamp() > write.stamp());

@@ -4,13 +4,13 @@ use crate::error::{Error, Kind, Result};
 use crate::memory::block::{Block, BlockState, HostUse};
 use crate::memory::host_access::{HostAccess, HostUseKind};
 use crate::memory::read_slot::{ReadSlot, ReadState};
-use crate::memory::uses::Use;
+use crate::memory::uses::{BlockUses, Use};
 use crate::scheduler::deadline::Deadline;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::queue_state::{Hold, PointProgress};
 use crate::scheduler::state::State;
 use crate::work::span::Span;
-use fencepost_sync::Point;
+use fencepost_sync::{Point, Stamp};
 use std::ops::{Deref, DerefMut, Range};
 use std::sync::Arc;
 
@@ -94,7 +94,7 @@ impl Engine {
             return Ok(HostClaim::After(point));
         }
         if want != HostUseKind::Overwrite
-            && let Some(error) = order.uses.failed_write(&span.range(), |u| state.sticky_failure(u)).cloned()
+            && let Some(error) = failed_write(&state, &order, span).cloned()
         {
             state.report_uses_done(order.uses.conflicts(span.range(), want.writes()));
             return Err(error);
@@ -103,7 +103,8 @@ impl Engine {
             return Ok(HostClaim::Shared);
         };
         if want == HostUseKind::Overwrite {
-            order.uses.overwrite(&span.range(), |u| state.sticky_failure(u).is_some());
+            let born = order.born;
+            order.uses.overwrite(&span.range(), |u| state.sticky_failure(u, born).is_some());
         }
         state.host_uses += 1;
         order.fresh &= !want.writes();
@@ -142,15 +143,36 @@ fn blocker(state: &State, order: &BlockState, span: &Span, write: bool) -> Optio
     uses.find(|&p| state.reached(p) != PointProgress::Done)
 }
 
+/// Returns the error of a failed command that wrote bytes of `span` last, if the program has not taken the error.
+fn failed_write<'s>(state: &'s State, order: &BlockState, span: &Span) -> Option<&'s Error> {
+    order.uses.failed_write(&span.range(), |u| state.sticky_failure(u, order.born))
+}
+
+/// The last commands that write some bytes, as of one time.
+pub(crate) struct LastWriters {
+    span: Span,
+    uses: BlockUses,
+    born: Stamp,
+}
+
 impl Engine {
-    /// Checks that no bytes of `span` were last written by a command that has failed.
+    /// Returns the last commands enqueued so far that write bytes of `span`.
+    pub(crate) fn last_writers(&self, span: Span) -> LastWriters {
+        let _state = self.lock();
+        let order = span.block.order();
+        let (uses, born) = (order.uses.writes_of(&span.range()), order.born);
+        drop(order);
+        LastWriters { span, uses, born }
+    }
+
+    /// Checks that the commands that wrote the bytes last, which are complete, have not failed.
     ///
     /// # Errors
-    /// Returns the error of that command, until the program has taken it.
-    pub(crate) fn check_written(&self, span: &Span) -> Result<()> {
+    /// Returns the error of one that has failed, until the program has taken it.
+    pub(crate) fn check_written(&self, writers: &LastWriters) -> Result<()> {
         let state = self.lock();
-        let order = span.block.order();
-        let failed = order.uses.failed_write(&span.range(), |u| state.sticky_failure(u));
+        let failed =
+            writers.uses.failed_write(&writers.span.range(), |u| state.sticky_failure(u, writers.born));
         failed.map_or(Ok(()), |error| Err(error.clone()))
     }
 }

@@ -306,16 +306,18 @@ impl Planner<'_> {
         if queue.has_cancelled() {
             queue.fail_cancelled();
         }
-        if queue.front_has_failed() {
-            return self.discard_failed(goal);
-        }
+        let has_failed = queue.front_has_failed();
         let Some(front) = queue.pending.front_mut() else { return FrontStep::Planned };
-        // The command may use an array that an earlier context command fills.
+        // The command may use an array that an earlier context command fills. A failed command comes after it too: the
+        // command stands for its earlier uses of the array.
         if first_context < front.stamp {
             let stamp = front.stamp;
             if let Some(step) = self.plan_context_commands_of(goal.slot, stamp) {
                 return step;
             }
+        }
+        if has_failed {
+            return self.discard_failed(goal);
         }
         let Some(front) = self.state.queue_mut(goal.slot).pending.front_mut() else {
             return FrontStep::Planned;
@@ -431,11 +433,22 @@ impl Planner<'_> {
         FrontStep::Again
     }
 
-    /// Removes the failed commands at the front. They are dropped after S is released, because the drop of an array
-    /// takes S.
+    /// Removes the failed commands at the front, up to the next context command. They complete after the planned context
+    /// commands, and are dropped after S is released, because the drop of an array takes S.
     fn discard_failed(&mut self, goal: PlanGoal) -> FrontStep {
+        let slot = goal.slot;
+        let mut upto = goal.upto;
+        if slot != Slot::CONTEXT {
+            let front = self.state.queue(slot).pending.front().map_or(Stamp(0), |front| front.stamp);
+            let next_context = self.state.first_context_command();
+            upto = upto.min(front.max(Stamp(next_context.0.saturating_sub(1))));
+            for seq in self.open_before(self.state.queue(Slot::CONTEXT).end(Slot::CONTEXT), Stamp(0)) {
+                self.state.batches.watch(seq, slot);
+                self.state.queue_mut(slot).follow_batch(seq);
+            }
+        }
         let room = LARGEST_BATCH.saturating_sub(self.taken).max(1);
-        let failed_upto = self.state.queue_mut(goal.slot).pop_failed(goal.upto, room);
+        let failed_upto = self.state.queue_mut(slot).pop_failed(upto, room);
         self.taken += failed_upto.len();
         self.state.after.planned_any = true;
         self.state.after.dropped.extend(failed_upto);

@@ -325,9 +325,11 @@ impl State {
         }
     }
 
-    /// Returns the error of the command of a use, if it has failed and the program has not taken the error.
-    pub(crate) fn sticky_failure(&self, u: &Use) -> Option<&Error> {
-        self.queue(u.slot).failures.sticky(u.stamp())
+    /// Returns the error of the command of a use, if the program has not taken the error. Uses up to the stamp `born` are those
+    /// of an earlier array.
+    pub(crate) fn sticky_failure(&self, u: &Use, born: Stamp) -> Option<&Error> {
+        let failures = &self.queue(u.slot).failures;
+        if u.stamp() > born { failures.sticky(u.stamp()) } else { None }
     }
 
     /// Returns the label of the queue of a point, or `None` if another queue has the slot now.

@@ -139,7 +139,8 @@ pub(crate) fn record(state: &State, by: Admission, stamp: Stamp, work: &Work) {
         let many = order.uses.record(Use { slot, first: stamp, range, write, what, at, more }, clock);
         // The list of uses has grown long, so the uses that no later command waits for are removed.
         if many {
-            let is_failed = |u: &Use| state.sticky_failure(u).is_some();
+            let born = order.born;
+            let is_failed = |u: &Use| state.sticky_failure(u, born).is_some();
             order.uses.retain_with_failed(|u| !state.forgettable(u), is_failed);
         }
     }
