@@ -1,4 +1,4 @@
-//! Functions of WGSL that back ends compute wrongly, or not at all, written in WGSL.
+//! Functions and operators of WGSL that back ends compute wrongly, or not at all, written in WGSL.
 //!
 //! SPIR-V for Vulkan has the bit functions, and the functions of GLSL.std.450 that are not algebraic, for 32 bits only. naga 30
 //! writes them for 64 bits all the same, and drivers then return wrong numbers or crash.
@@ -9,7 +9,10 @@ use std::sync::OnceLock;
 
 use naga::front::Typifier;
 use naga::proc::ResolveContext;
-use naga::{Expression, Function, Handle, MathFunction, Module, Scalar, Span, Statement, Type, TypeInner};
+use naga::{
+    BinaryOperator, Expression, Function, Handle, Literal, MathFunction, Module, Scalar, ScalarKind, Span,
+    Statement, Type, TypeInner,
+};
 
 use crate::defined_integers::{call, prepend, scalar};
 use crate::function_copy::{each_function, each_statement, emitted, operands};
@@ -71,17 +74,50 @@ pub(crate) fn replaced(fun: MathFunction, of: Scalar) -> Option<&'static str> {
     }
 }
 
-/// Functions of integers with their arguments. Offsets and counts of bits are scalars of 32 bits.
-const FUNCTIONS: &[(&str, &[&str])] = &[
-    ("countOneBits", &["T"]),
-    ("countLeadingZeros", &["T"]),
-    ("countTrailingZeros", &["T"]),
-    ("reverseBits", &["T"]),
-    ("firstLeadingBit", &["T"]),
-    ("firstTrailingBit", &["T"]),
-    ("extractBits", &["T", "u32", "u32"]),
-    ("insertBits", &["T", "T", "u32", "u32"]),
+/// Returns the name of the function that replaces an operator on integers, if it is one that is replaced.
+fn replaced_operator(op: BinaryOperator, of: Scalar) -> Option<&'static str> {
+    let is_64 = |name| (of == Scalar::I64 || of == Scalar::U64).then_some(name);
+    let is_integer = |name| matches!(of.kind, ScalarKind::Sint | ScalarKind::Uint).then_some(name);
+    match op {
+        BinaryOperator::ShiftLeft => is_integer("shiftLeft"),
+        BinaryOperator::ShiftRight => is_integer("shiftRight"),
+        BinaryOperator::Less => is_64("less"),
+        BinaryOperator::LessEqual => is_64("lessEqual"),
+        BinaryOperator::Greater => is_64("greater"),
+        BinaryOperator::GreaterEqual => is_64("greaterEqual"),
+        _ => None,
+    }
+}
+
+/// Returns `true` if an expression is a number below 32.
+fn is_small(function: &Function, amount: Handle<Expression>) -> bool {
+    match function.expressions[amount] {
+        Expression::Literal(Literal::U32(number)) => number < 32,
+        Expression::Splat { value, .. } => is_small(function, value),
+        Expression::Compose { ref components, .. } => components.iter().all(|&one| is_small(function, one)),
+        _ => false,
+    }
+}
+
+/// Functions of integers with their arguments and their result. `T` and `B` are vectors of the function for vectors; offsets and
+/// counts of bits are scalars.
+const FUNCTIONS: &[(&str, &[&str], &str)] = &[
+    ("countOneBits", &["T"], "T"),
+    ("countLeadingZeros", &["T"], "T"),
+    ("countTrailingZeros", &["T"], "T"),
+    ("reverseBits", &["T"], "T"),
+    ("firstLeadingBit", &["T"], "T"),
+    ("firstTrailingBit", &["T"], "T"),
+    ("extractBits", &["T", "u32", "u32"], "T"),
+    ("insertBits", &["T", "T", "u32", "u32"], "T"),
+    ("less", &["T", "T"], "bool"),
+    ("lessEqual", &["T", "T"], "bool"),
+    ("greater", &["T", "T"], "bool"),
+    ("greaterEqual", &["T", "T"], "bool"),
 ];
+
+/// Operators on integers of any width.
+const SHIFTS: &[&str] = &["shiftLeft", "shiftRight"];
 
 /// Functions of one float.
 const CURVES: &[&str] = &[
@@ -95,43 +131,60 @@ fn texts() -> &'static Module {
     MODULE.get_or_init(|| {
         let mut text = concat!(
             include_str!("defined/int64.wgsl"),
+            include_str!("defined/shifts.wgsl"),
             include_str!("defined/float64.wgsl"),
             include_str!("defined/packing.wgsl")
         )
         .to_owned();
         for ty in ["i64", "u64"] {
-            for (name, arguments) in FUNCTIONS {
+            for (name, arguments, result) in FUNCTIONS {
                 for size in 2..=4 {
-                    vector_function(&mut text, name, ty, arguments, size);
+                    vector_function(&mut text, name, ty, (arguments, result), size);
                 }
             }
         }
+        for ty in ["i32", "u32", "i64", "u64"] {
+            for size in 2..=4 {
+                SHIFTS.iter().for_each(|name| vector_function(&mut text, name, ty, (&["T", "B"], "T"), size));
+            }
+        }
         for size in 2..=4 {
-            CURVES.iter().for_each(|name| vector_function(&mut text, name, "f64", &["T"], size));
+            CURVES.iter().for_each(|name| vector_function(&mut text, name, "f64", (&["T"], "T"), size));
             ["atan2", "pow"]
                 .iter()
-                .for_each(|name| vector_function(&mut text, name, "f64", &["T", "T"], size));
+                .for_each(|name| vector_function(&mut text, name, "f64", (&["T", "T"], "T"), size));
         }
         naga::front::wgsl::parse_str(&text).expect("bug: a text of ours is no WGSL")
     })
 }
 
 /// Writes a function that computes each component of a vector.
-fn vector_function(text: &mut String, name: &str, ty: &str, arguments: &[&str], size: usize) {
-    let vector = format!("vec{size}<{ty}>");
+fn vector_function(
+    text: &mut String,
+    name: &str,
+    ty: &str,
+    (arguments, result): (&[&str], &str),
+    size: usize,
+) {
+    let vector = |of: &str| match of {
+        "T" => format!("vec{size}<{ty}>"),
+        "B" => format!("vec{size}<u32>"),
+        scalar => scalar.to_owned(),
+    };
     let (mut declared, mut components) = (Vec::new(), Vec::new());
     for (at, argument) in arguments.iter().enumerate() {
-        declared.push(format!("a{at}: {}", if *argument == "T" { &vector } else { *argument }));
+        declared.push(format!("a{at}: {}", vector(argument)));
     }
     for component in ["x", "y", "z", "w"].iter().take(size) {
         let passed = arguments.iter().enumerate().map(|(at, argument)| {
-            if *argument == "T" { format!("a{at}.{component}") } else { format!("a{at}") }
+            if vector(argument).starts_with("vec") { format!("a{at}.{component}") } else { format!("a{at}") }
         });
         components.push(format!("{name}_{ty}({})", passed.collect::<Vec<_>>().join(", ")));
     }
+    let result = if result == "T" { vector("T") } else { format!("vec{size}<{result}>") };
     let _ = write!(
         text,
-        "fn {name}_{ty}_{size}({}) -> {vector} {{ return {vector}({}); }}",
+        "fn {name}_{ty}_{size}({}) -> {result} {{ return {result}({}); }}",
         declared.join(", "),
         components.join(", ")
     );
@@ -149,9 +202,18 @@ fn found(module: &Module, function: &Function) -> HashMap<Handle<Expression>, Na
     }
     let emitted = emitted(&function.body);
     for (handle, expression) in function.expressions.iter() {
-        let Expression::Math { fun, arg, .. } = *expression else { continue };
-        let Some((of, size)) = scalar(types.get(arg, &module.types)) else { continue };
-        if let Some(name) = replaced(fun, of).filter(|_| emitted.contains(&handle)) {
+        let (operand, name): (_, &dyn Fn(Scalar) -> Option<&'static str>) = match *expression {
+            Expression::Math { fun, arg, .. } => (arg, &move |of| replaced(fun, of)),
+            Expression::Binary {
+                op: BinaryOperator::ShiftLeft | BinaryOperator::ShiftRight, right, ..
+            } if is_small(function, right) => {
+                continue;
+            }
+            Expression::Binary { op, left, .. } => (left, &move |of| replaced_operator(op, of)),
+            _ => continue,
+        };
+        let Some((of, size)) = scalar(types.get(operand, &module.types)) else { continue };
+        if let Some(name) = name(of).filter(|_| emitted.contains(&handle)) {
             let ty = match of {
                 Scalar::I64 => "i64",
                 Scalar::U64 => "u64",

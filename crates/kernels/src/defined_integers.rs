@@ -121,12 +121,12 @@ fn found(module: &Module, function: &Function) -> HashMap<Handle<Expression>, Ke
             |of| scalar(types.get(of, &module.types)).is_some_and(|(kind, _)| kind == Scalar::I32);
         let (operand, helper): (_, fn(bool) -> Helper) = match *expression {
             Expression::Binary { op: BinaryOperator::Divide, left, right }
-                if !is_plain(function, right, is_signed(left)) =>
+                if !is_plain(module, function, right) =>
             {
                 (left, |signed| Helper::Quotient { signed })
             }
             Expression::Binary { op: BinaryOperator::Modulo, left, right }
-                if is_signed(left) || !is_plain(function, right, false) =>
+                if is_signed(left) || !is_plain(module, function, right) =>
             {
                 (left, |signed| Helper::Remainder { signed })
             }
@@ -173,14 +173,21 @@ pub(crate) fn scalar(inner: &TypeInner) -> Option<(Scalar, Option<u8>)> {
     }
 }
 
-/// Returns `true` if the quotients by a divisor are the same in GLSL: it is a number that is neither 0 nor -1, or an
-/// unsigned one that depends on overrides alone, of which naga refuses 0.
-fn is_plain(function: &Function, divisor: Handle<Expression>, signed: bool) -> bool {
+/// Returns `true` if the quotients by a divisor are the same in GLSL: it is a number that is neither 0 nor -1.
+fn is_plain(module: &Module, function: &Function, divisor: Handle<Expression>) -> bool {
+    let of_constant = |literal: &Literal| match *literal {
+        Literal::I32(number) => number != 0 && number != -1,
+        Literal::U32(number) => number != 0,
+        _ => false,
+    };
     match function.expressions[divisor] {
-        Expression::Literal(Literal::I32(number)) => number != 0 && number != -1,
-        Expression::Literal(Literal::U32(number)) => number != 0,
-        Expression::Splat { value, .. } => is_plain(function, value, signed),
-        _ => !signed && is_constant(function, divisor),
+        Expression::Literal(ref literal) => of_constant(literal),
+        Expression::Constant(constant) => match &module.global_expressions[module.constants[constant].init] {
+            Expression::Literal(literal) => of_constant(literal),
+            _ => false,
+        },
+        Expression::Splat { value, .. } => is_plain(module, function, value),
+        _ => false,
     }
 }
 

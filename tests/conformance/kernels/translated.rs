@@ -11,6 +11,9 @@ pub fn cases() -> Vec<Case> {
         case("k11_bit_functions_of_64_bit_integers_are_right_or_refused", bits),
         case("k11_functions_of_64_bit_floats_are_right_or_refused", floats),
         case("k11_negative_numbers_are_subtracted_from_atomics_and_packed", negative),
+        case("k11_functions_of_known_values_are_those_of_read_values", known),
+        case("k11_functions_of_known_64_bit_values_are_right_or_refused", known_wide),
+        case("k11_a_component_at_an_index_is_that_of_each_invocation", components),
         case("k11_an_exponent_of_a_16_bit_float_is_refused", exponent),
         case("k11_a_compute_entry_point_with_a_location_is_refused", location),
         case("k11_a_context_works_on_after_a_text_on_which_naga_panics", panics),
@@ -259,6 +262,75 @@ fn negative(s: &Subject) {
     let packed = [0x7fff_0103, 0xf4ff_0103, 0xffff_0103, 0x8080_0380];
     assert_eq!(found[..5], [-5_i32 as u32, 2, 5, 2, least]);
     assert_eq!(found[5..9], packed, "{:x?}", &found[5..9]);
+}
+
+/// Statements that write to `out`, and the numbers that they write. `out[20]` is 3, and all numbers after it are 0.
+const KNOWN: &[(&str, &[u32])] = &[
+    ("out[0] = pack4xI8Clamp(vec4(0, 1, 3, -3)); var v = vec4(0, 200, 3, -300); out[1] = pack4xI8Clamp(v);",
+        &[0xfd03_0100, 0x8003_7f00]),
+    ("out[0] = pack4x8snorm(vec4(-1.0, 0.5, 0.3, -0.7)); var v = vec4(0.0, 0.0, -1.0, 1.0); out[1] = pack4x8snorm(v);
+      out[2] = pack4x8snorm(vec4(f32(out[21]), -1.0, 0.0, 0.0));", &[0xa726_4081, 0x7f81_0000, 0x8100]),
+    ("out[0] = bitcast<u32>(unpack2x16float(0x3c003c00u).y); var h = 0x0001307eu; let r = unpack2x16float(h);
+      out[1] = bitcast<u32>(r.x); out[2] = bitcast<u32>(r.y * 16777216.0);", &[0x3f80_0000, 0x3e0f_c000, 0x3f80_0000]),
+    ("let a = -2.5f; out[0] = u32(a); let b = 3e9f; out[1] = u32(i32(b)); let c = 5e9f; out[2] = u32(c);
+      let d = vec2(-1.5, 7.9); let e = vec2<u32>(d); out[3] = e.x; out[4] = e.y;", &[0, 0x7fff_ff80, 0xffff_ff00, 0, 7]),
+    ("let h = 0.5f; let d = u32(h); let five = out[20] + 2u; out[0] = five / d; out[1] = five % d;", &[5, 0]),
+    ("let s = out[20] * 11u; out[0] = 2u << s; var n = 33u; out[1] = 2u << n; out[2] = u32(-8i >> n);
+      out[3] = (vec2(1u, 4u) << vec2(n, s)).y;", &[4, 4, 0xffff_fffc, 8]),
+    ("let flag = out[21] == 1u; let v = select(vec4(5), vec4<i32>(), flag); out[0] = u32(v.x); out[1] = u32(v.w);", &[5, 5]),
+    ("var flag = false; let v = select(vec4(5), vec4<i32>(), flag); out[0] = u32(v.x); out[1] = u32(v.w);", &[5, 5]),
+];
+
+fn known(s: &Subject) {
+    let ctx = s.ctx();
+    for (body, expected) in KNOWN {
+        let text = format!("@compute @workgroup_size(1) fn main() {{ {body} }}");
+        let mut first = vec![0; 20];
+        first.push(3);
+        let found = run(&ctx, &text, &first).unwrap_or_else(|error| panic!("{body}: {error}"));
+        assert_eq!(found[..expected.len()], **expected, "{body}: {:x?}", &found[..expected.len()]);
+    }
+}
+
+/// As [`KNOWN`], with types that a device may lack.
+const KNOWN_WIDE: &[(&str, &[u32])] = &[
+    ("let b = 8lu; let r = reverseBits(b); out[0] = u32(r >> 32u); out[1] = u32(r);
+      out[2] = u32(countLeadingZeros(b)); out[3] = u32(extractBits(0xff00000000lu, 32u, 8u));", &[1 << 28, 0, 60, 255]),
+    ("let n = i32(out[21]); out[0] = u32(i64(n) >= 61li); out[1] = u32(i64(n) < 61li); out[2] = u32(i64(n) <= -1li);
+      out[3] = u32(u64(out[20]) < 5lu); out[4] = u32(u64(out[20]) > 5lu);
+      var i = i64(n); var c = 0u; while i < 10li { i += 1li; c++; } out[5] = c;", &[0, 1, 0, 1, 0, 10]),
+    ("let s = out[20] * 22u; out[0] = u32(1lu << s); out[1] = u32(-16li >> s); var k = 65u; out[2] = u32(1lu << k);",
+        &[4, 0xffff_fffc, 2]),
+    ("let a = 2.0lf; out[0] = u32(atan(a) * 1e9lf);", &[1_107_148_717]),
+];
+
+fn known_wide(s: &Subject) {
+    let ctx = s.ctx();
+    for (body, expected) in KNOWN_WIDE {
+        let text = format!("@compute @workgroup_size(1) fn main() {{ {body} }}");
+        let mut first = vec![0; 20];
+        first.push(3);
+        match run(&ctx, &text, &first) {
+            Ok(found) => assert_eq!(found[..expected.len()], **expected, "{body}"),
+            Err(error) => lacks(&error, "64-bit"),
+        }
+    }
+}
+
+/// Vectors that all invocations have alike, with a component that each chooses.
+fn components(s: &Subject) {
+    let ctx = s.ctx();
+    for body in [
+        "let v = vec4(w.x, w.x + 1u, w.x + 2u, w.x + 3u); out[i] = v[i & 3u];",
+        "var v = vec4(w.x, w.x + 1u, w.x + 2u, w.x + 3u); out[i] = v[i & 3u];",
+        "var v = vec4(w.x); v[i & 3u] += i & 3u; out[i] = v.x + v.y + v.z + v.w - 9u;",
+        "var v = vec4(3u, 4u, 5u, 6u); out[i] = v[i & 3u];",
+        "var m = mat2x4(vec4(f32(w.x)), vec4(0.0, 1.0, 2.0, 3.0)); out[i] = u32(m[1][i & 3u] + m[0][i & 1u]);",
+    ] {
+        let text = format!("@compute @workgroup_size(8) fn main(@builtin(local_invocation_index) i: u32, @builtin(num_workgroups) g: vec3u) {{ let w = g + 2u; {body} }}");
+        let found = run(&ctx, &text, &[]).unwrap();
+        assert_eq!(found[..8], [3, 4, 5, 6, 3, 4, 5, 6], "{body}");
+    }
 }
 
 fn exponent(s: &Subject) {

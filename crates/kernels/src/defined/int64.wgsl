@@ -86,3 +86,40 @@ fn insertBits_u64(e: u64, newbits: u64, offset: u32, count: u32) -> u64 {
 fn insertBits_i64(e: i64, newbits: i64, offset: u32, count: u32) -> i64 {
     return i64(insertBits_u64(u64(e), u64(newbits), offset, count));
 }
+
+// A driver compares a number that was widened from 32 bits wrongly with a constant.
+fn less_u64(a: u64, b: u64) -> bool {
+    let x = u32(a >> 32u);
+    let y = u32(b >> 32u);
+    return select(x < y, u32(a) < u32(b), x == y);
+}
+
+fn less_i64(a: i64, b: i64) -> bool {
+    let x = i32(a >> 32u);
+    let y = i32(b >> 32u);
+    return select(x < y, u32(a) < u32(b), x == y);
+}
+
+fn lessEqual_u64(a: u64, b: u64) -> bool {
+    return !less_u64(b, a);
+}
+
+fn lessEqual_i64(a: i64, b: i64) -> bool {
+    return !less_i64(b, a);
+}
+
+fn greater_u64(a: u64, b: u64) -> bool {
+    return less_u64(b, a);
+}
+
+fn greater_i64(a: i64, b: i64) -> bool {
+    return less_i64(b, a);
+}
+
+fn greaterEqual_u64(a: u64, b: u64) -> bool {
+    return !less_u64(a, b);
+}
+
+fn greaterEqual_i64(a: i64, b: i64) -> bool {
+    return !less_i64(a, b);
+}

@@ -208,14 +208,22 @@ fn store_i64(at: u32, v: i64) { store_u64(at, u64(v)); }
             // A call of constants alone, and one with an argument that the compiler does not know.
             let is_constant =
                 self.arguments == Arguments::Constants && (sample % 2 == 0 || at % 2 == sample / 2 % 2);
-            text += &format!("        {} {name} = {value};\n", if is_constant { "const" } else { "var" });
+            let keyword = if is_constant {
+                "const"
+            } else if sample % 2 == 0 {
+                "var"
+            } else {
+                "let"
+            };
+            text += &format!("        {keyword} {name} = {value};\n");
         }
         text + &self.store(&format!("{sample}u")) + "    }\n"
     }
 
     /// Writes the call, and the store of its result as that of a sample.
     fn store(&self, sample: &str) -> String {
-        let mut text = format!("        let r: {} = {};\n", self.of(self.result()), self.call.text);
+        let call = self.call.text.replace("T()", &format!("{}()", self.of(self.ty)));
+        let mut text = format!("        let r: {} = {call};\n", self.of(self.result()));
         for part in 0..self.components() {
             let component = if self.is_vector { format!("r[{part}]") } else { "r".into() };
             text += &format!(
