@@ -1,7 +1,7 @@
 //! The languages to which naga translates WGSL for drivers, and what each of them needs or cannot say.
 
 use crate::defined_integers::{add_negatives, define_integers};
-use crate::{continuing, defined_functions};
+use crate::{continuing, defined_functions, nested_switches};
 
 /// Language that a driver takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,6 +28,7 @@ pub fn fit(module: &mut naga::Module, back_end: BackEnd) {
             defined_functions::define(module);
             define_integers(module);
             add_negatives(module);
+            nested_switches::leave_step_by_step(module);
             continuing::keep_values(module);
         }
         BackEnd::Hlsl => {

@@ -40,6 +40,7 @@ mod interface;
 mod layout;
 mod messages;
 mod naga_guard;
+mod nested_switches;
 mod nesting;
 mod override_mistake;
 mod overrides;
@@ -52,6 +53,7 @@ mod reference;
 mod reflect;
 #[doc(hidden)]
 pub mod report;
+mod returns;
 mod several;
 mod shader_layout;
 mod snippets;

@@ -11,6 +11,7 @@ use naga::Span;
 use naga::front::wgsl::ParseError;
 use naga::valid::{Capabilities, ModuleInfo, ValidationError, ValidationFlags, Validator};
 
+use crate::returns;
 use crate::tokens::{Token, Tokens, declarations};
 use crate::wording::Finding;
 
@@ -43,7 +44,11 @@ pub(crate) enum Unparsed {
 /// Parses a text.
 pub(crate) fn parse(text: &str) -> Result<naga::Module, Unparsed> {
     match guarded(|| naga::front::wgsl::parse_str(text)) {
-        Ok(parsed) => parsed.map_err(Unparsed::Mistake),
+        Ok(parsed) => {
+            let mut module = parsed.map_err(Unparsed::Mistake)?;
+            returns::complete(&mut module);
+            Ok(module)
+        }
         Err(panic) => Err(Unparsed::Panic(place(text, &panic))),
     }
 }

@@ -245,7 +245,7 @@ impl ErrorPlace<'_> {
                     Some(value) => {
                         format!("the function returns {expected}, and {}", self.with_type(*value))
                     }
-                    None => format!("`return` has no value; the function returns {expected}"),
+                    None => format!("a path through the function returns no value; the function returns {expected}"),
                 }
             }
             E::InvalidIfType(condition) => {

@@ -14,6 +14,8 @@ pub fn cases() -> Vec<Case> {
         case("k11_functions_of_known_values_are_those_of_read_values", known),
         case("k11_functions_of_known_64_bit_values_are_right_or_refused", known_wide),
         case("k11_a_component_at_an_index_is_that_of_each_invocation", components),
+        case("k11_continue_leaves_every_switch_around_it", switches),
+        case("k12_a_function_that_only_a_return_in_a_loop_leaves_is_accepted", returns),
         case("k11_an_exponent_of_a_16_bit_float_is_refused", exponent),
         case("k11_a_compute_entry_point_with_a_location_is_refused", location),
         case("k11_a_context_works_on_after_a_text_on_which_naga_panics", panics),
@@ -327,10 +329,51 @@ fn components(s: &Subject) {
         "var v = vec4(3u, 4u, 5u, 6u); out[i] = v[i & 3u];",
         "var m = mat2x4(vec4(f32(w.x)), vec4(0.0, 1.0, 2.0, 3.0)); out[i] = u32(m[1][i & 3u] + m[0][i & 1u]);",
     ] {
-        let text = format!("@compute @workgroup_size(8) fn main(@builtin(local_invocation_index) i: u32, @builtin(num_workgroups) g: vec3u) {{ let w = g + 2u; {body} }}");
+        let text = format!(
+            "@compute @workgroup_size(8) fn main(@builtin(local_invocation_index) i: u32, @builtin(num_workgroups) g: vec3u) {{ let w = g + 2u; {body} }}"
+        );
         let found = run(&ctx, &text, &[]).unwrap();
         assert_eq!(found[..8], [3, 4, 5, 6, 3, 4, 5, 6], "{body}");
     }
+}
+
+/// Loops with a `continue` in several `switch` statements, each with the first numbers that it writes. `z` is 0.
+const SWITCHES: &[(&str, &[u32])] = &[
+    ("for (var i = 0u; i < 4u; i++) { out[i] = 77u; switch i { case 1u: { out[i] = 99u; continue; }
+        default: { switch i { case 3u: { continue; } default: { } } } } out[i] = i; }", &[0, 99, 2, 77]),
+    ("for (var i = 0u; i < 2u; i++) { out[i] = 77u; switch i { case 9u: { out[i] = 99u; } case 1u: {}
+        default: { switch z { case 0u: { continue; } default: { } } } } out[i] = i; }", &[77, 1]),
+    ("for (var i = 0u; i < 4u; i++) { out[i] = 77u; switch i & 1u { case 0u: { switch i { case 8u: {}
+        default: { switch z { case 0u: { continue; } default: {} } out[9] = 5u; } } out[8] = 5u; } default: {} } out[i] = i; }",
+        &[77, 1, 77, 3, 0, 0, 0, 0, 0, 0]),
+    ("var i = 0u; while i < 2u { out[i] = 77u; let k = i; i++; switch k { case 9u: { out[k] = 99u; } case 1u: {}
+        default: { switch z { case 0u: { if z == 0u { continue; } } default: { } } } } out[k] = k; }", &[77, 1]),
+    ("var n = 0u; loop { switch n { default: { switch n { case 1u: { continue; } default: { out[n] = 7u; } } out[8] += 1u; } }
+        out[9] += 1u; continuing { n++; break if n == 3u; } }", &[7, 0, 7, 0, 0, 0, 0, 0, 2, 2]),
+    ("for (var k = 0u; k < 2u; k++) { for (var i = 0u; i < 2u; i++) { switch k { case 1u: { switch i { case 0u: { continue; }
+        default: {} } out[5] += 1u; } default: {} } out[k] += 1u; } switch k { case 1u: { switch z { case 0u: { continue; } default: {} } }
+        default: {} } out[6] += 1u; }", &[2, 1, 0, 0, 0, 1, 1]),
+];
+
+fn switches(s: &Subject) {
+    let ctx = s.ctx();
+    for (body, expected) in SWITCHES {
+        let text = format!("@compute @workgroup_size(1) fn main() {{ let z = out[20]; {body} }}");
+        let found = run(&ctx, &text, &[]).unwrap_or_else(|error| panic!("{body}: {error}"));
+        assert_eq!(found[..expected.len()], **expected, "{body}");
+    }
+}
+
+fn returns(s: &Subject) {
+    let ctx = s.ctx();
+    let text = "fn first_above(x: u32) -> u32 { var i = 0u; loop { if i * i > x || i > 99u { return i; } i++; } }
+        fn odd(x: u32) -> vec2<u32> { for (var i = x;; i++) { switch i & 1u { case 0u: { continue; } default: { return vec2(i, x); } } } }
+        @compute @workgroup_size(1) fn main() { out[0] = first_above(out[20] + 20u); out[1] = odd(out[20] + 4u).x; }";
+    assert_eq!(run(&ctx, text, &[]).unwrap()[..2], [5, 5]);
+    let text = "fn f(x: u32) -> u32 { switch x { case 1u: { break; } default: { return 7u; } } }
+        @compute @workgroup_size(1) fn main() { out[0] = f(out[20]); }";
+    let error = run(&ctx, text, &[]).unwrap_err().to_string();
+    assert!(error.contains("returns no value") && error.contains("fn f"), "{error}");
 }
 
 fn exponent(s: &Subject) {

@@ -1,0 +1,156 @@
+//! Ends of functions that return a value.
+//!
+//! naga 30 puts a `return` without a value at the end of each block that may not return, also after a loop that only a `return`
+//! leaves, and refuses it. It accepts a function that a `break` out of a `switch` leads to the end of.
+
+use naga::{Block, Expression, Function, Handle, Module, Span, Statement, SwitchCase};
+
+use crate::function_copy::each_function;
+
+/// Gives the `return` statements that naga has added, and that no path leads to, a value. Adds a `return` without a value at the
+/// end of a function that a path leads to: the validator refuses it.
+pub(crate) fn complete(module: &mut Module) {
+    each_function(module, 0, |_, function| complete_function(function));
+}
+
+fn complete_function(function: &mut Function) {
+    let Some(result) = &function.result else { return };
+    if ways(&function.body).next {
+        function.body.push(Statement::Return { value: None }, Span::UNDEFINED);
+        return;
+    }
+    if has_added_return(&function.body) {
+        let zero = function.expressions.append(Expression::ZeroValue(result.ty), Span::UNDEFINED);
+        give_values(&mut function.body, zero);
+    }
+}
+
+/// Ways in which a block ends.
+#[derive(Clone, Copy, Default)]
+struct Ways {
+    /// `true` if the statement after the block may run.
+    next: bool,
+    /// `true` if a `break` may leave the loop or `switch` around the block.
+    leaves: bool,
+}
+
+/// Returns the ways in which a block ends. Conditions may have any value.
+fn ways(block: &Block) -> Ways {
+    let mut all = Ways { next: true, leaves: false };
+    for statement in block {
+        let ways = ways_of(statement);
+        all.leaves |= ways.leaves;
+        if !ways.next {
+            return Ways { next: false, ..all };
+        }
+    }
+    all
+}
+
+fn ways_of(statement: &Statement) -> Ways {
+    match statement {
+        Statement::Return { .. } | Statement::Kill | Statement::Continue => Ways::default(),
+        Statement::Break => Ways { next: false, leaves: true },
+        Statement::Block(block) => ways(block),
+        Statement::If { accept, reject, .. } => {
+            let [accept, reject] = [ways(accept), ways(reject)];
+            Ways { next: accept.next || reject.next, leaves: accept.leaves || reject.leaves }
+        }
+        Statement::Switch { cases, .. } => {
+            let falls = |case: &SwitchCase| !case.fall_through && ways(&case.body).next;
+            let next = cases.iter().any(|case| falls(case) || ways(&case.body).leaves);
+            Ways { next, leaves: false }
+        }
+        Statement::Loop { body, break_if, .. } => {
+            Ways { next: break_if.is_some() || ways(body).leaves, leaves: false }
+        }
+        _ => Ways { next: true, leaves: false },
+    }
+}
+
+fn is_added(statement: &Statement, span: Span) -> bool {
+    matches!(statement, Statement::Return { value: None }) && !span.is_defined()
+}
+
+fn has_added_return(block: &Block) -> bool {
+    block.span_iter().any(|(statement, &span)| {
+        is_added(statement, span)
+            || match statement {
+                Statement::Block(block) => has_added_return(block),
+                Statement::If { accept, reject, .. } => has_added_return(accept) || has_added_return(reject),
+                Statement::Switch { cases, .. } => cases.iter().any(|case| has_added_return(&case.body)),
+                Statement::Loop { body, .. } => has_added_return(body),
+                _ => false,
+            }
+    })
+}
+
+/// Gives the added `return` statements a value, unless a path leads to them.
+fn give_values(block: &mut Block, zero: Handle<Expression>) {
+    let mut is_reached = true;
+    for (statement, span) in block.span_iter_mut() {
+        let is_added = span.is_some_and(|span| is_added(statement, *span));
+        match statement {
+            Statement::Return { value } if is_added && !is_reached => *value = Some(zero),
+            Statement::Block(block) => give_values(block, zero),
+            Statement::If { accept, reject, .. } => {
+                give_values(accept, zero);
+                give_values(reject, zero);
+            }
+            Statement::Switch { cases, .. } => {
+                cases.iter_mut().for_each(|case| give_values(&mut case.body, zero));
+            }
+            Statement::Loop { body, .. } => give_values(body, zero),
+            _ => {}
+        }
+        is_reached &= ways_of(statement).next;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use naga::valid::{Capabilities, ValidationFlags, Validator};
+
+    /// Returns `true` if a function with a result is valid.
+    fn is_valid(body: &str) -> bool {
+        let text = format!("fn f(c: u32) -> u32 {{ {body} }}");
+        let mut module = naga::front::wgsl::parse_str(&text).unwrap();
+        super::complete(&mut module);
+        Validator::new(ValidationFlags::all(), Capabilities::all()).validate(&module).is_ok()
+    }
+
+    #[test]
+    fn a_function_that_only_a_return_leaves_is_valid() {
+        for body in [
+            "loop { if c == 1u { return 1u; } }",
+            "for (;;) { return 1u; }",
+            "var i = 0u; loop { if i == c { return i; } continuing { i++; } }",
+            "if c == 1u { return 2u; } else { loop { if c == 3u { return 1u; } } }",
+            "switch c { case 1u: { return 1u; } default: { loop { return 2u; } } }",
+            "loop { switch c { case 1u: { break; } default: { return 7u; } } }",
+            "loop { loop { if c == 2u { break; } } if c == 3u { continue; } return 4u; }",
+            "{ loop { return c; } }",
+            "return c;",
+        ] {
+            assert!(is_valid(body), "{body}");
+        }
+    }
+
+    #[test]
+    fn a_function_that_ends_without_a_value_is_refused() {
+        for body in [
+            "",
+            "loop { if c == 1u { return 1u; } if c == 2u { break; } }",
+            "loop { if c == 1u { return 1u; } continuing { break if c == 2u; } }",
+            "while c < 3u { return 1u; }",
+            "for (var i = 0u; i < c; i++) { return 1u; }",
+            "if c == 1u { return 2u; } else { loop { break; } }",
+            "if c == 1u { return 2u; }",
+            "switch c { case 1u: { break; } default: { return 7u; } }",
+            "switch c { case 1u: { if c == 1u { break; } return 2u; } default: { return 7u; } }",
+            "loop { if c == 1u { return; } }",
+        ] {
+            assert!(!is_valid(body), "{body}");
+        }
+    }
+}
