@@ -34,7 +34,7 @@ pub(crate) fn define(module: &mut Module) {
     each_function(module, count, |module, function| replace(module, function, &helpers));
 }
 
-/// Returns the name of the function that replaces a function of WGSL for a type, if it is one that is replaced.
+/// Returns the name of the function that replaces a function of WGSL for a type, or `None` if it is not replaced.
 pub(crate) fn replaced(fun: MathFunction, of: Scalar) -> Option<&'static str> {
     let is_64 = |name| (of == Scalar::I64 || of == Scalar::U64).then_some(name);
     let is_f64 = |name| (of == Scalar::F64).then_some(name);
@@ -89,6 +89,14 @@ fn replaced_operator(op: BinaryOperator, of: Scalar) -> Option<&'static str> {
     }
 }
 
+/// Returns the name of the function that replaces a conversion to 64 bits, if it is one that is replaced: naga extends a number
+/// by the sign of the result.
+fn replaced_conversion(kind: ScalarKind, from: Scalar) -> Option<&'static str> {
+    let is_replaced =
+        matches!((from, kind), (Scalar::U32, ScalarKind::Sint) | (Scalar::I32, ScalarKind::Uint));
+    is_replaced.then_some("widen")
+}
+
 /// Returns `true` if an expression is a number below 32.
 fn is_small(function: &Function, amount: Handle<Expression>) -> bool {
     match function.expressions[amount] {
@@ -125,7 +133,7 @@ const CURVES: &[&str] = &[
     "exp2", "log", "log2", "degrees", "radians",
 ];
 
-/// Returns the module with all functions, also those for vectors.
+/// Returns the module with all functions, including the functions for vectors.
 fn texts() -> &'static Module {
     static MODULE: OnceLock<Module> = OnceLock::new();
     MODULE.get_or_init(|| {
@@ -149,6 +157,8 @@ fn texts() -> &'static Module {
             }
         }
         for size in 2..=4 {
+            vector_function(&mut text, "widen", "u32", (&["T"], "i64"), size);
+            vector_function(&mut text, "widen", "i32", (&["T"], "u64"), size);
             CURVES.iter().for_each(|name| vector_function(&mut text, name, "f64", (&["T"], "T"), size));
             ["atan2", "pow"]
                 .iter()
@@ -210,6 +220,9 @@ fn found(module: &Module, function: &Function) -> HashMap<Handle<Expression>, Na
                 continue;
             }
             Expression::Binary { op, left, .. } => (left, &move |of| replaced_operator(op, of)),
+            Expression::As { expr, kind, convert: Some(8) } => {
+                (expr, &move |of| replaced_conversion(kind, of))
+            }
             _ => continue,
         };
         let Some((of, size)) = scalar(types.get(operand, &module.types)) else { continue };
@@ -229,7 +242,7 @@ fn found(module: &Module, function: &Function) -> HashMap<Handle<Expression>, Na
     found
 }
 
-/// Adds functions, and those that they call, in front of the functions of a module.
+/// Adds functions, and the functions that they call, before the functions of a module.
 fn add(module: &mut Module, own: &Module, needed: &[Name]) -> BTreeMap<Name, Handle<Function>> {
     let mut wanted: Vec<bool> = own.functions.iter().map(|_| false).collect();
     // A function calls those before it.

@@ -1,13 +1,13 @@
 //! Texts that naga 30 does not translate to SPIR-V, the language of shaders for Vulkan, or translates to another result.
 
 use naga::valid::{FunctionInfo, ModuleInfo};
-use naga::{Expression, Function, MathFunction, Module, Scalar, ScalarKind, Statement};
+use naga::{Expression, Function, MathFunction, Module, Scalar, Statement};
 
 use crate::wording::{self, Finding};
 
 /// Returns the first such place of a module.
 pub(crate) fn mistake(module: &Module, info: &ModuleInfo) -> Option<Finding> {
-    searches(module, info).find_map(|found| found.pointer_to_a_part().or_else(|| found.other_conversion()))
+    searches(module, info).find_map(SpirvSearch::pointer_to_a_part)
 }
 
 /// Returns the first `frexp` of an `f16`: naga gives it an exponent of 16 bits, which no language of drivers has.
@@ -22,7 +22,7 @@ fn searches<'a>(module: &'a Module, info: &'a ModuleInfo) -> impl Iterator<Item 
     functions.chain(entries).map(move |(function, info)| SpirvSearch { module, function, info })
 }
 
-/// Searches one function.
+/// Search in one function.
 #[derive(Clone, Copy)]
 struct SpirvSearch<'a> {
     module: &'a Module,
@@ -57,25 +57,6 @@ impl SpirvSearch<'_> {
                        variable, or copy the part into a variable of its own";
         wording::statement(&self.function.body, &is_it).map(|span| Finding { message: message.into(), span })
     }
-
-    /// Finds a conversion of 32 bits with a sign to 64 bits without one, or the other way: naga extends the number by the
-    /// sign of the result.
-    fn other_conversion(self) -> Option<Finding> {
-        self.function.expressions.iter().find_map(|(handle, expression)| {
-            let &Expression::As { expr, kind, convert: Some(8) } = expression else { return None };
-            let from = self.info[expr].ty.inner_with(&self.module.types).scalar();
-            let (from, to, first) = match (from, kind) {
-                (Some(Scalar { kind: ScalarKind::Sint, width: 4 }), ScalarKind::Uint) => ("i32", "u64", "i64"),
-                (Some(Scalar { kind: ScalarKind::Uint, width: 4 }), ScalarKind::Sint) => ("u32", "i64", "u64"),
-                _ => return None,
-            };
-            let message = format!(
-                "the device converts `{from}` to `{to}` with wrong upper bits: convert to `{first}` first, as in \
-                 `{to}({first}(x))`"
-            );
-            Some(Finding { message, span: self.function.expressions.get_span(handle) })
-        })
-    }
 }
 
 #[cfg(test)]
@@ -103,17 +84,5 @@ fn f(p: ptr<function, u32>) {{ *p += 7u; }}
         let element = said("var s = array<u32, 3>(); f(&s[o[0] % 3u]); o[1] = s[1];");
         assert!(element.contains(&wanted[8..]), "{element}");
         assert_eq!(said("var s = S(1, o[0]); var b = s.b; f(&b); o[1] = b + s.a;"), "");
-    }
-
-    #[test]
-    fn a_conversion_to_64_bits_of_the_other_sign_is_found() {
-        let found = said("o[0] = u32(u64(i32(o[0])) >> 32u);");
-        assert!(found.contains("`i32` to `u64`") && found.contains("`u64(i64(x))`"), "{found}");
-        let found = said("let v = vec2u(o[0], o[1]); o[0] = u32(vec2<i64>(v).y / 2);");
-        assert!(found.contains("`u32` to `i64`") && found.contains("`i64(u64(x))`"), "{found}");
-        assert_eq!(
-            said("o[0] = u32(u64(i64(i32(o[0]))) >> 32u) + u32(i64(u64(o[0])) / 2) + u32(f64(o[0]));"),
-            ""
-        );
     }
 }

@@ -43,21 +43,12 @@ pub(crate) struct Arguments {
     /// Number of smaller programs that are tried for each difference
     #[arg(long, default_value_t = 600)]
     pub(crate) tries: usize,
-    /// Allow shifts by amounts over the width of the type, which naga does not reduce for SPIR-V
-    #[arg(long)]
-    pub(crate) wide_shifts: bool,
     /// Allow zero vectors and clamps that a compiler knows, which SwiftShader computes wrongly
     #[arg(long)]
     pub(crate) known_zeros: bool,
     /// Allow indices into uniform vectors that differ between invocations, which lavapipe 22.3 takes from one invocation
     #[arg(long)]
     pub(crate) uniform_indices: bool,
-    /// Allow to unpack halves that a compiler knows, the second of which lavapipe 22.3 takes for 0
-    #[arg(long)]
-    pub(crate) known_halves: bool,
-    /// Allow comparisons of integers of 64 bits, which lavapipe 22.3 computes wrongly
-    #[arg(long)]
-    pub(crate) wide_comparisons: bool,
     /// Print the program of the seed, and run nothing
     #[arg(long)]
     pub(crate) print: bool,

@@ -18,38 +18,38 @@ use crate::report::Report;
 use crate::shrink::shrink;
 use crate::workers;
 
-/// Runs seeds one after the other.
+/// A run over many seeds, one after the other.
 pub struct Campaign {
-    /// Holds the engines; the first one that runs a program has the expected results.
+    /// Engines. The first one that runs a program gives the expected results.
     pub engines: Vec<Box<dyn Engine>>,
-    /// Chooses the programs. The campaign decides which ones are portable.
+    /// Options of the programs; the campaign itself decides which are portable.
     pub options: Options,
-    /// Makes the seeds that are multiples of this number portable programs, which engines with a device run too. Without, no
+    /// Programs whose seed is a multiple of this number are portable and also run on engines with a device. `None`: no
     /// program is portable.
     pub portable_every: Option<NonZeroU64>,
-    /// Counts the threads that run programs.
+    /// Number of threads that run programs.
     pub threads: usize,
-    /// Bounds the programs that the shrinker tries.
+    /// Most programs that the shrinker tries.
     pub tries: usize,
-    /// Is the folder for programs on which engines differ.
+    /// Folder for programs on which engines differ.
     pub folder: PathBuf,
-    /// Counts the answers of the engines.
+    /// Counts of the engines' answers.
     pub report: Report,
 }
 
 /// A program on which engines differ.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// Chooses the program.
+    /// Seed of the program.
     pub seed: u64,
-    /// Describes the difference of the smallest program.
+    /// Difference on the smallest program.
     pub difference: Difference,
-    /// Is the file with the smallest program.
+    /// File with the smallest program.
     pub file: PathBuf,
 }
 
 impl Campaign {
-    /// Makes a campaign of some engines, for which each program is portable.
+    /// Makes a campaign of some engines in which each program is portable.
     pub fn new(engines: Vec<Box<dyn Engine>>, options: Options, folder: &Path) -> Self {
         Self {
             engines,
@@ -68,8 +68,8 @@ impl Campaign {
         Case::new(seed, Options { is_portable, ..self.options })
     }
 
-    /// Runs seeds until their end or until the time is over, and calls `after` after each one; `after` returns `false` to end
-    /// the run. Returns the number of programs.
+    /// Runs the seeds until they are used up or the time is over, and calls `after` after each one; `after` returns
+    /// `false` to end the run. Returns the number of programs.
     ///
     /// # Errors
     /// A file cannot be written.
@@ -100,10 +100,10 @@ impl Campaign {
         Ok(count)
     }
 
-    /// Finds a small program with the difference of a case, and stores it.
+    /// Finds a small program with the same difference as a case, and stores it.
     fn reduce(&mut self, case: &Case, first: Difference) -> Result<Found> {
         let mut last = first;
-        // Only the same engines count, and a failure is another difference than a wrong result.
+        // Only the same two engines count, and a failure is not the same difference as a wrong result.
         let engines = last.engines.clone();
         let failed = last.place == FAILED;
         let small = shrink(case, self.tries, &mut |case| {
@@ -140,9 +140,9 @@ impl Campaign {
     }
 }
 
-/// Counts the programs that the engines run between two comparisons.
+/// Number of programs between two comparisons.
 const BATCH: usize = 128;
-/// Is the place of a difference between a failure and results.
+/// Place of a difference between a failure and results.
 const FAILED: &str = "the program";
 
 /// Writes a program with its difference and its data in comments.

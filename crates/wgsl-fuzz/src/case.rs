@@ -37,7 +37,7 @@ impl Case {
         Program::new(self.seed, &self.tree)
     }
 
-    /// Returns the reason for which a program is no valid one; `None` if it is valid.
+    /// Returns why a program is not valid; `None` if it is valid.
     pub fn fault(&self) -> Option<String> {
         let text = self.program().text;
         if self.is_portable && !visit::is_exact(&mut self.tree.clone()) {

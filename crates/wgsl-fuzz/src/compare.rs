@@ -6,14 +6,14 @@ use crate::data::Word;
 use crate::engine::{Answer, Given};
 use crate::program::{Buffer, Program};
 
-/// A difference of two engines.
+/// A difference between two engines.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
-    /// Names both engines.
+    /// Names of both engines.
     pub engines: [String; 2],
-    /// Says where they differ.
+    /// Place where they differ.
     pub place: String,
-    /// Holds both values, or messages.
+    /// Both values, or messages.
     pub values: [String; 2],
 }
 
@@ -27,7 +27,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Compares the answers of all engines with the first answer that is no refusal.
+/// Compares the answers of all engines with the first answer that is not a refusal.
 pub(crate) fn compare(program: &Program, answers: &[Given]) -> Option<Difference> {
     let mut given = answers.iter().filter(|given| !matches!(given.answer, Answer::Refused(_)));
     let first = given.next()?;
@@ -74,7 +74,7 @@ fn brief(answer: &Answer) -> String {
     }
 }
 
-/// Returns the first word that differs. Exact engines have the same bits, but any values that are no numbers.
+/// Returns the first word that differs. Exact engines must have the same bits, except for NaNs, which may be any.
 fn first_difference(
     buffer: &Buffer,
     is_exact: bool,

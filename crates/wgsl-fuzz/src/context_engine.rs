@@ -13,27 +13,27 @@ use crate::data::Element;
 use crate::engine::{Answer, Engine, Outputs};
 use crate::program::{Buffer, ENTRY, Param, Program};
 
-/// Bounds the time of one program. A program takes milliseconds.
+/// Time limit of one program. A program takes milliseconds.
 const LIMIT: Duration = Duration::from_secs(60);
-/// Counts the programs after which the context is opened again: a context keeps its compiled kernels.
+/// Number of programs after which the context is opened again, since it keeps its compiled kernels.
 const RENEWAL: u32 = 100;
 
-/// Runs programs on a context.
+/// An engine that runs programs on a context.
 pub struct ContextEngine {
     name: String,
     open: Box<dyn Fn() -> Result<Context> + Send + Sync>,
     opened: Mutex<Opened>,
 }
 
-/// Holds the open context.
+/// An open context.
 #[derive(Default)]
 struct Opened {
     context: Option<(Context, CommandQueue)>,
-    /// Counts the programs of all contexts.
+    /// Number of programs run so far, over all contexts.
     runs: u32,
 }
 
-/// Is the struct `Item` of the programs.
+/// The struct `Item` of the programs.
 #[derive(Clone, Copy, Pod, Zeroable, HostElement)]
 #[repr(C)]
 struct Item {
@@ -43,7 +43,7 @@ struct Item {
     k: [i32; 4],
 }
 
-/// Is the struct `Inner` of the programs.
+/// The struct `Inner` of the programs.
 #[derive(Clone, Copy, Pod, Zeroable, HostElement)]
 #[repr(C)]
 struct Inner {
@@ -53,7 +53,7 @@ struct Inner {
 }
 
 impl ContextEngine {
-    /// Makes an engine that opens a context when it first needs one, and again after a hundred programs.
+    /// Makes an engine that opens a context at its first program, and a new one after a hundred programs.
     pub fn new(name: impl Into<String>, open: impl Fn() -> Result<Context> + Send + Sync + 'static) -> Self {
         Self { name: name.into(), open: Box::new(open), opened: Mutex::default() }
     }
@@ -104,12 +104,12 @@ impl Engine for ContextEngine {
     }
 }
 
-/// Returns `true` if the device does not have what a program needs.
+/// Returns `true` if the device lacks something that a program needs.
 fn lacks(error: &Error) -> bool {
     matches!(error.kind(), Kind::Unsupported { .. })
 }
 
-/// Runs a program on a queue; returns `None` if it does not end.
+/// Runs a program on a queue; returns `None` if it does not finish in time.
 fn launch(ctx: &Context, queue: &CommandQueue, program: &Program) -> Result<Option<Outputs>> {
     let kernel = ctx.kernel_from(&program.text, ENTRY)?;
     let arrays =
@@ -143,7 +143,7 @@ fn value(param: Param) -> DynArg<'static> {
     }
 }
 
-/// Holds a buffer on the device.
+/// A buffer on the device.
 enum Array {
     U32(DeviceArray<u32>),
     I32(DeviceArray<i32>),

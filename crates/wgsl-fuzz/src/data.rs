@@ -1,34 +1,34 @@
 //! The elements of buffers, and random contents.
 
-/// Names the type of a buffer's elements.
+/// Type of a buffer's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Element {
-    /// Is `u32`.
+    /// `u32`.
     U32,
-    /// Is `i32`.
+    /// `i32`.
     I32,
-    /// Is `f32`.
+    /// `f32`.
     F32,
-    /// Is `vec4<f32>`.
+    /// `vec4<f32>`.
     VectorF32,
-    /// Is the struct `Item`.
+    /// The struct `Item`.
     Item,
-    /// Is `atomic<u32>`.
+    /// `atomic<u32>`.
     AtomicU32,
-    /// Is `atomic<i32>`.
+    /// `atomic<i32>`.
     AtomicI32,
-    /// Is `atomic<f32>`.
+    /// `atomic<f32>`.
     AtomicF32,
 }
 
-/// Names the kinds of words in an element.
+/// Kind of a word in an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Word {
-    /// Is an unsigned integer.
+    /// An unsigned integer.
     U32,
-    /// Is a signed integer.
+    /// A signed integer.
     I32,
-    /// Is a float.
+    /// A float.
     F32,
 }
 
@@ -47,7 +47,7 @@ impl Element {
         }
     }
 
-    /// Returns the words of an element, which has no gap.
+    /// Returns the words of an element. Elements have no padding.
     pub fn words(self) -> &'static [Word] {
         use Word::{F32, I32, U32};
         match self {
@@ -60,8 +60,8 @@ impl Element {
     }
 }
 
-/// Returns random elements: edges of the ranges, small numbers and others. Floats are quarters up to 64, or sometimes any if the
-/// program is not portable.
+/// Returns random elements: values at the edges of the ranges, small numbers and others. Floats are quarters up to 64,
+/// or sometimes any if the program is not portable.
 pub(crate) fn fill(rng: &mut fastrand::Rng, element: Element, len: u32, is_portable: bool) -> Vec<u32> {
     let words = element.words();
     let words = (0..len).flat_map(|_| words);
@@ -76,7 +76,7 @@ fn random_word(rng: &mut fastrand::Rng, word: Word, is_portable: bool) -> u32 {
     }
 }
 
-/// Returns the bits of a float at an edge: a zero, a number without a leading one, the largest number, infinity or none.
+/// Returns the bits of a float at an edge: a zero, a subnormal, the largest number, infinity or NaN.
 fn float(rng: &mut fastrand::Rng) -> u32 {
     const EDGES: [f32; 10] = [
         0.0,
@@ -94,7 +94,7 @@ fn float(rng: &mut fastrand::Rng) -> u32 {
     if rng.bool() { edge.to_bits() } else { (-edge).to_bits() }
 }
 
-/// Returns the bits of an integer, often one at an edge.
+/// Returns the bits of an integer, often at an edge of its range.
 pub(crate) fn integer(rng: &mut fastrand::Rng) -> u32 {
     const EDGES: [u32; 12] = [
         0,

@@ -8,17 +8,17 @@ use crate::engine::{Answer, Engine};
 use crate::program::Program;
 use crate::watchdog::Watchdog;
 
-/// Bounds the time of one program. A program takes less than a millisecond.
+/// Time limit of one program. A program takes less than a millisecond.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// Bounds the expressions of the programs that wide machine code runs: a kernel of this size has narrower code, and Cranelift
-/// takes long to compile it.
+/// Most expressions of a program for each wide width. The library itself chooses narrower code for larger kernels, and
+/// Cranelift takes long to compile them.
 const MOST_EXPRESSIONS: [(u32, usize); 2] = [(16, 500), (8, 800)];
 
-/// Runs programs in the interpreter, or as machine code of one width.
+/// An engine that runs programs in the interpreter, or as machine code of one width.
 pub struct DirectEngine {
     name: String,
-    /// Counts the invocations that execute together; `None` for the interpreter.
+    /// Number of invocations that execute together; `None` for the interpreter.
     lanes: Option<u32>,
     watchdog: Watchdog,
 }
@@ -46,7 +46,7 @@ impl DirectEngine {
         };
         let kernel = match kernel {
             Ok(kernel) => kernel,
-            // Code that Cranelift does not take is a defect of the compiler.
+            // Code that Cranelift rejects is a defect of the compiler.
             Err(Error::NotCompiled { reason, .. }) if !reason.contains("Cranelift") => {
                 return Ok(Answer::Refused(reason));
             }
@@ -94,7 +94,7 @@ impl Engine for DirectEngine {
     }
 }
 
-/// Returns a copy of words at a multiple of 16 bytes.
+/// Returns a copy of words, aligned to 16 bytes.
 fn words(of: &[u32]) -> Vec<u128> {
     let mut copy = vec![0_u128; of.len().div_ceil(4)];
     bytemuck::cast_slice_mut(&mut copy)[..of.len()].copy_from_slice(of);

@@ -5,21 +5,21 @@ use std::time::{Duration, Instant};
 
 use crate::program::Program;
 
-/// Holds the words of each written buffer of a program, in the order of the buffers.
+/// Words of each written buffer of a program, in the order of the buffers.
 pub type Outputs = Vec<Vec<u32>>;
 
-/// Runs programs. A new engine is added to the list of [`direct_engines`](crate::direct_engines()), or to that of `engines`.
+/// Runs programs. New engines are added to [`direct_engines`](crate::direct_engines()) or to `engines`.
 pub trait Engine: Send + Sync {
     /// Returns the name for messages.
     fn name(&self) -> &str;
 
-    /// Returns `true` if the engine computes the same bits as each other exact engine, also where WGSL allows several
-    /// results. An engine that is not exact runs portable programs only.
+    /// Returns `true` if the engine computes the same bits as every other exact engine, even where WGSL allows several
+    /// results. Engines that are not exact run only portable programs.
     fn is_exact(&self) -> bool {
         false
     }
 
-    /// Runs a program once, with the contents that its buffers have.
+    /// Runs a program once, on the contents of its buffers.
     fn run(&self, program: &Program) -> Answer;
 }
 
@@ -28,17 +28,17 @@ pub trait Engine: Send + Sync {
 pub enum Answer {
     /// The program ran.
     Results(Outputs),
-    /// The engine does not have what the program needs, which it names. This is no difference.
+    /// The engine lacks what the program needs, as named here. This is not a difference.
     Refused(String),
     /// The engine failed or panicked. This is a difference.
     Failed(String),
 }
 
-/// Is the answer of one engine of a campaign.
+/// Answer of one engine of a campaign.
 #[derive(Clone, Debug)]
 pub(crate) struct Given {
     pub(crate) engine: String,
-    /// Is [`Engine::is_exact`].
+    /// Value of [`Engine::is_exact`].
     pub(crate) is_exact: bool,
     pub(crate) answer: Answer,
     pub(crate) took: Duration,

@@ -1,4 +1,4 @@
-//! The engines of a run. A new engine is added here.
+//! The engines of a run. New engines are added here.
 
 #[cfg(feature = "adapters")]
 use anyhow::{Result, bail};
@@ -10,14 +10,14 @@ use crate::context_engine::ContextEngine;
 use crate::direct_engine::DirectEngine;
 use crate::engine::Engine;
 
-/// Names the CPU recorder, which interprets kernels and runs their invocations in an order that it draws.
+/// Name of the CPU recorder, which interprets kernels and runs their invocations in random order.
 #[cfg(feature = "adapters")]
 const RECORDER: &str = "recorder";
-/// Lists the numbers of invocations that machine code executes together.
+/// Numbers of invocations that machine code executes together.
 const WIDTHS: [u32; 4] = [1, 4, 8, 16];
 
-/// Returns the engines that need no context: the interpreter, whose results are the expected ones, and machine code of each
-/// width.
+/// Returns the engines that need no context: the interpreter, which gives the expected results, and machine code of
+/// each width.
 pub fn direct_engines() -> Vec<Box<dyn Engine>> {
     let mut found: Vec<Box<dyn Engine>> = vec![Box::new(DirectEngine::interpreter())];
     for lanes in WIDTHS {
@@ -26,18 +26,18 @@ pub fn direct_engines() -> Vec<Box<dyn Engine>> {
     found
 }
 
-/// Returns an engine for each name, or for each adapter and the recorder without names. A name is a part of an
+/// Returns an engine for each name; without names, one for each adapter and the recorder. A name is a part of an
 /// adapter's name and backend; adapters of GL are used only if a name ends with `gl`.
 ///
 /// # Errors
-/// No adapter has a name, or there is no adapter.
+/// No adapter matches a name, or there is no adapter.
 #[cfg(feature = "adapters")]
 pub fn engines(names: &[String]) -> Result<Vec<Box<dyn Engine>>> {
     let mut found: Vec<Box<dyn Engine>> = Vec::new();
     let known = adapters();
     for (at, adapter) in known.iter().enumerate() {
         let name = format!("{} {}", adapter.name, adapter.backend);
-        // naga writes GLSL of `pack4xU8Clamp` that no driver compiles, so GL has to be named.
+        // naga writes GLSL for `pack4xU8Clamp` that no driver compiles, so GL must be asked for by name.
         let is_gl = adapter.backend == "GL";
         let fits = |part: &String| {
             let part = part.to_lowercase();

@@ -9,7 +9,7 @@ use crate::tree::types::{F32, Scalar, Type};
 use crate::tree::visit::{expressions, parts};
 use crate::tree::{ANY, Argument, Expr, Node, Space, Step, Tree};
 
-/// Counts the programs that use each part of the language.
+/// Number of programs that use each part of the language.
 #[derive(Clone, Debug, Default)]
 pub struct Features {
     programs: u64,
@@ -40,7 +40,7 @@ impl fmt::Display for Features {
     }
 }
 
-/// Lists the parts that a program uses. A part may be in the list twice.
+/// Returns the parts that a program uses.
 fn of(tree: &Tree) -> std::collections::BTreeSet<&'static str> {
     let mut found = Finder::default();
     let mut tree = tree.clone();
@@ -58,17 +58,17 @@ fn of(tree: &Tree) -> std::collections::BTreeSet<&'static str> {
     found.features
 }
 
-/// Says what is around a statement.
+/// Surroundings of a statement.
 #[derive(Clone, Copy, Debug, Default)]
 struct Around {
     loops: u32,
     branches: u32,
     switches: u32,
-    /// Counts the loops with barriers.
+    /// Number of enclosing loops with barriers.
     waiting: u32,
 }
 
-/// Collects the parts.
+/// A visitor that collects the parts.
 #[derive(Default)]
 struct Finder {
     features: std::collections::BTreeSet<&'static str>,
@@ -217,7 +217,7 @@ impl Finder {
     }
 }
 
-/// Returns `true` if a statement of a list has a barrier.
+/// Returns `true` if a statement in the list has a barrier.
 fn waits(body: &mut [Stmt]) -> bool {
     body.iter_mut().any(|stmt| match stmt {
         Stmt::Exchange(..) | Stmt::Broadcast(_) | Stmt::Tally(_) => true,

@@ -1,6 +1,6 @@
 //! `fencepost-wgsl-fuzz` runs random WGSL programs on several engines and compares their results.
 //!
-//! It is a program of the command line: results go to standard output, and errors and the engines to standard error.
+//! Results go to standard output, and errors and the list of engines to standard error.
 
 mod arguments;
 
@@ -30,11 +30,8 @@ fn main() -> ExitCode {
 /// Runs the programs; returns `false` if engines differ.
 fn run(arguments: &Arguments) -> Result<bool> {
     let options = Options {
-        wide_shifts: arguments.wide_shifts,
         known_zeros: arguments.known_zeros,
         uniform_indices: arguments.uniform_indices,
-        known_halves: arguments.known_halves,
-        wide_comparisons: arguments.wide_comparisons,
         ..Options::default()
     };
     let mut campaign = Campaign::new(direct_engines(), options, &arguments.folder);
@@ -91,7 +88,7 @@ fn run(arguments: &Arguments) -> Result<bool> {
     Ok(differences == 0)
 }
 
-/// Makes a progress bar, which is visible on a terminal only.
+/// Makes a progress bar, which is visible only on a terminal.
 fn bar(count: u64) -> ProgressBar {
     if count == u64::MAX {
         let style = ProgressStyle::with_template("{spinner} {pos} programs, {per_sec}, {elapsed}");

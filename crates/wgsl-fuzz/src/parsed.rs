@@ -1,4 +1,4 @@
-//! A program as the CPU's engines take it, which is made once for all of them.
+//! A program in the form that the CPU's engines take, made once for all of them.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -8,11 +8,11 @@ use fencepost_kernels::{Interface, Module, ShaderSource};
 
 use crate::program::{ENTRY, Param};
 
-/// Holds the parsed program, from the first use on.
+/// A program that is parsed at its first use.
 #[derive(Clone, Default)]
 pub(crate) struct Lazy(OnceLock<Result<Parsed, String>>);
 
-/// Is a parsed program with its interface.
+/// A parsed program with its interface.
 #[derive(Clone)]
 pub(crate) struct Parsed {
     pub(crate) program: Arc<CpuProgram>,
@@ -29,7 +29,7 @@ impl Lazy {
     /// Returns the parsed program.
     ///
     /// # Errors
-    /// The text is no valid WGSL, or naga cannot prepare its entry point.
+    /// The text is not valid WGSL, or naga cannot prepare its entry point.
     pub(crate) fn get(&self, text: &str) -> Result<&Parsed, String> {
         self.0.get_or_init(|| Parsed::new(text)).as_ref().map_err(Clone::clone)
     }
@@ -85,7 +85,7 @@ mod tests {
             (word(0), word(4), word(8), word(12)),
             (expected("nu"), expected("ni"), expected("nf"), expected("turns"),)
         );
-        // Vectors of four words begin at multiples of 16, and a vector of two words follows one of three at 8.
+        // Vectors of four words are aligned to 16, and a vector of two words follows a vector of three at 8.
         assert_eq!(block[16..32], expected("vu"));
         assert_eq!(block[32..44], expected("vi"));
         assert_eq!(block[48..56], expected("vf"));

@@ -9,19 +9,19 @@ use crate::tree::print::{declarations, functions, mentions};
 use crate::tree::statement::Stmt;
 use crate::tree::{Node, Tree, visit};
 
-/// Is the name of the entry point of each program.
+/// Name of each program's entry point.
 pub const ENTRY: &str = "main";
-/// Counts the elements of each output of numbers that one invocation writes.
+/// Elements that one invocation writes to each output of numbers.
 pub(crate) const SLOTS: u32 = 4;
-/// Counts the elements of each input.
+/// Number of elements of each input.
 pub(crate) const INPUTS: u32 = 24;
 
-/// Lists the operations on the shared atomics. Each element of the buffer has one operation, as only the changes of one
-/// operation have a result that no order changes.
+/// Operations on the shared atomics. Each element of the buffer has one of them, as only changes by a single operation
+/// give a result that does not depend on their order.
 const SHARED: [&str; 7] =
     ["atomicAdd", "atomicSub", "atomicMax", "atomicMin", "atomicAnd", "atomicOr", "atomicXor"];
 
-/// Returns the element of the shared atomics that an operation changes.
+/// Returns the element of the shared atomics that belongs to an operation.
 pub(crate) fn shared_slot(operation: &str) -> usize {
     SHARED.iter().position(|known| *known == operation).unwrap_or(0)
 }
@@ -31,54 +31,54 @@ pub(crate) fn shared_operation(at: usize) -> &'static str {
     SHARED[at % SHARED.len()]
 }
 
-/// Names the buffer of the float that all invocations change.
+/// Name of the buffer with the float that all invocations change.
 const SHARED_FLOAT: &str = "shared_f";
 
 /// A WGSL program with its launch and its data.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
-    /// Chooses the program.
+    /// Seed of the program.
     pub seed: u64,
-    /// Is the WGSL text.
+    /// WGSL text.
     pub text: String,
-    /// Counts the workgroups of the launch.
+    /// Number of workgroups of the launch.
     pub groups: [u32; 3],
-    /// Holds the storage buffers, in the order of their bindings.
+    /// Storage buffers, in the order of their bindings.
     pub buffers: Vec<Buffer>,
-    /// Holds the members of the uniform struct, by name. It is empty if the program uses none.
+    /// Members of the uniform struct, by name; empty if the program has none.
     pub params: Vec<(&'static str, Param)>,
     pub(crate) lazy: Lazy,
 }
 
-/// A storage buffer with its first contents.
+/// A storage buffer with its initial contents.
 #[derive(Clone, Debug)]
 pub struct Buffer {
-    /// Names the variable.
+    /// Name of the variable.
     pub name: &'static str,
-    /// Names the type of the elements.
+    /// Type of the elements.
     pub element: Element,
-    /// Is true if the access is `read_write`.
+    /// `true` if the access is `read_write`.
     pub is_written: bool,
-    /// Holds the bits of the contents.
+    /// Bits of the contents.
     pub words: Vec<u32>,
-    /// Says how the results of two engines are compared.
+    /// Tolerance of comparisons between two engines.
     pub tolerance: Tolerance,
 }
 
 /// A member of the uniform struct.
 #[derive(Clone, Copy, Debug)]
 pub enum Param {
-    /// Is a `u32`.
+    /// `u32`.
     U32(u32),
-    /// Is an `i32`.
+    /// `i32`.
     I32(i32),
-    /// Is an `f32`.
+    /// `f32`.
     F32(f32),
-    /// Is a `vec4<u32>`.
+    /// `vec4<u32>`.
     VectorU32([u32; 4]),
-    /// Is a `vec3<i32>`.
+    /// `vec3<i32>`.
     VectorI32([i32; 3]),
-    /// Is a `vec2<f32>`.
+    /// `vec2<f32>`.
     VectorF32([f32; 2]),
 }
 
@@ -109,12 +109,12 @@ const SWAP: &str = "compared: i32, value: i32) -> i32 {
 }
 ";
 
-/// Describes a buffer that a program may use.
+/// A buffer that a program may use.
 struct Kind {
     name: &'static str,
     element: Element,
     is_written: bool,
-    /// Counts the elements of each invocation; without, the buffer has a fixed length.
+    /// Elements per invocation; `None` if the buffer has a fixed length.
     of_invocation: Option<u32>,
     len: u32,
 }
@@ -189,10 +189,10 @@ impl Program {
         Self { seed, text, groups: tree.groups, buffers, params, lazy: Lazy::default() }
     }
 
-    /// Returns the program as the engines of the CPU take it.
+    /// Returns the program in the form that the engines of the CPU take.
     ///
     /// # Errors
-    /// The text is no valid WGSL.
+    /// The text is not valid WGSL.
     pub(crate) fn parsed(&self) -> Result<&Parsed, String> {
         self.lazy.get(&self.text)
     }
@@ -211,7 +211,7 @@ fn params(rng: &mut fastrand::Rng, is_portable: bool) -> Vec<(&'static str, Para
     ]
 }
 
-/// Returns the tolerance of the output of inexact functions: that of the widest one in each slot.
+/// Returns the tolerance of the output of inexact functions: the widest tolerance in each slot.
 fn tolerance(tree: &Tree) -> Tolerance {
     let mut found = Tolerance::default();
     let mut tree = tree.clone();

@@ -6,20 +6,20 @@ use std::time::Duration;
 
 use crate::engine::{Answer, Given};
 
-/// Counts the programs of each engine.
+/// Counts of the programs of each engine.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     engines: Vec<Counts>,
 }
 
-/// Counts the programs of one engine.
+/// Counts of the programs of one engine.
 #[derive(Clone, Debug, Default)]
 struct Counts {
     engine: String,
     took: Duration,
     ran: u64,
     failed: u64,
-    /// Counts the refused programs of each reason, without the numbers in it.
+    /// Number of refused programs by reason. Numbers are stripped from the reasons.
     refused: BTreeMap<String, u64>,
 }
 
@@ -70,7 +70,7 @@ impl fmt::Display for Report {
     }
 }
 
-/// Replaces each number by `#`, so that one reason is counted once for all expressions of a program.
+/// Replaces each number by `#`, so that one reason counts once for all expressions of a program.
 fn without_numbers(reason: &str) -> String {
     let mut text = String::new();
     for letter in reason.chars() {

@@ -1,15 +1,14 @@
-//! Reduces a program while a property stays, such as a difference of two engines.
+//! Reduces a program while it keeps a property, such as a difference between two engines.
 
 use crate::case::Case;
 use crate::tree::statement::Stmt;
 use crate::tree::types::{BOOL, Scalar, Type};
 use crate::tree::{Argument, Expr, Node, Tree, visit};
 
-/// Returns a smaller program with the same property. It tries at most `most` programs; each one is valid.
+/// Returns a smaller program with the same property. Tries at most `most` programs, all of them valid.
 pub fn shrink(case: &Case, most: usize, holds: &mut dyn FnMut(&Case) -> bool) -> Case {
     let has_zeros = visit::has_known_zeros(&mut case.tree.clone());
-    let has_halves = visit::has_known_halves(&mut case.tree.clone());
-    let mut shrinker = Shrinker { best: case.clone(), left: most, has_zeros, has_halves, holds };
+    let mut shrinker = Shrinker { best: case.clone(), left: most, has_zeros, holds };
     loop {
         let before = shrinker.left;
         let mut smaller = shrinker.sizes();
@@ -23,31 +22,25 @@ pub fn shrink(case: &Case, most: usize, holds: &mut dyn FnMut(&Case) -> bool) ->
     }
 }
 
-/// Holds the smallest program so far.
+/// The smallest program so far, and the search for a smaller one.
 struct Shrinker<'a> {
     best: Case,
-    /// Counts the programs that may still be tried.
+    /// Number of programs that may still be tried.
     left: usize,
-    /// Is true if the program has zeros that a compiler knows. Without them, smaller programs have none either: SwiftShader's
-    /// defects with them would hide the difference.
+    /// `true` if the program has zeros that a compiler knows. Otherwise the smaller programs may not have any either:
+    /// SwiftShader's defects with them would hide the difference.
     has_zeros: bool,
-    /// Is true if the program unpacks halves that a compiler knows, which lavapipe does wrong. Without them, smaller programs
-    /// have none either.
-    has_halves: bool,
     holds: &'a mut dyn FnMut(&Case) -> bool,
 }
 
 impl Shrinker<'_> {
-    /// Keeps a tree if it has the property.
+    /// Keeps a tree if it still has the property.
     fn accepts(&mut self, tree: Tree) -> bool {
         if self.left == 0 {
             return false;
         }
         let mut case = self.best.with_tree(tree);
         if !self.has_zeros && visit::has_known_zeros(&mut case.tree) {
-            return false;
-        }
-        if !self.has_halves && visit::has_known_halves(&mut case.tree) {
             return false;
         }
         if case.fault().is_some() {
@@ -103,7 +96,7 @@ impl Shrinker<'_> {
         smaller
     }
 
-    /// Replaces a statement by the statements in it.
+    /// Replaces a statement by its inner statements.
     fn hoisted(&mut self) -> bool {
         let (mut smaller, mut list) = (false, 0);
         while let Some(len) = self.len_of_list(list) {
@@ -154,7 +147,7 @@ impl Shrinker<'_> {
                 }
             }
             smaller |= replaced;
-            // The replacement is tried again: its own operands may be enough.
+            // Retry: the operands of the replacement may be enough.
             at += usize::from(!replaced);
         }
         smaller
@@ -184,7 +177,7 @@ fn with_list(tree: &Tree, list: usize, mut edit: impl FnMut(&mut Vec<Stmt>)) -> 
     tree
 }
 
-/// Returns simpler expressions of the same type, the simplest ones first.
+/// Returns simpler expressions of the same type, the simplest first.
 fn replacements(expr: &Expr) -> Vec<Expr> {
     let mut found = Vec::new();
     if expr.is_const()
@@ -223,14 +216,14 @@ fn replacements(expr: &Expr) -> Vec<Expr> {
     found
 }
 
-/// Returns the expression with a number, in the order of the text.
+/// Returns the `at`-th expression, in the order of the text.
 fn expression(tree: &Tree, at: usize) -> Option<Expr> {
     let mut found = None;
     edit(&mut tree.clone(), at, &mut |expr| found = Some(expr.clone()));
     found
 }
 
-/// Calls `change` with the expression of a number.
+/// Calls `change` with the `at`-th expression.
 fn edit(tree: &mut Tree, at: usize, change: &mut dyn FnMut(&mut Expr)) {
     let mut left = at;
     visit::lists(tree, &mut |body| {

@@ -1,18 +1,17 @@
 //! The accuracy of functions that round.
 
-/// Bounds the difference of two results: `absolute + relative * magnitude`. The default asks for the same value.
+/// Largest difference between two results: `absolute + relative * magnitude`. The default demands equal values.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Tolerance {
-    /// Bounds the difference itself.
+    /// Absolute part.
     pub absolute: f64,
-    /// Bounds the difference in proportion to the larger result.
+    /// Part relative to the larger result.
     pub relative: f64,
 }
 
 const ULP: f64 = 1.0 / 8_388_608.0;
 
-/// Lists the functions that round, with the bounds of WGSL for the arguments that the generator passes: the absolute one
-/// and the relative one.
+/// Functions that round, with WGSL's absolute and relative error for the arguments that the generator passes.
 const FUNCTIONS: [(&str, f64, f64); 22] = [
     ("divide", 0.0, 2.5 * ULP),
     ("sqrt", 0.0, 5.0 * ULP),
@@ -39,19 +38,18 @@ const FUNCTIONS: [(&str, f64, f64); 22] = [
 ];
 
 impl Tolerance {
-    /// Returns the tolerance of two results of a function that rounds.
+    /// Returns the tolerance between two results of a function that rounds.
     pub(crate) fn of(name: &str) -> Option<Self> {
         let (_, absolute, relative) = FUNCTIONS.iter().find(|(known, ..)| *known == name)?;
         Some(Self { absolute: 2.0 * absolute, relative: 2.0 * relative })
     }
 
-    /// Returns the tolerance that allows what one of both allows.
+    /// Returns the looser of two tolerances.
     pub(crate) fn or(self, other: Self) -> Self {
         Self { absolute: self.absolute.max(other.absolute), relative: self.relative.max(other.relative) }
     }
 
-    /// Returns `true` if the tolerance allows both results for the same value. Zeros are equal with either sign, and so
-    /// are values that are no numbers.
+    /// Returns `true` if the two results may stand for the same value. Zeros of either sign are equal, and so are NaNs.
     pub fn allows(self, one: f32, other: f32) -> bool {
         if one == other || (one.is_nan() && other.is_nan()) {
             return true;

@@ -5,20 +5,20 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Is the time between two looks at the clock.
+/// Time between two looks at the clock.
 const PERIOD: Duration = Duration::from_millis(200);
 
-/// Stops runs at their deadlines.
+/// A thread that stops runs at their deadlines.
 #[derive(Debug)]
 pub(crate) struct Watchdog {
     timers: Arc<Mutex<Vec<Weak<Timer>>>>,
 }
 
-/// Is the deadline of one run, which lives as long as the run.
+/// Deadline of one run, alive as long as the run.
 #[derive(Debug)]
 pub(crate) struct Timer {
     deadline: Instant,
-    /// Becomes `true` at the deadline.
+    /// `true` from the deadline on.
     pub(crate) stop: AtomicBool,
 }
 
@@ -37,7 +37,7 @@ impl Watchdog {
         Self { timers }
     }
 
-    /// Starts the clock of a run, which stops the run after `limit` unless it is dropped before.
+    /// Starts the clock of a run, and stops the run after `limit` unless the timer is dropped first.
     pub(crate) fn start(&self, limit: Duration) -> Arc<Timer> {
         let timer = Arc::new(Timer { deadline: Instant::now() + limit, stop: AtomicBool::new(false) });
         let mut timers = self.timers.lock().unwrap_or_else(PoisonError::into_inner);

@@ -7,11 +7,11 @@ use std::thread;
 use crate::engine::{Engine, Given, run_caught};
 use crate::program::Program;
 
-/// Is something that one thread does.
+/// Work of one thread.
 enum Task {
-    /// Runs all portable programs on one engine that is not exact.
+    /// All portable programs, on one engine that is not exact.
     Engine(usize),
-    /// Runs one program on all exact engines.
+    /// One program, on all exact engines.
     Program(usize),
 }
 

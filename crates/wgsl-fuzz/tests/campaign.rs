@@ -1,11 +1,11 @@
-//! Runs of engines that need no device: each returns the first contents of the buffers.
+//! Campaigns on engines that need no device.
 
 use std::fs;
 use std::path::Path;
 
 use fencepost_wgsl_fuzz::{Answer, Campaign, Engine, Found, Options, Program};
 
-/// Answers as the function does.
+/// An engine whose answer a function chooses.
 struct Fake(&'static str, fn(&Program, Answer) -> Answer);
 
 impl Engine for Fake {

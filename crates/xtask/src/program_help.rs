@@ -1,4 +1,4 @@
-//! The help of the programs to which commands pass their arguments. A command prints it at once, and builds no program for it.
+//! The help of the programs to which commands pass their arguments. A command prints it without building the program.
 
 use anyhow::Result;
 use clap::{Command, CommandFactory};
@@ -21,7 +21,7 @@ mod launches;
 #[allow(dead_code, unreachable_pub, reason = "the help alone is used")]
 mod soak;
 
-/// Prints the help of the program behind a command if the arguments request it. Returns `true` then.
+/// Prints the help of a command's program if the arguments request it, and then returns `true`.
 pub(crate) fn print_if_requested(command: &str, args: &[String]) -> Result<bool> {
     let Some(request) = args.iter().find(|arg| matches!(arg.as_str(), "-h" | "--help")) else {
         return Ok(false);
@@ -71,7 +71,7 @@ mod tests {
             ("bench", &["--cpu"], "--processors"),
             ("bench", &["--algorithms", "--quick"], "--log-elements"),
             ("soak", &[], "--minutes"),
-            ("fuzz-wgsl", &[], "--wide-shifts"),
+            ("fuzz-wgsl", &[], "--uniform-indices"),
             ("demo", &[], "cargo run --example b3sum"),
         ] {
             let text = text(command, args);

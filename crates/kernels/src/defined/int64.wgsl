@@ -123,3 +123,12 @@ fn greaterEqual_u64(a: u64, b: u64) -> bool {
 fn greaterEqual_i64(a: i64, b: i64) -> bool {
     return !less_i64(a, b);
 }
+
+// naga extends a number by the sign of the result.
+fn widen_u32(x: u32) -> i64 {
+    return i64(u64(x));
+}
+
+fn widen_i32(x: i32) -> u64 {
+    return u64(i64(x));
+}

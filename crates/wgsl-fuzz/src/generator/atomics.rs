@@ -1,4 +1,4 @@
-//! Operations on atomics whose results no order of the invocations changes.
+//! Atomic operations whose results do not depend on the order of the invocations.
 
 use super::Generator;
 use crate::program::shared_operation;
@@ -17,9 +17,9 @@ const OWN: [&str; 8] = [
     "atomicExchange",
 ];
 
-/// Lists the operations on floats.
+/// Operations on floats.
 const OF_FLOATS: [&str; 3] = ["atomicAdd", "atomicSub", "atomicExchange"];
-/// Bounds the turns of the loops around an addition to a shared float.
+/// Most turns of the loops around an addition to a shared float.
 const MOST_SUMMED: u32 = 16;
 
 impl Generator {
@@ -51,7 +51,7 @@ impl Generator {
                 self.declare(&name, &I32, false);
                 Some(Stmt::OwnOfGroup(name, array, operation, value))
             }
-            // The exchange of a driver may fail although the values are equal.
+            // On some drivers a compare-exchange fails although the values are equal.
             5 if self.parts.barriers && !self.options.is_portable => {
                 let array = self.atomics_of_group();
                 let (compared, value) = (self.expr(&I32, 2), self.expr(&I32, 2));
@@ -66,7 +66,7 @@ impl Generator {
                 self.declare(&name, &F32, false);
                 Some(Stmt::Own(name, operation, value))
             }
-            // A sum of few whole numbers has the same value in each order.
+            // A sum of few whole numbers is the same in every order.
             7 | 8 if self.has("shared_f") && self.weight <= MOST_SUMMED => {
                 let operation = self.pick(&OF_FLOATS[..2]);
                 let value = self.not_constant_of(&U32, 2);

@@ -6,7 +6,7 @@ use crate::tree::statement::{Broadcast, Stmt, Tally};
 use crate::tree::types::{BOOL, Type, U32};
 use crate::tree::{Global, Space};
 
-/// Counts the elements of a workgroup array of atomics.
+/// Length of a workgroup array of atomics.
 const TALLIES: u32 = 4;
 
 impl Generator {
@@ -30,7 +30,7 @@ impl Generator {
         }
     }
 
-    /// Adds statements in which each invocation takes its own way, and after which all are together again.
+    /// Adds statements in which the invocations diverge, and after which they are together again.
     fn own_ways(&mut self, depth: u32, body: &mut Vec<Stmt>) {
         let (keeps_flow, loops) = (self.keeps_flow, self.loops);
         self.keeps_flow = true;
@@ -140,7 +140,7 @@ impl Generator {
         Stmt::Loop(of)
     }
 
-    /// Makes a jump that all invocations of a workgroup take together: one of some jumps, or a `return`.
+    /// Makes a jump that all invocations of a workgroup take together: one of `jumps`, or a `return`.
     fn uniform_leave(&mut self, jumps: &[Stmt]) -> Stmt {
         let condition = self.uniformly(|generator| generator.expr(&BOOL, 2));
         let leave = if self.parts.returns && self.rng.bool() {

@@ -40,11 +40,8 @@ impl Generator {
     fn comparison(&mut self, size: u8, depth: u32) -> Expr {
         let operator = self.pick(&["<", "<=", ">", ">=", "==", "!="]);
         let sized = self.parts.sizes && self.one_in(2);
-        let mut scalar =
+        let scalar =
             if sized { self.sized_scalar() } else { self.pick(&[Scalar::I32, Scalar::U32, Scalar::F32]) };
-        if !self.options.wide_comparisons && scalar.is_integer() {
-            scalar = scalar.word();
-        }
         let of = Type::vector(scalar, size);
         let (left, right) = (self.expr(&of, depth), self.expr(&of, depth));
         self.binary(Type::vector(Scalar::Bool, size), operator, left, right)

@@ -7,13 +7,13 @@ use crate::tree::types::{BOOL, F32, I32, Scalar, Type, U32};
 use crate::tree::{Argument, Expr, Node};
 
 impl Generator {
-    /// Returns an expression that a variable may have as its value.
+    /// Returns an expression whose value a variable may hold.
     pub(super) fn stored(&mut self, ty: &Type, depth: u32) -> Expr {
         let found = self.expr(ty, depth);
         if self.parts.free_floats { found } else { self.narrow(found) }
     }
 
-    /// Returns an expression of a type. Each of its operations on floats is exact.
+    /// Returns an expression of a type. All its float operations are exact.
     pub(super) fn expr(&mut self, ty: &Type, depth: u32) -> Expr {
         if depth == 0 || self.one_in(6) {
             return self.leaf(ty);
@@ -69,7 +69,7 @@ impl Generator {
         Expr::new(ty.clone(), node)
     }
 
-    /// Returns an expression that no compiler knows the value of.
+    /// Returns an expression whose value no compiler knows.
     pub(super) fn unknown(&mut self, ty: &Type) -> Expr {
         let (scalar, size) = ty.lanes().unwrap_or((Scalar::F32, 1));
         let root = match scalar.word() {
@@ -89,7 +89,7 @@ impl Generator {
         if size == 1 { value } else { Expr::new(ty.clone(), Node::Construct(vec![value])) }
     }
 
-    /// Returns a value of a type, no part of which a compiler knows.
+    /// Returns a value of a type of which a compiler knows no part.
     pub(super) fn filled(&mut self, ty: &Type) -> Expr {
         let parts: Vec<Type> = match ty {
             Type::Scalar(_) | Type::Vector(..) => return self.unknown(ty),
@@ -100,7 +100,7 @@ impl Generator {
         Expr::new(ty.clone(), Node::Construct(parts.iter().map(|ty| self.filled(ty)).collect()))
     }
 
-    /// Replaces the first operand if all operands are constants: a compiler refuses constants that overflow.
+    /// Replaces the first operand if all are constants: a compiler refuses constants that overflow.
     pub(super) fn not_constant(&mut self, of: &mut [Expr]) {
         if of.iter().all(Expr::is_const) && of[0].ty.lanes().is_some() {
             let ty = of[0].ty.clone();
@@ -120,7 +120,7 @@ impl Generator {
         Expr::new(ty, Node::Builtin(name, of))
     }
 
-    /// Limits a float to the values that a variable may have.
+    /// Limits a float to the values that a variable may hold.
     pub(super) fn narrow(&mut self, expr: Expr) -> Expr {
         if is_storable(&expr) {
             return expr;
@@ -188,7 +188,7 @@ impl Generator {
         let size = ty.lanes().map_or(1, |(_, size)| size);
         let condition = Type::vector(Scalar::Bool, if self.one_in(2) { size } else { 1 });
         let of = vec![self.expr(ty, depth), self.expr(ty, depth), self.expr(&condition, depth)];
-        // naga 30 panics at a choice between constants by a constant vector that has vectors in it.
+        // naga 30 panics at a `select` between constants if the condition is a constant vector made of vectors.
         self.builtin(ty.clone(), "select", of)
     }
 
@@ -228,7 +228,7 @@ impl Generator {
         self.weight.saturating_mul(cost) <= MOST_CALL
     }
 
-    /// Returns a call of a function; `None` if no variable fits a pointer.
+    /// Returns a call of a function; `None` if no variable fits a pointer parameter.
     pub(super) fn call(&mut self, at: usize, depth: u32) -> Option<Expr> {
         let function = self.tree.functions[at].clone();
         let mut arguments = Vec::new();
@@ -248,11 +248,11 @@ impl Generator {
             pointed.push(found.clone());
             arguments.push(Argument::Pointer(found));
         }
-        // The arguments of one call do not read what a pointer of the same call writes.
+        // The arguments of a call must not read what one of its pointers writes.
         let ty = function.result.clone().unwrap_or(I32);
         Some(Expr::new(ty, Node::Call(function.name, arguments)))
     }
 }
 
-/// Bounds the steps of the calls of one function in a loop.
+/// Most steps in a loop for all calls of one function.
 const MOST_CALL: u32 = super::MOST_STEPS / 8;

@@ -1,4 +1,4 @@
-//! Expressions of floats, of their vectors and of matrices, in which no operation rounds.
+//! Expressions of floats, float vectors and matrices in which no operation rounds.
 
 use super::Generator;
 use crate::tree::bounds::bound;
@@ -66,13 +66,13 @@ impl Generator {
         self.builtin(ty.clone(), name, of)
     }
 
-    /// Returns an operand: what an operation could not use exactly is limited first.
+    /// Returns an operand, sometimes limited so that an operation can use it exactly.
     fn operand(&mut self, ty: &Type, depth: u32) -> Expr {
         let found = self.expr(ty, depth);
         if self.one_in(3) { self.narrow(found) } else { found }
     }
 
-    /// Returns the operation if it is exact, and else one of limited operands.
+    /// Returns the operation if it is exact, otherwise the operation on limited operands.
     fn exact(&mut self, of: Vec<Expr>, operation: impl Fn(&mut Self, Vec<Expr>) -> Expr) -> Expr {
         let found = operation(self, of.clone());
         if self.parts.free_floats || bound(&found).is_some() {
@@ -164,7 +164,6 @@ impl Generator {
         match size {
             2 if self.rng.bool() => {
                 let of = self.stored(ty, depth);
-                let of = if self.options.known_halves { of } else { self.not_known(of) };
                 self.builtin(ty.clone(), "through_half", vec![of])
             }
             2 => {

@@ -25,7 +25,7 @@ impl Generator {
         for _ in 0..self.rng.u32(0..4) {
             let (name, mut ty) = (self.name("a"), self.any_type(1));
             let pointer = self.parts.pointers && self.one_in(2);
-            // A call needs a variable of the same type, so most pointers are to types that many variables have.
+            // A call needs a variable of the pointer's type, so most pointers are to types that many variables have.
             if pointer && !self.one_in(4) {
                 ty = self.pick(&[I32, U32, F32]);
             }

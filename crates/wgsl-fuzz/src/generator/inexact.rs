@@ -1,4 +1,4 @@
-//! Functions that round. Their results go to an output of their own, and decide nothing.
+//! Functions that round. Their results go to a separate output and affect nothing else.
 
 use super::Generator;
 use super::scope::Variable;
@@ -55,7 +55,7 @@ impl Generator {
         Expr::new(F32, Node::Binary("+", Box::new(size), Box::new(Expr::new(F32, Node::F32(1)))))
     }
 
-    /// Returns a number between two numbers of quarters.
+    /// Returns a number between two bounds, which are given in quarters.
     fn within(&mut self, low: i32, high: i32) -> Expr {
         limited(self.any(), low, high)
     }

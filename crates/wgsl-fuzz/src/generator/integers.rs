@@ -53,13 +53,12 @@ impl Generator {
         let amount_type = ty.with_scalar(Scalar::U32);
         let left = self.expr(ty, depth);
         let mut amount = self.expr(&amount_type, depth);
-        // A compiler refuses a wide constant, also in one component; naga refuses a `let` of one too.
+        // A compiler refuses a constant that is too wide, even in one component; naga refuses a `let` of one too.
         let is_unknown = match &amount.node {
             Node::Read(place) => ["params.", "in_", "out_"].iter().any(|start| place.root.starts_with(start)),
             _ => false,
         };
-        let is_wide = self.options.wide_shifts && is_unknown;
-        if !is_wide {
+        if !is_unknown {
             let mask = Expr::u32(31);
             let mask = if amount_type == U32 {
                 mask
@@ -105,13 +104,13 @@ impl Generator {
         }
     }
 
-    /// Returns an expression that no compiler computes, unless an option allows it.
+    /// Returns an expression that no compiler folds, unless an option allows it.
     fn not_folded(&mut self, ty: &Type, depth: u32) -> Expr {
         let of = self.expr(ty, depth);
         if self.options.known_zeros && !of.is_const() { of } else { self.not_known(of) }
     }
 
-    /// Returns a parameter in place of a constant, and the sum of another expression and a parameter.
+    /// Returns a parameter in place of a constant; adds a parameter to any other expression.
     pub(super) fn not_known(&mut self, of: Expr) -> Expr {
         let ty = of.ty.clone();
         let unknown = self.unknown(&ty);
@@ -136,7 +135,7 @@ impl Generator {
         Expr::new(ty.clone(), Node::Builtin("clamp", of))
     }
 
-    /// Extracts or inserts bits at constant places or at any.
+    /// Extracts or inserts bits at constant or arbitrary positions.
     fn field_of_bits(&mut self, ty: &Type, depth: u32) -> Expr {
         let mut of = vec![self.expr(ty, depth)];
         let inserts = self.rng.bool();
@@ -157,7 +156,7 @@ impl Generator {
         self.builtin(ty.clone(), if inserts { "insertBits" } else { "extractBits" }, of)
     }
 
-    /// Returns the expression, or an unknown value in place of a constant.
+    /// Returns the expression, or an unknown value if it is a constant.
     fn known_or(&mut self, expr: Expr) -> Expr {
         if expr.is_const() { self.unknown(&expr.ty.clone()) } else { expr }
     }
@@ -242,7 +241,7 @@ impl Generator {
         }
     }
 
-    /// Packs floats that lie on no boundary between two results.
+    /// Packs floats that do not lie on a boundary between two results.
     fn packed_floats(&mut self, depth: u32) -> Expr {
         let (name, size) = self.pick(&[
             ("pack4x8snorm", 4),
@@ -260,7 +259,7 @@ impl Generator {
         Expr::new(U32, Node::Builtin(name, vec![part]))
     }
 
-    /// Returns floats that are numbers: the bits of others may differ between engines.
+    /// Returns floats that are not NaN: the bits of a NaN may differ between engines.
     fn number(&mut self, ty: &Type, depth: u32) -> Expr {
         if !self.parts.free_floats {
             return self.stored(ty, depth);

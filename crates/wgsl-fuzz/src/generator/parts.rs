@@ -2,42 +2,42 @@
 
 use fastrand::Rng;
 
-/// Says which parts of the language a program may use. Each program has some of them: an engine that refuses one part takes
-/// the programs without it, and a program with few parts has more of each.
+/// Parts of the language that a program may use. Each program has only some of them: an engine that refuses a part
+/// still runs the programs without it, and a program with few parts has more of each.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Parts {
-    /// Allows private variables. Without them, functions get the number of the invocation as an argument.
+    /// Private variables. Without them, functions get the invocation number as an argument.
     pub(super) privates: bool,
-    /// Allows functions with statements; other functions only evaluate expressions.
+    /// Functions with statements; other functions only evaluate expressions.
     pub(super) branching_functions: bool,
-    /// Allows functions with barriers.
+    /// Functions with barriers.
     pub(super) waiting_functions: bool,
-    /// Allows pointers, also as parameters.
+    /// Pointers, including pointer parameters.
     pub(super) pointers: bool,
-    /// Limits the depth of an expression of a statement.
+    /// Largest depth of a statement's expressions.
     pub(super) depth: u32,
-    /// Allows variables of structs, arrays and matrices.
+    /// Variables of structs, arrays and matrices.
     pub(super) composites: bool,
     pub(super) switches: bool,
     pub(super) atomics: bool,
     pub(super) arrays: bool,
-    /// Allows to index variables with expressions. Inputs are always indexed so.
+    /// Indices that are expressions. Inputs always have these.
     pub(super) dynamic: bool,
-    /// Allows indices past the end, which move to the last element. Engines with a device may do something else.
+    /// Indices past the end, which are clamped to the last element. Engines with a device may do something else.
     pub(super) wild: bool,
-    /// Allows floats that round, overflow or are no numbers.
+    /// Floats that round, overflow or are NaN.
     pub(super) free_floats: bool,
     pub(super) returns: bool,
-    /// Allows a `return` in a loop.
+    /// `return` inside a loop.
     pub(super) returns_in_loops: bool,
-    /// Stores the results of one slot next to each other, and not those of one invocation.
+    /// `true` if an output is stored slot by slot, not invocation by invocation.
     pub(super) planar: bool,
     pub(super) barriers: bool,
-    /// Allows a `switch` around barriers.
+    /// `switch` around barriers.
     pub(super) uniform_switches: bool,
-    /// Allows numbers of 64 and of 16 bits.
+    /// Numbers of 64 and 16 bits.
     pub(super) sizes: bool,
-    /// Allows operations of subgroups.
+    /// Operations of subgroups.
     pub(super) subgroups: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Ways from a variable to a value in it.
+//! Paths from a variable to a value in it.
 
 use super::Generator;
 use crate::tree::print::NUMBERS;
@@ -6,18 +6,18 @@ use crate::tree::types::{I32, Scalar, Type, U32};
 use crate::tree::visit::expressions;
 use crate::tree::{ANY, Expr, Node, Place, Step};
 
-/// Goes from a value to a part of it.
+/// A step from a value to a part of it.
 enum Shape {
     Field(String),
     Index(u32),
 }
 
 impl Generator {
-    /// Returns a read of a variable, or of a part of one, of a type; `None` if no variable in scope has it.
+    /// Reads a variable or a part of one, of the given type; `None` if no variable in scope has it.
     pub(super) fn read(&mut self, ty: &Type, depth: u32) -> Option<Expr> {
         let count = self.scope.all().len();
         let start = self.rng.usize(0..count.max(1));
-        // The newest variables are the most interesting ones.
+        // Newer variables are more interesting.
         let newest = self.rng.usize(count.saturating_sub(10)..count);
         let start = if self.one_in(2) { newest } else { start };
         for at in 0..count {
@@ -33,7 +33,7 @@ impl Generator {
         None
     }
 
-    /// Returns a place that the program may write, with its type.
+    /// Returns a place that the program may write, and its type.
     pub(super) fn written(&mut self, depth: u32) -> Option<(Place, Type)> {
         let written: Vec<usize> =
             (0..self.scope.all().len()).filter(|at| self.scope.all()[*at].is_written).collect();
@@ -85,7 +85,7 @@ impl Generator {
         from == to || self.shapes(from).iter().any(|(_, part)| self.contains(part, to))
     }
 
-    /// Returns each way into a type.
+    /// Returns each path into a type.
     fn shapes(&self, ty: &Type) -> Vec<(Shape, Type)> {
         match ty {
             Type::Scalar(_) => Vec::new(),
@@ -117,7 +117,7 @@ impl Generator {
         }
     }
 
-    /// Returns an index with the number of elements, or one that nothing limits.
+    /// Returns an index and the number of elements, or any index and [`ANY`].
     pub(super) fn any_index(&mut self, len: u32, depth: u32) -> (Expr, u32) {
         if depth == 0 || !self.parts.wild || self.one_in(2) {
             return (self.index(len, depth), len);
@@ -127,7 +127,7 @@ impl Generator {
         }
         let ty = self.pick(&[I32, U32]);
         let value = self.expr(&ty, depth.min(2) - 1);
-        // An index that the compiler knows must be below the number.
+        // An index that the compiler knows must be in bounds.
         let value = if is_known(&value) { self.unknown(&ty) } else { value };
         if self.one_in(3) {
             return (value, ANY);
@@ -136,7 +136,7 @@ impl Generator {
         (Expr::new(ty, Node::Binary("&", Box::new(value), Box::new(mask))), ANY)
     }
 
-    /// Returns an index that is one more in each invocation than in the one before it. It may wrap.
+    /// Returns an index that grows by one from each invocation to the next. It may wrap.
     fn adjacent_index(&mut self) -> Expr {
         let name = self.pick(&NUMBERS);
         let number = Expr::read(U32, name);
@@ -158,7 +158,7 @@ impl Generator {
     }
 }
 
-/// Returns `true` if a compiler may know the value: it depends on constants and on `let`s only.
+/// Returns `true` if a compiler may know the value: it depends only on constants and `let`s.
 fn is_known(value: &Expr) -> bool {
     let mut known = true;
     expressions(value, &mut |inner| match &inner.node {

@@ -3,19 +3,19 @@
 use crate::tree::types::Type;
 use crate::tree::{Place, Step};
 
-/// Describes a place of a name with its type.
+/// A named place and its type.
 #[derive(Clone, Debug)]
 pub(super) struct Variable {
     pub(super) place: Place,
     pub(super) ty: Type,
     pub(super) is_written: bool,
-    /// Is true if each invocation of a workgroup reads the same value.
+    /// `true` if each invocation of a workgroup reads the same value.
     pub(super) is_uniform: bool,
-    /// Is true if a function can get a pointer to it: it is a `var` of the function.
+    /// `true` if it is a `var` of the function, so that a function can get a pointer to it.
     pub(super) is_local: bool,
 }
 
-/// Holds the variables, the newest one last.
+/// Variables in scope, the newest last.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scope {
     variables: Vec<Variable>,

@@ -9,7 +9,7 @@ use crate::tree::print::NUMBERS;
 use crate::tree::types::{F32, I32, Scalar, Struct, Type, U32};
 use crate::tree::{Global, Space, Tree};
 
-/// Is the index of the struct that buffers hold.
+/// Index of the struct that buffers hold.
 pub(super) const ITEM: usize = 1;
 
 /// Makes a tree without functions.
@@ -73,7 +73,7 @@ pub(super) fn tree(rng: &mut Rng, is_portable: bool) -> Tree {
     }
 }
 
-/// Names the buffers of atomics.
+/// Names of the buffers of atomics.
 const ATOMICS: [&str; 4] = ["own", "own_f", "shared_u", "shared_f"];
 
 impl Generator {
@@ -82,7 +82,7 @@ impl Generator {
         self.tree.workgroup.iter().product()
     }
 
-    /// Writes the index of an output of numbers.
+    /// Writes the index of a slot in an output of numbers.
     pub(super) fn slot(&self, slot: u32) -> String {
         if self.parts.planar {
             let all = self.group_size() * self.tree.groups.iter().product::<u32>();
@@ -120,7 +120,7 @@ impl Generator {
         self.tree.structs.push(Struct { name, fields });
     }
 
-    /// Chooses three inputs and two of the buffers beside the outputs of numbers.
+    /// Chooses three inputs, and two of the buffers other than the outputs of numbers.
     fn choose_buffers(&mut self) {
         let mut inputs = ["in_u", "in_i", "in_f", "in_v", "in_s"];
         let mut others = vec!["out_s", "own", "shared_u", "out_s", "own", "shared_u", "out_x"];
@@ -169,7 +169,7 @@ impl Generator {
         }
     }
 
-    /// Returns a type; `depth` limits arrays and structs in each other.
+    /// Returns a type; `depth` limits the nesting of arrays and structs.
     pub(super) fn any_type(&mut self, depth: u32) -> Type {
         let scalars = [Scalar::I32, Scalar::U32, Scalar::I32, Scalar::U32, Scalar::F32, Scalar::Bool];
         let sized = self.parts.sizes && self.one_in(2);

@@ -1,18 +1,18 @@
-//! Expressions of numbers of 64 bits and of 16 bits. An adapter that lacks them refuses the program.
+//! Expressions of 64-bit and 16-bit numbers. An adapter that lacks them refuses the program.
 
 use super::Generator;
 use crate::tree::types::{Scalar, Type, U32};
 use crate::tree::{Expr, Node};
 
-/// Lists the scalars that have no 32 bits.
+/// Scalars that are not 32 bits wide.
 const SIZED: [Scalar; 4] = [Scalar::I64, Scalar::U64, Scalar::F64, Scalar::F16];
 
-/// Lists the scalars that convert to each other.
+/// Scalars that convert to each other.
 const NUMBERS: [Scalar; 7] =
     [Scalar::I32, Scalar::U32, Scalar::F32, Scalar::I64, Scalar::U64, Scalar::F64, Scalar::F16];
 
 impl Generator {
-    /// Returns a scalar that has no 32 bits.
+    /// Returns a scalar that is not 32 bits wide.
     pub(super) fn sized_scalar(&mut self) -> Scalar {
         self.pick(&SIZED)
     }
@@ -56,7 +56,7 @@ impl Generator {
     }
 
     fn sized_float(&mut self, scalar: Scalar, size: u8, depth: u32) -> Expr {
-        /// Counts the functions that are exact, which come first.
+        /// Number of exact functions; they come first.
         const EXACT: usize = 14;
         const NAMES: [(&str, usize); 26] = [
             ("abs", 1),
@@ -116,7 +116,7 @@ impl Generator {
         }
     }
 
-    /// Returns a call of a function whose arguments have the type of its result, and which no compiler computes.
+    /// Returns a call of a function whose arguments have its result's type, and which no compiler can fold.
     fn sized_builtin(&mut self, ty: &Type, name: &'static str, count: usize, depth: u32) -> Expr {
         let of = (0..count).map(|_| self.not_constant_of(ty, depth)).collect();
         Expr::new(ty.clone(), Node::Builtin(name, of))

@@ -1,4 +1,4 @@
-//! Statements in which each invocation takes its own way.
+//! Statements in which the invocations may diverge.
 
 use super::Generator;
 use super::scope::Variable;
@@ -6,7 +6,7 @@ use crate::tree::statement::{Loop, LoopForm, Stmt};
 use crate::tree::types::{BOOL, I32, Scalar, Type, U32};
 use crate::tree::{Expr, Node};
 
-/// Bounds the turns of all loops around a statement, multiplied.
+/// Most turns of all loops around a statement, multiplied.
 const MOST_TURNS: u32 = 128;
 
 impl Generator {
@@ -156,7 +156,7 @@ impl Generator {
         Some(Stmt::Switch(selector, cases, default))
     }
 
-    /// Returns an integer of 0 to 7, often.
+    /// Returns an integer that is often between 0 and 7.
     pub(super) fn selector(&mut self) -> Expr {
         let ty = self.pick(&[I32, U32]);
         let value = self.expr(&ty, self.parts.depth - 1);

@@ -6,7 +6,7 @@ use crate::tree::statement::Stmt;
 use crate::tree::types::{BOOL, Scalar, Type, U32};
 use crate::tree::{Expr, Node};
 
-/// Lists the operations on numbers.
+/// Operations on numbers.
 const OF_NUMBERS: [&str; 11] = [
     "subgroupAdd",
     "subgroupMul",
@@ -21,7 +21,7 @@ const OF_NUMBERS: [&str; 11] = [
     "subgroupXor",
 ];
 
-/// Lists the exchanges of values between invocations.
+/// Exchanges of values between invocations.
 const EXCHANGES: [&str; 10] = [
     "subgroupBroadcastFirst",
     "subgroupBroadcast",
@@ -36,7 +36,7 @@ const EXCHANGES: [&str; 10] = [
 ];
 
 impl Generator {
-    /// Puts the builtin values of subgroups in scope.
+    /// Puts the subgroup built-ins in scope.
     pub(super) fn declare_subgroup_builtins(&mut self) {
         for &(name, is_uniform) in self.tree.subgroup_builtins() {
             let variable = Variable::named(name, U32, false);
@@ -44,7 +44,7 @@ impl Generator {
         }
     }
 
-    /// Keeps the result of an operation in a name.
+    /// Binds the result of an operation to a name.
     pub(super) fn subgroup(&mut self) -> Stmt {
         let result = match self.rng.u8(0..8) {
             0 => self.vote(),
@@ -63,7 +63,7 @@ impl Generator {
         Expr::new(ty, Node::Builtin(name, vec![condition]))
     }
 
-    /// Returns a scalar or a vector of numbers.
+    /// Returns a scalar or vector of numbers.
     fn exchanged(&mut self) -> Expr {
         loop {
             let ty = self.any_type(0);
@@ -86,7 +86,7 @@ impl Generator {
         let name = self.pick(&EXCHANGES);
         let mut of = vec![value];
         match name {
-            // WGSL wants a constant.
+            // WGSL requires a constant.
             "subgroupBroadcast" | "quadBroadcast" => of.push(Expr::u32(self.rng.u32(0..4))),
             _ if name.starts_with("subgroupShuffle") => of.push(self.lane()),
             _ => {}
@@ -94,7 +94,7 @@ impl Generator {
         Expr::new(of[0].ty.clone(), Node::Builtin(name, of))
     }
 
-    /// Returns the number of an invocation or a distance, which mostly lies in the subgroup.
+    /// Returns an invocation number or a distance, mostly within the subgroup.
     fn lane(&mut self) -> Expr {
         let lane = self.expr(&U32, 2);
         if self.one_in(4) {

@@ -1,21 +1,21 @@
-//! Bounds of the floats in an expression, by which every operation is exact.
+//! Bounds of the floats in an expression, which prove that every operation is exact.
 //!
-//! A float is a multiple of `2^-fraction` whose magnitude has a bound. While the product of the bound and `2^fraction` fits
-//! the bits of a mantissa, 24 of an `f32`, no operation rounds; so neither a fused multiply nor another order of additions
-//! changes a result.
+//! A float is a multiple of `2^-fraction` whose magnitude has a bound. While the product of the bound and `2^fraction`
+//! fits the bits of a mantissa, 24 of an `f32`, no operation rounds; so neither a fused multiply nor another order of
+//! additions changes a result.
 
 use super::types::Type;
 use super::visit::expressions;
 use super::{Argument, Expr, Node, Step};
 
-/// Bounds a float.
+/// Bound of a float.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Bound {
     fraction: i32,
     most: f64,
 }
 
-/// Bounds each float in memory: quarters up to 64.
+/// Bound of each float in memory: quarters up to 64.
 pub(crate) const STORED: Bound = Bound { fraction: 2, most: 64.0 };
 
 impl Bound {
@@ -27,7 +27,7 @@ impl Bound {
         self.most * 2_f64.powi(self.fraction)
     }
 
-    /// Returns `true` if a variable may have the value.
+    /// Returns `true` if a variable may hold the value.
     pub(crate) fn is_storable(self) -> bool {
         self.fraction <= STORED.fraction && self.most <= STORED.most
     }
@@ -48,13 +48,13 @@ impl Bound {
         Self::new(self.fraction, self.most * by)
     }
 
-    /// Returns the bound if each float of a type that it describes is exact.
+    /// Returns the bound if every float within it is exact in `ty`.
     fn exact(self, ty: &Type) -> Option<Self> {
         (self.bits() <= 2_f64.powi(ty.mantissa())).then_some(self)
     }
 }
 
-/// Returns the bound of an expression of floats; `None` if an operation may round.
+/// Returns the bound of a float expression; `None` if an operation may round.
 pub(crate) fn bound(expr: &Expr) -> Option<Bound> {
     let all = |of: &[Expr]| {
         let mut bounds = of.iter().filter(|expr| expr.ty.is_float()).map(bound);
@@ -120,15 +120,15 @@ fn builtin(name: &str, of: &[Expr]) -> Option<Bound> {
     })
 }
 
-/// Returns `true` if no operation on floats in the expression can round, and if each float that it passes on is one that
-/// a variable may have.
+/// Returns `true` if no float operation in the expression can round, and a variable may hold every float that it passes
+/// on.
 pub(crate) fn is_exact(expr: &Expr) -> bool {
     let mut exact = true;
     expressions(expr, &mut |inner| exact &= is_exact_here(inner));
     exact
 }
 
-/// Returns `true` if a value is one that a variable may have.
+/// Returns `true` if a variable may hold the value.
 pub(crate) fn is_storable(expr: &Expr) -> bool {
     !expr.ty.is_float() || bound(expr).is_some_and(Bound::is_storable)
 }

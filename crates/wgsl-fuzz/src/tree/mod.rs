@@ -9,56 +9,56 @@ pub(crate) mod visit;
 use self::statement::Stmt;
 use self::types::{Struct, Type};
 
-/// Holds a whole program.
+/// A whole program.
 #[derive(Clone, Debug)]
 pub(crate) struct Tree {
     pub(crate) structs: Vec<Struct>,
-    /// Declares variables of the module: address space, name and type.
+    /// Variables of the module.
     pub(crate) globals: Vec<Global>,
     pub(crate) functions: Vec<Function>,
     pub(crate) main: Vec<Stmt>,
     pub(crate) workgroup: [u32; 3],
     pub(crate) groups: [u32; 3],
-    /// Chooses the inputs.
+    /// Seed of the inputs.
     pub(crate) data_seed: u64,
-    /// Says that inputs hold only floats on which operations are exact.
+    /// `true` if inputs hold only floats on which operations are exact.
     pub(crate) is_portable: bool,
-    /// Says that the number of the invocation is in private variables. Otherwise each function gets it as an argument.
+    /// `true` if the invocation number is in private variables; otherwise each function gets it as an argument.
     pub(crate) has_privates: bool,
-    /// Says that the entry point gets the builtin values of subgroups.
+    /// `true` if the entry point gets the subgroup built-ins.
     pub(crate) has_subgroups: bool,
 }
 
-/// Declares a private variable or a workgroup variable.
+/// A private variable or a workgroup variable.
 #[derive(Clone, Debug)]
 pub(crate) struct Global {
     pub(crate) space: Space,
     pub(crate) name: String,
-    /// Writes the type.
+    /// Type, as written in WGSL.
     pub(crate) text: String,
 }
 
-/// Names the address space of a module's variable.
+/// Address space of a module's variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Space {
     Private,
     Workgroup,
 }
 
-/// Holds a function.
+/// A function.
 #[derive(Clone, Debug)]
 pub(crate) struct Function {
     pub(crate) name: String,
     pub(crate) params: Vec<Param>,
     pub(crate) result: Option<Type>,
     pub(crate) body: Vec<Stmt>,
-    /// Counts the steps of a call, roughly.
+    /// Steps of a call, roughly.
     pub(crate) cost: u32,
-    /// Is true if the function has barriers, so that only uniform control flow calls it.
+    /// `true` if the function has barriers, so that only uniform control flow may call it.
     pub(crate) uniform: bool,
 }
 
-/// Declares a parameter of a function.
+/// A parameter of a function.
 #[derive(Clone, Debug)]
 pub(crate) struct Param {
     pub(crate) name: String,
@@ -66,65 +66,65 @@ pub(crate) struct Param {
     pub(crate) pointer: bool,
 }
 
-/// Holds an expression with its type.
+/// An expression with its type.
 #[derive(Clone, Debug)]
 pub(crate) struct Expr {
     pub(crate) ty: Type,
     pub(crate) node: Node,
 }
 
-/// Names the kinds of expressions.
+/// Kind of an expression.
 #[derive(Clone, Debug)]
 pub(crate) enum Node {
     Bool(bool),
     I32(i32),
     U32(u32),
-    /// Is a number of quarters.
+    /// A number of quarters.
     F32(i32),
-    /// Is the zero value of the type.
+    /// The zero value of the type.
     Zero,
     Read(Place),
     Unary(&'static str, Box<Expr>),
     Binary(&'static str, Box<Expr>, Box<Expr>),
     Builtin(&'static str, Vec<Expr>),
-    /// Constructs a vector, a matrix, an array or a struct, or converts a scalar.
+    /// Constructor of a vector, a matrix, an array or a struct, or a scalar conversion.
     Construct(Vec<Expr>),
     Call(String, Vec<Argument>),
     Swizzle(Box<Expr>, String),
-    /// Is an element of a vector or a column of a matrix, with the number of elements or [`ANY`].
+    /// Element of a vector or column of a matrix, with the number of elements or [`ANY`].
     Element(Box<Expr>, Box<Expr>, u32),
 }
 
-/// Passes an argument to a function.
+/// An argument of a call.
 #[derive(Clone, Debug)]
 pub(crate) enum Argument {
     Value(Expr),
     Pointer(String),
 }
 
-/// Names a place in memory: a variable and the way into it.
+/// A place in memory: a variable and the path into it.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     pub(crate) root: String,
     pub(crate) steps: Vec<Step>,
 }
 
-/// Stands for the number of elements if an index may have any value.
+/// Number of elements that lets an index have any value.
 pub(crate) const ANY: u32 = u32::MAX;
 
-/// Goes into a value.
+/// A step into a value.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     Field(String),
-    /// Indexes one of a number of elements; the printer limits the index, unless the number is [`ANY`].
+    /// Index below a number of elements; the printer limits it, unless the number is [`ANY`].
     Index(Box<Expr>, u32),
-    /// Is a text that the shrinker leaves as it is.
+    /// A text that the shrinker leaves as it is.
     Fixed(String),
 }
 
 impl Tree {
-    /// Names the builtin values of subgroups that the entry point gets, and says whether each invocation of a workgroup has the
-    /// same one. naga numbers the invocations of a subgroup only if the workgroup has one dimension.
+    /// Returns the subgroup built-ins that the entry point gets, with `true` for those that are the same in each
+    /// invocation of a workgroup. naga numbers the invocations of a subgroup only if the workgroup has one dimension.
     pub(crate) fn subgroup_builtins(&self) -> &'static [(&'static str, bool)] {
         const BUILTINS: [(&str, bool); 4] = [
             ("subgroup_size", true),

@@ -17,7 +17,7 @@ pub(crate) fn functions(tree: &Tree) -> String {
     printer.text
 }
 
-/// Writes the structs and the variables of the module that `text` mentions.
+/// Writes the module's structs and variables that `text` mentions.
 pub(crate) fn declarations(tree: &Tree, text: &str) -> String {
     let mut variables = String::new();
     for global in tree.globals.iter().filter(|global| mentions(text, &global.name)) {
@@ -39,7 +39,7 @@ pub(crate) fn declarations(tree: &Tree, text: &str) -> String {
     structs + &variables
 }
 
-/// Names the number of the invocation in its workgroup, and the one in the whole grid.
+/// Variables of the invocation's number in its workgroup and in the whole grid.
 pub(crate) const NUMBERS: [&str; 2] = ["invocation_of_group", "invocation"];
 
 /// Returns `true` if `text` has `name` as a whole word.
@@ -52,10 +52,10 @@ pub(crate) fn mentions(text: &str, name: &str) -> bool {
     })
 }
 
-/// Collects the text.
+/// Writer of the text.
 struct Printer<'a> {
     structs: &'a [Struct],
-    /// Says that each function gets the number of the invocation as an argument.
+    /// `true` if each function gets the invocation number as an argument.
     passes: bool,
     text: String,
     depth: usize,
@@ -275,12 +275,13 @@ impl Printer<'_> {
         })
     }
 
-    /// Writes an index below `len`, or any one.
+    /// Writes an index, limited to values below `len` unless `len` is `ANY`.
     fn index(&self, index: &Expr, len: u32) -> String {
         if len == ANY { self.expr(index) } else { self.limited(index, len - 1) }
     }
 
-    /// Writes a number of turns up to `most`. The remainder takes many values, and a minimum would be `most` nearly always.
+    /// Writes a number of turns up to `most`. A remainder takes many values, while a minimum would nearly always be
+    /// `most`.
     fn turns(&self, value: &Expr, most: u32) -> String {
         match value.node {
             Node::Zero | Node::U32(_) => self.limited(value, most),
@@ -329,7 +330,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Writes a call of a builtin function, or of a pattern that has a name of its own.
+    /// Writes a call of a built-in function, or of a named pattern.
     fn builtin(&self, ty: &Type, name: &str, of: &[Expr]) -> String {
         let list = self.list(of);
         match name {

@@ -3,12 +3,12 @@
 use super::types::Type;
 use super::{Expr, Place};
 
-/// Names the kinds of statements.
+/// Kind of a statement.
 #[derive(Clone, Debug)]
 pub(crate) enum Stmt {
     Let(String, Expr),
     Var(String, Type, Option<Expr>),
-    /// Assigns with an operator such as `=` or `+=`; `++` and `--` have no value.
+    /// Assignment with an operator such as `=` or `+=`; `++` and `--` have no value.
     Assign(Place, &'static str, Expr),
     If(Expr, Vec<Stmt>, Vec<Stmt>),
     Switch(Expr, Vec<(Vec<i32>, Vec<Stmt>)>, Vec<Stmt>),
@@ -16,55 +16,55 @@ pub(crate) enum Stmt {
     Break,
     Continue,
     Return(Option<Expr>),
-    /// Calls a function for its effects.
+    /// Call of a function for its effects.
     Call(Expr),
     Block(Vec<Stmt>),
-    /// Makes a pointer to a place.
+    /// Pointer to a place.
     Pointer(String, Place),
-    /// Stores a value in the workgroup array, and runs the body between two barriers.
+    /// Store to the workgroup array, and a body between two barriers.
     Exchange(String, Expr, Vec<Stmt>),
-    /// Stores the value of one invocation in a workgroup variable, and loads it uniformly into a name.
+    /// Store of one invocation's value in a workgroup variable, and a uniform load of it.
     Broadcast(Broadcast),
-    /// Changes workgroup atomics with one operation, and loads one of them into a name after a barrier.
+    /// Changes of workgroup atomics by one operation, and a load of one of them after a barrier.
     Tally(Tally),
-    /// Changes the shared atomic of one operation.
+    /// Change of the shared atomic of one operation.
     Count(&'static str, Expr),
-    /// Changes the atomic of the invocation, and keeps the old value in a name.
+    /// Change of the invocation's atomic, with a name for the old value.
     Own(String, &'static str, Expr),
-    /// Changes the atomic of the invocation in a workgroup array, and keeps the old value in a name.
+    /// Change of the invocation's atomic in a workgroup array, with a name for the old value.
     OwnOfGroup(String, String, &'static str, Expr),
-    /// Stores the value in the atomic of the invocation in a workgroup array if the atomic equals the first expression, and
-    /// keeps the old value in a name.
+    /// Compare-exchange on the invocation's atomic in a workgroup array: compared and new value, and a name for the old
+    /// value.
     SwapOfGroup(String, String, Expr, Expr),
-    /// Stores the value if the atomic of the invocation equals the first expression, and keeps the old value in a name.
+    /// Compare-exchange on the invocation's atomic: compared and new value, and a name for the old value.
     Swap(String, Expr, Expr),
 }
 
-/// Holds a loop. The counter makes it end.
+/// A loop. Its counter makes it end.
 #[derive(Clone, Debug)]
 pub(crate) struct Loop {
     pub(crate) form: LoopForm,
     pub(crate) counter: String,
     pub(crate) bound: Expr,
-    /// Limits the number of turns.
+    /// Most turns.
     pub(crate) most: u32,
-    /// Ends the loop early.
+    /// Condition that ends the loop early.
     pub(crate) until: Option<Expr>,
     pub(crate) body: Vec<Stmt>,
 }
 
-/// Names the forms of loops.
+/// Form of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LoopForm {
     For,
     While,
-    /// Breaks at the head, and counts in `continuing`.
+    /// `loop` that breaks at the head and counts in `continuing`.
     Continuing,
-    /// Ends by `break if`.
+    /// `loop` that ends by `break if`.
     BreakIf,
 }
 
-/// Holds the parts of [`Stmt::Broadcast`].
+/// Parts of [`Stmt::Broadcast`].
 #[derive(Clone, Debug)]
 pub(crate) struct Broadcast {
     pub(crate) name: String,
@@ -73,7 +73,7 @@ pub(crate) struct Broadcast {
     pub(crate) value: Expr,
 }
 
-/// Holds the parts of [`Stmt::Tally`].
+/// Parts of [`Stmt::Tally`].
 #[derive(Clone, Debug)]
 pub(crate) struct Tally {
     pub(crate) name: String,

@@ -1,6 +1,6 @@
 //! The types of generated programs.
 
-/// Names a scalar type of WGSL.
+/// A scalar type of WGSL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Scalar {
     Bool,
@@ -13,18 +13,18 @@ pub(crate) enum Scalar {
     F16,
 }
 
-/// Names a type of WGSL. A struct is an index into [`Tree::structs`](super::Tree::structs).
+/// A type of WGSL. A struct is an index into [`Tree::structs`](super::Tree::structs).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Type {
     Scalar(Scalar),
     Vector(Scalar, u8),
-    /// Counts the columns, then the rows; the elements are `f32`.
+    /// Columns, then rows, of a matrix of `f32`.
     Matrix(u8, u8),
     Array(Box<Type>, u32),
     Struct(usize),
 }
 
-/// Declares a struct.
+/// A struct.
 #[derive(Clone, Debug)]
 pub(crate) struct Struct {
     pub(crate) name: String,
@@ -58,7 +58,7 @@ impl Scalar {
         matches!(self, Self::F32 | Self::F64 | Self::F16)
     }
 
-    /// Returns the scalar of the same kind with 32 bits.
+    /// Returns the 32-bit scalar of the same kind.
     pub(crate) fn word(self) -> Self {
         match self {
             Self::I64 => Self::I32,
@@ -78,7 +78,7 @@ impl Type {
         Self::Array(Box::new(of), len)
     }
 
-    /// Returns the scalar and the size of a scalar or a vector.
+    /// Returns the scalar and size of a scalar or vector.
     pub(crate) fn lanes(&self) -> Option<(Scalar, u8)> {
         match self {
             Self::Scalar(scalar) => Some((*scalar, 1)),
@@ -97,7 +97,7 @@ impl Type {
         matches!(self, Self::Matrix(..)) || self.lanes().is_some_and(|(scalar, _)| scalar.is_float())
     }
 
-    /// Counts the bits of the mantissa of a float.
+    /// Returns the mantissa bits of a float.
     pub(crate) fn mantissa(&self) -> i32 {
         match self.lanes() {
             Some((Scalar::F16, _)) => 11,

@@ -1,4 +1,4 @@
-//! Walks over the expressions and the lists of statements of a tree.
+//! Walks over the expressions and statement lists of a tree.
 
 use super::statement::Stmt;
 use super::types::Type;
@@ -60,7 +60,7 @@ fn rounds(expr: &Expr) -> bool {
     matches!(&expr.node, Node::Builtin(name, _) if Tolerance::of(name).is_some())
 }
 
-/// Returns the operands of an argument of a function that rounds: without the operations that limit the argument.
+/// Returns the operands of a rounding function's argument, without the operations that limit it.
 fn free_operands(argument: &mut Expr) -> Vec<&mut Expr> {
     let limits = match &argument.node {
         Node::Builtin("clamp" | "abs", _) | Node::Construct(_) => true,
@@ -160,38 +160,6 @@ pub(crate) fn has_known_zeros(tree: &mut Tree) -> bool {
         }
     });
     known
-}
-
-/// Returns `true` if a compiler may know a word of halves that is unpacked.
-pub(crate) fn has_known_halves(tree: &mut Tree) -> bool {
-    let mut known = false;
-    lists(tree, &mut |body| {
-        for expr in body.iter_mut().flat_map(|stmt| parts(stmt).0) {
-            expressions(expr, &mut |inner| {
-                if let Node::Builtin("through_half", of) = &inner.node {
-                    known |= !is_unknown(&of[0]);
-                }
-            });
-        }
-    });
-    known
-}
-
-/// Returns `true` if integers of 64 bits are compared.
-#[cfg(test)]
-pub(crate) fn has_wide_comparisons(tree: &mut Tree) -> bool {
-    let mut found = false;
-    lists(tree, &mut |body| {
-        for expr in body.iter_mut().flat_map(|stmt| parts(stmt).0) {
-            expressions(expr, &mut |inner| {
-                if let Node::Binary("<" | "<=" | ">" | ">=" | "==" | "!=", left, _) = &inner.node {
-                    let scalar = left.ty.lanes().map(|(scalar, _)| scalar);
-                    found |= scalar.is_some_and(|scalar| scalar.is_integer() && scalar != scalar.word());
-                }
-            });
-        }
-    });
-    found
 }
 
 /// Returns `true` if the value depends on a parameter.

@@ -1,33 +1,33 @@
 //! The calls of the table: each operator and function of WGSL with each type that it takes.
 
-/// Numbers that an argument takes.
+/// Range of random values for an argument.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Range {
     /// Small and large numbers, or for integers all kinds of bits.
     Any,
-    /// Numbers of a magnitude of at most 10.
+    /// Numbers of magnitude at most 10.
     Small,
     /// Numbers between -1 and 1.
     Unit,
     /// Positive numbers.
     Positive,
-    /// Numbers from 1 on.
+    /// Any numbers of at least 1.
     FromOne,
-    /// Numbers of bits.
+    /// Bit counts.
     Bits,
-    /// Numbers other than 0.
+    /// Any numbers but 0.
     NotZero,
 }
 
-/// A call with types for which `T` stands.
+/// A call with a placeholder type `T`.
 pub(crate) struct Call {
     /// Name of the row.
     pub(crate) name: &'static str,
-    /// Expression of the arguments `a`, `b`, `c` and `d`.
+    /// Expression over the arguments `a`, `b`, `c` and `d`.
     pub(crate) text: &'static str,
-    /// Types that `T` stands for.
+    /// Types to substitute for `T`.
     pub(crate) types: &'static [&'static str],
-    /// Arguments: their types and ranges.
+    /// Types and ranges of the arguments.
     pub(crate) arguments: &'static [(&'static str, Range)],
     pub(crate) result: &'static str,
     /// `true` if the call is made with vectors of three components too.
@@ -192,7 +192,7 @@ pub(crate) const CALLS: &[Call] = &[
     call("atomicCompareExchangeWeak", "atomic_compare(a, b)", &["i32", "u32"], &[T, T]).scalar(),
 ];
 
-/// Functions that the calls of atomics use, with the type of their numbers for `T`.
+/// Functions for the calls of atomics; `T` is the type of their numbers.
 pub(crate) const ATOMICS: &str = "
 var<workgroup> cell: atomic<T>;
 fn atomic_add(a: T, b: T) -> T { atomicStore(&cell, a); return (atomicAdd(&cell, b) ^ atomicAdd(&cell, 7)) + atomicLoad(&cell); }

@@ -1,9 +1,9 @@
-//! `fencepost-functions` runs each operator and function of WGSL with each type on each adapter, and compares the results with
-//! those of the CPU device.
+//! `fencepost-functions` runs each operator and function of WGSL with each type on each adapter, and compares the
+//! results with those of the CPU device.
 //!
-//! A child process runs the calls of an adapter, one after the other. If a call ends the process or does not end, another
-//! child goes on with the next call. The child prints its progress to standard output, which the parent reads; the parent prints
-//! results there, and errors and adapters to standard error.
+//! A child process runs the calls of an adapter, one after the other. If a call ends the process or hangs, another
+//! child goes on with the next call. The child prints its progress to standard output, which the parent reads; the
+//! parent prints results there, and errors and adapters to standard error.
 
 mod calls;
 mod report;
@@ -19,7 +19,7 @@ use clap::Parser;
 use fencepost::adapters;
 use run::{Form, Outcome};
 
-/// Time after which a call counts as one that does not end.
+/// Time after which a call counts as hanging.
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// Runs each function of WGSL with each type on each adapter
@@ -61,7 +61,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs the calls from one on, and prints a line before and after each.
+/// Runs the calls from `arguments.from` on, and prints a line before and after each.
 fn child(adapter: usize, arguments: &Arguments) -> Result<()> {
     let runner = run::Runner::new(adapter)?;
     for (at, form) in run::forms(&arguments.function).into_iter().enumerate().skip(arguments.from) {
@@ -162,7 +162,7 @@ fn outcomes(adapter: usize, count: usize, arguments: &Arguments) -> Result<Vec<O
     Ok(outcomes)
 }
 
-/// Makes the name of a call with a type.
+/// Builds the name of a call with a type.
 impl Form {
     fn name(&self) -> String {
         format!("{} of {}{}", self.call.name, self.argument_type(), self.origin())

@@ -7,14 +7,13 @@ use anyhow::{Context as _, Result};
 
 use crate::run::{Form, Outcome};
 
-/// Faults that are known and that the library does not mend, with a part of the adapter's name, the name of the function, the type,
-/// and the reason.
+/// Known faults that the library does not work around: part of the adapter's name, function, type and reason.
 const KNOWN: &[(&str, &str, &str, &str)] = &[];
 
-/// Marks of the part of a page that the table takes.
+/// Start and end of the part of a page that the table replaces.
 const MARKS: [&str; 2] = ["<!-- table -->", "<!-- end of the table -->"];
 
-/// Returns the reason for a fault that is known.
+/// Returns the reason of a known fault.
 pub(crate) fn known(adapter: &str, form: &Form) -> Option<&'static str> {
     let fits = |(part, name, ty, _): &&(&str, &str, &str, &str)| {
         adapter.contains(*part) && form.call.name == *name && form.ty == *ty

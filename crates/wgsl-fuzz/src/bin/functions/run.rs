@@ -7,11 +7,11 @@ use fencepost::{AdapterChoice, Context, ContextOptions, Grid, args};
 
 use crate::calls::{ATOMICS, CALLS, Call, Range};
 
-/// Samples of a call.
+/// Samples per call.
 const SAMPLES: usize = 48;
-/// Arguments of a call.
+/// Arguments per call.
 const ARGUMENTS: usize = 4;
-/// Components of a vector.
+/// Components of each vector.
 const COMPONENTS: usize = 3;
 
 /// Samples of a call whose arguments the text has.
@@ -56,7 +56,7 @@ pub(crate) fn forms(filter: &str) -> Vec<Form> {
 #[derive(Clone)]
 pub(crate) enum Outcome {
     Right,
-    /// The adapter does not have a type that the call needs.
+    /// The adapter lacks a type that the call needs.
     Lacking,
     Refused(String),
     Wrong(String),
@@ -80,7 +80,7 @@ impl Outcome {
         }
     }
 
-    /// Reads what [`line`](Self::line) has written.
+    /// Parses a line that [`line`](Self::line) wrote.
     pub(crate) fn read(line: &str) -> Self {
         let why = |words: &str| line.strip_prefix(words).unwrap_or_default().to_owned();
         match line {
@@ -94,7 +94,7 @@ impl Outcome {
 }
 
 impl Form {
-    /// Returns the type for `T`, or the vector of it.
+    /// Returns the type for `T`, or a vector of it.
     pub(crate) fn argument_type(&self) -> String {
         self.of(self.ty)
     }
@@ -116,7 +116,7 @@ impl Form {
         if self.call.result == "T" { self.ty } else { self.call.result }
     }
 
-    /// Writes the kernel of some samples, which reads and writes words alone.
+    /// Writes the kernel of some samples, which reads and writes only words.
     fn text(&self, words: &[u32], samples: &[usize]) -> String {
         let body = match self.arguments {
             Arguments::Read => self.loop_over_samples(),
@@ -253,7 +253,7 @@ fn store_i64(at: u32, v: i64) { store_u64(at, u64(v)); }
         words
     }
 
-    /// Returns the first difference of two results among some samples.
+    /// Returns the first difference between two results among some samples.
     fn difference(&self, expected: &[u32], found: &[u32], samples: &[usize]) -> Option<String> {
         for &sample in samples {
             for part in 0..self.components() {
@@ -275,7 +275,7 @@ fn store_i64(at: u32, v: i64) { store_u64(at, u64(v)); }
         }
         let of = |words: [u32; 2]| f64::from(f32::from_bits(words[0])) + f64::from(f32::from_bits(words[1]));
         let (expected, found) = (of(expected), of(found));
-        // WGSL leaves open what is not finite, and drivers flush what is almost zero.
+        // WGSL leaves results open that are not finite, and drivers flush values near zero.
         if !expected.is_finite() {
             return true;
         }
@@ -430,7 +430,7 @@ impl Runner {
             },
             Ok(None) => Outcome::Crash("it does not end".into()),
             Err(error) if matches!(error.kind(), fencepost::Kind::Unsupported { .. }) => Outcome::Lacking,
-            // A driver that does not compile a text which is right has failed.
+            // A driver that does not compile a valid text has failed.
             Err(error) if matches!(error.kind(), fencepost::Kind::Compile { .. }) => {
                 Outcome::Crash(error.to_string())
             }
@@ -449,7 +449,7 @@ impl Runner {
     }
 }
 
-/// Runs a text on a context; returns `None` if it does not end.
+/// Runs a text on a context; returns `None` if it does not finish in time.
 fn launch(ctx: &Context, text: &str, words: &[u32]) -> fencepost::Result<Option<Vec<u32>>> {
     let kernel = ctx.kernel_from(text, "k")?;
     let queue = ctx.queue("functions");
